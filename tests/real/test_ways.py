@@ -253,7 +253,7 @@ BAD_CALLS = {
     r"y has shape \(2,\)": lambda: from_data(y=np.array([0, 1])),
     "y contains 0.5": lambda: from_data(y=np.array([0.5, 1, 0])),
     "train has dtype bool and shape": lambda: from_data(train_mask=np.array([True])),
-    "graph has no adjacency matrix": lambda: gl.estimate(None, [0, 1], networkx.Graph()),
+    "graph needs nodes": lambda: gl.estimate(None, [0, 1], networkx.Graph()),
     "names have shape": lambda: real.Dataset([[0, 1], [1, 0]], None, [0, 1], names=["a"]),
     "path = None": lambda: real.read(None),
     "nodes = 3": lambda: real.read("e.csv", 3),

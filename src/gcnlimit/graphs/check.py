@@ -15,11 +15,12 @@ from gcnlimit._validation import plain_array
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 
-LARGEST = {np.dtype(np.float32): 1e9, np.dtype(np.float64): 1e50}  # whose powers are floating-point numbers too
+# numbers up to these, and down to their inverses, have powers that are floating-point numbers too
+LARGEST = {np.dtype(np.float32): 1e9, np.dtype(np.float64): 1e50}
 
 
 def as_adjacency(
-    graph: Any, nodes: int | None = None, *, name: str = "graph", loops: bool = False, notes: list[str] | None = None
+    graph: Any, *, name: str = "graph", loops: bool = False, notes: list[str] | None = None
 ) -> Any:
     """Adjacency matrix in CSR form, a copy, from a SciPy matrix, a dense array or a NetworkX graph.
 
@@ -31,25 +32,27 @@ def as_adjacency(
            [0., 0.]])
     """
     if graph is None:
-        raise ParameterError(f"{name} is None; give an adjacency matrix (GraphClassifier alone does without)")
+        raise ParameterError(f"{name} is None; give a matrix (GraphClassifier alone does without)")
     raw = _matrix(name, _of_networkx(graph) if hasattr(graph, "number_of_nodes") else graph)
     if raw.ndim != 2 or raw.shape[0] != raw.shape[1]:
-        hint = "; a list of edges becomes a matrix by gcnlimit.real.from_edges" if 2 in raw.shape else ""
-        raise ParameterError(f"{name} has shape {raw.shape}; it must be square, a row and a column for each node{hint}")
-    if nodes is not None and raw.shape[0] != nodes:
-        raise ParameterError(
-            f"{name} has {raw.shape[0]} nodes but X has {nodes} rows; they must be the same nodes in order"
-        )
+        hint = "; gcnlimit.real.from_edges reads a list of edges" if 2 in raw.shape else ""
+        raise ParameterError(f"{name} has shape {raw.shape}; it must be nodes by nodes{hint}")
     matrix = _as_csr(name, raw)
     if not np.isfinite(matrix.data).all():
-        raise ParameterError(f"{name} holds NaN or infinity; every weight must be finite, 1 for an edge")
+        raise ParameterError(f"{name} holds NaN or infinity; weights are finite, 1 for an edge")
     dropped = 0 if loops else _drop_loops(matrix)
     matrix.eliminate_zeros()
-    _check_weights(name, matrix)
+    check_range(name, matrix.data)
+    if (negative := matrix.data[matrix.data < 0.0]).size:
+        told = f"{counted(negative.size, 'negative weight')}, such as {negative[0]:g}"
+        raise ParameterError(f"{name} has {told}; leave these edges out or take absolute values")
+    if matrix.nnz == 0:
+        raise ParameterError(f"{name} joins no two nodes; GraphClassifier takes graph=None")
     if dropped and notes is not None:
         notes.append(f"Dropped {counted(dropped, 'self-loop')}.")
     elif 2 * dropped > len(matrix.indptr):
-        warnings.warn(f"{name} has {dropped} self-loops, which are dropped: operators add their own", stacklevel=3)
+        told = f"{name} has {dropped} self-loops, which are dropped: operators add their own"
+        warnings.warn(told, stacklevel=3)
     return matrix
 
 
@@ -65,27 +68,25 @@ def as_features(X: Any, nodes: int | None = None, *, name: str = "X", single: bo
     """
     if X is None:
         if nodes is None:
-            raise ParameterError(f"{name} is None and there is no graph; give features, a graph, or both")
+            raise ParameterError(f"{name} and graph are None; give features, a graph, or both")
         return sparse.eye_array(nodes, format="csr")
     raw = _matrix(name, X)
     if raw.ndim != 2 or 0 in raw.shape:
-        raise ParameterError(f"{name} has shape {raw.shape}; it must have a row for each node and at least one column")
-    if nodes is not None and raw.shape[0] != nodes:
         raise ParameterError(
-            f"{name} has {raw.shape[0]} rows but the graph has {nodes} nodes; they must be the same nodes in order"
+            f"{name} has shape {raw.shape}; it must be nodes by features, not empty"
         )
+    if nodes is not None and raw.shape[0] != nodes:
+        both = f"{raw.shape[0]} rows but the graph has {nodes} nodes"
+        raise ParameterError(f"{name} has {both}; they must be the same nodes in order")
     dtype = np.float32 if single and raw.dtype == np.float32 else np.float64
     with np.errstate(over="ignore"):  # what becomes infinite is refused below
         matrix = _as_csr(name, raw, dtype) if is_sparse(raw) else raw.astype(dtype)
-    coo = sparse.coo_array(matrix) if is_sparse(matrix) else None
-    values: Any = matrix if coo is None else coo.data
+    values = matrix.data if is_sparse(matrix) else matrix
     if not np.isfinite(values).all():
-        place = np.argwhere(~np.isfinite(values))[0].tolist()
-        row, column = place if coo is None else (coo.row[place[0]], coo.col[place[0]])
-        raise ParameterError(
-            f"{name} = {matrix[row, column]} at row {row}, column {column}; every feature must be finite: fill in what is "
-            "missing, such as by the mean of its column"
-        )
+        coo = sparse.coo_array(matrix)
+        k = np.flatnonzero(~np.isfinite(coo.data))[0]
+        place = f"{name} = {coo.data[k]} at row {coo.row[k]}, column {coo.col[k]}"
+        raise ParameterError(f"{place}; every feature must be finite: fill in what is missing")
     check_range(name, values)
     return matrix
 
@@ -95,22 +96,8 @@ def check_range(name: str, values: npt.NDArray[Any]) -> None:
     largest = float(np.max(np.abs(values), initial=0.0))
     bound = LARGEST[np.dtype(values.dtype.name)]
     if largest and not 1.0 / bound <= largest <= bound:
-        raise ParameterError(
-            f"{name} reaches {largest:g} in size, beyond {1 / bound:g} to {bound:g} in {values.dtype}; take other units"
-        )
-
-
-def _check_weights(name: str, matrix: Any) -> None:
-    check_range(name, matrix.data)
-    if (negative := matrix.data[matrix.data < 0.0]).size:
-        raise ParameterError(
-            f"{name} has {counted(negative.size, 'negative weight')}, such as {negative[0]:g}; a weight says how strongly "
-            "two nodes are joined: leave these edges out, or take absolute values"
-        )
-    if matrix.nnz == 0:
-        raise ParameterError(
-            f"{name} has {matrix.shape[0]} nodes and no edge between two of them; GraphClassifier takes graph=None"
-        )
+        allowed = f"{1 / bound:g} to {bound:g} in {values.dtype}"
+        raise ParameterError(f"{name} reaches {largest:g}, beyond {allowed}; take other units")
 
 
 def _drop_loops(matrix: Any) -> int:
@@ -127,19 +114,19 @@ def _of_networkx(graph: Any) -> Any:
     try:
         return nx.to_scipy_sparse_array(graph, dtype=float)
     except (nx.NetworkXError, TypeError, ValueError) as error:
-        raise ParameterError(
-            f"graph has no adjacency matrix: {error}; it needs nodes, and weights that are numbers"
-        ) from None
+        raise ParameterError(f"graph needs nodes and numbers as weights: {error}") from None
 
 
 def is_sparse(matrix: Any) -> bool:
-    """Whether it is a SciPy sparse matrix."""
+    """Whether it is a SciPy sparse matrix; a type checker learns nothing from this answer."""
     return bool(sparse.issparse(matrix))
 
 
 def is_symmetric(matrix: Any) -> bool:
     """Whether a matrix, sparse or not, equals its transpose."""
-    return (matrix != matrix.T).nnz == 0 if is_sparse(matrix) else bool(np.array_equal(matrix, matrix.T))
+    if is_sparse(matrix):
+        return bool((matrix != matrix.T).nnz == 0)
+    return np.array_equal(matrix, matrix.T)
 
 
 def is_complete(adjacency: Any) -> bool:
@@ -155,24 +142,25 @@ def dense(X: Any) -> npt.NDArray[Any]:
 
 def check_indices(name: str, matrix: Any) -> None:
     """Refuse a sparse matrix whose indices lead outside of it: SciPy takes them on trust, and would read beyond its arrays."""
+    kind = getattr(matrix, "format", None)
     try:
-        if matrix.format == "coo":
+        if kind == "coo":
             sparse.coo_array((matrix.data, matrix.coords), shape=matrix.shape)
-        elif matrix.format in {"csr", "csc", "bsr"}:
-            copy(matrix).check_format(full_check=True)  # which may shorten the arrays of the one it is called on
-            if np.any(matrix.indptr[1:] < matrix.indptr[:-1]):  # SciPy does not look if the last pointer is 0
+        elif kind in {"csr", "csc", "bsr"}:
+            # a copy: the check may shorten the arrays, and it passes decreasing pointers that end in 0
+            copy(matrix).check_format(full_check=True)
+            if np.any(matrix.indptr[1:] < matrix.indptr[:-1]):
                 raise ValueError("its row pointers decrease")
     except ValueError as error:
-        raise ParameterError(
-            f"{name} is a broken sparse matrix: {error}; build it from scipy.sparse.coo_array((weights, (row, column)), shape)"
-        ) from None
+        told = f"{name} is a broken sparse matrix: {error}"
+        raise ParameterError(f"{told}; build it by scipy.sparse.coo_array") from None
 
 
 def _as_csr(name: str, matrix: Any, dtype: npt.DTypeLike = np.float64) -> Any:
     """Copy in CSR form, each entry once; the indices of another form are checked before and after."""
-    if is_sparse(matrix):
-        check_indices(name, matrix)
-    with np.errstate(over="ignore", invalid="ignore"):  # what becomes infinite is refused by the caller
+    check_indices(name, matrix)
+    # what becomes infinite is refused by the caller
+    with np.errstate(over="ignore", invalid="ignore"):
         csr: Any = sparse.csr_array(matrix.astype(dtype))
         check_indices(name, csr)
         csr.sum_duplicates()
@@ -193,13 +181,11 @@ def column_spread(X: Any) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
 
 def _matrix(name: str, value: Any) -> Any:
     """Sparse matrix as it is, else an array, of real numbers; objects that are all numbers become such."""
-    array = value if is_sparse(value) else plain_array(name, value.to_numpy() if hasattr(value, "to_numpy") else value)
+    array = value if is_sparse(value) else plain_array(name, value)
     if array.dtype.kind == "O" and array.ndim == 2:
         with contextlib.suppress(ValueError, TypeError):
             array = array.astype(np.float64)
     if array.dtype.kind not in "biuf":
-        raise ParameterError(
-            f"{name} has dtype {array.dtype}; it must be a matrix of real numbers (gcnlimit.real.read turns tables of edges and "
-            "nodes, with words and missing values, into such)"
-        )
+        told = f"{name} has dtype {array.dtype}; it must be a matrix of real numbers"
+        raise ParameterError(f"{told} (gcnlimit.real.read makes one from tables with words)")
     return array

@@ -15,13 +15,17 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 
 Cells = Sequence[Any]
-MISSING = frozenset({"", "-", "?", "na", "n/a", "n.a.", "#n/a", "<na>", "none", "null", "nan", "nat"})
+MISSING = frozenset(
+    {"", "-", "?", "na", "n/a", "n.a.", "#n/a", "<na>", "none", "null", "nan", "nat"}
+)
 UNKNOWN = MISSING | {"unknown", "-1"}
 """What marks an unlabelled node in a table; a missing feature is one of the others, or `unknown` among numbers."""
 MOST_WORDS = 20
+# 2020-1-31, 31/1/2020 or 31 January 2020, 31-Jan-20, 31.01.20, each with a time or not; or a time
 _DAY = re.compile(
-    r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/. ])(\d{1,2}|[A-Za-z]{3,9})\3\d{4}|\d{1,2}([-/])(\d{1,2}|[A-Za-z]{3})\5\d{2}"
-    r"|\d{2}\.\d{2}\.\d{2})([ T].*)?|\d{1,2}:\d{2}(:\d{2})?"
+    r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/. ])(\d{1,2}|[A-Za-z]{3,9})\3\d{4}"
+    r"|\d{1,2}([-/])(\d{1,2}|[A-Za-z]{3})\5\d{2}|\d{2}\.\d{2}\.\d{2})([ T].*)?"
+    r"|\d{1,2}:\d{2}(:\d{2})?"
 )
 
 
@@ -66,10 +70,12 @@ def classes_of(cells: Cells) -> tuple[list[Any], list[str]]:
     classes = [None if value.lower() in UNKNOWN else read(value) for value in texts]
     counts = sorted(Counter(value for value in classes if value is not None).items())
     more = f" and {len(counts) - MOST_WORDS} more" if len(counts) > MOST_WORDS else ""
-    notes = [f"Classes: {', '.join(f'{c} ({n})' for c, n in counts[:MOST_WORDS])}{more}."] if counts else []
+    shown = ", ".join(f"{c} ({n})" for c, n in counts[:MOST_WORDS])
+    notes = [f"Classes: {shown}{more}."] if counts else []
     if rest := len(texts) - len(known):
         marks = ", ".join(sorted({value or "empty" for value in texts if value.lower() in UNKNOWN}))
-        notes.append(f"{rest} of {len(texts)} nodes {'has' if rest == 1 else 'have'} no label ({marks}).")
+        have = "has" if rest == 1 else "have"
+        notes.append(f"{rest} of {len(texts)} nodes {have} no label ({marks}).")
     return classes, notes
 
 
@@ -87,30 +93,35 @@ def features_of(columns: Mapping[str, Cells]) -> tuple[Array | None, list[str]]:
     >>> notes
     ['Missing numbers became the mean of their column and are marked: age (1).', 'Words became columns of 0 and 1: town (2).']
     """
-    parts, marks, filled, encoded = [], [], [], []
+    parts = []
+    marks = []
+    filled = []
+    encoded = []
     for name, cells in columns.items():
         if (plain := _numbers(cells)) is not None:
             parts.append(plain[:, None])
             continue
         texts = [text(cell).lower() for cell in cells]
         words = {value for value in texts if value not in MISSING and not is_number(value)}
-        missing = np.array([value in MISSING or (value == "unknown" and words == {"unknown"}) for value in texts])
+        gaps = MISSING | {"unknown"} if words == {"unknown"} else MISSING
+        missing = np.array([value in gaps for value in texts])
         if missing.all():
             filled.append(f"{name} (all, left out)")
         elif words - {"unknown"}:
             parts.append(_one_hot(name, np.array([text(cell) for cell in cells]), missing))
             encoded.append(f"{name} ({parts[-1].shape[1]})")
         else:
-            values = np.array([0.0 if gap else float(value) for value, gap in zip(texts, missing, strict=True)])
+            values = np.array([0.0 if value in gaps else float(value) for value in texts])
             parts.append(np.where(missing, values[~missing].mean(), values)[:, None])
             if missing.any():
                 marks.append(missing)
                 filled.append(f"{name} ({missing.sum()})")
-    notes = [f"Missing numbers became the mean of their column and are marked: {', '.join(filled)}."] if filled else []
-    if encoded:
-        notes.append(f"Words became columns of 0 and 1: {', '.join(encoded)}.")
     if marks:
         parts.append(np.unique(np.array(marks, float), axis=0).T)
+    notes = [f"Words became columns of 0 and 1: {', '.join(encoded)}."] if encoded else []
+    if filled:
+        became = "Missing numbers became the mean of their column and are marked"
+        notes = [f"{became}: {', '.join(filled)}.", *notes]
     return (np.hstack(parts) if parts else None), notes
 
 
@@ -120,25 +131,20 @@ def _numbers(cells: Cells) -> Array | None:
         values = np.array(cells, float)
     except (TypeError, ValueError):
         return None
-    return values if np.isfinite(values).all() and not any(isinstance(cell, bool) for cell in cells[:1]) else None
+    return None if isinstance(cells[0], bool) or not np.isfinite(values).all() else values
 
 
 def _one_hot(name: str, words: Any, missing: Any) -> Array:
     """A column for each word, 0 in all of them where it is missing."""
     values = sorted(set(words[~missing].tolist()))
-    leave = f"or leave the column out by {option('drop', name)}"
     if days := [value for value in values if _DAY.fullmatch(value)]:
-        raise ParameterError(
-            f"column {name!r} holds dates or times, such as {days[0]!r}; write them as numbers, {leave}"
-        )
-    if numbers := [value for value in values if is_number(value)]:
+        told = f"dates or times, such as {days[0]!r}; write them as numbers"
+    elif numbers := [value for value in values if is_number(value)]:
         word = next(value for value in values if not is_number(value))
-        raise ParameterError(
-            f"column {name!r} holds numbers, such as {numbers[0]}, and words, such as {word!r}; correct one of the two, {leave}"
-        )
-    if len(values) > MOST_WORDS:
-        raise ParameterError(
-            f"column {name!r} holds {len(values)} different words, such as {values[0]!r}; up to {MOST_WORDS} become "
-            f"columns of 0 and 1: group them, {leave}, or use {option('label', name)} if it holds the classes"
-        )
-    return np.asarray((words[:, None] == np.array(values)) & ~missing[:, None], float)
+        told = f"numbers, such as {numbers[0]}, and words, such as {word!r}; correct one of the two"
+    elif len(values) > MOST_WORDS:
+        other = f"use {option('label', name)} if these are the classes"
+        told = f"{len(values)} words, such as {values[0]!r}; group them into {MOST_WORDS}, {other}"
+    else:
+        return np.asarray((words[:, None] == np.array(values)) & ~missing[:, None], float)
+    raise ParameterError(f"column {name!r} holds {told}, or leave it out by {option('drop', name)}")

@@ -73,7 +73,7 @@ class Dataset:
         }
         masks = {name: _masks(name, getattr(self, name), nodes) for name in SPLITS}
         if len({len(rows) for rows in masks.values() if rows is not None}) > 1:
-            raise ParameterError("train, val and test have different numbers of rows; each must have one per split")
+            raise ParameterError("train, val and test differ in length; each has one row per split")
         for name, value in (checked | masks).items():
             object.__setattr__(self, name, value)
 
@@ -90,17 +90,18 @@ class Dataset:
     def __repr__(self) -> str:
         width = "no" if self.X is None else self.X.shape[1]
         known = self.y[self.y != ("" if self.y.dtype.kind == "U" else -1)]
-        return (
-            f"Dataset({self.nodes} nodes, {self.graph.nnz} entries of the adjacency matrix, {width} features, "
-            f"{known.size} labelled nodes in {np.unique(known).size} classes, {self.splits} splits)"
-        )
+        labels = f"{known.size} labelled nodes in {np.unique(known).size} classes"
+        graph = f"{self.nodes} nodes, {self.graph.nnz} entries of the adjacency matrix"
+        return f"Dataset({graph}, {width} features, {labels}, {self.splits} splits)"
 
     def training(self, split: int = 0) -> npt.NDArray[Any]:
         """Classes of the training nodes of a split, all known classes if there is no split.
 
         The others are -1, or None where classes are strings.
         """
-        return self._marked(np.ones(self.nodes, bool) if self.train is None else self.train[self._row(split)])
+        if self.train is None:
+            return self._marked(np.ones(self.nodes, bool))
+        return self._marked(self.train[self._row(split)])
 
     def testing(self, split: int = 0) -> npt.NDArray[Any]:
         """Classes of the test nodes of a split, by default all but the training nodes; marked as in `training`."""
@@ -110,13 +111,13 @@ class Dataset:
         return self._marked(~self.train[row] if self.test is None else self.test[row])
 
     def _row(self, split: int) -> int:
-        if whole("split", split, low=0) >= self.splits:
-            raise ParameterError(f"split = {split} is not allowed; there are {self.splits}, counted from 0")
-        return split
+        return whole("split", split, low=0, high=self.splits - 1)
 
     def _marked(self, seen: Masks) -> npt.NDArray[Any]:
         if self.y.dtype.kind == "U":
-            return np.array([c if c and s else None for c, s in zip(self.y.tolist(), seen, strict=True)], object)
+            marked = self.y.astype(object)
+            marked[~seen | (self.y == "")] = None
+            return marked
         return np.where(seen, self.y, -1)
 
 
@@ -128,10 +129,10 @@ def load(path: Location) -> Dataset:
         X = stored.get("x_dense")
         if "x_indptr" in stored:
             rows, columns = field(stored, "x_shape", 2).tolist()
-            X = stored_csr(stored, "x_data", (whole("x_shape", rows, low=1), whole("x_shape", columns, low=1)), "x_")
-        masks: dict[str, Any] = {name: _unpacked(stored[name], nodes) for name in SPLITS if name in stored}
+            X = stored_csr(stored, "x_data", (rows, columns), "x_")
         y = stored.get("labels", np.full(nodes, -1))
-        return Dataset(graph, X, y, **masks, names=stored.get("names"))
+        train, val, test = (_unpacked(stored.get(name), nodes) for name in SPLITS)
+        return Dataset(graph, X, y, train, val, test, stored.get("names"))
 
 
 def save(data: Dataset, path: Location) -> None:
@@ -142,14 +143,19 @@ def save(data: Dataset, path: Location) -> None:
         fields["x_shape"] = np.array(data.X.shape)
     elif data.X is not None:
         fields["x_dense"] = data.X
-    packed = {name: getattr(data, name) for name in SPLITS if getattr(data, name) is not None}
-    fields |= {name: np.packbits(masks, axis=1) for name, masks in packed.items()}
-    write_arrays(path, fields | ({} if data.names is None else {"names": data.names}), compress=True)
+    for name in SPLITS:
+        if (masks := getattr(data, name)) is not None:
+            fields[name] = np.packbits(masks, axis=1)
+    if data.names is not None:
+        fields["names"] = data.names
+    write_arrays(path, fields, compress=True)
 
 
-def _unpacked(packed: npt.NDArray[Any], nodes: int) -> Masks:
-    if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != (nodes + 7) // 8:
-        raise ParameterError(f"the splits have shape {packed.shape}; they must be numpy.packbits of rows of booleans")
+def _unpacked(packed: npt.NDArray[Any] | None, nodes: int) -> Masks | None:
+    if packed is None:
+        return None
+    if packed.dtype != np.uint8 or packed.shape[1:] != ((nodes + 7) // 8,):
+        raise ParameterError(f"splits have shape {packed.shape}; numpy.packbits makes them of rows")
     return np.unpackbits(packed, axis=1)[:, :nodes].astype(bool)
 
 
@@ -157,20 +163,17 @@ def _masks(name: str, value: Any, nodes: int) -> Masks | None:
     if value is None:
         return None
     masks = plain_array(name, value)
-    if masks.dtype != np.bool_ or masks.ndim != 2 or masks.shape[1] != nodes or not len(masks):
-        raise ParameterError(
-            f"{name} has dtype {masks.dtype} and shape {masks.shape}; it must have a row of {nodes} booleans for each split: "
-            f"write {name}=mask[None] for one"
-        )
+    if masks.dtype != np.bool_ or masks.shape[1:] != (nodes,) or not len(masks):
+        given = f"{name} has dtype {masks.dtype} and shape {masks.shape}"
+        needed = f"a row of {nodes} booleans for each split: write {name}=mask[None] for one"
+        raise ParameterError(f"{given}; it must have {needed}")
     return masks.copy()
 
 
 def _names(value: Any, nodes: int) -> npt.NDArray[Any]:
     names = plain_array("names", value).astype(str)
     if names.shape != (nodes,) or len(set(names.tolist())) != nodes:
-        raise ParameterError(
-            f"names have shape {names.shape}; there must be one for each of the {nodes} nodes, all different"
-        )
+        raise ParameterError(f"names have shape {names.shape}; {nodes} different ones are needed")
     return names
 
 
@@ -184,7 +187,7 @@ def reading(path: Location, kind: str) -> Iterator[Stored]:
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise ValueError(f"it holds one array instead of the fields of {kind}")
             stored = {name: file[name] for name in file.files}
-    except Exception as error:  # a damaged file makes NumPy and zipfile raise errors of fifteen types
+    except Exception as error:  # of fifteen types, where NumPy or zipfile meets a damaged file
         raise _unreadable(path, kind, error) from None
     try:
         yield stored
@@ -204,9 +207,10 @@ def write_arrays(path: Location, fields: Mapping[str, Any], compress: bool) -> N
 def field(stored: Stored, name: str, *shape: int | None) -> npt.NDArray[Any]:
     """Field of a given shape, in which None stands for any length."""
     found = stored[name].shape
-    if len(found) != len(shape) or any(want not in (None, n) for want, n in zip(shape, found, strict=True)):
+    same = (want in (None, n) for want, n in zip(shape, found, strict=False))
+    if len(found) != len(shape) or not all(same):
         wanted = ", ".join("any" if want is None else str(want) for want in shape)
-        raise ParameterError(f"{name} has shape {found}; it must be {f'({wanted})' if shape else 'a single value'}")
+        raise ParameterError(f"{name} has shape {found}; it must have shape ({wanted})")
     return stored[name]
 
 
@@ -229,8 +233,7 @@ def stored_csr(stored: Stored, data: str, shape: tuple[int, int], prefix: str = 
 
 def _unreadable(path: Location, kind: str, reason: object) -> ParameterError:
     """Error for a file that is not what it should be; NumPy's advice to execute what it holds is not passed on."""
-    unsafe = "pickle" in str(reason)
-    why = "it is not an .npz file of plain arrays" if unsafe else reason
+    why = "it is not an .npz file of plain arrays" if "pickle" in str(reason) else reason
     return ParameterError(f"path = {os.fspath(path)!r} cannot be read as {kind}: {why}")
 
 

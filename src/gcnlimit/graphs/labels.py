@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from gcnlimit._validation import plain_array
 from gcnlimit.errors import ParameterError
-from gcnlimit.graphs.check import is_sparse
 
 Mask = npt.NDArray[np.bool_]
+KINDS = "whole numbers or strings"
 _LARGEST = 2**53  # up to which a float is a whole number
 
 
@@ -37,14 +37,12 @@ def as_labels(y: Any, nodes: int) -> Labels:
     values, known = _entries(y, nodes)
     if not known.any():
         raise ParameterError(
-            "y labels no node (-1, NaN and None mark unlabelled nodes); label two of each class at least"
+            "y labels no node (-1, NaN and None label none); label two of each class"
         )
     classes, codes = np.unique(values, return_inverse=True)
     if classes.size < 2:
-        raise ParameterError(
-            f"y has one class, {classes[0]!s}, among its labelled nodes; two are needed (-1 marks an unlabelled node: "
-            "write the classes -1 and 1 as 0 and 1)"
-        )
+        why = "two are needed (-1 marks an unlabelled node: write classes -1 and 1 as 0 and 1)"
+        raise ParameterError(f"y has one class, {classes[0]!s}, among its labelled nodes; {why}")
     return Labels(classes, np.flatnonzero(known), codes.astype(np.int64))
 
 
@@ -58,7 +56,7 @@ def classes_of_nodes(y: Any, nodes: int) -> npt.NDArray[Any]:
     if values.dtype.kind in "US":
         values = values.astype(str)
     elif values.size and not -_LARGEST <= values.min() <= values.max() <= _LARGEST:
-        raise ParameterError(f"y reaches {values.max()}; classes are whole numbers below 2**53, or strings")
+        raise ParameterError(f"y reaches {values.max()}; classes are below 2**53, or strings")
     classes = np.full(nodes, "", values.dtype) if values.dtype.kind == "U" else np.full(nodes, -1)
     classes[known] = values
     return classes
@@ -67,9 +65,7 @@ def classes_of_nodes(y: Any, nodes: int) -> npt.NDArray[Any]:
 def labelled_nodes(raw: npt.NDArray[Any]) -> Mask:
     """Which entries name a class; -1, NaN, None and the empty string do not."""
     if raw.dtype.kind not in "biufUSO":
-        raise ParameterError(
-            f"y has dtype {raw.dtype}; classes are whole numbers or strings, -1 marks an unlabelled node"
-        )
+        raise ParameterError(f"y has dtype {raw.dtype}; classes are {KINDS}, -1 where unknown")
     return np.array([_is_class(value) for value in raw.ravel().tolist()], bool).reshape(raw.shape)
 
 
@@ -80,9 +76,7 @@ def _is_class(value: Any) -> bool:
     if isinstance(value, str | bytes | bool | np.bool_):
         return True
     if not isinstance(value, int | float | np.integer | np.floating) or math.isinf(value):
-        raise ParameterError(
-            f"y contains {value!r}; classes are whole numbers or strings, None marks an unlabelled node"
-        )
+        raise ParameterError(f"y contains {value!r}; classes are {KINDS}, None where unknown")
     return bool(value != -1)
 
 
@@ -97,10 +91,10 @@ def is_missing(value: Any) -> bool:
 
 def _entries(y: Any, nodes: int) -> tuple[npt.NDArray[Any], Mask]:
     """Classes as whole numbers or strings, of the nodes that have one, and which do."""
-    raw = None if y is None or is_sparse(y) else plain_array("y", y.to_numpy() if hasattr(y, "to_numpy") else y)
-    if raw is None or raw.shape != (nodes,):
-        got = f"is {type(y).__name__}" if raw is None else f"has shape {raw.shape}"
-        raise ParameterError(f"y {got}; it must have one entry for each of the {nodes} nodes, -1 where it is unknown")
+    raw = plain_array("y", y)
+    if raw.shape != (nodes,):
+        got = f"has shape {raw.shape}" if raw.ndim else f"is {type(y).__name__}"
+        raise ParameterError(f"y {got}; it must have one entry for each of the {nodes} nodes")
     mask = labelled_nodes(raw)
     known = raw[mask]
     if known.dtype.kind == "O":
@@ -109,7 +103,6 @@ def _entries(y: Any, nodes: int) -> tuple[npt.NDArray[Any], Mask]:
             raise ParameterError("y mixes strings and numbers; use one kind for all classes")
         known = np.array(known.tolist(), dtype=str if True in words else None)
     if known.dtype.kind == "f" and np.any(fractions := known != np.round(known)):
-        raise ParameterError(
-            f"Unknown label type: y contains {known[fractions][0]:g}; classes are whole numbers or strings"
-        )
+        one = f"y contains {known[fractions][0]:g}"
+        raise ParameterError(f"Unknown label type: {one}; classes are {KINDS}")
     return known, mask

@@ -43,10 +43,9 @@ class SparsePlusRankOne:
         return (self.matrix.shape[0], self.matrix.shape[1])
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> Any:
         """Precision of the matrix."""
-        found: np.dtype[Any] = self.matrix.dtype
-        return found
+        return self.matrix.dtype
 
     def __matmul__(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Product with a vector or a block of columns."""
@@ -58,11 +57,12 @@ class SparsePlusRankOne:
 
     def __truediv__(self, number: float) -> Self:
         """The operator over a number."""
-        return replace(self, matrix=self.matrix / number, u=None if self.u is None else self.u / number)
+        u = None if self.u is None else self.u / number
+        return replace(self, matrix=self.matrix / number, u=u)
 
     def astype(self, dtype: npt.DTypeLike) -> Self:
         """The operator in another precision."""
-        u, v = (None if part is None else np.asarray(part, dtype) for part in (self.u, self.v))
+        u, v = (part if part is None else np.asarray(part, dtype) for part in (self.u, self.v))
         return replace(self, matrix=self.matrix.astype(dtype), u=u, v=v)
 
     @cached_property
@@ -70,9 +70,9 @@ class SparsePlusRankOne:
         """The transpose."""
         if self.symmetric:
             return self
-        matrix = self.matrix.T
-        matrix = matrix if isinstance(matrix, np.ndarray) else matrix.tocsr()
-        return replace(self, matrix=matrix) if self.v is None else replace(self, matrix=matrix, u=self.v, v=self.u)
+        matrix = self.matrix.T if isinstance(self.matrix, np.ndarray) else self.matrix.T.tocsr()
+        u, v = (self.u, None) if self.v is None else (self.v, self.u)
+        return replace(self, matrix=matrix, u=u, v=v)
 
 
 def weight_unit(adjacency: Any) -> float:
@@ -86,8 +86,6 @@ def weight_unit(adjacency: Any) -> float:
     (1.0, 3.5)
     """
     weights = adjacency.data
-    if np.all(weights == 1.0):
-        return 1.0
     return float(weights @ weights / weights.sum())
 
 
@@ -102,8 +100,7 @@ def centring(adjacency: Any, degree: float | None = None) -> tuple[float, float]
     if degree is None:
         degree = float(adjacency.data.sum()) / unit / nodes
     density = degree / nodes
-    scale = 1.0 / np.sqrt(nodes)
-    scale /= np.sqrt(density * (1.0 - density))
+    scale = 1.0 / np.sqrt(nodes) / np.sqrt(density * (1.0 - density))
     return float(scale / unit), float(density * scale)
 
 
@@ -119,11 +116,11 @@ def centred(adjacency: Any, symmetric: bool = False) -> SparsePlusRankOne:
     return SparsePlusRankOne(adjacency * scale, shift, None, symmetric)
 
 
-def normalized(adjacency: Any, left: float = 0.5, right: float = 0.5, tau: float = 0.0) -> Any:
-    r"""Matrix :math:`(D + \tau d)^{-p} A\, (D + \tau d)^{-q}`; rows of nodes without an edge are 0.
+def normalized(adjacency: Any, left: float = 0.5, right: float = 0.5) -> Any:
+    r"""Matrix :math:`D^{-p} A\, D^{-q}`; rows of nodes without an edge are 0.
 
-    :math:`D` holds the sums of the rows on the left and those of the columns on the right, :math:`d` is their mean, :math:`p`
-    is `left` and :math:`q` is `right`: symmetric by default, a random walk for (1, 0), regularized for :math:`\tau > 0`.
+    :math:`D` holds the sums of the rows on the left and those of the columns on the right, :math:`p` is `left` and :math:`q`
+    is `right`: symmetric by default, a random walk for (1, 0).
 
     >>> path = sparse.csr_array(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
     >>> normalized(path, 1, 0).sum(axis=1)
@@ -131,9 +128,8 @@ def normalized(adjacency: Any, left: float = 0.5, right: float = 0.5, tau: float
     >>> np.linalg.eigvalsh(normalized(path).toarray()).round(12) + 0.0
     array([-1.,  0.,  1.])
     """
-    sums = (np.asarray(adjacency.sum(axis=axis)).ravel() for axis in (1, 0))
-    factors = (_inverse_power(d + tau * d.mean(), power) for d, power in zip(sums, (left, right), strict=True))
-    rows, columns = map(sparse.diags_array, factors)
+    rows = sparse.diags_array(_inverse_power(adjacency.sum(axis=1), left))
+    columns = sparse.diags_array(_inverse_power(adjacency.sum(axis=0), right))
     return (rows @ adjacency @ columns).tocsr()
 
 
@@ -149,11 +145,11 @@ def without_degrees(
     By default it is the normalized one, less its top eigenvector. Where degrees divide, those below `least` count as this,
     since a few leaves have large eigenvalues of their own.
     """
-    degrees = np.asarray(graph.sum(axis=1))
+    degrees = graph.sum(axis=1)
     more = np.maximum(degrees, least) + tau * degrees.mean()
     rows, columns = (_inverse_power(more, power) for power in (left, right))
-    matrix = (sparse.diags_array(rows) @ graph @ sparse.diags_array(columns)).tocsr()
     mean = degrees / max(float(degrees.sum()), 1e-300) ** 0.5
+    matrix = (sparse.diags_array(rows) @ graph @ sparse.diags_array(columns)).tocsr()
     return SparsePlusRankOne(matrix, mean * rows, mean * columns, symmetric=left == right)
 
 
@@ -164,8 +160,9 @@ def undirected(graph: Any) -> Any:
 
 def has_hubs(graph: Any) -> bool:
     """Whether the degrees scatter more than Poisson numbers do: the variance of the propensities is above 0.1."""
-    counted = np.asarray(graph.sum(axis=0) + graph.sum(axis=1), float).ravel() / (2.0 if is_symmetric(graph) else 1.0)
-    return bool(counted.var() - counted.mean() > 0.1 * counted.mean() ** 2)
+    degrees = graph.sum(axis=0) + graph.sum(axis=1)
+    degrees = degrees / (2.0 if is_symmetric(graph) else 1.0)
+    return bool(degrees.var() - degrees.mean() > 0.1 * degrees.mean() ** 2)
 
 
 class Propagation(NamedTuple):
@@ -204,10 +201,14 @@ def propagation(graph: Any, normalization: object = "centred", loops: bool = Tru
     if loops:
         graph = graph + weight_unit(graph) * sparse.eye_array(graph.shape[0], format="csr")
     if left + right == 1.0 and tau == 0.0 and normalization != "centred":
-        return Propagation(SparsePlusRankOne(normalized(graph, left, right), symmetric=left == right), 1.0)
+        matrix = normalized(graph, left, right)
+        return Propagation(SparsePlusRankOne(matrix, symmetric=left == right), 1.0)
+    # the operator of the mean exponent is similar: it is symmetric and has the same eigenvalues
     half = 0.5 * (left + right)
     similar = _bounded(without_degrees(graph, 0.0, tau, half, half))
-    return similar if left == right else similar._replace(operator=without_degrees(graph, 0.0, tau, left, right))
+    if left == right:
+        return similar
+    return similar._replace(operator=without_degrees(graph, 0.0, tau, left, right))
 
 
 def _bounded(operator: SparsePlusRankOne) -> Propagation:
@@ -234,14 +235,15 @@ def largest_eigenvalue(operator: Any, start: Any) -> float:
         diagonal.append(float((v * w).sum()))
         w = w - diagonal[-1] * v
         beside.append(norm(w))
-        if k % 8 == 0 or beside[-1] <= 1e-6 * abs(diagonal[-1]) or k == len(start):
+        last = k == len(start)
+        if k % 8 == 0 or beside[-1] <= 1e-6 * abs(diagonal[-1]) or last:
             values, vectors = eigh_tridiagonal(diagonal, beside[1:-1])
-            largest = int(np.argmax(np.abs(values)))
-            if beside[-1] * abs(vectors[-1, largest]) <= 1e-3 * abs(values[largest]) or k == len(start):
+            top = int(np.argmax(np.abs(values)))
+            if beside[-1] * abs(vectors[-1, top]) <= 1e-3 * abs(values[top]) or last:
                 break
         before = v
         v = w / beside[-1]
-    return float(abs(values[largest]))
+    return float(abs(values[top]))
 
 
 def top_eigenvalues(operator: Any, count: int, steps: int = 120) -> Array:
@@ -270,7 +272,8 @@ def quadrature(operator: Any, start: Array, steps: int) -> tuple[Array, Array]:
     """
     steps = min(steps, start.size)
     basis = np.zeros((steps, start.size))
-    diagonal, beside = np.zeros(steps), np.zeros(steps)
+    diagonal = np.zeros(steps)
+    beside = np.zeros(steps)
     v = start / np.linalg.norm(start)
     for k in range(steps):
         basis[k] = v
@@ -279,7 +282,7 @@ def quadrature(operator: Any, start: Array, steps: int) -> tuple[Array, Array]:
         for _ in range(2):  # once more removes what rounding left
             w = w - (basis[: k + 1] @ w) @ basis[: k + 1]
         beside[k] = np.linalg.norm(w)
-        if beside[k] <= 1e-10 * np.max(np.abs(diagonal[: k + 1]) + beside[: k + 1], initial=1e-300):
+        if beside[k] <= 1e-10 * max(np.max(np.abs(diagonal) + beside), 1e-300):
             steps = k + 1  # the space is invariant
             break
         v = w / beside[k]

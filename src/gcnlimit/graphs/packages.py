@@ -30,15 +30,18 @@ def from_networkx(graph: Any, features: str | Sequence[str] = "x", label: str = 
     """
     load("a NetworkX graph", "graphs", "networkx")
     if not hasattr(graph, "number_of_nodes") or graph.number_of_nodes() == 0:
-        raise ParameterError(f"graph must be a NetworkX graph with nodes, got {type(graph).__name__}")
+        raise ParameterError(
+            f"graph must be a NetworkX graph with nodes, got {type(graph).__name__}"
+        )
     attributes = [own for _, own in graph.nodes(data=True)]
     present = {name for own in attributes for name in own}
     columns = [features] if isinstance(features, str) else list(features)
     for name in (*columns, label):
         if name not in {*present, "x", "label"}:
             shown = ", ".join(sorted(map(str, present))) or "none"
-            raise ParameterError(f"no node has the attribute {name!r}; those of the nodes are: {shown}")
-    X, notes = _features({name: [own.get(name) for own in attributes] for name in columns if name in present})
+            raise ParameterError(f"no node has the attribute {name!r}; choose among: {shown}")
+    cells = {name: [own.get(name) for own in attributes] for name in columns if name in present}
+    X, notes = _features(cells)
     y = np.empty(len(attributes), object)
     y[:] = [own.get(label) for own in attributes]
     return Dataset(graph, X, y, names=np.array([str(node) for node in graph]), notes=tuple(notes))
@@ -50,7 +53,7 @@ def _features(columns: dict[str, list[Any]]) -> tuple[Any, list[str]]:
     if len(columns) > 1 or not any(np.ndim(value) for value in cells):
         return features_of(columns)
     if any(row is None for row in cells):
-        raise ParameterError(f"some nodes have no attribute {name!r}; give features to all of them or to none")
+        raise ParameterError(f"some nodes have no attribute {name!r}; give it to all or to none")
     return [np.ravel(row) for row in cells], []
 
 
@@ -66,43 +69,52 @@ def to_networkx(data: Dataset) -> Any:
         nx.set_node_attributes(graph, dict(enumerate(data.train[0].tolist())), "train")
     if data.X is not None:
         nx.set_node_attributes(graph, dict(enumerate(dense(data.X).tolist())), "x")
-    return graph if data.names is None else nx.relabel_nodes(graph, dict(enumerate(data.names.tolist())))
+    if data.names is None:
+        return graph
+    return nx.relabel_nodes(graph, dict(enumerate(data.names.tolist())))
 
 
 def from_pyg(data: Any) -> Dataset:
     """Data set of a PyTorch Geometric ``Data``: ``edge_index``, and ``x, y, edge_weight`` and masks where it has them."""
     index = getattr(data, "edge_index", None)
     if index is None:
-        raise ParameterError(f"data must be a torch_geometric Data with an edge_index, got {type(data).__name__}")
-    weight, x, y = (getattr(data, name, None) for name in ("edge_weight", "x", "y"))
-    graph = from_edges(_numpy(index).T, data.num_nodes, None if weight is None else _numpy(weight))
-    y = np.full(graph.shape[0], -1) if y is None else _numpy(y)
-    given = {name: getattr(data, f"{name}_mask", None) for name in SPLITS}
-    masks: dict[str, Any] = {
-        name: np.atleast_2d(_numpy(mask).T) for name, mask in given.items() if mask is not None
-    }  # a row per split
-    return Dataset(graph, None if x is None else _numpy(x), y[:, 0] if y.shape[1:] == (1,) else y, **masks)
+        raise ParameterError(
+            f"data must be a PyG Data with an edge_index, got {type(data).__name__}"
+        )
+    names = ("edge_weight", "x", "y", *(f"{name}_mask" for name in SPLITS))
+    weight, x, y, *masks = (_numpy(getattr(data, name, None)) for name in names)
+    graph = from_edges(_numpy(index).T, data.num_nodes, weight)
+    if y is None:
+        y = np.full(graph.shape[0], -1)
+    y = y[:, 0] if y.shape[1:] == (1,) else y
+    train, val, test = (None if mask is None else np.atleast_2d(mask.T) for mask in masks)
+    return Dataset(graph, x, y, train, val, test)
 
 
 def to_pyg(data: Dataset, split: int = 0) -> Any:
     """PyTorch Geometric ``Data`` with the masks of one split; classes are numbered in order, -1 where unknown."""
     check_types("to_pyg", data=(data, Dataset))
-    torch, geometric = (load("a PyTorch Geometric graph", "pyg", name) for name in ("torch", "torch_geometric.data"))
+    torch = load("a PyTorch Geometric graph", "pyg", "torch")
+    geometric = load("a PyTorch Geometric graph", "pyg", "torch_geometric.data")
     coo = data.graph.tocoo()
     y = data.y
     if y.dtype.kind == "U":
         y = np.where(y == "", -1, np.searchsorted(np.unique(y[y != ""]), y))
-    fields = {"edge_index": torch.from_numpy(np.stack([coo.row, coo.col]).astype(np.int64)), "num_nodes": data.nodes}
-    fields["y"] = torch.from_numpy(np.maximum(y, -1).astype(np.int64))
+    fields = {"edge_index": np.stack([coo.row, coo.col]).astype(np.int64)}
+    fields["y"] = np.maximum(y, -1).astype(np.int64)
     if data.X is not None:
-        fields["x"] = torch.from_numpy(dense(data.X).astype(np.float32))
-    if not np.all(data.graph.data == 1.0):
-        fields["edge_weight"] = torch.from_numpy(coo.data.astype(np.float32))
+        fields["x"] = dense(data.X).astype(np.float32)
+    if not np.all(coo.data == 1.0):
+        fields["edge_weight"] = coo.data.astype(np.float32)
     for name in SPLITS:
         if (masks := getattr(data, name)) is not None:
-            fields[f"{name}_mask"] = torch.from_numpy(masks[split].copy())
-    return geometric.Data(**fields)
+            fields[f"{name}_mask"] = masks[split].copy()
+    tensors = {name: torch.from_numpy(array) for name, array in fields.items()}
+    return geometric.Data(num_nodes=data.nodes, **tensors)
 
 
 def _numpy(tensor: Any) -> Any:
+    """A tensor, or what is like an array, as an array; None stays."""
+    if tensor is None:
+        return None
     return tensor.detach().cpu().numpy() if hasattr(tensor, "detach") else np.asarray(tensor)

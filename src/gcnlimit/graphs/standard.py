@@ -12,16 +12,9 @@ from scipy.special import chdtrc
 from gcnlimit._values import Array
 from gcnlimit.classes import simplex_codes
 from gcnlimit.errors import ParameterError
-from gcnlimit.graphs.check import as_adjacency, as_features, column_spread, dense, is_complete, is_sparse, is_symmetric
+from gcnlimit.graphs import check
 from gcnlimit.graphs.labels import Labels, as_labels
-from gcnlimit.graphs.operator import (
-    SparsePlusRankOne,
-    centred,
-    normalized,
-    top_eigenvalues,
-    weight_unit,
-    without_degrees,
-)
+from gcnlimit.graphs.operator import SparsePlusRankOne, centred, weight_unit, without_degrees
 
 LEAF = 0.25  # degree of a leaf, in units of the mean degree
 PAIRS = 600  # nodes among which the correlations of features are measured
@@ -44,15 +37,15 @@ class StandardizedGraph(NamedTuple):
     @classmethod
     def of(cls, X: Any, y: Any, graph: Any) -> StandardizedGraph:
         """Checked and standardized parts."""
-        adjacency = as_adjacency(graph)
+        adjacency = check.as_adjacency(graph)
         nodes = adjacency.shape[0]
-        features = None if X is None else _features(as_features(X, nodes))
+        features = None if X is None else _features(check.as_features(X, nodes))
         labels = as_labels(y, nodes)
         if labels.labelled.size < 3:
-            raise ParameterError(f"y labels {labels.labelled.size} nodes; an estimate needs at least 3")
-        if is_complete(adjacency):
-            raise ParameterError("graph joins all pairs alike; it says nothing about the classes: leave it out")
-        directed = not is_symmetric(adjacency)
+            raise ParameterError(f"y labels {labels.labelled.size} nodes; an estimate needs 3")
+        if check.is_complete(adjacency):
+            raise ParameterError("graph joins all pairs alike and says nothing; leave it out")
+        directed = not check.is_symmetric(adjacency)
         codes = simplex_codes(np.bincount(labels.codes) / labels.codes.size)[labels.codes]
         return cls(centred(adjacency, not directed), directed, features, labels, codes)
 
@@ -86,15 +79,15 @@ class StandardizedGraph(NamedTuple):
         """Fractions of the classes: equal, unless a chi-squared test on the labelled nodes refutes it at the level of 1 %."""
         counts = np.bincount(self.labels.codes)
         expected = counts.sum() / counts.size
-        equal = chdtrc(counts.size - 1, float(np.sum((counts - expected) ** 2)) / expected) > 0.01
+        chi_squared = float(np.sum((counts - expected) ** 2)) / expected
+        equal = chdtrc(counts.size - 1, chi_squared) > 0.01
         return np.full(counts.size, 1.0 / counts.size) if equal else counts / counts.sum()
 
     def symmetrized(self) -> SparsePlusRankOne:
         r"""The operator :math:`(a + a^T)/\sqrt 2` of a directed graph, :math:`a` itself if it is symmetric."""
         if not self.directed:
             return self.operator
-        S = self.operator
-        matrix = (S.matrix + S.matrix.T).tocsr() / np.sqrt(2.0)
+        matrix = self.both_ways()[0] / np.sqrt(2.0)
         return SparsePlusRankOne(matrix, np.sqrt(2.0) * self.shift, None, True)
 
     @property
@@ -123,26 +116,26 @@ class StandardizedGraph(NamedTuple):
         hubs that are joined to nearly all nodes. Nodes without an edge are left out.
         """
         both, degree = self.both_ways()
-        return degree * (float(np.sum(normalized(both).data ** 2)) - 1.0) / np.count_nonzero(self.degrees)
+        square = float(np.sum(without_degrees(both).matrix.data ** 2)) - 1.0
+        return degree * square / np.count_nonzero(self.degrees)
 
     def spectral(self) -> SparsePlusRankOne:
         """Symmetrized operator whose noise fills the semicircle: where there are hubs, with the degrees divided out."""
         if not self.has_hubs:
             return self.symmetrized()
         both, degree = self.both_ways()
-        return without_degrees(both, LEAF * float(both.sum()) / self.nodes) / (1.0 / math.sqrt(degree))
-
-    def top_eigenvalues(self, count: int) -> Array:
-        """Eigenvalues of that operator of largest magnitude, largest first, at most `count`."""
-        return top_eigenvalues(self.spectral(), count)
+        least = LEAF * float(both.sum()) / self.nodes
+        return without_degrees(both, least) / (1.0 / math.sqrt(degree))
 
 
 def _features(X: Any) -> SparsePlusRankOne | None:
-    mean, spread, varies = column_spread(X)
+    mean, spread, varies = check.column_spread(X)
     if not varies.any():
         return None
-    scaled = X[:, varies] @ sparse.diags_array(1.0 / spread[varies]) if is_sparse(X) else X[:, varies] / spread[varies]
-    return SparsePlusRankOne(scaled, np.ones(X.shape[0]), mean[varies] / spread[varies])
+    Z = X[:, varies]
+    size = spread[varies]
+    scaled = Z @ sparse.diags_array(1.0 / size) if check.is_sparse(X) else Z / size
+    return SparsePlusRankOne(scaled, np.ones(X.shape[0]), mean[varies] / size)
 
 
 class Signals(NamedTuple):
@@ -174,30 +167,24 @@ def from_labels(given: StandardizedGraph) -> Signals:
     Y = given.codes
     N = given.nodes
     n, axes = Y.shape
-    norms = np.sum(Y**2, axis=1)
-    D = _pairs(given.labels)[0]
+    D, T = _pairs(given.labels)
     lam = N * _between(given) / D
     plain = (1.0 if given.directed else 2.0) * N / D
     sure = lam**2 / (lam**2 + plain)
-    lam_error = math.sqrt(plain * max(1.0 + sure * lam * _unevenness(given), LEAST))
+    kappa = max(weight_unit(given.operator.matrix) - 2.0 * given.shift, 0.0)
+    lam_error = math.sqrt(plain * max(1.0 + sure * lam * (kappa * T / D), LEAST))
     if given.features is None:
         return Signals(lam, 0.0, lam_error, 0.0)
     M = given.width
     Z = given.features
-    rows = np.asarray(dense(Z.matrix[given.labels.labelled]) - Z.v)
-    mu = N / M * (float(np.sum((rows.T @ Y) ** 2)) - float(norms @ np.sum(rows**2, axis=1))) / D
-    signal = max(mu, 0.0)
+    rows = check.dense(Z.matrix[given.labels.labelled]) - Z.v
     alpha = N / M
+    # the sum over pairs is a square, over all nodes, less what each node adds to it alone
+    alone = float(np.sum(Y**2, axis=1) @ np.sum(rows**2, axis=1))
+    mu = alpha * (float(np.sum((rows.T @ Y) ** 2)) - alone) / D
+    signal = max(mu, 0.0)
     variance = 2.0 * N * alpha / D + (4.0 * alpha * signal / n + 2.0 * signal**2 / M) / axes
     return Signals(lam, mu, lam_error, math.sqrt(_correlation(rows) * variance))
-
-
-def _unevenness(given: StandardizedGraph) -> float:
-    r"""Relative rise :math:`\kappa T/D` of the variance of :math:`\hat\lambda` per signal."""
-    weights = given.operator.matrix.data
-    kappa = float(weights @ weights / weights.sum()) - 2.0 * given.shift
-    D, T = _pairs(given.labels)
-    return max(kappa, 0.0) * T / D
 
 
 def _pairs(labels: Labels) -> tuple[float, float]:
@@ -213,7 +200,8 @@ def _between(given: StandardizedGraph) -> float:
     A = given.operator.matrix
     Y = np.zeros((given.nodes, given.codes.shape[1]))
     Y[given.labels.labelled] = given.codes
-    out, into = A.sum(axis=1), A.sum(axis=0)
+    out = A.sum(axis=1)
+    into = A.sum(axis=0)
     by_chance = (Y.T @ out) @ (Y.T @ into) - np.sum(Y**2, axis=1) @ (out * into)
     return float(np.sum(Y * (A @ Y)) - by_chance / A.sum())
 

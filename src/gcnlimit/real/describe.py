@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.graphs.check import as_adjacency
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.graphs.operator import quadrature
+from gcnlimit.graphs.operator import quadrature, top_eigenvalues
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
 from gcnlimit.results.show import ready_axes
@@ -142,7 +142,7 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
     adjacency = as_adjacency(graph)
     given = StandardizedGraph.of(X, y, adjacency)
     degree = given.degrees
-    tops = given.top_eigenvalues(min(OUTLIERS, given.nodes - 1))
+    tops = top_eigenvalues(given.spectral(), min(OUTLIERS, given.nodes - 1))
     counts = np.bincount(given.labels.codes)
     same, adjusted = homophily(adjacency, given.labels)
     return Description(

@@ -47,13 +47,13 @@ def read(
         if not (hasattr(value, "columns") or (name == "nodes" and value is None)):
             check_path(value, name)
     if hasattr(path, "columns") or _suffix(path) in TABLES:
-        return read_tables(path, nodes, label=label, key=id, drop=drop, undirected=undirected)
+        without = {drop} if isinstance(drop, str) else {*drop}
+        return read_tables(path, nodes, label=label, key=id, drop=without, undirected=undirected)
     if _suffix(path) != ".npz":
-        raise ParameterError(
-            f"path = {os.fspath(path)!r} is not a known kind of file; use .npz, or a list of edges as .csv"
-        )
+        shown = os.fspath(path)
+        raise ParameterError(f"path = {shown!r} is not a known kind of file; use .npz or .csv")
     if nodes is not None or label is not None or id is not None or drop or undirected:
-        raise ParameterError("nodes, label, id, drop and undirected go with a list of edges; an .npz file has its own")
+        raise ParameterError("nodes, label, id, drop and undirected do not go with an .npz file")
     with reading(path, "a graph") as stored:
         sampled = "model" in stored
     return Instance.load(path).to_dataset() if sampled else load(path)
@@ -75,6 +75,5 @@ def write(data: Dataset, path: Location, nodes: Location | None = None) -> None:
         check_path(nodes, "nodes")
         write_tables(data, path, nodes)
     else:
-        raise ParameterError(
-            f"path = {os.fspath(path)!r} must end in .npz, or in .csv with a second file for the nodes"
-        )
+        shown = os.fspath(path)
+        raise ParameterError(f"path = {shown!r} must end in .npz, or in .csv with a file for nodes")

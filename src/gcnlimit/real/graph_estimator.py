@@ -12,7 +12,7 @@ from scipy.special import softmax
 from gcnlimit._runtime.extras import need
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.graphs.check import as_adjacency, as_features, check_indices, is_sparse
+from gcnlimit.graphs.check import as_adjacency, as_features, check_indices
 from gcnlimit.graphs.labels import Labels, as_labels, is_missing, labelled_nodes
 from gcnlimit.real.leave_one_out import pair
 
@@ -51,7 +51,8 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         adjacency = None if graph is None else _whole_graph(graph, X)
         features, labels = self._training(X, y, adjacency)
         self._with_graph = adjacency is not None
-        self.classes_, self.labelled_ = labels.classes, labels.labelled
+        self.classes_ = labels.classes
+        self.labelled_ = labels.labelled
         self._outputs = self._learn(features, labels, adjacency)
         self.transduction_ = self._decide(self._outputs)
         return self
@@ -69,13 +70,18 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Probabilities of the classes: softmax of the outputs, at the temperature that the fit has found."""
         return np.asarray(softmax(self._sharpness * pair(self._evaluate(X, graph)), axis=1))
 
-    def score(self, X: Any = None, y: Any = None, sample_weight: Any = None, *, graph: Any = None) -> float:
+    def score(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, *, graph: Any = None
+    ) -> float:
         """Accuracy on the nodes that `y` labels; without `X`, on the nodes of the fit."""
         if y is None:
-            raise ParameterError("y is None; write score(y=classes) for the nodes of the fit, -1 for those left out")
-        found, raw = self.predict(X, graph), np.asarray(y)
+            raise ParameterError("y is None; write score(y=classes) for the nodes of the fit")
+        found = self.predict(X, graph)
+        raw = np.asarray(y)
         if raw.shape != found.shape:
-            raise ParameterError(f"y has shape {raw.shape}; it must have one entry for each of the {found.size} nodes")
+            raise ParameterError(
+                f"y has shape {raw.shape}; the {found.size} nodes need one entry each"
+            )
         known = labelled_nodes(raw) if self._with_graph else np.ones(raw.shape, bool)
         if not known.any():
             raise ParameterError("y labels no node; -1, NaN and None mark those that do not count")
@@ -85,8 +91,11 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _training(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, Labels]:
         if adjacency is None:
             if y is not None and any(map(is_missing, np.ravel(np.asarray(y, object)))):
-                raise ParameterError("y has nodes without a class but there is no graph; write fit(X, y, graph=...)")
-            X, y = validate_data(self, _whole(X), y, accept_sparse="csr", dtype=np.float64)
+                raise ParameterError(
+                    "y misses classes and there is no graph; give one by graph=..."
+                )
+            check_indices("X", X)  # scikit-learn takes them on trust
+            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
             check_classification_targets(y)
             classes, codes = np.unique(y, return_inverse=True)
             if classes.size < 2:
@@ -105,21 +114,27 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return self._outputs
         if not self._with_graph:
             if graph is not None:
-                raise ParameterError("graph is given but the model was fitted without one; fit it with a graph")
-            return self._apply(validate_data(self, _whole(X), accept_sparse="csr", dtype=np.float64, reset=False), None)
+                raise ParameterError(
+                    "graph is given but the model was fitted without; fit it with one"
+                )
+            check_indices("X", X)
+            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+            return self._apply(X, None)
         if graph is None:
+            how = "predict() answers for the nodes of the fit, predict(X, graph=...) for others"
             raise ParameterError(
-                "X is given without a graph but the model was fitted with one; predict() answers for the nodes of the fit, "
-                "predict(X, graph=...) for those of a graph, also in a pipeline"
+                f"X is given without a graph but the model was fitted with one; {how}"
             )
-        adjacency = as_adjacency(graph, None if X is None else _rows(X))
+        adjacency = as_adjacency(graph)
         features = as_features(X, adjacency.shape[0])
-        if features.shape[1] != self.n_features_in_:
-            has, asked = ("the graph", "nodes") if X is None else ("X", "features")
-            raise ParameterError(
-                f"{has} has {features.shape[1]} {asked} but the model was fitted with {self.n_features_in_}; another graph needs "
-                "the same features in the same order, and without features a model knows its nodes by name"
+        count = features.shape[1]
+        if count != self.n_features_in_:
+            has = f"the graph has {count} nodes" if X is None else f"X has {count} features"
+            fitted = f"the model was fitted with {self.n_features_in_}"
+            needs = (
+                "another graph needs the same features in order; without, nodes are known by name"
             )
+            raise ParameterError(f"{has} but {fitted}; {needs}")
         return self._apply(features, adjacency)
 
     def _decide(self, outputs: Array) -> npt.NDArray[Any]:
@@ -135,21 +150,8 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def _whole_graph(graph: Any, X: Any) -> Any:
     """Checked graph; one that was cut along its rows, as cross-validation of scikit-learn does, is told what to use."""
     shape: tuple[int, ...] = getattr(graph, "shape", ())
-    if len(shape) == 2 and 0 < shape[0] < shape[1] and shape[0] == _rows(X):
-        raise ParameterError(
-            f"graph has shape {tuple(shape)}: its rows were cut, but not its columns. Tools such as cross_val_score and "
-            "GridSearchCV cannot cut a graph; use gcnlimit.cross_validate, which hides labels, or loo_score_ of one fit"
-        )
-    return as_adjacency(graph, None if X is None else _rows(X))
-
-
-def _whole(X: Any) -> Any:
-    """Features whose indices, if they are sparse, lead nowhere else: scikit-learn takes them on trust."""
-    if is_sparse(X):
-        check_indices("X", X)
-    return X
-
-
-def _rows(X: Any) -> int | None:
-    shape = getattr(X, "shape", None)
-    return int(shape[0]) if shape else None
+    if len(shape) == 2 and 0 < shape[0] < shape[1] and getattr(X, "shape", ())[:1] == shape[:1]:
+        cut = f"graph has shape {tuple(shape)}: its rows were cut, but not its columns"
+        use = "use gcnlimit.cross_validate, which hides labels, or loo_score_ of one fit"
+        raise ParameterError(f"{cut}, as cross_val_score and GridSearchCV do; {use}")
+    return as_adjacency(graph)
