@@ -18,12 +18,13 @@ from gcnlimit.real.views import Views
 Nodes = npt.NDArray[np.int64]
 STRENGTHS = (-0.95, -0.6, -0.3, 0.5, 0.8, 0.9, 0.95)
 LANDMARKS = 1000
-UNITS, DRAWS = 100, 3  # random units of a member for few features, and number of such members
+UNITS = 100  # random, of a member for few features
+DRAWS = 3  # such members
 REG = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
 BLOCK = 4096  # nodes whose outputs are computed at once
 PER_CLASS = 20  # labelled nodes for each class from which labels are an input
 PER_COLUMN = 20  # labelled nodes for each feature from which hops and random units have members
-NARROW = 100  # features above which they are many, however many the labels: the cost grows as the cube of the columns
+NARROW = 100  # features above which they are many: the cost grows as the cube of the columns
 
 
 class Member(NamedTuple):
@@ -44,7 +45,8 @@ class Member(NamedTuple):
 
 def members(views: Views, labels: Labels) -> Iterator[Member]:
     """The bank of a fit, or what of it applies to another graph, whose views know those of the fit."""
-    few = views.X.shape[1] <= NARROW and PER_COLUMN * views.X.shape[1] <= labels.codes.size
+    width = views.X.shape[1]
+    few = width <= NARROW and PER_COLUMN * width <= labels.codes.size
     for member in _few(views, labels) if few else _many(views, labels):
         if views.fit is None or not member.local:
             yield member
@@ -52,11 +54,11 @@ def members(views: Views, labels: Labels) -> Iterator[Member]:
 
 def _few(views: Views, labels: Labels) -> Iterator[Member]:
     """Ridge on features, on hops, on labels around the node, and on random units of them."""
-    X = views.base
-    yield Member("features", lambda nodes: np.hstack([X[nodes], np.maximum(X[nodes], 0.0)]), graph=False)
+    yield Member("features", _beside(views.base, np.maximum(views.base, 0.0)), graph=False)
     if views.graph is None:
         return
-    hops, near = views.hops(), views.hops(2)
+    hops = views.hops()
+    near = views.hops(2)
     yield Member("hops", hops.__getitem__)
     rng = np.random.default_rng(0)
     yield Member("random units", _beside(hops, *_averaged(views, _units(near, UNITS, rng))))
@@ -66,9 +68,10 @@ def _few(views: Views, labels: Labels) -> Iterator[Member]:
     yield Member("hops, labels", _beside(hops, seen), local=True)
     both = np.hstack([near, seen])
     for k in range(DRAWS if hops.shape[1] <= LANDMARKS else 1):
-        columns = _beside(hops, seen, *_averaged(views, _units(near, UNITS, rng)), _units(both, 3 * UNITS, rng))
+        averaged = _averaged(views, _units(near, UNITS, rng))
+        columns = _beside(hops, seen, *averaged, _units(both, 3 * UNITS, rng))
         yield Member(f"random units, labels {k + 1}", columns, local=True)
-        del columns  # before the next are drawn
+        del averaged, columns  # before the next are drawn
 
 
 def _beside(*blocks: Array) -> Callable[[Nodes], Array]:
@@ -95,7 +98,8 @@ def _many(views: Views, labels: Labels) -> Iterator[Member]:
     yield Member("features", F.__getitem__, graph=False)
     if views.graph is None:
         marked = F if views.fit is None else views.fit.features
-        yield kernel("features, kernel", gaussian, [F], [marked], labels)._replace(graph=False, local=False)
+        alone = kernel("features, kernel", gaussian, [F], [marked], labels)
+        yield alone._replace(graph=False, local=False)
         return
     filtered = views.pagerank(STRENGTHS)
     for s, P in zip(STRENGTHS, filtered, strict=True):
@@ -124,14 +128,16 @@ def linear(rows: Any, marks: Any) -> Array:
 def gaussian(rows: Any, marks: Any) -> Array:
     r"""Kernel :math:`\exp(-|x - y|^2)`, for rows of unit mean square."""
     here, there = (np.asarray(squared(part).sum(axis=1)).ravel() for part in (rows, marks))
-    found = linear(rows, marks)
+    found = linear(rows, marks)  # in place from here: it is the largest array
     found *= 2.0
     found -= here[:, None]
     found -= there
-    return np.asarray(np.exp(found, out=found))
+    return np.exp(found, out=found)
 
 
-def kernel(name: str, form: Callable[[Any, Any], Array], views: list[Any], fit: list[Any], labels: Labels) -> Member:
+def kernel(
+    name: str, form: Callable[[Any, Any], Array], views: list[Any], fit: list[Any], labels: Labels
+) -> Member:
     """Member on the mean of a kernel over several views, through at most `LANDMARKS` labelled nodes (Nyström).
 
     It is exact up to there. `fit` holds the views of the graph of the fit, to which the landmarks belong.
@@ -142,7 +148,8 @@ def kernel(name: str, form: Callable[[Any, Any], Array], views: list[Any], fit: 
     marks = [view[nodes] for view in fit]
 
     def mean(rows: list[Any]) -> Array:
-        return np.asarray(sum(form(here, there) for here, there in zip(rows, marks, strict=True)) / len(marks))
+        kernels = (form(here, there) for here, there in zip(rows, marks, strict=True))
+        return np.asarray(sum(kernels) / len(marks))
 
     K = mean(marks).astype(float)
     root = cholesky(K + 1e-8 * np.trace(K) / len(K) * np.eye(len(K)), lower=True)
@@ -164,21 +171,31 @@ class Fitted(NamedTuple):
     @classmethod
     def of(cls, member: Member, labels: Labels, weights: Array, nodes: int) -> Fitted:
         """Ridge regression on the labelled nodes, at each regularization of the bank."""
-        Z, Y = member.columns(labels.labelled).astype(float), targets(labels.codes, labels.classes.size)
-        if member.root is not None:
-            Z = solve_triangular(member.root, Z.T, lower=True).T
-        ridge, share = Ridge(Z, weights), weights / weights.sum()
+        Z = member.columns(labels.labelled).astype(float)
+        Y = targets(labels.codes, labels.classes.size)
+        root = member.root
+        if root is not None:
+            Z = solve_triangular(root, Z.T, lower=True).T
+        ridge = Ridge(Z, weights)
+        share = weights / weights.sum()
+        # all regularizations side by side, so that each block of nodes is one product
         W = Z.T @ np.hstack([*ridge.dual(Y, REG)])
         intercept = np.tile(share @ Y, len(REG)) - (share @ Z) @ W
-        of_columns = W if member.root is None else solve_triangular(member.root, W, lower=True, trans="T")
-        outputs = applied(member, of_columns, intercept, nodes, (labels.labelled, Z @ W + intercept))
-        left_out = ridge.left_out(Y, REG)
-        kept = of_columns if not member.local else W[:0]
-        return cls(member.name, member.graph, member.local, member.strength, left_out, outputs, kept, intercept)
+        known = (labels.labelled, Z @ W + intercept)
+        if root is not None:
+            W = solve_triangular(root, W, lower=True, trans="T")
+        outputs = applied(member, W, intercept, nodes, known)
+        about = (member.name, member.graph, member.local, member.strength)
+        kept = W[:0] if member.local else W
+        return cls(*about, ridge.left_out(Y, REG), outputs, kept, intercept)
+
+    def on(self, member: Member, nodes: int) -> Array:
+        """Outputs on the nodes of another graph, of which `member` knows the columns."""
+        return applied(member, self.weights, self.intercept, nodes)
 
 
 def applied(
-    member: Member, weights: Array, intercept: Array, nodes: int, known: tuple[Nodes, Array] | None = None
+    member: Member, W: Array, intercept: Array, nodes: int, known: tuple[Nodes, Array] | None = None
 ) -> Array:
     """Outputs of a member on all nodes (regularizations by nodes by classes); of large graphs in single precision."""
     found = np.empty((nodes, intercept.size), np.float64 if nodes <= LARGE else np.float32)
@@ -189,5 +206,5 @@ def applied(
     for first in range(0, left.size, BLOCK):
         some = left[first : first + BLOCK]
         columns = member.columns(some)
-        found[some] = columns @ weights.astype(columns.dtype) + intercept
+        found[some] = columns @ W.astype(columns.dtype) + intercept
     return np.moveaxis(found.reshape(nodes, len(REG), -1), 0, 1)

@@ -113,12 +113,13 @@ class GraphClassifier(GraphEstimator):
     def plot(self, axes: Any = None) -> Any:
         """Draw weight and leave-one-out accuracy of the members (needs matplotlib); returns the axes."""
         if not getattr(self, "table_", None):
-            raise ParameterError("plot draws the members of the average; fit GraphClassifier() with filter='auto'")
+            raise ParameterError("plot draws the members of the average; fit with filter='auto'")
         axes = ready_axes(axes)
-        place = np.arange(len(self.table_))
-        axes.barh(place, [row.weight for row in self.table_], color="C0", label="weight")
-        axes.plot([row.loo_accuracy for row in self.table_], place, "o", color="C1", label="leave-one-out accuracy")
-        axes.set_yticks(place, [row.member for row in self.table_])
+        names, weights, accuracies = list(zip(*self.table_, strict=True))[:3]
+        place = np.arange(len(names))
+        axes.barh(place, weights, color="C0", label="weight")
+        axes.plot(accuracies, place, "o", color="C1", label="leave-one-out accuracy")
+        axes.set_yticks(place, names)
         axes.axvline(self.loo_score_, color="0.5", lw=1, label="average")
         axes.invert_yaxis()
         axes.set_xlim(0.0, 1.0)
@@ -140,12 +141,14 @@ class GraphClassifier(GraphEstimator):
         return outputs
 
     def _averages(self) -> bool:
-        named = (self.strengths, self.hops, self.reg)
-        return self._normalizations() == TRIED and self.filter == "auto" and all(value is None for value in named)
+        unnamed = self.strengths is None and self.hops is None and self.reg is None
+        return self._normalizations() == TRIED and self.filter == "auto" and unnamed
 
     def _average(self, features: Any, labels: Labels, adjacency: Any, weights: Array) -> Array:
         model = Ensemble(features, labels, adjacency, weights, self.scale)
-        self._model, self.table_, self._sharpness = model, model.table(), 1.0
+        self._model = model
+        self._sharpness = 1.0
+        self.table_ = model.table()
         self._left_out = _margin(model.left_out)
         self.uses_graph_ = model.uses_graph
         self.graph_gain_ = model.gain if adjacency is not None and features is not None else None
@@ -157,25 +160,33 @@ class GraphClassifier(GraphEstimator):
         features = as_features(None, adjacency.shape[0]) if features is None else features
         self._scaling = Scaling.of(features, self.scale)
         scaled = self._scaling(features)
-        operators = {value: self._propagation(adjacency, value) for value in self._normalizations()}
+        names = self._normalizations()
         if adjacency is None:
-            operators, offered = {"none": None}, [NO_GRAPH]
-        choice = choose(scaled, labels, weights, operators, offered, REG if self.reg is None else self.reg)
+            names = ("none",)
+            offered = [NO_GRAPH]
+        operators = {name: self._propagation(adjacency, name) for name in names}
+        reg = REG if self.reg is None else self.reg
+        choice = choose(scaled, labels, weights, operators, offered, reg)
+        self._choice = choice
         self._inputs = choice.inputs(scaled)
-        self.uses_graph_ = choice.network is not NO_GRAPH
-        self._choice, self.table_, self.graph_gain_ = choice, [], None
-        self.normalization_, self.reg_ = choice.operator, choice.reg
-        self.family_, self.strength_, self.filter_, self.hops_ = choice.network
-        self.coef_, self.intercept_ = np.vstack(choice.coefficients).T, np.asarray(choice.intercept)
         self._left_out = choice.left_out
-        self._sharpness = float(sharpened(choice.left_out[None], labels.codes, weights / weights.sum())[0][0])
+        sharpness, _ = sharpened(choice.left_out[None], labels.codes, weights / weights.sum())
+        self._sharpness = float(sharpness[0])
+        self.uses_graph_ = choice.network is not NO_GRAPH
+        self.table_ = []
+        self.graph_gain_ = None
+        self.normalization_ = choice.operator
+        self.reg_ = choice.reg
+        self.family_, self.strength_, self.filter_, self.hops_ = choice.network
+        self.coef_ = np.vstack(choice.coefficients).T
+        self.intercept_ = choice.intercept
         return choice.outputs(scaled, operators[choice.operator])
 
     def _normalizations(self) -> tuple[Any, ...]:
         """Those among which leave-one-out chooses: names, and what has none."""
         given = self.normalization
         if isinstance(given, str) and given in ("auto", "centred"):
-            return TRIED if given == "auto" else ("centred",)
+            return TRIED if given == "auto" else (given,)
         known = as_normalization(given)
         return (given if isinstance(given, str) else known,)
 
@@ -193,28 +204,33 @@ class GraphClassifier(GraphEstimator):
     def _apply(self, features: Any, adjacency: Any) -> Array:
         tuned = self._tuned() and adjacency is not None
         if not self._averages():
-            scaled, choice = self._scaling(features), self._choice
+            scaled = self._scaling(features)
+            choice = self._choice
             if tuned and self.uses_graph_:
                 here = Smoothness.of(undirected(self._graph), self._inputs, self.labelled_)
                 there = Smoothness.of(undirected(adjacency), choice.inputs(scaled))
-                choice = choice._replace(network=choice.network.stronger(relative_strength(here, there)))
+                network = choice.network.stronger(relative_strength(here, there))
+                choice = choice._replace(network=network)
             return choice.outputs(scaled, self._propagation(adjacency, self.normalization_))
         if adjacency is not None and same_graph(adjacency, self._graph):
             return self._outputs  # the nodes of the fit are known by name
-        return _margin(self._model.elsewhere(None if self._model.bare else features, adjacency, tuned))
+        return _margin(self._model.elsewhere(features, adjacency, tuned))
 
 
 def class_weights(labels: Labels, class_weight: object) -> Array:
     """Weight of each labelled node, 1 on average."""
+    if class_weight is None:
+        return np.ones(labels.codes.size)
     if isinstance(class_weight, Mapping):
-        each = real("class_weight", [class_weight.get(c, 1.0) for c in labels.classes.tolist()], low=0, open_low=True)
-    elif class_weight is None or class_weight == "balanced":
-        each = np.ones(labels.classes.size) if class_weight is None else 1.0 / np.bincount(labels.codes)
+        given = [class_weight.get(c, 1.0) for c in labels.classes.tolist()]
+        each = np.asarray(real("class_weight", given, low=0, open_low=True))
+    elif class_weight == "balanced":
+        each = 1.0 / np.bincount(labels.codes)
     else:
         raise ParameterError(
-            f"class_weight = {class_weight!r} is not allowed; use None, 'balanced' or a weight for each class"
+            f"class_weight = {class_weight!r}; use None, 'balanced' or a dictionary"
         )
-    found = np.asarray(each)[labels.codes]
+    found = each[labels.codes]
     return np.asarray(found / found.mean())
 
 

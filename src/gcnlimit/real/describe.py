@@ -17,7 +17,9 @@ from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
 from gcnlimit.results.show import ready_axes
 
-VECTORS, STEPS, OUTLIERS = 8, 80, 12
+VECTORS = 8
+STEPS = 80
+OUTLIERS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +68,8 @@ class Description:
     def doubts(self) -> tuple[str, ...]:
         """Reasons to doubt the model, one sentence each."""
         more = () if self.likelihood is None else self.likelihood.warnings
-        return (*self.estimate.warnings, *(sentence for sentence in more if "eigenvalues" not in sentence))
+        others = (sentence for sentence in more if "eigenvalues" not in sentence)
+        return (*self.estimate.warnings, *others)
 
     @property
     def holds(self) -> bool:
@@ -75,9 +78,12 @@ class Description:
 
     def as_dict(self) -> dict[str, Any]:
         """Numbers of the description by name, for a table or a file."""
-        plain = {name: value for name, value in vars(self).items() if isinstance(value, int | float)}
-        signals = {name: getattr(self.estimate, name) for name in ("lam", "lam_error", "mu", "mu_error")}
-        return plain | signals | {"top_eigenvalue": float(self.outliers[0]) if self.outliers.size else 2.0}
+        plain = {
+            name: value for name, value in vars(self).items() if isinstance(value, int | float)
+        }
+        for name in ("lam", "lam_error", "mu", "mu_error"):
+            plain[name] = getattr(self.estimate, name)
+        return plain | {"top_eigenvalue": float(self.outliers[0]) if self.outliers.size else 2.0}
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the spectrum beside the semicircle, outliers marked (needs matplotlib); returns the axes."""
@@ -85,11 +91,13 @@ class Description:
         values, weights = self.spectrum
         edge = max(2.5, 1.1 * float(np.max(np.abs(values))))
         bins = np.arange(-edge, edge + 0.2, 0.2)
-        axes.hist(values, bins=bins, weights=weights, density=True, color="0.75", label="this graph")
+        axes.hist(
+            values, bins=bins, weights=weights, density=True, color="0.75", label="this graph"
+        )
         x = np.linspace(-2.0, 2.0, 201)
         axes.plot(x, np.sqrt(4.0 - x**2) / (2.0 * np.pi), color="C0", label="semicircle")
-        if self.outliers.size:
-            axes.plot(self.outliers, np.zeros(self.outliers.size), "v", color="C3", clip_on=False, label="outliers")
+        if (x := self.outliers).size:
+            axes.plot(x, 0.0 * x, "v", color="C3", clip_on=False, label="outliers")
         axes.set_xlabel("eigenvalue of the centred graph")
         axes.set_ylabel("density")
         axes.legend(frameon=False)
@@ -97,25 +105,37 @@ class Description:
 
     def __str__(self) -> str:
         kind = "directed" if self.directed else "undirected"
-        e = self.estimate
+        size = f"{self.nodes} nodes, {self.edges} edges ({kind}), {self.features} features"
+        spread = f"standard deviation {self.degree_spread:.1f}, largest {self.largest_degree:g}"
+        classes = ", ".join(f"{name} {count}" for name, count in self.classes.items())
+        adjusted = _known(self.adjusted_homophily)
         lines = [
-            f"{self.nodes} nodes, {self.edges} edges ({kind}), {self.features} features, {self.isolated} isolated nodes",
-            f"degree {self.degree:.1f} on average, standard deviation {self.degree_spread:.1f}, largest {self.largest_degree:g}",
-            f"{self.labelled} labelled: " + ", ".join(f"{name} {count}" for name, count in self.classes.items()),
-            f"homophily {_known(self.homophily)}, adjusted for degrees {_known(self.adjusted_homophily)}",
-            f"lam {e.lam:.2f} +- {e.lam_error:.2f}, mu {e.mu:.2f} +- {e.mu_error:.2f} (from labels)",
+            f"{size}, {self.isolated} isolated nodes",
+            f"degree {self.degree:.1f} on average, {spread}",
+            f"{self.labelled} labelled: {classes}",
+            f"homophily {_known(self.homophily)}, adjusted for degrees {adjusted}",
+            f"{_signals(self.estimate)} (from labels)",
         ]
-        if (m := self.likelihood) is not None:
-            lines.append(f"lam {m.lam:.2f} +- {m.lam_error:.2f}, mu {m.mu:.2f} +- {m.mu_error:.2f} (by likelihood)")
+        if self.likelihood is not None:
+            lines.append(f"{_signals(self.likelihood)} (by likelihood)")
         if self.holds:
-            snr = float((self.likelihood or e).data.snr)
-            lines.append(f"signal-to-noise ratio {snr:.2g}: above 1 the classes show even without labels")
-        spread = "more than at random" if e.degrees is not None else "as at random"
-        lines.append(f"degrees vary {spread}; divided out, they leave noise {self.noise_level:.2f} (model: 1)")
+            snr = float((self.likelihood or self.estimate).data.snr)
+            lines.append(
+                f"signal-to-noise ratio {snr:.2g}: above 1 the classes show even without labels"
+            )
+        vary = "as at random" if self.estimate.degrees is None else "more than at random"
+        noise = f"they leave noise {self.noise_level:.2f} (model: 1)"
+        lines.append(f"degrees vary {vary}; divided out, {noise}")
         if self.outliers.size:
-            lines.append("eigenvalues outside of the semicircle: " + ", ".join(f"{v:.2f}" for v in self.outliers))
-        verdict = "the model does not hold:" if self.doubts else "the model holds as far as can be seen"
-        return "\n".join([*lines, verdict, *self.doubts])
+            outside = ", ".join(f"{value:.2f}" for value in self.outliers)
+            lines.append(f"eigenvalues outside of the semicircle: {outside}")
+        holds = "does not hold:" if self.doubts else "holds as far as can be seen"
+        return "\n".join([*lines, f"the model {holds}", *self.doubts])
+
+
+def _signals(found: Estimate) -> str:
+    lam = f"lam {found.lam:.2f} +- {found.lam_error:.2f}"
+    return f"{lam}, mu {found.mu:.2f} +- {found.mu_error:.2f}"
 
 
 def _known(value: float) -> str:
@@ -145,6 +165,7 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
     tops = top_eigenvalues(given.spectral(), min(OUTLIERS, given.nodes - 1))
     counts = np.bincount(given.labels.codes)
     same, adjusted = homophily(adjacency, given.labels)
+    likely = best_method(given) == "likelihood"
     return Description(
         nodes=given.nodes,
         edges=adjacency.nnz if given.directed else adjacency.nnz // 2,
@@ -162,7 +183,7 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
         outliers=tops[np.abs(tops) > 2.2],
         spectrum=_spectrum(given),
         estimate=estimate_standard(given),
-        likelihood=estimate_standard(given, "likelihood") if best_method(given) == "likelihood" else None,
+        likelihood=estimate_standard(given, "likelihood") if likely else None,
     )
 
 
@@ -185,6 +206,8 @@ def homophily(adjacency: Any, labels: Labels) -> tuple[float, float]:
 
 def _spectrum(given: StandardizedGraph) -> tuple[Array, Array]:
     """Nodes and weights of the spectral density, by Lanczos' method from random vectors."""
-    S, rng = given.spectral(), np.random.default_rng(0)
+    S = given.spectral()
+    rng = np.random.default_rng(0)
     rules = [quadrature(S, rng.standard_normal(given.nodes), STEPS) for _ in range(VECTORS)]
-    return np.concatenate([values for values, _ in rules]), np.concatenate([shares / VECTORS for _, shares in rules])
+    values, shares = (np.concatenate(part) for part in zip(*rules, strict=True))
+    return values, shares / VECTORS

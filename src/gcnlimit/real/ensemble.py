@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
+from scipy.optimize import fmin
 from scipy.special import log_softmax
 
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import propagation
-from gcnlimit.real.bank import REG, Fitted, applied, members
+from gcnlimit.real.bank import REG, Fitted, members
 from gcnlimit.real.leave_one_out import Average, correct, sharpened, soft_weights
 from gcnlimit.real.networks import Smoothness, relative_strength
 from gcnlimit.real.views import Scaling, Views
@@ -42,10 +42,13 @@ class Row(NamedTuple):
 class Ensemble:
     """The bank trained on checked parts and averaged, see `GraphClassifier`; features or graph may be None."""
 
-    def __init__(self, features: Any, labels: Labels, adjacency: Any, weights: Array, scale: str | None) -> None:
-        self.labels, self.share = labels, weights / weights.sum()
+    def __init__(
+        self, features: Any, labels: Labels, adjacency: Any, weights: Array, scale: str | None
+    ) -> None:
+        self.labels = labels
+        self.share = weights / weights.sum()
         self.bare = features is None
-        features = graph_rows(adjacency) if features is None else features
+        features = graph_rows(adjacency) if self.bare else features
         self.scaling = Scaling.of(features, "rows" if self.bare else scale)
         self.views = Views(self.scaling(features), adjacency, self.scaling.how == "rows")
         with progress_bar("Regressions", None, unit="members") as bar:
@@ -56,16 +59,17 @@ class Ensemble:
                 bar.advance(1)
         self._left_out = np.concatenate([one.left_out for one in self.fitted])
         found = [sharpened(one.left_out, labels.codes, self.share) for one in self.fitted]
-        self._temperatures, self._losses = (np.concatenate(part) for part in zip(*found, strict=True))
-        self.average = self._averaged(np.ones(len(self.fitted), bool))
-        self.without_graph = self._averaged(np.array([not one.graph and not self.bare for one in self.fitted]))
+        self._temperatures = np.concatenate([sharpness for sharpness, _ in found])
+        self._losses = np.concatenate([losses for _, losses in found])
+        self.average = self._averaged(lambda one: True)
+        self.without_graph = self._averaged(lambda one: not one.graph and not self.bare)
         self.gain = None if self.bare else self._gain(lambda p: correct(p, labels.codes))
         """Leave-one-out accuracy with the graph less that without, and its standard error."""
         self.uses_graph = adjacency is not None and self._graph_helps()
         if not self.uses_graph and not self.bare:
             self.average = self.without_graph
-        known_anywhere = np.array([not one.local for one in self.fitted])
-        self.portable = self._averaged(known_anywhere) if self.uses_graph else self.without_graph
+        anywhere = self._averaged(lambda one: not one.local)
+        self.portable = anywhere if self.uses_graph else self.without_graph
         """The average of the members that do not know the nodes of the fit by name."""
         degrees = self.views.degrees[labels.labelled]
         own = self._mixed(self._left_out, degrees, self.average)
@@ -77,7 +81,8 @@ class Ensemble:
     def scores(self) -> Array:
         """Logarithms of the probabilities of the classes on all nodes of the fit."""
         outputs = np.concatenate([one.outputs for one in self.fitted])
-        return self._sharpened(self._mixed(outputs, self.views.degrees, self.average), self.views.degrees)
+        logs = self._mixed(outputs, self.views.degrees, self.average)
+        return self._sharpened(logs, self.views.degrees)
 
     def elsewhere(self, features: Any, adjacency: Any, tuned: bool) -> Array:
         """The same on the nodes of another graph, by the members that do not know the nodes of the fit by name.
@@ -88,33 +93,33 @@ class Ensemble:
             features = graph_rows(adjacency)
         views = Views(self.scaling(features), adjacency, self.views.unit, self.views)
         if tuned and self.uses_graph and any(one.strength is not None for one in self.fitted):
-            here = Smoothness.of(self.views.graph, self._inputs(self.views), self.labels.labelled)
-            views.factor = relative_strength(here, Smoothness.of(views.graph, self._inputs(views)))
-        mine = members(views, self.labels)
-        size = (len(REG), views.nodes, self._left_out.shape[-1])  # those that are local have no weight
-        outputs = [
-            np.broadcast_to(0.0, size) if one.local else applied(next(mine), one.weights, one.intercept, views.nodes)
-            for one in self.fitted
-        ]
+            fit = Smoothness.of(self.views.graph, self._inputs(self.views), self.labels.labelled)
+            views.factor = relative_strength(fit, Smoothness.of(views.graph, self._inputs(views)))
+        here = members(views, self.labels)
+        # members that are local have no weight in the portable average
+        nothing = np.broadcast_to(0.0, (len(REG), views.nodes, self._left_out.shape[-1]))
+        outputs = [nothing if one.local else one.on(next(here), views.nodes) for one in self.fitted]
         logs = self._mixed(np.concatenate(outputs), views.degrees, self.portable)
         return self._sharpened(logs, views.degrees)
 
     def _inputs(self, views: Views) -> Array:
         """Mean outputs of the members with a filter where the graph is left out: what the filter is there to smooth."""
         each = (self.portable.weights * self.portable.sharpness).reshape(-1, len(REG))
-        weights = [
-            np.einsum("frc,r->fc", one.weights.reshape(len(one.weights), len(REG), -1), w)
-            for one, w in zip(self.fitted, each, strict=True)
-            if one.strength is not None
-        ]
-        return np.asarray(views.features @ sum(weights, np.zeros(())))
+        total = np.zeros(())
+        for one, w in zip(self.fitted, each, strict=True):
+            if one.strength is not None:
+                by_reg = one.weights.reshape(len(one.weights), len(REG), -1)
+                total = total + np.einsum("frc,r->fc", by_reg, w)
+        return np.asarray(views.features @ total)
 
     def table(self) -> list[Row]:
         """Every member with its weight and leave-one-out accuracy."""
-        ours, found = correct(self.left_out, self.labels.codes), []
+        codes = self.labels.codes
+        ours = correct(self.left_out, codes)
+        found = []
         by_member = self.average.weights.reshape(-1, len(REG)).sum(axis=1)
         for one, weight in zip(self.fitted, by_member.tolist(), strict=True):
-            best = max((correct(h, self.labels.codes) for h in one.left_out), key=lambda hits: float(self.share @ hits))
+            best = max(correct(one.left_out, codes), key=lambda hits: float(self.share @ hits))
             apart = difference(ours, best, self.share)
             name = "rows of the graph" if self.bare and not one.graph else one.name
             found.append(Row(name, weight, float(self.share @ best), one.strength, *apart))
@@ -122,7 +127,8 @@ class Ensemble:
 
     def _gain(self, measure: Callable[[Array], npt.NDArray[Any]]) -> tuple[float, float]:
         """What the graph adds to a measure of the leave-one-out probabilities of each node, and its standard error."""
-        own, alone = (measure(part.probabilities(self._left_out)) for part in (self.average, self.without_graph))
+        own = measure(self.average.probabilities(self._left_out))
+        alone = measure(self.without_graph.probabilities(self._left_out))
         return difference(own, alone, self.share)
 
     def _graph_helps(self) -> bool:
@@ -130,13 +136,16 @@ class Ensemble:
         codes = self.labels.codes
         if self.bare or codes.size < CALIBRATED:
             return True
-        gain, error = self._gain(lambda p: np.log(np.maximum(p[np.arange(codes.size), codes], LEAST)))
+        nodes = np.arange(codes.size)
+        gain, error = self._gain(lambda p: np.log(np.maximum(p[nodes, codes], LEAST)))
         return gain > error
 
-    def _averaged(self, kept: npt.NDArray[np.bool_]) -> Average:
+    def _averaged(self, kept: Callable[[Fitted], bool]) -> Average:
         """Soft average of the members kept."""
-        prior = np.where(kept, [RARE if (one.strength or 0.0) < 0 else 1.0 for one in self.fitted], 0.0)
-        return Average(soft_weights(self._losses, self.share, np.repeat(prior, len(REG))), self._temperatures)
+        rare = [RARE if (one.strength or 0.0) < 0 else 1.0 for one in self.fitted]
+        prior = np.where([kept(one) for one in self.fitted], rare, 0.0)
+        weights = soft_weights(self._losses, self.share, np.repeat(prior, len(REG)))
+        return Average(weights, self._temperatures)
 
     def _mixed(self, outputs: Array, degrees: Array, average: Average) -> Array:
         """Logarithms of the mean probabilities.
@@ -153,17 +162,21 @@ class Ensemble:
 
     def _calibrated(self, logs: Array, degrees: Array) -> Array:
         """Logarithm of the sharpness, and its slope in the logarithm of the degree, of least leave-one-out loss."""
-        codes, use = self.labels.codes, degrees > 0
+        codes = self.labels.codes
+        use = degrees > 0
         if self.views.graph is None or use.sum() < CALIBRATED:
             return np.zeros(2)
-        wanted = 0.5 / codes.size / logs.shape[1] + (1.0 - 0.5 / codes.size) * np.eye(logs.shape[1])[codes[use]]
+        # labels count as sure up to half of one among them, so that no sharpness is infinite
+        blur = 0.5 / codes.size
+        count = logs.shape[1]
+        wanted = blur / count + (1.0 - blur) * np.eye(count)[codes[use]]
 
         def loss(slope: Array) -> float:
             found = log_softmax(self._sharpness(slope, degrees[use])[:, None] * logs[use], axis=1)
             entropy = -np.sum(wanted * found, axis=1) @ self.share[use]
             return float(entropy + np.sum(slope**2) / codes.size)
 
-        return np.asarray(minimize(loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-6}).x)
+        return np.asarray(fmin(loss, np.zeros(2), xtol=1e-3, ftol=1e-6, disp=False))
 
     def _sharpness(self, slope: Array, degrees: Array) -> Array:
         apart = np.log1p(degrees) - np.log1p(self.views.degrees).mean()
@@ -181,8 +194,11 @@ def graph_rows(adjacency: Any) -> Any:
     return propagation(adjacency, "symmetric").operator.matrix
 
 
-def difference(first: npt.NDArray[Any], second: npt.NDArray[Any], share: Array) -> tuple[float, float]:
+def difference(
+    first: npt.NDArray[Any], second: npt.NDArray[Any], share: Array
+) -> tuple[float, float]:
     """Mean of `first - second` on the same nodes, and its standard error."""
     apart = np.asarray(first, float) - np.asarray(second, float)
     mean = float(share @ apart)
-    return mean, math.sqrt(float(share**2 @ (apart - mean) ** 2) * apart.size / max(apart.size - 1, 1))
+    square = float(share**2 @ (apart - mean) ** 2) * apart.size / max(apart.size - 1, 1)
+    return mean, math.sqrt(square)

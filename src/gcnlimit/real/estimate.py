@@ -22,9 +22,10 @@ from gcnlimit.real.likelihood import Likelihood, from_likelihood
 from gcnlimit.real.scores import Interval
 from gcnlimit.theory.predict import predict
 
-APART, SURE = 3.0, 5.0  # standard errors between two estimates; difference of free entropies between two signs
+APART = 3.0  # standard errors between two estimates
+SURE = 5.0  # difference of free entropies between two signs
 EDGE = 2.0
-SPARSE = 10.0  # mean degree d below which eigenvalues with degrees divided out, up to sqrt(d), are never far outside
+SPARSE = 10.0  # mean degree d below which eigenvalues, up to sqrt(d), are never far outside
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,12 +85,15 @@ class Estimate:
         if gcn.shape:
             raise ParameterError(f"gcn has parameters of shape {gcn.shape}; give one network")
         found = predict(self.data, gcn)
-        value, error = float(found.test_accuracy), float(found.standard_error.test_accuracy)
+        value = float(found.test_accuracy)
+        error = float(found.standard_error.test_accuracy)
         return Interval(value, max(value - 2.0 * error, 0.0), min(value + 2.0 * error, 1.0))
 
     def __str__(self) -> str:
-        signals = f"lam    {self.lam:.3g} +- {self.lam_error:.2g}\nmu     {self.mu:.3g} +- {self.mu_error:.2g}"
-        return "\n".join([f"alpha  {self.alpha:.4g}", signals, f"rho    {self.rho:.4g}", *self.warnings])
+        lam = f"lam    {self.lam:.3g} +- {self.lam_error:.2g}"
+        mu = f"mu     {self.mu:.3g} +- {self.mu_error:.2g}"
+        counted = (f"alpha  {self.alpha:.4g}", f"rho    {self.rho:.4g}")
+        return "\n".join([counted[0], lam, mu, counted[1], *self.warnings])
 
 
 def estimate(X: Any, y: Any, graph: Any, *, method: str = "labels") -> Estimate:
@@ -127,25 +131,31 @@ def estimate_standard(given: StandardizedGraph, method: str = "labels") -> Estim
     by_labels = from_labels(given)
     if method == "labels":
         return _result(given, by_labels, method, tuple(_of_spectrum(given, by_labels)))
-    if given.labels.classes.size != 2 or np.ptp(given.fractions) > 0.0:
+    if not _two_equal(given):
+        fractions = f"these have fractions {given.fractions.round(2).tolist()}"
         raise ParameterError(
-            f"method = 'likelihood' is for two equal classes and these have fractions {given.fractions.round(2).tolist()}, "
-            "for which it would be biased; use 'labels'"
+            f"method = 'likelihood' is for two equal classes; {fractions}: use 'labels'"
         )
     best, other = from_likelihood(given)
     found = (*_of_likelihood(best, other, by_labels), *_of_spectrum(given, best.signals))
     if given.has_hubs:
-        found = ("degrees vary more than at random, of which the likelihood knows nothing; use method='labels'", *found)
+        why = "degrees vary more than at random, of which the likelihood knows nothing"
+        found = (f"{why}; use method='labels'", *found)
     return _result(given, best.signals, method, found)
 
 
 def best_method(given: StandardizedGraph) -> str:
     """``"likelihood"`` where it applies, two classes of equal size and no hubs; else ``"labels"``."""
-    equal = given.labels.classes.size == 2 and np.ptp(given.fractions) == 0.0
-    return "likelihood" if equal and not given.has_hubs else "labels"
+    return "likelihood" if _two_equal(given) and not given.has_hubs else "labels"
 
 
-def _result(given: StandardizedGraph, signals: Signals, method: str, found: tuple[str, ...]) -> Estimate:
+def _two_equal(given: StandardizedGraph) -> bool:
+    return given.labels.classes.size == 2 and bool(np.ptp(given.fractions) == 0.0)
+
+
+def _result(
+    given: StandardizedGraph, signals: Signals, method: str, found: tuple[str, ...]
+) -> Estimate:
     numbers = (given.alpha, signals.lam, signals.mu, given.rho, signals.lam_error, signals.mu_error)
     labels = (given.labels.classes, given.fractions, np.bincount(given.labels.codes))
     law = Degrees(given.degrees) if given.has_hubs else None
@@ -154,51 +164,55 @@ def _result(given: StandardizedGraph, signals: Signals, method: str, found: tupl
 
 def _of_likelihood(best: Likelihood, other: Likelihood, by_labels: Signals) -> Iterator[str]:
     """What the likelihood itself says against its estimates."""
-    s, o = best.signals, by_labels
     if not best.converged:
         yield "message passing did not converge; the estimates may be biased"
     if abs(best.skewness) > APART:
-        yield "the classes are not of equal size, and few labels hide it: the likelihood is biased; use method='labels'"
+        why = "the classes are not of equal size, and few labels hide it"
+        yield f"{why}: the likelihood is biased; use method='labels'"
     if best.free_entropy - other.free_entropy < SURE:
-        yield (
-            "the labels cannot tell whether linked nodes tend to share a class or to differ (the sign of lam); "
-            "predictions from this estimate are unreliable"
+        why = (
+            "the labels cannot tell whether linked nodes share a class or differ (the sign of lam)"
         )
-    if not math.isfinite(s.lam_error):
+        yield f"{why}; predictions from this estimate are unreliable"
+    if not math.isfinite(best.signals.lam_error):
         yield "the likelihood has no curvature at its maximum; the errors are unknown"
-    both = (("lam", s.lam, s.lam_error, o.lam, o.lam_error), ("mu", s.mu, s.mu_error, o.mu, o.mu_error))
-    for name, value, error, labelled, labelled_error in both:
+    for name in ("lam", "mu"):
+        value, error = (getattr(best.signals, part) for part in (name, f"{name}_error"))
+        labelled, labelled_error = (getattr(by_labels, part) for part in (name, f"{name}_error"))
         apart = math.hypot(error, labelled_error)
         if math.isfinite(apart) and abs(value - labelled) > APART * apart:
-            yield (
-                f"{name} is {value:.2f} by likelihood and {labelled:.2f} +- {labelled_error:.2f} by labels: "
-                "the strongest structure is not that of the classes"
-            )
+            both = f"{value:.2f} by likelihood and {labelled:.2f} +- {labelled_error:.2f} by labels"
+            yield f"{name} is {both}: the strongest structure is not that of the classes"
 
 
 def _of_spectrum(given: StandardizedGraph, signals: Signals) -> Iterator[str]:
     """What the outliers of the spectrum, and degrees that vary, say against the model."""
     factor = math.sqrt(2.0) if given.directed else 1.0
-    size, error = factor * abs(signals.lam), factor * signals.lam_error
+    size = factor * abs(signals.lam)
+    error = factor * signals.lam_error
     top = float(np.abs(top_eigenvalues(given.spectral(), 1))[0])
+    # a signal s above 1 has an eigenvalue at s + 1/s, beyond the edge of the semicircle
     if size - 2.0 * error > 1.3 and top < EDGE:
-        yield f"lam = {signals.lam:.2f} should give an eigenvalue at {size + 1 / size:.2f} but the largest is {top:.2f}"
+        model = f"lam = {signals.lam:.2f} should give an eigenvalue at {size + 1 / size:.2f}"
+        yield f"{model} but the largest is {top:.2f}"
     expected = size + 2.0 * error
     beyond = 1.15 * max(expected + 1.0 / expected if expected > 1.0 else EDGE, EDGE + 0.2)
     if top > beyond:
-        yield (
-            "the graph has structure that classes and degrees do not explain, such as other communities "
-            f"(eigenvalues up to {top:.2f}; the model allows {beyond:.2f})"
-        )
+        other = "structure that classes and degrees do not explain, such as other communities"
+        allowed = f"eigenvalues up to {top:.2f}; the model allows {beyond:.2f}"
+        yield f"the graph has {other} ({allowed})"
     if given.has_hubs:
         yield from _of_degrees(given)
 
 
 def _of_degrees(given: StandardizedGraph) -> Iterator[str]:
     """What speaks against a model whose degrees are heterogeneous and explain all but the classes."""
-    mean, square = float(np.mean(given.degrees)), given.noise_level
+    mean = float(np.mean(given.degrees))
+    square = given.noise_level
     if mean < SPARSE:
-        yield f"a mean degree of {mean:.1f} is small for a graph with hubs: below {SPARSE:g} other structure cannot be seen"
+        unseen = f"below {SPARSE:g} other structure cannot be seen"
+        yield f"a mean degree of {mean:.1f} is small for a graph with hubs: {unseen}"
     if not 0.8 < square < 1.25:
-        why = "degrees do not explain all structure" if square > 1 else "hubs are joined to nearly all nodes"
+        hubs = "hubs are joined to nearly all nodes"
+        why = "degrees do not explain all structure" if square > 1 else hubs
         yield f"{why} (mean square {square:.2f} with the degrees divided out; 1 in the model)"

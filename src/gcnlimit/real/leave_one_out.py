@@ -33,39 +33,46 @@ class Ridge:
         n = len(rows)
         self.weights = np.ones(n) if weights is None else weights
         self._share = self.weights / self.weights.sum()
-        centred = np.sqrt(self.weights)[:, None] * (rows - self._share @ rows)
+        Zc = np.sqrt(self.weights)[:, None] * (rows - self._share @ rows)
         few = rows.shape[1] < n
-        squares, vectors = np.linalg.eigh(centred.T @ centred if few else centred @ centred.T)
+        squares, axes = np.linalg.eigh(Zc.T @ Zc if few else Zc @ Zc.T)
         self.squares = np.maximum(squares, 0.0)
         dtype = np.float32 if n > LARGE else np.float64
-        self.P = centred.astype(dtype) @ vectors.astype(dtype) if few else vectors * np.sqrt(self.squares)
+        self.P = Zc.astype(dtype) @ axes.astype(dtype) if few else axes * np.sqrt(self.squares)
         self.scale = float(self.squares.sum()) / n
         """Mean squared norm of a centred row, the unit of the regularization; where rows are equal, that of a row."""
         size = float(self.weights @ np.sum(rows**2, axis=1)) / n
         if self.scale <= FLAT * size:
-            # the limit of equal rows is the mean of the targets, where a regularization in units of rounding has no limit
-            self.squares, self.P, self.scale = 0.0 * self.squares, 0.0 * self.P, size or 1.0
+            # equal rows predict the mean of the targets; in units of rounding there is no such limit
+            self.squares *= 0.0
+            self.P *= 0.0
+            self.scale = size or 1.0
 
     def left_out(self, targets: Array, reg: Array) -> Array:
         """Leave-one-out predictions of `targets` (nodes by outputs) at each `reg`, in units of `scale`, along the first axis."""
-        mean, root = self._share @ targets, np.sqrt(self.weights)[:, None]
+        mean = self._share @ targets
+        root = np.sqrt(self.weights)[:, None]
         shrink = 1.0 / (self.squares[:, None] + reg * self.scale)
         fitted = mean + self._smoothed(root * (targets - mean), shrink) / root
         leverage = self._share[:, None] + self.P**2 @ shrink.astype(self.P.dtype)
-        return np.asarray(targets - (targets - fitted) / np.maximum(1.0 - leverage, 1e-12).T[..., None])
+        rest = np.maximum(1.0 - leverage, 1e-12).T[..., None]
+        return np.asarray(targets - (targets - fitted) / rest)
 
     def dual(self, targets: Array, reg: Array) -> Array:
         r"""Weights :math:`a` of the rows in the solution at each `reg`, :math:`W = Z^T a`; they sum to 0 over the rows."""
         root = np.sqrt(self.weights)[:, None]
         centred = root * (targets - self._share @ targets)
-        shrink = 1.0 / (self.squares[:, None] + reg * self.scale)
-        return np.asarray(root * (centred - self._smoothed(centred, shrink)) / (reg * self.scale)[:, None, None])
+        r = reg * self.scale
+        residual = centred - self._smoothed(centred, 1.0 / (self.squares[:, None] + r))
+        return np.asarray(root * residual / r[:, None, None])
 
     def _smoothed(self, centred: Array, shrink: Array) -> Array:
         """Products of the second part of the hat matrix, one for each column of `shrink`."""
-        part = (shrink.T[:, :, None] * (self.P.T @ centred.astype(self.P.dtype))).astype(self.P.dtype)
+        P = self.P
+        part = (shrink.T[:, :, None] * (P.T @ centred.astype(P.dtype))).astype(P.dtype)
+        # one product for all of them: components by (columns of `shrink`, outputs)
         stacked = np.moveaxis(part, 0, 1).reshape(len(shrink), -1)
-        return np.moveaxis((self.P @ stacked).reshape(len(centred), *part.shape[::2]), 1, 0)
+        return np.moveaxis((P @ stacked).reshape(len(centred), *part.shape[::2]), 1, 0)
 
 
 def targets(classes: Indices, count: int) -> Array:
@@ -81,7 +88,9 @@ def correct(outputs: Array, classes: Indices) -> npt.NDArray[np.bool_]:
 
 def pair(outputs: Array) -> Array:
     """One column for each class, two classes included; a tie goes to the first."""
-    return np.concatenate([np.zeros_like(outputs), outputs], axis=-1) if outputs.shape[-1] == 1 else outputs
+    if outputs.shape[-1] > 1:
+        return outputs
+    return np.concatenate([np.zeros_like(outputs), outputs], axis=-1)
 
 
 class Average(NamedTuple):

@@ -17,7 +17,9 @@ from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.infer.amp import amp
 from gcnlimit.simulation.infer.inference import Inference
 
-STEPS, ROUNDS, HOPELESS = 150, 60, 12.0
+STEPS = 150
+ROUNDS = 60
+HOPELESS = 12.0  # free entropy by which the better of two signs is sure
 
 
 class Likelihood(NamedTuple):
@@ -60,10 +62,12 @@ class Posteriors:
 
     def __init__(self, given: StandardizedGraph) -> None:
         self.a = given.symmetrized()
-        self.N, self.M = given.nodes, given.width
+        self.N = given.nodes
+        self.M = given.width
         self.half = math.sqrt(0.5) if given.directed else 1.0
         self.known = given.labels.labelled
-        A, labels = given.operator.matrix, np.zeros(self.N)
+        A = given.operator.matrix
+        labels = np.zeros(self.N)
         labels[self.known] = np.where(given.labels.codes == 1, 1.0, -1.0)
         features: Any = given.features
         self.X = np.zeros((self.N, 1)) if features is None else features
@@ -82,18 +86,26 @@ class Posteriors:
         u = posterior.centroid
         q = float(m @ m) / self.N
         cross = float(m @ (self.X @ u)) / math.sqrt(self.N)
-        return float(m @ (self.a @ m)) / self.N, q, cross, float(u @ u) + q * self.M / (1.0 + mu * q)
+        return (
+            float(m @ (self.a @ m)) / self.N,
+            q,
+            cross,
+            float(u @ u) + q * self.M / (1.0 + mu * q),
+        )
 
     def gradient(self, posterior: Inference, lam: float, mu: float) -> Array:
         r"""Derivatives of the free entropy in :math:`\lambda` and :math:`\sqrt\mu`."""
-        graph, q, cross, size = self.averages(posterior, mu)
-        return np.array([0.5 * self.N * (graph - lam * (1.0 - (1.0 - q) ** 2)), cross - math.sqrt(mu) * size])
+        along, q, cross, size = self.averages(posterior, mu)
+        in_lam = 0.5 * self.N * (along - lam * (1.0 - (1.0 - q) ** 2))
+        return np.array([in_lam, cross - math.sqrt(mu) * size])
 
     def skewness(self, posterior: Inference) -> float:
         """Skewness of the fields on unlabelled nodes, over its standard error for a Gaussian."""
         h = np.delete(posterior.log_odds, self.known)
         spread = float(np.std(h)) if h.size else 0.0
-        return 0.0 if spread == 0.0 else float(np.mean((h - h.mean()) ** 3)) / spread**3 / math.sqrt(6.0 / h.size)
+        if spread == 0.0:
+            return 0.0
+        return float(np.mean((h - h.mean()) ** 3)) / spread**3 / math.sqrt(6.0 / h.size)
 
 
 def _climb(graph: Posteriors, sign: float, other: float) -> Likelihood:
@@ -101,7 +113,9 @@ def _climb(graph: Posteriors, sign: float, other: float) -> Likelihood:
 
     Each round sets the signals to where the derivatives vanish, the posterior held; that of the graph keeps its sign.
     """
-    lam, root, state = sign, 1.0 if graph.M else 0.0, None
+    lam = sign
+    root = 1.0 if graph.M else 0.0
+    state = None
     for k in range(ROUNDS):
         state = graph.at(lam, root**2, state or "labels", steps=10)
         along, q, cross, size = graph.averages(state, root**2)
@@ -115,13 +129,16 @@ def _climb(graph: Posteriors, sign: float, other: float) -> Likelihood:
     state = graph.at(lam, root**2, state)
     phi = graph.N * state.free_entropy
     errors = _errors(graph, state, lam, root) if phi > other - HOPELESS else np.full(2, math.inf)
-    signals = Signals(graph.half * lam, root**2, graph.half * float(errors[0]), 2.0 * root * float(errors[1]))
+    lam_error = graph.half * float(errors[0])
+    mu_error = 2.0 * root * float(errors[1])
+    signals = Signals(graph.half * lam, root**2, lam_error, mu_error)
     return Likelihood(signals, phi, state.status is Status.CONVERGED, graph.skewness(state))
 
 
 def _errors(graph: Posteriors, state: Inference, lam: float, root: float) -> Array:
     r"""Standard errors of :math:`\lambda` and :math:`\sqrt\mu` from the curvature; infinite where there is none."""
-    size, h = 2 if graph.M else 1, 1e-2
+    size = 2 if graph.M else 1
+    h = 1e-2
 
     def slope(shift: Array) -> Array:
         there = lam + shift[0], max(root + shift[1], 0.0) ** 2

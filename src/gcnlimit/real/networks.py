@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -27,7 +28,9 @@ STRENGTHS = {
 APART = 3.0  # standard errors between two graphs from which they differ
 FEWEST = 30  # nodes with an edge from which a graph says something
 SUREST = 30.0  # largest square of the margin that inputs are believed to have
-ACCURACY = 1e-10  # of the propagated features: a small reg magnifies errors by the range of the filter
+ACCURACY = (
+    1e-10  # of the propagated features: a small reg magnifies errors by the range of the filter
+)
 
 
 class Network(NamedTuple):
@@ -41,7 +44,7 @@ class Network(NamedTuple):
     def blocks(self, S: Any, block: Array) -> list[Array]:
         """Products :math:`g_b(S) B` with a `Propagation`."""
         if self.filter is not None:
-            return [np.asarray(self.filter.apply(S.operator, block, radius=S.radius, accuracy=ACCURACY))]
+            return [self.filter.apply(S.operator, block, radius=S.radius, accuracy=ACCURACY)]
         powers = [block]
         for _ in range(self.hops):
             powers.append(S.operator @ powers[-1])
@@ -50,7 +53,7 @@ class Network(NamedTuple):
     def stronger(self, factor: float) -> Network:
         """The same with its strength times a factor, that of PageRank below 1."""
         if self.family not in FAMILIES or math.isnan(self.strength):
-            raise ParameterError("deploy = 'tuned' sets a strength; take the average, 'pagerank' or 'diffusion'")
+            raise ParameterError("deploy = 'tuned' sets a strength; this filter has none")
         strength = factor * self.strength
         if self.family == "pagerank":
             strength = float(np.clip(strength, -STRONGEST, STRONGEST))
@@ -84,7 +87,9 @@ class Choice(NamedTuple):
         return np.asarray(total + self.intercept)
 
 
-def networks(filter: str | Filter, strengths: npt.ArrayLike | None = None, hops: int = HOPS) -> list[Network]:
+def networks(
+    filter: str | Filter, strengths: npt.ArrayLike | None = None, hops: int = HOPS
+) -> list[Network]:
     r"""Networks of a family on an operator whose top eigenvalue is 1, the one without a graph first.
 
     The strength is :math:`\theta` for PageRank and :math:`t` for diffusion. By default both signs are among the strengths,
@@ -94,19 +99,23 @@ def networks(filter: str | Filter, strengths: npt.ArrayLike | None = None, hops:
     hops = whole("hops", hops, low=0)
     if isinstance(filter, Filter):
         if strengths is not None:
-            raise ParameterError("strengths go with a family such as 'pagerank'; a filter has its own parameter")
+            raise ParameterError("strengths go with a family such as 'pagerank', not with a filter")
         if np.shape(filter(0.0)):
-            raise ParameterError(f"filter = {filter!r} has several parameters; give one, or a family with strengths")
+            raise ParameterError(
+                f"filter = {filter!r} is several; give one, or a family and strengths"
+            )
         return [Network(type(filter).__name__.lower(), np.nan, filter)]
     if filter == "hops":
         return [NO_GRAPH, *(Network("hops", k, None, k) for k in range(1, hops + 1))]
     if filter not in FAMILIES:
-        raise ParameterError(
-            f"filter = {filter!r} is not a family; use 'auto', 'pagerank', 'diffusion', 'hops' or a filter such as PageRank(0.5)"
-        )
-    given = STRENGTHS[filter] if strengths is None else np.ravel(np.asarray(real("strengths", strengths))).tolist()
+        use = "'auto', 'pagerank', 'diffusion', 'hops' or a filter such as PageRank(0.5)"
+        raise ParameterError(f"filter = {filter!r} is not a family; use {use}")
+    if strengths is None:
+        given = STRENGTHS[filter]
+    else:
+        given = tuple(np.ravel(real("strengths", strengths)).tolist())
     if filter == "pagerank" and any(abs(s) >= 1.0 for s in given):
-        raise ParameterError(f"strengths = {given} are not allowed; those of PageRank are between -1 and 1")
+        raise ParameterError(f"strengths = {given}; those of PageRank are between -1 and 1")
     alone = [NO_GRAPH] if strengths is None or 0.0 in given else []
     return [*alone, *(Network(filter, s, FAMILIES[filter](s)) for s in given if s != 0.0)]
 
@@ -120,11 +129,14 @@ def choose(  # noqa: PLR0917
     reg: npt.ArrayLike = REG,
 ) -> Choice:
     """Network, operator and regularization of the largest leave-one-out accuracy less square error."""
-    reg = np.ravel(np.asarray(real("reg", reg, low=0, open_low=True)))
-    Y, share = targets(labels.codes, labels.classes.size), weights / weights.sum()
+    reg = np.ravel(real("reg", reg, low=0, open_low=True))
+    Y = targets(labels.codes, labels.classes.size)
+    share = weights / weights.sum()
     first = next(iter(operators))
     best: Any = None
-    for name, network in ((o, n) for o in operators for n in offered if o == first or n is not NO_GRAPH):
+    for name, network in product(operators, offered):
+        if network is NO_GRAPH and name != first:
+            continue  # it is the same on every operator
         blocks = _rows(features, labels, operators[name], network)
         ridge = Ridge(np.hstack(blocks), weights)
         for r, left_out in zip(reg.tolist(), ridge.left_out(Y, reg), strict=True):
@@ -134,7 +146,8 @@ def choose(  # noqa: PLR0917
     _, network, name, r, ridge, blocks, left_out = best
     dual = ridge.dual(Y, np.array([r]))[0]
     coefficients = [Z.T @ dual for Z in blocks]
-    intercept = share @ Y - sum((share @ Z @ W for Z, W in zip(blocks, coefficients, strict=True)), np.zeros(()))
+    means = (share @ Z @ W for Z, W in zip(blocks, coefficients, strict=True))
+    intercept = share @ Y - sum(means, np.zeros(()))
     return Choice(network, name, r, coefficients, intercept, left_out)
 
 
@@ -172,7 +185,8 @@ class Smoothness(NamedTuple):
         z = inputs[kept][joined]
         S = without_degrees(part)
         noise = (float(np.sum(S.matrix.data**2)) - 1.0) / len(z)
-        return cls(*input_overlaps(S / math.sqrt(max(noise, 1e-12)), z - z.mean(axis=0)), len(z))
+        overlaps = input_overlaps(S / math.sqrt(max(noise, 1e-12)), z - z.mean(axis=0))
+        return cls(*overlaps, len(z))
 
     @property
     def strength(self) -> float:
@@ -189,6 +203,8 @@ def relative_strength(here: Smoothness, there: Smoothness) -> float:
     -1.0
     """
     error = APART * math.sqrt(2.0 / here.nodes + 2.0 / there.nodes)
-    if abs(here.first - there.first) < error or abs(here.first) < APART * math.sqrt(2.0 / here.nodes):
+    if abs(here.first - there.first) < error or abs(here.first) < APART * math.sqrt(
+        2.0 / here.nodes
+    ):
         return 1.0
     return there.strength / here.strength if there.first else 0.0

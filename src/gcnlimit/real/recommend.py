@@ -67,13 +67,25 @@ class Recommendation:
     def plot(self, axes: Any = None) -> Any:
         """Draw leave-one-out accuracy against the strength of the filter (needs matplotlib); returns the axes."""
         axes = ready_axes(axes)
-        rows = sorted((row for row in self.table if row.strength is not None), key=lambda row: row.strength or 0.0)
-        axes.plot([row.strength for row in rows], [row.loo_accuracy for row in rows], "o-", label="PageRank")
+        rows = sorted(
+            (row for row in self.table if row.strength is not None),
+            key=lambda row: row.strength or 0.0,
+        )
+        axes.plot(
+            [row.strength for row in rows],
+            [row.loo_accuracy for row in rows],
+            "o-",
+            label="PageRank",
+        )
         alone = [row.loo_accuracy for row in self.table if row.member == "features"]
         if alone:
             axes.axhline(alone[0], color="0.6", ls=":", label="features alone")
-        low = self.expected.low or 1.0 / self.estimate.classes.size  # chance stands for a lower end that is not known
-        axes.axhspan(low, self.expected.high, color="C2", alpha=0.2, label="expected of the average")
+        low = (
+            self.expected.low or 1.0 / self.estimate.classes.size
+        )  # chance stands for a lower end that is not known
+        axes.axhspan(
+            low, self.expected.high, color="C2", alpha=0.2, label="expected of the average"
+        )
         axes.set_xlabel("strength: below 0 neighbours are contrasted, above 0 averaged")
         axes.set_ylabel("leave-one-out accuracy")
         axes.legend(frameon=False)
@@ -166,7 +178,11 @@ def _sentences(
 def _expect(model: Any) -> str:
     value, low, high = model.expected_accuracy_
     labelled = model.labelled_.size
-    within = f"between {low:.2f} and {high:.2f}" if low else f"at most {high:.2f}, perhaps no better than chance"
+    within = (
+        f"between {low:.2f} and {high:.2f}"
+        if low
+        else f"at most {high:.2f}, perhaps no better than chance"
+    )
     if value is not None:
         return f"Expect an accuracy of {value:.2f} on other nodes, {within} (leave-one-out)."
     if high - low > WIDE:
@@ -191,7 +207,11 @@ def _depth(model: Any) -> Iterator[str]:
     rows = [row for row in model.table_ if row.strength is not None and row.weight > 0.02]
     if rows:
         steps = [abs(row.strength) / (1.0 - abs(row.strength)) for row in rows]
-        sign = "contrasts a node with" if sum(row.weight * row.strength for row in rows) < 0 else "averages a node with"
+        sign = (
+            "contrasts a node with"
+            if sum(row.weight * row.strength for row in rows) < 0
+            else "averages a node with"
+        )
         reach = f"{min(steps):.2g}" if len(steps) == 1 else f"{min(steps):.2g} to {max(steps):.2g}"
         yield f"It {sign} its neighbours, {reach} steps away on average."
     elif any(row.member == "hops" for row in model.table_):
@@ -211,7 +231,9 @@ def _ceiling(expected: Interval, estimate: Estimate, doubts: tuple[str, ...]) ->
     if doubts:
         return f"How much better one could do is not known: the graph does not follow the block model ({doubts[0]})."
     if len(estimate.fractions) > UNEQUAL and len(set(estimate.fractions.tolist())) > 1:
-        return "gcnlimit.bayes_optimal(estimate.data) computes the best possible accuracy, in minutes."
+        return (
+            "gcnlimit.bayes_optimal(estimate.data) computes the best possible accuracy, in minutes."
+        )
     best = bayes_optimal(estimate.data)
     value, error = float(best.test_accuracy), float(best.standard_error.test_accuracy)
     limit = (

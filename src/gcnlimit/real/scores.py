@@ -33,15 +33,16 @@ def expected_accuracy(right: npt.NDArray[Any], classes: int) -> Interval:
     Hits below chance count as chance: where nothing helps, the class of a left-out node is one short among the others. Where
     the hits may be chance there is no lower end (0): any method may then be below it. Below ten labelled nodes it says nothing.
     """
-    n, chance = right.size, 1.0 / classes
+    n = right.size
+    chance = 1.0 / classes
     if n < SILENT:
         return Interval(None, 0.0, 1.0)
     hits = max(float(np.mean(right)), chance)
     z2 = (SURE * (1.0 + 2.0 / math.sqrt(n))) ** 2
     centre = (hits + z2 / (2.0 * n)) / (1.0 + z2 / n)
     half = math.sqrt(z2 * (hits * (1.0 - hits) / n + z2 / (4.0 * n * n))) / (1.0 + z2 / n)
-    low = centre - half
-    return Interval(None if n < FEW else hits, low if low > chance else 0.0, max(centre + half, hits))
+    low = centre - half if centre - half > chance else 0.0
+    return Interval(None if n < FEW else hits, low, max(centre + half, hits))
 
 
 def scores(outputs: Array, classes: npt.NDArray[np.int64]) -> dict[str, float]:
@@ -52,9 +53,12 @@ def scores(outputs: Array, classes: npt.NDArray[np.int64]) -> dict[str, float]:
     """
     from sklearn.metrics import f1_score, roc_auc_score
 
-    found, present = outputs.argmax(axis=1), np.unique(classes)
-    apart = ((c, outputs[:, c] - np.delete(outputs, c, axis=1).max(axis=1)) for c in present)
-    auc = [roc_auc_score(classes == c, margin) for c, margin in apart] if present.size > 1 else [math.nan]
+    found = outputs.argmax(axis=1)
+    present = np.unique(classes)
+    auc = [math.nan]
+    if present.size > 1:
+        margins = (outputs[:, c] - np.delete(outputs, c, axis=1).max(axis=1) for c in present)
+        auc = [roc_auc_score(classes == c, m) for c, m in zip(present, margins, strict=True)]
     return {
         "accuracy": float(np.mean(found == classes)),
         "balanced_accuracy": float(np.mean([np.mean(found[classes == c] == c) for c in present])),
@@ -95,7 +99,7 @@ def cross_validate(
     raw = np.asarray(y, object)
     labels = as_labels(y, raw.size)
     if not 2 <= whole("folds", folds, low=2) <= labels.labelled.size:
-        raise ParameterError(f"folds = {folds} is not allowed; there are {labels.labelled.size} labelled nodes")
+        raise ParameterError(f"folds = {folds} exceeds the {labels.labelled.size} labelled nodes")
     part = stratified(labels.codes, folds, seed)
     rows = []
     for k in range(folds):

@@ -43,12 +43,13 @@ class Scaling(NamedTuple):
         The columns of a sparse matrix are not centred, so that it remains sparse.
         """
         if how not in ("auto", "rows", "columns", None):
-            raise ParameterError(f"scale = {how!r} is not allowed; use 'auto', 'rows', 'columns' or None")
+            raise ParameterError(f"scale = {how!r} is none of 'auto', 'rows', 'columns' and None")
         if how == "auto":
             filled = X.count_nonzero() if is_sparse(X) else np.count_nonzero(X)
             how = "rows" if filled <= 0.5 * X.shape[0] * X.shape[1] else "columns"
         mean, spread, varies = column_spread(X)
-        return cls(how, np.zeros_like(mean) if is_sparse(X) else mean, np.where(varies, spread, 1.0))
+        shift = np.zeros_like(mean) if is_sparse(X) else mean
+        return cls(how, shift, np.where(varies, spread, 1.0))
 
     def __call__(self, X: Any) -> Any:
         """Scaled features."""
@@ -66,7 +67,7 @@ def unit_rows(X: Any) -> Any:
     return (sparse.diags_array(factor) @ X).tocsr() if is_sparse(X) else X * factor[:, None]
 
 
-def principal_directions(X: Any) -> Array | None:
+def principal_axes(X: Any) -> Array | None:
     """Orthonormal directions, about those of the largest singular values; None if there are few columns.
 
     On small graphs they span all rows. Else two steps of subspace iteration start from the side of the features, so
@@ -93,11 +94,16 @@ class Views:
     """
 
     def __init__(self, features: Any, adjacency: Any, unit: bool, fit: Views | None = None) -> None:
-        self.X, self.unit, self.fit, self.nodes = features, unit, fit, int(features.shape[0])
+        self.X = features
+        self.unit = unit
+        self.fit = fit
+        self.nodes = int(features.shape[0])
         self.dtype = np.float64 if self.nodes <= LARGE else np.float32
         self.graph: Any = None if adjacency is None else undirected(adjacency)
-        self.arrows: list[Any] = [adjacency] if self.graph is adjacency else [adjacency, adjacency.T.tocsr()]
-        self.directions: Array | None = principal_directions(features) if fit is None else fit.directions
+        self.arrows: list[Any] = [adjacency]
+        if self.graph is not adjacency:
+            self.arrows.append(adjacency.T.tocsr())
+        self.directions: Array | None = principal_axes(features) if fit is None else fit.directions
         self._moments: dict[str, tuple[Array, Array]] = {}
         self.factor = 1.0
         """Of the strengths of PageRank."""
@@ -116,7 +122,9 @@ class Views:
     @cached_property
     def degrees(self) -> Array:
         """Number of neighbours of each node."""
-        return np.zeros(self.nodes) if self.graph is None else np.diff(self.graph.indptr).astype(float)
+        return (
+            np.zeros(self.nodes) if self.graph is None else np.diff(self.graph.indptr).astype(float)
+        )
 
     @cached_property
     def walks(self) -> list[Any]:
@@ -126,8 +134,9 @@ class Views:
     def pagerank(self, strengths: tuple[float, ...]) -> list[Array]:
         r"""Features by :math:`\sum_k (sS)^k`, :math:`S` the centred operator over its top eigenvalue."""
         S = propagation(self.graph, "centred").unit().operator
-        blocks = geometric(S, self.base, [float(np.clip(self.factor * s, -STRONGEST, STRONGEST)) for s in strengths])
-        return [self._scaled(f"pagerank {s}", block) for s, block in zip(strengths, blocks, strict=True)]
+        used = np.clip(self.factor * np.array(strengths), -STRONGEST, STRONGEST).tolist()
+        found = zip(strengths, geometric(S, self.base, used), strict=True)
+        return [self._scaled(f"pagerank {s}", block) for s, block in found]
 
     def steps(self) -> list[Array]:
         """Features averaged one and two steps away, what returns to the node itself left out."""
@@ -144,7 +153,8 @@ class Views:
 
     def degree_profile(self) -> Array:
         """Logarithm of the degree, its average one and two steps away, and whether the node is isolated."""
-        walk, log = normalized(self.graph, 1.0, 0.0), np.log1p(self.degrees)
+        walk = normalized(self.graph, 1.0, 0.0)
+        log = np.log1p(self.degrees)
         near = walk @ log
         profile = np.column_stack([log, near, walk @ near, self.degrees == 0])
         return np.asarray(self._standard("degrees", profile) / 2.0, self.dtype)
@@ -167,7 +177,8 @@ class Views:
         `GROUPS` of them it is a group by itself.
         """
         count = labels.classes.size
-        group, owner = grouped(labels, int(np.clip(WORK / self.graph.nnz, 8 * count, max(GROUPS, 8 * count))))
+        most = np.clip(WORK / self.graph.nnz, 8 * count, max(GROUPS, 8 * count))
+        group, owner = grouped(labels, int(most))
         start = np.zeros((self.nodes, owner.size), self.dtype)
         start[labels.labelled, group] = 1.0
         (found,) = geometric(propagation(self.graph, "symmetric").operator, start, (0.9,))
@@ -179,7 +190,8 @@ class Views:
         for walk in self.walks:
             one = walk @ own
             blocks += [one, walk @ one - returning(walk)[:, None] * own]
-        # the others hold one label less of a node's own class, which alone would tell it: means are over the others
+        # the others hold one label less of a node's own class, which alone would tell it: means are
+        # over the others
         counts = np.bincount(labels.codes, minlength=count)[labels.codes]
         for k, block in enumerate(blocks):
             hidden = np.bincount(group)[group] if k == 0 else 1
@@ -225,7 +237,9 @@ def returning(walk: Any) -> Array:
 
 def geometric(S: Any, block: Array, strengths: Sequence[float]) -> list[Array]:
     r"""Sums :math:`\sum_{k \le K} s^k S^k B` for several strengths, whose products with the operator are shared."""
-    S, power, totals = S.astype(block.dtype), block, [block.copy() for _ in strengths]
+    S = S.astype(block.dtype)
+    power = block
+    totals = [block.copy() for _ in strengths]
     for k in range(1, STEPS + 1):
         power = S @ power
         for j, s in enumerate(strengths):
