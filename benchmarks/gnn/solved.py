@@ -34,11 +34,11 @@ def solved_sgc(task: Task) -> Array:
             continue
         rows = X[nodes].astype(float)
         ridge = Ridge(rows)
-        left_out = ridge.left_out(Y, np.array(REG))
+        left_out = ridge.solve(Y, np.array(REG))[0]
         gains = [np.mean(correct(one, classes)) - np.mean((one - Y) ** 2) for one in left_out]
         k = int(np.argmax(gains))
         if gains[k] > best:
-            weights = rows.T @ ridge.dual(Y, np.array(REG[k : k + 1]))[0]
+            weights = rows.T @ ridge.solve(Y, np.array(REG[k : k + 1]))[1][0]
             bias = np.mean(Y - rows @ weights, axis=0)
             best, scores = gains[k], X @ weights + bias
     return pair(scores)

@@ -42,7 +42,7 @@ def test_left_out_predictions_are_those_of_refitting(width, weights):
     Z, Y = rng.standard_normal((20, width)), targets(rng.integers(3, size=20), 3)
     w = np.ones(20) if weights is None else weights
     ridge = Ridge(Z, weights)
-    found = ridge.left_out(Y, np.array([0.2]))[0]
+    found = ridge.solve(Y, np.array([0.2]))[0][0]
     for i in range(20):
         rest = np.arange(20) != i
         A = np.column_stack([Z, np.ones(20)])[rest]
@@ -58,9 +58,9 @@ def test_the_smaller_gram_matrix_is_as_good():
     by_columns, by_rows = Ridge(Z), Ridge(np.hstack([Z, np.zeros((20, 30))]))
     assert by_rows.scale == pytest.approx(by_columns.scale)
     reg = np.array([0.3, 3.0])
-    assert np.allclose(by_rows.dual(Y, reg), by_columns.dual(Y, reg), atol=1e-10)
+    assert np.allclose(by_rows.solve(Y, reg)[1], by_columns.solve(Y, reg)[1], atol=1e-10)
     reg = np.logspace(-3, 3, 7)
-    assert np.allclose(by_rows.left_out(Y, reg), by_columns.left_out(Y, reg), atol=1e-9)
+    assert np.allclose(by_rows.solve(Y, reg)[0], by_columns.solve(Y, reg)[0], atol=1e-9)
 
 
 def test_many_rows_are_as_exact_as_single_precision():
@@ -71,8 +71,8 @@ def test_many_rows_are_as_exact_as_single_precision():
     reg = np.array([0.01, 1.0])
     small, large = Ridge(Z), Ridge(np.vstack([Z, Z[:200]]), weights)
     reg_large = reg * small.scale / large.scale
-    found = large.left_out(np.vstack([Y, Y[:200]]), reg_large)[:, :900]
-    assert np.allclose(found, small.left_out(Y, reg), atol=1e-5)
+    found = large.solve(np.vstack([Y, Y[:200]]), reg_large)[0][:, :900]
+    assert np.allclose(found, small.solve(Y, reg)[0], atol=1e-5)
 
 
 @pytest.mark.parametrize("rows", [np.zeros((6, 3)), np.full((6, 3), 0.1), np.full((6, 9), 0.1), np.full((6, 1), 1e6)])
@@ -81,8 +81,8 @@ def test_equal_rows_predict_the_mean(rows):
     Y, weights = targets(np.array([0, 0, 0, 0, 1, 1]), 2), np.linspace(1.0, 2.0, 6)
     ridge, reg = Ridge(rows, weights), np.array([0.01, 1.0])
     others = (weights @ Y - weights[:, None] * Y) / (weights.sum() - weights[:, None])
-    assert ridge.left_out(Y, reg) == pytest.approx(np.broadcast_to(others, (2, 6, 1)), abs=1e-12)
-    assert np.abs(np.ones(rows.shape[1]) @ rows.T @ ridge.dual(Y, reg)).max() < 1e-9 / max(np.abs(rows).max(), 1e-9)
+    assert ridge.solve(Y, reg)[0] == pytest.approx(np.broadcast_to(others, (2, 6, 1)), abs=1e-12)
+    assert np.abs(np.ones(rows.shape[1]) @ rows.T @ ridge.solve(Y, reg)[1]).max() < 1e-9 / max(np.abs(rows).max(), 1e-9)
 
 
 def test_labelled_nodes_that_are_alike_say_nothing_elsewhere():
@@ -122,7 +122,7 @@ def test_indicators_are_propagated_by_the_transpose(normalization):
     known = y >= 0
     Z, Y = (_function(gl.PageRank(0.5), S) @ X)[known], targets(y[known], 3)
     ridge = Ridge(Z)
-    assert np.allclose(model.coef_, (Z.T @ ridge.dual(Y, np.array([model.reg_]))[0]).T, atol=1e-8)
+    assert np.allclose(model.coef_, (Z.T @ ridge.solve(Y, np.array([model.reg_]))[1][0]).T, atol=1e-8)
 
 
 @pytest.mark.parametrize("strength", [12.0, -12.0])
@@ -276,7 +276,7 @@ def test_labels_around_a_node_do_not_tell_its_own(labelled):
         A = np.triu(rng.random((200, 200)) < 0.1, 1).astype(float)
         labels = as_labels(np.where(np.arange(200) < labelled, y, -1), 200)
         Z = Views(np.eye(200), sparse.csr_array(A + A.T), unit=True).labels(labels)[labels.labelled]
-        left_out = Ridge(Z).left_out(targets(labels.codes, 2), np.array([1.0]))[0]
+        left_out = Ridge(Z).solve(targets(labels.codes, 2), np.array([1.0]))[0][0]
         hits += correct(left_out, labels.codes).tolist()
     assert abs(np.mean(hits) - 0.5) < 4 * 0.5 / math.sqrt(len(hits))
 

@@ -72,9 +72,7 @@ def as_features(X: Any, nodes: int | None = None, *, name: str = "X", single: bo
         return sparse.eye_array(nodes, format="csr")
     raw = _matrix(name, X)
     if raw.ndim != 2 or 0 in raw.shape:
-        raise ParameterError(
-            f"{name} has shape {raw.shape}; it must be nodes by features, not empty"
-        )
+        raise ParameterError(f"{name} has shape {raw.shape}; it must be nodes by features")
     if nodes is not None and raw.shape[0] != nodes:
         both = f"{raw.shape[0]} rows but the graph has {nodes} nodes"
         raise ParameterError(f"{name} has {both}; they must be the same nodes in order")

@@ -36,9 +36,7 @@ def as_labels(y: Any, nodes: int) -> Labels:
     """
     values, known = _entries(y, nodes)
     if not known.any():
-        raise ParameterError(
-            "y labels no node (-1, NaN and None label none); label two of each class"
-        )
+        raise ParameterError("y labels no node (-1 and NaN label none); label two of each class")
     classes, codes = np.unique(values, return_inverse=True)
     if classes.size < 2:
         why = "two are needed (-1 marks an unlabelled node: write classes -1 and 1 as 0 and 1)"

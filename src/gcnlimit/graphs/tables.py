@@ -136,9 +136,7 @@ def _edges(table: Table, drop: set[str]) -> tuple[list[str], list[str], Any]:
     """Names of both ends of each edge, and weights if there are."""
     columns = [name for name in table.columns if name not in drop]
     if len(columns) not in (2, 3):
-        keep = (
-            "keep two (source, target) or three (plus a numeric weight), leave others out by drop"
-        )
+        keep = "keep two (source, target) or three (plus a weight), leave others out by drop"
         has = f"{len(columns)} columns; {keep}: {', '.join(columns)}"
         raise ParameterError(f"{table.shown} has {has}")
     source, target = (_names(table, name) for name in columns[:2])

@@ -159,10 +159,7 @@ def kernel(
 class Fitted(NamedTuple):
     """A member at every regularization: leave-one-out outputs, outputs on all nodes, and how to compute these elsewhere."""
 
-    name: str
-    graph: bool
-    local: bool
-    strength: float | None
+    member: Member  # without its columns, which are large
     left_out: Array
     outputs: Array
     weights: Array
@@ -176,22 +173,23 @@ class Fitted(NamedTuple):
         root = member.root
         if root is not None:
             Z = solve_triangular(root, Z.T, lower=True).T
-        ridge = Ridge(Z, weights)
+        left_out, dual = Ridge(Z, weights).solve(Y, REG)
         share = weights / weights.sum()
         # all regularizations side by side, so that each block of nodes is one product
-        W = Z.T @ np.hstack([*ridge.dual(Y, REG)])
+        W = Z.T @ np.hstack([*dual])
         intercept = np.tile(share @ Y, len(REG)) - (share @ Z) @ W
         known = (labels.labelled, Z @ W + intercept)
         if root is not None:
             W = solve_triangular(root, W, lower=True, trans="T")
         outputs = applied(member, W, intercept, nodes, known)
-        about = (member.name, member.graph, member.local, member.strength)
-        kept = W[:0] if member.local else W
-        return cls(*about, ridge.left_out(Y, REG), outputs, kept, intercept)
+        about = member._replace(columns=_beside(), root=None)
+        return cls(about, left_out, outputs, W[:0] if member.local else W, intercept)
 
-    def on(self, member: Member, nodes: int) -> Array:
-        """Outputs on the nodes of another graph, of which `member` knows the columns."""
-        return applied(member, self.weights, self.intercept, nodes)
+    def on(self, bank: Iterator[Member], nodes: int) -> Array:
+        """Outputs on the nodes of another graph, by the next of its members; a local one has none, and no weight."""
+        if self.member.local:
+            return np.broadcast_to(0.0, (len(REG), nodes, self.left_out.shape[-1]))
+        return applied(next(bank), self.weights, self.intercept, nodes)
 
 
 def applied(

@@ -31,12 +31,10 @@ class GraphClassifier(GraphEstimator):
     r"""Classifier of the nodes of a graph; what `gcnlimit.recommend` recommends and ``gcnlimit classify`` does.
 
     By default an average of ridge regressions on several views of a node, weighted by *exact leave-one-out* on the labelled
-    nodes: nothing is trained and no validation set is needed. The graph is left out where that does as well within one
-    standard error. Cross-validation utilities of scikit-learn cut rows of `X` and `y` but not both axes of the graph: use
-    `loo_score_`, or `gcnlimit.cross_validate`.
-
-    Naming a filter, or any of `strengths`, `normalization`, `hops` and `reg`, gives a single network of the theory instead,
-    :math:`h = g(S) X W + b`, chosen by leave-one-out accuracy minus square error.
+    nodes: no validation set is needed. The graph is left out where that does as well within one standard error. Naming a
+    filter, or any of `strengths`, `normalization`, `hops` and `reg`, gives a single network of the theory instead,
+    :math:`h = g(S) X W + b`, chosen by leave-one-out accuracy minus square error. Cross-validation of scikit-learn cannot cut
+    a graph: use `loo_score_`, or `gcnlimit.cross_validate`.
 
     Parameters
     ----------
@@ -47,8 +45,7 @@ class GraphClassifier(GraphEstimator):
         One strength or several to choose from, relative to the top eigenvalue; 0 is without a graph.
     normalization
         :math:`S`: ``"symmetric"``, :math:`D^{-1/2}(A + 1)D^{-1/2}`; ``"centred"``, the same without its top eigenvector;
-        ``"auto"``, whichever of the two leave-one-out prefers. Or as for `gcnlimit.GCN`: ``"random-walk"``, a pair of exponents,
-        ``"none"`` for :math:`A` less its mean, ``Regularized(tau)`` or ``"regularized"``, whose :math:`\tau` is 1 if it is not
+        ``"auto"``, whichever of the two leave-one-out prefers; or as for `gcnlimit.GCN`, with :math:`\tau = 1` if it is not
         given. A directed graph is :math:`\max(A, A^T)` here; the average looks along and against its edges apart.
     hops
         Highest power of :math:`S` of the filter ``"hops"``; 4 by default.
@@ -66,10 +63,9 @@ class GraphClassifier(GraphEstimator):
     ----------
     classes_, n_features_in_, labelled_, transduction_
         Classes, number of features, labelled nodes, and the class predicted for each node.
-    loo_score_, loo_score_error_, loo_scores_
-        Leave-one-out accuracy and its standard error; balanced accuracy, macro F1 and area under the ROC curve beside it.
-    expected_accuracy_
-        Interval for the accuracy on other nodes: value (None with few labels), low and high.
+    loo_score_, loo_score_error_, loo_scores_, expected_accuracy_
+        Leave-one-out accuracy and its standard error; balanced accuracy, macro F1 and area under the ROC curve beside it;
+        interval for the accuracy on other nodes: value (None with few labels), low and high.
     uses_graph_, graph_gain_
         Whether the graph is used; leave-one-out accuracy less that of the features alone, and the standard error of this
         difference (None for a single network or without features).
@@ -166,7 +162,7 @@ class GraphClassifier(GraphEstimator):
             offered = [NO_GRAPH]
         operators = {name: self._propagation(adjacency, name) for name in names}
         reg = REG if self.reg is None else self.reg
-        choice = choose(scaled, labels, weights, operators, offered, reg)
+        choice = choose(scaled, labels, weights, operators=operators, tried=offered, reg=reg)
         self._choice = choice
         self._inputs = choice.inputs(scaled)
         self._left_out = choice.left_out
@@ -212,7 +208,8 @@ class GraphClassifier(GraphEstimator):
                 network = choice.network.stronger(relative_strength(here, there))
                 choice = choice._replace(network=network)
             return choice.outputs(scaled, self._propagation(adjacency, self.normalization_))
-        if adjacency is not None and same_graph(adjacency, self._graph):
+        fit = self._graph
+        if fit is not None and fit.shape == adjacency.shape and (fit != adjacency).nnz == 0:
             return self._outputs  # the nodes of the fit are known by name
         return _margin(self._model.elsewhere(features, adjacency, tuned))
 
@@ -227,16 +224,9 @@ def class_weights(labels: Labels, class_weight: object) -> Array:
     elif class_weight == "balanced":
         each = 1.0 / np.bincount(labels.codes)
     else:
-        raise ParameterError(
-            f"class_weight = {class_weight!r}; use None, 'balanced' or a dictionary"
-        )
+        raise ParameterError(f"class_weight = {class_weight!r}; use None, 'balanced' or a dict")
     found = each[labels.codes]
     return np.asarray(found / found.mean())
-
-
-def same_graph(one: Any, other: Any) -> bool:
-    """Whether two adjacency matrices are equal."""
-    return bool(one.shape == other.shape and one.nnz == other.nnz and (one != other).nnz == 0)
 
 
 def _margin(logs: Array) -> Array:

@@ -78,9 +78,7 @@ class Description:
 
     def as_dict(self) -> dict[str, Any]:
         """Numbers of the description by name, for a table or a file."""
-        plain = {
-            name: value for name, value in vars(self).items() if isinstance(value, int | float)
-        }
+        plain = {name: own for name, own in vars(self).items() if isinstance(own, int | float)}
         for name in ("lam", "lam_error", "mu", "mu_error"):
             plain[name] = getattr(self.estimate, name)
         return plain | {"top_eigenvalue": float(self.outliers[0]) if self.outliers.size else 2.0}
@@ -91,15 +89,12 @@ class Description:
         values, weights = self.spectrum
         edge = max(2.5, 1.1 * float(np.max(np.abs(values))))
         bins = np.arange(-edge, edge + 0.2, 0.2)
-        axes.hist(
-            values, bins=bins, weights=weights, density=True, color="0.75", label="this graph"
-        )
+        axes.hist(values, bins, weights=weights, density=True, color="0.75", label="this graph")
         x = np.linspace(-2.0, 2.0, 201)
         axes.plot(x, np.sqrt(4.0 - x**2) / (2.0 * np.pi), color="C0", label="semicircle")
         if (x := self.outliers).size:
             axes.plot(x, 0.0 * x, "v", color="C3", clip_on=False, label="outliers")
-        axes.set_xlabel("eigenvalue of the centred graph")
-        axes.set_ylabel("density")
+        axes.set(xlabel="eigenvalue of the centred graph", ylabel="density")
         axes.legend(frameon=False)
         return axes
 
@@ -114,15 +109,14 @@ class Description:
             f"degree {self.degree:.1f} on average, {spread}",
             f"{self.labelled} labelled: {classes}",
             f"homophily {_known(self.homophily)}, adjusted for degrees {adjusted}",
-            f"{_signals(self.estimate)} (from labels)",
         ]
-        if self.likelihood is not None:
-            lines.append(f"{_signals(self.likelihood)} (by likelihood)")
+        for found, how in ((self.estimate, "from labels"), (self.likelihood, "by likelihood")):
+            if found is not None:
+                lam = f"lam {found.lam:.2f} +- {found.lam_error:.2f}"
+                lines.append(f"{lam}, mu {found.mu:.2f} +- {found.mu_error:.2f} ({how})")
         if self.holds:
-            snr = float((self.likelihood or self.estimate).data.snr)
-            lines.append(
-                f"signal-to-noise ratio {snr:.2g}: above 1 the classes show even without labels"
-            )
+            snr = f"signal-to-noise ratio {float((self.likelihood or self.estimate).data.snr):.2g}"
+            lines.append(f"{snr}: above 1 the classes show even without labels")
         vary = "as at random" if self.estimate.degrees is None else "more than at random"
         noise = f"they leave noise {self.noise_level:.2f} (model: 1)"
         lines.append(f"degrees vary {vary}; divided out, {noise}")
@@ -133,11 +127,6 @@ class Description:
         return "\n".join([*lines, f"the model {holds}", *self.doubts])
 
 
-def _signals(found: Estimate) -> str:
-    lam = f"lam {found.lam:.2f} +- {found.lam_error:.2f}"
-    return f"{lam}, mu {found.mu:.2f} +- {found.mu_error:.2f}"
-
-
 def _known(value: float) -> str:
     """Two digits; in words where no labelled edge, or none of another class, defines it."""
     return "not defined by the labels" if math.isnan(value) else f"{value:.2f}"
@@ -146,10 +135,7 @@ def _known(value: float) -> str:
 def describe(X: Any, y: Any, graph: Any) -> Description:
     """Describe a graph: degrees, homophily, spectrum beside the semicircle, signals with errors, and whether the model holds.
 
-    Parameters
-    ----------
-    X, y, graph
-        As for `GraphClassifier`; X may be None.
+    `X` (or None), `y` and `graph` are as for `GraphClassifier`.
 
     Examples
     --------
@@ -162,9 +148,10 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
     adjacency = as_adjacency(graph)
     given = StandardizedGraph.of(X, y, adjacency)
     degree = given.degrees
+    labels = given.labels
+    names = map(str, labels.classes.tolist())
+    same, adjusted = homophily(adjacency, labels)
     tops = top_eigenvalues(given.spectral(), min(OUTLIERS, given.nodes - 1))
-    counts = np.bincount(given.labels.codes)
-    same, adjusted = homophily(adjacency, given.labels)
     likely = best_method(given) == "likelihood"
     return Description(
         nodes=given.nodes,
@@ -175,8 +162,8 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
         degree=float(degree.mean()),
         degree_spread=float(degree.std()),
         largest_degree=float(degree.max()),
-        classes=dict(zip(map(str, given.labels.classes.tolist()), counts.tolist(), strict=True)),
-        labelled=given.labels.labelled.size,
+        classes=dict(zip(names, np.bincount(labels.codes).tolist(), strict=True)),
+        labelled=labels.labelled.size,
         homophily=same,
         adjusted_homophily=adjusted,
         noise_level=given.noise_level,

@@ -15,7 +15,7 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import propagation
-from gcnlimit.real.bank import REG, Fitted, members
+from gcnlimit.real.bank import REG, Fitted, Member, members
 from gcnlimit.real.leave_one_out import Average, correct, sharpened, soft_weights
 from gcnlimit.real.networks import Smoothness, relative_strength
 from gcnlimit.real.views import Scaling, Views
@@ -40,7 +40,11 @@ class Row(NamedTuple):
 
 
 class Ensemble:
-    """The bank trained on checked parts and averaged, see `GraphClassifier`; features or graph may be None."""
+    """The bank trained on checked parts and averaged, see `GraphClassifier`; features or graph may be None.
+
+    `gain` is leave-one-out accuracy with the graph less that without, and its standard error; `portable` the average of the
+    members that do not know nodes by name; `left_out` the leave-one-out scores of labelled nodes, logarithms of probabilities.
+    """
 
     def __init__(
         self, features: Any, labels: Labels, adjacency: Any, weights: Array, scale: str | None
@@ -48,7 +52,8 @@ class Ensemble:
         self.labels = labels
         self.share = weights / weights.sum()
         self.bare = features is None
-        features = graph_rows(adjacency) if self.bare else features
+        # rows of the normalized graph stand for features where there are none
+        features = propagation(adjacency, "symmetric").operator.matrix if self.bare else features
         self.scaling = Scaling.of(features, "rows" if self.bare else scale)
         self.views = Views(self.scaling(features), adjacency, self.scaling.how == "rows")
         with progress_bar("Regressions", None, unit="members") as bar:
@@ -61,21 +66,18 @@ class Ensemble:
         found = [sharpened(one.left_out, labels.codes, self.share) for one in self.fitted]
         self._temperatures = np.concatenate([sharpness for sharpness, _ in found])
         self._losses = np.concatenate([losses for _, losses in found])
-        self.average = self._averaged(lambda one: True)
-        self.without_graph = self._averaged(lambda one: not one.graph and not self.bare)
+        self.average = self._averaged(lambda member: True)
+        self.without_graph = self._averaged(lambda member: not member.graph and not self.bare)
         self.gain = None if self.bare else self._gain(lambda p: correct(p, labels.codes))
-        """Leave-one-out accuracy with the graph less that without, and its standard error."""
         self.uses_graph = adjacency is not None and self._graph_helps()
         if not self.uses_graph and not self.bare:
             self.average = self.without_graph
-        anywhere = self._averaged(lambda one: not one.local)
+        anywhere = self._averaged(lambda member: not member.local)
         self.portable = anywhere if self.uses_graph else self.without_graph
-        """The average of the members that do not know the nodes of the fit by name."""
         degrees = self.views.degrees[labels.labelled]
         own = self._mixed(self._left_out, degrees, self.average)
         self._slope = self._calibrated(own, degrees)
         self.left_out = self._sharpened(own, degrees)
-        """Leave-one-out scores of the labelled nodes, logarithms of probabilities."""
 
     @property
     def scores(self) -> Array:
@@ -90,15 +92,14 @@ class Ensemble:
         If `tuned`, strengths are those of the fit times the `relative_strength` of the two graphs.
         """
         if self.bare:
-            features = graph_rows(adjacency)
+            features = propagation(adjacency, "symmetric").operator.matrix
         views = Views(self.scaling(features), adjacency, self.views.unit, self.views)
-        if tuned and self.uses_graph and any(one.strength is not None for one in self.fitted):
+        filters = any(one.member.strength is not None for one in self.fitted)
+        if tuned and self.uses_graph and filters:
             fit = Smoothness.of(self.views.graph, self._inputs(self.views), self.labels.labelled)
             views.factor = relative_strength(fit, Smoothness.of(views.graph, self._inputs(views)))
-        here = members(views, self.labels)
-        # members that are local have no weight in the portable average
-        nothing = np.broadcast_to(0.0, (len(REG), views.nodes, self._left_out.shape[-1]))
-        outputs = [nothing if one.local else one.on(next(here), views.nodes) for one in self.fitted]
+        bank = members(views, self.labels)
+        outputs = [one.on(bank, views.nodes) for one in self.fitted]
         logs = self._mixed(np.concatenate(outputs), views.degrees, self.portable)
         return self._sharpened(logs, views.degrees)
 
@@ -107,7 +108,7 @@ class Ensemble:
         each = (self.portable.weights * self.portable.sharpness).reshape(-1, len(REG))
         total = np.zeros(())
         for one, w in zip(self.fitted, each, strict=True):
-            if one.strength is not None:
+            if one.member.strength is not None:
                 by_reg = one.weights.reshape(len(one.weights), len(REG), -1)
                 total = total + np.einsum("frc,r->fc", by_reg, w)
         return np.asarray(views.features @ total)
@@ -121,8 +122,8 @@ class Ensemble:
         for one, weight in zip(self.fitted, by_member.tolist(), strict=True):
             best = max(correct(one.left_out, codes), key=lambda hits: float(self.share @ hits))
             apart = difference(ours, best, self.share)
-            name = "rows of the graph" if self.bare and not one.graph else one.name
-            found.append(Row(name, weight, float(self.share @ best), one.strength, *apart))
+            name = "rows of the graph" if self.bare and not one.member.graph else one.member.name
+            found.append(Row(name, weight, float(self.share @ best), one.member.strength, *apart))
         return found
 
     def _gain(self, measure: Callable[[Array], npt.NDArray[Any]]) -> tuple[float, float]:
@@ -140,10 +141,10 @@ class Ensemble:
         gain, error = self._gain(lambda p: np.log(np.maximum(p[nodes, codes], LEAST)))
         return gain > error
 
-    def _averaged(self, kept: Callable[[Fitted], bool]) -> Average:
+    def _averaged(self, kept: Callable[[Member], bool]) -> Average:
         """Soft average of the members kept."""
-        rare = [RARE if (one.strength or 0.0) < 0 else 1.0 for one in self.fitted]
-        prior = np.where([kept(one) for one in self.fitted], rare, 0.0)
+        rare = [RARE if (one.member.strength or 0.0) < 0 else 1.0 for one in self.fitted]
+        prior = np.where([kept(one.member) for one in self.fitted], rare, 0.0)
         weights = soft_weights(self._losses, self.share, np.repeat(prior, len(REG)))
         return Average(weights, self._temperatures)
 
@@ -189,14 +190,7 @@ class Ensemble:
         return np.asarray(log_softmax(power[:, None] * logs, axis=1))
 
 
-def graph_rows(adjacency: Any) -> Any:
-    """Rows of the normalized graph, which stand for features where there are none."""
-    return propagation(adjacency, "symmetric").operator.matrix
-
-
-def difference(
-    first: npt.NDArray[Any], second: npt.NDArray[Any], share: Array
-) -> tuple[float, float]:
+def difference(first: Any, second: Any, share: Array) -> tuple[float, float]:
     """Mean of `first - second` on the same nodes, and its standard error."""
     apart = np.asarray(first, float) - np.asarray(second, float)
     mean = float(share @ apart)

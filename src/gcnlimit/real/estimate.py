@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,10 +90,9 @@ class Estimate:
         return Interval(value, max(value - 2.0 * error, 0.0), min(value + 2.0 * error, 1.0))
 
     def __str__(self) -> str:
-        lam = f"lam    {self.lam:.3g} +- {self.lam_error:.2g}"
-        mu = f"mu     {self.mu:.3g} +- {self.mu_error:.2g}"
-        counted = (f"alpha  {self.alpha:.4g}", f"rho    {self.rho:.4g}")
-        return "\n".join([counted[0], lam, mu, counted[1], *self.warnings])
+        graph = f"alpha  {self.alpha:.4g}\nlam    {self.lam:.3g} +- {self.lam_error:.2g}"
+        features = f"mu     {self.mu:.3g} +- {self.mu_error:.2g}\nrho    {self.rho:.4g}"
+        return "\n".join([graph, features, *self.warnings])
 
 
 def estimate(X: Any, y: Any, graph: Any, *, method: str = "labels") -> Estimate:
@@ -130,17 +129,15 @@ def estimate_standard(given: StandardizedGraph, method: str = "labels") -> Estim
         raise ParameterError(f"method = {method!r} is not allowed; use 'labels' or 'likelihood'")
     by_labels = from_labels(given)
     if method == "labels":
-        return _result(given, by_labels, method, tuple(_of_spectrum(given, by_labels)))
+        return _result(given, by_labels, method, _of_spectrum(given, by_labels))
     if not _two_equal(given):
-        fractions = f"these have fractions {given.fractions.round(2).tolist()}"
-        raise ParameterError(
-            f"method = 'likelihood' is for two equal classes; {fractions}: use 'labels'"
-        )
+        fractions = f"these are {given.fractions.round(2).tolist()}: use 'labels'"
+        raise ParameterError(f"method = 'likelihood' takes two equal classes; {fractions}")
     best, other = from_likelihood(given)
     found = (*_of_likelihood(best, other, by_labels), *_of_spectrum(given, best.signals))
     if given.has_hubs:
-        why = "degrees vary more than at random, of which the likelihood knows nothing"
-        found = (f"{why}; use method='labels'", *found)
+        hubs = "degrees vary more than at random, which the likelihood ignores; use 'labels'"
+        found = (hubs, *found)
     return _result(given, best.signals, method, found)
 
 
@@ -153,13 +150,11 @@ def _two_equal(given: StandardizedGraph) -> bool:
     return given.labels.classes.size == 2 and bool(np.ptp(given.fractions) == 0.0)
 
 
-def _result(
-    given: StandardizedGraph, signals: Signals, method: str, found: tuple[str, ...]
-) -> Estimate:
-    numbers = (given.alpha, signals.lam, signals.mu, given.rho, signals.lam_error, signals.mu_error)
+def _result(given: StandardizedGraph, s: Signals, method: str, found: Iterable[str]) -> Estimate:
+    numbers = (given.alpha, s.lam, s.mu, given.rho, s.lam_error, s.mu_error)
     labels = (given.labels.classes, given.fractions, np.bincount(given.labels.codes))
     law = Degrees(given.degrees) if given.has_hubs else None
-    return Estimate(*numbers, *labels, given.directed, law, method, found)
+    return Estimate(*numbers, *labels, given.directed, law, method, tuple(found))
 
 
 def _of_likelihood(best: Likelihood, other: Likelihood, by_labels: Signals) -> Iterator[str]:
@@ -170,9 +165,7 @@ def _of_likelihood(best: Likelihood, other: Likelihood, by_labels: Signals) -> I
         why = "the classes are not of equal size, and few labels hide it"
         yield f"{why}: the likelihood is biased; use method='labels'"
     if best.free_entropy - other.free_entropy < SURE:
-        why = (
-            "the labels cannot tell whether linked nodes share a class or differ (the sign of lam)"
-        )
+        why = "the labels cannot tell if linked nodes share a class or differ (the sign of lam)"
         yield f"{why}; predictions from this estimate are unreliable"
     if not math.isfinite(best.signals.lam_error):
         yield "the likelihood has no curvature at its maximum; the errors are unknown"
@@ -193,8 +186,8 @@ def _of_spectrum(given: StandardizedGraph, signals: Signals) -> Iterator[str]:
     top = float(np.abs(top_eigenvalues(given.spectral(), 1))[0])
     # a signal s above 1 has an eigenvalue at s + 1/s, beyond the edge of the semicircle
     if size - 2.0 * error > 1.3 and top < EDGE:
-        model = f"lam = {signals.lam:.2f} should give an eigenvalue at {size + 1 / size:.2f}"
-        yield f"{model} but the largest is {top:.2f}"
+        there = f"{size + 1 / size:.2f} but the largest is {top:.2f}"
+        yield f"lam = {signals.lam:.2f} should give an eigenvalue at {there}"
     expected = size + 2.0 * error
     beyond = 1.15 * max(expected + 1.0 / expected if expected > 1.0 else EDGE, EDGE + 0.2)
     if top > beyond:

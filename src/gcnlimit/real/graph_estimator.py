@@ -48,7 +48,12 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         graph
             Adjacency matrix (SciPy sparse, dense or a NetworkX graph), weights allowed; None for features alone.
         """
-        adjacency = None if graph is None else _whole_graph(graph, X)
+        shape: tuple[int, ...] = getattr(graph, "shape", ())
+        if len(shape) == 2 and 0 < shape[0] < shape[1] and getattr(X, "shape", ())[:1] == shape[:1]:
+            cut = f"graph has shape {tuple(shape)}: its rows were cut, but not its columns"
+            use = "use gcnlimit.cross_validate, which hides labels, or loo_score_ of one fit"
+            raise ParameterError(f"{cut}, as cross_val_score and GridSearchCV do; {use}")
+        adjacency = None if graph is None else as_adjacency(graph)
         features, labels = self._training(X, y, adjacency)
         self._with_graph = adjacency is not None
         self.classes_ = labels.classes
@@ -79,9 +84,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         found = self.predict(X, graph)
         raw = np.asarray(y)
         if raw.shape != found.shape:
-            raise ParameterError(
-                f"y has shape {raw.shape}; the {found.size} nodes need one entry each"
-            )
+            raise ParameterError(f"y has shape {raw.shape}; {found.size} nodes need one entry each")
         known = labelled_nodes(raw) if self._with_graph else np.ones(raw.shape, bool)
         if not known.any():
             raise ParameterError("y labels no node; -1, NaN and None mark those that do not count")
@@ -91,9 +94,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _training(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, Labels]:
         if adjacency is None:
             if y is not None and any(map(is_missing, np.ravel(np.asarray(y, object)))):
-                raise ParameterError(
-                    "y misses classes and there is no graph; give one by graph=..."
-                )
+                raise ParameterError("y misses classes without a graph; give one by graph=...")
             check_indices("X", X)  # scikit-learn takes them on trust
             X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
             check_classification_targets(y)
@@ -114,26 +115,20 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return self._outputs
         if not self._with_graph:
             if graph is not None:
-                raise ParameterError(
-                    "graph is given but the model was fitted without; fit it with one"
-                )
+                raise ParameterError("graph is given but the fit had none; leave it out")
             check_indices("X", X)
             X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
             return self._apply(X, None)
         if graph is None:
             how = "predict() answers for the nodes of the fit, predict(X, graph=...) for others"
-            raise ParameterError(
-                f"X is given without a graph but the model was fitted with one; {how}"
-            )
+            raise ParameterError(f"X is given without a graph after a fit with one; {how}")
         adjacency = as_adjacency(graph)
         features = as_features(X, adjacency.shape[0])
         count = features.shape[1]
         if count != self.n_features_in_:
             has = f"the graph has {count} nodes" if X is None else f"X has {count} features"
             fitted = f"the model was fitted with {self.n_features_in_}"
-            needs = (
-                "another graph needs the same features in order; without, nodes are known by name"
-            )
+            needs = "another graph needs the same features, or the same nodes without them"
             raise ParameterError(f"{has} but {fitted}; {needs}")
         return self._apply(features, adjacency)
 
@@ -145,13 +140,3 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _whole_graph(graph: Any, X: Any) -> Any:
-    """Checked graph; one that was cut along its rows, as cross-validation of scikit-learn does, is told what to use."""
-    shape: tuple[int, ...] = getattr(graph, "shape", ())
-    if len(shape) == 2 and 0 < shape[0] < shape[1] and getattr(X, "shape", ())[:1] == shape[:1]:
-        cut = f"graph has shape {tuple(shape)}: its rows were cut, but not its columns"
-        use = "use gcnlimit.cross_validate, which hides labels, or loo_score_ of one fit"
-        raise ParameterError(f"{cut}, as cross_val_score and GridSearchCV do; {use}")
-    return as_adjacency(graph)

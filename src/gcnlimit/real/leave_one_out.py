@@ -48,31 +48,25 @@ class Ridge:
             self.P *= 0.0
             self.scale = size or 1.0
 
-    def left_out(self, targets: Array, reg: Array) -> Array:
-        """Leave-one-out predictions of `targets` (nodes by outputs) at each `reg`, in units of `scale`, along the first axis."""
+    def solve(self, targets: Array, reg: Array) -> tuple[Array, Array]:
+        r"""Leave-one-out predictions of `targets` (nodes by outputs), and weights :math:`a` of the rows, :math:`W = Z^T a`.
+
+        Both are along the first axis for each `reg`, in units of `scale`; the weights sum to 0 over the rows.
+        """
+        P = self.P
         mean = self._share @ targets
         root = np.sqrt(self.weights)[:, None]
-        shrink = 1.0 / (self.squares[:, None] + reg * self.scale)
-        fitted = mean + self._smoothed(root * (targets - mean), shrink) / root
-        leverage = self._share[:, None] + self.P**2 @ shrink.astype(self.P.dtype)
-        rest = np.maximum(1.0 - leverage, 1e-12).T[..., None]
-        return np.asarray(targets - (targets - fitted) / rest)
-
-    def dual(self, targets: Array, reg: Array) -> Array:
-        r"""Weights :math:`a` of the rows in the solution at each `reg`, :math:`W = Z^T a`; they sum to 0 over the rows."""
-        root = np.sqrt(self.weights)[:, None]
-        centred = root * (targets - self._share @ targets)
+        centred = root * (targets - mean)
         r = reg * self.scale
-        residual = centred - self._smoothed(centred, 1.0 / (self.squares[:, None] + r))
-        return np.asarray(root * residual / r[:, None, None])
-
-    def _smoothed(self, centred: Array, shrink: Array) -> Array:
-        """Products of the second part of the hat matrix, one for each column of `shrink`."""
-        P = self.P
+        shrink = 1.0 / (self.squares[:, None] + r)
+        # the second part of the hat matrix at every reg in one product: components by (reg, outputs)
         part = (shrink.T[:, :, None] * (P.T @ centred.astype(P.dtype))).astype(P.dtype)
-        # one product for all of them: components by (columns of `shrink`, outputs)
         stacked = np.moveaxis(part, 0, 1).reshape(len(shrink), -1)
-        return np.moveaxis((P @ stacked).reshape(len(centred), *part.shape[::2]), 1, 0)
+        smoothed = np.moveaxis((P @ stacked).reshape(len(centred), *part.shape[::2]), 1, 0)
+        leverage = self._share[:, None] + P**2 @ shrink.astype(P.dtype)
+        rest = np.maximum(1.0 - leverage, 1e-12).T[..., None]
+        left_out = targets - (targets - (mean + smoothed / root)) / rest
+        return left_out, root * (centred - smoothed) / r[:, None, None]
 
 
 def targets(classes: Indices, count: int) -> Array:
@@ -117,9 +111,22 @@ def sharpened(left_out: Array, classes: Indices, share: Array) -> tuple[Array, A
     `left_out` are outputs (classifiers by nodes by columns), `share` the weights of the nodes, of sum 1.
     """
     outputs = pair(left_out)
-    sharpness = _sharpness(outputs, classes, share)
-    logs = log_softmax(sharpness[:, None, None] * outputs, axis=-1)
-    return sharpness, -np.take_along_axis(logs, classes[None, :, None], axis=-1)[..., 0]
+    count = outputs.shape[-1]
+    blur = 1.0 / (classes.size + 2.0)  # labels count as sure up to one in n + 2
+    wanted = blur / count + (1.0 - blur) * (classes[:, None] == np.arange(count))
+    aim = np.sum(wanted * outputs, axis=-1) @ share
+    found = np.ones(len(outputs))
+    for _ in range(20):  # steps of Newton
+        p = softmax(found[:, None, None] * outputs, axis=-1)
+        mean = np.sum(p * outputs, axis=-1)
+        slope = np.sum(p * outputs**2, axis=-1) - mean**2
+        step = (aim - mean @ share) / np.maximum(slope @ share, 1e-12)
+        before = found
+        found = np.clip(found + np.clip(step, -0.7 * found, 2.0 * found), 1.0 / COLDEST, COLDEST)
+        if np.all(np.abs(found - before) <= 1e-6 * found):
+            break
+    logs = log_softmax(found[:, None, None] * outputs, axis=-1)
+    return found, -np.take_along_axis(logs, classes[None, :, None], axis=-1)[..., 0]
 
 
 def soft_weights(losses: Array, share: Array, prior: Array) -> Array:
@@ -137,22 +144,3 @@ def soft_weights(losses: Array, share: Array, prior: Array) -> Array:
     weights = prior * np.exp(-0.5 * (gap / error) ** 2)
     weights = np.where(weights > 1e-3 * weights.max(), weights, 0.0)
     return np.asarray(weights / (weights.sum() or 1.0))
-
-
-def _sharpness(outputs: Array, classes: Indices, share: Array) -> Array:
-    """Inverse temperatures of least cross-entropy, by Newton's method; labels count as sure up to one in n + 2."""
-    count = outputs.shape[-1]
-    blur = 1.0 / (classes.size + 2.0)
-    wanted = blur / count + (1.0 - blur) * (classes[:, None] == np.arange(count))
-    aim = np.sum(wanted * outputs, axis=-1) @ share
-    found = np.ones(len(outputs))
-    for _ in range(20):
-        p = softmax(found[:, None, None] * outputs, axis=-1)
-        mean = np.sum(p * outputs, axis=-1)
-        slope = np.sum(p * outputs**2, axis=-1) - mean**2
-        step = (aim - mean @ share) / np.maximum(slope @ share, 1e-12)
-        before = found
-        found = np.clip(found + np.clip(step, -0.7 * found, 2.0 * found), 1.0 / COLDEST, COLDEST)
-        if np.all(np.abs(found - before) <= 1e-6 * found):
-            break
-    return found

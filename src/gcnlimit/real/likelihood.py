@@ -85,13 +85,9 @@ class Posteriors:
         m = posterior.labels
         u = posterior.centroid
         q = float(m @ m) / self.N
+        along = float(m @ (self.a @ m)) / self.N
         cross = float(m @ (self.X @ u)) / math.sqrt(self.N)
-        return (
-            float(m @ (self.a @ m)) / self.N,
-            q,
-            cross,
-            float(u @ u) + q * self.M / (1.0 + mu * q),
-        )
+        return along, q, cross, float(u @ u) + q * self.M / (1.0 + mu * q)
 
     def gradient(self, posterior: Inference, lam: float, mu: float) -> Array:
         r"""Derivatives of the free entropy in :math:`\lambda` and :math:`\sqrt\mu`."""

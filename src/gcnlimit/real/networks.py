@@ -16,21 +16,16 @@ from gcnlimit.filters import Diffusion, Filter, PageRank
 from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import without_degrees
-from gcnlimit.real.leave_one_out import REG, Ridge, correct, targets
+from gcnlimit.real.leave_one_out import Ridge, correct, targets
 from gcnlimit.real.views import HOPS, STRONGEST
 from gcnlimit.theory.transfer import input_overlaps
 
 FAMILIES: dict[str, type[PageRank | Diffusion]] = {"pagerank": PageRank, "diffusion": Diffusion}
-STRENGTHS = {
-    "pagerank": (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, -0.3, -0.5, -0.7, -0.8, -0.9, -0.95),
-    "diffusion": (0.5, 1.0, 2.0, 4.0, 8.0, 12.0, -0.5, -1.0, -2.0, -4.0, -8.0, -12.0),
-}
+STRENGTHS = {"pagerank": (0.3, 0.5, 0.7, 0.8, 0.9, 0.95), "diffusion": (0.5, 1, 2, 4, 8, 12)}
 APART = 3.0  # standard errors between two graphs from which they differ
 FEWEST = 30  # nodes with an edge from which a graph says something
 SUREST = 30.0  # largest square of the margin that inputs are believed to have
-ACCURACY = (
-    1e-10  # of the propagated features: a small reg magnifies errors by the range of the filter
-)
+ACCURACY = 1e-10  # of propagated features: a small reg magnifies errors by the filter's range
 
 
 class Network(NamedTuple):
@@ -101,32 +96,23 @@ def networks(
         if strengths is not None:
             raise ParameterError("strengths go with a family such as 'pagerank', not with a filter")
         if np.shape(filter(0.0)):
-            raise ParameterError(
-                f"filter = {filter!r} is several; give one, or a family and strengths"
-            )
+            raise ParameterError(f"filter = {filter!r} is several; give one, or strengths")
         return [Network(type(filter).__name__.lower(), np.nan, filter)]
     if filter == "hops":
         return [NO_GRAPH, *(Network("hops", k, None, k) for k in range(1, hops + 1))]
     if filter not in FAMILIES:
         use = "'auto', 'pagerank', 'diffusion', 'hops' or a filter such as PageRank(0.5)"
         raise ParameterError(f"filter = {filter!r} is not a family; use {use}")
-    if strengths is None:
-        given = STRENGTHS[filter]
-    else:
-        given = tuple(np.ravel(real("strengths", strengths)).tolist())
+    usual = np.outer((1.0, -1.0), STRENGTHS[filter])
+    given = np.ravel(usual if strengths is None else real("strengths", strengths)).tolist()
     if filter == "pagerank" and any(abs(s) >= 1.0 for s in given):
         raise ParameterError(f"strengths = {given}; those of PageRank are between -1 and 1")
     alone = [NO_GRAPH] if strengths is None or 0.0 in given else []
     return [*alone, *(Network(filter, s, FAMILIES[filter](s)) for s in given if s != 0.0)]
 
 
-def choose(  # noqa: PLR0917
-    features: Any,
-    labels: Labels,
-    weights: Array,
-    operators: dict[Any, Any],
-    offered: list[Network],
-    reg: npt.ArrayLike = REG,
+def choose(
+    features: Any, labels: Labels, weights: Array, *, operators: Any, tried: list[Network], reg: Any
 ) -> Choice:
     """Network, operator and regularization of the largest leave-one-out accuracy less square error."""
     reg = np.ravel(real("reg", reg, low=0, open_low=True))
@@ -134,17 +120,17 @@ def choose(  # noqa: PLR0917
     share = weights / weights.sum()
     first = next(iter(operators))
     best: Any = None
-    for name, network in product(operators, offered):
+    for name, network in product(operators, tried):
         if network is NO_GRAPH and name != first:
             continue  # it is the same on every operator
         blocks = _rows(features, labels, operators[name], network)
         ridge = Ridge(np.hstack(blocks), weights)
-        for r, left_out in zip(reg.tolist(), ridge.left_out(Y, reg), strict=True):
+        for r, left_out in zip(reg.tolist(), ridge.solve(Y, reg)[0], strict=True):
             score = share @ (correct(left_out, labels.codes) - np.mean((left_out - Y) ** 2, axis=1))
             if best is None or score > best[0]:
                 best = score, network, name, r, ridge, blocks, left_out
     _, network, name, r, ridge, blocks, left_out = best
-    dual = ridge.dual(Y, np.array([r]))[0]
+    dual = ridge.solve(Y, np.array([r]))[1][0]
     coefficients = [Z.T @ dual for Z in blocks]
     means = (share @ Z @ W for Z, W in zip(blocks, coefficients, strict=True))
     intercept = share @ Y - sum(means, np.zeros(()))
@@ -203,8 +189,7 @@ def relative_strength(here: Smoothness, there: Smoothness) -> float:
     -1.0
     """
     error = APART * math.sqrt(2.0 / here.nodes + 2.0 / there.nodes)
-    if abs(here.first - there.first) < error or abs(here.first) < APART * math.sqrt(
-        2.0 / here.nodes
-    ):
+    least = APART * math.sqrt(2.0 / here.nodes)
+    if abs(here.first - there.first) < error or abs(here.first) < least:
         return 1.0
     return there.strength / here.strength if there.first else 0.0

@@ -67,25 +67,15 @@ class Recommendation:
     def plot(self, axes: Any = None) -> Any:
         """Draw leave-one-out accuracy against the strength of the filter (needs matplotlib); returns the axes."""
         axes = ready_axes(axes)
-        rows = sorted(
-            (row for row in self.table if row.strength is not None),
-            key=lambda row: row.strength or 0.0,
-        )
-        axes.plot(
-            [row.strength for row in rows],
-            [row.loo_accuracy for row in rows],
-            "o-",
-            label="PageRank",
-        )
-        alone = [row.loo_accuracy for row in self.table if row.member == "features"]
-        if alone:
-            axes.axhline(alone[0], color="0.6", ls=":", label="features alone")
-        low = (
-            self.expected.low or 1.0 / self.estimate.classes.size
-        )  # chance stands for a lower end that is not known
-        axes.axhspan(
-            low, self.expected.high, color="C2", alpha=0.2, label="expected of the average"
-        )
+        filters = sorted((row.strength, row.loo_accuracy) for row in self.table if row.strength)
+        axes.plot(*np.array(filters).reshape(-1, 2).T, "o-", label="PageRank")
+        for row in self.table:
+            if row.member == "features":
+                axes.axhline(row.loo_accuracy, color="0.6", ls=":", label="features alone")
+        # chance stands for a lower end that is not known
+        low = self.expected.low or 1.0 / self.estimate.classes.size
+        label = "expected of the average"
+        axes.axhspan(low, self.expected.high, color="C2", alpha=0.2, label=label)
         axes.set_xlabel("strength: below 0 neighbours are contrasted, above 0 averaged")
         axes.set_ylabel("leave-one-out accuracy")
         axes.legend(frameon=False)
@@ -102,11 +92,11 @@ class Recommendation:
 
     def __str__(self) -> str:
         head = f"{'member':26}{'weight':>8}{'leave-one-out accuracy':>25}{'average minus this':>21}"
-        body = [
-            f"{row.member:26}{row.weight:8.2f}{row.loo_accuracy:25.3f}{row.gain:+12.3f} +- {row.gain_error:.3f}"
-            for row in self.table
-        ]
-        return "\n".join([head, *body, "", self.reason])
+        lines = [head]
+        for row in self.table:
+            apart = f"{row.gain:+12.3f} +- {row.gain_error:.3f}"
+            lines.append(f"{row.member:26}{row.weight:8.2f}{row.loo_accuracy:25.3f}{apart}")
+        return "\n".join([*lines, "", self.reason])
 
 
 def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
@@ -114,11 +104,7 @@ def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
 
     It fits `GraphClassifier` and says what to expect: an interval that holds the accuracy on other nodes, what the graph adds,
     how far along the edges to look, what more labels may buy, and the best possible accuracy where the block model holds.
-
-    Parameters
-    ----------
-    X, y, graph
-        As for `GraphClassifier`.
+    `X`, `y` and `graph` are as for `GraphClassifier`.
 
     Examples
     --------
@@ -138,19 +124,22 @@ def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
     if given.has_hubs and np.ptp(given.fractions):
         doubts += ("there is no theory of hubs and unequal classes",)
     half = _with_half(X, given, adjacency) if given.labels.labelled.size >= 2 * FEW else None
-    gain, error = (None, None) if model.graph_gain_ is None else model.graph_gain_
     used = "the average of graph and features" if model.uses_graph_ else "the features alone"
     network = "the graph alone" if X is None else used
-    told = "\n".join(_sentences(model, network, half, estimate, doubts))
-    expected, table = model.expected_accuracy_, tuple(model.table_)
-    return Recommendation(network, expected, gain, error, half, table, told, estimate, doubts)
+    told = (f"Use GraphClassifier() or gcnlimit classify: {network}.", *_expect(model, half))
+    expected = model.expected_accuracy_
+    reason = "\n".join([*told, _ceiling(expected, estimate, doubts)])
+    gain, error = model.graph_gain_ or (None, None)
+    table = tuple(model.table_)
+    return Recommendation(network, expected, gain, error, half, table, reason, estimate, doubts)
 
 
 def _with_half(X: Any, given: StandardizedGraph, adjacency: Any) -> float:
     """Accuracy of the classifier fitted on half of the labels, on the other half (mean of a few draws)."""
     from gcnlimit.real.classifier import GraphClassifier
 
-    found, labels = [], given.labels
+    found = []
+    labels = given.labels
     for draw in range(HALVES):
         kept = stratified(labels.codes, 2, draw) == 0
         y = np.full(given.nodes, -1)
@@ -161,33 +150,28 @@ def _with_half(X: Any, given: StandardizedGraph, adjacency: Any) -> float:
     return float(np.mean(found))
 
 
-def _sentences(
-    model: Any, network: str, half: float | None, estimate: Estimate, doubts: tuple[str, ...]
-) -> Iterator[str]:
-    yield f"Use GraphClassifier() or gcnlimit classify: {network}."
-    yield _expect(model)
+def _expect(model: Any, half: float | None) -> Iterator[str]:
+    """What accuracy to expect, what the graph adds, how far along its edges to look, what labels add."""
+    value, low, high = model.expected_accuracy_
+    labelled = model.labelled_.size
+    chance = f"at most {high:.2f}, perhaps no better than chance"
+    within = f"between {low:.2f} and {high:.2f}" if low else chance
+    if value is not None:
+        yield f"Expect an accuracy of {value:.2f} on other nodes, {within} (leave-one-out)."
+    elif high - low > WIDE:
+        yield f"{labelled} labelled nodes are too few to say what accuracy to expect."
+    else:
+        yield f"The accuracy on other nodes is {within}; {labelled} labels do not say more."
     if model.graph_gain_ is not None:
         yield _graph(model)
     if model.uses_graph_:
         yield from _depth(model)
     if half is not None:
-        yield _labels(half, model.loo_score_)
-    yield _ceiling(model.expected_accuracy_, estimate, doubts)
-
-
-def _expect(model: Any) -> str:
-    value, low, high = model.expected_accuracy_
-    labelled = model.labelled_.size
-    within = (
-        f"between {low:.2f} and {high:.2f}"
-        if low
-        else f"at most {high:.2f}, perhaps no better than chance"
-    )
-    if value is not None:
-        return f"Expect an accuracy of {value:.2f} on other nodes, {within} (leave-one-out)."
-    if high - low > WIDE:
-        return f"{labelled} labelled nodes are too few to say what accuracy to expect."
-    return f"The accuracy on other nodes is {within}; {labelled} labels do not say more."
+        points = 100.0 * (model.loo_score_ - half)
+        now = f"With half of the labels the accuracy is {half:.2f}. Doubling your labels should"
+        enough = f"Half of the labels give {half:.2f}, as much as all: more will hardly help."
+        more = f"{now} gain less than the {points:.1f} points between the two."
+        yield enough if points < 0.5 else more
 
 
 def _graph(model: Any) -> str:
@@ -207,39 +191,24 @@ def _depth(model: Any) -> Iterator[str]:
     rows = [row for row in model.table_ if row.strength is not None and row.weight > 0.02]
     if rows:
         steps = [abs(row.strength) / (1.0 - abs(row.strength)) for row in rows]
-        sign = (
-            "contrasts a node with"
-            if sum(row.weight * row.strength for row in rows) < 0
-            else "averages a node with"
-        )
         reach = f"{min(steps):.2g}" if len(steps) == 1 else f"{min(steps):.2g} to {max(steps):.2g}"
-        yield f"It {sign} its neighbours, {reach} steps away on average."
+        does = "contrasts" if sum(row.weight * row.strength for row in rows) < 0 else "averages"
+        yield f"It {does} a node with its neighbours, {reach} steps away on average."
     elif any(row.member == "hops" for row in model.table_):
         yield "It uses the features averaged 1, 2, 3 and 4 steps away."
 
 
-def _labels(half: float, now: float) -> str:
-    if now - half < 0.005:
-        return f"Half of the labels give {half:.2f}, as much as all: more will hardly help."
-    return (
-        f"With half of the labels the accuracy is {half:.2f}. Doubling your labels should gain less than the "
-        f"{100 * (now - half):.1f} points between the two."
-    )
-
-
 def _ceiling(expected: Interval, estimate: Estimate, doubts: tuple[str, ...]) -> str:
     if doubts:
-        return f"How much better one could do is not known: the graph does not follow the block model ({doubts[0]})."
-    if len(estimate.fractions) > UNEQUAL and len(set(estimate.fractions.tolist())) > 1:
-        return (
-            "gcnlimit.bayes_optimal(estimate.data) computes the best possible accuracy, in minutes."
-        )
+        why = f"the graph does not follow the block model ({doubts[0]})"
+        return f"How much better one could do is not known: {why}."
+    if len(estimate.fractions) > UNEQUAL and np.ptp(estimate.fractions):
+        return "gcnlimit.bayes_optimal(estimate.data) computes the best accuracy, in minutes."
     best = bayes_optimal(estimate.data)
-    value, error = float(best.test_accuracy), float(best.standard_error.test_accuracy)
-    limit = (
-        f"The best possible accuracy is {value:.3f} +- {error:.3f}, assuming the graph follows the block model, which our "
-        "checks found no reason to doubt."
-    )
+    value = float(best.test_accuracy)
+    error = float(best.standard_error.test_accuracy)
+    model = "assuming the graph follows the block model, which our checks found no reason to doubt"
+    limit = f"The best possible accuracy is {value:.3f} +- {error:.3f}, {model}."
     if expected.value is not None and value - error > expected.value + 0.01:
         return f"{limit} gcnlimit.nn.MessagePassingClassifier is made to close this gap."
     return limit

@@ -105,8 +105,7 @@ class Views:
             self.arrows.append(adjacency.T.tocsr())
         self.directions: Array | None = principal_axes(features) if fit is None else fit.directions
         self._moments: dict[str, tuple[Array, Array]] = {}
-        self.factor = 1.0
-        """Of the strengths of PageRank."""
+        self.factor = 1.0  # of the strengths of PageRank
 
     @cached_property
     def base(self) -> Array:
@@ -122,9 +121,8 @@ class Views:
     @cached_property
     def degrees(self) -> Array:
         """Number of neighbours of each node."""
-        return (
-            np.zeros(self.nodes) if self.graph is None else np.diff(self.graph.indptr).astype(float)
-        )
+        none = np.zeros(self.nodes)
+        return none if self.graph is None else np.diff(self.graph.indptr).astype(float)
 
     @cached_property
     def walks(self) -> list[Any]:
