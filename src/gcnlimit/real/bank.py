@@ -28,18 +28,13 @@ NARROW = 100  # features above which they are many: the cost grows as the cube o
 
 
 class Member(NamedTuple):
-    """One regression of the bank: `columns(nodes)` are the columns that it is on, for some nodes.
-
-    `graph` says whether it uses the graph, `local` whether it knows the nodes of the fit by name, so that it has no
-    answer on another graph; `strength` is that of a PageRank filter; if there is a `root` :math:`L`, columns are :math:`K`
-    and the regression is on :math:`KL^{-T}`.
-    """
+    r"""One regression of the bank, on `columns(nodes)` for some nodes; with a `root` :math:`L`, on these times :math:`L^{-T}`."""
 
     name: str
     columns: Callable[[Nodes], Array]
-    graph: bool = True
-    local: bool = False
-    strength: float | None = None
+    graph: bool = True  # whether it uses the graph
+    local: bool = False  # whether it knows nodes by name, so that it has no answer on another graph
+    strength: float | None = None  # of a PageRank filter
     root: Array | None = None
 
 
@@ -159,7 +154,10 @@ def kernel(
 class Fitted(NamedTuple):
     """A member at every regularization: leave-one-out outputs, outputs on all nodes, and how to compute these elsewhere."""
 
-    member: Member  # without its columns, which are large
+    name: str
+    graph: bool
+    local: bool
+    strength: float | None
     left_out: Array
     outputs: Array
     weights: Array
@@ -182,12 +180,12 @@ class Fitted(NamedTuple):
         if root is not None:
             W = solve_triangular(root, W, lower=True, trans="T")
         outputs = applied(member, W, intercept, nodes, known)
-        about = member._replace(columns=_beside(), root=None)
-        return cls(about, left_out, outputs, W[:0] if member.local else W, intercept)
+        about = (member.name, member.graph, member.local, member.strength)
+        return cls(*about, left_out, outputs, W[:0] if member.local else W, intercept)
 
     def on(self, bank: Iterator[Member], nodes: int) -> Array:
         """Outputs on the nodes of another graph, by the next of its members; a local one has none, and no weight."""
-        if self.member.local:
+        if self.local:
             return np.broadcast_to(0.0, (len(REG), nodes, self.left_out.shape[-1]))
         return applied(next(bank), self.weights, self.intercept, nodes)
 

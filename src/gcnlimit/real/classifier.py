@@ -123,7 +123,8 @@ class GraphClassifier(GraphEstimator):
         return axes
 
     def _learn(self, features: Any, labels: Labels, adjacency: Any) -> Array:
-        self._tuned()
+        if self.deploy not in ("same", "tuned"):
+            raise ParameterError(f"deploy = {self.deploy!r} is not allowed; use 'same' or 'tuned'")
         weights = class_weights(labels, self.class_weight)
         self._graph = adjacency
         share = weights / weights.sum()
@@ -192,13 +193,8 @@ class GraphClassifier(GraphEstimator):
         S = propagation(adjacency, normalization)
         return S if isinstance(self.filter, Filter) else S.unit()
 
-    def _tuned(self) -> bool:
-        if self.deploy not in ("same", "tuned"):
-            raise ParameterError(f"deploy = {self.deploy!r} is not allowed; use 'same' or 'tuned'")
-        return self.deploy == "tuned"
-
     def _apply(self, features: Any, adjacency: Any) -> Array:
-        tuned = self._tuned() and adjacency is not None
+        tuned = self.deploy == "tuned" and adjacency is not None
         if not self._averages():
             scaled = self._scaling(features)
             choice = self._choice

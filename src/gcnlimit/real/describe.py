@@ -37,11 +37,10 @@ class Description:
     homophily, adjusted_homophily
         Fraction of the edges between labelled nodes that join equal classes; the same less what the degrees alone would
         give, 0 without and 1 with classes only among themselves. NaN if no edge joins labelled nodes.
-    noise_level
-        Mean square :math:`\mathrm{tr}\,a_0^2/N` of the operator with its degrees divided out, 1 in the model.
-    outliers, spectrum
-        Eigenvalues of the symmetrized operator beyond the semicircle, :math:`|x| > 2.2`, up to twelve, largest first (with
-        the degrees divided out if these vary); eigenvalues and weights that stand for the whole spectrum.
+    noise_level, outliers, spectrum
+        Mean square :math:`\mathrm{tr}\,a_0^2/N` of the operator with its degrees divided out, 1 in the model; eigenvalues of
+        the symmetrized operator beyond the semicircle, :math:`|x| > 2.2`, up to twelve, largest first (with the degrees divided
+        out if these vary); eigenvalues and weights that stand for the whole spectrum.
     estimate, likelihood
         Signals from labels, and by likelihood for two classes of equal size (else None).
     """
@@ -103,12 +102,14 @@ class Description:
         size = f"{self.nodes} nodes, {self.edges} edges ({kind}), {self.features} features"
         spread = f"standard deviation {self.degree_spread:.1f}, largest {self.largest_degree:g}"
         classes = ", ".join(f"{name} {count}" for name, count in self.classes.items())
-        adjusted = _known(self.adjusted_homophily)
+        unknown = "not defined by the labels"
+        both = (self.homophily, self.adjusted_homophily)
+        same, adjusted = (unknown if math.isnan(h) else f"{h:.2f}" for h in both)
         lines = [
             f"{size}, {self.isolated} isolated nodes",
             f"degree {self.degree:.1f} on average, {spread}",
             f"{self.labelled} labelled: {classes}",
-            f"homophily {_known(self.homophily)}, adjusted for degrees {adjusted}",
+            f"homophily {same}, adjusted for degrees {adjusted}",
         ]
         for found, how in ((self.estimate, "from labels"), (self.likelihood, "by likelihood")):
             if found is not None:
@@ -125,11 +126,6 @@ class Description:
             lines.append(f"eigenvalues outside of the semicircle: {outside}")
         holds = "does not hold:" if self.doubts else "holds as far as can be seen"
         return "\n".join([*lines, f"the model {holds}", *self.doubts])
-
-
-def _known(value: float) -> str:
-    """Two digits; in words where no labelled edge, or none of another class, defines it."""
-    return "not defined by the labels" if math.isnan(value) else f"{value:.2f}"
 
 
 def describe(X: Any, y: Any, graph: Any) -> Description:
@@ -151,7 +147,11 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
     labels = given.labels
     names = map(str, labels.classes.tolist())
     same, adjusted = homophily(adjacency, labels)
-    tops = top_eigenvalues(given.spectral(), min(OUTLIERS, given.nodes - 1))
+    S = given.spectral()
+    tops = top_eigenvalues(S, min(OUTLIERS, given.nodes - 1))
+    rng = np.random.default_rng(0)
+    rules = [quadrature(S, rng.standard_normal(given.nodes), STEPS) for _ in range(VECTORS)]
+    values, shares = (np.concatenate(part) for part in zip(*rules, strict=True))
     likely = best_method(given) == "likelihood"
     return Description(
         nodes=given.nodes,
@@ -168,7 +168,7 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
         adjusted_homophily=adjusted,
         noise_level=given.noise_level,
         outliers=tops[np.abs(tops) > 2.2],
-        spectrum=_spectrum(given),
+        spectrum=(values, shares / VECTORS),
         estimate=estimate_standard(given),
         likelihood=estimate_standard(given, "likelihood") if likely else None,
     )
@@ -189,12 +189,3 @@ def homophily(adjacency: Any, labels: Labels) -> tuple[float, float]:
     same = float(np.mean(ends[0] == ends[1]))
     chance = float(np.sum((np.bincount(ends.ravel()) / ends.size) ** 2))
     return same, (same - chance) / (1.0 - chance) if chance < 1.0 else float("nan")
-
-
-def _spectrum(given: StandardizedGraph) -> tuple[Array, Array]:
-    """Nodes and weights of the spectral density, by Lanczos' method from random vectors."""
-    S = given.spectral()
-    rng = np.random.default_rng(0)
-    rules = [quadrature(S, rng.standard_normal(given.nodes), STEPS) for _ in range(VECTORS)]
-    values, shares = (np.concatenate(part) for part in zip(*rules, strict=True))
-    return values, shares / VECTORS

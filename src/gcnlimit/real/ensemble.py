@@ -15,7 +15,7 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import propagation
-from gcnlimit.real.bank import REG, Fitted, Member, members
+from gcnlimit.real.bank import REG, Fitted, members
 from gcnlimit.real.leave_one_out import Average, correct, sharpened, soft_weights
 from gcnlimit.real.networks import Smoothness, relative_strength
 from gcnlimit.real.views import Scaling, Views
@@ -26,16 +26,13 @@ RARE = 0.5  # prior weight of a negative strength: most graphs join nodes that a
 
 
 class Row(NamedTuple):
-    """A member of the average: weight at all regularizations, leave-one-out accuracy at the best of them, PageRank strength.
-
-    `gain` is the accuracy of the average less its own, on the same nodes, and `gain_error` the standard error of this.
-    """
+    """A member of the average."""
 
     member: str
-    weight: float
-    loo_accuracy: float
-    strength: float | None
-    gain: float
+    weight: float  # at all regularizations
+    loo_accuracy: float  # at the best of them
+    strength: float | None  # of PageRank
+    gain: float  # accuracy of the average less its own, on the same nodes
     gain_error: float
 
 
@@ -66,13 +63,13 @@ class Ensemble:
         found = [sharpened(one.left_out, labels.codes, self.share) for one in self.fitted]
         self._temperatures = np.concatenate([sharpness for sharpness, _ in found])
         self._losses = np.concatenate([losses for _, losses in found])
-        self.average = self._averaged(lambda member: True)
-        self.without_graph = self._averaged(lambda member: not member.graph and not self.bare)
+        self.average = self._averaged(lambda one: True)
+        self.without_graph = self._averaged(lambda one: not one.graph and not self.bare)
         self.gain = None if self.bare else self._gain(lambda p: correct(p, labels.codes))
         self.uses_graph = adjacency is not None and self._graph_helps()
         if not self.uses_graph and not self.bare:
             self.average = self.without_graph
-        anywhere = self._averaged(lambda member: not member.local)
+        anywhere = self._averaged(lambda one: not one.local)
         self.portable = anywhere if self.uses_graph else self.without_graph
         degrees = self.views.degrees[labels.labelled]
         own = self._mixed(self._left_out, degrees, self.average)
@@ -87,14 +84,11 @@ class Ensemble:
         return self._sharpened(logs, self.views.degrees)
 
     def elsewhere(self, features: Any, adjacency: Any, tuned: bool) -> Array:
-        """The same on the nodes of another graph, by the members that do not know the nodes of the fit by name.
-
-        If `tuned`, strengths are those of the fit times the `relative_strength` of the two graphs.
-        """
+        """The same on another graph, by the members that do not know nodes by name; `tuned` fits their strengths to it."""
         if self.bare:
             features = propagation(adjacency, "symmetric").operator.matrix
         views = Views(self.scaling(features), adjacency, self.views.unit, self.views)
-        filters = any(one.member.strength is not None for one in self.fitted)
+        filters = any(one.strength is not None for one in self.fitted)
         if tuned and self.uses_graph and filters:
             fit = Smoothness.of(self.views.graph, self._inputs(self.views), self.labels.labelled)
             views.factor = relative_strength(fit, Smoothness.of(views.graph, self._inputs(views)))
@@ -108,7 +102,7 @@ class Ensemble:
         each = (self.portable.weights * self.portable.sharpness).reshape(-1, len(REG))
         total = np.zeros(())
         for one, w in zip(self.fitted, each, strict=True):
-            if one.member.strength is not None:
+            if one.strength is not None:
                 by_reg = one.weights.reshape(len(one.weights), len(REG), -1)
                 total = total + np.einsum("frc,r->fc", by_reg, w)
         return np.asarray(views.features @ total)
@@ -122,8 +116,8 @@ class Ensemble:
         for one, weight in zip(self.fitted, by_member.tolist(), strict=True):
             best = max(correct(one.left_out, codes), key=lambda hits: float(self.share @ hits))
             apart = difference(ours, best, self.share)
-            name = "rows of the graph" if self.bare and not one.member.graph else one.member.name
-            found.append(Row(name, weight, float(self.share @ best), one.member.strength, *apart))
+            name = "rows of the graph" if self.bare and not one.graph else one.name
+            found.append(Row(name, weight, float(self.share @ best), one.strength, *apart))
         return found
 
     def _gain(self, measure: Callable[[Array], npt.NDArray[Any]]) -> tuple[float, float]:
@@ -141,20 +135,18 @@ class Ensemble:
         gain, error = self._gain(lambda p: np.log(np.maximum(p[nodes, codes], LEAST)))
         return gain > error
 
-    def _averaged(self, kept: Callable[[Member], bool]) -> Average:
+    def _averaged(self, kept: Callable[[Fitted], bool]) -> Average:
         """Soft average of the members kept."""
-        rare = [RARE if (one.member.strength or 0.0) < 0 else 1.0 for one in self.fitted]
-        prior = np.where([kept(one.member) for one in self.fitted], rare, 0.0)
+        rare = [RARE if (one.strength or 0.0) < 0 else 1.0 for one in self.fitted]
+        prior = np.where([kept(one) for one in self.fitted], rare, 0.0)
         weights = soft_weights(self._losses, self.share, np.repeat(prior, len(REG)))
         return Average(weights, self._temperatures)
 
     def _mixed(self, outputs: Array, degrees: Array, average: Average) -> Array:
-        """Logarithms of the mean probabilities.
-
-        A node without neighbours is left to members that need not know it by name: weights that were trained through the
-        graph read its features better than those of the features alone.
-        """
+        """Logarithms of the mean probabilities."""
         found = average.probabilities(outputs)
+        # a node without neighbours is left to members that need not know it by name: weights trained
+        # through the graph read its features better than those of the features alone
         lonely = degrees == 0
         if self.views.graph is not None and lonely.any():
             prior = np.bincount(self.labels.codes, self.share, self.labels.classes.size)

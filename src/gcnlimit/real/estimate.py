@@ -130,7 +130,7 @@ def estimate_standard(given: StandardizedGraph, method: str = "labels") -> Estim
     by_labels = from_labels(given)
     if method == "labels":
         return _result(given, by_labels, method, _of_spectrum(given, by_labels))
-    if not _two_equal(given):
+    if given.fractions.tolist() != [0.5, 0.5]:
         fractions = f"these are {given.fractions.round(2).tolist()}: use 'labels'"
         raise ParameterError(f"method = 'likelihood' takes two equal classes; {fractions}")
     best, other = from_likelihood(given)
@@ -143,11 +143,8 @@ def estimate_standard(given: StandardizedGraph, method: str = "labels") -> Estim
 
 def best_method(given: StandardizedGraph) -> str:
     """``"likelihood"`` where it applies, two classes of equal size and no hubs; else ``"labels"``."""
-    return "likelihood" if _two_equal(given) and not given.has_hubs else "labels"
-
-
-def _two_equal(given: StandardizedGraph) -> bool:
-    return given.labels.classes.size == 2 and bool(np.ptp(given.fractions) == 0.0)
+    equal = given.fractions.tolist() == [0.5, 0.5]
+    return "likelihood" if equal and not given.has_hubs else "labels"
 
 
 def _result(given: StandardizedGraph, s: Signals, method: str, found: Iterable[str]) -> Estimate:
@@ -194,12 +191,9 @@ def _of_spectrum(given: StandardizedGraph, signals: Signals) -> Iterator[str]:
         other = "structure that classes and degrees do not explain, such as other communities"
         allowed = f"eigenvalues up to {top:.2f}; the model allows {beyond:.2f}"
         yield f"the graph has {other} ({allowed})"
-    if given.has_hubs:
-        yield from _of_degrees(given)
-
-
-def _of_degrees(given: StandardizedGraph) -> Iterator[str]:
-    """What speaks against a model whose degrees are heterogeneous and explain all but the classes."""
+    if not given.has_hubs:
+        return
+    # degrees that vary should explain all but the classes
     mean = float(np.mean(given.degrees))
     square = given.noise_level
     if mean < SPARSE:

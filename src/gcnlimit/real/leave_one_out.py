@@ -88,16 +88,13 @@ def pair(outputs: Array) -> Array:
 
 
 class Average(NamedTuple):
-    """Weights of many classifiers, and the inverse temperature of each.
-
-    The probability of a class is the weighted mean of those of the classifiers, softmax of sharpness times outputs.
-    """
+    """Weights of many classifiers, and the inverse temperature of each."""
 
     weights: Array
     sharpness: Array
 
     def probabilities(self, outputs: Array) -> Array:
-        """Mean probabilities (nodes by classes) of outputs along the first axis; those of weight 0 are not touched."""
+        """Weighted mean (nodes by classes) of softmax of sharpness times outputs, along the first axis."""
         total = np.zeros(())
         for weight, sharpness, one in zip(self.weights, self.sharpness, outputs, strict=True):
             if weight > 0.0:

@@ -23,15 +23,12 @@ HOPELESS = 12.0  # free entropy by which the better of two signs is sure
 
 
 class Likelihood(NamedTuple):
-    """Maximum of the free entropy for one sign of the graph's signal.
-
-    `skewness` of the fields on unlabelled nodes, in standard errors, is about 0 for classes of equal size.
-    """
+    """Maximum of the free entropy for one sign of the graph's signal."""
 
     signals: Signals
     free_entropy: float
     converged: bool
-    skewness: float
+    skewness: float  # of the fields, in standard errors: about 0 for classes of equal size
 
 
 def from_likelihood(given: StandardizedGraph) -> tuple[Likelihood, Likelihood]:

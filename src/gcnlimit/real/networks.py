@@ -17,7 +17,7 @@ from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import without_degrees
 from gcnlimit.real.leave_one_out import Ridge, correct, targets
-from gcnlimit.real.views import HOPS, STRONGEST
+from gcnlimit.real.views import STRONGEST
 from gcnlimit.theory.transfer import input_overlaps
 
 FAMILIES: dict[str, type[PageRank | Diffusion]] = {"pagerank": PageRank, "diffusion": Diffusion}
@@ -82,14 +82,10 @@ class Choice(NamedTuple):
         return np.asarray(total + self.intercept)
 
 
-def networks(
-    filter: str | Filter, strengths: npt.ArrayLike | None = None, hops: int = HOPS
-) -> list[Network]:
-    r"""Networks of a family on an operator whose top eigenvalue is 1, the one without a graph first.
+def networks(filter: str | Filter, strengths: npt.ArrayLike | None, hops: int) -> list[Network]:
+    """Networks of a family on an operator whose top eigenvalue is 1, the one without a graph first.
 
-    The strength is :math:`\theta` for PageRank and :math:`t` for diffusion. By default both signs are among the strengths,
-    and no graph; strengths that are given are all there is, and 0 among them means without a graph. A `Filter` is taken as
-    it is.
+    If no strengths are given, both signs are among them, and no graph; a strength 0 that is given means without a graph.
     """
     hops = whole("hops", hops, low=0)
     if isinstance(filter, Filter):
@@ -125,12 +121,11 @@ def choose(
             continue  # it is the same on every operator
         blocks = _rows(features, labels, operators[name], network)
         ridge = Ridge(np.hstack(blocks), weights)
-        for r, left_out in zip(reg.tolist(), ridge.solve(Y, reg)[0], strict=True):
+        for r, left_out, dual in zip(reg.tolist(), *ridge.solve(Y, reg), strict=True):
             score = share @ (correct(left_out, labels.codes) - np.mean((left_out - Y) ** 2, axis=1))
             if best is None or score > best[0]:
-                best = score, network, name, r, ridge, blocks, left_out
-    _, network, name, r, ridge, blocks, left_out = best
-    dual = ridge.solve(Y, np.array([r]))[1][0]
+                best = score, network, name, r, dual, blocks, left_out
+    _, network, name, r, dual, blocks, left_out = best
     coefficients = [Z.T @ dual for Z in blocks]
     means = (share @ Z @ W for Z, W in zip(blocks, coefficients, strict=True))
     intercept = share @ Y - sum(means, np.zeros(()))
@@ -138,13 +133,11 @@ def choose(
 
 
 def _rows(features: Any, labels: Labels, S: Any, network: Network) -> list[Array]:
-    r"""Rows :math:`[g_b(S) X]_R` of the labelled nodes.
-
-    Where there are more features than labelled nodes, as :math:`(X^T g_b(S^T) E_R)^T`: the indicators are propagated.
-    """
+    r"""Rows :math:`[g_b(S) X]_R` of the labelled nodes."""
     R = labels.labelled
     if R.size > features.shape[1]:
         return [block[R] for block in network.blocks(S, dense(features))]
+    # with more features than labels, as (X' g(S') E_R)': the indicators of the labels are propagated
     E = np.zeros((features.shape[0], R.size))
     E[R, np.arange(R.size)] = 1.0
     back = S if S is None else S._replace(operator=S.operator.T)

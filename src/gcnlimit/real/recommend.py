@@ -33,12 +33,10 @@ class Recommendation:
     ----------
     network
         In words: the average of graph and features, or one of them alone.
-    expected
-        Accuracy to expect on other nodes (None with few labels), and the interval that holds it.
+    expected, half
+        Accuracy to expect on other nodes, and the interval that holds it; accuracy with half of the labels. None with few labels.
     gain, gain_error
         Leave-one-out accuracy with the graph less that without, and the error of this difference; None without features.
-    half
-        Accuracy with half of the labels; None with few labels.
     table
         Members of the average: weight, leave-one-out accuracy, difference from the average.
     reason
@@ -74,8 +72,7 @@ class Recommendation:
                 axes.axhline(row.loo_accuracy, color="0.6", ls=":", label="features alone")
         # chance stands for a lower end that is not known
         low = self.expected.low or 1.0 / self.estimate.classes.size
-        label = "expected of the average"
-        axes.axhspan(low, self.expected.high, color="C2", alpha=0.2, label=label)
+        axes.axhspan(low, self.expected.high, color="C2", alpha=0.2, label="expected accuracy")
         axes.set_xlabel("strength: below 0 neighbours are contrasted, above 0 averaged")
         axes.set_ylabel("leave-one-out accuracy")
         axes.legend(frameon=False)
@@ -123,7 +120,8 @@ def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
     doubts = estimate.warnings
     if given.has_hubs and np.ptp(given.fractions):
         doubts += ("there is no theory of hubs and unequal classes",)
-    half = _with_half(X, given, adjacency) if given.labels.labelled.size >= 2 * FEW else None
+    many = given.labels.labelled.size >= 2 * FEW
+    half = _with_half(GraphClassifier, X, given, adjacency) if many else None
     used = "the average of graph and features" if model.uses_graph_ else "the features alone"
     network = "the graph alone" if X is None else used
     told = (f"Use GraphClassifier() or gcnlimit classify: {network}.", *_expect(model, half))
@@ -134,10 +132,8 @@ def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
     return Recommendation(network, expected, gain, error, half, table, reason, estimate, doubts)
 
 
-def _with_half(X: Any, given: StandardizedGraph, adjacency: Any) -> float:
-    """Accuracy of the classifier fitted on half of the labels, on the other half (mean of a few draws)."""
-    from gcnlimit.real.classifier import GraphClassifier
-
+def _with_half(kind: Any, X: Any, given: StandardizedGraph, adjacency: Any) -> float:
+    """Accuracy of a classifier fitted on half of the labels, on the other half (mean of a few draws)."""
     found = []
     labels = given.labels
     for draw in range(HALVES):
@@ -145,7 +141,7 @@ def _with_half(X: Any, given: StandardizedGraph, adjacency: Any) -> float:
         y = np.full(given.nodes, -1)
         y[labels.labelled[kept]] = labels.codes[kept]
         if np.unique(labels.codes[kept]).size > 1:
-            said = GraphClassifier().fit(X, y, graph=adjacency).predict()[labels.labelled[~kept]]
+            said = kind().fit(X, y, graph=adjacency).predict()[labels.labelled[~kept]]
             found.append(float(np.mean(said == labels.codes[~kept])))
     return float(np.mean(found))
 

@@ -72,9 +72,8 @@ def cross_validate(
 ) -> dict[str, npt.NDArray[np.float64]]:
     """Scores on labelled nodes whose labels were hidden, the graph kept whole: cross-validation for nodes of a graph.
 
-    The labelled nodes are cut into `folds` parts that keep the shares of the classes; in turn the labels of each part are
-    hidden, the model is fitted, and its answers there are scored: accuracy, balanced accuracy, macro F1, area under the ROC
-    curve and seconds of the fit, an array over the parts each.
+    In turn the labels of each part are hidden, the model is fitted, and its answers there are scored: accuracy, balanced
+    accuracy, macro F1, area under the ROC curve and seconds of the fit, an array over the parts each.
 
     Parameters
     ----------
@@ -83,7 +82,7 @@ def cross_validate(
     X, y, graph
         As for `GraphClassifier`.
     folds, seed
-        Number of parts, and how they are drawn.
+        Number of parts, which keep the shares of the classes, and how they are drawn.
 
     Examples
     --------

@@ -27,14 +27,11 @@ WORK = 2e7  # products in one step of spreading the labels
 
 
 class Scaling(NamedTuple):
-    r"""Rows of unit norm, columns of mean 0 and variance 1, or features as they are: `how` is "rows", "columns" or None.
-
-    `mean` and `spread` of a column are 0 and 1 where it is not centred or is constant.
-    """
+    """Rows of unit norm, columns of mean 0 and variance 1, or features as they are: `how` is "rows", "columns" or None."""
 
     how: str | None
-    mean: Array
-    spread: Array
+    mean: Array  # of each column, 0 where it is not centred
+    spread: Array  # 1 where a column is constant
 
     @classmethod
     def of(cls, X: Any, how: str | None) -> Scaling:
@@ -138,12 +135,8 @@ class Views:
 
     def steps(self) -> list[Array]:
         """Features averaged one and two steps away, what returns to the node itself left out."""
-        found = []
-        for k, walk in enumerate(self.walks):
-            one = walk @ self.base
-            two = walk @ one - returning(walk)[:, None] * self.base
-            found += [self._scaled(f"one step {k}", one), self._scaled(f"two steps {k}", two)]
-        return found
+        blocks = [block for walk in self.walks for block in near(walk, self.base)]
+        return [self._scaled(f"steps {k}", block) for k, block in enumerate(blocks)]
 
     def rows(self) -> list[Any]:
         """Rows of the adjacency matrix, of unit norm, in each direction."""
@@ -186,8 +179,7 @@ class Views:
         spread[labels.labelled, labels.codes] -= found[labels.labelled, group]
         blocks = [np.maximum(spread, 0.0)]
         for walk in self.walks:
-            one = walk @ own
-            blocks += [one, walk @ one - returning(walk)[:, None] * own]
+            blocks += near(walk, own)
         # the others hold one label less of a node's own class, which alone would tell it: means are
         # over the others
         counts = np.bincount(labels.codes, minlength=count)[labels.codes]
@@ -228,9 +220,11 @@ def grouped(labels: Labels, most: int) -> tuple[npt.NDArray[np.int64], npt.NDArr
     return labels.codes * parts + place, np.repeat(np.arange(labels.classes.size), parts)
 
 
-def returning(walk: Any) -> Array:
-    """Share of the walks of two steps that return to their start."""
-    return np.asarray(walk.multiply(walk.T).sum(axis=1)).ravel()
+def near(walk: Any, block: Array) -> list[Array]:
+    """Averages of a block one and two steps away, less the share of two steps that return to their start."""
+    one = walk @ block
+    returning = np.asarray(walk.multiply(walk.T).sum(axis=1)).ravel()
+    return [one, walk @ one - returning[:, None] * block]
 
 
 def geometric(S: Any, block: Array, strengths: Sequence[float]) -> list[Array]:
