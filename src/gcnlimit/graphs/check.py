@@ -145,7 +145,7 @@ def check_indices(name: str, matrix: Any) -> None:
         if kind == "coo":
             sparse.coo_array((matrix.data, matrix.coords), shape=matrix.shape)
         elif kind in {"csr", "csc", "bsr"}:
-            # a copy: the check may shorten the arrays, and it passes decreasing pointers that end in 0
+            # a copy: the check may shorten arrays, and it passes decreasing pointers that end in 0
             copy(matrix).check_format(full_check=True)
             if np.any(matrix.indptr[1:] < matrix.indptr[:-1]):
                 raise ValueError("its row pointers decrease")

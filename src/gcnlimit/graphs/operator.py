@@ -86,6 +86,8 @@ def weight_unit(adjacency: Any) -> float:
     (1.0, 3.5)
     """
     weights = adjacency.data
+    if np.all(weights == 1.0):  # whatever their type, whose squares may not fit into it
+        return 1.0
     return float(weights @ weights / weights.sum())
 
 

@@ -145,8 +145,8 @@ class Ensemble:
     def _mixed(self, outputs: Array, degrees: Array, average: Average) -> Array:
         """Logarithms of the mean probabilities."""
         found = average.probabilities(outputs)
-        # a node without neighbours is left to members that need not know it by name: weights trained
-        # through the graph read its features better than those of the features alone
+        # a node without neighbours is left to members that need not know it by name: weights that
+        # were trained through the graph read its features better than those of features alone
         lonely = degrees == 0
         if self.views.graph is not None and lonely.any():
             prior = np.bincount(self.labels.codes, self.share, self.labels.classes.size)

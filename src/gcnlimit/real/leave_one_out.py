@@ -43,7 +43,7 @@ class Ridge:
         """Mean squared norm of a centred row, the unit of the regularization; where rows are equal, that of a row."""
         size = float(self.weights @ np.sum(rows**2, axis=1)) / n
         if self.scale <= FLAT * size:
-            # equal rows predict the mean of the targets; in units of rounding there is no such limit
+            # equal rows predict the mean of the targets, which units of rounding would not
             self.squares *= 0.0
             self.P *= 0.0
             self.scale = size or 1.0
@@ -59,7 +59,7 @@ class Ridge:
         centred = root * (targets - mean)
         r = reg * self.scale
         shrink = 1.0 / (self.squares[:, None] + r)
-        # the second part of the hat matrix at every reg in one product: components by (reg, outputs)
+        # second part of the hat matrix at every reg in one product: components by (reg, outputs)
         part = (shrink.T[:, :, None] * (P.T @ centred.astype(P.dtype))).astype(P.dtype)
         stacked = np.moveaxis(part, 0, 1).reshape(len(shrink), -1)
         smoothed = np.moveaxis((P @ stacked).reshape(len(centred), *part.shape[::2]), 1, 0)

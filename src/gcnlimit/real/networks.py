@@ -137,7 +137,7 @@ def _rows(features: Any, labels: Labels, S: Any, network: Network) -> list[Array
     R = labels.labelled
     if R.size > features.shape[1]:
         return [block[R] for block in network.blocks(S, dense(features))]
-    # with more features than labels, as (X' g(S') E_R)': the indicators of the labels are propagated
+    # with more features than labels, as (X' g(S') E_R)': the indicators of labels are propagated
     E = np.zeros((features.shape[0], R.size))
     E[R, np.arange(R.size)] = 1.0
     back = S if S is None else S._replace(operator=S.operator.T)
