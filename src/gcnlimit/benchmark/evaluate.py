@@ -46,8 +46,8 @@ def evaluate(
     Parameters
     ----------
     model
-        Function from a `Task` to scores, one row per node and one column per class (with two classes one score per node is
-        enough, positive for the second).
+        Function from a `Task` to scores, one row per node and one column per class (for two classes one score per
+        node is enough, positive for the second).
     problems
         Names or problems; by default the whole suite.
     size
@@ -57,8 +57,8 @@ def evaluate(
     name
         Of the model in the table; by default that of the function.
     seed
-        For graphs that the author of the model cannot draw, secret, such as ``secrets.randbits(64)``: the model, which other
-        processes must be able to import, then runs in a process of its own, which is sent the task and not the seed.
+        A secret, such as ``secrets.randbits(64)``, for graphs that the author of the model cannot draw. The model, which
+        other processes must be able to import, then runs in a process that is sent the task and not the seed.
     store
         File that keeps every finished graph; the same call resumes where it stopped.
     workers

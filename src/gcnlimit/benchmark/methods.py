@@ -100,17 +100,18 @@ def features_alone(task: Task) -> Array:
 
 
 def label_propagation(task: Task) -> Array:
-    r"""Iteration :math:`F \leftarrow s\, \hat A F + (1 - s) Y` on the normalized graph, :math:`s` chosen on validation nodes."""
+    r"""Iteration :math:`F \leftarrow s\, \hat A F + (1 - s) Y` on the normalized graph, :math:`s` by validation."""
     S = propagation(task.adjacency, "symmetric", loops=False).operator
-    train = _on(task, task.train_mask)
+    train = np.where(task.train_mask[:, None], task.targets, 0.0)
     best = _chosen(task, _SPREAD, lambda strength: _spread(S, train, strength))
     return _spread(S, task.targets, best)
 
 
 def correct_and_smooth(task: Task) -> Array:
-    """Class centroids of the features, their errors and then the scores spread over the graph; settings by validation."""
+    """Class centroids of the features; their errors, then the scores, spread over the graph; settings by validation."""
     S = propagation(task.adjacency, "symmetric", loops=False).operator
-    base = task.features @ (task.features.T @ _on(task, task.train_mask))
+    train = np.where(task.train_mask[:, None], task.targets, 0.0)
+    base = task.features @ (task.features.T @ train)
     # the centroids in the unit of the targets, by least squares
     known, wanted = base[task.val_mask], task.targets[task.val_mask]
     scale = float(np.sum(known * wanted) / max(np.sum(known**2), 1e-30))
@@ -179,10 +180,6 @@ def _pagerank(graph: Observation, strength: float, block: Array) -> Array:
     radius = float(a.radius or math.inf)
     filter = PageRank(math.copysign(min(abs(strength), 0.95 / radius), strength))
     return np.asarray(filter.apply(a, block, radius=radius))
-
-
-def _on(task: Task, nodes: Mask) -> Array:
-    return np.asarray(np.where(nodes[:, None], task.targets, 0.0))
 
 
 def _spread(S: Any, start: Array, strength: float) -> Array:

@@ -36,8 +36,7 @@ def recorded(problem: str, size: str, graph: int) -> dict[str, Any] | None:
 @lru_cache(maxsize=1)
 def _record() -> dict[str, Any]:
     file = resources.files("gcnlimit.benchmark").joinpath(FILE)
-    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return found
+    return dict(json.loads(file.read_text(encoding="utf-8")))
 
 
 VERSION = 1
@@ -56,20 +55,20 @@ class Exact:
     features
         Best possible from the features alone, without the graph.
     linear
-        Best network of one filter and one weight vector, at any regularization and at large degree: at a finite one it is not
-        known. With hubs or on a new graph the filter is the best PageRank.
+        Best network of one filter and one weight vector, at any regularization and at large degree: at a finite one it
+        is not known. With hubs or on a new graph the filter is the best PageRank.
     algorithmic
         Best known algorithm: message passing, knowing the parameters, at the degree of the graphs.
     bayes, bayes_error
-        Best possible at the degree of the graphs, by population dynamics, and its standard error; above `algorithmic` in a hard
-        phase only.
+        Best possible at the degree of the graphs, by population dynamics, and its standard error; above `algorithmic`
+        in a hard phase only.
     bayes_large_degree
         Best possible at large degree, by theory.
     frozen
-        Of an inductive problem: best possible at the degree of the graphs with weights that the new graph does not change.
+        Of an inductive problem: best possible, at the degree of the graphs, with the weights of the training graph.
     scatter
-        Standard deviation of the accuracy of message passing over graphs, times the square root of their number of nodes:
-        measured, on fifty small graphs, and more than that of independent nodes.
+        Standard deviation of the accuracy of message passing over graphs, times the square root of their number of
+        nodes: measured, on fifty small graphs, and more than that of independent nodes.
     """
 
     features: float
@@ -143,8 +142,8 @@ class Problem(Value):
         size
             ``"small"``, ``"standard"`` or ``"large"``.
         graph
-            0, 1, ...: each is the same for everyone. The first five small and standard ones and the first large one have
-            recorded checksums, and a warning says if a graph is another one.
+            0, 1, ...: each is the same for everyone. The first five small and standard ones and the first large one
+            have recorded checksums, and a warning says if a graph is another one.
         seed
             For other graphs than those that everyone can draw: a number that the author of the model does not know.
         """
@@ -154,8 +153,8 @@ class Problem(Value):
         known = recorded(self.name, size, graph) if seed is None else None
         if known is not None and known["checksum"] != checksum(task):
             warnings.warn(
-                f"graph {graph} of the problem {self.name!r} ({size}) is not the recorded one: the sampler "
-                "here, or that of NumPy, has changed; accuracies on it are comparable within errors only",
+                f"graph {graph} of the problem {self.name!r} ({size}) is not the recorded one: "
+                "our sampler, or that of NumPy, has changed; compare accuracies within errors only",
                 stacklevel=2,
             )
         return task
@@ -164,6 +163,7 @@ class Problem(Value):
         """Classes of all nodes of that graph; they do not depend on the features, of which one is drawn."""
         nodes = SIZES[size]
         data, to = self.data, self.to
+        # alpha is nodes per feature: one feature, and the sizes of both graphs as they are
         wide = to and to.replaced(alpha=nodes * to.alpha / data.alpha)
         light = replace(self, data=data.replaced(alpha=float(nodes)), to=wide)
         drawn = light._instances(nodes, self._seed(size, graph, seed))

@@ -28,7 +28,7 @@ _SIGNIFICANT = 3.0  # standard errors
 
 @dataclass(frozen=True)
 class Run:
-    """One method on one graph: its accuracy on the test nodes, NaN with a reason if it failed, and its time in seconds."""
+    """One method on one graph: accuracy on the test nodes, NaN with a reason if it failed, and time in seconds."""
 
     method: str
     problem: str
@@ -41,10 +41,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Line:
-    """A method on a problem: mean accuracy over the graphs, its standard error (infinite for one graph), and its place.
-
-    `place` is 0 at chance and 1 at the best possible.
-    """
+    """A method on a problem: mean accuracy, its standard error, infinite for one graph, and place, 1 at the best."""
 
     method: str
     problem: str
@@ -73,7 +70,7 @@ class Scores:
 
     @property
     def lines(self) -> list[Line]:
-        """Means over the graphs, in the order in which methods and problems first appear; pandas makes a table of them."""
+        """Means over the graphs, in the order in which methods and problems appear; pandas makes a table of them."""
         groups: dict[tuple[str, str, str], list[Run]] = {}
         for run in self.runs:
             groups.setdefault((run.method, run.problem, run.size), []).append(run)

@@ -25,10 +25,10 @@ Seed = np.random.SeedSequence
 
 @dataclass(frozen=True, eq=False)
 class Task(Brief):
-    """What a model is given: a graph, features, and the classes of the labelled nodes. No hidden label is reachable from it.
+    """What a model is given: a graph, features, and the classes of the labelled nodes. It leads to no hidden label.
 
-    An inductive task has two graphs without an edge between them: the nodes of the training graph come first, and those of the
-    new graph, none of them labelled, are the test nodes.
+    An inductive task has two graphs without an edge between them: the nodes of the training graph come first, and
+    those of the new graph, none of them labelled, are the test nodes.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class Recent(dict[K, V]):
 class Worker:
     """One process, started when it is first needed, that answers one call at a time.
 
-    `patience` is for how many seconds an unwanted call may go on before its process is ended: starting another one takes as long.
+    `patience` is for how many seconds an unwanted call may go on before its process is ended: a new one takes as long.
     """
 
     def __init__(self, patience: float = 1.5) -> None:
@@ -128,7 +128,7 @@ def compute(name: str, state: State) -> Computed:
 
 
 class Answers:
-    """Pictures of states, each number computed once, by a `quick` process if a moving slider waits for it, else a `slow` one."""
+    """Pictures of states, each number computed once: by a `quick` process if a slider may wait for it, or a `slow` one."""
 
     def __init__(self, quick: Worker, slow: Worker) -> None:
         self._workers = {True: quick, False: slow}
@@ -290,11 +290,10 @@ class Trials:
     def _serve(self, run: Run) -> None:
         try:
             for seed in range(run.state.trials):
-                if not run.running:
-                    break
                 found = self._worker.run(trial, run.state, seed, unwanted=lambda: not run.running)
-                if found is not None:
-                    run.results.append(found)
+                if found is None:
+                    break
+                run.results.append(found)
         except (GCNLimitError, OSError) as error:
             run.sentence = str(error)
         finally:

@@ -1,11 +1,11 @@
 """The application: what follows what among controls, address and sampled graphs; and its server.
 
-Whatever changes the controls by itself (a link, an example, Tune, a click on the map, an upload) sets all of them from one state,
-and the address of the page follows.
+Whatever changes the controls by itself (a link, an example, Tune, a click on the map, an upload) sets all of them from
+one state, and the address of the page follows.
 
-Pictures go around the callbacks of Dash: the page asks for its latest state when the answer to the one before has been drawn,
-for the pictures that are seen, and for everything else when the controls rest. A request is answered by lines of JSON, one for
-each picture as soon as it is known.
+Pictures go around the callbacks of Dash: the page asks for its latest state when the answer to the one before is drawn,
+for the pictures that are seen, and for everything else when the controls rest. A request is answered by lines of JSON,
+one for each picture as soon as it is known.
 """
 
 from __future__ import annotations
@@ -38,12 +38,14 @@ from gcnlimit.explorer.state import FIELDS, LIMITS, SWITCHES, State
 Move = Callable[..., tuple[State, Any]]
 """From what was clicked to a state, and what is said of it."""
 
+_in_page = partial(ClientsideFunction, "explorer")  # a function of the scripts in `assets`
+_SAID = Output("message", "children", allow_duplicate=True)
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 _FAULT = "The explorer failed; reload the page. The window in which it was started says more."
 
 
 class Explorer:
-    """The explorer as a web application, `app`, that shows a state and a sentence at first; `close` ends its processes."""
+    """The explorer as a web application, `app`, that first shows a state and a sentence; `close` ends its processes."""
 
     def __init__(self, start: State | None = None, sentence: str = "") -> None:
         self._workers = Worker(), Worker(), Worker()
@@ -78,7 +80,7 @@ def _connect_controls(app: Dash) -> None:
 
     def connect(move: Move, *given: Any, prevent: Any = True, **how: Any) -> None:
         controls = [Output(name, "value", allow_duplicate=True) for name in names]
-        app.callback(*controls, _said(), *given, prevent_initial_call=prevent, **how)(_moved(move))
+        app.callback(*controls, _SAID, *given, prevent_initial_call=prevent, **how)(_moved(move))
 
     connect(_from_link, Input("url", "search"), Held("start", "data"), prevent="initial_duplicate")
     connect(_to_preset, Input({"preset": ALL, "to": ALL}, "n_clicks"))
@@ -109,29 +111,20 @@ def _connect_trials(app: Dash, trials: Trials) -> None:
             return no_update, "0", "", True, True, False
         done, total = len(run.results), run.state.trials
         rests = not run.running
-        end = ("; done" if done == total else "; stopped") if rests else ""
-        words = run.sentence or f"{done} of {total} graphs{end}"
+        end = "; done" if done == total else "; stopped"
+        words = run.sentence or f"{done} of {total} graphs{end * rests}"
         return done, str(done / total), words, rests, rests, run.running
 
     connect = partial(app.callback, prevent_initial_call=True)
     client = Held("client", "data")
     ticking = Output("tick", "disabled", allow_duplicate=True)
     clicked = Input("sample", "n_clicks")
-    connect(ticking, _said(), clicked, Held("state", "data"), client)(start)
+    connect(ticking, _SAID, clicked, Held("state", "data"), client)(start)
     connect(Output("stop", "title"), Input("stop", "n_clicks"), client)(stop)
     progress = [Output("progress", "value"), Output("progress-text", "children")]
     buttons = [Output("stop", "disabled"), Output("sample", "disabled")]
     shown = [Output("dots", "data"), *progress, ticking, *buttons]
     connect(*shown, Input("tick", "n_intervals"), client)(follow)
-
-
-def _in_page(function: str) -> ClientsideFunction:
-    """A function of the scripts in `assets`."""
-    return ClientsideFunction("explorer", function)
-
-
-def _said() -> Output:
-    return Output("message", "children", allow_duplicate=True)
 
 
 def _moved(move: Move) -> Callable[..., tuple[Any, ...]]:

@@ -17,7 +17,7 @@ from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import SIGNALS
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.explorer.state import FAMILIES, LEARNING, LIMITS, State, family_name
-from gcnlimit.filters import Diffusion, Polynomial
+from gcnlimit.filters import Polynomial
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.depth.order_functions import order_functions
 from gcnlimit.theory.predict import predict
@@ -71,8 +71,8 @@ class Scan(NamedTuple):
 class Elsewhere(NamedTuple):
     """Accuracies of the trained network on graphs of other signals `x`, the last of which is that of the page.
 
-    Test nodes are read through the filter of the training, through none, or through the best PageRank, of strength `theta`;
-    `frozen` is the ceiling with these weights, `ceiling` that with both graphs at hand.
+    Test nodes are read through the filter of the training, through none, or through the best PageRank, of strength
+    `theta`; `frozen` is the ceiling with these weights, `ceiling` that with both graphs at hand.
     """
 
     x: Array
@@ -85,7 +85,7 @@ class Elsewhere(NamedTuple):
 
 
 class Layers(NamedTuple):
-    """Accuracy of residual networks of `LAYERS` layers at their best strength and at that of the page, and of diffusion."""
+    """Accuracy of residual networks of `LAYERS` layers at their best strength and at that of the page; of diffusion."""
 
     best: Array
     kept: Array
@@ -145,11 +145,9 @@ def _along(state: State, answer: Callable[[Any], Any]) -> tuple[Array, Array]:
 
 
 def gap(state: State) -> tuple[Array, Array, Array]:
-    """Signals of graph and features, and what the best of the family at infinite regularization lacks to the ceiling."""
+    """Signals of graph and features, and there the ceiling less the best of the family at infinite regularization."""
     if _slow_ceiling(state):
-        raise GCNLimitError(
-            "The map of three unequal classes or more takes minutes; see gl.gap_map"
-        )
+        raise GCNLimitError("A map of 3 or more unequal classes takes minutes; see gl.gap_map")
     family = map_family(state)
     _check_cost(state, family, STRENGTHS)
     lam = np.linspace(*state.span("lam"), 31)
@@ -172,7 +170,7 @@ def map_family(state: State) -> str:
 def layers(state: State) -> Layers:
     """Accuracy of residual networks against their number of layers, up to infinitely many: a diffusion.
 
-    Each depth has its own best regularization where that of the page is finite: else the gain of deep filters would decide.
+    Each depth has its own best regularization where that of the page is finite, else the gain of the filter would decide.
     """
     if state.finite and _solved(state) == _AVERAGED:
         raise GCNLimitError("Layers are not tuned for softmax with several classes; see gl.tune")
@@ -189,10 +187,10 @@ def layers(state: State) -> Layers:
 def _best(state: State, x: Array) -> float:
     """Highest accuracy between the strengths `x`, and over the regularization relative to the gain of the filter."""
     explicit = state.explicit(state.family, float(x[0]))
-    if x.size == 1:
-        found = predict(state.data, explicit, throw=False)
-    else:
+    if x.size > 1:
         found = tune(state.data, explicit, _free(state.family)).prediction
+    else:
+        found = predict(state.data, explicit, throw=False)
     best = found.test_accuracy
     # finer and finer grids about the highest point
     reg = np.geomspace(1e-2, 1e3, 9)
@@ -230,11 +228,10 @@ def along_depth(state: State) -> tuple[Array, Array, Array]:
     """Depth, overlap with the labels and power of the hidden states."""
     _check_alike(state, "What the hidden states carry along the depth")
     gcn = state.gcn if state.finite else state.gcn.replaced(loss="square")
-    continuous = isinstance(gcn.filter, Diffusion)
-    x = np.linspace(0.0, 1.0, 21)
-    f = order_functions(state.data, gcn, x) if continuous else order_functions(state.data, gcn)
+    x = np.linspace(0.0, 1.0, 21) if state.family == "diffusion" else None
+    f = order_functions(state.data, gcn, x)
     power = np.diagonal(f.Q, axis1=-2, axis2=-1)
-    return (x if continuous else np.arange(power.size, dtype=float)), np.asarray(f.m), power
+    return np.arange(0.0, power.size) if x is None else x, np.asarray(f.m), power
 
 
 def comparison(state: State) -> Comparison:
@@ -248,13 +245,13 @@ def elsewhere(state: State) -> Elsewhere:
     _check_alike(state, "The accuracy on another graph")
     x = np.append(np.linspace(*state.span("to_lam"), 61), state.to_lam)
     data, gcn = state.data, state.gcn
-    there = state.other(x)
+    there = data.replaced(lam=x, mu=state.to_mu, rho=0.0)
     best = best_test_filter(data, gcn, there)
     none, read = (gcn.replaced(test_filter=filter) for filter in (Polynomial([1.0]), best))
     same = np.full(x.size, np.nan)
     known = gcn.filter.defined(there.operator(gcn.symmetrize).radius)
     if known.any():
-        same[known] = transfer(data, gcn, state.other(x[known])).test_accuracy
+        same[known] = transfer(data, gcn, there.replaced(lam=x[known])).test_accuracy
     ceiling = bayes_optimal(data, to=there, gcn=gcn)
     found = (transfer(data, none, there), transfer(data, read, there), ceiling.frozen, ceiling)
     return Elsewhere(x, best.values, same, *(np.asarray(one.test_accuracy) for one in found))
@@ -263,7 +260,7 @@ def elsewhere(state: State) -> Elsewhere:
 def tuned(state: State) -> State:
     """The state with the strength of its family at its best, and a regularization that matters with it."""
     if state.family not in STRENGTHS:
-        raise GCNLimitError("A polynomial has many coefficients; see the picture of the spectrum")
+        raise GCNLimitError("A polynomial has many strengths; see the best filter on the spectrum")
     _check_cost(state, state.family)
     names = [state.parameter, "reg"] if state.finite else [state.parameter]
     found = tune(state.data, state.gcn, {name: LIMITS[name].slider for name in names}).parameters
@@ -302,10 +299,6 @@ def _beyond(state: State, *names: str) -> tuple[str, ...]:
     return tuple(name for name, slider in sliders.items() if state.span(name) != slider)
 
 
-def _axis(state: State) -> tuple[str, ...]:
-    return (*_signals(state, state.axis), "axis")
-
-
 def _scanned(family: str) -> Computation:
     names = (*_DATA, *LEARNING, *_depth(family))
     return Computation(partial(scan, family), lambda s: (*names, *_beyond(s, FAMILIES[family])))
@@ -316,11 +309,11 @@ COMPUTATIONS: dict[str, Computation] = {
     "ceiling": Computation(_ceiling, lambda s: _DATA),
     "here": Computation(_here, lambda s: _DATA + _network(s)),
     **{family: _scanned(family) for family in STRENGTHS},
-    "along": Computation(along, lambda s: _axis(s) + _network(s)),
+    "along": Computation(along, lambda s: (*_signals(s, s.axis), *_network(s), "axis")),
     "depth": Computation(along_depth, lambda s: _DATA + _network(s)),
     "layers": _slow(layers, lambda s: (*_DATA, *LEARNING, "c")),
     "elsewhere": Computation(elsewhere, lambda s: (*_DATA, *_network(s), "to_lam", "to_mu")),
-    "best along": _slow(best_along, lambda s: _axis(s) + _explicit(s)),
+    "best along": _slow(best_along, lambda s: (*_signals(s, s.axis), *_explicit(s), "axis")),
     "gap": _slow(gap, lambda s: _signals(s, "lam", "mu") + _explicit(s)),
     "filter": _slow(best_filter, lambda s: (*_DATA, "symmetrize")),
     "table": _slow(comparison, lambda s: (*_DATA, "depth", "symmetrize")),

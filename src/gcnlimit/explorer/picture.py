@@ -40,8 +40,8 @@ class Map:
 class Picture:
     """What a picture says, the Python and the command that compute it, the labels of its axes, and what is drawn.
 
-    A table has its header first; `log` is whether the horizontal axis is logarithmic, `complete` whether nothing is still to
-    be computed.
+    A table has its header first; `log` is whether the horizontal axis is logarithmic, `complete` whether nothing is
+    still to be computed.
     """
 
     sentence: str

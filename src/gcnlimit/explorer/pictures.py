@@ -180,6 +180,7 @@ def gap(state: State, results: Results) -> Picture:
 def spectrum(state: State, results: Results) -> Picture:
     """The filter on the spectrum of the operator, beside the best filter over all regularizations."""
     signal = float(state.data.effective_signal(state.symmetrize))
+    # a strong signal detaches one eigenvalue from the bulk, whose edge is 2, or a circle of radius 1
     detached = abs(signal) > 1.0
     spike = signal + 1.0 / signal if state.symmetric and detached else signal
     edge = 2.0 if state.symmetric else 1.0
@@ -247,7 +248,8 @@ def elsewhere(state: State, results: Results) -> Picture:
         f"to = data.replaced(lam={state.to_lam}, mu={state.to_mu}, rho=0.0)",
         "best = gcn.replaced(test_filter=gl.theory.best_test_filter(data, gcn, to))",
         "ceiling = gl.bayes_optimal(data, to=to, gcn=gcn)",
-        "print(gl.transfer(data, gcn, to).test_accuracy, gl.transfer(data, best, to).test_accuracy)",
+        "for network in (gcn, best):",
+        "    print(gl.transfer(data, network, to).test_accuracy)",
         "print(ceiling.frozen.test_accuracy, ceiling.test_accuracy)",
     )
     words = sentences.elsewhere_answer(state, results)

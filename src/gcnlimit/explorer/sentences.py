@@ -64,10 +64,9 @@ def gain_answer(state: State, results: Results) -> str:
         named[f"the best {family_name(state.family)}"] = results[state.family].height
     if "filter" in results:
         named["the best network of one filter"] = results["filter"][2]
+    known = {who: at for who, at in named.items() if not np.isnan(at)}
     reached = [
-        f"{who} is at {value:.4f}, {100 * (ceiling - value):.1f} below"
-        for who, value in named.items()
-        if not np.isnan(value)
+        f"{who} is at {at:.4f}, {100 * (ceiling - at):.1f} below" for who, at in known.items()
     ]
     if reached:
         reached[0] = reached[0].replace("below", "percentage points below the limit")

@@ -1,4 +1,4 @@
-"""Where to start: an example, or your own graph, whose file is read and never executed, as the model that it resembles."""
+"""Where to start: an example, or the model that your own graph resembles, whose file is read and never executed."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def describe(state: State, data: Dataset) -> tuple[State, str]:
 
 
 def _classes(fractions: list[float]) -> str:
-    """Fractions as text that sums to 1, or their number for classes of the same size, about the same if they are two."""
+    """Fractions as text that sums to 1, or their number for classes of the same size, or of about the same if two."""
     if np.ptp(fractions) < (0.2 if len(fractions) == 2 else 1e-3):
         return str(len(fractions))
     rounded = [round(f, 4) for f in fractions[:-1]]

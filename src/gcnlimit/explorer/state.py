@@ -151,10 +151,6 @@ class State:
         values |= {"classes": _classes(self.classes), "degrees": Gamma(self.degrees_variance)}
         return CSBM(**(values | changes))
 
-    def other(self, lam: Any) -> CSBM:
-        """The other graph, without labels, at one or several of its signals."""
-        return self.data.replaced(lam=lam, mu=self.to_mu, rho=0.0)
-
     @property
     def gcn(self) -> GCN:
         """The network."""
@@ -233,10 +229,10 @@ def family_name(family: str) -> str:
     return "PageRank" if family == "pagerank" else family
 
 
-FIELDS = tuple(field.name for field in fields(State))
-"""Names of all controls."""
-
 _KINDS = {field.name: field.metadata for field in fields(State)}
+
+FIELDS = tuple(_KINDS)
+"""Names of all controls."""
 
 LIMITS: dict[str, Limit] = {k: kind["limit"] for k, kind in _KINDS.items() if "limit" in kind}
 """Controls of one number."""
@@ -279,8 +275,7 @@ def _numbers(name: str, text: str) -> list[float]:
     try:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:
-        words = "is not a number or a list such as 0.2, 0.8"
-        raise ParameterError(f"{given} {words}") from None
+        raise ParameterError(f"{given} is not a number or a list such as 0.2, 0.8") from None
     if not all(map(math.isfinite, numbers)) or len(numbers) > _MOST:
         raise ParameterError(f"{given} must be at most {_MOST} finite numbers")
     return numbers
