@@ -196,6 +196,7 @@ def check_size(size: object) -> None:
         raise ParameterError(f"size = {size!r} is not allowed; use {', '.join(map(repr, SIZES))}")
 
 
+# the data that do not fit into a row of the suite
 _undirected = partial(CSBM, directed=False)
 _five = partial(_undirected, 4, mu=2.0, rho=0.1, classes=5)
 _REFERENCE = CSBM(4, 1.0, 2.0, 0.1)
@@ -220,17 +221,15 @@ _SUITE = (
     Problem("sparse", "three neighbours each", _undirected(4, 1.2, 2.0, 0.1), degree=3.0),
     Problem("five-classes", "a symmetric graph", _five(lam=1.0), degree=100.0),
     Problem("five-heterophily", "neighbours of other classes", _five(lam=-1.0), degree=100.0),
-    Problem(
-        "three-classes", "directed, many labels", CSBM(2, 0.8, 2.0, 0.2, classes=3), degree=60.0
-    ),
+    Problem("three-classes", "two labels in ten", CSBM(2, 0.8, 2.0, 0.2, classes=3), degree=60.0),
     Problem("hard-phase", "Bayes finds ten classes, message passing none", _TEN, degree=100.0),
     Problem("unequal", "classes of a quarter and three quarters", _QUARTERS, degree=60.0),
     Problem("unequal-three", "classes of 5, 3 and 2 tenths", _TENTHS, degree=60.0),
-    Problem("hubs", "propensities of variance 1", CSBM(4, 1.0, 2.0, 0.1, degrees=Gamma(1.0))),
+    Problem("hubs", "Gamma propensities of variance 1", CSBM(4, 1.0, 2.0, 0.1, degrees=Gamma(1.0))),
     Problem("hubs-heterophily", "log-normal propensities, heterophily", _LOG_NORMAL),
-    Problem("hubs-citation", "a power law, as in a citation graph", _CITATION, degree=10.0),
-    Problem("inductive", "a graph of the same kind", _REFERENCE, to=CSBM(4, 1.0, 2.0, 0.0)),
-    Problem("inductive-reversed", "homophily reversed", _REFERENCE, to=CSBM(4, -1.0, 2.0, 0.0)),
+    Problem("hubs-citation", "few labels, a power law: a citation graph", _CITATION, degree=10.0),
+    Problem("inductive", "another graph of the same kind", _REFERENCE, to=CSBM(4, 1.0, 2.0, 0.0)),
+    Problem("inductive-reversed", "homophily is reversed", _REFERENCE, to=CSBM(4, -1.0, 2.0, 0.0)),
     Problem("inductive-larger", "twice as many nodes, with a weaker signal", _SMALL, to=_LARGE),
 )
 

@@ -260,7 +260,7 @@ def elsewhere(state: State) -> Elsewhere:
 def tuned(state: State) -> State:
     """The state with the strength of its family at its best, and a regularization that matters with it."""
     if state.family not in STRENGTHS:
-        raise GCNLimitError("A polynomial has many strengths; see the best filter on the spectrum")
+        raise GCNLimitError("A polynomial has many parameters; see the best filter on the spectrum")
     _check_cost(state, state.family)
     names = [state.parameter, "reg"] if state.finite else [state.parameter]
     found = tune(state.data, state.gcn, {name: LIMITS[name].slider for name in names}).parameters
