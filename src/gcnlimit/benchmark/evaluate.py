@@ -116,7 +116,8 @@ def evaluate(
 
 def _measure(model: Model, parameters: dict[str, Any]) -> dict[str, float]:
     """Accuracy and time on one graph; the hidden labels are drawn when the model has answered."""
-    problem, seed = parameters["problem"], parameters["given"]
+    problem = parameters["problem"]
+    seed = parameters["given"]
     where = (parameters["size"], parameters["graph"])
     task = problem.task(*where, seed=seed)
     started = time.perf_counter()

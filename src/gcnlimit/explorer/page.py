@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +124,7 @@ def _control(name: str, start: State) -> Any:
     """Control of a field of the state, or the switch for an infinite regularization, which stands for a number."""
     value: Any = math.isinf(start.reg) if name == "infinite" else getattr(start, name)
     if name in CHOICES:
-        return _choice(name, CHOICES[name], value)
+        return _choice(name, value)
     if isinstance(value, bool):
         options = [{"label": f" {_LABELS[name]}", "value": "yes"}]
         box = dcc.Checklist(options, ["yes"] if value else [], id=name)
@@ -139,10 +138,10 @@ def _control(name: str, start: State) -> Any:
     return html.Div([label, *fields], className="number", id=f"{name}-control")
 
 
-def _choice(name: str, options: Iterable[str], value: str) -> Any:
+def _choice(name: str, value: str) -> Any:
     """One of some words; families and axes as they are written."""
     written = {"family": family_name, "axis": axis_name}.get(name, str)
-    items = [{"label": written(option), "value": option} for option in options]
+    items = [{"label": written(option), "value": option} for option in CHOICES[name]]
     field = dcc.RadioItems(items, value, id=name, inline=True, className="choice")
     label = _LABELS[name]
     named = {"id": f"{name}-control", "aria-label": label}

@@ -99,7 +99,8 @@ def along_axis(state: State, results: Results) -> Picture:
 def _axis_code(state: State, x: Array) -> tuple[str, str]:
     """Python and command that print the curves along an axis; the command has no axis of classes."""
     axis = state.axis
-    value, values, line = "int(value)", "np.arange(2, 13)", ""
+    value, values = "int(value)", "np.arange(2, 13)"
+    line = ""
     if axis != "classes":
         log = LIMITS[axis].log
         value = "value"
@@ -212,9 +213,9 @@ def depth(state: State, results: Results) -> Picture:
     if state.family == "pagerank":
         words = "PageRank is one filter without layers; choose a residual network or a diffusion."
         return Picture(words)
-    at, style, name = ("", "marked", "layer k")
-    if state.family == "diffusion":
-        at, style, name = (", np.linspace(0, 1, 21)", "line", "depth x")
+    continuous = state.family == "diffusion"
+    name, style = ("depth x", "line") if continuous else ("layer k", "marked")
+    at = ", np.linspace(0, 1, 21)" if continuous else ""
     x, m, power = results["depth"]
     ratio = f"m^2/Q = {m[-1] ** 2 / power[-1]:.3f}"
     words = f"At the end of the network, m = {m[-1]:.3g} and Q = {power[-1]:.3g}: {ratio}."

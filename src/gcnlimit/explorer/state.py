@@ -15,7 +15,6 @@ from gcnlimit.filters import Filter
 from gcnlimit.network import GCN
 from gcnlimit.parameters import build_filter, check_names
 
-
 Span = tuple[float, float]
 
 
