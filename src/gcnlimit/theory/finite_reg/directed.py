@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.filters import Chain
-from gcnlimit.numerics.linear import hankel, log_diagonal, pack_positive, solve_each, unpack_positive
+from gcnlimit.numerics import linear
 from gcnlimit.theory.finite_reg.equations import CAREFUL, NUMBERS, Equations, Pulls, Transforms
 from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.points import Points
@@ -32,7 +32,7 @@ def initial_layers(chain: Chain) -> tuple[Array, Array, Array]:
     P, R = chain.coefficients()
     P = P[:, :K]
     after = chain.b[:, :, None] * R[:, 1:]
-    H = hankel(R[:, 0])
+    H = linear.hankel(R[:, 0])
     gram = H @ H.mT  # of g(a) and the powers of a^T that it does not cancel
     for k in range(1, K + 1):
         gram[:, k, 1:] += gram[:, k - 1, :-1]
@@ -58,7 +58,7 @@ class Response(NamedTuple):
     v: Array
 
     def stiffened(self, stiffness: Array) -> Self:
-        r"""Return the response if the output is pulled back by a stiffness, :math:`f = -\kappa h`."""
+        r"""Response if the output is pulled back, :math:`f = -\kappa h`: of rank one more (Sherman-Morrison)."""
         stretch = 1.0 + stiffness * self.v
         heavy = (stiffness / stretch)[:, None, None]
         pull_q, pull_h = self.pull_q, self.pull_h
@@ -70,11 +70,6 @@ class Response(NamedTuple):
             pull_h=pull_h / stretch[:, None],
             v=self.v / stretch,
         )
-
-
-def relative_stiffness(pulls: Pulls) -> Array:
-    """Return the stiffness in units of :math:`1/V_w`, floored at 1e-30 so that logarithms stay finite."""
-    return np.maximum(pulls.product, _LEAST)
 
 
 def backwards(chain: Chain) -> Array:
@@ -101,7 +96,7 @@ def linear_response(back: Array, G_0: Array, G_h: Array) -> tuple[Array, Array, 
     """Matrices :math:`C, L, M` of `Response`, along the last two axes."""
     S = back @ G_0 @ back.mT
     identity = np.eye(back.shape[-1])
-    J = solve_each(identity + S @ G_h, identity)
+    J = linear.solve_each(identity + S @ G_h, identity)
     C, L = J @ S, J @ back
     return C, L, back.mT @ (G_h @ L)
 
@@ -120,12 +115,14 @@ class Medium(NamedTuple):
     def pack(self, peak: Array) -> Array:
         r"""One row per point; :math:`\hat V` is multiplied by the `peak` of the squared gain."""
         V, V_hat, X, Y = self
-        return np.concatenate([pack_positive(A) for A in (V, V_hat * peak[:, None, None], X, Y)], axis=1)
+        return np.concatenate(
+            [*map(linear.pack_positive, (V, V_hat * peak[:, None, None], X, Y))], axis=1
+        )
 
     @classmethod
     def unpack(cls, rows: Array, depth: int, peak: Array) -> Self:
         """Inverse of `pack`."""
-        V, V_hat, X, Y = (unpack_positive(part, depth) for part in np.split(rows, 4, axis=1))
+        V, V_hat, X, Y = (linear.unpack_positive(part, depth) for part in np.split(rows, 4, axis=1))
         return cls(V, V_hat / peak[:, None, None], X, Y)
 
 
@@ -162,20 +159,26 @@ class DirectedEquations(Equations):
 
     def effort(self, level: int) -> dict[str, Any]:
         """Settings of the search, from quick to careful."""
-        quick = {"max_iterations": (level + 1) * (100 + 5 * self.chain.depth), "memory": _memory(self.chain.depth)}
+        depth = self.chain.depth
+        quick = {"max_iterations": (level + 1) * (100 + 5 * depth), "memory": _memory(depth)}
         return CAREFUL if level == 2 else quick
+
+    @staticmethod
+    def relative_stiffness(pulls: Pulls) -> Array:
+        """Return the stiffness in units of :math:`1/V_w`, floored so that its logarithm stays finite."""
+        return np.maximum(pulls.product, _LEAST)
 
     def rest(self, pulls: Pulls) -> Array:
         """Initial layers, those of the limit reg → ∞ (Eq. 3.25)."""
         V, V_hat, X = initial_layers(self.chain)
-        s = relative_stiffness(pulls)
+        s = self.relative_stiffness(pulls)
         return Medium(V, s[:, None, None] * V_hat, X, V_hat).pack(self.far)
 
     def rest_scale(self, rest: Array) -> Array:
         r"""Size of the unknowns; conjugates are weighted by their share of :math:`V^{-1}`."""
         K = self.chain.depth
         V, V_hat = np.split(rest, 4, axis=1)[:2]
-        effect = log_diagonal(np.minimum(V[:, :K] + V_hat[:, :K], 0.0), K)
+        effect = linear.log_diagonal(np.minimum(V[:, :K] + V_hat[:, :K], 0.0), K)
         one = np.ones_like(V)
         conjugate = np.exp(-np.maximum(effect, -60.0))
         return np.concatenate([one, conjugate, one, conjugate], axis=1)
@@ -186,7 +189,7 @@ class DirectedEquations(Equations):
 
     def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
         """Sweep a few times through the layers, and average."""
-        s = relative_stiffness(pulls)
+        s = self.relative_stiffness(pulls)
         medium = Medium.unpack(rest, self.chain.depth, self.far)
         for _ in range(min(5, 2 + self.chain.depth // 2)):  # information moves one layer a sweep
             free, stiff, medium = self.sweep(medium, s)
@@ -195,7 +198,7 @@ class DirectedEquations(Equations):
     def sweep(self, medium: Medium, s: Array) -> tuple[Response, Response, Medium]:
         """One application of Eqs. 3.22 and 3.23: the responses without and with the stiffness, and the next layers."""
         free = response(self.chain, self.back, 1.0, medium.V, medium.V_hat)
-        stiff = free.stiffened(s)  # a change of rank one (Sherman-Morrison) instead of a second inverse
+        stiff = free.stiffened(s)
         C, L, M, pull_q, pull_h, _ = stiff
         bb = outer(self.chain.b, self.chain.b)
         C_h, L_h, M_q = C[:, :-1, :-1], L[:, :-1, 1:], M[:, 1:, 1:]
@@ -217,9 +220,11 @@ class DirectedEquations(Equations):
         Y = medium.Y
         pull_q, pull_h = stiff.pull_q[:, 1:], stiff.pull_h[:, :-1]
         strength = (self.signal[:, None] * self.chain.b)[:, :, None]
-        along = np.einsum("bk,bki->bi", pull_h, strength * q) + np.einsum("bk,bki->bi", pull_q, strength * h)
+        along = np.einsum("bk,bki->bi", pull_h, strength * q)
+        along += np.einsum("bk,bki->bi", pull_q, strength * h)
         across = q.mT @ X @ q + h.mT @ Y @ h
-        WW_bulk = np.sum(pull_h * _apply(Y, pull_h), axis=1) + np.sum(pull_q * _apply(X, pull_q), axis=1)
+        WW_bulk = np.sum(pull_h * _apply(Y, pull_h), axis=1)
+        WW_bulk += np.sum(pull_q * _apply(X, pull_q), axis=1)
         stretch = 1.0 + s * free.v
         return Transforms(
             W=stiff.v,
@@ -242,20 +247,17 @@ class DirectedEquations(Equations):
         """
         C, L, M, pull_q, pull_h, _ = stiff
         K, b = self.chain.depth, self.chain.b
-        answer = np.concatenate(  # rows: q, then h; columns: the fields exerted by the means of q, then of h
-            [
-                np.concatenate([L.mT[:, 1:, :-1], -M[:, 1:, 1:]], axis=2),
-                np.concatenate([C[:, :-1, :-1], L[:, :-1, 1:]], axis=2),
-            ],
-            axis=1,
-        )
+        C, M, M_0 = C[:, :-1, :-1], M[:, 1:, 1:], M[:, 1:, 0]
+        # rows: q, then h; columns: the fields exerted by the means of q, then of h
+        answer = np.block([[L.mT[:, 1:, :-1], -M], [C, L[:, :-1, 1:]]])
         source = np.empty((len(b), 2 * K, 2), M.dtype)
-        source[:, :K, 0], source[:, K:, 0] = -M[:, 1:, 0], L[:, :-1, 0]
+        source[:, :K, 0], source[:, K:, 0] = -M_0, L[:, :-1, 0]
         source[:, :K, 1], source[:, K:, 1] = pull_q[:, 1:], pull_h[:, :-1]
         # q and h may differ by many orders of magnitude: the system is solved in units of their noise
-        size = np.concatenate([_deviation(M[:, 1:, 1:]), _deviation(C[:, :-1, :-1])], axis=1)[:, :, None]
+        size = np.concatenate([_deviation(M), _deviation(C)], axis=1)[:, :, None]
         fields = self.signal[:, None, None] * np.concatenate([b, b], axis=1)[:, None] * size.mT
-        mean = size * solve_each(np.eye(2 * K) - answer / size * fields, source / size)
+        matrix = np.eye(2 * K) - answer / size * fields
+        mean = size * linear.solve_each(matrix, source / size)
         return mean[:, :K], mean[:, K:]
 
 
