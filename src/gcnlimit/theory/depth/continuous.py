@@ -58,7 +58,8 @@ def symmetric_functions(points: Points, x: Array) -> OrderFunctions:
         nodes *= 2
         before = functions
         functions = _on_spectrum(found, x, nodes)
-        if _close(functions, before):
+        pairs = zip(functions.as_dict().values(), before.as_dict().values(), strict=True)
+        if all(np.max(np.abs(a - b)) <= _STEADY * np.max(np.abs(a)) for a, b in pairs):
             return functions.without_powers(reg) if infinite else functions
     raise ConvergenceError("the averages over the spectrum did not settle; take a larger reg")
 
@@ -81,11 +82,6 @@ def _on_spectrum(found: Solution, x: Array, nodes: int) -> OrderFunctions:
     return spectral_functions(passage, measure, pulls, found.weights, points.mu)
 
 
-def _close(new: OrderFunctions, old: OrderFunctions) -> bool:
-    pairs = zip(new.as_dict().values(), old.as_dict().values(), strict=True)
-    return all(np.max(np.abs(a - b)) <= _STEADY * np.max(np.abs(a)) for a, b in pairs)
-
-
 def directed_functions(points: Points, x: Array) -> OrderFunctions:
     """Order functions on a directed graph at depths `x`, at finite regularization."""
     t = points.filter.values[:, None, None]
@@ -96,6 +92,8 @@ def directed_functions(points: Points, x: Array) -> OrderFunctions:
     checked(status_of(found))
     f = directed_layers(equations, found.state)
     smooth = f.V_qh - t * equations.back[:, :-1, 1:].mT  # less a step, which no polynomial follows
+
+    # functions of the depth are polynomials through the collocated values
     read = legendre.legvander(2.0 * x - 1.0, depths.size - 1) @ _to_legendre(depths)
     back = read / (0.5 * weight)  # conjugates are densities
     return OrderFunctions(

@@ -118,10 +118,6 @@ class Biased(Loss):
         """Loss at margin `z`, bias included."""
         return self.loss.value(z)
 
-    def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        """Proximal operator of `v` times the loss."""
-        return self.loss.prox(omega, v)
-
     def outputs(self, mean: Array, variance: Array, v: Array, bias: Array) -> tuple[Output, Output]:
         r"""Return the laws of :math:`t(\omega + b)` in the two classes."""
         upper, lower = two_codes(self.fractions)

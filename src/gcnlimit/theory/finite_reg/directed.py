@@ -71,6 +71,13 @@ class Response(NamedTuple):
             v=self.v / stretch,
         )
 
+    @property
+    def inner(self) -> Self:
+        """Part of the response that layers and conjugates have in common, :math:`h_0 ... h_{K-1}` and :math:`q_1 ... q_K`."""
+        C, L, M, pull_q, pull_h, v = self
+        matrices = C[:, :-1, :-1], L[:, :-1, 1:], M[:, 1:, 1:]
+        return type(self)(*matrices, pull_q[:, 1:], pull_h[:, :-1], v)
+
 
 def backwards(chain: Chain) -> Array:
     """Return the inverse of :math:`D`, the identity less the residual strengths below its diagonal (Eq. 3.1, directed)."""
@@ -83,13 +90,14 @@ def backwards(chain: Chain) -> Array:
 
 def response(chain: Chain, back: Array, V_w: Array | float, V: Array, V_hat: Array) -> Response:
     """Response of a chain and its conjugates to their fields, without the loss (Eqs. 3.1 and 3.2)."""
-    G_0, G_h = np.zeros_like(back), np.zeros_like(back)
+    G_0 = np.zeros_like(back)
+    G_h = np.zeros_like(back)
     G_0[:, 0, 0] = V_w
     G_0[:, 1:, 1:] = outer(chain.b, chain.b) * V
     G_h[:, :-1, :-1] = V_hat
     C, L, M = linear_response(back, G_0, G_h)
-    pull_q, pull_h = _apply(L.mT, chain.g), _apply(C, chain.g)
-    return Response(C, L, M, pull_q, pull_h, np.vecdot(chain.g, pull_h))
+    pull_h = _apply(C, chain.g)
+    return Response(C, L, M, _apply(L.mT, chain.g), pull_h, np.vecdot(chain.g, pull_h))
 
 
 def linear_response(back: Array, G_0: Array, G_h: Array) -> tuple[Array, Array, Array]:
@@ -97,8 +105,8 @@ def linear_response(back: Array, G_0: Array, G_h: Array) -> tuple[Array, Array, 
     S = back @ G_0 @ back.mT
     identity = np.eye(back.shape[-1])
     J = linear.solve_each(identity + S @ G_h, identity)
-    C, L = J @ S, J @ back
-    return C, L, back.mT @ (G_h @ L)
+    L = J @ back
+    return J @ S, L, back.mT @ (G_h @ L)
 
 
 class Medium(NamedTuple):
@@ -114,10 +122,8 @@ class Medium(NamedTuple):
 
     def pack(self, peak: Array) -> Array:
         r"""One row per point; :math:`\hat V` is multiplied by the `peak` of the squared gain."""
-        V, V_hat, X, Y = self
-        return np.concatenate(
-            [*map(linear.pack_positive, (V, V_hat * peak[:, None, None], X, Y))], axis=1
-        )
+        parts = self._replace(V_hat=self.V_hat * peak[:, None, None])
+        return np.concatenate([linear.pack_positive(part) for part in parts], axis=1)
 
     @classmethod
     def unpack(cls, rows: Array, depth: int, peak: Array) -> Self:
@@ -148,11 +154,6 @@ class DirectedEquations(Equations):
             back=backwards(scaled.chain),
         )
 
-    @staticmethod
-    def cost(depth: int) -> int:
-        """Numbers that the search keeps at a time for a point of that depth."""
-        return 4 * (depth * (depth + 1) // 2 + 1) * 2 * _memory(depth)
-
     def take(self, rows: npt.NDArray[np.intp]) -> Self:
         """Problem of some of the points."""
         return replace(super().take(rows), chain=self.chain.take(rows))
@@ -160,7 +161,7 @@ class DirectedEquations(Equations):
     def effort(self, level: int) -> dict[str, Any]:
         """Settings of the search, from quick to careful."""
         depth = self.chain.depth
-        quick = {"max_iterations": (level + 1) * (100 + 5 * depth), "memory": _memory(depth)}
+        quick = {"max_iterations": (level + 1) * (100 + 5 * depth), "memory": int(memory(depth))}
         return CAREFUL if level == 2 else quick
 
     @staticmethod
@@ -177,7 +178,7 @@ class DirectedEquations(Equations):
     def rest_scale(self, rest: Array) -> Array:
         r"""Size of the unknowns; conjugates are weighted by their share of :math:`V^{-1}`."""
         K = self.chain.depth
-        V, V_hat = np.split(rest, 4, axis=1)[:2]
+        V, V_hat, _, _ = np.split(rest, 4, axis=1)
         effect = linear.log_diagonal(np.minimum(V[:, :K] + V_hat[:, :K], 0.0), K)
         one = np.ones_like(V)
         conjugate = np.exp(-np.maximum(effect, -60.0))
@@ -199,17 +200,15 @@ class DirectedEquations(Equations):
         """One application of Eqs. 3.22 and 3.23: the responses without and with the stiffness, and the next layers."""
         free = response(self.chain, self.back, 1.0, medium.V, medium.V_hat)
         stiff = free.stiffened(s)
-        C, L, M, pull_q, pull_h, _ = stiff
+        C, L, M, pull_q, pull_h, _ = stiff.inner
         bb = outer(self.chain.b, self.chain.b)
-        C_h, L_h, M_q = C[:, :-1, :-1], L[:, :-1, 1:], M[:, 1:, 1:]
-        pull_q = pull_q[:, 1:]
-        pull_h = pull_h[:, :-1]
         X = bb * medium.X
+        Y = medium.Y
         after = Medium(  # sums of positive terms, in which no digits cancel
-            V=C_h,
-            V_hat=bb * M_q,
-            X=C_h @ medium.Y @ C_h + L_h @ X @ L_h.mT + outer(pull_h, pull_h),
-            Y=bb * (L_h.mT @ medium.Y @ L_h + M_q @ X @ M_q + outer(pull_q, pull_q)),
+            V=C,
+            V_hat=bb * M,
+            X=C @ Y @ C + L @ X @ L.mT + outer(pull_h, pull_h),
+            Y=bb * (L.mT @ Y @ L + M @ X @ M + outer(pull_q, pull_q)),
         )
         return free, stiff, after
 
@@ -218,7 +217,7 @@ class DirectedEquations(Equations):
         q, h = self.means(stiff)
         X = outer(self.chain.b, self.chain.b) * medium.X
         Y = medium.Y
-        pull_q, pull_h = stiff.pull_q[:, 1:], stiff.pull_h[:, :-1]
+        _, _, _, pull_q, pull_h, _ = stiff.inner
         strength = (self.signal[:, None] * self.chain.b)[:, :, None]
         along = np.einsum("bk,bki->bi", pull_h, strength * q)
         along += np.einsum("bk,bki->bi", pull_q, strength * h)
@@ -245,14 +244,14 @@ class DirectedEquations(Equations):
         fields that the means exert, :math:`\lambda b_k` times themselves, are linear in them. Each is divided by the standard
         deviation of the noise of its own layer, so that small ones keep their digits.
         """
-        C, L, M, pull_q, pull_h, _ = stiff
-        K, b = self.chain.depth, self.chain.b
-        C, M, M_0 = C[:, :-1, :-1], M[:, 1:, 1:], M[:, 1:, 0]
+        C, L, M, pull_q, pull_h, _ = stiff.inner
+        K = self.chain.depth
+        b = self.chain.b
         # rows: q, then h; columns: the fields exerted by the means of q, then of h
-        answer = np.block([[L.mT[:, 1:, :-1], -M], [C, L[:, :-1, 1:]]])
+        answer = np.block([[L.mT, -M], [C, L]])
         source = np.empty((len(b), 2 * K, 2), M.dtype)
-        source[:, :K, 0], source[:, K:, 0] = -M_0, L[:, :-1, 0]
-        source[:, :K, 1], source[:, K:, 1] = pull_q[:, 1:], pull_h[:, :-1]
+        source[:, :K, 0], source[:, K:, 0] = -stiff.M[:, 1:, 0], stiff.L[:, :-1, 0]
+        source[:, :K, 1], source[:, K:, 1] = pull_q, pull_h
         # q and h may differ by many orders of magnitude: the system is solved in units of their noise
         size = np.concatenate([_deviation(M), _deviation(C)], axis=1)[:, :, None]
         fields = self.signal[:, None, None] * np.concatenate([b, b], axis=1)[:, None] * size.mT
@@ -261,9 +260,9 @@ class DirectedEquations(Equations):
         return mean[:, :K], mean[:, K:]
 
 
-def _memory(depth: int) -> int:
+def memory(depth: Any) -> Any:
     """Number of past steps that the search combines."""
-    return min(depth + 4, 8)
+    return np.minimum(depth + 4, 8)
 
 
 def outer(a: Array, b: Array) -> Array:

@@ -18,7 +18,7 @@ from gcnlimit.filters import Chain
 from gcnlimit.numerics.fixed_point import fixed_point
 from gcnlimit.numerics.linear import pack_positive, solve_each, unpack_positive
 from gcnlimit.results.order_parameters import OrderFunctions, Rows
-from gcnlimit.theory.finite_reg.directed import DirectedEquations, outer, response
+from gcnlimit.theory.finite_reg.directed import DirectedEquations, memory, outer, response
 from gcnlimit.theory.finite_reg.solution import ACCURACY, FollowedSolution, scaled_chain
 from gcnlimit.theory.points import Points
 
@@ -29,7 +29,6 @@ _SMALL = 40  # layers up to which a system for all the overlaps fits in memory
 def directed_layers(equations: DirectedEquations, state: Array) -> OrderFunctions:
     """Order functions at the layers of a chain at a solution; NaN where they were not found."""
     chain = equations.chain
-    back = equations.back
     b = chain.b
     pulls = equations.pulls(state)
     medium = equations.medium(state)
@@ -38,7 +37,7 @@ def directed_layers(equations: DirectedEquations, state: Array) -> OrderFunction
     V = V_w[:, :, None] * medium.V
     V_hat = np.where(pulls.stiffness[:, None, None] > 0.0, medium.V_hat / V_w[:, :, None], 0.0)
 
-    # means along the labels: solved where V_w = 1, then put together from what weights and readout contribute
+    # means along the labels, in units of V_w = 1, put together from what weights and beta contribute
     _, unit, _ = equations.sweep(medium, equations.relative_stiffness(pulls))
     q, h = equations.means(unit)
     from_weights = (np.sqrt(equations.mu) * weights.m)[:, None]
@@ -46,20 +45,21 @@ def directed_layers(equations: DirectedEquations, state: Array) -> OrderFunction
     h = from_weights * h[:, :, 0] + from_beta * V_w * h[:, :, 1]
     q = from_weights / V_w * q[:, :, 0] + from_beta * q[:, :, 1]
 
-    stiff = response(chain, back, pulls.V_w, V, V_hat).stiffened(pulls.stiffness)
-    node = _Node(stiff.C[:, :-1, :-1], stiff.L[:, :-1, 1:], stiff.M[:, 1:, 1:], outer(b, b))
+    stiff = response(chain, equations.back, pulls.V_w, V, V_hat).stiffened(pulls.stiffness)
+    C, L, M, pull_q, pull_h, _ = stiff.inner
+    node = _Node(C, L, M, outer(b, b))
     # overlaps have three sources: these means, the scatter of the pulls, and the weights
-    of_h = h, stiff.pull_h[:, :-1], stiff.L[:, :-1, 0]
-    of_q = q, stiff.pull_q[:, 1:], -stiff.M[:, 1:, 0]
+    of_h = h, pull_h, stiff.L[:, :-1, 0]
+    of_q = q, pull_q, -stiff.M[:, 1:, 0]
     variances = np.ones_like(weights.Q), pulls.scatter, weights.Q
 
     def source(left: tuple[Array, ...], right: tuple[Array, ...]) -> Array:
         parts = zip(variances, left, right, strict=True)
         return np.asarray(sum(v[:, None, None] * outer(x, y) for v, x, y in parts))
 
-    Q, Q_hat = _overlaps(node, np.stack([source(of_h, of_h), node.bb * source(of_q, of_q)], axis=1))
-    Lt = node.L.mT
-    Q_qh = Lt @ Q_hat @ node.C - node.M @ (node.bb * Q) @ Lt + source(of_q, of_h)
+    sources = source(of_h, of_h), node.bb * source(of_q, of_q)
+    Q, Q_hat = _overlaps(node, np.stack(sources, axis=1))
+    Q_qh = L.mT @ Q_hat @ C - M @ (node.bb * Q) @ L.mT + source(of_q, of_h)
     scaled = OrderFunctions(
         x=np.arange(chain.depth) / max(chain.depth, 1),
         m=h,
@@ -69,7 +69,7 @@ def directed_layers(equations: DirectedEquations, state: Array) -> OrderFunction
         Q_hat=Q_hat,
         V_hat=V_hat,
         Q_qh=b[:, :, None] * Q_qh,
-        V_qh=b[:, :, None] * Lt,
+        V_qh=b[:, :, None] * L.mT,
         weights=weights,
     )
     return scaled.in_units(equations.gain, equations.layers)
@@ -136,7 +136,7 @@ class DirectedSolution(FollowedSolution):
     def cost(points: Points) -> npt.NDArray[np.int64]:
         """Numbers that the search keeps at a time, for each point."""
         depth = points.filter.layers(accuracy=ACCURACY, radius=points.radius)
-        return np.array([DirectedEquations.cost(int(k)) for k in depth])
+        return np.asarray(8 * (depth * (depth + 1) // 2 + 1) * memory(depth))
 
     @staticmethod
     def prepare(points: Points, chain: Chain | None) -> DirectedEquations:

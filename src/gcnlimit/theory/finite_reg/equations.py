@@ -164,8 +164,8 @@ class Equations(ABC):
     @staticmethod
     def shared(points: Points, gain: Array, spike: Array) -> dict[str, Any]:
         """Fields that do not depend on the kind of graph, for filters of that gain in the bulk and along the labels."""
-        names = ("alpha", "mu", "rho", "penalty", "features")
-        common = {name: getattr(points, name) for name in names}
+        same = ("alpha", "mu", "rho", "penalty", "features")
+        common = {name: getattr(points, name) for name in same}
         reg = np.minimum(points.reg / gain / gain, 1e60)  # Eq. 6.4; squares underflow beyond
         return common | {"loss": node_loss(points), "reg": reg, "gain": gain, "spike": spike}
 
@@ -214,10 +214,10 @@ class Equations(ABC):
         V_w = self.features.average(self.features.variance) / (self.alpha * self.reg)
         drive = self.b * rho * pull
         scatter = rho * (1.0 - self.b**2 * rho) * pull**2
-        return self._row(Pulls(V_w, rho * stiffness, drive, scatter))
+        pulls = Pulls(V_w, rho * stiffness, drive, scatter)
+        return self._row(pulls, self.rest(pulls))
 
-    def _row(self, pulls: Pulls, rest: Array | None = None) -> Array:
-        rest = self.rest(pulls) if rest is None else rest
+    def _row(self, pulls: Pulls, rest: Array) -> Array:
         return np.concatenate([pulls.pack(self.far), rest], axis=1)
 
     def pulls(self, rows: Array) -> Pulls:
@@ -254,12 +254,13 @@ class Equations(ABC):
         return pulls_of(self.loss, self.rho, graph.output, graph.weights.V), rest
 
     def _weights(self, pulls: Pulls, graph: Transforms, tilt: Number) -> Weights:
-        """Weights, given the pulls; their law depends on their field, and it on them, unless it is linear."""
+        """Weights, given the pulls; unless squared weights are penalized, their law depends on their field."""
         V_hat = pulls.stiffness * graph.W
         gain = weight_gain(self.features, self.alpha, self.reg, V_hat)
         w = self._weights_under(gain, pulls, graph, tilt)
         if isinstance(self.penalty, L2):
             return w
+        # the field and the law of the weights in it, in turn until they stay
         unit = self.gain**2
         floor = np.maximum(V_hat, _LEAST_V_HAT * self.reg) * unit
         for _ in range(_LAWS):

@@ -89,6 +89,8 @@ class PropensityEquations(SymmetricEquations):
         stretch = 1.0 / (1.0 - v * rho * slope)
         stiffness = rho * slope * stretch
         beta = (stretch * rho)[:, None] * pull + stiffness[:, None] * mean
+
+        # the spike carries the part along the roots; the rest is scatter, and tilt along the labels
         along = (beta * root) @ weight
         linear = pull**2 @ weight + slope**2 * variance
         own = np.maximum(rho * (square @ weight) - rho**2 * linear, 0.0)

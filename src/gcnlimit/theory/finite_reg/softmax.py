@@ -68,8 +68,7 @@ class SoftmaxOf(Loss):
     def gaussian_pull(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array, Array]:
         """Averages of Eq. 8.6."""
         C = self.classes
-        found = self._each(mean, variance, v)
-        missed, square, other, trace, _ = np.transpose(found)
+        missed, square, other, trace, _ = np.transpose(self._each(mean, variance, v))
         return np.sqrt(C) / (C - 1) * missed, square / (C - 1) + other, trace / (C - 1)
 
     def gaussian_losses(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array]:
@@ -106,7 +105,8 @@ def _proximal(omega: Array, count: Array, v: float) -> tuple[Array, Array, Array
     top = np.maximum(0.0, np.max(omega, axis=1))
     L = top + np.log(np.exp(-top) + np.sum(count * np.exp(omega - top[:, None]), axis=1))
     for _ in range(100):  # Newton's method for a decreasing convex function
-        first, rest = (_probability(x - y, v) for x, y in ((v, L), (omega, L[:, None])))
+        first = _probability(v - L, v)
+        rest = _probability(omega - L[:, None], v)
         slope = first / (1.0 + v * first) + np.sum(count * (rest / (1.0 + v * rest)), axis=1)
         step = (first + np.sum(count * rest, axis=1) - 1.0) / slope
         L = L + step

@@ -85,8 +85,9 @@ class FollowedSolution(Solution, ABC):
     @classmethod
     def _at(cls, points: Points, equations: Equations, found: FixedPoint) -> Self:
         output, weights = equations.evaluate(found.state)[0].in_units(equations.gain)
-        state, *search, _ = found
-        return cls(points, state, output, weights, *search, status_of(found), equations)
+        state, residual, iterations, _ = found
+        status = status_of(found)
+        return cls(points, state, output, weights, residual, iterations, status, equations)
 
 
 def status_of(found: FixedPoint) -> npt.NDArray[np.int64]:

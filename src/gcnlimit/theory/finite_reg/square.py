@@ -113,6 +113,8 @@ def square_margin(
     along = graph.U / (1.0 + mu * s * gain.labels * (graph.W + graph.excess))
     pull = mu * gain.labels * along
     mean = pull * graph.U + graph.excess
+
+    # variances of the weights and of the choice of labelled nodes, each with its own echo
     each = alpha * gain.noise
     weights = each * graph.UU / (1.0 - each * s**2 * (graph.WW_bulk + graph.W**2))
     choice = (1.0 - rho) / rho * graph.stretch**2 * (weights * graph.UU + graph.WW_bulk)
@@ -170,10 +172,9 @@ def _on_grid(points: Points, n: int) -> Array:
     g = g / gain[:, None]
     log_reg = np.log(points.reg) - (0.0 if points.normalize else 2.0 * (size + np.log(gain)))
     s = np.zeros(points.size)
-    rows = np.flatnonzero(np.isfinite(log_reg))
-    s[rows] = _solved(
-        g[rows] ** 2, measure.tau, points.alpha[rows], points.rho[rows], log_reg[rows]
-    )
+    rows = np.flatnonzero(np.isfinite(log_reg))  # at infinite reg s is 0
+    alpha, rho = points.alpha[rows], points.rho[rows]
+    s[rows] = _solved(g[rows] ** 2, measure.tau, alpha, rho, log_reg[rows])
     d = 1.0 / (1.0 + s[:, None] * g**2)
     graph = spectral_transforms(measure, g * d, g**2 * d, s)
     return square_margin(graph, s, points.alpha, points.mu, points.rho)

@@ -200,7 +200,7 @@ class SymmetricSolution(Solution):
     @staticmethod
     def cost(points: Points) -> npt.NDArray[np.int64]:
         """Numbers that the search keeps at a time, for each point."""
-        return 16 * _first_nodes(points)
+        return 16 * _first_nodes(points, None)
 
     @classmethod
     def solve(cls, points: Points, chain: Chain | None, *, tol: float, max_iterations: int) -> Self:
@@ -232,12 +232,12 @@ class SymmetricSolution(Solution):
 
     @classmethod
     def _at(cls, grids: Grids, found: FixedPoint, status: npt.NDArray[np.int64]) -> Self:
-        state, *search, _ = found
+        state, residual, iterations, _ = found
         parts = []
         for rows, equations in grids.blocks(_BLOCK):
             parts.append((rows, equations.evaluate(state[rows])[0].in_units(equations.gain)))
         output, weights = gathered(parts, len(state))
-        return cls(grids.points, state, output, weights, *search, status, grids)
+        return cls(grids.points, state, output, weights, residual, iterations, status, grids)
 
     def chain_layers(self) -> OrderFunctions:
         """Order functions at the layers of the chain that stands for the filter."""
@@ -267,9 +267,8 @@ class Grids:
     @classmethod
     def of(cls, points: Points, chain: Chain | None, kind: type[SymmetricEquations]) -> Self:
         """Grids to begin with, all as fine as the finest; a `chain` takes the place of the filter."""
-        scaled = chain and scaled_chain(points, chain)
-        depth = scaled and scaled.chain.depth
-        return cls(points, np.full(points.size, np.max(_first_nodes(points, depth))), scaled, kind)
+        nodes = np.full(points.size, np.max(_first_nodes(points, chain)))
+        return cls(points, nodes, chain and scaled_chain(points, chain), kind)
 
     def equations(self, rows: Rows | None = None) -> SymmetricEquations:
         """Equations of some of the points, all on the grid of the first of them."""
@@ -286,8 +285,8 @@ class Grids:
                 yield rows[block], self.equations(rows[block])
 
 
-def _first_nodes(points: Points, depth: int | None = None) -> npt.NDArray[np.int64]:
-    r"""Nodes to begin with, of a chain or the filter: products of :math:`g` with :math:`1/(1 + \kappa V_w g^2)` need more."""
-    if depth is not None:
-        return np.full(points.size, 2 * (4 * depth + 1) + 32)
+def _first_nodes(points: Points, chain: Chain | None) -> npt.NDArray[np.int64]:
+    r"""Nodes to begin with: products of :math:`g` with :math:`1/(1 + \kappa V_w g^2)` need more than powers."""
+    if chain:
+        return np.full(points.size, 2 * (4 * chain.depth + 1) + 32)
     return 2 * points.filter.quadrature_nodes() + 32
