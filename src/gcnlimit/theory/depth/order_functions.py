@@ -77,11 +77,13 @@ def order_functions(
 def _regularization(points: Points) -> bool:
     """Whether the regularization is infinite; it must be so for all points or for none."""
     infinite = np.isinf(points.reg)
-    if infinite.any() and not infinite.all():
-        raise ParameterError("reg mixes finite and infinite values; ask for the functions of each")
-    if infinite.any() and points.loss.form is not Form.CODES:
+    if not infinite.any():
+        return False
+    if not infinite.all():
+        raise ParameterError("reg mixes finite and infinite values; ask for each of them alone")
+    if points.loss.form is not Form.CODES:
         raise ParameterError(f"reg = inf is solved for the square loss, got loss = {points.loss!r}")
-    return bool(infinite.any())
+    return True
 
 
 def _check_times(points: Points) -> None:

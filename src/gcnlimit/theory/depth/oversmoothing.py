@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._validation import check_types, real
-from gcnlimit._values import Array
+from gcnlimit._values import Array, brief
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
@@ -51,10 +51,11 @@ def learning_rate(data: CSBM, gcn: GCN | None = None, *, signals: npt.ArrayLike 
     check_types("learning_rate", data=(data, CSBM), gcn=(gcn, (GCN, type(None))))
     data.require_alike("learning_rate")
     if gcn is not None and gcn.shape:
-        raise ParameterError(f"learning_rate needs one network, got shape {gcn.shape}")
+        raise ParameterError(f"learning_rate needs one network, got some of shape {gcn.shape}")
     lam = np.atleast_1d(real("signals", signals, low=0, open_low=True))
     if lam.ndim != 1 or np.unique(lam).size < 6:
-        raise ParameterError(f"signals must be at least six different values, got {signals!r}")
+        got = brief(signals)
+        raise ParameterError(f"signals must be one row of at least six different values, got {got}")
     alpha, mu, rho = (np.asarray(p)[..., None] for p in (data.alpha, data.mu, data.rho))
     strong = data.replaced(alpha=alpha, lam=lam, mu=mu, rho=rho)
     answer = bayes_optimal(strong) if gcn is None else predict(strong, gcn)

@@ -175,14 +175,16 @@ class DirectedEquations(Equations):
         s = self.relative_stiffness(pulls)
         return Medium(V, s[:, None, None] * V_hat, X, V_hat).pack(self.far)
 
-    def rest_scale(self, rest: Array) -> Array:
-        r"""Size of the unknowns; conjugates are weighted by their share of :math:`V^{-1}`."""
+    def scale(self, rows: Array) -> Array:
+        r"""Size of the entries of a state; conjugates are weighted by their share of :math:`V^{-1}`."""
         K = self.chain.depth
-        V, V_hat, _, _ = np.split(rest, 4, axis=1)
+        V, V_hat, _, _ = np.split(rows[:, NUMBERS:], 4, axis=1)
         effect = linear.log_diagonal(np.minimum(V[:, :K] + V_hat[:, :K], 0.0), K)
-        one = np.ones_like(V)
         conjugate = np.exp(-np.maximum(effect, -60.0))
-        return np.concatenate([one, conjugate, one, conjugate], axis=1)
+        one = np.ones_like(V)
+        size = super().scale(rows)
+        size[:, NUMBERS:] = np.concatenate([one, conjugate, one, conjugate], axis=1)
+        return size
 
     def medium(self, rows: Array) -> Medium:
         """Layers of packed states."""

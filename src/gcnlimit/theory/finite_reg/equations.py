@@ -177,10 +177,6 @@ class Equations(ABC):
         """Initial values of the unknowns of the graph, those of the limit reg → ∞ (Eq. 3.25)."""
         return np.empty((len(pulls.V_w), 0))
 
-    def rest_scale(self, rest: Array) -> Array:
-        """Size of the unknowns of the graph."""
-        return np.ones_like(rest)
-
     def effort(self, level: int) -> dict[str, Any]:
         """Settings of the search, from quick to careful."""
         return CAREFUL if level == 2 else {"max_iterations": (60, 150)[level], "memory": 5}
@@ -228,14 +224,7 @@ class Equations(ABC):
         """Size of the entries of a state: 1, since they are logarithms; a small stiffness is weighted by its effect."""
         size = np.ones_like(rows)
         size[:, 1] = np.exp(np.maximum(0.0, -rows[:, 1]))
-        size[:, NUMBERS:] = self.rest_scale(rows[:, NUMBERS:])
         return size
-
-    def extrapolate(self, last: Array, before: Array, ratio: Array) -> Array:
-        """Extrapolate the last two solutions linearly: powers of the regularization are straight lines in logarithms."""
-        ahead = last.copy()
-        ahead[:, :NUMBERS] += np.clip(ratio[:, None] * (last - before)[:, :NUMBERS], -3.0, 3.0)
-        return ahead
 
     def next(self, rows: Array) -> Array:
         """One application of the equations, NaN where a state is not that of a network."""

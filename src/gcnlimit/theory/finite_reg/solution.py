@@ -21,7 +21,7 @@ from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.penalties import L2, Mixed
 from gcnlimit.results.order_parameters import OrderFunctions, Output, Rows, Weights
 from gcnlimit.results.performance import Status
-from gcnlimit.theory.finite_reg.equations import Equations
+from gcnlimit.theory.finite_reg.equations import NUMBERS, Equations
 from gcnlimit.theory.points import Points
 
 FAR = 1e15
@@ -174,10 +174,12 @@ class _Track:
             level = (step < 10.0).astype(int) + (step < 2.0)
             rows = self._active[level == level.min()]
 
-            # from the last solution, extrapolated from the one before it
+            # the last two solutions are extrapolated: in logarithms, powers of reg are straight lines
             reg = self._reg[rows]
             ratio = np.log(reg / self._solved[rows]) / self._span[rows]
-            start = self._equations.extrapolate(self._state[rows], self._before[rows], ratio)
+            start = self._state[rows]
+            change = start[:, :NUMBERS] - self._before[rows, :NUMBERS]
+            start[:, :NUMBERS] += np.clip(ratio[:, None] * change, -3.0, 3.0)
             wanted = np.where(reg == self._equations.reg[rows], tol, max(tol, _ROUGH))
             here = self._equations.take(rows).at(reg)
             found = iterate(here, start, tol=wanted, level=int(level.min()))
