@@ -48,7 +48,7 @@ class Network(NamedTuple):
     def stronger(self, factor: float) -> Network:
         """The same with its strength times a factor, that of PageRank below 1."""
         if self.family not in FAMILIES or math.isnan(self.strength):
-            raise ParameterError("deploy = 'tuned' sets a strength; this filter has none")
+            raise ParameterError("deploy = 'tuned' sets a strength; use 'pagerank' or 'diffusion'")
         strength = factor * self.strength
         if self.family == "pagerank":
             strength = float(np.clip(strength, -STRONGEST, STRONGEST))
