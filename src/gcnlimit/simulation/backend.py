@@ -79,7 +79,9 @@ class Backend:
         r"""Matrix :math:`S = sA` or :math:`s(A + A^T)`, to be multiplied by ``@``; :math:`S^T` or None if it can wait."""
         if symmetrize:
             matrix = matrix + matrix.T
-        return ((matrix if isinstance(matrix, np.ndarray) else matrix.tocsr()) * scale).astype(dtype), None
+        return ((matrix if isinstance(matrix, np.ndarray) else matrix.tocsr()) * scale).astype(
+            dtype
+        ), None
 
     def ordered_map(self, function: Callable[[A], B], items: Iterable[A], size: int) -> Iterator[B]:
         """Answers of `function`, in the order of the items; several at a time if `size`, the numbers in all, are many."""

@@ -52,7 +52,9 @@ class Fit(Brief):
     gap: Numbers
 
 
-def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE, device: Device | None = None) -> Fit:
+def fit(
+    instance: Instance, gcn: GCN, *, tol: float = TOLERANCE, device: Device | None = None
+) -> Fit:
     r"""Train a network on an instance: minimize :math:`\sum_{i \in R} \ell(y_i h_i) + \frac r2 |w|^2`.
 
     With more than two classes the weights are a matrix and the loss is the cross-entropy, or the square loss with the codes of
@@ -88,7 +90,9 @@ def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE, device: Device 
     with progress_bar("training", total if streamed(X) else 1, unit="blocks"):
         trained = train(instance.observation, gcn, tol, device)
     rows = evaluate_rows(instance, gcn, trained.outputs, trained.bias)
-    performance = labelled(measured(instance.data, rows.reshape(-1, *gcn.shape)), instance.data, gcn)
+    performance = labelled(
+        measured(instance.data, rows.reshape(-1, *gcn.shape)), instance.data, gcn
+    )
 
     def shaped(values: npt.NDArray[Any]) -> Any:
         alone = values.ndim > 1 and values.shape[-1] == 1
@@ -103,7 +107,18 @@ def _check_memory(observation: Observation, gcn: GCN) -> None:
     X = observation.features
     known = int(observation.train_mask.sum())
     directions = observation.classes.count - 1
-    size = Size(observation.nodes, X.shape[1], observation.degree, streamed(X), X.dtype, directions=directions)
+    size = Size(
+        observation.nodes,
+        X.shape[1],
+        observation.degree,
+        streamed(X),
+        X.dtype,
+        directions=directions,
+    )
     rows = holds_rows(gcn, observation.classes, streamed(X))
     what = f"training on {known} nodes with {X.shape[1]} features each"
-    require(what, training_bytes(size, known, math.prod(gcn.shape), rows), "take fewer labelled nodes or parameters")
+    require(
+        what,
+        training_bytes(size, known, math.prod(gcn.shape), rows),
+        "take fewer labelled nodes or parameters",
+    )

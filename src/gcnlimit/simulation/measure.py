@@ -41,7 +41,11 @@ FIELDS = (
 
 
 def evaluate_rows(
-    instance: Instance, gcn: GCN, outputs: npt.NDArray[Any], bias: Array, known: Indices | None = None
+    instance: Instance,
+    gcn: GCN,
+    outputs: npt.NDArray[Any],
+    bias: Array,
+    known: Indices | None = None,
 ) -> Array:
     """The numbers of `FIELDS` and `by_cell`, one row each, of outputs, networks x nodes x directions.
 
@@ -65,14 +69,21 @@ def evaluate_rows(
 
 def measured(data: CSBM, rows: Array) -> Performance:
     """Performance from the rows of `FIELDS` and `by_cell`."""
-    named = {name: scalar_or_array(np.asarray(row)) for name, row in zip(FIELDS, rows, strict=False)}
+    named = {
+        name: scalar_or_array(np.asarray(row)) for name, row in zip(FIELDS, rows, strict=False)
+    }
     if data.classes.count > 2:
         named["roc_auc"] = None
-    with np.errstate(divide="ignore", invalid="ignore"):  # standard errors may exceed 1, and cells be empty
+    with np.errstate(
+        divide="ignore", invalid="ignore"
+    ):  # standard errors may exceed 1, and cells be empty
         named["log_test_error"] = scalar_or_array(np.log1p(-np.asarray(rows[0])))
         right, nodes = np.split(rows[len(FIELDS) :], 2)
         accuracy = np.moveaxis(right / nodes, 0, -1)
-    return Performance(**named, by_degree=None if data.degrees is None else ByDegree(_edges(data.degrees), accuracy))
+    return Performance(
+        **named,
+        by_degree=None if data.degrees is None else ByDegree(_edges(data.degrees), accuracy),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +95,9 @@ class ByDegree:
 
     def __call__(self, theta: npt.ArrayLike) -> Array:
         """Accuracy in the cells of some propensities."""
-        return np.asarray(self.accuracy[..., np.searchsorted(self.edges, real("theta", theta, low=0))])
+        return np.asarray(
+            self.accuracy[..., np.searchsorted(self.edges, real("theta", theta, low=0))]
+        )
 
 
 def _edges(law: DegreeLaw) -> Array:
@@ -174,9 +187,15 @@ class _Classifier:
             return float(self.loss.value(0.0))
         if self.loss.form is Form.CODES:
             targets = self.loss.on(self.classes).targets
-            return float(0.5 * np.mean((targets[class_index] - targets[self.known].mean(axis=0)) ** 2))
+            return float(
+                0.5 * np.mean((targets[class_index] - targets[self.known].mean(axis=0)) ** 2)
+            )
         first = float(np.mean(self.known == 0))
-        bias = resting_bias(self.loss, first) if 0.0 < first < 1.0 else float(np.copysign(np.inf, first - 0.5))
+        bias = (
+            resting_bias(self.loss, first)
+            if 0.0 < first < 1.0
+            else float(np.copysign(np.inf, first - 0.5))
+        )
         return float(np.mean(self.loss.value(np.where(class_index == 0, bias, -bias))))
 
 
@@ -208,7 +227,9 @@ class _Law:
         if prior is None:
             return np.asarray(scores)
         with np.errstate(divide="ignore", invalid="ignore"):
-            steep = np.nan_to_num(self.mean / np.asarray(self.variance), nan=0.0, posinf=1e300, neginf=-1e300)
+            steep = np.nan_to_num(
+                self.mean / np.asarray(self.variance), nan=0.0, posinf=1e300, neginf=-1e300
+            )
         return np.asarray(steep * scores + np.log(prior))
 
 
@@ -233,4 +254,6 @@ def hits_of(scores: Array, class_index: Indices) -> Array:
         own, other = (np.where(class_index == k, scores[:, 0], scores[:, 1]) for k in (0, 1))
         return np.asarray((own > other) + 0.5 * (own == other))
     top = scores == np.max(scores, axis=1, keepdims=True)
-    return np.asarray(top[np.arange(class_index.size), class_index] / np.maximum(top.sum(axis=1), 1))
+    return np.asarray(
+        top[np.arange(class_index.size), class_index] / np.maximum(top.sum(axis=1), 1)
+    )

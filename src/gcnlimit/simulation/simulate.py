@@ -88,7 +88,9 @@ def simulate(  # noqa: PLR0917
     """
     check_problem("simulate", data, gcn)
     size = Size.of("simulate", data, nodes, degree, streamed, dtype, device)
-    if to is not None:  # whose labels are not used; its features and classes must be those of the training
+    if (
+        to is not None
+    ):  # whose labels are not used; its features and classes must be those of the training
         check_types("simulate", data=(data, CSBM), to=(to, CSBM))
         feature_signal(data, to)
         to = replace(to.replaced(rho=0.0), classes=common_classes(data.classes, to.classes))
@@ -107,8 +109,12 @@ def simulate(  # noqa: PLR0917
         group.there.check_signals(group.to or group.data)
     points = math.prod(broadcast(data=data.shape, network=gcn.shape))
     labels = float(np.max(data.rho)) * size.nodes
-    needed = size.bytes() + training_bytes(size, labels, points, holds_rows(gcn, data.classes, size.streamed))
-    workers = _workers(workers, needed + (to is not None) * max(group.there.bytes() for group in groups), size)
+    needed = size.bytes() + training_bytes(
+        size, labels, points, holds_rows(gcn, data.classes, size.streamed)
+    )
+    workers = _workers(
+        workers, needed + (to is not None) * max(group.there.bytes() for group in groups), size
+    )
     tasks = [
         _Trial(group, size, child, throw)
         for group, seeds in zip(groups, root.spawn(len(groups)), strict=True)
@@ -117,12 +123,18 @@ def simulate(  # noqa: PLR0917
     if workers is None and size.device != "cpu":
         workers = in_flight(size, math.prod(gcn.shape), len(tasks))
     tiles = math.ceil(size.features / backend_of(size.device).tile)
-    blocks = tiles * len(tasks) if np.isinf(gcn.reg).all() else None  # else they are drawn more than once
+    blocks = (
+        tiles * len(tasks) if np.isinf(gcn.reg).all() else None
+    )  # else they are drawn more than once
     results = _run(tasks, workers, blocks, progress)
-    return labelled(_assemble(groups, results, trials, shape, to or data, nodes=size.nodes), data, gcn, to)
+    return labelled(
+        _assemble(groups, results, trials, shape, to or data, nodes=size.nodes), data, gcn, to
+    )
 
 
-def _run(tasks: list[_Trial], workers: int | None, blocks: int | None, progress: bool | None) -> list[Array | None]:
+def _run(
+    tasks: list[_Trial], workers: int | None, blocks: int | None, progress: bool | None
+) -> list[Array | None]:
     """Results of the trials; the bar counts them, or in this process the blocks of streamed features, None if that is unknown."""
     size = tasks[0].size
     small = size.nodes * len(tasks) < SMALL
@@ -150,7 +162,11 @@ class _Trial:
             self.size.check_signals(data)
             there.check_signals(to or data)
             here = draw(data, self.size, self.seed)
-            other = None if to is None else draw(to, there, self.seed.spawn(1)[0], here.latents.centroid)
+            other = (
+                None
+                if to is None
+                else draw(to, there, self.seed.spawn(1)[0], here.latents.centroid)
+            )
         except ParameterError as error:
             if self.throw:
                 raise
@@ -168,7 +184,9 @@ class _Trial:
         if there is not None:
             outputs = read_outputs(there.observation, gcn, trained.weights, self.size.nodes)
             at_training = rows[_TRAINING]
-            rows = evaluate_rows(there, gcn, outputs, trained.bias, here.observation.train_class_index)
+            rows = evaluate_rows(
+                there, gcn, outputs, trained.bias, here.observation.train_class_index
+            )
             rows[_TRAINING] = at_training
         return np.array([*rows, np.full(gcn.shape, float(Status.CONVERGED))])
 
@@ -190,7 +208,9 @@ class _Trial:
         law = (self.group.to or self.group.data).degrees
         count = len(FIELDS) + (0 if law is None else 2 * law.theta.size)
         reason = Status.NOT_CONVERGED if isinstance(error, ConvergenceError) else Status.REFUSED
-        return np.concatenate([np.full((count, points), np.nan), np.full((1, points), float(reason))])
+        return np.concatenate(
+            [np.full((count, points), np.nan), np.full((1, points), float(reason))]
+        )
 
 
 def _network(gcn: GCN, shape: tuple[int, ...], where: Any) -> GCN:
@@ -202,7 +222,11 @@ def _network(gcn: GCN, shape: tuple[int, ...], where: Any) -> GCN:
 
 def _workers(workers: int | None, needed: float, size: Size) -> int | None:
     """Number of processes whose trials fit into memory together; None if there may be one for each core."""
-    require(f"one trial of {size.nodes} nodes with {size.features:.4g} features each", needed, size.remedy())
+    require(
+        f"one trial of {size.nodes} nodes with {size.features:.4g} features each",
+        needed,
+        size.remedy(),
+    )
     if workers is not None:
         return workers
     together = int(available() // needed)
@@ -227,28 +251,44 @@ class _Group(NamedTuple):
     where: npt.NDArray[np.intp]
 
 
-def _groups(data: CSBM, gcn: GCN, to: CSBM | None, shape: tuple[int, ...], size: Size) -> list[_Group]:
+def _groups(
+    data: CSBM, gcn: GCN, to: CSBM | None, shape: tuple[int, ...], size: Size
+) -> list[_Group]:
     """Distinct data points; the other graph has as many features, and so a number of nodes in proportion to alpha."""
     models = [data] if to is None else [data, to]
-    columns = [np.broadcast_to(getattr(model, name), shape).ravel() for model in models for name in SIGNALS]
+    columns = [
+        np.broadcast_to(getattr(model, name), shape).ravel() for model in models for name in SIGNALS
+    ]
     points, which = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
     groups = []
     for k, point in enumerate(points):
         where = np.flatnonzero(which.reshape(-1) == k)
-        parts = [dict(zip(SIGNALS, part, strict=True)) for part in point.reshape(len(models), -1).tolist()]
+        parts = [
+            dict(zip(SIGNALS, part, strict=True))
+            for part in point.reshape(len(models), -1).tolist()
+        ]
         here = replace(data, **parts[0])
         there = size
         other = None
         if to is not None:
             other = replace(to, **parts[1])
             nodes = math.floor(size.nodes * float(other.alpha) / float(here.alpha) + 0.5)
-            there = replace(size, nodes=whole("number of nodes of the graph to test on", nodes, low=2, high=10**12))
+            there = replace(
+                size,
+                nodes=whole("number of nodes of the graph to test on", nodes, low=2, high=10**12),
+            )
         groups.append(_Group(here, _network(gcn, shape, where), other, there, where))
     return groups
 
 
 def _assemble(
-    groups: list[_Group], results: list[Array | None], trials: int, shape: tuple[int, ...], tested: CSBM, *, nodes: int
+    groups: list[_Group],
+    results: list[Array | None],
+    trials: int,
+    shape: tuple[int, ...],
+    tested: CSBM,
+    *,
+    nodes: int,
 ) -> Measurement:
     """Means and standard errors over the trials that were done."""
     size = math.prod(shape)

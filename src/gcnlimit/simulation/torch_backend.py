@@ -48,19 +48,25 @@ class TorchBackend:
         """Tensor in another precision, or itself."""
         return array.to(_TYPES[dtype])
 
-    def normals(self, key: int, counter: int, shape: tuple[int, int], dtype: np.dtype[Any]) -> torch.Tensor:
+    def normals(
+        self, key: int, counter: int, shape: tuple[int, int], dtype: np.dtype[Any]
+    ) -> torch.Tensor:
         """Standard Gaussian numbers of a key, tile by tile; each is drawn whole, since the numbers depend on the size."""
         tiles = -(-shape[0] // self.tile)
         noise = torch.empty((tiles * self.tile, shape[1]), dtype=_TYPES[dtype], device=self.device)
         for k, part in enumerate(noise.split(self.tile)):
-            part.normal_(generator=self._generator(np.random.SeedSequence(key, spawn_key=(counter + k,))))
+            part.normal_(
+                generator=self._generator(np.random.SeedSequence(key, spawn_key=(counter + k,)))
+            )
         return noise[: shape[0]]
 
     def rng(self, seed: np.random.SeedSequence) -> _Random:
         """Generator on the device."""
         return _Random(self._generator(seed), self.device)
 
-    def csr(self, row: torch.Tensor, column: torch.Tensor, nodes: int) -> sparse.csr_array[np.float64]:
+    def csr(
+        self, row: torch.Tensor, column: torch.Tensor, nodes: int
+    ) -> sparse.csr_array[np.float64]:
         """Square matrix of ones: sorted on the device, held by SciPy."""
         starts, columns = _compressed(torch.sort(row * nodes + column).values, nodes)
         parts = (np.ones(len(columns)), self.host(columns), self.host(starts))
@@ -92,7 +98,9 @@ class TorchBackend:
     def ordered_map(self, function: Callable[[A], B], items: Iterable[A], size: int) -> Iterator[B]:
         """Answers in the order of the items; the device itself works while the next ones are prepared."""
         before = torch.get_float32_matmul_precision()
-        torch.set_float32_matmul_precision("highest")  # products in single precision, not in TensorFloat-32
+        torch.set_float32_matmul_precision(
+            "highest"
+        )  # products in single precision, not in TensorFloat-32
         try:
             yield from map(function, items)
         finally:
@@ -172,14 +180,19 @@ class _Sparse:
     def __matmul__(self, block: torch.Tensor) -> torch.Tensor:
         """Product with a vector or a block, a few columns at a time."""
         columns = block.reshape(len(block), -1)
-        parts = [self._product(columns[:, k : k + _TOGETHER]) for k in range(0, columns.shape[1], _TOGETHER)]
+        parts = [
+            self._product(columns[:, k : k + _TOGETHER])
+            for k in range(0, columns.shape[1], _TOGETHER)
+        ]
         return torch.cat(parts, 1).reshape(block.shape)
 
     def _product(self, block: torch.Tensor) -> torch.Tensor:
         gathered = block.index_select(0, self.columns)
         if len(self.values) > 1:
             gathered *= self.values[:, None]
-        total = torch.segment_reduce(gathered, "sum", offsets=self.starts, axis=0, unsafe=True, initial=0.0)
+        total = torch.segment_reduce(
+            gathered, "sum", offsets=self.starts, axis=0, unsafe=True, initial=0.0
+        )
         return total if len(self.values) > 1 else total * self.values
 
 

@@ -42,7 +42,8 @@ from gcnlimit.simulation.data.observation import (
 from gcnlimit.spectrum import Spectrum
 
 _KINDS: dict[str, Any] = {
-    kind.__name__: kind for kind in (CSBM, EstimatedCSBM, Spectrum, Gamma, LogNormal, Pareto, Degrees)
+    kind.__name__: kind
+    for kind in (CSBM, EstimatedCSBM, Spectrum, Gamma, LogNormal, Pareto, Degrees)
 }
 
 
@@ -58,7 +59,9 @@ def save(observation: Observation, latents: Latents, path: Location) -> None:
     }
     if latents.theta is not None:
         fields["theta"] = latents.theta
-    fields |= {"key": np.array(X.key, np.uint64), "spike": X.spike} if streamed(X) else {"features": X}
+    fields |= (
+        {"key": np.array(X.key, np.uint64), "spike": X.spike} if streamed(X) else {"features": X}
+    )
     if streamed(X) and X.device != "cpu":
         fields["device"] = np.array("cuda" if X.device.startswith("cuda") else X.device)
     write_arrays(path, fields, compress=False)
@@ -91,7 +94,9 @@ def load(path: Location) -> tuple[Observation, Latents]:
 def _assemble(stored: Stored) -> tuple[Observation, Latents]:
     nodes = stored["train_mask"].size
     mask = check_mask(stored["train_mask"], nodes)
-    adjacency = as_adjacency(stored_csr(stored, "weights", (nodes, nodes)), name="adjacency", loops=True)
+    adjacency = as_adjacency(
+        stored_csr(stored, "weights", (nodes, nodes)), name="adjacency", loops=True
+    )
     degree = check_degree(field(stored, "degree").item(), nodes)
     data = check_model(_model(stored), adjacency)
     labels = check_labels(stored["labels"], mask, data.classes)
@@ -101,7 +106,9 @@ def _assemble(stored: Stored) -> tuple[Observation, Latents]:
     centroid = field(stored, "centroid", *(features.shape[1], directions)[: min(directions, 2)])
     unknown = centroid.dtype.kind == "f" and np.isnan(centroid).all()
     centroid = centroid.astype(float) if unknown else np.array(real("centroid", centroid))
-    theta = np.array(real("theta", field(stored, "theta", nodes), low=0)) if "theta" in stored else None
+    theta = (
+        np.array(real("theta", field(stored, "theta", nodes), low=0)) if "theta" in stored else None
+    )
     return seen, Latents(labels, centroid, theta)
 
 
@@ -118,11 +125,15 @@ def _features(stored: Stored, labels: Array, data: CSBM) -> Features:
     if "features" in stored:
         return check_features(stored["features"], labels.size)
     if np.isnan(labels).any():
-        raise ParameterError("labels are unknown in part; every one must be known for the features to be regenerated")
+        raise ParameterError(
+            "labels are unknown in part; every one must be known for the features to be regenerated"
+        )
     spike = field(stored, "spike", None, data.fractions.size - 1)
     spike = check_features(spike, len(spike))
     key = whole("key", field(stored, "key").item(), low=0, high=LARGEST_KEY)
     variance, _ = feature_levels(data.features, len(spike))
     device = field(stored, "device").item() if "device" in stored else "cpu"
     backend_of(device)
-    return StreamedFeatures(key, data.classes.codes_of(labels), spike, noise_scale(variance, spike.dtype), device)
+    return StreamedFeatures(
+        key, data.classes.codes_of(labels), spike, noise_scale(variance, spike.dtype), device
+    )

@@ -112,13 +112,23 @@ class StreamedFeatures:
     @cached_property
     def _placed(self) -> tuple[Any, Any, Any]:
         """Codes, signal and scales on the device."""
-        scale = None if self.scale is None else self.backend.place(self.scale[:, None].astype(self.dtype))
-        return self.backend.place(self.codes.astype(self.dtype)), self.backend.place(self.spike), scale
+        scale = (
+            None
+            if self.scale is None
+            else self.backend.place(self.scale[:, None].astype(self.dtype))
+        )
+        return (
+            self.backend.place(self.codes.astype(self.dtype)),
+            self.backend.place(self.spike),
+            scale,
+        )
 
     def _against(self, block: Any) -> tuple[Any, Any]:
         r"""Columns of the block, each contiguous, and :math:`Y^T B`, with which :math:`X^T B` is computed tile by tile."""
         block = self.backend.cast(block, self.dtype)
-        return self.backend.join([block[:, k][None] for k in range(block.shape[1])]), self._placed[0].T @ block
+        return self.backend.join([block[:, k][None] for k in range(block.shape[1])]), self._placed[
+            0
+        ].T @ block
 
     def _weights(self, part: slice, noise: Any, columns: Any, signal: Any) -> Any:
         r"""Rows of :math:`X^T B` of some features."""
@@ -150,7 +160,10 @@ class StreamedFeatures:
 
         def one(part: slice) -> R:
             shape = part.stop - part.start, self.shape[0]
-            return function(part, self.backend.normals(self.key, part.start // self.backend.tile, shape, self.dtype))
+            return function(
+                part,
+                self.backend.normals(self.key, part.start // self.backend.tile, shape, self.dtype),
+            )
 
         return self.backend.ordered_map(one, parts, math.prod(self.shape))
 

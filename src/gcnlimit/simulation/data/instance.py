@@ -34,7 +34,10 @@ from gcnlimit.simulation.data.observation import (
 
 
 def estimate(
-    adjacency: sparse.csr_array[np.float64], features: npt.NDArray[Any], labels: Array, train_mask: Mask
+    adjacency: sparse.csr_array[np.float64],
+    features: npt.NDArray[Any],
+    labels: Array,
+    train_mask: Mask,
 ) -> EstimatedCSBM:
     r"""Model of two equal classes with its standard errors, from the labelled nodes; a negative :math:`\mu` counts as 0.
 
@@ -118,7 +121,9 @@ class Instance(Brief):
         adjacency = as_adjacency(adjacency, name="adjacency")
         nodes = adjacency.shape[0]
         if is_complete(adjacency):
-            raise ParameterError(f"adjacency joins all {nodes} nodes alike; it needs a pair without an edge")
+            raise ParameterError(
+                f"adjacency joins all {nodes} nodes alike; it needs a pair without an edge"
+            )
         features = check_features(features, nodes)
         if train_mask is None:
             given = plain_array("labels", labels)
@@ -139,7 +144,9 @@ class Instance(Brief):
                 "inverse root of their covariance, and leave out features"
             )
         directions = data.fractions.size - 1
-        latents = Latents(known, np.full((features.shape[1], directions)[: min(directions, 2)], np.nan))
+        latents = Latents(
+            known, np.full((features.shape[1], directions)[: min(directions, 2)], np.nan)
+        )
         return Instance(Observation.of(data, degree, adjacency, features, mask, known), latents)
 
     @property
@@ -190,5 +197,10 @@ class Instance(Brief):
         y = self.data.classes.index_of(self.labels)
         train = self.train_mask
         return Dataset(
-            self.observation.graph, np.asarray(self.features), y, train[None], None, (~train & (y >= 0))[None]
+            self.observation.graph,
+            np.asarray(self.features),
+            y,
+            train[None],
+            None,
+            (~train & (y >= 0))[None],
         )

@@ -25,7 +25,9 @@ from gcnlimit.simulation.data.operator import Operator, normalized_operator, pro
 from gcnlimit.spectrum import Spectrum
 
 Mask = npt.NDArray[np.bool_]
-Graph: TypeAlias = "sparse.csr_array[np.float64] | Array"  # a string: SciPy 1.15 has no such types at run time
+Graph: TypeAlias = (
+    "sparse.csr_array[np.float64] | Array"  # a string: SciPy 1.15 has no such types at run time
+)
 Features = npt.NDArray[Any] | StreamedFeatures
 
 
@@ -58,7 +60,12 @@ class Observation(Brief):
 
     @staticmethod
     def of(  # noqa: PLR0917
-        data: CSBM, degree: float | None, adjacency: Graph, features: Features, train_mask: Mask, labels: Array
+        data: CSBM,
+        degree: float | None,
+        adjacency: Graph,
+        features: Features,
+        train_mask: Mask,
+        labels: Array,
     ) -> Observation:
         """Observation of nodes of all `labels`, of which those outside of the mask are hidden."""
         shown = np.where(train_mask, labels, 0.0 if data.classes.two else np.nan)
@@ -73,7 +80,9 @@ class Observation(Brief):
     def graph(self) -> Any:
         """Adjacency matrix in CSR form; a Gaussian matrix is refused."""
         if isinstance(self.adjacency, np.ndarray):
-            raise ParameterError("degree = None gives a Gaussian matrix, not a graph; sample with a degree")
+            raise ParameterError(
+                "degree = None gives a Gaussian matrix, not a graph; sample with a degree"
+            )
         return self.adjacency
 
     @property
@@ -126,7 +135,9 @@ class Observation(Brief):
                     self._operators[key] = Operator.of(self.adjacency, self.degree, *settings)
                 else:
                     signal = float(self.data.effective_signal(both))
-                    self._operators[key] = normalized_operator(self.edge_counts, self.theta, given, signal, *settings)
+                    self._operators[key] = normalized_operator(
+                        self.edge_counts, self.theta, given, signal, *settings
+                    )
         return self._operators[key]
 
     @cached_property
@@ -188,7 +199,9 @@ def feature_count(nodes: int, alpha: float) -> int:
 def check_features(features: Any, nodes: int) -> npt.NDArray[Any]:
     """Return the features as a new array, ``float32`` or else ``float64``, of finite numbers that can be squared."""
     if features is None:
-        raise ParameterError("features = None is not allowed; a network needs a row of features for each node")
+        raise ParameterError(
+            "features = None is not allowed; a network needs a row of features for each node"
+        )
     return dense(as_features(features, nodes, name="features", single=True))
 
 
@@ -197,14 +210,17 @@ def check_labels(labels: Any, train_mask: Mask, classes: Classes) -> Array:
     array = plain_array("labels", labels)
     nodes = train_mask.size
     if array.shape != (nodes,):
-        raise ParameterError(f"labels have shape {array.shape}; there must be one for each of the {nodes} nodes")
+        raise ParameterError(
+            f"labels have shape {array.shape}; there must be one for each of the {nodes} nodes"
+        )
     allowed = np.array([-1, 1]) if classes.two else np.arange(classes.count)
     bad = array[~np.isin(array, allowed) & ~np.isnan(array)] if array.dtype.kind in "iuf" else array
     words = "-1 or +1" if classes.two else f"a whole number from 0 to {allowed[-1]}"
     if bad.size:
         raise ParameterError(
             f"labels contain {bad[0]!s}; every label must be {words}, or NaN where it is unknown, outside train_mask"
-            + ": write np.select([labels == one_class, labels == other_class], [1.0, -1.0], np.nan)" * classes.two
+            + ": write np.select([labels == one_class, labels == other_class], [1.0, -1.0], np.nan)"
+            * classes.two
         )
     if unknown := int(np.isnan(array[train_mask]).sum()):
         raise ParameterError(
@@ -229,7 +245,9 @@ def check_degree(degree: npt.ArrayLike, nodes: int) -> float:
     """Return a mean degree: positive, and below the number of nodes."""
     checked = number("degree", degree, low=1e-12)
     if checked >= nodes:
-        raise ParameterError(f"degree = {checked:g} is not allowed; it must be below the number of nodes, {nodes}")
+        raise ParameterError(
+            f"degree = {checked:g} is not allowed; it must be below the number of nodes, {nodes}"
+        )
     return checked
 
 

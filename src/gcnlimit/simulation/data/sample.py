@@ -32,7 +32,9 @@ from gcnlimit.simulation.data.size import Size, edge_probabilities
 
 Seed = int | np.random.SeedSequence
 Placed = Any  # integers on the device of the backend
-_LOWEST = -6.0  # octave of the propensities below which all are one group: they have hardly any edge
+_LOWEST = (
+    -6.0
+)  # octave of the propensities below which all are one group: they have hardly any edge
 
 
 def sample(
@@ -89,7 +91,11 @@ def sample(
     size.check_signals(data)
     root = seed_sequence(seed)
     centroid = None if beside is None else _class_means(beside, data, size)
-    require(f"a graph of {size.nodes} nodes with {size.features:.4g} features each", size.bytes(), size.remedy())
+    require(
+        f"a graph of {size.nodes} nodes with {size.features:.4g} features each",
+        size.bytes(),
+        size.remedy(),
+    )
     return draw(data, size, root, centroid)
 
 
@@ -106,11 +112,15 @@ def _class_means(beside: Instance, data: CSBM, size: Size) -> Array:
             f"take nodes = {math.floor(width * float(data.alpha) + 0.5)}"
         )
     if not np.isfinite(beside.latents.centroid).all():
-        raise ParameterError("the class means of the instance beside are not known; take one that was sampled")
+        raise ParameterError(
+            "the class means of the instance beside are not known; take one that was sampled"
+        )
     return beside.latents.centroid
 
 
-def draw(data: CSBM, size: Size, seed: np.random.SeedSequence, centroid: Array | None = None) -> Instance:
+def draw(
+    data: CSBM, size: Size, seed: np.random.SeedSequence, centroid: Array | None = None
+) -> Instance:
     """Instance of a size that was checked; `centroid`: the directions of its features, if they are those of another."""
     nodes = size.nodes
     streams = seed.spawn(4)
@@ -127,17 +137,23 @@ def draw(data: CSBM, size: Size, seed: np.random.SeedSequence, centroid: Array |
         theta = data.degrees.draw(np.random.default_rng(seed.spawn(1)[0]), nodes)
         theta = theta / np.mean(theta)
     if size.degree is None:
-        adjacency: Graph = gaussian_graph(codes, lam, data.directed, np.random.default_rng(streams[1]))
+        adjacency: Graph = gaussian_graph(
+            codes, lam, data.directed, np.random.default_rng(streams[1])
+        )
     else:
         probabilities = edge_probabilities(lam, nodes, size.degree, data.classes)
         with backend.guard(nodes):
             edges = backend.rng(streams[1])
-            adjacency = bernoulli_graph(kinds, probabilities, data.directed, edges, backend, theta=theta)
+            adjacency = bernoulli_graph(
+                kinds, probabilities, data.directed, edges, backend, theta=theta
+            )
     centroid, features = _draw_features(data, size, codes, streams[2:], centroid)
     labels = data.classes.labels_of(kinds)
     held = features if size.streamed else np.asarray(features)
     observation = Observation.of(data, size.degree, adjacency, held, mask, labels)
-    return Instance(observation, Latents(labels, centroid[:, 0] if centroid.shape[1] == 1 else centroid, theta))
+    return Instance(
+        observation, Latents(labels, centroid[:, 0] if centroid.shape[1] == 1 else centroid, theta)
+    )
 
 
 def _draw_classes(fractions: Array, nodes: int, rng: np.random.Generator) -> Indices:
@@ -148,17 +164,26 @@ def _draw_classes(fractions: Array, nodes: int, rng: np.random.Generator) -> Ind
 
 
 def _draw_features(
-    data: CSBM, size: Size, codes: Array, seeds: list[np.random.SeedSequence], centroid: Array | None
+    data: CSBM,
+    size: Size,
+    codes: Array,
+    seeds: list[np.random.SeedSequence],
+    centroid: Array | None,
 ) -> tuple[Array, StreamedFeatures]:
     r"""Directions :math:`u` and features :math:`\sqrt{\mu/N}\, Yu^T + W\Sigma^{1/2}` (Eq. 8.2)."""
     count = feature_count(size.nodes, float(data.alpha)) if centroid is None else len(centroid)
     variance, signal = feature_levels(data.features, count)
     if centroid is None:
-        centroid = np.random.default_rng(seeds[0]).standard_normal((count, codes.shape[1])) * np.sqrt(signal)[:, None]
+        centroid = (
+            np.random.default_rng(seeds[0]).standard_normal((count, codes.shape[1]))
+            * np.sqrt(signal)[:, None]
+        )
     centroid = centroid.reshape(count, -1)
     spike = (math.sqrt(float(data.mu) / size.nodes) * centroid).astype(size.dtype)
     key = int(seeds[1].generate_state(1, np.uint64)[0])
-    return centroid, StreamedFeatures(key, codes, spike, noise_scale(variance, size.dtype), size.device)
+    return centroid, StreamedFeatures(
+        key, codes, spike, noise_scale(variance, size.dtype), size.device
+    )
 
 
 def seed_sequence(seed: Seed) -> np.random.SeedSequence:
@@ -240,7 +265,13 @@ def _pairs_of_groups(
 
 
 def _pairs(
-    first: Indices, second: Indices, probability: float, *, directed: bool, rng: Any, backend: Backend
+    first: Indices,
+    second: Indices,
+    probability: float,
+    *,
+    directed: bool,
+    rng: Any,
+    backend: Backend,
 ) -> tuple[Placed, Placed]:
     """Pairs of a node of the first group and one of the second, each with that probability."""
     if first is second and not directed:
@@ -248,12 +279,16 @@ def _pairs(
     else:
         places = _successes(len(first) * len(second), probability, rng, backend)
         row, column = places // len(second), places % len(second)
-    if first is second and first[-1] == len(first) - 1:  # all nodes, or the first ones: they stand where they are
+    if (
+        first is second and first[-1] == len(first) - 1
+    ):  # all nodes, or the first ones: they stand where they are
         return row, column
     return backend.place(first)[row], backend.place(second)[column]
 
 
-def _undirected_pairs(nodes: int, probability: float, rng: Any, backend: Backend) -> tuple[Placed, Placed]:
+def _undirected_pairs(
+    nodes: int, probability: float, rng: Any, backend: Backend
+) -> tuple[Placed, Placed]:
     r"""Each of the unordered pairs, with that probability.
 
     The pair :math:`\{i,\, (i + d) \bmod n\}` is numbered by :math:`i` and :math:`d = 0 \dots \lfloor n/2 \rfloor`. This is one to

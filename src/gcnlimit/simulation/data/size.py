@@ -59,7 +59,9 @@ class Size:
             raise ParameterError(f"dtype = {dtype!r} is not allowed; it must be float32 or float64")
         streamed = device != "cpu" if streamed is None else flag("streamed", streamed)
         if degree is None and data.degrees is not None:
-            raise ParameterError("degree = None is a dense graph, which has no degrees to vary; give the mean degree")
+            raise ParameterError(
+                "degree = None is a dense graph, which has no degrees to vary; give the mean degree"
+            )
         if degree is not None:
             degree = check_degree(degree, nodes)  # type: ignore[arg-type]
         width = nodes / float(np.min(data.alpha))
@@ -69,7 +71,9 @@ class Size:
         """Refuse signals whose graph has no probabilities, or whose numbers cannot be squared."""
         for name in ("lam", "mu"):
             largest = float(np.max(np.abs(getattr(data, name))))
-            if (largest if name == "lam" else math.sqrt(largest / self.nodes)) > LARGEST[self.dtype] / 10.0:
+            if (largest if name == "lam" else math.sqrt(largest / self.nodes)) > LARGEST[
+                self.dtype
+            ] / 10.0:
                 raise ParameterError(
                     f"{name} = {largest:g} is too large to be simulated in {self.dtype}; take a smaller one"
                 )
@@ -91,13 +95,20 @@ class Size:
     def _feature_bytes(self) -> float:
         held = 1.0 + self.features
         if self.streamed:
-            held = min(held, (threads() + 1) * backend_of("cpu").tile) if self.device == "cpu" else 0.0
-        return held * self.nodes * self.dtype.itemsize + (16.0 + 16.0 * self.directions) * self.features
+            held = (
+                min(held, (threads() + 1) * backend_of("cpu").tile) if self.device == "cpu" else 0.0
+            )
+        return (
+            held * self.nodes * self.dtype.itemsize
+            + (16.0 + 16.0 * self.directions) * self.features
+        )
 
     def device_bytes(self, points: int) -> float:
         """Memory of one trial on a GPU: the graph while it is sorted, a block of features, the columns of a filter."""
         block = backend_of(self.device).blocks()[0]
-        return 200.0 * self.edges + self.nodes * self.dtype.itemsize * (2.0 * block + 20.0 * points * self.directions)
+        return 200.0 * self.edges + self.nodes * self.dtype.itemsize * (
+            2.0 * block + 20.0 * points * self.directions
+        )
 
     def remedy(self) -> str:
         """How to take less memory."""

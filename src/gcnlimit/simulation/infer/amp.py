@@ -84,12 +84,17 @@ def amp(
     graphs = [instance] if to is None else _pair(instance, to)
     observations = [graph.observation if isinstance(graph, Instance) else graph for graph in graphs]
     place = observations[0].device(device)
-    with backend_of(place).guard(observations[0].nodes), np.errstate(over="ignore", invalid="ignore"):
+    with (
+        backend_of(place).guard(observations[0].nodes),
+        np.errstate(over="ignore", invalid="ignore"),
+    ):
         iteration = _Iteration(observations, place)
         if isinstance(start, Inference):
             iteration.go_on(start)
         else:
-            iteration.evidence = iteration.uninformed(seed) if start == "labels" else _informed(graphs, start)
+            iteration.evidence = (
+                iteration.uninformed(seed) if start == "labels" else _informed(graphs, start)
+            )
         ended = iterate(lambda: iteration.step(keep), steps, tol)
         entropy = iteration.free_entropy()
     scores = iteration.split(iteration.prior + iteration.evidence)[-1]
@@ -98,13 +103,19 @@ def amp(
     return Inference.of(graphs[-1], scores, means, centroid, ended, entropy)
 
 
-def _pair(instance: Instance | Observation, to: Instance | Observation) -> list[Instance | Observation]:
+def _pair(
+    instance: Instance | Observation, to: Instance | Observation
+) -> list[Instance | Observation]:
     """The two graphs, if their features can have the same class means."""
-    here, there = (graph.observation if isinstance(graph, Instance) else graph for graph in (instance, to))
+    here, there = (
+        graph.observation if isinstance(graph, Instance) else graph for graph in (instance, to)
+    )
     feature_signal(here.data, there.data)
     common_classes(here.classes, there.classes)
     if streamed(here.features) or streamed(there.features):
-        raise ParameterError("amp on two graphs needs stored features; sample both with streamed=False")
+        raise ParameterError(
+            "amp on two graphs needs stored features; sample both with streamed=False"
+        )
     width, other = here.features.shape[1], there.features.shape[1]
     if width != other:
         raise ParameterError(
@@ -113,7 +124,9 @@ def _pair(instance: Instance | Observation, to: Instance | Observation) -> list[
     if isinstance(instance, Instance) and isinstance(to, Instance):
         means = instance.latents.centroid, to.latents.centroid
         if np.isfinite(means).all() and not np.array_equal(*means):
-            raise ParameterError("to has other class means than instance; draw it with sample(..., beside=instance)")
+            raise ParameterError(
+                "to has other class means than instance; draw it with sample(..., beside=instance)"
+            )
     return [instance, to]
 
 
@@ -124,7 +137,9 @@ def _informed(graphs: Sequence[Instance | Observation], start: str) -> Array:
     sure = []
     for graph in graphs:
         if not isinstance(graph, Instance) or np.isnan(graph.labels).any():
-            raise ParameterError("start = 'truth' needs an Instance whose labels are all known; take start='labels'")
+            raise ParameterError(
+                "start = 'truth' needs an Instance whose labels are all known; take start='labels'"
+            )
         classes = graph.data.classes
         sure.append(_CERTAIN * np.eye(classes.count)[classes.index_of(graph.labels)])
     return np.concatenate(sure)
@@ -153,13 +168,19 @@ class _Iteration:
     def go_on(self, posterior: Inference) -> None:
         """Take up the state of an earlier answer on one graph."""
         known = np.isneginf(self.prior)
-        self.evidence = np.log(np.maximum(posterior.probabilities, 1e-300)) - np.where(known, 0.0, self.prior)
+        self.evidence = np.log(np.maximum(posterior.probabilities, 1e-300)) - np.where(
+            known, 0.0, self.prior
+        )
         self.graphs[0].old = posterior.labels.reshape(len(self.prior), -1)
-        self.features.centroids = posterior.centroid.reshape(self.features.centroids.shape) / self.features.deviation
+        self.features.centroids = (
+            posterior.centroid.reshape(self.features.centroids.shape) / self.features.deviation
+        )
 
     def means(self) -> Array:
         """Posterior means of the codes."""
-        parts = zip(self.split(softmax(self.prior + self.evidence, axis=1)), self.graphs, strict=True)
+        parts = zip(
+            self.split(softmax(self.prior + self.evidence, axis=1)), self.graphs, strict=True
+        )
         return np.concatenate([marginals @ graph.codes for marginals, graph in parts])
 
     def step(self, keep: float) -> float:
@@ -167,11 +188,15 @@ class _Iteration:
         marginals = softmax(self.prior + self.evidence, axis=1)
         means = self.means()
         parts = zip(self.graphs, self.split(marginals), strict=True)
-        new = np.concatenate([graph.field(own) for graph, own in parts]) + self.features.field(marginals)
+        new = np.concatenate([graph.field(own) for graph, own in parts]) + self.features.field(
+            marginals
+        )
         self.evidence = (1.0 - keep) * new + keep * self.evidence
         change = float(np.sqrt(np.mean((self.means() - means) ** 2))) / (1.0 - keep)
         if not math.isfinite(change):
-            signals = ", ".join(f"lam = {graph.data.lam:g}, mu = {graph.data.mu:g}" for graph in self.graphs)
+            signals = ", ".join(
+                f"lam = {graph.data.lam:g}, mu = {graph.data.mu:g}" for graph in self.graphs
+            )
             raise ParameterError(f"{signals}: the log-odds overflow; take weaker signals")
         return change
 

@@ -70,7 +70,9 @@ class EdgeMessages:
     weights of the adjacency count edges; on a `directed` graph each direction was observed independently.
     """
 
-    def __init__(self, adjacency: sparse.csr_array[np.float64], affinity: Affinity, directed: bool) -> None:
+    def __init__(
+        self, adjacency: sparse.csr_array[np.float64], affinity: Affinity, directed: bool
+    ) -> None:
         counts = sparse.csr_array(adjacency + adjacency.T) if directed else adjacency.copy()
         self.loops = adjacency.diagonal()[:, None] * np.log(np.maximum(affinity.same, _TINY))
         counts.setdiag(0.0)
@@ -78,13 +80,19 @@ class EdgeMessages:
         counts.sort_indices()
         edges = counts.nnz
         self.source = counts.indices
-        numbered = sparse.csr_array((np.arange(edges), counts.indices, counts.indptr), shape=counts.shape)
+        numbered = sparse.csr_array(
+            (np.arange(edges), counts.indices, counts.indptr), shape=counts.shape
+        )
         self.reverse = sparse.csr_array(numbered.T).data
-        self.sums = sparse.csr_array((np.ones(edges), np.arange(edges), counts.indptr), shape=(counts.shape[0], edges))
+        self.sums = sparse.csr_array(
+            (np.ones(edges), np.arange(edges), counts.indptr), shape=(counts.shape[0], edges)
+        )
         times = counts.data if np.any(counts.data != 1.0) else np.ones(1)
         self.base = affinity.other**times
         self.gain = affinity.same[:, None] ** times - self.base
-        self.messages = np.empty((affinity.same.size, edges))  # classes first: sums over them are then fast
+        self.messages = np.empty(
+            (affinity.same.size, edges)
+        )  # classes first: sums over them are then fast
 
     def start(self, marginals: Array) -> None:
         """Let each node send its marginals along all of its edges."""
@@ -105,7 +113,9 @@ class EdgeMessages:
 
     def pairs(self) -> float:
         r"""Sum over the edges of :math:`\log\sum_{kl} \psi^{i \to j}_k W_{kl} \psi^{j \to i}_l`, the Bethe term of the edges."""
-        both = np.sum(self.gain * self.messages * self.messages[:, self.reverse], axis=0) + self.base
+        both = (
+            np.sum(self.gain * self.messages * self.messages[:, self.reverse], axis=0) + self.base
+        )
         return 0.5 * float(np.sum(np.log(np.maximum(both, _TINY))))
 
 
@@ -139,7 +149,9 @@ class AbsentEdges:
         square = np.sum((y @ (pull * self.repulsion * second + pull**2 * spread)) * y, axis=1)
         first = -pull * (y @ np.sum(self.weight * means, axis=0))
         own = self.weight * self.weight
-        return np.asarray(self.weight * first - own * 0.5 * square + own * pull**2 * (old @ y) @ spread @ y.T)
+        return np.asarray(
+            self.weight * first - own * 0.5 * square + own * pull**2 * (old @ y) @ spread @ y.T
+        )
 
     def _moments(self, marginals: Array) -> tuple[Array, Array, Array]:
         weight = None if isinstance(self.weight, float) else self.weight[:, 0] ** 2
@@ -149,7 +161,9 @@ class AbsentEdges:
         """Bethe term: energy of the absent edges, less their field on the nodes."""
         pull = self.observations * self.repulsion
         means, second, squares = self._moments(marginals)
-        quadratic = pull * self.repulsion * np.sum(second**2) + pull**2 * np.sum((second - squares) ** 2)
+        quadratic = pull * self.repulsion * np.sum(second**2) + pull**2 * np.sum(
+            (second - squares) ** 2
+        )
         energy = -0.5 * pull * np.sum(np.sum(self.weight * means, axis=0) ** 2) - 0.25 * quadratic
         return float(energy - np.sum(marginals * self.field(marginals, marginals)))
 
@@ -194,8 +208,12 @@ def belief_propagation(
         iteration = _Iteration(observation, seed, place)
         ended = iterate(lambda: iteration.step(keep), steps, tol)
     means = iteration.marginals @ iteration.codes
-    centroid = iteration.features.centroids * iteration.features.deviation  # which the free entropy renews
-    return Inference.of(instance, iteration.logarithms, means, centroid, ended, iteration.free_entropy())
+    centroid = (
+        iteration.features.centroids * iteration.features.deviation
+    )  # which the free entropy renews
+    return Inference.of(
+        instance, iteration.logarithms, means, centroid, ended, iteration.free_entropy()
+    )
 
 
 class _Iteration:
@@ -205,16 +223,22 @@ class _Iteration:
         data = observation.data
         nodes = observation.nodes
         if observation.degree is None:
-            raise ParameterError("degree = None is a dense Gaussian graph, which has no edges; take amp")
+            raise ParameterError(
+                "degree = None is a dense Gaussian graph, which has no edges; take amp"
+            )
         fractions = data.fractions
         self.codes = data.classes.codes
         affinity = Affinity.of(float(data.lam), nodes, observation.degree, fractions)
         weight = 1.0 if observation.theta is None else observation.theta[:, None]
-        self.absent = AbsentEdges(affinity.repulsion, 2.0 if data.directed else 1.0, self.codes, weight)
+        self.absent = AbsentEdges(
+            affinity.repulsion, 2.0 if data.directed else 1.0, self.codes, weight
+        )
         self.edges = EdgeMessages(observation.edge_counts, affinity, data.directed)  # type: ignore[arg-type]
         self.features = FeatureMessages([observation], device)
         self.prior = log_prior(observation)
-        noise = np.random.default_rng(whole("seed", seed, low=0)).standard_normal((nodes, fractions.size))
+        noise = np.random.default_rng(whole("seed", seed, low=0)).standard_normal(
+            (nodes, fractions.size)
+        )
         self.marginals = softmax(self.prior + 1e-2 * noise, axis=1)
         self.old = np.broadcast_to(fractions, self.marginals.shape)
         self.edges.start(self.marginals)

@@ -69,7 +69,9 @@ class Inference(Brief):
         logs = log_softmax(scores, axis=1)
         performance = _measured(instance, logs) if isinstance(instance, Instance) else None
         labels, centroid = (x[:, 0] if x.shape[1] == 1 else x for x in (means, centroid))
-        return cls(np.exp(logs), labels, _half_log_odds(logs), centroid, *ended, performance, entropy)
+        return cls(
+            np.exp(logs), labels, _half_log_odds(logs), centroid, *ended, performance, entropy
+        )
 
 
 class Ended(NamedTuple):
@@ -139,30 +141,44 @@ class FeatureMessages:
         self.gain = (signal / variance)[:, None]
         self.centroids = np.zeros((width, directions))  # over the noise of their features
         self.product = np.zeros((nodes, directions))  # of the features with them
-        self.resolved = np.zeros((width, directions))  # gain of each feature times the eigenvalues of A
+        self.resolved = np.zeros(
+            (width, directions)
+        )  # gain of each feature times the eigenvalues of A
 
     def field(self, marginals: Array, keep: float = 0.0) -> Array:
         """Renew the centroids, of which a fraction `keep` stays, and return logarithms of the evidence on classes of nodes."""
-        means, second, own = zip(*map(code_moments, np.split(marginals, self.ends), self.codes), strict=True)
+        means, second, own = zip(
+            *map(code_moments, np.split(marginals, self.ends), self.codes), strict=True
+        )
         squares = self._summed(own)
         values, basis = np.linalg.eigh(squares)
         self.resolved = self.rate * self.gain * np.maximum(values, 0.0)
-        shrink = self.gain / (1.0 + self.resolved)  # posterior variances of the centroids in that basis
+        shrink = self.gain / (
+            1.0 + self.resolved
+        )  # posterior variances of the centroids in that basis
         sent = [math.sqrt(share) * part for share, part in zip(self.share, means, strict=True)]
         reaction = self.rate * self.centroids @ (self._summed(second) - squares)
         self._renew(np.concatenate(sent), reaction, shrink, basis, keep)
         variance = basis * shrink.sum(axis=0) @ basis.T
-        received = zip(self.rates, self.codes, means, np.split(self.product, self.ends), strict=True)
+        received = zip(
+            self.rates, self.codes, means, np.split(self.product, self.ends), strict=True
+        )
         return np.concatenate([self._received(*of_graph, variance) for of_graph in received])
 
     def _summed(self, matrices: Sequence[Array]) -> Array:
         """Sum over the graphs, each with its rate over the largest."""
-        return np.asarray(sum(share * matrix for share, matrix in zip(self.share, matrices, strict=True)))
+        return np.asarray(
+            sum(share * matrix for share, matrix in zip(self.share, matrices, strict=True))
+        )
 
-    def _received(self, rate: float, codes: Array, means: Array, product: Array, variance: Array) -> Array:
+    def _received(
+        self, rate: float, codes: Array, means: Array, product: Array, variance: Array
+    ) -> Array:
         """Evidence on the nodes of one graph, given the features times the centroids."""
         size = np.sum((self.centroids @ codes.T) ** 2, axis=0)
-        return np.asarray((math.sqrt(rate) * product - rate * means @ variance) @ codes.T - 0.5 * rate * size)
+        return np.asarray(
+            (math.sqrt(rate) * product - rate * means @ variance) @ codes.T - 0.5 * rate * size
+        )
 
     def free_entropy(self) -> float:
         r"""Bethe term of the features, :math:`M\,\mathrm{tr}(1 - V) - \frac M2\log\det(1 + A) - \frac12|\hat U|^2` (Eq. 9.5)."""
@@ -170,16 +186,22 @@ class FeatureMessages:
         used = self.gain[:, 0] > 0.0
         return float(np.sum(terms) - 0.5 * np.sum(self.centroids[used] ** 2 / self.gain[used]))
 
-    def _renew(self, means: Array, reaction: Array, shrink: Array, basis: Array, keep: float) -> None:
+    def _renew(
+        self, means: Array, reaction: Array, shrink: Array, basis: Array, keep: float
+    ) -> None:
         """Renew the centroids, and the features times them, in one pass over the features."""
         root = math.sqrt(self.rate)
-        over, back, shrunk, turn = (self._placed(v) for v in (1.0 / self.deviation, reaction, shrink, basis))
+        over, back, shrunk, turn = (
+            self._placed(v) for v in (1.0 / self.deviation, reaction, shrink, basis)
+        )
 
         def weigh(part: slice, weights: Any) -> Any:
             field = root * weights * over[part] - back[part]
             return (field @ turn * shrunk[part]) @ turn.T * over[part]
 
-        weights, product = (self.backend.host(v).astype(float) for v in one_pass(self.X, self._placed(means), weigh))
+        weights, product = (
+            self.backend.host(v).astype(float) for v in one_pass(self.X, self._placed(means), weigh)
+        )
         self.centroids = (1.0 - keep) * weights * self.deviation + keep * self.centroids
         self.product = (1.0 - keep) * product + keep * self.product
 
@@ -204,7 +226,11 @@ def _measured(instance: Instance, logs: Array) -> Performance:
     scores = logs[test] if instance.train_mask.any() else _renamed(logs[test], class_index, classes)
     hits = hits_of(scores, class_index)
     right = float(np.mean(hits)) if hits.size else math.nan
-    loss = -float(np.mean(scores[np.arange(class_index.size), class_index])) if class_index.size else math.nan
+    loss = (
+        -float(np.mean(scores[np.arange(class_index.size), class_index]))
+        if class_index.size
+        else math.nan
+    )
     balanced = balanced_rate(scores - np.log(prior), class_index, prior.size)
     area = roc_area(scores[:, 0] - scores[:, 1], class_index) if prior.size == 2 else math.nan
     fields = [right, 1.0, loss, 0.0, right, balanced, area]
@@ -219,4 +245,7 @@ def _renamed(scores: Array, class_index: Indices, classes: Classes) -> Array:
     together = np.zeros((count, count))
     np.add.at(together, (class_index, np.argmax(scores, axis=1)), 1.0)
     alike = np.equal.outer(classes.fractions, classes.fractions)
-    return scores[:, linear_sum_assignment(np.where(alike, together, -1.0 - class_index.size), maximize=True)[1]]
+    return scores[
+        :,
+        linear_sum_assignment(np.where(alike, together, -1.0 - class_index.size), maximize=True)[1],
+    ]

@@ -36,7 +36,9 @@ def driven(solver: Generator[Array, Array, T], product: Callable[[Array], Array]
         return ended.value  # type: ignore[no-any-return]
 
 
-def krylov(b: Array, shifts: Array, tol: float, steps: int) -> Generator[Array, Array, Array | None]:
+def krylov(
+    b: Array, shifts: Array, tol: float, steps: int
+) -> Generator[Array, Array, Array | None]:
     r"""Solutions of :math:`(K + r)x = b`, one row for each shift `r`; None if the residual exceeds `tol` after `steps`.
 
     Lanczos' method: in the orthonormal basis :math:`V` of the powers :math:`K^k b`, the matrix is tridiagonal, :math:`T`, for
@@ -144,7 +146,12 @@ class Descent(NamedTuple):
 
 
 def descent(  # noqa: PLR0917
-    loss: CrossEntropy, reg: float, shape: tuple[int, int], tol: float, steps: int, start: Descent | None = None
+    loss: CrossEntropy,
+    reg: float,
+    shape: tuple[int, int],
+    tol: float,
+    steps: int,
+    start: Descent | None = None,
 ) -> Generator[Array, Array, tuple[Descent, bool]]:
     r"""Minimize :math:`P(w) = \sum_i \ell(h_i) + \frac r2 |w|^2` with :math:`w = F^T\beta` and :math:`h = K\beta`.
 
@@ -175,7 +182,11 @@ def descent(  # noqa: PLR0917
             if step == steps or not gap > tol:
                 break
         # the factor of Polak and Ribiere, or a fresh start
-        turn = 0.0 if before is None else max(0.0, (square - float(np.vdot(here, before[0]))) / before[1])
+        turn = (
+            0.0
+            if before is None
+            else max(0.0, (square - float(np.vdot(here, before[0]))) / before[1])
+        )
         along = turn * along - here
         across = turn * across - product
         before = product, square

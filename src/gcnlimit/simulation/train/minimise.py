@@ -81,7 +81,9 @@ class Training:
         around = float(self.biased)
         row, target = around * self.F.mean(axis=0), around * targets.mean(axis=0)
         rows = TrainingRows(self.F - row if self.biased else self.F)
-        columns = [rows.ridge(reg, tol, np.ascontiguousarray(column)) for column in (targets - target).T]
+        columns = [
+            rows.ridge(reg, tol, np.ascontiguousarray(column)) for column in (targets - target).T
+        ]
         weights = np.stack(columns, axis=-1)
         return Minimum(weights, target - row @ weights, np.zeros(reg.size))
 
@@ -112,13 +114,17 @@ class Training:
                 if self.biased:
                     found.bias[place], start = self._balanced(rows, float(reg[place]), start, tol)
                 loss = self._shifted(float(found.bias[place, 0])) if self.biased else self.loss
-                found.weights[place, :, 0], found.gap[place], start = rows.solve(loss, float(reg[place]), start, tol)
+                found.weights[place, :, 0], found.gap[place], start = rows.solve(
+                    loss, float(reg[place]), start, tol
+                )
             except (LinAlgError, ValueError):  # what overflowed cannot be factorized
                 found.gap[place] = np.nan
             _check_gap(float(found.gap[place]), float(reg[place]), tol)
         return found
 
-    def _balanced(self, rows: TrainingRows, reg: float, start: Array | None, tol: float) -> tuple[float, Array]:
+    def _balanced(
+        self, rows: TrainingRows, reg: float, start: Array | None, tol: float
+    ) -> tuple[float, Array]:
         """Bias at which the pulls of the two classes balance, and the dual variables there."""
         last = [np.zeros(self.class_index.size) if start is None else start]
 
@@ -157,7 +163,9 @@ def _decreasing_root(function: Callable[[float], float]) -> float:
         near = far
         far = 2.0 * far
         if abs(far) > 1e6:
-            raise ConvergenceError("the bias of the training has no finite value; label more nodes or raise reg")
+            raise ConvergenceError(
+                "the bias of the training has no finite value; label more nodes or raise reg"
+            )
     return float(brentq(function, near, far, xtol=1e-13, rtol=1e-13))
 
 
@@ -194,7 +202,9 @@ _CHECK = 25  # iterations between two looks at the residual
 _ACCEPTED = 1e-5  # residual of the splitting
 
 
-def penalized(Z: Array, loss: Loss, penalty: Penalty, reg: float, tol: float) -> tuple[Array, float]:
+def penalized(
+    Z: Array, loss: Loss, penalty: Penalty, reg: float, tol: float
+) -> tuple[Array, float]:
     r"""Weights on signed training rows, and the residual of the optimality conditions that they reach.
 
     With :math:`f_i = -\ell'(z_i)`, they are :math:`z = Zw` and :math:`w = \mathrm{prox}_{\gamma}(w + Z^T f/r)`; the residual is
@@ -217,16 +227,22 @@ def penalized(Z: Array, loss: Loss, penalty: Penalty, reg: float, tol: float) ->
         if iteration % _CHECK == 0:
             pull = (near_z - z + off_z) / v
             moved = penalty.prox(near_w + Z.T @ pull / reg, 1.0)
-            residual = max(_relative(Z @ near_w - near_z, near_z), _relative(moved - near_w, near_w))
+            residual = max(
+                _relative(Z @ near_w - near_z, near_z), _relative(moved - near_w, near_w)
+            )
             if residual <= tol:
                 break
-        ahead_w, ahead_z = (_RELAXATION * a + (1.0 - _RELAXATION) * b for a, b in ((near_w, w), (near_z, z)))
+        ahead_w, ahead_z = (
+            _RELAXATION * a + (1.0 - _RELAXATION) * b for a, b in ((near_w, w), (near_z, z))
+        )
         target_w, target_z = ahead_w + off_w, ahead_z + off_z
         w = cho_solve(factor, target_w + Z.T @ target_z / size)
         z = Z @ w
         off_w, off_z = target_w - w, target_z - z
     if not residual <= _ACCEPTED:
-        raise ConvergenceError(f"the training at reg = {reg:g} stopped at a residual of {residual:.1e}; raise reg")
+        raise ConvergenceError(
+            f"the training at reg = {reg:g} stopped at a residual of {residual:.1e}; raise reg"
+        )
     return np.asarray(near_w), float(residual)
 
 

@@ -32,7 +32,9 @@ Groups = list[npt.NDArray[np.intp]]
 T = TypeVar("T")
 ROWS_AT_ONCE = 1 << 26  # numbers: the training rows of several filters held together
 PASSES = 500  # of one training, at most
-MAX_PASSES = 5000  # the same where there are as many labelled nodes, whose Krylov space is then whole
+MAX_PASSES = (
+    5000  # the same where there are as many labelled nodes, whose Krylov space is then whole
+)
 FINEST = {4: 2e-6, 8: 1e-13}  # relative error of a product, by the bytes of a number
 ROUNDING = 1e-5  # residual that it may leave where the gain of a filter is large
 
@@ -65,10 +67,14 @@ def rows_by_filter(
 ) -> Iterator[tuple[npt.NDArray[np.intp], Array]]:
     """Points that have the same filter, and its training rows."""
     groups = groups_by_filter(filters, points)
-    at_once = max(1, ROWS_AT_ONCE // (int(observation.train_mask.sum()) * observation.features.shape[1]))
+    at_once = max(
+        1, ROWS_AT_ONCE // (int(observation.train_mask.sum()) * observation.features.shape[1])
+    )
     for start in range(0, len(groups), at_once):
         chunk = groups[start : start + at_once]
-        rows = training_rows(observation, operator, filters[np.array([group[0] for group in chunk])])
+        rows = training_rows(
+            observation, operator, filters[np.array([group[0] for group in chunk])]
+        )
         for group, F in zip(chunk, rows, strict=True):
             yield group, np.asarray(F, float)
 
@@ -76,11 +82,15 @@ def rows_by_filter(
 def _backward(observation: Observation, operator: Operator, filters: Filter, out: Block) -> None:
     X = observation.features
     labelled = np.flatnonzero(observation.train_mask)
-    width = WIDTH * max(1, PROPAGATED_AT_ONCE // (math.prod(filters.shape) * observation.nodes * WIDTH))
+    width = WIDTH * max(
+        1, PROPAGATED_AT_ONCE // (math.prod(filters.shape) * observation.nodes * WIDTH)
+    )
     for part in column_blocks(labelled.size, labelled.size if streamed(X) else width):
         indicators = np.zeros((observation.nodes, part.stop - part.start), X.dtype)
         indicators[labelled[part], np.arange(indicators.shape[1])] = 1.0
-        for k, propagated in enumerate(filters.apply(operator.T, indicators, radius=operator.radius)):
+        for k, propagated in enumerate(
+            filters.apply(operator.T, indicators, radius=operator.radius)
+        ):
             _multiply(propagated, X, out[k, part])
 
 
@@ -102,7 +112,9 @@ def _forward(observation: Observation, operator: Operator, filters: Filter, out:
     radius = operator.radius
 
     def one(part: slice) -> None:
-        out[:, :, part] = filters.apply(operator, X[:, part], radius=radius)[:, observation.train_mask]
+        out[:, :, part] = filters.apply(operator, X[:, part], radius=radius)[
+            :, observation.train_mask
+        ]
 
     over_blocks(one, column_blocks(X.shape[1]), X.size)
 
@@ -134,7 +146,9 @@ class Products:
 
     def spread(self, block: Array, filters: Filter) -> Any:
         r"""Labelled nodes propagated backwards, :math:`g(a)^T R^T B`, each column with the filter of its own."""
-        return filters.apply_each(self.operator.T, self._all_nodes(block), radius=self.operator.radius)
+        return filters.apply_each(
+            self.operator.T, self._all_nodes(block), radius=self.operator.radius
+        )
 
     def spread_alike(self, block: Array, filters: Filter) -> Any:
         """The same for filters that all act on one block, which share the products with the graph; filter after filter."""
@@ -176,7 +190,9 @@ class _Points:
         duals = np.zeros((self.reg.size, *self.codes.shape))
         gap = np.zeros(self.reg.size)
         groups = groups_by_filter(self.filters, np.flatnonzero(np.isfinite(self.reg)))
-        groups = [group[np.argsort(-self.reg[group])] for group in groups]  # from the strongest to the weakest
+        groups = [
+            group[np.argsort(-self.reg[group])] for group in groups
+        ]  # from the strongest to the weakest
         if self.entropy is None:
             self._ridge(groups, duals)
         else:
@@ -190,7 +206,11 @@ class _Points:
     def _ridge(self, groups: Groups, duals: Array) -> None:
         """Fill in the dual variables of the square loss: one Krylov space for each filter and code."""
         places = [group[0] for group in groups for _ in self.codes.T]
-        solvers = [krylov(b, self.reg[group], self.tol, self._passes + 1) for group in groups for b in self.codes.T]
+        solvers = [
+            krylov(b, self.reg[group], self.tol, self._passes + 1)
+            for group in groups
+            for b in self.codes.T
+        ]
         found = iter(self._together(solvers, places))
         for group in groups:
             columns = [self._settled(next(found)) for _ in self.codes.T]
@@ -202,7 +222,14 @@ class _Points:
         for step in range(max(map(len, groups), default=0)):
             running = {k: group[step] for k, group in enumerate(groups) if step < len(group)}
             solvers = [
-                descent(entropy, float(self.reg[point]), self.codes.shape, self.tol, self._passes, last.get(k))
+                descent(
+                    entropy,
+                    float(self.reg[point]),
+                    self.codes.shape,
+                    self.tol,
+                    self._passes,
+                    last.get(k),
+                )
                 for k, point in running.items()
             ]
             found = self._together(solvers, list(running.values()))
@@ -227,7 +254,9 @@ class _Points:
             widths = [block.shape[1] for block in blocks]
             filters = self.filters[np.repeat([places[k] for k in wanted], widths)]
             found = self._centred(self.products.gram(np.concatenate(blocks, axis=1), filters))
-            for k, product in zip([*wanted], np.split(found, np.cumsum(widths)[:-1], axis=1), strict=True):
+            for k, product in zip(
+                [*wanted], np.split(found, np.cumsum(widths)[:-1], axis=1), strict=True
+            ):
                 try:
                     wanted[k] = solvers[k].send(product.reshape(wanted[k].shape))
                 except StopIteration as ended:
@@ -268,7 +297,9 @@ def train_by_products(  # noqa: PLR0917
     share; a cross-entropy descends, from the strongest `reg` to the weakest, each from where the last ended. All filters share
     the passes. If `biased`, there is a free bias, and the codes have mean 0.
     """
-    points = _Points(products, filters, entropy, reg, codes, max(tol, FINEST[products.dtype.itemsize]), biased)
+    points = _Points(
+        products, filters, entropy, reg, codes, max(tol, FINEST[products.dtype.itemsize]), biased
+    )
     duals, gap = points.solve()
     explicit, rest = (np.flatnonzero(where) for where in (np.isinf(reg), np.isfinite(reg)))
     order = np.concatenate([explicit, rest])
@@ -287,5 +318,7 @@ def train_by_products(  # noqa: PLR0917
 
 def _by_point(block: Block, order: npt.NDArray[np.intp], count: int, scale: Array) -> Block:
     """Columns as points times rows times codes, in the order of the points."""
-    parts = np.moveaxis(block.reshape(len(block), order.size, count), 0, 1) * scale[:, None, None].astype(block.dtype)
+    parts = np.moveaxis(block.reshape(len(block), order.size, count), 0, 1) * scale[
+        :, None, None
+    ].astype(block.dtype)
     return np.asarray(parts[np.argsort(order)])

@@ -60,8 +60,13 @@ class TrainingRows:
         if solution is None:
             values, vectors = self._spectrum
             rounding = ROUNDING * values.size * values[-1]
-            lost = (values <= rounding) & (reg[:, None] < rounding)  # a null space, where noise over `reg` would be all
-            solution = np.where(lost, 0.0, vectors.T @ target / (np.maximum(values, 0.0) + reg[:, None])) @ vectors.T
+            lost = (values <= rounding) & (
+                reg[:, None] < rounding
+            )  # a null space, where noise over `reg` would be all
+            solution = (
+                np.where(lost, 0.0, vectors.T @ target / (np.maximum(values, 0.0) + reg[:, None]))
+                @ vectors.T
+            )
         return np.asarray(solution @ self.Z if self.dual else solution)
 
     def _in_krylov_space(self, target: Array, reg: Array, tol: float) -> Array | None:
@@ -148,7 +153,11 @@ class _Problem:
         for _ in range(steps):
             x = self.loss.prox(s, self.v)
             q = 2 * x - s
-            y = q - self.v * cho_solve(factor, q) if rows.dual else rows.Z @ cho_solve(factor, q @ rows.Z) / self.reg
+            y = (
+                q - self.v * cho_solve(factor, q)
+                if rows.dual
+                else rows.Z @ cho_solve(factor, q @ rows.Z) / self.reg
+            )
             s = s + y - x
         x = self.loss.prox(s, self.v)
         return np.asarray((x - s) / self.v)

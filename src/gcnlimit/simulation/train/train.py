@@ -30,7 +30,11 @@ def check_reg(size: float, loss: Loss, reg: float, dtype: np.dtype[Any]) -> None
 
     `size` is the mean square norm of the training rows.
     """
-    least = np.finfo(dtype).tiny if loss.form is Form.CODES else max(float(np.finfo(dtype).tiny), 1e-152)
+    least = (
+        np.finfo(dtype).tiny
+        if loss.form is Form.CODES
+        else max(float(np.finfo(dtype).tiny), 1e-152)
+    )
     if size and reg and min(size, math.sqrt(size)) / reg < least:
         raise ParameterError(
             f"reg = {reg:g} is too large for numbers of type {dtype}: the weights vanish; write reg=math.inf, which is its limit"
@@ -46,26 +50,37 @@ class Trained(NamedTuple):
     gap: Array
 
 
-def train(observation: Observation, gcn: GCN, tol: float = TOLERANCE, device: Device | None = None) -> Trained:
+def train(
+    observation: Observation, gcn: GCN, tol: float = TOLERANCE, device: Device | None = None
+) -> Trained:
     """Weights, outputs on all nodes, bias and duality gap of each parameter of the network, one row each."""
     if not observation.train_mask.any():
-        raise ParameterError("rho is too small: no node is labelled, and a network needs labels to train on")
+        raise ParameterError(
+            "rho is too small: no node is labelled, and a network needs labels to train on"
+        )
     if not observation.classes.two:
         gcn.require_l2(f"training on classes = {observation.classes}")
     _check_classes(observation, gcn)
     gcn.require_gain(observation.data)
     place = observation.device(device)
-    with backend_of(place).guard(observation.nodes), np.errstate(all="ignore"):  # infinities are refused at the end
+    with (
+        backend_of(place).guard(observation.nodes),
+        np.errstate(all="ignore"),
+    ):  # infinities are refused at the end
         trained = _train(observation, gcn, tol, place)
         if gcn.test_filter is None:
             return trained
         read = read_outputs(observation, gcn, trained.weights, observation.nodes)
-        return trained._replace(outputs=np.where(observation.train_mask[:, None], trained.outputs, read))
+        return trained._replace(
+            outputs=np.where(observation.train_mask[:, None], trained.outputs, read)
+        )
 
 
 def _check_classes(observation: Observation, gcn: GCN) -> None:
     """Refuse a free bias that has no minimum, since a class has no labelled node."""
-    free = observation.biased and gcn.loss.form is not Form.CODES and bool(np.isfinite(gcn.reg).any())
+    free = (
+        observation.biased and gcn.loss.form is not Form.CODES and bool(np.isfinite(gcn.reg).any())
+    )
     if free and np.unique(observation.train_class_index).size < observation.classes.count:
         raise ParameterError(
             "a class has no labelled node, and the free bias of unequal classes has no minimum; label more nodes, or take "
@@ -73,7 +88,9 @@ def _check_classes(observation: Observation, gcn: GCN) -> None:
         )
 
 
-def read_outputs(observation: Observation, gcn: GCN, weights: npt.NDArray[Any], nodes: int) -> npt.NDArray[Any]:
+def read_outputs(
+    observation: Observation, gcn: GCN, weights: npt.NDArray[Any], nodes: int
+) -> npt.NDArray[Any]:
     r"""Outputs :math:`g'(a') X' w/\sqrt N` through the test filter on any graph, of weights trained on `nodes` nodes."""
     operator = observation.operator(gcn.symmetrize, normalization=gcn.normalization)
     filters = gcn.read_filter.ravel(gcn.shape)
@@ -81,13 +98,17 @@ def read_outputs(observation: Observation, gcn: GCN, weights: npt.NDArray[Any], 
     outputs, signal = _outputs(observation, operator, filters, weights)
     _check_outputs(filters, operator, weights, signal, outputs)
     gain = np.exp(filters.log_gain(operator.symmetric)) if gcn.normalize else np.ones(len(outputs))
-    return np.asarray(outputs * (math.sqrt(observation.nodes / nodes) / gain)[:, None, None].astype(outputs.dtype))
+    return np.asarray(
+        outputs * (math.sqrt(observation.nodes / nodes) / gain)[:, None, None].astype(outputs.dtype)
+    )
 
 
 def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> Trained:
     apart = device != "cpu" or streamed(observation.features)
     by_products = apart and _trains_by_products(gcn, observation.classes)
-    operator = observation.operator(gcn.symmetrize, device if by_products else "cpu", gcn.normalization)
+    operator = observation.operator(
+        gcn.symmetrize, device if by_products else "cpu", gcn.normalization
+    )
     filters = gcn.filter.ravel(gcn.shape)
     filters.check_radius(operator.radius or 0.0)
     reg = np.broadcast_to(gcn.reg, gcn.shape).ravel()
@@ -95,7 +116,12 @@ def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> Tr
     if by_products:
         products = Products.of(observation, operator, device)
         codes = _centred_codes(observation)[observation.train_mask]
-        check_reg(1.0, gcn.loss, float(np.max(reg * gain**2, where=np.isfinite(reg), initial=0.0)), products.dtype)
+        check_reg(
+            1.0,
+            gcn.loss,
+            float(np.max(reg * gain**2, where=np.isfinite(reg), initial=0.0)),
+            products.dtype,
+        )
         entropy = CrossEntropy.of(gcn.loss, observation.train_class_index, observation.classes)
         weights, outputs, signal, gap = train_by_products(
             products, filters, entropy, reg * gain**2, codes, tol, biased=observation.biased
@@ -105,7 +131,9 @@ def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> Tr
         weights, bias, gap = _through_rows(observation, operator, gcn, gain, tol)
         outputs, signal = _outputs(observation, operator, filters, weights)
     _check_outputs(filters, operator, weights, signal, outputs)
-    if gcn.normalize and isinstance(gcn.penalty, L2):  # trained with the filter as it is, at reg in its units
+    if gcn.normalize and isinstance(
+        gcn.penalty, L2
+    ):  # trained with the filter as it is, at reg in its units
         weights *= np.where(np.isinf(reg), 1.0 / gain, gain)[:, None, None].astype(weights.dtype)
         outputs *= np.where(np.isinf(reg), gain**-2, 1.0)[:, None, None].astype(outputs.dtype)
     return Trained(weights, outputs, bias, gap)
@@ -125,7 +153,11 @@ def _trains_by_products(gcn: GCN, classes: Classes) -> bool:
 
 
 def _biases(
-    observation: Observation, loss: Loss, entropy: CrossEntropy | None, reg: Array, outputs: npt.NDArray[Any]
+    observation: Observation,
+    loss: Loss,
+    entropy: CrossEntropy | None,
+    reg: Array,
+    outputs: npt.NDArray[Any],
 ) -> Array:
     """Free bias of each network, given its outputs on the labelled nodes; 0 for equal classes."""
     bias = np.full((reg.size, outputs.shape[2]), _limiting_bias(observation))
@@ -138,7 +170,9 @@ def _biases(
     return bias
 
 
-def _through_rows(observation: Observation, operator: Operator, gcn: GCN, gain: Array, tol: float) -> Minimum:
+def _through_rows(
+    observation: Observation, operator: Operator, gcn: GCN, gain: Array, tol: float
+) -> Minimum:
     """Weights, bias and gap of each point, from the training rows of its filter."""
     filters = gcn.filter.ravel(gcn.shape)
     reg = np.broadcast_to(gcn.reg, gcn.shape).ravel()
@@ -160,7 +194,9 @@ def _through_rows(observation: Observation, operator: Operator, gcn: GCN, gain: 
             weights[where] *= strong[:, None, None]
         else:
             for k in where:
-                found = penalized(task.signed / gain[k], gcn.loss, gcn.penalty, float(reg[k]), max(tol, 1e-8))
+                found = penalized(
+                    task.signed / gain[k], gcn.loss, gcn.penalty, float(reg[k]), max(tol, 1e-8)
+                )
                 weights[k, :, 0], gap[k] = found
     bias[infinite] = _limiting_bias(observation)
     return Minimum(weights, bias, gap)
@@ -177,16 +213,24 @@ def _outputs(
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     r"""Outputs :math:`g(a) X w/\sqrt N` on all nodes, points x nodes x directions, and :math:`Xw/\sqrt N`."""
     points, width, directions = weights.shape
-    signal = observation.features @ np.ascontiguousarray(np.moveaxis(weights, 1, 0).reshape(width, -1))
+    signal = observation.features @ np.ascontiguousarray(
+        np.moveaxis(weights, 1, 0).reshape(width, -1)
+    )
     signal /= np.sqrt(observation.nodes).astype(signal.dtype)
     each = filters[np.repeat(np.arange(points), directions)]
     outputs = each.apply_each(operator, signal, radius=operator.radius)
     shape = (observation.nodes, points, directions)
-    return np.ascontiguousarray(np.moveaxis(outputs.reshape(shape), 0, 1)), np.moveaxis(signal.reshape(shape), 0, 1)
+    return np.ascontiguousarray(np.moveaxis(outputs.reshape(shape), 0, 1)), np.moveaxis(
+        signal.reshape(shape), 0, 1
+    )
 
 
 def _check_outputs(
-    filters: Filter, operator: Operator, weights: npt.NDArray[Any], signal: npt.NDArray[Any], outputs: npt.NDArray[Any]
+    filters: Filter,
+    operator: Operator,
+    weights: npt.NDArray[Any],
+    signal: npt.NDArray[Any],
+    outputs: npt.NDArray[Any],
 ) -> None:
     r"""Refuse what is not finite, and outputs that are lost in the rounding of the filter's series.
 
@@ -201,7 +245,9 @@ def _check_outputs(
     radius = operator.radius or operator.growth
     relative = 1e-6 if outputs.dtype == np.float32 else 1e-12 if operator.symmetric else 1e-15
     sizes = filters.normalized(np.linspace(-radius, radius, 65))[1]
-    before, after = (np.linalg.norm(block.astype(np.float64), axis=1) for block in (signal, outputs))
+    before, after = (
+        np.linalg.norm(block.astype(np.float64), axis=1) for block in (signal, outputs)
+    )
     if np.any((np.log(relative * before) + sizes[:, None] > np.log(1e-3 * after)) & (after > 0.0)):
         raise ParameterError(
             f"the filter reaches 1e{np.max(sizes) / math.log(10):.0f} on [-{radius:.3g}, {radius:.3g}], where the "
