@@ -25,45 +25,33 @@ from gcnlimit.graphs.dataset import (
     write_arrays,
 )
 from gcnlimit.simulation.backend import backend_of
-from gcnlimit.simulation.data.features import LARGEST_KEY, StreamedFeatures
-from gcnlimit.simulation.data.observation import (
-    Features,
-    Latents,
-    Observation,
-    check_degree,
-    check_features,
-    check_labels,
-    check_mask,
-    check_model,
-    feature_levels,
-    noise_scale,
-    streamed,
-)
+from gcnlimit.simulation.data import observation
+from gcnlimit.simulation.data.features import LARGEST_KEY, Features, StreamedFeatures, streamed
+from gcnlimit.simulation.data.observation import Latents, Observation
 from gcnlimit.spectrum import Spectrum
 
-_KINDS: dict[str, Any] = {
-    kind.__name__: kind
-    for kind in (CSBM, EstimatedCSBM, Spectrum, Gamma, LogNormal, Pareto, Degrees)
-}
+_CLASSES = (CSBM, EstimatedCSBM, Spectrum, Gamma, LogNormal, Pareto, Degrees)
+_KINDS: dict[str, Any] = {kind.__name__: kind for kind in _CLASSES}
 
 
-def save(observation: Observation, latents: Latents, path: Location) -> None:
+def save(seen: Observation, latents: Latents, path: Location) -> None:
     """Write an instance to one ``.npz`` file, its model as JSON; streamed features are kept as their key."""
-    X = observation.features
-    fields: dict[str, Any] = graph_fields(observation.graph) | {
-        "model": np.array(json.dumps(_plain(observation.data))),
-        "degree": np.array(observation.degree),
-        "train_mask": observation.train_mask,
+    X = seen.features
+    fields: dict[str, Any] = graph_fields(seen.graph) | {
+        "model": np.array(json.dumps(_plain(seen.data))),
+        "degree": np.array(seen.degree),
+        "train_mask": seen.train_mask,
         "labels": latents.labels,
         "centroid": latents.centroid,
     }
     if latents.theta is not None:
         fields["theta"] = latents.theta
-    fields |= (
-        {"key": np.array(X.key, np.uint64), "spike": X.spike} if streamed(X) else {"features": X}
-    )
-    if streamed(X) and X.device != "cpu":
-        fields["device"] = np.array("cuda" if X.device.startswith("cuda") else X.device)
+    if streamed(X):
+        fields |= {"key": np.array(X.key, np.uint64), "spike": X.spike}
+        if X.device != "cpu":
+            fields["device"] = np.array("cuda" if X.device.startswith("cuda") else X.device)
+    else:
+        fields["features"] = X
     write_arrays(path, fields, compress=False)
 
 
@@ -93,22 +81,22 @@ def load(path: Location) -> tuple[Observation, Latents]:
 
 def _assemble(stored: Stored) -> tuple[Observation, Latents]:
     nodes = stored["train_mask"].size
-    mask = check_mask(stored["train_mask"], nodes)
-    adjacency = as_adjacency(
-        stored_csr(stored, "weights", (nodes, nodes)), name="adjacency", loops=True
-    )
-    degree = check_degree(field(stored, "degree").item(), nodes)
-    data = check_model(_model(stored), adjacency)
-    labels = check_labels(stored["labels"], mask, data.classes)
+    mask = observation.check_mask(stored["train_mask"], nodes)
+    matrix = stored_csr(stored, "weights", (nodes, nodes))
+    adjacency = as_adjacency(matrix, name="adjacency", loops=True)
+    degree = observation.check_degree(field(stored, "degree").item(), nodes)
+    data = observation.check_model(_model(stored), adjacency)
+    labels = observation.check_labels(stored["labels"], mask, data.classes)
     features = _features(stored, labels, data)
-    seen = Observation.of(data, degree, adjacency, features, mask, labels)
-    directions = data.fractions.size - 1
-    centroid = field(stored, "centroid", *(features.shape[1], directions)[: min(directions, 2)])
+    shown = observation.shown_labels(labels, mask, data.classes)
+    shape = observation.centroid_shape(features.shape[1], data.classes)
+    centroid = field(stored, "centroid", *shape)
     unknown = centroid.dtype.kind == "f" and np.isnan(centroid).all()
     centroid = centroid.astype(float) if unknown else np.array(real("centroid", centroid))
-    theta = (
-        np.array(real("theta", field(stored, "theta", nodes), low=0)) if "theta" in stored else None
-    )
+    theta = None
+    if "theta" in stored:
+        theta = np.array(real("theta", field(stored, "theta", nodes), low=0))
+    seen = Observation(data, degree, adjacency, features, mask, shown)
     return seen, Latents(labels, centroid, theta)
 
 
@@ -123,17 +111,15 @@ def _model(stored: Stored) -> Any:
 def _features(stored: Stored, labels: Array, data: CSBM) -> Features:
     """Features as an array, or as the key that regenerates them."""
     if "features" in stored:
-        return check_features(stored["features"], labels.size)
+        return observation.check_features(stored["features"], labels.size)
     if np.isnan(labels).any():
         raise ParameterError(
-            "labels are unknown in part; every one must be known for the features to be regenerated"
+            "labels are unknown in part; all are needed to regenerate the features"
         )
-    spike = field(stored, "spike", None, data.fractions.size - 1)
-    spike = check_features(spike, len(spike))
+    spike = field(stored, "spike", None, data.classes.count - 1)
+    spike = observation.check_features(spike, len(spike))
     key = whole("key", field(stored, "key").item(), low=0, high=LARGEST_KEY)
-    variance, _ = feature_levels(data.features, len(spike))
     device = field(stored, "device").item() if "device" in stored else "cpu"
     backend_of(device)
-    return StreamedFeatures(
-        key, data.classes.codes_of(labels), spike, noise_scale(variance, spike.dtype), device
-    )
+    codes = data.classes.codes_of(labels)
+    return StreamedFeatures.of(key, codes, spike, data.features, device)

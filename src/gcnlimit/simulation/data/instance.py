@@ -18,26 +18,13 @@ from gcnlimit.graphs.check import as_adjacency, is_complete
 from gcnlimit.graphs.dataset import Dataset, Location
 from gcnlimit.graphs.operator import weight_unit
 from gcnlimit.graphs.standard import StandardizedGraph, from_labels
-from gcnlimit.simulation.data import disk
-from gcnlimit.simulation.data.observation import (
-    Features,
-    Graph,
-    Latents,
-    Mask,
-    Observation,
-    check_degree,
-    check_features,
-    check_labels,
-    check_mask,
-    check_model,
-)
+from gcnlimit.simulation.data import disk, observation
+from gcnlimit.simulation.data.features import Block, Features
+from gcnlimit.simulation.data.observation import Graph, Latents, Mask, Observation
 
 
 def estimate(
-    adjacency: sparse.csr_array[np.float64],
-    features: npt.NDArray[Any],
-    labels: Array,
-    train_mask: Mask,
+    adjacency: sparse.csr_array[np.float64], features: Block, labels: Array, train_mask: Mask
 ) -> EstimatedCSBM:
     r"""Model of two equal classes with its standard errors, from the labelled nodes; a negative :math:`\mu` counts as 0.
 
@@ -50,8 +37,8 @@ def estimate(
     known = labels[train_mask]
     if min(np.sum(known > 0), np.sum(known < 0)) < 1 or known.size < 3:
         raise ParameterError(
-            f"data = None, and train_mask labels {known.size} nodes, of which {np.sum(known > 0)} are +1: too few to "
-            "estimate the model; label three or more, of both classes, or pass data=CSBM(...)"
+            f"data = None, and train_mask labels {known.size} nodes, of which {np.sum(known > 0)} "
+            "are +1: too few to estimate it; label three, of both classes, or pass data=CSBM(...)"
         )
     given = StandardizedGraph.of(features, np.where(train_mask, labels > 0, -1), adjacency)
     found = from_labels(given)
@@ -121,33 +108,35 @@ class Instance(Brief):
         adjacency = as_adjacency(adjacency, name="adjacency")
         nodes = adjacency.shape[0]
         if is_complete(adjacency):
-            raise ParameterError(
-                f"adjacency joins all {nodes} nodes alike; it needs a pair without an edge"
-            )
-        features = check_features(features, nodes)
+            raise ParameterError(f"adjacency joins all {nodes} nodes alike; leave out some edges")
+        features = observation.check_features(features, nodes)
         if train_mask is None:
             given = plain_array("labels", labels)
             train_mask = ~np.isnan(given) if given.dtype.kind == "f" else np.ones(given.shape, bool)
-        mask = check_mask(train_mask, nodes)
-        data = None if data is None else check_model(data, adjacency)
-        known = check_labels(labels, mask, Classes(2) if data is None else data.classes)
+        mask = observation.check_mask(train_mask, nodes)
+        classes = Classes(2)
+        if data is not None:
+            classes = observation.check_model(data, adjacency).classes
+        known = observation.check_labels(labels, mask, classes)
         if not mask.any():
             raise ParameterError(
-                "train_mask is False everywhere; a network needs labels to train on: label at least one node"
+                "train_mask is False everywhere; label at least one node to train on"
             )
-        own = float(adjacency.data.sum() / weight_unit(adjacency) / nodes)
-        degree = own if degree is None else check_degree(degree, nodes)
-        data = estimate(adjacency, features, known, mask) if data is None else data
+        if degree is None:
+            degree = float(adjacency.data.sum() / weight_unit(adjacency) / nodes)
+        else:
+            degree = observation.check_degree(degree, nodes)
+        if data is None:
+            data = estimate(adjacency, features, known, mask)
         if not data.features.is_white:
             raise ParameterError(
-                "data has correlated features, and which column has which noise is not known; multiply the features by the "
-                "inverse root of their covariance, and leave out features"
+                "data has correlated features, and which column has which noise is not known; "
+                "whiten the features, and give data without features"
             )
-        directions = data.fractions.size - 1
-        latents = Latents(
-            known, np.full((features.shape[1], directions)[: min(directions, 2)], np.nan)
-        )
-        return Instance(Observation.of(data, degree, adjacency, features, mask, known), latents)
+        shown = observation.shown_labels(known, mask, classes)
+        centroid = np.full(observation.centroid_shape(features.shape[1], classes), np.nan)
+        seen = Observation(data, degree, adjacency, features, mask, shown)
+        return Instance(seen, Latents(known, centroid))
 
     @property
     def data(self) -> CSBM:
@@ -195,12 +184,7 @@ class Instance(Brief):
         (200, 20, [0, 1, 2])
         """
         y = self.data.classes.index_of(self.labels)
-        train = self.train_mask
-        return Dataset(
-            self.observation.graph,
-            np.asarray(self.features),
-            y,
-            train[None],
-            None,
-            (~train & (y >= 0))[None],
-        )
+        train = self.train_mask[None]
+        test = ~train & (y >= 0)
+        X = np.asarray(self.features)
+        return Dataset(self.observation.graph, X, y, train, None, test)

@@ -16,8 +16,9 @@ from gcnlimit.csbm import common_classes, feature_signal
 from gcnlimit.errors import ParameterError
 from gcnlimit.normalization import as_normalization
 from gcnlimit.simulation.backend import Device, backend_of
+from gcnlimit.simulation.data.features import streamed
 from gcnlimit.simulation.data.instance import Instance
-from gcnlimit.simulation.data.observation import Observation, streamed
+from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.infer.inference import FeatureMessages, Inference, iterate, log_prior
 
 _CERTAIN = 40.0  # score of the true class over the others from which an informed start sets out

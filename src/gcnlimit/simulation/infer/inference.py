@@ -15,9 +15,9 @@ from gcnlimit.classes import Classes, Indices, code_moments
 from gcnlimit.numerics.gaussian import roc_area
 from gcnlimit.results.performance import Performance, Status
 from gcnlimit.simulation.backend import Device, backend_of
-from gcnlimit.simulation.data.features import StreamedFeatures, one_pass
+from gcnlimit.simulation.data.features import feature_levels, one_pass, streamed
 from gcnlimit.simulation.data.instance import Instance
-from gcnlimit.simulation.data.observation import Observation, feature_levels
+from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.measure import balanced_rate, by_cell, hits_of, measurable, measured
 
 
@@ -129,10 +129,10 @@ class FeatureMessages:
         self.rate = max(self.rates)
         self.share = [rate / self.rate if self.rate else 1.0 for rate in self.rates]
         self.ends = np.cumsum([o.nodes for o in observations])[:-1]
-        X = observations[0].features
+        X: Any = observations[0].features
         if len(observations) > 1:
             X = np.concatenate([np.asarray(o.features) for o in observations])
-        self.X = X if isinstance(X, StreamedFeatures) else self.backend.place(X)
+        self.X = X if streamed(X) else self.backend.place(X)
         self.dtype = X.dtype
         nodes, width = X.shape
         directions = self.codes[0].shape[1]
