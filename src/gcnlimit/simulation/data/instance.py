@@ -188,3 +188,11 @@ class Instance(Brief):
         test = ~train & (y >= 0)
         X = np.asarray(self.features)
         return Dataset(self.observation.graph, X, y, train, None, test)
+
+
+Given = Instance | Observation
+
+
+def observed(graph: Given) -> Observation:
+    """What is observed of an instance, or an observation itself."""
+    return graph.observation if isinstance(graph, Instance) else graph

@@ -149,7 +149,7 @@ def edge_probabilities(lam: float, nodes: int, degree: float, classes: Classes) 
     if not low * (1.0 + 1e-12) <= lam <= high * (1.0 + 1e-12):
         remedy = "more nodes" if degree > nodes / 2 else "a larger degree"
         raise ParameterError(
-            f"lam = {lam:g} is not allowed at degree {degree:g} and {nodes} nodes: it must be at "
-            f"least {low:.6g} and at most {high:.6g}; take {remedy} or a weaker signal"
+            f"lam = {lam:g} is not allowed at degree {degree:g} and {nodes} nodes: at least "
+            f"{low:.6g} and at most {high:.6g} give probabilities; take {remedy} or a weaker signal"
         )
     return np.clip(density + lam * spread * overlap, 0.0, 1.0)

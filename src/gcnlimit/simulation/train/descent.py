@@ -145,7 +145,7 @@ class Descent(NamedTuple):
     gap: float = np.inf
 
 
-def descent(  # noqa: PLR0917
+def descent(
     loss: CrossEntropy, reg: float, tol: float, steps: int, start: Descent | None = None
 ) -> Solver[tuple[Descent, bool]]:
     r"""Minimize :math:`P(w) = \sum_i \ell(h_i) + \frac r2 |w|^2` with :math:`w = F^T\beta` and :math:`h = K\beta`.

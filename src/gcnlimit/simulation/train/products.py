@@ -26,7 +26,7 @@ from gcnlimit.simulation.data.features import Features, one_pass, streamed
 from gcnlimit.simulation.data.observation import Mask, Observation
 from gcnlimit.simulation.data.operator import Operator
 from gcnlimit.simulation.data.size import PROPAGATED_AT_ONCE
-from gcnlimit.simulation.train.descent import Solver, CrossEntropy, descent, krylov
+from gcnlimit.simulation.train.descent import CrossEntropy, Solver, descent, krylov
 
 Points = npt.NDArray[np.intp]
 T = TypeVar("T")

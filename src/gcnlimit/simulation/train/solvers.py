@@ -150,10 +150,8 @@ class _Problem:
         for _ in range(steps):
             x = self.loss.prox(s, self.v)
             q = 2 * x - s
-            if rows.dual:
-                y = q - self.v * cho_solve(factor, q)
-            else:
-                y = rows.Z @ cho_solve(factor, q @ rows.Z) / self.reg
+            solved = cho_solve(factor, q if rows.dual else q @ rows.Z)
+            y = q - self.v * solved if rows.dual else rows.Z @ solved / self.reg
             s = s + y - x
         x = self.loss.prox(s, self.v)
         return np.asarray((x - s) / self.v)
