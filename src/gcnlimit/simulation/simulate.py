@@ -87,7 +87,7 @@ def simulate(  # noqa: PLR0917
     True
     """
     check_problem("simulate", data, gcn)
-    size = Size.of("simulate", data, nodes, degree, streamed, dtype, device)
+    size = Size.of(data, nodes, degree, streamed, dtype, device)
     if to is not None:
         # its labels are not used; its features and classes must be those of the training
         check_types("simulate", data=(data, CSBM), to=(to, CSBM))

@@ -14,16 +14,9 @@ from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM, EstimatedCSBM
 from gcnlimit.degrees import Degrees, Gamma, LogNormal, Pareto
 from gcnlimit.errors import ParameterError
+from gcnlimit.graphs import dataset
 from gcnlimit.graphs.check import as_adjacency
-from gcnlimit.graphs.dataset import (
-    Location,
-    Stored,
-    field,
-    graph_fields,
-    reading,
-    stored_csr,
-    write_arrays,
-)
+from gcnlimit.graphs.dataset import Location, Stored, field
 from gcnlimit.simulation.backend import backend_of
 from gcnlimit.simulation.data import observation
 from gcnlimit.simulation.data.features import LARGEST_KEY, Features, StreamedFeatures, streamed
@@ -37,7 +30,7 @@ _KINDS: dict[str, Any] = {kind.__name__: kind for kind in _CLASSES}
 def save(seen: Observation, latents: Latents, path: Location) -> None:
     """Write an instance to one ``.npz`` file, its model as JSON; streamed features are kept as their key."""
     X = seen.features
-    fields: dict[str, Any] = graph_fields(seen.graph) | {
+    fields: dict[str, Any] = dataset.graph_fields(seen.graph) | {
         "model": np.array(json.dumps(_plain(seen.data))),
         "degree": np.array(seen.degree),
         "train_mask": seen.train_mask,
@@ -52,7 +45,7 @@ def save(seen: Observation, latents: Latents, path: Location) -> None:
             fields["device"] = np.array("cuda" if X.device.startswith("cuda") else X.device)
     else:
         fields["features"] = X
-    write_arrays(path, fields, compress=False)
+    dataset.write_arrays(path, fields, compress=False)
 
 
 def _plain(value: Any) -> Any:
@@ -75,14 +68,14 @@ def _built(parts: dict[str, Any]) -> Any:
 
 def load(path: Location) -> tuple[Observation, Latents]:
     """Read an instance that `save` wrote, each field checked as if a user had brought it."""
-    with reading(path, "an instance") as stored:
+    with dataset.reading(path, "an instance") as stored:
         return _assemble(stored)
 
 
 def _assemble(stored: Stored) -> tuple[Observation, Latents]:
     nodes = stored["train_mask"].size
     mask = observation.check_mask(stored["train_mask"], nodes)
-    matrix = stored_csr(stored, "weights", (nodes, nodes))
+    matrix = dataset.stored_csr(stored, "weights", (nodes, nodes))
     adjacency = as_adjacency(matrix, name="adjacency", loops=True)
     degree = observation.check_degree(field(stored, "degree").item(), nodes)
     data = observation.check_model(_model(stored), adjacency)

@@ -82,12 +82,11 @@ class Observation(Brief):
         return self.classes.index_of(self.train_labels[self.train_mask])
 
     @cached_property
-    def edge_counts(self) -> Graph:
+    def edge_counts(self) -> Any:
         """Adjacency with weights in their unit, which count edges where a method has no other use for them."""
-        A: Any = self.adjacency
+        A = self.adjacency
         unit = 1.0 if isinstance(A, np.ndarray) else weight_unit(A)
-        counts: Graph = A if unit == 1.0 else A / unit
-        return counts
+        return A if unit == 1.0 else A / unit
 
     @property
     def biased(self) -> bool:

@@ -74,7 +74,8 @@ def sample(
     >>> i.adjacency.shape, i.features.shape, int(i.train_mask.sum())
     ((1000, 1000), (1000, 250), 100)
     """
-    size = Size.of("sample", data, nodes, degree, streamed, dtype, device)
+    check_types("sample", data=(data, CSBM))
+    size = Size.of(data, nodes, degree, streamed, dtype, device)
     if data.shape:
         many = f"data has arrays of shape {data.shape}"
         raise ParameterError(f"{many}, and an instance single parameters; sample one by one")

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gcnlimit._runtime.memory import require
 from gcnlimit._runtime.threads import threads
-from gcnlimit._validation import check_types, flag, whole
+from gcnlimit._validation import flag, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
@@ -38,19 +37,11 @@ class Size:
     device: Device = "cpu"
     directions: int = 1
 
-    @classmethod
+    @staticmethod
     def of(  # noqa: PLR0917
-        cls,
-        function: str,
-        data: CSBM,
-        nodes: object,
-        degree: object,
-        streamed: object,
-        dtype: npt.DTypeLike | None,
-        device: Device = "cpu",
+        data: CSBM, nodes: object, degree: Any, streamed: object, dtype: Any, device: Device = "cpu"
     ) -> Size:
         """Check what `sample` or `simulate` is given, at every point of the data."""
-        check_types(function, data=(data, CSBM))
         backend_of(device)
         if dtype is None:
             dtype = np.float64 if device == "cpu" else np.float32
@@ -62,9 +53,9 @@ class Size:
         if degree is None and data.degrees is not None:
             raise ParameterError("degree = None is a dense graph, without degrees; give a degree")
         if degree is not None:
-            degree = check_degree(degree, nodes)  # type: ignore[arg-type]
+            degree = check_degree(degree, nodes)
         width = nodes / float(np.min(data.alpha))
-        return cls(nodes, width, degree, streamed, precision, device, data.fractions.size - 1)
+        return Size(nodes, width, degree, streamed, precision, device, data.classes.count - 1)
 
     def check_signals(self, data: CSBM) -> None:
         """Refuse signals whose graph has no probabilities, or whose numbers cannot be squared."""

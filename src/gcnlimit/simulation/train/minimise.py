@@ -26,7 +26,7 @@ from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.losses import Loss
 from gcnlimit.losses.base import Form
 from gcnlimit.penalties import Penalty
-from gcnlimit.simulation.train.descent import CrossEntropy, Descent, descent, driven
+from gcnlimit.simulation.train.descent import CrossEntropy, descent, driven
 from gcnlimit.simulation.train.solvers import TrainingRows
 
 _FEW = 100  # steps of a descent of two classes, above which Newton's method is cheaper
@@ -39,6 +39,10 @@ class Minimum(NamedTuple):
     weights: Array
     bias: Array
     gap: Array
+
+
+Answer = tuple[Array, Array, float]
+"""The same at one regularization."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +76,10 @@ class Training:
                 f"loss = {self.loss!r} is a function of a margin of two classes, got classes = "
                 f"{self.classes}; take loss='softmax' or 'square', or reg=math.inf"
             )
-        entropy = CrossEntropy.of(self.loss, self.class_index, self.classes)
-        found = None if entropy is None else self._descend(entropy, reg, tol)
-        return self._binary(reg, tol) if found is None else found
+        order = np.argsort(-reg)
+        found = self._descend(reg[order], tol) or self._binary(reg[order], tol)
+        parts = zip(*found, strict=True)
+        return Minimum(*(np.array(part)[np.argsort(order)] for part in parts))
 
     def _ridge(self, reg: Array, tol: float) -> Minimum:
         """Square loss: each column of the targets by itself, around the means if there is a bias."""
@@ -87,39 +92,40 @@ class Training:
         weights = np.stack([rows.ridge(reg, tol, column) for column in columns], axis=-1)
         return Minimum(weights, target - row @ weights, np.zeros(reg.size))
 
-    def _descend(self, entropy: CrossEntropy, reg: Array, tol: float) -> Minimum | None:
-        """Cross-entropy, each regularization from where the last ended; None for two classes if one takes many steps."""
+    def _descend(self, reg: Array, tol: float) -> list[Answer]:
+        """Cross-entropy, each `reg` from where the last ended; empty for other losses, or if two classes take many steps."""
+        entropy = CrossEntropy.of(self.loss, self.class_index, self.classes)
+        if entropy is None:
+            return []
         two = self.classes.count == 2
-        found = self._empty(reg.size)
-        last: Descent | None = None
-        for place in np.argsort(-reg):
-            solver = descent(entropy, float(reg[place]), tol, _FEW if two else _MANY, last)
+        found = []
+        last = None
+        for own in reg.tolist():
+            solver = descent(entropy, own, tol, _FEW if two else _MANY, last)
             last, settled = driven(solver, lambda block: np.asarray(self.F @ (self.F.T @ block)))
             if two and not settled:
-                return None
-            found.weights[place] = self.F.T @ last.beta
-            found.bias[place] = entropy.bias(last.outputs)
-            found.gap[place] = last.gap
-            _check_gap(last.gap, float(reg[place]), tol)
+                return []
+            _check_gap(last.gap, own, tol)
+            found.append((self.F.T @ last.beta, entropy.bias(last.outputs), last.gap))
         return found
 
-    def _binary(self, reg: Array, tol: float) -> Minimum:
-        """A loss of the margin; each regularization starts where the last ended."""
+    def _binary(self, reg: Array, tol: float) -> list[Answer]:
+        """A loss of the margin, each `reg` from where the last ended."""
         rows = TrainingRows(self.signed)
-        found = self._empty(reg.size)
+        found = []
         start = None
-        for place in np.argsort(-reg):
-            own = float(reg[place])
+        for own in reg.tolist():
             loss = self.loss
+            bias = 0.0
             gap = np.nan
             # what overflowed cannot be factorized
             with contextlib.suppress(LinAlgError, ValueError):
                 if self.biased:
-                    found.bias[place], start = self._balanced(rows, own, start, tol)
-                    loss = Shifted(loss, self._signs * found.bias[place])
-                found.weights[place, :, 0], gap, start = rows.solve(loss, own, start, tol)
-            found.gap[place] = gap
+                    bias, start = self._balanced(rows, own, start, tol)
+                    loss = Shifted(loss, self._signs * bias)
+                weights, gap, start = rows.solve(loss, own, start, tol)
             _check_gap(gap, own, tol)
+            found.append((weights[:, None], np.array([bias]), gap))
         return found
 
     def _balanced(
@@ -143,11 +149,6 @@ class Training:
     def signed(self) -> Array:
         """Rows of two classes, each times the sign of its node."""
         return self._signs[:, None] * self.F
-
-    def _empty(self, count: int) -> Minimum:
-        directions = self.classes.count - 1
-        shape = (count, self.F.shape[1], directions)
-        return Minimum(np.empty(shape), np.zeros((count, directions)), np.full(count, np.nan))
 
 
 def _decreasing_root(function: Callable[[float], float]) -> float:

@@ -21,9 +21,9 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ConvergenceError
 from gcnlimit.filters import Filter
 from gcnlimit.filters.action import WIDTH, Block, column_blocks
-from gcnlimit.simulation.backend import Backend, Device, backend_of
+from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.features import Features, one_pass, streamed
-from gcnlimit.simulation.data.observation import Mask, Observation
+from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.data.operator import Operator
 from gcnlimit.simulation.data.size import PROPAGATED_AT_ONCE
 from gcnlimit.simulation.train.descent import CrossEntropy, Solver, descent, krylov
@@ -114,23 +114,16 @@ def _forward(observation: Observation, operator: Operator, filters: Filter, out:
     over_blocks(one, column_blocks(X.shape[1]), X.size)
 
 
-@dataclass(frozen=True, eq=False)
 class Products:
-    """Operator and features on a device, and which nodes are labelled."""
+    """Products with an operator and with features, which are placed on a device if they are stored."""
 
-    operator: Operator
-    features: Any
-    train_mask: Mask
-    backend: Backend
-    dtype: np.dtype[Any]
-
-    @staticmethod
-    def of(observation: Observation, operator: Operator, device: Device) -> Products:
-        """Products of an observation, whose features are placed on the device if they are stored."""
+    def __init__(self, observation: Observation, operator: Operator, device: Device) -> None:
         X: Any = observation.features
-        backend = backend_of(device)
-        here = X if streamed(X) else backend.place(X)
-        return Products(operator, here, observation.train_mask, backend, X.dtype)
+        self.operator = operator
+        self.train_mask = observation.train_mask
+        self.dtype = X.dtype
+        self.backend = backend_of(device)
+        self.features = X if streamed(X) else self.backend.place(X)
 
     def gram(self, block: Array, filters: Filter) -> Array:
         r"""Product :math:`K B`, each column with the filter of its own."""
@@ -230,7 +223,9 @@ class TrainingByProducts:
         found = yield from krylov(b, self.reg[points], self._tol, self._passes + 1)
         duals[points, :, code] = self._settled(found)
 
-    def _descend(self, points: Points, loss: CrossEntropy, duals: Array, gap: Array) -> Solver[None]:
+    def _descend(
+        self, points: Points, loss: CrossEntropy, duals: Array, gap: Array
+    ) -> Solver[None]:
         """Fill in the dual variables and gaps of one filter, each `reg` from where the last ended."""
         last = None
         for point in points:

@@ -57,7 +57,12 @@ def train(
         raise ParameterError("rho is too small: no node is labelled, and training needs labels")
     if not observation.classes.two:
         gcn.require_l2(f"training on classes = {observation.classes}")
-    _check_classes(observation, gcn)
+    free = observation.biased and gcn.loss.form is not Form.CODES and np.isfinite(gcn.reg).any()
+    if free and np.unique(observation.train_class_index).size < observation.classes.count:
+        raise ParameterError(
+            "a class has no labelled node, and the free bias of unequal classes has no minimum; "
+            "label more nodes, or take loss='square'"
+        )
     gcn.require_gain(observation.data)
     place = observation.device(device)
     # infinities are refused at the end
@@ -68,16 +73,6 @@ def train(
         read = read_outputs(observation, gcn, trained.weights, observation.nodes)
         outputs = np.where(observation.train_mask[:, None], trained.outputs, read)
         return trained._replace(outputs=outputs)
-
-
-def _check_classes(observation: Observation, gcn: GCN) -> None:
-    """Refuse a free bias that has no minimum, since a class has no labelled node."""
-    free = observation.biased and gcn.loss.form is not Form.CODES and np.isfinite(gcn.reg).any()
-    if free and np.unique(observation.train_class_index).size < observation.classes.count:
-        raise ParameterError(
-            "a class has no labelled node, and the free bias of unequal classes has no minimum; "
-            "label more nodes, or take loss='square'"
-        )
 
 
 def read_outputs(observation: Observation, gcn: GCN, weights: Block, nodes: int) -> Block:
@@ -148,7 +143,7 @@ class _Networks:
         """Weights, outputs, features times weights, bias and gap of each point."""
         seen = self.observation
         loss = self.gcn.loss
-        products = Products.of(seen, self.operator, device)
+        products = Products(seen, self.operator, device)
         codes = self._centred_codes()[seen.train_mask]
         reg = self.reg * self.gain**2
         largest = float(np.max(reg, where=np.isfinite(reg), initial=0.0))
@@ -183,8 +178,10 @@ class _Networks:
             weights[explicit] = self._aligned(self.filters[explicit])
         others = np.flatnonzero(~explicit)
         for where, F in rows_by_filter(seen, self.operator, self.filters, others):
-            # the limit of infinite reg is reached at a reg so strong that the outputs vanish
-            strong = np.where(infinite[where], _strong(F), 1.0)
+            # infinite reg is one at which pulls up to 1 give no output above a thousandth
+            norms = np.linalg.norm(F, axis=1)
+            far = float(1e3 * np.max(norms) * np.sum(norms)) or 1.0
+            strong = np.where(infinite[where], far, 1.0)
             reg = np.where(infinite[where], strong, self.reg[where] * self.gain[where] ** 2)
             check_reg(TrainingRows(F).size, loss, float(np.max(reg)), weights.dtype)
             task = Training(F, seen.train_class_index, seen.classes, loss)
@@ -221,8 +218,7 @@ class _Networks:
         if not (np.isfinite(weights).all() and np.isfinite(outputs).all()):
             raise ParameterError(
                 f"the outputs exceed the numbers of type {kind}; scale the features to variance 1, "
-                "raise reg, take fewer layers or smaller parameters of the filter (many layers with "
-                "c = K/t are Diffusion(t)), or float64"
+                "raise reg, take fewer layers or smaller parameters of the filter, or float64"
             )
         double = 1e-12 if self.operator.symmetric else 1e-15
         relative = 1e-6 if kind == np.float32 else double
@@ -261,9 +257,3 @@ class _Networks:
             return 0.0
         excess = np.sum(np.sign(codes))
         return float(np.copysign(np.inf, excess)) if excess else 0.0
-
-
-def _strong(F: Array) -> float:
-    """Regularization at which no pull of a size up to 1 on each training row gives outputs above a thousandth."""
-    norms = np.linalg.norm(F, axis=1)
-    return float(1e3 * np.max(norms) * np.sum(norms)) or 1.0
