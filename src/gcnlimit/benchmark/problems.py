@@ -181,7 +181,7 @@ class Problem(Value):
         if self.to is None:
             return here, None
         more = round(nodes * float(self.to.alpha / self.data.alpha))
-        size = Size.of("Problem", self.to, more, self.degree, None, np.float32)
+        size = Size.of(self.to, more, self.degree, None, np.float32)
         return here, draw(self.to, size, np.random.SeedSequence([*entropy(root), 2]), here.latents.centroid)
 
 
