@@ -8,6 +8,7 @@ the same nodes: a few numbers for thousands of nodes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -46,11 +47,12 @@ def evaluate_rows(
     seen = instance.train_mask
     infinite = np.broadcast_to(np.isinf(gcn.reg), gcn.shape).ravel()
     labelled = class_index[seen] if known is None else known
-    classifier = _Classifier(instance.data.classes, gcn.loss, class_index, labelled)
+    model = instance.data.classes
+    classifier = _Classifier(model, gcn.loss, class_index, labelled, (test, seen))
     networks = zip(outputs, bias, infinite, strict=True)
 
     def one(network: tuple[Any, Any, Any]) -> list[float]:
-        fields, hits = classifier.measure(*network, (test, seen))
+        fields, hits = classifier.measure(*network)
         return [*fields, *by_cell(instance, test, hits)]
 
     return np.array(list(ordered_map(one, networks, outputs.size))).T
@@ -68,21 +70,13 @@ def measured(data: CSBM, rows: Array) -> Performance:
         right, nodes = np.split(cells, 2)
         accuracy = np.moveaxis(right / nodes, 0, -1)
     if data.degrees is not None:
-        named["by_degree"] = ByDegree(_edges(data.degrees), accuracy)
+        named["by_degree"] = partial(_in_cells, _edges(data.degrees), accuracy)
     return Performance(**named)
 
 
-@dataclass(frozen=True, eq=False)
-class ByDegree:
-    """Accuracy on the nodes of each cell of propensities, along the last axis; `edges` are the bounds between the cells."""
-
-    edges: Array
-    accuracy: Array
-
-    def __call__(self, theta: npt.ArrayLike) -> Array:
-        """Accuracy in the cells of some propensities."""
-        cells = np.searchsorted(self.edges, real("theta", theta, low=0))
-        return np.asarray(self.accuracy[..., cells])
+def _in_cells(edges: Array, accuracy: Array, theta: npt.ArrayLike) -> Array:
+    """Accuracy, cells along the last axis, in those of some propensities; `edges` are the bounds between cells."""
+    return np.asarray(accuracy[..., np.searchsorted(edges, real("theta", theta, low=0))])
 
 
 def _edges(law: DegreeLaw) -> Array:
@@ -112,18 +106,17 @@ def measurable(instance: Instance) -> Mask:
 
 @dataclass(frozen=True, eq=False)
 class _Classifier:
-    """What a network trained with a loss decides on nodes of classes `class_index`; those of the labelled nodes are `known`."""
+    """What a network decides on the test and labelled nodes, two `masks`; it was trained on the classes `known`."""
 
     classes: Classes
     loss: Loss
     class_index: Indices
     known: Indices
+    masks: tuple[Mask, Mask]
 
-    def measure(
-        self, h: Block, bias: Array, limit: bool, masks: tuple[Mask, Mask]
-    ) -> tuple[list[float], Array]:
+    def measure(self, h: Block, bias: Array, limit: bool) -> tuple[list[float], Array]:
         """The numbers of `FIELDS` for one network, and which test nodes are right; `limit`: its regularization is infinite."""
-        parts = [(h[mask].astype(float), self.class_index[mask]) for mask in masks]
+        parts = [(h[mask].astype(float), self.class_index[mask]) for mask in self.masks]
         codes = self.classes.codes
         p = self.classes.fractions
         tested, class_index = parts[0]

@@ -275,16 +275,18 @@ def _assemble(
         mean[:, group.where] = values[:, :-1].mean(axis=0)
         error[:, group.where] = _standard_error(values[:, :-1])
     error[:, status > Status.CONVERGED] = np.nan
+    # the logarithm of the error rate, at least of half an error in all, has the relative error
     floor = 0.5 / (groups[0].size.nodes * least)
-    logs = _log_error(mean[0], error[0], floor)
+    seen = np.maximum(1.0 - mean[0], floor)
+    log_error = np.where(1.0 - mean[0] < floor, 1.0, error[0] / seen)
 
     def named(rows: Array, log_row: Array) -> dict[str, Any]:
         performance = measured(groups[0].tested, rows.reshape(-1, *shape))
         return vars(performance) | {"log_test_error": scalar_or_array(log_row.reshape(shape))}
 
     return Measurement(
-        **named(mean, logs[0]),
-        standard_error=Performance(**named(error, logs[1])),
+        **named(mean, np.log(seen)),
+        standard_error=Performance(**named(error, log_error)),
         trials=least,
         status=status.reshape(shape) if shape else Status(int(status[0])),
     )
@@ -301,10 +303,3 @@ def _standard_error(values: Array) -> Array:
     scatter = np.concatenate([own, beyond], axis=1)
     error = np.full(scatter.shape[1:], np.inf) if len(values) < 2 else scatter.std(axis=0, ddof=1)
     return np.concatenate([error / math.sqrt(len(values)), mean_nodes])
-
-
-def _log_error(accuracy: Array, error: Array, floor: float) -> tuple[Array, Array]:
-    r"""Logarithm of the error rate :math:`1 - p` and its standard error :math:`\sigma/(1-p)`; of at least `floor`."""
-    wrong = 1.0 - accuracy
-    seen = np.maximum(wrong, floor)
-    return np.log(seen), np.where(wrong < floor, 1.0, error / seen)

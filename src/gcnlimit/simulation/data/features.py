@@ -97,9 +97,12 @@ class StreamedFeatures:
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Block:
         """The whole matrix."""
         out = np.empty(self.shape, self.dtype)
+        codes, spike, _ = self._placed
 
         def fill(part: slice, noise: Any) -> None:
-            out[:, part] = self._columns(part, noise).T
+            # entry by entry, since a product of matrices may round otherwise for other shapes
+            signal = sum(spike[part, k : k + 1] * codes[:, k] for k in range(codes.shape[1]))
+            out[:, part] = self.backend.host(self._scaled(part, noise) + signal).T
 
         self._by_blocks(lambda size: list(self._in_order(fill, size)))
         return out.astype(dtype or self.dtype, copy=False)
@@ -153,12 +156,6 @@ class StreamedFeatures:
     def _scaled(self, part: slice, rows: Any) -> Any:
         scale = self._placed[2]
         return rows if scale is None else rows * scale[part]
-
-    def _columns(self, part: slice, noise: Any) -> Block:
-        """Some features, one row each; entry by entry, since a product of matrices may round otherwise for other shapes."""
-        codes, spike, _ = self._placed
-        signal = sum(spike[part, k : k + 1] * codes[:, k] for k in range(codes.shape[1]))
-        return self.backend.host(self._scaled(part, noise) + signal)
 
     def _by_blocks(self, attempt: Callable[[int], R]) -> R:
         """Answer of an attempt that holds a number of features at once, the largest for which the memory suffices."""

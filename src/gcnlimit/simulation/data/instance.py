@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
-from gcnlimit._validation import plain_array
+from gcnlimit._validation import plain_array, real, whole
 from gcnlimit._values import Array, Brief
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM, EstimatedCSBM
+from gcnlimit.degrees import Degrees, Gamma, LogNormal, Pareto
 from gcnlimit.errors import ParameterError
+from gcnlimit.graphs import dataset
 from gcnlimit.graphs.check import as_adjacency, is_complete
-from gcnlimit.graphs.dataset import Dataset, Location
+from gcnlimit.graphs.dataset import Dataset, Location, Stored, field
 from gcnlimit.graphs.operator import weight_unit
 from gcnlimit.graphs.standard import StandardizedGraph, from_labels
-from gcnlimit.simulation.data import disk, observation
-from gcnlimit.simulation.data.features import Block, Features
+from gcnlimit.simulation.backend import backend_of
+from gcnlimit.simulation.data import observation
+from gcnlimit.simulation.data.features import LARGEST_KEY, Features, StreamedFeatures, streamed
 from gcnlimit.simulation.data.observation import Graph, Latents, Mask, Observation
+from gcnlimit.spectrum import Spectrum
+
+_CLASSES = (CSBM, EstimatedCSBM, Spectrum, Gamma, LogNormal, Pareto, Degrees)
+_KINDS: dict[str, Any] = {kind.__name__: kind for kind in _CLASSES}
 
 
 def estimate(
-    adjacency: sparse.csr_array[np.float64], features: Block, labels: Array, train_mask: Mask
+    adjacency: Graph, features: Features, labels: Array, train_mask: Mask
 ) -> EstimatedCSBM:
     r"""Model of two equal classes with its standard errors, from the labelled nodes; a negative :math:`\mu` counts as 0.
 
@@ -42,16 +50,9 @@ def estimate(
         )
     given = StandardizedGraph.of(features, np.where(train_mask, labels > 0, -1), adjacency)
     found = from_labels(given)
-    return EstimatedCSBM(
-        alpha=given.alpha,
-        lam=found.lam,
-        mu=max(found.mu, 0.0),
-        rho=given.rho,
-        directed=given.directed,
-        lam_error=found.lam_error,
-        mu_error=found.mu_error,
-        counts=np.bincount(given.labels.codes),
-    )
+    point = given.alpha, found.lam, max(found.mu, 0.0), given.rho, given.directed
+    n = np.bincount(given.labels.codes)
+    return EstimatedCSBM(*point, lam_error=found.lam_error, mu_error=found.mu_error, counts=n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,10 +130,8 @@ class Instance(Brief):
         if data is None:
             data = estimate(adjacency, features, known, mask)
         if not data.features.is_white:
-            raise ParameterError(
-                "data has correlated features, and which column has which noise is not known; "
-                "whiten the features, and give data without features"
-            )
+            reason = "data has correlated features, and the noise of each column is not known"
+            raise ParameterError(f"{reason}; whiten the features, and leave out data.features")
         shown = observation.shown_labels(known, mask, classes)
         centroid = np.full(observation.centroid_shape(features.shape[1], classes), np.nan)
         seen = Observation(data, degree, adjacency, features, mask, shown)
@@ -164,13 +163,47 @@ class Instance(Brief):
         return self.latents.labels
 
     def save(self, path: Location) -> None:
-        """Write everything to one ``.npz`` file."""
-        disk.save(self.observation, self.latents, path)
+        """Write everything to one ``.npz`` file, the model as JSON; streamed features are kept as their key."""
+        X = self.features
+        fields: dict[str, Any] = dataset.graph_fields(self.observation.graph) | {
+            "model": np.array(json.dumps(_plain(self.data))),
+            "degree": np.array(self.observation.degree),
+            "train_mask": self.train_mask,
+            "labels": self.labels,
+            "centroid": self.latents.centroid,
+        }
+        if self.latents.theta is not None:
+            fields["theta"] = self.latents.theta
+        if streamed(X):
+            fields |= {"key": np.array(X.key, np.uint64), "spike": X.spike}
+            if X.device != "cpu":
+                fields["device"] = np.array("cuda" if X.device.startswith("cuda") else X.device)
+        else:
+            fields["features"] = X
+        dataset.write_arrays(path, fields, compress=False)
 
     @staticmethod
     def load(path: Location) -> Instance:
         """Read what `save` wrote; every field is checked as in `of`."""
-        return Instance(*disk.load(path))
+        with dataset.reading(path, "an instance") as stored:
+            nodes = stored["train_mask"].size
+            mask = observation.check_mask(stored["train_mask"], nodes)
+            matrix = dataset.stored_csr(stored, "weights", (nodes, nodes))
+            adjacency = as_adjacency(matrix, name="adjacency", loops=True)
+            degree = observation.check_degree(field(stored, "degree").item(), nodes)
+            data = observation.check_model(_model(stored), adjacency)
+            labels = observation.check_labels(stored["labels"], mask, data.classes)
+            features = _features(stored, labels, data)
+            shape = observation.centroid_shape(features.shape[1], data.classes)
+            centroid = field(stored, "centroid", *shape)
+            unknown = centroid.dtype.kind == "f" and np.isnan(centroid).all()
+            centroid = centroid.astype(float) if unknown else np.array(real("centroid", centroid))
+            theta = None
+            if "theta" in stored:
+                theta = np.array(real("theta", field(stored, "theta", nodes), low=0))
+        shown = observation.shown_labels(labels, mask, data.classes)
+        seen = Observation(data, degree, adjacency, features, mask, shown)
+        return Instance(seen, Latents(labels, centroid, theta))
 
     def to_dataset(self) -> Dataset:
         """Data set, its classes 0, 1, ..., its training nodes the one split; self-loops are dropped.
@@ -196,3 +229,44 @@ Given = Instance | Observation
 def observed(graph: Given) -> Observation:
     """What is observed of an instance, or an observation itself."""
     return graph.observation if isinstance(graph, Instance) else graph
+
+
+def _plain(value: Any) -> Any:
+    """A model, or a part of it, as a dictionary of its kind and its fields; white features are the default."""
+    if isinstance(value, Classes):
+        return value.value
+    if type(value).__name__ not in _KINDS:
+        return value.tolist() if isinstance(value, np.ndarray) else value
+    own = {part.name: getattr(value, part.name) for part in dataclasses.fields(value)}
+    if isinstance(value, CSBM) and value.features.is_white:
+        del own["features"]
+    return {"kind": type(value).__name__} | {name: _plain(part) for name, part in own.items()}
+
+
+def _built(parts: dict[str, Any]) -> Any:
+    """What `_plain` took apart; a law has its numbers in their order."""
+    kind = _KINDS[parts.pop("kind")]
+    return kind(**parts) if issubclass(kind, CSBM) else kind(*parts.values())
+
+
+def _model(stored: Stored) -> Any:
+    text = field(stored, "model").item()
+    try:
+        return json.loads(text, object_hook=_built)
+    except (ArithmeticError, KeyError, TypeError, ValueError) as error:
+        raise ParameterError(f"model = {text!r} is none: {error}") from None
+
+
+def _features(stored: Stored, labels: Array, data: CSBM) -> Features:
+    """Features as an array, or as the key that regenerates them."""
+    if "features" in stored:
+        return observation.check_features(stored["features"], labels.size)
+    if np.isnan(labels).any():
+        raise ParameterError("labels are unknown in part; all are needed to draw the features")
+    spike = field(stored, "spike", None, data.classes.count - 1)
+    spike = observation.check_features(spike, len(spike))
+    key = whole("key", field(stored, "key").item(), low=0, high=LARGEST_KEY)
+    device = field(stored, "device").item() if "device" in stored else "cpu"
+    backend_of(device)
+    codes = data.classes.codes_of(labels)
+    return StreamedFeatures.of(key, codes, spike, data.features, device)

@@ -75,11 +75,13 @@ class Operator(SparsePlusRankOne):
     def add_product(self, block: Any, out: Any, factor: float = 1.0) -> None:
         """``out += factor * (a @ block)`` in place."""
         scale = block.dtype.type(factor)
+        # the part of rank one, here with all entries equal
         if self.v is None:
             sums = np.ones(len(block), block.dtype) @ block
             out += scale * (-block.dtype.type(self.u) * sums)
         wide = block.ndim == 2 and block.shape[1] >= 32 and block.dtype == self.matrix.dtype
         if wide and len(self._panels) > 1:
+            # SciPy's kernel adds each panel to `out`, whose rows are contiguous
             add: Any = csr_matvecs
             for start, panel in self._panels:
                 part = np.ascontiguousarray(block[start : start + panel.shape[1]]).ravel()

@@ -51,7 +51,7 @@ class Size:
             raise ParameterError(f"dtype = {dtype!r} is not allowed; it must be float32 or float64")
         streamed = device != "cpu" if streamed is None else flag("streamed", streamed)
         if degree is None and data.degrees is not None:
-            raise ParameterError("degree = None is a dense graph, without degrees; give a degree")
+            raise ParameterError("degree = None is dense, with no degrees to vary; give a degree")
         if degree is not None:
             degree = check_degree(degree, nodes)
         width = nodes / float(np.min(data.alpha))

@@ -212,6 +212,7 @@ class _GraphMessages:
         square = self.signal * self.signal / len(marginals)
         means, second, squares = code_moments(marginals, y, self.theta)
         own = square if self.theta is None else square * self.theta[:, None]
+        # less what the neighbours only heard from the node itself
         field = self._neighbours(means) - own * (self.old @ (second - squares))
         self.old = means
         return np.asarray(field @ y.T - 0.5 * own * np.sum((y @ squares) * y, axis=1))

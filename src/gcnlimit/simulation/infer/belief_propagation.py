@@ -70,7 +70,9 @@ class EdgeMessages:
     weights of the adjacency count edges; on a `directed` graph each direction was observed independently.
     """
 
-    def __init__(self, adjacency: Any, affinity: Affinity, directed: bool) -> None:
+    def __init__(
+        self, adjacency: Any, affinity: Affinity, directed: bool, marginals: Array
+    ) -> None:
         counts = sparse.csr_array(adjacency + adjacency.T) if directed else adjacency.copy()
         self.loops = adjacency.diagonal()[:, None] * np.log(np.maximum(affinity.same, _TINY))
         counts.setdiag(0.0)
@@ -87,11 +89,7 @@ class EdgeMessages:
         times = counts.data if np.any(counts.data != 1.0) else np.ones(1)
         self.base = affinity.other**times
         self.gain = affinity.same[:, None] ** times - self.base
-        # classes first: sums over them are then fast
-        self.messages = np.empty((affinity.same.size, counts.nnz))
-
-    def start(self, marginals: Array) -> None:
-        """Let each node send its marginals along all of its edges."""
+        # each node sends its marginals; classes first, since sums over them are then fast
         self.messages = marginals.T[:, self.source]
 
     def evidence(self, field: Array) -> tuple[Array, Array]:
@@ -220,14 +218,14 @@ class _Iteration:
         weight = 1.0 if observation.theta is None else observation.theta[:, None]
         directions = 2.0 if data.directed else 1.0
         self.absent = AbsentEdges(affinity.repulsion, directions, self.codes, weight)
-        self.edges = EdgeMessages(observation.edge_counts, affinity, data.directed)
         self.features = FeatureMessages([observation], device)
         self.prior = log_prior(observation)
         rng = np.random.default_rng(whole("seed", seed, low=0))
         noise = rng.standard_normal(self.prior.shape)
         self.marginals = softmax(self.prior + 1e-2 * noise, axis=1)
         self.old = np.broadcast_to(fractions, self.marginals.shape)
-        self.edges.start(self.marginals)
+        counts = observation.edge_counts
+        self.edges = EdgeMessages(counts, affinity, data.directed, self.marginals)
         self.logarithms = self.prior
 
     def field(self, keep: float = 0.0) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import log_softmax, logsumexp
@@ -19,6 +19,8 @@ from gcnlimit.simulation.data.features import feature_levels, one_pass, streamed
 from gcnlimit.simulation.data.instance import Given, Instance
 from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.measure import balanced_rate, by_cell, hits_of, measurable, measured
+
+Ended = tuple[Status, int, float]  # how an iteration ended, its steps, and the change in the last
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,43 +59,29 @@ class Inference(Brief):
 
     @classmethod
     def of(  # noqa: PLR0917
-        cls,
-        graph: Given,
-        scores: Array,
-        means: Array,
-        centroid: Array,
-        ended: Ended,
-        entropy: float,
+        cls, graph: Given, logs: Array, means: Array, centroid: Array, ended: Ended, entropy: float
     ) -> Self:
-        """Posterior from its logarithms up to a constant, `scores`, and the posterior means of codes and centroids."""
-        logs = log_softmax(scores, axis=1)
+        """Posterior from its logarithms up to a constant, and the posterior means of codes and centroids."""
+        logs = log_softmax(logs, axis=1)
         odds = _half_log_odds(logs)
         performance = _measured(graph, logs) if isinstance(graph, Instance) else None
         labels, centroid = (x[:, 0] if x.shape[1] == 1 else x for x in (means, centroid))
         return cls(np.exp(logs), labels, odds, centroid, *ended, performance, entropy)
 
 
-class Ended(NamedTuple):
-    """How an iteration ended, after how many steps, and with what change in the last."""
-
-    status: Status
-    iterations: int
-    change: float
-
-
 def iterate(step: Callable[[], float], most: int, tol: float) -> Ended:
-    """Repeat a step, at most so many times, until the change that it returns is at most `tol`.
+    """Repeat a step, at most so many times, until the change that it returns is at most `tol`; how and when it ended.
 
     >>> changes = iter([1.0, 0.1, 0.01])
-    >>> iterate(lambda: next(changes), most=9, tol=0.1).iterations
-    2
+    >>> iterate(lambda: next(changes), most=9, tol=0.1)
+    (<Status.CONVERGED: 1>, 2, 0.1)
     """
     change = math.inf
     for count in range(1, most + 1):
         change = step()
         if change <= tol:
-            return Ended(Status.CONVERGED, count, change)
-    return Ended(Status.NOT_CONVERGED, most, change)
+            return Status.CONVERGED, count, change
+    return Status.NOT_CONVERGED, most, change
 
 
 def log_prior(observation: Observation) -> Array:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,16 +32,7 @@ _FEW = 100  # steps of a descent of two classes, above which Newton's method is 
 _MANY = 10_000  # steps of one of more classes, which have no other solver
 
 
-class Minimum(NamedTuple):
-    r"""Weights of each regularization, :math:`M \times (C - 1)`, its :math:`C - 1` biases, and duality gap over objective."""
-
-    weights: Array
-    bias: Array
-    gap: Array
-
-
-Answer = tuple[Array, Array, float]
-"""The same at one regularization."""
+Minimum = tuple[Array, Array, Array]  # weights, biases, and duality gaps over the objective
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +58,7 @@ class Training:
         return not self.classes.equal
 
     def minimise(self, reg: Array, tol: float) -> Minimum:
-        """Train at each `reg`, to the tolerance of `gcnlimit.fit`."""
+        r"""Weights, :math:`M \times (C - 1)`, :math:`C - 1` biases and gap at each `reg`, to the tolerance of `gcnlimit.fit`."""
         if self.loss.form is Form.CODES:
             return self._ridge(reg, tol)
         if not self.loss.on(self.classes).solved:
@@ -78,8 +68,10 @@ class Training:
             )
         order = np.argsort(-reg)
         found = self._descend(reg[order], tol) or self._binary(reg[order], tol)
-        parts = zip(*found, strict=True)
-        return Minimum(*(np.array(part)[np.argsort(order)] for part in parts))
+        weights, bias, gap = (
+            np.array(part)[np.argsort(order)] for part in zip(*found, strict=True)
+        )
+        return weights, bias, gap
 
     def _ridge(self, reg: Array, tol: float) -> Minimum:
         """Square loss: each column of the targets by itself, around the means if there is a bias."""
@@ -90,9 +82,9 @@ class Training:
         rows = TrainingRows(self.F - row if self.biased else self.F)
         columns = np.ascontiguousarray((targets - target).T)
         weights = np.stack([rows.ridge(reg, tol, column) for column in columns], axis=-1)
-        return Minimum(weights, target - row @ weights, np.zeros(reg.size))
+        return weights, target - row @ weights, np.zeros(reg.size)
 
-    def _descend(self, reg: Array, tol: float) -> list[Answer]:
+    def _descend(self, reg: Array, tol: float) -> list[tuple[Array, Array, float]]:
         """Cross-entropy, each `reg` from where the last ended; empty for other losses, or if two classes take many steps."""
         entropy = CrossEntropy.of(self.loss, self.class_index, self.classes)
         if entropy is None:
@@ -109,7 +101,7 @@ class Training:
             found.append((self.F.T @ last.beta, entropy.bias(last.outputs), last.gap))
         return found
 
-    def _binary(self, reg: Array, tol: float) -> list[Answer]:
+    def _binary(self, reg: Array, tol: float) -> list[tuple[Array, Array, float]]:
         """A loss of the margin, each `reg` from where the last ended."""
         rows = TrainingRows(self.signed)
         found = []

@@ -34,10 +34,8 @@ def check_reg(size: float, loss: Loss, reg: float, dtype: np.dtype[Any]) -> None
     tiny = float(np.finfo(dtype).tiny)
     least = tiny if loss.form is Form.CODES else max(tiny, 1e-152)
     if size and reg and min(size, math.sqrt(size)) / reg < least:
-        raise ParameterError(
-            f"reg = {reg:g} is too large for numbers of type {dtype}: the weights vanish; "
-            "write reg=math.inf, which is its limit"
-        )
+        vanish = f"reg = {reg:g} is too large for numbers of type {dtype}: the weights vanish"
+        raise ParameterError(f"{vanish}; write reg=math.inf, which is its limit")
 
 
 class Trained(NamedTuple):
@@ -59,10 +57,8 @@ def train(
         gcn.require_l2(f"training on classes = {observation.classes}")
     free = observation.biased and gcn.loss.form is not Form.CODES and np.isfinite(gcn.reg).any()
     if free and np.unique(observation.train_class_index).size < observation.classes.count:
-        raise ParameterError(
-            "a class has no labelled node, and the free bias of unequal classes has no minimum; "
-            "label more nodes, or take loss='square'"
-        )
+        reason = "a class has no labelled node, so that the free bias has no minimum"
+        raise ParameterError(f"{reason}; label more nodes, or take loss='square'")
     gcn.require_gain(observation.data)
     place = observation.device(device)
     # infinities are refused at the end
@@ -194,7 +190,7 @@ class _Networks:
                 found = penalized(Z, loss, penalty, float(self.reg[k]), max(tol, 1e-8))
                 weights[k, :, 0], gap[k] = found
         bias[infinite] = self._limiting_bias()
-        return Minimum(weights, bias, gap)
+        return weights, bias, gap
 
     def outputs(self, weights: Block) -> tuple[Block, Block]:
         r"""Outputs :math:`g(a) X w/\sqrt N` on all nodes, points x nodes x directions, and :math:`Xw/\sqrt N`."""
