@@ -149,7 +149,7 @@ class _Networks:
         weights, outputs, signal, gap = task.train()
 
         bias = np.full((reg.size, codes.shape[1]), self._limiting_bias())
-        for k in np.flatnonzero(np.isfinite(reg)) if seen.biased else ():
+        for k in np.flatnonzero(np.isfinite(self.reg)) if seen.biased else ():
             h = outputs[k, seen.train_mask]
             if entropy is None:
                 targets = loss.on(seen.classes).targets[seen.train_class_index]
