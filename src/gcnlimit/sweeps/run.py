@@ -136,7 +136,7 @@ def _in_flight(plan: Plan) -> int:
     largest = {name: None if None in values else max(values) for name, values in swept.items()}
     given = plan.producer.defaults | common | largest
     nodes, degree, streamed, dtype = (given.get(name) for name in ("nodes", "degree", "streamed", "dtype"))
-    size = Size.of("sweep", build_data(common), nodes, degree, streamed, dtype, str(given["device"]))
+    size = Size.of(build_data(common), nodes, degree, streamed, dtype, str(given["device"]))
     return in_flight(size, plan.columns, given["trials"] * plan.rows)
 
 
