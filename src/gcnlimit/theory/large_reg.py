@@ -17,6 +17,8 @@ from gcnlimit.filters import Averages, Filter
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.spectrum import Spectrum
 
+Series = tuple[Array, Array]  # Taylor coefficients of a filter and their tails
+
 
 class Readout(NamedTuple):
     r"""Averages of the output that is read through a filter :math:`g'` after training through :math:`g`.
@@ -53,7 +55,8 @@ def margins(
     hidden = (1.0 - rho) / rho
     mean = s1 * out.excess + mu * (a.e_g * out.e)
     weights = weight_square(a, mu, rho, features)
-    deviation = np.sqrt(s1**2 * out.coherent + hidden * (s1**2 * out.scattered) + alpha * out.tau2 * weights)  # Eq. 4.7
+    noise = s1**2 * out.coherent + hidden * (s1**2 * out.scattered) + alpha * out.tau2 * weights
+    deviation = np.sqrt(noise)
     return mean / deviation, (mean + s1 * out.both / rho) / deviation
 
 
@@ -106,7 +109,9 @@ def directed_averages(filter: Filter, signal: Array, mu: Array) -> Averages:
     They are sums over the Taylor coefficients :math:`g_i` of the filter and their tails :math:`G_i = \sum_k g_{i+k} \lambda^k`.
     """
     closed = filter.directed_averages(signal, mu)
-    return coefficient_averages(*filter.directed_chain(signal).taylor(signal), signal, mu) if closed is None else closed
+    if closed is not None:
+        return closed
+    return coefficient_averages(*filter.directed_chain(signal).taylor(signal), signal, mu)
 
 
 def coefficient_averages(g: Array, G: Array, signal: Array, mu: Array) -> Averages:
@@ -115,9 +120,7 @@ def coefficient_averages(g: Array, G: Array, signal: Array, mu: Array) -> Averag
     return Averages(out.tau2, _sum(G, G), out.excess, out.e, out.coherent, out.scattered)
 
 
-def coefficient_readout(
-    trained: tuple[Array, Array], read: tuple[Array, Array], signal: Array, drive: Array
-) -> Readout:
+def coefficient_readout(trained: Series, read: Series, signal: Array, drive: Array) -> Readout:
     r"""Return the sums of Eq. 10.11 from the Taylor coefficients and tails of two filters, powers along the first axis.
 
     Both have the same number of powers (see `paired_series`); `drive` is :math:`\mu\, e(g)`.
@@ -127,18 +130,20 @@ def coefficient_readout(
     R = np.empty_like(G)
     M2 = np.zeros(g.shape[1])
     N2 = np.zeros(g.shape[1])
-    # M_il and N_il (Eq. 4.12) are running sums along each diagonal l - i = lag: n operations instead of n^2
+    # M_il and N_il (Eq. 4.12) are running sums along a diagonal l - i = lag: n steps, not n^2.
+    # At lag 0, M_00 is left out: through it a node sees its own label, which is part of the mean.
+    # N has no column l = 0, the coefficient of xi^i y: that enters `tail`.
     for lag in range(n):
         R[lag] = _sum(G[: n - lag], H[lag:])
         M = _running_sum(h[: n - lag] * g[lag:])
-        if lag == 0:  # without M_00, through which a node sees its own label: that is part of the mean
+        if lag == 0:
             M2 += _sum(M[1:], M[1:])
         else:
             M_below = M if h is g else _running_sum(g[: n - lag] * h[lag:])
             M2 += _sum(M, M) + _sum(M_below, M_below)
         above = _running_sum(h[: n - lag] * G[lag:])  # l = i + lag
         below = _running_sum(G[: n - lag] * h[lag:])  # i = l + lag
-        if lag == 0:  # only l >= 1: the column l = 0 is the coefficient of xi^i y, which enters `tail`
+        if lag == 0:
             N2 += _sum(above[1:], above[1:])
         else:
             N2 += _sum(above, above) + _sum(below[1:], below[1:])
@@ -155,13 +160,12 @@ def coefficient_readout(
     )
 
 
-def paired_series(first: Filter, second: Filter, signal: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+def paired_series(first: Filter, second: Filter, signal: Array) -> tuple[Series, Series]:
     """Return the Taylor coefficients and tails of two filters on a directed operator, with as many powers for each."""
-    series = [filter.directed_chain(signal).taylor(signal) for filter in (first, second)]
-    longest = max(g.shape[0] for g, _ in series)
-    padded = (tuple(np.pad(part, ((0, longest - len(part)), (0, 0))) for part in pair) for pair in series)
-    one, other = padded
-    return (one[0], one[1]), (other[0], other[1])
+    (g, G), (h, H) = (filter.directed_chain(signal).taylor(signal) for filter in (first, second))
+    longest = max(len(g), len(h))
+    g, G, h, H = (np.pad(part, ((0, longest - len(part)), (0, 0))) for part in (g, G, h, H))
+    return (g, G), (h, H)
 
 
 def _running_sum(terms: Array) -> Array:
