@@ -44,7 +44,12 @@ class BayesTransfer(BayesPrediction):
 
 @overload
 def bayes_optimal(
-    data: CSBM, *, degree: float | None = None, population: int = 3000, sweeps: int = 40, seed: int = 0
+    data: CSBM,
+    *,
+    degree: float | None = None,
+    population: int = 3000,
+    sweeps: int = 40,
+    seed: int = 0,
 ) -> BayesPrediction: ...
 @overload
 def bayes_optimal(
@@ -124,19 +129,27 @@ def bayes_optimal(
         check_types("bayes_optimal", to=(to, CSBM), gcn=(gcn, (GCN, type(None))))
         for graph_model in (data, to):
             graph_model.require_alike("bayes_optimal on another graph")
-        return _elsewhere(data, to, gcn) if mean is None else _elsewhere_at(data, to, gcn, mean, *sizes)
+        if mean is not None:
+            return _elsewhere_at(data, to, gcn, mean, *sizes)
+        return _elsewhere(data, to, gcn)
     if gcn is not None:
-        raise ParameterError("gcn goes with to: it is the network whose weights the ceiling on another graph keeps")
+        raise ParameterError(
+            "gcn goes with to: it is the network whose weights the ceiling on another graph keeps"
+        )
     if mean is not None:
         return sparse_ceiling(data, mean, *sizes)
     if data.degrees is not None:
-        return labelled(with_errors(heterogeneous_ceiling(data, data.degrees), data, _nearby(data)), data)
-    if not data.classes.equal and data.classes.count > 2:
-        return labelled(with_errors(unequal_ceiling(data), data, bayes_optimal, directions=4), data)  # seconds each
-    rho = np.broadcast_to(data.rho, data.shape).ravel()
-    with np.errstate(all="ignore"):  # evidence beyond the largest number is infinite
-        evolution = StateEvolution(Evidence.of(data), rho, posterior(data.classes))
-    return labelled(with_errors(ceiling(data, evolution), data, _nearby(data)), data)
+        answer = heterogeneous_ceiling(data, data.degrees)
+    elif not data.classes.equal and data.classes.count > 2:
+        # a few models only: each takes seconds
+        answer = with_errors(unequal_ceiling(data), data, bayes_optimal, directions=4)
+        return labelled(answer, data)
+    else:
+        rho = np.broadcast_to(data.rho, data.shape).ravel()
+        with np.errstate(all="ignore"):  # evidence beyond the largest number is infinite
+            evolution = StateEvolution(Evidence.of(data), rho, posterior(data.classes))
+        answer = ceiling(data, evolution)
+    return labelled(with_errors(answer, data, _nearby(data)), data)
 
 
 def _nearby(data: CSBM) -> Callable[[CSBM], Performance]:
@@ -165,7 +178,13 @@ class DegreeCorrection(NamedTuple):
 
 
 def degree_correction(
-    data: CSBM, degree: float, *, tolerance: float = 0.005, population: int = 3000, sweeps: int = 40, seed: int = 0
+    data: CSBM,
+    degree: float,
+    *,
+    tolerance: float = 0.005,
+    population: int = 3000,
+    sweeps: int = 40,
+    seed: int = 0,
 ) -> DegreeCorrection:
     r"""Correction of the accuracy at mean degree `degree`, with a warning if it is larger than `tolerance`.
 
@@ -181,7 +200,7 @@ def degree_correction(
     check_types("degree_correction", data=(data, CSBM))
     if data.shape:
         raise ParameterError(
-            f"degree_correction takes single parameters, got data of shape {data.shape}; loop over them"
+            f"degree_correction takes single numbers, got data of shape {data.shape}; loop over them"
         )
     limit = number("tolerance", tolerance, low=0)
     degree = number("degree", degree, low=0, open_low=True)
@@ -189,11 +208,11 @@ def degree_correction(
     shift = float(found.test_accuracy) - float(bayes_optimal(data).test_accuracy)
     error = float(found.standard_error.test_accuracy)
     if abs(shift) > limit + 2.0 * error:
-        warnings.warn(
-            f"at degree {degree:g} the accuracy differs by {shift:+.4f} from that of large degree, which predict computes; "
-            "take a larger degree, or compare with bayes_optimal(data, degree=...)",
-            stacklevel=2,
+        sentence = (
+            f"at degree {degree:g} the accuracy differs by {shift:+.4f} from that of large degree, "
+            "which predict computes; take a larger degree, or bayes_optimal(data, degree=...)"
         )
+        warnings.warn(sentence, stacklevel=2)
     return DegreeCorrection(shift, error)
 
 
@@ -205,24 +224,32 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
     """
     signal = feature_signal(data, to)
     common_classes(data.classes, to.classes)
-    here = Trained.of(data, gcn, 1e-10) if gcn is not None else None
-    shape = broadcast(data=data.shape, to=to.shape, network=() if here is None else here.slope.shape)
+    slope = None if gcn is None else Trained.of(data, gcn, 1e-10).slope
+    network = () if slope is None else slope.shape
+    shape = broadcast(data=data.shape, to=to.shape, network=network)
     home, there = _OneGraph(data, shape), _OneGraph(to, shape)
     alone = home.overlap(0.0)
-    learned = there.mean_evidence(home.mu * alone) if here is None else np.full(shape, signal * here.slope**2).ravel()
+    learned = there.mean_evidence(home.mu * alone)
+    if slope is not None:
+        learned = np.full(shape, signal * slope**2).ravel()
     joint = there.ceiling(known=home.mu * _exchanged(home, there, alone))
     two_stages = there.ceiling(known=home.mu * alone)
-    answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=there.ceiling(given=learned))
+    frozen = there.ceiling(given=learned)
+    answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
     answer = with_errors_of_both(answer, data, to, lambda one, other: _elsewhere(one, other, gcn))
     return labelled(answer, data, gcn, to)
 
 
-def _elsewhere_at(data: CSBM, to: CSBM, gcn: GCN | None, degree: float, *sizes: int) -> BayesTransfer:
-    """The same at that mean degree of both graphs, by population dynamics, one point at a time; see `bayes_optimal`."""
+def _elsewhere_at(
+    data: CSBM, to: CSBM, gcn: GCN | None, degree: float, *sizes: int
+) -> BayesTransfer:
+    """The same at that mean degree of both graphs, by population dynamics; see `bayes_optimal`."""
     feature_signal(data, to)  # refuses features of another kind
-    if gcn is not None or data.shape or to.shape or not common_classes(data.classes, to.classes).equal:
+    equal = common_classes(data.classes, to.classes).equal
+    if gcn is not None or data.shape or to.shape or not equal:
         raise ParameterError(
-            "bayes_optimal with to and degree needs single parameters, equal classes and no gcn; leave out degree"
+            "bayes_optimal with to and degree needs single parameters, equal classes and no gcn; "
+            "leave out degree"
         )
     joint, two_stages, frozen = sparse_elsewhere(data, to, degree, *sizes)
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
@@ -233,8 +260,8 @@ class _OneGraph:
     """One of the two graphs, its points along one axis."""
 
     def __init__(self, data: CSBM, shape: tuple[int, ...]) -> None:
-        whole = {name: np.broadcast_to(getattr(data, name), shape) for name in SIGNALS}
-        self.data = data.replaced(**whole) if shape else data
+        signals = {name: np.broadcast_to(getattr(data, name), shape) for name in SIGNALS}
+        self.data = data.replaced(**signals) if shape else data
         self.evidence = Evidence.of(self.data)
         self.mu = self.evidence.mu
         self.rho = np.ravel(self.data.rho)

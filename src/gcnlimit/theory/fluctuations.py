@@ -93,7 +93,9 @@ class SampledMargins(NamedTuple):
     covariance: Array
 
 
-def sampled_margins(series: Sequence[Array], signal: float, alpha: float, mu: float, rho: float) -> SampledMargins:
+def sampled_margins(
+    series: Sequence[Array], signal: float, alpha: float, mu: float, rho: float
+) -> SampledMargins:
     """Return the margins of one or two networks, whose filters are Laurent series, and how they fluctuate over graphs.
 
     >>> one = sampled_margins([np.array([1.0])], 0.0, 2.0, 1.5, 0.3)  # without a graph
@@ -108,11 +110,13 @@ def sampled_margins(series: Sequence[Array], signal: float, alpha: float, mu: fl
     margin, correlation = model.margins(means, still)
     noise = [model.margins(means, 1j * _STEP * one)[0].imag / _STEP for one in np.eye(still.size)]
     covariance = np.transpose(noise) @ noise
+    moving = [power for power in profiles if any(power)]
     for i, j in combinations_with_replacement(range(model.directions), 2):
         nudge = np.zeros((model.directions, model.directions), complex)
         nudge[i, j] = nudge[j, i] = 1j * _STEP
-        slopes = [model.margins(means | {p: means[p] + nudge}, still)[0].imag / _STEP for p in profiles if any(p)]
-        change = np.transpose(slopes) @ [profile.fluctuation(i, j) for p, profile in profiles.items() if any(p)]
+        nudged = (means | {p: means[p] + nudge} for p in moving)
+        slopes = [model.margins(overlaps, still)[0].imag / _STEP for overlaps in nudged]
+        change = np.transpose(slopes) @ [profiles[p].fluctuation(i, j) for p in moving]
         covariance += change @ change.T
     return SampledMargins(margin.real, correlation.real, covariance)
 
@@ -126,6 +130,10 @@ def _profiles(series: Sequence[Array], signal: float) -> dict[Power, Profile]:
         made[power] = reduce(np.convolve, factors, np.ones(1))
     length = max(map(len, made.values())) // 2 + 1
     return {power: profile(made[power], signal, length) for power in powers}
+
+
+def _product(p: Sequence[int], q: Sequence[int]) -> Power:
+    return tuple(a + b for a, b in zip(p, q, strict=True))
 
 
 class _Model:
@@ -147,11 +155,12 @@ class _Model:
 
     def margins(self, overlaps: dict[Power, Any], noise: npt.NDArray[Any]) -> tuple[Array, Array]:
         """Margins, and correlation of the outputs' noise on test nodes."""
-        G = np.block([[overlaps[tuple(np.add(p, q).tolist())] for q in self.powers] for p in self.powers])
+        G = np.block([[overlaps[_product(p, q)] for q in self.powers] for p in self.powers])
         unit = np.eye(self.directions, len(G))
         root = np.sqrt(self.rho)
         rest = np.sqrt(1.0 - self.rho)
-        known, hidden = root * unit[0] + rest * unit[1], rest * unit[0] - root * unit[1]  # v_R and v_T
+        known = root * unit[0] + rest * unit[1]  # v_R
+        hidden = rest * unit[0] - root * unit[1]  # v_T
         q = self._filtered(np.tile(root * known, (self.count, 1)))
         # without conjugation, which derivatives by an imaginary step exclude
         basis = np.linalg.solve(triangular_factor(q @ G @ q.T), q)
@@ -170,10 +179,10 @@ class _Model:
         """Filter of each network applied to its vector."""
         parts = vectors.reshape(self.count, len(self.powers), -1)
         moved = np.zeros_like(parts)
-        for k, one in enumerate(np.eye(self.count, dtype=int)):
+        for k, one in enumerate(np.eye(self.count, dtype=int).tolist()):
             for place, power in enumerate(self.powers):
                 if sum(power) < 2:
-                    moved[k, self.powers.index(tuple(np.add(power, one).tolist()))] = parts[k, place]
+                    moved[k, self.powers.index(_product(power, one))] = parts[k, place]
         return moved.reshape(vectors.shape)
 
     def _gram(self, noise: npt.NDArray[Any]) -> Array:

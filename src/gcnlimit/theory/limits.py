@@ -70,12 +70,13 @@ def no_residual_margin(data: CSBM, depth: int) -> Array:
     s1, s2, g1 = data.features.moments
     K = whole("depth", depth, low=1, high=_DEEPEST)
     if np.max(np.abs(lam)) ** (2 * K) * np.max(mu + 1.0) > _LARGEST:
+        size = np.max(np.abs(lam))
         raise ParameterError(
-            f"lam = {np.max(np.abs(lam)):g} to the power of the depth {K} is out of range; take less of either"
+            f"lam = {size:g} to the depth {K} is out of range; take less of either"
         )
 
     def power_sum(count: int) -> Array:
-        return np.sum([lam ** (2 * l) for l in range(1, count + 1)], axis=0) if count > 0 else np.zeros_like(lam)  # noqa: E741
+        return np.asarray(np.sum([lam ** (2 * k) for k in range(1, count + 1)], axis=0))
 
     m = [mu * lam ** (K + k) + s1 * lam ** (K - k) * (1.0 + power_sum(k)) for k in range(K)]
     Q = alpha / rho * (s2 + rho * (g1 * mu * lam ** (2 * K) + s2 * power_sum(K)))
@@ -125,7 +126,7 @@ def short_diffusion_margin(data: CSBM, t: npt.ArrayLike, symmetrize: bool) -> Ar
     True
     """
     _check("short_diffusion_margin", data)
-    t = np.asarray(real("t", t, low=-_LARGEST, high=_LARGEST))
+    t = _moderate("t", t)
     broadcast(data=data.shape, t=t.shape)
     alpha, mu, rho = (np.asarray(p) for p in (data.alpha, data.mu, data.rho))
     s1, s2, g1 = data.features.moments
@@ -148,7 +149,8 @@ def pca_rate(signal: npt.ArrayLike, c: npt.ArrayLike, symmetric: bool) -> Array:
     """
     signal, c = _pair(signal=signal, c=c)
     operator = SpikedOperator(signal, flag("symmetric", symmetric))
-    return np.asarray(2.0 * np.log(np.maximum(np.abs(operator.spike + c) / (operator.edge + np.abs(c)), 1.0)))
+    ratio = np.abs(operator.spike + c) / (operator.edge + np.abs(c))
+    return np.asarray(2.0 * np.log(np.maximum(ratio, 1.0)))
 
 
 def one_layer_rate(data: CSBM, c: npt.ArrayLike = 0.0, *, symmetrize: bool = True) -> Array:
@@ -166,7 +168,7 @@ def one_layer_rate(data: CSBM, c: npt.ArrayLike = 0.0, *, symmetrize: bool = Tru
     """
     _check("one_layer_rate", data)
     gain = 2.0 if data.directed and flag("symmetrize", symmetrize) else 1.0
-    c = np.asarray(real("c", c, low=-_LARGEST, high=_LARGEST))
+    c = _moderate("c", c)
     broadcast(data=data.shape, c=c.shape)
     s1, s2, g1 = data.features.moments
     mu = np.asarray(data.mu)
@@ -183,10 +185,14 @@ def _check(function: str, data: CSBM) -> None:
 
 def _pair(**values: npt.ArrayLike) -> tuple[Array, Array]:
     """Two named parameters of moderate size, broadcast together."""
-    checked = {name: np.asarray(real(name, value, low=-_LARGEST, high=_LARGEST)) for name, value in values.items()}
+    checked = {name: _moderate(name, value) for name, value in values.items()}
     broadcast(**{name: value.shape for name, value in checked.items()})
     one, other = np.broadcast_arrays(*checked.values())
     return one, other
+
+
+def _moderate(name: str, value: npt.ArrayLike) -> Array:
+    return np.asarray(real(name, value, low=-_LARGEST, high=_LARGEST))
 
 
 class HardPhase(NamedTuple):
@@ -225,8 +231,8 @@ def hard_phase(classes: int | npt.ArrayLike) -> HardPhase:
 
     def advantage(m: float) -> float:
         evidence = np.array([m])
-        free = tables.information(evidence)[0] - 0.25 * tables.directions * evidence * tables.at(evidence).overlap
-        return float(free[0])
+        lost = 0.25 * tables.directions * evidence * tables.at(evidence).overlap
+        return float((tables.information(evidence)[0] - lost)[0])
 
     stop = start
     while advantage(stop) < 0.0:

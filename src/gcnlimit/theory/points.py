@@ -61,7 +61,8 @@ class Points(NamedTuple):
         shape = broadcast(data=data.shape, network=gcn.shape)
         signal, symmetric = data.operator(gcn.symmetrize)
         alpha, mu, rho, reg, signal = (
-            np.full(shape, column).ravel() for column in (data.alpha, data.mu, data.rho, gcn.reg, signal)
+            np.full(shape, column).ravel()
+            for column in (data.alpha, data.mu, data.rho, gcn.reg, signal)
         )
         operator = SpikedOperator(signal, symmetric)
         network = (gcn.filter.ravel(shape), gcn.loss, gcn.normalize, gcn.penalty)
@@ -97,7 +98,11 @@ class Points(NamedTuple):
 
     def cost(self, filter: Filter) -> npt.NDArray[np.int64]:
         """Numbers that describe a filter at each point: nodes on the spectrum, or layers."""
-        return filter.quadrature_nodes() if self.symmetric else filter.layers(accuracy=1e-18, radius=self.radius)
+        return (
+            filter.quadrature_nodes()
+            if self.symmetric
+            else filter.layers(accuracy=1e-18, radius=self.radius)
+        )
 
     def units(self, gain: Array) -> Array:
         """Gain of the filter that the weights see: 1 if it is divided out."""
@@ -105,7 +110,9 @@ class Points(NamedTuple):
 
     def divisor(self) -> Array:
         """Number by which the filter of each point is divided: its gain if it is normalized, else 1."""
-        return np.exp(self.filter.log_gain(self.symmetric)) if self.normalize else np.ones(self.size)
+        return (
+            np.exp(self.filter.log_gain(self.symmetric)) if self.normalize else np.ones(self.size)
+        )
 
     @property
     def filters(self) -> tuple[Filter, ...]:
@@ -141,12 +148,16 @@ class Points(NamedTuple):
 
     def take(self, index: npt.NDArray[Any]) -> Self:
         """Points at that index."""
-        columns = {name: getattr(self, name)[index] for name in ("alpha", "mu", "rho", "reg", "filter")}
+        columns = {
+            name: getattr(self, name)[index] for name in ("alpha", "mu", "rho", "reg", "filter")
+        }
         operator = SpikedOperator(self.signal[index], self.symmetric)
         read = None if self.test_filter is None else self.test_filter[index]
         return self._replace(**columns, operator=operator, test_filter=read)
 
-    def chunks(self, cost: npt.NDArray[Any], budget: int) -> Iterator[tuple[npt.NDArray[np.intp], Self]]:
+    def chunks(
+        self, cost: npt.NDArray[Any], budget: int
+    ) -> Iterator[tuple[npt.NDArray[np.intp], Self]]:
         """Points of similar cost together, within a factor of two and at most `budget` units at once; and where they stand."""
         if self.size == 1:
             yield np.zeros(1, np.intp), self
@@ -163,13 +174,24 @@ class Points(NamedTuple):
 def check_range(data: CSBM, largest: float = _LARGEST) -> None:
     """Refuse data on which no network can be trained, or whose parameters, or their inverses, exceed `largest`."""
     if np.any(np.asarray(data.rho) == 0.0):
-        raise ParameterError("rho = 0 is not allowed here: a network needs labelled nodes to train on; take rho > 0")
-    for name, low in (("alpha", 1.0 / largest), ("lam", -largest), ("mu", 0.0), ("rho", 1.0 / largest)):
+        raise ParameterError(
+            "rho = 0 is not allowed here: a network needs labelled nodes to train on; take rho > 0"
+        )
+    for name, low in (
+        ("alpha", 1.0 / largest),
+        ("lam", -largest),
+        ("mu", 0.0),
+        ("rho", 1.0 / largest),
+    ):
         real(name, getattr(data, name), low=low, high=largest)
 
 
 def in_range(
-    alpha: npt.ArrayLike, lam: npt.ArrayLike, mu: npt.ArrayLike, rho: npt.ArrayLike, largest: float = _LARGEST
+    alpha: npt.ArrayLike,
+    lam: npt.ArrayLike,
+    mu: npt.ArrayLike,
+    rho: npt.ArrayLike,
+    largest: float = _LARGEST,
 ) -> npt.NDArray[np.bool_]:
     """Where `check_range` would pass."""
     alpha, lam, mu, rho = np.broadcast_arrays(alpha, lam, mu, rho)
@@ -180,7 +202,9 @@ def in_range(
 def at_each_point(data: CSBM, answer: Callable[[CSBM], Any]) -> Any:
     """Answers at each point of the data in turn, as one record whose fields have the shape of the points."""
     values = (np.broadcast_to(getattr(data, name), data.shape).ravel() for name in SIGNALS)
-    points = [dict(zip(SIGNALS, map(float, point), strict=True)) for point in zip(*values, strict=True)]
+    points = [
+        dict(zip(SIGNALS, map(float, point), strict=True)) for point in zip(*values, strict=True)
+    ]
     return _stacked([answer(data.replaced(**point)) for point in points], data.shape)
 
 
@@ -190,7 +214,9 @@ def _stacked(answers: list[Any], shape: tuple[int, ...]) -> Any:
     if not shape or first is None:
         return first
     if is_dataclass(first) and not isinstance(first, type):
-        columns = {f.name: [getattr(answer, f.name) for answer in answers] for f in fields(first) if f.init}
+        columns = {
+            f.name: [getattr(answer, f.name) for answer in answers] for f in fields(first) if f.init
+        }
         return replace(first, **{name: _stacked(column, shape) for name, column in columns.items()})
     return np.reshape(answers, shape) if isinstance(first, int | float) else first
 
@@ -199,7 +225,12 @@ Answer = TypeVar("Answer", bound=Prediction)
 
 
 def with_errors(
-    answer: Answer, data: CSBM, again: Callable[[CSBM], Performance], *, directions: int = 16, known: bool = False
+    answer: Answer,
+    data: CSBM,
+    again: Callable[[CSBM], Performance],
+    *,
+    directions: int = 16,
+    known: bool = False,
 ) -> Answer:
     r"""The answer with the standard errors that those of an estimated model imply; as it is for a model that is given.
 
@@ -213,7 +244,9 @@ def with_errors(
     """
     if not isinstance(data, EstimatedCSBM):
         return answer
-    unknown = replace(answer, standard_error=same_everywhere(np.inf, np.shape(answer.test_accuracy)))
+    unknown = replace(
+        answer, standard_error=same_everywhere(np.inf, np.shape(answer.test_accuracy))
+    )
     if not math.isfinite(4.0 * (data.lam_error + data.mu_error)):
         return unknown
     signals = _of_signals(answer, data, again, directions)
@@ -221,7 +254,10 @@ def with_errors(
         fractions = {} if known else _of_fractions(answer, data, again)
     except ParameterError:  # there is no theory of unequal classes
         return unknown
-    errors = {name: scalar_or_array(np.hypot(error, fractions.get(name, 0.0))) for name, error in signals.items()}
+    errors = {
+        name: scalar_or_array(np.hypot(error, fractions.get(name, 0.0)))
+        for name, error in signals.items()
+    }
     return replace(answer, standard_error=Performance(**{"roc_auc": None} | errors))
 
 
@@ -231,7 +267,9 @@ def _of_signals(
     """Error of each field from those of the two signals."""
     models, distance = data.displaced(directions)
     column = (-1,) + (1,) * np.ndim(answer.test_accuracy)
-    there = again(models.replaced(lam=np.reshape(models.lam, column), mu=np.reshape(models.mu, column)))
+    there = again(
+        models.replaced(lam=np.reshape(models.lam, column), mu=np.reshape(models.mu, column))
+    )
     found = {}
     for name, here in answer.as_dict().items():
         slopes = _change(getattr(there, name), here) / distance.reshape(column)
@@ -241,13 +279,18 @@ def _of_signals(
     return found
 
 
-def _of_fractions(answer: Performance, data: EstimatedCSBM, again: Callable[[CSBM], Performance]) -> dict[str, Array]:
+def _of_fractions(
+    answer: Performance, data: EstimatedCSBM, again: Callable[[CSBM], Performance]
+) -> dict[str, Array]:
     """Error of each field from that of the class fractions, degrees taken as alike; none if the fractions are known."""
     there = [again(model) for model in data.other_fractions()]
     if not there:
         return {}
     here = answer if data.degrees is None else again(data.replaced(degrees=None))  # type: ignore[arg-type]
-    changes = {name: [_change(getattr(one, name), value) for one in there] for name, value in here.as_dict().items()}
+    changes = {
+        name: [_change(getattr(one, name), value) for one in there]
+        for name, value in here.as_dict().items()
+    }
     return {name: np.sqrt(np.mean(np.square(change), axis=0)) for name, change in changes.items()}
 
 

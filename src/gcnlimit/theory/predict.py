@@ -94,12 +94,20 @@ def predict(
     if gcn.test_filter is not None:
         data.require_alike("another filter at test")
     prediction = predict_points(points, data, gcn, tol, max_iterations, throw, progress)
-    prediction = with_errors(prediction, data, lambda there: predict(there, gcn, tol=tol, throw=False))
+    prediction = with_errors(
+        prediction, data, lambda there: predict(there, gcn, tol=tol, throw=False)
+    )
     return labelled(prediction, data, gcn)
 
 
 def predict_points(  # noqa: PLR0917
-    points: Points, data: CSBM, gcn: GCN, tol: float, max_iterations: int, throw: bool, progress: bool | None
+    points: Points,
+    data: CSBM,
+    gcn: GCN,
+    tol: float,
+    max_iterations: int,
+    throw: bool,
+    progress: bool | None,
 ) -> Prediction:
     """Performance at the points of data and network, which are read as the points say."""
     check_degrees(points)
@@ -132,14 +140,22 @@ class _Found(NamedTuple):
 
 
 def find(
-    points: Points, usable: npt.NDArray[np.bool_], tol: float, max_iterations: int, progress: bool | None
+    points: Points,
+    usable: npt.NDArray[np.bool_],
+    tol: float,
+    max_iterations: int,
+    progress: bool | None,
 ) -> list[_Found]:
     """What is found for all points, in parts: those refused, at infinite regularization, and at a finite one."""
     infinite = np.isinf(points.reg)
     refused = _refused(np.flatnonzero(~usable), points.degrees)
     far, near = np.flatnonzero(usable & infinite), np.flatnonzero(usable & ~infinite)
     at_infinity = _pinned if points.class_loss.is_pinned else _explicit
-    return [*refused, *at_infinity(points, far), *_self_consistent(points, near, tol, max_iterations, progress)]
+    return [
+        *refused,
+        *at_infinity(points, far),
+        *_self_consistent(points, near, tol, max_iterations, progress),
+    ]
 
 
 def _refused(rows: Rows, law: DegreeLaw | None) -> Iterator[_Found]:
@@ -147,7 +163,9 @@ def _refused(rows: Rows, law: DegreeLaw | None) -> Iterator[_Found]:
     if rows.size:
         nothing, none = np.full(rows.size, np.nan), np.zeros(rows.size, np.int64)
         margin = nothing if law is None else np.full((rows.size, law.theta.size), np.nan)
-        yield _Found(rows, margin, margin, nothing, nothing, nothing, none + Status.REFUSED, nothing, none)
+        yield _Found(
+            rows, margin, margin, nothing, nothing, nothing, none + Status.REFUSED, nothing, none
+        )
 
 
 def _accuracy_by_degree(
@@ -182,7 +200,9 @@ def _explicit(points: Points, rows: Rows) -> Iterator[_Found]:
         status = np.where(_any_nan(test, train), int(Status.OUT_OF_RANGE), int(Status.EXPLICIT))
         loss = np.full(len(where), at_zero)
         none = np.zeros(len(where))
-        yield _Found(rows[where], test, train, none + limit, loss, loss, status, none, none.astype(np.int64))
+        yield _Found(
+            rows[where], test, train, none + limit, loss, loss, status, none, none.astype(np.int64)
+        )
 
 
 def _pinned(points: Points, rows: Rows) -> Iterator[_Found]:
@@ -195,7 +215,11 @@ def _pinned(points: Points, rows: Rows) -> Iterator[_Found]:
         for found in _self_consistent(far, np.arange(far.size), 1e-10, 5000, progress=False):
             loss = np.full(found.rows.size, at_zero)
             yield found._replace(
-                rows=rows[where[found.rows]], offset=0.0 * loss + limit, test_loss=loss, train_loss=loss, solution=None
+                rows=rows[where[found.rows]],
+                offset=0.0 * loss + limit,
+                test_loss=loss,
+                train_loss=loss,
+                solution=None,
             )
 
 
@@ -260,7 +284,9 @@ def _solved(points: Points, rows: Rows, tol: float, max_iterations: int) -> _Fou
         bias = bias * deviation / beyond
         lost = loss_elsewhere(loss, read.mean, beyond, bias)
     status = np.where(_any_nan(test, train), np.maximum(s.status, Status.NOT_CONVERGED), s.status)
-    return _Found(rows, test, train, bias, lost, train_loss, status, s.residual, s.iterations, whole)
+    return _Found(
+        rows, test, train, bias, lost, train_loss, status, s.residual, s.iterations, whole
+    )
 
 
 def _raise_failure(points: Points, prediction: Prediction) -> Never:
@@ -286,12 +312,22 @@ def _prediction(points: Points, found: list[_Found], shape: tuple[int, ...]) -> 
     margin = column("test_margin"), column("train_margin")
     weight = None if points.degrees is None else points.degrees.weight
     losses = column("test_loss"), column("train_loss")
-    performance = from_margins(points.classes, *margin, *losses, offset=column("offset"), weight=weight)
+    performance = from_margins(
+        points.classes, *margin, *losses, offset=column("offset"), weight=weight
+    )
     if weight is not None:
         margin = mean_margin(performance)
     solved = [(part.rows, part.solution) for part in found if part.solution is not None]
-    output = gathered(((rows, s.output) for rows, s in solved), order.size).reshape(shape) if solved else None
-    weights = gathered(((rows, s.weights) for rows, s in solved), order.size).reshape(shape) if solved else None
+    output = (
+        gathered(((rows, s.output) for rows, s in solved), order.size).reshape(shape)
+        if solved
+        else None
+    )
+    weights = (
+        gathered(((rows, s.weights) for rows, s in solved), order.size).reshape(shape)
+        if solved
+        else None
+    )
     bias = trained_bias(points.class_loss, column("offset"), output)
     order_parameters = OrderParameters(
         test_margin=scalar_or_array(margin[0]),
@@ -299,7 +335,9 @@ def _prediction(points: Points, found: list[_Found], shape: tuple[int, ...]) -> 
         output=output,
         weights=weights,
         bias=None if bias is None else scalar_or_array(bias),
-        nonzero=None if weights is None else nonzero_weights(points.penalty, points.reg.reshape(shape), weights),
+        nonzero=None
+        if weights is None
+        else nonzero_weights(points.penalty, points.reg.reshape(shape), weights),
         sources=tuple(solved) if points.filter.deep else (),
     )
     status = column("status")

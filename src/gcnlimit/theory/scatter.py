@@ -19,7 +19,13 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.network import GCN, check_problem
-from gcnlimit.theory.fluctuations import Profile, laurent, profile, sampled_margins, symmetric_series
+from gcnlimit.theory.fluctuations import (
+    Profile,
+    laurent,
+    profile,
+    sampled_margins,
+    symmetric_series,
+)
 from gcnlimit.theory.points import check_range
 from gcnlimit.theory.predict import predict
 from gcnlimit.theory.transfer import transfer
@@ -86,7 +92,9 @@ def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None) -> Scat
     else:
         to.require_plain("scatter")
         if to.shape or data.mu * to.mu == 0.0:
-            raise ParameterError(f"scatter needs one new graph and features on both, got mu = {data.mu} and {to.mu}")
+            raise ParameterError(
+                f"scatter needs one new graph and features on both, got mu = {data.mu} and {to.mu}"
+            )
         accuracy = float(transfer(data, gcn, to).test_accuracy)
         count = nodes * float(to.alpha) / float(data.alpha)
         F, own, training = _new_graph(data, limit, to)
@@ -95,10 +103,14 @@ def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None) -> Scat
     limit_binomial = math.sqrt(F * (1.0 - F) / count)
     ratio = 1.0 if exact or limit_binomial == 0.0 else binomial / limit_binomial
     deviation = math.sqrt(own / count + training / nodes)
-    return Scatter(accuracy, ratio * deviation, binomial, ratio * math.sqrt(training / nodes), exact)
+    return Scatter(
+        accuracy, ratio * deviation, binomial, ratio * math.sqrt(training / nodes), exact
+    )
 
 
-def expected_error(data: CSBM, gcn: GCN, nodes: int, trials: int, *, to: CSBM | None = None) -> float:
+def expected_error(
+    data: CSBM, gcn: GCN, nodes: int, trials: int, *, to: CSBM | None = None
+) -> float:
     """Standard error of a mean accuracy over that many graphs, as `scatter` expects it; NaN where there is no theory.
 
     >>> import gcnlimit as gl
@@ -139,7 +151,9 @@ def paired_scatter(data: CSBM, gcn: GCN, other: GCN, nodes: int) -> PairedScatte
         F, covariance = _training_graph(data, True, [gcn.filter, other.filter])
         variance = float(covariance[0, 0] + covariance[1, 1] - 2.0 * covariance[0, 1])
     if not math.isfinite(variance):
-        raise ParameterError("paired_scatter is out of range at these parameters; take weaker signals or filters")
+        raise ParameterError(
+            "paired_scatter is out of range at these parameters; take weaker signals or filters"
+        )
     return PairedScatter(float(F[0] - F[1]), math.sqrt(max(variance, 0.0) / nodes))
 
 
@@ -147,7 +161,9 @@ def _check(function: str, data: CSBM, gcn: GCN) -> None:
     check_problem(function, data, gcn)
     data.require_plain(function)
     if data.shape or gcn.shape:
-        raise ParameterError(f"{function} takes one point at a time; give single numbers, or call it for each")
+        raise ParameterError(
+            f"{function} takes one point at a time; give single numbers, or call it for each"
+        )
     check_range(data, _LARGEST)
     if data.rho == 1.0:
         raise ParameterError(f"{function} has no test nodes at rho = 1; take rho < 1")
@@ -177,12 +193,16 @@ def _training_graph(data: CSBM, symmetrize: bool, filters: list[Filter]) -> tupl
     operator = data.operator(symmetrize)
     signal = float(operator.signal)
     series = [_series(filter, signal, operator.symmetric) for filter in filters]
-    m, r, moves = sampled_margins(series, signal, float(data.alpha), float(data.mu), float(data.rho))
+    m, r, moves = sampled_margins(
+        series, signal, float(data.alpha), float(data.mu), float(data.rho)
+    )
     F = ndtr(m)
     density = np.exp(-0.5 * m**2) / math.sqrt(2.0 * math.pi)
     pair = np.outer(density, density)
     both = _both_right(m[:, None], m[None], r)
-    covariance = (both - pair * r) / (1.0 - data.rho) - 0.5 * np.outer(m, m) * pair * r**2 + pair * moves
+    covariance = (
+        (both - pair * r) / (1.0 - data.rho) - 0.5 * np.outer(m, m) * pair * r**2 + pair * moves
+    )
     return F, covariance
 
 
@@ -199,7 +219,10 @@ def _both_right(a: Array, b: Array, r: Array) -> Array:
 def _new_graph(data: CSBM, gcn: GCN, to: CSBM) -> tuple[float, float, float]:
     """Accuracy on a new graph, and its variance times the nodes there and, for the training, times the nodes here (10.21)."""
     answer = transfer(data, gcn, to)
-    m, c = (float(np.asarray(x)) for x in (answer.order_parameters.test_margin, answer.order_parameters.feature_margin))
+    m, c = (
+        float(np.asarray(x))
+        for x in (answer.order_parameters.test_margin, answer.order_parameters.feature_margin)
+    )
     F = float(answer.test_accuracy)
     density = math.exp(-0.5 * m**2) / math.sqrt(2.0 * math.pi)
     Q = c**-2.0
@@ -224,7 +247,12 @@ def _weight_scatter(data: CSBM, gcn: GCN) -> float:
     x2 = data.mu * along**2 / square
     d = 1.0 / (1.0 + x2)
     moves = graph.fluctuation(rho, math.sqrt(rho * (1.0 - rho)), 1.0 / along, -0.5 / square)
-    return float(d**2 * moves + 2.0 * alpha * (1.0 - 0.5 * x2 * d) ** 2 + alpha * d**2 / x2 + 0.5 * alpha * d**2)
+    return float(
+        d**2 * moves
+        + 2.0 * alpha * (1.0 - 0.5 * x2 * d) ** 2
+        + alpha * d**2 / x2
+        + 0.5 * alpha * d**2
+    )
 
 
 class _FilteredGraph(NamedTuple):
@@ -246,14 +274,20 @@ class _FilteredGraph(NamedTuple):
     @property
     def averages(self) -> tuple[float, float, float]:
         r"""Averages :math:`e(g)`, :math:`\mathrm{Var}_e[g]` and :math:`\tau(g^2)`: the same sums on both kinds of operators."""
-        return float(self.one.J[0]), float(np.sum(self.one.J[1:] ** 2)), float(np.sum(self.one.f**2))
+        return (
+            float(self.one.J[0]),
+            float(np.sum(self.one.J[1:] ** 2)),
+            float(np.sum(self.one.f**2)),
+        )
 
     def fluctuation(self, along: float, across: float, A: float, B: float) -> float:
         r""":math:`N` times the variance of :math:`A\,v\cdot h + B|h|^2`, :math:`h = g(a)z`, with `z` along and across `v`."""
         if not self.symmetric:
             gamma, _ = self._directed(along, across, A, B)
             below = np.tril(gamma, -2)
-            return float(np.sum(gamma**2) - np.sum(below**2) + 0.5 * np.sum(np.diagonal(gamma, -2) ** 2))
+            return float(
+                np.sum(gamma**2) - np.sum(below**2) + 0.5 * np.sum(np.diagonal(gamma, -2) ** 2)
+            )
         one, both = self.one, self.square
         moves = (
             A * along * one.fluctuation(0, 0) + B * along**2 * both.fluctuation(0, 0),

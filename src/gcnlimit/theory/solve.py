@@ -23,9 +23,7 @@ from gcnlimit.theory.finite_reg.solution import FAR, Solution
 from gcnlimit.theory.finite_reg.symmetric import SymmetricSolution
 from gcnlimit.theory.points import Points
 
-_STRONG = (
-    2e4  # regularization, over that beyond which the loss is negligible, up to which pinned outputs keep ten digits
-)
+_STRONG = 2e4  # regularization, over that beyond which the loss is negligible, up to which pinned outputs keep ten digits
 
 
 Kind = type[SymmetricSolution] | type[DirectedSolution] | type[PageRankSolution]
@@ -35,7 +33,9 @@ def kind(points: Points, chain: Chain | None = None) -> Kind:
     """How points whose degrees are alike are solved: the one choice between symmetric and directed graphs."""
     if points.symmetric:
         return SymmetricSolution
-    return PageRankSolution if chain is None and type(points.filter) is PageRank else DirectedSolution
+    return (
+        PageRankSolution if chain is None and type(points.filter) is PageRank else DirectedSolution
+    )
 
 
 def kind_by_degree(points: Points) -> type[PropensitySolution | LayerSolution]:
@@ -43,20 +43,28 @@ def kind_by_degree(points: Points) -> type[PropensitySolution | LayerSolution]:
     return PropensitySolution if points.normalization.plain and points.symmetric else LayerSolution
 
 
-def solve(points: Points, chain: Chain | None = None, *, tol: float, max_iterations: int) -> Solution:
+def solve(
+    points: Points, chain: Chain | None = None, *, tol: float, max_iterations: int
+) -> Solution:
     """Solve the equations of each point; a `chain` takes the place of its filter.
 
     Outputs that a bias pins at a corner of the loss are proportional to 1/reg where it is large; they are solved for where
     they are not yet lost in rounding beside the bias.
     """
     with np.errstate(all="ignore"):  # out-of-range points are reported as not converged
-        strongest = asymptote(points, chain)[1] * (_STRONG / FAR) if points.class_loss.is_pinned else np.inf
+        strongest = (
+            asymptote(points, chain)[1] * (_STRONG / FAR) if points.class_loss.is_pinned else np.inf
+        )
         near = points._replace(reg=np.minimum(points.reg, strongest))
         found = kind(points, chain).solve(near, chain, tol=tol, max_iterations=max_iterations)
     if np.all(near.reg == points.reg):
         return found
     factor = near.reg / points.reg
-    return replace(found, output=found.output.without_powers(factor), weights=found.weights.without_powers(factor))
+    return replace(
+        found,
+        output=found.output.without_powers(factor),
+        weights=found.weights.without_powers(factor),
+    )
 
 
 def asymptote(points: Points, chain: Chain | None = None) -> tuple[Solution, Array]:

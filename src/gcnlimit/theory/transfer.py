@@ -24,7 +24,12 @@ from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import Prediction, Status, same_everywhere, scalar_or_array
 from gcnlimit.theory.decision import from_margins
-from gcnlimit.theory.finite_reg.class_losses import limiting_offset, loss_elsewhere, node_loss, offset
+from gcnlimit.theory.finite_reg.class_losses import (
+    limiting_offset,
+    loss_elsewhere,
+    node_loss,
+    offset,
+)
 from gcnlimit.theory.points import Answer, Points, with_errors
 from gcnlimit.theory.predict import predict, predict_points
 from gcnlimit.theory.readout import best_readout
@@ -34,7 +39,9 @@ _LARGEST = 1e50  # of a signal, whose square must be a number
 _BELOW_POLE = 1.0 - 1e-9  # of a PageRank, over the strength at which its series diverges
 
 
-def transfer(data: CSBM, gcn: GCN, to: CSBM | Literal["joining"], *, tol: float = 1e-10) -> Prediction:
+def transfer(
+    data: CSBM, gcn: GCN, to: CSBM | Literal["joining"], *, tol: float = 1e-10
+) -> Prediction:
     r"""Exact performance of a trained network on an independent graph, or on nodes that join its own (Eqs. 10.1 to 10.13).
 
     The class means of the features are the same on both graphs, whose nodes are read through `gcn.test_filter`, by default
@@ -63,11 +70,15 @@ def transfer(data: CSBM, gcn: GCN, to: CSBM | Literal["joining"], *, tol: float 
     check_types("transfer", to=(to, CSBM))
     to.require_alike("transfer")
     answer = _elsewhere(data, gcn, to, tol)
-    answer = with_errors_of_both(answer, data, to, lambda one, other: transfer(one, gcn, other, tol=tol))
+    answer = with_errors_of_both(
+        answer, data, to, lambda one, other: transfer(one, gcn, other, tol=tol)
+    )
     return labelled(answer, data, gcn, to)
 
 
-def with_errors_of_both(answer: Answer, data: CSBM, to: CSBM, again: Callable[[CSBM, CSBM], Prediction]) -> Answer:
+def with_errors_of_both(
+    answer: Answer, data: CSBM, to: CSBM, again: Callable[[CSBM, CSBM], Prediction]
+) -> Answer:
     """The answer with the standard errors that those of two estimated models imply, independent of each other.
 
     Classes of the same fractions are the same classes: their fractions change together, and count once.
@@ -79,8 +90,13 @@ def with_errors_of_both(answer: Answer, data: CSBM, to: CSBM, again: Callable[[C
         return model.replaced(classes=other.classes) if same else model.replaced()  # type: ignore[arg-type]
 
     here = with_errors(answer, data, lambda model: again(model, like(to, model))).standard_error
-    there = with_errors(answer, to, lambda model: again(like(data, model), model), known=once).standard_error
-    error = {name: scalar_or_array(np.asarray(np.hypot(x, getattr(there, name)))) for name, x in here.as_dict().items()}
+    there = with_errors(
+        answer, to, lambda model: again(like(data, model), model), known=once
+    ).standard_error
+    error = {
+        name: scalar_or_array(np.asarray(np.hypot(x, getattr(there, name))))
+        for name, x in here.as_dict().items()
+    }
     return replace(answer, standard_error=replace(here, **error))
 
 
@@ -92,12 +108,16 @@ def _joining(data: CSBM, gcn: GCN, to: str, tol: float) -> Prediction:
         )
     points = Points.of(data, gcn.replaced(test_filter=gcn.read_filter))._replace(joining=True)
     answer = predict_points(points, data, gcn, tol, 5000, throw=True, progress=None)
-    return labelled(with_errors(answer, data, lambda model: _joining(model, gcn, to, tol)), data, gcn)
+    return labelled(
+        with_errors(answer, data, lambda model: _joining(model, gcn, to, tol)), data, gcn
+    )
 
 
 def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
     """Performance on an independent graph, for given models."""
-    there = Points.unchecked(to, gcn.replaced(filter=gcn.read_filter, test_filter=None, reg=1.0)).checked()
+    there = Points.unchecked(
+        to, gcn.replaced(filter=gcn.read_filter, test_filter=None, reg=1.0)
+    ).checked()
     outside = broadcast(to=to.shape, test_filter=gcn.read_filter.shape)
     shape = broadcast(data=data.shape, network=gcn.shape, there=outside)
     means = feature_signal(data, to)
@@ -112,8 +132,12 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
         return scalar_or_array(np.array(np.broadcast_to(values, shape)))
 
     prediction = here.prediction
-    status = np.where(np.isnan(margin), np.maximum(prediction.status, Status.OUT_OF_RANGE), prediction.status)
-    loss = loss if data.classes == to.classes else np.full(shape, np.nan)  # of a bias for other classes
+    status = np.where(
+        np.isnan(margin), np.maximum(prediction.status, Status.OUT_OF_RANGE), prediction.status
+    )
+    loss = (
+        loss if data.classes == to.classes else np.full(shape, np.nan)
+    )  # of a bias for other classes
     train = {name: spread(getattr(prediction, name)) for name in ("train_accuracy", "train_loss")}
     return Prediction(
         **vars(replace(from_margins(classes, margin, margin, loss, loss, offset=bias), **train)),
@@ -237,7 +261,11 @@ def graph_averages(points: Points) -> GraphAverages:
     columns = np.empty((3, points.size))
     with np.errstate(all="ignore"):  # out-of-range points are reported as such
         for where, chunk in points.chunks(cost, _CHUNK):
-            columns[:, where] = _spectral(chunk, int(cost[where[0]])) if points.symmetric else _by_coefficients(chunk)
+            columns[:, where] = (
+                _spectral(chunk, int(cost[where[0]]))
+                if points.symmetric
+                else _by_coefficients(chunk)
+            )
     return GraphAverages(*columns)
 
 
@@ -282,7 +310,9 @@ class Trained(NamedTuple):
             found = points.take(rows)
             slope[rows] = m / np.sqrt(Q)
             labels[rows] = _labels_of(found, slope[rows])
-            bias[rows] = offset(points.class_loss, node_loss(found), Output(*law)) * np.sqrt(law[1] / Q)
+            bias[rows] = offset(points.class_loss, node_loss(found), Output(*law)) * np.sqrt(
+                law[1] / Q
+            )
         shape = broadcast(data=data.shape, network=gcn.shape)
         return cls(prediction, slope.reshape(shape), labels.reshape(shape), bias.reshape(shape))
 
@@ -316,7 +346,9 @@ def _read(here: Trained, graph: GraphAverages, there: Points, c: Array) -> tuple
     weights = here.prediction.order_parameters.weights
     if weights is None:
         return loss, bias
-    finite = np.broadcast_to(np.greater(weights.Q, 0.0), c.shape)  # else at infinite regularization, where they vanish
+    finite = np.broadcast_to(
+        np.greater(weights.Q, 0.0), c.shape
+    )  # else at infinite regularization, where they vanish
     gain = np.exp(there.filter.log_gain(there.symmetric)) / there.divisor()
     unit = np.sqrt(weights.Q) * (gain.reshape(graph.tau2.shape) / np.sqrt(graph.tau2))
     deviation = unit * np.sqrt(c**2 * graph.spread + graph.tau2)
@@ -331,7 +363,11 @@ def _pagerank(data: CSBM, symmetrize: bool, square: Array) -> PageRank:
     real("lam", data.lam, low=-_LARGEST, high=_LARGEST)
     operator = data.operator(symmetrize)
     signal = operator.signal
-    across = signal**2 + square if operator.symmetric else np.square(best_margin(np.sqrt(square), signal))
+    across = (
+        signal**2 + square
+        if operator.symmetric
+        else np.square(best_margin(np.sqrt(square), signal))
+    )
     theta = signal / (1.0 + across)
     largest = _BELOW_POLE / operator.radius
     return PageRank(scalar_or_array(np.clip(theta, -largest, largest)))

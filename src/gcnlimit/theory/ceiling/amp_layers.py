@@ -73,17 +73,27 @@ def message_passing(
     check_types("message_passing", data=(data, CSBM))
     data.require_alike("message_passing")
     if not data.features.is_white:
-        raise ParameterError(f"message_passing needs white features, got {data!r}; bayes_optimal takes others")
+        raise ParameterError(
+            f"message_passing needs white features, got {data!r}; bayes_optimal takes others"
+        )
     for name, low in (("alpha", 1.0 / _LARGEST), ("lam", -_LARGEST), ("mu", 0.0)):
         real(name, getattr(data, name), low=low, high=_LARGEST)
     depth = whole("layers", layers, low=1, high=10_000)
     signal = data.operator(symmetrize=True).signal
-    columns = [np.broadcast_to(p, data.shape).ravel() for p in (data.alpha, signal, data.mu, data.rho)]
+    columns = [
+        np.broadcast_to(p, data.shape).ravel() for p in (data.alpha, signal, data.mu, data.rho)
+    ]
     given = [
         None if g is None else number(n, g, low=-_LARGEST, high=_LARGEST)
-        for n, g in zip(("graph", "features", "shrinkage"), (graph, features, shrinkage), strict=True)
+        for n, g in zip(
+            ("graph", "features", "shrinkage"), (graph, features, shrinkage), strict=True
+        )
     ]
-    found = [layer for point in zip(*columns, strict=True) for layer in _layers(data.classes, depth, *point, *given)]
+    found = [
+        layer
+        for point in zip(*columns, strict=True)
+        for layer in _layers(data.classes, depth, *point, *given)
+    ]
     return _prediction(data, found, (*data.shape, depth))
 
 
@@ -97,10 +107,18 @@ class Layer(NamedTuple):
 
 
 def _layers(  # noqa: PLR0917
-    classes: Classes, depth: int, alpha: float, signal: float, mu: float, rho: float, *given: float | None
+    classes: Classes,
+    depth: int,
+    alpha: float,
+    signal: float,
+    mu: float,
+    rho: float,
+    *given: float | None,
 ) -> list[Layer]:
     """All layers of one point."""
-    gain, kappa, s = (mine if own is None else own for own, mine in zip(given, (signal, mu, mu), strict=True))
+    gain, kappa, s = (
+        mine if own is None else own for own, mine in zip(given, (signal, mu, mu), strict=True)
+    )
     one = np.eye(1 if classes.equal else classes.count - 1)
     o = q = rho * one
     found = []
@@ -138,7 +156,11 @@ def unequal_averages(mean: Array, covariance: Array, classes: Classes) -> Softma
     deviation = np.sqrt(np.max(np.einsum("kla,ab,klb->kl", gap, covariance, gap)))
     fineness = int(np.clip(np.ceil(deviation / _RESOLVED), 1, _FINEST.get(len(mean), 1)))
     rule = single_rule(len(mean), fineness)
-    scores = rule.nodes @ matrix_function(covariance, lambda values: np.sqrt(np.maximum(values, 0.0))) @ codes.T
+    scores = (
+        rule.nodes
+        @ matrix_function(covariance, lambda values: np.sqrt(np.maximum(values, 0.0)))
+        @ codes.T
+    )
     overlap = np.zeros_like(mean)
     norm = np.zeros_like(mean)
     loss = 0.0
@@ -168,7 +190,11 @@ def softmax_averages(mean: float, variance: float, classes: int) -> SoftmaxAvera
     lead = C * mean
     low = min(0.0, lead) - _REACH * deviation - 5.0
     high = max(0.0, lead) + _REACH * deviation + 40.0
-    require("a table of the posterior", 64.0 * (high - low) / STEP * max(1.0, deviation), "take weaker signals")
+    require(
+        "a table of the posterior",
+        64.0 * (high - low) / STEP * max(1.0, deviation),
+        "take weaker signals",
+    )
     tau = np.arange(np.ceil((high - low) / STEP) + 1.0) * STEP + low
     G0, T0 = (1.0 - smeared(gumbel_tail, x, deviation) for x in (tau, tau - lead))
     G2, T2 = (smeared(_G2, x, deviation) for x in (tau, tau - lead))
@@ -196,7 +222,13 @@ def _prediction(data: CSBM, found: list[Layer], shape: tuple[int, ...]) -> Predi
     nothing = np.zeros(shape)
     output = Output(mean, variance, nothing)
     answer = ceiling_prediction(
-        data.classes, margin, loss, nothing, nothing.astype(np.int64), output=output, overlap=overlap
+        data.classes,
+        margin,
+        loss,
+        nothing,
+        nothing.astype(np.int64),
+        output=output,
+        overlap=overlap,
     )
     names = ("alpha", "lam", "mu", "rho", "directed")
     parameters = {name: np.expand_dims(np.asarray(getattr(data, name)), -1) for name in names}
@@ -205,7 +237,9 @@ def _prediction(data: CSBM, found: list[Layer], shape: tuple[int, ...]) -> Predi
     return replace(answer, **own, status=np.full(shape, Status.EXPLICIT), coordinates=coordinates)
 
 
-def _unequal_decision(classes: Classes, found: list[Layer], shape: tuple[int, ...]) -> dict[str, Any]:
+def _unequal_decision(
+    classes: Classes, found: list[Layer], shape: tuple[int, ...]
+) -> dict[str, Any]:
     """Accuracy of each layer's own decision, which of three or more classes is taken for the best."""
     p = classes.fractions
     rule = single_rule(max(1, classes.count - 2))

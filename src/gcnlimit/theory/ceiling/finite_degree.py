@@ -15,17 +15,16 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters
-from gcnlimit.results.performance import BayesPrediction, Prediction, Status
+from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, Status
 from gcnlimit.theory.ceiling.population import Draw, Population, SparseModel
-from gcnlimit.theory.decision import inferred
 from gcnlimit.theory.points import at_each_point
 
 _OVERLAP, _ENTROPY = (Draw._fields.index(name) for name in ("overlap", "free_entropy"))
 _NUMBERS = 12.0  # held at once for each node and class
 _EDGE = 3.0  # and for each edge, at most
 _REPLICAS = 8  # independent populations for each of the two starts
-_LARGEST = 1e50  # of a parameter or its inverse: the evidence of the features and its square must be numbers
-_DIFFERENT = 0.01  # overlap by which two fixed points differ, or a population still drifts, at least
+_LARGEST = 1e50  # of a parameter or its inverse: the square of the evidence must be a number
+_DIFFERENT = 0.01  # overlap by which two fixed points differ, or a population drifts, at least
 
 
 class _Start(NamedTuple):
@@ -35,10 +34,14 @@ class _Start(NamedTuple):
     drift: float
 
 
-def sparse_ceiling(data: CSBM, degree: float, population: int, sweeps: int, seed: int) -> BayesPrediction:
+def sparse_ceiling(
+    data: CSBM, degree: float, population: int, sweeps: int, seed: int
+) -> BayesPrediction:
     """Bayes-optimal performance at a finite mean degree, with the same randomness at each point; see `bayes_optimal`."""
     if data.degrees is not None and not data.classes.equal:
-        raise ParameterError(f"degrees need equal classes, got classes = {data.classes}; leave out one of the two")
+        raise ParameterError(
+            f"degrees need equal classes, got classes = {data.classes}; leave out one of the two"
+        )
     real("alpha", data.alpha, low=1.0 / _LARGEST, high=_LARGEST)
     real("mu", data.mu, high=_LARGEST)
     _require_memory(data, degree, population)
@@ -48,7 +51,9 @@ def sparse_ceiling(data: CSBM, degree: float, population: int, sweeps: int, seed
     return labelled(answer, data)
 
 
-def sparse_elsewhere(data: CSBM, to: CSBM, degree: float, *sizes: int) -> tuple[BayesPrediction, ...]:
+def sparse_elsewhere(
+    data: CSBM, to: CSBM, degree: float, *sizes: int
+) -> tuple[BayesPrediction, ...]:
     """Ceilings on a new graph at a finite mean degree: both graphs at hand, in two stages, with frozen weights."""
     for model in (data, to):
         _require_memory(model, degree, sizes[0])
@@ -73,22 +78,24 @@ def _ceiling(model: SparseModel, *sizes: int, beside: SparseModel | None = None)
     """Ceiling of one point, or on the graph of `model` with another graph of the same features `beside` it."""
     population, sweeps, seed = sizes
     streams = np.random.SeedSequence(seed).spawn(2)
-    below, above = (
-        _run(model, population, sweeps, informed, stream, beside)
-        for informed, stream in zip((False, True), streams, strict=True)
-    )
-    if not _differ(below.means, above.means):
-        both = _Start(np.concatenate([below.means, above.means]), max(below.drift, above.drift))
-        best = reached = both
-    else:
+    below = _run(model, population, sweeps, False, streams[0], beside)
+    above = _run(model, population, sweeps, True, streams[1], beside)
+    if _differ(below.means, above.means):
+        best = max(below, above, key=_entropy)
         reached = below
-        best = above if above.means[:, _ENTROPY].mean() > below.means[:, _ENTROPY].mean() else below
+    else:
+        both = np.concatenate([below.means, above.means])
+        best = reached = _Start(both, max(below.drift, above.drift))
     return BayesPrediction(
         **vars(_prediction(model, best, sweeps)),
         algorithmic=_prediction(model, reached, sweeps),
         hard=best is not reached,
-        free_entropy=float(best.means[:, _ENTROPY].mean()),
+        free_entropy=_entropy(best),
     )
+
+
+def _entropy(start: _Start) -> float:
+    return float(start.means[:, _ENTROPY].mean())
 
 
 def _run(  # noqa: PLR0917
@@ -107,7 +114,10 @@ def _run(  # noqa: PLR0917
         other = None if beside is None else Population(beside, population, informed, rng)
         seen = []
         for sweep in range(sweeps):
-            _teach(members, other)
+            if other is not None:  # each learns what the other says of the class means (Eq. 10.15)
+                other.learn_from(members)
+                other.sweep()
+                members.learn_from(other)
             if sweep < sweeps // 2:
                 members.sweep()
             else:
@@ -116,18 +126,10 @@ def _run(  # noqa: PLR0917
     values = np.array(drawn)  # population, sweep, field
     overlap = values[:, :, _OVERLAP]
     half = overlap.shape[1] // 2
-    drift = overlap[:, half:].mean(axis=1) - overlap[:, :half].mean(axis=1) if half else np.zeros(1)
-    noise = 4.0 * float(np.std(drift, ddof=1)) / math.sqrt(drift.size) if half else 0.0
+    drift = overlap[:, half:].mean(axis=1) - overlap[:, :half].mean(axis=1)
+    noise = 4.0 * float(np.std(drift, ddof=1)) / math.sqrt(drift.size)
     size = abs(float(drift.mean()))
     return _Start(values.mean(axis=1), size if size > max(noise, _DIFFERENT) else 0.0)
-
-
-def _teach(members: Population, other: Population | None) -> None:
-    """Sweep another graph of the same features, and let each know what the other says of the class means (Eq. 10.15)."""
-    if other is not None:
-        other.learn_from(members)
-        other.sweep()
-        members.learn_from(other)
 
 
 def _differ(below: Array, above: Array) -> bool:
@@ -144,9 +146,10 @@ def _prediction(model: SparseModel, start: _Start, sweeps: int) -> Prediction:
     wrong = 1.0 - mean.accuracy
     log_error = (math.log(wrong), error.accuracy / wrong) if wrong > 0.0 else (-math.inf, 0.0)
     areas = (mean.roc_auc, error.roc_auc) if model.fractions.size == 2 else (None, None)
+    known = 1.0, 0.0  # accuracy on labelled nodes, and its error
     measured, uncertain = (
-        inferred(draw.accuracy, draw.loss, log, draw.balanced, area, known=known)
-        for draw, log, area, known in zip((mean, error), log_error, areas, (1.0, 0.0), strict=True)
+        Performance(x.accuracy, one, x.loss, 0.0, log, x.accuracy, x.balanced, area)
+        for x, one, log, area in zip((mean, error), known, log_error, areas, strict=True)
     )
     return Prediction(
         **vars(measured),

@@ -65,7 +65,9 @@ class SparseModel:
             )
         features = replace(Evidence.of(data), graph=np.zeros(1))
         neighbours = degree * (2.0 if data.directed else 1.0)
-        return cls(p, simplex_codes(p), strength, neighbours, float(data.rho), features, data.degrees)
+        return cls(
+            p, simplex_codes(p), strength, neighbours, float(data.rho), features, data.degrees
+        )
 
     def evidence(self, overlap: Array) -> Array:
         r"""Evidence :math:`\langle a\, aQ (1 + aQ)^{-1}\rangle/\alpha` of the features at the overlap :math:`Q`, a matrix."""
@@ -100,7 +102,9 @@ class Population:
     `informed` says whether the first posteriors are certain; else they are little more than the fractions of the classes.
     """
 
-    def __init__(self, model: SparseModel, size: int, informed: bool, rng: np.random.Generator) -> None:
+    def __init__(
+        self, model: SparseModel, size: int, informed: bool, rng: np.random.Generator
+    ) -> None:
         C = model.fractions.size
         self.model = model
         self.rng = rng
@@ -182,7 +186,9 @@ class Population:
         """Evidence of the edges: the sum over a Poisson number of neighbours of each class, labelled and not."""
         p, strength = self.model.fractions, self.model.strength
         known = _log_factors(1.0 - strength + strength * np.eye(p.size) / p)
-        labelled, unlabelled = (kind.draw(self.each, theta) for kind in (self.labelled, self.unlabelled))
+        labelled, unlabelled = (
+            kind.draw(self.each, theta) for kind in (self.labelled, self.unlabelled)
+        )
         pieces = np.stack(np.divmod(unlabelled, self.run), axis=-1)
         drawn = self._drawn(pieces.reshape(-1, 2 * p.size)) @ self._tables()
         return np.asarray(labelled @ known + drawn.reshape(self.members.shape))

@@ -71,7 +71,9 @@ def posterior(classes: Classes) -> Posterior:
             "two, or bayes_optimal, which solves for it at given signals"
         )
     C = classes.count
-    return Posterior.of(_equal_classes(C), C - 1, curvature=2.0 - 0.5 * C, entropy=entropy, rate=0.25 * C)
+    return Posterior.of(
+        _equal_classes(C), C - 1, curvature=2.0 - 0.5 * C, entropy=entropy, rate=0.25 * C
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,13 +94,33 @@ class Posterior:
 
     @classmethod
     def of(
-        cls, missing: Callable[[Array], Array], directions: int, curvature: float, entropy: float, rate: float
+        cls,
+        missing: Callable[[Array], Array],
+        directions: int,
+        curvature: float,
+        entropy: float,
+        rate: float,
     ) -> Self:
         r"""Build the tables from the function `missing`, which is :math:`U` at :math:`s = \gamma m`."""
         near = Panels(0.0, _FROM, _series(missing, curvature, rate))
-        far = Panels.fit(lambda x: _height(missing(np.exp(x)), np.exp(x)), np.log(_FROM), _WIDTH, _PANELS, _DEGREE)
+        far = Panels.fit(
+            lambda x: _height(missing(np.exp(x)), np.exp(x)),
+            np.log(_FROM),
+            _WIDTH,
+            _PANELS,
+            _DEGREE,
+        )
         half = 0.5 * directions / rate
-        return cls(directions, curvature, entropy, rate, near, far, _from_zero(near), _to_infinity(far, half))
+        return cls(
+            directions,
+            curvature,
+            entropy,
+            rate,
+            near,
+            far,
+            _from_zero(near),
+            _to_infinity(far, half),
+        )
 
     def at(self, m: Array) -> Overlap:
         """Overlap, deficit and slope at each :math:`m >= 0`."""
@@ -131,18 +153,27 @@ class Posterior:
         With :math:`\rho/(1-\rho)` above it the state evolution has one fixed point, on every graph and with all features: the
         overlap over :math:`m` then falls, and so does the evidence over the overlap.
         """
-        return self._largest(lambda m: m * self.at(m).slope - self.at(m).overlap)[1] if self.curvature < 0.0 else 0.0
+        return (
+            self._largest(lambda m: m * self.at(m).slope - self.at(m).overlap)[1]
+            if self.curvature < 0.0
+            else 0.0
+        )
 
     @cached_property
     def steepness(self) -> tuple[float, float]:
         """Evidence at which :math:`T/m` is largest, and that value; 0 and 1 if :math:`T` is concave."""
-        return self._largest(lambda m: self.at(m).overlap / m) if self.curvature < 0.0 else (0.0, 1.0)
+        return (
+            self._largest(lambda m: self.at(m).overlap / m) if self.curvature < 0.0 else (0.0, 1.0)
+        )
 
     def _largest(self, function: Callable[[Array], Array]) -> tuple[float, float]:
         """Return where a function of the evidence that has one maximum is largest, and its value there."""
         ends = (np.log(1e-4 / self.rate), np.log(30.0 / self.rate))
         found = minimize_scalar(
-            lambda x: -float(function(np.exp(x))), bounds=ends, method="bounded", options={"xatol": 1e-9}
+            lambda x: -float(function(np.exp(x))),
+            bounds=ends,
+            method="bounded",
+            options={"xatol": 1e-9},
         )
         return float(np.exp(found.x)), -float(found.fun)
 
@@ -197,7 +228,9 @@ def _to_infinity(far: Panels, half: float) -> Panels:
     def between(low: Array, high: Array) -> Array:
         x = low[..., None] + (high - low)[..., None] * _NODE
         s = np.exp(x)
-        return np.asarray((np.exp(far.value(x) - s + x) / np.sqrt(1.0 + s)) @ _WEIGHT * (high - low) * half)
+        return np.asarray(
+            (np.exp(far.value(x) - s + x) / np.sqrt(1.0 + s)) @ _WEIGHT * (high - low) * half
+        )
 
     edge = far.start + _WIDTH * np.arange(_PANELS + 4.0)
     panel = between(edge[:-1], edge[1:])  # three more of them, in which the integral ends
@@ -205,7 +238,11 @@ def _to_infinity(far: Panels, half: float) -> Panels:
     start = edge[:_PANELS]
     stop = edge[1 : _PANELS + 1]
     x = start + 0.5 * _WIDTH * (1.0 + chebyshev_nodes(_DEGREE)[:, None])
-    return Panels(far.start, _WIDTH, powers(_height(between(x, np.broadcast_to(stop, x.shape)) + after, np.exp(x))))
+    return Panels(
+        far.start,
+        _WIDTH,
+        powers(_height(between(x, np.broadcast_to(stop, x.shape)) + after, np.exp(x))),
+    )
 
 
 def _two_classes(p: float) -> Callable[[Array], Array]:
@@ -244,7 +281,10 @@ def _scores(a2: float) -> tuple[Array, Array]:
     They serve every number of classes.
     """
     a = float(np.sqrt(a2))
-    y = np.arange(-np.ceil((_REACH * a + 4.0) / STEP), np.ceil((_REACH * a + 42.0) / STEP) + 1.0) * STEP
+    y = (
+        np.arange(-np.ceil((_REACH * a + 4.0) / STEP), np.ceil((_REACH * a + 42.0) / STEP) + 1.0)
+        * STEP
+    )
     tail = np.minimum(smeared(gumbel_tail, y + a2, a), 1.0)
     with np.errstate(divide="ignore"):
         return smeared(gumbel_density, y, a), np.log1p(-tail)

@@ -25,8 +25,15 @@ from gcnlimit.classes import simplex_codes
 from gcnlimit.numerics.linear import matrix_function, triangular_factor
 
 _STEP = {1: 0.1, 2: 0.15, 3: 0.2}  # of the trapezoid rules, by dimension
-_REACH = {1: 8.5, 2: 8.0, 3: 6.6}  # radius of the ball, which leaves out 1e-16, 1e-14 and 2e-9 of the weight
-_REPLICAS, _LOG_POINTS = 4, 13  # independent sets of Sobol points, and the binary logarithm of half their size
+_REACH = {
+    1: 8.5,
+    2: 8.0,
+    3: 6.6,
+}  # radius of the ball, which leaves out 1e-16, 1e-14 and 2e-9 of the weight
+_REPLICAS, _LOG_POINTS = (
+    4,
+    13,
+)  # independent sets of Sobol points, and the binary logarithm of half their size
 
 
 class GaussianRule(NamedTuple):
@@ -60,7 +67,9 @@ def single_rule(dimensions: int, fineness: int = 1) -> GaussianRule:
 
 def _product(dimensions: int, step: float, reach: float) -> GaussianRule:
     line = np.arange(-np.floor(reach / step), np.floor(reach / step) + 1.0) * step
-    nodes = np.stack(np.meshgrid(*[line] * dimensions, indexing="ij"), axis=-1).reshape(-1, dimensions)
+    nodes = np.stack(np.meshgrid(*[line] * dimensions, indexing="ij"), axis=-1).reshape(
+        -1, dimensions
+    )
     square = np.sum(nodes**2, axis=1)
     inside = square <= reach**2
     weights = np.exp(-0.5 * square[inside])
@@ -77,7 +86,9 @@ def _sobol(dimensions: int, seed: int) -> GaussianRule:
     return GaussianRule(np.concatenate([half, -half]), np.full(2 * len(half), 0.5 / len(half)))
 
 
-_LOWEST = -600.0  # exponent at which a class is left out, for good: its weight in the sums is far below rounding
+_LOWEST = (
+    -600.0
+)  # exponent at which a class is left out, for good: its weight in the sums is far below rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +109,9 @@ class MatrixPosterior:
         It is the average of :math:`p_k P(l|b)` on nodes of class :math:`k`, between codes; its asymmetry, an error of the rule,
         is removed.
         """
-        chances = [(self.rule.weights / np.sum(ratios, axis=1)) @ ratios for ratios in self._ratios(m)]
+        chances = [
+            (self.rule.weights / np.sum(ratios, axis=1)) @ ratios for ratios in self._ratios(m)
+        ]
         together = self.fractions[:, None] * np.stack(chances)
         return np.asarray(self.codes.T @ (0.5 * (together + together.T)) @ self.codes)
 
@@ -170,7 +183,9 @@ def _class_log_error(m: Array, codes: Array, lead: Array, true: int, rule: Gauss
     correlation = (covariance / np.outer(distance, distance))[np.ix_(order, order)]
     bound = bound[order]
     return float(
-        np.logaddexp.reduce([_first(correlation[: k + 1, : k + 1], bound[: k + 1], rule) for k in range(bound.size)])
+        np.logaddexp.reduce(
+            [_first(correlation[: k + 1, : k + 1], bound[: k + 1], rule) for k in range(bound.size)]
+        )
     )
 
 

@@ -25,7 +25,9 @@ from gcnlimit.theory.ceiling.posterior import Posterior, posterior
 from gcnlimit.theory.ceiling.state_evolution import Evidence
 from gcnlimit.theory.decision import accuracy, ceiling_prediction
 
-_SWEEPS = 3000  # of the map itself at most, before Newton's method, where there may be two fixed points
+_SWEEPS = (
+    3000  # of the map itself at most, before Newton's method, where there may be two fixed points
+)
 _SETTLED = 1e-4  # relative change in a sweep at which Newton's method takes over
 _LITTLE = 1e-6  # overlap from which evidence grows where there are no labels
 _STEPS = 60  # of Newton's method
@@ -93,7 +95,9 @@ class PropensityEvolution:
             image, slope = self._map(x)
             step = np.linalg.solve(np.eye(2) - slope, (image - x)[:, :, None])[:, :, 0]
             ahead = x + step
-            inside = np.all((ahead >= self.rho[:, None] - 1e-12) & (ahead <= 1.0 + 1e-12), axis=1, keepdims=True)
+            inside = np.all(
+                (ahead >= self.rho[:, None] - 1e-12) & (ahead <= 1.0 + 1e-12), axis=1, keepdims=True
+            )
             ahead = np.where(inside, np.clip(ahead, self.rho[:, None], 1.0), image)
             moved = np.max(np.abs(ahead - x))
             x = ahead
@@ -110,7 +114,9 @@ class PropensityEvolution:
         hidden = 1.0 - self.rho[:, None]
         rise = self.signal[:, None], self.evidence.gain(here.features)[:, None]
         slope = rise[0] * (T.slope @ (theta[:, None] * shares)), rise[1] * (T.slope @ shares)
-        return self.rho[:, None] + hidden * (T.overlap @ shares), hidden[:, None] * np.stack(slope, axis=2)
+        return self.rho[:, None] + hidden * (T.overlap @ shares), hidden[:, None] * np.stack(
+            slope, axis=2
+        )
 
     def free_entropy(self, overlaps: Overlaps) -> Array:
         """Free entropy, extremal at a fixed point."""
@@ -136,7 +142,9 @@ def heterogeneous_ceiling(data: CSBM, law: DegreeLaw) -> BayesPrediction:
         )
     evolution = PropensityEvolution.of(data, law)
     parts = [evolution.take(rows).fixed_points() for rows in batches(evolution.rho.size, _BLOCK)]
-    best, reached = (Overlaps(*map(np.concatenate, zip(*side, strict=True))) for side in zip(*parts, strict=True))
+    best, reached = (
+        Overlaps(*map(np.concatenate, zip(*side, strict=True))) for side in zip(*parts, strict=True)
+    )
     hard = reached.features < best.features - _APART
     return BayesPrediction(
         **vars(_prediction(data, evolution, best)),
@@ -163,7 +171,11 @@ def _prediction(data: CSBM, evolution: PropensityEvolution, overlaps: Overlaps) 
 
 
 def _accuracy_by_degree(
-    evolution: PropensityEvolution, overlaps: Overlaps, shape: tuple[int, ...], classes: int, theta: npt.ArrayLike
+    evolution: PropensityEvolution,
+    overlaps: Overlaps,
+    shape: tuple[int, ...],
+    classes: int,
+    theta: npt.ArrayLike,
 ) -> Array:
     """Accuracy on test nodes of given propensities, of the shape of the points and then that of `theta`."""
     asked = np.asarray(real("theta", theta, low=0))

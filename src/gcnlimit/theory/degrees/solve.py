@@ -49,7 +49,11 @@ def check_degrees(points: Points) -> None:
     if law is None:
         return
     if not points.classes.equal or not isinstance(points.penalty, L2):
-        got = f"penalty = {points.penalty!r}" if points.classes.equal else f"classes = {points.classes}"
+        got = (
+            f"penalty = {points.penalty!r}"
+            if points.classes.equal
+            else f"classes = {points.classes}"
+        )
         raise ParameterError(
             f"degrees = {law!r} are solved for equal classes and squared weights, got {got}; leave out one of the two"
         )
@@ -93,9 +97,13 @@ _Sides = tuple[tuple[Array, Array], tuple[Callable[[Array], Readout], ...]]
 def _symmetric_sides(points: Points) -> _Sides:
     """Averages over the spectrum: across the spike the measure of the labels is that of the bulk."""
     along = SpikedSemicircle.of(points.signal, int(np.max(points.filter.quadrature_nodes())))
-    across = replace(along, e=np.broadcast_to(along.tau, along.e.shape), excess=np.zeros_like(along.excess))
+    across = replace(
+        along, e=np.broadcast_to(along.tau, along.e.shape), excess=np.zeros_like(along.excess)
+    )
     g = points.filter.normalized(along.x)[0]
-    return (np.vecdot(along.e, g), g @ along.tau), tuple(partial(spectral_readout, m, g, g) for m in (along, across))
+    return (np.vecdot(along.e, g), g @ along.tau), tuple(
+        partial(spectral_readout, m, g, g) for m in (along, across)
+    )
 
 
 def _directed_sides(points: Points) -> _Sides:
@@ -103,7 +111,9 @@ def _directed_sides(points: Points) -> _Sides:
     signal = points.signal
     g, G = points.filter.directed_chain(signal).taylor(signal)
     pairs = ((g, G), signal), ((g, g), np.zeros_like(signal))
-    return (G[0], g[0]), tuple(partial(coefficient_readout, pair, pair, strength) for pair, strength in pairs)
+    return (G[0], g[0]), tuple(
+        partial(coefficient_readout, pair, pair, strength) for pair, strength in pairs
+    )
 
 
 def _layer_margins(equations: LayerEquations) -> tuple[Array, Array]:
@@ -132,7 +142,9 @@ def far_layers(equations: LayerEquations) -> Layers:
     # response of the layers to forces, averaged and on one node
     gain = weight_gain(equations.features, equations.alpha, np.ones(len(b)), np.zeros(len(b)))
     start = back[..., send, 0]
-    V = between(U, U.mT, gain.response[:, None, None] * average(equations.right**2, outer(start, start)))
+    V = between(
+        U, U.mT, gain.response[:, None, None] * average(equations.right**2, outer(start, start))
+    )
     S = back @ equations.forces(V, gain.response) @ forth
 
     # conjugates: a node is pulled by its label and by the fields F of its conjugates, whose second moment is FF
@@ -224,7 +236,9 @@ class LayerSolution(NamedTuple):
         top = np.maximum(reg, _FAR * np.maximum(pull, slope) * size)
         equations = replace(equations, reg=reg)
         start = start.at(top, pull)
-        found = _descend(equations, start, top, step=10.0, tol=tol, max_iterations=max_iterations // 5)
+        found = _descend(
+            equations, start, top, step=10.0, tol=tol, max_iterations=max_iterations // 5
+        )
         lost = np.flatnonzero(~found.converged)
         if lost.size:
             part = equations.take(lost), start.take(lost), top[lost]
@@ -236,7 +250,13 @@ class LayerSolution(NamedTuple):
 
 
 def _descend(
-    equations: LayerEquations, start: Layers, top: Array, *, step: float, tol: float, max_iterations: int
+    equations: LayerEquations,
+    start: Layers,
+    top: Array,
+    *,
+    step: float,
+    tol: float,
+    max_iterations: int,
 ) -> FixedPoint:
     """Follow the solution from the regularization `top` down to that of the equations, by factors of about `step`."""
     reg = equations.reg
