@@ -13,7 +13,7 @@ from gcnlimit.normalization import Normalization, Regularized, as_normalization
 from gcnlimit.theory.decision import accuracy
 from gcnlimit.theory.degrees.ceiling import Overlaps, PropensityEvolution
 from gcnlimit.theory.points import Points
-from gcnlimit.theory.predict import find
+from gcnlimit.theory.predict import Search, find
 from gcnlimit.theory.propensity_spectrum import spectrum
 from gcnlimit.theory.transfer import transfer
 
@@ -50,7 +50,7 @@ def points(law, *network, **data):
 
 def solve(points):
     """Margins and losses of points that are solved together."""
-    (found,) = find(points, np.ones(points.size, bool), 1e-10, 5000, progress=False)
+    (found,) = find(points, np.ones(points.size, bool), Search(progress=False))
     order = np.argsort(found.rows)
     names = ("test_margin", "train_margin", "test_loss", "train_loss")
     return found._replace(**{name: getattr(found, name)[order] for name in names})

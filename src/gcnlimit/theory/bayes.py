@@ -200,7 +200,7 @@ def degree_correction(
     check_types("degree_correction", data=(data, CSBM))
     if data.shape:
         raise ParameterError(
-            f"degree_correction takes single numbers, got data of shape {data.shape}; loop over them"
+            f"degree_correction takes single numbers, got shape {data.shape}; loop over them"
         )
     limit = number("tolerance", tolerance, low=0)
     degree = number("degree", degree, low=0, open_low=True)

@@ -78,8 +78,7 @@ def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None) -> Scat
     """
     _check("scatter", data, gcn)
     nodes = whole("nodes", nodes, low=2)
-    finite = not math.isinf(float(np.asarray(gcn.reg)))
-    limit = gcn.replaced(reg=math.inf)
+    exact = math.isinf(float(np.asarray(gcn.reg)))
     if to is None:
         gcn.require_one_filter("scatter on the training graph")
         accuracy = float(predict(data, gcn).test_accuracy)
@@ -88,7 +87,7 @@ def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None) -> Scat
         F = float(limits[0])
         own = covariance[0, 0] * (1.0 - data.rho)
         training = 0.0
-        exact = not finite and data.operator(gcn.symmetrize).symmetric
+        exact = exact and data.operator(gcn.symmetrize).symmetric
     else:
         to.require_plain("scatter")
         if to.shape or data.mu * to.mu == 0.0:
@@ -97,15 +96,12 @@ def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None) -> Scat
             )
         accuracy = float(transfer(data, gcn, to).test_accuracy)
         count = nodes * float(to.alpha) / float(data.alpha)
-        F, own, training = _new_graph(data, limit, to)
-        exact = not finite
+        F, own, training = _new_graph(data, gcn.replaced(reg=math.inf), to)
     binomial = math.sqrt(accuracy * (1.0 - accuracy) / count)
-    limit_binomial = math.sqrt(F * (1.0 - F) / count)
-    ratio = 1.0 if exact or limit_binomial == 0.0 else binomial / limit_binomial
-    deviation = math.sqrt(own / count + training / nodes)
-    return Scatter(
-        accuracy, ratio * deviation, binomial, ratio * math.sqrt(training / nodes), exact
-    )
+    at_limit = math.sqrt(F * (1.0 - F) / count)
+    ratio = 1.0 if exact or at_limit == 0.0 else binomial / at_limit
+    deviation = ratio * math.sqrt(own / count + training / nodes)
+    return Scatter(accuracy, deviation, binomial, ratio * math.sqrt(training / nodes), exact)
 
 
 def expected_error(
@@ -141,7 +137,8 @@ def paired_scatter(data: CSBM, gcn: GCN, other: GCN, nodes: int) -> PairedScatte
         network.require_one_filter("paired_scatter")
         if not (np.all(np.isinf(network.reg)) and data.operator(network.symmetrize).symmetric):
             raise ParameterError(
-                "paired_scatter has a formula at reg = inf on a symmetric operator; take reg=math.inf and symmetrize=True"
+                "paired_scatter has a formula at reg = inf on a symmetric operator; "
+                "take reg=math.inf and symmetrize=True"
             )
     nodes = whole("nodes", nodes, low=2)
     signal = float(data.operator(symmetrize=True).signal)
@@ -169,7 +166,7 @@ def _check(function: str, data: CSBM, gcn: GCN) -> None:
         raise ParameterError(f"{function} has no test nodes at rho = 1; take rho < 1")
     if not (gcn.filter.has_chain and gcn.read_filter.has_chain):
         raise ParameterError(
-            f"{function} needs the coefficients of the filter; take a Polynomial, PageRank or Diffusion"
+            f"{function} needs the filter's coefficients; take a Polynomial, PageRank or Diffusion"
         )
 
 
@@ -193,17 +190,12 @@ def _training_graph(data: CSBM, symmetrize: bool, filters: list[Filter]) -> tupl
     operator = data.operator(symmetrize)
     signal = float(operator.signal)
     series = [_series(filter, signal, operator.symmetric) for filter in filters]
-    m, r, moves = sampled_margins(
-        series, signal, float(data.alpha), float(data.mu), float(data.rho)
-    )
-    F = ndtr(m)
+    alpha, mu, rho = float(data.alpha), float(data.mu), float(data.rho)
+    m, r, moves = sampled_margins(series, signal, alpha, mu, rho)
     density = np.exp(-0.5 * m**2) / math.sqrt(2.0 * math.pi)
     pair = np.outer(density, density)
-    both = _both_right(m[:, None], m[None], r)
-    covariance = (
-        (both - pair * r) / (1.0 - data.rho) - 0.5 * np.outer(m, m) * pair * r**2 + pair * moves
-    )
-    return F, covariance
+    nodes = (_both_right(m[:, None], m[None], r) - pair * r) / (1.0 - rho)
+    return ndtr(m), nodes - 0.5 * np.outer(m, m) * pair * r**2 + pair * moves
 
 
 def _both_right(a: Array, b: Array, r: Array) -> Array:
@@ -219,13 +211,10 @@ def _both_right(a: Array, b: Array, r: Array) -> Array:
 def _new_graph(data: CSBM, gcn: GCN, to: CSBM) -> tuple[float, float, float]:
     """Accuracy on a new graph, and its variance times the nodes there and, for the training, times the nodes here (10.21)."""
     answer = transfer(data, gcn, to)
-    m, c = (
-        float(np.asarray(x))
-        for x in (answer.order_parameters.test_margin, answer.order_parameters.feature_margin)
-    )
     F = float(answer.test_accuracy)
+    m = float(np.asarray(answer.order_parameters.test_margin))
+    Q = float(np.asarray(answer.order_parameters.feature_margin)) ** -2.0
     density = math.exp(-0.5 * m**2) / math.sqrt(2.0 * math.pi)
-    Q = c**-2.0
     there = _FilteredGraph.of(to, gcn.symmetrize, gcn.read_filter)
     _, spread, tau2 = there.averages
     size = spread + Q * tau2
@@ -247,12 +236,8 @@ def _weight_scatter(data: CSBM, gcn: GCN) -> float:
     x2 = data.mu * along**2 / square
     d = 1.0 / (1.0 + x2)
     moves = graph.fluctuation(rho, math.sqrt(rho * (1.0 - rho)), 1.0 / along, -0.5 / square)
-    return float(
-        d**2 * moves
-        + 2.0 * alpha * (1.0 - 0.5 * x2 * d) ** 2
-        + alpha * d**2 / x2
-        + 0.5 * alpha * d**2
-    )
+    features = 2.0 * (1.0 - 0.5 * x2 * d) ** 2 + d**2 / x2 + 0.5 * d**2
+    return float(d**2 * moves + alpha * features)
 
 
 class _FilteredGraph(NamedTuple):
@@ -274,20 +259,15 @@ class _FilteredGraph(NamedTuple):
     @property
     def averages(self) -> tuple[float, float, float]:
         r"""Averages :math:`e(g)`, :math:`\mathrm{Var}_e[g]` and :math:`\tau(g^2)`: the same sums on both kinds of operators."""
-        return (
-            float(self.one.J[0]),
-            float(np.sum(self.one.J[1:] ** 2)),
-            float(np.sum(self.one.f**2)),
-        )
+        f, J, _ = self.one
+        return float(J[0]), float(np.sum(J[1:] ** 2)), float(np.sum(f**2))
 
     def fluctuation(self, along: float, across: float, A: float, B: float) -> float:
         r""":math:`N` times the variance of :math:`A\,v\cdot h + B|h|^2`, :math:`h = g(a)z`, with `z` along and across `v`."""
         if not self.symmetric:
             gamma, _ = self._directed(along, across, A, B)
-            below = np.tril(gamma, -2)
-            return float(
-                np.sum(gamma**2) - np.sum(below**2) + 0.5 * np.sum(np.diagonal(gamma, -2) ** 2)
-            )
+            free = np.sum(gamma**2) - np.sum(np.tril(gamma, -2) ** 2)
+            return float(free + 0.5 * np.sum(np.diagonal(gamma, -2) ** 2))
         one, both = self.one, self.square
         moves = (
             A * along * one.fluctuation(0, 0) + B * along**2 * both.fluctuation(0, 0),

@@ -23,8 +23,9 @@ from gcnlimit.theory.finite_reg.solution import FAR, Solution
 from gcnlimit.theory.finite_reg.symmetric import SymmetricSolution
 from gcnlimit.theory.points import Points
 
-_STRONG = 2e4  # regularization, over that beyond which the loss is negligible, up to which pinned outputs keep ten digits
-
+_STRONG = (
+    2e4  # reg over that at which the loss is negligible: pinned outputs keep ten digits below it
+)
 
 Kind = type[SymmetricSolution] | type[DirectedSolution] | type[PageRankSolution]
 
@@ -33,9 +34,9 @@ def kind(points: Points, chain: Chain | None = None) -> Kind:
     """How points whose degrees are alike are solved: the one choice between symmetric and directed graphs."""
     if points.symmetric:
         return SymmetricSolution
-    return (
-        PageRankSolution if chain is None and type(points.filter) is PageRank else DirectedSolution
-    )
+    if chain is None and type(points.filter) is PageRank:
+        return PageRankSolution
+    return DirectedSolution
 
 
 def kind_by_degree(points: Points) -> type[PropensitySolution | LayerSolution]:
@@ -52,19 +53,16 @@ def solve(
     they are not yet lost in rounding beside the bias.
     """
     with np.errstate(all="ignore"):  # out-of-range points are reported as not converged
-        strongest = (
-            asymptote(points, chain)[1] * (_STRONG / FAR) if points.class_loss.is_pinned else np.inf
-        )
-        near = points._replace(reg=np.minimum(points.reg, strongest))
+        near = points
+        if points.class_loss.is_pinned:
+            strongest = asymptote(points, chain)[1] * (_STRONG / FAR)
+            near = points._replace(reg=np.minimum(points.reg, strongest))
         found = kind(points, chain).solve(near, chain, tol=tol, max_iterations=max_iterations)
     if np.all(near.reg == points.reg):
         return found
     factor = near.reg / points.reg
-    return replace(
-        found,
-        output=found.output.without_powers(factor),
-        weights=found.weights.without_powers(factor),
-    )
+    output = found.output.without_powers(factor)
+    return replace(found, output=output, weights=found.weights.without_powers(factor))
 
 
 def asymptote(points: Points, chain: Chain | None = None) -> tuple[Solution, Array]:
@@ -77,5 +75,6 @@ def checked(status: npt.NDArray[np.int64]) -> None:
     failed = int(np.count_nonzero(status != Status.CONVERGED))
     if failed:
         raise ConvergenceError(
-            f"the equations did not converge at {failed} of {len(status)} points; take a larger reg or fewer layers"
+            f"the equations did not converge at {failed} of {len(status)} points; "
+            "take a larger reg or fewer layers"
         )

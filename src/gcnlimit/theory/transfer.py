@@ -31,7 +31,7 @@ from gcnlimit.theory.finite_reg.class_losses import (
     offset,
 )
 from gcnlimit.theory.points import Answer, Points, with_errors
-from gcnlimit.theory.predict import predict, predict_points
+from gcnlimit.theory.predict import Search, predict, predict_points
 from gcnlimit.theory.readout import best_readout
 
 _CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
@@ -69,10 +69,11 @@ def transfer(
         return _joining(data, gcn, to, tol)
     check_types("transfer", to=(to, CSBM))
     to.require_alike("transfer")
-    answer = _elsewhere(data, gcn, to, tol)
-    answer = with_errors_of_both(
-        answer, data, to, lambda one, other: transfer(one, gcn, other, tol=tol)
-    )
+
+    def again(one: CSBM, other: CSBM) -> Prediction:
+        return transfer(one, gcn, other, tol=tol)
+
+    answer = with_errors_of_both(_elsewhere(data, gcn, to, tol), data, to, again)
     return labelled(answer, data, gcn, to)
 
 
@@ -87,37 +88,34 @@ def with_errors_of_both(
     once = same and isinstance(data, EstimatedCSBM) and data.counts is not None
 
     def like(model: CSBM, other: CSBM) -> CSBM:
-        return model.replaced(classes=other.classes) if same else model.replaced()  # type: ignore[arg-type]
+        classes: Any = other.classes if same else model.classes
+        return model.replaced(classes=classes)
 
-    here = with_errors(answer, data, lambda model: again(model, like(to, model))).standard_error
-    there = with_errors(
-        answer, to, lambda model: again(like(data, model), model), known=once
-    ).standard_error
-    error = {
-        name: scalar_or_array(np.asarray(np.hypot(x, getattr(there, name))))
-        for name, x in here.as_dict().items()
-    }
-    return replace(answer, standard_error=replace(here, **error))
+    here = with_errors(answer, data, lambda model: again(model, like(to, model)))
+    there = with_errors(answer, to, lambda model: again(like(data, model), model), known=once)
+    errors: dict[str, Any] = {}
+    for name, error in here.standard_error.as_dict().items():
+        other = getattr(there.standard_error, name)
+        errors[name] = scalar_or_array(np.asarray(np.hypot(error, other)))
+    return replace(answer, standard_error=replace(here.standard_error, **errors))
 
 
 def _joining(data: CSBM, gcn: GCN, to: str, tol: float) -> Prediction:
     """Performance on nodes that join the training graph (Eq. 10.13)."""
     if to != "joining":
         raise ParameterError(
-            f"to = {to!r} is not a graph; give a CSBM, or 'joining' for nodes that join the training graph"
+            f"to = {to!r} is not a graph; give a CSBM, or 'joining' for nodes that join its own"
         )
     points = Points.of(data, gcn.replaced(test_filter=gcn.read_filter))._replace(joining=True)
-    answer = predict_points(points, data, gcn, tol, 5000, throw=True, progress=None)
-    return labelled(
-        with_errors(answer, data, lambda model: _joining(model, gcn, to, tol)), data, gcn
-    )
+    answer = predict_points(points, data, gcn, Search(tol))
+    answer = with_errors(answer, data, lambda model: _joining(model, gcn, to, tol))
+    return labelled(answer, data, gcn)
 
 
 def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
     """Performance on an independent graph, for given models."""
-    there = Points.unchecked(
-        to, gcn.replaced(filter=gcn.read_filter, test_filter=None, reg=1.0)
-    ).checked()
+    reader = gcn.replaced(filter=gcn.read_filter, test_filter=None, reg=1.0)
+    there = Points.unchecked(to, reader).checked()
     outside = broadcast(to=to.shape, test_filter=gcn.read_filter.shape)
     shape = broadcast(data=data.shape, network=gcn.shape, there=outside)
     means = feature_signal(data, to)
@@ -132,15 +130,14 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
         return scalar_or_array(np.array(np.broadcast_to(values, shape)))
 
     prediction = here.prediction
-    status = np.where(
-        np.isnan(margin), np.maximum(prediction.status, Status.OUT_OF_RANGE), prediction.status
-    )
-    loss = (
-        loss if data.classes == to.classes else np.full(shape, np.nan)
-    )  # of a bias for other classes
+    least = np.where(np.isnan(margin), int(Status.OUT_OF_RANGE), 0)
+    status = np.maximum(prediction.status, least)
+    if data.classes != to.classes:  # the bias is that of other classes
+        loss = np.full(shape, np.nan)
+    found = from_margins(classes, margin, margin, loss, loss, offset=bias)
     train = {name: spread(getattr(prediction, name)) for name in ("train_accuracy", "train_loss")}
     return Prediction(
-        **vars(replace(from_margins(classes, margin, margin, loss, loss, offset=bias), **train)),
+        **vars(replace(found, **train)),
         standard_error=same_everywhere(0.0, shape),
         order_parameters=OrderParameters(
             test_margin=spread(margin),
@@ -261,22 +258,16 @@ def graph_averages(points: Points) -> GraphAverages:
     columns = np.empty((3, points.size))
     with np.errstate(all="ignore"):  # out-of-range points are reported as such
         for where, chunk in points.chunks(cost, _CHUNK):
-            columns[:, where] = (
-                _spectral(chunk, int(cost[where[0]]))
-                if points.symmetric
-                else _by_coefficients(chunk)
-            )
+            columns[:, where] = _averages(chunk, int(cost[where[0]]))
     return GraphAverages(*columns)
 
 
-def _spectral(points: Points, nodes: int) -> tuple[Array, Array, Array]:
-    measure = SpikedSemicircle.of(points.signal, nodes)
-    g = points.filter.normalized(measure.x)[0]
-    e = np.einsum("bn,bn->b", measure.e, g)
-    return e, np.einsum("bn,bn->b", measure.e, (g - e[:, None]) ** 2), g**2 @ measure.tau
-
-
-def _by_coefficients(points: Points) -> tuple[Array, Array, Array]:
+def _averages(points: Points, nodes: int) -> tuple[Array, Array, Array]:
+    if points.symmetric:
+        measure = SpikedSemicircle.of(points.signal, nodes)
+        g = points.filter.normalized(measure.x)[0]
+        e = np.einsum("bn,bn->b", measure.e, g)
+        return e, np.einsum("bn,bn->b", measure.e, (g - e[:, None]) ** 2), g**2 @ measure.tau
     closed = points.filter.directed_averages(points.signal, points.mu)
     if closed is not None:
         return closed.e_g, closed.e_g2 - closed.e_g**2, closed.tau_g2
@@ -310,9 +301,8 @@ class Trained(NamedTuple):
             found = points.take(rows)
             slope[rows] = m / np.sqrt(Q)
             labels[rows] = _labels_of(found, slope[rows])
-            bias[rows] = offset(points.class_loss, node_loss(found), Output(*law)) * np.sqrt(
-                law[1] / Q
-            )
+            own = offset(points.class_loss, node_loss(found), Output(*law))
+            bias[rows] = own * np.sqrt(law[1] / Q)
         shape = broadcast(data=data.shape, network=gcn.shape)
         return cls(prediction, slope.reshape(shape), labels.reshape(shape), bias.reshape(shape))
 
@@ -321,7 +311,8 @@ def _explicit(points: Points) -> tuple[Array, Array]:
     """Slope and effective labels at infinite regularization (Eq. 10.5)."""
     if points.class_loss.is_pinned:
         raise ParameterError(
-            f"loss = {points.loss!r} on unequal classes has no explicit weights at reg = inf; take a finite reg or another loss"
+            f"loss = {points.loss!r} on unequal classes has no explicit weights at reg = inf; "
+            "take a finite reg or another loss"
         )
     graph = graph_averages(points)
     q = graph.labels(points.rho)
@@ -346,9 +337,8 @@ def _read(here: Trained, graph: GraphAverages, there: Points, c: Array) -> tuple
     weights = here.prediction.order_parameters.weights
     if weights is None:
         return loss, bias
-    finite = np.broadcast_to(
-        np.greater(weights.Q, 0.0), c.shape
-    )  # else at infinite regularization, where they vanish
+    # at infinite regularization they vanish
+    finite = np.broadcast_to(np.greater(weights.Q, 0.0), c.shape)
     gain = np.exp(there.filter.log_gain(there.symmetric)) / there.divisor()
     unit = np.sqrt(weights.Q) * (gain.reshape(graph.tau2.shape) / np.sqrt(graph.tau2))
     deviation = unit * np.sqrt(c**2 * graph.spread + graph.tau2)
@@ -363,11 +353,9 @@ def _pagerank(data: CSBM, symmetrize: bool, square: Array) -> PageRank:
     real("lam", data.lam, low=-_LARGEST, high=_LARGEST)
     operator = data.operator(symmetrize)
     signal = operator.signal
-    across = (
-        signal**2 + square
-        if operator.symmetric
-        else np.square(best_margin(np.sqrt(square), signal))
-    )
+    across = np.square(best_margin(np.sqrt(square), signal))
+    if operator.symmetric:
+        across = signal**2 + square
     theta = signal / (1.0 + across)
     largest = _BELOW_POLE / operator.radius
     return PageRank(scalar_or_array(np.clip(theta, -largest, largest)))

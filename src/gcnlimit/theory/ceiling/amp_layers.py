@@ -80,20 +80,16 @@ def message_passing(
         real(name, getattr(data, name), low=low, high=_LARGEST)
     depth = whole("layers", layers, low=1, high=10_000)
     signal = data.operator(symmetrize=True).signal
-    columns = [
-        np.broadcast_to(p, data.shape).ravel() for p in (data.alpha, signal, data.mu, data.rho)
+    # the network's own numbers, by default those of the data
+    numbers = {"graph": (graph, signal), "features": (features, data.mu)}
+    numbers["shrinkage"] = (shrinkage, data.mu)
+    own = [
+        matched if given is None else number(name, given, low=-_LARGEST, high=_LARGEST)
+        for name, (given, matched) in numbers.items()
     ]
-    given = [
-        None if g is None else number(n, g, low=-_LARGEST, high=_LARGEST)
-        for n, g in zip(
-            ("graph", "features", "shrinkage"), (graph, features, shrinkage), strict=True
-        )
-    ]
-    found = [
-        layer
-        for point in zip(*columns, strict=True)
-        for layer in _layers(data.classes, depth, *point, *given)
-    ]
+    columns = (data.alpha, signal, data.mu, data.rho, *own)
+    points = zip(*(np.broadcast_to(p, data.shape).ravel() for p in columns), strict=True)
+    found = [layer for point in points for layer in _layers(data.classes, depth, *point)]
     return _prediction(data, found, (*data.shape, depth))
 
 
@@ -106,19 +102,9 @@ class Layer(NamedTuple):
     loss: float
 
 
-def _layers(  # noqa: PLR0917
-    classes: Classes,
-    depth: int,
-    alpha: float,
-    signal: float,
-    mu: float,
-    rho: float,
-    *given: float | None,
-) -> list[Layer]:
+def _layers(classes: Classes, depth: int, *point: float) -> list[Layer]:
     """All layers of one point."""
-    gain, kappa, s = (
-        mine if own is None else own for own, mine in zip(given, (signal, mu, mu), strict=True)
-    )
+    alpha, signal, mu, rho, gain, kappa, s = point
     one = np.eye(1 if classes.equal else classes.count - 1)
     o = q = rho * one
     found = []
@@ -156,11 +142,8 @@ def unequal_averages(mean: Array, covariance: Array, classes: Classes) -> Softma
     deviation = np.sqrt(np.max(np.einsum("kla,ab,klb->kl", gap, covariance, gap)))
     fineness = int(np.clip(np.ceil(deviation / _RESOLVED), 1, _FINEST.get(len(mean), 1)))
     rule = single_rule(len(mean), fineness)
-    scores = (
-        rule.nodes
-        @ matrix_function(covariance, lambda values: np.sqrt(np.maximum(values, 0.0)))
-        @ codes.T
-    )
+    root = matrix_function(covariance, lambda values: np.sqrt(np.maximum(values, 0.0)))
+    scores = rule.nodes @ root @ codes.T
     overlap = np.zeros_like(mean)
     norm = np.zeros_like(mean)
     loss = 0.0
@@ -190,11 +173,8 @@ def softmax_averages(mean: float, variance: float, classes: int) -> SoftmaxAvera
     lead = C * mean
     low = min(0.0, lead) - _REACH * deviation - 5.0
     high = max(0.0, lead) + _REACH * deviation + 40.0
-    require(
-        "a table of the posterior",
-        64.0 * (high - low) / STEP * max(1.0, deviation),
-        "take weaker signals",
-    )
+    size = 64.0 * (high - low) / STEP * max(1.0, deviation)
+    require("a table of the posterior", size, "take weaker signals")
     tau = np.arange(np.ceil((high - low) / STEP) + 1.0) * STEP + low
     G0, T0 = (1.0 - smeared(gumbel_tail, x, deviation) for x in (tau, tau - lead))
     G2, T2 = (smeared(_G2, x, deviation) for x in (tau, tau - lead))
@@ -219,17 +199,9 @@ def _prediction(data: CSBM, found: list[Layer], shape: tuple[int, ...]) -> Predi
     loss = np.reshape([layer.loss for layer in found], shape)
     with np.errstate(invalid="ignore", divide="ignore"):
         margin = np.where(variance > 0.0, mean / np.sqrt(variance), 0.0)
-    nothing = np.zeros(shape)
-    output = Output(mean, variance, nothing)
-    answer = ceiling_prediction(
-        data.classes,
-        margin,
-        loss,
-        nothing,
-        nothing.astype(np.int64),
-        output=output,
-        overlap=overlap,
-    )
+    none = np.zeros(shape)
+    found_at: dict[str, Any] = {"output": Output(mean, variance, none), "overlap": overlap}
+    answer = ceiling_prediction(data.classes, margin, loss, none, none.astype(int), **found_at)
     names = ("alpha", "lam", "mu", "rho", "directed")
     parameters = {name: np.expand_dims(np.asarray(getattr(data, name)), -1) for name in names}
     coordinates = Coordinates(parameters | {"layer": np.arange(1, shape[-1] + 1)})

@@ -45,10 +45,11 @@ def sparse_ceiling(
     real("alpha", data.alpha, low=1.0 / _LARGEST, high=_LARGEST)
     real("mu", data.mu, high=_LARGEST)
     _require_memory(data, degree, population)
-    answer: BayesPrediction = at_each_point(
-        data, lambda point: _ceiling(SparseModel.of(point, degree), population, sweeps, seed)
-    )
-    return labelled(answer, data)
+
+    def answer(point: CSBM) -> BayesPrediction:
+        return _ceiling(SparseModel.of(point, degree), population, sweeps, seed)
+
+    return labelled(at_each_point(data, answer), data)
 
 
 def sparse_elsewhere(

@@ -27,7 +27,7 @@ from gcnlimit.numerics.linear import matrix_function
 from gcnlimit.theory.ceiling.state_evolution import Evidence
 
 _TINY = 1e-300  # least factor of an edge, so that its logarithm stays finite
-_HINT = 0.05  # weight of the true class in the start from below: no evidence at all would be a fixed point
+_HINT = 0.05  # weight of the true class in the start from below: none would be a fixed point
 _RUNS = 64  # runs of messages in a class, at least
 _WEAK = 0.25  # least factor of an edge with which messages are drawn in runs
 _QUANTILES = 2**14  # of a Poisson number
@@ -60,14 +60,13 @@ class SparseModel:
         strength = float(data.lam) / math.sqrt(degree)
         if min(1.0 - strength, float(np.min(1.0 - strength + strength / p))) < -1e-12:
             raise ParameterError(
-                f"lam = {float(data.lam):g} is not allowed at degree {degree:g}: a probability of an edge would be negative; "
-                "take a larger degree or a weaker signal"
+                f"lam = {float(data.lam):g} is not allowed at degree {degree:g}: a probability of "
+                "an edge would be negative; take a larger degree or a weaker signal"
             )
         features = replace(Evidence.of(data), graph=np.zeros(1))
         neighbours = degree * (2.0 if data.directed else 1.0)
-        return cls(
-            p, simplex_codes(p), strength, neighbours, float(data.rho), features, data.degrees
-        )
+        rho = float(data.rho)
+        return cls(p, simplex_codes(p), strength, neighbours, rho, features, data.degrees)
 
     def evidence(self, overlap: Array) -> Array:
         r"""Evidence :math:`\langle a\, aQ (1 + aQ)^{-1}\rangle/\alpha` of the features at the overlap :math:`Q`, a matrix."""
@@ -186,9 +185,8 @@ class Population:
         """Evidence of the edges: the sum over a Poisson number of neighbours of each class, labelled and not."""
         p, strength = self.model.fractions, self.model.strength
         known = _log_factors(1.0 - strength + strength * np.eye(p.size) / p)
-        labelled, unlabelled = (
-            kind.draw(self.each, theta) for kind in (self.labelled, self.unlabelled)
-        )
+        labelled = self.labelled.draw(self.each, theta)
+        unlabelled = self.unlabelled.draw(self.each, theta)
         pieces = np.stack(np.divmod(unlabelled, self.run), axis=-1)
         drawn = self._drawn(pieces.reshape(-1, 2 * p.size)) @ self._tables()
         return np.asarray(labelled @ known + drawn.reshape(self.members.shape))
@@ -230,9 +228,8 @@ class Population:
         orders -= 0.5 * strength**2 * np.einsum("kij,lij->kl", square, square)
         nodes = len(joint) * self.each
         places = np.sum(joint) * (np.arange(nodes) + self.rng.random()) / nodes
-        cells = np.searchsorted(
-            np.cumsum(joint)[:-1], places, side="right"
-        )  # pairs of classes, by their numbers of edges
+        # pairs of classes, by their numbers of edges
+        cells = np.searchsorted(np.cumsum(joint)[:-1], places, side="right")
         one, other = (self._sent(y, ends) for ends in np.divmod(cells, len(joint)))
         x = strength * np.sum(one * other, axis=1)
         rest = np.log(np.maximum(1.0 + x, _TINY)) - x + 0.5 * x**2

@@ -29,11 +29,11 @@ from gcnlimit.classes import Classes
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.chebyshev import Panels, chebyshev_nodes, powers
 
-_FROM = 0.09  # gamma m from which log U is tabulated, in its logarithm, up to gamma m = 40, where U is about 1e-18
+_FROM = 0.09  # gamma m from which log U is tabulated, up to gamma m = 40, where U is about 1e-18
 _WIDTH, _PANELS, _DEGREE = 0.47, 13, 14
 _SERIES = 14  # degree of the polynomial below
 _REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
-_SMOOTH = 0.6  # deviation of a Gaussian below which the Gauss-Hermite rule resolves its sum with a Gumbel variable
+_SMOOTH = 0.6  # deviation of a Gaussian below which the Gauss-Hermite rule resolves the sum
 
 _NODE, _WEIGHT = 0.5 * np.array(legendre.leggauss(24))
 _NODE += 0.5
@@ -67,13 +67,11 @@ def posterior(classes: Classes) -> Posterior:
         return Posterior.of(_two_classes(float(p[0])), 1, curvature, entropy, rate=0.125 * spread)
     if not classes.equal:
         raise ParameterError(
-            f"classes = {classes} are more than two of unequal sizes, whose order parameter is a matrix; take equal classes, or "
-            "two, or bayes_optimal, which solves for it at given signals"
+            f"classes = {classes} are more than two of unequal sizes, whose order parameter is a "
+            "matrix; take equal classes, or two, or bayes_optimal, which solves for it"
         )
     C = classes.count
-    return Posterior.of(
-        _equal_classes(C), C - 1, curvature=2.0 - 0.5 * C, entropy=entropy, rate=0.25 * C
-    )
+    return Posterior.of(_equal_classes(C), C - 1, 2.0 - 0.5 * C, entropy, rate=0.25 * C)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,25 +100,14 @@ class Posterior:
         rate: float,
     ) -> Self:
         r"""Build the tables from the function `missing`, which is :math:`U` at :math:`s = \gamma m`."""
+
+        def height(x: Array) -> Array:
+            return _height(missing(np.exp(x)), np.exp(x))
+
         near = Panels(0.0, _FROM, _series(missing, curvature, rate))
-        far = Panels.fit(
-            lambda x: _height(missing(np.exp(x)), np.exp(x)),
-            np.log(_FROM),
-            _WIDTH,
-            _PANELS,
-            _DEGREE,
-        )
-        half = 0.5 * directions / rate
-        return cls(
-            directions,
-            curvature,
-            entropy,
-            rate,
-            near,
-            far,
-            _from_zero(near),
-            _to_infinity(far, half),
-        )
+        far = Panels.fit(height, np.log(_FROM), _WIDTH, _PANELS, _DEGREE)
+        integrals = _from_zero(near), _to_infinity(far, 0.5 * directions / rate)
+        return cls(directions, curvature, entropy, rate, near, far, *integrals)
 
     def at(self, m: Array) -> Overlap:
         """Overlap, deficit and slope at each :math:`m >= 0`."""
@@ -153,28 +140,25 @@ class Posterior:
         With :math:`\rho/(1-\rho)` above it the state evolution has one fixed point, on every graph and with all features: the
         overlap over :math:`m` then falls, and so does the evidence over the overlap.
         """
-        return (
-            self._largest(lambda m: m * self.at(m).slope - self.at(m).overlap)[1]
-            if self.curvature < 0.0
-            else 0.0
-        )
+        if self.curvature >= 0.0:
+            return 0.0
+        return self._largest(lambda m: m * self.at(m).slope - self.at(m).overlap)[1]
 
     @cached_property
     def steepness(self) -> tuple[float, float]:
         """Evidence at which :math:`T/m` is largest, and that value; 0 and 1 if :math:`T` is concave."""
-        return (
-            self._largest(lambda m: self.at(m).overlap / m) if self.curvature < 0.0 else (0.0, 1.0)
-        )
+        if self.curvature >= 0.0:
+            return 0.0, 1.0
+        return self._largest(lambda m: self.at(m).overlap / m)
 
     def _largest(self, function: Callable[[Array], Array]) -> tuple[float, float]:
         """Return where a function of the evidence that has one maximum is largest, and its value there."""
+
+        def below(x: float) -> float:
+            return -float(function(np.exp(x)))
+
         ends = (np.log(1e-4 / self.rate), np.log(30.0 / self.rate))
-        found = minimize_scalar(
-            lambda x: -float(function(np.exp(x))),
-            bounds=ends,
-            method="bounded",
-            options={"xatol": 1e-9},
-        )
+        found = minimize_scalar(below, bounds=ends, method="bounded", options={"xatol": 1e-9})
         return float(np.exp(found.x)), -float(found.fun)
 
     def information(self, m: Array) -> tuple[Array, Array]:
@@ -190,10 +174,8 @@ class Posterior:
         rest = self.near_integral.value(self.rate * inner)
         psi = half * inner**2 * (0.5 - inner * (self.curvature / 3.0 + inner * rest))
         left = np.exp(self.far_integral.value(np.log(outer)) - outer) / np.sqrt(1.0 + outer)
-        return (
-            np.where(is_near, psi, left - self.entropy + half * m),
-            np.where(is_near, self.entropy + psi - half * m, left),
-        )
+        free = np.where(is_near, psi, left - self.entropy + half * m)
+        return free, np.where(is_near, self.entropy + psi - half * m, left)
 
 
 def _height(values: Array, s: Array) -> Array:
@@ -228,21 +210,15 @@ def _to_infinity(far: Panels, half: float) -> Panels:
     def between(low: Array, high: Array) -> Array:
         x = low[..., None] + (high - low)[..., None] * _NODE
         s = np.exp(x)
-        return np.asarray(
-            (np.exp(far.value(x) - s + x) / np.sqrt(1.0 + s)) @ _WEIGHT * (high - low) * half
-        )
+        density = np.exp(far.value(x) - s + x) / np.sqrt(1.0 + s)
+        return np.asarray(density @ _WEIGHT * (high - low) * half)
 
     edge = far.start + _WIDTH * np.arange(_PANELS + 4.0)
     panel = between(edge[:-1], edge[1:])  # three more of them, in which the integral ends
     after = np.cumsum(panel[::-1])[::-1][1 : _PANELS + 1]
-    start = edge[:_PANELS]
-    stop = edge[1 : _PANELS + 1]
-    x = start + 0.5 * _WIDTH * (1.0 + chebyshev_nodes(_DEGREE)[:, None])
-    return Panels(
-        far.start,
-        _WIDTH,
-        powers(_height(between(x, np.broadcast_to(stop, x.shape)) + after, np.exp(x))),
-    )
+    x = edge[:_PANELS] + 0.5 * _WIDTH * (1.0 + chebyshev_nodes(_DEGREE)[:, None])
+    stop = np.broadcast_to(edge[1 : _PANELS + 1], x.shape)
+    return Panels(far.start, _WIDTH, powers(_height(between(x, stop) + after, np.exp(x))))
 
 
 def _two_classes(p: float) -> Callable[[Array], Array]:
@@ -281,10 +257,8 @@ def _scores(a2: float) -> tuple[Array, Array]:
     They serve every number of classes.
     """
     a = float(np.sqrt(a2))
-    y = (
-        np.arange(-np.ceil((_REACH * a + 4.0) / STEP), np.ceil((_REACH * a + 42.0) / STEP) + 1.0)
-        * STEP
-    )
+    low, high = (np.ceil((_REACH * a + more) / STEP) for more in (4.0, 42.0))
+    y = np.arange(-low, high + 1.0) * STEP
     tail = np.minimum(smeared(gumbel_tail, y + a2, a), 1.0)
     with np.errstate(divide="ignore"):
         return smeared(gumbel_density, y, a), np.log1p(-tail)

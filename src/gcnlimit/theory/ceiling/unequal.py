@@ -244,7 +244,7 @@ class _Curve:
 def unequal_ceiling(data: CSBM) -> BayesPrediction:
     """Bayes-optimal performance on three or more unequal classes; see `bayes_optimal`."""
     with np.errstate(all="ignore"):  # evidence beyond the largest number is infinite
-        answer: BayesPrediction = at_each_point(data, _ceiling)
+        answer = at_each_point(data, _ceiling)
     return replace(answer, algorithmic=labelled(answer.algorithmic, data))
 
 

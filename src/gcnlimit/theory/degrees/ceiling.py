@@ -25,9 +25,7 @@ from gcnlimit.theory.ceiling.posterior import Posterior, posterior
 from gcnlimit.theory.ceiling.state_evolution import Evidence
 from gcnlimit.theory.decision import accuracy, ceiling_prediction
 
-_SWEEPS = (
-    3000  # of the map itself at most, before Newton's method, where there may be two fixed points
-)
+_SWEEPS = 3000  # of the map at most, before Newton's method, where there may be two fixed points
 _SETTLED = 1e-4  # relative change in a sweep at which Newton's method takes over
 _LITTLE = 1e-6  # overlap from which evidence grows where there are no labels
 _STEPS = 60  # of Newton's method
@@ -64,9 +62,7 @@ class PropensityEvolution:
     def take(self, rows: npt.NDArray[np.intp]) -> Self:
         """State evolution of some of the points."""
         evidence = self.evidence.take(rows)
-        signal = self.signal[rows]
-        rho = self.rho[rows]
-        return replace(self, evidence=evidence, signal=signal, rho=rho)
+        return replace(self, evidence=evidence, signal=self.signal[rows], rho=self.rho[rows])
 
     def at(self, overlaps: Overlaps, theta: Array) -> Array:
         """Evidence on nodes of each propensity, points along the first axis."""
@@ -95,10 +91,9 @@ class PropensityEvolution:
             image, slope = self._map(x)
             step = np.linalg.solve(np.eye(2) - slope, (image - x)[:, :, None])[:, :, 0]
             ahead = x + step
-            inside = np.all(
-                (ahead >= self.rho[:, None] - 1e-12) & (ahead <= 1.0 + 1e-12), axis=1, keepdims=True
-            )
-            ahead = np.where(inside, np.clip(ahead, self.rho[:, None], 1.0), image)
+            clipped = np.clip(ahead, self.rho[:, None], 1.0)
+            inside = np.all(np.abs(ahead - clipped) <= 1e-12, axis=1, keepdims=True)
+            ahead = np.where(inside, clipped, image)
             moved = np.max(np.abs(ahead - x))
             x = ahead
             if moved <= 1e-15:
@@ -114,9 +109,8 @@ class PropensityEvolution:
         hidden = 1.0 - self.rho[:, None]
         rise = self.signal[:, None], self.evidence.gain(here.features)[:, None]
         slope = rise[0] * (T.slope @ (theta[:, None] * shares)), rise[1] * (T.slope @ shares)
-        return self.rho[:, None] + hidden * (T.overlap @ shares), hidden[:, None] * np.stack(
-            slope, axis=2
-        )
+        image = self.rho[:, None] + hidden * (T.overlap @ shares)
+        return image, hidden[:, None] * np.stack(slope, axis=2)
 
     def free_entropy(self, overlaps: Overlaps) -> Array:
         """Free entropy, extremal at a fixed point."""
@@ -138,13 +132,12 @@ def heterogeneous_ceiling(data: CSBM, law: DegreeLaw) -> BayesPrediction:
     """Bayes-optimal performance under a law of degrees, and that which message passing reaches (Eq. 11.13)."""
     if not data.classes.equal:
         raise ParameterError(
-            f"degrees = {law!r} need equal classes, got classes = {data.classes}; leave out one of the two"
+            f"degrees = {law!r} need equal classes, got classes = {data.classes}; leave out one"
         )
     evolution = PropensityEvolution.of(data, law)
     parts = [evolution.take(rows).fixed_points() for rows in batches(evolution.rho.size, _BLOCK)]
-    best, reached = (
-        Overlaps(*map(np.concatenate, zip(*side, strict=True))) for side in zip(*parts, strict=True)
-    )
+    sides = (zip(*side, strict=True) for side in zip(*parts, strict=True))
+    best, reached = (Overlaps(*map(np.concatenate, side)) for side in sides)
     hard = reached.features < best.features - _APART
     return BayesPrediction(
         **vars(_prediction(data, evolution, best)),

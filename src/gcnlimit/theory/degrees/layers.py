@@ -93,10 +93,8 @@ class Layers(NamedTuple):
     def unpack(cls, rows: Array, k: int) -> Self:
         """Inverse of `pack`."""
         shapes = [(k,)] * 2 + [(k, k)] * 6 + [()] * 3
-        parts = np.split(rows, np.cumsum(cls.sizes(k)[:-1]), axis=1)
-        return cls(
-            *(part.reshape(len(rows), *shape) for part, shape in zip(parts, shapes, strict=True))
-        )
+        parts = zip(np.split(rows, np.cumsum(cls.sizes(k)[:-1]), axis=1), shapes, strict=True)
+        return cls(*(part.reshape(len(rows), *shape) for part, shape in parts))
 
     def take(self, rows: npt.NDArray[np.intp]) -> Self:
         """Order parameters of some of the points."""
@@ -107,9 +105,8 @@ class Layers(NamedTuple):
         down = {"m": 1, "Q": 2, "Q_qh": 1, "V": 1, "m_w": 1, "Q_w": 2, "V_w": 1}
         pulls = {"m": 1, "m_hat": 1, "Q": 2, "Q_hat": 2, "Q_qh": 2, "m_w": 1, "Q_w": 2}
         factors = (pull ** pulls.get(name, 0) / reg ** down.get(name, 0) for name in self._fields)
-        return type(self)(
-            *((part.T * factor).T for part, factor in zip(self, factors, strict=True))
-        )
+        pairs = zip(self, factors, strict=True)
+        return type(self)(*((part.T * factor).T for part, factor in pairs))
 
 
 class Nodes(NamedTuple):
@@ -216,9 +213,8 @@ class LayerEquations:
     def layer_source(self, m: Array, m_w: Array) -> Array:
         r"""Mean of the field :math:`B` of each node (Eq. 3.4)."""
         B = np.zeros(self.shape[:3])
-        B[..., self.wiring.receive] = (self._spike * self.left)[..., None] * (self.wiring.b * m)[
-            :, None
-        ]
+        sent = (self.wiring.b * m)[:, None]
+        B[..., self.wiring.receive] = (self._spike * self.left)[..., None] * sent
         B[..., 0] += (np.sqrt(self.mu) * m_w)[:, None]
         return B
 
@@ -229,9 +225,8 @@ class LayerEquations:
         receive = slice(n + self.wiring.receive.start, n + self.wiring.receive.stop)
         cov = np.zeros((*self.left.shape, 2 * n, 2 * n))
         cov[..., send, send] = (self.right**2)[..., None, None] * state.Q_hat[:, None]
-        cov[..., receive, receive] = (self.left**2)[..., None, None] * (self.wiring.bb * state.Q)[
-            :, None
-        ]
+        sent = (self.wiring.bb * state.Q)[:, None]
+        cov[..., receive, receive] = (self.left**2)[..., None, None] * sent
         cov[..., n, n] += state.Q_w[:, None]
         if self.symmetric:
             cov[..., send, receive] = self.phi * (state.Q_qh * self.wiring.b[:, None, :])[:, None]
@@ -266,9 +261,8 @@ class LayerEquations:
         moved = push[..., None] * nodes.mean - slope[..., None] * nodes.with_output
         moved = outer(rho[..., None] * (moved + 0.5 * square[..., None] * pull), pull)  # Eq. 3.8
         second = nodes.cov + outer(nodes.mean, nodes.mean) + moved + moved.mT
-        return self._averaged(
-            nodes, first, second, (rho * slope)[..., None, None] * outer(pull, pull)
-        )
+        hard = (rho * slope)[..., None, None] * outer(pull, pull)
+        return self._averaged(nodes, first, second, hard)
 
     def _averaged(self, nodes: Nodes, first: Array, second: Array, hard: Array) -> Layers:
         """Order parameters, from the moments of (q, h) on each node and the response of the loss (Eqs. 3.9 to 3.11)."""

@@ -40,7 +40,7 @@ from gcnlimit.theory.propensity_spectrum import resolvent
 _BLOCK = 1 << 18  # numbers held by one temporary array
 _ROUGH = 1e-3  # residual that suffices on the way down from a large regularization
 _ON_THE_WAY = 200  # iterations there
-_FAR = 3.0  # regularization, over the pull of the loss times the size of an output, at which the way down begins
+_FAR = 3.0  # reg over the pull of the loss times the size of an output: the way down begins there
 
 
 def check_degrees(points: Points) -> None:
@@ -49,13 +49,11 @@ def check_degrees(points: Points) -> None:
     if law is None:
         return
     if not points.classes.equal or not isinstance(points.penalty, L2):
-        got = (
-            f"penalty = {points.penalty!r}"
-            if points.classes.equal
-            else f"classes = {points.classes}"
-        )
+        penalty = f"penalty = {points.penalty!r}"
+        got = penalty if points.classes.equal else f"classes = {points.classes}"
         raise ParameterError(
-            f"degrees = {law!r} are solved for equal classes and squared weights, got {got}; leave out one of the two"
+            f"degrees = {law!r} are solved for equal classes and squared weights, got {got}; "
+            "leave out one of the two"
         )
     points.normalization.check(law)
 
@@ -97,23 +95,20 @@ _Sides = tuple[tuple[Array, Array], tuple[Callable[[Array], Readout], ...]]
 def _symmetric_sides(points: Points) -> _Sides:
     """Averages over the spectrum: across the spike the measure of the labels is that of the bulk."""
     along = SpikedSemicircle.of(points.signal, int(np.max(points.filter.quadrature_nodes())))
-    across = replace(
-        along, e=np.broadcast_to(along.tau, along.e.shape), excess=np.zeros_like(along.excess)
-    )
+    e = np.broadcast_to(along.tau, along.e.shape)
+    across = replace(along, e=e, excess=np.zeros_like(along.excess))
     g = points.filter.normalized(along.x)[0]
-    return (np.vecdot(along.e, g), g @ along.tau), tuple(
-        partial(spectral_readout, m, g, g) for m in (along, across)
-    )
+    sides = tuple(partial(spectral_readout, measure, g, g) for measure in (along, across))
+    return (np.vecdot(along.e, g), g @ along.tau), sides
 
 
 def _directed_sides(points: Points) -> _Sides:
     """The same from Taylor coefficients: across the spike those of a graph without signal, which are their own tails."""
     signal = points.signal
     g, G = points.filter.directed_chain(signal).taylor(signal)
-    pairs = ((g, G), signal), ((g, g), np.zeros_like(signal))
-    return (G[0], g[0]), tuple(
-        partial(coefficient_readout, pair, pair, strength) for pair, strength in pairs
-    )
+    along = partial(coefficient_readout, (g, G), (g, G), signal)
+    across = partial(coefficient_readout, (g, g), (g, g), np.zeros_like(signal))
+    return (G[0], g[0]), (along, across)
 
 
 def _layer_margins(equations: LayerEquations) -> tuple[Array, Array]:
@@ -142,12 +137,11 @@ def far_layers(equations: LayerEquations) -> Layers:
     # response of the layers to forces, averaged and on one node
     gain = weight_gain(equations.features, equations.alpha, np.ones(len(b)), np.zeros(len(b)))
     start = back[..., send, 0]
-    V = between(
-        U, U.mT, gain.response[:, None, None] * average(equations.right**2, outer(start, start))
-    )
+    source = gain.response[:, None, None] * average(equations.right**2, outer(start, start))
+    V = between(U, U.mT, source)
     S = back @ equations.forces(V, gain.response) @ forth
 
-    # conjugates: a node is pulled by its label and by the fields F of its conjugates, whose second moment is FF
+    # conjugates: a node is pulled by its label and by the fields F, whose second moment is FF
     rho = equations.rho[:, None]
     pulled = (forth @ g[:, None, :, None])[..., receive, 0]
     m_hat = along_spike(U.mT, rho * (b * average(root * equations.left, pulled)))
@@ -236,27 +230,19 @@ class LayerSolution(NamedTuple):
         top = np.maximum(reg, _FAR * np.maximum(pull, slope) * size)
         equations = replace(equations, reg=reg)
         start = start.at(top, pull)
-        found = _descend(
-            equations, start, top, step=10.0, tol=tol, max_iterations=max_iterations // 5
-        )
+        found = _descend(equations, start, top, 10.0, tol, max_iterations // 5)
         lost = np.flatnonzero(~found.converged)
         if lost.size:
             part = equations.take(lost), start.take(lost), top[lost]
-            again = _descend(*part, step=2.0, tol=tol, max_iterations=max_iterations)
+            again = _descend(*part, 2.0, tol, max_iterations)
             for whole, values in zip(found, again, strict=True):
                 whole[lost] = values
         output = equations.nodes(Layers.unpack(found.state, equations.wiring.b.shape[1])).output
         return cls(output, found.residual, found.iterations, status_of(found))
 
 
-def _descend(
-    equations: LayerEquations,
-    start: Layers,
-    top: Array,
-    *,
-    step: float,
-    tol: float,
-    max_iterations: int,
+def _descend(  # noqa: PLR0917
+    equations: LayerEquations, start: Layers, top: Array, step: float, tol: float, most: int
 ) -> FixedPoint:
     """Follow the solution from the regularization `top` down to that of the equations, by factors of about `step`."""
     reg = equations.reg
@@ -265,7 +251,7 @@ def _descend(
     for i in range(steps + 1):
         last = i == steps
         here = replace(equations, reg=reg * (top / reg) ** (1.0 - i / steps))
-        accepted, limit = (tol, max_iterations) if last else (max(tol, _ROUGH), _ON_THE_WAY)
+        accepted, limit = (tol, most) if last else (max(tol, _ROUGH), _ON_THE_WAY)
         found = here.solve(start, tol=accepted, max_iterations=limit)
         start = Layers.unpack(found.state, equations.wiring.b.shape[1])
         iterations = iterations + found.iterations
