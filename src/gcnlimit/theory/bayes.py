@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -145,10 +145,8 @@ def bayes_optimal(
         answer = with_errors(unequal_ceiling(data), data, bayes_optimal, directions=4)
         return labelled(answer, data)
     else:
-        rho = np.broadcast_to(data.rho, data.shape).ravel()
         with np.errstate(all="ignore"):  # evidence beyond the largest number is infinite
-            evolution = StateEvolution(Evidence.of(data), rho, posterior(data.classes))
-        answer = ceiling(data, evolution)
+            answer = ceiling(data, _evolution(data))
     return labelled(with_errors(answer, data, _nearby(data)), data)
 
 
@@ -163,7 +161,8 @@ def _nearby(data: CSBM) -> Callable[[CSBM], Performance]:
         if model.classes.equal or model.classes.count <= _SLOW:
             return bayes_optimal(model)
         equal = bayes_optimal(model.replaced(classes=data.classes))  # type: ignore[arg-type]
-        margin, loss = np.asarray(equal.order_parameters.test_margin), np.asarray(equal.test_loss)
+        margin = np.asarray(equal.order_parameters.test_margin)
+        loss = np.asarray(equal.test_loss)
         decided = from_margins(model.classes, margin, margin, loss, loss)
         return replace(decided, train_accuracy=equal.train_accuracy, train_loss=equal.train_loss)
 
@@ -227,14 +226,17 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
     slope = None if gcn is None else Trained.of(data, gcn, 1e-10).slope
     network = () if slope is None else slope.shape
     shape = broadcast(data=data.shape, to=to.shape, network=network)
-    home, there = _OneGraph(data, shape), _OneGraph(to, shape)
-    alone = home.overlap(0.0)
-    learned = there.mean_evidence(home.mu * alone)
+    home, there = (_spread(model, shape) for model in (data, to))
+    mu = np.ravel(home.mu)
+    alone = _overlap(home, 0.0)
+    taught = _evolution(there, known=mu * alone)
+    # frozen weights give evidence of their own, and learn nothing from the new graph
+    learned = taught.evidence.at(np.zeros_like(mu))
     if slope is not None:
         learned = np.full(shape, signal * slope**2).ravel()
-    joint = there.ceiling(known=home.mu * _exchanged(home, there, alone))
-    two_stages = there.ceiling(known=home.mu * alone)
-    frozen = there.ceiling(given=learned)
+    frozen = ceiling(there, _evolution(there, given=learned, mu=np.zeros_like(mu)))
+    two_stages = ceiling(there, taught)
+    joint = ceiling(there, _evolution(there, known=mu * _exchanged(home, there, alone)))
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
     answer = with_errors_of_both(answer, data, to, lambda one, other: _elsewhere(one, other, gcn))
     return labelled(answer, data, gcn, to)
@@ -256,42 +258,34 @@ def _elsewhere_at(
     return labelled(answer, data, None, to)
 
 
-class _OneGraph:
-    """One of the two graphs, its points along one axis."""
-
-    def __init__(self, data: CSBM, shape: tuple[int, ...]) -> None:
-        signals = {name: np.broadcast_to(getattr(data, name), shape) for name in SIGNALS}
-        self.data = data.replaced(**signals) if shape else data
-        self.evidence = Evidence.of(self.data)
-        self.mu = self.evidence.mu
-        self.rho = np.ravel(self.data.rho)
-
-    def evolution(self, evidence: Evidence) -> StateEvolution:
-        return StateEvolution(evidence, self.rho, posterior(self.data.classes))
-
-    def overlap(self, known: Array | float) -> Array:
-        """Overlap of the labels with their best estimates."""
-        evolution = self.evolution(replace(self.evidence, known=known))
-        return evolution.overlap(evolution.fixed_points().best)
-
-    def mean_evidence(self, known: Array) -> Array:
-        """Evidence on a node from its own features, at that knowledge of the class means."""
-        return replace(self.evidence, known=known).at(np.zeros_like(self.mu))
-
-    def ceiling(self, *, known: Array | float = 0.0, given: Array | None = None) -> BayesPrediction:
-        """Performance with that knowledge of the class means, or with nothing to learn beside `given` evidence."""
-        evidence = replace(self.evidence, known=known)
-        if given is not None:
-            evidence = replace(self.evidence, given=given, mu=np.zeros_like(self.mu))
-        return ceiling(self.data, self.evolution(evidence))
+def _spread(data: CSBM, shape: tuple[int, ...]) -> CSBM:
+    """Data with a value of each signal at every point of that shape."""
+    if not shape:
+        return data
+    signals = {name: np.broadcast_to(getattr(data, name), shape) for name in SIGNALS}
+    return data.replaced(**signals)
 
 
-def _exchanged(home: _OneGraph, there: _OneGraph, alone: Array) -> Array:
+def _evolution(data: CSBM, **taught: Any) -> StateEvolution:
+    """State evolution of the data, with what another graph has taught of the evidence."""
+    evidence = replace(Evidence.of(data), **taught)
+    rho = np.broadcast_to(data.rho, data.shape).ravel()
+    return StateEvolution(evidence, rho, posterior(data.classes))
+
+
+def _overlap(data: CSBM, known: Array | float) -> Array:
+    """Overlap of the labels with their best estimates."""
+    evolution = _evolution(data, known=known)
+    return evolution.overlap(evolution.fixed_points().best)
+
+
+def _exchanged(home: CSBM, there: CSBM, alone: Array) -> Array:
     """Overlap on the training graph when each graph has learned from the other all it can."""
     q = alone
     for _ in range(_SWEEPS):
         before = q
-        q = home.overlap(there.mu * there.overlap(home.mu * q))
+        learned = np.ravel(there.mu) * _overlap(there, np.ravel(home.mu) * q)
+        q = _overlap(home, learned)
         if not np.any(np.abs(q - before) > _STILL):
             break
     return q

@@ -76,7 +76,7 @@ def from_margins(
         test = -np.expm1(log_test_error)
         train = -np.expm1(log)
         best = _best_accuracy(test_margin, classes, test)
-        balanced = _balanced_accuracy(test_margin, classes)
+        balanced = balanced_accuracy(test_margin, classes)
     columns = test, train, test_loss, train_loss, log_test_error, best, balanced
     known = weight is None and count == 2
     area = scalar_or_array(roc_auc(test_margin, classes)) if known else None
@@ -111,11 +111,27 @@ def ceiling_prediction(
     if weight is not None:
         margin, known = mean_margin(performance)
     margins = map(scalar_or_array, (margin, known))
+    found = OrderParameters(*margins, **order_parameters)
+    status = np.full(shape, int(Status.CONVERGED))
+    return as_prediction(
+        replace(performance, by_degree=by_degree), found, status, residual, iterations
+    )
+
+
+def as_prediction(
+    performance: Performance,
+    order_parameters: OrderParameters,
+    status: npt.NDArray[np.int64],
+    residual: Array,
+    iterations: npt.NDArray[np.int64],
+) -> Prediction:
+    """Prediction without standard errors, of the shape of the status."""
+    shape = status.shape
     return Prediction(
-        **vars(replace(performance, by_degree=by_degree)),
+        **vars(performance),
         standard_error=same_everywhere(0.0, shape),
-        order_parameters=OrderParameters(*margins, **order_parameters),
-        status=np.full(shape, Status.CONVERGED) if shape else Status.CONVERGED,
+        order_parameters=order_parameters,
+        status=status if shape else Status(int(status)),
         residual=scalar_or_array(residual.reshape(shape)),
         iterations=scalar_or_array(iterations.reshape(shape)),
     )
@@ -151,11 +167,12 @@ def _best_accuracy(margin: Array, classes: Classes, own: Array) -> Array:
     return best
 
 
-def _balanced_accuracy(margin: Array, classes: Classes) -> Array:
+def balanced_accuracy(margin: Array, classes: Classes) -> Array:
     """Best average over unequal classes of the accuracy in each."""
     if classes.count == 2:
         return np.asarray(ndtr(0.5 * _distance(classes.fractions) * margin))
-    return np.asarray(-np.expm1(balanced_log_error(margin, classes)))
+    equal = np.full(classes.count, 1.0 / classes.count)
+    return np.asarray(-np.expm1(_posterior_log_error(margin, classes.fractions, equal)))
 
 
 def accuracy(margin: Array, classes: int) -> Array:
@@ -187,16 +204,6 @@ def best_log_error(margin: Array, classes: Classes) -> Array:
     if classes.equal:
         return log_error(np.abs(margin), classes.count)
     return _posterior_log_error(np.abs(margin), classes.fractions, classes.fractions)
-
-
-def balanced_log_error(margin: Array, classes: Classes) -> Array:
-    """Logarithm of one minus the best average over the classes of the accuracy in each."""
-    if classes.equal:
-        return log_error(margin, classes.count)
-    if classes.count == 2:
-        return np.asarray(log_ndtr(-0.5 * _distance(classes.fractions) * margin))
-    equal = np.full(classes.count, 1.0 / classes.count)
-    return _posterior_log_error(margin, classes.fractions, equal)
 
 
 def roc_auc(margin: Array, classes: Classes) -> Array:

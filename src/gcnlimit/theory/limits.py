@@ -7,6 +7,7 @@ classes (Eq. 8.3). Correlated features enter through the moments :math:`s_1, s_2
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -183,12 +184,11 @@ def _check(function: str, data: CSBM) -> None:
     check_range(data)
 
 
-def _pair(**values: npt.ArrayLike) -> tuple[Array, Array]:
-    """Two named parameters of moderate size, broadcast together."""
+def _pair(**values: npt.ArrayLike) -> Iterable[Array]:
+    """Named parameters of moderate size that broadcast together."""
     checked = {name: _moderate(name, value) for name, value in values.items()}
     broadcast(**{name: value.shape for name, value in checked.items()})
-    one, other = np.broadcast_arrays(*checked.values())
-    return one, other
+    return checked.values()
 
 
 def _moderate(name: str, value: npt.ArrayLike) -> Array:

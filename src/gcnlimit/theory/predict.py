@@ -18,18 +18,11 @@ from gcnlimit.errors import ConvergenceError
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters, gathered
-from gcnlimit.results.performance import Prediction, Status, same_everywhere, scalar_or_array
-from gcnlimit.theory.decision import accuracy, from_margins, mean_margin
+from gcnlimit.results.performance import Prediction, Status, scalar_or_array
+from gcnlimit.theory.decision import accuracy, as_prediction, from_margins, mean_margin
 from gcnlimit.theory.degrees.solve import LayerSolution, check_degrees, margins_by_degree
+from gcnlimit.theory.finite_reg import class_losses
 from gcnlimit.theory.finite_reg.averages import expected_losses, nonzero_weights
-from gcnlimit.theory.finite_reg.class_losses import (
-    limiting_offset,
-    loss_elsewhere,
-    node_loss,
-    offset,
-    train_push,
-    trained_bias,
-)
 from gcnlimit.theory.finite_reg.propensities import losses_by_degree
 from gcnlimit.theory.finite_reg.solution import Solution
 from gcnlimit.theory.large_reg import directed_averages, margins, symmetric_averages
@@ -178,9 +171,11 @@ def _explicit(points: Points, rows: Rows) -> Iterator[_Found]:
     if not rows.size:
         return
     points = points.take(rows)
-    train_push(points)  # refuses a loss that does not push outputs towards their labels
+    class_losses.train_push(
+        points
+    )  # refuses a loss that does not push outputs towards their labels
     at_zero = points.class_loss.at_rest
-    limit = limiting_offset(points.classes)
+    limit = class_losses.limiting_offset(points.classes)
     cost = np.max([points.cost(filter) for filter in points.filters], axis=0)
     for where, chunk in points.chunks(cost, _CHUNK):
         with np.errstate(all="ignore"):  # out-of-range points are reported as such
@@ -201,7 +196,7 @@ def _pinned(points: Points, rows: Rows) -> Iterator[_Found]:
         far = chunk._replace(reg=asymptote(chunk)[1])
         for found in _self_consistent(far, np.arange(far.size), Search(progress=False)):
             place = rows[where[found.rows]]
-            bias = np.full(place.size, limiting_offset(points.classes))
+            bias = np.full(place.size, class_losses.limiting_offset(points.classes))
             loss = np.full(place.size, points.class_loss.at_rest)
             known = {"rows": place, "offset": bias, "test_loss": loss, "train_loss": loss}
             yield found._replace(**known, solution=None)
@@ -243,13 +238,13 @@ def _self_consistent(points: Points, rows: Rows, search: Search) -> Iterator[_Fo
 @np.errstate(all="ignore")  # a point without a solution may have no law of its output
 def _solved(points: Points, rows: Rows, tol: float, max_iterations: int) -> _Found:
     """Margins and losses at the solution of some points."""
-    loss = node_loss(points)
+    loss = class_losses.node_loss(points)
     law = points.degrees
     s: Solution | LayerSolution
     if law is None:
         s = solve(points, tol=tol, max_iterations=max_iterations)
         lost, train_loss = expected_losses(loss, s.output)
-        bias = offset(points.class_loss, loss, s.output)
+        bias = class_losses.offset(points.class_loss, loss, s.output)
     else:
         s = kind_by_degree(points).solve(points, None, tol=tol, max_iterations=max_iterations)
         lost, train_loss = losses_by_degree(loss, s.output, law.weight)
@@ -257,14 +252,14 @@ def _solved(points: Points, rows: Rows, tol: float, max_iterations: int) -> _Fou
     mean, variance, v = s.output
     deviation = np.sqrt(variance)
     test = mean / deviation
-    train = (mean + v * train_push(points)) / deviation
+    train = (mean + v * class_losses.train_push(points)) / deviation
     whole = s if law is None and isinstance(s, Solution) else None
     if whole is not None and points.test_filter is not None:
         read = read_outputs(whole)
         beyond = np.sqrt(read.variance)
         test = read.mean / beyond
         bias = bias * deviation / beyond
-        lost = loss_elsewhere(loss, read.mean, beyond, bias)
+        lost = class_losses.loss_elsewhere(loss, read.mean, beyond, bias)
     status = np.where(_any_nan(test, train), np.maximum(s.status, Status.NOT_CONVERGED), s.status)
     ended = status, s.residual, s.iterations
     return _Found(rows, test, train, bias, lost, train_loss, *ended, whole)
@@ -304,7 +299,7 @@ def _prediction(points: Points, found: list[_Found], shape: tuple[int, ...]) -> 
         output = gathered([(rows, s.output) for rows, s in solved], order.size).reshape(shape)
         weights = gathered([(rows, s.weights) for rows, s in solved], order.size).reshape(shape)
         nonzero = nonzero_weights(points.penalty, points.reg.reshape(shape), weights)
-    bias = trained_bias(points.class_loss, offset, output)
+    bias = class_losses.trained_bias(points.class_loss, offset, output)
     order_parameters = OrderParameters(
         test_margin=scalar_or_array(margin[0]),
         train_margin=scalar_or_array(margin[1]),
@@ -314,12 +309,5 @@ def _prediction(points: Points, found: list[_Found], shape: tuple[int, ...]) -> 
         nonzero=nonzero,
         sources=tuple(solved) if points.filter.deep else (),
     )
-    status = column("status")
-    return Prediction(
-        **vars(performance),
-        standard_error=same_everywhere(0.0, shape),
-        order_parameters=order_parameters,
-        status=status if shape else Status(int(status)),
-        residual=scalar_or_array(column("residual")),
-        iterations=scalar_or_array(column("iterations")),
-    )
+    ended = (column(name) for name in ("status", "residual", "iterations"))
+    return as_prediction(performance, order_parameters, *ended)

@@ -15,10 +15,11 @@ from scipy.special import ndtr
 
 from gcnlimit._validation import whole
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, SpikedOperator
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.network import GCN, check_problem
+from gcnlimit.numerics.linear import hankel
 from gcnlimit.theory.fluctuations import (
     Profile,
     laurent,
@@ -177,21 +178,21 @@ def _alike(a: Array, b: Array) -> bool:
     return bool(abs(a @ b) > 1.0 - 1e-14)
 
 
-def _series(filter: Filter, signal: float, symmetric: bool) -> Array:
+def _series(filter: Filter, operator: SpikedOperator) -> Array:
     """Laurent series of a filter; for a directed operator that of the filter with its coefficients on a symmetric one."""
-    if symmetric:
-        return laurent(filter, signal)
-    g, _ = filter.directed_chain(np.array([signal])).taylor(np.array([signal]))
+    if operator.symmetric:
+        return laurent(filter, float(operator.signal))
+    signal = operator.signal.reshape(1)
+    g, _ = filter.directed_chain(signal).taylor(signal)
     return symmetric_series(g[:, 0])
 
 
 def _training_graph(data: CSBM, symmetrize: bool, filters: list[Filter]) -> tuple[Array, Array]:
     r"""Accuracies of networks on the training graph, and :math:`N` times their covariance (Eq. 10.22)."""
     operator = data.operator(symmetrize)
-    signal = float(operator.signal)
-    series = [_series(filter, signal, operator.symmetric) for filter in filters]
+    series = [_series(filter, operator) for filter in filters]
     alpha, mu, rho = float(data.alpha), float(data.mu), float(data.rho)
-    m, r, moves = sampled_margins(series, signal, alpha, mu, rho)
+    m, r, moves = sampled_margins(series, float(operator.signal), alpha, mu, rho)
     density = np.exp(-0.5 * m**2) / math.sqrt(2.0 * math.pi)
     pair = np.outer(density, density)
     nodes = (_both_right(m[:, None], m[None], r) - pair * r) / (1.0 - rho)
@@ -252,7 +253,7 @@ class _FilteredGraph(NamedTuple):
     def of(cls, data: CSBM, symmetrize: bool, filter: Filter) -> _FilteredGraph:
         operator = data.operator(symmetrize)
         signal = float(operator.signal)
-        series = _series(filter, signal, operator.symmetric)
+        series = _series(filter, operator)
         square = profile(np.convolve(series, series), signal)
         return cls(signal, operator.symmetric, profile(series, signal, square.f.size), square)
 
@@ -295,8 +296,7 @@ class _FilteredGraph(NamedTuple):
         forward = _powers(a, inputs, n)
         output = g @ forward
         backward = _powers(a.T, 2.0 * B * output + A * np.eye(2 * n + 2)[0], n)
-        hankel = np.array([np.concatenate([g[p + 1 :], np.zeros(p + 1)]) for p in range(n)])
-        return backward.T @ hankel @ forward, g @ backward
+        return backward.T @ hankel(np.append(g[1:], 0.0)) @ forward, g @ backward
 
 
 def _powers(a: Array, x: Array, count: int) -> Array:

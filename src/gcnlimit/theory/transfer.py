@@ -22,14 +22,9 @@ from gcnlimit.network import GCN
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters, Output
-from gcnlimit.results.performance import Prediction, Status, same_everywhere, scalar_or_array
-from gcnlimit.theory.decision import from_margins
-from gcnlimit.theory.finite_reg.class_losses import (
-    limiting_offset,
-    loss_elsewhere,
-    node_loss,
-    offset,
-)
+from gcnlimit.results.performance import Prediction, Status, scalar_or_array
+from gcnlimit.theory.decision import as_prediction, from_margins
+from gcnlimit.theory.finite_reg import class_losses
 from gcnlimit.theory.points import Answer, Points, with_errors
 from gcnlimit.theory.predict import Search, predict, predict_points
 from gcnlimit.theory.readout import best_readout
@@ -123,33 +118,28 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
     here = Trained.of(data, gcn, tol)
     graph = GraphAverages(*(column.reshape(outside) for column in graph_averages(there)))
     c = np.broadcast_to(np.sqrt(means) * here.slope, shape)
-    margin = np.broadcast_to(graph.margin(c), shape)
+    margin = c * graph.e / np.sqrt(c**2 * graph.spread + graph.tau2)  # Eq. 10.3
     loss, bias = _read(here, graph, there, c)
 
     def spread(values: Any) -> Any:
         return scalar_or_array(np.array(np.broadcast_to(values, shape)))
 
-    prediction = here.prediction
-    least = np.where(np.isnan(margin), int(Status.OUT_OF_RANGE), 0)
-    status = np.maximum(prediction.status, least)
     if data.classes != to.classes:  # the bias is that of other classes
         loss = np.full(shape, np.nan)
     found = from_margins(classes, margin, margin, loss, loss, offset=bias)
+    prediction = here.prediction
     train = {name: spread(getattr(prediction, name)) for name in ("train_accuracy", "train_loss")}
-    return Prediction(
-        **vars(replace(found, **train)),
-        standard_error=same_everywhere(0.0, shape),
-        order_parameters=OrderParameters(
-            test_margin=spread(margin),
-            train_margin=spread(prediction.order_parameters.train_margin),
-            weights=prediction.order_parameters.weights,
-            feature_margin=spread(c),
-            effective_labels=spread(here.labels),
-        ),
-        status=status if shape else Status(int(status)),
-        residual=spread(prediction.residual),
-        iterations=spread(prediction.iterations),
+    order_parameters = OrderParameters(
+        test_margin=spread(margin),
+        train_margin=spread(prediction.order_parameters.train_margin),
+        weights=prediction.order_parameters.weights,
+        feature_margin=spread(c),
+        effective_labels=spread(here.labels),
     )
+    least = np.where(np.isnan(margin), int(Status.OUT_OF_RANGE), 0)
+    status = np.asarray(np.maximum(prediction.status, least))
+    ended = (np.full(shape, one) for one in (prediction.residual, prediction.iterations))
+    return as_prediction(replace(found, **train), order_parameters, status, *ended)
 
 
 def best_test_filter(data: CSBM, gcn: GCN, to: CSBM | None = None, *, tol: float = 1e-10) -> Filter:
@@ -243,14 +233,6 @@ class GraphAverages(NamedTuple):
     spread: Array
     tau2: Array
 
-    def margin(self, c: Array) -> Array:
-        """Margin of the output, for inputs of margin `c` (Eq. 10.3)."""
-        return np.asarray(c * self.e / np.sqrt(c**2 * self.spread + self.tau2))
-
-    def labels(self, rho: Array) -> Array:
-        """Effective fraction of labels at infinite regularization (Eq. 10.5)."""
-        return np.asarray(self.e**2 / (self.spread + self.e**2 + (1.0 - rho) / rho * self.tau2))
-
 
 def graph_averages(points: Points) -> GraphAverages:
     """Return the averages of the filter of each point on its own graph."""
@@ -290,7 +272,7 @@ class Trained(NamedTuple):
         prediction = predict(data, gcn, tol=tol)
         points = Points.unchecked(data, gcn)
         slope, labels = np.empty(points.size), np.empty(points.size)
-        bias = np.full(points.size, limiting_offset(points.classes))
+        bias = np.full(points.size, class_losses.limiting_offset(points.classes))
         infinite = np.isinf(points.reg)
         if np.any(infinite):
             slope[infinite], labels[infinite] = _explicit(points.take(infinite))
@@ -300,8 +282,13 @@ class Trained(NamedTuple):
             m, Q, *law = (np.ravel(x)[rows] for x in (weights.m, weights.Q, *output))
             found = points.take(rows)
             slope[rows] = m / np.sqrt(Q)
-            labels[rows] = _labels_of(found, slope[rows])
-            own = offset(points.class_loss, node_loss(found), Output(*law))
+            _, s2, g1 = points.features.moments
+            aligned = found.alpha * slope[rows] ** 2
+            with np.errstate(divide="ignore", invalid="ignore"):
+                labels[rows] = aligned * s2 / (found.mu * (1.0 - g1 * aligned))  # from Eq. 10.5
+            own = class_losses.offset(
+                points.class_loss, class_losses.node_loss(found), Output(*law)
+            )
             bias[rows] = own * np.sqrt(law[1] / Q)
         shape = broadcast(data=data.shape, network=gcn.shape)
         return cls(prediction, slope.reshape(shape), labels.reshape(shape), bias.reshape(shape))
@@ -314,19 +301,12 @@ def _explicit(points: Points) -> tuple[Array, Array]:
             f"loss = {points.loss!r} on unequal classes has no explicit weights at reg = inf; "
             "take a finite reg or another loss"
         )
-    graph = graph_averages(points)
-    q = graph.labels(points.rho)
+    e, spread, tau2 = graph_averages(points)
+    hidden = (1.0 - points.rho) / points.rho
+    q = e**2 / (spread + e**2 + hidden * tau2)
     _, s2, g1 = points.features.moments
     aligned = points.mu * q / (s2 + g1 * points.mu * q)
-    return np.asarray(np.sign(graph.e) * np.sqrt(aligned / points.alpha)), q
-
-
-def _labels_of(points: Points, slope: Array) -> Array:
-    """Effective labels of weights of that slope: Eq. 10.5 solved for :math:`q`."""
-    _, s2, g1 = points.features.moments
-    aligned = points.alpha * slope**2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(aligned * s2 / (points.mu * (1.0 - g1 * aligned)))
+    return np.asarray(np.sign(e) * np.sqrt(aligned / points.alpha)), q
 
 
 @np.errstate(all="ignore")  # points at infinite regularization are left out
@@ -344,7 +324,9 @@ def _read(here: Trained, graph: GraphAverages, there: Points, c: Array) -> tuple
     deviation = unit * np.sqrt(c**2 * graph.spread + graph.tau2)
     bias[finite] = (here.bias * np.sqrt(weights.Q) / deviation)[finite]
     mean = np.broadcast_to(unit * c * graph.e, c.shape)[finite]
-    loss[finite] = loss_elsewhere(node_loss(there), mean, deviation[finite], bias[finite])
+    loss[finite] = class_losses.loss_elsewhere(
+        class_losses.node_loss(there), mean, deviation[finite], bias[finite]
+    )
     return loss, bias
 
 

@@ -42,6 +42,8 @@ _HERMITE, _MASS = hermite_e.hermegauss(48)
 STEP = 0.15
 """Of the trapezoid rule for a Gaussian plus a Gumbel variable, analytic in a strip of half-width pi/2."""
 
+Function = Callable[[Array], Array]
+
 
 class Overlap(NamedTuple):
     """Overlap :math:`T`, deficit :math:`m - T` without cancellation, and slope :math:`T'`."""
@@ -92,12 +94,7 @@ class Posterior:
 
     @classmethod
     def of(
-        cls,
-        missing: Callable[[Array], Array],
-        directions: int,
-        curvature: float,
-        entropy: float,
-        rate: float,
+        cls, missing: Function, directions: int, curvature: float, entropy: float, rate: float
     ) -> Self:
         r"""Build the tables from the function `missing`, which is :math:`U` at :math:`s = \gamma m`."""
 
@@ -151,7 +148,7 @@ class Posterior:
             return 0.0, 1.0
         return self._largest(lambda m: self.at(m).overlap / m)
 
-    def _largest(self, function: Callable[[Array], Array]) -> tuple[float, float]:
+    def _largest(self, function: Function) -> tuple[float, float]:
         """Return where a function of the evidence that has one maximum is largest, and its value there."""
 
         def below(x: float) -> float:
@@ -183,7 +180,7 @@ def _height(values: Array, s: Array) -> Array:
     return np.asarray(np.log(values) + s + 0.5 * np.log1p(s))
 
 
-def _series(missing: Callable[[Array], Array], curvature: float, rate: float) -> Array:
+def _series(missing: Function, curvature: float, rate: float) -> Array:
     r"""Coefficients of the polynomial :math:`[(m - T)/m^2 - \text{curvature}]/m` in :math:`s`, by least squares.
 
     The deficit itself is fitted, so that the rounding of :math:`U` is not divided by powers of :math:`m`.
@@ -221,7 +218,7 @@ def _to_infinity(far: Panels, half: float) -> Panels:
     return Panels(far.start, _WIDTH, powers(_height(between(x, stop) + after, np.exp(x))))
 
 
-def _two_classes(p: float) -> Callable[[Array], Array]:
+def _two_classes(p: float) -> Function:
     """Return the function :math:`U` for two classes, the first with the fraction `p`."""
     distance = 1.0 / np.sqrt(p * (1.0 - p))
     odds = np.log(p / (1.0 - p))
@@ -237,7 +234,7 @@ def _two_classes(p: float) -> Callable[[Array], Array]:
     return missing
 
 
-def _equal_classes(C: int) -> Callable[[Array], Array]:
+def _equal_classes(C: int) -> Function:
     r"""Return the function :math:`U` for `C` equal classes.
 
     It is :math:`\frac C{C-1}\int f(y)\,[1 - F(a^2 + y)^{C-1}]\,dy` with :math:`a^2 = mC = 4s` (Eq. 8.9).
@@ -275,7 +272,7 @@ def gumbel_tail(y: Array) -> Array:
     return np.asarray(-np.expm1(-np.exp(-np.maximum(y, -6.5))))
 
 
-def smeared(function: Callable[[Array], Array], y: Array, deviation: float) -> Array:
+def smeared(function: Function, y: Array, deviation: float) -> Array:
     """Average of a function over a Gaussian shift, at points a step apart: by a convolution if the Gaussian is wide."""
     if deviation < _SMOOTH:
         return np.asarray(function(y[:, None] - deviation * _HERMITE) @ (_MASS / np.sum(_MASS)))

@@ -22,7 +22,6 @@ from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, Status
 from gcnlimit.theory.ceiling.state_evolution import Evidence
 from gcnlimit.theory.ceiling.unequal_posterior import (
-    GaussianRule,
     MatrixPosterior,
     gaussian_rules,
     log_ratios,
@@ -87,8 +86,8 @@ class MatrixEvolution:
         none = MatrixFixedPoint(0.0 * one, 0.0 * one, 0.0, 0, True)
         above = self._search(one)
         below = none if unlabelled else self._search((self.rho or _SEED) * one)
-        apart = np.trace(above.overlap - below.overlap) > 1e-6 * np.trace(above.overlap) + 1e-9
-        if apart:
+        size = np.trace(above.overlap)
+        if size - np.trace(below.overlap) > 1e-6 * size + 1e-9:
             return above, below
         return (none, none) if unlabelled else (above, above)
 
@@ -130,15 +129,15 @@ class MatrixEvolution:
         return q, sign, _STEPS
 
     def _step(self, q: Array) -> Array:
-        return np.asarray(self.overlap(self.evidence(q)) - q)
+        return np.asarray(self._next(q) - q)
+
+    def _next(self, q: Array) -> Array:
+        return self.overlap(self.evidence(q))
 
     def _accelerated(self, start: Array) -> MatrixFixedPoint:
         """Fixed point by Anderson acceleration."""
-
-        def update(q: Array) -> Array:
-            return self.overlap(self.evidence(_clipped(q)))
-
-        q, found = _solve(update, start, scale=_size, tol=_TOL, max_iterations=200)
+        how = {"scale": _size, "tol": _TOL, "max_iterations": 200}
+        q, found = _solve(lambda q: self._next(_clipped(q)), start, **how)
         q = _clipped(q)
         ended = found.residual.item(), found.iterations.item(), found.converged.item()
         return MatrixFixedPoint(q, self.evidence(q), *ended)
@@ -279,7 +278,8 @@ def _prediction(posteriors: list[MatrixPosterior], found: list[MatrixFixedPoint]
     equal = np.full(p.size, 1.0 / p.size)
     numbers = []
     for posterior, x in zip(posteriors, found, strict=True):
-        rule = _fewer(posterior.rule, p.size - 2)
+        # the decision has one variable fewer: a rule of its own, or some of the random coordinates
+        rule = single_rule(p.size - 2) if p.size <= 4 else posterior.rule
         log, unfair = (posterior_log_error(x.evidence, p, prior, rule) for prior in (p, equal))
         loss = posterior.information(x.evidence)[1]
         numbers.append((np.exp(log), loss, log, np.exp(unfair)))
@@ -304,11 +304,6 @@ def _prediction(posteriors: list[MatrixPosterior], found: list[MatrixFixedPoint]
         residual=max(x.residual for x in found),
         iterations=max(x.iterations for x in found),
     )
-
-
-def _fewer(rule: GaussianRule, dimensions: int) -> GaussianRule:
-    """Rule for the decision, in one dimension fewer: a product rule of its own, or the first coordinates of random nodes."""
-    return single_rule(dimensions) if rule.nodes.shape[1] <= 3 else rule
 
 
 def _spread(values: Array) -> float:
