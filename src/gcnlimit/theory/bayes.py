@@ -86,9 +86,8 @@ def bayes_optimal(
     labels alone. Under a law of degrees there are two overlaps (Eq. 11.13), and `accuracy_by_degree` says who gains.
 
     On three or more unequal classes the evidence is a matrix, a root of Eq. 8.18: to about 1e-11 for three classes, 1e-8 for
-    four, and 1e-6 to 3e-5 for five to ten, with a `standard_error`. At a finite mean degree the answer is that of belief
-    propagation on a large graph, by population dynamics (Eq. 9.6), whose `standard_error` is that of several independent
-    populations; uncertainties of `data` do not enter it.
+    four, and 1e-6 to 3e-5 for five to ten, with a `standard_error`. At a finite mean degree the answer is that of population
+    dynamics (Eq. 9.6), whose `standard_error` is that of several populations; uncertainties of `data` do not enter it.
 
     Parameters
     ----------
@@ -133,9 +132,7 @@ def bayes_optimal(
             return _elsewhere_at(data, to, gcn, mean, *sizes)
         return _elsewhere(data, to, gcn)
     if gcn is not None:
-        raise ParameterError(
-            "gcn goes with to: it is the network whose weights the ceiling on another graph keeps"
-        )
+        raise ParameterError("gcn goes with to, another graph; give both, or leave out gcn")
     if mean is not None:
         return sparse_ceiling(data, mean, *sizes)
     if data.degrees is not None:
@@ -198,9 +195,7 @@ def degree_correction(
     """
     check_types("degree_correction", data=(data, CSBM))
     if data.shape:
-        raise ParameterError(
-            f"degree_correction takes single numbers, got shape {data.shape}; loop over them"
-        )
+        raise ParameterError(f"data has shape {data.shape}; give single numbers, and loop")
     limit = number("tolerance", tolerance, low=0)
     degree = number("degree", degree, low=0, open_low=True)
     found = bayes_optimal(data, degree=degree, population=population, sweeps=sweeps, seed=seed)
@@ -250,8 +245,7 @@ def _elsewhere_at(
     equal = common_classes(data.classes, to.classes).equal
     if gcn is not None or data.shape or to.shape or not equal:
         raise ParameterError(
-            "bayes_optimal with to and degree needs single parameters, equal classes and no gcn; "
-            "leave out degree"
+            "to and degree together need single parameters, equal classes and no gcn; omit degree"
         )
     joint, two_stages, frozen = sparse_elsewhere(data, to, degree, *sizes)
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
@@ -260,10 +254,7 @@ def _elsewhere_at(
 
 def _spread(data: CSBM, shape: tuple[int, ...]) -> CSBM:
     """Data with a value of each signal at every point of that shape."""
-    if not shape:
-        return data
-    signals = {name: np.broadcast_to(getattr(data, name), shape) for name in SIGNALS}
-    return data.replaced(**signals)
+    return data.replaced(**{n: np.broadcast_to(getattr(data, n), shape) for n in SIGNALS})
 
 
 def _evolution(data: CSBM, **taught: Any) -> StateEvolution:

@@ -101,31 +101,23 @@ def ceiling_prediction(
     by_degree: Callable[[npt.ArrayLike], Array] | None = None,
     **order_parameters: Any,
 ) -> Prediction:
-    """Prediction of inference at that margin; on labelled nodes nothing is left to infer. Shapes are that of the loss.
-
-    With the `weight` of nodes of different degrees the margin has a last axis over them.
-    """
+    """Prediction of inference at a margin, which has one axis more than the loss if propensities have a `weight`."""
     shape = loss.shape
     known = np.full(margin.shape, np.inf)
     performance = from_margins(classes, margin, known, loss, np.zeros(shape), weight=weight)
     if weight is not None:
         margin, known = mean_margin(performance)
-    margins = map(scalar_or_array, (margin, known))
-    found = OrderParameters(*margins, **order_parameters)
+    performance = replace(performance, by_degree=by_degree)
+    found = OrderParameters(*map(scalar_or_array, (margin, known)), **order_parameters)
     status = np.full(shape, int(Status.CONVERGED))
-    return as_prediction(
-        replace(performance, by_degree=by_degree), found, status, residual, iterations
-    )
+    return as_prediction(performance, found, status, residual, iterations)
 
 
 def as_prediction(
-    performance: Performance,
-    order_parameters: OrderParameters,
-    status: npt.NDArray[np.int64],
-    residual: Array,
-    iterations: npt.NDArray[np.int64],
+    performance: Performance, order_parameters: OrderParameters, *ended: npt.NDArray[Any]
 ) -> Prediction:
-    """Prediction without standard errors, of the shape of the status."""
+    """Prediction without standard errors; `ended` are status, residual and iterations, of the shape of the first."""
+    status, residual, iterations = ended
     shape = status.shape
     return Prediction(
         **vars(performance),
@@ -207,10 +199,7 @@ def best_log_error(margin: Array, classes: Classes) -> Array:
 
 
 def roc_auc(margin: Array, classes: Classes) -> Array:
-    r"""Area under the receiver operating characteristic of two classes, :math:`\Phi(m\Delta/\sqrt2)`.
-
-    :math:`\Delta = 1/\sqrt{p(1-p)}` is the distance of the codes.
-    """
+    r"""Area :math:`\Phi(m\Delta/\sqrt2)` under the ROC curve of two classes, :math:`\Delta` the distance of their codes."""
     return np.asarray(ndtr(np.sqrt(0.5) * _distance(classes.fractions) * margin))
 
 

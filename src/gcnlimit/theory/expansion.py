@@ -58,9 +58,7 @@ def large_reg_expansion(data: CSBM, gcn: GCN, order: int = 2) -> Array:
     gcn.require_one_filter("large_reg_expansion")
     data.require_plain("large_reg_expansion")
     if gcn.loss.form is not Form.CODES:
-        raise ParameterError(
-            f"loss = {gcn.loss!r} has no expansion in 1/reg here; take loss='square'"
-        )
+        raise ParameterError(f"loss = {gcn.loss!r} has no expansion in 1/reg; take loss='square'")
     network = gcn.replaced(reg=np.inf)
     shape = broadcast(data=data.shape, network=network.shape)
     points = Points.of(data, network)

@@ -1,14 +1,11 @@
 r"""Fluctuations over graphs of :math:`N` nodes: of overlaps with functions of a symmetric operator, and of margins.
 
-Overlaps :math:`v_i \cdot f(a)\,v_j`, direction 0 that of the labels and the others ignorant of the graph, have means
-:math:`e(f)`, :math:`\tau(f)` and 0, and independent Gaussian fluctuations (Eq. 10.20). Their covariances are sums of products of
-the coefficients :math:`f_k` of :math:`U_k(x/2)`, their tails :math:`J_k = \sum_j f_{k+j}\lambda^j` and the tails :math:`K_k` of
-these. Products of functions are products of their Laurent series in :math:`\psi`, :math:`x = \psi + 1/\psi`;
-a grid on the spectrum would lose the digits that the tails amplify.
-
-The margins of networks on their training graph are functions of these overlaps and of a few Gaussian numbers (Eq. 10.23): of the
-noise of the features, the rows along the vectors :math:`q = g(a) R y` and the columns along the weights are written out, and the
-rest is a uniform direction. Margins are differentiated by an imaginary step in all that fluctuates.
+Overlaps :math:`v_i \cdot f(a)\,v_j`, direction 0 that of the labels, fluctuate independently (Eq. 10.20), with covariances
+that are sums over the coefficients :math:`f_k` of :math:`U_k(x/2)`, their tails :math:`J_k = \sum_j f_{k+j}\lambda^j` and the
+tails :math:`K_k` of these. Products of functions are products of their Laurent series in :math:`\psi`,
+:math:`x = \psi + 1/\psi`; a grid on the spectrum would lose the digits that the tails amplify. The margins of networks on
+their training graph are functions of these overlaps and of a few Gaussian numbers (Eq. 10.23), differentiated by an imaginary
+step in all that fluctuates.
 """
 
 from __future__ import annotations
@@ -22,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
+from gcnlimit.csbm import SpikedOperator
 from gcnlimit.filters import Filter
 from gcnlimit.numerics.linear import triangular_factor
 
@@ -55,9 +53,12 @@ def laurent(filter: Filter, signal: float) -> Array:
     return state
 
 
-def symmetric_series(coefficients: Array) -> Array:
-    r"""Laurent coefficients of :math:`\sum_k f_k U_k(x/2)`."""
-    half = coefficients.copy()
+def filter_series(filter: Filter, operator: SpikedOperator) -> Array:
+    r"""Laurent series of a filter; on a directed operator that of :math:`\sum_k g_k U_k(x/2)`, with its coefficients."""
+    if operator.symmetric:
+        return laurent(filter, float(operator.signal))
+    signal = operator.signal.reshape(1)
+    half = filter.directed_chain(signal).taylor(signal)[0][:, 0].copy()
     for k in range(len(half) - 3, -1, -1):
         half[k] += half[k + 2]
     return np.concatenate([half[:0:-1], half])

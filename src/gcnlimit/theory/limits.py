@@ -72,9 +72,7 @@ def no_residual_margin(data: CSBM, depth: int) -> Array:
     K = whole("depth", depth, low=1, high=_DEEPEST)
     if np.max(np.abs(lam)) ** (2 * K) * np.max(mu + 1.0) > _LARGEST:
         size = np.max(np.abs(lam))
-        raise ParameterError(
-            f"lam = {size:g} to the depth {K} is out of range; take less of either"
-        )
+        raise ParameterError(f"lam = {size:g} to the depth {K} is out of range; take less of it")
 
     def power_sum(count: int) -> Array:
         return np.asarray(np.sum([lam ** (2 * k) for k in range(1, count + 1)], axis=0))
@@ -199,8 +197,7 @@ class HardPhase(NamedTuple):
     r"""Signals :math:`\lambda_s` of a graph without features between which recovery is possible and hard, and where that ends.
 
     `lam_spinodal`: signal from which a state that recovers the classes exists, without labels; `lam_transition`: signal from
-    which it is the Bayes-optimal one, hard from there to 1; `rho_c`: fraction of labelled nodes from which there is one state at
-    every signal, with features or without.
+    which it is the Bayes-optimal one, hard up to 1; `rho_c`: fraction of labels from which there is one state at every signal.
     """
 
     lam_spinodal: float

@@ -27,8 +27,10 @@ from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.propensity_spectrum import radius
 
 _LARGEST = 1e50  # of a parameter or its inverse: products of several must be floating-point numbers
+_CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
 
 Rows = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
 Answer = TypeVar("Answer", bound=Prediction)
 Again = Callable[[CSBM], Performance]
 
@@ -82,7 +84,7 @@ class Points(NamedTuple):
                 filter.layers(radius=self.radius)
         return self
 
-    def usable(self) -> npt.NDArray[np.bool_]:
+    def usable(self) -> Mask:
         """Which of the points are in range and have a filter that is defined there."""
         usable = in_range(self.alpha, self.signal, self.mu, self.rho)
         usable &= np.all([filter.defined(self.radius) for filter in self.filters], axis=0)
@@ -154,7 +156,7 @@ class Points(NamedTuple):
         read = None if self.test_filter is None else self.test_filter[index]
         return self._replace(**columns, operator=operator, test_filter=read)
 
-    def chunks(self, cost: npt.NDArray[Any], budget: int) -> Iterator[tuple[Rows, Self]]:
+    def chunks(self, cost: npt.NDArray[Any], budget: int = _CHUNK) -> Iterator[tuple[Rows, Self]]:
         """Points of similar cost together, within a factor of two and at most `budget` units at once; and where they stand."""
         if self.size == 1:
             yield np.zeros(1, np.intp), self
@@ -179,15 +181,8 @@ def check_range(data: CSBM, largest: float = _LARGEST) -> None:
         real(name, getattr(data, name), low=low, high=largest)
 
 
-def in_range(
-    alpha: npt.ArrayLike,
-    lam: npt.ArrayLike,
-    mu: npt.ArrayLike,
-    rho: npt.ArrayLike,
-    largest: float = _LARGEST,
-) -> npt.NDArray[np.bool_]:
+def in_range(alpha: Array, lam: Array, mu: Array, rho: Array, largest: float = _LARGEST) -> Mask:
     """Where `check_range` would pass."""
-    alpha, lam, mu, rho = np.broadcast_arrays(alpha, lam, mu, rho)
     small = (np.abs(lam) <= largest) & (mu <= largest) & (alpha <= largest)
     return np.asarray(small & (alpha >= 1.0 / largest) & (rho >= 1.0 / largest))
 
@@ -214,12 +209,7 @@ def _stacked(answers: list[Any], shape: tuple[int, ...]) -> Any:
 
 
 def with_errors(
-    answer: Answer,
-    data: CSBM,
-    again: Again,
-    *,
-    directions: int = 16,
-    known: bool = False,
+    answer: Answer, data: CSBM, again: Again, *, directions: int = 16, known: bool = False
 ) -> Answer:
     r"""The answer with the standard errors that those of an estimated model imply; as it is for a model that is given.
 

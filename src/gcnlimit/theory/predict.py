@@ -26,11 +26,10 @@ from gcnlimit.theory.finite_reg.averages import expected_losses, nonzero_weights
 from gcnlimit.theory.finite_reg.propensities import losses_by_degree
 from gcnlimit.theory.finite_reg.solution import Solution
 from gcnlimit.theory.large_reg import directed_averages, margins, symmetric_averages
-from gcnlimit.theory.points import Points, Rows, with_errors
+from gcnlimit.theory.points import Mask, Points, Rows, with_errors
 from gcnlimit.theory.readout import explicit_margins, read_outputs
 from gcnlimit.theory.solve import asymptote, kind, kind_by_degree, solve
 
-_CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
 _HISTORY = 1 << 21  # numbers held by the memory of the fixed-point search: 16 MiB
 
 
@@ -128,33 +127,30 @@ class _Found(NamedTuple):
     solution: Solution | None = None
 
 
-def find(points: Points, usable: npt.NDArray[np.bool_], search: Search) -> list[_Found]:
+def find(points: Points, usable: Mask, search: Search) -> list[_Found]:
     """What is found for all points, in parts: those refused, at infinite regularization, and at a finite one."""
     infinite = np.isinf(points.reg)
     at_infinity = _pinned if points.class_loss.is_pinned else _explicit
-    return [
-        *_refused(points, np.flatnonzero(~usable)),
-        *at_infinity(points, np.flatnonzero(usable & infinite)),
-        *_self_consistent(points, np.flatnonzero(usable & ~infinite), search),
-    ]
+    ways = {_refused: ~usable, at_infinity: usable & infinite, _self_consistent: usable & ~infinite}
+    found: list[_Found] = []
+    for way, which in ways.items():
+        rows = np.flatnonzero(which)
+        if rows.size:
+            found += way(points.take(rows), rows, search)
+    return found
 
 
-def _refused(points: Points, rows: Rows) -> Iterator[_Found]:
+def _refused(points: Points, rows: Rows, _: Search) -> Iterator[_Found]:
     """Points at which the filter is not defined."""
-    if rows.size:
-        none = np.full(rows.size, np.nan)
-        law = points.degrees
-        margin = none if law is None else np.full((rows.size, law.theta.size), np.nan)
-        status = np.full(rows.size, int(Status.REFUSED))
-        yield _Found(rows, margin, margin, none, none, none, status, none, 0 * status)
+    none = np.full(rows.size, np.nan)
+    law = points.degrees
+    margin = none if law is None else np.full((rows.size, law.theta.size), np.nan)
+    status = np.full(rows.size, int(Status.REFUSED))
+    yield _Found(rows, margin, margin, none, none, none, status, none, 0 * status)
 
 
 def _accuracy_by_degree(
-    points: Points,
-    usable: npt.NDArray[np.bool_],
-    shape: tuple[int, ...],
-    search: Search,
-    theta: npt.ArrayLike,
+    points: Points, usable: Mask, shape: tuple[int, ...], search: Search, theta: npt.ArrayLike
 ) -> Array:
     """Accuracy on test nodes of given propensities, of the shape of the points and then that of `theta`."""
     assert points.degrees is not None
@@ -166,18 +162,13 @@ def _accuracy_by_degree(
     return accuracy(margin, points.classes.count).reshape(shape + np.shape(theta))
 
 
-def _explicit(points: Points, rows: Rows) -> Iterator[_Found]:
+def _explicit(points: Points, rows: Rows, _: Search) -> Iterator[_Found]:
     """Infinite regularization: explicit formulas, chunk by chunk."""
-    if not rows.size:
-        return
-    points = points.take(rows)
-    class_losses.train_push(
-        points
-    )  # refuses a loss that does not push outputs towards their labels
+    class_losses.train_push(points)  # refuses a loss that does not pull outputs to their labels
     at_zero = points.class_loss.at_rest
     limit = class_losses.limiting_offset(points.classes)
     cost = np.max([points.cost(filter) for filter in points.filters], axis=0)
-    for where, chunk in points.chunks(cost, _CHUNK):
+    for where, chunk in points.chunks(cost):
         with np.errstate(all="ignore"):  # out-of-range points are reported as such
             test, train = _margins(chunk, int(cost[where[0]]))
         status = np.where(_any_nan(test, train), int(Status.OUT_OF_RANGE), int(Status.EXPLICIT))
@@ -187,11 +178,8 @@ def _explicit(points: Points, rows: Rows) -> Iterator[_Found]:
         yield _Found(rows[where], test, train, bias, loss, loss, status, none.astype(float), none)
 
 
-def _pinned(points: Points, rows: Rows) -> Iterator[_Found]:
+def _pinned(points: Points, rows: Rows, _: Search) -> Iterator[_Found]:
     """Infinite regularization where a bias pins outputs at a corner: the self-consistent equations far away, chunk by chunk."""
-    if not rows.size:
-        return
-    points = points.take(rows)
     for where, chunk in points.chunks(kind(points).cost(points), _HISTORY):
         far = chunk._replace(reg=asymptote(chunk)[1])
         for found in _self_consistent(far, np.arange(far.size), Search(progress=False)):
@@ -202,7 +190,7 @@ def _pinned(points: Points, rows: Rows) -> Iterator[_Found]:
             yield found._replace(**known, solution=None)
 
 
-def _any_nan(test: Array, train: Array) -> npt.NDArray[np.bool_]:
+def _any_nan(test: Array, train: Array) -> Mask:
     """Which points have no margins, or none at some propensity."""
     return np.asarray(np.isnan(test + train).reshape(len(test), -1).any(axis=1))
 
@@ -223,9 +211,6 @@ def _margins(points: Points, quadrature_nodes: int) -> tuple[Array, Array]:
 
 def _self_consistent(points: Points, rows: Rows, search: Search) -> Iterator[_Found]:
     """Finite regularization: the self-consistent equations, as many points at once as memory allows."""
-    if not rows.size:
-        return
-    points = points.take(rows)
     method = kind(points) if points.degrees is None else kind_by_degree(points)
     chunks = list(points.chunks(method.cost(points), _HISTORY))
     with progress_bar("batches", len(chunks), search.progress, unit="batches") as bar:
@@ -270,11 +255,10 @@ def _raise_failure(points: Points, prediction: Prediction) -> Never:
     status, residual = np.ravel(prediction.status), np.ravel(prediction.residual)
     failed = np.flatnonzero(status > Status.CONVERGED)
     first = failed[0]
+    where = f"reg = {points.reg[first]:g} with residual {residual[first]:.1e}"
     raise ConvergenceError(
-        f"{failed.size} of {points.size} points have no solution, the first at "
-        f"reg = {points.reg[first]:g} with residual {residual[first]:.1e}: "
-        f"{Status(int(status[first])).message}; "
-        "pass throw=False to keep the others, and look at status"
+        f"{failed.size} of {points.size} points have no solution, the first at {where}: "
+        f"{Status(int(status[first])).message}; pass throw=False to keep the others"
     )
 
 

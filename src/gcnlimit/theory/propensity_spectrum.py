@@ -93,14 +93,12 @@ def radius(normalization: Normalization, law: DegreeLaw, signal: Array, symmetri
 
 
 def _root(function: Callable[[Array], Array], low: Array) -> Array:
-    """Root above `low` of a function that is positive there and negative far away; `low` if it has none.
-
-    By the Illinois method in the logarithm of the distance, after the interval was halved a few times.
-    """
+    """Root above `low` of a function that is positive there and negative far away; `low` if it has none."""
 
     def at(x: Array) -> Array:
         return function(low * (1.0 + np.exp(x)))
 
+    # the Illinois method in the logarithm of the distance, after the interval was halved a few times
     near, far = np.full_like(low, np.log(1e-15)), np.full_like(low, np.log(1e15))
     f_near, f_far = at(near), at(far)
     x = far

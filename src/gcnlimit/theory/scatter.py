@@ -15,18 +15,12 @@ from scipy.special import ndtr
 
 from gcnlimit._validation import whole
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM, SpikedOperator
+from gcnlimit.csbm import CSBM
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.numerics.linear import hankel
-from gcnlimit.theory.fluctuations import (
-    Profile,
-    laurent,
-    profile,
-    sampled_margins,
-    symmetric_series,
-)
+from gcnlimit.theory.fluctuations import Profile, filter_series, profile, sampled_margins
 from gcnlimit.theory.points import check_range
 from gcnlimit.theory.predict import predict
 from gcnlimit.theory.transfer import transfer
@@ -138,20 +132,18 @@ def paired_scatter(data: CSBM, gcn: GCN, other: GCN, nodes: int) -> PairedScatte
         network.require_one_filter("paired_scatter")
         if not (np.all(np.isinf(network.reg)) and data.operator(network.symmetrize).symmetric):
             raise ParameterError(
-                "paired_scatter has a formula at reg = inf on a symmetric operator; "
+                "paired_scatter needs a symmetric operator at reg = inf; "
                 "take reg=math.inf and symmetrize=True"
             )
     nodes = whole("nodes", nodes, low=2)
-    signal = float(data.operator(symmetrize=True).signal)
+    operator = data.operator(symmetrize=True)
     with np.errstate(all="ignore"):  # numbers out of range are refused below
-        if _alike(*(laurent(network.filter, signal) for network in (gcn, other))):
+        if _alike(*(filter_series(network.filter, operator) for network in (gcn, other))):
             return PairedScatter(0.0, 0.0)
         F, covariance = _training_graph(data, True, [gcn.filter, other.filter])
         variance = float(covariance[0, 0] + covariance[1, 1] - 2.0 * covariance[0, 1])
     if not math.isfinite(variance):
-        raise ParameterError(
-            "paired_scatter is out of range at these parameters; take weaker signals or filters"
-        )
+        raise ParameterError("paired_scatter is out of range here; take weaker signals or filters")
     return PairedScatter(float(F[0] - F[1]), math.sqrt(max(variance, 0.0) / nodes))
 
 
@@ -159,16 +151,12 @@ def _check(function: str, data: CSBM, gcn: GCN) -> None:
     check_problem(function, data, gcn)
     data.require_plain(function)
     if data.shape or gcn.shape:
-        raise ParameterError(
-            f"{function} takes one point at a time; give single numbers, or call it for each"
-        )
+        raise ParameterError(f"{function} takes one point at a time; give single numbers")
     check_range(data, _LARGEST)
     if data.rho == 1.0:
         raise ParameterError(f"{function} has no test nodes at rho = 1; take rho < 1")
     if not (gcn.filter.has_chain and gcn.read_filter.has_chain):
-        raise ParameterError(
-            f"{function} needs the filter's coefficients; take a Polynomial, PageRank or Diffusion"
-        )
+        raise ParameterError(f"{function} needs a series; take Polynomial, PageRank or Diffusion")
 
 
 def _alike(a: Array, b: Array) -> bool:
@@ -178,19 +166,10 @@ def _alike(a: Array, b: Array) -> bool:
     return bool(abs(a @ b) > 1.0 - 1e-14)
 
 
-def _series(filter: Filter, operator: SpikedOperator) -> Array:
-    """Laurent series of a filter; for a directed operator that of the filter with its coefficients on a symmetric one."""
-    if operator.symmetric:
-        return laurent(filter, float(operator.signal))
-    signal = operator.signal.reshape(1)
-    g, _ = filter.directed_chain(signal).taylor(signal)
-    return symmetric_series(g[:, 0])
-
-
 def _training_graph(data: CSBM, symmetrize: bool, filters: list[Filter]) -> tuple[Array, Array]:
     r"""Accuracies of networks on the training graph, and :math:`N` times their covariance (Eq. 10.22)."""
     operator = data.operator(symmetrize)
-    series = [_series(filter, operator) for filter in filters]
+    series = [filter_series(filter, operator) for filter in filters]
     alpha, mu, rho = float(data.alpha), float(data.mu), float(data.rho)
     m, r, moves = sampled_margins(series, float(operator.signal), alpha, mu, rho)
     density = np.exp(-0.5 * m**2) / math.sqrt(2.0 * math.pi)
@@ -253,7 +232,7 @@ class _FilteredGraph(NamedTuple):
     def of(cls, data: CSBM, symmetrize: bool, filter: Filter) -> _FilteredGraph:
         operator = data.operator(symmetrize)
         signal = float(operator.signal)
-        series = _series(filter, operator)
+        series = filter_series(filter, operator)
         square = profile(np.convolve(series, series), signal)
         return cls(signal, operator.symmetric, profile(series, signal, square.f.size), square)
 

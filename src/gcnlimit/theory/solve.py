@@ -23,9 +23,7 @@ from gcnlimit.theory.finite_reg.solution import FAR, Solution
 from gcnlimit.theory.finite_reg.symmetric import SymmetricSolution
 from gcnlimit.theory.points import Points
 
-_STRONG = (
-    2e4  # reg over that at which the loss is negligible: pinned outputs keep ten digits below it
-)
+_STRONG = 2e4  # reg, over that where the loss is negligible, at which pinned outputs are solved for
 
 Kind = type[SymmetricSolution] | type[DirectedSolution] | type[PageRankSolution]
 
@@ -47,13 +45,10 @@ def kind_by_degree(points: Points) -> type[PropensitySolution | LayerSolution]:
 def solve(
     points: Points, chain: Chain | None = None, *, tol: float, max_iterations: int
 ) -> Solution:
-    """Solve the equations of each point; a `chain` takes the place of its filter.
-
-    Outputs that a bias pins at a corner of the loss are proportional to 1/reg where it is large; they are solved for where
-    they are not yet lost in rounding beside the bias.
-    """
+    """Solve the equations of each point; a `chain` takes the place of its filter."""
     with np.errstate(all="ignore"):  # out-of-range points are reported as not converged
         near = points
+        # pinned outputs fall as 1/reg: they are solved for before rounding beside the bias hides them
         if points.class_loss.is_pinned:
             strongest = asymptote(points, chain)[1] * (_STRONG / FAR)
             near = points._replace(reg=np.minimum(points.reg, strongest))

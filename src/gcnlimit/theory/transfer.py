@@ -29,7 +29,6 @@ from gcnlimit.theory.points import Answer, Points, with_errors
 from gcnlimit.theory.predict import Search, predict, predict_points
 from gcnlimit.theory.readout import best_readout
 
-_CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
 _LARGEST = 1e50  # of a signal, whose square must be a number
 _BELOW_POLE = 1.0 - 1e-9  # of a PageRank, over the strength at which its series diverges
 
@@ -98,9 +97,7 @@ def with_errors_of_both(
 def _joining(data: CSBM, gcn: GCN, to: str, tol: float) -> Prediction:
     """Performance on nodes that join the training graph (Eq. 10.13)."""
     if to != "joining":
-        raise ParameterError(
-            f"to = {to!r} is not a graph; give a CSBM, or 'joining' for nodes that join its own"
-        )
+        raise ParameterError(f"to = {to!r} is not a graph; give a CSBM, or 'joining'")
     points = Points.of(data, gcn.replaced(test_filter=gcn.read_filter))._replace(joining=True)
     answer = predict_points(points, data, gcn, Search(tol))
     answer = with_errors(answer, data, lambda model: _joining(model, gcn, to, tol))
@@ -239,7 +236,7 @@ def graph_averages(points: Points) -> GraphAverages:
     cost = points.cost(points.filter)
     columns = np.empty((3, points.size))
     with np.errstate(all="ignore"):  # out-of-range points are reported as such
-        for where, chunk in points.chunks(cost, _CHUNK):
+        for where, chunk in points.chunks(cost):
             columns[:, where] = _averages(chunk, int(cost[where[0]]))
     return GraphAverages(*columns)
 
@@ -286,9 +283,8 @@ class Trained(NamedTuple):
             aligned = found.alpha * slope[rows] ** 2
             with np.errstate(divide="ignore", invalid="ignore"):
                 labels[rows] = aligned * s2 / (found.mu * (1.0 - g1 * aligned))  # from Eq. 10.5
-            own = class_losses.offset(
-                points.class_loss, class_losses.node_loss(found), Output(*law)
-            )
+            loss = class_losses.node_loss(found)
+            own = class_losses.offset(points.class_loss, loss, Output(*law))
             bias[rows] = own * np.sqrt(law[1] / Q)
         shape = broadcast(data=data.shape, network=gcn.shape)
         return cls(prediction, slope.reshape(shape), labels.reshape(shape), bias.reshape(shape))
@@ -298,8 +294,7 @@ def _explicit(points: Points) -> tuple[Array, Array]:
     """Slope and effective labels at infinite regularization (Eq. 10.5)."""
     if points.class_loss.is_pinned:
         raise ParameterError(
-            f"loss = {points.loss!r} on unequal classes has no explicit weights at reg = inf; "
-            "take a finite reg or another loss"
+            f"loss = {points.loss!r} has no explicit weights at reg = inf; take a finite reg"
         )
     e, spread, tau2 = graph_averages(points)
     hidden = (1.0 - points.rho) / points.rho
@@ -324,9 +319,8 @@ def _read(here: Trained, graph: GraphAverages, there: Points, c: Array) -> tuple
     deviation = unit * np.sqrt(c**2 * graph.spread + graph.tau2)
     bias[finite] = (here.bias * np.sqrt(weights.Q) / deviation)[finite]
     mean = np.broadcast_to(unit * c * graph.e, c.shape)[finite]
-    loss[finite] = class_losses.loss_elsewhere(
-        class_losses.node_loss(there), mean, deviation[finite], bias[finite]
-    )
+    trained = class_losses.node_loss(there)
+    loss[finite] = class_losses.loss_elsewhere(trained, mean, deviation[finite], bias[finite])
     return loss, bias
 
 

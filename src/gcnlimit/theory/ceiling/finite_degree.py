@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import SeedSequence
 
 from gcnlimit._runtime.memory import require
 from gcnlimit._validation import real
@@ -39,9 +40,7 @@ def sparse_ceiling(
 ) -> BayesPrediction:
     """Bayes-optimal performance at a finite mean degree, with the same randomness at each point; see `bayes_optimal`."""
     if data.degrees is not None and not data.classes.equal:
-        raise ParameterError(
-            f"degrees need equal classes, got classes = {data.classes}; leave out one of the two"
-        )
+        raise ParameterError(f"classes = {data.classes} with degrees are not equal; leave out one")
     real("alpha", data.alpha, low=1.0 / _LARGEST, high=_LARGEST)
     real("mu", data.mu, high=_LARGEST)
     _require_memory(data, degree, population)
@@ -62,9 +61,8 @@ def sparse_elsewhere(
     known = home.features.mu * float(np.asarray(_ceiling(home, *sizes).order_parameters.overlap))
     taught = replace(there.features, known=known)
     fixed = replace(there.features, given=taught.at(np.zeros(1)), mu=np.zeros(1))
-    joint = _ceiling(there, *sizes, beside=home)
     two_stages, frozen = (_ceiling(replace(there, features=one), *sizes) for one in (taught, fixed))
-    return joint, two_stages, frozen
+    return _ceiling(there, *sizes, beside=(home,)), two_stages, frozen
 
 
 def _require_memory(data: CSBM, degree: float, population: int) -> None:
@@ -75,12 +73,14 @@ def _require_memory(data: CSBM, degree: float, population: int) -> None:
     require(what, needed, "take a smaller population or leave out degree")
 
 
-def _ceiling(model: SparseModel, *sizes: int, beside: SparseModel | None = None) -> BayesPrediction:
+def _ceiling(
+    model: SparseModel, *sizes: int, beside: tuple[SparseModel, ...] = ()
+) -> BayesPrediction:
     """Ceiling of one point, or on the graph of `model` with another graph of the same features `beside` it."""
     population, sweeps, seed = sizes
-    streams = np.random.SeedSequence(seed).spawn(2)
-    below = _run(model, population, sweeps, False, streams[0], beside)
-    above = _run(model, population, sweeps, True, streams[1], beside)
+    streams = SeedSequence(seed).spawn(2)
+    below = _run((model, *beside), population, sweeps, streams[0], informed=False)
+    above = _run((model, *beside), population, sweeps, streams[1], informed=True)
     if _differ(below.means, above.means):
         best = max(below, above, key=_entropy)
         reached = below
@@ -99,23 +99,17 @@ def _entropy(start: _Start) -> float:
     return float(start.means[:, _ENTROPY].mean())
 
 
-def _run(  # noqa: PLR0917
-    model: SparseModel,
-    population: int,
-    sweeps: int,
-    informed: bool,
-    seed: np.random.SeedSequence,
-    beside: SparseModel | None,
+def _run(
+    models: tuple[SparseModel, ...], size: int, sweeps: int, seed: SeedSequence, *, informed: bool
 ) -> _Start:
     """Several populations, each swept half of the time to forget its start and half to be measured."""
     drawn = []
     for stream in seed.spawn(_REPLICAS):
         rng = np.random.Generator(np.random.SFC64(stream))  # the fastest
-        members = Population(model, population, informed, rng)
-        other = None if beside is None else Population(beside, population, informed, rng)
+        members, *others = (Population(model, size, informed, rng) for model in models)
         seen = []
         for sweep in range(sweeps):
-            if other is not None:  # each learns what the other says of the class means (Eq. 10.15)
+            for other in others:  # each learns what the other says of the class means (Eq. 10.15)
                 other.learn_from(members)
                 other.sweep()
                 members.learn_from(other)
@@ -129,8 +123,8 @@ def _run(  # noqa: PLR0917
     half = overlap.shape[1] // 2
     drift = overlap[:, half:].mean(axis=1) - overlap[:, :half].mean(axis=1)
     noise = 4.0 * float(np.std(drift, ddof=1)) / math.sqrt(drift.size)
-    size = abs(float(drift.mean()))
-    return _Start(values.mean(axis=1), size if size > max(noise, _DIFFERENT) else 0.0)
+    moved = abs(float(drift.mean()))
+    return _Start(values.mean(axis=1), moved if moved > max(noise, _DIFFERENT) else 0.0)
 
 
 def _differ(below: Array, above: Array) -> bool:

@@ -68,15 +68,6 @@ class SparseModel:
         rho = float(data.rho)
         return cls(p, simplex_codes(p), strength, neighbours, rho, features, data.degrees)
 
-    def evidence(self, overlap: Array) -> Array:
-        r"""Evidence :math:`\langle a\, aQ (1 + aQ)^{-1}\rangle/\alpha` of the features at the overlap :math:`Q`, a matrix."""
-        return matrix_function(overlap, lambda q: self.features.at(np.maximum(q, 0.0)))
-
-    def feature_entropy(self, overlap: Array) -> float:
-        """Free entropy of the features at that overlap (Eq. 9.7)."""
-        q = np.maximum(np.linalg.eigvalsh(overlap), 0.0)
-        return 0.5 * float(np.sum(self.features.free_entropy(q)))
-
     def rates(self) -> Array:
         """Mean number of neighbours of each class, columns, of a node of each class, rows."""
         p, strength = self.fractions, self.strength
@@ -161,7 +152,8 @@ class Population:
     def measure(self) -> Draw:
         """One sweep, and what is seen in it."""
         p, rho, C = self.model.fractions, self.model.rho, self.model.fractions.size
-        elsewhere = self.model.feature_entropy(self.overlap) - self._edge_term()
+        q = np.maximum(np.linalg.eigvalsh(self.overlap), 0.0)
+        elsewhere = 0.5 * float(np.sum(self.model.features.free_entropy(q))) - self._edge_term()
         self.sweep()
 
         def mean(values: npt.NDArray[Any]) -> float:
@@ -258,7 +250,7 @@ class Population:
     def _features(self) -> Array:
         """Logarithm of the evidence of the features on each class of new nodes."""
         y = self.model.codes
-        M = self.model.evidence(self.overlap)
+        M = matrix_function(self.overlap, lambda q: self.model.features.at(np.maximum(q, 0.0)))
         values, vectors = np.linalg.eigh(M)
         root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
         noise = self.rng.standard_normal((*self.members.shape[:2], y.shape[1])) @ root

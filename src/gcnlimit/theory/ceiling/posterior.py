@@ -249,10 +249,7 @@ def _equal_classes(C: int) -> Function:
 
 @lru_cache(maxsize=1024)
 def _scores(a2: float) -> tuple[Array, Array]:
-    r"""Density :math:`f(y)` of a Gaussian of variance :math:`a^2` plus a Gumbel variable, and :math:`\log F(a^2 + y)`, on a grid.
-
-    They serve every number of classes.
-    """
+    r"""Density :math:`f(y)` of a Gaussian of variance :math:`a^2` plus a Gumbel variable, and :math:`\log F(a^2 + y)`."""
     a = float(np.sqrt(a2))
     low, high = (np.ceil((_REACH * a + more) / STEP) for more in (4.0, 42.0))
     y = np.arange(-low, high + 1.0) * STEP

@@ -92,26 +92,22 @@ class MatrixEvolution:
         return (none, none) if unlabelled else (above, above)
 
     def _search(self, start: Array) -> MatrixFixedPoint:
-        """Fixed point to which the iteration from there leads: by steps in one direction, accelerated at the end.
-
-        The acceleration may turn back to another fixed point, such as none at all where that is unstable; the steps are then
-        continued until they are smaller.
-        """
+        """Fixed point to which the iteration from there leads: by steps in one direction, accelerated at the end."""
         q, total = start, 0
         for near in _NEAR:
             q, sign, steps = self._march(q, near)
             found = self._accelerated(q)
             total += steps + found.iterations
+            # the acceleration may turn back to an unstable fixed point; smaller steps then lead on
             onward = sign * np.trace(found.overlap - q) > -1e-9
             if found.converged and onward:
                 return found._replace(iterations=total)
         return found._replace(iterations=total, converged=False)
 
     def _march(self, start: Array, tolerance: float) -> tuple[Array, float, int]:
-        """Steps that keep their direction, small ones lengthened, until the relative change is below the tolerance.
+        """Overlap after steps in one direction, until the change is below the tolerance; their sign, and their number.
 
-        Lengthened steps stay below the distance of two fixed points, unless these are about to merge. Returned are the overlap
-        there, the direction, 1 for up and -1 for down, and the number of steps.
+        Small steps are lengthened, to less than the distance of two fixed points unless these are about to merge.
         """
         q = start
         step = self._step(start)

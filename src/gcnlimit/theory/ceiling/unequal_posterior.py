@@ -93,10 +93,9 @@ class MatrixPosterior:
         return simplex_codes(self.fractions)
 
     def overlap(self, m: Array) -> Array:
-        r"""Overlap :math:`T(m) = \mathbb E\,\hat y\, y^T = \mathbb E\,\hat y\,\hat y^T` of the posterior mean with the code.
+        r"""Overlap :math:`T(m) = \mathbb E\,\hat y\, y^T` of the posterior mean with the code.
 
-        It is the average of :math:`p_k P(l|b)` on nodes of class :math:`k`, between codes; its asymmetry, an error of the rule,
-        is removed.
+        It is the average of :math:`p_k P(l|b)` on nodes of class :math:`k`, between codes, made symmetric.
         """
         weights = self.rule.weights
         chances = [(weights / np.sum(ratios, axis=1)) @ ratios for ratios in self._ratios(m)]

@@ -134,8 +134,7 @@ class LayerEquations:
     wiring: Wiring
     left: Array
     right: Array
-    theta: Array
-    weight: Array
+    law: DegreeLaw
     symmetric: bool
     loss: Loss
     features: Spectrum
@@ -150,8 +149,7 @@ class LayerEquations:
             wiring=Wiring.of(points),
             left=left,
             right=right,
-            theta=law.theta,
-            weight=law.weight,
+            law=law,
             loss=node_loss(points),
         )
 
@@ -178,11 +176,11 @@ class LayerEquations:
     @property
     def _spike(self) -> Array:
         r"""Factor :math:`\lambda_e\sqrt\theta` with which the spike acts on a node."""
-        return np.asarray(self.signal[:, None] * np.sqrt(self.theta))
+        return np.asarray(self.signal[:, None] * np.sqrt(self.law.theta))
 
     def average(self, factor: Array | float, values: Array) -> Array:
         """Average over the propensities of values times a factor of each."""
-        weight = np.broadcast_to(factor * self.weight, values.shape[:2])
+        weight = np.broadcast_to(factor * self.law.weight, values.shape[:2])
         return np.asarray(np.einsum("pt,pt...->p...", weight, values))
 
     def back(self, V_qh: Array) -> Array:
@@ -271,10 +269,9 @@ class LayerEquations:
         n = self.shape[2]
         average = self.average
         h = slice(n + send.start, n + send.stop)
-        left = self.left
-        right = self.right
-        phi = self.left * self.right
-        root = np.sqrt(self.theta)
+        left, right = self.left, self.right
+        phi = left * right
+        root = np.sqrt(self.law.theta)
         stiff = nodes.M + hard[..., :n, :n]
         m_hat_w = np.sqrt(self.mu) * average(1.0, first[..., 0])
         gain = weight_gain(self.features, self.alpha, self.reg, average(1.0, stiff[..., 0, 0]))
@@ -304,11 +301,7 @@ class LayerEquations:
         def scale(rows: Array) -> Array:
             return np.repeat(np.maximum.reduceat(np.abs(rows), starts, axis=1), sizes, axis=1)
 
+        first = start.pack()
         return fixed_point(
-            update,
-            start.pack(),
-            scale=scale,
-            tol=tol,
-            max_iterations=max_iterations,
-            memory=_MEMORY,
+            update, first, scale=scale, tol=tol, max_iterations=max_iterations, memory=_MEMORY
         )

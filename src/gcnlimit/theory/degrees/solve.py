@@ -64,9 +64,13 @@ def margins_by_degree(points: Points, law: DegreeLaw) -> tuple[Array, Array]:
         return _plain_margins(points, law.mean_root, law.theta)
     equations = LayerEquations.of(points, law)
     together = max(1, _BLOCK // math.prod(equations.shape[1:]))
-    parts = [_layer_margins(equations.take(rows)) for rows in batches(points.size, together)]
-    test, train = (np.concatenate(side) for side in zip(*parts, strict=True))
-    return test, train
+    outputs = []
+    for rows in batches(points.size, together):
+        part = equations.take(rows)
+        outputs.append(part.nodes(far_layers(part)).output)
+    mean, variance, v = (np.concatenate(column) for column in zip(*outputs, strict=True))
+    deviation = np.sqrt(variance)
+    return mean / deviation, (mean + v) / deviation
 
 
 def _plain_margins(points: Points, b: float, theta: Array) -> tuple[Array, Array]:
@@ -111,24 +115,18 @@ def _directed_sides(points: Points) -> _Sides:
     return (G[0], g[0]), (along, across)
 
 
-def _layer_margins(equations: LayerEquations) -> tuple[Array, Array]:
-    mean, variance, v = equations.nodes(far_layers(equations)).output
-    deviation = np.sqrt(variance)
-    return mean / deviation, (mean + v) / deviation
-
-
 def far_layers(equations: LayerEquations) -> Layers:
     """Order parameters at infinite regularization: coefficients of the leading powers of its inverse, for a unit pull."""
     b, _, g, send, receive, _ = equations.wiring
     average = equations.average
-    root = np.sqrt(equations.theta)
+    root = np.sqrt(equations.law.theta)
     V_qh = _returning(equations)
     back = equations.back(V_qh)
     forth = back.mT
     U = equations.phi * back[..., send, receive] * b[:, None, None, :]
 
     def along_spike(U: Array, source: Array) -> Array:
-        spike = equations.signal[:, None, None] * average(equations.theta, U)
+        spike = equations.signal[:, None, None] * average(equations.law.theta, U)
         return _settled(lambda x: np.asarray(np.vecdot(spike, x[:, None])), source)
 
     def between(first: Array, last: Array, source: Array) -> Array:
@@ -184,7 +182,7 @@ def _returning(equations: LayerEquations) -> Array:
         return V_qh
     if send == receive:
         with np.errstate(divide="ignore"):
-            found = resolvent(phi, equations.weight, 1.0 / b[:, 0])
+            found = resolvent(phi, equations.law.weight, 1.0 / b[:, 0])
         return np.where(b[:, 0] == 0.0, 0.0, found)[:, None, None]
     for _ in range(b.shape[1]):
         V_qh = b[:, :, None] * equations.average(phi, equations.back(V_qh).mT[..., receive, send])
@@ -220,7 +218,7 @@ class LayerSolution(NamedTuple):
         """Solve the equations of each point, by coming down from a large regularization."""
         assert points.degrees is not None
         equations = LayerEquations.of(points, points.degrees)
-        weight = equations.weight
+        weight = equations.law.weight
         start = far_layers(equations)
         output = equations.nodes(start).output
         reg = points.reg * (points.divisor() / equations.wiring.gain) ** 2
