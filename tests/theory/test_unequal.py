@@ -6,11 +6,11 @@ from problems import PARAMETERS
 
 import gcnlimit as gl
 from gcnlimit.classes import Classes, simplex_codes
+from gcnlimit.theory import decision
 from gcnlimit.theory.ceiling.posterior import posterior
 from gcnlimit.theory.ceiling.state_evolution import Evidence
 from gcnlimit.theory.ceiling.unequal import MatrixEvolution
 from gcnlimit.theory.ceiling.unequal_posterior import MatrixPosterior, gaussian_rules, posterior_log_error
-from gcnlimit.theory import decision
 
 THREE = (0.5, 0.3, 0.2)
 LAW = gl.Spectrum([0.2, 1.8], [1.5, 0.5])

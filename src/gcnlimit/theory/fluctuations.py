@@ -86,22 +86,14 @@ Power = tuple[int, ...]
 _STEP = 1e-30  # imaginary step of exact derivatives
 
 
-class SampledMargins(NamedTuple):
-    """Margins of networks, correlation of the noise of their outputs on test nodes, and :math:`N` times their covariance."""
-
-    margin: Array
-    correlation: Array
-    covariance: Array
-
-
 def sampled_margins(
     series: Sequence[Array], signal: float, alpha: float, mu: float, rho: float
-) -> SampledMargins:
-    """Return the margins of one or two networks, whose filters are Laurent series, and how they fluctuate over graphs.
+) -> tuple[Array, Array, Array]:
+    """Margins of networks whose filters are Laurent series, correlation of their noise, and N times their covariance.
 
-    >>> one = sampled_margins([np.array([1.0])], 0.0, 2.0, 1.5, 0.3)  # without a graph
+    >>> margin, _, _ = sampled_margins([np.array([1.0])], 0.0, 2.0, 1.5, 0.3)  # without a graph
     >>> q = 1.5 * 0.3
-    >>> bool(np.allclose(one.margin**2, 1.5 / 2.0 * q / (1 + q)))
+    >>> bool(np.allclose(margin**2, 1.5 / 2.0 * q / (1 + q)))
     True
     """
     profiles = _profiles(series, signal)
@@ -119,7 +111,7 @@ def sampled_margins(
         slopes = [model.margins(overlaps, still)[0].imag / _STEP for overlaps in nudged]
         change = np.transpose(slopes) @ [profiles[p].fluctuation(i, j) for p in moving]
         covariance += change @ change.T
-    return SampledMargins(margin.real, correlation.real, covariance)
+    return margin.real, correlation.real, covariance
 
 
 def _profiles(series: Sequence[Array], signal: float) -> dict[Power, Profile]:

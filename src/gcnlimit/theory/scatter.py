@@ -131,10 +131,7 @@ def paired_scatter(data: CSBM, gcn: GCN, other: GCN, nodes: int) -> PairedScatte
         predict(data, network)  # refuses a filter that is not defined there
         network.require_one_filter("paired_scatter")
         if not (np.all(np.isinf(network.reg)) and data.operator(network.symmetrize).symmetric):
-            raise ParameterError(
-                "paired_scatter needs a symmetric operator at reg = inf; "
-                "take reg=math.inf and symmetrize=True"
-            )
+            raise ParameterError("paired_scatter needs reg=math.inf and symmetrize=True; take both")
     nodes = whole("nodes", nodes, low=2)
     operator = data.operator(symmetrize=True)
     with np.errstate(all="ignore"):  # numbers out of range are refused below

@@ -70,6 +70,5 @@ def checked(status: npt.NDArray[np.int64]) -> None:
     failed = int(np.count_nonzero(status != Status.CONVERGED))
     if failed:
         raise ConvergenceError(
-            f"the equations did not converge at {failed} of {len(status)} points; "
-            "take a larger reg or fewer layers"
+            f"no solution at {failed} of {len(status)} points; take a larger reg or fewer layers"
         )

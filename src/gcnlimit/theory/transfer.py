@@ -63,11 +63,8 @@ def transfer(
         return _joining(data, gcn, to, tol)
     check_types("transfer", to=(to, CSBM))
     to.require_alike("transfer")
-
-    def again(one: CSBM, other: CSBM) -> Prediction:
-        return transfer(one, gcn, other, tol=tol)
-
-    answer = with_errors_of_both(_elsewhere(data, gcn, to, tol), data, to, again)
+    answer = _elsewhere(data, gcn, to, tol)
+    answer = with_errors_of_both(answer, data, to, lambda a, b: transfer(a, gcn, b, tol=tol))
     return labelled(answer, data, gcn, to)
 
 

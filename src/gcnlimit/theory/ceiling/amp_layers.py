@@ -111,28 +111,23 @@ def _layers(classes: Classes, depth: int, *point: float) -> list[Layer]:
         mean = (gain * signal + kappa * mu / alpha / shrunk) * o
         covariance = gain**2 * q + kappa**2 / alpha * (mu * o @ o.T + q) / shrunk**2
         if classes.equal:
-            posterior = softmax_averages(mean.item(), covariance.item(), classes.count)
+            averages: Any = softmax_averages(mean.item(), covariance.item(), classes.count)
         else:
-            posterior = unequal_averages(mean, covariance, classes)
-        o, q = (rho * one + (1.0 - rho) * part for part in (posterior.overlap, posterior.norm))
-        found.append(Layer(mean, covariance, o, posterior.loss))
+            averages = unequal_averages(mean, covariance, classes)
+        *matrices, loss = averages
+        o, q = (rho * one + (1.0 - rho) * part for part in matrices)
+        found.append(Layer(mean, covariance, o, loss))
     return found
 
 
-class SoftmaxAverages(NamedTuple):
-    r"""Averages :math:`\mathbb E\,\hat y\,y^T` and :math:`\mathbb E\,\hat y\,\hat y^T`, and cross-entropy in nats."""
-
-    overlap: Array | float
-    norm: Array | float
-    loss: float
-
-
-def unequal_averages(mean: Array, covariance: Array, classes: Classes) -> SoftmaxAverages:
-    """Averages for unequal classes, by a rule for several Gaussian variables.
+def unequal_averages(
+    mean: Array, covariance: Array, classes: Classes
+) -> tuple[Array, Array, float]:
+    r"""Averages :math:`\mathbb E\,\hat y\,y^T` and :math:`\mathbb E\,\hat y\,\hat y^T`, and cross-entropy in nats.
 
     >>> evidence = 0.5 * np.eye(2)
-    >>> found = unequal_averages(evidence, evidence, Classes.of([0.1, 0.3, 0.6]))
-    >>> bool(np.allclose(found.overlap, found.norm, atol=1e-12))  # the posterior is right
+    >>> overlap, norm, _ = unequal_averages(evidence, evidence, Classes.of([0.1, 0.3, 0.6]))
+    >>> bool(np.allclose(overlap, norm, atol=1e-12))  # the posterior is right
     True
     """
     p, codes = classes.fractions, classes.codes
@@ -151,11 +146,11 @@ def unequal_averages(mean: Array, covariance: Array, classes: Classes) -> Softma
         overlap += p[k] * np.outer(rule.weights @ estimate, codes[k])
         norm += p[k] * (rule.weights[:, None] * estimate).T @ estimate
         loss -= float(p[k] * (rule.weights @ logarithms[:, k]))
-    return SoftmaxAverages(overlap, norm, loss)
+    return overlap, norm, loss
 
 
-def softmax_averages(mean: float, variance: float, classes: int) -> SoftmaxAverages:
-    r"""Averages for equal classes, by one-dimensional integrals.
+def softmax_averages(mean: float, variance: float, classes: int) -> tuple[float, float, float]:
+    r"""The same for equal classes, in each direction, by one-dimensional integrals.
 
     The scores are :math:`x_1 \sim \mathcal N(C\bar b, C\sigma^2)` of the true class and
     :math:`x_k \sim \mathcal N(0, C\sigma^2)` of the others. With
@@ -182,7 +177,7 @@ def softmax_averages(mean: float, variance: float, classes: int) -> SoftmaxAvera
     squares = STEP * float(np.sum((T2 * G0 + (C - 1) * G2 * T0) * rest))
     log_Z = STEP * float(np.sum(np.exp(-np.exp(-tau)) - T0 * rest * G0))
     norm = max((C * squares - 1.0) / (C - 1.0), 0.0)  # rounding of a vanishing signal
-    return SoftmaxAverages((C * right - 1.0) / (C - 1.0), norm, log_Z - lead)
+    return (C * right - 1.0) / (C - 1.0), norm, log_Z - lead
 
 
 def _G2(tau: Array) -> Array:

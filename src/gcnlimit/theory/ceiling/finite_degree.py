@@ -34,21 +34,20 @@ class _Start(NamedTuple):
     means: Array
     drift: float
 
+    @property
+    def entropy(self) -> float:
+        return float(self.means[:, _ENTROPY].mean())
 
-def sparse_ceiling(
-    data: CSBM, degree: float, population: int, sweeps: int, seed: int
-) -> BayesPrediction:
+
+def sparse_ceiling(data: CSBM, degree: float, *sizes: int) -> BayesPrediction:
     """Bayes-optimal performance at a finite mean degree, with the same randomness at each point; see `bayes_optimal`."""
     if data.degrees is not None and not data.classes.equal:
         raise ParameterError(f"classes = {data.classes} with degrees are not equal; leave out one")
     real("alpha", data.alpha, low=1.0 / _LARGEST, high=_LARGEST)
     real("mu", data.mu, high=_LARGEST)
-    _require_memory(data, degree, population)
-
-    def answer(point: CSBM) -> BayesPrediction:
-        return _ceiling(SparseModel.of(point, degree), population, sweeps, seed)
-
-    return labelled(at_each_point(data, answer), data)
+    _require_memory(data, degree, sizes[0])
+    answer = at_each_point(data, lambda one: _ceiling(SparseModel.of(one, degree), *sizes))
+    return labelled(answer, data)
 
 
 def sparse_elsewhere(
@@ -82,7 +81,7 @@ def _ceiling(
     below = _run((model, *beside), population, sweeps, streams[0], informed=False)
     above = _run((model, *beside), population, sweeps, streams[1], informed=True)
     if _differ(below.means, above.means):
-        best = max(below, above, key=_entropy)
+        best = max(below, above, key=lambda start: start.entropy)
         reached = below
     else:
         both = np.concatenate([below.means, above.means])
@@ -91,12 +90,8 @@ def _ceiling(
         **vars(_prediction(model, best, sweeps)),
         algorithmic=_prediction(model, reached, sweeps),
         hard=best is not reached,
-        free_entropy=_entropy(best),
+        free_entropy=best.entropy,
     )
-
-
-def _entropy(start: _Start) -> float:
-    return float(start.means[:, _ENTROPY].mean())
 
 
 def _run(

@@ -68,12 +68,6 @@ class SparseModel:
         rho = float(data.rho)
         return cls(p, simplex_codes(p), strength, neighbours, rho, features, data.degrees)
 
-    def rates(self) -> Array:
-        """Mean number of neighbours of each class, columns, of a node of each class, rows."""
-        p, strength = self.fractions, self.strength
-        chances = p * (1.0 - strength) + strength * np.eye(p.size)
-        return np.asarray(self.neighbours * np.maximum(chances, 0.0))
-
 
 class Draw(NamedTuple):
     """What one sweep measures on the unlabelled nodes: means over the classes by their fractions."""
@@ -99,7 +93,9 @@ class Population:
         self.model = model
         self.rng = rng
         self.each = max(1, size // C)
-        self.rates = model.rates()
+        # mean number of neighbours of each class, columns, of a node of each class, rows
+        chances = model.fractions * (1.0 - model.strength) + model.strength * np.eye(C)
+        self.rates = model.neighbours * np.maximum(chances, 0.0)
         self.run = self._run()
         self.labelled = _Poisson(model.rho * self.rates, rng)
         self.unlabelled = _Poisson((1.0 - model.rho) * self.rates, rng)

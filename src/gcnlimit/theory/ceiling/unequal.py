@@ -110,22 +110,19 @@ class MatrixEvolution:
         Small steps are lengthened, to less than the distance of two fixed points unless these are about to merge.
         """
         q = start
-        step = self._step(start)
+        step = self._next(start) - start
         sign = float(np.sign(np.trace(step)))
         for steps in range(_STEPS):
             change = float(np.max(np.abs(step)) / np.max(_size(q[None])))
             if not change > tolerance:
                 return q, sign, steps
             trial = _clipped(q + step * np.clip(_LENGTH / change, 1.0, 16.0))
-            ahead = self._step(trial)
+            ahead = self._next(trial) - trial
             if sign * np.trace(ahead) < 0.0:
                 trial = q + step
-                ahead = self._step(trial)
+                ahead = self._next(trial) - trial
             q, step = trial, ahead
         return q, sign, _STEPS
-
-    def _step(self, q: Array) -> Array:
-        return np.asarray(self._next(q) - q)
 
     def _next(self, q: Array) -> Array:
         return self.overlap(self.evidence(q))

@@ -73,20 +73,16 @@ class PropensityEvolution:
         better = self.free_entropy(above) >= self.free_entropy(below)
         return np.where(better[:, None], above, below), below
 
-    def residual(self, x: Array) -> Array:
-        """Change of overlaps in a sweep."""
-        return np.asarray(np.max(np.abs(self._map(x)[0] - x), axis=1))
-
     def _follow(self, start: Array) -> Array:
         """Fixed point to which the map falls, or rises, from a start: some sweeps, then Newton's method."""
         x = np.stack([start, start], axis=1)
         for _ in range(_SWEEPS if self.tables.convexity else 2):
             last = x
-            x = self._map(x)[0]
+            x = self.next(x)[0]
             if np.all(np.abs(x - last) <= _SETTLED * (x + _LITTLE)):
                 break
         for _ in range(_STEPS):
-            image, slope = self._map(x)
+            image, slope = self.next(x)
             step = np.linalg.solve(np.eye(2) - slope, (image - x)[:, :, None])[:, :, 0]
             ahead = x + step
             clipped = np.clip(ahead, self.rho[:, None], 1.0)
@@ -98,7 +94,7 @@ class PropensityEvolution:
                 break
         return x
 
-    def _map(self, x: Array) -> tuple[Array, Array]:
+    def next(self, x: Array) -> tuple[Array, Array]:
         """Overlaps that follow from overlaps, and their derivatives."""
         theta, weight = self.law.theta, self.law.weight
         shares = np.stack([theta * weight, weight], axis=1)
@@ -120,7 +116,7 @@ class PropensityEvolution:
 
     def detectable(self) -> npt.NDArray[np.bool_]:
         """Where evidence grows from nothing, without any label: the threshold of the features and of the degrees."""
-        slope = self._map(np.zeros((self.rho.size, 2)))[1]
+        slope = self.next(np.zeros((self.rho.size, 2)))[1]
         return np.asarray(np.max(np.abs(np.linalg.eigvals(slope)), axis=1) > 1.0)
 
 
@@ -149,7 +145,7 @@ def _prediction(data: CSBM, evolution: PropensityEvolution, x: Array) -> Predict
         data.classes,
         np.sqrt(m).reshape(*shape, -1),
         (evolution.tables.information(m)[1] @ law.weight).reshape(shape),
-        evolution.residual(x),
+        np.max(np.abs(evolution.next(x)[0] - x), axis=1),
         np.zeros(len(x), np.int64),
         weight=law.weight,
         overlap=scalar_or_array(x[:, 1].reshape(shape)),
