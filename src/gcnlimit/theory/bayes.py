@@ -129,7 +129,7 @@ def bayes_optimal(
         for graph_model in (data, to):
             graph_model.require_alike("bayes_optimal on another graph")
         if mean is not None:
-            return _elsewhere_at(data, to, gcn, mean, *sizes)
+            return _at_degree(data, to, gcn, mean, *sizes)
         return _elsewhere(data, to, gcn)
     if gcn is not None:
         raise ParameterError("gcn goes with to, another graph; give both, or leave out gcn")
@@ -237,10 +237,8 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
     return labelled(answer, data, gcn, to)
 
 
-def _elsewhere_at(
-    data: CSBM, to: CSBM, gcn: GCN | None, degree: float, *sizes: int
-) -> BayesTransfer:
-    """The same at that mean degree of both graphs, by population dynamics; see `bayes_optimal`."""
+def _at_degree(data: CSBM, to: CSBM, gcn: GCN | None, degree: float, *sizes: int) -> BayesTransfer:
+    """The same at a finite mean degree of both graphs, by population dynamics; see `bayes_optimal`."""
     feature_signal(data, to)  # refuses features of another kind
     equal = common_classes(data.classes, to.classes).equal
     if gcn is not None or data.shape or to.shape or not equal:

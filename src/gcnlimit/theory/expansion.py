@@ -84,6 +84,7 @@ def _orders(points: Points, order: int) -> tuple[Array, Array]:
     averages = graph.at(s)
     margin = square_margin(averages, s, around.alpha, around.mu, around.rho).reshape(-1, _ANGLES)
     reg = square_reg(averages.W, s, around.alpha, around.rho).reshape(-1, _ANGLES)
+    # Fourier series of the margin around the circle, and its orders by Lagrange's inversion
     k = np.arange(_ANGLES)
     waves = np.exp(1j * np.outer(k, angle))
     fourier = (margin @ waves.conj().T).real / _ANGLES

@@ -154,15 +154,17 @@ class _Model:
         rest = np.sqrt(1.0 - self.rho)
         known = root * unit[0] + rest * unit[1]  # v_R
         hidden = rest * unit[0] - root * unit[1]  # v_T
+        # q = g(a) R y, and an orthonormal basis of these; without conjugation, for imaginary steps
         q = self._filtered(np.tile(root * known, (self.count, 1)))
-        # without conjugation, which derivatives by an imaginary step exclude
         basis = np.linalg.solve(triangular_factor(q @ G @ q.T), q)
         frame = np.concatenate([np.sqrt(self.mu) * unit[:1], basis])
+        # the features along the class means and along q are in the frame, the others a fresh direction
         weights = q @ G @ frame.T
         pull = weights @ self._gram(noise)
         fresh = self._directions(noise) @ unit
         across = fresh - fresh @ G @ basis.T @ basis
         h = self._filtered(pull @ frame + triangular_factor(pull @ weights.T) @ across)
+        # the noise on test nodes is what is left of the outputs without the labels
         along, seen = h @ G @ hidden, h @ G @ known
         square = h @ G @ h.T - np.outer(along, along) - np.outer(seen, seen)
         size = np.sqrt(np.diag(square))

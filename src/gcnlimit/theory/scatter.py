@@ -195,6 +195,7 @@ def _new_graph(data: CSBM, gcn: GCN, to: CSBM) -> tuple[float, float, float]:
     there = _FilteredGraph.of(to, gcn.symmetrize, gcn.read_filter)
     _, spread, tau2 = there.averages
     size = spread + Q * tau2
+    # slopes of the margin in the overlap with the labels and in the square of the output
     A = (1.0 + m**2) / math.sqrt(size)
     B = -m / (2.0 * size)
     graph = there.fluctuation(1.0, math.sqrt(Q), A, B) + there.own_noise(Q, A, B)

@@ -120,9 +120,7 @@ def _layers(classes: Classes, depth: int, *point: float) -> list[Layer]:
     return found
 
 
-def unequal_averages(
-    mean: Array, covariance: Array, classes: Classes
-) -> tuple[Array, Array, float]:
+def unequal_averages(mean: Array, cov: Array, classes: Classes) -> tuple[Array, Array, float]:
     r"""Averages :math:`\mathbb E\,\hat y\,y^T` and :math:`\mathbb E\,\hat y\,\hat y^T`, and cross-entropy in nats.
 
     >>> evidence = 0.5 * np.eye(2)
@@ -132,15 +130,15 @@ def unequal_averages(
     """
     p, codes = classes.fractions, classes.codes
     gap = codes[:, None] - codes
-    deviation = np.sqrt(np.max(np.einsum("kla,ab,klb->kl", gap, covariance, gap)))
+    deviation = np.sqrt(np.max(np.einsum("kla,ab,klb->kl", gap, cov, gap)))
     fineness = int(np.clip(np.ceil(deviation / _RESOLVED), 1, _FINEST.get(len(mean), 1)))
     rule = single_rule(len(mean), fineness)
-    root = matrix_function(covariance, lambda values: np.sqrt(np.maximum(values, 0.0)))
+    root = matrix_function(cov, lambda values: np.sqrt(np.maximum(values, 0.0)))
     scores = rule.nodes @ root @ codes.T
     overlap = np.zeros_like(mean)
     norm = np.zeros_like(mean)
     loss = 0.0
-    for k, lead in enumerate(log_ratios(codes, covariance, mean) + np.log(p)):
+    for k, lead in enumerate(log_ratios(codes, cov, mean) + np.log(p)):
         logarithms = log_softmax(scores + lead, axis=1)
         estimate = np.exp(logarithms) @ codes
         overlap += p[k] * np.outer(rule.weights @ estimate, codes[k])
@@ -198,14 +196,12 @@ def _prediction(data: CSBM, found: list[Layer], shape: tuple[int, ...]) -> Predi
     names = ("alpha", "lam", "mu", "rho", "directed")
     parameters = {name: np.expand_dims(np.asarray(getattr(data, name)), -1) for name in names}
     coordinates = Coordinates(parameters | {"layer": np.arange(1, shape[-1] + 1)})
-    own = {} if data.classes.equal else _unequal_decision(data.classes, found, shape)
+    own = {} if data.classes.equal else _decision(data.classes, found, shape)
     return replace(answer, **own, status=np.full(shape, Status.EXPLICIT), coordinates=coordinates)
 
 
-def _unequal_decision(
-    classes: Classes, found: list[Layer], shape: tuple[int, ...]
-) -> dict[str, Any]:
-    """Accuracy of each layer's own decision, which of three or more classes is taken for the best."""
+def _decision(classes: Classes, found: list[Layer], shape: tuple[int, ...]) -> dict[str, Any]:
+    """Accuracy of each layer's own decision on unequal classes; of three or more it is taken for the best."""
     p = classes.fractions
     rule = single_rule(max(1, classes.count - 2))
 

@@ -46,22 +46,20 @@ def sparse_ceiling(data: CSBM, degree: float, *sizes: int) -> BayesPrediction:
     real("alpha", data.alpha, low=1.0 / _LARGEST, high=_LARGEST)
     real("mu", data.mu, high=_LARGEST)
     _require_memory(data, degree, sizes[0])
-    answer = at_each_point(data, lambda one: _ceiling(SparseModel.of(one, degree), *sizes))
+    answer = at_each_point(data, lambda one: _ceiling(sizes, SparseModel.of(one, degree)))
     return labelled(answer, data)
 
 
-def sparse_elsewhere(
-    data: CSBM, to: CSBM, degree: float, *sizes: int
-) -> tuple[BayesPrediction, ...]:
+def sparse_elsewhere(data: CSBM, to: CSBM, degree: float, *sizes: int) -> list[BayesPrediction]:
     """Ceilings on a new graph at a finite mean degree: both graphs at hand, in two stages, with frozen weights."""
     for model in (data, to):
         _require_memory(model, degree, sizes[0])
     home, there = (SparseModel.of(model, degree) for model in (data, to))
-    known = home.features.mu * float(np.asarray(_ceiling(home, *sizes).order_parameters.overlap))
+    known = home.features.mu * float(np.asarray(_ceiling(sizes, home).order_parameters.overlap))
     taught = replace(there.features, known=known)
     fixed = replace(there.features, given=taught.at(np.zeros(1)), mu=np.zeros(1))
-    two_stages, frozen = (_ceiling(replace(there, features=one), *sizes) for one in (taught, fixed))
-    return _ceiling(there, *sizes, beside=(home,)), two_stages, frozen
+    alone = (_ceiling(sizes, replace(there, features=one)) for one in (taught, fixed))
+    return [_ceiling(sizes, there, home), *alone]
 
 
 def _require_memory(data: CSBM, degree: float, population: int) -> None:
@@ -72,14 +70,12 @@ def _require_memory(data: CSBM, degree: float, population: int) -> None:
     require(what, needed, "take a smaller population or leave out degree")
 
 
-def _ceiling(
-    model: SparseModel, *sizes: int, beside: tuple[SparseModel, ...] = ()
-) -> BayesPrediction:
-    """Ceiling of one point, or on the graph of `model` with another graph of the same features `beside` it."""
+def _ceiling(sizes: tuple[int, ...], *models: SparseModel) -> BayesPrediction:
+    """Ceiling of one point, on the graph of the first model, with another graph of the same features at hand or not."""
     population, sweeps, seed = sizes
     streams = SeedSequence(seed).spawn(2)
-    below = _run((model, *beside), population, sweeps, streams[0], informed=False)
-    above = _run((model, *beside), population, sweeps, streams[1], informed=True)
+    below = _run(models, population, sweeps, streams[0], informed=False)
+    above = _run(models, population, sweeps, streams[1], informed=True)
     if _differ(below.means, above.means):
         best = max(below, above, key=lambda start: start.entropy)
         reached = below
@@ -87,8 +83,8 @@ def _ceiling(
         both = np.concatenate([below.means, above.means])
         best = reached = _Start(both, max(below.drift, above.drift))
     return BayesPrediction(
-        **vars(_prediction(model, best, sweeps)),
-        algorithmic=_prediction(model, reached, sweeps),
+        **vars(_prediction(models[0], best, sweeps)),
+        algorithmic=_prediction(models[0], reached, sweeps),
         hard=best is not reached,
         free_entropy=best.entropy,
     )

@@ -179,6 +179,7 @@ def _first(correlation: Array, bound: Array, rule: GaussianRule) -> float:
     if bound.size == 1 or log_tail == -np.inf:
         return log_tail
     factor = triangular_factor(correlation[::-1, ::-1], least=1e-12)
+    # one variable after the other, each drawn within its bound given those before it
     drawn = [-ndtri_exp(log_tail + log_ndtr(rule.nodes[:, 0]))]
     log_chance = np.zeros(len(rule.nodes))
     for j in range(1, bound.size):

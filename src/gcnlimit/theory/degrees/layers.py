@@ -239,6 +239,7 @@ class LayerEquations:
         G_h = np.zeros(self.shape)
         G_h[..., send, send] = (self.right**2)[..., None, None] * state.V_hat[:, None]
         C, L, M = linear_response(self.back(state.V_qh), self.forces(state.V, state.V_w), G_h)
+        # the layers and their conjugates respond linearly to Gaussian fields
         response = np.block([[L.mT, -M], [C, L]])
         fields = self.conjugate_source(state.m_hat), self.layer_source(state.m, state.m_w)
         mean = (response @ np.concatenate(fields, axis=2)[..., None])[..., 0]
@@ -255,6 +256,7 @@ class LayerEquations:
         push, square, slope = eta_by_degree(self.loss, nodes.output)
         rho = self.rho[:, None]
         pull = nodes.pull
+        # moments of (q, h): a labelled node is pulled by its loss
         first = nodes.mean + (rho * push)[..., None] * pull
         moved = push[..., None] * nodes.mean - slope[..., None] * nodes.with_output
         moved = outer(rho[..., None] * (moved + 0.5 * square[..., None] * pull), pull)  # Eq. 3.8
