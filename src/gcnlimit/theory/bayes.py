@@ -221,17 +221,18 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
     slope = None if gcn is None else Trained.of(data, gcn, 1e-10).slope
     network = () if slope is None else slope.shape
     shape = broadcast(data=data.shape, to=to.shape, network=network)
-    home, there = (_spread(model, shape) for model in (data, to))
-    mu = np.ravel(home.mu)
-    alone = _overlap(home, 0.0)
-    taught = _evolution(there, known=mu * alone)
+    new = _spread(to, shape)
+    home, there = _evolution(_spread(data, shape)), _evolution(new)
+    mu = home.evidence.mu
+    alone = _overlap(home)
+    taught = _taught(there, known=mu * alone)
     # frozen weights give evidence of their own, and learn nothing from the new graph
     learned = taught.evidence.at(np.zeros_like(mu))
     if slope is not None:
         learned = np.full(shape, signal * slope**2).ravel()
-    frozen = ceiling(there, _evolution(there, given=learned, mu=np.zeros_like(mu)))
-    two_stages = ceiling(there, taught)
-    joint = ceiling(there, _evolution(there, known=mu * _exchanged(home, there, alone)))
+    frozen = ceiling(new, _taught(there, given=learned, mu=np.zeros_like(mu)))
+    two_stages = ceiling(new, taught)
+    joint = ceiling(new, _taught(there, known=mu * _exchanged(home, there, alone)))
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
     answer = with_errors_of_both(answer, data, to, lambda one, other: _elsewhere(one, other, gcn))
     return labelled(answer, data, gcn, to)
@@ -255,26 +256,28 @@ def _spread(data: CSBM, shape: tuple[int, ...]) -> CSBM:
     return data.replaced(**{n: np.broadcast_to(getattr(data, n), shape) for n in SIGNALS})
 
 
-def _evolution(data: CSBM, **taught: Any) -> StateEvolution:
-    """State evolution of the data, with what another graph has taught of the evidence."""
-    evidence = replace(Evidence.of(data), **taught)
+def _evolution(data: CSBM) -> StateEvolution:
     rho = np.broadcast_to(data.rho, data.shape).ravel()
-    return StateEvolution(evidence, rho, posterior(data.classes))
+    return StateEvolution(Evidence.of(data), rho, posterior(data.classes))
 
 
-def _overlap(data: CSBM, known: Array | float) -> Array:
+def _taught(evolution: StateEvolution, **evidence: Any) -> StateEvolution:
+    """State evolution with what another graph has taught of the evidence."""
+    return replace(evolution, evidence=replace(evolution.evidence, **evidence))
+
+
+def _overlap(evolution: StateEvolution) -> Array:
     """Overlap of the labels with their best estimates."""
-    evolution = _evolution(data, known=known)
     return evolution.overlap(evolution.fixed_points().best)
 
 
-def _exchanged(home: CSBM, there: CSBM, alone: Array) -> Array:
+def _exchanged(home: StateEvolution, there: StateEvolution, alone: Array) -> Array:
     """Overlap on the training graph when each graph has learned from the other all it can."""
     q = alone
     for _ in range(_SWEEPS):
         before = q
-        learned = np.ravel(there.mu) * _overlap(there, np.ravel(home.mu) * q)
-        q = _overlap(home, learned)
+        found = _overlap(_taught(there, known=home.evidence.mu * q))
+        q = _overlap(_taught(home, known=there.evidence.mu * found))
         if not np.any(np.abs(q - before) > _STILL):
             break
     return q

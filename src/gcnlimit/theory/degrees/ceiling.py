@@ -129,9 +129,11 @@ def heterogeneous_ceiling(data: CSBM, law: DegreeLaw) -> BayesPrediction:
     parts = [evolution.take(rows).fixed_points() for rows in batches(evolution.rho.size, _BLOCK)]
     best, reached = map(np.concatenate, zip(*parts, strict=True))
     hard = reached[:, 1] < best[:, 1] - _APART
+    answer = _prediction(data, evolution, best)
+    algorithmic = _prediction(data, evolution, reached) if np.any(hard) else answer
     return BayesPrediction(
-        **vars(_prediction(data, evolution, best)),
-        algorithmic=labelled(_prediction(data, evolution, reached), data),
+        **vars(answer),
+        algorithmic=labelled(algorithmic, data),
         hard=scalar_or_array(hard.reshape(data.shape)),
         free_entropy=scalar_or_array(evolution.free_entropy(best).reshape(data.shape)),
     )
