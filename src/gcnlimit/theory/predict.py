@@ -192,7 +192,8 @@ def _pinned(points: Points, rows: Rows, _: Search) -> Iterator[_Found]:
 
 def _any_nan(test: Array, train: Array) -> Mask:
     """Which points have no margins, or none at some propensity."""
-    return np.asarray(np.isnan(test + train).reshape(len(test), -1).any(axis=1))
+    lost = np.isnan(test + train)
+    return lost if lost.ndim == 1 else np.any(lost, axis=1)
 
 
 def _margins(points: Points, quadrature_nodes: int) -> tuple[Array, Array]:
