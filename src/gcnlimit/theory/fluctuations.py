@@ -80,9 +80,7 @@ def _tails(f: Array, signal: float) -> Array:
     return tails
 
 
-Power = tuple[int, ...]
-"""Powers of the filters in a product of them."""
-
+Power = tuple[int, ...]  # of the filters in a product of them
 _STEP = 1e-30  # imaginary step of exact derivatives
 
 

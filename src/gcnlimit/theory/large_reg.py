@@ -53,10 +53,10 @@ def margins(
     out = readout or Readout(a.tau_g2, a.e_g, a.tau_g2, a.excess, a.coherent, a.scattered)
     s1 = 1.0 if features is None else features.moments[0]
     hidden = (1.0 - rho) / rho
-    mean = s1 * out.excess + mu * (a.e_g * out.e)
+    center = s1 * out.excess + mu * (a.e_g * out.e)
     variance = s1**2 * out.coherent + hidden * (s1**2 * out.scattered)  # Eq. 4.7
     deviation = np.sqrt(variance + alpha * out.tau2 * weight_square(a, mu, rho, features))
-    return mean / deviation, (mean + s1 * out.both / rho) / deviation
+    return center / deviation, (center + s1 * out.both / rho) / deviation
 
 
 def weight_square(a: Averages, mu: Array, rho: Array, features: Spectrum | None = None) -> Array:
@@ -78,9 +78,9 @@ def spectral_averages(measure: SpikedSemicircle, g: Array, mu: Array) -> Average
     """Return the averages of a filter known by its values `g` at the nodes of the measure."""
     g2 = g * g
     tau_g2 = g2 @ measure.tau
-    e_g, e_g2 = _mean(measure.e, g), _mean(measure.e, g2)
+    e_g, e_g2 = mean(measure.e, g), mean(measure.e, g2)
     variances = _variances(measure, g2, g, (tau_g2, e_g2, e_g), mu * e_g)
-    return Averages(tau_g2, e_g2, _mean(measure.excess, g2), e_g, *variances)
+    return Averages(tau_g2, e_g2, mean(measure.excess, g2), e_g, *variances)
 
 
 def spectral_readout(measure: SpikedSemicircle, g: Array, read: Array, drive: Array) -> Readout:
@@ -89,13 +89,14 @@ def spectral_readout(measure: SpikedSemicircle, g: Array, read: Array, drive: Ar
     `drive` is :math:`\mu\, e(g)` (Eq. 10.11).
     """
     product = g * read
-    both, e = product @ measure.tau, _mean(measure.e, read)
-    variances = _variances(measure, product, read, (both, _mean(measure.e, product), e), drive)
+    both, e = product @ measure.tau, mean(measure.e, read)
+    variances = _variances(measure, product, read, (both, mean(measure.e, product), e), drive)
     tau2 = (read * read) @ measure.tau
-    return Readout(tau2, e, both, _mean(measure.excess, product), *variances)
+    return Readout(tau2, e, both, mean(measure.excess, product), *variances)
 
 
-def _mean(weight: Array, values: Array) -> Array:
+def mean(weight: Array, values: Array) -> Array:
+    """Mean of the values in each row."""
     return np.asarray(np.einsum("bn,bn->b", weight, values))
 
 
@@ -159,14 +160,8 @@ def coefficient_readout(trained: Series, read: Series, signal: Array, drive: Arr
     tail = drive * H[1:] + R[1:]
     # G_i H_i - g_i h_i by Eq. 4.10, symmetric in the two filters
     excess = _sum(G[1:], 2.0 * h[:-1] + signal * H[1:]) + _sum(H[1:], 2.0 * g[:-1] + signal * G[1:])
-    return Readout(
-        tau2=_sum(h, h),
-        e=H[0],
-        both=_sum(g, h),
-        excess=0.5 * signal * excess,
-        coherent=_sum(tail, tail) + N2,
-        scattered=M2,
-    )
+    coherent = _sum(tail, tail) + N2
+    return Readout(_sum(h, h), H[0], _sum(g, h), 0.5 * signal * excess, coherent, scattered=M2)
 
 
 def paired_series(first: Filter, second: Filter, signal: Array) -> tuple[Series, Series]:

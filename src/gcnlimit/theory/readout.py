@@ -28,6 +28,7 @@ from gcnlimit.theory.large_reg import (
     coefficient_averages,
     coefficient_readout,
     margins,
+    mean,
     paired_series,
     spectral_averages,
     spectral_readout,
@@ -71,8 +72,8 @@ def read_outputs(found: Solution) -> Output:
         own = equations.evaluate(found.state[rows])[0].output.variance
         unit = np.exp(size - divisor) / equations.gain * np.sqrt(found.output.variance[rows] / own)
         joining = points.signal[rows] if points.joining else None
-        mean, variance = _output(equations, found.state[rows], measure, read, joining)
-        law[:, rows] = unit * mean, unit**2 * variance
+        center, variance = _output(equations, found.state[rows], measure, read, joining)
+        law[:, rows] = unit * center, unit**2 * variance
     return Output(law[0], law[1], np.zeros(points.size))
 
 
@@ -149,14 +150,14 @@ def best_readout(points: Points) -> tuple[BestReadout, Array]:
     k, g, w, below = pieces.at(measure.x)
     first = k / below
     second = g * w / below
-    along = [_e(measure, k * f) for f in (first, second)]
+    along = [mean(measure.e, k * f) for f in (first, second)]
     across = [(g * f) @ measure.tau for f in (first, second)]
     upper = [1.0 - along[0], -along[1]]
     lower = [-hidden * across[0], 1.0 - hidden * across[1]]
     matrix = np.moveaxis(np.array([upper, lower]), -1, 0)
     c1, c2 = np.moveaxis(np.linalg.solve(matrix, np.array([[1.0], [-1.0]])), 1, 0)
 
-    drive = points.mu / s1 * _e(measure, g)
+    drive = points.mu / s1 * mean(measure.e, g)
     out = spectral_readout(measure, g, c1 * first + c2 * second, drive)
     margin, _ = margins(averages, points.alpha, points.mu, points.rho, points.features, readout=out)
     return BestReadout(np.arange(float(points.size)), pieces._replace(c1=c1, c2=c2)), margin
@@ -197,7 +198,7 @@ def shifted_filter(measure: SpikedSemicircle, signal: Array, values: Array) -> A
     bulk = coefficients[:, 1:] @ sines[:-1] / np.sin(angle)
     outside = np.abs(signal) > 1.0
     safe = np.where(outside, signal, 1.0)
-    in_bulk = np.einsum("bn,bn->b", measure.e[:, :-1], values[:, :-1])
+    in_bulk = mean(measure.e[:, :-1], values[:, :-1])
     atom = np.where(outside, values[:, -1] / safe - safe * in_bulk, 0.0)
     return np.concatenate([bulk, atom[:, None]], axis=1)
 
@@ -227,15 +228,12 @@ def _output(
         by_pull = by_input * g * pulls.V_w[:, None]
     features = np.sqrt(equations.mu) * weights.m
     labels = features[:, None] * by_input + pulls.drive[:, None] * by_pull
-    along = _e(measure, labels)
+    along = mean(measure.e, labels)
     noise = weights.Q * (by_input**2 @ tau) + pulls.scatter * (by_pull**2 @ tau)
     if joining is None:
-        pulled = np.einsum("bn,bn->b", measure.excess, by_pull)
-        mean = features * _e(measure, by_input) + pulls.drive * pulled
-        return mean, _e(measure, (labels - along[:, None]) ** 2) + noise
+        pulled = mean(measure.excess, by_pull)
+        center = features * mean(measure.e, by_input) + pulls.drive * pulled
+        return center, mean(measure.e, (labels - along[:, None]) ** 2) + noise
     first = read @ tau
-    return first * features + joining * along, _e(measure, labels**2) + noise + weights.Q * first**2
-
-
-def _e(measure: SpikedSemicircle, values: Array) -> Array:
-    return np.asarray(np.einsum("bn,bn->b", measure.e, values))
+    variance = mean(measure.e, labels**2) + noise + weights.Q * first**2
+    return first * features + joining * along, variance

@@ -1,7 +1,7 @@
 r"""Finite regularization: from data and network to the solution of the self-consistent equations.
 
-The one place that chooses between the kinds of graphs and filters. Each filter is first brought to gain 1, the regularization is
-measured in units of :math:`\tau(g^2)`, and the solution is followed down from a large one, where it is explicit.
+The one place that chooses between the kinds of graphs and filters. Filters are brought to gain 1, and the solution is followed
+down from a large regularization, where it is explicit.
 """
 
 from __future__ import annotations

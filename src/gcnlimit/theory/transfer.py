@@ -1,8 +1,7 @@
 r"""Weights trained on one graph, used on an independent one.
 
 The weights enter through one number, the margin :math:`c` of the features alone (Eq. 10.1). Read through a filter :math:`g'` on a
-graph of signal :math:`\lambda'`, the margin is that of Eq. 10.3. On a directed operator :math:`e = G_0`,
-:math:`\mathrm{Var}_e = \sum_{i \ge 1} G_i^2` and :math:`\tau = \sum_i g_i^2` of the Taylor coefficients.
+graph of signal :math:`\lambda'`, the margin is that of Eq. 10.3.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.theory.decision import as_prediction, from_margins
 from gcnlimit.theory.finite_reg import class_losses
+from gcnlimit.theory.large_reg import mean
 from gcnlimit.theory.points import Answer, Points, with_errors
 from gcnlimit.theory.predict import Search, predict, predict_points
 from gcnlimit.theory.readout import best_readout
@@ -242,8 +242,8 @@ def _averages(points: Points, nodes: int) -> tuple[Array, Array, Array]:
     if points.symmetric:
         measure = SpikedSemicircle.of(points.signal, nodes)
         g = points.filter.normalized(measure.x)[0]
-        e = np.einsum("bn,bn->b", measure.e, g)
-        return e, np.einsum("bn,bn->b", measure.e, (g - e[:, None]) ** 2), g**2 @ measure.tau
+        e = mean(measure.e, g)
+        return e, mean(measure.e, (g - e[:, None]) ** 2), g**2 @ measure.tau
     closed = points.filter.directed_averages(points.signal, points.mu)
     if closed is not None:
         return closed.e_g, closed.e_g2 - closed.e_g**2, closed.tau_g2
@@ -315,9 +315,9 @@ def _read(here: Trained, graph: GraphAverages, there: Points, c: Array) -> tuple
     unit = np.sqrt(weights.Q) * (gain.reshape(graph.tau2.shape) / np.sqrt(graph.tau2))
     deviation = unit * np.sqrt(c**2 * graph.spread + graph.tau2)
     bias[finite] = (here.bias * np.sqrt(weights.Q) / deviation)[finite]
-    mean = np.broadcast_to(unit * c * graph.e, c.shape)[finite]
+    output = np.broadcast_to(unit * c * graph.e, c.shape)[finite]
     trained = class_losses.node_loss(there)
-    loss[finite] = class_losses.loss_elsewhere(trained, mean, deviation[finite], bias[finite])
+    loss[finite] = class_losses.loss_elsewhere(trained, output, deviation[finite], bias[finite])
     return loss, bias
 
 

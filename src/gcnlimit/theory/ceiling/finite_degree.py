@@ -42,7 +42,7 @@ class _Start(NamedTuple):
 def sparse_ceiling(data: CSBM, degree: float, *sizes: int) -> BayesPrediction:
     """Bayes-optimal performance at a finite mean degree, with the same randomness at each point; see `bayes_optimal`."""
     if data.degrees is not None and not data.classes.equal:
-        raise ParameterError(f"classes = {data.classes} with degrees are not equal; leave out one")
+        raise ParameterError(f"degrees need equal classes, got {data.classes}; leave out one")
     real("alpha", data.alpha, low=1.0 / _LARGEST, high=_LARGEST)
     real("mu", data.mu, high=_LARGEST)
     _require_memory(data, degree, sizes[0])

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
+from numpy.random import Generator
 from scipy import sparse
 from scipy.special import pdtr
 
@@ -32,7 +33,6 @@ _RUNS = 64  # runs of messages in a class, at least
 _WEAK = 0.25  # least factor of an edge with which messages are drawn in runs
 _QUANTILES = 2**14  # of a Poisson number
 
-Indices = npt.NDArray[np.intp]
 Places = npt.NDArray[np.int32]
 
 
@@ -86,9 +86,7 @@ class Population:
     `informed` says whether the first posteriors are certain; else they are little more than the fractions of the classes.
     """
 
-    def __init__(
-        self, model: SparseModel, size: int, informed: bool, rng: np.random.Generator
-    ) -> None:
+    def __init__(self, model: SparseModel, size: int, informed: bool, rng: Generator) -> None:
         C = model.fractions.size
         self.model = model
         self.rng = rng
@@ -230,7 +228,7 @@ class Population:
         square = (1.0 - rho) / self.each * np.swapaxes(estimates, 1, 2) @ estimates
         return mean, square + rho * y[:, :, None] * y[:, None, :]
 
-    def _sent(self, estimates: Array, classes: Indices) -> Array:
+    def _sent(self, estimates: Array, classes: npt.NDArray[np.intp]) -> Array:
         """Estimates of the codes by random nodes of these classes, certain if the node is labelled."""
         sent = estimates[classes, self.rng.integers(self.each, size=classes.size, dtype=np.int32)]
         labelled = np.flatnonzero(self.rng.random(classes.size) < self.model.rho)
@@ -263,7 +261,7 @@ class _Poisson:
     The places have a random start, so that each number alone is a Poisson number exactly.
     """
 
-    def __init__(self, means: Array, rng: np.random.Generator) -> None:
+    def __init__(self, means: Array, rng: Generator) -> None:
         distinct, self.kinds = np.unique(means.astype(np.float32), return_inverse=True)
         self.rng, self.means = rng, means
         places = (np.arange(_QUANTILES) + rng.random()) / _QUANTILES

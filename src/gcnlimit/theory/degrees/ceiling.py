@@ -124,7 +124,7 @@ class PropensityEvolution:
 def heterogeneous_ceiling(data: CSBM, law: DegreeLaw) -> BayesPrediction:
     """Bayes-optimal performance under a law of degrees, and that which message passing reaches (Eq. 11.13)."""
     if not data.classes.equal:
-        raise ParameterError(f"classes = {data.classes} with degrees are not equal; leave out one")
+        raise ParameterError(f"degrees need equal classes, got {data.classes}; leave out one")
     evolution = PropensityEvolution.of(data, law)
     parts = [evolution.take(rows).fixed_points() for rows in batches(evolution.rho.size, _BLOCK)]
     best, reached = map(np.concatenate, zip(*parts, strict=True))

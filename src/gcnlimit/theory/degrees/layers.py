@@ -7,7 +7,7 @@ A node sends its layers with the factor :math:`r` and receives with :math:`l` (`
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -142,16 +142,10 @@ class LayerEquations:
     @classmethod
     def of(cls, points: Points, law: DegreeLaw) -> Self:
         """Equations of the points, at a regularization that is still to be set."""
-        left, right = points.normalization.factors(law.theta, points.signal)
         names = ("alpha", "mu", "rho", "signal", "reg", "symmetric", "features")
-        return cls(
-            **{name: getattr(points, name) for name in names},
-            wiring=Wiring.of(points),
-            left=left,
-            right=right,
-            law=law,
-            loss=node_loss(points),
-        )
+        fields: dict[str, Any] = {name: getattr(points, name) for name in names}
+        fields["left"], fields["right"] = points.normalization.factors(law.theta, points.signal)
+        return cls(**fields, wiring=Wiring.of(points), law=law, loss=node_loss(points))
 
     def take(self, rows: npt.NDArray[np.intp]) -> Self:
         """Equations of some of the points."""

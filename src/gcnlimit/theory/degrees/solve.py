@@ -89,8 +89,8 @@ def _plain_margins(points: Points, b: float, theta: Array) -> tuple[Array, Array
     return test.T, train.T
 
 
+# the average e(g) along the spike and across it, and the averages of the output there at a drive
 _Sides = tuple[tuple[Array, Array], tuple[Callable[[Array], Readout], ...]]
-"""The average e(g) along the spike and across it, and the averages of the output there at a drive."""
 
 
 def _symmetric_sides(points: Points) -> _Sides:
