@@ -80,7 +80,8 @@ def from_margins(
     columns = test, train, test_loss, train_loss, log_test_error, best, balanced
     known = weight is None and count == 2
     area = scalar_or_array(roc_auc(test_margin, classes)) if known else None
-    return Performance(*[*map(scalar_or_array, columns), area])
+    numbers = [*map(scalar_or_array, columns), area]
+    return Performance(*numbers)
 
 
 def mean_margin(performance: Performance) -> tuple[Array, Array]:

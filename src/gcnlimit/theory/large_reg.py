@@ -53,10 +53,10 @@ def margins(
     out = readout or Readout(a.tau_g2, a.e_g, a.tau_g2, a.excess, a.coherent, a.scattered)
     s1 = 1.0 if features is None else features.moments[0]
     hidden = (1.0 - rho) / rho
-    center = s1 * out.excess + mu * (a.e_g * out.e)
+    centre = s1 * out.excess + mu * (a.e_g * out.e)
     variance = s1**2 * out.coherent + hidden * (s1**2 * out.scattered)  # Eq. 4.7
     deviation = np.sqrt(variance + alpha * out.tau2 * weight_square(a, mu, rho, features))
-    return center / deviation, (center + s1 * out.both / rho) / deviation
+    return centre / deviation, (centre + s1 * out.both / rho) / deviation
 
 
 def weight_square(a: Averages, mu: Array, rho: Array, features: Spectrum | None = None) -> Array:

@@ -146,7 +146,7 @@ def _refused(points: Points, rows: Rows, _: Search) -> Iterator[_Found]:
     law = points.degrees
     margin = none if law is None else np.full((rows.size, law.theta.size), np.nan)
     status = np.full(rows.size, int(Status.REFUSED))
-    yield _Found(rows, margin, margin, none, none, none, status, none, 0 * status)
+    yield _Found(rows, margin, margin, none, none, none, status, none, np.zeros_like(status))
 
 
 def _accuracy_by_degree(

@@ -72,8 +72,8 @@ def read_outputs(found: Solution) -> Output:
         own = equations.evaluate(found.state[rows])[0].output.variance
         unit = np.exp(size - divisor) / equations.gain * np.sqrt(found.output.variance[rows] / own)
         joining = points.signal[rows] if points.joining else None
-        center, variance = _output(equations, found.state[rows], measure, read, joining)
-        law[:, rows] = unit * center, unit**2 * variance
+        centre, variance = _output(equations, found.state[rows], measure, read, joining)
+        law[:, rows] = unit * centre, unit**2 * variance
     return Output(law[0], law[1], np.zeros(points.size))
 
 
@@ -232,8 +232,8 @@ def _output(
     noise = weights.Q * (by_input**2 @ tau) + pulls.scatter * (by_pull**2 @ tau)
     if joining is None:
         pulled = mean(measure.excess, by_pull)
-        center = features * mean(measure.e, by_input) + pulls.drive * pulled
-        return center, mean(measure.e, (labels - along[:, None]) ** 2) + noise
+        centre = features * mean(measure.e, by_input) + pulls.drive * pulled
+        return centre, mean(measure.e, (labels - along[:, None]) ** 2) + noise
     first = read @ tau
     variance = mean(measure.e, labels**2) + noise + weights.Q * first**2
     return first * features + joining * along, variance

@@ -51,7 +51,7 @@ def check_degrees(points: Points) -> None:
     if not points.classes.equal or not isinstance(points.penalty, L2):
         penalty = f"penalty = {points.penalty!r}"
         got = penalty if points.classes.equal else f"classes = {points.classes}"
-        raise ParameterError(f"degrees need equal classes and L2 weights, got {got}; leave out one")
+        raise ParameterError(f"degrees need equal classes and penalty L2, got {got}; leave out one")
     points.normalization.check(law)
 
 
