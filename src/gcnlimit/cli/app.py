@@ -30,6 +30,8 @@ VERBS = {
 }
 """Name and one-line help of each verb; ``NAME`` is the command in ``gcnlimit.cli.NAME``."""
 
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
 
 class Failure(click.ClickException):
     """An error of the library: one sentence on standard error, and exit status 2."""
@@ -82,9 +84,6 @@ class Verbs(click.Group):
 
 def _warn(message: Warning | str, *rest: Any, **extra: Any) -> None:
     click.echo(f"Warning: {message}", err=True)
-
-
-_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 @click.group(cls=Verbs, context_settings=_CONTEXT)

@@ -98,14 +98,12 @@ def _say_cost(models: Iterable[str], problems: int, given: Mapping[str, Any]) ->
     """Say on standard error what a run will take, if that is more than a few seconds."""
     from gcnlimit.benchmark.methods import SECONDS
 
-    column = 0 if given["size"] == "small" else 1
-    each = sum(SECONDS[name][column] for name in models) * (
-        9.0 if given["size"] == "large" else 1.0
-    )
-    total = problems * given["graphs"] * each / given["workers"]
+    size, graphs = given["size"], given["graphs"]
+    total = sum(SECONDS[name][0 if size == "small" else 1] for name in models)
+    total *= problems * graphs * (9.0 if size == "large" else 1.0) / given["workers"]
     if total > 5.0:
         long = f"{total / 60:.0f} minutes" if total > 90.0 else f"{total:.0f} seconds"
-        click.echo(f"{problems} problems, {given['graphs']} graphs each: about {long}", err=True)
+        click.echo(f"{problems} problems, {graphs} graphs each: about {long}", err=True)
 
 
 def _rank(scores: Scores, mine: Sequence[str], form: str) -> None:

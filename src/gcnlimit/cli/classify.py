@@ -16,6 +16,7 @@ from gcnlimit.cli.output import check_plot, draw, output_options, show
 from gcnlimit.errors import check_writable, writing
 
 _FILTERS = click.Choice(["auto", "pagerank", "diffusion", "hops"])
+_STRENGTH = "Strength of the single network; 0 leaves the graph out."
 _FILTER = "The average that recommend recommends, or a single network of this family."
 
 
@@ -23,23 +24,14 @@ _FILTER = "The average that recommend recommends, or a single network of this fa
 @options.file_argument
 @options.table_options
 @options.split_option
-@option("--filter", _FILTER, "family", type=_FILTERS, default="auto")
-@option("--strength", "Strength of the single network; 0 leaves the graph out.", type=float)
+@option("--filter", _FILTER, type=_FILTERS, default="auto")
+@option("--strength", _STRENGTH, "strengths", type=float)
 @option("--balanced", "Give small classes the weight of large ones.", is_flag=True)
 @option("--out", "Write the class of every node as CSV.", type=options.FILE)
 @options.plot_option
 @output_options
 def command(
-    *,
-    file: str,
-    split: int,
-    family: str,
-    strength: float | None,
-    balanced: bool,
-    out: Path | None,
-    plot: Path | None,
-    form: str,
-    **tables: Any,
+    *, file: str, split: int, out: Path | None, plot: Path | None, form: str, **given: Any
 ) -> None:
     """Classify the nodes of the graph in FILE, as gcnlimit recommend recommends.
 
@@ -54,19 +46,20 @@ def command(
     if out is not None:
         check_writable(out)
     check_plot(plot, (), fewest=0)
-    data = options.load_labelled(file, split=split, **tables)
-    given = data.training(split)
-    if all(known(given)):
+    how = {name: given.pop(name) for name in ("filter", "strengths")}
+    weight = "balanced" if given.pop("balanced") else None
+    data = options.load_labelled(file, split=split, **given)
+    labels = data.training(split)
+    if all(known(labels)):
         click.echo("Every node is labelled: the accuracies are leave-one-out.", err=True)
-    weight = "balanced" if balanced else None
     with progress_bar("Classifying", None, unit="fits"):
         from gcnlimit import GraphClassifier
 
-        model = GraphClassifier(family, strengths=strength, class_weight=weight)
-        model.fit(data.X, given, graph=data.graph)
+        model = GraphClassifier(**how, class_weight=weight)
+        model.fit(data.X, labels, graph=data.graph)
     draw(plot, model.plot)
     if out is not None:
-        _write(data, given, model, out)
+        _write(data, labels, model, out)
     low, high = model.expected_accuracy_[1:]
     columns: dict[str, Any] = {"labelled": model.labelled_.size, "network": _network(model)}
     columns |= {f"loo_{name}": value for name, value in model.loo_scores_.items()}

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
 from gcnlimit._runtime.extras import need
-from gcnlimit.cli.options import FILE, FOLDER, option
+from gcnlimit.cli.options import FILE, FOLDER, option, together
 from gcnlimit.errors import ParameterError
 
 _FORMATS = click.Choice(["pdf", "png", "svg"])
-_NODES = click.IntRange(10, 10**9)
-_TRIALS = click.IntRange(0, 10**6)
-form_option = option("--format", None, "form", type=_FORMATS, default="png")
-nodes_option = option("--nodes", "Nodes of the simulated graphs.", type=_NODES)
-trials_option = option(
-    "--trials", "Simulated graphs for each dot; 0 draws the theory alone.", type=_TRIALS
+_TRIALS = "Simulated graphs for each dot; 0 draws the theory alone."
+form_option = option("--format", name="form", type=_FORMATS, default="png")
+size_options = together(
+    option("--nodes", "Nodes of the simulated graphs.", type=click.IntRange(10, 10**9)),
+    option("--trials", _TRIALS, type=click.IntRange(0, 10**6)),
 )
 
 
@@ -35,32 +33,15 @@ def check_figures(folder: Path | None) -> None:
         raise ParameterError(f"--out {folder} cannot be written; choose another folder")
 
 
-@contextlib.contextmanager
-def resumable(folder: Path) -> Iterator[None]:
-    """Say, if interrupted from the keyboard, that nothing finished is lost."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        click.echo(f"Interrupted; the same command resumes with the dots in {folder}.", err=True)
-        raise SystemExit(130) from None
-
-
 @click.command("figure", no_args_is_help=True)
 @click.argument("name", required=False)
 @option("--list", "List the figures.", "listing", is_flag=True)
-@nodes_option
-@trials_option
+@size_options
 @form_option
 @option("--out", "Folder to write to.", type=FOLDER, default=Path(), show_default=False)
 @option("--data", "Draw again from this file of numbers.", "source", type=FILE)
 def command(
-    *,
-    name: str | None,
-    listing: bool,
-    form: str,
-    out: Path,
-    source: Path | None,
-    **size: int | None,
+    *, name: str | None, listing: bool, form: str, out: Path, source: Path | None, **size: Any
 ) -> None:
     """Draw the figure NAME of the paper, or that of a file NAME.py of yours, and save its numbers beside it.
 
@@ -85,7 +66,6 @@ def command(
     if source is not None:
         dataset = read(figure, source)
     else:
-        with resumable(out):
-            ((_, dataset),) = produce([figure], out, QUICK.sized(**size))
+        ((_, dataset),) = produce([figure], out, QUICK.sized(**size))
     for path in write(figure, dataset, out, form):
         click.echo(path)

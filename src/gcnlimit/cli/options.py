@@ -23,7 +23,8 @@ from gcnlimit.results.performance import Prediction
 
 Verb = Callable[..., Any]
 Decorator = Callable[[Verb], Verb]
-_FORMS = "a number, a list a,b,c or a range first:last:count (:log after it for a logarithmic one)"
+_RANGE = "first:last:count"
+_FORMS = f"a number, a list a,b,c or a range {_RANGE} ({_RANGE}:log for a logarithmic one)"
 _BOUNDS = {"rho": ", in [0, 1]", "mu": ", >= 0", "alpha": ", > 0"}
 EXISTING = click.Path(exists=True, dir_okay=False)
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -77,11 +78,7 @@ def _filter_help(name: str, family: type[Filter]) -> str:
     return f"{each}, or with --depth one (or several to compare) for all layers."
 
 
-def _test_help(name: str) -> str:
-    return f"Another filter at test: {long_name(name.removeprefix('test_'))}."
-
-
-def _all(*options: Decorator) -> Decorator:
+def together(*options: Decorator) -> Decorator:
     """Decorator that adds options, in the order of the page of help."""
 
     def add(function: Verb) -> Verb:
@@ -99,7 +96,7 @@ plot_option = option("--plot", "Also save a plot to this file (.png, .pdf, .svg)
 split_option = option("--split", "Which split of FILE to train on.", type=NATURAL, default=0)
 
 _CLASSES = "Number of equal classes, or their fractions such as 0.2,0.8."
-data_options = _all(
+data_options = together(
     *(_numbers(name, _signal_help(name), required=True) for name in SIGNALS),
     _numbers("classes", _CLASSES, default="2", show_default=False),
     option("--undirected", "The graph is undirected.", is_flag=True),
@@ -107,9 +104,11 @@ data_options = _all(
     option("--degrees-law", "gamma or lognormal.", default="gamma"),
 )
 
-network_options = _all(
+_AT_TEST = "Another filter at test: {}."
+_TESTED = [name.removeprefix("test_") for name in names_at_test()[1:]]
+network_options = together(
     *(_numbers(name, _filter_help(name, family)) for name, family in FAMILIES.items()),
-    *(_numbers(name, _test_help(name)) for name in names_at_test()[1:]),
+    *(_numbers(f"test_{name}", _AT_TEST.format(long_name(name))) for name in _TESTED),
     option("--depth", "Number of layers, which share one value.", type=int),
     option("--loss", "square, logistic or hinge.", default="square"),
     _numbers("reg", "Regularization, > 0 or inf.", default="inf"),
@@ -121,18 +120,18 @@ network_options = _all(
 """Parameters of the network, with those of every filter, of which exactly one must be given."""
 
 _OTHER = "Test on another graph: its {} [default: as in training]."
-other_graph_options = _all(
+other_graph_options = together(
     *(_numbers(f"to_{name}", _OTHER.format(long_name(name))) for name in ("lam", "mu", "alpha"))
 )
 
-graph_options = _all(
+graph_options = together(
     option("--nodes", "Number of nodes.", type=int, default=10_000),
     option("--degree", "Mean degree.", type=float, default=30.0),
     option("--seed", "The same seed gives the same graphs.", type=NATURAL, default=0),
 )
 
 file_argument = click.argument("file", type=EXISTING)
-table_options = _all(
+table_options = together(
     option("--nodes", "Table of nodes, if FILE is a list of edges.", type=EXISTING),
     option("--label", "Column of the classes [default: label, class or y].", metavar="COLUMN"),
     option("--id", "Column that names the nodes [default: the first].", metavar="COLUMN"),
@@ -191,10 +190,6 @@ class Grid:
         signals = {name: given[f"to_{name}"] for name in SIGNALS if f"to_{name}" in given}
         return parameters.build_data(given | signals) if signals else None
 
-    def place(self, index: int) -> str:
-        """Where a combination is, in words."""
-        return ", ".join(f"{name} = {values[index]:g}" for name, values in self.columns().items())
-
     def at(self, index: int) -> Grid:
         """One of the combinations."""
         one = copy.copy(self)
@@ -208,9 +203,9 @@ class Grid:
         from gcnlimit.theory.transfer import transfer
 
         to = self.other()
-        return (
-            predict(*self.problem(), throw=False) if to is None else transfer(*self.problem(), to)
-        )
+        if to is not None:
+            return transfer(*self.problem(), to)
+        return predict(*self.problem(), throw=False)
 
     def ceiling(self) -> Array:
         """Bayes-optimal accuracy at every combination, computed once for each point of the data."""
@@ -283,9 +278,7 @@ def load_labelled(
         click.echo(note, err=True)
     if all(c in (-1, "") for c in data.y.tolist()):
         if nodes is None:
-            raise ParameterError(
-                f"{file!r} lists edges only; give the nodes and classes by --nodes"
-            )
+            raise ParameterError(f"{file!r} lists edges only; give the table of nodes by --nodes")
         raise ParameterError(f"{nodes!r} labels no node; name the column of the classes by --label")
     if split and not data.splits:
         raise ParameterError(f"--split {split}: {file!r} has no splits; leave the option out")

@@ -161,9 +161,10 @@ def report(grid: Grid, reasons: Mapping[int, str]) -> None:
     """Say on standard error which points failed, and why."""
     if reasons:
         click.echo(f"{len(reasons)} of {grid.size} points failed or did not converge:", err=True)
+    axes = grid.columns().items()
     for place in list(reasons)[:_SHOWN]:
-        where = f"{grid.place(place)}: " if grid.axes else ""
-        click.echo(f"  {where}{reasons[place]}", err=True)
+        where = ", ".join(f"{name} = {values[place]:g}" for name, values in axes)
+        click.echo(f"  {where}: {reasons[place]}" if where else f"  {reasons[place]}", err=True)
     more = len(reasons) - _SHOWN
     if more > 0:
         click.echo(f"  and {more} more; --output json has the reason of each", err=True)

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import click
 
-from gcnlimit.cli.figure import check_figures, form_option, nodes_option, resumable, trials_option
+from gcnlimit.cli.figure import check_figures, form_option, size_options
 from gcnlimit.cli.options import FOLDER, device_option, option
+from gcnlimit.cli.output import show
 
 _QUICK = "Dots at moderate size (minutes), or as in the paper (long, resumable)."
 
 
 @click.command("reproduce")
 @option("--quick/--full", _QUICK, default=True, show_default=False)
-@nodes_option
-@trials_option
+@size_options
 @device_option
 @form_option
 @option("--out", "Folder to write to.", type=FOLDER, default=Path("figures"))
@@ -31,18 +31,15 @@ def command(*, quick: bool, device: str, form: str, out: Path, **size: int | Non
       gcnlimit reproduce --full --format pdf --out figures-full
       gcnlimit reproduce --full --device cuda --out figures-full
     """
-    from gcnlimit.cli.output import show
-
     check_figures(out)
     from gcnlimit.figures import registry
     from gcnlimit.figures.base import FULL, QUICK
 
     simulation = replace(QUICK if quick else FULL, device=device).sized(**size)
     datasets = {}
-    with resumable(out):
-        for figure, dataset in registry.produce(list(registry.FIGURES.values()), out, simulation):
-            registry.write(figure, dataset, out, form)
-            datasets[figure.name] = dataset
+    for figure, dataset in registry.produce(list(registry.FIGURES.values()), out, simulation):
+        registry.write(figure, dataset, out, form)
+        datasets[figure.name] = dataset
     tables = {
         "Simulation against theory, in standard errors": registry.agreement(datasets),
         "Statements of the paper": registry.statements(datasets),

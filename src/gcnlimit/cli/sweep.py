@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -64,14 +64,15 @@ def command(
     store = store or Path(file).with_suffix(".sqlite")
     if out is not None:
         check_writable(out, _FORMATS)
-        _check_package(_FORMATS[out.suffix.lower()])
-    check_plot(plot, asked.axes)
+        package = _FORMATS[out.suffix.lower()]
+        if package == "pyarrow" and importlib.util.find_spec(package) is None:
+            raise GCNLimitError("a Parquet file needs pyarrow; install it with pip install pyarrow")
+        need("--out", "sweep", package)
+    check_plot(plot, asked["axes"])
     if store.exists() and not resume:
-        raise ParameterError(
-            f"the store {store} exists; add --resume, or name another with --store"
-        )
+        raise ParameterError(f"the store {store} exists; add --resume, or name another by --store")
     try:
-        answer = sweep(**asked._asdict(), store=store, **who)
+        answer = sweep(**asked, store=store, **who)
     except KeyboardInterrupt as stop:
         stop.add_note("give the same command with --resume")
         raise
@@ -83,30 +84,19 @@ def command(
     _report(answer, f"kept in {store}" + (f", written to {out}" if out else ""))
 
 
-def _check_package(package: str) -> None:
-    if package == "pyarrow" and importlib.util.find_spec(package) is None:
-        raise GCNLimitError("a Parquet file needs pyarrow; install it with: pip install pyarrow")
-    need("--out", "sweep", package)
-
-
-class SweepFile(NamedTuple):
-    """What a file asks for: the arguments of `sweep`."""
-
-    what: str
-    fixed: dict[str, Any]
-    axes: dict[str, Any]
-
-
-def read_file(path: Path) -> SweepFile:
-    """Read a sweep file; what it computes is named as the verb or as the function."""
-    content = _load(path)
+def read_file(path: Path) -> dict[str, Any]:
+    """Arguments of `sweep` that a file asks for; what it computes is named as the verb or as the function."""
+    try:
+        content = tomllib.loads(path.read_text("utf-8-sig"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ParameterError(f"cannot read {path}: {error}") from None
+    except ValueError as error:
+        raise ParameterError(f"{path} is not valid TOML: {error}") from None
     check_names(content, ("what", *_TABLES), f"a key of {path.name}")
     tables = {table: content.get(table, {}) for table in _TABLES}
     for table, values in tables.items():
         if not isinstance(values, dict):
-            raise ParameterError(
-                f"{table} in {path.name} must be a table: write [{table}] above it"
-            )
+            raise ParameterError(f"{table} in {path.name} must be a table: write [{table}] first")
     axes = {name: _axis(name, value) for name, value in tables.pop("axes").items()}
     fixed: dict[str, Any] = {}
     for values in tables.values():
@@ -114,16 +104,8 @@ def read_file(path: Path) -> SweepFile:
     if "filter" in fixed:
         fixed["filter"] = _filter(fixed["filter"])
     what = content.get("what", "")
-    return SweepFile("bayes_optimal" if what == "bayes" else what, fixed, axes)
-
-
-def _load(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text("utf-8-sig"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ParameterError(f"cannot read {path}: {error}") from None
-    except ValueError as error:
-        raise ParameterError(f"{path} is not valid TOML: {error}") from None
+    what = "bayes_optimal" if what == "bayes" else what
+    return {"what": what, "fixed": fixed, "axes": axes}
 
 
 def _axis(name: str, value: Any) -> Any:

@@ -81,9 +81,7 @@ def _begin(intervals: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
         several = given.get(name) is not None and given[name].size > 1
         layers = name in FAMILIES and FAMILIES[name].deep and given["depth"] is None
         if several and not layers:
-            raise click.UsageError(
-                f"--{name} has several values and is free; give one to begin with."
-            )
+            raise click.UsageError(f"--{name} has several values and is free; give one to start.")
     begun = [FAMILIES[name] for name in intervals if name in FAMILIES and name not in named]
     if any(family.deep and not layered(family) for family in begun):
         raise click.UsageError("give the coefficients with which the search begins, one per order.")
