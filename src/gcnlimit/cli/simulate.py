@@ -107,6 +107,7 @@ def _beside(
         if predicted is not None and name in {"test_accuracy", "log_test_error"}:
             own = predicted / np.exp(wanted) if name == "log_test_error" else predicted
         error = np.where(np.isnan(own), error, own)
+        # a scatter within rounding, as of a quantity that is always 0, has no meaning
         rounding = _ROUNDING * np.maximum(1.0, np.abs(value))
         known = (error > rounding) & np.isfinite(error) & np.isfinite(wanted)
         quotient = np.divide(value - wanted, error, out=np.zeros(size), where=known)

@@ -59,6 +59,7 @@ class Simulation:
         differ in the other axes alone are measured on the same graphs, and share the propagation through them.
         """
         (first, values), *others = axes.items()
+        # the seeds follow from the curve, so that the dots are the same in every run
         seed = zlib.crc32(repr((data, gcn)).encode()) * 1000
         each = []
         for k, value in enumerate(values):

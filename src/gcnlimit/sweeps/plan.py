@@ -71,6 +71,7 @@ class Plan:
             here = _places(self._outer, row)
             common = self.common | {axis.name: axis.values[int(k)] for axis, k in here}
             if self.producer.seeded and "seed" not in common:
+                # the same inputs have the same seed in every version
                 known = dict(item for item in common.items() if item not in _UNSAID_IN_SEEDS)
                 common["seed"] = point_seed(identity, known)
             for start in range(0, self.columns, self._block):

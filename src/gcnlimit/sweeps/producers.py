@@ -202,12 +202,9 @@ def compute(producer: Producer, block: Block) -> Columns:
 
 def _fields(answer: Any, block: Block) -> dict[str, npt.NDArray[Any]]:
     """Each number of the answer at each point, and the status; the seed beside them, if there is one."""
-
-    def full(values: Any, kind: type) -> npt.NDArray[Any]:
-        return np.array(np.broadcast_to(np.asarray(values, kind), block.size))
-
-    fields = {name: full(values, float) for name, values in answer.items() if name != "status"}
-    fields["status"] = full(answer.get("status", DONE), np.int8)
+    numbers = {n: np.asarray(v, float) for n, v in answer.items() if n != "status"}
+    fields = {n: np.array(np.broadcast_to(v, block.size)) for n, v in numbers.items()}
+    fields["status"] = np.full(block.size, answer.get("status", DONE), np.int8)
     if "seed" in block.common:
         fields["seed"] = np.full(block.size, block.common["seed"], np.int64)
     return fields

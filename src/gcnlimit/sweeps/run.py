@@ -192,6 +192,7 @@ def _in_processes(work: Work, blocks: Iterable[Block], workers: int) -> Answers:
     suspects: list[Block] = []
     while True:
         suspects.clear()
+        # once a process has died, no further block is sent to its pool
         healthy = iter(lambda: None if suspects else next(pairs, None), None)
         with process_pool(workers) as pool:
             for block, future in as_finished(pool, work, healthy, 4 * workers):

@@ -120,8 +120,9 @@ class Store:
 
     def _unusable(self, error: Exception) -> StoreError:
         return StoreError(
-            f"cannot use the store {self.path}: {error}; check that its folder exists, that the "
-            "disk has space and that nobody locks the file; the same sweep resumes"
+            f"cannot use the store {self.path}: {error}; check that its folder exists and is "
+            "writable, that the disk has space and that nobody locks the file; every block "
+            "written is safe, and the same sweep resumes"
         )
 
     def _warn(self, message: str) -> None:
