@@ -53,7 +53,7 @@ def find(name: str) -> PaperFigure:
         return FIGURES[name]
     if not name.endswith(".py"):
         known = ", ".join(FIGURES)
-        raise ParameterError(f"there is no figure {name!r}; choose {known} or a file NAME.py")
+        raise ParameterError(f"there is no figure {name!r}; choose one of {known} or NAME.py")
     if not Path(name).is_file():
         raise ParameterError(f"there is no file {name}; give a Python file that defines FIGURE")
     figure = runpy.run_path(name).get("FIGURE")
@@ -83,7 +83,7 @@ def read(figure: PaperFigure, path: Path) -> xarray.Dataset:
     try:
         dataset = xarray.load_dataset(path, engine="h5netcdf")
     except (OSError, ValueError) as problem:
-        raise ParameterError(f"{path} is not NetCDF ({problem}); give {name}.nc") from None
+        raise ParameterError(f"{path} cannot be read ({problem}); give {name}.nc") from None
     found = dataset.attrs.get("figure")
     if found != name:
         raise ParameterError(f"{path} holds the figure {found}, not {name}; give {name}.nc")
