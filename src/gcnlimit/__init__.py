@@ -60,7 +60,9 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.simulation.data.sample import sample as sample
     from gcnlimit.simulation.fit import fit as fit
     from gcnlimit.simulation.infer.amp import amp as amp
-    from gcnlimit.simulation.infer.belief_propagation import belief_propagation as belief_propagation
+    from gcnlimit.simulation.infer.belief_propagation import (
+        belief_propagation as belief_propagation,
+    )
     from gcnlimit.simulation.simulate import simulate as simulate
     from gcnlimit.spectrum import Spectrum as Spectrum
     from gcnlimit.sweeps.run import sweep as sweep
@@ -69,7 +71,8 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.theory.predict import predict as predict
     from gcnlimit.theory.transfer import transfer as transfer
 
-_NAMESPACES = {"limits": "theory.limits"} | {name: name for name in ["benchmark", "depth", "real", "results", "theory"]}
+_NAMESPACES = {name: name for name in ("benchmark", "depth", "real", "results", "theory")}
+_NAMESPACES |= {"limits": "theory.limits"}
 _HOMES = {
     "checks": "check_filter check_loss",
     "choose.best_filter": "best_filter",

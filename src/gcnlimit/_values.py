@@ -34,8 +34,9 @@ class Brief:
             cls.__repr__ = Brief.__repr__  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
-        shown = (f"{f.name}={brief(getattr(self, f.name))}" for f in fields(self) if f.repr)  # type: ignore[arg-type]
-        return f"{type(self).__name__}({', '.join(shown)})"
+        names = [f.name for f in fields(self) if f.repr]  # type: ignore[arg-type]
+        shown = ", ".join(f"{name}={brief(getattr(self, name))}" for name in names)
+        return f"{type(self).__name__}({shown})"
 
 
 def brief(value: object) -> str:
@@ -50,7 +51,8 @@ class Value(Brief):
     """Base of the frozen dataclasses: equality and hash by content, arrays included."""
 
     def _content(self) -> tuple[Any, ...]:
-        return tuple(_hashable(getattr(self, f.name)) for f in fields(self) if f.compare)  # type: ignore[arg-type]
+        names = [f.name for f in fields(self) if f.compare]  # type: ignore[arg-type]
+        return tuple(_hashable(getattr(self, name)) for name in names)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):

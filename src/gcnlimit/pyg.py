@@ -65,14 +65,16 @@ class CSBMBenchmark(InMemoryDataset):  # type: ignore[misc]
     def process(self) -> None:
         """Draw the graphs."""
         change = self.pre_transform or (lambda one: one)
-        self.save([change(self._data(graph)) for graph in range(self.graphs)], self.processed_paths[0])
+        graphs = [change(self._data(graph)) for graph in range(self.graphs)]
+        self.save(graphs, self.processed_paths[0])
 
     def _data(self, graph: int) -> Data:
         task = self.problem.task(self.size, graph)
-        masks = {f"{name}_mask": torch.from_numpy(getattr(task, f"{name}_mask")) for name in ("train", "val", "test")}
         return Data(
             x=torch.from_numpy(task.features),
             edge_index=from_scipy_sparse_matrix(task.adjacency.tocoo())[0],
             y=torch.from_numpy(self.problem.truth(self.size, graph)),
-            **masks,
+            train_mask=torch.from_numpy(task.train_mask),
+            val_mask=torch.from_numpy(task.val_mask),
+            test_mask=torch.from_numpy(task.test_mask),
         )

@@ -20,10 +20,8 @@ def need(what: str, extra: str, *packages: str) -> None:
     """
     missing = [package for package in packages if importlib.util.find_spec(package) is None]
     if missing:
-        raise GCNLimitError(
-            f"{what} needs {' and '.join(missing)}; install it with pip install 'gcnlimit[{extra}]' "
-            f"(in a checkout: pip install '.[{extra}]')"
-        )
+        way = f"pip install 'gcnlimit[{extra}]' (in a checkout: pip install '.[{extra}]')"
+        raise GCNLimitError(f"{what} needs {' and '.join(missing)}; install it with {way}")
 
 
 def load(what: str, extra: str, module: str) -> Any:

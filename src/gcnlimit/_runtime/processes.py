@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import pickle
 import queue
@@ -20,6 +21,8 @@ from gcnlimit.errors import GCNLimitError, ParameterError
 K = TypeVar("K")
 T = TypeVar("T")
 R = TypeVar("R")
+Answers = Generator[tuple[int, R], None, None]
+"""Numbers of the tasks that have finished, with their results."""
 
 
 def run(
@@ -38,10 +41,11 @@ def run(
     """
     if workers is None:
         workers = 1 if small else cores()
+    workers = min(workers, len(tasks))
     results: list[R | None] = [None] * len(tasks)
-    serve = _here if min(workers, len(tasks)) == 1 else _in_processes
-    with contextlib.suppress(KeyboardInterrupt), contextlib.closing(serve(tasks, min(workers, len(tasks)))) as finished:
-        for index, result in finished:
+    answers = _here(tasks) if workers == 1 else _in_processes(tasks, workers)
+    with contextlib.suppress(KeyboardInterrupt), contextlib.closing(answers):
+        for index, result in answers:
             results[index] = result
             done(1)
     return results
@@ -61,19 +65,19 @@ def process_pool(workers: int) -> Iterator[Executor]:
             pool.shutdown(cancel_futures=True)
 
 
-def _here(tasks: Sequence[Callable[[], R]], workers: int) -> Generator[tuple[int, R], None, None]:
+def _here(tasks: Sequence[Callable[[], R]]) -> Answers[R]:
     with single_threaded_blas():
         for index, task in enumerate(tasks):
             yield index, task()
 
 
-def _in_processes(tasks: Sequence[Callable[[], R]], workers: int) -> Generator[tuple[int, R], None, None]:
+def _in_processes(tasks: Sequence[Callable[[], R]], workers: int) -> Answers[R]:
     check_pickle(tasks[0], "the network")
     with process_pool(workers) as pool:
         for index, future in as_finished(pool, _call, dict(enumerate(tasks)).items(), 4 * workers):
             if broken(future):
                 raise GCNLimitError(
-                    "a worker process died, perhaps for lack of memory; take fewer workers or smaller problems"
+                    "a worker process died, perhaps out of memory; take fewer workers"
                 )
             yield index, future.result()
 
@@ -83,10 +87,9 @@ def check_pickle(what: object, name: str) -> None:
     try:
         pickle.dumps(what)
     except Exception as error:
-        raise ParameterError(
-            f"{name} cannot be sent to other processes ({error}); define its functions with def at the top level of a "
-            "module, or pass workers=1"
-        ) from None
+        problem = f"{name} cannot be sent to other processes ({error})"
+        remedy = "define its functions with def at the top level of a module, or pass workers=1"
+        raise ParameterError(f"{problem}; {remedy}") from None
 
 
 def _call(task: Callable[[], R]) -> R:
@@ -102,9 +105,9 @@ def as_finished(
     finished: queue.SimpleQueue[Future[R]] = queue.SimpleQueue()
 
     def fill() -> None:
-        while len(flying) < window and (pair := next(rest, None)) is not None:
-            future = submitted(executor, function, pair[1])
-            flying[future] = pair[0]
+        for label, item in itertools.islice(rest, window - len(flying)):
+            future = submitted(executor, function, item)
+            flying[future] = label
             future.add_done_callback(finished.put)
 
     try:
@@ -122,9 +125,9 @@ def submitted(executor: Executor, function: Callable[[T], R], item: T) -> Future
     """Future of a call; one that has failed already, if the executor is broken."""
     try:
         return executor.submit(function, item)
-    except (BrokenExecutor, RuntimeError) as error:
+    except RuntimeError as error:  # BrokenExecutor is one
         future: Future[R] = Future()
-        future.set_exception(error if isinstance(error, BrokenExecutor) else BrokenExecutor(str(error)))
+        future.set_exception(BrokenExecutor(str(error)))
         return future
 
 
@@ -144,7 +147,8 @@ class _Pool(Executor):
         import multiprocessing
         from concurrent.futures import ProcessPoolExecutor
 
-        self._pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_start_worker)
+        spawn = multiprocessing.get_context("spawn")
+        self._pool = ProcessPoolExecutor(workers, spawn, initializer=_start_worker)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Submit a call.

@@ -90,7 +90,8 @@ class Logistic(Value, Loss):
             s = scipy.special.expit(-x)
             step = (start + v * s - x) / (1.0 + v * s * (1.0 - s))
             x = np.maximum(x + step, 0.0)
-            if not np.any(np.abs(step) > 1e-8 * (1.0 + x)):  # quadratic convergence: the next error is rounding
+            # convergence is quadratic: the next error is rounding
+            if not np.any(np.abs(step) > 1e-8 * (1.0 + x)):
                 break
         return np.asarray(np.where(flip, -x, x))
 
@@ -156,4 +157,5 @@ class Softmax(Value, Loss):
         return np.asarray(_UNIT * slope), np.asarray(2.0 * curvature)
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        return np.asarray(_LOGISTIC.prox(_UNIT * np.asarray(omega, float), 2.0 * np.asarray(v, float)) / _UNIT)
+        omega, v = np.asarray(omega, float), np.asarray(v, float)
+        return np.asarray(_LOGISTIC.prox(_UNIT * omega, 2.0 * v) / _UNIT)

@@ -56,7 +56,8 @@ class SpikedSemicircle:
         outside = np.abs(signal) > 1.0
         inner = np.where(outside, 1.0 / np.where(signal == 0, 1.0, signal), signal)[:, None]
         ripple = sign * inner ** (n + 1)
-        edge = 4.0 * np.where(inner < 0, np.cos(theta / 2) ** 2, np.sin(theta / 2) ** 2)  # 2 - |x|, without rounding
+        # the distance 2 - |x| from the edge, without rounding
+        edge = 4.0 * np.where(inner < 0, np.cos(theta / 2) ** 2, np.sin(theta / 2) ** 2)
         density = w / ((1.0 - np.abs(inner)) ** 2 + np.abs(inner) * edge)  # over 1 + l^2 - l x
         e = density * (1.0 + ripple)  # Eq. 6.2
         excess = density * (ripple - inner * (inner - x))  # e - tau without subtracting them
@@ -115,11 +116,12 @@ def panel_measure(signal: Array, ends: Array) -> SpikedSemicircle:
     inner = np.where(outside, 1.0 / np.where(size > 0.0, size, 1.0), size)
     distance = (1.0 - inner) ** 2 + 4.0 * inner * np.sin(0.5 * t) ** 2  # 1 + l^2 - l x
     ratio = np.where(outside, inner**2, 1.0) / distance
-    rise = np.where(outside, 2.0 * inner * np.cos(t) - 1.0, inner * (2.0 * np.cos(t) - inner)) / distance
+    x = 2.0 * np.cos(t)
+    rise = np.where(outside, inner * x - 1.0, inner * (x - inner)) / distance
     mass = np.where(outside, 1.0 - inner**2, 0.0)
     atom = sign * np.where(outside, size + inner, 0.0)
     return SpikedSemicircle(
-        x=np.concatenate([sign * 2.0 * np.cos(t), atom], axis=1),
+        x=np.concatenate([sign * x, atom], axis=1),
         tau=np.append(tau, 0.0),
         e=np.concatenate([ratio * tau, mass], axis=1),
         excess=np.concatenate([rise * tau, mass], axis=1),
