@@ -54,7 +54,7 @@ def test_there_and_back_over_arrays():
     "bad, says",
     [
         ({"homophily": 1.2}, "homophily = 1.2 is not allowed"),
-        ({"degree": 2000}, "degree = 2000 is too large; it must be below the number of nodes"),
+        ({"degree": 2000}, "degree = 2000 is too large; it must be below nodes"),
         ({"distance": -1}, "distance = -1 is not allowed"),
         ({"features": 0}, "features = 0 is not allowed"),
         ({"labelled": 3000}, "labelled is larger than nodes"),

@@ -100,9 +100,9 @@ def flag(name: str, value: object) -> bool:
 
 def whole(name: str, value: object, low: int, high: int | None = None) -> int:
     """Return a whole number between `low` and `high`, both allowed, or raise `ParameterError`."""
-    number = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if number and low <= value <= (value if high is None else high):  # type: ignore[operator]
-        return int(value)  # type: ignore[call-overload, no-any-return]
+    top = inf if high is None else high
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and low <= value <= top:
+        return int(value)
     wanted = f">= {low}" if high is None else f"from {low} to {high}"
     shown = _show(value)
     raise ParameterError(f"{name} = {shown} is not allowed; it must be a whole number {wanted}")

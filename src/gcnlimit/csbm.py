@@ -196,8 +196,7 @@ class CSBM(Value):
 
     def _equal_classes(self) -> int:
         if not self.classes.equal:
-            problem = f"classes = {self.classes} have no single homophily or distance"
-            raise ParameterError(f"{problem}; give equal classes")
+            raise ParameterError(f"classes = {self.classes} have no homophily; give equal classes")
         return self.classes.count
 
     @cached_property
@@ -225,17 +224,15 @@ class CSBM(Value):
         self.require_alike(function)
         if not self.classes.two or not self.features.is_white:
             got = "correlated features" if self.classes.two else f"classes = {self.classes}"
-            remedy = "predict and bayes_optimal take others"
-            raise ParameterError(
-                f"{function} needs two equal classes and white features, got {got}; {remedy}"
-            )
+            needs = f"{function} needs two equal classes and white features, got {got}"
+            raise ParameterError(f"{needs}; predict and bayes_optimal take others")
 
     def require_alike(self, function: str) -> None:
         """Raise `ParameterError` if degrees are heterogeneous, for which `function` has no theory."""
         if self.degrees is not None:
+            needs = f"{function} needs degrees that are alike, got degrees = {self.degrees!r}"
             raise ParameterError(
-                f"{function} needs degrees that are alike, got degrees = {self.degrees!r}; "
-                "leave them out, or use predict, bayes_optimal, tune, simulate or amp"
+                f"{needs}; predict, bayes_optimal, tune, simulate and amp take them"
             )
 
     @property
@@ -315,8 +312,7 @@ class EstimatedCSBM(CSBM):
         super().__init__(alpha, lam, mu, rho, directed, classes=classes, degrees=degrees)
         given = None if counts is None else tuple(np.asarray(counts).tolist())
         if given is not None and len(given) != self.classes.count:
-            problem = f"counts has {len(given)} numbers and there are {self.classes.count} classes"
-            raise ParameterError(f"{problem}; give one each")
+            raise ParameterError(f"counts = {given} are not {self.classes.count}; give one a class")
         object.__setattr__(self, "counts", given)
         if self.shape:
             raise ParameterError(f"parameters have shape {self.shape}; give single numbers")
@@ -368,9 +364,7 @@ def _full_signal(degree: ArrayLike, nodes: ArrayLike) -> Parameter:
     d = real("degree", degree, low=0, open_low=True)
     n = real("nodes", nodes, low=0, open_low=True, infinite=True)
     if np.any(np.greater_equal(d, n)):
-        raise ParameterError(
-            f"degree = {np.max(d):g} is too large; it must be below the number of nodes"
-        )
+        raise ParameterError(f"degree = {np.max(d):g} is too large; it must be below nodes")
     return (d / (1.0 - d / n)) ** 0.5
 
 

@@ -47,8 +47,8 @@ class DegreeLaw(Value):
             return _frozen(np.ones(1), np.ones(1))
         return _frozen(*self._nodes())
 
-    @abstractmethod
-    def _nodes(self) -> tuple[Array, Array]: ...
+    def _nodes(self) -> tuple[Array, Array]:
+        return self.theta, self.weight  # of a law that is given by them
 
     @property
     @abstractmethod
@@ -255,9 +255,6 @@ class Degrees(DegreeLaw):
         theta, fraction = _frozen(distinct, count)
         object.__setattr__(self, "theta", theta)
         object.__setattr__(self, "weight", fraction)
-
-    def _nodes(self) -> tuple[Array, Array]:
-        return self.theta, self.weight
 
     def __repr__(self) -> str:
         return f"Degrees({brief(self.theta)}, weight={brief(self.weight)})"

@@ -46,13 +46,11 @@ _LONG_NAMES = {
     "degrees": "law of the degrees",
     "degrees_variance": "variance of the degrees over their mean",
     "degrees_law": "law of degrees of that variance, gamma or lognormal",
-    "filter": "filter",
     "t": "diffusion time",
     "theta": "PageRank parameter",
     "c": "residual strength",
     "depth": "number of layers",
     "coefficients": "polynomial coefficients",
-    "loss": "loss",
     "reg": "regularization",
     "symmetrize": "symmetrized graph",
     "normalize": "regularization relative to the gain of the filter",
@@ -205,10 +203,9 @@ def starts(free: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in (*FAMILIES, *names_at_test()[1:]):
         bounds = np.asarray(free.get(name, ()), float)
-        if bounds.shape == (2,) and name not in given:
-            found[name] = float(np.clip(0.0, *bounds))
-        elif bounds.ndim == 2 and bounds.shape[1] == 2 and name not in given:
-            found[name] = tuple(float(np.clip(0.0, *pair)) for pair in bounds)
+        if bounds.shape[-1:] == (2,) and name not in given:
+            nearest = np.clip(0.0, bounds[..., 0], bounds[..., 1]).tolist()
+            found[name] = nearest if bounds.ndim == 1 else tuple(nearest)
     return found
 
 
@@ -234,11 +231,9 @@ def labelled(
     parameters: dict[str, Any] = {}
     if data is not None:
         parameters |= {name: getattr(data, name) for name in (*SIGNALS, "directed")}
-        classes = data.classes
-        if not classes.two:
-            parameters["classes"] = (
-                classes.count if classes.equal else str(classes.fractions.tolist())
-            )
+        if not data.classes.two:
+            fractions = str(data.classes.fractions.tolist())
+            parameters["classes"] = data.classes.count if data.classes.equal else fractions
         if data.degrees is not None:
             parameters["degrees"] = repr(data.degrees)
             if gcn is not None:
@@ -248,8 +243,8 @@ def labelled(
         if gcn.test_filter is not None:
             other = _of_filter(gcn.test_filter)
             parameters |= {f"test_{name}": values for name, values in other.items()}
-        parameters |= {"loss": type(gcn.loss).__name__}
-        parameters |= {"reg": gcn.reg, "symmetrize": gcn.symmetrize}
+        loss = type(gcn.loss).__name__
+        parameters |= {"loss": loss, "reg": gcn.reg, "symmetrize": gcn.symmetrize}
     if to is not None:
         parameters |= {f"to_{name}": getattr(to, name) for name in SIGNALS}
     return replace(result, coordinates=Coordinates(parameters))

@@ -56,9 +56,7 @@ class Spectrum(Value):
         levels["weight"] /= np.sum(levels["weight"])
         mean = float(levels["signal"] @ levels["weight"])
         if abs(mean - 1.0) > 1e-8:
-            raise ParameterError(
-                f"signal has mean {mean:g}; divide it by that and multiply mu by it"
-            )
+            raise ParameterError(f"signal has mean {mean:g}; divide it by that, multiply mu by it")
         levels["signal"] /= mean
         for name, level in levels.items():
             level.flags.writeable = False

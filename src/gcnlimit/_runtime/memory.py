@@ -27,9 +27,7 @@ def available() -> float:
     except ValueError:
         bound = math.nan
     if not bound > 0.0:
-        raise ParameterError(
-            f"{VARIABLE} = {given!r} is not a number of GB > 0; change or unset it"
-        )
+        raise ParameterError(f"{VARIABLE} = {given!r} is no number of GB > 0; change or unset it")
     return bound * GB
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import operator
 import os
 import pickle
 import queue
@@ -74,11 +75,9 @@ def _here(tasks: Sequence[Callable[[], R]]) -> Answers[R]:
 def _in_processes(tasks: Sequence[Callable[[], R]], workers: int) -> Answers[R]:
     check_pickle(tasks[0], "the network")
     with process_pool(workers) as pool:
-        for index, future in as_finished(pool, _call, dict(enumerate(tasks)).items(), 4 * workers):
+        for index, future in as_finished(pool, operator.call, enumerate(tasks), 4 * workers):
             if broken(future):
-                raise GCNLimitError(
-                    "a worker process died, perhaps out of memory; take fewer workers"
-                )
+                raise GCNLimitError("a worker process died, out of memory? take fewer workers")
             yield index, future.result()
 
 
@@ -90,10 +89,6 @@ def check_pickle(what: object, name: str) -> None:
         problem = f"{name} cannot be sent to other processes ({error})"
         remedy = "define its functions with def at the top level of a module, or pass workers=1"
         raise ParameterError(f"{problem}; {remedy}") from None
-
-
-def _call(task: Callable[[], R]) -> R:
-    return task()
 
 
 def as_finished(

@@ -76,16 +76,15 @@ def ordered_map(function: Callable[[B], R], blocks: Iterable[B], size: int) -> I
 @contextlib.contextmanager
 def single_threaded_children() -> Iterator[None]:
     """Environment in which a process that starts has one thread for blocks and for linear algebra."""
-    before = {name: os.environ.get(name) for name in (VARIABLE, *BLAS)}
-    os.environ.update(dict.fromkeys(before, "1"))
+    names = (VARIABLE, *BLAS)
+    before = {name: os.environ[name] for name in names if name in os.environ}
+    os.environ.update(dict.fromkeys(names, "1"))
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for name in names:
+            os.environ.pop(name, None)
+        os.environ.update(before)
 
 
 @contextlib.contextmanager

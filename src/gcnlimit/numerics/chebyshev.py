@@ -10,6 +10,8 @@ from numpy.polynomial import chebyshev
 
 from gcnlimit._values import Array
 
+Function = Callable[[Array], Array]
+
 
 def chebyshev_nodes(degree: int) -> Array:
     """Return the `degree` + 1 zeros of a Chebyshev polynomial, at which a polynomial of that degree is fitted."""
@@ -35,14 +37,7 @@ class Panels(NamedTuple):
     coefficients: Array
 
     @classmethod
-    def fit(
-        cls,
-        function: Callable[[Array], Array],
-        start: float,
-        width: float,
-        panels: int,
-        degree: int,
-    ) -> Self:
+    def fit(cls, function: Function, start: float, width: float, panels: int, degree: int) -> Self:
         """Interpolate a function, called with all the nodes (nodes of a panel along the first axis) at once.
 
         >>> sine = Panels.fit(np.sin, 0.0, 0.5, panels=4, degree=12)

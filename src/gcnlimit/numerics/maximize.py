@@ -117,7 +117,8 @@ def maximize_box(
     first = _first(candidates, values, keep, apart)
     start = np.take_along_axis(candidates, first[:, :, None], axis=1).reshape(-1, d)
     which = np.repeat(np.arange(problems), first.shape[1])
-    best = _best_of_each(which, *_climb(objective, start, which, accuracy), np.ptp(values, axis=1))
+    found = _climb(objective, start, which, accuracy)
+    best = _best_of_each(which, found.x, found.f, found.settled, np.ptp(values, axis=1))
     return _try_walls(objective, best, walls, accuracy)
 
 
@@ -134,10 +135,8 @@ def _first(candidates: Array, values: Array, keep: int, apart: float) -> Index:
     return chosen
 
 
-def _climb(
-    objective: Objective, start: Array, which: Index, accuracy: float
-) -> tuple[Array, Array, Marks]:
-    r"""Climb from each row of `start`; return the points, their values and whether each is settled.
+def _climb(objective: Objective, start: Array, which: Index, accuracy: float) -> Ascent:
+    r"""Climb from each row of `start`, in the cube.
 
     With :math:`u = \sin^2\varphi` the cube has no walls, and a maximum on one is a smooth maximum in :math:`\varphi`.
     Gradients are central differences, all taken in one call; their step, the cube root of the accuracy, balances its two
@@ -160,7 +159,7 @@ def _climb(
     phi = np.arcsin(np.sqrt(np.clip(start, 1e-3, 1.0 - 1e-3)))
     tol = max(1e-8, noise)
     found = ascend(value, gradient, phi, tol=tol, gain=1e-2 * accuracy, accuracy=accuracy)
-    return np.sin(found.x) ** 2, found.f, found.settled
+    return found._replace(x=np.sin(found.x) ** 2)
 
 
 def _try_walls(objective: Objective, best: Maxima, reach: float, accuracy: float) -> Maxima:

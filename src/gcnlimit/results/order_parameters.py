@@ -82,11 +82,9 @@ def gathered(parts: Iterable[tuple[Rows, AnyRecord]], size: int) -> AnyRecord:
     Points without a record are at infinite regularization: 0 for what vanishes there, NaN for the rest.
     """
     parts = list(parts)
-
-    def missing(value: Array, power: int) -> Array:
-        return np.full((size, *np.shape(value)[1:]), 0.0 if power else np.nan)
-
-    whole = parts[0][1]._map(missing)
+    whole = parts[0][1]._map(
+        lambda value, power: np.full((size, *np.shape(value)[1:]), 0.0 if power else np.nan)
+    )
     for rows, part in parts:
         _enter(whole, rows, part)
     return whole

@@ -36,10 +36,7 @@ class Status(Outcome):
     CONVERGED = 1, "the fixed point was reached to the requested tolerance"
     NOT_CONVERGED = 2, "the fixed point was not reached; allow more iterations or a larger tol"
     UNRESOLVED = 3, "the filter is too steep for the finest grid on the spectrum; take a larger reg"
-    OUT_OF_RANGE = (
-        4,
-        "the gain or reg is out of range; take another reg or filter, or normalize=True",
-    )
+    OUT_OF_RANGE = 4, "gain or reg is out of range; take another reg or filter, or normalize=True"
     REFUSED = (
         5,
         "the filter is not defined on the spectrum, the data are out of range, or the degree "
@@ -94,9 +91,7 @@ class Performance(Result):
         array([0.758, 0.876, 0.991])
         """
         if self.by_degree is None:
-            raise ParameterError(
-                "accuracy_by_degree needs a law of degrees; write CSBM(degrees=...)"
-            )
+            raise ParameterError("accuracy_by_degree needs a law of degrees, CSBM(degrees=...)")
         return scalar_or_array(np.asarray(self.by_degree(theta)))  # type: ignore[no-any-return]
 
     def as_dict(self) -> dict[str, Numbers]:

@@ -51,7 +51,8 @@ def table(columns: Mapping[str, Sequence[str]], *, width: int | None = None, key
     cells = [_aligned(name, rows) for name, rows in columns.items()]
     parts = [cells[:keys]]
     for column in cells[keys:]:
-        if width is not None and _width([*parts[-1], column]) > width and len(parts[-1]) > keys:
+        wide = len("   ".join(one[0] for one in (*parts[-1], column)))
+        if width is not None and wide > width and len(parts[-1]) > keys:
             parts.append(cells[:keys])
         parts[-1] = [*parts[-1], column]
     return "\n\n".join(map(_lines, parts))
@@ -73,13 +74,10 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _width(columns: list[list[str]]) -> int:
-    return len("   ".join(column[0] for column in columns))
-
-
 def _lines(columns: list[list[str]]) -> str:
-    head, *rows = ("   ".join(row).rstrip() for row in zip(*columns, strict=True))
-    return "\n".join([head, "─" * _width(columns), *rows])
+    head, *rows = ("   ".join(row) for row in zip(*columns, strict=True))
+    lines = [head, "─" * len(head), *rows]
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def summary(kind: str, axes: Mapping[str, int], shown: Columns) -> str:
@@ -152,9 +150,17 @@ def _range(values: Values) -> str:
 def draw(
     names: Sequence[str], places: Places, shown: Columns, name: str, axes: Axes | None
 ) -> Axes:
-    """Draw one quantity over one of the axes `names` as a curve, over two as a few curves or a map."""
+    """Draw one quantity over one of the axes `names` as a curve, over two as a few curves or a map.
+
+    The title of a new figure has the numbers that do not vary.
+    """
     shape = _checked(name, shown)
-    axes = axes or _titled(ready_axes(None), places)
+    if axes is None:
+        axes = ready_axes(None)
+        fixed = {key: values for key, (along, values) in places.items() if not along}
+        numbers = [key for key, value in fixed.items() if value.dtype.kind in "iuf"]
+        title = ", ".join(f"{key} = {number(fixed[key][()])}" for key in numbers)
+        axes.set_title(title, fontsize="small")
     long = sorted((k for k, length in enumerate(shape) if length > 1), key=lambda k: -shape[k])
     if len(long) not in (1, 2):
         remedy = "give an array, or select with to_xarray().sel(...)"
@@ -166,7 +172,9 @@ def draw(
     lines = [(names[k], _along(places, names[k], shape[k])) for k in long]
     values = columns(shown[name])
     if len(lines) == 2 and values.shape[1] > _CURVES:
-        _map(axes, lines, values, name)
+        x, y = _place(axes, *lines[0], "x"), _place(axes, *lines[1], "y")
+        mesh = axes.pcolormesh(x, y, values.T, shading="nearest")
+        axes.figure.colorbar(mesh, ax=axes, label=name.replace("_", " "))
     else:
         error = shown.get(name + _ERROR)
         _curves(axes, lines, values, None if error is None else columns(error))
@@ -183,9 +191,7 @@ def draw_methods(
     """
     points = shown["gap"].shape[1:]
     if len(points) > 1:
-        raise ParameterError(
-            "a comparison over several parameters has no picture; vary one of them"
-        )
+        raise ParameterError("a comparison over many parameters is not drawn; vary one of them")
     name = name or ("gap" if points else "test_accuracy")
     _checked(name, shown)
     axes = ready_axes(axes)
@@ -235,15 +241,6 @@ def ready_axes(axes: Axes | None) -> Axes:
     return pyplot.subplots(layout="constrained")[1]
 
 
-def _titled(axes: Axes, places: Places) -> Axes:
-    """Axes of a new figure under the numbers that do not vary."""
-    fixed = {name: values for name, (along, values) in places.items() if not along}
-    numbers = [name for name, value in fixed.items() if value.dtype.kind in "iuf"]
-    title = ", ".join(f"{name} = {number(fixed[name][()])}" for name in numbers)
-    axes.set_title(title, fontsize="small")
-    return axes
-
-
 def _checked(name: str, shown: Columns) -> tuple[int, ...]:
     """Shape of what is to be drawn, if it can be."""
     if name not in shown or shown[name].dtype.kind not in "biuf":
@@ -259,22 +256,13 @@ def _along(places: Places, name: str, length: int) -> Values:
 def _curves(axes: Axes, lines: list[Line], values: Values, error: Values | None) -> None:
     """One curve for each column, with error bars if the result has them."""
     x = _place(axes, *lines[0], "x")
-    for k in range(values.shape[1]):
+    marker = "." if len(x) <= 30 else None
+    for k, y in enumerate(values.T):
         label = f"{lines[1][0]} = {number(lines[1][1][k])}" if len(lines) > 1 else None
-        style: dict[str, Any] = {"marker": "." if values.shape[0] <= 30 else None, "label": label}
-        if error is None:
-            axes.plot(x, values[:, k], **style)
-        else:
-            axes.errorbar(x, values[:, k], error[:, k], capsize=2, **style)
+        bar = None if error is None else error[:, k]
+        axes.errorbar(x, y, bar, capsize=2, marker=marker, label=label)
     if len(lines) > 1:
         axes.legend(frameon=False)
-
-
-def _map(axes: Axes, lines: list[Line], values: Values, name: str) -> None:
-    """Colours over the plane of two parameters."""
-    x, y = _place(axes, *lines[0], "x"), _place(axes, *lines[1], "y")
-    mesh = axes.pcolormesh(x, y, values.T, shading="nearest")
-    axes.figure.colorbar(mesh, ax=axes, label=name.replace("_", " "))
 
 
 def _place(axes: Axes, name: str, values: Values, which: str) -> Values:
