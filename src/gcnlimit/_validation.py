@@ -50,8 +50,6 @@ def real(
     bad |= array > high
     if not infinite:
         bad |= np.isinf(array)
-    elif isinf(high):
-        bad |= array == -inf
     if bad.any():
         wanted = _interval(low, high, open_low, infinite)
         raise ParameterError(f"{name} = {_first(array, bad)} is not allowed; it must be {wanted}")
@@ -127,8 +125,8 @@ def broadcast(**shapes: tuple[int, ...]) -> tuple[int, ...]:
         return np.broadcast_shapes(*shapes.values())
     except ValueError:
         listing = ", ".join(f"{name} {shape}" for name, shape in shapes.items() if shape)
-        remedy = "add axes of length 1 to combine them"
-        raise ParameterError(f"shapes do not broadcast together: {listing}; {remedy}") from None
+        problem = f"shapes do not broadcast together: {listing}"
+        raise ParameterError(f"{problem}; add axes of length 1 to combine them") from None
 
 
 def _masked(value: object) -> bool:

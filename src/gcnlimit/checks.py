@@ -77,8 +77,7 @@ def _check_normalized(filter: Filter) -> Problems:
     wrong = ~(np.abs(values - alone) <= 1e-9 * np.max(np.abs(values)))
     if wrong.any():
         x, here, there = _first(wrong, _X, values, alone)
-        at = f"{here:g} at x = {x:g} among other points and {there:g} alone"
-        yield f"normalized gives {at}; its second value is wrong"
+        yield f"normalized gives {here:g} at x = {x:g}, {there:g} alone; its second value is wrong"
 
 
 def _check_many(filter: Filter) -> Problems:
@@ -144,8 +143,8 @@ def _check_directed(filter: Filter) -> Problems:
             mine = np.asarray(getattr(averages, field)) / averages.tau_g2**power
             wanted = np.asarray(getattr(usual, field)) / usual.tau_g2**power
             if not np.allclose(mine, wanted, rtol=1e-8, atol=1e-12):
-                wrong = f"{field} = {mine[0]:g} where the chain gives {wanted[0]:g}"
-                yield f"{name} gives {wrong}, both over tau_g2"
+                values = f"{mine[0]:g}, the chain {wanted[0]:g}"
+                yield f"{name} gives {field} = {values} (over tau_g2)"
 
 
 def check_loss(loss: Any) -> None:
@@ -184,12 +183,10 @@ def _check_prox_kinks(loss: Loss) -> Problems:
     kinks = loss.breakpoints(_V)
     kinks = np.zeros((0, _V.size)) if kinks is None else np.asarray(kinks)
     if kinks.shape[1:] != _V.shape:
-        shapes = f"{kinks.shape} for v of shape {_V.shape}"
-        yield f"breakpoints gives shape {shapes}; stack the kinks along axis 0"
+        yield f"breakpoints gives {kinks.shape} for v of {_V.shape}; stack the kinks along axis 0"
     for v, known in zip(_V, kinks.T, strict=True):
         for omega in jump(partial(loss.prox_derivative, v=v), known, 7):
-            at = f"omega = {omega:.6g} for v = {v:g}"
-            yield f"prox has a kink at {at} that breakpoints does not name"
+            yield f"prox has a kink at omega = {omega:.6g} for v = {v:g} that breakpoints omits"
 
 
 def _check_pull(loss: Loss) -> Problems:
@@ -201,9 +198,8 @@ def _check_pull(loss: Loss) -> Problems:
     for name, (given, wanted) in pairs.items():
         wrong = ~(np.abs(given - wanted) <= 1e-7 * (1.0 + np.abs(wanted)))
         if wrong.any():
-            omega, v_there, here, there = _first(wrong, _OMEGA, v, given, wanted)
-            at = f"omega = {omega:.6g}, v = {v_there:g}"
-            yield f"the {name} is {here:g} at {at}, where prox gives {there:g}"
+            omega, at, here, there = _first(wrong, _OMEGA, v, given, wanted)
+            yield f"the {name} is {here:g} at omega = {omega:.6g}, v = {at:g}; prox gives {there:g}"
 
 
 def _check_averages(loss: Loss) -> Problems:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,8 +45,7 @@ class SpikedOperator(NamedTuple):
         return np.where(np.abs(self.signal) > 1.0, np.sign(self.signal) * self.radius, 0.0)
 
 
-SIGNALS = ("alpha", "lam", "mu", "rho")
-"""Real parameters of the data."""
+SIGNALS = ("alpha", "lam", "mu", "rho")  # real parameters of the data
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -110,19 +109,17 @@ class CSBM(Value):
         features: Spectrum | None = None,
         degrees: DegreeLaw | None = None,
     ) -> None:
-        checked: dict[str, Any] = {
-            "alpha": real("alpha", alpha, low=0, open_low=True),
-            "lam": real("lam", lam),
-            "mu": real("mu", mu, low=0),
-            "rho": real("rho", rho, low=0, high=1),
-            "directed": flag("directed", directed),
-            "classes": Classes.of(classes),
-            "features": as_spectrum(features),
-            "degrees": as_degrees(degrees),
-        }
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
-        broadcast(**{name: np.shape(checked[name]) for name in SIGNALS})
+        self.__dict__.update(
+            alpha=real("alpha", alpha, low=0, open_low=True),
+            lam=real("lam", lam),
+            mu=real("mu", mu, low=0),
+            rho=real("rho", rho, low=0, high=1),
+            directed=flag("directed", directed),
+            classes=Classes.of(classes),
+            features=as_spectrum(features),
+            degrees=as_degrees(degrees),
+        )
+        self.shape  # noqa: B018 - refuses shapes that do not broadcast
 
     @classmethod
     def from_homophily(
@@ -154,10 +151,8 @@ class CSBM(Value):
             Distance of two class means, the noise of each feature having unit variance: the Mahalanobis distance.
         nodes, features, labelled
             Numbers of nodes, of features, and of nodes whose label is known.
-        directed
-            Whether the two directions of an edge are independent; False here, as for most graphs.
-        classes
-            Number of classes, all of one size.
+        directed, classes
+            Whether the two directions of an edge are independent, and the number of classes, all of one size.
 
         Examples
         --------
@@ -173,8 +168,9 @@ class CSBM(Value):
         if np.any(known > n):
             raise ParameterError("labelled is larger than nodes; give the number of labelled nodes")
         if np.any((known > 0.0) & (known < 1.0)):
-            remedy = "for a label rate write rate * nodes"
-            raise ParameterError(f"labelled = {labelled!r} is not a number of nodes; {remedy}")
+            raise ParameterError(
+                f"labelled = {labelled!r} is no number of nodes; write rate * nodes"
+            )
         count = whole("classes", classes, low=2)
         lam = (count * h - 1.0) / (count - 1) * _full_signal(degree, n)
         mu = alpha * distance**2 / (2.0 * count)

@@ -84,10 +84,10 @@ class DegreeLaw(Value):
 
 def as_degrees(value: object) -> DegreeLaw | None:
     """Return the law of the degrees, None if they are all alike."""
-    if value is None or (isinstance(value, DegreeLaw) and value.bounds == (1.0, 1.0)):
+    if value is None:
         return None
     if isinstance(value, DegreeLaw):
-        return value
+        return None if value.bounds == (1.0, 1.0) else value
     laws = "None, Gamma(variance), LogNormal(variance), Pareto(exponent, cut) or Degrees(sequence)"
     raise ParameterError(f"degrees = {brief(value)} is no law of degrees; write {laws}")
 
@@ -253,8 +253,7 @@ class Degrees(DegreeLaw):
         distinct, place = np.unique(np.broadcast_to(degree, shape), return_inverse=True)
         count = np.bincount(place, np.broadcast_to(share, shape)).astype(float)
         theta, fraction = _frozen(distinct, count)
-        object.__setattr__(self, "theta", theta)
-        object.__setattr__(self, "weight", fraction)
+        self.__dict__.update(theta=theta, weight=fraction)
 
     def __repr__(self) -> str:
         return f"Degrees({brief(self.theta)}, weight={brief(self.weight)})"

@@ -129,8 +129,7 @@ class GCN(Value):
         """Raise `ParameterError` if the filter is to be divided by a gain that is not known on the degrees of the data."""
         if self.normalize and data.degrees is not None and not self.normalization.plain:
             got = f"{self.normalization!r} under degrees = {data.degrees!r}"
-            remedy = "take normalize=False, and reg in the units of the filter"
-            raise ParameterError(f"normalize = True has no gain for {got}; {remedy}")
+            raise ParameterError(f"normalize = True has no gain for {got}; take normalize=False")
 
     def require_l2(self, function: str) -> None:
         """Raise `ParameterError` unless the penalty is the squared weights, which a function needs."""

@@ -72,11 +72,10 @@ class Normalization(Value):
 
     def scales(self, theta: Array, signal: Array) -> tuple[Array, Array]:
         r"""Powers :math:`[(\theta + \tau)/(1 + \tau)]^{-p}` and with :math:`q`, likewise; 0 for nodes without an edge."""
-        tau = np.full((signal.size, 1), self.tau or 0.0)
-        if self.tau is None:
-            with np.errstate(divide="ignore"):
-                tau = 1.0 / np.square(signal)[:, None]
-        share = 1.0 / (1.0 + tau)  # finite also for tau = inf, where the degrees do not matter
+        with np.errstate(divide="ignore"):
+            tau = 1.0 / np.square(signal) if self.tau is None else np.full(signal.size, self.tau)
+        # finite also for tau = inf, where the degrees do not matter
+        share = 1.0 / (1.0 + tau[:, None])
         mixed = 1.0 + share * (theta - 1.0)
         left, right = np.zeros_like(mixed), np.zeros_like(mixed)
         np.power(mixed, -self.left, where=mixed > 0.0, out=left)

@@ -25,8 +25,7 @@ from gcnlimit.network import GCN
 from gcnlimit.normalization import Regularized, as_normalization
 from gcnlimit.results.result import Coordinates, Result
 
-LAWS = {"gamma": Gamma, "lognormal": LogNormal}
-"""Laws of degrees that their variance describes."""
+LAWS = {"gamma": Gamma, "lognormal": LogNormal}  # laws of degrees that their variance describes
 DATA = (*(f.name for f in fields(CSBM)), "degrees_variance", "degrees_law")
 LEARNING = (*(f.name for f in fields(GCN) if f.name not in ("filter", "test_filter")), "tau")
 """Parameters of the network beside its filters."""
@@ -178,8 +177,7 @@ def build_filter(parameters: Mapping[str, Any]) -> Filter:
         return cast("Filter", parameters["filter"])
     name = next((name for name in FAMILIES if name in parameters), None)
     if name is None:
-        remedy = f"give gcn, or one of filter, {filter_choices()}"
-        raise ParameterError(f"the network has no filter; {remedy}")
+        raise ParameterError(f"the network has no filter; give gcn, filter, {filter_choices()}")
     family = FAMILIES[name]
     make = cast("Callable[[Any], Filter]", family)
     value = parameters[name]

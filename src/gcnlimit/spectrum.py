@@ -44,23 +44,23 @@ class Spectrum(Value):
     def __init__(
         self, variance: ArrayLike, signal: ArrayLike = 1.0, weight: ArrayLike = 1.0
     ) -> None:
-        levels = {
-            "variance": np.asarray(real("variance", variance, low=0, open_low=True)),
-            "signal": np.asarray(real("signal", signal, low=0)),
-            "weight": np.asarray(real("weight", weight, low=0, open_low=True)),
+        given = {
+            "variance": real("variance", variance, low=0, open_low=True),
+            "signal": real("signal", signal, low=0),
+            "weight": real("weight", weight, low=0, open_low=True),
         }
-        shape = broadcast(features=(1,), **{name: level.shape for name, level in levels.items()})
+        shape = broadcast(features=(1,), **{name: np.shape(level) for name, level in given.items()})
         if len(shape) > 1:
             raise ParameterError(f"variance, signal and weight have shape {shape}; give sequences")
-        levels = {name: np.array(np.broadcast_to(level, shape)) for name, level in levels.items()}
+        levels = {name: np.array(np.broadcast_to(level, shape)) for name, level in given.items()}
         levels["weight"] /= np.sum(levels["weight"])
         mean = float(levels["signal"] @ levels["weight"])
         if abs(mean - 1.0) > 1e-8:
             raise ParameterError(f"signal has mean {mean:g}; divide it by that, multiply mu by it")
         levels["signal"] /= mean
-        for name, level in levels.items():
+        for level in levels.values():
             level.flags.writeable = False
-            object.__setattr__(self, name, level)
+        self.__dict__.update(levels)
 
     @classmethod
     def white(cls) -> Self:
@@ -88,6 +88,7 @@ def as_spectrum(features: object) -> Spectrum:
     if features is None:
         return Spectrum.white()
     if not isinstance(features, Spectrum):
-        remedy = "write features=Spectrum(variance, signal, weight)"
-        raise ParameterError(f"features = {brief(features)} are not a Spectrum; {remedy}")
+        raise ParameterError(
+            f"features = {brief(features)} are no Spectrum; write Spectrum(variance)"
+        )
     return features

@@ -114,7 +114,7 @@ class Summed(gl.Loss):
         (Summed(), "compute it elementwise"),
         (WrongProx(), "prox is .* lower at x ="),
         (WrongDerivative(), "prox_derivative is .* where prox changes by"),
-        (Smooth(), "prox has a kink at omega = 1 for v = .* that breakpoints does not name"),
+        (Smooth(), "prox has a kink at omega = 1 for v = .* that breakpoints omits"),
         (WrongBreakpoints(), "prox has a kink at omega = 1"),
         (OneBreakpoint(), "stack the kinks along axis 0"),
         (WrongPull(), "second value of pull is"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import pkgutil
 from collections.abc import Callable, Mapping

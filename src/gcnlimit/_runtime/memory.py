@@ -42,8 +42,7 @@ def require(what: str, needed: float, remedy: str) -> None:
     bound = available()
     if not needed <= bound:
         sizes = f"{needed / GB:.3g} GB of memory, of {bound / GB:.3g} GB available"
-        way = f"set the environment variable {VARIABLE} to the GB that may be taken"
-        raise ParameterError(f"{what} needs about {sizes}; {remedy}, or {way}")
+        raise ParameterError(f"{what} needs about {sizes}; {remedy}, or set {VARIABLE} to more GB")
 
 
 def _limits() -> Iterator[float]:

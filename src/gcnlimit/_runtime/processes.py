@@ -22,8 +22,7 @@ from gcnlimit.errors import GCNLimitError, ParameterError
 K = TypeVar("K")
 T = TypeVar("T")
 R = TypeVar("R")
-Answers = Generator[tuple[int, R], None, None]
-"""Numbers of the tasks that have finished, with their results."""
+Answers = Generator[tuple[int, R], None, None]  # numbers of finished tasks, and their results
 
 
 def run(
@@ -98,19 +97,16 @@ def as_finished(
     rest = iter(items)
     flying: dict[Future[R], K] = {}
     finished: queue.SimpleQueue[Future[R]] = queue.SimpleQueue()
-
-    def fill() -> None:
-        for label, item in itertools.islice(rest, window - len(flying)):
-            future = submitted(executor, function, item)
-            flying[future] = label
-            future.add_done_callback(finished.put)
-
     try:
-        fill()
-        while flying:
+        while True:
+            for label, item in itertools.islice(rest, window - len(flying)):
+                future = submitted(executor, function, item)
+                flying[future] = label
+                future.add_done_callback(finished.put)
+            if not flying:
+                return
             future = finished.get()
             yield flying.pop(future), future
-            fill()
     finally:
         for future in flying:
             future.cancel()
@@ -173,14 +169,14 @@ class _Pool(Executor):
 
 def _start_worker() -> None:
     """Leave Ctrl-C to the parent, and end when the parent does, however it ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_follow_parent, daemon=True).start()
-
-
-def _follow_parent() -> None:
     import multiprocessing
 
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-    os._exit(1)
+
+    def follow() -> None:
+        if parent is not None:
+            parent.join()
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()

@@ -186,6 +186,7 @@ def _prox(loss: Loss, omega: Array, v: Array) -> Array:
         low, high = np.where(F < 0.0, x, low), np.where(F < 0.0, high, x)
         step = F / (1.0 + v * np.maximum(curvature, 0.0))
         small = np.abs(step) <= 1e-8 * (1.0 + np.abs(x))  # the next error is rounding
+        # a step must stay between the bounds, and be at most half the one before the last
         inside = (x - step >= low) & (x - step <= high) & (np.abs(step) <= 0.5 * before_last)
         after = np.where(small | inside, x - step, 0.5 * (low + high))
         before_last = last
@@ -281,6 +282,5 @@ def resting_bias(loss: Loss, first: float) -> float:
     while excess(-reach) * excess(reach) > 0.0:
         reach *= 2.0
         if reach > _FARTHEST:
-            problem = f"loss = {loss!r} has no finite bias for unequal classes"
-            raise ParameterError(f"{problem}; take a loss that flattens, or equal classes")
+            raise ParameterError(f"loss = {loss!r} has no finite bias; take a loss that flattens")
     return float(brentq(excess, -reach, reach, xtol=1e-15, rtol=1e-15))

@@ -38,8 +38,7 @@ def value_problem(loss: Any, *, least_at_0: bool = False) -> str | None:
 
 def _shape_problem(value: Array, least_at_0: bool) -> str | None:
     if value.shape != _Z.shape:
-        shapes = f"{value.shape} for margins of shape {_Z.shape}"
-        return f"value gives shape {shapes}; compute it elementwise"
+        return f"value gives shape {value.shape} instead of {_Z.shape}; compute it elementwise"
     if value.dtype.kind not in "biuf" or value.dtype in (np.float16, np.float32):
         return f"value has dtype {value.dtype}; compute it as real numbers in double precision"
     bad = ~np.isfinite(value)
@@ -127,8 +126,7 @@ def prox_problem(given: Any, omega: Array, v: Array) -> str | None:
     shape = np.broadcast_shapes(omega.shape, v.shape)
     x = np.asarray(given.prox(omega, v))
     if x.shape != shape:
-        given_shapes = f"omega of shape {omega.shape}, v of shape {v.shape}"
-        return f"prox gives shape {x.shape} for {given_shapes}; let them broadcast"
+        return f"prox gives shape {x.shape} instead of {shape}; let omega and v broadcast"
 
     def objective(x: Array) -> Array:
         return np.asarray(given.value(x) + (x - omega) ** 2 / (2.0 * v))
@@ -154,8 +152,7 @@ def derivative_problem(given: Any, omega: Array, v: Array, tolerance: float) -> 
         place = f"at omega = {omega[i, 0]:.6g}, v = {v[j]:g}"
         change = f"prox changes by {slope[i, j]:g} per unit of omega"
         if wrong[i, j]:
-            derivative = f"prox_derivative is {found[i, j]:g}"
-            return f"{derivative} {place}, where {change}; correct one of them"
+            return f"prox_derivative is {found[i, j]:g} {place}, where {change}; correct one"
         return f"{change} {place}, and that of a convex function by 0 to 1; take a convex one"
     return None
 

@@ -14,7 +14,6 @@ from gcnlimit.numerics.linear import solve_each
 Update = Callable[[Array, npt.NDArray[np.intp]], Array]
 """Maps the states of some problems, one per row, and their indices to the next states; NaN where a state is not allowed."""
 
-
 _TOLERATED = 30.0  # residual, relative to the best of its row, above which a step is rejected
 
 
@@ -144,6 +143,7 @@ class _Search:
         """Replace each state by the combination of its past that makes the residual smallest, plus a damped step."""
         scaled = step * self._weight
         self._remember(scaled)
+        # least squares: the mix of the last turns that cancels most of the scaled step
         gram = self._gram.copy()
         diagonal = np.einsum("bii->bi", gram)
         size = diagonal.sum(axis=1, keepdims=True)

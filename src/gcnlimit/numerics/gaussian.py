@@ -31,8 +31,7 @@ def gaussian_grid(
     >>> bool(abs(np.sum(w * np.cos(x)) - np.cos(1.0) * np.exp(-2.0)) < 1e-15)
     True
     """
-    mean = mean[:, None]
-    deviation = deviation[:, None]
+    mean, deviation = mean[:, None], deviation[:, None]
     if breakpoints is None:
         largest = float(np.max(deviation, initial=0.0))
         unit, weight = _trapezoid(max(15, math.ceil(15.0 * largest)))

@@ -76,9 +76,7 @@ class SpikedSemicircle:
         )
 
 
-ORDER = 12
-"""Nodes of a panel."""
-
+ORDER = 12  # nodes of a panel
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(ORDER)
 _TO_LEGENDRE = np.linalg.inv(np.polynomial.legendre.legvander(_NODES, ORDER - 1))
 _CLOSEST = 1e-12  # distance of a signal from 1 that is resolved

@@ -16,7 +16,6 @@ from gcnlimit._values import Array
 if TYPE_CHECKING:
     import xarray
 
-
 Rows = npt.NDArray[np.intp]
 
 

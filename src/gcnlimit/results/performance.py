@@ -109,8 +109,7 @@ class Performance(Result):
         return self.distinct()
 
 
-MEASURED = tuple(f for f in fields(Performance) if not f.kw_only)
-"""The fields that are numbers."""
+MEASURED = tuple(f for f in fields(Performance) if not f.kw_only)  # the fields that are numbers
 
 LOST = "the answer is not a number; the parameters are too extreme for double precision"
 """Why a point that was computed has no answer."""

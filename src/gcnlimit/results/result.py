@@ -136,7 +136,7 @@ class Result(ABC):
         shape, shown = self._columns()
         fixed = self._points().constants(shape)
         varying = self._points().without(fixed).columns(shape)
-        return as_html(type(self).__name__, fixed, varying | _flat(shown))
+        return as_html(type(self).__name__, fixed, varying | shown)
 
     def to_dataframe(self) -> pandas.DataFrame:
         """One row for each point: the parameters by name, then the numbers (needs pandas)."""
@@ -144,7 +144,8 @@ class Result(ABC):
         from pandas import DataFrame
 
         shape, shown = self._columns()
-        return DataFrame(self._points().columns(shape) | _flat(shown))
+        flat = {name: column.reshape(-1) for name, column in shown.items()}
+        return DataFrame(self._points().columns(shape) | flat)
 
     def to_xarray(self) -> xarray.Dataset:
         """Dataset whose dimensions are the parameters that vary, the others as coordinates beside them (needs xarray)."""
@@ -160,10 +161,6 @@ class Result(ABC):
         By default the test accuracy (for a gap map, the gap), on the axes of a new figure.
         """
         return draw(*self._located(), name or self._plotted, axes)
-
-
-def _flat(columns: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-    return {name: column.reshape(-1) for name, column in columns.items()}
 
 
 def status_names(kind: type[enum.IntEnum], status: Any) -> npt.NDArray[Any]:

@@ -20,9 +20,6 @@ Columns = Mapping[str, Values]
 Places = Mapping[str, tuple[Any, Values]]
 """Each parameter with the axes along which it varies, and its values there."""
 
-Line = tuple[str, Values]
-"""A parameter along an axis of a picture."""
-
 _ERROR = "_standard_error"
 _LAYERS = 6  # with a layer of this number there are too many for one line
 _ROWS = 12  # of the longest table that is shown whole
@@ -150,12 +147,9 @@ def _range(values: Values) -> str:
 def draw(
     names: Sequence[str], places: Places, shown: Columns, name: str, axes: Axes | None
 ) -> Axes:
-    """Draw one quantity over one of the axes `names` as a curve, over two as a few curves or a map.
-
-    The title of a new figure has the numbers that do not vary.
-    """
+    """Draw one quantity over one of the axes `names` as a curve, over two as a few curves or a map."""
     shape = _checked(name, shown)
-    if axes is None:
+    if axes is None:  # a new figure, under the numbers that do not vary
         axes = ready_axes(None)
         fixed = {key: values for key, (along, values) in places.items() if not along}
         numbers = [key for key, value in fixed.items() if value.dtype.kind in "iuf"]
@@ -253,7 +247,7 @@ def _along(places: Places, name: str, length: int) -> Values:
     return places[name][1] if name in places else np.arange(length)
 
 
-def _curves(axes: Axes, lines: list[Line], values: Values, error: Values | None) -> None:
+def _curves(axes: Axes, lines: list[tuple[str, Any]], values: Values, error: Values | None) -> None:
     """One curve for each column, with error bars if the result has them."""
     x = _place(axes, *lines[0], "x")
     marker = "." if len(x) <= 30 else None
