@@ -70,11 +70,11 @@ class CSBMBenchmark(InMemoryDataset):  # type: ignore[misc]
 
     def _data(self, graph: int) -> Data:
         task = self.problem.task(self.size, graph)
+        names = ("train_mask", "val_mask", "test_mask")
+        masks = {name: torch.from_numpy(getattr(task, name)) for name in names}
         return Data(
             x=torch.from_numpy(task.features),
             edge_index=from_scipy_sparse_matrix(task.adjacency.tocoo())[0],
             y=torch.from_numpy(self.problem.truth(self.size, graph)),
-            train_mask=torch.from_numpy(task.train_mask),
-            val_mask=torch.from_numpy(task.val_mask),
-            test_mask=torch.from_numpy(task.test_mask),
+            **masks,
         )

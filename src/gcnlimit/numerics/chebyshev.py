@@ -52,10 +52,12 @@ class Panels(NamedTuple):
         """Value and derivative; outside the panels the value at their end, and 0."""
         place, t, rows = self._at(x)
         value = next(rows)
-        slope = 0.0
+        slope = 0.0 * value
         for row in rows:
-            slope = slope * t + value
-            value = value * t + row
+            slope *= t
+            slope += value
+            value *= t
+            value += row
         outside = (place < 0.0) | (place > self.coefficients.shape[1])
         return np.reshape(value, x.shape), np.where(outside, 0.0, slope * (2.0 / self.width))
 
