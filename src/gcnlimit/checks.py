@@ -134,8 +134,7 @@ def _check_directed(filter: Filter) -> Problems:
     flat = filter.ravel(filter.shape)[:1]
     signal, mu = np.array([0.8]), np.array([1.3])
     by_sums = coefficient_averages(*flat.directed_chain(signal).taylor(signal), signal, mu)
-    chain = flat.chain(accuracy=1e-18, radius=1.0)
-    usual = coefficient_averages(*chain.taylor(signal), signal, mu)
+    usual = coefficient_averages(*flat.chain(accuracy=1e-18, radius=1.0).taylor(signal), signal, mu)
     closed = flat.directed_averages(signal, mu) or by_sums
     for name, averages in (("directed_chain", by_sums), ("directed_averages", closed)):
         # the scale of the filter is free: each average is compared in units of tau(g^2)
@@ -143,8 +142,7 @@ def _check_directed(filter: Filter) -> Problems:
             mine = np.asarray(getattr(averages, field)) / averages.tau_g2**power
             wanted = np.asarray(getattr(usual, field)) / usual.tau_g2**power
             if not np.allclose(mine, wanted, rtol=1e-8, atol=1e-12):
-                values = f"{mine[0]:g}, the chain {wanted[0]:g}"
-                yield f"{name} gives {field} = {values} (over tau_g2)"
+                yield f"{name} gives {field} = {mine[0]:g}, the chain {wanted[0]:g} (over tau_g2)"
 
 
 def check_loss(loss: Any) -> None:

@@ -18,10 +18,8 @@ _HAS_RICH = importlib.util.find_spec("rich") is not None
 class Bar:
     """A bar to be moved on; without functions, one that is not shown."""
 
-    advance: Callable[[int], None] = lambda count: None
-    """To be called with the number of items just finished."""
+    advance: Callable[[int], None] = lambda count: None  # by the number of items just finished
     rename: Callable[[str], None] = lambda title: None
-    """To be called with another title."""
 
 
 @contextlib.contextmanager

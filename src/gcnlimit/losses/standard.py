@@ -81,8 +81,7 @@ class Logistic(Value, Loss):
         equation is concave, and Newton's method cannot cycle; it starts from :math:`\omega + W(\frac v2 e^{-\omega})`, a bound
         that holds since :math:`\sigma(-x) \ge e^{-x}/2`, with Lambert's :math:`W` to a percent.
         """
-        omega = np.asarray(omega, float)
-        v = np.asarray(v, float)
+        omega, v = np.asarray(omega, float), np.asarray(v, float)
         flip = omega < -0.5 * v
         start = np.where(flip, -omega - v, omega)
         size = np.logaddexp(0.0, np.log(0.5 * np.maximum(v, 1e-300)) - start)

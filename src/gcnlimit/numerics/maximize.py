@@ -59,14 +59,12 @@ def maximize_interval(objective: Objective, problems: int, *, accuracy: float = 
     found = refined.status != -1  # a plateau, level to rounding, is not a bracket
     u = np.where(found, refined.x, grid[peak + 1])
     value = np.where(found, -refined.f_x, values[which, peak + 1])
-    ends = _favoured(values[:, [-1, 0]].T, accuracy).ravel()
-    return _best_of_each(
-        np.concatenate([which, everyone, everyone]),
-        np.concatenate([u, np.ones(problems), np.zeros(problems)])[:, None],
-        np.concatenate([value, ends]),
-        np.concatenate([refined.success | ~found, np.ones(2 * problems, bool)]),
-        np.ptp(values, axis=1),
-    )
+    # beside the maxima inside, both ends of each interval
+    owner = np.concatenate([which, everyone, everyone])
+    u = np.concatenate([u, np.ones(problems), np.zeros(problems)])
+    value = np.append(value, _favoured(values[:, [-1, 0]].T, accuracy))
+    settled = np.append(refined.success | ~found, np.ones(2 * problems, bool))
+    return _best_of_each(owner, u[:, None], value, settled, np.ptp(values, axis=1))
 
 
 def _favoured(value: Array, accuracy: float) -> Array:
@@ -77,12 +75,10 @@ def _favoured(value: Array, accuracy: float) -> Array:
 def better(one: Maxima, other: Maxima, *, accuracy: float = 4e-16) -> Maxima:
     """Return the higher of two maxima of each problem; of two equal ones, the second."""
     second = _favoured(other.value, accuracy) >= one.value
-    return Maxima(
-        np.where(second[:, None], other.u, one.u),
-        np.where(second, other.value, one.value),
-        np.maximum(one.range, other.range),
-        np.where(second, other.converged, one.converged),
-    )
+    u = np.where(second[:, None], other.u, one.u)
+    value = np.where(second, other.value, one.value)
+    converged = np.where(second, other.converged, one.converged)
+    return Maxima(u, value, np.maximum(one.range, other.range), converged)
 
 
 def _best_of_each(which: Index, u: Array, value: Array, settled: Marks, seen: Array) -> Maxima:

@@ -123,12 +123,10 @@ def panel_measure(signal: Array, ends: Array) -> SpikedSemicircle:
     rise = np.where(outside, inner * x - 1.0, inner * (x - inner)) / distance
     mass = np.where(outside, 1.0 - inner**2, 0.0)
     atom = sign * np.where(outside, size + inner, 0.0)
-    return SpikedSemicircle(
-        x=np.concatenate([sign * x, atom], axis=1),
-        tau=np.append(tau, 0.0),
-        e=np.concatenate([ratio * tau, mass], axis=1),
-        excess=np.concatenate([rise * tau, mass], axis=1),
-    )
+    nodes = np.concatenate([sign * x, atom], axis=1)
+    e = np.concatenate([ratio * tau, mass], axis=1)
+    excess = np.concatenate([rise * tau, mass], axis=1)
+    return SpikedSemicircle(nodes, np.append(tau, 0.0), e, excess)
 
 
 def interpolate(ends: Array, values: Array, t: Array) -> Array:
