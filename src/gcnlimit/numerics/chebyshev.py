@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -23,10 +24,16 @@ def powers(values: Array) -> Array:
     n = len(values)
     series = chebyshev.chebvander(chebyshev_nodes(n - 1), n - 1).T @ values * (2.0 / n)
     series[0] *= 0.5
-    to_powers = np.zeros((n, n))
+    return _to_powers(n) @ series
+
+
+@cache
+def _to_powers(n: int) -> Array:
+    """Matrix whose columns are the first `n` Chebyshev polynomials, lowest power first."""
+    columns = np.zeros((n, n))
     for k in range(n):
-        to_powers[: k + 1, k] = chebyshev.cheb2poly([0.0] * k + [1.0])
-    return to_powers @ series
+        columns[: k + 1, k] = chebyshev.cheb2poly([0.0] * k + [1.0])
+    return columns
 
 
 class Panels(NamedTuple):
