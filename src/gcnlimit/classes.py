@@ -19,7 +19,6 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 
 Indices = npt.NDArray[np.int64]
-
 _MOST = 10_000
 
 

@@ -17,6 +17,8 @@ from gcnlimit.degrees import DegreeLaw, as_degrees
 from gcnlimit.errors import ParameterError
 from gcnlimit.spectrum import Spectrum, as_spectrum
 
+SIGNALS = ("alpha", "lam", "mu", "rho")  # real parameters of the data
+
 
 class SpikedOperator(NamedTuple):
     r"""Law of the operator :math:`a = \frac{\lambda_e}N yy^T + \xi`: its `signal` :math:`\lambda_e`, and whether it is symmetric.
@@ -43,9 +45,6 @@ class SpikedOperator(NamedTuple):
     def spike(self) -> Array:
         r"""Eigenvalue outside the bulk, :math:`\lambda_e + \lambda_e^{-1}`, or :math:`\lambda_e` if directed; 0 if none."""
         return np.where(np.abs(self.signal) > 1.0, np.sign(self.signal) * self.radius, 0.0)
-
-
-SIGNALS = ("alpha", "lam", "mu", "rho")  # real parameters of the data
 
 
 @dataclass(frozen=True, eq=False, init=False)

@@ -6,6 +6,7 @@ written in a file and given on the command line without further code.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import math
 from collections.abc import Callable, Collection, Mapping
@@ -25,6 +26,7 @@ from gcnlimit.network import GCN
 from gcnlimit.normalization import Regularized, as_normalization
 from gcnlimit.results.result import Coordinates, Result
 
+AnyResult = TypeVar("AnyResult", bound=Result)
 LAWS = {"gamma": Gamma, "lognormal": LogNormal}  # laws of degrees that their variance describes
 DATA = (*(f.name for f in fields(CSBM)), "degrees_variance", "degrees_law")
 LEARNING = (*(f.name for f in fields(GCN) if f.name not in ("filter", "test_filter")), "tau")
@@ -120,8 +122,6 @@ def spaced(name: str, first: float, last: float, count: int, scale: str = "linea
 
 def suggestion(name: object, allowed: Collection[str]) -> str:
     """Question that names the nearest allowed name, or nothing."""
-    import difflib
-
     close = difflib.get_close_matches(str(name), list(allowed), 1)
     return f"did you mean {close[0]!r}? " if close else ""
 
@@ -211,9 +211,6 @@ def filter_choices() -> str:
     """The filters as they can be given: their parameters, with the depth where it belongs."""
     shared = [name for name in FAMILIES if layered(FAMILIES[name])]
     return ", ".join(f"{name} with depth" if name in shared else name for name in FAMILIES)
-
-
-AnyResult = TypeVar("AnyResult", bound=Result)
 
 
 def labelled(

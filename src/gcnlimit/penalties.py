@@ -55,8 +55,7 @@ class L2(Value, Penalty):
 
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         r""":math:`1/(1 + v)`."""
-        omega, v = np.broadcast_arrays(np.asarray(omega, float), np.asarray(v, float))
-        return np.asarray(1.0 / (1.0 + v))
+        return np.asarray(1.0 / (1.0 + np.broadcast_arrays(omega, np.asarray(v, float))[1]))
 
 
 @dataclass(frozen=True, eq=False, init=False)

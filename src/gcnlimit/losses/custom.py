@@ -18,6 +18,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.losses.base import Loss
 from gcnlimit.losses.standard import Hinge, Logistic, Softmax, Square
 
+_BY_NAME = {loss.__name__.lower(): loss for loss in (Square, Logistic, Hinge, Softmax)}
 _OMEGA = np.array([-2.317, -0.413, 0.371, 1.129, 2.903])[:, None]
 _V = np.array([0.713, 3.31])
 _STEP = 1e-5
@@ -155,9 +156,6 @@ def derivative_problem(given: Any, omega: Array, v: Array, tolerance: float) -> 
             return f"prox_derivative is {found[i, j]:g} {place}, where {change}; correct one"
         return f"{change} {place}, and that of a convex function by 0 to 1; take a convex one"
     return None
-
-
-_BY_NAME = {loss.__name__.lower(): loss for loss in (Square, Logistic, Hinge, Softmax)}
 
 
 @dataclass(frozen=True, eq=False)
