@@ -37,7 +37,7 @@ def beyond_one_filter(points: Points) -> tuple[Array, Array]:
     other searches.
     """
     every = [Pairs.at(points, k) for k in range(points.size)]
-    return np.array([_two_filters(pairs) for pairs in every]), np.array([_with_labels(pairs) for pairs in every])
+    return np.array([*map(_two_filters, every)]), np.array([*map(_with_labels, every)])
 
 
 class LinearNetwork(NamedTuple):
@@ -81,10 +81,13 @@ def best_linear_network(points: Points) -> LinearNetwork:
     p = 2.0 * theta / (1.0 + np.sqrt(1.0 - 4.0 * theta**2))
     e = (1.0 + p**2) / (1.0 - signal * p)
     features = mu / points.alpha * q / ((1.0 + mu * q) * e * odds)
-    return LinearNetwork(np.sqrt(c2 + signal**2 * k / (1.0 + k)), PageRank(theta), PageRank(read), features)
+    margin = np.sqrt(c2 + signal**2 * k / (1.0 + k))
+    return LinearNetwork(margin, PageRank(theta), PageRank(read), features)
 
 
-def pieces(measure: SpikedSemicircle, points: Points, train: Array, read: Array, labels: Array) -> tuple[Array, Array]:
+def pieces(
+    measure: SpikedSemicircle, points: Points, train: Array, read: Array, labels: Array
+) -> tuple[Array, Array]:
     """Mean `b` and covariance `V` of feature pieces, then label pieces, of filters known at the nodes (Eq. 10.18).
 
     Axes of the filters: points, pieces, nodes.
@@ -115,8 +118,8 @@ def _basis(points: Points) -> tuple[SpikedSemicircle, Array]:
     smooth = (0.5 * measure.x[:, None]) ** np.arange(4.0)[:, None]
     functions = np.concatenate([smooth, poles / (poles + distance)], axis=1)
     root = np.sqrt(measure.tau + measure.e)[:, None]
-    basis = np.linalg.svd(functions * root, full_matrices=False)[2] / np.where(root > 0.0, root, 1.0)
-    return measure, basis
+    basis = np.linalg.svd(functions * root, full_matrices=False)[2]
+    return measure, basis / np.where(root > 0.0, root, 1.0)
 
 
 class Pairs(NamedTuple):
@@ -135,9 +138,11 @@ class Pairs(NamedTuple):
         """Pairs at one of the points."""
         one = points.take(np.array([k]))
         measure, basis = _basis(one)
-        start = (basis[0] * (measure.tau + measure.e)) @ best_linear_network(one).train(measure.x[0])[0]
+        teacher = best_linear_network(one).train(measure.x[0])[0]
+        start = (basis[0] * (measure.tau + measure.e)) @ teacher
         size = basis.shape[1]
-        b, V = pieces(measure, one, np.tile(basis, (1, size, 1)), np.repeat(basis, size, axis=1), basis)
+        train = np.tile(basis, (1, size, 1))
+        b, V = pieces(measure, one, train, np.repeat(basis, size, axis=1), basis)
         return cls(size, start, b[0], V[0])
 
 
@@ -164,7 +169,8 @@ def _with_labels(pairs: Pairs) -> float:
     b, V = pairs.b, pairs.V
     features = slice(pairs.size**2)
     labels = slice(pairs.size**2, None)
-    reply = np.linalg.pinv(V[labels, labels], rcond=1e-13, hermitian=True)  # labels through a constant do nothing
+    # Labels through a constant do nothing, so that the matrix has no inverse.
+    reply = np.linalg.pinv(V[labels, labels], rcond=1e-13, hermitian=True)
     alone = reply @ b[labels]
     rest = V[features, labels] @ reply @ V[labels, features]
     beside = _climbed(b[features] - V[features, labels] @ alone, V[features, features] - rest)
