@@ -15,19 +15,35 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._runtime.threads import over_blocks
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 
 Block = Any  # an array of NumPy, or a tensor of PyTorch
+Shape = tuple[int, ...]
+Whole = npt.NDArray[np.int64]
 
-WIDTH = (
-    100  # columns at once: three blocks of ten thousand rows stay in a cache, which a multiple of 8 would write around
-)
+# Columns at once: three blocks of ten thousand rows stay in a cache, and not a multiple of 8,
+# which would write around the cache.
+WIDTH = 100
 
 
 def column_blocks(columns: int, width: int = WIDTH) -> Iterator[slice]:
     """Slices that cut the columns into blocks that a cache holds."""
     return (slice(start, min(start + width, columns)) for start in range(0, columns, width))
+
+
+def by_columns(act: Callable[[slice, Block], Block], block: Block, lead: Shape) -> Block:
+    """Action on all columns of a block, those of NumPy shared out among threads; the answer has the axes `lead` in front."""
+    if not isinstance(block, np.ndarray):
+        return act(slice(None), block)
+    out = np.empty((*lead, *block.shape), block.dtype)
+
+    def one(part: slice) -> None:
+        out[..., part] = act(part, np.ascontiguousarray(block[:, part]))
+
+    over_blocks(one, column_blocks(block.shape[1]), block.size)
+    return out
 
 
 def chebyshev_series(function: Callable[[Array], Array], radius: float, accuracy: float) -> Array:
@@ -47,7 +63,8 @@ def chebyshev_series(function: Callable[[Array], Array], radius: float, accuracy
         if kept < 3 * n // 4:
             return np.asarray(coefficients[:, :kept].T)
     raise ParameterError(
-        f"the filter is too steep or not smooth on [-{radius:g}, {radius:g}]: its Chebyshev series does not converge"
+        f"the filter is too steep or not smooth on [-{radius:g}, {radius:g}]: "
+        "its Chebyshev series does not converge; take a smoother one"
     )
 
 
@@ -77,7 +94,9 @@ def chebyshev_sum(weights: Block, operator: Any, block: Block, radius: float) ->
 
 def like(block: Block, numbers: Block) -> Block:
     """Numbers in the precision of a block, and on its device."""
-    return np.asarray(numbers, block.dtype) if isinstance(block, np.ndarray) else block.new_tensor(np.array(numbers))
+    if isinstance(block, np.ndarray):
+        return np.asarray(numbers, block.dtype)
+    return block.new_tensor(np.array(numbers))
 
 
 def norm(block: Block) -> float:
@@ -105,8 +124,11 @@ def power_sum(weights: Block, operator: Any, block: Block) -> Block:
     return total
 
 
+Ratio = Callable[[int], float]
+
+
 def series_sum(  # noqa: PLR0917
-    parameters: Block, ratio: Callable[[int], float], operator: Any, block: Block, accuracy: float, name: str
+    parameters: Block, ratio: Ratio, operator: Any, block: Block, accuracy: float, name: str
 ) -> Block:
     r"""Sum :math:`\sum_k p^k r_1 \dots r_k\, a^k B` of an infinite series, for any operator and many `parameters` :math:`p`.
 
@@ -119,7 +141,8 @@ def series_sum(  # noqa: PLR0917
     total: Block = weight * block
     if largest == 0.0:
         return total
-    term, small = block, 0
+    term = block
+    small = 0
     for k in range(1, 100_000):
         with np.errstate(over="ignore", invalid="ignore"):
             term = operator @ term
@@ -132,9 +155,8 @@ def series_sum(  # noqa: PLR0917
         small = small + 1 if size <= accuracy * whole else 0
         if small == 2:
             return total
-    raise ParameterError(
-        f"{name} = {largest:g} is too large for this operator: the series of the filter diverges on it"
-    )
+    too_large = f"{name} = {largest:g} is too large for this operator"
+    raise ParameterError(f"{too_large}: the series of the filter diverges on it; take less")
 
 
 Layer = Callable[[int, Any], Any]
@@ -194,7 +216,8 @@ class Chain(NamedTuple):
 
     def partial_values(self, x: Array) -> tuple[Array, Array]:
         r"""Values of :math:`P_k` and :math:`R_k`, :math:`k = 0 \dots K` along the last axis but one, at `x` as in `values`."""
-        return self._both(self._at(x), np.ones(np.broadcast_shapes((*self.g.shape[:-1], 1), x.shape)))
+        shape = np.broadcast_shapes((*self.g.shape[:-1], 1), x.shape)
+        return self._both(self._at(x), np.ones(shape))
 
     def products(self, x: Array | None = None) -> Iterator[Array]:
         r""":math:`P_0, P_1, \dots, P_K`: their values at `x` as in `values`, or else their Taylor coefficients."""
@@ -222,7 +245,8 @@ class Chain(NamedTuple):
         stay = c / size
         first = np.stack([c, b * signal + c], axis=1) / size[:, None]
 
-        def layer(k: int, state: Array) -> Array:  # the coefficients and the tails, powers 0 to k along the second axis
+        # A state holds the coefficients and the tails, powers 0 to k along its second axis.
+        def layer(k: int, state: Array) -> Array:
             product = np.empty((2, k + 2, *signal.shape))
             np.multiply(first[k], state[:, 0], out=product[:, 0])
             np.multiply(up[k], state, out=product[:, 1:])
@@ -232,7 +256,8 @@ class Chain(NamedTuple):
 
         total = np.zeros((2, self.depth + 1, *signal.shape))
         one = np.ones((2, 1, *signal.shape))
-        for k, (readout, product) in enumerate(zip(_heights(g, size), _products(self.depth, layer, one), strict=True)):
+        products = _products(self.depth, layer, one)
+        for k, (readout, product) in enumerate(zip(_heights(g, size), products, strict=True)):
             if np.any(readout):
                 total[:, : k + 1] += readout * product
         total *= unit ** -np.arange(self.depth + 1.0)[:, None]
@@ -242,9 +267,12 @@ class Chain(NamedTuple):
     def apply(self, operator: Any, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Action on columns, one for each chain of a single axis of parameters; `operator` is anything with ``@``."""
         b, c, g = (like(block, np.moveaxis(part, -1, 0)) for part in self)
+
+        def layer(k: int, state: Block) -> Block:
+            return b[k] * (operator @ state) + c[k] * state
+
         total = 0.0 * block
-        layers = _products(self.depth, lambda k, state: b[k] * (operator @ state) + c[k] * state, block)
-        for readout, state in zip(g, layers, strict=True):
+        for readout, state in zip(g, _products(self.depth, layer, block), strict=True):
             if (readout != 0.0).any():
                 total += readout * state
         return total
