@@ -12,7 +12,19 @@ from gcnlimit.nn.operators import SymmetricOperator, TwoGraphs, from_edge_index
 Operator = SymmetricOperator | TwoGraphs
 
 _LOW = -0.99  # of g (C p - 1), which is above -1 for probabilities
-_LEAST = -0.9  # of the shrinkage, for which 1 + s q > 0 however many more labels are known than in training
+_LEAST = -0.9  # of the shrinkage: 1 + s q > 0 even if more labels are known than in training
+
+
+def indicators(labels: Any, classes: int, dtype: Any) -> Any:
+    """Indicators of the classes, rows of 0 where the label is -1."""
+    found = torch.nn.functional.one_hot(labels.clamp(min=0), classes)
+    return (found * (labels >= 0)[:, None]).to(dtype)
+
+
+def _product(matrix: Any, block: Any) -> Any:
+    """Product with the first axis of a block."""
+    found = matrix @ block.flatten(1)
+    return found.reshape(len(found), *block.shape[1:])
 
 
 class NodeMessages:
@@ -24,8 +36,9 @@ class NodeMessages:
 
     def evidence(self, means: Any, unsure: Any, gain: Any, memory: Any) -> Any:
         """Evidence on each node, of shape (nodes, batch, classes)."""
-        field = (self.S @ means.reshape(len(means), -1)).reshape(means.shape)
-        found = gain * field - gain**2 * memory * self.S.reaction(unsure) * self.old
+        found = (
+            gain * _product(self.S, means) - gain**2 * memory * self.S.reaction(unsure) * self.old
+        )
         self.old = means
         self.variance = gain**2 * (means**2).mean(dim=0)
         return found
@@ -79,14 +92,14 @@ class FeatureMessages:
     def evidence(self, means: Any, unsure: Any, gain: Any, shrinkage: Any, memory: Any) -> Any:
         """Evidence on each node, of shape (nodes, batch, classes)."""
         nodes, width = self.x.shape
-        columns = means[0].numel()
         q = (means**2).sum(dim=2, keepdim=True).mean(dim=0, keepdim=True) / (means.shape[2] - 1)
         shrunk = 1.0 + torch.clamp(shrinkage, min=_LEAST) * q
         if not self.fixed:
-            found = (self.x.T @ means.reshape(nodes, columns)).reshape(width, *means.shape[1:]) / nodes
-            echo = 0.0 if self.centroids is None else gain * memory * unsure.mean(dim=0, keepdim=True) * self.centroids
-            self.centroids = (found - echo) / shrunk
-        field = (self.x @ self.centroids.reshape(width, columns)).reshape(means.shape)
+            found = _product(self.x.T, means) / nodes
+            if self.centroids is not None:
+                found = found - gain * memory * unsure.mean(dim=0, keepdim=True) * self.centroids
+            self.centroids = found / shrunk
+        field = _product(self.x, self.centroids)
         self.variance = gain**2 * (self.centroids**2).sum(dim=0)
         return gain * (field if self.fixed else field - memory * width / nodes / shrunk * means)
 
@@ -130,11 +143,18 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
     """
 
     def __init__(
-        self, classes: int, layers: int = 15, *, bias: bool = False, sizes: bool = False, memory: str = "trained"
+        self,
+        classes: int,
+        layers: int = 15,
+        *,
+        bias: bool = False,
+        sizes: bool = False,
+        memory: str = "trained",
     ) -> None:
         super().__init__()
         if memory not in MEMORIES:
-            raise ParameterError(f"memory = {memory!r} is not allowed; use {', '.join(map(repr, MEMORIES))}")
+            use = ", ".join(map(repr, MEMORIES))
+            raise ParameterError(f"memory = {memory!r} is not allowed; use {use}")
         self.classes, self.layers, self.sizes, self.memory = classes, layers, sizes, memory
         self.numbers = torch.nn.Parameter(torch.tensor([[0.7, 0.7, 0.7, 1.0, 1.0]]))
         self.bias = torch.nn.Parameter(torch.zeros(classes), requires_grad=bias or sizes)
@@ -154,7 +174,7 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         S = edge_index
         if not isinstance(S, SymmetricOperator):
             S = from_edge_index(edge_index, x.shape[0])
-        known = torch.nn.functional.one_hot(torch.where(mask, y, 0), self.classes).to(x.dtype) * mask[:, None]
+        known = indicators(torch.where(mask, y, -1), self.classes, x.dtype)
         return self.passed(x, S, known[:, None])[0][:, 0]
 
     def passed(self, x: Any, S: Operator, known: Any, centroids: Any = None) -> tuple[Any, Any]:
@@ -185,7 +205,9 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         if self.memory != "reverse":
             return NodeMessages(S, means)
         if isinstance(S, TwoGraphs):
-            raise ParameterError("memory = 'reverse' sends messages on one graph; take memory='trained' for two")
+            raise ParameterError(
+                "memory = 'reverse' needs one graph; take memory='trained' for two"
+            )
         return EdgeMessages(S, means, root)
 
     def _of(self, layer: int) -> Any:
