@@ -29,9 +29,7 @@ from gcnlimit.theory.decision import best_log_error
 from gcnlimit.theory.points import Points, check_range
 from gcnlimit.theory.predict import predict
 
-LARGEST = 1e9
-"""Largest parameter of the data, or inverse of one, for which filters are searched."""
-
+LARGEST = 1e9  # parameter of the data, or inverse of one, for which filters are searched
 _BLOCK = 64  # points searched together
 _STEADY = 1e-9  # change of a margin at which the resolution suffices
 MAX_ORDER = 30  # coefficients of higher powers lose digits by cancellation
@@ -52,10 +50,8 @@ class FilterCeiling(Brief):
     x, g
         Points of the real spectrum, the spike (or the edge, if there is none) last, and the best filter there, of largest
         magnitude 1. Values beyond ten thousand times the scale set by the regularization are cut.
-    status
-        ``CONVERGED`` if `error` fell below the tolerance, else ``NOT_CONVERGED``: the ceiling is then known to `error`.
-    lower_bound
-        Whether it is a lower bound of the ceiling, as on a directed graph.
+    status, lower_bound
+        ``NOT_CONVERGED`` if the ceiling is known to `error` only; whether it is a lower bound, as on a directed graph.
     """
 
     test_accuracy: float | Array
@@ -127,15 +123,13 @@ def best_filter(
 
     Parameters
     ----------
-    data
-        The data; array parameters broadcast.
+    data, symmetrize
+        The data, whose array parameters broadcast, and whether the filter applies to the symmetrized graph.
     order
         Highest power of the operator, at most 30.
-    symmetrize
-        Whether the filter applies to the symmetrized graph.
     reg
-        The best regularization if None (infinite on a directed graph); ``math.inf`` for the explicit theory of infinite
-        regularization. A finite value would only set the scale of the filter.
+        The best regularization if None (infinite on a directed graph), or ``math.inf``; a finite value would only set the
+        scale of the filter.
     progress
         Whether to draw a progress bar on standard error (with rich), batch by batch; by default only if it is a terminal.
 

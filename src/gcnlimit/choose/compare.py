@@ -58,11 +58,11 @@ class Entry:
     def chosen(self) -> list[str]:
         """What was chosen, in words, for each point of the data."""
         points = np.size(self.test_accuracy)
-        columns = [
-            [f"{name} = {_text(row)}" for row in np.reshape(values, (points, -1))]
-            for name, values in self.parameters.items()
-        ]
-        return ["; ".join(row) for row in zip(*columns, strict=True)] if columns else [""] * points
+        chosen: list[list[str]] = [[] for _ in range(points)]
+        for name, values in self.parameters.items():
+            for words, row in zip(chosen, np.reshape(values, (points, -1)), strict=True):
+                words.append(f"{name} = {_text(row)}")
+        return ["; ".join(words) for words in chosen]
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,11 +95,11 @@ class Comparison(Result):
 
     def __getitem__(self, method: str) -> Entry:
         """Entry of that name."""
-        for entry in self.entries:
-            if entry.method == method:
-                return entry
-        known = ", ".join(self.methods)
-        raise ParameterError(f"method = {method!r} is unknown; choose among {known}")
+        named = dict(zip(self.methods, self.entries, strict=True))
+        if method not in named:
+            known = ", ".join(named)
+            raise ParameterError(f"method = {method!r} is unknown; choose among {known}")
+        return named[method]
 
     @property
     def best(self) -> Entry:
@@ -160,14 +160,10 @@ def compare(
     data
         The data; array parameters broadcast. Points at which no network can be trained (``rho = 0``), or with parameters
         beyond 1e9, have NaN and the status ``REFUSED``; the others are compared.
-    depth
-        Layers of the residual networks.
-    order
-        Order of the polynomial.
-    symmetrize
-        Whether the networks apply the symmetrized graph.
-    reg
-        The best regularization of each family if None, ``math.inf`` to keep it infinite.
+    depth, order
+        Layers of the residual networks, and order of the polynomial.
+    symmetrize, reg
+        Whether the networks apply the symmetrized graph; the best regularization of each family if None, or ``math.inf``.
     progress
         Whether to draw a progress bar on standard error (with rich), method by method; by default only if it is a terminal.
 

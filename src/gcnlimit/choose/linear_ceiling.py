@@ -33,8 +33,7 @@ _SURE = 1e12  # odds of a label that count as certainty
 def beyond_one_filter(points: Points) -> tuple[Array, Array]:
     """Return the best margins of two filters, and of one filter with labels as an input through a filter of their own.
 
-    They are searched among sums of powers and fractions: lower bounds, short by 1e-4 at most where they were compared with
-    other searches.
+    They are searched among sums of powers and fractions: lower bounds, short by 1e-4 at most where other searches were made.
     """
     every = [Pairs.at(points, k) for k in range(points.size)]
     return np.array([*map(_two_filters, every)]), np.array([*map(_with_labels, every)])
@@ -88,10 +87,7 @@ def best_linear_network(points: Points) -> LinearNetwork:
 def pieces(
     measure: SpikedSemicircle, points: Points, train: Array, read: Array, labels: Array
 ) -> tuple[Array, Array]:
-    """Mean `b` and covariance `V` of feature pieces, then label pieces, of filters known at the nodes (Eq. 10.18).
-
-    Axes of the filters: points, pieces, nodes.
-    """
+    """Mean `b` and covariance `V` of feature, then label pieces (Eq. 10.18); axes of filters: points, pieces, nodes."""
     e = measure.e[:, None]
     tau = measure.tau
     alpha, mu, rho = (part[:, None, None] for part in (points.alpha, points.mu, points.rho))
@@ -109,35 +105,26 @@ def pieces(
     return b, V
 
 
-def _basis(points: Points) -> tuple[SpikedSemicircle, Array]:
-    """Functions of which filters are sums, orthonormal, on the spectrum at each point: powers, and fractions."""
-    measure = panel_measure(points.signal, halved(edge_panels(points.signal)))
-    signal = points.signal[:, None, None]
-    distance = np.maximum(1.0 + signal**2 - signal * measure.x[:, None], 0.0)  # to the outlier
-    poles = _POLES[:, None]
-    smooth = (0.5 * measure.x[:, None]) ** np.arange(4.0)[:, None]
-    functions = np.concatenate([smooth, poles / (poles + distance)], axis=1)
-    root = np.sqrt(measure.tau + measure.e)[:, None]
-    basis = np.linalg.svd(functions * root, full_matrices=False)[2]
-    return measure, basis / np.where(root > 0.0, root, 1.0)
-
-
 class Pairs(NamedTuple):
-    """Mean and covariance at one point of the pieces of all pairs of basis functions, and of the labels through each.
-
-    `start` is the filter that teaches the weights most, in the basis.
-    """
+    """Mean and covariance at one point of the pieces of all pairs of basis functions, and of the labels through each."""
 
     size: int
-    start: Array
+    start: Array  # the filter that teaches the weights most, in the basis
     b: Array
     V: Array
 
     @classmethod
     def at(cls, points: Points, k: int) -> Pairs:
-        """Pairs at one of the points."""
+        """Pairs at one of the points, in an orthonormal basis of powers and fractions on its spectrum."""
         one = points.take(np.array([k]))
-        measure, basis = _basis(one)
+        measure = panel_measure(one.signal, halved(edge_panels(one.signal)))
+        distance = 1.0 + one.signal**2 - one.signal * measure.x  # to the outlier
+        poles = _POLES[:, None]
+        fractions = poles / (poles + np.maximum(distance, 0.0))
+        functions = np.concatenate([(0.5 * measure.x) ** np.arange(4.0)[:, None], fractions])
+        root = np.sqrt(measure.tau + measure.e)
+        basis = np.linalg.svd((functions * root)[None], full_matrices=False)[2]
+        basis = basis / np.where(root > 0.0, root, 1.0)
         teacher = best_linear_network(one).train(measure.x[0])[0]
         start = (basis[0] * (measure.tau + measure.e)) @ teacher
         size = basis.shape[1]

@@ -8,6 +8,8 @@ coordinate, the last, is the logarithm of that scale.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from gcnlimit._values import Array
@@ -30,14 +32,11 @@ _ORDERS = (16, 32, 64, 128)  # after the first, to read off the limit on a direc
 
 
 class SymmetricFilters:
-    r"""Polynomials of a symmetric operator on the data of each point, by their values at the nodes of the quadrature.
-
-    At finite regularization the filter is in units in which :math:`\kappa V_w = 1`.
-    """
+    """Polynomials of a symmetric operator on the data of each point, by their values at the nodes of the quadrature."""
 
     def __init__(self, points: Points, order: int, finite: bool = False) -> None:
         self.order = order
-        self.finite = finite
+        self.finite = finite  # then the filter is in units in which kappa V_w = 1
         nodes = 16 * order + 2 + _MORE if finite else 4 * order + 2
         measure = SpikedSemicircle.of(points.signal, nodes)
         self.problem = SpectralMargin.of(points, measure, finite)
@@ -57,8 +56,6 @@ class SymmetricFilters:
 
     def reg(self, a: Array) -> Array:
         """Regularization of the filter of each point, in the units of its coefficients."""
-        if not self.finite:
-            return np.full(len(a), np.inf)
         g, d = self._values(self._unscaled(a), np.arange(len(a)))
         return self.problem.reg(g**2 * d)
 
@@ -131,9 +128,6 @@ class DirectedFilters:
         self.monomials = np.eye(order + 1) - points.signal[:, None, None] * np.eye(order + 1, k=1)
         self.mu = points.mu / points.features.moments[0]  # that of the averages, Eq. 8.15
 
-    def coefficients(self, a: Array) -> Array:
-        return self._series(a, np.arange(len(a)))
-
     def reg(self, a: Array) -> Array:
         return np.full(len(a), np.inf)
 
@@ -143,11 +137,11 @@ class DirectedFilters:
             G[..., i] += self.points.signal * G[..., i + 1]
         return G
 
-    def _series(self, a: Array, where: Index) -> Array:
+    def coefficients(self, a: Array, where: Any = ...) -> Array:
         return np.asarray(np.einsum("bkj,bj->bk", self.monomials[where], a))
 
     def _averages(self, a: Array, where: Index) -> Averages:
-        g = self._series(a, where)
+        g = self.coefficients(a, where)
         return coefficient_averages(g.T, a.T, self.points.signal[where], self.mu[where])
 
     def _margins(self, averages: Averages, where: Index) -> Array:
@@ -159,7 +153,7 @@ class DirectedFilters:
 
     def gradient(self, a: Array, where: Index) -> Array:
         r"""With the Hankel matrices :math:`H_{ik} = g_{i+k}`, :math:`J_{ik} = G_{i+k}`: :math:`M = HH^T`, :math:`N = HJ^T`."""
-        g = self._series(a, where)
+        g = self.coefficients(a, where)
         G = a
         mu = self.mu[where][:, None]
         tau, e, excess, e_g, coherent, scattered = (s[:, None] for s in self._slope(a, where))
@@ -195,26 +189,24 @@ def _gather(by_hankel: Array) -> Array:
 
 
 Filters = SymmetricFilters | DirectedFilters
+Found = tuple[Ascent, Best]
 
 
 def best_polynomials(points: Points, order: int, *, infinite: bool) -> Best:
     """Best polynomials of an order at infinite regularization, or at the best one, which is searched on symmetric graphs."""
-    low, best = _climbed(points, order, finite=False)
+    low, best = _climbed(points, order, False)
     if infinite or not points.symmetric:
         return best
-    _, trained = _climbed(points, order, finite=True, known=low)
+    _, trained = _climbed(points, order, True, low)
     return best.or_higher(trained, 1e-11 * (1.0 + np.abs(best.margin)))
 
 
 def growing_polynomials(points: Points, *, tol: float) -> Best:
-    """Best polynomials of growing order at infinite regularization, until the margin grows by `tol` at most.
-
-    The coefficients are those of the largest order, padded.
-    """
+    """Best polynomials of growing order, padded, at infinite regularization, until the margin grows by `tol` at most."""
     left = np.arange(points.size)
-    found, best = _climbed(points, _SMALL, finite=False)
+    found, best = _climbed(points, _SMALL, False)
     for order in _ORDERS:
-        found, grown = _continued(points.take(left), order, found, finite=False)
+        found, grown = _continued(points.take(left), order, found, False)
         growth = np.abs(grown.margin - best.margin[left])
         grown = grown._replace(error=growth, settled=growth <= tol)
         more = order + 1 - best.g.shape[1]
@@ -229,14 +221,11 @@ def growing_polynomials(points: Points, *, tol: float) -> Best:
     return best
 
 
-def _climbed(
-    points: Points, order: int, *, finite: bool, known: Ascent | None = None
-) -> tuple[Ascent, Best]:
+def _climbed(points: Points, order: int, finite: bool, known: Ascent | None = None) -> Found:
     """Filters at an order low enough for many starts, and the best of the order that they lead to."""
     start = min(order, _SMALL)
-    first = _search(points, start, finite=finite, known=known)
-    low, best = _continued(points, start, first, finite=finite)
-    return low, best if order == start else _continued(points, order, low, finite=finite)[1]
+    low, best = _continued(points, start, _search(points, start, finite, known), finite)
+    return low, best if order == start else _continued(points, order, low, finite)[1]
 
 
 def _filters(points: Points, order: int, finite: bool) -> Filters:
@@ -245,11 +234,8 @@ def _filters(points: Points, order: int, finite: bool) -> Filters:
     return DirectedFilters(points, order)
 
 
-def _search(points: Points, order: int, *, finite: bool, known: Ascent | None) -> Ascent:
-    """The best filter of each point at a low order: of several climbs, that which is highest after some steps.
-
-    Where it does not exceed the margin that is known, of infinite regularization, its Hessian is set to promise nothing.
-    """
+def _search(points: Points, order: int, finite: bool, known: Ascent | None) -> Ascent:
+    """The best filter of each point at a low order: of several climbs, that which is highest after some steps."""
     guess = None if known is None else known.x
     starts = _starts(_filters(points, order, finite), points.radius, guess)
     count = starts.shape[1]
@@ -258,7 +244,7 @@ def _search(points: Points, order: int, *, finite: bool, known: Ascent | None) -
     found = _climb(filters, starts.reshape(where.size, -1), steps=_FIRST)
     highest = np.argmax(found.f.reshape(points.size, count), axis=1)
     found = found.take(np.arange(points.size) * count + highest)
-    if known is not None:
+    if known is not None:  # no more steps where it stays below infinite regularization
         found.H[found.f <= known.f] = 0.0
     return found
 
@@ -291,7 +277,7 @@ def _climb(filters: Filters, a: Array, H: Array | None = None, steps: int = 500)
     return ascend(filters.margin, filters.gradient, a, H=H, steps=steps, tol=1e-9, gain=1e-17)
 
 
-def _continued(points: Points, order: int, found: Ascent, *, finite: bool) -> tuple[Ascent, Best]:
+def _continued(points: Points, order: int, found: Ascent, finite: bool) -> Found:
     """Climb from filters of lower order: the bases of two orders agree where both are defined."""
     last = found.x.shape[1] - finite
     direction = found.x[:, :last] / np.linalg.norm(found.x[:, :last], axis=1, keepdims=True)

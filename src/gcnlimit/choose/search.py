@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,8 +26,12 @@ from gcnlimit.theory.predict import predict
 from gcnlimit.theory.propensity_spectrum import radius
 from gcnlimit.theory.readout import best_readout
 
-Bounds = tuple[float, float] | Sequence[tuple[float, float]]
+Interval = tuple[float, float]
+Bounds = Interval | Sequence[Interval]
 """Interval of a parameter, or one interval for each layer."""
+
+Free = Mapping[str, Bounds]
+Mask = npt.NDArray[np.bool_]
 
 _LONGEST = 64  # layers of a chain: on directed graphs the equations of a longer one take minutes
 _WORST = -1e3  # margin given to a point without an answer: worse than any other
@@ -47,14 +50,15 @@ class Axis:
     low: Array
     high: Array
     unit: Array  # multiplies the parameter before the scale is applied: the spectral radius, or 1
-    asked: tuple[float, float]
+    asked: Interval
 
     def value(self, u: Array, which: Index) -> Array:
         """Parameter at `u` in [0, 1]; an infinite regularization is reached at ``u = 1``."""
         low, high = (self._scaled(end[which], which) for end in (self.low, self.high))
         value = self.scale.back(low + u * (high - low)) / self.unit[which]
         value = np.clip(value, self.low[which], self.high[which])
-        return np.where(u == 1.0, self.top[which], value)
+        unbounded = self.name == "reg" and math.isinf(self.asked[1])
+        return np.where(u == 1.0, math.inf if unbounded else self.high[which], value)
 
     def place(self, value: npt.ArrayLike, which: Index) -> Array:
         """Coordinate in [0, 1] of a parameter, the inverse of `value`."""
@@ -70,27 +74,14 @@ class Axis:
         """Whether it is the regularization, and any is allowed; it is then searched in units of the gain."""
         return self.name == "reg" and self.asked[0] == 0.0
 
-    @property
-    def ends(self) -> tuple[Array, Array]:
-        """Smallest and largest value of the parameter; unbounded for a regularization in units of the gain."""
-        if self.any_reg:
-            return np.full_like(self.low, 1e-300), np.full_like(self.high, 1e300)
-        return self.low, self.high
-
-    @property
-    def top(self) -> Array:
-        """Value at the upper end: infinity itself for a regularization without bound."""
-        unbounded = self.name == "reg" and math.isinf(self.asked[1])
-        return np.full_like(self.high, math.inf) if unbounded else self.high
-
 
 @dataclass(frozen=True, eq=False)
 class Search:
     """Problems to tune, data and network broadcast to one `shape`, with the free numbers of each; see `search_of`."""
 
-    model: CSBM
+    data: CSBM  # along one axis
     gcn: GCN
-    free: Mapping[str, Bounds]
+    free: Free
     filters: Mapping[str, Filter]  # of the network, by the names of their parameters
     shape: tuple[int, ...]
     explicit: bool  # no equations to solve, and so no noise
@@ -98,7 +89,7 @@ class Search:
     closed: bool  # the margin solves one equation for one number
     reads_best: bool  # test nodes are read through the best filter, given that of the training
     axes: tuple[Axis, ...]
-    refused: npt.NDArray[np.bool_]  # problems without allowed values
+    refused: Mask  # problems without allowed values
 
     @property
     def size(self) -> int:
@@ -128,7 +119,7 @@ class Search:
         values = np.empty((which.size, len(self.axes)))
         for k, axis in enumerate(self.axes):
             values[:, k] = axis.value(u[:, k], which)
-        known = self.model.degrees is None or self.gcn.normalization.plain
+        known = self.data.degrees is None or self.gcn.normalization.plain
         if self.any_reg and not self.gcn.normalize and known:
             values[:, self.reg_axis] *= self._gain(values, which)
         return values
@@ -143,7 +134,7 @@ class Search:
 
     def _gain(self, values: Array, which: Index) -> Array:
         """Mean square gain of the filters, in whose units the regularization is searched."""
-        operator = self.model.operator(self.gcn.symmetrize)
+        operator = self.data.operator(self.gcn.symmetrize)
         gain = self.network(values, which).filter.log_gain(operator.symmetric)
         return np.exp(np.clip(2.0 * gain, -600.0, 600.0))
 
@@ -193,25 +184,11 @@ class Search:
         return np.where(np.isnan(found), _WORST, found)
 
     def _data(self, which: Index) -> CSBM:
-        columns = {name: column[which] for name, column in self._columns.items()}
-        return self.model.replaced(**columns)
-
-    @cached_property
-    def _columns(self) -> dict[str, Array]:
-        return {name: np.full(self.shape, getattr(self.model, name)).ravel() for name in SIGNALS}
-
-    def objective(self, u: Array, which: Index) -> Array:
-        """Margin at points of the unit cube (or interval)."""
-        return self.margin(self.values(u.reshape(which.size, len(self.axes)), which), which)
+        return self.data.replaced(**{name: getattr(self.data, name)[which] for name in SIGNALS})
 
 
 def search_of(
-    data: CSBM,
-    gcn: GCN,
-    free: Mapping[str, Bounds],
-    *,
-    throw: bool = True,
-    reads_best: bool = False,
+    data: CSBM, gcn: GCN, free: Free, *, throw: bool = True, reads_best: bool = False
 ) -> Search:
     """Search over the `free` numbers; `throw` says that a problem which has no allowed values raises an error."""
     filters = {f"{'test_' * k}{filter.parameter}": filter for k, filter in enumerate(gcn.filters)}
@@ -230,7 +207,8 @@ def search_of(
     closed = ridge and plain and not (explicit or reads_best)
     kind = (explicit, layered, closed, reads_best)
     refused = np.zeros(math.prod(shape), bool)
-    search = Search(data, gcn, free, filters, shape, *kind, axes=(), refused=refused)
+    flat = data.replaced(**{name: np.full(shape, getattr(data, name)).ravel() for name in SIGNALS})
+    search = Search(flat, gcn, free, filters, shape, *kind, axes=(), refused=refused)
     axes = []
     for name, bounds in free.items():
         for layer, interval in _intervals(filters.get(name), name, bounds):
@@ -243,29 +221,23 @@ def search_of(
         if axis.name != "reg":  # a filter that can be computed, to be hidden
             axis.low[refused] = 0.0
             axis.high[refused] = 0.0
-    return replace(search, axes=tuple(axes), refused=refused)
+    return replace(search, axes=tuple(axes))
 
 
-def _intervals(
-    filter: Filter | None, name: str, bounds: Bounds
-) -> Iterable[tuple[int, tuple[float, float]]]:
+def _intervals(filter: Filter | None, name: str, bounds: Bounds) -> Iterable[tuple[int, Interval]]:
     """Layer and interval of each free number: one for all layers (-1), or one for each."""
-    deep = filter is not None and filter.deep
-    depth = filter.values.shape[-1] if filter is not None and filter.deep else 0
+    depth = filter.values.shape[-1] if filter is not None and filter.deep else -1
     if not (isinstance(bounds, Sequence) and all(isinstance(pair, Sequence) for pair in bounds)):
-        shared = filter is None or filter.shared or not filter.deep
-        layers = [-1] if shared else range(depth)
+        layers = [-1] if filter is None or filter.shared or depth < 0 else range(depth)
         return [(layer, _interval(name, bounds)) for layer in layers]
-    if not deep or len(bounds) != depth:
+    if len(bounds) != depth:
         raise ParameterError(
             f"free[{name!r}] = {bounds!r} is not a pair (low, high), nor one pair for each layer"
         )
     return enumerate(_interval(name, pair) for pair in bounds)
 
 
-def _axis(
-    search: Search, name: str, layer: int, asked: tuple[float, float]
-) -> tuple[Axis, npt.NDArray[np.bool_], str]:
+def _axis(search: Search, name: str, layer: int, asked: Interval) -> tuple[Axis, Mask, str]:
     """Axis of a free number, cut to where networks can be computed; problems without an allowed value, and why."""
     ones = np.ones(search.size)
     impossible = np.zeros(search.size, bool)
@@ -291,22 +263,19 @@ def _axis(
 
 def _radius(search: Search) -> Array:
     """Spectral radius of each problem."""
-    operator = search.model.operator(search.gcn.symmetrize)
-    law = search.model.degrees
+    operator = search.data.operator(search.gcn.symmetrize)
+    law = search.data.degrees
     if law is None or search.gcn.normalization.plain:
-        return np.broadcast_to(operator.radius, search.shape).ravel()
-    signal = np.broadcast_to(operator.signal, search.shape).ravel()
-    return radius(search.gcn.normalization, law, signal, operator.symmetric)
+        return operator.radius
+    return radius(search.gcn.normalization, law, *operator)
 
 
-def _farthest(asked: tuple[float, float]) -> float:
+def _farthest(asked: Interval) -> float:
     """Largest magnitude of the finite bounds."""
     return max((abs(bound) for bound in asked if math.isfinite(bound)), default=0.0)
 
 
-def _longest(
-    search: Search, asked: tuple[float, float], limit: Array
-) -> tuple[Array, npt.NDArray[np.bool_], str]:
+def _longest(search: Search, asked: Interval, limit: Array) -> tuple[Array, Mask, str]:
     """Largest magnitude, below `limit`, of a continuous filter whose series can be solved on a directed graph."""
     filter = search.gcn.filter
     name = filter.parameter
@@ -331,7 +300,7 @@ def margin(prediction: Prediction) -> Array:
     return np.where(failed, _WORST, found)
 
 
-def _check_names(filters: Mapping[str, Filter], free: Mapping[str, Bounds], nothing: bool) -> None:
+def _check_names(filters: Mapping[str, Filter], free: Free, nothing: bool) -> None:
     if not isinstance(free, Mapping) or not (free or nothing):
         example = "write for example free={'t': (0, 10)}"
         raise ParameterError(f"free = {brief(free)} names nothing to tune; {example}")
@@ -346,7 +315,7 @@ def _check_names(filters: Mapping[str, Filter], free: Mapping[str, Bounds], noth
             raise ParameterError("the network has no layers to tune; give it at least one")
 
 
-def _interval(name: str, bounds: Any) -> tuple[float, float]:
+def _interval(name: str, bounds: Any) -> Interval:
     """Check one pair of bounds."""
     try:
         low, high = (float(bound) for bound in bounds)

@@ -24,15 +24,11 @@ from gcnlimit._values import Array
 from gcnlimit.numerics.maximize import Index
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.spectrum import Spectrum
+from gcnlimit.theory.finite_reg import square
 from gcnlimit.theory.finite_reg.equations import Transforms
-from gcnlimit.theory.finite_reg.square import (
-    WHITE,
-    most_freedom,
-    spectral_transforms,
-    square_margin,
-    square_reg,
-)
 from gcnlimit.theory.points import Points
+
+Mask = npt.NDArray[np.bool_]
 
 NUMBERS = 8
 _TINY = 1e-100  # imaginary step of exact derivatives
@@ -53,15 +49,13 @@ class Best(NamedTuple):
     error: Array
     reg: Array
     g: Array
-    settled: npt.NDArray[np.bool_]
+    settled: Mask
 
     def or_higher(self, other: Self, by: float | Array) -> Best:
         """Rows of the other where its margin is higher by more than rounding."""
         higher = other.margin > self.margin + by
         columns = zip(other, self, strict=True)
-        return Best(
-            *(np.where(higher if a.ndim == 1 else higher[:, None], a, b) for a, b in columns)
-        )
+        return Best(*(np.where(higher, a.T, b.T).T for a, b in columns))
 
 
 @dataclass(frozen=True)
@@ -73,7 +67,7 @@ class SpectralMargin:
     alpha: Array
     mu: Array
     rho: Array
-    features: Spectrum = WHITE
+    features: Spectrum = square.WHITE
 
     @classmethod
     def of(cls, points: Points, measure: SpikedSemicircle, finite: bool) -> Self:
@@ -100,14 +94,14 @@ class SpectralMargin:
     def value(self, U: Array, W: Array) -> Array:
         """Margins; minus infinity where the regularization would not be positive."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            graph = spectral_transforms(self.measure, U, W, self._s)
+            graph = square.spectral_transforms(self.measure, U, W, self._s)
             margin = self._margin(graph)
-        allowed = self._s * graph.W < most_freedom(self.alpha, self.rho)
+        allowed = self._s * graph.W < square.most_freedom(self.alpha, self.rho)
         return np.where(allowed & np.isfinite(margin), margin, -np.inf)
 
     def reg(self, W: Array) -> Array:
         """Regularization, in the units of the filter's values."""
-        return square_reg(W @ self.measure.tau, self._s, self.alpha, self.rho, self.features)
+        return square.square_reg(W @ self.measure.tau, self._s, self.alpha, self.rho, self.features)
 
     def numbers(self, U: Array, W: Array) -> Array:
         """The eight numbers, one row for each point."""
@@ -163,22 +157,15 @@ class SpectralMargin:
         return np.array(float(self.finite))
 
     def _margin(self, graph: Transforms) -> Array:
-        return square_margin(graph, self._s, self.alpha, self.mu, self.rho, features=self.features)
+        point = (self._s, self.alpha, self.mu, self.rho)
+        return square.square_margin(graph, *point, features=self.features)
 
     def _of_numbers(self, numbers: Array) -> npt.NDArray[np.complex128]:
         W, W2, U2, excess, eW2, eU2, eU, eUW = np.moveaxis(numbers, 1, 0)
         eW = W + excess
-        graph = Transforms(
-            W=W,
-            UU=U2,
-            WW_bulk=W2 - W**2,
-            stretch=1.0 / (1.0 - self._s * W),
-            U=eU,
-            excess=excess,
-            UU_across=eU2 - eU**2,
-            UW_across=eUW - eU * eW,
-            WW_across=eW2 - eW**2,
-        )
+        across = (eU2 - eU**2, eUW - eU * eW, eW2 - eW**2)
+        stretch = 1.0 / (1.0 - self._s * W)
+        graph = Transforms(W, U2, W2 - W**2, stretch, eU, excess, *across)
         return np.asarray(self._margin(graph), complex)
 
 
@@ -191,7 +178,7 @@ class Climbed(NamedTuple):
 
     angle: Array
     margin: Array
-    settled: npt.NDArray[np.bool_]
+    settled: Mask
 
 
 def maximize(margin: SpectralMargin, angle: Array) -> Climbed:
@@ -227,9 +214,7 @@ def climb(margin: SpectralMargin, angle: Array, steps: int = _STEPS) -> Climbed:
     return Climbed(angle, best, settled)
 
 
-def _exchanged(
-    margin: SpectralMargin, angle: Array, best: Array
-) -> tuple[Array, npt.NDArray[np.bool_]]:
+def _exchanged(margin: SpectralMargin, angle: Array, best: Array) -> tuple[Array, Mask]:
     r"""Move nodes to the angles that maximize their share of the linearized margin, the most promising first.
 
     A node of the bulk has little weight: where another angle has a larger share, moving there raises the margin. That leaves

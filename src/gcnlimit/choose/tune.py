@@ -107,10 +107,9 @@ def tune(
 
     Parameters
     ----------
-    data
-        The data; array parameters broadcast.
-    gcn
-        The family: type of filter, depth, loss, symmetrization. Its values of the free parameters serve as one of the starts.
+    data, gcn
+        The data, whose array parameters broadcast, and the family: filter, depth, loss, symmetrization. Its values of the free
+        parameters are one of the starts.
     free
         Interval ``(low, high)``, bounds may be infinite, of each free parameter: that of the filter (``t``, ``theta``, ``c``,
         ``coefficients``, or your own), of a `test_filter` (``test_t``, ...), and ``reg``, for which ``(0, math.inf)`` means any
@@ -145,9 +144,8 @@ def tune(
     if reads_best:
         network = network.replaced(test_filter=best_test_filter(data, network))
     prediction = predict(data, network, throw=False, progress=False)
-    refused = search.refused.reshape(search.shape) | (
-        np.asarray(prediction.status) == Status.REFUSED
-    )
+    refused = np.asarray(prediction.status) == Status.REFUSED
+    refused |= search.refused.reshape(search.shape)
     if throw and np.any(refused):
         Points.of(data, network)  # raises the error that says why
     hidden = np.where(refused.ravel()[:, None], np.nan, 1.0)
@@ -193,7 +191,8 @@ def _maximize(search: Search, progress: bool | None = False) -> Maxima:
 
 def _maximize_block(search: Search, block: Index) -> Maxima:
     def objective(u: Array, which: Index) -> Array:
-        return search.objective(u, block[which])
+        rows = block[which]
+        return search.margin(search.values(u.reshape(rows.size, -1), rows), rows)
 
     accuracy = _margin_accuracy(search)
     if len(search.axes) == 1:
@@ -276,7 +275,8 @@ def _curvature(search: Search, values: Array) -> Array:
     curvature = np.zeros_like(values)
     for k, axis in enumerate(search.axes):
         log = axis.name == "reg"
-        low, high, here = (np.log(p) if log else p for p in (*axis.ends, values[:, k]))
+        ends: Any = (1e-300, 1e300) if axis.any_reg else (axis.low, axis.high)
+        low, high, here = (np.log(p) if log else p for p in (*ends, values[:, k]))
         size = np.where(np.isinf(here), 0.0, np.abs(here))
         h = np.minimum(1e-3 * (1.0 + size), (high - low) / 4.0)
         centre = np.clip(here, low + h, np.maximum(high - h, low + h))

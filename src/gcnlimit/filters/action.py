@@ -20,11 +20,13 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 
 Block = Any  # an array of NumPy, or a tensor of PyTorch
+Layer = Callable[[int, Any], Any]  # product of layer k + 1 with what the layers before it made
+Ratio = Callable[[int], float]
 Shape = tuple[int, ...]
 Whole = npt.NDArray[np.int64]
 
-# Columns at once: three blocks of ten thousand rows stay in a cache, and not a multiple of 8,
-# which would write around the cache.
+# Columns at once: three blocks of ten thousand rows stay in a cache (around which a multiple of 8
+# would write).
 WIDTH = 100
 
 
@@ -47,16 +49,14 @@ def by_columns(act: Callable[[slice, Block], Block], block: Block, lead: Shape) 
 
 
 def chebyshev_series(function: Callable[[Array], Array], radius: float, accuracy: float) -> Array:
-    r"""Coefficients of :math:`g(x) = \sum_k c_k T_k(x/R)` on :math:`[-R, R]`, terms first.
-
-    Cut where the sum of the rest, which bounds the error, is below `accuracy` times :math:`\sup |g|`.
-    """
+    r"""Coefficients of :math:`g(x) = \sum_k c_k T_k(x/R)` on :math:`[-R, R]`, terms first, to `accuracy` of :math:`\sup |g|`."""
     from scipy.fft import dct
 
     for n in (32 << k for k in range(10)):
         values = np.atleast_2d(function(radius * np.cos(np.pi * (np.arange(n) + 0.5) / n)))
         coefficients = dct(values, type=2, axis=-1) / n
         coefficients[:, 0] *= 0.5
+        # The sum of the rest bounds the error.
         size = np.max(np.abs(values), axis=-1, keepdims=True)
         rest = np.cumsum(np.abs(coefficients[:, ::-1]), axis=-1)[:, ::-1] / size
         kept = int(np.count_nonzero(np.any(rest > max(accuracy, n * 1e-17), axis=0)))
@@ -104,16 +104,6 @@ def norm(block: Block) -> float:
     return float(np.linalg.norm(block) if isinstance(block, np.ndarray) else block.norm())
 
 
-def stacked(blocks: list[Block]) -> Block:
-    """Blocks along a new first axis."""
-    if isinstance(blocks[0], np.ndarray):
-        return np.stack(blocks)
-    total: Block = blocks[0].new_empty((len(blocks), *blocks[0].shape))
-    for part, block in zip(total, blocks, strict=True):
-        part[...] = block
-    return total
-
-
 def power_sum(weights: Block, operator: Any, block: Block) -> Block:
     r"""Sum :math:`\sum_k w_k a^k B` for any operator."""
     weights = like(block, weights)
@@ -122,9 +112,6 @@ def power_sum(weights: Block, operator: Any, block: Block) -> Block:
         block = operator @ block
         total += weight * block
     return total
-
-
-Ratio = Callable[[int], float]
 
 
 def series_sum(  # noqa: PLR0917
@@ -157,10 +144,6 @@ def series_sum(  # noqa: PLR0917
             return total
     too_large = f"{name} = {largest:g} is too large for this operator"
     raise ParameterError(f"{too_large}: the series of the filter diverges on it; take less")
-
-
-Layer = Callable[[int, Any], Any]
-"""Product of layer :math:`k + 1` with what the layers before it have made."""
 
 
 class Chain(NamedTuple):
@@ -238,6 +221,7 @@ class Chain(NamedTuple):
         :math:`+ |c|`, so that nothing overflows.
         """
         b, c, g = (np.moveaxis(part, -1, 0) for part in self.broadcast(signal.shape))
+        # Each layer b x + c as what it adds to the next power, and what it leaves.
         unit = np.maximum(1.0, np.abs(signal))
         size = np.abs(b) * unit + np.abs(c)
         size[size == 0.0] = 1.0
@@ -254,10 +238,14 @@ class Chain(NamedTuple):
                 product[:, 1:-1] += stay[k] * state[:, 1:]
             return product
 
+        # The readout takes the sizes back, the largest scaled to 1.
+        with np.errstate(divide="ignore"):
+            height = np.log(np.abs(g))
+        height[1:] += np.cumsum(np.log(size), axis=0)
+        readouts = np.sign(g) * np.exp(height - np.max(height, axis=0))
+        products = _products(self.depth, layer, np.ones((2, 1, *signal.shape)))
         total = np.zeros((2, self.depth + 1, *signal.shape))
-        one = np.ones((2, 1, *signal.shape))
-        products = _products(self.depth, layer, one)
-        for k, (readout, product) in enumerate(zip(_heights(g, size), products, strict=True)):
+        for k, (readout, product) in enumerate(zip(readouts, products, strict=True)):
             if np.any(readout):
                 total[:, : k + 1] += readout * product
         total *= unit ** -np.arange(self.depth + 1.0)[:, None]
@@ -302,11 +290,3 @@ class Chain(NamedTuple):
 def _products(depth: int, layer: Layer, one: Any) -> Iterator[Any]:
     r""":math:`P_0, \dots, P_K`, from the `layer` that multiplies and the `one` to start with."""
     return accumulate(range(depth), lambda state, k: layer(k, state), initial=one)
-
-
-def _heights(g: Array, size: Array) -> Array:
-    """Readout of layers that were divided by their sizes, the largest scaled to 1."""
-    with np.errstate(divide="ignore"):
-        height = np.log(np.abs(g))
-    height[1:] += np.cumsum(np.log(size), axis=0)
-    return np.asarray(np.sign(g) * np.exp(height - np.max(height, axis=0)))

@@ -129,8 +129,7 @@ class Filter(Value, ABC):
     def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> Chain:
         r"""Chain that computes the filter, for operators of spectral radius `radius`.
 
-        A polynomial filter is a chain exactly. The others are series, cut where the rest is below `accuracy` relative to
-        :math:`\sup |g|`.
+        A series is cut where the rest is below `accuracy` relative to :math:`\sup |g|`.
         """
         raise ParameterError(
             f"the filter, a {type(self).__name__}, is known by its values alone, which suffice on "
@@ -148,24 +147,19 @@ class Filter(Value, ABC):
         return np.full(shape, self.chain(accuracy=accuracy, radius=radius).depth)
 
     def log_gain(self, symmetric: bool) -> Array:
-        r"""Logarithm of the root mean square gain :math:`\sqrt{\tau(gg^T)}` over the noise of an operator.
-
-        An average of :math:`g^2` over the semicircle if it is symmetric, else the sum of the squared Taylor coefficients.
-        """
-        if not symmetric:
+        r"""Logarithm of the root mean square gain :math:`\sqrt{\tau(gg^T)}` over the noise of an operator."""
+        if not symmetric:  # the sum of the squared Taylor coefficients
             with np.errstate(over="ignore"):
                 g = self.chain(accuracy=1e-15, radius=1.0).coefficients()[1][..., 0, :]
                 return np.asarray(0.5 * np.log(np.sum(g**2, axis=-1)))
+        # The average of the square over the semicircle.
         n = int(np.max(self.quadrature_nodes(), initial=1))
         theta = np.arange(1, n + 1) * (np.pi / (n + 1))
         g, size = self.normalized(2.0 * np.cos(theta))
         return np.asarray(size + 0.5 * np.log(g**2 @ (2.0 / (n + 1) * np.sin(theta) ** 2)))
 
     def quadrature_nodes(self) -> Whole:
-        r"""Number of nodes on :math:`[-2, 2]` that average :math:`g^4` to rounding; shape of the parameter.
-
-        By default the length of the Chebyshev series of :math:`g^4`.
-        """
+        r"""Number of nodes on :math:`[-2, 2]` that average :math:`g^4` to rounding: the length of its Chebyshev series."""
 
         def powers(x: Array) -> Array:
             g = self.ravel(self.shape).normalized(x)[0]
@@ -217,20 +211,15 @@ class Filter(Value, ABC):
         return by_columns(act, block, ())
 
     def _sum(
-        self,
-        operator: Any,
-        block: Block,
-        radius: float | None,
-        accuracy: float | None,
-        shape: Shape,
+        self, operator: Any, block: Block, radius: float | None, accuracy: float | None, size: Shape
     ) -> Block:
-        """Action on one block; `shape` is that of the weights (see `gcnlimit.filters.action`)."""
+        """Action on one block; `size` is the shape of the weights (see `gcnlimit.filters.action`)."""
         accuracy = accuracy or (1e-6 if block.itemsize == 4 else 1e-12)
         if radius is None:
-            return self.series(operator, block, accuracy, shape)
+            return self.series(operator, block, accuracy, size)
         self.check_radius(radius)
         weights = action.chebyshev_series(self, radius, accuracy)
-        return action.chebyshev_sum(weights.reshape(-1, *shape), operator, block, radius)
+        return action.chebyshev_sum(weights.reshape(-1, *size), operator, block, radius)
 
     def series(self, operator: Any, block: Block, accuracy: float, shape: Shape) -> Block:
         """Action on one block of columns by the filter's own series, for any operator; `apply` calls it.
@@ -240,8 +229,10 @@ class Filter(Value, ABC):
         layer, and is made twice as long until the answer stays; `gcnlimit.filters.action` has other sums.
         """
         if len(shape) > 1:
-            each = (self[k : k + 1] for k in range(self.shape[0]))
-            return action.stacked([one.series(operator, block, accuracy, (1,)) for one in each])
+            parts = action.like(block, np.zeros(shape)) * block
+            for k in range(len(parts)):
+                parts[k] = self[k : k + 1].series(operator, block, accuracy, (1,))
+            return parts
         chain = self.chain(accuracy=accuracy, radius=1.0)
         total = chain.apply(operator, block)
         for power in (2, 4, 8, 16):
@@ -257,10 +248,7 @@ class Filter(Value, ABC):
         raise ParameterError(f"the series of {self!r} diverges on this operator; {remedy}")
 
     def __call__(self, x: npt.ArrayLike) -> Array:
-        """Value :math:`g(x)`; the result has the shape of the parameters followed by that of `x`.
-
-        It is infinite at a pole, and beyond the largest floating-point number.
-        """
+        """Value :math:`g(x)`, of the shape of the parameters, then of `x`; infinite at a pole and beyond all numbers."""
         x = np.asarray(real("x", x, empty_last=True))
         own = x.reshape(-1, *(1 for _ in self.shape), 1)  # each value over its own magnitude
         with np.errstate(all="ignore"):

@@ -55,8 +55,9 @@ class Diffusion(Filter):
 
     def why_undefined(self, value: float, radius: float) -> str:
         return (
-            f"t = {value:g} is not allowed on a spectrum of radius {radius:.6g}: its series has too "
-            f"many terms; |t| must be at most {_LONGEST / radius:.6g} (gl.limits has long times)"
+            f"t = {value:g} is not allowed on a spectrum of radius {radius:.6g}: its series has "
+            f"too many terms; |t| must be at most {_LONGEST / radius:.6g} "
+            "(gcnlimit.limits has the limit of long times)"
         )
 
     def normalized(self, x: Array) -> tuple[Array, Array]:

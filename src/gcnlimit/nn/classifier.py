@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,17 +73,16 @@ def _directions(centred: Array, count: int) -> Array:
 
 
 class Fitted(NamedTuple):
-    """A trained network, its operator and number of components, and what it reaches on hidden labels."""
+    """A trained network, its operator and number of components, and what it reaches on hidden labels.
+
+    The score is the accuracy less the square error, which decides between accuracies that hardly differ.
+    """
 
     network: MessagePassing
     operator: str
     components: int | None
     accuracy: float
-    square_error: float
-
-    def score(self) -> float:
-        """What is maximized: the accuracy less the square error, which decides between accuracies that hardly differ."""
-        return self.accuracy - self.square_error
+    score: float
 
 
 class MessagePassingClassifier(GraphEstimator):
@@ -201,9 +201,9 @@ class MessagePassingClassifier(GraphEstimator):
             return Fitted(network, kind, count, *scores)
 
         middle = counts[len(counts) // 2]
-        best = max((fitted(kind, middle) for kind in operators), key=Fitted.score)
+        best = max((fitted(kind, middle) for kind in operators), key=attrgetter("score"))
         others = [fitted(best.operator, count) for count in counts if count != middle]
-        return max([best, *others], key=Fitted.score)
+        return max([best, *others], key=attrgetter("score"))
 
     def _passed(self, X: Any, S: Any, codes: Any, centroids: Any = None) -> tuple[Any, Any]:
         """Logits and centroids on these nodes."""
@@ -220,7 +220,7 @@ class MessagePassingClassifier(GraphEstimator):
 
 
 def _hidden(network: MessagePassing, x: Any, S: Any, labels: Any, seed: int) -> tuple[float, float]:
-    """Accuracy and square error on the labelled nodes, a fifth of them hidden in turn."""
+    """Accuracy and score on the labelled nodes, a fifth of them hidden in turn."""
     labelled = torch.nonzero(labels >= 0)[:, 0]
     folds = np.random.default_rng(seed).permutation(len(labelled)) % FOLDS
     fold = torch.from_numpy(folds).to(labels.device)
@@ -229,8 +229,8 @@ def _hidden(network: MessagePassing, x: Any, S: Any, labels: Any, seed: int) -> 
     known[labelled, fold] = 0.0
     with torch.no_grad():
         logits = network.passed(x, S, known)[0][labelled, fold]
-    accuracy = (logits.argmax(1) == labels[labelled]).double().mean()
-    return float(accuracy), float(((torch.softmax(logits, 1) - every[labelled]) ** 2).mean())
+    accuracy = float((logits.argmax(1) == labels[labelled]).double().mean())
+    return accuracy, accuracy - float(((torch.softmax(logits, 1) - every[labelled]) ** 2).mean())
 
 
 def _outputs(logits: Any) -> Array:

@@ -36,9 +36,8 @@ class NodeMessages:
 
     def evidence(self, means: Any, unsure: Any, gain: Any, memory: Any) -> Any:
         """Evidence on each node, of shape (nodes, batch, classes)."""
-        found = (
-            gain * _product(self.S, means) - gain**2 * memory * self.S.reaction(unsure) * self.old
-        )
+        echo = gain**2 * memory * self.S.reaction(unsure) * self.old
+        found = gain * _product(self.S, means) - echo
         self.old = means
         self.variance = gain**2 * (means**2).mean(dim=0)
         return found
@@ -127,10 +126,8 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
 
     Parameters
     ----------
-    layers
-        Number of layers.
-    classes
-        Number of classes.
+    classes, layers
+        Their numbers.
     bias
         Whether each class has a trained bias, in place of :math:`\log\pi`.
     sizes
@@ -162,14 +159,8 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
     def forward(self, x: Any, edge_index: Any, y: Any, mask: Any) -> Any:
         """Logits of the classes.
 
-        Parameters
-        ----------
-        x
-            Features, of mean 0 and variance 1 in the noise.
-        edge_index
-            Edges as in PyTorch Geometric, or a `SymmetricOperator`, which is not built anew in every call.
-        y, mask
-            Classes, and which of the nodes are given to the network; the classes of the others are not looked at.
+        The features `x` have mean 0 and variance 1 in the noise; `edge_index` are edges as in PyTorch Geometric, or a
+        `SymmetricOperator`, which is not built anew. The classes `y` are looked at on the nodes of `mask` alone.
         """
         S = edge_index
         if not isinstance(S, SymmetricOperator):
@@ -180,8 +171,7 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
     def passed(self, x: Any, S: Operator, known: Any, centroids: Any = None) -> tuple[Any, Any]:
         """Logits (nodes, batch, classes), and centroids of the features of each class (features, batch, classes).
 
-        `known` are indicators of the known classes, rows of 0 for unknown nodes; `centroids`, those of other nodes, replace
-        those found here.
+        `known` are indicators of the known classes, 0 on other nodes; `centroids` of other nodes replace those found here.
         """
         seen = known.sum(dim=2, keepdim=True) > 0
         prior = torch.softmax(self.bias, 0)
@@ -205,9 +195,7 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         if self.memory != "reverse":
             return NodeMessages(S, means)
         if isinstance(S, TwoGraphs):
-            raise ParameterError(
-                "memory = 'reverse' needs one graph; take memory='trained' for two"
-            )
+            raise ParameterError("memory = 'reverse' needs one graph; take memory='trained'")
         return EdgeMessages(S, means, root)
 
     def _of(self, layer: int) -> Any:
