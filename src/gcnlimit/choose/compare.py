@@ -207,12 +207,11 @@ def _networks(
     any_reg: dict[str, Bounds] = {"reg": (0.0, math.inf)} if reg is None else {}
     residual = Residual.constant(1.0, depth)
     pagerank = PageRank(0.0)
-    convergent: Bounds = (-1.0, 1.0)
     families: dict[str, tuple[Filter, Bounds]] = {
         f"residual, equal c, depth {depth}": (residual, _ANYWHERE),
         f"residual, free c, depth {depth}": (residual, [_ANYWHERE] * depth),
         "diffusion": (Diffusion(1.0), _ANYWHERE),
-        "PageRank": (pagerank, convergent),
+        "PageRank": (pagerank, _ANYWHERE),
     }
     for method, (filter, bounds) in families.items():
         gcn = GCN(filter, symmetrize=symmetrize)
@@ -226,7 +225,7 @@ def _networks(
         if _is_answered(name, data.degrees):
             gcn = GCN(pagerank, symmetrize=symmetrize, normalization=name)
             method = f"PageRank, {name.replace('-', ' ')}"
-            yield _tuned(method, data, gcn, {"theta": convergent} | any_reg)
+            yield _tuned(method, data, gcn, {"theta": _ANYWHERE, **any_reg})
 
 
 def _is_answered(normalization: str, law: DegreeLaw) -> bool:

@@ -106,11 +106,8 @@ class Search:
         """Number of the axis of the regularization, -1 if it is not free."""
         return next((k for k, axis in enumerate(self.axes) if axis.name == "reg"), -1)
 
-    def at_infinite_reg(self, which: Index) -> Search | None:
-        """Return the same problems at infinite regularization, if it is free up to there and not alone."""
-        alone = self.reg_axis < 0 or len(self.axes) == 1
-        if alone or not math.isinf(self.axes[self.reg_axis].asked[1]):
-            return None
+    def at_infinite_reg(self, which: Index) -> Search:
+        """Return the same problems at infinite regularization."""
         others = {name: bounds for name, bounds in self.free.items() if name != "reg"}
         return search_of(self._data(which), self.gcn.replaced(reg=math.inf), others)
 
@@ -121,7 +118,10 @@ class Search:
             values[:, k] = axis.value(u[:, k], which)
         known = self.data.degrees is None or self.gcn.normalization.plain
         if self.any_reg and not self.gcn.normalize and known:
-            values[:, self.reg_axis] *= self._gain(values, which)
+            # Regularizations are searched in units of the mean square gain of the filters.
+            operator = self.data.operator(self.gcn.symmetrize)
+            gain = self.network(values, which).filter.log_gain(operator.symmetric)
+            values[:, self.reg_axis] *= np.exp(np.clip(2.0 * gain, -600.0, 600.0))
         return values
 
     def place(self, axis: Axis, which: Index) -> Array:
@@ -132,12 +132,6 @@ class Search:
             given = 1.0 if self.any_reg else float(np.ravel(self.gcn.reg)[0])
         return axis.place(given, which)
 
-    def _gain(self, values: Array, which: Index) -> Array:
-        """Mean square gain of the filters, in whose units the regularization is searched."""
-        operator = self.data.operator(self.gcn.symmetrize)
-        gain = self.network(values, which).filter.log_gain(operator.symmetric)
-        return np.exp(np.clip(2.0 * gain, -600.0, 600.0))
-
     def parameters(self, values: Array) -> dict[str, Array]:
         """Free parameters by name; the last axis of a parameter given for each layer runs over the layers."""
         columns: dict[str, Any] = {}
@@ -146,7 +140,7 @@ class Search:
                 columns[axis.name] = k
             else:
                 columns.setdefault(axis.name, []).append(k)
-        return {name: values[:, column] for name, column in columns.items()}
+        return {name: values[..., column] for name, column in columns.items()}
 
     def network(self, values: Array, which: Index) -> GCN:
         """Networks with these values of the free numbers."""
@@ -187,12 +181,12 @@ class Search:
         return self.data.replaced(**{name: getattr(self.data, name)[which] for name in SIGNALS})
 
 
-def search_of(
-    data: CSBM, gcn: GCN, free: Free, *, throw: bool = True, reads_best: bool = False
-) -> Search:
+def search_of(data: CSBM, gcn: GCN, free: Mapping[str, Any], throw: bool = True) -> Search:
     """Search over the `free` numbers; `throw` says that a problem which has no allowed values raises an error."""
     filters = {f"{'test_' * k}{filter.parameter}": filter for k, filter in enumerate(gcn.filters)}
-    _check_names(filters, free, nothing=reads_best)
+    _check_names(filters, free)
+    reads_best = "test_filter" in free
+    free = {name: bounds for name, bounds in free.items() if name != "test_filter"}
     given = {name: filter.shape for name, filter in filters.items()} | {"reg": np.shape(gcn.reg)}
     fixed = {name: shape for name, shape in given.items() if name not in free}
     shape = broadcast(data=data.shape, **fixed)
@@ -249,9 +243,11 @@ def _axis(search: Search, name: str, layer: int, asked: Interval) -> tuple[Axis,
     unit = _radius(search) if scale.per_radius else ones
     limit = scale.largest / unit
     if not scale.strict:
-        limit = np.maximum(limit, 10.0 * _farthest(asked))
+        far = max((abs(bound) for bound in asked if math.isfinite(bound)), default=0.0)
+        limit = np.maximum(limit, 10.0 * far)
         if search.layered and name != "reg" and not search.filters[name].deep:
-            limit, impossible, sentence = _longest(search, asked, limit)
+            limit, impossible, too_long = _longest(search, far, limit)
+            sentence = f"free[{name!r}] = {asked} {too_long}"
     low = np.maximum(asked[0], -limit)
     high = np.minimum(asked[1], limit)
     if scale.strict:
@@ -270,25 +266,17 @@ def _radius(search: Search) -> Array:
     return radius(search.gcn.normalization, law, *operator)
 
 
-def _farthest(asked: Interval) -> float:
-    """Largest magnitude of the finite bounds."""
-    return max((abs(bound) for bound in asked if math.isfinite(bound)), default=0.0)
-
-
-def _longest(search: Search, asked: Interval, limit: Array) -> tuple[Array, Mask, str]:
+def _longest(search: Search, far: float, limit: Array) -> tuple[Array, Mask, str]:
     """Largest magnitude, below `limit`, of a continuous filter whose series can be solved on a directed graph."""
     filter = search.gcn.filter
-    name = filter.parameter
     reach = _radius(search)
     tried = np.linspace(0.0, 1.0, 501)[:, None] * limit
     computed = filter.replaced(tried).layers(radius=reach) <= _LONGEST
     allowed = np.max(np.where(computed, tried, 0.0), axis=0)
-    far = _farthest(asked)
     layers = filter.replaced(far).layers(radius=reach)
     sentence = (
-        f"free[{name!r}] = {asked} reaches series of {np.max(layers)} layers, too long for a "
-        f"directed graph at finite regularization; keep |{name}| below {np.min(allowed):.3g}, "
-        "symmetrize, or tune at reg = inf"
+        f"reaches series of {np.max(layers)} layers, too long for a directed graph at finite reg; "
+        f"keep |{filter.parameter}| below {np.min(allowed):.3g}, symmetrize, or tune at reg = inf"
     )
     return np.asarray(np.maximum(allowed, far)), layers > _LONGEST, sentence
 
@@ -300,11 +288,16 @@ def margin(prediction: Prediction) -> Array:
     return np.where(failed, _WORST, found)
 
 
-def _check_names(filters: Mapping[str, Filter], free: Free, nothing: bool) -> None:
-    if not isinstance(free, Mapping) or not (free or nothing):
+def _check_names(filters: Mapping[str, Filter], free: Mapping[str, Any]) -> None:
+    if not isinstance(free, Mapping) or not free:
         example = "write for example free={'t': (0, 10)}"
         raise ParameterError(f"free = {brief(free)} names nothing to tune; {example}")
-    for name in free:
+    for name, bounds in free.items():
+        if name == "test_filter":
+            if bounds != "best":
+                given = f"free['test_filter'] = {bounds!r}"
+                raise ParameterError(f"{given} must be 'best'; or free a parameter of that filter")
+            continue
         if name not in ("reg", *filters):
             kinds = (f"{type(f).__name__}, whose parameter is {n!r}" for n, f in filters.items())
             raise ParameterError(
@@ -325,10 +318,7 @@ def _interval(name: str, bounds: Any) -> Interval:
     if not low <= high:
         raise ParameterError(f"{given} is empty; the lower bound must come first")
     if name == "reg" and not (low > 0 or (low == 0 and math.isinf(high))):
-        raise ParameterError(
-            f"{given} starts at {low:g}; its lower bound must be > 0, for example 1e-2, "
-            "or write (0, math.inf) for any regularization"
-        )
+        raise ParameterError(f"{given}: its lower bound must be > 0; any is (0, math.inf)")
     if low == high and math.isinf(low):
         raise ParameterError(f"{given} contains no finite value; widen it")
     return low, high

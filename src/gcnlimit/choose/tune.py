@@ -14,7 +14,6 @@ from gcnlimit._validation import flag
 from gcnlimit._values import Array, Numbers
 from gcnlimit.choose.search import Bounds, Search, search_of
 from gcnlimit.csbm import CSBM
-from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.numerics import maximize
 from gcnlimit.numerics.linear import batches
@@ -134,14 +133,13 @@ def tune(
     0.9421
     """
     check_problem("tune", data, gcn)
-    intervals, reads_best = _split(free)
     with np.errstate(all="ignore"):  # networks out of range have the worst margin
-        search = search_of(data, gcn, intervals, throw=flag("throw", throw), reads_best=reads_best)
+        search = search_of(data, gcn, free, flag("throw", throw))
         best = _maximize(search, progress)
         values = search.values(best.u, np.arange(search.size))
         curvature = _curvature(search, values)
     network = _shaped_network(search, values)
-    if reads_best:
+    if search.reads_best:
         network = network.replaced(test_filter=best_test_filter(data, network))
     prediction = predict(data, network, throw=False, progress=False)
     refused = np.asarray(prediction.status) == Status.REFUSED
@@ -156,17 +154,6 @@ def tune(
         curvature=_shaped(search, hidden * curvature),
         status=_status(search, best, refused),
     )
-
-
-def _split(free: Mapping[str, Bounds | Literal["best"]]) -> tuple[Mapping[str, Bounds], bool]:
-    """Intervals of the free numbers, and whether test nodes are read through the best filter."""
-    intervals: Any = free
-    if not isinstance(free, Mapping) or "test_filter" not in free:
-        return intervals, False
-    if free["test_filter"] != "best":
-        given = f"free['test_filter'] = {free['test_filter']!r}"
-        raise ParameterError(f"{given} must be 'best'; or free the parameter of a test_filter")
-    return {name: bounds for name, bounds in intervals.items() if name != "test_filter"}, True
 
 
 def _maximize(search: Search, progress: bool | None = False) -> Maxima:
@@ -199,11 +186,10 @@ def _maximize_block(search: Search, block: Index) -> Maxima:
         return maximize.maximize_interval(objective, block.size, accuracy=accuracy)
     keep = 4 * len(search.axes)
     candidates = _candidates(search, block)
-    face = search.at_infinite_reg(block)
-    if face is None:
+    if search.reg_axis < 0 or not np.isinf(search.axes[search.reg_axis].asked[1]):
         return maximize.maximize_box(objective, candidates, keep=keep, accuracy=accuracy)
     # The filters that are best at infinite regularization, at every regularization.
-    at_infinity = _on_face(search, face, block)
+    at_infinity = _at_infinity(search, block)
     rays = np.repeat(at_infinity.u[:, None], 33, axis=1)
     rays[:, :, search.reg_axis] = np.linspace(0.0, 1.0, 33)
     if search.layered:
@@ -250,8 +236,9 @@ def _candidates(search: Search, block: Index) -> Array:
     return np.concatenate([given[:, None], common], axis=1)
 
 
-def _on_face(search: Search, face: Search, block: Index) -> Maxima:
+def _at_infinity(search: Search, block: Index) -> Maxima:
     """Optima at infinite regularization, as points of the cube with one more coordinate."""
+    face = search.at_infinite_reg(block)
     best = _maximize(face)
     values = face.values(best.u, np.arange(face.size))
     others = [axis for axis in search.axes if axis.name != "reg"]
@@ -294,11 +281,9 @@ def _status(search: Search, best: Maxima, refused: npt.NDArray[np.bool_]) -> Any
     """Where each optimum lies: the most noteworthy of its coordinates."""
     status = np.full(search.size, TuneStatus.INTERIOR)
     for k, axis in enumerate(search.axes):
-        for end, name, reached, asked in (
-            (0.0, TuneStatus.LOWER_BOUND, axis.low, axis.asked[0]),
-            (1.0, TuneStatus.UPPER_BOUND, axis.high, axis.asked[1]),
-        ):
-            where = np.where(reached == asked, name, TuneStatus.INFINITE)
+        lower = np.where(axis.low == axis.asked[0], TuneStatus.LOWER_BOUND, TuneStatus.INFINITE)
+        upper = np.where(axis.high == axis.asked[1], TuneStatus.UPPER_BOUND, TuneStatus.INFINITE)
+        for end, where in ((0.0, lower), (1.0, upper)):
             status = np.where(best.u[:, k] == end, np.maximum(status, where), status)
     flat = max(_FLAT, 10.0 * _margin_accuracy(search))
     status = np.where(best.range <= flat, TuneStatus.FLAT, status)
@@ -311,16 +296,14 @@ def _status(search: Search, best: Maxima, refused: npt.NDArray[np.bool_]) -> Any
 def _shaped_network(search: Search, values: Array) -> GCN:
     """The network of the best values, its parameters in the shape of the problem."""
     network = search.network(values, np.arange(search.size))
-    train, *test = (f.replaced(_reshaped(search, f.values)) for f in network.filters)
-    reg = np.reshape(network.reg, search.shape)
+    shape = search.shape
+    own = (f.replaced(f.values.reshape(shape + f.values.shape[1:])) for f in network.filters)
+    train, *test = own
+    reg = np.reshape(network.reg, shape)
     return network.replaced(filter=train, reg=reg, test_filter=test[0] if test else None)
 
 
 def _shaped(search: Search, values: Array) -> dict[str, Any]:
     """Free numbers by name, in the shape of the problem."""
-    named = search.parameters(values)
-    return {name: scalar_or_array(_reshaped(search, v)) for name, v in named.items()}
-
-
-def _reshaped(search: Search, values: Array) -> Array:
-    return values.reshape(search.shape + values.shape[1:])
+    named = search.parameters(values.reshape(*search.shape, len(search.axes)))
+    return {name: scalar_or_array(numbers) for name, numbers in named.items()}

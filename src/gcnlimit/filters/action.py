@@ -62,10 +62,8 @@ def chebyshev_series(function: Callable[[Array], Array], radius: float, accuracy
         kept = int(np.count_nonzero(np.any(rest > max(accuracy, n * 1e-17), axis=0)))
         if kept < 3 * n // 4:
             return np.asarray(coefficients[:, :kept].T)
-    raise ParameterError(
-        f"the filter is too steep or not smooth on [-{radius:g}, {radius:g}]: "
-        "its Chebyshev series does not converge; take a smoother one"
-    )
+    steep = f"the filter is too steep or not smooth on [-{radius:g}, {radius:g}]"
+    raise ParameterError(f"{steep}: its Chebyshev series does not converge; take a smoother one")
 
 
 def chebyshev_sum(weights: Block, operator: Any, block: Block, radius: float) -> Block:

@@ -54,11 +54,10 @@ class Diffusion(Filter):
         return np.asarray(~(np.abs(self.t) * np.asarray(radius, float) > _LONGEST))
 
     def why_undefined(self, value: float, radius: float) -> str:
-        return (
-            f"t = {value:g} is not allowed on a spectrum of radius {radius:.6g}: its series has "
-            f"too many terms; |t| must be at most {_LONGEST / radius:.6g} "
-            "(gcnlimit.limits has the limit of long times)"
-        )
+        refused = super().why_undefined(value, radius)
+        most = f"|t| must be at most {_LONGEST / radius:.6g}"
+        limits = "gcnlimit.limits has the limit of long times"
+        return f"{refused}: its series has too many terms; {most} ({limits})"
 
     def normalized(self, x: Array) -> tuple[Array, Array]:
         """Exponential of the exponent less its largest value."""
@@ -149,10 +148,8 @@ class PageRank(Filter):
         return np.asarray(~(np.abs(self.theta) * np.asarray(radius, float) >= 1.0))
 
     def why_undefined(self, value: float, radius: float) -> str:
-        return (
-            f"theta = {value:g} is not allowed: the PageRank series diverges on a spectrum of "
-            f"radius {radius:.6g}; |theta| must be below {1 / radius:.6g}"
-        )
+        wide = f"a spectrum of radius {radius:.6g}; |theta| must be below {1 / radius:.6g}"
+        return f"theta = {value:g} is not allowed: the PageRank series diverges on {wide}"
 
     def normalized(self, x: Array) -> tuple[Array, Array]:
         return to_unit(1.0 / (1.0 - np.asarray(self.theta)[..., None] * x))

@@ -96,18 +96,14 @@ class MessagePassingClassifier(GraphEstimator):
 
     Parameters
     ----------
-    layers
-        Number of layers.
     operator
         ``"normalized"``, for graphs with hubs; ``"paper"``, for graphs without; ``"auto"``, whichever predicts hidden labels
         better.
     components
         Number of principal components of the features; ``"auto"``, that of 15, 30, 60, 120 and 240 which predicts hidden labels
         best; None takes the features as they are, which must then have unit variance.
-    iterations, maskings, seed
-        Of the training, see `train`.
-    device
-        Device of PyTorch.
+    layers, iterations, maskings, seed, device
+        Number of layers; numbers of the training, see `train`; device of PyTorch.
 
     Attributes
     ----------

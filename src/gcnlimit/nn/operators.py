@@ -70,16 +70,15 @@ class SymmetricOperator:
     @cached_property
     def edges(self) -> Edges:
         """Entries of the sparse matrix one by one, for messages along edges."""
-        if not sparse.issparse(self.matrix):
-            parts = (self.matrix.values(), self.matrix.col_indices(), self.matrix.crow_indices())
-            arrays = tuple(part.cpu().numpy() for part in parts)
-            csr: Any = sparse.csr_array(arrays, shape=tuple(self.matrix.shape))
-            return Edges(*(part.to(self.matrix.device) for part in SymmetricOperator(csr).edges))
-        matrix: Any = self.matrix
-        entries = matrix.tocoo()
-        row, column = (part.astype(np.int64) for part in entries.coords)
-        reverse = np.lexsort((row, column))  # rows are sorted: sorting by columns transposes
-        return Edges(*(torch.from_numpy(part) for part in (row, column, entries.data, reverse)))
+        m = self.matrix
+        if isinstance(m, torch.Tensor):
+            ends, column, weight = m.crow_indices(), m.col_indices(), m.values()
+        else:
+            ends, column, weight = map(torch.from_numpy, (m.indptr, m.indices, m.data))
+        row = torch.repeat_interleave(ends.diff().long())
+        column = column.long()
+        # Entries are sorted by rows: sorting them by columns transposes.
+        return Edges(row, column, weight, torch.argsort(column * len(ends) + row))
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,14 +39,10 @@ def train(
 
     Parameters
     ----------
-    network, x, S
-        The network, whose numbers are replaced, features and operator.
-    labels
-        Class of each node, -1 where it is unknown.
-    maskings, seed
-        How often the labelled nodes are halved, and the seed of the halves.
-    iterations
-        Of the optimizer, after ten from each start.
+    network, x, S, labels
+        The network, whose numbers are replaced, features, operator, and the class of each node, -1 where it is unknown.
+    maskings, iterations, seed
+        How often the labelled nodes are halved, iterations after ten from each start, and the seed of the halves.
     """
     shown, hidden = _halves(labels, maskings, seed)
     known = indicators(labels, network.classes, x.dtype)[:, None] * shown[:, :, None]
@@ -163,8 +159,8 @@ def _on_both(network: MessagePassing, here: Placed, there: Placed, labels: Any) 
     """Logits on two graphs, of a network trained on the first; the signal of the second is estimated as it is used."""
     (x, S), (x_new, S_new) = here, there
     both = torch.cat([x, x_new])
-    known = torch.zeros(len(both), 1, network.classes, dtype=x.dtype, device=x.device)
-    known[: len(x), 0] = indicators(labels, network.classes, x.dtype)
+    every = torch.cat([labels, labels.new_full((len(x_new),), -1)])
+    known = indicators(every, network.classes, x.dtype)[:, None]
     gain = float(network.numbers[0, 0])
     signal = label_free_signal(S_new, x_new, network.passed(x, S, known[: len(x)])[1][:, 0])
     wider = copy.deepcopy(network)
