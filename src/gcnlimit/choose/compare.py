@@ -61,7 +61,8 @@ class Entry:
         chosen: list[list[str]] = [[] for _ in range(points)]
         for name, values in self.parameters.items():
             for words, row in zip(chosen, np.reshape(values, (points, -1)), strict=True):
-                words.append(f"{name} = {_text(row)}")
+                text = ", ".join(f"{number:.4g}" for number in row)
+                words.append(f"{name} = {text if row.size == 1 else f'[{text}]'}")
         return ["; ".join(words) for words in chosen]
 
 
@@ -131,12 +132,6 @@ class Comparison(Result):
             numbers = f"{entry.test_accuracy:>10.5f}{gap:>10.5f}"
             lines.append(f"{entry.method:<34}{numbers}  {entry.chosen[0]}".rstrip())
         return "\n".join(lines)
-
-
-def _text(values: Array) -> str:
-    """One number, or several in brackets."""
-    numbers = ", ".join(f"{value:.4g}" for value in values)
-    return numbers if values.size == 1 else f"[{numbers}]"
 
 
 def compare(
@@ -363,8 +358,7 @@ def gap_map(
            [0.031, 0.032, 0.031]])
     """
     check_problem("gap_map", data, gcn)
-    ceiling = bayes_optimal(data)
-    return GapMap(data, tune(data, gcn, free, progress=progress), ceiling)
+    return GapMap(data, tune(data, gcn, free, progress=progress), bayes_optimal(data))
 
 
 def scored(prediction: Prediction, data: CSBM) -> tuple[Numbers, Numbers]:

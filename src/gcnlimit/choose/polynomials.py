@@ -24,6 +24,8 @@ from gcnlimit.theory.points import Points
 _TINY = 1e-100  # imaginary step of exact derivatives
 _MORE = 127  # further nodes on the spectrum at finite regularization, whose integrands are rational
 _FARTHEST = 100.0  # logarithm of the largest scale of a filter
+_TOL = 1e-9  # gradient at which a climb is settled
+_GAIN = 1e-17  # relative gain of a step below which it is settled too
 _STARTS = 3  # number of climbs, from the best filters tried
 _FIRST = 12  # steps of each climb before the best alone is continued
 _SMALL = 8  # order at which many starts are tried
@@ -159,10 +161,12 @@ class DirectedFilters:
         tau, e, excess, e_g, coherent, scattered = (s[:, None] for s in self._slope(a, where))
         H, J = hankel(g), hankel(G)
         M, N = H @ H.mT, H @ J.mT
+        # The variances are |M|^2 (scattered) and |N|^2 + |v|^2 (coherent), without these entries.
         M[:, 0, 0] = 0.0
         N[:, :, 0] = 0.0
         v = mu * G[:, :1] * G + np.einsum("bik,bk->bi", J, G)
         v[:, 0] = 0.0
+        # Derivatives in the entries of H and J, which hold each number many times.
         by_H = 4.0 * scattered[:, :, None] * (M @ H) + 2.0 * coherent[:, :, None] * (N @ J)
         by_J = 2.0 * coherent[:, :, None] * (N.mT @ H + v[:, :, None] * G[:, None, :])
         by_g = 2.0 * (tau - excess) * g + _gather(by_H)
@@ -241,7 +245,8 @@ def _search(points: Points, order: int, finite: bool, known: Ascent | None) -> A
     count = starts.shape[1]
     where = np.repeat(np.arange(points.size), count)
     filters = _filters(points.take(where), order, finite)
-    found = _climb(filters, starts.reshape(where.size, -1), steps=_FIRST)
+    first = starts.reshape(where.size, -1)
+    found = ascend(filters.margin, filters.gradient, first, steps=_FIRST, tol=_TOL, gain=_GAIN)
     highest = np.argmax(found.f.reshape(points.size, count), axis=1)
     found = found.take(np.arange(points.size) * count + highest)
     if known is not None:  # no more steps where it stays below infinite regularization
@@ -272,11 +277,6 @@ def _starts(filters: Filters, radius: Array, known: Array | None) -> Array:
     return np.take_along_axis(every, first, axis=1)
 
 
-def _climb(filters: Filters, a: Array, H: Array | None = None, steps: int = 500) -> Ascent:
-    """Climb from the row of each point."""
-    return ascend(filters.margin, filters.gradient, a, H=H, steps=steps, tol=1e-9, gain=1e-17)
-
-
 def _continued(points: Points, order: int, found: Ascent, finite: bool) -> Found:
     """Climb from filters of lower order: the bases of two orders agree where both are defined."""
     last = found.x.shape[1] - finite
@@ -288,7 +288,8 @@ def _continued(points: Points, order: int, found: Ascent, finite: bool) -> Found
     H = np.eye(order + 1 + finite) * found.H[:, last - 1, last - 1, None, None]
     H[:, places[:, None], places] = found.H
     filters = _filters(points, order, finite)
-    x, margin, settled, _ = top = _climb(filters, start, H)
+    top = ascend(filters.margin, filters.gradient, start, H=H, tol=_TOL, gain=_GAIN)
+    x, margin, settled, _ = top
     unknown = np.full(margin.size, np.inf)
     best = Best(margin.copy(), unknown, filters.reg(x), filters.coefficients(x), settled.copy())
     return top, best

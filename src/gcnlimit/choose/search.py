@@ -97,11 +97,6 @@ class Search:
         return math.prod(self.shape)
 
     @property
-    def any_reg(self) -> bool:
-        """Whether any regularization is allowed."""
-        return any(axis.any_reg for axis in self.axes)
-
-    @property
     def reg_axis(self) -> int:
         """Number of the axis of the regularization, -1 if it is not free."""
         return next((k for k, axis in enumerate(self.axes) if axis.name == "reg"), -1)
@@ -117,7 +112,8 @@ class Search:
         for k, axis in enumerate(self.axes):
             values[:, k] = axis.value(u[:, k], which)
         known = self.data.degrees is None or self.gcn.normalization.plain
-        if self.any_reg and not self.gcn.normalize and known:
+        in_gains = any(axis.any_reg for axis in self.axes)
+        if in_gains and not self.gcn.normalize and known:
             # Regularizations are searched in units of the mean square gain of the filters.
             operator = self.data.operator(self.gcn.symmetrize)
             gain = self.network(values, which).filter.log_gain(operator.symmetric)
@@ -129,7 +125,7 @@ class Search:
         if axis.name != "reg":
             given = float(np.ravel(self.filters[axis.name].values)[max(axis.layer, 0)])
         else:
-            given = 1.0 if self.any_reg else float(np.ravel(self.gcn.reg)[0])
+            given = 1.0 if axis.any_reg else float(np.ravel(self.gcn.reg)[0])
         return axis.place(given, which)
 
     def parameters(self, values: Array) -> dict[str, Array]:

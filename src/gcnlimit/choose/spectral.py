@@ -115,13 +115,12 @@ class SpectralMargin:
 
     def curvature(self, numbers: Array) -> Array:
         """Second derivatives of the margin in the numbers, symmetric matrices."""
+        h = _STEP * np.maximum(np.abs(numbers), 1e-12)
         columns = []
         for k in range(NUMBERS):
-            h = _STEP * np.maximum(np.abs(numbers[:, k]), 1e-12)
-            step = np.zeros_like(numbers)
-            step[:, k] = h
+            step = h * (np.arange(NUMBERS) == k)
             change = self.slope(numbers + step) - self.slope(numbers - step)
-            columns.append(change / (2.0 * h)[:, None])
+            columns.append(change / (2.0 * h[:, k, None]))
         matrix = np.stack(columns, axis=1)
         return np.asarray(0.5 * (matrix + matrix.mT))
 

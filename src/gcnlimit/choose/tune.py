@@ -101,8 +101,7 @@ def tune(
     What is maximized is the margin :math:`\bar\omega/\sigma` of a test node, which keeps its digits where the accuracy rounds to
     1, and in which the accuracy increases for any number of equal classes (Eq. 8.3), and `best_accuracy` for unequal ones. One
     free number is searched globally: a scan of the whole interval, then a refinement of each of its maxima. Several are climbed
-    from many starts; on a directed graph with ``reg`` free up to infinity, from the filters that are best there, at every
-    regularization. All points of the data are searched together.
+    from many starts; with ``reg`` free up to infinity, also from the filters that are best there, at every regularization.
 
     Parameters
     ----------

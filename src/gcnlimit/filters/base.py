@@ -21,9 +21,8 @@ from gcnlimit.filters.action import Block, Chain, Shape, Whole, by_columns
 class Averages(NamedTuple):
     r"""The averages of a filter that enter the accuracy; a common scale of the filter drops out.
 
-    `tau_g2` is :math:`\tau(g^2)`, `e_g2` is :math:`e(g^2)`, `excess` is their difference, `e_g` is :math:`e(g)`;
-    `coherent` and `scattered` are the variances of the output due to the signal and to the choice of labelled nodes
-    (Eqs. 4.7 and 4.13).
+    `tau_g2` is :math:`\tau(g^2)`, `e_g2` is :math:`e(g^2)`, `excess` is their difference, `e_g` is :math:`e(g)`; `coherent` and
+    `scattered` are the variances of the output due to the signal and to the choice of labelled nodes (Eqs. 4.7 and 4.13).
     """
 
     tau_g2: Array

@@ -73,16 +73,13 @@ def _directions(centred: Array, count: int) -> Array:
 
 
 class Fitted(NamedTuple):
-    """A trained network, its operator and number of components, and what it reaches on hidden labels.
-
-    The score is the accuracy less the square error, which decides between accuracies that hardly differ.
-    """
+    """A trained network, its operator and number of components, and what it reaches on hidden labels."""
 
     network: MessagePassing
     operator: str
     components: int | None
     accuracy: float
-    score: float
+    score: float  # less the square error, which decides between accuracies that hardly differ
 
 
 class MessagePassingClassifier(GraphEstimator):

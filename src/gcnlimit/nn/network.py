@@ -11,6 +11,7 @@ from gcnlimit.nn.operators import SymmetricOperator, TwoGraphs, from_edge_index
 
 Operator = SymmetricOperator | TwoGraphs
 
+MEMORIES = ("trained", "matched", "reverse")
 _LOW = -0.99  # of g (C p - 1), which is above -1 for probabilities
 _LEAST = -0.9  # of the shrinkage: 1 + s q > 0 even if more labels are known than in training
 
@@ -103,9 +104,6 @@ class FeatureMessages:
         return gain * (field if self.fixed else field - memory * width / nodes / shrunk * means)
 
 
-MEMORIES = ("trained", "matched", "reverse")
-
-
 class MessagePassing(torch.nn.Module):  # type: ignore[misc]
     r"""Unrolled message passing: posterior means of the classes, updated from the graph and from the class centroids.
 
@@ -131,8 +129,7 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
     bias
         Whether each class has a trained bias, in place of :math:`\log\pi`.
     sizes
-        Whether the classes have unequal sizes :math:`\pi`, which are trained; else :math:`\pi = 1/C` divides everywhere. On
-        graphs of the model it closes a gap of one to two points; on a real graph it may gain or lose some.
+        Whether the classes have unequal sizes :math:`\pi`, which are trained; else :math:`\pi = 1/C` divides everywhere.
     memory
         ``"trained"``, from 1; ``"matched"``: 1, and :math:`s = \kappa`, which leaves two numbers that estimate
         :math:`\lambda_s` and :math:`\mu` and serve on another graph too; ``"reverse"``, for sparse graphs: messages along the

@@ -14,8 +14,7 @@ from torch.nn.functional import cross_entropy
 from gcnlimit.nn.network import MessagePassing, indicators
 from gcnlimit.nn.operators import SymmetricOperator, TwoGraphs, from_graph
 
-Placed = tuple[Any, SymmetricOperator]
-"""Features and operator of a graph, on a device."""
+Placed = tuple[Any, SymmetricOperator]  # features and operator of a graph, on a device
 
 _STARTS = (1.0, -1.0)  # signs of the graph's gain
 _FIRST = 10  # iterations from each start
