@@ -130,9 +130,6 @@ class DirectedFilters:
         self.monomials = np.eye(order + 1) - points.signal[:, None, None] * np.eye(order + 1, k=1)
         self.mu = points.mu / points.features.moments[0]  # that of the averages, Eq. 8.15
 
-    def reg(self, a: Array) -> Array:
-        return np.full(len(a), np.inf)
-
     def fit(self, g: Array) -> Array:
         G = np.array(g[..., : self.order + 1])
         for i in range(self.order - 1, -1, -1):
@@ -290,6 +287,6 @@ def _continued(points: Points, order: int, found: Ascent, finite: bool) -> Found
     filters = _filters(points, order, finite)
     top = ascend(filters.margin, filters.gradient, start, H=H, tol=_TOL, gain=_GAIN)
     x, margin, settled, _ = top
-    unknown = np.full(margin.size, np.inf)
-    best = Best(margin.copy(), unknown, filters.reg(x), filters.coefficients(x), settled.copy())
-    return top, best
+    error = np.full(margin.size, np.inf)  # not known yet
+    reg = filters.reg(x) if isinstance(filters, SymmetricFilters) else error.copy()
+    return top, Best(margin.copy(), error, reg, filters.coefficients(x), settled.copy())

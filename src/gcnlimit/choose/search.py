@@ -27,9 +27,7 @@ from gcnlimit.theory.propensity_spectrum import radius
 from gcnlimit.theory.readout import best_readout
 
 Interval = tuple[float, float]
-Bounds = Interval | Sequence[Interval]
-"""Interval of a parameter, or one interval for each layer."""
-
+Bounds = Interval | Sequence[Interval]  # of a parameter, or of each of its layers
 Free = Mapping[str, Bounds]
 Mask = npt.NDArray[np.bool_]
 

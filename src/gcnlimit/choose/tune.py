@@ -158,9 +158,8 @@ def tune(
 def _maximize(search: Search, progress: bool | None = False) -> Maxima:
     """Best points of all problems that are not refused, a block of them at a time."""
     rows = np.flatnonzero(~search.refused)
-    size = search.size
-    nowhere = np.zeros((size, len(search.axes)))
-    best = Maxima(nowhere, np.zeros(size), np.ones(size), np.ones(size, bool))
+    n = search.size
+    best = Maxima(np.zeros((n, len(search.axes))), np.zeros(n), np.ones(n), np.ones(n, bool))
     if not search.axes:  # nothing to search beside the best filter at test
         return best
     blocks = list(batches(rows.size, _FEW if search.layered else _BLOCK))

@@ -132,7 +132,7 @@ class Filter(Value, ABC):
         """
         raise ParameterError(
             f"the filter, a {type(self).__name__}, is known by its values alone, which suffice on "
-            "symmetric graphs: pass symmetrize=True to the GCN, or write a Filter with a method chain"
+            "symmetric graphs: pass symmetrize=True to the GCN, or write a Filter with a chain"
         )
 
     @property

@@ -37,8 +37,8 @@ class NodeMessages:
 
     def evidence(self, means: Any, unsure: Any, gain: Any, memory: Any) -> Any:
         """Evidence on each node, of shape (nodes, batch, classes)."""
-        echo = gain**2 * memory * self.S.reaction(unsure) * self.old
-        found = gain * _product(self.S, means) - echo
+        found = gain * _product(self.S, means)
+        found = found - gain**2 * memory * self.S.reaction(unsure) * self.old
         self.old = means
         self.variance = gain**2 * (means**2).mean(dim=0)
         return found

@@ -34,10 +34,8 @@ class SymmetricOperator:
     ----------
     matrix
         :math:`S`, of SciPy on a processor, whose product is faster there, and a CSR tensor on other devices.
-    vector
-        :math:`v`, a tensor, or None for 0.
-    theta
-        Propensities of the nodes, whose rows scatter in proportion to them; None if the nodes are alike.
+    vector, theta
+        :math:`v`, a tensor, or None for 0; propensities of the nodes, to which their rows scatter in proportion, or None.
     """
 
     matrix: Any

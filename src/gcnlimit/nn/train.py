@@ -50,21 +50,21 @@ def train(
     if network.sizes:
         with torch.no_grad():
             network.bias.copy_(torch.log((counts + 1.0) / (counts + 1.0).sum()))
-    start = [p.detach().clone() for p in network.parameters()]
+    start = copy.deepcopy(network.state_dict())
     weight = 0.5 / max(int(counts.sum()), 1)
 
     def objective(sign: float) -> Any:
         loss = cross_entropy(network.passed(x, S, known)[0][hidden], target)
-        pairs = zip(network.parameters(), start, strict=True)
+        pairs = zip(network.parameters(), start.values(), strict=True)
         return loss + weight * sum(((p - _signed(s, sign)) ** 2).sum() for p, s in pairs)
 
     found = []
     for sign in _STARTS:
-        _set(network.parameters(), [_signed(s, sign) for s in start])
+        network.load_state_dict({name: _signed(s, sign) for name, s in start.items()})
         value = _descend(network, lambda sign=sign: objective(sign), _FIRST)
-        found.append((value, sign, [p.detach().clone() for p in network.parameters()]))
+        found.append((value, sign, copy.deepcopy(network.state_dict())))
     _, sign, best = min(found, key=lambda one: one[0] if np.isfinite(one[0]) else np.inf)
-    _set(network.parameters(), best)
+    network.load_state_dict(best)
     return _descend(network, lambda: objective(sign), iterations)
 
 
@@ -83,18 +83,18 @@ def _descend(network: MessagePassing, objective: Any, iterations: int) -> float:
     """Descend, and keep the best numbers that were met."""
     free = [p for p in network.parameters() if p.requires_grad]
     optimizer = torch.optim.LBFGS(free, max_iter=iterations, line_search_fn="strong_wolfe")
-    best: list[Any] = [np.inf, [p.detach().clone() for p in free]]
+    best: list[Any] = [np.inf, copy.deepcopy(network.state_dict())]
 
     def closure() -> Any:
         optimizer.zero_grad()
         value = objective()
         value.backward()
         if value.item() < best[0]:
-            best[:] = [value.item(), [p.detach().clone() for p in free]]
+            best[:] = [value.item(), copy.deepcopy(network.state_dict())]
         return value
 
     optimizer.step(closure)
-    _set(free, best[1])
+    network.load_state_dict(best[1])
     return float(best[0])
 
 
@@ -103,12 +103,6 @@ def _signed(start: Any, sign: float) -> Any:
     if start.ndim < 2:
         return start
     return start * torch.tensor([sign, 1.0, 1.0, 1.0, 1.0], dtype=start.dtype, device=start.device)
-
-
-def _set(parameters: Any, values: list[Any]) -> None:
-    with torch.no_grad():
-        for p, value in zip(parameters, values, strict=True):
-            p.copy_(value)
 
 
 def message_passing_scores(
