@@ -24,11 +24,14 @@ def often_enough(hits, count):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("classes, method, count", [(2, "labels", 16), (4, "labels", 12), (2, "likelihood", 4)])
-def test_the_truth_is_within_two_standard_errors(classes, method, count):
-    rows = [compared(k, classes, method) for k in range(count)]
+@pytest.mark.parametrize(
+    "classes, method, graphs",
+    [(2, "labels", range(16)), (4, "labels", range(12)), (2, "likelihood", (1, 3, 24, 27))],  # the last are small ones
+)
+def test_the_truth_is_within_two_standard_errors(classes, method, graphs):
+    rows = [compared(k, classes, method) for k in graphs]
     fine = [row for row in rows if not row["warnings"]]
-    assert len(fine) > 0.7 * count
+    assert len(fine) > 0.7 * len(graphs)
     for name in ("lam", "mu"):
         assert often_enough(sum(abs(distance(row, name)) < 2 for row in fine), len(fine))
     assert often_enough(sum(row["network"] for row in fine), len(fine))

@@ -10,18 +10,5 @@ from gcnlimit.benchmark.problems import SIZES, VERSION, Exact, Problem, problems
 from gcnlimit.benchmark.scores import Line, Ranking, Run, Scores, merge, published
 from gcnlimit.benchmark.task import Task
 
-__all__ = [
-    "SIZES",
-    "VERSION",
-    "Exact",
-    "Line",
-    "Problem",
-    "Ranking",
-    "Run",
-    "Scores",
-    "Task",
-    "evaluate",
-    "merge",
-    "problems",
-    "published",
-]
+__all__ = ["SIZES", "VERSION", "Exact", "Line", "Problem", "Ranking", "Run", "Scores", "Task"]
+__all__ += ["evaluate", "merge", "problems", "published"]

@@ -46,8 +46,8 @@ def evaluate(
     Parameters
     ----------
     model
-        Function from a `Task` to scores, one row per node and one column per class (with two classes one score per node is
-        enough, positive for the second).
+        Function from a `Task` to scores, one row per node and one column per class (for two classes one score per
+        node is enough, positive for the second).
     problems
         Names or problems; by default the whole suite.
     size
@@ -57,8 +57,8 @@ def evaluate(
     name
         Of the model in the table; by default that of the function.
     seed
-        For graphs that the author of the model cannot draw, secret, such as ``secrets.randbits(64)``: the model, which other
-        processes must be able to import, then runs in a process of its own, which is sent the task and not the seed.
+        A secret, such as ``secrets.randbits(64)``, for graphs that the author of the model cannot draw. The model, which
+        other processes must be able to import, then runs in a process that is sent the task and not the seed.
     store
         File that keeps every finished graph; the same call resumes where it stopped.
     workers
@@ -82,14 +82,15 @@ def evaluate(
     from gcnlimit.sweeps.store import Store, describe
 
     if not callable(model):
-        raise ParameterError(f"model = {model!r} is not allowed; it must be a function from a task to scores")
+        raise ParameterError(f"model = {model!r} is not a function from a task to scores; give one")
     chosen = as_problems(problems)
     check_size(size)
     if seed is not None:
         seed = whole("seed", seed, low=0)
         check_pickle(model, "the model")
     named = name or _name(model)
-    axes = {"problem": {problem.name: problem for problem in chosen}, "graph": range(whole("graphs", graphs, low=1))}
+    numbers = range(whole("graphs", graphs, low=1))
+    axes = {"problem": {problem.name: problem for problem in chosen}, "graph": numbers}
     producer = Producer(
         name=named,
         evaluate=functools.partial(_measure, model),
@@ -98,32 +99,33 @@ def evaluate(
     )
     plan = Plan(producer, axes, None, None, {"size": size, "given": seed})
     run = runner(producer, whole("workers", workers, low=1))
+    found: dict[tuple[str, int], Run] = {}
     with Store(store) as kept, progress_bar(named, plan.size, progress, unit="graphs") as bar:
-        found: dict[tuple[str, int], Run] = {}
 
         def put(block: Block, columns: Columns) -> None:
-            one = _run(named, size, block, columns)
-            found[one.problem, one.graph] = one
+            problem, graph = block.common["problem"].name, int(block.common["graph"])
+            found[problem, graph] = Run(named, problem, size, graph, *_outcome(columns))
             bar.advance(1)
 
         for block, columns in run(missing(plan, kept, put)):
             if columns.final and not columns.errors:
                 kept.put(block.key, columns)
             put(block, columns)
-    return Scores(tuple(found[problem.name, graph] for problem in chosen for graph in range(graphs)))
+    return Scores(tuple(found[problem.name, graph] for problem in chosen for graph in numbers))
 
 
 def _measure(model: Model, parameters: dict[str, Any]) -> dict[str, float]:
     """Accuracy and time on one graph; the hidden labels are drawn when the model has answered."""
     problem = parameters["problem"]
+    seed = parameters["given"]
     where = (parameters["size"], parameters["graph"])
-    task = problem.task(*where, seed=parameters["given"])
+    task = problem.task(*where, seed=seed)
     started = time.perf_counter()
-    scores = model(task) if parameters["given"] is None else _apart(model, task)
+    scores = model(task) if seed is None else _apart(model, task)
     seconds = time.perf_counter() - started
     test, classes = task.test_mask, task.classes
     del task
-    truth = problem.truth(*where, seed=parameters["given"])
+    truth = problem.truth(*where, seed=seed)
     return {"accuracy": accuracy(scores, truth, test, classes), "seconds": seconds}
 
 
@@ -134,10 +136,11 @@ def _apart(model: Model, task: Task) -> npt.ArrayLike:
     return scores
 
 
-def _run(name: str, size: str, block: Block, columns: Columns) -> Run:
-    error = columns.errors.get(0, "")
-    numbers = {key: math.nan if error else float(columns.fields[key][0]) for key in ("accuracy", "seconds")}
-    return Run(name, block.common["problem"].name, size, int(block.common["graph"]), **numbers, error=error)
+def _outcome(columns: Columns) -> tuple[float, float, str]:
+    """Accuracy, seconds, and why there are none."""
+    if error := columns.errors.get(0, ""):
+        return math.nan, math.nan, error
+    return float(columns.fields["accuracy"][0]), float(columns.fields["seconds"][0]), ""
 
 
 def _name(model: object) -> str:

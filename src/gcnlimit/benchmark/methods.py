@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Callable, Iterable
+from functools import lru_cache, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,10 @@ from gcnlimit.simulation.infer.amp import amp
 from gcnlimit.simulation.infer.belief_propagation import belief_propagation
 from gcnlimit.theory.transfer import best_test_filter, best_training_filter
 
-STRENGTHS = (0.0, 0.5, 0.8, 0.95, -0.5, -0.8, -0.95)  # of PageRank, relative to the top eigenvalue; 0 is no graph
-_SPREAD = (0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)  # of label propagation: eight settings, as for every method
+# of PageRank, relative to the top eigenvalue; 0 is no graph
+STRENGTHS = (0.0, 0.5, 0.8, 0.95, -0.5, -0.8, -0.95)
+# of label propagation: eight settings, as for every method
+_SPREAD = (0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
 _STEPS = 50  # of label propagation
 
 
@@ -34,9 +37,8 @@ def message_passing(task: Task) -> Array:
 
     Two graphs share class means; the first is not scored.
     """
-    if task.new is None:
-        return amp(task.observation).probabilities
-    return np.pad(amp(task.observation, to=task.new).probabilities, ((task.observation.nodes, 0), (0, 0)))
+    found = amp(task.observation, to=task.new).probabilities
+    return found if task.new is None else np.pad(found, ((task.observation.nodes, 0), (0, 0)))
 
 
 def beliefs(task: Task) -> Array:
@@ -53,14 +55,14 @@ def linear_by_theory(task: Task) -> Array:
     """
     here, there = task.observation, task.new
     if not here.data.classes.equal:
-        raise ParameterError("linear-by-theory has no bias, which unequal classes need; take linear-by-leave-one-out")
+        raise ParameterError("linear-by-theory is for equal classes; take linear-by-leave-one-out")
     strength, new_strength = _best_strengths(here.data, None if there is None else there.data)
-    nodes = here.nodes
-    weights = task.features[:nodes].T @ _pagerank(here, strength, task.targets[:nodes])
-    scores = _pagerank(here, strength, task.features[:nodes] @ weights)
+    X, new_X = np.split(task.features, [here.nodes])
+    weights = X.T @ _pagerank(here, strength, task.targets[: here.nodes])
+    scores = _pagerank(here, strength, X @ weights)
     if there is None:
         return scores
-    return np.concatenate([scores, _pagerank(there, new_strength, task.features[nodes:] @ weights)])
+    return np.concatenate([scores, _pagerank(there, new_strength, new_X @ weights)])
 
 
 def linear_by_leave_one_out(task: Task) -> Array:
@@ -72,7 +74,8 @@ def linear_by_leave_one_out(task: Task) -> Array:
 
     here, new = task.observation, task.new
     operator = "regularized" if has_hubs(here.adjacency) else "none"
-    model = GraphClassifier("pagerank", strengths=STRENGTHS, normalization=operator, scale=None, deploy="tuned")
+    settings: dict[str, Any] = {"strengths": STRENGTHS, "scale": None, "deploy": "tuned"}
+    model = GraphClassifier("pagerank", normalization=operator, **settings)
     model.fit(np.asarray(here.features, float), task.labels[: here.nodes], graph=here.adjacency)
     if new is None:
         return model.decision_function()
@@ -90,27 +93,30 @@ def features_alone(task: Task) -> Array:
 
         X = task.features.astype(float)
         known = task.labelled_mask
-        outputs = GraphClassifier("pagerank", scale=None).fit(X[known], task.labels[known]).decision_function(X)
+        model = GraphClassifier("pagerank", scale=None).fit(X[known], task.labels[known])
+        outputs = model.decision_function(X)
         return outputs if task.classes > 2 else np.column_stack([-outputs, outputs])
     return task.features @ (task.features.T @ task.targets)
 
 
 def label_propagation(task: Task) -> Array:
-    r"""Iteration :math:`F \leftarrow s\, \hat A F + (1 - s) Y` on the normalized graph, :math:`s` chosen on validation nodes."""
+    r"""Iteration :math:`F \leftarrow s\, \hat A F + (1 - s) Y` on the normalized graph, :math:`s` by validation."""
     S = propagation(task.adjacency, "symmetric", loops=False).operator
-    trials = {s: _validated(task, _spread(S, _on(task, task.train_mask), s)) for s in _SPREAD}
-    return _spread(S, task.targets, max(trials, key=lambda s: trials[s]))
+    train = np.where(task.train_mask[:, None], task.targets, 0.0)
+    best = _chosen(task, _SPREAD, lambda strength: _spread(S, train, strength))
+    return _spread(S, task.targets, best)
 
 
 def correct_and_smooth(task: Task) -> Array:
-    """Class centroids of the features, their errors and then the scores spread over the graph; settings by validation."""
+    """Class centroids of the features; their errors, then the scores, spread over the graph; settings by validation."""
     S = propagation(task.adjacency, "symmetric", loops=False).operator
-    base = task.features @ (task.features.T @ _on(task, task.train_mask))
+    train = np.where(task.train_mask[:, None], task.targets, 0.0)
+    base = task.features @ (task.features.T @ train)
+    # the centroids in the unit of the targets, by least squares
     known, wanted = base[task.val_mask], task.targets[task.val_mask]
-    scale = float(np.sum(known * wanted) / max(np.sum(known**2), 1e-30))  # to the unit of the targets, by least squares
-    settings = [(c, s) for c in (0.5, 0.9) for s in (0.3, 0.6, 0.8, 0.9)]
-    trials = {pair: _validated(task, _corrected(task, S, scale * base, task.train_mask, pair)) for pair in settings}
-    best = max(trials, key=lambda pair: trials[pair])
+    scale = float(np.sum(known * wanted) / max(np.sum(known**2), 1e-30))
+    scores = partial(_corrected, task, S, scale * base, task.train_mask)
+    best = _chosen(task, product((0.5, 0.9), (0.3, 0.6, 0.8, 0.9)), scores)
     fewer = task.train_mask.sum() / task.labelled_mask.sum()
     return _corrected(task, S, fewer * scale * features_alone(task), task.labelled_mask, best)
 
@@ -119,36 +125,29 @@ def message_passing_network(task: Task, device: str = "cpu", **options: Any) -> 
     """Message passing as a network whose few numbers are trained on the labelled nodes (PyTorch, extra ``nn``)."""
     from gcnlimit.nn import message_passing_scores
 
-    here, new, nodes = task.observation, task.new, task.observation.nodes
-    there = None if new is None else (np.asarray(new.features), new.adjacency)
-    features = np.asarray(here.features)
-    labels = task.labels[:nodes]
-    return message_passing_scores(features, here.adjacency, labels, seed=task.seed, device=device, new=there, **options)
+    here, new = task.observation, task.new
+    options |= {"seed": task.seed, "device": device}
+    if new is not None:
+        options["new"] = (np.asarray(new.features), new.adjacency)
+    labels = task.labels[: here.nodes]
+    return message_passing_scores(np.asarray(here.features), here.adjacency, labels, **options)
 
 
-METHODS: dict[str, Model] = {
-    "features": features_alone,
-    "label-propagation": label_propagation,
-    "correct-and-smooth": correct_and_smooth,
-    "linear-by-leave-one-out": linear_by_leave_one_out,
-    "message-passing-network": message_passing_network,
-    "linear-by-theory": linear_by_theory,
-    "amp": message_passing,
-    "belief-propagation": beliefs,
+_TABLE: dict[str, tuple[Model, float, float]] = {
+    "features": (features_alone, 0.1, 0.6),
+    "label-propagation": (label_propagation, 0.3, 3.0),
+    "correct-and-smooth": (correct_and_smooth, 0.5, 11.0),
+    "linear-by-leave-one-out": (linear_by_leave_one_out, 5.0, 120.0),
+    "message-passing-network": (message_passing_network, 12.0, 300.0),
+    "linear-by-theory": (linear_by_theory, 0.1, 1.2),
+    "amp": (message_passing, 0.1, 1.1),
+    "belief-propagation": (beliefs, 0.7, 6.0),
 }
+
+METHODS = {name: row[0] for name, row in _TABLE.items()}
 """Reference methods by name. The last three are given the parameters of the model."""
 
-
-SECONDS = {
-    "features": (0.1, 0.6),
-    "label-propagation": (0.3, 3.0),
-    "correct-and-smooth": (0.5, 11.0),
-    "linear-by-leave-one-out": (5.0, 120.0),
-    "message-passing-network": (12.0, 300.0),
-    "linear-by-theory": (0.1, 1.2),
-    "amp": (0.1, 1.1),
-    "belief-propagation": (0.7, 6.0),
-}
+SECONDS = {name: row[1:] for name, row in _TABLE.items()}
 """Seconds of one core for a small graph and a standard one, for the costliest two 25 times those of a small graph."""
 
 
@@ -157,7 +156,8 @@ def reference_methods(names: Iterable[str]) -> dict[str, Model]:
     chosen = list(names)
     for name in chosen:
         if name != "all" and name not in METHODS:
-            raise ParameterError(f"method = {name!r} is unknown; choose among {', '.join(METHODS)} and all")
+            names = ", ".join(METHODS)
+            raise ParameterError(f"method = {name!r} is unknown; choose among {names} and all")
     return {name: model for name, model in METHODS.items() if name in chosen or "all" in chosen}
 
 
@@ -167,7 +167,8 @@ def _best_strengths(data: CSBM, to: CSBM | None) -> tuple[float, float]:
     plain = CSBM(data.alpha, data.lam, data.mu, data.rho, data.directed, degrees=data.degrees)
     if to is not None:
         gcn = GCN(best_training_filter(plain), symmetrize=True)
-        return float(gcn.filter.theta), float(best_test_filter(plain, gcn, to).theta)  # type: ignore[attr-defined]
+        read = best_test_filter(plain, gcn, to)
+        return float(gcn.filter.theta), float(read.theta)  # type: ignore[attr-defined]
     gcn = GCN(PageRank(0.0), symmetrize=True, normalization="regularized")
     best = tune(plain, gcn, {"theta": (-1.0, 1.0)})
     return float(np.asarray(best.parameters["theta"])), math.nan
@@ -181,10 +182,6 @@ def _pagerank(graph: Observation, strength: float, block: Array) -> Array:
     return np.asarray(filter.apply(a, block, radius=radius))
 
 
-def _on(task: Task, nodes: Mask) -> Array:
-    return np.asarray(np.where(nodes[:, None], task.targets, 0.0))
-
-
 def _spread(S: Any, start: Array, strength: float) -> Array:
     F = start
     for _ in range(_STEPS):
@@ -192,7 +189,7 @@ def _spread(S: Any, start: Array, strength: float) -> Array:
     return np.asarray(F)
 
 
-def _corrected(task: Task, S: Any, base: Array, known: Mask, settings: tuple[float, float]) -> Array:
+def _corrected(task: Task, S: Any, base: Array, known: Mask, settings: Any) -> Array:
     """Scores with spread errors added, known ones put in place, and all spread again."""
     correct, smooth = settings
     errors = np.where(known[:, None], task.targets - base, 0.0)
@@ -200,6 +197,7 @@ def _corrected(task: Task, S: Any, base: Array, known: Mask, settings: tuple[flo
     return _spread(S, np.where(known[:, None], task.targets, scores), smooth)
 
 
-def _validated(task: Task, scores: Array) -> float:
-    """Accuracy on the validation nodes."""
-    return float(np.mean(scores.argmax(axis=1)[task.val_mask] == task.labels[task.val_mask]))
+def _chosen(task: Task, settings: Iterable[Any], scores: Callable[[Any], Array]) -> Any:
+    """The setting whose scores are right on most validation nodes."""
+    wanted = task.labels[task.val_mask]
+    return max(settings, key=lambda one: np.mean(scores(one)[task.val_mask].argmax(1) == wanted))

@@ -8,7 +8,7 @@ import warnings
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from gcnlimit._validation import check_types, flag, number, whole
 from gcnlimit._values import Value
-from gcnlimit.benchmark.task import Classes, Task, checksum, entropy, split
+from gcnlimit.benchmark.task import Classes, Seed, Task, checksum, entropy, split
 from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import Gamma, LogNormal, Pareto
 from gcnlimit.errors import ParameterError
@@ -36,8 +36,7 @@ def recorded(problem: str, size: str, graph: int) -> dict[str, Any] | None:
 @lru_cache(maxsize=1)
 def _record() -> dict[str, Any]:
     file = resources.files("gcnlimit.benchmark").joinpath(FILE)
-    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return found
+    return dict(json.loads(file.read_text(encoding="utf-8")))
 
 
 VERSION = 1
@@ -56,20 +55,20 @@ class Exact:
     features
         Best possible from the features alone, without the graph.
     linear
-        Best network of one filter and one weight vector, at any regularization and at large degree: at a finite one it is not
-        known. With hubs or on a new graph the filter is the best PageRank.
+        Best network of one filter and one weight vector, at any regularization and at large degree: at a finite one it
+        is not known. With hubs or on a new graph the filter is the best PageRank.
     algorithmic
         Best known algorithm: message passing, knowing the parameters, at the degree of the graphs.
     bayes, bayes_error
-        Best possible at the degree of the graphs, by population dynamics, and its standard error; above `algorithmic` in a hard
-        phase only.
+        Best possible at the degree of the graphs, by population dynamics, and its standard error; above `algorithmic`
+        in a hard phase only.
     bayes_large_degree
         Best possible at large degree, by theory.
     frozen
-        Of an inductive problem: best possible at the degree of the graphs with weights that the new graph does not change.
+        Of an inductive problem: best possible, at the degree of the graphs, with the weights of the training graph.
     scatter
-        Standard deviation of the accuracy of message passing over graphs, times the square root of their number of nodes:
-        measured, on fifty small graphs, and more than that of independent nodes.
+        Standard deviation of the accuracy of message passing over graphs, times the square root of their number of
+        nodes: measured, on fifty small graphs, and more than that of independent nodes.
     """
 
     features: float
@@ -116,18 +115,21 @@ class Problem(Value):
     to: CSBM | None = None
 
     def __post_init__(self) -> None:
-        check_types("Problem", name=(self.name, str), about=(self.about, str), data=(self.data, CSBM))
+        texts = {"name": (self.name, str), "about": (self.about, str)}
+        check_types("Problem", **texts, data=(self.data, CSBM))
         check_types("Problem", to=(self.to, (CSBM, type(None))))
         if self.data.shape or (self.to is not None and self.to.shape):
-            raise ParameterError("data and to have single parameters in a problem, got arrays; make a problem of each")
+            raise ParameterError(
+                "data and to of a problem have arrays; make a problem of each value"
+            )
         number("degree", self.degree, low=0, open_low=True)
 
     @property
     def exact(self) -> Exact:
         """Exact test accuracies in the large-size limit, recorded for the suite."""
-        if _known().get(self.name) != self:
+        if _KNOWN.get(self.name) != self:
             raise ParameterError(
-                f"problem = {self.name!r} is not of the suite, whose exact accuracies are recorded; take "
+                f"problem = {self.name!r} is not of the suite, which has exact accuracies; take "
                 "gl.bayes_optimal(problem.data, to=problem.to, degree=problem.degree)"
             )
         return Exact(**_record()["exact"][self.name])
@@ -140,8 +142,8 @@ class Problem(Value):
         size
             ``"small"``, ``"standard"`` or ``"large"``.
         graph
-            0, 1, ...: each is the same for everyone. The first five small and standard ones and the first large one have
-            recorded checksums, and a warning says if a graph is another one.
+            0, 1, ...: each is the same for everyone. The first five small and standard ones and the first large one
+            have recorded checksums, and a warning says if a graph is another one.
         seed
             For other graphs than those that everyone can draw: a number that the author of the model does not know.
         """
@@ -151,8 +153,8 @@ class Problem(Value):
         known = recorded(self.name, size, graph) if seed is None else None
         if known is not None and known["checksum"] != checksum(task):
             warnings.warn(
-                f"graph {graph} of the problem {self.name!r} ({size}) is not the recorded one: the sampler of this version, or "
-                "that of NumPy, has changed, and accuracies on it are comparable within their errors only",
+                f"graph {graph} of the problem {self.name!r} ({size}) is not the recorded one: "
+                "our sampler, or that of NumPy, has changed; compare accuracies within errors only",
                 stacklevel=2,
             )
         return task
@@ -161,18 +163,20 @@ class Problem(Value):
         """Classes of all nodes of that graph; they do not depend on the features, of which one is drawn."""
         nodes = SIZES[size]
         data, to = self.data, self.to
+        # alpha is nodes per feature: one feature, and the sizes of both graphs as they are
         wide = to and to.replaced(alpha=nodes * to.alpha / data.alpha)
         light = replace(self, data=data.replaced(alpha=float(nodes)), to=wide)
         drawn = light._instances(nodes, self._seed(size, graph, seed))
-        return self.data.classes.index_of(np.concatenate([one.labels for one in drawn if one is not None]))
+        labels = np.concatenate([one.labels for one in drawn if one is not None])
+        return data.classes.index_of(labels)
 
-    def _seed(self, size: str, graph: int, seed: int | None) -> np.random.SeedSequence:
+    def _seed(self, size: str, graph: int, seed: int | None) -> Seed:
         check_size(size)
-        place = whole("graph", graph, low=0)
+        place = [zlib.crc32(self.name.encode()), SIZES[size], whole("graph", graph, low=0)]
         own = [] if seed is None else [whole("seed", seed, low=0)]
-        return np.random.SeedSequence([VERSION, zlib.crc32(self.name.encode()), SIZES[size], place, *own])
+        return Seed([VERSION, *place, *own])
 
-    def _instances(self, nodes: int, root: np.random.SeedSequence) -> tuple[Instance, Instance | None]:
+    def _instances(self, nodes: int, root: Seed) -> tuple[Instance, Instance | None]:
         """The graph, and the new graph of an inductive problem, which has the same features."""
         from gcnlimit.simulation.data.sample import draw, sample
         from gcnlimit.simulation.data.size import Size
@@ -182,7 +186,8 @@ class Problem(Value):
             return here, None
         more = round(nodes * float(self.to.alpha / self.data.alpha))
         size = Size.of("Problem", self.to, more, self.degree, None, np.float32)
-        return here, draw(self.to, size, np.random.SeedSequence([*entropy(root), 2]), here.latents.centroid)
+        seed = Seed([*entropy(root), 2])
+        return here, draw(self.to, size, seed, here.latents.centroid)
 
 
 def check_size(size: object) -> None:
@@ -191,65 +196,50 @@ def check_size(size: object) -> None:
         raise ParameterError(f"size = {size!r} is not allowed; use {', '.join(map(repr, SIZES))}")
 
 
+# the data that do not fit into a row of the suite
+_undirected = partial(CSBM, directed=False)
+_five = partial(_undirected, 4, mu=2.0, rho=0.1, classes=5)
+_REFERENCE = CSBM(4, 1.0, 2.0, 0.1)
+_TEN = _undirected(4, -0.8, 0.5, 0.01, classes=10)
+_QUARTERS = CSBM(2.5, 0.8, 1.6, 0.2, classes=(0.25, 0.75))
+_TENTHS = CSBM(3, 0.9, 2.0, 0.15, classes=(0.5, 0.3, 0.2))
+_LOG_NORMAL = CSBM(4, -0.9, 2.0, 0.1, degrees=LogNormal(1.0))
+_CITATION = _undirected(4, 1.2, 2.0, 0.05, degrees=Pareto(2.5, 50.0))
+_SMALL = _undirected(4, 1.2, 2.0, 0.1)
+_LARGE = _undirected(8, 0.9, 4.0, 0.0)
+
 _SUITE = (
-    Problem("reference", "graph and features of similar strength, one label in ten", CSBM(4, 1.0, 2.0, 0.1)),
+    Problem("reference", "graph and features of similar strength, one label in ten", _REFERENCE),
     Problem("many-labels", "weaker signals, three labels in ten", CSBM(2, 0.7, 1.0, 0.3)),
-    Problem("heterophily", "the reference with neighbours of opposite classes", CSBM(4, -1.0, 2.0, 0.1)),
-    Problem("undirected", "a symmetric graph", CSBM(4, 1.4, 2.0, 0.1, directed=False)),
+    Problem("heterophily", "neighbours of opposite classes", CSBM(4, -1.0, 2.0, 0.1)),
+    Problem("undirected", "a symmetric graph", _undirected(4, 1.4, 2.0, 0.1)),
     Problem("few-labels", "one label in fifty", CSBM(4, 1.1, 2.0, 0.02)),
     Problem("strong-features", "features that say more than the graph", CSBM(4, 0.5, 6.0, 0.1)),
     Problem("weak-features", "a graph that says almost everything", CSBM(4, 1.1, 0.5, 0.1)),
-    Problem("deep", "one layer is far from enough: few labels, weak features", CSBM(4, 1.2, 1.0, 0.03)),
-    Problem("shallow", "one layer is almost enough: half of the labels, a weak graph", CSBM(2, 0.4, 2.0, 0.5)),
-    Problem("sparse", "three neighbours each", CSBM(4, 1.2, 2.0, 0.1, directed=False), degree=3.0),
-    Problem("five-classes", "a symmetric graph", CSBM(4, 1.0, 2.0, 0.1, directed=False, classes=5), degree=100.0),
-    Problem(
-        "five-heterophily",
-        "neighbours of other classes",
-        CSBM(4, -1.0, 2.0, 0.1, directed=False, classes=5),
-        degree=100.0,
-    ),
-    Problem("three-classes", "a directed graph, many labels", CSBM(2, 0.8, 2.0, 0.2, classes=3), degree=60.0),
-    Problem(
-        "hard-phase",
-        "ten classes that message passing does not find and that could be found",
-        CSBM(4, -0.8, 0.5, 0.01, directed=False, classes=10),
-        degree=100.0,
-    ),
-    Problem("unequal", "classes of a quarter and three quarters", CSBM(2.5, 0.8, 1.6, 0.2, classes=(0.25, 0.75)), 60.0),
-    Problem("unequal-three", "classes of 5, 3 and 2 tenths", CSBM(3, 0.9, 2.0, 0.15, classes=(0.5, 0.3, 0.2)), 60.0),
-    Problem("hubs", "Gamma-distributed propensities of variance 1", CSBM(4, 1.0, 2.0, 0.1, degrees=Gamma(1.0))),
-    Problem(
-        "hubs-heterophily",
-        "log-normal propensities, neighbours of opposite classes",
-        CSBM(4, -0.9, 2.0, 0.1, degrees=LogNormal(1.0)),
-    ),
-    Problem(
-        "hubs-citation",
-        "a power law, as in a citation graph: symmetric, five labels in a hundred",
-        CSBM(4, 1.2, 2.0, 0.05, directed=False, degrees=Pareto(2.5, 50.0)),
-        degree=10.0,
-    ),
-    Problem("inductive", "another graph of the same kind", CSBM(4, 1.0, 2.0, 0.1), to=CSBM(4, 1.0, 2.0, 0.0)),
-    Problem(
-        "inductive-reversed",
-        "another graph, on which homophily is reversed",
-        CSBM(4, 1.0, 2.0, 0.1),
-        to=CSBM(4, -1.0, 2.0, 0.0),
-    ),
-    Problem(
-        "inductive-larger",
-        "a graph of twice as many nodes, with a weaker signal",
-        CSBM(4, 1.2, 2.0, 0.1, directed=False),
-        to=CSBM(8, 0.9, 4.0, 0.0, directed=False),
-    ),
+    Problem("deep", "few labels: one layer is far from enough", CSBM(4, 1.2, 1.0, 0.03)),
+    Problem("shallow", "half of the labels: one layer is almost enough", CSBM(2, 0.4, 2.0, 0.5)),
+    Problem("sparse", "three neighbours each", _undirected(4, 1.2, 2.0, 0.1), degree=3.0),
+    Problem("five-classes", "a symmetric graph", _five(lam=1.0), degree=100.0),
+    Problem("five-heterophily", "neighbours of other classes", _five(lam=-1.0), degree=100.0),
+    Problem("three-classes", "two labels in ten", CSBM(2, 0.8, 2.0, 0.2, classes=3), degree=60.0),
+    Problem("hard-phase", "Bayes finds ten classes, message passing none", _TEN, degree=100.0),
+    Problem("unequal", "classes of a quarter and three quarters", _QUARTERS, degree=60.0),
+    Problem("unequal-three", "classes of 5, 3 and 2 tenths", _TENTHS, degree=60.0),
+    Problem("hubs", "Gamma propensities of variance 1", CSBM(4, 1.0, 2.0, 0.1, degrees=Gamma(1.0))),
+    Problem("hubs-heterophily", "log-normal propensities, heterophily", _LOG_NORMAL),
+    Problem("hubs-citation", "few labels, a power law: a citation graph", _CITATION, degree=10.0),
+    Problem("inductive", "another graph of the same kind", _REFERENCE, to=CSBM(4, 1.0, 2.0, 0.0)),
+    Problem("inductive-reversed", "homophily is reversed", _REFERENCE, to=CSBM(4, -1.0, 2.0, 0.0)),
+    Problem("inductive-larger", "twice as many nodes, with a weaker signal", _SMALL, to=_LARGE),
 )
 
+_aside = partial(Problem, aside=True)
 _ASIDE = (
-    Problem("aside-homophily", "other strengths than the reference", CSBM(3, 0.9, 1.5, 0.15), aside=True),
-    Problem("aside-heterophily", "a symmetric graph", CSBM(3, -1.3, 1.5, 0.15, directed=False), aside=True),
-    Problem("aside-few-labels", "strong features", CSBM(4, 0.8, 4.0, 0.03), aside=True),
+    _aside("aside-homophily", "other strengths than the reference", CSBM(3, 0.9, 1.5, 0.15)),
+    _aside("aside-heterophily", "a symmetric graph", _undirected(3, -1.3, 1.5, 0.15)),
+    _aside("aside-few-labels", "strong features", CSBM(4, 0.8, 4.0, 0.03)),
 )
+_KNOWN = {problem.name: problem for problem in (*_SUITE, *_ASIDE)}
 
 
 def problems(*, aside: bool = False) -> tuple[Problem, ...]:
@@ -265,20 +255,20 @@ def as_problems(chosen: Iterable[str | Problem] | str | Problem | None) -> tuple
     """Problems by name; all of the suite if None."""
     if chosen is None:
         return _SUITE
-    known = _known()
-    found = []
-    for one in chosen if isinstance(chosen, Iterable) and not isinstance(chosen, str) else [chosen]:
-        if not (isinstance(one, Problem) or (isinstance(one, str) and one in known)):
-            raise ParameterError(f"problem = {one!r} is unknown; choose among {', '.join(known)}")
-        found.append(known[one] if isinstance(one, str) else one)
-    return tuple(found)
+    if isinstance(chosen, str) or not isinstance(chosen, Iterable):
+        chosen = [chosen]
+    return tuple(map(_as_problem, chosen))
+
+
+def _as_problem(given: object) -> Problem:
+    found = _KNOWN.get(given) if isinstance(given, str) else given
+    if not isinstance(found, Problem):
+        raise ParameterError(f"problem = {given!r} is unknown; choose among {', '.join(_KNOWN)}")
+    return found
 
 
 def exact_of(name: str) -> Exact:
     """Exact accuracies of the problem of that name; NaN for one of your own."""
-    known = _known()
-    return known[name].exact if name in known else Exact(*[math.nan] * len(fields(Exact)))
-
-
-def _known() -> dict[str, Problem]:
-    return {problem.name: problem for problem in (*_SUITE, *_ASIDE)}
+    if name in _KNOWN:
+        return _KNOWN[name].exact
+    return Exact(*[math.nan] * len(fields(Exact)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -27,7 +28,7 @@ _SIGNIFICANT = 3.0  # standard errors
 
 @dataclass(frozen=True)
 class Run:
-    """One method on one graph: its accuracy on the test nodes, NaN with a reason if it failed, and its time in seconds."""
+    """One method on one graph: accuracy on the test nodes, NaN with a reason if it failed, and time in seconds."""
 
     method: str
     problem: str
@@ -40,10 +41,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Line:
-    """A method on a problem: mean accuracy over the graphs, its standard error (infinite for one graph), and its place.
-
-    `place` is 0 at chance and 1 at the best possible.
-    """
+    """A method on a problem: mean accuracy, its standard error, infinite for one graph, and place, 1 at the best."""
 
     method: str
     problem: str
@@ -72,7 +70,7 @@ class Scores:
 
     @property
     def lines(self) -> list[Line]:
-        """Means over the graphs, in the order in which methods and problems first appear; pandas makes a table of them."""
+        """Means over the graphs, in the order in which methods and problems appear; pandas makes a table of them."""
         groups: dict[tuple[str, str, str], list[Run]] = {}
         for run in self.runs:
             groups.setdefault((run.method, run.problem, run.size), []).append(run)
@@ -86,40 +84,41 @@ class Scores:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write every run to a ``.json`` file, which `load` reads."""
         check_path(path)
-        path = Path(path)
         check_writable(path, ENDINGS)
         runs = [{key: _plain(value) for key, value in asdict(run).items()} for run in self.runs]
+        text = json.dumps({"suite": VERSION, "runs": runs}, indent=1)
         with writing(path):
-            path.write_text(json.dumps({"suite": VERSION, "runs": runs}, indent=1) + "\n", encoding="utf-8")
+            Path(path).write_text(f"{text}\n", encoding="utf-8")
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Scores:
         """Read what `save` wrote."""
+        given = f"path = {str(path)!r}"
         try:
             raw = json.loads(Path(path).read_text(encoding="utf-8"))
             version = raw["suite"]
-            runs = [_as_run(run) for run in raw["runs"]]
+            runs = tuple(_as_run(run) for run in raw["runs"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise ParameterError(f"path = {str(path)!r} is not a file of results; give one that save wrote") from None
+            words = "is not a file of results; give one that save wrote"
+            raise ParameterError(f"{given} {words}") from None
         if version != VERSION:
-            raise ParameterError(
-                f"path = {str(path)!r} has results of version {version} of the suite, and this is version {VERSION}; run "
-                "the methods again"
-            )
-        return Scores(tuple(runs))
+            words = f"of version {version} of the suite, not {VERSION}; run the methods again"
+            raise ParameterError(f"{given} has results {words}")
+        return Scores(runs)
 
     def __str__(self) -> str:
         """Table of means, and a sentence on the runs that failed."""
         lines, failed = self.lines, self.failures
-        columns = {
-            **{name: [str(getattr(line, name)) for line in lines] for name in ("method", "problem", "size", "graphs")},
-            "accuracy": [f"{line.accuracy:.4f} ± {line.standard_error:.4f}" for line in lines],
-            "place": [f"{line.place:.3f}" for line in lines],
-            "seconds": [f"{line.seconds:.2f}" for line in lines],
-        }
-        first = [f"{run.method} on {run.problem}: {run.error}" for run in failed[:1]]
-        told = [f"{len(failed)} of {len(self.runs)} runs failed, the first of them {what}" for what in first]
-        return "\n".join([table(columns), *told])
+        names = ("method", "problem", "size", "graphs")
+        columns = {name: [str(getattr(line, name)) for line in lines] for name in names}
+        columns["accuracy"] = [f"{one.accuracy:.4f} ± {one.standard_error:.4f}" for one in lines]
+        columns["place"] = [f"{line.place:.3f}" for line in lines]
+        columns["seconds"] = [f"{line.seconds:.2f}" for line in lines]
+        if not failed:
+            return table(columns)
+        first = f"{failed[0].method} on {failed[0].problem}: {failed[0].error}"
+        told = f"{len(failed)} of {len(self.runs)} runs failed, the first of them {first}"
+        return f"{table(columns)}\n{told}"
 
 
 @lru_cache(maxsize=1)
@@ -131,14 +130,13 @@ def published() -> Scores:
     """
     file = resources.files("gcnlimit.benchmark").joinpath(PUBLISHED)
     found: dict[str, dict[str, list[float]]] = json.loads(file.read_text(encoding="utf-8"))
-    return Scores(
-        tuple(
-            Run(method, problem, "standard", graph, accuracy, math.nan)
-            for method, rows in found.items()
-            for problem, accuracies in rows.items()
-            for graph, accuracy in enumerate(accuracies)
-        )
-    )
+    runs = [
+        Run(method, problem, "standard", graph, accuracy, math.nan)
+        for method, rows in found.items()
+        for problem, accuracies in rows.items()
+        for graph, accuracy in enumerate(accuracies)
+    ]
+    return Scores(tuple(runs))
 
 
 def merge(parts: Iterable[Scores]) -> Scores:
@@ -159,10 +157,11 @@ def merge(parts: Iterable[Scores]) -> Scores:
     kept: dict[tuple[str, str, str, int], Run] = {}
     for part in given:
         for run in part.runs:
-            name = f"{run.method}, published" if part is theirs and run.method in own else run.method
-            key = (name, run.problem, run.size, run.graph)
-            if not run.error or key not in kept:
-                kept[key] = replace(run, method=name)
+            taken = part is theirs and run.method in own
+            one = replace(run, method=f"{run.method}, published") if taken else run
+            key = (one.method, one.problem, one.size, one.graph)
+            if not one.error or key not in kept:
+                kept[key] = one
     return Scores(tuple(kept.values()))
 
 
@@ -195,7 +194,8 @@ class Ranking:
     methods: tuple[str, ...]
     problems: tuple[str, ...]
     size: str
-    accuracies: Mapping[tuple[str, str], Mapping[int, float]]  # by method and problem, on each graph
+    # by method and problem, on each graph
+    accuracies: Mapping[tuple[str, str], Mapping[int, float]]
     mine: tuple[str, ...]
 
     @staticmethod
@@ -207,9 +207,9 @@ class Ranking:
             if run.size == chosen and not run.error:
                 found.setdefault((run.method, run.problem), {})[run.graph] = run.accuracy
         if not found:
-            raise ParameterError(f"there is no finished run of size {chosen!r}; merge results of that size")
+            raise ParameterError(f"no run of size {chosen!r} finished; merge results of that size")
         methods, named = (dict.fromkeys(key[k] for key in found) for k in (0, 1))
-        suite = (problem.name for problem in (*problems(), *problems(aside=True)))
+        suite = [problem.name for problem in (*problems(), *problems(aside=True))]
         ordered = dict.fromkeys([*(name for name in suite if name in named), *named])
         ranking = Ranking(tuple(methods), tuple(ordered), chosen, found, tuple(mine))
         order = sorted(methods, key=lambda method: -np.nan_to_num(ranking.place(method), nan=-1.0))
@@ -218,12 +218,14 @@ class Ranking:
     @property
     def common(self) -> tuple[str, ...]:
         """Problems on which all methods have run; if there are none, all problems."""
-        shared = [p for p in self.problems if all((method, p) in self.accuracies for method in self.methods)]
-        return tuple(shared or self.problems)
+        ran = Counter(problem for _, problem in self.accuracies)
+        shared = tuple(name for name in self.problems if ran[name] == len(self.methods))
+        return shared or self.problems
 
     def place(self, method: str) -> float:
         """Mean place on the common problems: 0 at chance, 1 at the best possible."""
-        places = [place(p, self.mean(method, p)) for p in self.common if (method, p) in self.accuracies]
+        ran = [name for name in self.common if (method, name) in self.accuracies]
+        places = [place(name, self.mean(method, name)) for name in ran]
         return float(np.mean(places)) if places else math.nan
 
     def mean(self, method: str, problem: str) -> float:
@@ -237,29 +239,29 @@ class Ranking:
         The variance on one graph is the mean of those measured, :math:`n - 1` of them, and of one that is known:
         :math:`2 s^2/N`, where :math:`s` is the recorded scatter of message passing.
         """
-        gains, squares = [], []
+        gains, variances = [], []
         for problem in self.common:
             one, two = (self.accuracies.get((name, problem), {}) for name in (method, other))
             gain = np.array([one[graph] - two[graph] for graph in one if graph in two])
             if gain.size:
-                expected = 2.0 * exact_of(problem).scatter ** 2 / SIZES[self.size]
-                gains.append(float(gain.mean()))
-                squares.append(np.nansum([expected, np.sum((gain - gain.mean()) ** 2)]) / gain.size**2)
+                known = 2.0 * exact_of(problem).scatter ** 2 / SIZES[self.size]
+                measured = np.sum((gain - gain.mean()) ** 2)
+                gains.append(gain.mean())
+                variances.append(np.nansum([known, measured]) / gain.size**2)
         if not gains:
             return math.nan, math.nan
-        return float(np.mean(gains)), float(np.sqrt(np.sum(squares)) / len(squares))
+        return float(np.mean(gains)), float(np.sqrt(np.sum(variances)) / len(variances))
 
     def as_dict(self) -> dict[str, list[object]]:
         """Columns of the table, accuracies and differences as numbers."""
-        columns: dict[str, list[object]] = {
-            "rank": [*range(1, len(self.methods) + 1)],
-            "method": [*self.methods],
-            "place": [self.place(method) for method in self.methods],
-        }
+        columns: dict[str, list[object]] = {"rank": [*range(1, len(self.methods) + 1)]}
+        columns["method"] = [*self.methods]
+        columns["place"] = [self.place(method) for method in self.methods]
         if self._own is not None:
             pairs = [self.difference(method, self._own) for method in self.methods]
-            columns |= {"beside mine": [gain for gain, _ in pairs], "its error": [error for _, error in pairs]}
-        return columns | {p: [self.mean(method, p) for method in self.methods] for p in self.problems}
+            columns["beside mine"] = [gain for gain, _ in pairs]
+            columns["its error"] = [error for _, error in pairs]
+        return columns | {p: [self.mean(name, p) for name in self.methods] for p in self.problems}
 
     @property
     def _own(self) -> str | None:
@@ -269,16 +271,17 @@ class Ranking:
     def text(self, width: int | None = None) -> str:
         """Table in per cent, mine marked, as wide as that."""
         own = self._own
-        columns = {
-            "rank": [str(k + 1) for k in range(len(self.methods))],
-            "method": [f"* {method}" if method in self.mine else method for method in self.methods],
-            "place": [f"{self.place(method):.3f}" for method in self.methods],
-        }
+        columns = {"rank": [str(k + 1) for k in range(len(self.methods))]}
+        columns["method"] = ["* " * (name in self.mine) + name for name in self.methods]
+        columns["place"] = [f"{self.place(name):.3f}" for name in self.methods]
         if own is not None:
-            gains = ("" if name == own else _signed(*self.difference(name, own)) for name in self.methods)
-            columns["beside mine"] = [*gains]
-        cells = {p: [_percent(self.accuracies.get((name, p))) for name in self.methods] for p in self.problems}
-        return table(columns | cells, width=width, keys=2)
+            others = [name for name in self.methods if name != own]
+            gains = {name: _signed(*self.difference(name, own)) for name in others}
+            columns["beside mine"] = [gains.get(name, "") for name in self.methods]
+        for problem in self.problems:
+            found = [self.accuracies.get((name, problem)) for name in self.methods]
+            columns[problem] = [_percent(one) for one in found]
+        return table(columns, width=width, keys=2)
 
     def __str__(self) -> str:
         """Table in per cent."""
@@ -287,11 +290,13 @@ class Ranking:
 
 def _as_run(stored: dict[str, Any]) -> Run:
     """Run as it is stored, or `ValueError` if one of its fields cannot be."""
-    numbers = {name: math.nan if stored[name] is None else float(stored[name]) for name in ("accuracy", "seconds")}
+    given = {name: stored[name] for name in ("accuracy", "seconds")}
+    numbers = {name: math.nan if one is None else float(one) for name, one in given.items()}
     run = Run(**stored | numbers)
     texts = all(isinstance(text, str) for text in (run.method, run.problem, run.error))
-    places = run.size in SIZES and type(run.graph) is int and run.graph >= 0 and not run.seconds < 0.0
-    if not (texts and places and (0.0 <= run.accuracy <= 1.0 or (math.isnan(run.accuracy) and run.error))):
+    graph = run.size in SIZES and type(run.graph) is int and run.graph >= 0
+    failed = math.isnan(run.accuracy) and run.error
+    if not (texts and graph and (failed or 0.0 <= run.accuracy <= 1.0)) or run.seconds < 0.0:
         raise ValueError
     return run
 

@@ -20,14 +20,15 @@ if TYPE_CHECKING:  # listing the suite takes half a second without them
 
 Classes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
+Seed = np.random.SeedSequence
 
 
 @dataclass(frozen=True, eq=False)
 class Task(Brief):
-    """What a model is given: a graph, features, and the classes of the labelled nodes. No hidden label is reachable from it.
+    """What a model is given: a graph, features, and the classes of the labelled nodes. It leads to no hidden label.
 
-    An inductive task has two graphs without an edge between them: the nodes of the training graph come first, and those of the
-    new graph, none of them labelled, are the test nodes.
+    An inductive task has two graphs without an edge between them: the nodes of the training graph come first, and
+    those of the new graph, none of them labelled, are the test nodes.
 
     Parameters
     ----------
@@ -63,7 +64,8 @@ class Task(Brief):
             return self.observation.adjacency
         from scipy import sparse
 
-        return sparse.csr_array(sparse.block_diag([self.observation.adjacency, self.new.adjacency], format="csr"))
+        blocks = [self.observation.adjacency, self.new.adjacency]
+        return sparse.csr_array(sparse.block_diag(blocks, format="csr"))
 
     @cached_property
     def features(self) -> npt.NDArray[Any]:
@@ -101,7 +103,7 @@ class Task(Brief):
         return np.asarray(one_hot - one_hot.mean(axis=1, keepdims=True))
 
 
-def split(instance: Instance, problem: str, seed: np.random.SeedSequence, new: Instance | None = None) -> Task:
+def split(instance: Instance, problem: str, seed: Seed, new: Instance | None = None) -> Task:
     """Task of an instance: a quarter of its labelled nodes, drawn at random, are those of validation."""
     labelled = instance.train_mask
     rng = np.random.default_rng([*entropy(seed), 1])
@@ -125,7 +127,7 @@ def split(instance: Instance, problem: str, seed: np.random.SeedSequence, new: I
     )
 
 
-def entropy(seed: np.random.SeedSequence) -> list[int]:
+def entropy(seed: Seed) -> list[int]:
     """Numbers from which a seed was made."""
     given: Any = seed.entropy
     return [int(part) for part in np.atleast_1d(given)]
@@ -141,17 +143,18 @@ def accuracy(scores: npt.ArrayLike, truth: Classes, test: Mask, classes: int) ->
     """
     table = plain_array("the scores of the model", scores)
     if table.dtype.kind not in "biuf":
-        raise ParameterError(f"the model returned {type(scores).__name__} of dtype {table.dtype}; return real numbers")
+        kind = f"{type(scores).__name__} of dtype {table.dtype}"
+        raise ParameterError(f"the model returned {kind}; return real numbers")
     table = table.astype(float)
     if table.ndim == 1 and classes == 2:
         table = np.stack([-table, table], axis=1)
     if table.shape != (truth.size, classes):
         raise ParameterError(
-            f"the model returned scores of shape {np.shape(scores)}; return a row for each of the {truth.size} nodes and a "
-            f"column for each of the {classes} classes"
+            f"the model returned scores of shape {np.shape(scores)}; return a row for each of the "
+            f"{truth.size} nodes and a column for each of the {classes} classes"
         )
     if not np.isfinite(table).all():
-        raise ParameterError("the model returned NaN or infinity among its scores; return finite numbers")
+        raise ParameterError("the model returned NaN or infinite scores; return finite numbers")
     table, truth = table[test], truth[test]
     best = table == table.max(axis=1, keepdims=True)
     return float(np.mean(best[np.arange(truth.size), truth] / best.sum(axis=1)))

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from gcnlimit._runtime.processes import process_pool
 from gcnlimit._values import Array
 from gcnlimit.errors import GCNLimitError
-from gcnlimit.explorer.computations import COMPUTATIONS, STRENGTHS, Results, is_quick, strength_range
+from gcnlimit.explorer.computations import COMPUTATIONS, STRENGTHS, is_quick, strength_range
 from gcnlimit.explorer.picture import Curve, Picture
 from gcnlimit.explorer.pictures import PICTURES, needs
 from gcnlimit.explorer.sentences import WAIT
@@ -30,6 +31,10 @@ _LOOK = 0.1  # seconds between two looks at whether a call is still wanted
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+
+Drawn = Iterator[tuple[str, Picture]]
+Key = tuple[str, State]
+"""Name of a computation, and the part of a state on which it depends."""
 
 
 class Recent(dict[K, V]):
@@ -56,14 +61,10 @@ class Recent(dict[K, V]):
                 del self[next(iter(self))]
 
 
-class _EndedError(Exception):
-    """The process is ended in the middle of a call."""
-
-
 class Worker:
     """One process, started when it is first needed, that answers one call at a time.
 
-    `patience` is for how many seconds an unwanted call may go on before its process is ended: starting another one takes as long.
+    `patience` is for how many seconds an unwanted call may go on before its process is ended: a new one takes as long.
     """
 
     def __init__(self, patience: float = 1.5) -> None:
@@ -81,7 +82,8 @@ class Worker:
             return None if unwanted() else self._run(call, *given, unwanted=unwanted)
         except BrokenExecutor:
             self._end()
-            raise GCNLimitError("the computing process died, perhaps for lack of memory; try again") from None
+            words = "the computing process died, perhaps for lack of memory; try again"
+            raise GCNLimitError(words) from None
         finally:
             self._turn.release()
 
@@ -106,8 +108,8 @@ class Worker:
     def _end(self) -> None:
         """End the process as if its call had failed: it is not waited for."""
         self._pool = None
-        with contextlib.suppress(_EndedError), self._process:
-            raise _EndedError
+        with contextlib.suppress(InterruptedError), self._process:
+            raise InterruptedError
 
 
 class Computed(NamedTuple):
@@ -126,15 +128,15 @@ def compute(name: str, state: State) -> Computed:
 
 
 class Answers:
-    """Pictures of states, each number computed once, by a `quick` process if a moving slider waits for it, else a `slow` one."""
+    """Pictures of states, each number computed once: by a `quick` process if a slider may wait for it, or a `slow` one."""
 
     def __init__(self, quick: Worker, slow: Worker) -> None:
         self._workers = {True: quick, False: slow}
-        self._computed: Recent[tuple[str, State], Computed] = Recent(1024)
+        self._computed: Recent[Key, Computed] = Recent(1024)
         self._latest: Recent[str, int] = Recent(4096)
         self._turn = threading.Lock()
 
-    def now(self, state: State, client: str, number: int, seen: Sequence[str]) -> Iterator[tuple[str, Picture]]:
+    def now(self, state: State, client: str, number: int, seen: Sequence[str]) -> Drawn:
         """Pictures that are seen, with what is known; `number` counts the states of a client.
 
         What is quick is computed here: of the first picture always, of the others while little time is spent.
@@ -144,33 +146,48 @@ class Answers:
         for name in seen:
             if self._passed(client, number):
                 return
-            wanted = needs(name, state) if name != seen[0] else ("ceiling", "here", *needs(name, state))
-            if name == seen[0] or spent < _QUICK:
-                with self._turn:  # many clients are answered picture by picture, and none waits for all
-                    spent += self._compute(wanted, state)
+            first = ("ceiling", "here") if name == seen[0] else ()
+            if first or spent < _QUICK:
+                quick = [one for one in (*first, *needs(name, state)) if is_quick(one, state)]
+                # many clients are answered picture by picture, and none waits for all
+                with self._turn:
+                    began = time.thread_time()
+                    for key in self._missing(quick, state):
+                        self._computed.put(key, compute(*key))
+                    spent += time.thread_time() - began
             yield name, self._draw(name, state)
 
-    def later(self, state: State, client: str, number: int, seen: Sequence[str]) -> Iterator[tuple[str, Picture]]:
+    def later(self, state: State, client: str, number: int, seen: Sequence[str]) -> Drawn:
         """Every picture, those that are seen first and quick numbers before slow ones, until a later state comes."""
-        for prompt in (True, False):
+        unwanted = partial(self._passed, client, number)
+        for prompt, worker in self._workers.items():
             for name in dict.fromkeys((*seen, *PICTURES)):
                 wanted = [one for one in needs(name, state) if COMPUTATIONS[one].prompt is prompt]
-                if not self._fetch(wanted, state, lambda: self._passed(client, number)):
-                    return
+                for key in self._missing(wanted, state):
+                    found = worker.run(compute, *key, unwanted=unwanted)
+                    if found is None:
+                        return
+                    self._computed.put(key, found)
                 if prompt or wanted:
                     yield name, self._draw(name, state)
 
     def waiting(self, state: State) -> list[str]:
         """Pictures of which something is not known."""
-        return [name for name in PICTURES if any(self._get(one, state) is None for one in needs(name, state))]
+        return [name for name in PICTURES if any(self._missing(needs(name, state), state))]
 
-    def results(self, names: Iterable[str], state: State) -> Results:
+    def results(self, names: Iterable[str], state: State) -> dict[str, Any]:
         """Those of some results that are known."""
-        found = {name: self._get(name, state) for name in names}
-        return {name: one.value for name, one in found.items() if one is not None and not one.sentence}
+        known = self._known(names, state)
+        return {name: one.value for name, one in known.items() if not one.sentence}
 
-    def _get(self, name: str, state: State) -> Computed | None:
-        return self._computed.get((name, COMPUTATIONS[name].key(state)))
+    def _known(self, names: Iterable[str], state: State) -> dict[str, Computed]:
+        """Those of some computations that are done, or refused."""
+        found = {name: self._computed.get(_key(name, state)) for name in names}
+        return {name: one for name, one in found.items() if one is not None}
+
+    def _missing(self, names: Iterable[str], state: State) -> Iterator[Key]:
+        """Those of some computations that are still to be done."""
+        return (key for name in names if (key := _key(name, state)) not in self._computed)
 
     def _passed(self, client: str, number: int) -> bool:
         """Whether a later state of the client has come."""
@@ -179,44 +196,25 @@ class Answers:
     def _draw(self, name: str, state: State) -> Picture:
         """Picture of what is known; one whose numbers are refused, or not known yet, is a sentence."""
         wanted = needs(name, state)
-        found = [self._get(one, state) for one in wanted]
-        known = self.results(wanted, state)
-        refused = dict.fromkeys(one.sentence for one in found if one is not None and one.sentence)
+        known = self._known(wanted, state)
+        results = self.results(wanted, state)
+        refused = dict.fromkeys(found.sentence for found in known.values() if found.sentence)
         picture = Picture("" if refused else WAIT)
-        if all(one in known for one in wanted if one not in PICTURES[name].later):
-            picture = PICTURES[name].draw(state, known)
+        if all(one in results for one in wanted if one not in PICTURES[name].later):
+            picture = PICTURES[name].draw(state, results)
         sentence = " ".join(filter(None, (picture.sentence, *refused)))
-        return replace(picture, complete=None not in found, sentence=sentence)
+        return replace(picture, complete=len(known) == len(wanted), sentence=sentence)
 
-    def _compute(self, names: Iterable[str], state: State) -> float:
-        """Compute here what is quick and not known; the processor seconds that it took."""
-        began = time.thread_time()
-        for name in names:
-            if is_quick(name, state) and self._get(name, state) is None:
-                self._keep(name, state, compute(name, COMPUTATIONS[name].key(state)))
-        return time.thread_time() - began
 
-    def _fetch(self, names: Iterable[str], state: State, unwanted: Callable[[], bool]) -> bool:
-        """Compute in other processes what is not known; false if it became unwanted."""
-        for name in names:
-            if self._get(name, state) is None:
-                one = COMPUTATIONS[name]
-                found = self._workers[one.prompt].run(compute, name, one.key(state), unwanted=unwanted)
-                if found is None:
-                    return False
-                self._keep(name, state, found)
-        return True
-
-    def _keep(self, name: str, state: State, found: Computed) -> None:
-        self._computed.put((name, COMPUTATIONS[name].key(state)), found)
+def _key(name: str, state: State) -> Key:
+    return name, COMPUTATIONS[name].key(state)
 
 
 def measured_strengths(state: State) -> Array:
     """Strengths that are measured: some along the curve, and the one of the page, last."""
-    if state.family not in STRENGTHS:
-        return np.array([np.nan])
     low, high = strength_range(state.family, state)
-    if state.family == "pagerank":  # beyond, the geometric series of the filter may diverge on a sampled graph
+    if state.family == "pagerank":
+        # beyond, the geometric series of the filter may diverge on a sampled graph
         high = 0.9 / (abs(float(state.data.effective_signal(state.symmetrize))) + 1.5)
         low = -high
     return np.append(np.linspace(low, high, 9), state.strength)
@@ -228,7 +226,8 @@ def trial(state: State, seed: int) -> Array:
     if state.family in STRENGTHS:
         gcn = state.gcn_of(state.filter_of(state.family, measured_strengths(state)))
     sequence = np.random.SeedSequence(0, spawn_key=(seed,))
-    found = simulate(state.data, gcn, state.nodes, state.degree, trials=1, seed=sequence, workers=1, progress=False)
+    sizes = (state.nodes, state.degree, 1)
+    found = simulate(state.data, gcn, *sizes, sequence, workers=1, progress=False)
     return np.atleast_1d(found.test_accuracy)
 
 
@@ -268,38 +267,33 @@ class Trials:
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
-        self._runs: Recent[str, Run] = Recent(64)
+        self.runs: Recent[str, Run] = Recent(64)
 
     def start(self, client: str, state: State) -> None:
         """Begin to sample graphs; what ran for this client is stopped."""
         self.stop(client)
         run = Run(state)
-        self._runs.put(client, run)
+        self.runs.put(client, run)
         threading.Thread(target=self._serve, args=(run,), daemon=True).start()
 
     def stop(self, client: str) -> None:
         """Stop after the graph that is being drawn."""
-        run = self._runs.get(client)
-        if run is not None:
+        if run := self.runs.get(client):
             run.running = False
-
-    def of(self, client: str) -> Run | None:
-        """Run of a client."""
-        return self._runs.get(client)
 
     def with_dots(self, name: str, picture: Picture, client: str, state: State) -> Picture:
         """Picture with what was measured for this client, if it is of this state."""
-        run = self.of(client)
+        run = self.runs.get(client)
         dots = {} if run is None else run.curves(state)
         return replace(picture, curves=(*picture.curves, dots[name])) if name in dots else picture
 
     def _serve(self, run: Run) -> None:
         try:
             for seed in range(run.state.trials):
-                if not run.running:
-                    break
                 found = self._worker.run(trial, run.state, seed, unwanted=lambda: not run.running)
-                run.results += [] if found is None else [found]
+                if found is None:
+                    break
+                run.results.append(found)
         except (GCNLimitError, OSError) as error:
             run.sentence = str(error)
         finally:

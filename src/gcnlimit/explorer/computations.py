@@ -17,7 +17,7 @@ from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import SIGNALS
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.explorer.state import FAMILIES, LEARNING, LIMITS, State, family_name
-from gcnlimit.filters import Diffusion, Polynomial
+from gcnlimit.filters import Polynomial
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.depth.order_functions import order_functions
 from gcnlimit.theory.predict import predict
@@ -29,9 +29,6 @@ Results = Mapping[str, Any]
 STRENGTHS = tuple(family for family in FAMILIES if family != "polynomial")
 """Families with one strength."""
 
-FREE = {"c": (-math.inf, math.inf), "t": (-math.inf, math.inf), "theta": (-1.0, 1.0)}
-"""Strengths among which the best is searched."""
-
 LAYERS = np.arange(1.0, LIMITS["depth"].high + 1.0)
 """Numbers of layers of the picture of the depth."""
 
@@ -40,7 +37,6 @@ SPARSE = 10.0
 
 # points of a curve: explicit formulas, equations to be solved, equations with long averages
 _EXPLICIT, _SOLVED, _AVERAGED = 81, 25, 13
-_ELSEWHERE = 61
 
 _DATA = (*SIGNALS, "classes", "directed", "degrees_variance")
 
@@ -75,8 +71,8 @@ class Scan(NamedTuple):
 class Elsewhere(NamedTuple):
     """Accuracies of the trained network on graphs of other signals `x`, the last of which is that of the page.
 
-    Test nodes are read through the filter of the training, through none, or through the best PageRank, of strength `theta`;
-    `frozen` is the ceiling with these weights, `ceiling` that with both graphs at hand.
+    Test nodes are read through the filter of the training, through none, or through the best PageRank, of strength
+    `theta`; `frozen` is the ceiling with these weights, `ceiling` that with both graphs at hand.
     """
 
     x: Array
@@ -89,7 +85,7 @@ class Elsewhere(NamedTuple):
 
 
 class Layers(NamedTuple):
-    """Accuracy of residual networks of `LAYERS` layers at their best strength and at that of the page, and of diffusion."""
+    """Accuracy of residual networks of `LAYERS` layers at their best strength and at that of the page; of diffusion."""
 
     best: Array
     kept: Array
@@ -122,44 +118,48 @@ def scan(family: str, state: State) -> Scan:
     return Scan(x, y, float(fine[top]), float(height[top]))
 
 
-def axis_values(state: State) -> Array:
-    """Values along the axis that is chosen."""
-    if state.axis == "classes":
-        return np.arange(2.0, 13.0)
-    space = np.geomspace if LIMITS[state.axis].log else np.linspace
-    points = _solved(state) if state.finite else 49
-    return np.asarray(space(*state.span(state.axis), 9 if _slow_ceiling(state) else points))
-
-
-def along(state: State) -> tuple[Array, Array]:
-    """Accuracy of the network and the ceiling along the axis."""
+def along(state: State) -> tuple[Array, Array, Array]:
+    """Values along the axis, and there the accuracy of the network and the ceiling."""
     _check_cost(state, state.family)
-    network = _along(state, lambda data: predict(data, state.gcn, throw=False))
-    return network, _along(state, bayes_optimal)
+    x, network = _along(state, lambda data: predict(data, state.gcn, throw=False))
+    return x, network, _along(state, bayes_optimal)[1]
 
 
 def best_along(state: State) -> tuple[Array, Array]:
-    """Values along the axis, and the accuracy there of the best of the family at infinite regularization."""
+    """Values along the axis, and there the accuracy of the best of the family at infinite regularization."""
     _check_cost(state, state.family, ("diffusion", "residual"))
     gcn = state.explicit(state.family)
-    free = {state.parameter: FREE[state.parameter]}
-    return axis_values(state), _along(state, lambda data: tune(data, gcn, free).prediction)
+    return _along(state, lambda data: tune(data, gcn, _free(state.family)).prediction)
 
 
-def gap(state: State) -> Array:
-    """Bayes-optimal minus accuracy of the best of the family, at infinite regularization, over both signals."""
+def _along(state: State, answer: Callable[[Any], Any]) -> tuple[Array, Array]:
+    """Values along the axis that is chosen, and accuracies there."""
+    if state.axis == "classes":  # one by one, since numbers of classes do not broadcast
+        x = np.arange(2.0, 13.0)
+        found = [answer(state.data_at(classes=int(n))).test_accuracy for n in x]
+        return x, np.array(found)
+    points = _solved(state) if state.finite else 49
+    space = np.geomspace if LIMITS[state.axis].log else np.linspace
+    x = space(*state.span(state.axis), 9 if _slow_ceiling(state) else points)
+    return x, np.ravel(answer(state.data_at(**{state.axis: x})).test_accuracy)
+
+
+def gap(state: State) -> tuple[Array, Array, Array]:
+    """Signals of graph and features, and there the ceiling less the best of the family at infinite regularization."""
     if _slow_ceiling(state):
-        raise GCNLimitError("The map of three or more unequal classes takes minutes; see gl.gap_map")
+        raise GCNLimitError("A map of 3 or more unequal classes takes minutes; see gl.gap_map")
     family = map_family(state)
     _check_cost(state, family, STRENGTHS)
-    lam, mu = map_axes(state)
+    lam = np.linspace(*state.span("lam"), 31)
+    mu = np.linspace(*state.span("mu"), 21)
     data = state.data_at(lam=lam, mu=mu[:, None])
-    return np.asarray(gap_map(data, state.explicit(family), {FAMILIES[family]: FREE[FAMILIES[family]]}).gap)
+    return lam, mu, np.asarray(gap_map(data, state.explicit(family), _free(family)).gap)
 
 
-def map_axes(state: State) -> tuple[Array, Array]:
-    """Signals of the graph and of the features on the map."""
-    return np.linspace(*state.span("lam"), 31), np.linspace(*state.span("mu"), 21)
+def _free(family: str) -> dict[str, tuple[float, float]]:
+    """Strengths among which the best of a family is searched."""
+    bound = 1.0 if family == "pagerank" else math.inf
+    return {FAMILIES[family]: (-bound, bound)}
 
 
 def map_family(state: State) -> str:
@@ -170,16 +170,16 @@ def map_family(state: State) -> str:
 def layers(state: State) -> Layers:
     """Accuracy of residual networks against their number of layers, up to infinitely many: a diffusion.
 
-    Each depth has its own best regularization where that of the page is finite: else the gain of deep filters would decide.
+    Each depth has its own best regularization where that of the page is finite, else the gain of the filter would decide.
     """
     if state.finite and _solved(state) == _AVERAGED:
-        raise GCNLimitError("Layers are not tuned for the softmax loss of several classes; see gl.tune")
+        raise GCNLimitError("Layers are not tuned for softmax with several classes; see gl.tune")
     _check_cost(state, "residual", STRENGTHS)
     networks = [state.replaced(family="residual", depth=int(k)) for k in LAYERS]
-    spread = np.linspace(-1.0, 1.0, 17)
     # dense at 0, and the best strength grows as the depth
-    best = [_best(network, np.sinh(spread * np.arcsinh(3.0 * network.depth))) for network in networks]
-    kept = [_best(network, np.array([state.c])) for network in networks]
+    spread = np.linspace(-1.0, 1.0, 17)
+    best = [_best(one, np.sinh(spread * np.arcsinh(3.0 * one.depth))) for one in networks]
+    kept = [_best(one, np.array([state.c])) for one in networks]
     deep = _best(state.replaced(family="diffusion"), np.linspace(*LIMITS["t"].slider, 17))
     return Layers(np.array(best), np.array(kept), deep)
 
@@ -187,11 +187,12 @@ def layers(state: State) -> Layers:
 def _best(state: State, x: Array) -> float:
     """Highest accuracy between the strengths `x`, and over the regularization relative to the gain of the filter."""
     explicit = state.explicit(state.family, float(x[0]))
-    if x.size == 1:
-        best = float(predict(state.data, explicit, throw=False).test_accuracy)
+    if x.size > 1:
+        found = tune(state.data, explicit, _free(state.family)).prediction
     else:
-        free = {state.parameter: FREE[state.parameter]}
-        best = float(tune(state.data, explicit, free).prediction.test_accuracy)
+        found = predict(state.data, explicit, throw=False)
+    best = found.test_accuracy
+    # finer and finer grids about the highest point
     reg = np.geomspace(1e-2, 1e3, 9)
     for _ in range(3 if state.finite else 0):
         filters = state.filter_of(state.family, np.broadcast_to(x, (reg.size, x.size)))
@@ -227,11 +228,10 @@ def along_depth(state: State) -> tuple[Array, Array, Array]:
     """Depth, overlap with the labels and power of the hidden states."""
     _check_alike(state, "What the hidden states carry along the depth")
     gcn = state.gcn if state.finite else state.gcn.replaced(loss="square")
-    continuous = isinstance(gcn.filter, Diffusion)
-    x = np.linspace(0.0, 1.0, 21)
-    f = order_functions(state.data, gcn, x) if continuous else order_functions(state.data, gcn)
+    x = np.linspace(0.0, 1.0, 21) if state.family == "diffusion" else None
+    f = order_functions(state.data, gcn, x)
     power = np.diagonal(f.Q, axis1=-2, axis2=-1)
-    return (x if continuous else np.arange(power.size, dtype=float)), np.asarray(f.m), power
+    return np.arange(0.0, power.size) if x is None else x, np.asarray(f.m), power
 
 
 def comparison(state: State) -> Comparison:
@@ -243,16 +243,15 @@ def comparison(state: State) -> Comparison:
 def elsewhere(state: State) -> Elsewhere:
     """Accuracy of the trained network on graphs of other signals."""
     _check_alike(state, "The accuracy on another graph")
-    x = np.append(np.linspace(*state.span("to_lam"), _ELSEWHERE), state.to_lam)
-    data = state.data
-    gcn = state.gcn
-    there = state.other(x)
+    x = np.append(np.linspace(*state.span("to_lam"), 61), state.to_lam)
+    data, gcn = state.data, state.gcn
+    there = data.replaced(lam=x, mu=state.to_mu, rho=0.0)
     best = best_test_filter(data, gcn, there)
     none, read = (gcn.replaced(test_filter=filter) for filter in (Polynomial([1.0]), best))
     same = np.full(x.size, np.nan)
     known = gcn.filter.defined(there.operator(gcn.symmetrize).radius)
     if known.any():
-        same[known] = transfer(data, gcn, state.other(x[known])).test_accuracy
+        same[known] = transfer(data, gcn, there.replaced(lam=x[known])).test_accuracy
     ceiling = bayes_optimal(data, to=there, gcn=gcn)
     found = (transfer(data, none, there), transfer(data, read, there), ceiling.frozen, ceiling)
     return Elsewhere(x, best.values, same, *(np.asarray(one.test_accuracy) for one in found))
@@ -261,14 +260,12 @@ def elsewhere(state: State) -> Elsewhere:
 def tuned(state: State) -> State:
     """The state with the strength of its family at its best, and a regularization that matters with it."""
     if state.family not in STRENGTHS:
-        raise GCNLimitError("A polynomial has many coefficients; see the best filter in the picture of the spectrum")
+        raise GCNLimitError("A polynomial has many parameters; see the best filter on the spectrum")
     _check_cost(state, state.family)
-    free = {state.parameter: LIMITS[state.parameter].slider}
-    if state.finite:
-        free["reg"] = LIMITS["reg"].slider
-    found = tune(state.data, state.gcn, free).parameters
-    values = {name: float(np.clip(np.ravel(value)[0], *LIMITS[name][:2])) for name, value in found.items()}
-    return state.replaced(**values).rounded()
+    names = [state.parameter, "reg"] if state.finite else [state.parameter]
+    found = tune(state.data, state.gcn, {name: LIMITS[name].slider for name in names}).parameters
+    best = {name: np.clip(np.ravel(found[name])[0], *LIMITS[name][:2]) for name in names}
+    return state.replaced(**best).rounded()
 
 
 def _here(state: State) -> float:
@@ -287,9 +284,9 @@ def _network(state: State) -> tuple[str, ...]:
     return ("family", state.parameter, *_depth(state.family), *LEARNING)
 
 
-def _best_of(state: State, *drawn: str) -> tuple[str, ...]:
-    """What the best of the family at infinite regularization depends on, drawn along some parameters of the data."""
-    return (*_signals(state, *drawn), "family", *_depth(state.family), "symmetrize", "normalization")
+def _explicit(state: State) -> tuple[str, ...]:
+    """What the best of the family at infinite regularization depends on, beside the data."""
+    return ("family", *_depth(state.family), "symmetrize", "normalization")
 
 
 def _signals(state: State, *drawn: str) -> tuple[str, ...]:
@@ -298,29 +295,29 @@ def _signals(state: State, *drawn: str) -> tuple[str, ...]:
 
 
 def _beyond(state: State, *names: str) -> tuple[str, ...]:
-    return tuple(name for name in names if name in LIMITS and state.span(name) != LIMITS[name].slider)
+    sliders = {name: LIMITS[name].slider for name in names if name in LIMITS}
+    return tuple(name for name, slider in sliders.items() if state.span(name) != slider)
 
 
 def _scanned(family: str) -> Computation:
     names = (*_DATA, *LEARNING, *_depth(family))
-    return Computation(partial(scan, family), lambda state: (*names, *_beyond(state, FAMILIES[family])))
+    return Computation(partial(scan, family), lambda s: (*names, *_beyond(s, FAMILIES[family])))
 
 
+_slow = partial(Computation, prompt=False)
 COMPUTATIONS: dict[str, Computation] = {
-    "ceiling": Computation(_ceiling, lambda state: _DATA),
-    "here": Computation(_here, lambda state: _DATA + _network(state)),
+    "ceiling": Computation(_ceiling, lambda s: _DATA),
+    "here": Computation(_here, lambda s: _DATA + _network(s)),
     **{family: _scanned(family) for family in STRENGTHS},
-    "along": Computation(along, lambda state: (*_signals(state, state.axis), *_network(state), "axis")),
-    "depth": Computation(along_depth, lambda state: _DATA + _network(state)),
-    "layers": Computation(layers, lambda state: (*_DATA, *LEARNING, "c"), prompt=False),
-    "elsewhere": Computation(elsewhere, lambda state: (*_DATA, *_network(state), "to_lam", "to_mu")),
-    "best along": Computation(best_along, lambda state: (*_best_of(state, state.axis), "axis"), prompt=False),
-    "gap": Computation(gap, lambda state: _best_of(state, "lam", "mu"), prompt=False),
-    "filter": Computation(best_filter, lambda state: (*_DATA, "symmetrize"), prompt=False),
-    "table": Computation(comparison, lambda state: (*_DATA, "depth", "symmetrize"), prompt=False),
-    "sparse ceiling": Computation(
-        lambda state: _ceiling(state, state.degree), lambda state: (*_DATA, "degree"), prompt=False
-    ),
+    "along": Computation(along, lambda s: (*_signals(s, s.axis), *_network(s), "axis")),
+    "depth": Computation(along_depth, lambda s: _DATA + _network(s)),
+    "layers": _slow(layers, lambda s: (*_DATA, *LEARNING, "c")),
+    "elsewhere": Computation(elsewhere, lambda s: (*_DATA, *_network(s), "to_lam", "to_mu")),
+    "best along": _slow(best_along, lambda s: (*_signals(s, s.axis), *_explicit(s), "axis")),
+    "gap": _slow(gap, lambda s: _signals(s, "lam", "mu") + _explicit(s)),
+    "filter": _slow(best_filter, lambda s: (*_DATA, "symmetrize")),
+    "table": _slow(comparison, lambda s: (*_DATA, "depth", "symmetrize")),
+    "sparse ceiling": _slow(lambda s: _ceiling(s, s.degree), lambda s: (*_DATA, "degree")),
 }
 """Every computation by its name."""
 
@@ -334,9 +331,8 @@ def _check_alike(state: State, what: str) -> None:
 def _check_cost(state: State, family: str, slow: Iterable[str] = ("diffusion",)) -> None:
     """Refuse families that are slow, each layer by itself, where degrees vary and the normalization is another one."""
     if state.hubs and state.normalization != "symmetric" and family in slow:
-        raise GCNLimitError(
-            f"With hubs this takes minutes for {family_name(family)}, unless the normalization is symmetric"
-        )
+        words = f"With hubs this takes minutes for {family_name(family)}"
+        raise GCNLimitError(f"{words}, unless the normalization is symmetric")
 
 
 def _solved(state: State) -> int:
@@ -351,13 +347,8 @@ def _slow_ceiling(state: State) -> bool:
 
 def is_quick(name: str, state: State) -> bool:
     """Whether a moving slider need not wait long for a computation; a point is quick where its curve may not be."""
+    if _slow_ceiling(state) or not COMPUTATIONS[name].prompt:
+        return False
     unequal = state.unequal and state.loss != "square"
     slow = state.finite and (unequal or not state.symmetric or _solved(state) == _AVERAGED)
-    return COMPUTATIONS[name].prompt and not _slow_ceiling(state) and (name in {"ceiling", "here"} or not slow)
-
-
-def _along(state: State, answer: Callable[[Any], Any]) -> Array:
-    """Accuracies along the axis; numbers of classes one by one, since they do not broadcast."""
-    x = axis_values(state)
-    changes: list[dict[str, Any]] = [{"classes": int(n)} for n in x] if state.axis == "classes" else [{state.axis: x}]
-    return np.ravel([answer(state.data_at(**change)).test_accuracy for change in changes])
+    return name in {"ceiling", "here"} or not slow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +45,7 @@ _LABELS = {
 _LABELS |= {name: f"{long_name(name)} ({name})" for name in LIMITS if name not in _LABELS}
 _DATA = (*SIGNALS, "classes", "degrees_variance", "directed", "estimated")
 _FILTER = ("family", "depth", *FAMILIES.values())
+_OTHER = ("elsewhere", "to_lam", "to_mu")
 _LEARNING = ("loss", "infinite", "reg", "symmetrize", "normalization")
 
 
@@ -56,47 +56,46 @@ def layout(start: State, sentence: str = "") -> Any:
     stored: dict[str, Any] = {"client": uuid.uuid4().hex, "limits": sliders, "examples": presets}
     stored |= {"start": start.query(), "state": None, "dots": None, "asked": None}
     spoken = {"role": "status", "aria-live": "polite"}
+    lines = [
+        html.Div([html.Dt(words), html.Dd(id=name)], id=f"{name}-control")
+        for name, words in _QUESTIONS.items()
+    ]
     # reached by the keyboard, since their box is scrolled on narrow screens
-    lines = [html.Div([html.Dt(words), html.Dd(id=name)], id=f"{name}-control") for name, words in _QUESTIONS.items()]
+    reached = {"tabIndex": "0", "aria-label": "Answers at this point"}
     main = [
         html.Div(sentence, id="message", className="message", tabIndex="0", **spoken),
         html.Div(id="refusal", className="message"),
         html.Div(id="spoken", className="spoken", **spoken),
-        html.Section(html.Dl(lines), className="answers", tabIndex="0", **{"aria-label": "Answers at this point"}),
+        html.Section(html.Dl(lines), className="answers", **reached),
         *_pictures(start),
     ]
-    return html.Div(
-        [
-            *(dcc.Store(id=name, data=data) for name, data in stored.items()),
-            dcc.Location(id="url", refresh=False),
-            dcc.Interval(id="tick", interval=400, disabled=True),
-            html.Header([html.H1("gcnlimit explorer"), html.P(_ABOUT)]),
-            html.Aside(_controls(start), tabIndex="0", **{"aria-label": "Controls"}),
-            html.Main(main),
-        ],
-        className="explorer",
-    )
+    whole = [
+        *(dcc.Store(id=name, data=data) for name, data in stored.items()),
+        dcc.Location(id="url", refresh=False),
+        dcc.Interval(id="tick", interval=400, disabled=True),
+        html.Header([html.H1("gcnlimit explorer"), html.P(_ABOUT)]),
+        html.Aside(_controls(start), tabIndex="0", **{"aria-label": "Controls"}),
+        html.Main(main),
+    ]
+    return html.Div(whole, className="explorer")
 
 
 def _controls(start: State) -> list[Any]:
+    names = (_DATA, (*_FILTER, *_LEARNING), _OTHER, ("nodes", "degree", "trials"))
+    data, network, other, sizes = ([_control(one, start) for one in group] for group in names)
+    told = "Tune the strength, and a finite regularization with it"
+    buttons = [html.Button("Run", id="sample"), html.Button("Stop", id="stop", disabled=True)]
+    progress = [
+        html.Progress(id="progress", value="0", max="1", **{"aria-label": "Graphs sampled"}),
+        html.Span("", id="progress-text", role="status"),
+    ]
     copy = [html.Span("Link to this state "), dcc.Clipboard(id="link", title="Copy the link")]
     return [
         _group("Start from", *_starts()),
-        _group("Data", *(_control(name, start) for name in _DATA)),
-        _group(
-            "Network",
-            *(_control(name, start) for name in (*_FILTER, *_LEARNING)),
-            html.Button("Tune", id="best", title="Tune the strength, and a finite regularization with it"),
-        ),
-        _group("Another graph", *(_control(name, start) for name in ("elsewhere", "to_lam", "to_mu"))),
-        _group(
-            "Check by simulation",
-            *(_control(name, start) for name in ("nodes", "degree", "trials")),
-            html.Button("Run", id="sample"),
-            html.Button("Stop", id="stop", disabled=True),
-            html.Progress(id="progress", value="0", max="1", **{"aria-label": "Graphs sampled"}),
-            html.Span("", id="progress-text", role="status"),
-        ),
+        _group("Data", *data),
+        _group("Network", *network, html.Button("Tune", id="best", title=told)),
+        _group("Another graph", *other),
+        _group("Check by simulation", *sizes, *buttons, *progress),
         html.Div(copy, className="row"),
     ]
 
@@ -107,7 +106,8 @@ def _starts() -> list[Any]:
     for title, states in PRESETS.items():
         examples.append(html.H4(title))
         for name, state in states.items():
-            examples.append(html.Button(name, {"preset": name, "to": state.query()}, className="preset"))
+            place = {"preset": name, "to": state.query()}
+            examples.append(html.Button(name, place, className="preset"))
     words = f"My graph: .npz, or edges and nodes as .csv (up to {LARGEST // 2**20} MB)"
     return [
         html.Details([html.Summary("Examples"), html.Div(examples, id="presets")]),
@@ -124,10 +124,11 @@ def _control(name: str, start: State) -> Any:
     """Control of a field of the state, or the switch for an infinite regularization, which stands for a number."""
     value: Any = math.isinf(start.reg) if name == "infinite" else getattr(start, name)
     if name in CHOICES:
-        return _choice(name, CHOICES[name], value)
+        return _choice(name, value)
     if isinstance(value, bool):
         options = [{"label": f" {_LABELS[name]}", "value": "yes"}]
-        return html.Div(dcc.Checklist(options, ["yes"] if value else [], id=name), id=f"{name}-control")
+        box = dcc.Checklist(options, ["yes"] if value else [], id=name)
+        return html.Div(box, id=f"{name}-control")
     fields = [dcc.Input(id=name, type="text", value=value, debounce=True, maxLength=80)]
     if name in LIMITS:
         value = 1.0 if math.isinf(value) else value
@@ -137,10 +138,10 @@ def _control(name: str, start: State) -> Any:
     return html.Div([label, *fields], className="number", id=f"{name}-control")
 
 
-def _choice(name: str, options: Iterable[str], value: str) -> Any:
+def _choice(name: str, value: str) -> Any:
     """One of some words; families and axes as they are written."""
     written = {"family": family_name, "axis": axis_name}.get(name, str)
-    items = [{"label": written(option), "value": option} for option in options]
+    items = [{"label": written(option), "value": option} for option in CHOICES[name]]
     field = dcc.RadioItems(items, value, id=name, inline=True, className="choice")
     label = _LABELS[name]
     named = {"id": f"{name}-control", "aria-label": label}
@@ -150,38 +151,40 @@ def _choice(name: str, options: Iterable[str], value: str) -> Any:
 def _pictures(start: State) -> list[Any]:
     strengths = [_picture(f"strength-{family}") for family in ("residual", "diffusion", "pagerank")]
     title = html.H2("Against the strength of the filter")
+    along = [_picture("axis", _control("axis", start)), _picture("gap")]
+    inside = [_picture(name) for name in ("layers", "depth", "spectrum")]
     return [
         html.Section([title, html.Div(strengths, className="grid")]),
         html.Section(_picture("elsewhere"), id="elsewhere-section"),
-        html.Section([_picture("axis", _control("axis", start)), _picture("gap")], className="grid"),
-        html.Section([_picture(name) for name in ("layers", "depth", "spectrum")], className="grid"),
+        html.Section(along, className="grid"),
+        html.Section(inside, className="grid"),
         _picture("table"),
     ]
 
 
 def _picture(name: str, *above: Any) -> Any:
-    shown: Any = html.Div(id=f"{name}-shown", className="table")
+    place = f"{name}-shown"
+    shown: Any = html.Div(id=place, className="table")
     if name != "table":
-        shown = dcc.Graph(id=f"{name}-shown", config={"displayModeBar": False}, style={"height": "340px"})
+        shown = dcc.Graph(id=place, config={"displayModeBar": False}, style={"height": "340px"})
     title = PICTURES[name].title
+    caption = html.Figcaption(id=f"{name}-sentence")
     more = html.Details(_more(name, title), className="more")
-    return html.Figure(
-        [html.H3(title, id=f"{name}-title"), *above, shown, html.Figcaption(id=f"{name}-sentence"), more],
-        id=f"{name}-figure",
-        className="picture",
-        **{"aria-labelledby": f"{name}-title"},
-    )
+    parts = [html.H3(title, id=f"{name}-title"), *above, shown, caption, more]
+    named = {"id": f"{name}-figure", "aria-labelledby": f"{name}-title"}
+    return html.Figure(parts, className="picture", **named)
 
 
 def _more(name: str, title: str) -> list[Any]:
     """Files, code and formula of a picture, each named for screen readers with the picture to which it belongs."""
     kinds = ("csv",) if name == "table" else ("csv", "png", "svg")
-    files = [
-        html.Button(kind.upper(), id=f"{name}-{kind}", className="save", **{"aria-label": f"{kind.upper()}: {title}"})
-        for kind in kinds
-    ]
+    files = []
+    for kind in kinds:
+        named = {"id": f"{name}-{kind}", "aria-label": f"{kind.upper()}: {title}"}
+        files.append(html.Button(kind.upper(), className="save", **named))
+    words = "Save, code, formula"
     return [
-        html.Summary("Save, code, formula", **{"aria-label": f"Save, code, formula: {title}"}),
+        html.Summary(words, **{"aria-label": f"{words}: {title}"}),
         html.Div(files, className="row"),
         html.Pre(id=f"{name}-code", tabIndex="0", **{"aria-label": f"Code: {title}"}),
         dcc.Markdown(_FORMULAS[name.partition("-")[0]], mathjax=True),

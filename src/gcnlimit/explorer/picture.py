@@ -14,9 +14,6 @@ from gcnlimit.csbm import SIGNALS
 from gcnlimit.explorer.state import FAMILIES, State
 from gcnlimit.parameters import FAMILIES as KINDS
 
-CEILING = "Bayes-optimal"
-"""Name of the curve that no algorithm exceeds."""
-
 
 @dataclass(frozen=True)
 class Curve:
@@ -43,8 +40,8 @@ class Map:
 class Picture:
     """What a picture says, the Python and the command that compute it, the labels of its axes, and what is drawn.
 
-    A table has its header first; `log` is whether the horizontal axis is logarithmic, `complete` whether nothing is still to
-    be computed.
+    A table has its header first; `log` is whether the horizontal axis is logarithmic, `complete` whether nothing is
+    still to be computed.
     """
 
     sentence: str
@@ -60,8 +57,9 @@ class Picture:
 
     def figure(self) -> dict[str, Any]:
         """What the page draws, as JSON has it."""
-        names = {"x": self.x, "y": self.y, "log": self.log}
-        return names | {"curves": [_plain(curve) for curve in self.curves], "map": self.map and _plain(self.map)}
+        curves = [_plain(curve) for curve in self.curves]
+        drawn = {"curves": curves, "map": self.map and _plain(self.map)}
+        return {"x": self.x, "y": self.y, "log": self.log} | drawn
 
 
 def _plain(drawn: Curve | Map) -> dict[str, Any]:
@@ -111,25 +109,27 @@ def network_line(state: State, family: str, strength: str, depth: str = "", **ch
     return f"gcn = gl.GCN(gl.{filter}, {_arguments(given | changes)})"
 
 
-def predict_command(state: State, family: str = "", strength: str = "", verb: str = "predict", **changes: str) -> str:
+def command(state: State, verb: str, family: str = "", strength: str = "", **changes: str) -> str:
     """Command of a verb on the data, and on the network of a family and its strength, if there is one.
 
-    >>> predict_command(State(), "diffusion", "0:2:5", lam="-1:1:3")
+    >>> command(State(), "predict", "diffusion", "0:2:5", lam="-1:1:3")
     'gcnlimit predict --alpha=4.0 --lam=-1:1:3 --mu=2.0 --rho=0.1 --t=0:2:5 --loss=square --reg=inf --symmetrize'
     """
     values = {name: str(getattr(state, name)) for name in SIGNALS} | changes
     if state.classes.strip() != "2":
         values.setdefault("classes", state.classes.replace(" ", ""))
     if family:
-        values |= {FAMILIES[family]: strength.replace(" ", "")}
+        values[FAMILIES[family]] = strength.replace(" ", "")
         values |= {"depth": str(state.depth)} if family == "residual" else {}
         values |= {"loss": state.loss, "reg": str(state.reg)}
     if state.hubs:
         values["degrees-variance"] = str(state.degrees_variance)
         values |= {"normalization": state.normalization} if family else {}
-    switches = ["--symmetrize" if state.symmetrize else "--no-symmetrize"]
-    switches += [] if state.directed else ["--undirected"]
-    return shlex.join(["gcnlimit", verb, *(f"--{name}={value}" for name, value in values.items()), *switches])
+    options = [f"--{name}={value}" for name, value in values.items()]
+    options.append("--symmetrize" if state.symmetrize else "--no-symmetrize")
+    if not state.directed:
+        options.append("--undirected")
+    return shlex.join(["gcnlimit", verb, *options])
 
 
 def _arguments(values: dict[str, str]) -> str:

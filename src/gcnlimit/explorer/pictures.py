@@ -9,28 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from gcnlimit._values import Array
-from gcnlimit.explorer.computations import (
-    LAYERS,
-    SPARSE,
-    STRENGTHS,
-    Elsewhere,
-    Results,
-    Scan,
-    axis_values,
-    map_axes,
-    map_family,
-)
-from gcnlimit.explorer.picture import CEILING, Curve, Map, Picture, data_line, network_line, predict_command, script
-from gcnlimit.explorer.sentences import (
-    axis_sentence,
-    elsewhere_answer,
-    layers_sentence,
-    short,
-    spectrum_sentence,
-    strength_sentence,
-)
+from gcnlimit.explorer import sentences
+from gcnlimit.explorer.computations import LAYERS, SPARSE, STRENGTHS, Results, map_family
+from gcnlimit.explorer.picture import Curve, Map, Picture, command, data_line, network_line, script
+from gcnlimit.explorer.sentences import capital, short
 from gcnlimit.explorer.state import FAMILIES, LIMITS, State, family_name
 from gcnlimit.parameters import long_name
+
+_CEILING = "Bayes-optimal"  # name of the curve that no algorithm exceeds; the scripts know it too
+_PREDICTED = "gl.predict(data, gcn, throw=False).test_accuracy"
 
 
 class Recipe(NamedTuple):
@@ -48,78 +35,86 @@ def needs(name: str, state: State) -> tuple[str, ...]:
     >>> needs("strength-diffusion", State(family="residual"))
     ('ceiling', 'diffusion')
     """
-    _, _, found, later = PICTURES[name]
-    if (name == "depth" and state.family == "pagerank") or (name == "elsewhere" and not state.elsewhere):
+    empty = {"depth": state.family == "pagerank", "elsewhere": not state.elsewhere}
+    if empty.get(name):
         return ()
+    recipe = PICTURES[name]
     if name == f"strength-{state.family}":
-        return (*found, "here")
-    left_out = {"best along": state.family not in STRENGTHS, "sparse ceiling": state.degree >= SPARSE}
-    return (*found, *(one for one in later if not left_out.get(one)))
+        return (*recipe.needs, "here")
+    sparse = state.degree < SPARSE
+    left_out = {"best along": state.family not in STRENGTHS, "sparse ceiling": not sparse}
+    return (*recipe.needs, *(one for one in recipe.later if not left_out.get(one)))
 
 
 def strength(family: str, state: State, results: Results) -> Picture:
     """Accuracy of a family against its strength."""
-    found: Scan = results[family]
+    found = results[family]
     name = FAMILIES[family]
-    ends = found.x[[0, -1]]
+    first, last = found.x[[0, -1]]
     curves = [
         Curve(family_name(family), found.x, found.y),
-        _level(CEILING, ends, results["ceiling"], "dash"),
+        _level(_CEILING, found.x, results["ceiling"], "dash"),
         _dot("best", found.top, found.height),
     ]
     if family == state.family:
         curves.append(_dot("here", state.strength, results["here"]))
-    python = script(
-        data_line(state),
-        f"{name} = np.linspace({ends[0]}, {ends[1]}, {found.x.size})",
-        network_line(state, family, name),
-        "print(gl.predict(data, gcn, throw=False).test_accuracy)",
+    return Picture(
+        sentences.strength_sentence(family, state, found),
+        script(
+            data_line(state),
+            f"{name} = np.linspace({first}, {last}, {found.x.size})",
+            network_line(state, family, name),
+            f"print({_PREDICTED})",
+        ),
+        command(state, "predict", family, f"{first}:{last}:{found.x.size}"),
+        long_name(name),
+        curves=tuple(curves),
     )
-    command = predict_command(state, family, f"{ends[0]}:{ends[1]}:{found.x.size}")
-    return Picture(strength_sentence(family, state, found), python, command, long_name(name), curves=tuple(curves))
 
 
 def _dot(name: str, x: float, y: float) -> Curve:
     return Curve(name, np.array([x]), np.array([y]), "dots")
 
 
-def _level(name: str, ends: Array, y: float, style: str) -> Curve:
-    return Curve(name, ends, np.full(2, y), style)
+def _level(name: str, x: Array, y: float, style: str) -> Curve:
+    return Curve(name, x[[0, -1]], np.full(2, y), style)
 
 
 def along_axis(state: State, results: Results) -> Picture:
     """Accuracy of the network, of the best of its family, and the ceiling, against a parameter of the data."""
-    x = axis_values(state)
-    network, ceiling = results["along"]
-    curves = [Curve("this network", x, network), Curve(CEILING, x, ceiling, "dash")]
-    if state.family in STRENGTHS:  # a curve without points keeps its place in the legend, and the others their colours
+    x, network, ceiling = results["along"]
+    curves = [Curve("this network", x, network), Curve(_CEILING, x, ceiling, "dash")]
+    if state.family in STRENGTHS:
+        # a curve without points keeps its place in the legend, and the others their colours
         at, top = results.get("best along", (x[:0], x[:0]))
         curves.append(Curve(f"best {family_name(state.family)}", at, top))
     if state.place is not None:
         curves.append(_dot("here", state.place, results["here"]))
-    python, command = _axis_code(state, x)
+    python, line = _axis_code(state, x)
     log = state.axis != "classes" and LIMITS[state.axis].log
-    words = axis_sentence(state, results)
-    return Picture(words, python, command, axis_name(state.axis), curves=tuple(curves), log=log)
+    words = sentences.axis_sentence(state, results)
+    return Picture(words, python, line, axis_name(state.axis), curves=tuple(curves), log=log)
 
 
 def _axis_code(state: State, x: Array) -> tuple[str, str]:
     """Python and command that print the curves along an axis; the command has no axis of classes."""
     axis = state.axis
-    values, value, command = "np.arange(2, 13)", "int(value)", ""
+    value, values = "int(value)", "np.arange(2, 13)"
+    line = ""
     if axis != "classes":
         log = LIMITS[axis].log
-        values = f"np.{'geom' if log else 'lin'}space({x[0]:g}, {x[-1]:g}, {x.size})"
         value = "value"
+        values = f"np.{'geom' if log else 'lin'}space({x[0]:g}, {x[-1]:g}, {x.size})"
         option = {axis: f"{x[0]:g}:{x[-1]:g}:{x.size}{':log' * log}"}
-        command = predict_command(state, state.family, str(getattr(state, state.parameter)), **option)
+        strength = str(getattr(state, state.parameter))
+        line = command(state, "predict", state.family, strength, **option)
     python = script(
         f"for value in {values}:",
         f"    {data_line(state, **{axis: value})}",
         f"    {network_line(state, state.family, repr(state.strength))}",
-        "    print(value, gl.predict(data, gcn, throw=False).test_accuracy, gl.bayes_optimal(data).test_accuracy)",
+        f"    print(value, {_PREDICTED}, gl.bayes_optimal(data).test_accuracy)",
     )
-    return python, command
+    return python, line
 
 
 def axis_name(axis: str) -> str:
@@ -130,16 +125,15 @@ def axis_name(axis: str) -> str:
 def layers(state: State, results: Results) -> Picture:
     """Accuracy of residual networks against their number of layers, up to infinitely many: a diffusion."""
     found = results["layers"]
-    ends = LAYERS[[0, -1]]
     curves = (
         Curve("best c", LAYERS, found.best, "marked"),
         Curve(f"c = {short(state.c)}", LAYERS, found.kept, "marked"),
-        _level("best diffusion", ends, found.diffusion, "dot"),
-        _level(CEILING, ends, results["ceiling"], "dash"),
+        _level("best diffusion", LAYERS, found.diffusion, "dot"),
+        _level(_CEILING, LAYERS, results["ceiling"], "dash"),
     )
-    words = layers_sentence(state, found)
+    words = sentences.layers_sentence(state, found)
     at = "" if state.finite else " At infinite regularization."
-    sentence = f"{words[:1].upper()}{words[1:]}{at}"
+    sentence = capital(words) + at
     return Picture(sentence, _layers_code(state), x="number of layers K", curves=curves)
 
 
@@ -162,28 +156,32 @@ def _layers_code(state: State) -> str:
 
 def gap(state: State, results: Results) -> Picture:
     """Bayes-optimal minus accuracy of the best of the family over both signals."""
-    lam, mu = map_axes(state)
-    z = results["gap"]
+    lam, mu, z = results["gap"]
     family = map_family(state)
     name = FAMILIES[family]
-    words = f"Bayes-optimal accuracy minus that of the best {family_name(family)} at infinite regularization"
+    best = f"the best {family_name(family)} at infinite regularization"
+    words = f"Bayes-optimal accuracy minus that of {best}"
     if not np.isnan(z).all():
         row, column = np.unravel_index(np.nanargmax(z), z.shape)
-        words += f": at most {z[row, column]:.3f} in this picture, at lam = {short(lam[column])}, mu = {short(mu[row])}"
+        where = f"lam = {short(lam[column])}, mu = {short(mu[row])}"
+        words += f": at most {z[row, column]:.3f} in this picture, at {where}"
     bounds = "(-1, 1)" if name == "theta" else "(-math.inf, math.inf)"
     python = script(
-        *(f"{one} = np.linspace({x[0]}, {x[-1]}, {x.size})" for one, x in (("lam", lam), ("mu", mu))),
+        f"lam = np.linspace({lam[0]}, {lam[-1]}, {lam.size})",
+        f"mu = np.linspace({mu[0]}, {mu[-1]}, {mu.size})",
         data_line(state, lam="lam", mu="mu[:, None]"),
         network_line(state, family, "0.1", loss='"square"', reg="math.inf"),
         f"print(gl.gap_map(data, gcn, {{{name!r}: {bounds}}}).gap)",
     )
     drawn = Map(lam, mu, z, (state.lam, state.mu))
-    return Picture(f"{words}. Click to go to a point.", python, x=long_name("lam"), y=long_name("mu"), map=drawn)
+    words += ". Click to go to a point."
+    return Picture(words, python, x=long_name("lam"), y=long_name("mu"), map=drawn)
 
 
 def spectrum(state: State, results: Results) -> Picture:
     """The filter on the spectrum of the operator, beside the best filter over all regularizations."""
     signal = float(state.data.effective_signal(state.symmetrize))
+    # a strong signal detaches one eigenvalue from the bulk, whose edge is 2, or a circle of radius 1
     detached = abs(signal) > 1.0
     spike = signal + 1.0 / signal if state.symmetric and detached else signal
     edge = 2.0 if state.symmetric else 1.0
@@ -201,7 +199,7 @@ def spectrum(state: State, results: Results) -> Picture:
         curves.append(_dot("spike", spike, float(np.ravel(filter(spike))[0]) / scale))
     at, values, _ = results.get("filter", (x[:0], x[:0], None))
     curves.append(Curve("best filter", at, values, "dash"))
-    words = spectrum_sentence(state, spike if detached else None, results)
+    words = sentences.spectrum_sentence(state, spike if detached else None, results)
     python = script(
         data_line(state),
         f"best = gl.best_filter(data, symmetrize={state.symmetrize})",
@@ -213,33 +211,36 @@ def spectrum(state: State, results: Results) -> Picture:
 def depth(state: State, results: Results) -> Picture:
     """What travels along the depth: signal and power of the hidden states."""
     if state.family == "pagerank":
-        return Picture("PageRank is one filter without layers; choose a residual network or a diffusion.")
+        words = "PageRank is one filter without layers; choose a residual network or a diffusion."
+        return Picture(words)
     continuous = state.family == "diffusion"
+    name, style = ("depth x", "line") if continuous else ("layer k", "marked")
+    at = ", np.linspace(0, 1, 21)" if continuous else ""
     x, m, power = results["depth"]
-    words = f"At the end of the network, m = {m[-1]:.3g} and Q = {power[-1]:.3g}: m^2/Q = {m[-1] ** 2 / power[-1]:.3f}."
-    style = "line" if continuous else "marked"
+    ratio = f"m^2/Q = {m[-1] ** 2 / power[-1]:.3f}"
+    words = f"At the end of the network, m = {m[-1]:.3g} and Q = {power[-1]:.3g}: {ratio}."
     curves = (Curve("overlap m", x, m, style), Curve("power Q", x, power, style))
     python = script(
         data_line(state),
         network_line(state, state.family, repr(state.strength)),
-        f"f = gl.depth.order_functions(data, gcn{', np.linspace(0, 1, 21)' if continuous else ''})",
+        f"f = gl.depth.order_functions(data, gcn{at})",
         "print(f.m, np.diagonal(f.Q))",
     )
-    return Picture(words, python, x="depth x" if continuous else "layer k", y="order functions", curves=curves)
+    return Picture(words, python, x=name, y="order functions", curves=curves)
 
 
 def elsewhere(state: State, results: Results) -> Picture:
     """Accuracy of the trained network on graphs of other signals, read through three filters, and the ceilings."""
     if not state.elsewhere:
         return Picture("")
-    found: Elsewhere = results["elsewhere"]
+    found = results["elsewhere"]
     x, _, same, none, best, frozen, ceiling = (values[:-1] for values in found)
     curves = (
         Curve("same filter", x, same),
         Curve("no graph", x, none),
         Curve("best filter", x, best),
         Curve("same weights", x, frozen, "dot"),
-        Curve(CEILING, x, ceiling, "dash"),
+        Curve(_CEILING, x, ceiling, "dash"),
         _dot("here", state.to_lam, found.same[-1]),
     )
     python = script(
@@ -248,10 +249,12 @@ def elsewhere(state: State, results: Results) -> Picture:
         f"to = data.replaced(lam={state.to_lam}, mu={state.to_mu}, rho=0.0)",
         "best = gcn.replaced(test_filter=gl.theory.best_test_filter(data, gcn, to))",
         "ceiling = gl.bayes_optimal(data, to=to, gcn=gcn)",
-        "print(gl.transfer(data, gcn, to).test_accuracy, gl.transfer(data, best, to).test_accuracy)",
+        "for network in (gcn, best):",
+        "    print(gl.transfer(data, network, to).test_accuracy)",
         "print(ceiling.frozen.test_accuracy, ceiling.test_accuracy)",
     )
-    return Picture(elsewhere_answer(state, results), python, x="signal of the other graph", curves=curves)
+    words = sentences.elsewhere_answer(state, results)
+    return Picture(words, python, x="signal of the other graph", curves=curves)
 
 
 def table(state: State, results: Results) -> Picture:
@@ -260,26 +263,25 @@ def table(state: State, results: Results) -> Picture:
     rows = [("method", "accuracy", "gap", "chosen")]
     for entry, gap in zip(found.entries, found.gap, strict=True):
         rows.append((entry.method, f"{entry.test_accuracy:.4f}", f"{gap:.4f}", entry.chosen[0]))
-    tuned = "Filter tuned at infinite regularization" if state.hubs else "Filter and regularization tuned"
-    words = f"{tuned}, square loss; residual networks of depth {state.depth}."
-    python = script(data_line(state), f"print(gl.compare(data, depth={state.depth}, symmetrize={state.symmetrize}))")
-    command = predict_command(state, verb="compare", depth=str(state.depth))
-    return Picture(words, python, command, table=tuple(rows))
+    tuned = "tuned at infinite regularization" if state.hubs else "and regularization tuned"
+    words = f"Filter {tuned}, square loss; residual networks of depth {state.depth}."
+    python = script(
+        data_line(state),
+        f"print(gl.compare(data, depth={state.depth}, symmetrize={state.symmetrize}))",
+    )
+    line = command(state, "compare", depth=str(state.depth))
+    return Picture(words, python, line, table=tuple(rows))
 
 
-_FAMILY_TITLES = {"residual": "Residual network", "diffusion": "Diffusion", "pagerank": "PageRank"}
+_FAMILIES = {"residual": "Residual network", "diffusion": "Diffusion", "pagerank": "PageRank"}
+_AXIS = (("ceiling", "here", "along"), ("best along", "sparse ceiling"))
 
 PICTURES: dict[str, Recipe] = {
     **{
         f"strength-{family}": Recipe(title, partial(strength, family), ("ceiling", family))
-        for family, title in _FAMILY_TITLES.items()
+        for family, title in _FAMILIES.items()
     },
-    "axis": Recipe(
-        "Accuracy along one parameter of the data",
-        along_axis,
-        ("ceiling", "here", "along"),
-        ("best along", "sparse ceiling"),
-    ),
+    "axis": Recipe("Accuracy along one parameter of the data", along_axis, *_AXIS),
     "layers": Recipe("Where depth stops helping", layers, ("ceiling", "layers")),
     "spectrum": Recipe("The filter on the spectrum", spectrum, ("ceiling",), ("filter",)),
     "depth": Recipe("Along the depth", depth, ("depth",)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gcnlimit.explorer.computations import LAYERS, STRENGTHS, Elsewhere, Layers, Results, Scan, strength_range
+from gcnlimit.explorer.computations import LAYERS, STRENGTHS, Layers, Results, Scan, strength_range
 from gcnlimit.explorer.state import FAMILIES, State, family_name
 from gcnlimit.parameters import long_name
 
@@ -15,6 +15,7 @@ ANSWERS = ("here", "ceiling", *STRENGTHS, "layers", "filter", "sparse ceiling", 
 """Computations from which the answers are made."""
 
 _ESTIMATED = "This holds for a model with these parameters, not for your graph itself."
+_ENOUGH = 0.001  # accuracy that no further layer is worth
 _FLAT = 1e-6  # accuracies that differ by less are the same
 
 
@@ -25,6 +26,11 @@ def short(value: float) -> str:
     ('0', '1.52')
     """
     return f"{0.0 if abs(value) < 1e-6 else value:.3g}"
+
+
+def capital(words: str) -> str:
+    """Words with a capital at the beginning."""
+    return f"{words[:1].upper()}{words[1:]}"
 
 
 def answers(state: State, results: Results) -> dict[str, str]:
@@ -51,40 +57,39 @@ def gain_answer(state: State, results: Results) -> str:
     if "ceiling" not in results:
         return ""
     ceiling = results["ceiling"]
-    named = {"this network": results.get("here")}
+    hubs = f" for degrees of variance {short(state.degrees_variance)}" if state.hubs else ""
+    words = f"No algorithm exceeds {ceiling:.4f}, the Bayes-optimal accuracy{hubs}."
+    named = {"this network": results.get("here", np.nan)}
     if state.family in results:
         named[f"the best {family_name(state.family)}"] = results[state.family].height
     if "filter" in results:
         named["the best network of one filter"] = results["filter"][2]
-    known = {who: value for who, value in named.items() if value is not None and not np.isnan(value)}
-    reached = [f"{who} is at {value:.4f}, {100 * (ceiling - value):.1f} below" for who, value in known.items()]
+    known = {who: at for who, at in named.items() if not np.isnan(at)}
+    reached = [
+        f"{who} is at {at:.4f}, {100 * (ceiling - at):.1f} below" for who, at in known.items()
+    ]
     if reached:
-        reached[0] = f"{reached[0][0].upper()}{reached[0][1:]}".replace("below", "percentage points below the limit")
-    words = [_limit(state, ceiling), f"{'; '.join(reached)}{'.' * bool(reached)}"]
+        reached[0] = reached[0].replace("below", "percentage points below the limit")
+        words += f" {capital('; '.join(reached))}."
     if "sparse ceiling" in results:
-        words.append(
-            "These numbers are for graphs of large degree; "
-            f"at mean degree {short(state.degree)} the limit is {results['sparse ceiling']:.4f}."
-        )
-    return _of_the_model(state, " ".join(filter(None, words)))
-
-
-def _limit(state: State, ceiling: float) -> str:
-    hubs = f" for degrees of variance {short(state.degrees_variance)}" if state.hubs else ""
-    return f"No algorithm exceeds {ceiling:.4f}, the Bayes-optimal accuracy{hubs}."
+        limit = f"at mean degree {short(state.degree)} the limit is {results['sparse ceiling']:.4f}"
+        words += f" These numbers are for graphs of large degree; {limit}."
+    return _of_the_model(state, words)
 
 
 def elsewhere_answer(state: State, results: Results) -> str:
     """What the trained network reaches on the other graph."""
-    found: Elsewhere | None = results.get("elsewhere") if state.elsewhere else None
+    found = results.get("elsewhere") if state.elsewhere else None
     if found is None:
         return ""
-    same = "its filter is not defined" if np.isnan(found.same[-1]) else f"it reaches {found.same[-1]:.4f}"
+    same = f"it reaches {found.same[-1]:.4f}"
+    if np.isnan(found.same[-1]):
+        same = "its filter is not defined"
     words = (
         f"On a graph with lam' = {short(state.to_lam)} and mu' = {short(state.to_mu)} {same}. "
         f"Read through the best filter there, PageRank with theta' = {short(found.theta[-1])}, "
-        f"the same weights reach {found.best[-1]:.4f}. With these weights no algorithm exceeds {found.frozen[-1]:.4f}; "
-        f"with both graphs at hand, {found.ceiling[-1]:.4f}."
+        f"the same weights reach {found.best[-1]:.4f}. With these weights no algorithm exceeds "
+        f"{found.frozen[-1]:.4f}; with both graphs at hand, {found.ceiling[-1]:.4f}."
     )
     return _of_the_model(state, words)
 
@@ -98,11 +103,11 @@ def strength_sentence(family: str, state: State, found: Scan) -> str:
     name = FAMILIES[family]
     if np.isnan(found.height):
         return ""
-    words = family_name(family)
-    title = f"{words[0].upper()}{words[1:]}"
+    title = capital(family_name(family))
     if np.nanmax(found.y) - np.nanmin(found.y) < _FLAT:
         return f"{title}: every strength gives the accuracy {found.height:.4f}."
-    best = f"{title}: best at {long_name(name)} {name} = {short(found.top)}, accuracy {found.height:.4f}"
+    at = f"{long_name(name)} {name} = {short(found.top)}"
+    best = f"{title}: best at {at}, accuracy {found.height:.4f}"
     if min(abs(found.top - end) for end in strength_range(family, state)) < 1e-9:
         return f"{best}, the end of the picture; further values may be better."
     return f"{best}. {_either_side(name, found.top)}".strip()
@@ -120,17 +125,18 @@ def _either_side(name: str, top: float) -> str:
     return f"A {name} further below zero overstates the differences between neighbours."
 
 
-def layers_sentence(state: State, found: Layers, enough: float = 0.001) -> str:
+def layers_sentence(state: State, found: Layers) -> str:
     """Layers beyond which depth helps no more."""
     if np.isnan(found.best).all():
         return "they cannot be computed here."
     gained = np.nanmax(found.best) - found.best
-    least = int(LAYERS[np.flatnonzero(gained <= enough)[0]])
+    least = int(LAYERS[np.flatnonzero(gained <= _ENOUGH)[0]])
     words = f"at the best c{' and reg' if state.finite else ''} of each depth, "
     if least == LAYERS.size:
         words += f"every layer up to {least} still adds to the accuracy"
     else:
-        words += f"layers beyond {least} add at most {100 * gained[least - 1]:.2f} percentage points"
+        more = f"{100 * gained[least - 1]:.2f} percentage points"
+        words += f"layers beyond {least} add at most {more}"
     return words + _oversmoothing(state, found.kept)
 
 
@@ -148,7 +154,8 @@ def axis_sentence(state: State, results: Results) -> str:
     here = f"Here the network reaches {results['here']:.4f} of {results['ceiling']:.4f}."
     if "best along" not in results:
         return here
-    return f"{here} The best {family_name(state.family)} is tuned at each point, at infinite regularization."
+    best = f"The best {family_name(state.family)} is tuned at each point"
+    return f"{here} {best}, at infinite regularization."
 
 
 def spectrum_sentence(state: State, spike: float | None, results: Results) -> str:
@@ -160,5 +167,6 @@ def spectrum_sentence(state: State, spike: float | None, results: Results) -> st
         kind = "Real axis of the directed operator, whose bulk is a disc of radius 1"
     words = f"{kind}; no spike." if spike is None else f"{kind}; the spike is at {spike:.3g}."
     if "filter" in results and "ceiling" in results:
-        words += f" The best of all filters reaches {results['filter'][2]:.4f} of {results['ceiling']:.4f}."
+        best, ceiling = results["filter"][2], results["ceiling"]
+        words += f" The best of all filters reaches {best:.4f} of {ceiling:.4f}."
     return words

@@ -1,8 +1,9 @@
-"""Where to start: an example, or your own graph, whose file is read and never executed, as the model that it resembles."""
+"""Where to start: an example, or the model that your own graph resembles, whose file is read and never executed."""
 
 from __future__ import annotations
 
 import base64
+import math
 import tempfile
 import warnings
 from pathlib import Path
@@ -25,12 +26,13 @@ LARGEST = 32 * 2**20
 
 
 def _of_problem(problem: Problem) -> State:
-    data = problem.data
+    data, to = problem.data, problem.to
     values: dict[str, Any] = {name: float(getattr(data, name)) for name in SIGNALS}
     values["classes"] = ", ".join(f"{value:g}" for value in np.ravel(data.classes.value))
-    values |= {"degrees_variance": _variance(data.degrees), "directed": data.directed, "degree": problem.degree}
-    if problem.to is not None:
-        values |= {"elsewhere": True, "to_lam": float(problem.to.lam), "to_mu": float(problem.to.mu)}
+    values["degrees_variance"] = _variance(data.degrees)
+    values |= {"directed": data.directed, "degree": problem.degree}
+    if to is not None:
+        values |= {"elsewhere": True, "to_lam": float(to.lam), "to_mu": float(to.mu)}
     return State(**values)
 
 
@@ -71,10 +73,10 @@ PRESETS = {
         "Introduction: residual networks": _residual(reg=10.0, symmetrize=True),
         "Residual strength, square loss": _residual(),
         "Residual strength, logistic loss": _residual(**_STRONG, loss="logistic"),
-        "Depth and oversmoothing": _residual(**_STRONG, depth=12, reg=float("inf")),
+        "Depth and oversmoothing": _residual(**_STRONG, depth=12, reg=math.inf),
         "Diffusion, directed graph": State(**_STRONG, reg=1.0, symmetrize=False),
         "Diffusion, symmetrized graph": State(**_STRONG, reg=1.0),
-        "Diffusion at finite depth": _residual(alpha=1.0, lam=1.5, depth=4, c=2.0, reg=float("inf")),
+        "Diffusion at finite depth": _residual(alpha=1.0, lam=1.5, depth=4, c=2.0, reg=math.inf),
         "Best diffusion time": State(alpha=2.0, mu=1.0, rho=0.3),
         "Symmetric against asymmetric": _residual(**_STRONG, directed=False),
         "Learning rates": State(lam=2.0, mu=1.0, family="residual"),
@@ -117,18 +119,20 @@ def describe(state: State, data: Dataset) -> tuple[State, str]:
         warnings.simplefilter("ignore")  # what they say is part of the recommendation
         found = estimate(data.X, known, data.graph)
         advice = recommend(data.X, known, data.graph)
-    values = {name: float(np.clip(getattr(found, name), *LIMITS[name][:2])) for name in SIGNALS}
-    fitted = state.replaced(**values, classes=_classes(found.fractions.tolist()), directed=found.directed)
+    values: dict[str, Any] = {"directed": found.directed, "estimated": True}
+    values |= {name: float(np.clip(getattr(found, name), *LIMITS[name][:2])) for name in SIGNALS}
+    values |= {"classes": _classes(found.fractions.tolist())}
+    fitted = state.replaced(**values, normalization="symmetric", symmetrize=True)
     hubs = 0.0 if fitted.unequal else _variance(found.degrees)
-    network = {"normalization": "symmetric", "symmetrize": True}
-    fitted = fitted.replaced(**network, degrees_variance=hubs, estimated=True).rounded()
+    fitted = fitted.replaced(degrees_variance=hubs).rounded()
     *tables, sentences = str(advice).split("\n\n")
-    head = " ".join([f"Your graph: {data.nodes} nodes, {len(found.fractions)} classes.", *data.notes])
+    size = f"Your graph: {data.nodes} nodes, {len(found.fractions)} classes."
+    head = " ".join([size, *data.notes])
     return State.of_query(fitted.query()), "\n\n".join((head, sentences, *tables))
 
 
 def _classes(fractions: list[float]) -> str:
-    """Fractions as text that sums to 1, or their number for classes of the same size, about the same if they are two."""
+    """Fractions as text that sums to 1, or their number for classes of the same size, or of about the same if two."""
     if np.ptp(fractions) < (0.2 if len(fractions) == 2 else 1e-3):
         return str(len(fractions))
     rounded = [round(f, 4) for f in fractions[:-1]]
@@ -138,8 +142,8 @@ def _classes(fractions: list[float]) -> str:
 def _write(folder: Path, number: int, text: str, name: str) -> Path:
     raw = base64.b64decode(text.partition(",")[2])
     if len(raw) > LARGEST:
-        most = LARGEST // 2**20
-        raise GCNLimitError(f"{name[:60]!r} is larger than {most} MB; use gcnlimit recommend on the command line")
+        size = f"{name[:60]!r} is larger than {LARGEST // 2**20} MB"
+        raise GCNLimitError(f"{size}; use gcnlimit recommend on the command line")
     path = folder / f"{number}{Path(name).suffix.lower()}"
     path.write_bytes(raw)
     return path

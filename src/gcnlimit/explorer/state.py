@@ -15,20 +15,25 @@ from gcnlimit.filters import Filter
 from gcnlimit.network import GCN
 from gcnlimit.parameters import build_filter, check_names
 
+Span = tuple[float, float]
+
 
 class Limit(NamedTuple):
     """What a number may be, and the usual part of it, which its slider covers."""
 
     low: float
     high: float
-    slider: tuple[float, float]
+    slider: Span
     log: bool = False
     whole: bool = False
 
 
-def _number(default: float, low: float, high: float, slider: tuple[float, float] | None = None, **how: bool) -> Any:
+def _number(
+    default: float, low: float, high: float, slider: Span | None = None, **how: bool
+) -> Any:
     """Control of one number; without a range of its slider, that of all allowed values."""
-    return field(default=default, metadata={"limit": Limit(low, high, slider or (low, high), **how)})
+    limit = Limit(low, high, slider or (low, high), **how)
+    return field(default=default, metadata={"limit": limit})
 
 
 def _choice(default: str, *choices: str) -> Any:
@@ -96,9 +101,8 @@ class State:
         state.data, state.gcn  # noqa: B018  # refuse here what the library refuses
         _numbers("coefficients", state.coefficients)
         if state.hubs and state.unequal:
-            raise ParameterError(
-                "hubs have a theory for equal classes only; give their number, or set the variance to 0"
-            )
+            remedy = "give their number, or set the variance to 0"
+            raise ParameterError(f"hubs have a theory for equal classes only; {remedy}")
         state.gcn.normalization.check(Gamma(state.degrees_variance))
         return state
 
@@ -145,10 +149,6 @@ class State:
         values: dict[str, Any] = {name: getattr(self, name) for name in (*SIGNALS, "directed")}
         values |= {"classes": _classes(self.classes), "degrees": Gamma(self.degrees_variance)}
         return CSBM(**(values | changes))
-
-    def other(self, lam: Any) -> CSBM:
-        """The other graph, without labels, at one or several of its signals."""
-        return self.data.replaced(lam=lam, mu=self.to_mu, rho=0.0)
 
     @property
     def gcn(self) -> GCN:
@@ -207,7 +207,7 @@ class State:
         """Whether the network uses a symmetric operator."""
         return self.symmetrize or not self.directed
 
-    def span(self, name: str) -> tuple[float, float]:
+    def span(self, name: str) -> Span:
         """Range of a slider, extended where the value is beyond it.
 
         >>> State().span("mu"), State(mu=25.0).span("mu")
@@ -228,13 +228,15 @@ def family_name(family: str) -> str:
     return "PageRank" if family == "pagerank" else family
 
 
-FIELDS = tuple(field.name for field in fields(State))
+_KINDS = {field.name: field.metadata for field in fields(State)}
+
+FIELDS = tuple(_KINDS)
 """Names of all controls."""
 
-LIMITS: dict[str, Limit] = {f.name: f.metadata["limit"] for f in fields(State) if "limit" in f.metadata}
+LIMITS: dict[str, Limit] = {k: kind["limit"] for k, kind in _KINDS.items() if "limit" in kind}
 """Controls of one number."""
 
-CHOICES: dict[str, tuple[str, ...]] = {f.name: f.metadata["choices"] for f in fields(State) if "choices" in f.metadata}
+CHOICES: dict[str, Any] = {k: kind["choices"] for k, kind in _KINDS.items() if "choices" in kind}
 """Controls of one word."""
 
 SWITCHES = tuple(f.name for f in fields(State) if f.type == "bool")
@@ -244,11 +246,12 @@ SWITCHES = tuple(f.name for f in fields(State) if f.type == "bool")
 def _value(name: str, value: Any) -> Any:
     if name in LIMITS:
         return _within(name, value, LIMITS[name])
-    text = str(value).lower() if name in SWITCHES else str(value)
-    choices = ("true", "false") if name in SWITCHES else CHOICES.get(name)
-    if choices is not None and text not in choices:
+    switch = name in SWITCHES
+    text = str(value).lower() if switch else str(value)
+    choices = ("true", "false") if switch else CHOICES.get(name, (text,))
+    if text not in choices:
         raise ParameterError(f"{name} = {value!r} is not one of {', '.join(choices)}")
-    return text == "true" if name in SWITCHES else text
+    return text == "true" if switch else text
 
 
 def _within(name: str, value: Any, limit: Limit) -> float | int:
@@ -267,12 +270,13 @@ def _within(name: str, value: Any, limit: Limit) -> float | int:
 
 
 def _numbers(name: str, text: str) -> list[float]:
+    given = f"{name} = {text[:40]!r}"
     try:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:
-        raise ParameterError(f"{name} = {text[:40]!r} is not a number or a list such as 0.2, 0.8") from None
+        raise ParameterError(f"{given} is not a number or a list such as 0.2, 0.8") from None
     if not all(map(math.isfinite, numbers)) or len(numbers) > _MOST:
-        raise ParameterError(f"{name} = {text[:40]!r} must be at most {_MOST} finite numbers")
+        raise ParameterError(f"{given} must be at most {_MOST} finite numbers")
     return numbers
 
 
@@ -282,5 +286,6 @@ def _classes(text: str) -> int | list[float]:
     if len(numbers) > 1:
         return numbers
     if not (numbers[0].is_integer() and 2 <= numbers[0] <= _MOST):
-        raise ParameterError(f"classes = {text} must be a number from 2 to {_MOST}, or fractions such as 0.2, 0.8")
+        allowed = f"a number from 2 to {_MOST}, or fractions such as 0.2, 0.8"
+        raise ParameterError(f"classes = {text} must be {allowed}")
     return int(numbers[0])

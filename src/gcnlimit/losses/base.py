@@ -78,10 +78,12 @@ class Loss(ABC):
         smooth = not self.kinks and type(self).derivatives is not Loss.derivatives
         if smooth or type(self).prox is Loss.prox:
             x = self.prox(omega, v)
-            corner = np.isin(x, self.kinks)
             slope, curvature = self.derivatives(x)
-            stiffness = np.where(corner, 1.0 / v, curvature / (1.0 + v * curvature))
-            return np.where(corner, (x - omega) / v, -slope), stiffness
+            stiffness = curvature / (1.0 + v * curvature)
+            if smooth:
+                return -slope, stiffness
+            corner = np.isin(x, self.kinks)
+            return np.where(corner, (x - omega) / v, -slope), np.where(corner, 1.0 / v, stiffness)
         v = np.where(v > _LOST * np.abs(omega), v, np.nan)
         return (self.prox(omega, v) - omega) / v, (1.0 - self.prox_derivative(omega, v)) / v
 

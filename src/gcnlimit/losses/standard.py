@@ -81,14 +81,16 @@ class Logistic(Value, Loss):
         equation is concave, and Newton's method cannot cycle; it starts from :math:`\omega + W(\frac v2 e^{-\omega})`, a bound
         that holds since :math:`\sigma(-x) \ge e^{-x}/2`, with Lambert's :math:`W` to a percent.
         """
-        omega, v = np.broadcast_arrays(np.asarray(omega, float), np.asarray(v, float))
+        omega = np.asarray(omega, float)
+        v = np.asarray(v, float)
         flip = omega < -0.5 * v
         start = np.where(flip, -omega - v, omega)
         size = np.logaddexp(0.0, np.log(0.5 * np.maximum(v, 1e-300)) - start)
         x = np.maximum(start + size * (1.0 - np.log1p(size) / (2.0 + size)), 0.0)
         for _ in range(100):
             s = scipy.special.expit(-x)
-            step = (start + v * s - x) / (1.0 + v * s * (1.0 - s))
+            pull = v * s
+            step = (start + pull - x) / (1.0 + pull * (1.0 - s))
             x = np.maximum(x + step, 0.0)
             if not np.any(np.abs(step) > 1e-8 * (1.0 + x)):  # quadratic convergence: the next error is rounding
                 break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -21,10 +22,16 @@ def powers(values: Array) -> Array:
     n = len(values)
     series = chebyshev.chebvander(chebyshev_nodes(n - 1), n - 1).T @ values * (2.0 / n)
     series[0] *= 0.5
-    to_powers = np.zeros((n, n))
+    return _to_powers(n) @ series
+
+
+@cache
+def _to_powers(n: int) -> Array:
+    """Matrix whose columns are the first `n` Chebyshev polynomials, lowest power first."""
+    columns = np.zeros((n, n))
     for k in range(n):
-        to_powers[: k + 1, k] = chebyshev.cheb2poly([0.0] * k + [1.0])
-    return to_powers @ series
+        columns[: k + 1, k] = chebyshev.cheb2poly([0.0] * k + [1.0])
+    return columns
 
 
 class Panels(NamedTuple):
@@ -49,10 +56,12 @@ class Panels(NamedTuple):
         """Value and derivative; outside the panels the value at their end, and 0."""
         place, t, rows = self._at(x)
         value = next(rows)
-        slope = 0.0
+        slope = 0.0 * value
         for row in rows:
-            slope = slope * t + value
-            value = value * t + row
+            slope *= t
+            slope += value
+            value *= t
+            value += row
         outside = (place < 0.0) | (place > self.coefficients.shape[1])
         return np.reshape(value, x.shape), np.where(outside, 0.0, slope * (2.0 / self.width))
 

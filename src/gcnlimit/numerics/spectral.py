@@ -56,23 +56,28 @@ class SpikedSemicircle:
         outside = np.abs(signal) > 1.0
         inner = np.where(outside, 1.0 / np.where(signal == 0, 1.0, signal), signal)[:, None]
         ripple = sign * inner ** (n + 1)
-        edge = 4.0 * np.where(inner < 0, np.cos(theta / 2) ** 2, np.sin(theta / 2) ** 2)  # 2 - |x|, without rounding
-        density = w / ((1.0 - np.abs(inner)) ** 2 + np.abs(inner) * edge)  # over 1 + l^2 - l x
-        e = density * (1.0 + ripple)  # Eq. 6.2
-        excess = density * (ripple - inner * (inner - x))  # e - tau without subtracting them
-        scale = inner**2
-        np.copyto(e, scale * e, where=outside[:, None])  # Eq. 6.3
-        np.copyto(excess, density * (scale * ripple - (1.0 - inner * x)), where=outside[:, None])
+        edges = 4.0 * np.stack([np.sin(theta / 2) ** 2, np.cos(theta / 2) ** 2])  # 2 - |x|, without rounding
+        gap = edges[(inner[:, 0] < 0).astype(np.intp)]  # becomes 1 + l^2 - l x, in place
+        gap *= np.abs(inner)
+        gap += (1.0 - np.abs(inner)) ** 2
+        density = np.divide(w, gap, out=gap)
 
-        mass = np.where(outside, 1.0 - inner[:, 0] ** 2, 0.0)
-        atom = np.where(outside, signal + inner[:, 0], 0.0)
-        nodes = np.broadcast_to(x, e.shape)
-        return cls(
-            x=np.concatenate([nodes, atom[:, None]], axis=1),
-            tau=np.append(w, 0.0),
-            e=np.concatenate([e, mass[:, None]], axis=1),
-            excess=np.concatenate([excess, mass[:, None]], axis=1),
-        )
+        nodes = np.empty((signal.size, n + 1), order="F")
+        e, excess = (np.empty((signal.size, n + 1)) for _ in range(2))
+        nodes[:, :n] = x
+        np.multiply(density, 1.0 + ripple, out=e[:, :n])  # Eq. 6.2
+        away = inner - x
+        away *= inner
+        np.multiply(density, ripple - away, out=excess[:, :n])  # e - tau without subtracting them
+
+        # beyond the transition (Eq. 6.3)
+        far = np.flatnonzero(outside)
+        beyond = inner[far]
+        e[far, :n] *= beyond**2
+        excess[far, :n] = density[far] * (beyond**2 * ripple[far] - (1.0 - beyond * x))
+        nodes[:, n] = np.where(outside, signal + inner[:, 0], 0.0)
+        e[:, n] = excess[:, n] = np.where(outside, 1.0 - inner[:, 0] ** 2, 0.0)
+        return cls(nodes, np.append(w, 0.0), e, excess)
 
 
 ORDER = 12

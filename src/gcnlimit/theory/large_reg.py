@@ -52,8 +52,8 @@ def margins(
     s1 = 1.0 if features is None else features.moments[0]
     hidden = (1.0 - rho) / rho
     mean = s1 * out.excess + mu * (a.e_g * out.e)
-    weights = weight_square(a, mu, rho, features)
-    deviation = np.sqrt(s1**2 * out.coherent + hidden * (s1**2 * out.scattered) + alpha * out.tau2 * weights)  # Eq. 4.7
+    variance = s1**2 * out.coherent + hidden * (s1**2 * out.scattered)  # Eq. 4.7
+    deviation = np.sqrt(variance + alpha * out.tau2 * weight_square(a, mu, rho, features))
     return mean / deviation, (mean + s1 * out.both / rho) / deviation
 
 
@@ -74,30 +74,40 @@ def symmetric_averages(filter: Filter, signal: Array, mu: Array, nodes: int) -> 
 
 def spectral_averages(measure: SpikedSemicircle, g: Array, mu: Array) -> Averages:
     """Return the averages of a filter known by its values `g` at the nodes of the measure."""
-    e_g2 = np.einsum("bn,bn->b", measure.e, g * g)
-    out = spectral_readout(measure, g, g, mu * np.einsum("bn,bn->b", measure.e, g))
-    return Averages(out.tau2, e_g2, out.excess, out.e, out.coherent, out.scattered)
+    g2 = g * g
+    tau_g2 = g2 @ measure.tau
+    e_g, e_g2 = _mean(measure.e, g), _mean(measure.e, g2)
+    variances = _variances(measure, g2, g, (tau_g2, e_g2, e_g), mu * e_g)
+    return Averages(tau_g2, e_g2, _mean(measure.excess, g2), e_g, *variances)
 
 
 def spectral_readout(measure: SpikedSemicircle, g: Array, read: Array, drive: Array) -> Readout:
     r"""Return the averages of the output through the filter of values `read`, after training through `g`.
 
-    `coherent` is :math:`\mathrm{Var}_e[g'g + \mu\, e(g)\, g']` and `scattered` is :math:`\mathrm{Var}_\tau[g'g]` (Eq. 10.11);
-    `drive` is :math:`\mu\, e(g)`.
+    `drive` is :math:`\mu\, e(g)` (Eq. 10.11).
     """
     product = g * read
-    both = product @ measure.tau
-    e = np.einsum("bn,bn->b", measure.e, read)
-    spread = product + drive[:, None] * read
-    spread -= (np.einsum("bn,bn->b", measure.e, product) + drive * e)[:, None]
-    return Readout(
-        tau2=(read * read) @ measure.tau,
-        e=e,
-        both=both,
-        excess=np.einsum("bn,bn->b", measure.excess, product),
-        coherent=np.einsum("bn,bn,bn->b", measure.e, spread, spread),
-        scattered=np.square(product - both[:, None]) @ measure.tau,
-    )
+    both, e = product @ measure.tau, _mean(measure.e, read)
+    variances = _variances(measure, product, read, (both, _mean(measure.e, product), e), drive)
+    tau2 = (read * read) @ measure.tau
+    return Readout(tau2, e, both, _mean(measure.excess, product), *variances)
+
+
+def _mean(weight: Array, values: Array) -> Array:
+    return np.asarray(np.einsum("bn,bn->b", weight, values))
+
+
+def _variances(
+    measure: SpikedSemicircle, product: Array, read: Array, means: tuple[Array, Array, Array], drive: Array
+) -> tuple[Array, Array]:
+    r"""Return :math:`\mathrm{Var}_e[g'g + \mu\, e(g)\, g']` and :math:`\mathrm{Var}_\tau[g'g]` (Eq. 10.11)."""
+    both, e_both, e = means
+    spread = drive[:, None] * read
+    spread += product
+    spread -= (e_both + drive * e)[:, None]
+    away = product - both[:, None]
+    away *= away
+    return np.einsum("bn,bn,bn->b", measure.e, spread, spread), away @ measure.tau
 
 
 def directed_averages(filter: Filter, signal: Array, mu: Array) -> Averages:

@@ -27,6 +27,7 @@ from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.propensity_spectrum import radius
 
 _LARGEST = 1e50  # of a parameter or its inverse: products of several must be floating-point numbers
+_CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
 
 
 class Points(NamedTuple):
@@ -146,7 +147,7 @@ class Points(NamedTuple):
         read = None if self.test_filter is None else self.test_filter[index]
         return self._replace(**columns, operator=operator, test_filter=read)
 
-    def chunks(self, cost: npt.NDArray[Any], budget: int) -> Iterator[tuple[npt.NDArray[np.intp], Self]]:
+    def chunks(self, cost: npt.NDArray[Any], budget: int = _CHUNK) -> Iterator[tuple[npt.NDArray[np.intp], Self]]:
         """Points of similar cost together, within a factor of two and at most `budget` units at once; and where they stand."""
         if self.size == 1:
             yield np.zeros(1, np.intp), self

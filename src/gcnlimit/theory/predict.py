@@ -38,7 +38,6 @@ from gcnlimit.theory.points import Points, with_errors
 from gcnlimit.theory.readout import explicit_margins, read_outputs
 from gcnlimit.theory.solve import asymptote, kind, kind_by_degree, solve
 
-_CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
 _HISTORY = 1 << 21  # numbers held by the memory of the fixed-point search: 16 MiB
 
 Rows = npt.NDArray[np.intp]
@@ -176,7 +175,7 @@ def _explicit(points: Points, rows: Rows) -> Iterator[_Found]:
     at_zero = points.class_loss.at_rest
     limit = limiting_offset(points.classes)
     cost = np.max([points.cost(filter) for filter in points.filters], axis=0)
-    for where, chunk in points.chunks(cost, _CHUNK):
+    for where, chunk in points.chunks(cost):
         with np.errstate(all="ignore"):  # out-of-range points are reported as such
             test, train = _margins(chunk, int(cost[where[0]]))
         status = np.where(_any_nan(test, train), int(Status.OUT_OF_RANGE), int(Status.EXPLICIT))
@@ -201,7 +200,8 @@ def _pinned(points: Points, rows: Rows) -> Iterator[_Found]:
 
 def _any_nan(test: Array, train: Array) -> npt.NDArray[np.bool_]:
     """Which points have no margins, or none at some propensity."""
-    return np.asarray(np.isnan(test + train).reshape(len(test), -1).any(axis=1))
+    lost = np.isnan(test + train)
+    return lost if lost.ndim == 1 else np.any(lost, axis=1)
 
 
 def _margins(points: Points, quadrature_nodes: int) -> tuple[Array, Array]:

@@ -29,7 +29,6 @@ from gcnlimit.theory.points import Answer, Points, with_errors
 from gcnlimit.theory.predict import predict, predict_points
 from gcnlimit.theory.readout import best_readout
 
-_CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
 _LARGEST = 1e50  # of a signal, whose square must be a number
 _BELOW_POLE = 1.0 - 1e-9  # of a PageRank, over the strength at which its series diverges
 
@@ -236,7 +235,7 @@ def graph_averages(points: Points) -> GraphAverages:
     cost = points.cost(points.filter)
     columns = np.empty((3, points.size))
     with np.errstate(all="ignore"):  # out-of-range points are reported as such
-        for where, chunk in points.chunks(cost, _CHUNK):
+        for where, chunk in points.chunks(cost):
             columns[:, where] = _spectral(chunk, int(cost[where[0]])) if points.symmetric else _by_coefficients(chunk)
     return GraphAverages(*columns)
 

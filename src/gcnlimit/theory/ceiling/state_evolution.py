@@ -60,7 +60,8 @@ class Evidence:
 
     def at(self, q: Array) -> Array:
         """Evidence on a node at overlap `q` of the others."""
-        parts = sum(w * a * ((k + a * q) / (1.0 + k + a * q)) for a, k, w in self._levels())
+        seen = ((w * a, k + a * q) for a, k, w in self._levels())
+        parts = sum(scale * (x / (1.0 + x)) for scale, x in seen)
         return np.asarray(self.given + self.graph * q + parts / self.alpha)
 
     def gain(self, q: Array) -> Array:
@@ -69,8 +70,11 @@ class Evidence:
 
     def saturation(self, q: Array) -> Array:
         """What the evidence lacks to its slope at no overlap times the overlap."""
-        lost = sum(w * a**3 * q**2 / ((1.0 + k) ** 2 * (1.0 + k + a * q)) for a, k, w in self._levels())
-        return np.asarray(lost / self.alpha - self.at(np.zeros_like(q)))
+        lost = [
+            w * (a**3 * q**2 / ((1.0 + k) ** 2 * (1.0 + k + a * q)) - a * (k / (1.0 + k)))
+            for a, k, w in self._levels()
+        ]
+        return np.asarray(sum(lost) / self.alpha - self.given)
 
     def free_entropy(self, q: Array) -> Array:
         r"""Part of the free entropy that depends on the overlap alone, in the brackets of Eqs. 8.11 and 8.19."""

@@ -25,21 +25,21 @@ from scipy.special import hyp1f1
 from gcnlimit._values import Array
 from gcnlimit.errors import ConvergenceError
 from gcnlimit.filters import Chain, Diffusion
-from gcnlimit.numerics.linear import hankel
+from gcnlimit.numerics.linear import batches, hankel
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.results.order_parameters import OrderFunctions, Weights
 from gcnlimit.theory.depth import resolvents
 from gcnlimit.theory.finite_reg.class_losses import node_loss
-from gcnlimit.theory.finite_reg.directed import DirectedEquations, Medium, relative_stiffness
+from gcnlimit.theory.finite_reg.directed import DirectedEquations, Medium
 from gcnlimit.theory.finite_reg.directed_solution import directed_layers
-from gcnlimit.theory.finite_reg.equations import GraphSide, Pulls, pulls_of
+from gcnlimit.theory.finite_reg.equations import Pulls, pulls_of
 from gcnlimit.theory.finite_reg.solution import Solution, follow, scaled_chain, status_of
 from gcnlimit.theory.finite_reg.symmetric import Passage, spectral_functions
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.solve import asymptote, checked, solve
 
 _TOLERANCE = 1e-11
-_STEADY = 1e-10  # relative change when the nodes are doubled at which an average over the spectrum is accepted
+_STEADY = 1e-10  # relative change at which an average is accepted when the nodes are doubled
 _FINEST = 1 << 16
 _ONE = np.ones(1)
 
@@ -58,7 +58,8 @@ def symmetric_functions(points: Points, x: Array) -> OrderFunctions:
         nodes *= 2
         before = functions
         functions = _on_spectrum(found, x, nodes)
-        if _close(functions, before):
+        pairs = zip(functions.as_dict().values(), before.as_dict().values(), strict=True)
+        if all(np.max(np.abs(a - b)) <= _STEADY * np.max(np.abs(a)) for a, b in pairs):
             return functions.without_powers(reg) if infinite else functions
     raise ConvergenceError("the averages over the spectrum did not settle; take a larger reg")
 
@@ -77,26 +78,22 @@ def _on_spectrum(found: Solution, x: Array, nodes: int) -> OrderFunctions:
         response=np.where(ahead > 0.0, t * resolvents.kappa(ahead, t=t, symmetric=True), 0.0),
         signal=points.signal,
     )
-    pulls = pulls_of(node_loss(points), points.rho, GraphSide(found.output, found.weights))
+    pulls = pulls_of(node_loss(points), points.rho, found.output, found.weights.V)
     return spectral_functions(passage, measure, pulls, found.weights, points.mu)
-
-
-def _close(new: OrderFunctions, old: OrderFunctions) -> bool:
-    return all(
-        np.max(np.abs(a - b)) <= _STEADY * np.max(np.abs(a))
-        for a, b in zip(new.as_dict().values(), old.as_dict().values(), strict=True)
-    )
 
 
 def directed_functions(points: Points, x: Array) -> OrderFunctions:
     """Order functions on a directed graph at depths `x`, at finite regularization."""
     t = points.filter.values[:, None, None]
-    depths, weight = legendre.leggauss(int(np.ceil(12 + np.max(np.abs(points.filter.values) * points.radius))))
+    reach = np.max(np.abs(points.filter.values) * points.radius)
+    depths, weight = legendre.leggauss(int(np.ceil(12 + reach)))
     equations = _Collocation.on(points, depths)
     found = follow(equations, tol=_TOLERANCE, max_iterations=5000)
     checked(status_of(found))
     f = directed_layers(equations, found.state)
     smooth = f.V_qh - t * equations.back[:, :-1, 1:].mT  # less a step, which no polynomial follows
+
+    # functions of the depth are polynomials through the collocated values
     read = legendre.legvander(2.0 * x - 1.0, depths.size - 1) @ _to_legendre(depths)
     back = read / (0.5 * weight)  # conjugates are densities
     return OrderFunctions(
@@ -149,36 +146,31 @@ class _Collocation(DirectedEquations):
 
     def rest(self, pulls: Pulls) -> Array:
         """Initial layers, those of the limit reg → ∞: their equations are linear, and converge in a few sweeps."""
-        s = relative_stiffness(pulls)
-        medium = Medium(*(np.zeros((len(s), self.chain.depth, self.chain.depth)) for _ in range(4)))
-        for _ in range(4 * self.chain.depth):
+        s = self.relative_stiffness(pulls)
+        depth = self.chain.depth
+        medium = Medium(*np.zeros((4, len(s), depth, depth)))
+        for _ in range(4 * depth):
             medium = self.sweep(medium, s)[2]
         return medium.pack(self.far)
 
 
 def closed_functions(points: Points, x: Array) -> OrderFunctions:
     """Order functions of each point at depths `x`; powers of the regularization are dropped."""
-    columns = (points.filter.values, points.signal, points.alpha, points.mu, points.rho, points.divisor())
-    found = [
-        _closed_form(DirectedDepth(t, signal), x, *rest, divisor=divisor, moments=points.features.moments)
-        for t, signal, *rest, divisor in zip(*(map(float, column) for column in columns), strict=True)
-    ]
-    functions = {name: np.stack([each[name] for each, _ in found]) for name in found[0][0]}
-    weights = Weights(*(np.array(column) for column in zip(*(each for _, each in found), strict=True)))
-    return OrderFunctions(x=x, **functions, weights=weights)
+    found = [_closed_form(points.take(row), x) for row in batches(points.size, 1)]
+    functions = {name: np.stack([each[name] for each in found]) for name in found[0]}
+    return OrderFunctions(x=x, weights=Weights(*functions.pop("weights").T), **functions)
 
 
-def _closed_form(
-    g: DirectedDepth, x: Array, alpha: float, mu: float, rho: float, *, divisor: float, moments: tuple[float, ...]
-) -> tuple[dict[str, Array], Weights]:
-    r"""Order functions and weights as overlaps of :math:`h(x)` and :math:`q(x)`.
+def _closed_form(point: Points, x: Array) -> dict[str, Array]:
+    r"""Order functions and weights of one point as overlaps of :math:`h(x)` and :math:`q(x)`.
 
     By Eq. 4.3 an overlap of :math:`R y` with itself is that of the labels with weight :math:`\rho^2` plus that of noise with
-    weight :math:`\rho(1-\rho)`. The moments are those of the features (Eq. 8.15), the `divisor` is that of the filter.
+    weight :math:`\rho(1-\rho)`.
     """
-    s1, s2, g1 = moments
-    t = g.t
-    end = np.ones(1)
+    columns = point.alpha, point.mu, point.rho, point.divisor(), point.filter.values, point.signal
+    alpha, mu, rho, divisor, t, signal = (column.item() for column in columns)
+    s1, s2, g1 = point.features.moments  # Eq. 8.15
+    g = _DirectedDepth(t, signal)
     back = 1.0 - x
     ahead = x - x[:, None]
     between = (1.0 + ahead).ravel()  # 1 - x + z
@@ -187,38 +179,40 @@ def _closed_form(
         return (rho**2 * labels + rho * (1.0 - rho) * noise) / divisor**2
 
     known = rho / divisor
-    s = known * g.phi(end)[0]  # y . q_0 / N, Eq. 4.5
-    Q_hat_w = masked(g.E(end, end), g.Phi(end, end))[0, 0]
+    s = known * g.phi(_ONE)[0]  # y . q_0 / N, Eq. 4.5
+    Q_hat_w = masked(g.E(_ONE, _ONE), g.Phi(_ONE, _ONE))[0, 0]
     Q_w = (s2 * Q_hat_w + g1 * mu * s**2) / alpha  # Eq. 4.2
+    V_hat_w = rho * g.Phi(_ONE, _ONE)[0, 0] / divisor**2
+    root = np.sqrt(mu)
     pull = mu * s / alpha
-    E3 = g.E3(x, x)
-    returned = masked(g.E(between, end), g.Phi(between, end)).reshape(ahead.shape)
-    functions = {
-        "m": known / alpha * (s1 * g.E(x, end)[:, 0] + mu * g.phi(x) * g.phi(end)),
-        "Q": pull**2 * g.E(x, x)
-        + pull * known * s1 / alpha * (E3 + E3.T)
-        + masked(g.E4(x, x), g.Phi4(x, x)) * (s1 / alpha) ** 2
-        + Q_w * g.Phi(x, x),
+
+    # Q has the labels of the features, those of R y, both together, and the noise
+    F = g.tails(x)
+    L, N, M = g.pairs(x)
+    E3 = F @ L.T
+    Q = pull**2 * (F @ F.T) + pull * known * s1 / alpha * (E3 + E3.T)
+    Q = Q + masked(L @ L.T + N @ N.T, M @ M.T) * (s1 / alpha) ** 2 + Q_w * g.Phi(x, x)
+    returned = masked(g.E(between, _ONE), g.Phi(between, _ONE)).reshape(ahead.shape)
+    straight = g.phi(between).reshape(ahead.shape)
+    return {
+        "m": known / alpha * (s1 * g.E(x, _ONE)[:, 0] + mu * g.phi(x) * g.phi(_ONE)),
+        "Q": Q,
         "V": s1 * g.Phi(x, x) / alpha,
-        "Q_qh": t * (pull * known * g.phi(between).reshape(ahead.shape) + s1 * returned / alpha),
+        "Q_qh": t * (pull * known * straight + s1 * returned / alpha),
         "V_qh": np.where(ahead > 0.0, t, 0.0),
-        "m_hat": known * g.signal * t * g.phi(back),
+        "m_hat": known * signal * t * g.phi(back),
         "Q_hat": t**2 * masked(g.E(back, back), g.Phi(back, back)),
         "V_hat": rho * t**2 * g.Phi(back, back) / divisor**2,
+        "weights": np.array([root * s / alpha, Q_w, s1 / alpha, root * s, Q_hat_w, V_hat_w]),
     }
-    root = np.sqrt(mu)
-    V_hat_w = rho * g.Phi(end, end)[0, 0] / divisor**2
-    return functions, Weights(root * s / alpha, Q_w, np.asarray(s1 / alpha), root * s, Q_hat_w, V_hat_w)
 
 
 @dataclass(frozen=True)
-class DirectedDepth:
+class _DirectedDepth:
     r"""Overlaps at depths `x` and `z`, one-dimensional arrays, for every pair; all are divided by :math:`N`.
 
     .. math::
-        \varphi(x) &= y \cdot g_x y, & E(x,z) &= g_x y \cdot g_z y, & \Phi(x,z) &= \mathrm{tr}\, g_x g_z^T, \\
-        E_3(x,z) &= g_x y \cdot g_z g_1^T y, & E_4(x,z) &= g_x g_1^T y \cdot g_z g_1^T y,
-        & \Phi_4(x,z) &= \mathrm{tr}\, g_x g_1^T g_1\, g_z^T .
+        \varphi(x) = y \cdot g_x y, \qquad E(x,z) = g_x y \cdot g_z y, \qquad \Phi(x,z) = \mathrm{tr}\, g_x g_z^T .
 
     They are sums over words in the noise and its transpose (Eqs. 4.8 to 4.12). With the coefficients
     :math:`G^x_i = (tx)^i/i!` of :math:`g_x` and their tails
@@ -243,39 +237,27 @@ class DirectedDepth:
 
     def E(self, x: Array, z: Array) -> Array:
         r""":math:`E(x, z) = F^x \cdot F^z`."""
-        return np.asarray(self._tails(x) @ self._tails(z).T)
-
-    def E3(self, x: Array, z: Array) -> Array:
-        r""":math:`E_3(x, z) = F^x \cdot L^z`."""
-        return np.asarray(self._tails(x) @ self._pairs(z)[0].T)
-
-    def E4(self, x: Array, z: Array) -> Array:
-        r""":math:`E_4(x, z) = L^x \cdot L^z + N^x \cdot N^z`."""
-        (left, left_noise, _), (right, right_noise, _) = self._pairs(x), self._pairs(z)
-        return np.asarray(left @ right.T + left_noise @ right_noise.T)
-
-    def Phi4(self, x: Array, z: Array) -> Array:
-        r""":math:`\Phi_4(x, z) = M^x \cdot M^z`."""
-        return np.asarray(self._pairs(x)[2] @ self._pairs(z)[2].T)
+        return self.tails(x) @ self.tails(z).T
 
     @cached_property
     def _length(self) -> int:
-        return 1 + int(Diffusion(self.t).layers(accuracy=1e-18, radius=2.0 * max(1.0, abs(self.signal))))
+        radius = 2.0 * max(1.0, abs(self.signal))
+        return 1 + int(Diffusion(self.t).layers(accuracy=1e-18, radius=radius))
 
     def _powers(self, x: Array) -> Array:
         """:math:`G^x_i`, depths first."""
         ratios = self.t * x[:, None] / np.arange(1, self._length)
         return np.concatenate([np.ones((x.size, 1)), np.cumprod(ratios, axis=1)], axis=1)
 
-    def _tails(self, x: Array) -> Array:
+    def tails(self, x: Array) -> Array:
         """:math:`F^x_i`, depths first."""
         order = np.arange(1.0, self._length + 1)
         return np.asarray(self._powers(x) * hyp1f1(1.0, order, self.signal * self.t * x[:, None]))
 
-    def _pairs(self, x: Array) -> tuple[Array, Array, Array]:
+    def pairs(self, x: Array) -> tuple[Array, Array, Array]:
         """:math:`L^x, N^x, M^x`, the last two in one row for each depth."""
-        G, F = self._powers(x), self._tails(x)
-        G1, F1 = self._powers(_ONE)[0], self._tails(_ONE)[0]
-        N = hankel(G) @ hankel(F1)[:, 1:]
-        M = hankel(G) @ hankel(G1)
-        return hankel(F) @ F1, N.reshape(x.size, -1), M.reshape(x.size, -1)
+        G = hankel(self._powers(x))
+        F_1 = self.tails(_ONE)[0]
+        N = G @ hankel(F_1)[:, 1:]
+        M = G @ hankel(self._powers(_ONE)[0])
+        return hankel(self.tails(x)) @ F_1, N.reshape(x.size, -1), M.reshape(x.size, -1)

@@ -14,11 +14,11 @@ from gcnlimit.filters import Chain, Diffusion
 from gcnlimit.losses.base import Form
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.results.order_parameters import OrderFunctions
-from gcnlimit.theory.depth.continuous import closed_functions, directed_functions, symmetric_functions
+from gcnlimit.theory.depth import continuous
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.solve import asymptote, checked, solve
 
-_LARGEST = 170.0  # of |t| times the spectral radius, beyond which fourth powers of the filter overflow
+_LARGEST = 170.0  # |t| times the spectral radius beyond which fourth powers of the filter overflow
 
 
 def order_functions(
@@ -52,13 +52,14 @@ def order_functions(
     points = Points.of(data, gcn)
     infinite = _regularization(points)
     if not isinstance(gcn.filter, Diffusion):
+        name = type(gcn.filter).__name__
         if not gcn.filter.deep:
-            raise ParameterError(f"{type(gcn.filter).__name__} has no depth; take Diffusion, Residual or Polynomial")
+            raise ParameterError(f"{name} has no depth; take Diffusion, Residual or Polynomial")
         if depths is not None or layers is not None:
-            raise ParameterError(f"{type(gcn.filter).__name__} has its own layers; leave depths and layers out")
+            raise ParameterError(f"{name} has its own layers; leave depths and layers out")
         return _layer_functions(points, points.filter.chain(radius=points.radius)).reshape(shape)
     if (depths is None) == (layers is None):
-        raise ParameterError("a diffusion needs either depths (the continuous network) or layers (its discretization)")
+        raise ParameterError("a diffusion needs either depths (continuous) or layers (discretized)")
     if layers is not None:
         return _euler_functions(points, whole("layers", layers, low=1)).reshape(shape)
     assert depths is not None
@@ -67,30 +68,32 @@ def order_functions(
         raise ParameterError(f"depths must be a one-dimensional array, got shape {x.shape}")
     _check_times(points)
     if points.symmetric:
-        return symmetric_functions(points, x).reshape(shape)
-    return (closed_functions if infinite else directed_functions)(points, x).reshape(shape)
+        return continuous.symmetric_functions(points, x).reshape(shape)
+    if infinite:
+        return continuous.closed_functions(points, x).reshape(shape)
+    return continuous.directed_functions(points, x).reshape(shape)
 
 
 def _regularization(points: Points) -> bool:
     """Whether the regularization is infinite; it must be so for all points or for none."""
     infinite = np.isinf(points.reg)
-    if infinite.any() and not infinite.all():
-        raise ParameterError(
-            "reg mixes finite and infinite values, whose order functions differ in scale; ask for each alone"
-        )
-    if infinite.any() and points.loss.form is not Form.CODES:
-        raise ParameterError(f"at reg = inf order functions are those of the square loss, got loss = {points.loss!r}")
-    return bool(infinite.any())
+    if not infinite.any():
+        return False
+    if not infinite.all():
+        raise ParameterError("reg mixes finite and infinite values; ask for each of them alone")
+    if points.loss.form is not Form.CODES:
+        raise ParameterError(f"reg = inf is solved for the square loss, got loss = {points.loss!r}")
+    return True
 
 
 def _check_times(points: Points) -> None:
     """Refuse a diffusion time at which order functions are not floating-point numbers."""
-    times = points.filter.values
-    reach = np.abs(times) * points.radius
-    if np.any(reach > _LARGEST):
+    reach = np.abs(points.filter.values) * points.radius
+    worst = np.argmax(reach)
+    if reach[worst] > _LARGEST:
         raise ParameterError(
-            f"t = {times[np.argmax(reach)]:g} is too long for order functions, which grow like exp(4 |t| radius); "
-            f"take |t| <= {_LARGEST / points.radius[np.argmax(reach)]:.3g}"
+            f"t = {points.filter.values[worst]:g} is too long for order functions, which grow like "
+            f"exp(4 |t| radius); take |t| <= {_LARGEST / points.radius[worst]:.3g}"
         )
 
 
@@ -100,7 +103,8 @@ def _euler_functions(points: Points, K: int) -> OrderFunctions:
     last = np.zeros((points.size, K + 1))
     last[:, -1] = 1.0
     f = _layer_functions(points, Chain(b, np.ones_like(b), last))
-    return replace(f, m_hat=K * f.m_hat, Q_hat=K**2 * f.Q_hat, V_hat=K**2 * f.V_hat, Q_qh=K * f.Q_qh, V_qh=K * f.V_qh)
+    powers = {"m_hat": 1, "Q_hat": 2, "V_hat": 2, "Q_qh": 1, "V_qh": 1}
+    return replace(f, **{name: K**power * getattr(f, name) for name, power in powers.items()})
 
 
 def _layer_functions(points: Points, chain: Chain) -> OrderFunctions:

@@ -15,14 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._validation import check_types, real
-from gcnlimit._values import Array
+from gcnlimit._values import Array, brief
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.network import GCN
 from gcnlimit.numerics.linear import hankel
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.results.performance import scalar_or_array
+from gcnlimit.results.performance import Prediction, scalar_or_array
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.decision import best_log_error
 from gcnlimit.theory.limits import pca_margin
@@ -51,21 +51,24 @@ def learning_rate(data: CSBM, gcn: GCN | None = None, *, signals: npt.ArrayLike 
     check_types("learning_rate", data=(data, CSBM), gcn=(gcn, (GCN, type(None))))
     data.require_alike("learning_rate")
     if gcn is not None and gcn.shape:
-        raise ParameterError(f"learning_rate needs one network, got parameters of shape {gcn.shape}")
+        raise ParameterError(f"learning_rate needs one network, got some of shape {gcn.shape}")
     lam = np.atleast_1d(real("signals", signals, low=0, open_low=True))
     if lam.ndim != 1 or np.unique(lam).size < 6:
-        raise ParameterError(f"signals must be at least six different values in a row, got shape {lam.shape}")
+        got = brief(signals)
+        raise ParameterError(f"signals must be one row of at least six different values, got {got}")
     alpha, mu, rho = (np.asarray(p)[..., None] for p in (data.alpha, data.mu, data.rho))
     strong = data.replaced(alpha=alpha, lam=lam, mu=mu, rho=rho)
     answer = bayes_optimal(strong) if gcn is None else predict(strong, gcn)
-    margin = np.asarray(answer.order_parameters.test_margin)
-    log_error = answer.log_test_error if data.classes.equal else best_log_error(margin, data.classes)
-    return scalar_or_array(_leading(lam, -np.asarray(log_error)))
+    log_error = np.asarray(answer.log_test_error)
+    if not data.classes.equal:
+        log_error = best_log_error(_margin(answer), data.classes)
+    return scalar_or_array(_leading(lam, -log_error))
 
 
 def _leading(lam: Array, values: Array) -> Array:
     r"""Coefficient of :math:`\lambda^2`, by least squares on values divided by it."""
-    basis = np.stack([lam**power for power in (0.0, -1.0, -2.0, -3.0, -4.0)] + [np.log(lam) / lam**2], axis=1)
+    powers = [lam**power for power in (0.0, -1.0, -2.0, -3.0, -4.0)]
+    basis = np.stack([*powers, np.log(lam) / lam**2], axis=1)
     size = np.max(np.abs(basis), axis=0)
     flat = (values / lam**2).reshape(-1, lam.size)
     coefficients = np.linalg.lstsq(basis / size, flat.T, rcond=None)[0]
@@ -89,7 +92,9 @@ class Oversmoothing:
     pca_distance: Array
 
 
-def oversmoothing(data: CSBM, filters: Sequence[Filter], *, symmetrize: bool = True) -> Oversmoothing:
+def oversmoothing(
+    data: CSBM, filters: Sequence[Filter], *, symmetrize: bool = True
+) -> Oversmoothing:
     """Follow signal, feature information and distance to PCA along a sequence of networks at infinite regularization.
 
     The filters are, for example, ``[Residual.constant(c, K) for K in depths]`` (constant residual strength),
@@ -106,21 +111,26 @@ def oversmoothing(data: CSBM, filters: Sequence[Filter], *, symmetrize: bool = T
     """
     check_types("oversmoothing", data=(data, CSBM), filters=(filters, Sequence))
     data.require_alike("oversmoothing")
-    if isinstance(filters, Filter) or not filters or not all(isinstance(f, Filter) and not f.shape for f in filters):
-        raise ParameterError("filters must be a sequence of at least one filter, each with parameters of one network")
+    if not filters or not all(isinstance(f, Filter) and not f.shape for f in filters):
+        raise ParameterError("filters must be at least one filter, each with one value a parameter")
     blind = data.replaced(mu=0.0 * np.asarray(data.mu))
     networks = [GCN(f, symmetrize=symmetrize) for f in filters]
     answers = [predict(data, gcn) for gcn in networks]
-    margin = np.stack([np.asarray(p.order_parameters.test_margin) for p in answers], axis=-1)
-    without = np.stack([np.asarray(predict(blind, gcn).order_parameters.test_margin) for gcn in networks], axis=-1)
+    margin = np.stack([_margin(p) for p in answers], axis=-1)
+    without = np.stack([_margin(predict(blind, gcn)) for gcn in networks], axis=-1)
+    distance = [_distance(Points.of(data, gcn)).reshape(data.shape) for gcn in networks]
     signal = np.broadcast_to(data.effective_signal(symmetrize), data.shape)
     return Oversmoothing(
         test_accuracy=np.stack([np.asarray(p.test_accuracy) for p in answers], axis=-1),
         signal=margin**2,
         feature_information=margin**2 - without**2,
         pca_gap=margin - pca_margin(signal)[..., None],
-        pca_distance=np.stack([_distance(Points.of(data, gcn)).reshape(data.shape) for gcn in networks], axis=-1),
+        pca_distance=np.stack(distance, axis=-1),
     )
+
+
+def _margin(answer: Prediction) -> Array:
+    return np.asarray(answer.order_parameters.test_margin)
 
 
 def _distance(points: Points) -> Array:
@@ -149,8 +159,10 @@ def _directed_parts(points: Points) -> tuple[Array, Array]:
     ratio = 1.0 / np.where(outside, points.signal, np.inf)[:, None]
     v = np.where(outside[:, None], np.sqrt(1.0 - ratio**2) * ratio ** np.arange(g.shape[1]), 0.0)
     along = np.sum(labels * v, axis=1)
-    off = np.sum((labels - along[:, None] * v) ** 2, axis=1) + along**2 * ratio[:, 0] ** (2 * g.shape[1])
-    noise = _noise(points, np.sum(g**2, axis=1), np.sum((H @ H) ** 2, axis=(1, 2)), np.sum(G**2, axis=1), G[:, 0])
+    beyond = along**2 * ratio[:, 0] ** (2 * g.shape[1])  # of v past the degree of the filter
+    off = np.sum((labels - along[:, None] * v) ** 2, axis=1) + beyond
+    tau_g4 = np.sum((H @ H) ** 2, axis=(1, 2))
+    noise = _noise(points, np.sum(g**2, axis=1), tau_g4, np.sum(G**2, axis=1), G[:, 0])
     return off + words + noise, along**2
 
 

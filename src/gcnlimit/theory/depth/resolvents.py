@@ -35,7 +35,8 @@ def phi(x: npt.ArrayLike, *, t: npt.ArrayLike, signal: npt.ArrayLike, symmetric:
     if not symmetric:
         return np.asarray(np.exp(signal * time))
     measure = SpikedSemicircle.of(signal.ravel(), int(np.max(Diffusion(time).quadrature_nodes())))
-    return np.asarray(np.sum(measure.e * np.exp(time.reshape(-1, 1) * measure.x), axis=1).reshape(time.shape))
+    average = np.sum(measure.e * np.exp(time.reshape(-1, 1) * measure.x), axis=1)
+    return np.asarray(average.reshape(time.shape))
 
 
 def Phi(x: npt.ArrayLike, z: npt.ArrayLike, *, t: npt.ArrayLike, symmetric: bool) -> Array:

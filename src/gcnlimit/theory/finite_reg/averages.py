@@ -23,10 +23,10 @@ from gcnlimit.penalties import Penalty
 from gcnlimit.results.order_parameters import Output, Weights
 from gcnlimit.results.performance import scalar_or_array
 
-_WIDEST = 1e4  # deviation of an output up to which a loss is averaged: far more than any network has
+_WIDEST = 1e4  # deviation of an output up to which a loss is averaged, beyond that of any network
 _GRID = 1 << 20  # numbers held by the grid of one average
 _NARROW = 1e-3  # width v of a corner below which Stein's lemma replaces the derivative
-_WIDE = 1e-3  # deviation of the output over v, below which the grid resolves the corner all the same
+_WIDE = 1e-3  # deviation of the output over v, below which the grid resolves the corner anyway
 
 
 class Eta(NamedTuple):
@@ -77,15 +77,16 @@ def _eta_by_quadrature(loss: Loss, output: Output) -> Eta:
         deviation = np.sqrt(variance)
         within = np.any(np.abs(kinks - mean) < np.max(np.abs(away), axis=1), axis=0)
         narrow = within & (v < _NARROW) & (deviation > _WIDE * v)
-        by_parts = -_average(weight, pull * away)
-        stiffness = np.where(narrow, np.maximum(by_parts, 0.0) / np.where(narrow, variance, 1.0), stiffness)
+        by_parts = np.maximum(-_average(weight, pull * away), 0.0)
+        stiffness = np.where(narrow, by_parts / np.where(narrow, variance, 1.0), stiffness)
     return Eta(_average(weight, pull), _average(weight, pull**2), stiffness)
 
 
 def _alike(output: Output) -> Iterator[npt.NDArray[np.intp]]:
     """Rows that are outputs of a network, grouped by their deviation within a factor of two, which share a grid."""
     mean, variance, v = output
-    allowed = np.isfinite(mean) & (variance >= 0.0) & (variance < _WIDEST**2) & (v > 0.0) & np.isfinite(v)
+    allowed = np.isfinite(mean) & (variance >= 0.0) & (variance < _WIDEST**2)
+    allowed &= (v > 0.0) & np.isfinite(v)
     if len(v) == 1:  # the usual case, at once
         yield from (np.zeros(1, int),) if allowed[0] else ()
         return
@@ -119,8 +120,8 @@ def slope_at_zero(loss: Loss) -> float:
     while not float(loss.prox(-reach, 1.0)) < 0.0 < float(loss.prox(reach, 1.0)):
         reach *= 4.0
         if reach > 1e12:
-            raise ParameterError(f"loss = {loss!r} has no finite slope at 0: its prox never changes sign")
-    slope = float(brentq(lambda omega: float(loss.prox(omega, 1.0)), -reach, reach, xtol=1e-15, rtol=1e-14))
+            raise ParameterError(f"loss = {loss!r} has no slope at 0: its prox never changes sign")
+    slope = brentq(lambda x: float(loss.prox(x, 1.0)), -reach, reach, xtol=1e-15, rtol=1e-14)
     if slope >= 0.0:
         raise ParameterError(f"loss = {loss!r} must decrease at 0: its slope there is {slope:g}")
     return slope
@@ -128,36 +129,28 @@ def slope_at_zero(loss: Loss) -> float:
 
 def _grid(loss: Loss, output: Output) -> tuple[Array, Array]:
     """Quadrature nodes for the output, in panels that end at the kinks of the proximal operator."""
-    return gaussian_grid(output.mean, np.sqrt(np.maximum(output.variance, 1e-300)), loss.breakpoints(output.v))
+    deviation = np.sqrt(np.maximum(output.variance, 1e-300))
+    return gaussian_grid(output.mean, deviation, loss.breakpoints(output.v))
 
 
 def _average(weight: Array, values: Array) -> Array:
     return np.asarray(np.einsum("bn,bn->b", weight, values))
 
 
-class WeightLaw(NamedTuple):
-    r"""Law of the weights: `inertia` :math:`= 1/V_w` and `shape` :math:`= Q_w/(\alpha V_w^2 (\hat Q_w + \hat m_w^2))`.
-
-    The shape is 1 for squared weights.
-    """
-
-    inertia: Array
-    shape: Array
-
-
-def weight_law(penalty: Penalty, alpha: Array, reg: Array, V_hat: Array, variance: Array) -> WeightLaw:
-    """Averages over a weight in a field of given variance."""
+def weight_law(
+    penalty: Penalty, alpha: Array, reg: Array, V_hat: Array, variance: Array
+) -> tuple[Array, Array]:
+    """Order parameters :math:`V_w` and :math:`Q_w` of weights in a field of given variance; NaN if all are 0."""
     pull = reg + V_hat  # a field of this size moves a weight by about 1
     v = reg / V_hat
     kinks = penalty.breakpoints(v)
-    deviation = np.sqrt(variance) / pull
-    at, weight = gaussian_grid(np.zeros_like(pull), deviation, None if kinks is None else kinks * V_hat / pull)
+    kinks = None if kinks is None else kinks * V_hat / pull
+    at, weight = gaussian_grid(np.zeros_like(pull), np.sqrt(variance) / pull, kinks)
     omega = at * (pull / V_hat)[:, None]
-    v = v[:, None]
-    w = penalty.prox(omega, v)
-    slope = np.sum(weight * penalty.prox_derivative(omega, v), axis=1) / V_hat
-    square = np.sum(weight * w**2, axis=1)
-    return WeightLaw(alpha / slope, square / (slope**2 * variance))
+    w = penalty.prox(omega, v[:, None])
+    slope = _average(weight, penalty.prox_derivative(omega, v[:, None]))
+    V_w = np.where(slope > 0.0, slope, np.nan) / (alpha * V_hat)
+    return V_w, _average(weight, w**2) / alpha
 
 
 def nonzero_weights(penalty: Penalty, reg: Array, weights: Weights) -> Any:
@@ -169,6 +162,7 @@ def nonzero_weights(penalty: Penalty, reg: Array, weights: Weights) -> Any:
         edges = penalty.breakpoints(reg / np.asarray(weights.V_hat))
         if edges is None:
             return None
-        deviation = np.sqrt(np.asarray(weights.Q_hat) + np.asarray(weights.m_hat) ** 2) / weights.V_hat
+        field = np.asarray(weights.Q_hat) + np.asarray(weights.m_hat) ** 2
+        deviation = np.sqrt(field) / weights.V_hat
         low, high = np.min(edges, axis=0), np.max(edges, axis=0)
         return scalar_or_array(ndtr(low / deviation) + ndtr(-high / deviation))

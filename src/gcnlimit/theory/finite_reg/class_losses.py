@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +30,8 @@ def node_loss(points: Points) -> Loss:
     loss, classes = points.loss, points.classes
     if not isinstance(points.penalty, L2) and (not classes.two or not points.features.is_white):
         raise ParameterError(
-            f"penalty = {points.penalty!r} is solved for two equal classes and white features; take squared weights, "
-            "or leave out classes and features"
+            f"penalty = {points.penalty!r} is solved for two equal classes and white features; "
+            "take squared weights, or leave out classes and features"
         )
     if classes.two or loss.form is Form.CODES:
         return loss
@@ -42,7 +41,8 @@ def node_loss(points: Points) -> Loss:
         return SoftmaxOf(classes.count)
     other = "'softmax' or 'square'" if classes.equal else "'square'"
     raise ParameterError(
-        f"loss = {loss!r} is not solved for classes = {classes} at finite reg; take loss={other}, or reg=math.inf"
+        f"loss = {loss!r} is not solved for classes = {classes} at finite reg; "
+        f"take loss={other}, or reg=math.inf"
     )
 
 
@@ -78,7 +78,8 @@ def trained_bias(loss: ClassLoss, offset: Array, output: Output | None) -> Array
     rest = loss.classes.fractions[0] - loss.classes.fractions[1] if codes else loss.resting_bias
     if output is None:
         return np.full_like(offset, rest)
-    return np.where(np.isnan(offset), rest, offset * np.sqrt(output.variance) * (loss.unit if codes else 1.0))
+    unit = loss.unit if codes else 1.0
+    return np.where(np.isnan(offset), rest, offset * np.sqrt(output.variance) * unit)
 
 
 def limiting_offset(classes: Classes) -> float:
@@ -117,10 +118,6 @@ class Biased(Loss):
         """Loss at margin `z`, bias included."""
         return self.loss.value(z)
 
-    def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        """Proximal operator of `v` times the loss."""
-        return self.loss.prox(omega, v)
-
     def outputs(self, mean: Array, variance: Array, v: Array, bias: Array) -> tuple[Output, Output]:
         r"""Return the laws of :math:`t(\omega + b)` in the two classes."""
         upper, lower = two_codes(self.fractions)
@@ -143,8 +140,8 @@ class Biased(Loss):
             low, high = np.where(excess >= 0.0, bias, low), np.where(excess <= 0.0, bias, high)
             open_ended = np.isinf(high - low)
             step = np.clip(excess / np.maximum(slope, 1e-300), -reach, reach)
-            outside = ~((bias + step >= low) & (bias + step <= high)) | (np.abs(step) > 0.5 * np.abs(last))
-            halve = ~open_ended & outside
+            inside = (bias + step >= low) & (bias + step <= high)
+            halve = ~open_ended & (~inside | (np.abs(step) > 0.5 * np.abs(last)))
             step[halve] = (0.5 * (low + high) - bias)[halve]
             last = np.where(open_ended, np.inf, step)
             reach = np.where(open_ended, 2.0 * reach, reach)
@@ -167,9 +164,10 @@ class Biased(Loss):
 
     def gaussian_losses(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array]:
         """Averages over both classes of the loss at the output and at its proximal point."""
-        p, other = self.fractions
-        parts = [expected_losses(self.loss, o) for o in self.outputs(mean, variance, v, self.bias(mean, variance, v))]
-        return cast(tuple[Array, Array], tuple(p * a + other * b for a, b in zip(*parts, strict=True)))
+        outputs = self.outputs(mean, variance, v, self.bias(mean, variance, v))
+        first, second = (np.stack(expected_losses(self.loss, output)) for output in outputs)
+        test, train = self.fractions[0] * first + self.fractions[1] * second
+        return test, train
 
     def _classes(self, mean: Array, variance: Array, v: Array, bias: Array) -> tuple[Eta, Eta]:
         first, second = self.outputs(mean, variance, v, bias)

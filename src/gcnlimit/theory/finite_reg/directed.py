@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.filters import Chain
-from gcnlimit.numerics.linear import hankel, log_diagonal, pack_positive, solve_each, unpack_positive
+from gcnlimit.numerics import linear
 from gcnlimit.theory.finite_reg.equations import CAREFUL, NUMBERS, Equations, Pulls, Transforms
 from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.points import Points
@@ -32,7 +32,7 @@ def initial_layers(chain: Chain) -> tuple[Array, Array, Array]:
     P, R = chain.coefficients()
     P = P[:, :K]
     after = chain.b[:, :, None] * R[:, 1:]
-    H = hankel(R[:, 0])
+    H = linear.hankel(R[:, 0])
     gram = H @ H.mT  # of g(a) and the powers of a^T that it does not cancel
     for k in range(1, K + 1):
         gram[:, k, 1:] += gram[:, k - 1, :-1]
@@ -58,7 +58,7 @@ class Response(NamedTuple):
     v: Array
 
     def stiffened(self, stiffness: Array) -> Self:
-        r"""Return the response if the output is pulled back by a stiffness, :math:`f = -\kappa h`."""
+        r"""Response if the output is pulled back, :math:`f = -\kappa h`: of rank one more (Sherman-Morrison)."""
         stretch = 1.0 + stiffness * self.v
         heavy = (stiffness / stretch)[:, None, None]
         pull_q, pull_h = self.pull_q, self.pull_h
@@ -71,10 +71,12 @@ class Response(NamedTuple):
             v=self.v / stretch,
         )
 
-
-def relative_stiffness(pulls: Pulls) -> Array:
-    """Return the stiffness in units of :math:`1/V_w`, floored at 1e-30 so that logarithms stay finite."""
-    return np.maximum(pulls.product, _LEAST)
+    @property
+    def inner(self) -> Self:
+        """Part of the response that layers and conjugates have in common, :math:`h_0 ... h_{K-1}` and :math:`q_1 ... q_K`."""
+        C, L, M, pull_q, pull_h, v = self
+        matrices = C[:, :-1, :-1], L[:, :-1, 1:], M[:, 1:, 1:]
+        return type(self)(*matrices, pull_q[:, 1:], pull_h[:, :-1], v)
 
 
 def backwards(chain: Chain) -> Array:
@@ -88,22 +90,23 @@ def backwards(chain: Chain) -> Array:
 
 def response(chain: Chain, back: Array, V_w: Array | float, V: Array, V_hat: Array) -> Response:
     """Response of a chain and its conjugates to their fields, without the loss (Eqs. 3.1 and 3.2)."""
-    G_0, G_h = np.zeros_like(back), np.zeros_like(back)
+    G_0 = np.zeros_like(back)
+    G_h = np.zeros_like(back)
     G_0[:, 0, 0] = V_w
     G_0[:, 1:, 1:] = outer(chain.b, chain.b) * V
     G_h[:, :-1, :-1] = V_hat
     C, L, M = linear_response(back, G_0, G_h)
-    pull_q, pull_h = _apply(L.mT, chain.g), _apply(C, chain.g)
-    return Response(C, L, M, pull_q, pull_h, np.vecdot(chain.g, pull_h))
+    pull_h = _apply(C, chain.g)
+    return Response(C, L, M, _apply(L.mT, chain.g), pull_h, np.vecdot(chain.g, pull_h))
 
 
 def linear_response(back: Array, G_0: Array, G_h: Array) -> tuple[Array, Array, Array]:
     """Matrices :math:`C, L, M` of `Response`, along the last two axes."""
     S = back @ G_0 @ back.mT
     identity = np.eye(back.shape[-1])
-    J = solve_each(identity + S @ G_h, identity)
-    C, L = J @ S, J @ back
-    return C, L, back.mT @ (G_h @ L)
+    J = linear.solve_each(identity + S @ G_h, identity)
+    L = J @ back
+    return J @ S, L, back.mT @ (G_h @ L)
 
 
 class Medium(NamedTuple):
@@ -119,13 +122,13 @@ class Medium(NamedTuple):
 
     def pack(self, peak: Array) -> Array:
         r"""One row per point; :math:`\hat V` is multiplied by the `peak` of the squared gain."""
-        V, V_hat, X, Y = self
-        return np.concatenate([pack_positive(A) for A in (V, V_hat * peak[:, None, None], X, Y)], axis=1)
+        parts = self._replace(V_hat=self.V_hat * peak[:, None, None])
+        return np.concatenate([linear.pack_positive(part) for part in parts], axis=1)
 
     @classmethod
     def unpack(cls, rows: Array, depth: int, peak: Array) -> Self:
         """Inverse of `pack`."""
-        V, V_hat, X, Y = (unpack_positive(part, depth) for part in np.split(rows, 4, axis=1))
+        V, V_hat, X, Y = (linear.unpack_positive(part, depth) for part in np.split(rows, 4, axis=1))
         return cls(V, V_hat / peak[:, None, None], X, Y)
 
 
@@ -151,34 +154,37 @@ class DirectedEquations(Equations):
             back=backwards(scaled.chain),
         )
 
-    @staticmethod
-    def cost(depth: int) -> int:
-        """Numbers that the search keeps at a time for a point of that depth."""
-        return 4 * (depth * (depth + 1) // 2 + 1) * 2 * _memory(depth)
-
     def take(self, rows: npt.NDArray[np.intp]) -> Self:
         """Problem of some of the points."""
         return replace(super().take(rows), chain=self.chain.take(rows))
 
     def effort(self, level: int) -> dict[str, Any]:
         """Settings of the search, from quick to careful."""
-        quick = {"max_iterations": (level + 1) * (100 + 5 * self.chain.depth), "memory": _memory(self.chain.depth)}
+        depth = self.chain.depth
+        quick = {"max_iterations": (level + 1) * (100 + 5 * depth), "memory": int(memory(depth))}
         return CAREFUL if level == 2 else quick
+
+    @staticmethod
+    def relative_stiffness(pulls: Pulls) -> Array:
+        """Return the stiffness in units of :math:`1/V_w`, floored so that its logarithm stays finite."""
+        return np.maximum(pulls.product, _LEAST)
 
     def rest(self, pulls: Pulls) -> Array:
         """Initial layers, those of the limit reg → ∞ (Eq. 3.25)."""
         V, V_hat, X = initial_layers(self.chain)
-        s = relative_stiffness(pulls)
+        s = self.relative_stiffness(pulls)
         return Medium(V, s[:, None, None] * V_hat, X, V_hat).pack(self.far)
 
-    def rest_scale(self, rest: Array) -> Array:
-        r"""Size of the unknowns; conjugates are weighted by their share of :math:`V^{-1}`."""
+    def scale(self, rows: Array) -> Array:
+        r"""Size of the entries of a state; conjugates are weighted by their share of :math:`V^{-1}`."""
         K = self.chain.depth
-        V, V_hat = np.split(rest, 4, axis=1)[:2]
-        effect = log_diagonal(np.minimum(V[:, :K] + V_hat[:, :K], 0.0), K)
-        one = np.ones_like(V)
+        V, V_hat, _, _ = np.split(rows[:, NUMBERS:], 4, axis=1)
+        effect = linear.log_diagonal(np.minimum(V[:, :K] + V_hat[:, :K], 0.0), K)
         conjugate = np.exp(-np.maximum(effect, -60.0))
-        return np.concatenate([one, conjugate, one, conjugate], axis=1)
+        one = np.ones_like(V)
+        size = super().scale(rows)
+        size[:, NUMBERS:] = np.concatenate([one, conjugate, one, conjugate], axis=1)
+        return size
 
     def medium(self, rows: Array) -> Medium:
         """Layers of packed states."""
@@ -186,7 +192,7 @@ class DirectedEquations(Equations):
 
     def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
         """Sweep a few times through the layers, and average."""
-        s = relative_stiffness(pulls)
+        s = self.relative_stiffness(pulls)
         medium = Medium.unpack(rest, self.chain.depth, self.far)
         for _ in range(min(5, 2 + self.chain.depth // 2)):  # information moves one layer a sweep
             free, stiff, medium = self.sweep(medium, s)
@@ -195,18 +201,16 @@ class DirectedEquations(Equations):
     def sweep(self, medium: Medium, s: Array) -> tuple[Response, Response, Medium]:
         """One application of Eqs. 3.22 and 3.23: the responses without and with the stiffness, and the next layers."""
         free = response(self.chain, self.back, 1.0, medium.V, medium.V_hat)
-        stiff = free.stiffened(s)  # a change of rank one (Sherman-Morrison) instead of a second inverse
-        C, L, M, pull_q, pull_h, _ = stiff
+        stiff = free.stiffened(s)
+        C, L, M, pull_q, pull_h, _ = stiff.inner
         bb = outer(self.chain.b, self.chain.b)
-        C_h, L_h, M_q = C[:, :-1, :-1], L[:, :-1, 1:], M[:, 1:, 1:]
-        pull_q = pull_q[:, 1:]
-        pull_h = pull_h[:, :-1]
         X = bb * medium.X
+        Y = medium.Y
         after = Medium(  # sums of positive terms, in which no digits cancel
-            V=C_h,
-            V_hat=bb * M_q,
-            X=C_h @ medium.Y @ C_h + L_h @ X @ L_h.mT + outer(pull_h, pull_h),
-            Y=bb * (L_h.mT @ medium.Y @ L_h + M_q @ X @ M_q + outer(pull_q, pull_q)),
+            V=C,
+            V_hat=bb * M,
+            X=C @ Y @ C + L @ X @ L.mT + outer(pull_h, pull_h),
+            Y=bb * (L.mT @ Y @ L + M @ X @ M + outer(pull_q, pull_q)),
         )
         return free, stiff, after
 
@@ -215,11 +219,13 @@ class DirectedEquations(Equations):
         q, h = self.means(stiff)
         X = outer(self.chain.b, self.chain.b) * medium.X
         Y = medium.Y
-        pull_q, pull_h = stiff.pull_q[:, 1:], stiff.pull_h[:, :-1]
+        _, _, _, pull_q, pull_h, _ = stiff.inner
         strength = (self.signal[:, None] * self.chain.b)[:, :, None]
-        along = np.einsum("bk,bki->bi", pull_h, strength * q) + np.einsum("bk,bki->bi", pull_q, strength * h)
+        along = np.einsum("bk,bki->bi", pull_h, strength * q)
+        along += np.einsum("bk,bki->bi", pull_q, strength * h)
         across = q.mT @ X @ q + h.mT @ Y @ h
-        WW_bulk = np.sum(pull_h * _apply(Y, pull_h), axis=1) + np.sum(pull_q * _apply(X, pull_q), axis=1)
+        WW_bulk = np.sum(pull_h * _apply(Y, pull_h), axis=1)
+        WW_bulk += np.sum(pull_q * _apply(X, pull_q), axis=1)
         stretch = 1.0 + s * free.v
         return Transforms(
             W=stiff.v,
@@ -240,28 +246,25 @@ class DirectedEquations(Equations):
         fields that the means exert, :math:`\lambda b_k` times themselves, are linear in them. Each is divided by the standard
         deviation of the noise of its own layer, so that small ones keep their digits.
         """
-        C, L, M, pull_q, pull_h, _ = stiff
-        K, b = self.chain.depth, self.chain.b
-        answer = np.concatenate(  # rows: q, then h; columns: the fields exerted by the means of q, then of h
-            [
-                np.concatenate([L.mT[:, 1:, :-1], -M[:, 1:, 1:]], axis=2),
-                np.concatenate([C[:, :-1, :-1], L[:, :-1, 1:]], axis=2),
-            ],
-            axis=1,
-        )
+        C, L, M, pull_q, pull_h, _ = stiff.inner
+        K = self.chain.depth
+        b = self.chain.b
+        # rows: q, then h; columns: the fields exerted by the means of q, then of h
+        answer = np.block([[L.mT, -M], [C, L]])
         source = np.empty((len(b), 2 * K, 2), M.dtype)
-        source[:, :K, 0], source[:, K:, 0] = -M[:, 1:, 0], L[:, :-1, 0]
-        source[:, :K, 1], source[:, K:, 1] = pull_q[:, 1:], pull_h[:, :-1]
+        source[:, :K, 0], source[:, K:, 0] = -stiff.M[:, 1:, 0], stiff.L[:, :-1, 0]
+        source[:, :K, 1], source[:, K:, 1] = pull_q, pull_h
         # q and h may differ by many orders of magnitude: the system is solved in units of their noise
-        size = np.concatenate([_deviation(M[:, 1:, 1:]), _deviation(C[:, :-1, :-1])], axis=1)[:, :, None]
+        size = np.concatenate([_deviation(M), _deviation(C)], axis=1)[:, :, None]
         fields = self.signal[:, None, None] * np.concatenate([b, b], axis=1)[:, None] * size.mT
-        mean = size * solve_each(np.eye(2 * K) - answer / size * fields, source / size)
+        matrix = np.eye(2 * K) - answer / size * fields
+        mean = size * linear.solve_each(matrix, source / size)
         return mean[:, :K], mean[:, K:]
 
 
-def _memory(depth: int) -> int:
+def memory(depth: Any) -> Any:
     """Number of past steps that the search combines."""
-    return min(depth + 4, 8)
+    return np.minimum(depth + 4, 8)
 
 
 def outer(a: Array, b: Array) -> Array:

@@ -17,12 +17,12 @@ from gcnlimit._values import Array
 from gcnlimit.filters import Chain
 from gcnlimit.numerics.fixed_point import fixed_point
 from gcnlimit.numerics.linear import pack_positive, solve_each, unpack_positive
-from gcnlimit.results.order_parameters import OrderFunctions
-from gcnlimit.theory.finite_reg.directed import DirectedEquations, outer, relative_stiffness, response
+from gcnlimit.results.order_parameters import OrderFunctions, Rows
+from gcnlimit.theory.finite_reg.directed import DirectedEquations, memory, outer, response
 from gcnlimit.theory.finite_reg.solution import ACCURACY, FollowedSolution, scaled_chain
 from gcnlimit.theory.points import Points
 
-_GOOD = 1e-10  # residual of the overlaps that is accepted where rounding stops the search before its tolerance
+_GOOD = 1e-10  # residual of the overlaps that is accepted where rounding stops the search
 _SMALL = 40  # layers up to which a system for all the overlaps fits in memory
 
 
@@ -30,7 +30,6 @@ def directed_layers(equations: DirectedEquations, state: Array) -> OrderFunction
     """Order functions at the layers of a chain at a solution; NaN where they were not found."""
     chain = equations.chain
     b = chain.b
-    back = equations.back
     pulls = equations.pulls(state)
     medium = equations.medium(state)
     weights = equations.evaluate(state)[0].weights
@@ -38,25 +37,29 @@ def directed_layers(equations: DirectedEquations, state: Array) -> OrderFunction
     V = V_w[:, :, None] * medium.V
     V_hat = np.where(pulls.stiffness[:, None, None] > 0.0, medium.V_hat / V_w[:, :, None], 0.0)
 
-    # means along the labels: solved where V_w = 1, then put together from what weights and readout contribute
-    q, h = equations.means(response(chain, back, 1.0, medium.V, medium.V_hat).stiffened(relative_stiffness(pulls)))
+    # means along the labels, in units of V_w = 1, put together from what weights and beta contribute
+    _, unit, _ = equations.sweep(medium, equations.relative_stiffness(pulls))
+    q, h = equations.means(unit)
     from_weights = (np.sqrt(equations.mu) * weights.m)[:, None]
     from_beta = pulls.drive[:, None]
     h = from_weights * h[:, :, 0] + from_beta * V_w * h[:, :, 1]
     q = from_weights / V_w * q[:, :, 0] + from_beta * q[:, :, 1]
 
-    stiff = response(chain, back, pulls.V_w, V, V_hat).stiffened(pulls.stiffness)
-    node = _Node(stiff.C[:, :-1, :-1], stiff.L[:, :-1, 1:], stiff.M[:, 1:, 1:], outer(b, b))
+    stiff = response(chain, equations.back, pulls.V_w, V, V_hat).stiffened(pulls.stiffness)
+    C, L, M, pull_q, pull_h, _ = stiff.inner
+    node = _Node(C, L, M, outer(b, b))
     # overlaps have three sources: these means, the scatter of the pulls, and the weights
-    of_h, of_q = (h, stiff.pull_h[:, :-1], stiff.L[:, :-1, 0]), (q, stiff.pull_q[:, 1:], -stiff.M[:, 1:, 0])
+    of_h = h, pull_h, stiff.L[:, :-1, 0]
+    of_q = q, pull_q, -stiff.M[:, 1:, 0]
     variances = np.ones_like(weights.Q), pulls.scatter, weights.Q
 
     def source(left: tuple[Array, ...], right: tuple[Array, ...]) -> Array:
-        return np.asarray(sum(v[:, None, None] * outer(x, y) for v, x, y in zip(variances, left, right, strict=True)))
+        parts = zip(variances, left, right, strict=True)
+        return np.asarray(sum(v[:, None, None] * outer(x, y) for v, x, y in parts))
 
-    Q, Q_hat = _overlaps(node, np.stack([source(of_h, of_h), node.bb * source(of_q, of_q)], axis=1))
-    Lt = node.L.mT
-    Q_qh = Lt @ Q_hat @ node.C - node.M @ (node.bb * Q) @ Lt + source(of_q, of_h)
+    sources = source(of_h, of_h), node.bb * source(of_q, of_q)
+    Q, Q_hat = _overlaps(node, np.stack(sources, axis=1))
+    Q_qh = L.mT @ Q_hat @ C - M @ (node.bb * Q) @ L.mT + source(of_q, of_h)
     scaled = OrderFunctions(
         x=np.arange(chain.depth) / max(chain.depth, 1),
         m=h,
@@ -66,7 +69,7 @@ def directed_layers(equations: DirectedEquations, state: Array) -> OrderFunction
         Q_hat=Q_hat,
         V_hat=V_hat,
         Q_qh=b[:, :, None] * Q_qh,
-        V_qh=b[:, :, None] * Lt,
+        V_qh=b[:, :, None] * L.mT,
         weights=weights,
     )
     return scaled.in_units(equations.gain, equations.layers)
@@ -94,19 +97,20 @@ def _overlaps(node: _Node, source: Array) -> tuple[Array, Array]:
     K = source.shape[-1]
 
     def pack(overlaps: Array) -> Array:
-        return np.concatenate([pack_positive(overlaps[:, 0]), pack_positive(overlaps[:, 1])], axis=1)
+        return np.concatenate([pack_positive(overlaps[:, k]) for k in (0, 1)], axis=1)
 
     def unpack(rows: Array) -> Array:
         return np.stack([unpack_positive(part, K) for part in np.split(rows, 2, axis=1)], axis=1)
 
-    def around(rows: Array, points: npt.NDArray[np.intp]) -> Array:
+    def around(rows: Array, points: Rows) -> Array:
         there = _Node(*(part[points] for part in node))
         return pack(source[points] + there.pass_on(unpack(rows)))
 
-    found = fixed_point(around, pack(source), scale=np.ones_like, tol=1e-13, max_iterations=2000, memory=6)
+    found = fixed_point(around, pack(source), scale=np.ones_like, tol=1e-13, max_iterations=2000)
     state = unpack(found.state)
-    for point in np.flatnonzero(~(found.residual <= _GOOD)):
-        state[point] = _at_once(_Node(*(part[point] for part in node)), source[point]) if K <= _SMALL else np.nan
+    for k in np.flatnonzero(~(found.residual <= _GOOD)):
+        there = _Node(*(part[k] for part in node))
+        state[k] = _at_once(there, source[k]) if K <= _SMALL else np.nan
     return state[:, 0], state[:, 1]
 
 
@@ -114,12 +118,12 @@ def _at_once(node: _Node, source: Array) -> Array:
     """Overlaps of one point by a linear system for all of them."""
     C, L, M = node.C, node.L, node.M
     bb = node.bb.reshape(-1)
-    around = np.block(
-        [[np.kron(L, L) * bb, np.kron(C, C)], [bb[:, None] * np.kron(M, M) * bb, bb[:, None] * np.kron(L.T, L.T)]]
-    )
+    lower = [bb[:, None] * np.kron(M, M) * bb, bb[:, None] * np.kron(L.T, L.T)]
+    around = np.block([[np.kron(L, L) * bb, np.kron(C, C)], lower])
     if not np.isfinite(around).all():
         return np.full_like(source, np.nan)
-    return solve_each((np.eye(source.size) - around)[None], source.reshape(1, -1, 1)).reshape(source.shape)
+    found = solve_each((np.eye(source.size) - around)[None], source.reshape(1, -1, 1))
+    return found.reshape(source.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +136,7 @@ class DirectedSolution(FollowedSolution):
     def cost(points: Points) -> npt.NDArray[np.int64]:
         """Numbers that the search keeps at a time, for each point."""
         depth = points.filter.layers(accuracy=ACCURACY, radius=points.radius)
-        return np.array([DirectedEquations.cost(int(k)) for k in depth])
+        return np.asarray(8 * (depth * (depth + 1) // 2 + 1) * memory(depth))
 
     @staticmethod
     def prepare(points: Points, chain: Chain | None) -> DirectedEquations:

@@ -17,18 +17,17 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.losses import Loss
 from gcnlimit.penalties import L2, Penalty
-from gcnlimit.results.order_parameters import Output, Weights
+from gcnlimit.results.order_parameters import Output, Record, Rows, Weights
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.finite_reg.averages import eta, eta_at_zero, weight_law
 from gcnlimit.theory.finite_reg.class_losses import node_loss
 from gcnlimit.theory.points import Points
 
-_SOFTEST = 1e-30  # kappa V_w times the peak gain that counts as 0, as for a hinge whose kinks no output reaches
+_SOFTEST = 1e-30  # kappa V_w times the peak gain that counts as 0, where no output meets a kink
 _LEAST_V_HAT = 1e-9  # V_hat_w over the regularization below which a penalty is taken there
 _LAWS = 200  # updates of the law of the weights
 CAREFUL = {"max_iterations": 2000, "memory": 1, "damping": 0.1, "patience": 2000}
@@ -64,7 +63,8 @@ class Pulls(NamedTuple):
         """
         size = self.drive**2 + self.scatter
         stiffness = np.maximum(self.product * peak, _SOFTEST)
-        return np.stack([np.log(self.V_w), np.log(stiffness), self.drive / np.sqrt(size), np.log(size)], axis=1)
+        cosine = self.drive / np.sqrt(size)
+        return np.stack([np.log(self.V_w), np.log(stiffness), cosine, np.log(size)], axis=1)
 
     @classmethod
     def unpack(cls, rows: Array, peak: Array) -> Self:
@@ -102,7 +102,8 @@ class Transforms(NamedTuple):
 
     def across(self, on_U: Number, on_W: Number) -> Number:
         """Square of the part across the labels of a combination of :math:`Uy` and :math:`Wy`."""
-        return on_U**2 * self.UU_across + 2.0 * on_U * on_W * self.UW_across + on_W**2 * self.WW_across
+        mixed = 2.0 * on_U * on_W * self.UW_across
+        return on_U**2 * self.UU_across + mixed + on_W**2 * self.WW_across
 
 
 class WeightGain(NamedTuple):
@@ -118,73 +119,27 @@ class WeightGain(NamedTuple):
     response: Number
 
 
-class GraphSide(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class GraphSide(Record):
     """Law of a test node's output and order parameters of the weights, given the pulls."""
 
     output: Output
     weights: Weights
 
+    def in_units(self, gain: Array) -> GraphSide:
+        """Those of a network whose filter was divided by `gain`, in its own units."""
+        return GraphSide(self.output, self.weights.in_units(gain))
 
-def pulls_of(loss: Loss, rho: Array, graph: GraphSide) -> Pulls:
+
+def pulls_of(loss: Loss, rho: Array, output: Output, V_w: Array) -> Pulls:
     r"""Pulls, given the output (Eq. 3.19): :math:`\kappa` makes the mean slope of :math:`\beta = f + \kappa h` vanish."""
-    pull, square, slope = eta(loss, graph.output)
-    mean, variance, v = graph.output
+    pull, square, slope = eta(loss, output)
+    mean, variance, v = output
     stretch = 1.0 / (1.0 - v * rho * slope)
     stiffness = rho * slope * stretch
     scatter = stretch**2 * (rho * square - rho**2 * (pull**2 + slope**2 * variance))
     drive = stretch * rho * pull + stiffness * mean
-    return Pulls(graph.weights.V, stiffness, drive, np.maximum(scatter, 0.0))  # rounding leaves no negative scatter
-
-
-def weights_of(
-    pulls: Pulls, graph: Transforms, gain: WeightGain, mu: Array, *, b: float = 1.0, tilt: Number = 0.0
-) -> Weights:
-    r"""Weights of a given law, solved for the part of their fields that they cause themselves (Eqs. 3.11, 3.18 and 11.8).
-
-    Their conjugate is :math:`q_0 = U^T\beta - \kappa\, U^T g\, z_0`.
-    """
-    _, kappa, drive, scatter = pulls
-    root = np.sqrt(mu)
-    W_labels = graph.W + b**2 * graph.excess
-    pulled = b * drive * graph.U + tilt * graph.U_bulk
-    m_w = root * pulled * gain.labels / (1.0 + kappa * mu * gain.labels * W_labels)
-    back = kappa * root * m_w
-    m_hat_w = root * (pulled - back * W_labels)  # q_0 along the labels
-
-    WW = graph.WW_bulk + graph.W**2
-    along = drive * graph.U - b * back * (graph.W + graph.excess)  # q_0 along the spike
-    Q_hat_w = along**2 + graph.across(drive, -b * back) + scatter * graph.UU
-    Q_hat_w = Q_hat_w + back * ((1.0 - b**2) * back * WW - 2.0 * tilt * graph.UW_bulk)
-    echoed = kappa**2 * WW  # of Q_w in Q_hat_w
-    Q_w = (gain.noise * Q_hat_w + gain.signal * m_hat_w**2) / (1.0 - gain.noise * echoed)
-    return Weights(m_w, Q_w, gain.response, m_hat_w, Q_hat_w + Q_w * echoed, kappa * graph.W)
-
-
-def output_of(
-    pulls: Pulls,
-    graph: Transforms,
-    weights: Weights,
-    mu: Array,
-    *,
-    b: float = 1.0,
-    tilt: Number = 0.0,
-    root: Array | float = 1.0,
-) -> Output:
-    r"""Law of a test node's output, given pulls and weights (Eqs. 3.16, 3.17 and 11.7).
-
-    The response is :math:`v = V_w \tau(W)` and the output :math:`\omega = U z_0 + V_w\, (W - \tau(W))\, \beta`, both divided
-    by :math:`1 - s\tau(W)`. `root` is :math:`\sqrt\theta` of the node.
-    """
-    features = graph.stretch * np.sqrt(mu) * weights.m
-    response = graph.stretch * pulls.V_w
-    echo = response * pulls.drive
-    mean = features * graph.U_bulk + root * (b * features * (graph.U - graph.U_bulk) + echo * graph.excess)
-    variance = graph.across(b * features, echo) + graph.stretch**2 * weights.Q * graph.UU
-    variance = variance + response**2 * pulls.scatter * graph.WW_bulk
-    variance = variance + features * (
-        (1.0 - b**2) * features * graph.U_spread + 2.0 * response * tilt * graph.UW_spread
-    )
-    return Output(mean, variance, response * graph.W)
+    return Pulls(V_w, stiffness, drive, np.maximum(scatter, 0.0))  # rounding may make it negative
 
 
 @dataclass(frozen=True)
@@ -209,13 +164,10 @@ class Equations(ABC):
     @staticmethod
     def shared(points: Points, gain: Array, spike: Array) -> dict[str, Any]:
         """Fields that do not depend on the kind of graph, for filters of that gain in the bulk and along the labels."""
-        return {
-            **{name: getattr(points, name) for name in ("alpha", "mu", "rho", "penalty", "features")},
-            "loss": node_loss(points),
-            "reg": np.minimum(points.reg / gain / gain, 1e60),  # Eq. 6.4; squares underflow beyond
-            "gain": gain,
-            "spike": spike,
-        }
+        same = ("alpha", "mu", "rho", "penalty", "features")
+        common = {name: getattr(points, name) for name in same}
+        reg = np.minimum(points.reg / gain / gain, 1e60)  # Eq. 6.4; squares underflow beyond
+        return common | {"loss": node_loss(points), "reg": reg, "gain": gain, "spike": spike}
 
     @abstractmethod
     def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
@@ -225,15 +177,11 @@ class Equations(ABC):
         """Initial values of the unknowns of the graph, those of the limit reg → ∞ (Eq. 3.25)."""
         return np.empty((len(pulls.V_w), 0))
 
-    def rest_scale(self, rest: Array) -> Array:
-        """Size of the unknowns of the graph."""
-        return np.ones_like(rest)
-
     def effort(self, level: int) -> dict[str, Any]:
         """Settings of the search, from quick to careful."""
-        return ({"max_iterations": 60, "memory": 5}, {"max_iterations": 150, "memory": 5}, CAREFUL)[level]
+        return CAREFUL if level == 2 else {"max_iterations": (60, 150)[level], "memory": 5}
 
-    def take(self, rows: npt.NDArray[np.intp]) -> Self:
+    def take(self, rows: Rows) -> Self:
         """Problem of some of the points."""
         return replace(self, **{name: getattr(self, name)[rows] for name in self._POINTWISE})
 
@@ -251,6 +199,10 @@ class Equations(ABC):
         r"""Part :math:`b = \mathbb E\sqrt\theta` of the labels along the spike."""
         return 1.0
 
+    def tilt(self, pulls: Pulls, rest: Array) -> Number:
+        r"""Part :math:`\beta_y - b\beta_s` of the pulls along the labels and across the spike."""
+        return 0.0
+
     def start(self) -> Array:
         """State at large regularization: the pull of an output 0 on each labelled node, its drive and its scatter."""
         pull, _, stiffness = eta_at_zero(self.loss, self.reg.shape)
@@ -258,10 +210,10 @@ class Equations(ABC):
         V_w = self.features.average(self.features.variance) / (self.alpha * self.reg)
         drive = self.b * rho * pull
         scatter = rho * (1.0 - self.b**2 * rho) * pull**2
-        return self._row(Pulls(V_w, rho * stiffness, drive, scatter))
+        pulls = Pulls(V_w, rho * stiffness, drive, scatter)
+        return self._row(pulls, self.rest(pulls))
 
-    def _row(self, pulls: Pulls, rest: Array | None = None) -> Array:
-        rest = self.rest(pulls) if rest is None else rest
+    def _row(self, pulls: Pulls, rest: Array) -> Array:
         return np.concatenate([pulls.pack(self.far), rest], axis=1)
 
     def pulls(self, rows: Array) -> Pulls:
@@ -272,14 +224,7 @@ class Equations(ABC):
         """Size of the entries of a state: 1, since they are logarithms; a small stiffness is weighted by its effect."""
         size = np.ones_like(rows)
         size[:, 1] = np.exp(np.maximum(0.0, -rows[:, 1]))
-        size[:, NUMBERS:] = self.rest_scale(rows[:, NUMBERS:])
         return size
-
-    def extrapolate(self, last: Array, before: Array, ratio: Array) -> Array:
-        """Extrapolate the last two solutions linearly: powers of the regularization are straight lines in logarithms."""
-        ahead = last.copy()
-        ahead[:, :NUMBERS] += np.clip(ratio[:, None] * (last - before)[:, :NUMBERS], -3.0, 3.0)
-        return ahead
 
     def next(self, rows: Array) -> Array:
         """One application of the equations, NaN where a state is not that of a network."""
@@ -289,36 +234,79 @@ class Equations(ABC):
         """Return the graph's side of packed states, and the next values of its own unknowns."""
         pulls = self.pulls(rows)
         graph, rest = self.respond(pulls, rows[:, NUMBERS:])
-        weights = self._weights(pulls, graph)
-        return GraphSide(output_of(pulls, graph, weights, self.mu), weights), rest
+        tilt = self.tilt(pulls, rest)
+        weights = self._weights(pulls, graph, tilt)
+        return GraphSide(self._output(pulls, graph, weights, tilt), weights), rest
 
     def node_side(self, graph: GraphSide, rest: Array) -> tuple[Pulls, Array]:
         """Pulls, given the output, and the unknowns of the graph."""
-        return pulls_of(self.loss, self.rho, graph), rest
+        return pulls_of(self.loss, self.rho, graph.output, graph.weights.V), rest
 
-    def _weights(self, pulls: Pulls, graph: Transforms) -> Weights:
-        """Weights, given the pulls; their law depends on the field that they are in, and it on them, unless it is linear."""
+    def _weights(self, pulls: Pulls, graph: Transforms, tilt: Number) -> Weights:
+        """Weights, given the pulls; unless squared weights are penalized, their law depends on their field."""
         V_hat = pulls.stiffness * graph.W
-        w = self.checked_weights(pulls, graph, weight_gain(self.features, self.alpha, self.reg, V_hat))
+        gain = weight_gain(self.features, self.alpha, self.reg, V_hat)
+        w = self._weights_under(gain, pulls, graph, tilt)
         if isinstance(self.penalty, L2):
             return w
+        # the field and the law of the weights in it, in turn until they stay
         unit = self.gain**2
         floor = np.maximum(V_hat, _LEAST_V_HAT * self.reg) * unit
         for _ in range(_LAWS):
             field = w.Q_hat + w.m_hat**2
-            law = weight_law(self.penalty, self.alpha, self.reg * unit, floor, field * unit)
-            response = unit / law.inertia
-            spread = self.alpha * law.shape * response**2
-            w = self.checked_weights(pulls, graph, WeightGain(response, spread, spread, response))
+            V, Q = weight_law(self.penalty, self.alpha, self.reg * unit, floor, field * unit)
+            gain = WeightGain(V * unit, Q * unit / field, Q * unit / field, V * unit)
+            w = self._weights_under(gain, pulls, graph, tilt)
             if not np.any(np.abs(w.Q_hat + w.m_hat**2 - field) > 1e-14 * field):
                 break
         return w
 
-    def checked_weights(self, pulls: Pulls, graph: Transforms, gain: WeightGain, tilt: Array | float = 0.0) -> Weights:
-        """Weights of a given law, NaN where they would echo in their own fields without end."""
-        w = weights_of(pulls, graph, gain, self.mu, b=self.b, tilt=tilt)
+    def _weights_under(
+        self, gain: WeightGain, pulls: Pulls, graph: Transforms, tilt: Number
+    ) -> Weights:
+        r"""Weights of a given law, solved for the part of their fields that they cause (Eqs. 3.11, 3.18 and 11.8).
+
+        Their conjugate is :math:`q_0 = U^T\beta - \kappa\, U^T g\, z_0`. NaN where they would echo in their fields without end.
+        """
+        _, kappa, drive, scatter = pulls
+        b = self.b
+        root = np.sqrt(self.mu)
+        W_labels = graph.W + b**2 * graph.excess
+        pulled = b * drive * graph.U + tilt * graph.U_bulk
+        m = root * pulled * gain.labels / (1.0 + kappa * self.mu * gain.labels * W_labels)
+        back = kappa * root * m
+        m_hat = root * (pulled - back * W_labels)  # q_0 along the labels
+
+        WW = graph.WW_bulk + graph.W**2
+        along = drive * graph.U - b * back * (graph.W + graph.excess)  # q_0 along the spike
+        Q_hat = along**2 + graph.across(drive, -b * back) + scatter * graph.UU
+        Q_hat = Q_hat + back * ((1.0 - b**2) * back * WW - 2.0 * tilt * graph.UW_bulk)
+        echoed = kappa**2 * WW  # of Q in Q_hat
+        Q = (gain.noise * Q_hat + gain.signal * m_hat**2) / (1.0 - gain.noise * echoed)
+        w = Weights(m, Q, gain.response, m_hat, Q_hat + Q * echoed, kappa * graph.W)
         w.Q[w.Q < 0.0] = np.nan
         return w
+
+    def _output(self, pulls: Pulls, graph: Transforms, weights: Weights, tilt: Number) -> Output:
+        r"""Law of a test node's output, given pulls and weights (Eqs. 3.16, 3.17 and 11.7).
+
+        The response is :math:`v = V_w \tau(W)` and the output :math:`\omega = U z_0 + V_w\, (W - \tau(W))\, \beta`, both divided
+        by :math:`1 - s\tau(W)`.
+        """
+        b = self.b
+        features = graph.stretch * np.sqrt(self.mu) * weights.m
+        response = graph.stretch * pulls.V_w
+        echo = response * pulls.drive
+        spike = b * features * (graph.U - graph.U_bulk) + echo * graph.excess
+        variance = graph.across(b * features, echo) + graph.stretch**2 * weights.Q * graph.UU
+        variance = variance + response**2 * pulls.scatter * graph.WW_bulk
+        uneven = (1.0 - b**2) * features * graph.U_spread + 2.0 * response * tilt * graph.UW_spread
+        variance = variance + features * uneven
+        return self.output_law(features * graph.U_bulk, spike, variance, response * graph.W)
+
+    def output_law(self, rest: Number, spike: Array, variance: Array, v: Array) -> Output:
+        """Law of the output, from its mean along the spike and off it."""
+        return Output(rest + spike, variance, v)
 
 
 def weight_gain(law: Spectrum, alpha: Array, reg: Array, V_hat_w: Array) -> WeightGain:
@@ -330,5 +318,6 @@ def weight_gain(law: Spectrum, alpha: Array, reg: Array, V_hat_w: Array) -> Weig
         return WeightGain(response, spread, spread, response)
     stiff = 1.0 / (reg[:, None] + law.variance * V_hat_w[:, None])
     noise = (law.variance * stiff) ** 2
-    columns = (law.signal * stiff, law.signal * law.variance * stiff**2, noise, law.variance * stiff)
+    signal = law.signal * law.variance * stiff**2
+    columns = law.signal * stiff, signal, noise, law.variance * stiff
     return WeightGain(*(column @ law.weight / alpha for column in columns))

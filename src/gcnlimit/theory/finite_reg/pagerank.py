@@ -37,7 +37,8 @@ def pagerank_transforms(theta: Array, signal: Array, s: Array) -> Transforms:
     s = s * unit
     y = _root(theta**2, s)  # x - 1
     x = 1.0 + y
-    k = (1.0 - theta * signal) ** 2
+    left = 1.0 - theta * signal
+    k = left**2
     bulk = 1.0 + s * x**2
     labels = k + s * x**2
     more = s * x**2 * y
@@ -47,10 +48,10 @@ def pagerank_transforms(theta: Array, signal: Array, s: Array) -> Transforms:
         UU=unit * x * (1.0 + s * x**3 + s * x**2 * more) / (slope * bulk**2),
         WW_bulk=unit**2 * x**2 * y * (1.0 + x + more) / (slope * bulk**2),
         stretch=bulk / (1.0 + s * x * y),
-        U=root * (1.0 - theta * signal) / labels,
+        U=root * left / labels,
         excess=unit * x * theta * signal * (2.0 - theta * signal) / (labels * bulk),
         UU_across=unit * y * (k * (1.0 + more) + s**2 * x**5) / (slope * labels**2),
-        UW_across=unit * root * (1.0 - theta * signal) * x * y * (1.0 - s * x**2) / (slope * labels**2),
+        UW_across=unit * root * left * x * y * (1.0 - s * x**2) / (slope * labels**2),
         WW_across=unit**2 * x**2 * y * (1.0 + k * x + more) / (slope * labels**2),
     )
 

@@ -10,9 +10,9 @@ import numpy as np
 from gcnlimit._values import Array
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.losses import Loss
-from gcnlimit.results.order_parameters import Output, Weights
+from gcnlimit.results.order_parameters import Output
 from gcnlimit.theory.finite_reg.averages import Eta, eta, expected_losses
-from gcnlimit.theory.finite_reg.equations import NUMBERS, GraphSide, Pulls, Transforms, output_of, weight_gain
+from gcnlimit.theory.finite_reg.equations import GraphSide, Pulls, Transforms
 from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.finite_reg.symmetric import SymmetricEquations, SymmetricSolution
 from gcnlimit.theory.points import Points
@@ -20,14 +20,12 @@ from gcnlimit.theory.points import Points
 
 def eta_by_degree(loss: Loss, output: Output) -> Eta:
     """Averages of the loss for outputs with one axis over the points and one over the propensities."""
-    shape = output.mean.shape
-    found = eta(loss, Output(*(np.ravel(part) for part in output)))
-    return Eta(*(part.reshape(shape) for part in found))
+    return Eta(*(part.reshape(output.mean.shape) for part in eta(loss, output.flat(2))))
 
 
 def losses_by_degree(loss: Loss, output: Output, weight: Array) -> tuple[Array, Array]:
     """Test and train loss of such outputs, averaged over the propensities."""
-    test, train = expected_losses(loss, Output(*(np.ravel(part) for part in output)))
+    test, train = expected_losses(loss, output.flat(2))
     return test.reshape(output.mean.shape) @ weight, train.reshape(output.mean.shape) @ weight
 
 
@@ -69,19 +67,14 @@ class PropensityEquations(SymmetricEquations):
             UW_spread=(off_U * off_W) @ self.tau,
         ), rest
 
-    def evaluate(self, rows: Array) -> tuple[GraphSide, Array]:
-        """Return the graph's side of packed states: outputs at each propensity."""
-        pulls = self.pulls(rows)
-        graph, rest = self.respond(pulls, rows[:, NUMBERS:])
-        tilt = rest[:, 0] * np.sqrt(pulls.drive**2 + pulls.scatter)
-        gain = weight_gain(self.features, self.alpha, self.reg, pulls.stiffness * graph.W)
-        weights = self.checked_weights(pulls, graph, gain, tilt)
-        # an axis over the propensities behind that over the points
-        sources = Pulls(*(x[:, None] for x in pulls)), Transforms(*(x[:, None] for x in graph))
-        inner = Weights(*(x[:, None] for x in weights))
-        root = np.sqrt(self.law.theta)
-        output = output_of(*sources, inner, self.mu[:, None], b=self.b, tilt=tilt[:, None], root=root)
-        return GraphSide(Output(*np.broadcast_arrays(*output)), weights), rest
+    def tilt(self, pulls: Pulls, rest: Array) -> Array:
+        """Tilt of the pulls."""
+        return np.asarray(rest[:, 0] * np.sqrt(pulls.drive**2 + pulls.scatter))
+
+    def output_law(self, rest: Array, spike: Array, variance: Array, v: Array) -> Output:
+        """Law of the output at each propensity."""
+        mean = rest[:, None] + np.sqrt(self.law.theta) * spike[:, None]
+        return Output(*np.broadcast_arrays(mean, variance[:, None], v[:, None]))
 
     def node_side(self, graph: GraphSide, rest: Array) -> tuple[Pulls, Array]:
         """Pulls, given the outputs, and the tilt over their size."""
@@ -96,8 +89,11 @@ class PropensityEquations(SymmetricEquations):
         stretch = 1.0 / (1.0 - v * rho * slope)
         stiffness = rho * slope * stretch
         beta = (stretch * rho)[:, None] * pull + stiffness[:, None] * mean
+
+        # the spike carries the part along the roots; the rest is scatter, and tilt along the labels
         along = (beta * root) @ weight
-        own = np.maximum(rho * (square @ weight) - rho**2 * (pull**2 @ weight + slope**2 * variance), 0.0)
+        linear = pull**2 @ weight + slope**2 * variance
+        own = np.maximum(rho * (square @ weight) - rho**2 * linear, 0.0)
         scatter = stretch**2 * own + (beta - along[:, None] * root) ** 2 @ weight
         tilt = (beta @ weight - self.b * along) / np.sqrt(along**2 + scatter)
         return Pulls(graph.weights.V, stiffness, along, scatter), tilt[:, None]

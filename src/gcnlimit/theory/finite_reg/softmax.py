@@ -31,7 +31,8 @@ from scipy.special import expit, gammaln, ndtri, wrightomega
 from gcnlimit._values import Array
 from gcnlimit.losses import Loss
 
-_NARROW = {4: 0.1, 6: 0.35, 16: 0.5}  # deviation of the output below which a Gauss-Hermite rule of so many nodes serves
+# deviations of the output below which a Gauss-Hermite rule of so many nodes serves
+_NARROW = {4: 0.1, 6: 0.35, 16: 0.5}
 _TERMS = 4000  # of that rule, at most, if it then has four nodes or more
 _DAMPING = 11.0  # of sums of probabilities above 1, which the transform of period 2 folds back
 _SMALL, _RATIO = 16, 4.0  # cells near 0, and the factor over which they give way to the others
@@ -67,10 +68,7 @@ class SoftmaxOf(Loss):
     def gaussian_pull(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array, Array]:
         """Averages of Eq. 8.6."""
         C = self.classes
-        found = self._each(mean, variance, v)
-        missed, square, other, trace = (
-            np.array([getattr(a, name) for a in found]) for name in _ClassAverages._fields[:4]
-        )
+        missed, square, other, trace, _ = np.transpose(self._each(mean, variance, v))
         return np.sqrt(C) / (C - 1) * missed, square / (C - 1) + other, trace / (C - 1)
 
     def gaussian_losses(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array]:
@@ -83,11 +81,12 @@ class SoftmaxOf(Loss):
         return [self._averages(*point) for point in zip(mean, np.sqrt(variance), v, strict=True)]
 
     def _averages(self, mean: float, deviation: float, v: float) -> _ClassAverages:
-        if not (np.isfinite(mean + deviation + v) and v > 0.0 and deviation < 1e3 and abs(mean) < 1e3 and v < 1e7):
-            return _ClassAverages(*[np.nan] * 5)  # not the output of a network: the search steps back
-        if deviation < max(limit for nodes, limit in _NARROW.items() if nodes <= _nodes(self.classes)):
-            return _by_counts(self.classes, mean, deviation, v)
-        return _by_convolution(self.classes, mean, deviation, v)
+        if not (abs(mean) < 1e3 and deviation < 1e3 and 0.0 < v < 1e7):
+            # not the output of a network: the search steps back
+            return _ClassAverages(*[np.nan] * 5)
+        most = _nodes(self.classes)
+        narrow = deviation < max(limit for nodes, limit in _NARROW.items() if nodes <= most)
+        return (_by_counts if narrow else _by_convolution)(self.classes, mean, deviation, v)
 
 
 def _by_counts(C: int, mean: float, deviation: float, v: float) -> _ClassAverages:
@@ -106,7 +105,8 @@ def _proximal(omega: Array, count: Array, v: float) -> tuple[Array, Array, Array
     top = np.maximum(0.0, np.max(omega, axis=1))
     L = top + np.log(np.exp(-top) + np.sum(count * np.exp(omega - top[:, None]), axis=1))
     for _ in range(100):  # Newton's method for a decreasing convex function
-        first, rest = (_probability(x - y, v) for x, y in ((v, L), (omega, L[:, None])))
+        first = _probability(v - L, v)
+        rest = _probability(omega - L[:, None], v)
         slope = first / (1.0 + v * first) + np.sum(count * (rest / (1.0 + v * rest)), axis=1)
         step = (first + np.sum(count * rest, axis=1) - 1.0) / slope
         L = L + step
@@ -149,7 +149,8 @@ def _counts(C: int, nodes: int) -> tuple[Array, Array, Array]:
         here = np.concatenate([np.arange(k + 1.0) for k in left])
         count = np.column_stack([np.repeat(count, left + 1, axis=0), here])
     count = np.column_stack([count, C - 1 - np.sum(count, axis=1)])
-    log_weight = gammaln(C) - np.sum(gammaln(count + 1.0), axis=1) + count @ np.log(weight / np.sum(weight))
+    ways = gammaln(C) - np.sum(gammaln(count + 1.0), axis=1)  # logarithm of the multinomial
+    log_weight = ways + count @ np.log(weight / np.sum(weight))
     centre = (np.sqrt(C) - 1.0) / (C - 1.0) * (count @ node)[:, None]
     met = np.argsort(count == 0, axis=1, kind="stable")[:, : min(C - 1, nodes)]
     return node[met] + centre, np.take_along_axis(count, met, axis=1), np.exp(log_weight)
@@ -184,17 +185,20 @@ def _by_convolution(C: int, mean: float, deviation: float, v: float) -> _ClassAv
         share = np.ones(cells.size + 1)
     mass = _density(x, L - own - v, deviation, v) * share
     weights = (np.ones_like(x), 1.0 - x, (1.0 - x) ** 2, -np.log(x))
-    plain, with_q = (
-        [cells.grid(mass * w)[:, ::-1] if span == 1.0 else mass * w for w in each]
-        for each in (weights, [w * x / (1.0 + v * x) for w in weights])
-    )
+
+    def masses(factor: Array | float) -> list[Array]:
+        each = [mass * (w * factor) for w in weights]
+        return [cells.grid(m)[:, ::-1] for m in each] if span == 1.0 else each
+
+    plain = masses(1.0)
+    with_q = masses(x / (1.0 + v * x))
 
     # E[G delta(sum - 1) sum_j q_j]: q belongs to the own class, or to one of the C - 1 others. The sums over L and over the
     # probability need no step: it cancels against the norm.
-    sums = _sums_of_others(C, cells, span, L, (deviation, v))
-    norm, first, second, loss = (
-        np.vdot(b, sums.alone) + (C - 1) * np.vdot(a, sums.q) for a, b in zip(plain, with_q, strict=True)
-    )
+    sums = _other_sums(C, cells, span, L, (deviation, v))
+    pairs = zip(plain, with_q, strict=True)
+    parts = (np.vdot(b, sums.alone) + (C - 1) * np.vdot(a, sums.q) for a, b in pairs)
+    norm, first, second, loss = parts
     other = np.vdot(with_q[0], sums.square) + np.vdot(plain[0], sums.square_q)
     # Sum over ordered pairs of q_i q_j: with the own class, in two orders, or without it.
     trace = (C - 1) * (2.0 * np.vdot(with_q[0], sums.q) + (C - 2) * np.vdot(plain[0], sums.qq))
@@ -214,7 +218,7 @@ class _Sums(NamedTuple):
     qq: Array
 
 
-def _sums_of_others(C: int, cells: _Cells, span: float, L: Array, law: tuple[float, float]) -> _Sums:
+def _other_sums(C: int, cells: _Cells, span: float, L: Array, law: tuple[float, float]) -> _Sums:
     """Densities at each L, for outputs of that deviation and v; probabilities up to the span."""
     deviation, v = law
     skip = cells.negligible(L, deviation, v, span)
@@ -223,7 +227,7 @@ def _sums_of_others(C: int, cells: _Cells, span: float, L: Array, law: tuple[flo
 
     # Transforms of the density of one probability, times a weight; and of all others but two, and but one.
     q = x / (1.0 + v * x)
-    B, B_q, B_2, B_2q = (cells.transform(mass * weight) for weight in (np.ones_like(x), q, x**2, x**2 * q))
+    B, B_q, B_2, B_2q = (cells.transform(mass * w) for w in (1.0, q, x**2, x**2 * q))
     less_3 = B ** (C - 3)
     less_2 = less_3 * B
 
@@ -278,7 +282,8 @@ class _Cells(NamedTuple):
 
     def inverse(self, transform: npt.NDArray[np.complex128]) -> Array:
         """Masses at equal steps, without the damping."""
-        return np.asarray(irfft(transform, 2 * self.size, axis=1)[:, : self.size + 1] / self.damping)
+        damped = irfft(transform, 2 * self.size, axis=1)[:, : self.size + 1]
+        return np.asarray(damped / self.damping)
 
 
 @lru_cache(maxsize=4)

@@ -19,9 +19,9 @@ from gcnlimit.filters import Chain
 from gcnlimit.numerics.fixed_point import FixedPoint, explicit, fixed_point
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.penalties import L2, Mixed
-from gcnlimit.results.order_parameters import OrderFunctions, Output, Weights
+from gcnlimit.results.order_parameters import OrderFunctions, Output, Rows, Weights
 from gcnlimit.results.performance import Status
-from gcnlimit.theory.finite_reg.equations import Equations
+from gcnlimit.theory.finite_reg.equations import NUMBERS, Equations
 from gcnlimit.theory.points import Points
 
 FAR = 1e15
@@ -30,10 +30,10 @@ FAR = 1e15
 ACCURACY = 1e-12
 """Of the chain that stands for a filter."""
 
-_ROUGH = 1e-3  # residual that suffices on the way: small, since outputs may be far off where the spike dominates
+_ROUGH = 1e-3  # residual that suffices on the way, where a spike that dominates magnifies it
 _SHARES = (0.2, 0.5, 0.8, 1.0)  # of a penalty as it is turned on
-_LEAST = 1e-150  # regularization, in units of the squared gain, below which a square underflows: there is no way down
-_FURTHER = 10.0  # factor above the first regularization at which the explicit start is accepted as a solution
+_LEAST = 1e-150  # regularization, in units of the squared gain, below which a square underflows
+_FURTHER = 10.0  # factor above the first regularization at which the explicit start is a solution
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +84,10 @@ class FollowedSolution(Solution, ABC):
 
     @classmethod
     def _at(cls, points: Points, equations: Equations, found: FixedPoint) -> Self:
-        side, _ = equations.evaluate(found.state)
-        weights = side.weights.in_units(equations.gain)
+        output, weights = equations.evaluate(found.state)[0].in_units(equations.gain)
         state, residual, iterations, _ = found
-        return cls(points, state, side.output, weights, residual, iterations, status_of(found), equations)
+        status = status_of(found)
+        return cls(points, state, output, weights, residual, iterations, status, equations)
 
 
 def status_of(found: FixedPoint) -> npt.NDArray[np.int64]:
@@ -99,12 +99,10 @@ def status_of(found: FixedPoint) -> npt.NDArray[np.int64]:
 def scaled_chain(points: Points, chain: Chain | None) -> ScaledChain:
     """Chain of the filter, or another in its place, brought to gain 1."""
     if chain is None:
-        filter = points.filter
-        chain = (
-            filter.chain(accuracy=ACCURACY, radius=points.radius)
-            if points.symmetric
-            else filter.directed_chain(points.signal, accuracy=ACCURACY)
-        )
+        if points.symmetric:
+            chain = points.filter.chain(accuracy=ACCURACY, radius=points.radius)
+        else:
+            chain = points.filter.directed_chain(points.signal, accuracy=ACCURACY)
     scaled = ScaledChain.of(chain, points.signal, points.symmetric)
     return scaled._replace(gain=points.units(scaled.gain))
 
@@ -117,103 +115,101 @@ def follow(equations: Equations, *, tol: float, max_iterations: int) -> FixedPoi
     away. A penalty other than the squared weights is turned on step by step at the last regularization.
     """
     if not isinstance(equations.penalty, L2):
-        return _turn_on(
-            equations, follow(replace(equations, penalty=L2()), tol=_ROUGH, max_iterations=max_iterations), tol
-        )
+        plain = replace(equations, penalty=L2())
+        found = follow(plain, tol=_ROUGH, max_iterations=max_iterations)
+        return _turn_on(equations, found, tol)
     top = np.maximum(equations.reg, equations.far)
-    track = _descend(equations, top, 10.0, tol, max_iterations)
-    lost = np.flatnonzero(~track.converged)
+    found = _Track(equations, top, 10.0).run(tol, max_iterations)
+    lost = np.flatnonzero(~found.converged)
     if lost.size and max_iterations > 1000:
-        track.replace(lost, _descend(equations.take(lost), 3.0 * top[lost], 4.0, tol, max_iterations))
-    return FixedPoint(track.state, track.residual, track.iterations, track.converged)
+        again = _Track(equations.take(lost), 3.0 * top[lost], 4.0).run(tol, max_iterations)
+        again.iterations[:] += found.iterations[lost]
+        for whole, part in zip(found, again, strict=True):
+            whole[lost] = part
+    return found
 
 
 def _turn_on(equations: Equations, found: FixedPoint, tol: float) -> FixedPoint:
     """Solutions with a penalty, from those with the squared weights, through mixtures of both."""
     iterations = found.iterations
     for share in _SHARES:
-        mixed = equations if share == 1.0 else replace(equations, penalty=Mixed(equations.penalty, share))
-        found = iterate(mixed, found.state, tol=tol if share == 1.0 else max(tol, _ROUGH), level=1)
+        penalty = equations.penalty if share == 1.0 else Mixed(equations.penalty, share)
+        wanted = tol if share == 1.0 else max(tol, _ROUGH)
+        found = iterate(replace(equations, penalty=penalty), found.state, tol=wanted, level=1)
         iterations = iterations + found.iterations
     return found._replace(iterations=iterations)
 
 
-def iterate(equations: Equations, start: Array, *, tol: float | Array, level: int = 0) -> FixedPoint:
+def iterate(equations: Equations, start: Array, *, tol: float | Array, level: int) -> FixedPoint:
     """Solve the equations from given states."""
 
-    def update(states: Array, rows: npt.NDArray[np.intp]) -> Array:
+    def update(states: Array, rows: Rows) -> Array:
         return (equations if len(rows) == len(start) else equations.take(rows)).next(states)
 
     return fixed_point(update, start, tol=tol, scale=equations.scale, **equations.effort(level))
 
 
-def _descend(equations: Equations, top: Array, step: float, tol: float, max_iterations: int) -> _Track:
-    """Follow each point from the regularization `top` down to its own, first by factors of `step`."""
-    track = _Track(equations, top, step)
-    while track.active.size:
-        rows, level = track.next()
-        reg = track.reg[rows]
-        wanted = np.where(reg == equations.reg[rows], tol, max(tol, _ROUGH))
-        result = iterate(equations.take(rows).at(reg), track.guess(rows), tol=wanted, level=level)
-        track.record(rows, result, max_iterations)
-    return track
-
-
 class _Track:
-    """Each point's way down from a large regularization to its own."""
+    """Each point's way down from the regularization `top` to its own, first by factors of `step`."""
 
     def __init__(self, equations: Equations, top: Array, step: float) -> None:
         points = len(top)
-        self.reg = top.copy()
-        self.state = equations.at(_FURTHER * top).start()
-        self.residual = np.full(points, np.inf)
-        self.iterations = np.zeros(points, np.int64)
-        self.converged = np.zeros(points, bool)
-        self.active = np.flatnonzero(equations.reg >= _LEAST)
         self._equations = equations
-        self._step = np.full(points, step)
-        self._solved = _FURTHER * top  # regularization of `state`
+        self._reg = top.copy()  # tried next
+        self._state = equations.at(_FURTHER * top).start()
+        self._solved = _FURTHER * top  # regularization of the state
         self._before = equations.at(_FURTHER**2 * top).start()  # the solution before it
         self._span = np.full(points, -np.log(_FURTHER))  # and how far that was
+        self._step = np.full(points, step)
+        self._active = np.flatnonzero(equations.reg >= _LEAST)
+        self._residual = np.full(points, np.inf)
+        self._iterations = np.zeros(points, np.int64)
+        self._converged = np.zeros(points, bool)
 
-    def next(self) -> tuple[npt.NDArray[np.intp], int]:
-        """Points to solve together and the effort they need, least first: it grows as their steps become small."""
-        step = self._step[self.active]
-        level = (step < 10.0).astype(int) + (step < 2.0)
-        least = int(level.min())
-        return self.active[level == least], least
+    def run(self, tol: float, max_iterations: int) -> FixedPoint:
+        """Follow each point until it arrives or is given up."""
+        while self._active.size:
+            # points to solve together, those of the least effort first: it grows as steps become small
+            step = self._step[self._active]
+            level = (step < 10.0).astype(int) + (step < 2.0)
+            rows = self._active[level == level.min()]
 
-    def guess(self, rows: npt.NDArray[np.intp]) -> Array:
-        """State to start from: the last solution, extrapolated from the one before it."""
-        ratio = np.log(self.reg[rows] / self._solved[rows]) / self._span[rows]
-        return self._equations.extrapolate(self.state[rows], self._before[rows], ratio)
+            # the last two solutions are extrapolated: in logarithms, powers of reg are straight lines
+            reg = self._reg[rows]
+            ratio = np.log(reg / self._solved[rows]) / self._span[rows]
+            start = self._state[rows]
+            change = start[:, :NUMBERS] - self._before[rows, :NUMBERS]
+            start[:, :NUMBERS] += np.clip(ratio[:, None] * change, -3.0, 3.0)
+            wanted = np.where(reg == self._equations.reg[rows], tol, max(tol, _ROUGH))
+            here = self._equations.take(rows).at(reg)
+            found = iterate(here, start, tol=wanted, level=int(level.min()))
+            self._record(rows, found, max_iterations)
+        return FixedPoint(self._state, self._residual, self._iterations, self._converged)
 
-    def record(self, rows: npt.NDArray[np.intp], result: FixedPoint, limit: int) -> None:
+    def _record(self, rows: Rows, found: FixedPoint, limit: int) -> None:
         """Advance the points that were solved, let the others try a smaller step, and drop those that are done."""
-        state, residual, iterations, good = result
-        self.iterations[rows] += iterations
-        arrived = self.reg[rows] == self._equations.reg[rows]
-        won, lost = rows[good], rows[~good]
-        self._before[won], self.state[won] = self.state[won], state[good]
-        self._span[won] = np.log(self.reg[won] / self._solved[won])
-        self._solved[won] = self.reg[won]
-        # in the logarithm of reg, steps grow by half after a success and are halved after a failure
-        self._step[won] = np.clip(self._step[won] ** 1.5, 3.0, 10.0)
-        self._step[lost] = np.sqrt(self._step[lost])
-        aim = self._solved[rows] / self._step[rows]
-        near = np.minimum(2.0, np.sqrt(self._step[rows]))  # no small last step
-        self.reg[rows] = np.where(aim < near * self._equations.reg[rows], self._equations.reg[rows], aim)
-        self.residual[rows[good & arrived]] = residual[good & arrived]
-        self.converged[rows[good & arrived]] = True
-        stuck = (self._step[rows] < 1.1) | (self.iterations[rows] >= limit)
-        given_up = ~(good & arrived) & stuck
-        self.residual[rows[given_up]] = residual[given_up]
-        self.active = np.setdiff1d(self.active, rows[(good & arrived) | stuck], assume_unique=True)
+        state, residual, iterations, good = found
+        wanted = self._equations.reg[rows]
+        arrived = good & (self._reg[rows] == wanted)
+        won = rows[good]
+        self._iterations[rows] += iterations
+        self._before[won] = self._state[won]
+        self._state[won] = state[good]
+        self._span[won] = np.log(self._reg[won] / self._solved[won])
+        self._solved[won] = self._reg[won]
 
-    def replace(self, rows: npt.NDArray[np.intp], other: _Track) -> None:
-        """Take over where another attempt at some of the points ended."""
-        self.state[rows], self.residual[rows], self.converged[rows] = other.state, other.residual, other.converged
-        self.iterations[rows] += other.iterations
+        # in the logarithm of reg, steps grow by half after a success and are halved after a failure
+        step = self._step[rows]
+        step = np.where(good, np.clip(step**1.5, 3.0, 10.0), np.sqrt(step))
+        self._step[rows] = step
+        aim = self._solved[rows] / step
+        near = np.minimum(2.0, np.sqrt(step))  # no small last step
+        self._reg[rows] = np.where(aim < near * wanted, wanted, aim)
+
+        over = arrived | (step < 1.1) | (self._iterations[rows] >= limit)
+        self._residual[rows[over]] = residual[over]
+        self._converged[rows[arrived]] = True
+        self._active = np.setdiff1d(self._active, rows[over], assume_unique=True)
 
 
 class ScaledChain(NamedTuple):
@@ -234,11 +230,13 @@ class ScaledChain(NamedTuple):
         chain = chain.broadcast(signal.shape)
         layers, gain, spike = (_symmetric_gain if symmetric else _directed_gain)(chain, signal)
         step = layers[:, 1:] / layers[:, :-1]
-        return cls(Chain(chain.b / step, chain.c / step, chain.g * layers / gain[:, None]), layers, gain, spike)
+        scaled = Chain(chain.b / step, chain.c / step, chain.g * layers / gain[:, None])
+        return cls(scaled, layers, gain, spike)
 
-    def take(self, rows: npt.NDArray[np.intp]) -> Self:
+    def take(self, rows: Rows) -> Self:
         """Chains of some of the points."""
-        return type(self)(self.chain.take(rows), self.layers[rows], self.gain[rows], self.spike[rows])
+        chain, layers, gain, spike = self
+        return type(self)(chain.take(rows), layers[rows], gain[rows], spike[rows])
 
 
 def _symmetric_gain(chain: Chain, signal: Array) -> tuple[Array, Array, Array]:

@@ -12,12 +12,12 @@ Correlated features add averages at one more number, :math:`t = \hat V_w/r` with
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gcnlimit._values import Array
+from gcnlimit.numerics.linear import batches
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.finite_reg.equations import Transforms
@@ -56,7 +56,8 @@ def feature_gain(features: Spectrum, freedom: Array) -> FeatureGain:
         return FeatureGain(1.0 - freedom, 1.0, 1.0, 1.0)
     variance, signal = features.variance, features.signal
     stiff = 1.0 / (1.0 + variance * _ratio(features, freedom)[..., None])
-    response, labels = (variance * stiff) @ features.weight, (signal * stiff) @ features.weight
+    response = (variance * stiff) @ features.weight
+    labels = (signal * stiff) @ features.weight
     spread = variance * stiff**2
     shared = ((column * spread) @ features.weight / response**2 for column in (signal, variance))
     return FeatureGain(response, labels / response, *shared)
@@ -112,13 +113,16 @@ def square_margin(
     along = graph.U / (1.0 + mu * s * gain.labels * (graph.W + graph.excess))
     pull = mu * gain.labels * along
     mean = pull * graph.U + graph.excess
+
+    # variances of the weights and of the choice of labelled nodes, each with its own echo
     each = alpha * gain.noise
     weights = each * graph.UU / (1.0 - each * s**2 * (graph.WW_bulk + graph.W**2))
     choice = (1.0 - rho) / rho * graph.stretch**2 * (weights * graph.UU + graph.WW_bulk)
     missed = 1.0 - s * (graph.W + mean)
     variance = graph.across(pull, np.ones_like(pull)) + choice * missed**2
     shared = 1.0 + mu * (gain.signal / gain.noise)
-    variance = variance + weights * (graph.across(np.ones_like(pull), -s * pull) + shared * along**2)
+    off_labels = graph.across(np.ones_like(pull), -s * pull)
+    variance = variance + weights * (off_labels + shared * along**2)
     return np.asarray(mean * np.sqrt((1.0 - s**2 * choice) / variance))
 
 
@@ -127,7 +131,9 @@ def spectral_transforms(measure: SpikedSemicircle, U: Array, W: Array, s: Array)
     W_bulk = W @ measure.tau
     U_labels = np.vecdot(measure.e, U)
     W_labels = np.vecdot(measure.e, W)
-    off_bulk, U_across, W_across = W - W_bulk[:, None], U - U_labels[:, None], W - W_labels[:, None]
+    off_bulk = W - W_bulk[:, None]
+    U_across = U - U_labels[:, None]
+    W_across = W - W_labels[:, None]
     return Transforms(
         W=W_bulk,
         UU=U**2 @ measure.tau,
@@ -150,10 +156,8 @@ def square_margins(points: Points) -> Array:
     left = np.arange(points.size)
     n = _COARSEST
     while left.size and n <= _FINEST:
-        size = max(1, _BLOCK // n)
-        found = np.concatenate(
-            [_on_grid(points.take(rows), n) for rows in np.split(left, range(size, left.size, size))]
-        )
+        blocks = batches(left.size, max(1, _BLOCK // n))
+        found = np.concatenate([_on_grid(points.take(left[block]), n) for block in blocks])
         same = np.abs(found - margin[left]) <= _SAME * (1.0 + np.abs(found))
         margin[left] = found
         left = left[~same]
@@ -168,26 +172,18 @@ def _on_grid(points: Points, n: int) -> Array:
     g = g / gain[:, None]
     log_reg = np.log(points.reg) - (0.0 if points.normalize else 2.0 * (size + np.log(gain)))
     s = np.zeros(points.size)
-    rows = np.flatnonzero(np.isfinite(log_reg))
-    g2 = g[rows] ** 2
-    tau = measure.tau
-
-    def freedom(y: Array) -> tuple[Array, Array]:
-        q = g2 * np.exp(y)[:, None]
-        q /= 1.0 + q
-        return q @ tau, (q - q * q) @ tau
-
-    s[rows] = strength(freedom, points.alpha[rows], points.rho[rows], log_reg[rows])
+    rows = np.flatnonzero(np.isfinite(log_reg))  # at infinite reg s is 0
+    alpha, rho = points.alpha[rows], points.rho[rows]
+    s[rows] = _solved(g[rows] ** 2, measure.tau, alpha, rho, log_reg[rows])
     d = 1.0 / (1.0 + s[:, None] * g**2)
     graph = spectral_transforms(measure, g * d, g**2 * d, s)
     return square_margin(graph, s, points.alpha, points.mu, points.rho)
 
 
-def strength(freedom: Callable[[Array], tuple[Array, Array]], alpha: Array, rho: Array, log_reg: Array) -> Array:
+def _solved(square: Array, tau: Array, alpha: Array, rho: Array, log_reg: Array) -> Array:
     r"""Solve :math:`\alpha r s = (\rho - p)(1 - \alpha p)/(1 - p)` for :math:`s`, which lies below :math:`\rho/(\alpha r)`.
 
-    Newton's method for :math:`\log s`, between bounds: the left side over the right one increases. `freedom` gives :math:`p`
-    and its derivative at :math:`\log s`.
+    Newton's method for :math:`\log s`, between bounds: the left side over the right one increases. `square` is :math:`g^2`.
     """
     most = most_freedom(alpha, rho)
     top = np.log(rho / alpha) - log_reg
@@ -195,14 +191,20 @@ def strength(freedom: Callable[[Array], tuple[Array, Array]], alpha: Array, rho:
     high = top
     y = top - np.logaddexp(0.0, np.log(2.0 / most) + top)
     for _ in range(_NEWTON):
-        p, slope = freedom(y)
+        q = square * np.exp(y)[:, None]
+        q /= 1.0 + q
+        p = q @ tau
+        slope = (q - q * q) @ tau  # dp / d log s
         inside = p < most
         p = np.where(inside, p, 0.0)
         value = y - top + np.log1p(-p) - np.log1p(-p / rho) - np.log1p(-alpha * p)
-        high = np.where(inside & (value <= 0.0), high, np.minimum(high, y))
-        low = np.where(inside & (value <= 0.0), np.maximum(low, y), low)
-        step = y - value / (1.0 + slope * (1.0 / (rho - p) + alpha / (1.0 - alpha * p) - 1.0 / (1.0 - p)))
-        new = np.where(inside & (step > low) & (step <= high), step, 0.5 * (np.maximum(low, y - 2.0) + high))
+        below = inside & (value <= 0.0)
+        high = np.where(below, high, np.minimum(high, y))
+        low = np.where(below, np.maximum(low, y), low)
+        rise = 1.0 / (rho - p) + alpha / (1.0 - alpha * p) - 1.0 / (1.0 - p)
+        step = y - value / (1.0 + slope * rise)
+        half = 0.5 * (np.maximum(low, y - 2.0) + high)
+        new = np.where(inside & (step > low) & (step <= high), step, half)
         done = np.all(np.abs(new - y) <= 1e-7)  # the next step is below rounding
         y = new
         if done:

@@ -19,10 +19,18 @@ from gcnlimit.filters import Chain
 from gcnlimit.numerics.fixed_point import FixedPoint, explicit
 from gcnlimit.numerics.linear import batches
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.results.order_parameters import OrderFunctions, Weights, gathered
+from gcnlimit.results.order_parameters import OrderFunctions, Rows, Weights, gathered
 from gcnlimit.results.performance import Status
 from gcnlimit.theory.finite_reg.equations import Equations, Pulls, Transforms
-from gcnlimit.theory.finite_reg.solution import FAR, ScaledChain, Solution, follow, iterate, scaled_chain, status_of
+from gcnlimit.theory.finite_reg.solution import (
+    FAR,
+    ScaledChain,
+    Solution,
+    follow,
+    iterate,
+    scaled_chain,
+    status_of,
+)
 from gcnlimit.theory.points import Points
 
 
@@ -64,19 +72,18 @@ class SymmetricEquations(Equations):
         """Averages over the spectrum (Eq. 3.20); the graph has no unknowns of its own."""
         d = 1.0 / (1.0 + pulls.product[:, None] * self.g**2)
         U = self.g * d
-        W = self.g * U
         U_labels = self._e(U)
-        uneven = (self.g**2 - 1.0) * d / (1.0 + pulls.product[:, None])  # W less its value for a gain of 1
-        excess = np.einsum("bn,bn->b", self.excess, uneven)
+        # W less its value for a gain of 1, so that differences of W keep their digits
+        uneven = (self.g**2 - 1.0) * d / (1.0 + pulls.product[:, None])
         U_across = U - U_labels[:, None]
         W_across = uneven - self._e(uneven)[:, None]
         return Transforms(
-            W=W @ self.tau,
+            W=(self.g * U) @ self.tau,
             UU=U**2 @ self.tau,
             WW_bulk=(uneven - (uneven @ self.tau)[:, None]) ** 2 @ self.tau,
             stretch=1.0 / (d @ self.tau),
             U=U_labels,
-            excess=excess,
+            excess=np.einsum("bn,bn->b", self.excess, uneven),
             UU_across=self._e(U_across**2),
             UW_across=self._e(U_across * W_across),
             WW_across=self._e(W_across**2),
@@ -102,8 +109,10 @@ class Passage(NamedTuple):
     signal: Array
 
 
-def symmetric_layers(equations: SymmetricEquations, signal: Array, state: Array, scaled: ScaledChain) -> OrderFunctions:
-    """Order functions at the layers of a scaled chain at a solution, in its units."""
+def _layers(
+    equations: SymmetricEquations, signal: Array, state: Array, scaled: ScaledChain
+) -> OrderFunctions:
+    """Order functions at the layers of a scaled chain at a solution."""
     b, c, _ = scaled.chain
     measure = SpikedSemicircle.of(signal, equations.tau.size - 1)
     layer = b[:, :, None] * measure.x[:, None] + c[:, :, None]
@@ -117,7 +126,8 @@ def symmetric_layers(equations: SymmetricEquations, signal: Array, state: Array,
         signal=signal,
     )
     weights = equations.evaluate(state)[0].weights
-    return spectral_functions(passage, measure, equations.pulls(state), weights, equations.mu)
+    found = spectral_functions(passage, measure, equations.pulls(state), weights, equations.mu)
+    return found.in_units(scaled.gain, scaled.layers)
 
 
 def spectral_functions(
@@ -126,7 +136,8 @@ def spectral_functions(
     """Order functions of a network between given weights and pulls, as averages over the spectrum."""
     x, P, after, gain, response, signal = passage
     V_w, kappa, drive, scatter = (p[:, None, None] for p in pulls)
-    start, noise = (p[:, None, None] for p in (np.sqrt(mu) * weights.m, weights.Q))
+    start = (np.sqrt(mu) * weights.m)[:, None, None]
+    noise = weights.Q[:, None, None]
     d = 1.0 / (1.0 + kappa * V_w * gain**2)
     e = measure.e[:, None]
     tau = measure.tau
@@ -136,15 +147,16 @@ def spectral_functions(
     h_beta = P * (V_w * gain * d)
     q_noise = after * (-kappa * gain * d)
     q_beta = after * d
-    h_labels, q_labels = start * h_noise + drive * h_beta, start * q_noise + drive * q_beta
+    h_labels = start * h_noise + drive * h_beta
+    q_labels = start * q_noise + drive * q_beta
     h = h_labels, h_noise, h_beta
     q = q_labels, q_noise, q_beta
-
     # the three are uncorrelated: labels are averaged along y, the others over the bulk
+    averages = e, noise * tau, scatter * tau
+
     def second(left: tuple[Array, ...], right: tuple[Array, ...]) -> Array:
-        return np.asarray(
-            sum((a * w) @ b.mT for a, b, w in zip(left, right, (e, noise * tau, scatter * tau), strict=True))
-        )
+        parts = zip(left, averages, right, strict=True)
+        return np.asarray(sum((a * w) @ b.mT for a, w, b in parts))
 
     return OrderFunctions(
         x=x,
@@ -173,7 +185,7 @@ def _between(layer: Array, tau: Array) -> Array:
 
 
 _FINEST = 1 << 16  # nodes on the spectrum beyond which a solution that still moves is given up
-_STILL = 1e-10  # residual on a finer grid at which a solution did not move, however large the tolerance
+_STILL = 1e-10  # residual on a finer grid at which a solution did not move, whatever the tolerance
 _BLOCK = 1 << 18  # numbers held by one temporary array
 
 
@@ -193,50 +205,49 @@ class SymmetricSolution(Solution):
     @classmethod
     def solve(cls, points: Points, chain: Chain | None, *, tol: float, max_iterations: int) -> Self:
         """Solve on a grid, then on grids twice as fine until a solution stays where it is."""
-        grids = Grids.of(points, chain and scaled_chain(points, chain), cls.kind)
+        grids = Grids.of(points, chain, cls.kind)
         found = follow(grids.equations(), tol=tol, max_iterations=max_iterations)
         status = status_of(found)
         rough = np.flatnonzero(found.converged)
+        still = min(tol, _STILL)
         while rough.size and grids.nodes[rough[0]] < _FINEST:
             grids.nodes[rough] *= 2
-            finer = iterate(grids.equations(rough), found.state[rough], tol=min(tol, _STILL), level=1)
-            found.state[rough], found.residual[rough] = finer.state, finer.residual
+            finer = iterate(grids.equations(rough), found.state[rough], tol=still, level=1)
+            found.state[rough] = finer.state
+            found.residual[rough] = finer.residual
             found.iterations[rough] += finer.iterations
             status[rough[~(finer.residual <= tol)]] = Status.NOT_CONVERGED
             rough = rough[finer.converged & (finer.iterations > 1)]
         status[rough] = Status.UNRESOLVED
-        return cls._at(points, grids, found, status)
+        return cls._at(grids, found, status)
 
     @classmethod
     def asymptote(cls, points: Points, chain: Chain | None) -> tuple[Self, Array]:
         """Return the explicit solution at a large regularization, and that regularization."""
-        grids = Grids.of(points, chain and scaled_chain(points, chain), cls.kind)
+        grids = Grids.of(points, chain, cls.kind)
         equations = grids.equations()
-        far = replace(grids, reg=FAR * equations.far)
-        status = np.full(points.size, Status.CONVERGED)
-        found = explicit(equations.at(FAR * equations.far).start())
-        return cls._at(points, far, found, status), FAR * equations.far * equations.gain**2
+        reg = FAR * equations.far
+        found = explicit(equations.at(reg).start())
+        return cls._at(replace(grids, reg=reg), found, status_of(found)), reg * equations.gain**2
 
     @classmethod
-    def _at(cls, points: Points, grids: Grids, found: FixedPoint, status: npt.NDArray[np.int64]) -> Self:
-        sides = [
-            (rows, equations, equations.evaluate(found.state[rows])[0]) for rows, equations in grids.blocks(_BLOCK)
-        ]
-        output = gathered(((rows, side.output) for rows, _, side in sides), points.size)
-        inner = gathered(
-            ((rows, side.weights.in_units(equations.gain)) for rows, equations, side in sides), points.size
-        )
-        return cls(points, found.state, output, inner, found.residual, found.iterations, status, grids)
+    def _at(cls, grids: Grids, found: FixedPoint, status: npt.NDArray[np.int64]) -> Self:
+        state, residual, iterations, _ = found
+        parts = []
+        for rows, equations in grids.blocks(_BLOCK):
+            parts.append((rows, equations.evaluate(state[rows])[0].in_units(equations.gain)))
+        output, weights = gathered(parts, len(state))
+        return cls(grids.points, state, output, weights, residual, iterations, status, grids)
 
     def chain_layers(self) -> OrderFunctions:
         """Order functions at the layers of the chain that stands for the filter."""
         scaled = self.grids.scaled or scaled_chain(self.points, None)
+        signal = self.points.signal
         parts = []
         with np.errstate(all="ignore"):  # NaN where a point has no solution
-            for rows, equations in self.grids.blocks(_BLOCK / (scaled.chain.depth + 1)):
-                here = scaled.take(rows)
-                found = symmetric_layers(equations, self.points.signal[rows], self.state[rows], here)
-                parts.append((rows, found.in_units(here.gain, here.layers)))
+            for rows, here in self.grids.blocks(_BLOCK / (scaled.chain.depth + 1)):
+                found = _layers(here, signal[rows], self.state[rows], scaled.take(rows))
+                parts.append((rows, found))
         return gathered(parts, self.points.size)
 
 
@@ -250,34 +261,32 @@ class Grids:
     points: Points
     nodes: npt.NDArray[np.int64]
     scaled: ScaledChain | None
-    kind: type[SymmetricEquations] = SymmetricEquations
+    kind: type[SymmetricEquations]
     reg: Array | None = None
 
     @classmethod
-    def of(
-        cls, points: Points, scaled: ScaledChain | None, kind: type[SymmetricEquations] = SymmetricEquations
-    ) -> Self:
-        """Grids to begin with, all as fine as the finest."""
-        nodes = np.full(points.size, np.max(_first_nodes(points, scaled)))
-        return cls(points, nodes, scaled, kind)
+    def of(cls, points: Points, chain: Chain | None, kind: type[SymmetricEquations]) -> Self:
+        """Grids to begin with, all as fine as the finest; a `chain` takes the place of the filter."""
+        nodes = np.full(points.size, np.max(_first_nodes(points, chain)))
+        return cls(points, nodes, chain and scaled_chain(points, chain), kind)
 
-    def equations(self, rows: npt.NDArray[np.intp] | None = None) -> SymmetricEquations:
+    def equations(self, rows: Rows | None = None) -> SymmetricEquations:
         """Equations of some of the points, all on the grid of the first of them."""
         rows = np.arange(self.points.size) if rows is None else rows
-        scaled = self.scaled.take(rows) if self.scaled else None
+        scaled = self.scaled and self.scaled.take(rows)
         found = self.kind.of(self.points.take(rows), int(self.nodes[rows[0]]), scaled)
         return found if self.reg is None else found.at(self.reg[rows])
 
-    def blocks(self, budget: float) -> Iterator[tuple[npt.NDArray[np.intp], SymmetricEquations]]:
+    def blocks(self, budget: float) -> Iterator[tuple[Rows, SymmetricEquations]]:
         """Points that share a grid, as many at a time as memory allows, and their equations."""
         for n in np.unique(self.nodes):
             rows = np.flatnonzero(self.nodes == n)
-            together = max(1, int(budget / n))
-            for part in (rows[block] for block in batches(rows.size, together)):
-                yield part, self.equations(part)
+            for block in batches(rows.size, max(1, int(budget / n))):
+                yield rows[block], self.equations(rows[block])
 
 
-def _first_nodes(points: Points, scaled: ScaledChain | None) -> npt.NDArray[np.int64]:
+def _first_nodes(points: Points, chain: Chain | None) -> npt.NDArray[np.int64]:
     r"""Nodes to begin with: products of :math:`g` with :math:`1/(1 + \kappa V_w g^2)` need more than powers."""
-    nodes = np.full(points.size, 4 * scaled.chain.depth + 1) if scaled else points.filter.quadrature_nodes()
-    return np.asarray(2 * nodes + 32, np.int64)
+    if chain:
+        return np.full(points.size, 2 * (4 * chain.depth + 1) + 32)
+    return 2 * points.filter.quadrature_nodes() + 32
