@@ -54,11 +54,11 @@ def test_there_and_back_over_arrays():
     "bad, says",
     [
         ({"homophily": 1.2}, "homophily = 1.2 is not allowed"),
-        ({"degree": 2000}, "degree = 2000 is not allowed; it must be below the number of nodes"),
+        ({"degree": 2000}, "degree = 2000 is too large; it must be below nodes"),
         ({"distance": -1}, "distance = -1 is not allowed"),
         ({"features": 0}, "features = 0 is not allowed"),
         ({"labelled": 3000}, "labelled is larger than nodes"),
-        ({"labelled": 0.05}, "labelled = 0.05 is not a number of nodes"),
+        ({"labelled": 0.05}, "labelled = 0.05 is no number of nodes"),
     ],
 )
 def test_impossible_graphs_are_refused(bad, says):

@@ -82,4 +82,4 @@ def test_a_new_filter_is_swept_by_the_name_of_its_parameter():
 def test_a_new_filter_can_be_written_in_a_file(tmp_path):
     path = tmp_path / "grid.toml"
     path.write_text('what = "predict"\n[axes]\nfilter = [{twice = 0.5}]\ntwice = [0.5]')
-    assert list(read_file(path).axes["filter"].values()) == [Twice(0.5)]
+    assert list(read_file(path)["axes"]["filter"].values()) == [Twice(0.5)]

@@ -60,7 +60,9 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.simulation.data.sample import sample as sample
     from gcnlimit.simulation.fit import fit as fit
     from gcnlimit.simulation.infer.amp import amp as amp
-    from gcnlimit.simulation.infer.belief_propagation import belief_propagation as belief_propagation
+    from gcnlimit.simulation.infer.belief_propagation import (
+        belief_propagation as belief_propagation,
+    )
     from gcnlimit.simulation.simulate import simulate as simulate
     from gcnlimit.spectrum import Spectrum as Spectrum
     from gcnlimit.sweeps.run import sweep as sweep
@@ -69,7 +71,6 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.theory.predict import predict as predict
     from gcnlimit.theory.transfer import transfer as transfer
 
-_NAMESPACES = {"limits": "theory.limits"} | {name: name for name in ["benchmark", "depth", "real", "results", "theory"]}
 _HOMES = {
     "checks": "check_filter check_loss",
     "choose.best_filter": "best_filter",
@@ -103,12 +104,14 @@ _HOMES = {
 }
 """Modules, and the public names that each of them defines."""
 
-_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
+_HOME = {name: f"{home}:{name}" for home, names in _HOMES.items() for name in names.split()}
+_HOME |= {name: name for name in ("benchmark", "depth", "real", "results", "theory")}
+_HOME |= {"limits": "theory.limits"}
 
-__all__ = ["__version__", *_NAMESPACES, *_HOME]  # noqa: PLE0604
+__all__ = ["__version__", *_HOME]  # noqa: PLE0604
 
 if not TYPE_CHECKING:  # type checkers read the imports above, and so find a misspelt name
-    __getattr__ = on_first_use(globals(), _HOME, _NAMESPACES)
+    __getattr__ = on_first_use(globals(), _HOME)
 
 
 def __dir__() -> list[str]:

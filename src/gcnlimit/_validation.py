@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
+from math import inf, isinf
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike, NDArray
 
 from gcnlimit._values import Array, Parameter
 from gcnlimit.errors import ParameterError
@@ -17,10 +17,10 @@ LOOSEST = 1e-3
 
 def real(
     name: str,
-    value: npt.ArrayLike,
+    value: ArrayLike,
     *,
-    low: float = -math.inf,
-    high: float = math.inf,
+    low: float = -inf,
+    high: float = inf,
     open_low: bool = False,
     infinite: bool = False,
     minimum_axes: int = 0,
@@ -32,18 +32,16 @@ def real(
     where the last axis is the depth), of which the last may be empty if `empty_last` (a network without layers).
     """
     single: object = value
-    if isinstance(single, float) and low < single < high and not minimum_axes:  # the usual case, at once
-        return float(single)
+    if isinstance(single, float) and low < single < high and not minimum_axes:
+        return float(single)  # the usual case, at once
     raw = plain_array(name, value)
     if raw.dtype.kind not in "iufb" and raw.size:
         raise ParameterError(f"{name} must be real numbers, got {_show(value)}")
     with np.errstate(over="ignore"):  # a longer float beyond the range of float64 is infinite
         array = np.array(raw, dtype=np.float64)
     if array.ndim < minimum_axes:
-        raise ParameterError(
-            f"{name} must be a sequence whose last axis runs over the layers, got {_show(value)}; "
-            f"write {name}=[{_show(value)}] for one entry"
-        )
+        shown = _show(value)
+        raise ParameterError(f"{name} needs an axis of layers, got {shown}; write {name}=[{shown}]")
     if array.size == 0 and not (empty_last and 0 not in array.shape[:-1]):
         raise ParameterError(f"{name} is empty (shape {array.shape}); give at least one value")
     if np.isnan(array).any():
@@ -52,12 +50,9 @@ def real(
     bad |= array > high
     if not infinite:
         bad |= np.isinf(array)
-    elif math.isinf(high):
-        bad |= array == -math.inf
     if bad.any():
-        raise ParameterError(
-            f"{name} = {_first(array, bad)} is not allowed; it must be {_interval(low, high, open_low, infinite)}"
-        )
+        wanted = _interval(low, high, open_low, infinite)
+        raise ParameterError(f"{name} = {_first(array, bad)} is not allowed; it must be {wanted}")
     if array.ndim == 0:
         return float(array)
     array.flags.writeable = False
@@ -65,7 +60,7 @@ def real(
 
 
 def number(
-    name: str, value: npt.ArrayLike, *, low: float = -math.inf, high: float = math.inf, open_low: bool = False
+    name: str, value: ArrayLike, *, low: float = -inf, high: float = inf, open_low: bool = False
 ) -> float:
     """Return one finite number as `float`, or raise `ParameterError`; the interval is that of `real`."""
     checked = real(name, value, low=low, high=high, open_low=open_low)
@@ -74,24 +69,22 @@ def number(
     return checked
 
 
-def tolerance(name: str, value: npt.ArrayLike, *, high: float = 0.1) -> float:
+def tolerance(name: str, value: ArrayLike, *, high: float = 0.1) -> float:
     """Return a tolerance, in (0, `high`], or raise `ParameterError`: a looser one would accept wrong answers."""
     return number(name, value, low=0, high=high, open_low=True)
 
 
-def plain_array(name: str, value: object) -> npt.NDArray[Any]:
+def plain_array(name: str, value: object) -> NDArray[Any]:
     """Return `value` as an array, or raise `ParameterError` if its rows have unequal lengths or an entry is masked.
 
     NumPy itself drops the mask, and what was hidden behind it would count.
     """
     if _masked(value):
-        raise ParameterError(
-            f"{name} has masked entries; give plain arrays, with what is missing left out or filled in"
-        )
+        raise ParameterError(f"{name} has masked entries; leave them out, or fill them in")
     try:
         return np.asarray(value)
     except ValueError:
-        raise ParameterError(f"{name} must be a rectangular array of numbers, got rows of unequal length") from None
+        raise ParameterError(f"{name} must be a rectangular array; its rows differ") from None
     except Exception as error:  # of another library, such as a tensor that tracks its gradient
         raise ParameterError(f"{name} cannot be read as an array of numbers: {error}") from None
 
@@ -105,11 +98,12 @@ def flag(name: str, value: object) -> bool:
 
 def whole(name: str, value: object, low: int, high: int | None = None) -> int:
     """Return a whole number between `low` and `high`, both allowed, or raise `ParameterError`."""
-    number = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if number and low <= value <= (value if high is None else high):  # type: ignore[operator]
-        return int(value)  # type: ignore[call-overload, no-any-return]
+    top = inf if high is None else high
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and low <= value <= top:
+        return int(value)
     wanted = f">= {low}" if high is None else f"from {low} to {high}"
-    raise ParameterError(f"{name} = {_show(value)} is not allowed; it must be a whole number {wanted}")
+    shown = _show(value)
+    raise ParameterError(f"{name} = {shown} is not allowed; it must be a whole number {wanted}")
 
 
 def check_types(function: str, **arguments: tuple[object, type | tuple[type, ...]]) -> None:
@@ -119,7 +113,8 @@ def check_types(function: str, **arguments: tuple[object, type | tuple[type, ...
     kinds = [wanted if isinstance(wanted, tuple) else (wanted,) for _, wanted in arguments.values()]
     needs = " and ".join(" or ".join(map(_one, each)) for each in kinds)
     got = " and ".join(type(value).__name__ for value, _ in arguments.values())
-    raise ParameterError(f"{function} needs {needs}, got {got}; write {function}({', '.join(arguments)})")
+    call = f"{function}({', '.join(arguments)})"
+    raise ParameterError(f"{function} needs {needs}, got {got}; write {call}")
 
 
 def broadcast(**shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -130,14 +125,15 @@ def broadcast(**shapes: tuple[int, ...]) -> tuple[int, ...]:
         return np.broadcast_shapes(*shapes.values())
     except ValueError:
         listing = ", ".join(f"{name} {shape}" for name, shape in shapes.items() if shape)
-        raise ParameterError(
-            f"shapes do not broadcast together: {listing}; add axes of length 1 to combine them"
-        ) from None
+        problem = f"shapes do not broadcast together: {listing}"
+        raise ParameterError(f"{problem}; add axes of length 1 to combine them") from None
 
 
 def _masked(value: object) -> bool:
     """Whether an entry is masked, of an array or of a list of arrays."""
-    return bool(np.ma.is_masked(value)) or (isinstance(value, list | tuple) and any(map(_masked, value)))
+    if isinstance(value, list | tuple):
+        return any(map(_masked, value))
+    return bool(np.ma.is_masked(value))
 
 
 def _one(kind: type) -> str:
@@ -151,16 +147,19 @@ def _show(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _first(array: Array, bad: npt.NDArray[np.bool_]) -> str:
+def _first(array: Array, bad: NDArray[np.bool_]) -> str:
+    """First value that is bad, and where it is."""
     index = tuple(int(i) for i in np.argwhere(bad)[0]) if array.ndim else ()
     where = f" (at index {', '.join(map(str, index))})" if index else ""
-    text = f"{array[index]:g}"
-    return f"{text if float(text) == array[index] else repr(float(array[index]))}{where}"
+    value = float(array[index])
+    text = f"{value:g}"
+    return (text if float(text) == value else repr(value)) + where
 
 
 def _interval(low: float, high: float, open_low: bool, infinite: bool) -> str:
-    if math.isinf(low) and math.isinf(high):
+    if isinf(low) and isinf(high):
         return "finite"
-    if math.isinf(high):
-        return f"{'>' if open_low else '>='} {low:g}{' (math.inf is allowed)' if infinite else ' and finite'}"
+    if isinf(high):
+        ending = "(math.inf is allowed)" if infinite else "and finite"
+        return f"{'>' if open_low else '>='} {low:g} {ending}"
     return f"in {'(' if open_low else '['}{low:g}, {high:g}]"

@@ -14,7 +14,6 @@ Array = npt.NDArray[np.float64]
 Parameter = float | Array
 """A model parameter as stored: a Python float, or a read-only array of floats."""
 
-
 Numbers = float | Array
 """An answer: a Python float for a single point, else an array of the shape of the points."""
 
@@ -34,8 +33,9 @@ class Brief:
             cls.__repr__ = Brief.__repr__  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
-        shown = (f"{f.name}={brief(getattr(self, f.name))}" for f in fields(self) if f.repr)  # type: ignore[arg-type]
-        return f"{type(self).__name__}({', '.join(shown)})"
+        names = [f.name for f in fields(self) if f.repr]  # type: ignore[arg-type]
+        shown = ", ".join(f"{name}={brief(getattr(self, name))}" for name in names)
+        return f"{type(self).__name__}({shown})"
 
 
 def brief(value: object) -> str:
@@ -50,7 +50,9 @@ class Value(Brief):
     """Base of the frozen dataclasses: equality and hash by content, arrays included."""
 
     def _content(self) -> tuple[Any, ...]:
-        return tuple(_hashable(getattr(self, f.name)) for f in fields(self) if f.compare)  # type: ignore[arg-type]
+        compared = [f.name for f in fields(self) if f.compare]  # type: ignore[arg-type]
+        values = (getattr(self, name) for name in compared)
+        return tuple((v.shape, v.tobytes()) if isinstance(v, np.ndarray) else v for v in values)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -66,9 +68,3 @@ class Value(Brief):
 
     def __hash__(self) -> int:
         return hash((type(self).__qualname__, self._content()))
-
-
-def _hashable(value: object) -> object:
-    if isinstance(value, np.ndarray):
-        return value.shape, value.tobytes()
-    return value

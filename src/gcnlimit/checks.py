@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,12 @@ from gcnlimit.theory.finite_reg.averages import eta, expected_losses
 from gcnlimit.theory.large_reg import coefficient_averages
 
 _X = np.linspace(-1.97, 1.99, 41)
-_OMEGA = np.linspace(-7.9, 8.1, 97)[:, None] + 1e-3 * np.sqrt(2)  # no round numbers, where kinks are likely
+# no round numbers, where kinks are likely
+_OMEGA = np.linspace(-7.9, 8.1, 97)[:, None] + 1e-3 * np.sqrt(2)
 _V = np.array([0.013, 0.31, 1.0, 4.7, 29.0])
+
+Problems = Iterator[str | None]
+"""Sentences of what is wrong, of which the first is shown; what stands after it relies on it not being wrong."""
 
 
 def check_filter(filter: Any) -> None:
@@ -42,16 +47,17 @@ def check_filter(filter: Any) -> None:
     """
     own = as_filter(filter)
     checks = [_check_normalized, _check_many, _check_nodes]
-    _raise_first("filter", own, checks + [_check_chain, _check_series, _check_directed] * own.has_chain)
+    if own.has_chain:
+        checks += [_check_chain, _check_series, _check_directed]
+    _raise_first("filter", own, checks)
 
 
-def _raise_first(name: str, own: Any, checks: Iterable[Callable[[Any], str | None]]) -> None:
+def _raise_first(name: str, own: Any, checks: Iterable[Callable[[Any], Problems]]) -> None:
     """Raise `ParameterError` with the first problem that a check finds."""
-    for check in checks:
-        with np.errstate(all="ignore"):
-            problem = check(own)
-        if problem:
-            raise ParameterError(f"{name} = {own!r}: {problem}")
+    with np.errstate(all="ignore"):
+        problem = next((found for check in checks for found in check(own) if found), None)
+    if problem:
+        raise ParameterError(f"{name} = {own!r}: {problem}")
 
 
 def _first(where: npt.NDArray[np.bool_], *arrays: Array) -> list[float]:
@@ -59,34 +65,33 @@ def _first(where: npt.NDArray[np.bool_], *arrays: Array) -> list[float]:
     return [float(np.broadcast_to(array, where.shape)[where][0]) for array in arrays]
 
 
-def _check_normalized(filter: Filter) -> str | None:
+def _check_normalized(filter: Filter) -> Problems:
     g, size = filter.normalized(_X)
-    if np.shape(g) != (*filter.shape, _X.size) or np.shape(size) != filter.shape:
-        return f"normalized gives shapes {np.shape(g)}, {np.shape(size)} instead of {(*filter.shape, _X.size)}, {filter.shape}"
+    shapes = (*filter.shape, _X.size), filter.shape
+    if (np.shape(g), np.shape(size)) != shapes:
+        yield f"normalized gives shapes {np.shape(g)}, {np.shape(size)} instead of {shapes}"
     if not np.isfinite(g).all() or not np.allclose(np.max(np.abs(g), axis=-1), 1.0, rtol=1e-9):
-        return "normalized must give finite values whose largest magnitude is 1; to_unit makes them"
+        yield "normalized must give finite values whose largest magnitude is 1; to_unit makes them"
     values = g * np.exp(size)[..., None]
     alone = filter(_X)
     wrong = ~(np.abs(values - alone) <= 1e-9 * np.max(np.abs(values)))
-    if not wrong.any():
-        return None
-    x, here, there = _first(wrong, _X, values, alone)
-    return f"normalized gives {here:g} at x = {x:g} among other points and {there:g} alone; its second value is wrong"
+    if wrong.any():
+        x, here, there = _first(wrong, _X, values, alone)
+        yield f"normalized gives {here:g} at x = {x:g}, {there:g} alone; its second value is wrong"
 
 
-def _check_many(filter: Filter) -> str | None:
+def _check_many(filter: Filter) -> Problems:
     one = filter.ravel(filter.shape)[:1]
-    many = one.ravel((3,))
     try:
-        g = many.normalized(_X)[0]
-        if np.shape(g) == (3, _X.size) and np.allclose(g, one.normalized(_X)[0], rtol=1e-12):
-            return None
+        g = one.ravel((3,)).normalized(_X)[0]
+        same = np.shape(g) == (3, _X.size) and np.allclose(g, one.normalized(_X)[0], rtol=1e-12)
     except (ValueError, TypeError, IndexError):
-        pass
-    return "normalized fails for an array of parameters; give it an axis, as in self.values[..., None] * x"
+        same = False
+    if not same:
+        yield "normalized fails for many parameters; give it an axis, as self.values[..., None] * x"
 
 
-def _check_nodes(filter: Filter) -> str | None:
+def _check_nodes(filter: Filter) -> Problems:
     nodes = int(np.max(filter.quadrature_nodes()))
     means = []
     for count in (nodes, 3 * nodes + 50):
@@ -94,24 +99,25 @@ def _check_nodes(filter: Filter) -> str | None:
         g, size = filter.normalized(measure.x[0])
         means.append(np.log(g**4 @ measure.tau) + 4.0 * size)
     if np.max(np.abs(means[1] - means[0])) > 1e-9:
-        return f"quadrature_nodes gives {nodes}, too few to average g^4 over the semicircle"
-    return None
+        yield f"quadrature_nodes gives {nodes}, too few to average g^4 over the semicircle"
 
 
-def _check_chain(filter: Filter) -> str | None:
+def _check_chain(filter: Filter) -> Problems:
     chain = filter.chain(accuracy=1e-10, radius=2.0)
-    if chain.b.shape != chain.c.shape or chain.g.shape != (*chain.b.shape[:-1], chain.depth + 1):
-        return f"chain has b, c, g of shapes {chain.b.shape}, {chain.c.shape}, {chain.g.shape}; b and c are one shorter than g"
+    b, c, g = chain.b.shape, chain.c.shape, chain.g.shape
+    if b != c or g != (*b[:-1], chain.depth + 1):
+        yield f"chain has b, c, g of shapes {b}, {c}, {g}; b and c are one shorter than g"
     computed, values = np.broadcast_arrays(chain(_X), filter(_X))
     distance = np.abs(computed - values)
     if not np.all(distance <= 1e-8 * np.max(np.abs(values))):
         x, here, there = _first(distance == np.max(distance), _X, computed, values)
-        return f"chain computes {here:g} at x = {x:g}, where normalized gives {there:g}"
+        yield f"chain computes {here:g} at x = {x:g}, where normalized gives {there:g}"
     layers = np.max(filter.layers(accuracy=1e-10, radius=2.0))
-    return None if layers == chain.depth else f"layers gives at most {layers} where chain has {chain.depth}"
+    if layers != chain.depth:
+        yield f"layers gives at most {layers} where chain has {chain.depth}"
 
 
-def _check_series(filter: Filter) -> str | None:
+def _check_series(filter: Filter) -> Problems:
     flat = filter.ravel(filter.shape)[:1]
     rng = np.random.default_rng(0)
     operator, block = rng.normal(size=(12, 12)), rng.normal(size=(12, 2))
@@ -119,23 +125,24 @@ def _check_series(filter: Filter) -> str | None:
     expected = flat.chain(accuracy=1e-12, radius=2.0).apply(operator, block)
     for shape, wanted in (((1, 1, 1), expected[None]), ((1,), expected[:, :1])):
         found = flat.series(operator, block[:, : wanted.shape[-1]], 1e-12, shape)
-        if found.shape != wanted.shape or not np.allclose(found, wanted, rtol=0, atol=1e-9 * np.max(np.abs(wanted))):
-            return f"series with weights of shape {shape} does not act on a matrix as the chain does"
-    return None
+        error = 1e-9 * np.max(np.abs(wanted))
+        if found.shape != wanted.shape or not np.allclose(found, wanted, rtol=0, atol=error):
+            yield f"series with weights of shape {shape} does not act as the chain does"
 
 
-def _check_directed(filter: Filter) -> str | None:
+def _check_directed(filter: Filter) -> Problems:
     flat = filter.ravel(filter.shape)[:1]
     signal, mu = np.array([0.8]), np.array([1.3])
     by_sums = coefficient_averages(*flat.directed_chain(signal).taylor(signal), signal, mu)
     usual = coefficient_averages(*flat.chain(accuracy=1e-18, radius=1.0).taylor(signal), signal, mu)
     closed = flat.directed_averages(signal, mu) or by_sums
-    for name, found in (("directed_chain", by_sums), ("directed_averages", closed)):
-        for field, power in zip(found._fields, (1, 1, 1, 0.5, 2, 2), strict=True):  # the scale of the filter is free
-            mine, wanted = (np.asarray(getattr(one, field)) / one.tau_g2**power for one in (found, usual))
+    for name, averages in (("directed_chain", by_sums), ("directed_averages", closed)):
+        # the scale of the filter is free: each average is compared in units of tau(g^2)
+        for field, power in zip(averages._fields, (1, 1, 1, 0.5, 2, 2), strict=True):
+            mine = np.asarray(getattr(averages, field)) / averages.tau_g2**power
+            wanted = np.asarray(getattr(usual, field)) / usual.tau_g2**power
             if not np.allclose(mine, wanted, rtol=1e-8, atol=1e-12):
-                return f"{name} gives {field} = {mine[0]:g} where the chain gives {wanted[0]:g}, both over tau_g2"
-    return None
+                yield f"{name} gives {field} = {mine[0]:g}, the chain {wanted[0]:g} (over tau_g2)"
 
 
 def check_loss(loss: Any) -> None:
@@ -159,40 +166,41 @@ def check_loss(loss: Any) -> None:
     gcnlimit.errors.ParameterError: loss = ...: prox_derivative is 0.496771 ... where prox changes by 0.987167 ...
     """
     own = loss if isinstance(loss, Loss) else as_loss(loss)
-    _raise_first("loss", own, [value_problem, _check_prox, _check_prox_kinks, _check_pull, _check_averages])
+    _raise_first("loss", own, [_check_value, _check_prox_kinks, _check_pull, _check_averages])
 
 
-def _check_prox(loss: Loss) -> str | None:
-    return prox_problem(loss, _OMEGA, _V) or derivative_problem(loss, _OMEGA, _V, tolerance=1e-5)
+def _check_value(loss: Loss) -> Problems:
+    yield value_problem(loss)
+    yield prox_problem(loss, _OMEGA, _V)
+    yield derivative_problem(loss, _OMEGA, _V, tolerance=1e-5)
 
 
-def _check_prox_kinks(loss: Loss) -> str | None:
+def _check_prox_kinks(loss: Loss) -> Problems:
     if type(loss).prox is Loss.prox and type(loss).breakpoints is Loss.breakpoints:
-        return None
+        return
     kinks = loss.breakpoints(_V)
-    if kinks is not None and np.shape(kinks)[1:] != _V.shape:
-        return f"breakpoints gives shape {np.shape(kinks)} for v of shape {_V.shape}; stack the kinks along axis 0"
-    for k, v in enumerate(_V):
-        known = np.zeros(0) if kinks is None else np.asarray(kinks)[:, k]
-        found = jump(lambda omega, v=v: np.asarray(loss.prox_derivative(omega, v)), known, 7)  # type: ignore[misc]
-        if found:
-            return f"prox has a kink at omega = {found[0]:.6g} for v = {v:g} that breakpoints does not name"
-    return None
+    kinks = np.zeros((0, _V.size)) if kinks is None else np.asarray(kinks)
+    if kinks.shape[1:] != _V.shape:
+        yield f"breakpoints gives {kinks.shape} for v of {_V.shape}; stack the kinks along axis 0"
+    for v, known in zip(_V, kinks.T, strict=True):
+        for omega in jump(partial(loss.prox_derivative, v=v), known, 7):
+            yield f"prox has a kink at omega = {omega:.6g} for v = {v:g} that breakpoints omits"
 
 
-def _check_pull(loss: Loss) -> str | None:
+def _check_pull(loss: Loss) -> Problems:
     v = _V[1:]
     pull, slope = loss.pull(_OMEGA, v)
-    expected = (loss.prox(_OMEGA, v) - _OMEGA) / v, (1.0 - loss.prox_derivative(_OMEGA, v)) / v
-    for name, given, wanted in zip(("pull", "second value of pull"), (pull, slope), expected, strict=True):
+    by_prox = (loss.prox(_OMEGA, v) - _OMEGA) / v
+    by_derivative = (1.0 - loss.prox_derivative(_OMEGA, v)) / v
+    pairs = {"pull": (pull, by_prox), "second value of pull": (slope, by_derivative)}
+    for name, (given, wanted) in pairs.items():
         wrong = ~(np.abs(given - wanted) <= 1e-7 * (1.0 + np.abs(wanted)))
         if wrong.any():
             omega, at, here, there = _first(wrong, _OMEGA, v, given, wanted)
-            return f"the {name} is {here:g} at omega = {omega:.6g}, v = {at:g}, where prox gives {there:g}"
-    return None
+            yield f"the {name} is {here:g} at omega = {omega:.6g}, v = {at:g}; prox gives {there:g}"
 
 
-def _check_averages(loss: Loss) -> str | None:
+def _check_averages(loss: Loss) -> Problems:
     output = Output(np.array([0.3, 1.7]), np.array([0.8, 2.0]), np.array([0.7, 3.0]))
     plain = copy.copy(loss)  # without the averages that it gives in closed form
     for name in ("gaussian_pull", "gaussian_losses"):
@@ -200,5 +208,4 @@ def _check_averages(loss: Loss) -> str | None:
     for name, average in (("gaussian_pull", eta), ("gaussian_losses", expected_losses)):
         mine, numerical = (np.stack(average(one, output)) for one in (loss, plain))
         if not np.allclose(mine, numerical, rtol=1e-7):
-            return f"{name} gives {mine[:, 0].tolist()} where quadrature gives {numerical[:, 0].tolist()}"
-    return None
+            yield f"{name} gives {mine[:, 0]} where quadrature gives {numerical[:, 0]}"

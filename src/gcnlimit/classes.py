@@ -19,7 +19,6 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 
 Indices = npt.NDArray[np.int64]
-
 _MOST = 10_000
 
 
@@ -45,11 +44,10 @@ class Classes:
             return Classes(whole("classes", value, low=2, high=_MOST))
         fractions = np.asarray(real("classes", value, low=0, open_low=True))
         if fractions.ndim != 1 or fractions.size < 2 or abs(np.sum(fractions) - 1.0) > 1e-9:
-            raise ParameterError(
-                f"classes = {value!r} are not the fractions of at least two classes: they sum to {np.sum(fractions):g}; "
-                "give fractions that sum to 1, or a number of equal classes"
-            )
-        return Classes(fractions.size if np.ptp(fractions) < 1e-15 else tuple(float(p) for p in fractions))
+            remedy = "give two or more fractions that sum to 1, or a number of equal classes"
+            raise ParameterError(f"classes = {value!r} sum to {np.sum(fractions):g}; {remedy}")
+        equal = np.ptp(fractions) < 1e-15
+        return Classes(fractions.size if equal else tuple(fractions.tolist()))
 
     def __eq__(self, other: object) -> bool:
         return self.value == (other.value if isinstance(other, Classes) else other)
@@ -126,7 +124,7 @@ def simplex_codes(fractions: Array) -> Array:
     (True, True)
     """
     p = fractions
-    later = np.cumsum(fractions[::-1])[::-1] - fractions  # fractions of the classes after each
+    later = np.cumsum(p[::-1])[::-1] - p  # fractions of the classes after each
     basis = np.zeros((p.size, p.size - 1))
     for a, (own, rest) in enumerate(zip(p[:-1], later[:-1], strict=True)):
         basis[a, a] = np.sqrt(rest / (own + rest))
@@ -134,7 +132,9 @@ def simplex_codes(fractions: Array) -> Array:
     return np.asarray(basis / np.sqrt(p)[:, None])
 
 
-def code_moments(marginals: Array, codes: Array, weight: Array | None = None) -> tuple[Array, Array, Array]:
+def code_moments(
+    marginals: Array, codes: Array, weight: Array | None = None
+) -> tuple[Array, Array, Array]:
     """Posterior means of the codes, and sums over the nodes of their second moments and of the squares of the means.
 
     `marginals` are the probabilities of the classes, a row for each node; the difference of the sums is that of the covariances.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,8 @@ from gcnlimit.classes import Classes
 from gcnlimit.degrees import DegreeLaw, as_degrees
 from gcnlimit.errors import ParameterError
 from gcnlimit.spectrum import Spectrum, as_spectrum
+
+SIGNALS = ("alpha", "lam", "mu", "rho")  # real parameters of the data
 
 
 class SpikedOperator(NamedTuple):
@@ -43,10 +45,6 @@ class SpikedOperator(NamedTuple):
     def spike(self) -> Array:
         r"""Eigenvalue outside the bulk, :math:`\lambda_e + \lambda_e^{-1}`, or :math:`\lambda_e` if directed; 0 if none."""
         return np.where(np.abs(self.signal) > 1.0, np.sign(self.signal) * self.radius, 0.0)
-
-
-SIGNALS = ("alpha", "lam", "mu", "rho")
-"""Real parameters of the data."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -110,19 +108,17 @@ class CSBM(Value):
         features: Spectrum | None = None,
         degrees: DegreeLaw | None = None,
     ) -> None:
-        checked: dict[str, Any] = {
-            "alpha": real("alpha", alpha, low=0, open_low=True),
-            "lam": real("lam", lam),
-            "mu": real("mu", mu, low=0),
-            "rho": real("rho", rho, low=0, high=1),
-            "directed": flag("directed", directed),
-            "classes": Classes.of(classes),
-            "features": as_spectrum(features),
-            "degrees": as_degrees(degrees),
-        }
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
-        broadcast(**{name: np.shape(checked[name]) for name in SIGNALS})
+        self.__dict__.update(
+            alpha=real("alpha", alpha, low=0, open_low=True),
+            lam=real("lam", lam),
+            mu=real("mu", mu, low=0),
+            rho=real("rho", rho, low=0, high=1),
+            directed=flag("directed", directed),
+            classes=Classes.of(classes),
+            features=as_spectrum(features),
+            degrees=as_degrees(degrees),
+        )
+        self.shape  # noqa: B018 - refuses shapes that do not broadcast
 
     @classmethod
     def from_homophily(
@@ -154,10 +150,8 @@ class CSBM(Value):
             Distance of two class means, the noise of each feature having unit variance: the Mahalanobis distance.
         nodes, features, labelled
             Numbers of nodes, of features, and of nodes whose label is known.
-        directed
-            Whether the two directions of an edge are independent; False here, as for most graphs.
-        classes
-            Number of classes, all of one size.
+        directed, classes
+            Whether the two directions of an edge are independent, and the number of classes, all of one size.
 
         Examples
         --------
@@ -167,29 +161,27 @@ class CSBM(Value):
         """
         h = real("homophily", homophily, low=0, high=1)
         distance = real("distance", distance, low=0, high=1e50)
-        sizes = {"nodes": nodes, "features": features, "labelled": labelled}
-        size = {name: real(name, value, low=0, open_low=name != "labelled") for name, value in sizes.items()}
-        if np.any(np.greater(size["labelled"], size["nodes"])):
-            raise ParameterError("labelled is larger than nodes; give the number of nodes whose label is known")
-        if np.any(np.greater(size["labelled"], 0.0) & np.less(size["labelled"], 1.0)):
+        n = real("nodes", nodes, low=0, open_low=True)
+        alpha = n / real("features", features, low=0, open_low=True)
+        known = np.asarray(real("labelled", labelled, low=0))
+        if np.any(known > n):
+            raise ParameterError("labelled is larger than nodes; give the number of labelled nodes")
+        if np.any((known > 0.0) & (known < 1.0)):
             raise ParameterError(
-                f"labelled = {labelled!r} is not a number of nodes; for a label rate write rate * nodes"
+                f"labelled = {labelled!r} is no number of nodes; write rate * nodes"
             )
-        alpha = size["nodes"] / size["features"]
         count = whole("classes", classes, low=2)
-        lam = (count * h - 1.0) / (count - 1) * _full_signal(degree, size["nodes"])
+        lam = (count * h - 1.0) / (count - 1) * _full_signal(degree, n)
         mu = alpha * distance**2 / (2.0 * count)
-        return cls(alpha, lam, mu, size["labelled"] / size["nodes"], directed, classes=count)
+        return cls(alpha, lam, mu, known / n, directed, classes=count)
 
     def homophily(self, degree: ArrayLike, nodes: ArrayLike = np.inf) -> Parameter:
         r"""Fraction :math:`\frac1C [1 + (C-1) \lambda \sqrt{(1 - d/N)/d}]` of edges within equal classes, at degree :math:`d`."""
         count = self._equal_classes()
         h = (1.0 + (count - 1) * self.lam / _full_signal(degree, nodes)) / count
         if np.any(np.abs(h - 0.5) > 0.5):
-            raise ParameterError(
-                f"no graph of that degree has the signal lam = {np.max(np.abs(self.lam)):g}: it needs more than "
-                "lam**2 edges at each node; raise degree"
-            )
+            signal = f"the signal lam = {np.max(np.abs(self.lam)):g}"
+            raise ParameterError(f"no graph of that degree has {signal}; raise degree above lam**2")
         return h
 
     @property
@@ -199,7 +191,7 @@ class CSBM(Value):
 
     def _equal_classes(self) -> int:
         if not self.classes.equal:
-            raise ParameterError(f"classes = {self.classes} have no single homophily or distance; give equal classes")
+            raise ParameterError(f"classes = {self.classes} have no homophily; give equal classes")
         return self.classes.count
 
     @cached_property
@@ -209,7 +201,8 @@ class CSBM(Value):
 
     def __repr__(self) -> str:
         """Parameters by name; two equal classes, white features and degrees that are alike left out."""
-        usual = {"classes": self.classes.two, "features": self.features.is_white, "degrees": self.degrees is None}
+        usual = {"degrees": self.degrees is None}
+        usual |= {"classes": self.classes.two, "features": self.features.is_white}
         shown = [f.name for f in fields(CSBM) if not usual.get(f.name, False)]
         return f"CSBM({', '.join(f'{name}={brief(getattr(self, name))}' for name in shown)})"
 
@@ -225,17 +218,16 @@ class CSBM(Value):
         """Raise `ParameterError` unless classes are two and equal, features white and degrees alike, as `function` needs."""
         self.require_alike(function)
         if not self.classes.two or not self.features.is_white:
-            got = f"classes = {self.classes}" if not self.classes.two else "correlated features"
-            raise ParameterError(
-                f"{function} needs two equal classes and white features, got {got}; predict and bayes_optimal take others"
-            )
+            got = "correlated features" if self.classes.two else f"classes = {self.classes}"
+            needs = f"{function} needs two equal classes and white features, got {got}"
+            raise ParameterError(f"{needs}; predict and bayes_optimal take others")
 
     def require_alike(self, function: str) -> None:
         """Raise `ParameterError` if degrees are heterogeneous, for which `function` has no theory."""
         if self.degrees is not None:
+            needs = f"{function} needs degrees that are alike, got degrees = {self.degrees!r}"
             raise ParameterError(
-                f"{function} needs degrees that are alike, got degrees = {self.degrees!r}; leave it out, or use predict, "
-                "bayes_optimal, tune, simulate or amp, which take such laws"
+                f"{needs}; predict, bayes_optimal, tune, simulate and amp take them"
             )
 
     @property
@@ -252,7 +244,8 @@ class CSBM(Value):
 
     def operator(self, symmetrize: bool) -> SpikedOperator:
         """Law of the operator that a network applies: its signal at each point, and whether it is symmetric."""
-        return SpikedOperator(np.asarray(self.effective_signal(symmetrize)), symmetrize or not self.directed)
+        signal = np.asarray(self.effective_signal(symmetrize))
+        return SpikedOperator(signal, symmetrize or not self.directed)
 
     @property
     def snr(self) -> Parameter:
@@ -314,12 +307,10 @@ class EstimatedCSBM(CSBM):
         super().__init__(alpha, lam, mu, rho, directed, classes=classes, degrees=degrees)
         given = None if counts is None else tuple(np.asarray(counts).tolist())
         if given is not None and len(given) != self.classes.count:
-            raise ParameterError(
-                f"counts has {len(given)} numbers and there are {self.classes.count} classes; give one each"
-            )
+            raise ParameterError(f"counts = {given} are not {self.classes.count}; give one a class")
         object.__setattr__(self, "counts", given)
         if self.shape:
-            raise ParameterError(f"an estimate has parameters of shape {self.shape}; give single numbers")
+            raise ParameterError(f"parameters have shape {self.shape}; give single numbers")
         for name, error in (("lam_error", lam_error), ("mu_error", mu_error)):
             object.__setattr__(self, name, float(real(name, error, low=0, infinite=True)))
 
@@ -329,10 +320,10 @@ class EstimatedCSBM(CSBM):
         Four are one error away, as many as there are `directions` two errors, both signals moved at once; where two errors
         reach :math:`\lambda = 0`, two more have no signal in the graph.
         """
-        turns = [2.0 * np.pi * np.arange(count) / count for count in (4, directions)]
-        steps = [
-            radius * np.array([np.cos(turn), np.sin(turn)]) for radius, turn in zip((1.0, 2.0), turns, strict=True)
-        ]
+        steps = []
+        for radius, count in ((1.0, 4), (2.0, directions)):
+            turn = 2.0 * np.pi * np.arange(count) / count
+            steps.append(radius * np.array([np.cos(turn), np.sin(turn)]))
         lam = float(self.lam)
         if abs(lam) < 2.0 * self.lam_error:
             none = -lam / self.lam_error
@@ -355,7 +346,8 @@ class EstimatedCSBM(CSBM):
         values, axes = np.linalg.eigh((np.diag(p) - np.outer(p, p)) / (weights.sum() + 1.0))
         steps = (np.sqrt((p.size - 1) * values[1:]) * axes[:, 1:]).T
         moved = p * np.exp(np.concatenate([steps, -steps]) / p)
-        return [self.replaced(classes=q / q.sum(), degrees=None) for q in moved]  # type: ignore[arg-type]
+        signals = (self.alpha, self.lam, self.mu, self.rho)
+        return [CSBM(*signals, self.directed, classes=q / q.sum()) for q in moved]
 
     def __repr__(self) -> str:
         errors = f", lam_error={self.lam_error:.3g}, mu_error={self.mu_error:.3g})"
@@ -367,15 +359,14 @@ def _full_signal(degree: ArrayLike, nodes: ArrayLike) -> Parameter:
     d = real("degree", degree, low=0, open_low=True)
     n = real("nodes", nodes, low=0, open_low=True, infinite=True)
     if np.any(np.greater_equal(d, n)):
-        raise ParameterError(f"degree = {np.max(d):g} is not allowed; it must be below the number of nodes")
+        raise ParameterError(f"degree = {np.max(d):g} is too large; it must be below nodes")
     return (d / (1.0 - d / n)) ** 0.5
 
 
 def feature_signal(data: CSBM, to: CSBM) -> Array:
     r"""Signal :math:`\mu' = \mu'_{\text{own}}\,\alpha/\alpha'` of the features in units of the training graph."""
-    names = ("variance", "signal", "weight")
-    if not all(np.array_equal(getattr(data.features, name), getattr(to.features, name)) for name in names):
-        raise ParameterError("the features of the two graphs have different spectra; give both the same features=")
+    if data.features != to.features:
+        raise ParameterError("the two graphs have different spectra; give both the same features")
     return np.asarray(np.asarray(to.mu) * data.alpha / to.alpha)
 
 
@@ -385,6 +376,4 @@ def common_classes(data: Classes, to: Classes) -> Classes:
         return to
     if data.count == to.count == 2:
         return Classes((0.5, 0.5)) if to.equal else to  # decided with the bias of the training
-    raise ParameterError(
-        f"classes = {data} of the training and {to} of the new graph differ; only two classes may change"
-    )
+    raise ParameterError(f"classes = {data} are {to} on the new graph; only two classes may change")

@@ -20,7 +20,8 @@ from gcnlimit._validation import broadcast, number, real
 from gcnlimit._values import Array, Value, brief
 from gcnlimit.errors import ParameterError
 
-_STEP = 0.22  # of the trapezoid rule in log theta, whose integrands are analytic in a strip of half-width pi/2
+# step of the trapezoid rule in log theta: integrands are analytic in a strip of half-width pi/2
+_STEP = 0.22
 _FINE = 0.55  # the same in deviations of log theta, for a narrow law
 _REACH = 38.0  # fall of the logarithm of a density at which it ends
 _ALIKE = 1e-15  # variance below which degrees are all alike: rounding moves an accuracy as much
@@ -42,11 +43,12 @@ class DegreeLaw(Value):
 
     @cached_property
     def _quadrature(self) -> tuple[Array, Array]:
-        alike = self.bounds == (1.0, 1.0)
-        return _frozen(*((np.ones(1), np.ones(1)) if alike else self._nodes()))
+        if self.bounds == (1.0, 1.0):  # degrees that are alike
+            return _frozen(np.ones(1), np.ones(1))
+        return _frozen(*self._nodes())
 
-    @abstractmethod
-    def _nodes(self) -> tuple[Array, Array]: ...
+    def _nodes(self) -> tuple[Array, Array]:
+        return self.theta, self.weight  # of a law that is given by them
 
     @property
     @abstractmethod
@@ -72,23 +74,22 @@ class DegreeLaw(Value):
 
     def asked(self, theta: npt.ArrayLike) -> DegreeLaw:
         """Return the same law with more nodes, of weight 0: what is found at all nodes is then found there as well."""
-        more = np.atleast_1d(np.asarray(real("theta", theta, low=0)))
+        more = np.ravel(real("theta", theta, low=0))
         law = copy.copy(self)
-        nodes = {"theta": np.append(self.theta, more), "weight": np.append(self.weight, np.zeros(more.size))}
-        law.__dict__.update(nodes, mean_root=self.mean_root)
+        theta = np.append(self.theta, more)
+        weight = np.append(self.weight, np.zeros(more.size))
+        law.__dict__.update(theta=theta, weight=weight, mean_root=self.mean_root)
         return law
 
 
 def as_degrees(value: object) -> DegreeLaw | None:
     """Return the law of the degrees, None if they are all alike."""
-    if value is None or (isinstance(value, DegreeLaw) and value.bounds == (1.0, 1.0)):
+    if value is None:
         return None
     if isinstance(value, DegreeLaw):
-        return value
-    raise ParameterError(
-        f"degrees = {brief(value)} is no law of degrees; write None, Gamma(variance), LogNormal(variance), "
-        "Pareto(exponent, cut) or Degrees(sequence)"
-    )
+        return None if value.bounds == (1.0, 1.0) else value
+    laws = "None, Gamma(variance), LogNormal(variance), Pareto(exponent, cut) or Degrees(sequence)"
+    raise ParameterError(f"degrees = {brief(value)} is no law of degrees; write {laws}")
 
 
 def _frozen(theta: Array, weight: Array) -> tuple[Array, Array]:
@@ -135,11 +136,13 @@ class Gamma(_OfVariance):
 
     def _nodes(self) -> tuple[Array, Array]:
         k = 1.0 / self.variance
-        # the density of log theta falls from its peak like exp(-k (e^x - x - 1)), at least x^2/2 above 0, x^2/(2 - x) below
+        # the density of log theta falls from its peak like exp(-k (e^x - x - 1)), where the bracket
+        # is at least x^2/2 above 0 and x^2/(2 - x) below
         fall = _REACH * self.variance
         low = max(-0.5 * (fall + math.sqrt(fall * (fall + 8.0))), _LEAST)
         high = min(math.sqrt(2.0 * fall), 1.0 + math.log(1.0 + fall))
-        x = np.linspace(low, high, 2 + math.ceil((high - low) / min(_STEP, _FINE / math.sqrt(k))))
+        step = min(_STEP, _FINE / math.sqrt(k))
+        x = np.linspace(low, high, 2 + math.ceil((high - low) / step))
         weight = np.exp(k * (x - np.exp(x) + 1.0))
         weight[0] /= -math.expm1(-k * (x[1] - x[0]))  # the nodes further down, a geometric series
         return np.exp(x), weight
@@ -163,7 +166,8 @@ class LogNormal(_OfVariance):
 
     def _nodes(self) -> tuple[Array, Array]:
         s = math.sqrt(math.log1p(self.variance))
-        z = np.arange(-9.0 - 2.0 * s, 9.0 + 4.0 * s, min(_FINE, _STEP / s))  # moments from -2 to 4 included
+        # far enough for the moments from -2 to 4
+        z = np.arange(-9.0 - 2.0 * s, 9.0 + 4.0 * s, min(_FINE, _STEP / s))
         return np.exp(s * z - 0.5 * s * s), np.exp(-0.5 * z * z)
 
 
@@ -241,18 +245,15 @@ class Degrees(DegreeLaw):
     def __init__(self, sequence: npt.ArrayLike, weight: npt.ArrayLike = 1.0) -> None:
         degree = np.asarray(real("sequence", sequence, low=0))
         share = np.asarray(real("weight", weight, low=0, open_low=True))
-        if len(shape := broadcast(nodes=(1,), sequence=degree.shape, weight=share.shape)) > 1:
-            raise ParameterError(f"sequence and weight have shape {shape}; give one number for each node")
-        degree, share = np.broadcast_to(degree, shape), np.broadcast_to(share, shape)
+        shape = broadcast(nodes=(1,), sequence=degree.shape, weight=share.shape)
+        if len(shape) > 1:
+            raise ParameterError(f"sequence and weight have shape {shape}; give one number a node")
         if not np.any(degree):
-            raise ParameterError("sequence has no degree above 0; give the degrees of a graph with edges")
-        distinct, place = np.unique(degree, return_inverse=True)
-        theta, count = _frozen(distinct, np.asarray(np.bincount(place, share), float))
-        object.__setattr__(self, "theta", theta)
-        object.__setattr__(self, "weight", count)
-
-    def _nodes(self) -> tuple[Array, Array]:
-        return self.theta, self.weight
+            raise ParameterError("sequence has no degree above 0; give that of a graph with edges")
+        distinct, place = np.unique(np.broadcast_to(degree, shape), return_inverse=True)
+        count = np.bincount(place, np.broadcast_to(share, shape)).astype(float)
+        theta, fraction = _frozen(distinct, count)
+        self.__dict__.update(theta=theta, weight=fraction)
 
     def __repr__(self) -> str:
         return f"Degrees({brief(self.theta)}, weight={brief(self.weight)})"

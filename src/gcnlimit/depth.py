@@ -10,9 +10,4 @@ from gcnlimit.theory.depth import resolvents
 from gcnlimit.theory.depth.order_functions import order_functions
 from gcnlimit.theory.depth.oversmoothing import learning_rate, oversmoothing
 
-__all__ = [
-    "learning_rate",
-    "order_functions",
-    "oversmoothing",
-    "resolvents",
-]
+__all__ = ["learning_rate", "order_functions", "oversmoothing", "resolvents"]

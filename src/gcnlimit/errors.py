@@ -46,8 +46,9 @@ def check_writable(path: str | os.PathLike[str], endings: Collection[str] = ()) 
     """Refuse, before anything is computed, a file that could not be written afterwards, or that has none of the `endings`."""
     path = Path(path)
     if endings and path.suffix.lower() not in endings:
-        raise ParameterError(f"{path} cannot be written: its name must end in one of {', '.join(endings)}")
+        raise ParameterError(f"{path} cannot be written: its name must end in {', '.join(endings)}")
     with writing(path):
         problem = errno.EISDIR if path.is_dir() else errno.EACCES
-        if path.is_dir() or not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+        place = path if path.exists() else path.absolute().parent
+        if path.is_dir() or not os.access(place, os.W_OK):
             raise OSError(problem, os.strerror(problem))

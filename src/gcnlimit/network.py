@@ -88,10 +88,11 @@ class GCN(Value):
         object.__setattr__(self, "normalize", flag("normalize", normalize))
         object.__setattr__(self, "penalty", as_penalty(penalty))
         object.__setattr__(self, "normalization", as_normalization(normalization))
-        object.__setattr__(self, "test_filter", None if test_filter is None else as_filter(test_filter))
+        other = None if test_filter is None else as_filter(test_filter)
+        object.__setattr__(self, "test_filter", other)
         self.shape  # noqa: B018 - refuses shapes that do not broadcast
         if not isinstance(self.penalty, L2) and np.isinf(self.reg).any():
-            raise ParameterError(f"reg = inf is not allowed with penalty = {self.penalty!r}; take it finite")
+            raise ParameterError(f"reg = inf is not allowed with {self.penalty!r}; take reg finite")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -127,10 +128,8 @@ class GCN(Value):
     def require_gain(self, data: CSBM) -> None:
         """Raise `ParameterError` if the filter is to be divided by a gain that is not known on the degrees of the data."""
         if self.normalize and data.degrees is not None and not self.normalization.plain:
-            raise ParameterError(
-                f"normalize = True needs normalization = 'symmetric' under degrees = {data.degrees!r}, got "
-                f"{self.normalization!r}; give reg in the units of the filter, with normalize=False"
-            )
+            got = f"{self.normalization!r} under degrees = {data.degrees!r}"
+            raise ParameterError(f"normalize = True has no gain for {got}; take normalize=False")
 
     def require_l2(self, function: str) -> None:
         """Raise `ParameterError` unless the penalty is the squared weights, which a function needs."""
@@ -140,7 +139,8 @@ class GCN(Value):
     def require_one_filter(self, function: str) -> None:
         """Raise `ParameterError` if test nodes are read through another filter, which a function does not know."""
         if self.test_filter is not None:
-            raise ParameterError(f"{function} knows one filter, got test_filter = {self.test_filter!r}; leave it out")
+            got = f"test_filter = {self.test_filter!r}"
+            raise ParameterError(f"{function} knows one filter, got {got}; leave it out")
 
 
 def check_problem(function: str, data: object, gcn: object) -> None:

@@ -50,7 +50,8 @@ class Normalization(Value):
     def __repr__(self) -> str:
         exponents = (self.left, self.right)
         if self.tau == 0.0:
-            return repr(next((name for name, named in _NAMED.items() if named == exponents), exponents))
+            names = {pair: name for name, pair in _NAMED.items()}
+            return repr(names.get(exponents, exponents))
         if exponents == (0.5, 0.5):
             return "Regularized()" if self.tau is None else f"Regularized(tau={self.tau})"
         return f"Normalization({self.left}, {self.right}, tau={self.tau})"
@@ -62,20 +63,24 @@ class Normalization(Value):
 
     def factors(self, theta: Array, signal: Array) -> tuple[Array, Array]:
         r"""Factors :math:`l` and :math:`r`, points along the first axis and `theta` along the second."""
-        if self.tau == 0.0:
+        if self.tau == 0.0:  # no scale but the degrees: also where they are 0
             shape = (signal.size, theta.size)
-            return tuple(np.broadcast_to(theta ** (0.5 - p), shape) for p in (self.left, self.right))  # type: ignore[return-value]
+            left, right = theta ** (0.5 - self.left), theta ** (0.5 - self.right)
+            return np.broadcast_to(left, shape), np.broadcast_to(right, shape)
         left, right = self.scales(theta, signal)
         return np.sqrt(theta) * left, np.sqrt(theta) * right
 
     def scales(self, theta: Array, signal: Array) -> tuple[Array, Array]:
         r"""Powers :math:`[(\theta + \tau)/(1 + \tau)]^{-p}` and with :math:`q`, likewise; 0 for nodes without an edge."""
         with np.errstate(divide="ignore"):
-            tau = 1.0 / np.square(signal)[:, None] if self.tau is None else np.full((signal.size, 1), self.tau)
-        share = 1.0 / (1.0 + tau)  # finite also for tau = inf, where the degrees do not matter
+            tau = 1.0 / np.square(signal) if self.tau is None else np.full(signal.size, self.tau)
+        # finite also for tau = inf, where the degrees do not matter
+        share = 1.0 / (1.0 + tau[:, None])
         mixed = 1.0 + share * (theta - 1.0)
-        some = mixed > 0.0
-        return tuple(np.power(mixed, -p, where=some, out=np.zeros_like(mixed)) for p in (self.left, self.right))  # type: ignore[return-value]
+        left, right = np.zeros_like(mixed), np.zeros_like(mixed)
+        np.power(mixed, -self.left, where=mixed > 0.0, out=left)
+        np.power(mixed, -self.right, where=mixed > 0.0, out=right)
+        return left, right
 
     def check(self, law: DegreeLaw) -> None:
         r"""Raise `ParameterError` if the theory has no answer for that law of the degrees.
@@ -85,25 +90,21 @@ class Normalization(Value):
         """
         smallest, largest = law.bounds
         power = 1.0 - self.left - self.right
+        edge = f"has no spectral edge under {brief(law)}"
         remedy = "take normalization='symmetric' or Regularized()"
+        problem = None
         if power > 0.0 and math.isinf(largest):
-            raise ParameterError(
-                f"normalization = {self!r} has no spectral edge under {brief(law)}, whose hubs are unbounded: the answer "
-                f"depends on the largest of the sample; take Degrees(sequence) of the graph, or {remedy[5:]}"
-            )
-        if self.tau != 0.0:
-            return
-        if power < 0.0 and smallest == 0.0:
-            raise ParameterError(
-                f"normalization = {self!r} has no spectral edge under {brief(law)}, whose leaves have propensities down "
-                f"to 0; {remedy}"
-            )
-        for needed in (1.0 - 2.0 * self.left, 2.0 - 4.0 * self.right):
-            if math.isinf(law.moment(needed)):
-                raise ParameterError(
-                    f"normalization = {self!r} needs the average of theta**{needed:g}, which is infinite under "
-                    f"{brief(law)}; {remedy}"
-                )
+            problem = f"{edge}, whose hubs are unbounded"
+            remedy += ", or Degrees(sequence) of the graph"
+        elif self.tau == 0.0 and power < 0.0 and smallest == 0.0:
+            problem = f"{edge}, whose leaves have propensities down to 0"
+        elif self.tau == 0.0:
+            powers = (1.0 - 2.0 * self.left, 2.0 - 4.0 * self.right)
+            infinite = [f"theta**{p:g}" for p in powers if math.isinf(law.moment(p))]
+            if infinite:
+                problem = f"needs the average of {infinite[0]}, infinite under {brief(law)}"
+        if problem:
+            raise ParameterError(f"normalization = {self!r} {problem}; {remedy}")
 
     def leaves(self, law: DegreeLaw, degree: float) -> str | None:
         """Sentence of warning where nodes of few edges make eigenvalues of their own, outside the spectrum; else None."""
@@ -112,10 +113,9 @@ class Normalization(Value):
         fewest = degree * float(law.theta[order][rank])
         if self.tau != 0.0 or self.left + self.right < 1.0 or fewest >= _ENOUGH:
             return None
-        return (
-            f"normalization = {self!r} is not reliable at degree {degree:g}: one node in a hundred has about {fewest:.2g} "
-            "edges or less; take Regularized() or a larger degree"
-        )
+        rare = f"one node in a hundred has about {fewest:.2g} edges or less"
+        problem = f"normalization = {self!r} is not reliable at degree {degree:g}: {rare}"
+        return f"{problem}; take Regularized() or a larger degree"
 
 
 class Regularized(Normalization):
@@ -144,7 +144,5 @@ def as_normalization(value: object) -> Normalization:
         return Normalization(*_NAMED[value])
     if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2:
         return Normalization(*value)
-    raise ParameterError(
-        f"normalization = {brief(value)} is not known; write 'symmetric', 'none', 'random-walk', 'regularized' or a pair "
-        "of exponents (p, q)"
-    )
+    known = "'symmetric', 'none', 'random-walk', 'regularized' or a pair of exponents (p, q)"
+    raise ParameterError(f"normalization = {brief(value)} is not known; write {known}")

@@ -6,6 +6,7 @@ written in a file and given on the command line without further code.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import math
 from collections.abc import Callable, Collection, Mapping
@@ -25,8 +26,8 @@ from gcnlimit.network import GCN
 from gcnlimit.normalization import Regularized, as_normalization
 from gcnlimit.results.result import Coordinates, Result
 
-LAWS = {"gamma": Gamma, "lognormal": LogNormal}
-"""Laws of degrees that their variance describes."""
+AnyResult = TypeVar("AnyResult", bound=Result)
+LAWS = {"gamma": Gamma, "lognormal": LogNormal}  # laws of degrees that their variance describes
 DATA = (*(f.name for f in fields(CSBM)), "degrees_variance", "degrees_law")
 LEARNING = (*(f.name for f in fields(GCN) if f.name not in ("filter", "test_filter")), "tau")
 """Parameters of the network beside its filters."""
@@ -46,13 +47,11 @@ _LONG_NAMES = {
     "degrees": "law of the degrees",
     "degrees_variance": "variance of the degrees over their mean",
     "degrees_law": "law of degrees of that variance, gamma or lognormal",
-    "filter": "filter",
     "t": "diffusion time",
     "theta": "PageRank parameter",
     "c": "residual strength",
     "depth": "number of layers",
     "coefficients": "polynomial coefficients",
-    "loss": "loss",
     "reg": "regularization",
     "symmetrize": "symmetrized graph",
     "normalize": "regularization relative to the gain of the filter",
@@ -65,7 +64,7 @@ _LONG_NAMES = {
     "seed": "seed of the simulation",
 }
 
-FAMILIES: dict[str, type[Filter]] = {"t": Diffusion, "theta": PageRank, "coefficients": Polynomial, "c": Residual}
+FAMILIES = {f.parameter: f for f in (Diffusion, PageRank, Polynomial, Residual)}
 """Filters that one value describes, by the name of their parameter; add one of your own to sweep it by name."""
 
 
@@ -81,7 +80,8 @@ def filter_names() -> tuple[str, ...]:
 
 def names_at_test() -> tuple[str, ...]:
     """Names that describe another filter at test: as such, or by the number of a filter that has no layers."""
-    return ("test_filter", *(f"test_{name}" for name, family in FAMILIES.items() if not family.deep))
+    numbers = [f"test_{name}" for name, family in FAMILIES.items() if not family.deep]
+    return ("test_filter", *numbers)
 
 
 def network_names() -> tuple[str, ...]:
@@ -115,14 +115,13 @@ def spaced(name: str, first: float, last: float, count: int, scale: str = "linea
         raise ParameterError(f"scale = {scale!r} of the range of {name} must be 'linear' or 'log'")
     log = scale == "log"
     count = whole(f"number of values of {name}", count, low=1, high=10**8)
-    low, high = np.asarray(real(f"range of {name}", [first, last], low=0.0 if log else -math.inf, open_low=log))
+    least = 0.0 if log else -math.inf
+    low, high = np.asarray(real(f"range of {name}", [first, last], low=least, open_low=log))
     return np.asarray(np.geomspace(low, high, count) if log else np.linspace(low, high, count))
 
 
 def suggestion(name: object, allowed: Collection[str]) -> str:
     """Question that names the nearest allowed name, or nothing."""
-    import difflib
-
     close = difflib.get_close_matches(str(name), list(allowed), 1)
     return f"did you mean {close[0]!r}? " if close else ""
 
@@ -131,8 +130,8 @@ def check_names(given: Collection[str], allowed: Collection[str], where: str) ->
     """Refuse the first name that is not allowed, and say which ones are."""
     for name in given:
         if name not in allowed:
-            known = ", ".join(allowed) or "none"
-            raise ParameterError(f"{name!r} is not {where}; {suggestion(name, allowed)}allowed: {known}")
+            known = suggestion(name, allowed) + "allowed: " + (", ".join(allowed) or "none")
+            raise ParameterError(f"{name!r} is not {where}; {known}")
 
 
 def build_data(parameters: Mapping[str, Any]) -> CSBM:
@@ -145,7 +144,7 @@ def build_data(parameters: Mapping[str, Any]) -> CSBM:
     variance = given.pop("degrees_variance", None)
     law = given.pop("degrees_law", "gamma")
     if law not in LAWS:
-        raise ParameterError(f"degrees_law = {law!r} is not known; it must be one of {', '.join(LAWS)}")
+        raise ParameterError(f"degrees_law = {law!r} is not known; write {' or '.join(LAWS)}")
     if variance is not None and "degrees" in given:
         raise ParameterError("degrees_variance is given beside degrees; give one of the two")
     return CSBM(**given if variance is None else given | {"degrees": LAWS[law](variance)})
@@ -163,7 +162,8 @@ def build_network(parameters: Mapping[str, Any]) -> GCN:
         if as_normalization(given.get("normalization", "symmetric")) != Regularized():
             raise ParameterError(f"tau = {tau!r} needs normalization = 'regularized'")
         given["normalization"] = Regularized(tau)
-    test = {name.removeprefix("test_"): parameters[name] for name in names_at_test() if name in parameters}
+    at_test = [name for name in names_at_test() if name in parameters]
+    test = {name.removeprefix("test_"): parameters[name] for name in at_test}
     return GCN(build_filter(parameters), **given, test_filter=build_filter(test) if test else None)
 
 
@@ -177,17 +177,17 @@ def build_filter(parameters: Mapping[str, Any]) -> Filter:
         return cast("Filter", parameters["filter"])
     name = next((name for name in FAMILIES if name in parameters), None)
     if name is None:
-        raise ParameterError(f"the network has no filter; give gcn, or one of filter, {filter_choices()}")
+        raise ParameterError(f"the network has no filter; give gcn, filter, {filter_choices()}")
     family = FAMILIES[name]
     make = cast("Callable[[Any], Filter]", family)
     value = parameters[name]
     depth = parameters.get("depth")
     if not layered(family) or isinstance(value, tuple | list):
         if depth is not None:
-            raise ParameterError(f"{name} as a list has its own depth; give lists, or one value of {name} and depth")
+            raise ParameterError(f"depth = {depth} beside {name} as a list; leave one of them out")
         return make(np.asarray(value, float) if family.deep else value)
     if depth is None:
-        raise ParameterError(f"{name} is one value shared by all layers, so depth is needed; or give {name} as lists")
+        raise ParameterError(f"{name} shared by all layers needs depth; or give {name} as lists")
     shared = np.asarray(real(name, value))
     return make(np.repeat(shared[..., None], check_depth(depth), axis=-1))
 
@@ -201,22 +201,21 @@ def starts(free: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in (*FAMILIES, *names_at_test()[1:]):
         bounds = np.asarray(free.get(name, ()), float)
-        if bounds.shape == (2,) and name not in given:
-            found[name] = float(np.clip(0.0, *bounds))
-        elif bounds.ndim == 2 and bounds.shape[1] == 2 and name not in given:
-            found[name] = tuple(float(np.clip(0.0, *pair)) for pair in bounds)
+        if bounds.shape[-1:] == (2,) and name not in given:
+            nearest = np.clip(0.0, bounds[..., 0], bounds[..., 1]).tolist()
+            found[name] = nearest if bounds.ndim == 1 else tuple(nearest)
     return found
 
 
 def filter_choices() -> str:
     """The filters as they can be given: their parameters, with the depth where it belongs."""
-    return ", ".join(f"{name} with depth" if layered(family) else name for name, family in FAMILIES.items())
+    shared = [name for name in FAMILIES if layered(FAMILIES[name])]
+    return ", ".join(f"{name} with depth" if name in shared else name for name in FAMILIES)
 
 
-AnyResult = TypeVar("AnyResult", bound=Result)
-
-
-def labelled(result: AnyResult, data: CSBM | None, gcn: GCN | None = None, to: CSBM | None = None) -> AnyResult:
+def labelled(
+    result: AnyResult, data: CSBM | None, gcn: GCN | None = None, to: CSBM | None = None
+) -> AnyResult:
     """Return a result with the parameters that it was computed for; those of another graph to test on begin with ``to_``.
 
     >>> import gcnlimit as gl
@@ -228,7 +227,8 @@ def labelled(result: AnyResult, data: CSBM | None, gcn: GCN | None = None, to: C
     if data is not None:
         parameters |= {name: getattr(data, name) for name in (*SIGNALS, "directed")}
         if not data.classes.two:
-            parameters["classes"] = data.classes.count if data.classes.equal else str(data.classes.fractions.tolist())
+            fractions = str(data.classes.fractions.tolist())
+            parameters["classes"] = data.classes.count if data.classes.equal else fractions
         if data.degrees is not None:
             parameters["degrees"] = repr(data.degrees)
             if gcn is not None:
@@ -236,8 +236,10 @@ def labelled(result: AnyResult, data: CSBM | None, gcn: GCN | None = None, to: C
     if gcn is not None:
         parameters |= _of_filter(gcn.filter)
         if gcn.test_filter is not None:
-            parameters |= {f"test_{name}": values for name, values in _of_filter(gcn.test_filter).items()}
-        parameters |= {"loss": type(gcn.loss).__name__, "reg": gcn.reg, "symmetrize": gcn.symmetrize}
+            other = _of_filter(gcn.test_filter)
+            parameters |= {f"test_{name}": values for name, values in other.items()}
+        loss = type(gcn.loss).__name__
+        parameters |= {"loss": loss, "reg": gcn.reg, "symmetrize": gcn.symmetrize}
     if to is not None:
         parameters |= {f"to_{name}": getattr(to, name) for name in SIGNALS}
     return replace(result, coordinates=Coordinates(parameters))
@@ -249,7 +251,8 @@ def each_layer(name: str, values: Any, first: int = 1) -> dict[str, Any]:
     >>> each_layer("c", np.array([[1.0, 2.0], [3.0, 4.0]]))
     {'c_1': array([1., 3.]), 'c_2': array([2., 4.])}
     """
-    return {f"{name}_{k}": layer for k, layer in enumerate(np.moveaxis(np.asarray(values), -1, 0), first)}
+    layers = np.moveaxis(np.asarray(values), -1, 0)
+    return {f"{name}_{k}": layer for k, layer in enumerate(layers, first)}
 
 
 def _of_filter(filter: Filter) -> dict[str, Any]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import real
+from gcnlimit._validation import number
 from gcnlimit._values import Array, Value, brief
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses.custom import FromValue, check_own
@@ -55,8 +55,7 @@ class L2(Value, Penalty):
 
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         r""":math:`1/(1 + v)`."""
-        omega, v = np.broadcast_arrays(np.asarray(omega, float), np.asarray(v, float))
-        return np.asarray(1.0 / (1.0 + v))
+        return np.asarray(1.0 / (1.0 + np.broadcast_arrays(omega, np.asarray(v, float))[1]))
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -72,10 +71,10 @@ class ElasticNet(Value, Penalty):
     l1_ratio: float
 
     def __init__(self, l1_ratio: float) -> None:
-        ratio = real("l1_ratio", l1_ratio, low=0, high=1)
-        if np.ndim(ratio) or not float(ratio) < 1.0:
-            raise ParameterError(f"l1_ratio = {l1_ratio!r} is not allowed; it must be one number from 0 to less than 1")
-        object.__setattr__(self, "l1_ratio", float(ratio))
+        ratio = number("l1_ratio", l1_ratio, low=0, high=1)
+        if ratio == 1.0:
+            raise ParameterError("l1_ratio = 1 is not allowed; it must be from 0 to less than 1")
+        object.__setattr__(self, "l1_ratio", ratio)
 
     def value(self, w: npt.ArrayLike) -> Array:
         w = np.asarray(w, float)
@@ -90,7 +89,8 @@ class ElasticNet(Value, Penalty):
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         """0 where the weight is set to 0."""
         omega, v = np.asarray(omega, float), np.asarray(v, float)
-        return np.where(np.abs(omega) > v * self.l1_ratio, 1.0 / (1.0 + v * (1.0 - self.l1_ratio)), 0.0)
+        slope = 1.0 / (1.0 + v * (1.0 - self.l1_ratio))
+        return np.where(np.abs(omega) > v * self.l1_ratio, slope, 0.0)
 
     def breakpoints(self, v: npt.ArrayLike) -> Array | None:
         """Where weights become 0."""
@@ -144,18 +144,16 @@ def as_penalty(penalty: Any) -> Penalty:
     """
     if isinstance(penalty, str) and penalty == "l2":
         return L2()
-    if isinstance(penalty, FromValue) or (callable(penalty) and not isinstance(penalty, type | Penalty)):
-        own = penalty if isinstance(penalty, FromValue) else FromValue(penalty)
-        check_own("penalty", own, least_at_0=True)
-        return L2() if np.allclose(own.value(_W), L2().value(_W), rtol=1e-14, atol=0.0) else cast("Penalty", own)
+    if callable(penalty) and not isinstance(penalty, type | Penalty):
+        penalty = FromValue(penalty)
     if not isinstance(penalty, Penalty):
-        raise ParameterError(
-            f'penalty = {brief(penalty)} is not a penalty; take "l2", gcnlimit.ElasticNet, a function of a weight, or a '
-            "gcnlimit.Penalty"
-        )
-    if not isinstance(penalty, L2 | ElasticNet | Mixed):
-        check_own("penalty", penalty, least_at_0=True)
-    return penalty
+        remedy = 'take "l2", gcnlimit.ElasticNet, a function of a weight, or a gcnlimit.Penalty'
+        raise ParameterError(f"penalty = {brief(penalty)} is not a penalty; {remedy}")
+    if isinstance(penalty, L2 | ElasticNet | Mixed):
+        return penalty
+    check_own("penalty", penalty, least_at_0=True)
+    is_square = np.allclose(penalty.value(_W), L2().value(_W), rtol=1e-14, atol=0.0)
+    return L2() if is_square and isinstance(penalty, FromValue) else penalty
 
 
 _W = np.array([-7.3, -1.9, -0.31, 0.0, 0.013, 0.77, 2.4, 11.0])

@@ -65,11 +65,13 @@ class CSBMBenchmark(InMemoryDataset):  # type: ignore[misc]
     def process(self) -> None:
         """Draw the graphs."""
         change = self.pre_transform or (lambda one: one)
-        self.save([change(self._data(graph)) for graph in range(self.graphs)], self.processed_paths[0])
+        graphs = [change(self._data(graph)) for graph in range(self.graphs)]
+        self.save(graphs, self.processed_paths[0])
 
     def _data(self, graph: int) -> Data:
         task = self.problem.task(self.size, graph)
-        masks = {f"{name}_mask": torch.from_numpy(getattr(task, f"{name}_mask")) for name in ("train", "val", "test")}
+        names = ("train_mask", "val_mask", "test_mask")
+        masks = {name: torch.from_numpy(getattr(task, name)) for name in names}
         return Data(
             x=torch.from_numpy(task.features),
             edge_index=from_scipy_sparse_matrix(task.adjacency.tocoo())[0],

@@ -41,24 +41,26 @@ class Spectrum(Value):
     signal: Array
     weight: Array
 
-    def __init__(self, variance: ArrayLike, signal: ArrayLike = 1.0, weight: ArrayLike = 1.0) -> None:
-        columns = {
-            "variance": np.asarray(real("variance", variance, low=0, open_low=True)),
-            "signal": np.asarray(real("signal", signal, low=0)),
-            "weight": np.asarray(real("weight", weight, low=0, open_low=True)),
+    def __init__(
+        self, variance: ArrayLike, signal: ArrayLike = 1.0, weight: ArrayLike = 1.0
+    ) -> None:
+        given = {
+            "variance": real("variance", variance, low=0, open_low=True),
+            "signal": real("signal", signal, low=0),
+            "weight": real("weight", weight, low=0, open_low=True),
         }
-        shape = broadcast(features=(1,), **{name: column.shape for name, column in columns.items()})
+        shape = broadcast(features=(1,), **{name: np.shape(level) for name, level in given.items()})
         if len(shape) > 1:
-            raise ParameterError(f"variance, signal and weight have shape {shape}; each must be a sequence")
-        levels = {name: np.array(np.broadcast_to(column, shape)) for name, column in columns.items()}
+            raise ParameterError(f"variance, signal and weight have shape {shape}; give sequences")
+        levels = {name: np.array(np.broadcast_to(level, shape)) for name, level in given.items()}
         levels["weight"] /= np.sum(levels["weight"])
         mean = float(levels["signal"] @ levels["weight"])
         if abs(mean - 1.0) > 1e-8:
-            raise ParameterError(f"signal has mean {mean:g} over the features; divide it by that and multiply mu by it")
+            raise ParameterError(f"signal has mean {mean:g}; divide it by that, multiply mu by it")
         levels["signal"] /= mean
-        for name, level in levels.items():
+        for level in levels.values():
             level.flags.writeable = False
-            object.__setattr__(self, name, level)
+        self.__dict__.update(levels)
 
     @classmethod
     def white(cls) -> Self:
@@ -73,19 +75,20 @@ class Spectrum(Value):
     @cached_property
     def moments(self) -> tuple[float, float, float]:
         r"""Moments :math:`\langle\sigma^2\rangle`, :math:`\langle\sigma^4\rangle` and :math:`\langle\Gamma\sigma^2\rangle`."""
-        return self.average(self.variance), self.average(self.variance**2), self.average(self.signal * self.variance)
+        v = self.variance
+        return self.average(v), self.average(v**2), self.average(self.signal * v)
 
     def average(self, values: ArrayLike) -> float:
         """Average over the features of one value for each level."""
         return float(np.asarray(values) @ self.weight)
 
 
-def as_spectrum(features: Spectrum | None) -> Spectrum:
+def as_spectrum(features: object) -> Spectrum:
     """Return the law of the features, white ones for None."""
     if features is None:
         return Spectrum.white()
     if not isinstance(features, Spectrum):
         raise ParameterError(
-            f"features = {brief(features)} are not a Spectrum; write features=Spectrum(variance, signal, weight)"
+            f"features = {brief(features)} are no Spectrum; write Spectrum(variance)"
         )
     return features

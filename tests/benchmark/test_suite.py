@@ -38,7 +38,7 @@ def test_labels_split_into_two_parts_that_the_exact_numbers_count_together():
 @pytest.mark.parametrize("name", ["strong-features", "sparse", "five-heterophily"])
 def test_recorded_exact_numbers_are_those_of_the_theory_and_ordered(name):
     (problem,) = as_problems(name)
-    exact, found = problem.exact, computed_exact(problem, population=1000)
+    exact, found = problem.exact, computed_exact(problem, population=400)
     assert abs(found.bayes - exact.bayes) < 4 * np.hypot(found.bayes_error, exact.bayes_error)
     for one in ("features", "linear", "bayes_large_degree"):
         assert getattr(exact, one) == pytest.approx(getattr(found, one), abs=1e-6)
@@ -94,7 +94,7 @@ def test_every_ceiling_is_above_what_uses_less():
 
 def test_what_a_new_graph_may_add_to_the_weights_raises_the_ceiling():
     here, there = gl.CSBM(4, 1.0, 2.0, 0.1), gl.CSBM(4, 1.0, 2.0, 0.0)
-    found = gl.bayes_optimal(here, to=there, degree=30, population=800)
+    found = gl.bayes_optimal(here, to=there, degree=30, population=300)
     error = 3 * found.standard_error.test_accuracy
     assert found.frozen.test_accuracy <= found.two_stages.test_accuracy + error
     assert found.two_stages.test_accuracy <= found.test_accuracy + error

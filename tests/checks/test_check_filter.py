@@ -106,7 +106,7 @@ class WrongDirectedChain(gl.Diffusion):
         (WrongScale(0.5), "its second value is wrong"),
         (FewNodes(0.5), "too few to average"),
         (WrongLayers(0.5), "layers gives at most 7 where chain has 2"),
-        (WrongSeries(0.5), "does not act on a matrix as the chain does"),
+        (WrongSeries(0.5), "does not act as the chain does"),
         (WrongAverages(0.4), "directed_averages gives scattered"),
         (WrongDirectedChain(0.4), "directed_chain gives"),
     ],

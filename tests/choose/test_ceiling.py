@@ -11,7 +11,8 @@ import gcnlimit as gl
 from gcnlimit.choose import spectral
 from gcnlimit.choose.best_filter import filter_ceiling
 from gcnlimit.choose.search import margin
-from gcnlimit.choose.spectral import SpectralMargin, maximize, spectral_ceiling, values
+from gcnlimit.choose.spectral import SpectralMargin, maximize
+from gcnlimit.choose.spectral_ceiling import spectral_ceiling
 from gcnlimit.numerics.spectral import edge_panels, halved, panel_measure
 from gcnlimit.theory import limits
 from gcnlimit.theory.finite_reg.square import square_margins
@@ -93,17 +94,17 @@ def test_order_one_against_a_scan_of_every_direction_and_regularization():
 def test_the_best_values_are_stationary_and_no_node_would_rather_be_elsewhere():
     signal, ends = np.array([0.9, 1.5]), halved(edge_panels(np.array([0.9, 1.5])))
     problem = SpectralMargin(
-        panel_measure(signal, ends), np.ones(2), *(np.array(p) for p in ([4.0, 1.0], [0.5, 2.0], [0.5, 0.2]))
+        panel_measure(signal, ends), True, *(np.array(p) for p in ([4.0, 1.0], [0.5, 2.0], [0.5, 0.2]))
     )
     start = np.broadcast_to(np.arctan(0.2 * np.exp(problem.measure.x)), problem.measure.x.shape)
     found = maximize(problem, start)
     weight = problem.measure.tau + problem.measure.e
     slope = np.abs(spectral._derivatives(problem, found.angle)[0]) / np.where(weight > 0.0, weight, 1.0)
     assert np.max(slope) < 1e-6
-    slope = problem.slope(problem.numbers(*values(found.angle, problem.s)))
-    here = problem.share(slope, *values(found.angle, problem.s))
+    slope = problem.slope(problem.numbers(*problem.functions(found.angle)))
+    here = problem.share(slope, found.angle)
     for angle in np.linspace(-np.pi / 2, np.pi / 2, 201):
-        there = problem.share(slope, *values(np.full_like(found.angle, angle), problem.s))
+        there = problem.share(slope, np.full_like(found.angle, angle))
         assert np.all((there - here)[:, :-1] <= 1e-9 * np.abs(here).max())
 
 
@@ -111,21 +112,21 @@ def test_the_best_values_are_stationary_and_no_node_would_rather_be_elsewhere():
 def test_a_node_is_exchanged_for_more_than_a_billionth_of_the_largest_share(gain, worth, monkeypatch):
     """Shares are counted per weight of their node, so that a finer grid of nodes changes nothing."""
     one, signal = np.ones(1), np.array([0.9])
-    problem = SpectralMargin(panel_measure(signal, edge_panels(signal)), one, 4.0 * one, 0.5 * one, 0.5 * one)
+    problem = SpectralMargin(panel_measure(signal, edge_panels(signal)), True, 4.0 * one, 0.5 * one, 0.5 * one)
     best = maximize(problem, np.arctan(0.2 * np.exp(problem.measure.x))).angle
-    slope, node = problem.slope(problem.numbers(*values(best, one))), np.argmax(problem.measure.tau)
+    slope, node = problem.slope(problem.numbers(*problem.functions(best))), np.argmax(problem.measure.tau)
     weight = np.where(problem.measure.tau > 0.0, problem.measure.tau + problem.measure.e, 1.0)
 
     def shifted(by):
         return best + by * (np.arange(best.size) == node)
 
     def share(angle):
-        return (problem.share(slope, *values(angle, one)) / weight)[0]
+        return (problem.share(slope, angle) / weight)[0]
 
     lost = (share(best) - share(shifted(1e-2)))[node] / np.max(np.abs(share(best)))  # quadratic in the shift
     off = shifted(1e-2 * math.sqrt(gain / lost))
     monkeypatch.setattr(spectral, "_TRIED", best[0, [node]] / (0.5 * np.pi))
-    _, raised = spectral._exchanged(problem, off, problem.value(*values(off, one)))
+    _, raised = spectral._exchanged(problem, off, problem.at(off))
     assert raised == [worth]
 
 
@@ -134,7 +135,7 @@ def test_gradient_in_the_values_is_exact():
     signal = np.array([0.5, -1.3])
     for s in (0.0, 1.0):
         problem = SpectralMargin(
-            panel_measure(signal, edge_panels(signal)), np.full(2, s), np.full(2, 2.0), np.full(2, 1.0), np.full(2, 0.3)
+            panel_measure(signal, edge_panels(signal)), s > 0.0, np.full(2, 2.0), np.full(2, 1.0), np.full(2, 0.3)
         )
         g = 0.2 + 0.1 * rng.normal(size=problem.measure.x.shape)
         U, W = g / (1 + s * g**2), g**2 / (1 + s * g**2)

@@ -45,9 +45,7 @@ def expected():
 
 
 def test_the_file_means_the_call(file):
-    asked = read_file(file)
-    ds = gl.sweep(asked.what, fixed=asked.fixed, axes=asked.axes)
-    xr.testing.assert_equal(ds, expected())
+    xr.testing.assert_equal(gl.sweep(**read_file(file)), expected())
 
 
 def test_logarithmic_ranges_and_named_filters(tmp_path):
@@ -57,14 +55,14 @@ def test_logarithmic_ranges_and_named_filters(tmp_path):
     )
     path.write_text(TEXT[: TEXT.index("[network]")] + axes + 'mu = {start = 0.1, stop = 10, num = 3, scale = "log"}')
     asked = read_file(path)
-    assert asked.axes["mu"] == pytest.approx([0.1, 1.0, 10.0])
-    assert list(asked.axes["filter"].values()) == [
+    assert asked["axes"]["mu"] == pytest.approx([0.1, 1.0, 10.0])
+    assert list(asked["axes"]["filter"].values()) == [
         gl.Residual([1, 1]),
         gl.Residual.constant(0.5, 3),
         gl.PageRank(0.2),
         gl.Polynomial([1, 2]),
     ]
-    assert gl.sweep(asked.what, fixed=asked.fixed, axes=asked.axes).sizes == {"filter": 4, "mu": 3}
+    assert gl.sweep(**asked).sizes == {"filter": 4, "mu": 3}
 
 
 @pytest.mark.parametrize(
@@ -101,7 +99,7 @@ def test_the_name_of_the_verb_is_allowed(file):
     file.write_text(
         TEXT.replace('"predict"', '"bayes"').replace(network, "").replace("t = [0.5, 1.0, 1.5]", ""), "utf-8-sig"
     )
-    assert read_file(file).what == "bayes_optimal"
+    assert read_file(file)["what"] == "bayes_optimal"
     assert run(file).exit_code == 0
 
 

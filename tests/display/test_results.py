@@ -206,7 +206,7 @@ def test_comparisons_are_dots_at_a_point_and_gaps_along_a_curve():
 @pytest.mark.parametrize(
     "call, says",
     [
-        (lambda: gl.predict(POINT, DIFFUSION).plot(), "nothing varies"),
+        (lambda: gl.predict(POINT, DIFFUSION).plot(), "0 parameters vary"),
         (lambda: gl.predict(CURVE, DIFFUSION).plot("accuracy"), "choose one of test_accuracy"),
         (lambda: gl.predict(CURVE, DIFFUSION).plot("status"), "name = 'status' cannot be drawn"),
         (

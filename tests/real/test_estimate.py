@@ -26,7 +26,7 @@ def often_enough(hits, count):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "classes, method, graphs",
-    [(2, "labels", range(16)), (4, "labels", range(12)), (2, "likelihood", (1, 3, 24, 27))],  # the last are small ones
+    [(2, "labels", range(12)), (4, "labels", range(8)), (2, "likelihood", (1, 3, 24, 27))],  # the last are small ones
 )
 def test_the_truth_is_within_two_standard_errors(classes, method, graphs):
     rows = [compared(k, classes, method) for k in graphs]

@@ -47,8 +47,7 @@ def test_with_a_given_field_marginals_and_free_entropy_are_exact_on_a_tree(direc
     fractions, graph = np.array([0.2, 0.3, 0.5]), tree(directed)
     affinity = Affinity.of(0.9, nodes=1000, degree=5, fractions=fractions)
     field = np.log(fractions) + np.random.default_rng(0).normal(size=(graph.shape[0], 3))
-    messages = EdgeMessages(graph, affinity, directed)
-    messages.start(np.full(field.shape, 1 / 3))
+    messages = EdgeMessages(graph, affinity, directed, np.full(field.shape, 1 / 3))
     for _ in range(8):
         found = messages.step(field)
     odds = np.where(np.eye(3, dtype=bool), affinity.same[:, None], affinity.other)

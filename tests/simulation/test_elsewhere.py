@@ -133,7 +133,7 @@ def test_graphs_of_other_class_means_are_not_a_pair():
         with pytest.raises(gl.ParameterError, match=reason):
             gl.amp(home, to=to)
     assert gl.amp(home.observation, to=other.observation).performance is None
-    with pytest.raises(gl.ParameterError, match="the instance beside has 100; take nodes = 200"):
+    with pytest.raises(gl.ParameterError, match="beside has 100; take nodes = 200"):
         gl.sample(DATA.replaced(alpha=2.0), 100, 10, beside=home)
     mine = gl.Instance.of(home.adjacency, home.features, home.labels, home.train_mask, data=home.data)
     with pytest.raises(gl.ParameterError, match="not known; take one that was sampled"):

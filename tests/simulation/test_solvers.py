@@ -78,7 +78,7 @@ LOGISTIC = CrossEntropy.of(Logistic(), np.zeros(200, int), Classes.of(2))
 
 
 def descended(Z, reg, tolerance, start=None):
-    solver = descent(LOGISTIC, reg, (len(Z), 1), tolerance, 100, start)
+    solver = descent(LOGISTIC, reg, tolerance, 100, start)
     return driven(solver, lambda block: Z @ (Z.T @ block))
 
 

@@ -121,7 +121,7 @@ def test_too_little_memory_is_a_sentence_that_names_the_block(data, small_memory
 @pytest.mark.parametrize("room, together", [(0.5, 1), (2.5, 2), (99.0, 4)])
 def test_as_many_trials_are_in_flight_as_the_memory_holds(data, monkeypatch, room, together):
     gcn, asked = gl.GCN(gl.Diffusion([1.0, 2.0])), []
-    one = Size.of("simulate", data, 200, 20, None, None, DEVICE).device_bytes(points=2)
+    one = Size.of(data, 200, 20, None, None, DEVICE).device_bytes(points=2)
     monkeypatch.setattr(type(backend_of(DEVICE)), "free", lambda self: room * one)
     for name, value in (("MANY", 800), ("cores", lambda: 8)):
         monkeypatch.setattr(f"gcnlimit.simulation.simulate.{name}", value)

@@ -7,7 +7,7 @@ from scipy.linalg import null_space
 from scipy.special import log_ndtr, ndtr
 
 from gcnlimit.classes import Classes
-from gcnlimit.theory.decision import balanced_log_error, best_log_error, log_error, own_log_error, roc_auc
+from gcnlimit.theory.decision import balanced_accuracy, best_log_error, log_error, own_log_error, roc_auc
 
 
 @pytest.mark.parametrize("row", CLASSES["A_i"], ids=lambda row: f"{row['C']}-{row['test_margin']:.2f}")
@@ -51,16 +51,15 @@ def test_unequal_classes_against_a_draw(fractions):
     wrong = np.argmax(score, axis=1) != true
     parts = [wrong[true == k] for k in range(len(fractions))]
     deviation = np.sqrt(sum(np.var(part) / part.size for part in parts)) / len(parts)
-    assert (
-        abs(np.mean([np.mean(part) for part in parts]) - np.exp(balanced_log_error(margin, Classes.of(fractions)))[0])
-        < 4 * deviation
-    )
+    right = 1 - np.mean([np.mean(part) for part in parts])
+    assert abs(right - balanced_accuracy(margin, Classes.of(fractions))[0]) < 4 * deviation
 
 
 def test_almost_equal_classes_are_equal_ones():
     margin = np.array([-0.5, 0.3, 2.0])
     fractions = (1 / 3 - 1e-9, 1 / 3, 1 / 3 + 1e-9)
-    assert np.allclose(balanced_log_error(margin, Classes.of(fractions)), log_error(margin, 3), atol=1e-8)
+    balanced = balanced_accuracy(margin, Classes.of(fractions))
+    assert np.allclose(np.log1p(-balanced), log_error(margin, 3), atol=1e-8)
     assert np.allclose(best_log_error(margin, Classes.of(fractions)), log_error(np.abs(margin), 3), atol=1e-8)
 
 
@@ -86,6 +85,5 @@ def test_area_under_the_curve_is_the_chance_that_a_pair_is_ranked_right():
 def test_reference_of_two_unequal_classes(row):
     margin, fractions = np.array([row["margin_bias"]]), (row["p"], 1 - row["p"])
     assert -np.expm1(best_log_error(margin, Classes.of(fractions)))[0] == pytest.approx(row["accuracy_bias"], abs=1e-13)
-    assert -np.expm1(balanced_log_error(margin, Classes.of(fractions)))[0] == pytest.approx(
-        row["balanced_accuracy_bias"], abs=1e-13
-    )
+    balanced = balanced_accuracy(margin, Classes.of(fractions))[0]
+    assert balanced == pytest.approx(row["balanced_accuracy_bias"], abs=1e-13)

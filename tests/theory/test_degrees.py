@@ -11,9 +11,9 @@ import gcnlimit as gl
 from gcnlimit.degrees import Degrees, Gamma, LogNormal, Pareto
 from gcnlimit.normalization import Normalization, Regularized, as_normalization
 from gcnlimit.theory.decision import accuracy
-from gcnlimit.theory.degrees.ceiling import Overlaps, PropensityEvolution
+from gcnlimit.theory.degrees.ceiling import PropensityEvolution
 from gcnlimit.theory.points import Points
-from gcnlimit.theory.predict import find
+from gcnlimit.theory.predict import Search, find
 from gcnlimit.theory.propensity_spectrum import spectrum
 from gcnlimit.theory.transfer import transfer
 
@@ -50,7 +50,7 @@ def points(law, *network, **data):
 
 def solve(points):
     """Margins and losses of points that are solved together."""
-    (found,) = find(points, np.ones(points.size, bool), 1e-10, 5000, progress=False)
+    (found,) = find(points, np.ones(points.size, bool), Search(progress=False))
     order = np.argsort(found.rows)
     names = ("test_margin", "train_margin", "test_loss", "train_loss")
     return found._replace(**{name: getattr(found, name)[order] for name in names})
@@ -246,11 +246,8 @@ def test_ceiling_without_heterogeneity_and_at_its_extremum(classes):
     assert evolution.free_entropy(best) == pytest.approx(np.ravel(expected.free_entropy), abs=1e-12)
     evolution = PropensityEvolution.of(data, Pareto(2.5, 10))
     best, step = evolution.fixed_points()[0], 1e-5
-    for graph, features in ((step, 0.0), (0.0, step)):
-        rises = [
-            evolution.free_entropy(Overlaps(best.graph + sign * graph, best.features + sign * features, best.residual))
-            for sign in (1, -1)
-        ]
+    for nudge in step * np.eye(2):
+        rises = [evolution.free_entropy(best + sign * nudge) for sign in (1, -1)]
         assert np.abs(rises[0] - rises[1]).max() < 1e-3 * step
 
 

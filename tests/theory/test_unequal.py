@@ -6,11 +6,11 @@ from problems import PARAMETERS
 
 import gcnlimit as gl
 from gcnlimit.classes import Classes, simplex_codes
+from gcnlimit.theory import decision
 from gcnlimit.theory.ceiling.posterior import posterior
 from gcnlimit.theory.ceiling.state_evolution import Evidence
 from gcnlimit.theory.ceiling.unequal import MatrixEvolution
 from gcnlimit.theory.ceiling.unequal_posterior import MatrixPosterior, gaussian_rules, posterior_log_error
-from gcnlimit.theory.decision import balanced_log_error, best_log_error
 
 THREE = (0.5, 0.3, 0.2)
 LAW = gl.Spectrum([0.2, 1.8], [1.5, 0.5])
@@ -80,10 +80,9 @@ def test_both_fixed_points_of_one_entry_are_those_of_two_classes(p):
 def test_evidence_alike_in_all_directions_is_decided_by_one_integral(fractions, margin):
     p = np.array(fractions)
     (rule,), m = gaussian_rules(p.size - 2), margin**2 * np.eye(p.size - 1)
-    for prior, one in ((p, best_log_error), (np.full(p.size, 1 / p.size), balanced_log_error)):
-        assert posterior_log_error(m, p, prior, rule) == pytest.approx(
-            one(np.array([margin]), Classes.of(fractions))[0], rel=1e-11
-        )
+    for prior in (p, np.full(p.size, 1 / p.size)):
+        one = decision._posterior_log_error(np.array([margin]), p, prior)[0]
+        assert posterior_log_error(m, p, prior, rule) == pytest.approx(one, rel=1e-11)
 
 
 def test_the_decision_has_the_error_of_the_largest_posterior():

@@ -46,10 +46,10 @@ def test_two_classes_are_averages_of_tanh(mean, variance):
     step = np.linspace(-9, 9, 20001)
     weight = np.exp(-0.5 * step**2) * (step[1] - step[0]) / np.sqrt(2 * np.pi)
     t = np.tanh(mean + np.sqrt(variance) * step)
-    found = softmax_averages(mean, variance, 2)
-    assert found.overlap == pytest.approx(weight @ t, abs=1e-10)
-    assert found.norm == pytest.approx(weight @ t**2, abs=1e-10)
-    assert found.loss == pytest.approx(weight @ np.logaddexp(0.0, -2 * (mean + np.sqrt(variance) * step)), abs=1e-10)
+    overlap, norm, loss = softmax_averages(mean, variance, 2)
+    assert overlap == pytest.approx(weight @ t, abs=1e-10)
+    assert norm == pytest.approx(weight @ t**2, abs=1e-10)
+    assert loss == pytest.approx(weight @ np.logaddexp(0.0, -2 * (mean + np.sqrt(variance) * step)), abs=1e-10)
 
 
 def test_wrong_numbers_do_not_help():

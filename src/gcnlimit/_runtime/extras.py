@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
+import pkgutil
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,10 +20,8 @@ def need(what: str, extra: str, *packages: str) -> None:
     """
     missing = [package for package in packages if importlib.util.find_spec(package) is None]
     if missing:
-        raise GCNLimitError(
-            f"{what} needs {' and '.join(missing)}; install it with pip install 'gcnlimit[{extra}]' "
-            f"(in a checkout: pip install '.[{extra}]')"
-        )
+        way = f"pip install 'gcnlimit[{extra}]' (in a checkout: pip install '.[{extra}]')"
+        raise GCNLimitError(f"{what} needs {' and '.join(missing)}; install it with {way}")
 
 
 def load(what: str, extra: str, module: str) -> Any:
@@ -32,22 +30,16 @@ def load(what: str, extra: str, module: str) -> Any:
     return importlib.import_module(module)
 
 
-def on_first_use(
-    package: dict[str, Any], names: Mapping[str, str], modules: Mapping[str, str] | None = None
-) -> Callable[[str], object]:
+def on_first_use(package: dict[str, Any], homes: Mapping[str, str]) -> Callable[[str], object]:
     """Return the ``__getattr__`` of a package that imports its public names when they are first used.
 
-    `package` is its ``globals()``; `names` and `modules` say in which module of gcnlimit each name, or namespace, is.
+    `package` is its ``globals()``; `homes` gives for each name its module in gcnlimit, or ``"module:name"``.
     """
 
     def __getattr__(name: str) -> object:  # noqa: N807
-        if modules and name in modules:
-            value: object = importlib.import_module(f"gcnlimit.{modules[name]}")
-        elif name in names:
-            value = getattr(importlib.import_module(f"gcnlimit.{names[name]}"), name)
-        else:
+        if name not in homes:
             raise AttributeError(f"module {package['__name__']!r} has no attribute {name!r}")
-        package[name] = value
-        return value
+        package[name] = pkgutil.resolve_name(f"gcnlimit.{homes[name]}")
+        return package[name]
 
     return __getattr__

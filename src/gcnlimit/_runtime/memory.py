@@ -27,7 +27,7 @@ def available() -> float:
     except ValueError:
         bound = math.nan
     if not bound > 0.0:
-        raise ParameterError(f"{VARIABLE} = {given!r} is not allowed; set it to a number of GB > 0, or unset it")
+        raise ParameterError(f"{VARIABLE} = {given!r} is no number of GB > 0; change or unset it")
     return bound * GB
 
 
@@ -41,10 +41,8 @@ def require(what: str, needed: float, remedy: str) -> None:
     """
     bound = available()
     if not needed <= bound:
-        raise ParameterError(
-            f"{what} needs about {needed / GB:.3g} GB of memory, of {bound / GB:.3g} GB available; {remedy}, "
-            f"or set the environment variable {VARIABLE} to the GB that may be taken"
-        )
+        sizes = f"{needed / GB:.3g} GB of memory, of {bound / GB:.3g} GB available"
+        raise ParameterError(f"{what} needs about {sizes}; {remedy}, or set {VARIABLE} to more GB")
 
 
 def _limits() -> Iterator[float]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import operator
 import os
 import pickle
 import queue
@@ -20,6 +22,7 @@ from gcnlimit.errors import GCNLimitError, ParameterError
 K = TypeVar("K")
 T = TypeVar("T")
 R = TypeVar("R")
+Answers = Generator[tuple[int, R], None, None]  # numbers of finished tasks, and their results
 
 
 def run(
@@ -38,10 +41,11 @@ def run(
     """
     if workers is None:
         workers = 1 if small else cores()
+    workers = min(workers, len(tasks))
     results: list[R | None] = [None] * len(tasks)
-    serve = _here if min(workers, len(tasks)) == 1 else _in_processes
-    with contextlib.suppress(KeyboardInterrupt), contextlib.closing(serve(tasks, min(workers, len(tasks)))) as finished:
-        for index, result in finished:
+    answers = _here(tasks) if workers == 1 else _in_processes(tasks, workers)
+    with contextlib.suppress(KeyboardInterrupt), contextlib.closing(answers):
+        for index, result in answers:
             results[index] = result
             done(1)
     return results
@@ -61,20 +65,18 @@ def process_pool(workers: int) -> Iterator[Executor]:
             pool.shutdown(cancel_futures=True)
 
 
-def _here(tasks: Sequence[Callable[[], R]], workers: int) -> Generator[tuple[int, R], None, None]:
+def _here(tasks: Sequence[Callable[[], R]]) -> Answers[R]:
     with single_threaded_blas():
         for index, task in enumerate(tasks):
             yield index, task()
 
 
-def _in_processes(tasks: Sequence[Callable[[], R]], workers: int) -> Generator[tuple[int, R], None, None]:
+def _in_processes(tasks: Sequence[Callable[[], R]], workers: int) -> Answers[R]:
     check_pickle(tasks[0], "the network")
     with process_pool(workers) as pool:
-        for index, future in as_finished(pool, _call, dict(enumerate(tasks)).items(), 4 * workers):
+        for index, future in as_finished(pool, operator.call, enumerate(tasks), 4 * workers):
             if broken(future):
-                raise GCNLimitError(
-                    "a worker process died, perhaps for lack of memory; take fewer workers or smaller problems"
-                )
+                raise GCNLimitError("a worker process died, out of memory? take fewer workers")
             yield index, future.result()
 
 
@@ -83,14 +85,9 @@ def check_pickle(what: object, name: str) -> None:
     try:
         pickle.dumps(what)
     except Exception as error:
-        raise ParameterError(
-            f"{name} cannot be sent to other processes ({error}); define its functions with def at the top level of a "
-            "module, or pass workers=1"
-        ) from None
-
-
-def _call(task: Callable[[], R]) -> R:
-    return task()
+        problem = f"{name} cannot be sent to other processes ({error})"
+        remedy = "define its functions with def at the top level of a module, or pass workers=1"
+        raise ParameterError(f"{problem}; {remedy}") from None
 
 
 def as_finished(
@@ -100,19 +97,16 @@ def as_finished(
     rest = iter(items)
     flying: dict[Future[R], K] = {}
     finished: queue.SimpleQueue[Future[R]] = queue.SimpleQueue()
-
-    def fill() -> None:
-        while len(flying) < window and (pair := next(rest, None)) is not None:
-            future = submitted(executor, function, pair[1])
-            flying[future] = pair[0]
-            future.add_done_callback(finished.put)
-
     try:
-        fill()
-        while flying:
+        while True:
+            for label, item in itertools.islice(rest, window - len(flying)):
+                future = submitted(executor, function, item)
+                flying[future] = label
+                future.add_done_callback(finished.put)
+            if not flying:
+                return
             future = finished.get()
             yield flying.pop(future), future
-            fill()
     finally:
         for future in flying:
             future.cancel()
@@ -122,9 +116,9 @@ def submitted(executor: Executor, function: Callable[[T], R], item: T) -> Future
     """Future of a call; one that has failed already, if the executor is broken."""
     try:
         return executor.submit(function, item)
-    except (BrokenExecutor, RuntimeError) as error:
+    except RuntimeError as error:  # BrokenExecutor is one
         future: Future[R] = Future()
-        future.set_exception(error if isinstance(error, BrokenExecutor) else BrokenExecutor(str(error)))
+        future.set_exception(BrokenExecutor(str(error)))
         return future
 
 
@@ -144,7 +138,8 @@ class _Pool(Executor):
         import multiprocessing
         from concurrent.futures import ProcessPoolExecutor
 
-        self._pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_start_worker)
+        spawn = multiprocessing.get_context("spawn")
+        self._pool = ProcessPoolExecutor(workers, spawn, initializer=_start_worker)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Submit a call.
@@ -174,14 +169,14 @@ class _Pool(Executor):
 
 def _start_worker() -> None:
     """Leave Ctrl-C to the parent, and end when the parent does, however it ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_follow_parent, daemon=True).start()
-
-
-def _follow_parent() -> None:
     import multiprocessing
 
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-    os._exit(1)
+
+    def follow() -> None:
+        if parent is not None:
+            parent.join()
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()

@@ -18,14 +18,14 @@ _HAS_RICH = importlib.util.find_spec("rich") is not None
 class Bar:
     """A bar to be moved on; without functions, one that is not shown."""
 
-    advance: Callable[[int], None] = lambda count: None
-    """To be called with the number of items just finished."""
+    advance: Callable[[int], None] = lambda count: None  # by the number of items just finished
     rename: Callable[[str], None] = lambda title: None
-    """To be called with another title."""
 
 
 @contextlib.contextmanager
-def progress_bar(title: str, total: int | None, show: bool | None = None, *, unit: str = "points") -> Iterator[Bar]:
+def progress_bar(
+    title: str, total: int | None, show: bool | None = None, *, unit: str = "points"
+) -> Iterator[Bar]:
     """Bar of `total` items, or the time so far if it is None; by default shown on a terminal, with rich, and not inside another.
 
     >>> with progress_bar("trials", 2, show=False) as bar:
@@ -41,13 +41,14 @@ def progress_bar(title: str, total: int | None, show: bool | None = None, *, uni
     from rich.errors import LiveError
 
     console = Console(stderr=True)
-    columns: tuple[progress.ProgressColumn, ...] = (progress.SpinnerColumn(), progress.TimeElapsedColumn())
-    if total is not None:  # else neither a share nor the time that is left is known
+    columns: list[progress.ProgressColumn] = [progress.TextColumn("{task.description}")]
+    if total is None:  # neither a share nor the time that is left is known
+        columns += [progress.SpinnerColumn(), progress.TimeElapsedColumn()]
+    else:
         rate = progress.TextColumn("{task.fields[rate]}")
         left = progress.TimeRemainingColumn(compact=True)
-        columns = (progress.BarColumn(), progress.MofNCompleteColumn(), rate, left)
-    title_column = progress.TextColumn("{task.description}")
-    shown = progress.Progress(title_column, *columns, console=console, transient=console.is_terminal)
+        columns += [progress.BarColumn(), progress.MofNCompleteColumn(), rate, left]
+    shown = progress.Progress(*columns, console=console, transient=console.is_terminal)
     try:
         shown.start()
     except LiveError:  # one display at a time: that of the caller stays

@@ -15,7 +15,7 @@ from gcnlimit.errors import ParameterError
 B = TypeVar("B")
 R = TypeVar("R")
 VARIABLE = "GCNLIMIT_THREADS"
-LINEAR_ALGEBRA = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+BLAS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 MOST = 4  # threads by default, since the blocks of more would not fit a shared cache
 LARGE = 1 << 18  # numbers in all blocks, below which one thread is faster
 
@@ -35,7 +35,7 @@ def threads() -> int:
     if not given:
         return min(MOST, cores())
     if not given.isdecimal() or int(given) < 1:
-        raise ParameterError(f"{VARIABLE} = {given!r} is not allowed; set it to a whole number >= 1, or unset it")
+        raise ParameterError(f"{VARIABLE} = {given!r} is no whole number >= 1; change or unset it")
     return int(given)
 
 
@@ -76,16 +76,15 @@ def ordered_map(function: Callable[[B], R], blocks: Iterable[B], size: int) -> I
 @contextlib.contextmanager
 def single_threaded_children() -> Iterator[None]:
     """Environment in which a process that starts has one thread for blocks and for linear algebra."""
-    before = {name: os.environ.get(name) for name in (VARIABLE, *LINEAR_ALGEBRA)}
-    os.environ.update(dict.fromkeys(before, "1"))
+    names = (VARIABLE, *BLAS)
+    before = {name: os.environ[name] for name in names if name in os.environ}
+    os.environ.update(dict.fromkeys(names, "1"))
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for name in names:
+            os.environ.pop(name, None)
+        os.environ.update(before)
 
 
 @contextlib.contextmanager

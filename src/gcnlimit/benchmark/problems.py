@@ -185,7 +185,7 @@ class Problem(Value):
         if self.to is None:
             return here, None
         more = round(nodes * float(self.to.alpha / self.data.alpha))
-        size = Size.of("Problem", self.to, more, self.degree, None, np.float32)
+        size = Size.of(self.to, more, self.degree, None, np.float32)
         seed = Seed([*entropy(root), 2])
         return here, draw(self.to, size, seed, here.latents.centroid)
 

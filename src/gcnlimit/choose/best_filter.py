@@ -15,7 +15,8 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, whole
 from gcnlimit._values import Array, Brief
 from gcnlimit.choose.polynomials import best_polynomials, growing_polynomials
-from gcnlimit.choose.spectral import spectral_ceiling, spectrum
+from gcnlimit.choose.spectral import Best
+from gcnlimit.choose.spectral_ceiling import spectral_ceiling
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Polynomial
@@ -28,9 +29,7 @@ from gcnlimit.theory.decision import best_log_error
 from gcnlimit.theory.points import Points, check_range
 from gcnlimit.theory.predict import predict
 
-LARGEST = 1e9
-"""Largest parameter of the data, or inverse of one, for which filters are searched."""
-
+LARGEST = 1e9  # parameter of the data, or inverse of one, for which filters are searched
 _BLOCK = 64  # points searched together
 _STEADY = 1e-9  # change of a margin at which the resolution suffices
 MAX_ORDER = 30  # coefficients of higher powers lose digits by cancellation
@@ -51,10 +50,8 @@ class FilterCeiling(Brief):
     x, g
         Points of the real spectrum, the spike (or the edge, if there is none) last, and the best filter there, of largest
         magnitude 1. Values beyond ten thousand times the scale set by the regularization are cut.
-    status
-        ``CONVERGED`` if `error` fell below the tolerance, else ``NOT_CONVERGED``: the ceiling is then known to `error`.
-    lower_bound
-        Whether it is a lower bound of the ceiling, as on a directed graph.
+    status, lower_bound
+        ``NOT_CONVERGED`` if the ceiling is known to `error` only; whether it is a lower bound, as on a directed graph.
     """
 
     test_accuracy: float | Array
@@ -90,7 +87,8 @@ class BestFilter(Result):
         return each_layer("coefficients", self.coefficients, first=0) | {"reg": self.gcn.reg}
 
     def _shown(self) -> dict[str, Any]:
-        return self.prediction.as_dict() | {"status": status_names(Status, self.status)} | self._chosen()
+        status = {"status": status_names(Status, self.status)}
+        return self.prediction.as_dict() | status | self._chosen()
 
     @cached_property
     def ceiling(self) -> FilterCeiling:
@@ -110,7 +108,12 @@ class BestFilter(Result):
 
 
 def best_filter(
-    data: CSBM, order: int = 12, symmetrize: bool = True, *, reg: float | None = None, progress: bool | None = None
+    data: CSBM,
+    order: int = 12,
+    symmetrize: bool = True,
+    *,
+    reg: float | None = None,
+    progress: bool | None = None,
 ) -> BestFilter:
     r"""Find the polynomial filter of an order, and the regularization, with the highest test accuracy; square loss.
 
@@ -120,15 +123,13 @@ def best_filter(
 
     Parameters
     ----------
-    data
-        The data; array parameters broadcast.
+    data, symmetrize
+        The data, whose array parameters broadcast, and whether the filter applies to the symmetrized graph.
     order
         Highest power of the operator, at most 30.
-    symmetrize
-        Whether the filter applies to the symmetrized graph.
     reg
-        The best regularization if None (infinite on a directed graph); ``math.inf`` for the explicit theory of infinite
-        regularization. A finite value would only set the scale of the filter.
+        The best regularization if None (infinite on a directed graph), or ``math.inf``; a finite value would only set the
+        scale of the filter.
     progress
         Whether to draw a progress bar on standard error (with rich), batch by batch; by default only if it is a terminal.
 
@@ -147,24 +148,27 @@ def best_filter(
     infinite = is_infinite(reg)
     points = _points(data, symmetrize)
     blocks = list(batches(points.size, _BLOCK))
-    with np.errstate(all="ignore"):  # filters out of range have a margin of minus infinity
-        parts = []
-        with progress_bar("batches", len(blocks), progress, unit="batches") as bar:
-            for rows in blocks:
-                parts.append(best_polynomials(points.take(rows), order, infinite=infinite))
-                bar.advance(1)
-        _, coefficients, strength, settled = (np.concatenate(column) for column in zip(*parts, strict=True))
-        x = spectrum(points)
-        g, scale = _unit(Polynomial(coefficients), x)
-    filter = Polynomial((coefficients / scale[:, None]).reshape(*data.shape, order + 1))
-    gcn = GCN(filter, reg=(strength / scale**2).reshape(data.shape), symmetrize=symmetrize)
+    parts = []
+    shown = progress_bar("batches", len(blocks), progress, unit="batches")
+    # Filters out of range have a margin of minus infinity.
+    with np.errstate(all="ignore"), shown as bar:
+        for rows in blocks:
+            parts.append(best_polynomials(points.take(rows), order, infinite=infinite))
+            bar.advance(1)
+        x = _spectrum(points)
+        best, coefficients = _on_spectrum(Best(*map(np.concatenate, zip(*parts, strict=True))), x)
+    filter = Polynomial(coefficients.reshape(*data.shape, order + 1))
+    gcn = GCN(filter, reg=best.reg.reshape(data.shape), symmetrize=symmetrize)
     prediction = predict(data, gcn, throw=False, progress=False)
     solved = np.asarray(prediction.status) <= Status.CONVERGED
-    status = _status(settled.reshape(data.shape) & solved)
-    return BestFilter(data, gcn, prediction, x.reshape(*data.shape, -1), g.reshape(*data.shape, -1), status)
+    status = _status(best.settled.reshape(data.shape) & solved)
+    x, g = (values.reshape(*data.shape, -1) for values in (x, best.g))
+    return BestFilter(data, gcn, prediction, x, g, status)
 
 
-def filter_ceiling(data: CSBM, symmetrize: bool = True, *, reg: float | None = None) -> FilterCeiling:
+def filter_ceiling(
+    data: CSBM, symmetrize: bool = True, *, reg: float | None = None
+) -> FilterCeiling:
     r"""Accuracy that no linear graph filter exceeds; square loss, at any regularization, or with ``reg=math.inf`` at infinity.
 
     On a symmetric graph the filter enters through its values on the spectrum, and the regularization through their scale: all
@@ -178,27 +182,32 @@ def filter_ceiling(data: CSBM, symmetrize: bool = True, *, reg: float | None = N
     """
     infinite = is_infinite(reg)
     points = _points(data, symmetrize)
+    x = _spectrum(points)
     with np.errstate(all="ignore"):  # filters out of range have a margin of minus infinity
         if points.symmetric:
-            margin, error, strength, g, settled = spectral_ceiling(points, infinite=infinite, tol=_STEADY)
+            best = spectral_ceiling(points, infinite=infinite, tol=_STEADY)
         else:
-            margin, error, strength, g, settled = _of_polynomials(points)
-    log_error = best_log_error(margin, data.classes)
-    accuracy = ndtr(margin) if data.classes.two else -np.expm1(log_error)
-    x, g = (values.reshape(*data.shape, -1) for values in (spectrum(points), g))
-    status = _status((settled & np.isfinite(margin)).reshape(data.shape))
-    columns = (accuracy, log_error, margin, error, strength)
-    accuracy, log_error, margin, error, at_reg = (scalar_or_array(column.reshape(data.shape)) for column in columns)
-    return FilterCeiling(accuracy, log_error, margin, error, at_reg, x, g, status, not points.symmetric)
+            parts = []
+            for rows in batches(points.size, _BLOCK):
+                grown = growing_polynomials(points.take(rows), tol=_STEADY)
+                parts.append(_on_spectrum(grown, x[rows])[0])
+            best = Best(*map(np.concatenate, zip(*parts, strict=True)))
+    log_error = best_log_error(best.margin, data.classes)
+    accuracy = ndtr(best.margin) if data.classes.two else -np.expm1(log_error)
+    columns = (accuracy, log_error, best.margin, best.error, best.reg)
+    shaped = (scalar_or_array(column.reshape(data.shape)) for column in columns)
+    accuracy, log_error, margin, error, at_reg = shaped
+    x, g = (values.reshape(*data.shape, -1) for values in (x, best.g))
+    status = _status((best.settled & np.isfinite(best.margin)).reshape(data.shape))
+    bound = not points.symmetric
+    return FilterCeiling(accuracy, log_error, margin, error, at_reg, x, g, status, bound)
 
 
 def is_infinite(reg: float | None) -> bool:
     """Whether the regularization is to be infinite."""
     if reg is not None and not (isinstance(reg, float) and reg == math.inf):
-        raise ParameterError(
-            f"reg = {reg!r} is not allowed; a finite value only sets the scale of the filter: take None for the best "
-            f"regularization, or math.inf"
-        )
+        why = "a finite value only sets the scale of the filter"
+        raise ParameterError(f"reg = {reg!r} is not allowed: {why}; take None or math.inf")
     return reg is not None
 
 
@@ -209,21 +218,20 @@ def _points(data: CSBM, symmetrize: bool) -> Points:
     return Points.of(data, GCN(Polynomial(np.ones(1)), symmetrize=symmetrize))
 
 
-def _unit(filters: Polynomial, x: Array) -> tuple[Array, Array]:
-    """Values of each filter on its row of `x`, of largest magnitude 1, and what they were divided by."""
+def _spectrum(points: Points) -> Array:
+    """Real points of the spectrum, the spike or the edge on its side last."""
+    edge = 2.0 if points.symmetric else 1.0
+    bulk = np.broadcast_to(np.linspace(-edge, edge, 201), (points.size, 201))
+    spike = np.where(points.signal < 0.0, -1.0, 1.0) * points.radius
+    return np.concatenate([bulk, spike[:, None]], axis=1)
+
+
+def _on_spectrum(best: Best, x: Array) -> tuple[Best, Array]:
+    """The same with values on each row of `x`, of largest magnitude 1; and the coefficients of these filters."""
+    filters = Polynomial(best.g)
     values = np.stack([filters[i](x[i]) for i in range(len(x))])
-    scale = values[np.arange(len(x)), np.argmax(np.abs(values), axis=1)]
-    return values / scale[:, None], scale
-
-
-def _of_polynomials(points: Points) -> tuple[Any, ...]:
-    """Margins, errors, regularizations, values on the spectrum and success of polynomials of growing order."""
-    columns = []
-    for rows in batches(points.size, _BLOCK):
-        best, growth = growing_polynomials(points.take(rows), tol=_STEADY)
-        g, scale = _unit(Polynomial(best.coefficients), spectrum(points)[rows])
-        columns.append((best.margin, growth, best.reg / scale**2, g, growth <= _STEADY))
-    return tuple(np.concatenate(column) for column in zip(*columns, strict=True))
+    scale = values[np.arange(len(x)), np.argmax(np.abs(values), axis=1)][:, None]
+    return best._replace(reg=best.reg / scale[:, 0] ** 2, g=values / scale), best.g / scale
 
 
 def _status(settled: npt.NDArray[np.bool_]) -> Status | npt.NDArray[np.int_]:

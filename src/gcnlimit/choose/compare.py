@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, flag, whole
 from gcnlimit._values import Array, Numbers
-from gcnlimit.choose.best_filter import LARGEST, MAX_ORDER, best_filter, is_infinite
+from gcnlimit.choose.best_filter import LARGEST, MAX_ORDER, FilterCeiling, best_filter, is_infinite
 from gcnlimit.choose.linear_ceiling import best_linear_network, beyond_one_filter
 from gcnlimit.choose.search import Bounds
 from gcnlimit.choose.tune import Tuned, tune
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ANYWHERE = (-math.inf, math.inf)
-_ANY_REG = (0.0, math.inf)
 
 
 @dataclass(frozen=True)
@@ -59,11 +58,12 @@ class Entry:
     def chosen(self) -> list[str]:
         """What was chosen, in words, for each point of the data."""
         points = np.size(self.test_accuracy)
-        columns = [
-            [f"{name} = {_text(row)}" for row in np.reshape(values, (points, -1))]
-            for name, values in self.parameters.items()
-        ]
-        return ["; ".join(row) for row in zip(*columns, strict=True)] if columns else [""] * points
+        chosen: list[list[str]] = [[] for _ in range(points)]
+        for name, values in self.parameters.items():
+            for words, row in zip(chosen, np.reshape(values, (points, -1)), strict=True):
+                text = ", ".join(f"{number:.4g}" for number in row)
+                words.append(f"{name} = {text if row.size == 1 else f'[{text}]'}")
+        return ["; ".join(words) for words in chosen]
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,7 +85,7 @@ class Comparison(Result):
     def _shown(self) -> dict[str, Any]:
         return {
             "test_accuracy": self.test_accuracy,
-            "log_test_error": np.stack([np.asarray(entry.log_test_error) for entry in self.entries]),
+            "log_test_error": np.stack([entry.log_test_error for entry in self.entries]),
             "gap": self.gap,
             "chosen": np.reshape([entry.chosen for entry in self.entries], self.gap.shape),
         }
@@ -96,15 +96,17 @@ class Comparison(Result):
 
     def __getitem__(self, method: str) -> Entry:
         """Entry of that name."""
-        for entry in self.entries:
-            if entry.method == method:
-                return entry
-        raise ParameterError(f"method = {method!r} is unknown; choose among {', '.join(self.methods)}")
+        named = dict(zip(self.methods, self.entries, strict=True))
+        if method not in named:
+            known = ", ".join(named)
+            raise ParameterError(f"method = {method!r} is unknown; choose among {known}")
+        return named[method]
 
     @property
     def best(self) -> Entry:
         """The network of the lowest test error (of several points, of the lowest mean logarithm of it)."""
-        return min((e for e in self.entries if e.gcn is not None), key=lambda e: float(np.nanmean(e.log_test_error)))
+        networks = (entry for entry in self.entries if entry.gcn is not None)
+        return min(networks, key=lambda entry: float(np.nanmean(entry.log_test_error)))
 
     @property
     def methods(self) -> list[str]:
@@ -114,7 +116,7 @@ class Comparison(Result):
     @property
     def test_accuracy(self) -> Array:
         """Test accuracies, methods along the first axis."""
-        return np.stack([np.asarray(entry.test_accuracy) for entry in self.entries])
+        return np.stack([entry.test_accuracy for entry in self.entries])
 
     @property
     def gap(self) -> Array:
@@ -127,14 +129,9 @@ class Comparison(Result):
             return f"Comparison of {', '.join(self.methods)} on data of shape {self.gap.shape[1:]}"
         lines = [f"{'method':<34}{'accuracy':>10}{'gap':>10}  chosen"]
         for entry, gap in zip(self.entries, self.gap, strict=True):
-            lines.append(f"{entry.method:<34}{entry.test_accuracy:>10.5f}{gap:>10.5f}  {entry.chosen[0]}".rstrip())
+            numbers = f"{entry.test_accuracy:>10.5f}{gap:>10.5f}"
+            lines.append(f"{entry.method:<34}{numbers}  {entry.chosen[0]}".rstrip())
         return "\n".join(lines)
-
-
-def _text(values: Array) -> str:
-    """One number, or several in brackets."""
-    numbers = ", ".join(f"{value:.4g}" for value in values)
-    return numbers if values.size == 1 else f"[{numbers}]"
 
 
 def compare(
@@ -158,14 +155,10 @@ def compare(
     data
         The data; array parameters broadcast. Points at which no network can be trained (``rho = 0``), or with parameters
         beyond 1e9, have NaN and the status ``REFUSED``; the others are compared.
-    depth
-        Layers of the residual networks.
-    order
-        Order of the polynomial.
-    symmetrize
-        Whether the networks apply the symmetrized graph.
-    reg
-        The best regularization of each family if None, ``math.inf`` to keep it infinite.
+    depth, order
+        Layers of the residual networks, and order of the polynomial.
+    symmetrize, reg
+        Whether the networks apply the symmetrized graph; the best regularization of each family if None, or ``math.inf``.
     progress
         Whether to draw a progress bar on standard error (with rich), method by method; by default only if it is a terminal.
 
@@ -194,26 +187,30 @@ def compare(
     usable, searched = _searched(data)
     entries = []
     with progress_bar("methods", None, progress, unit="methods") as bar:
-        for entry in _networks(searched, Residual.constant(1.0, depth), order, symmetrize, reg):
+        for entry in _networks(searched, depth, order, symmetrize, reg):
             entries.append(_refused(entry, usable))
             bar.advance(1)
-    ceiling = bayes_optimal(data)
-    best = Entry("Bayes-optimal", {}, ceiling.test_accuracy, ceiling.log_test_error, status=ceiling.status)
-    return labelled(Comparison((*entries, _eigenvector(data, symmetrize), best)), data)
+    entries.append(_eigenvector(data, symmetrize))
+    entries.append(_of_ceiling("Bayes-optimal", {}, bayes_optimal(data)))
+    return labelled(Comparison(tuple(entries)), data)
 
 
-def _networks(data: CSBM, residual: Residual, order: int, symmetrize: bool, reg: float | None) -> Iterator[Entry]:
+def _networks(
+    data: CSBM, depth: int, order: int, symmetrize: bool, reg: float | None
+) -> Iterator[Entry]:
     """Entries of the networks, one after the other."""
-    depth = residual.depth
-
-    def tuned(method: str, filter: Filter, free: dict[str, Bounds], normalization: str = "symmetric") -> Entry:
-        gcn = GCN(filter, symmetrize=symmetrize, normalization=normalization)
-        return _tuned(method, data, gcn, free | ({"reg": _ANY_REG} if reg is None else {}))
-
-    yield tuned(f"residual, equal c, depth {depth}", residual, {"c": _ANYWHERE})
-    yield tuned(f"residual, free c, depth {depth}", residual, {"c": [_ANYWHERE] * depth})
-    yield tuned("diffusion", Diffusion(1.0), {"t": _ANYWHERE})
-    yield tuned("PageRank", PageRank(0.0), {"theta": (-1.0, 1.0)})
+    any_reg: dict[str, Bounds] = {"reg": (0.0, math.inf)} if reg is None else {}
+    residual = Residual.constant(1.0, depth)
+    pagerank = PageRank(0.0)
+    families: dict[str, tuple[Filter, Bounds]] = {
+        f"residual, equal c, depth {depth}": (residual, _ANYWHERE),
+        f"residual, free c, depth {depth}": (residual, [_ANYWHERE] * depth),
+        "diffusion": (Diffusion(1.0), _ANYWHERE),
+        "PageRank": (pagerank, _ANYWHERE),
+    }
+    for method, (filter, bounds) in families.items():
+        gcn = GCN(filter, symmetrize=symmetrize)
+        yield _tuned(method, data, gcn, {filter.parameter: bounds} | any_reg)
     if data.degrees is None:
         yield from _polynomials(data, order, symmetrize, reg)
         if symmetrize or not data.directed:
@@ -221,7 +218,9 @@ def _networks(data: CSBM, residual: Residual, order: int, symmetrize: bool, reg:
         return
     for name in ("none", "random-walk", "regularized"):
         if _is_answered(name, data.degrees):
-            yield tuned(f"PageRank, {name.replace('-', ' ')}", PageRank(0.0), {"theta": (-1.0, 1.0)}, name)
+            gcn = GCN(pagerank, symmetrize=symmetrize, normalization=name)
+            method = f"PageRank, {name.replace('-', ' ')}"
+            yield _tuned(method, data, gcn, {"theta": _ANYWHERE, **any_reg})
 
 
 def _is_answered(normalization: str, law: DegreeLaw) -> bool:
@@ -235,29 +234,31 @@ def _is_answered(normalization: str, law: DegreeLaw) -> bool:
 
 def _eigenvector(data: CSBM, symmetrize: bool) -> Entry:
     """Entry of the leading eigenvector of the graph, regularized where degrees vary."""
-    signal = np.broadcast_to(data.effective_signal(symmetrize), data.shape)
+    signal = np.broadcast_to(data.effective_signal(symmetrize), data.shape).ravel()
     law = data.degrees
     if law is None:
-        return _of_margin("PCA of the graph", {}, np.broadcast_to(pca_margin(signal), data.shape), data)
-    leading = spectrum(Regularized(), law, signal.ravel()).margin.reshape(*data.shape, 1)
-    return _of_margin("PCA of the graph", {}, leading * np.sqrt(law.theta), data, law.weight)
+        return _of_margin("PCA of the graph", {}, np.asarray(pca_margin(signal)), data)
+    margin = spectrum(Regularized(), law, signal).margin[:, None] * np.sqrt(law.theta)
+    return _of_margin("PCA of the graph", {}, margin, data, law.weight)
 
 
 def _searched(data: CSBM) -> tuple[npt.NDArray[np.bool_], CSBM]:
     """Where filters can be searched, and data in which one of these points stands in for each of the others."""
     columns = {name: np.broadcast_to(getattr(data, name), data.shape) for name in SIGNALS}
-    usable = in_range(columns["alpha"], columns["lam"], columns["mu"], columns["rho"], LARGEST)
+    usable = in_range(**columns, largest=LARGEST)
     if usable.all() or not usable.any():
         check_range(data, LARGEST)
         return usable, data
-    return usable, data.replaced(**{name: np.where(usable, v, v[usable][0]) for name, v in columns.items()})
+    others = {name: np.where(usable, v, v[usable][0]) for name, v in columns.items()}
+    return usable, data.replaced(**others)
 
 
 def _refused(entry: Entry, usable: npt.NDArray[np.bool_]) -> Entry:
     """Same entry with NaN and a status of its own at the points that cannot be used."""
     if usable.all():
         return entry
-    accuracy, error = (np.where(usable, values, np.nan) for values in (entry.test_accuracy, entry.log_test_error))
+    accuracy = np.where(usable, entry.test_accuracy, np.nan)
+    error = np.where(usable, entry.log_test_error, np.nan)
     status = np.where(usable, entry.status, Status.REFUSED)
     return replace(entry, test_accuracy=accuracy, log_test_error=error, status=status)
 
@@ -268,21 +269,25 @@ def _tuned(method: str, data: CSBM, gcn: GCN, free: dict[str, Bounds]) -> Entry:
     points = len(data.shape)
     chosen = {name: np.sort(v) if np.ndim(v) > points else v for name, v in best.parameters.items()}
     chosen.setdefault("reg", best.gcn.reg)
-    return Entry(method, chosen, *scored(best.prediction, data), best.gcn, best.prediction.status)
+    found = best.prediction
+    return Entry(method, chosen, *scored(found, data), best.gcn, found.status)
+
+
+def _of_ceiling(method: str, chosen: dict[str, Any], top: FilterCeiling | Prediction) -> Entry:
+    return Entry(method, chosen, top.test_accuracy, top.log_test_error, status=top.status)
 
 
 def _polynomials(data: CSBM, order: int, symmetrize: bool, reg: float | None) -> Iterator[Entry]:
     """Entries of the best polynomial and of any one filter, at infinite regularization and at any."""
     best = best_filter(data, order, symmetrize, reg=reg, progress=False)
     found = best.prediction
-    reg_chosen = {"reg": best.gcn.reg}
-    yield Entry(f"best polynomial, order {order}", reg_chosen, *scored(found, data), best.gcn, found.status)
-    explicit = best.ceiling_at_infinite_reg
-    ceilings = {f"any one filter, reg = inf{' (>=)' if explicit.lower_bound else ''}": explicit}
-    if reg is None and not explicit.lower_bound:
-        ceilings["any one filter, any reg"] = best.ceiling
-    for method, top in ceilings.items():
-        yield Entry(method, {"reg": top.reg}, top.test_accuracy, top.log_test_error, status=top.status)
+    method = f"best polynomial, order {order}"
+    yield Entry(method, {"reg": best.gcn.reg}, *scored(found, data), best.gcn, found.status)
+    top = best.ceiling_at_infinite_reg
+    bound = " (>=)" if top.lower_bound else ""
+    yield _of_ceiling(f"any one filter, reg = inf{bound}", {"reg": top.reg}, top)
+    if reg is None and not top.lower_bound:
+        yield _of_ceiling("any one filter, any reg", {"reg": best.ceiling.reg}, best.ceiling)
 
 
 def _beyond_one_filter(data: CSBM) -> Iterator[Entry]:
@@ -292,15 +297,18 @@ def _beyond_one_filter(data: CSBM) -> Iterator[Entry]:
     points = Points.of(data, GCN(PageRank(0.0)))
     infinite = {"reg": np.full(points.size, math.inf)}
     two, labels = beyond_one_filter(points)
-    yield _of_margin("two filters, reg = inf", infinite, two.reshape(data.shape), data)
-    yield _of_margin("labels as input, reg = inf", infinite, labels.reshape(data.shape), data)
+    yield _of_margin("two filters, reg = inf", infinite, two, data)
+    yield _of_margin("labels as input, reg = inf", infinite, labels, data)
     best = best_linear_network(points)
     chosen = {"theta": best.train.values, "test_theta": best.test.values} | infinite
-    yield _of_margin("all linear networks, reg = inf", chosen, best.margin.reshape(data.shape), data)
+    yield _of_margin("all linear networks, reg = inf", chosen, best.margin, data)
 
 
-def _of_margin(method: str, chosen: dict[str, Array], margin: Array, data: CSBM, weight: Array | None = None) -> Entry:
-    """Entry of what is known by its margin; with the `weight` of each propensity, by one for each."""
+def _of_margin(
+    method: str, chosen: dict[str, Array], margin: Array, data: CSBM, weight: Array | None = None
+) -> Entry:
+    """Entry of what is known by its margin at each point; with the `weight` of each propensity, by one for each."""
+    margin = margin.reshape(data.shape + margin.shape[1:])
     none = np.zeros(data.shape)
     found = from_margins(data.classes, margin, margin, none, none, weight=weight)
     shaped = {name: scalar_or_array(values.reshape(data.shape)) for name, values in chosen.items()}
@@ -329,7 +337,9 @@ class GapMap(Result):
         return self.ceiling.test_accuracy - scored(self.tuned.prediction, self.data)[0]
 
 
-def gap_map(data: CSBM, gcn: GCN, free: Mapping[str, Bounds], *, progress: bool | None = None) -> GapMap:
+def gap_map(
+    data: CSBM, gcn: GCN, free: Mapping[str, Bounds], *, progress: bool | None = None
+) -> GapMap:
     """Gap between a family of networks, tuned at each point of a map of data, and the ceiling.
 
     Parameters
@@ -348,8 +358,7 @@ def gap_map(data: CSBM, gcn: GCN, free: Mapping[str, Bounds], *, progress: bool 
            [0.031, 0.032, 0.031]])
     """
     check_problem("gap_map", data, gcn)
-    ceiling = bayes_optimal(data)
-    return GapMap(data, tune(data, gcn, free, progress=progress), ceiling)
+    return GapMap(data, tune(data, gcn, free, progress=progress), bayes_optimal(data))
 
 
 def scored(prediction: Prediction, data: CSBM) -> tuple[Numbers, Numbers]:

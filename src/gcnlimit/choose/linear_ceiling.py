@@ -33,11 +33,10 @@ _SURE = 1e12  # odds of a label that count as certainty
 def beyond_one_filter(points: Points) -> tuple[Array, Array]:
     """Return the best margins of two filters, and of one filter with labels as an input through a filter of their own.
 
-    They are searched among sums of powers and fractions: lower bounds, short by 1e-4 at most where they were compared with
-    other searches.
+    They are searched among sums of powers and fractions: lower bounds, short by 1e-4 at most where other searches were made.
     """
     every = [Pairs.at(points, k) for k in range(points.size)]
-    return np.array([_two_filters(pairs) for pairs in every]), np.array([_with_labels(pairs) for pairs in every])
+    return np.array([*map(_two_filters, every)]), np.array([*map(_with_labels, every)])
 
 
 class LinearNetwork(NamedTuple):
@@ -81,14 +80,14 @@ def best_linear_network(points: Points) -> LinearNetwork:
     p = 2.0 * theta / (1.0 + np.sqrt(1.0 - 4.0 * theta**2))
     e = (1.0 + p**2) / (1.0 - signal * p)
     features = mu / points.alpha * q / ((1.0 + mu * q) * e * odds)
-    return LinearNetwork(np.sqrt(c2 + signal**2 * k / (1.0 + k)), PageRank(theta), PageRank(read), features)
+    margin = np.sqrt(c2 + signal**2 * k / (1.0 + k))
+    return LinearNetwork(margin, PageRank(theta), PageRank(read), features)
 
 
-def pieces(measure: SpikedSemicircle, points: Points, train: Array, read: Array, labels: Array) -> tuple[Array, Array]:
-    """Mean `b` and covariance `V` of feature pieces, then label pieces, of filters known at the nodes (Eq. 10.18).
-
-    Axes of the filters: points, pieces, nodes.
-    """
+def pieces(
+    measure: SpikedSemicircle, points: Points, train: Array, read: Array, labels: Array
+) -> tuple[Array, Array]:
+    """Mean `b` and covariance `V` of feature, then label pieces (Eq. 10.18); axes of filters: points, pieces, nodes."""
     e = measure.e[:, None]
     tau = measure.tau
     alpha, mu, rho = (part[:, None, None] for part in (points.alpha, points.mu, points.rho))
@@ -106,38 +105,31 @@ def pieces(measure: SpikedSemicircle, points: Points, train: Array, read: Array,
     return b, V
 
 
-def _basis(points: Points) -> tuple[SpikedSemicircle, Array]:
-    """Functions of which filters are sums, orthonormal, on the spectrum at each point: powers, and fractions."""
-    measure = panel_measure(points.signal, halved(edge_panels(points.signal)))
-    signal = points.signal[:, None, None]
-    distance = np.maximum(1.0 + signal**2 - signal * measure.x[:, None], 0.0)  # to the outlier
-    poles = _POLES[:, None]
-    smooth = (0.5 * measure.x[:, None]) ** np.arange(4.0)[:, None]
-    functions = np.concatenate([smooth, poles / (poles + distance)], axis=1)
-    root = np.sqrt(measure.tau + measure.e)[:, None]
-    basis = np.linalg.svd(functions * root, full_matrices=False)[2] / np.where(root > 0.0, root, 1.0)
-    return measure, basis
-
-
 class Pairs(NamedTuple):
-    """Mean and covariance at one point of the pieces of all pairs of basis functions, and of the labels through each.
-
-    `start` is the filter that teaches the weights most, in the basis.
-    """
+    """Mean and covariance at one point of the pieces of all pairs of basis functions, and of the labels through each."""
 
     size: int
-    start: Array
+    start: Array  # the filter that teaches the weights most, in the basis
     b: Array
     V: Array
 
     @classmethod
     def at(cls, points: Points, k: int) -> Pairs:
-        """Pairs at one of the points."""
+        """Pairs at one of the points, in an orthonormal basis of powers and fractions on its spectrum."""
         one = points.take(np.array([k]))
-        measure, basis = _basis(one)
-        start = (basis[0] * (measure.tau + measure.e)) @ best_linear_network(one).train(measure.x[0])[0]
+        measure = panel_measure(one.signal, halved(edge_panels(one.signal)))
+        distance = 1.0 + one.signal**2 - one.signal * measure.x  # to the outlier
+        poles = _POLES[:, None]
+        fractions = poles / (poles + np.maximum(distance, 0.0))
+        functions = np.concatenate([(0.5 * measure.x) ** np.arange(4.0)[:, None], fractions])
+        root = np.sqrt(measure.tau + measure.e)
+        basis = np.linalg.svd((functions * root)[None], full_matrices=False)[2]
+        basis = basis / np.where(root > 0.0, root, 1.0)
+        teacher = best_linear_network(one).train(measure.x[0])[0]
+        start = (basis[0] * (measure.tau + measure.e)) @ teacher
         size = basis.shape[1]
-        b, V = pieces(measure, one, np.tile(basis, (1, size, 1)), np.repeat(basis, size, axis=1), basis)
+        train = np.tile(basis, (1, size, 1))
+        b, V = pieces(measure, one, train, np.repeat(basis, size, axis=1), basis)
         return cls(size, start, b[0], V[0])
 
 
@@ -164,7 +156,8 @@ def _with_labels(pairs: Pairs) -> float:
     b, V = pairs.b, pairs.V
     features = slice(pairs.size**2)
     labels = slice(pairs.size**2, None)
-    reply = np.linalg.pinv(V[labels, labels], rcond=1e-13, hermitian=True)  # labels through a constant do nothing
+    # Labels through a constant do nothing, so that the matrix has no inverse.
+    reply = np.linalg.pinv(V[labels, labels], rcond=1e-13, hermitian=True)
     alone = reply @ b[labels]
     rest = V[features, labels] @ reply @ V[labels, features]
     beside = _climbed(b[features] - V[features, labels] @ alone, V[features, features] - rest)

@@ -8,39 +8,40 @@ coordinate, the last, is the logarithm of that scale.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.choose.spectral import SpectralMargin
+from gcnlimit.choose.spectral import Best, SpectralMargin
 from gcnlimit.filters import Averages
 from gcnlimit.numerics.linear import hankel
-from gcnlimit.numerics.maximize import Ascent, ascend, spread
+from gcnlimit.numerics.maximize import Ascent, Index, ascend, spread
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory.large_reg import coefficient_averages, margins
 from gcnlimit.theory.points import Points
 
-Index = npt.NDArray[np.intp]
-
 _TINY = 1e-100  # imaginary step of exact derivatives
-_MORE = 127  # nodes on the spectrum beyond those of a polynomial: at finite regularization the integrands are rational
+_MORE = 127  # further nodes on the spectrum at finite regularization, whose integrands are rational
 _FARTHEST = 100.0  # logarithm of the largest scale of a filter
+_TOL = 1e-9  # gradient at which a climb is settled
+_GAIN = 1e-17  # relative gain of a step below which it is settled too
+_STARTS = 3  # number of climbs, from the best filters tried
+_FIRST = 12  # steps of each climb before the best alone is continued
+_SMALL = 8  # order at which many starts are tried
+_SCALES = np.log(np.geomspace(1e-3, 1e1, 9))  # of the starts at finite regularization
+_ORDERS = (16, 32, 64, 128)  # after the first, to read off the limit on a directed graph
 
 
 class SymmetricFilters:
-    r"""Polynomials of a symmetric operator on the data of each point, by their values at the nodes of the quadrature.
-
-    At finite regularization the filter is in units in which :math:`\kappa V_w = 1`.
-    """
+    """Polynomials of a symmetric operator on the data of each point, by their values at the nodes of the quadrature."""
 
     def __init__(self, points: Points, order: int, finite: bool = False) -> None:
         self.order = order
-        self.finite = finite
-        measure = SpikedSemicircle.of(points.signal, 4 * order + 2 + (12 * order + _MORE if finite else 0))
-        s = np.full(points.size, float(finite))
-        self.problem = SpectralMargin(measure, s, points.alpha, points.mu, points.rho, points.features)
+        self.finite = finite  # then the filter is in units in which kappa V_w = 1
+        nodes = 16 * order + 2 + _MORE if finite else 4 * order + 2
+        measure = SpikedSemicircle.of(points.signal, nodes)
+        self.problem = SpectralMargin.of(points, measure, finite)
         self.basis, self.monomials = _orthonormal(measure, order)
 
     def coefficients(self, a: Array) -> Array:
@@ -57,8 +58,6 @@ class SymmetricFilters:
 
     def reg(self, a: Array) -> Array:
         """Regularization of the filter of each point, in the units of its coefficients."""
-        if not self.finite:
-            return np.full(len(a), np.inf)
         g, d = self._values(self._unscaled(a), np.arange(len(a)))
         return self.problem.reg(g**2 * d)
 
@@ -76,17 +75,22 @@ class SymmetricFilters:
         slope = np.asarray(np.einsum("bnj,bn->bj", self.basis[where], by_U * U1 + by_W * W1))
         if not self.finite:
             return slope
-        size = np.linalg.norm(a[:, :-1], axis=1, keepdims=True)
         along = np.vecdot(slope, full)[:, None]  # the derivative in the logarithm of the scale
-        turn = (np.exp(np.clip(a[:, -1:], -_FARTHEST, _FARTHEST)) * slope - along * a[:, :-1] / size) / size
+        size, scale = self._size(a)
+        turn = (scale * slope - along * a[:, :-1] / size) / size
         return np.concatenate([turn, along], axis=1)
 
     def _unscaled(self, a: Array) -> Array:
         """Coordinates in the basis, the scale multiplied in."""
         if not self.finite:
             return a
-        size = np.linalg.norm(a[:, :-1], axis=1, keepdims=True)
-        return np.asarray(np.exp(np.clip(a[:, -1:], -_FARTHEST, _FARTHEST)) * a[:, :-1] / size)
+        size, scale = self._size(a)
+        return scale * a[:, :-1] / size
+
+    def _size(self, a: Array) -> tuple[Array, Array]:
+        """Length of a direction, which does not count, and the scale."""
+        scale = np.exp(np.clip(a[:, -1:], -_FARTHEST, _FARTHEST))
+        return np.linalg.norm(a[:, :-1], axis=1, keepdims=True), scale
 
     def _values(self, a: Array, where: Index) -> tuple[Array, Array]:
         g = np.einsum("bnj,bj->bn", self.basis[where], a)
@@ -124,13 +128,7 @@ class DirectedFilters:
         self.points = points
         self.order = order
         self.monomials = np.eye(order + 1) - points.signal[:, None, None] * np.eye(order + 1, k=1)
-        self.mu = points.mu / points.features.moments[0]  # at which the averages are taken, Eq. 8.15
-
-    def coefficients(self, a: Array) -> Array:
-        return self._series(a, np.arange(len(a)))
-
-    def reg(self, a: Array) -> Array:
-        return np.full(len(a), np.inf)
+        self.mu = points.mu / points.features.moments[0]  # that of the averages, Eq. 8.15
 
     def fit(self, g: Array) -> Array:
         G = np.array(g[..., : self.order + 1])
@@ -138,31 +136,34 @@ class DirectedFilters:
             G[..., i] += self.points.signal * G[..., i + 1]
         return G
 
-    def _series(self, a: Array, where: Index) -> Array:
+    def coefficients(self, a: Array, where: Any = ...) -> Array:
         return np.asarray(np.einsum("bkj,bj->bk", self.monomials[where], a))
 
     def _averages(self, a: Array, where: Index) -> Averages:
-        return coefficient_averages(self._series(a, where).T, a.T, self.points.signal[where], self.mu[where])
+        g = self.coefficients(a, where)
+        return coefficient_averages(g.T, a.T, self.points.signal[where], self.mu[where])
 
     def _margins(self, averages: Averages, where: Index) -> Array:
-        points = self.points
-        return margins(averages, points.alpha[where], points.mu[where], points.rho[where], points.features)[0]
+        alpha, mu, rho = (column[where] for column in self.points[:3])
+        return margins(averages, alpha, mu, rho, self.points.features)[0]
 
     def margin(self, a: Array, where: Index) -> Array:
         return self._margins(self._averages(a, where), where)
 
     def gradient(self, a: Array, where: Index) -> Array:
         r"""With the Hankel matrices :math:`H_{ik} = g_{i+k}`, :math:`J_{ik} = G_{i+k}`: :math:`M = HH^T`, :math:`N = HJ^T`."""
-        g = self._series(a, where)
+        g = self.coefficients(a, where)
         G = a
         mu = self.mu[where][:, None]
         tau, e, excess, e_g, coherent, scattered = (s[:, None] for s in self._slope(a, where))
         H, J = hankel(g), hankel(G)
         M, N = H @ H.mT, H @ J.mT
+        # The variances are |M|^2 (scattered) and |N|^2 + |v|^2 (coherent), without these entries.
         M[:, 0, 0] = 0.0
         N[:, :, 0] = 0.0
         v = mu * G[:, :1] * G + np.einsum("bik,bk->bi", J, G)
         v[:, 0] = 0.0
+        # Derivatives in the entries of H and J, which hold each number many times.
         by_H = 4.0 * scattered[:, :, None] * (M @ H) + 2.0 * coherent[:, :, None] * (N @ J)
         by_J = 2.0 * coherent[:, :, None] * (N.mT @ H + v[:, :, None] * G[:, None, :])
         by_g = 2.0 * (tau - excess) * g + _gather(by_H)
@@ -174,8 +175,11 @@ class DirectedFilters:
     def _slope(self, a: Array, where: Index) -> Averages:
         """Derivatives of the margin in each of the averages, by an imaginary step: exact to rounding."""
         averages = self._averages(a, where)
-        steps = (averages._replace(**{name: v + 1j * _TINY}) for name, v in averages._asdict().items())
-        return Averages(*(self._margins(step, where).imag / _TINY for step in steps))
+        slope = []
+        for name, value in averages._asdict().items():
+            step = averages._replace(**{name: value + 1j * _TINY})
+            slope.append(self._margins(step, where).imag / _TINY)
+        return Averages(*slope)
 
 
 def _gather(by_hankel: Array) -> Array:
@@ -185,97 +189,77 @@ def _gather(by_hankel: Array) -> Array:
     return np.asarray(wide[:, : n * (2 * n - 1)].reshape(-1, n, 2 * n - 1).sum(axis=1)[:, :n])
 
 
-_STARTS = 3  # number of climbs, from the best filters tried
-_FIRST = 12  # steps of each climb before the best alone is continued
-_SMALL = 8  # order at which many starts are tried
-_SCALES = np.log(np.geomspace(1e-3, 1e1, 9))  # of the starts at finite regularization
-_ORDERS = (16, 32, 64, 128)  # after the first, to read off the limit on a directed graph
+Filters = SymmetricFilters | DirectedFilters
+Found = tuple[Ascent, Best]
 
 
-class PolynomialBest(NamedTuple):
-    """Best polynomials, one row for each point: margin, coefficients, regularization, and whether the search settled."""
-
-    margin: Array
-    coefficients: Array
-    reg: Array
-    settled: npt.NDArray[np.bool_]
-
-
-def best_polynomials(points: Points, order: int, *, infinite: bool) -> PolynomialBest:
+def best_polynomials(points: Points, order: int, *, infinite: bool) -> Best:
     """Best polynomials of an order at infinite regularization, or at the best one, which is searched on symmetric graphs."""
-    low, best = _climbed(points, order, finite=False)
+    low, best = _climbed(points, order, False)
     if infinite or not points.symmetric:
         return best
-    _, trained = _climbed(points, order, finite=True, known=low)
-    second = trained.margin > best.margin + 1e-11 * (1.0 + np.abs(best.margin))  # by more than rounding
-    columns = zip(trained, best, strict=True)
-    return PolynomialBest(*(np.where(second if a.ndim == 1 else second[:, None], a, b) for a, b in columns))
+    _, trained = _climbed(points, order, True, low)
+    return best.or_higher(trained, 1e-11 * (1.0 + np.abs(best.margin)))
 
 
-def growing_polynomials(points: Points, *, tol: float) -> tuple[PolynomialBest, Array]:
-    """Best polynomials of growing order at infinite regularization, and the last growth of the margin, `tol` at most.
-
-    The coefficients are those of the largest order, padded.
-    """
+def growing_polynomials(points: Points, *, tol: float) -> Best:
+    """Best polynomials of growing order, padded, at infinite regularization, until the margin grows by `tol` at most."""
     left = np.arange(points.size)
-    growth = np.full(points.size, np.inf)
-    found, best = _climbed(points, _SMALL, finite=False)
+    found, best = _climbed(points, _SMALL, False)
     for order in _ORDERS:
-        if not left.size:
-            break
-        found = _continue(points.take(left), order, found, finite=False)
-        growth[left] = np.abs(found.f - best.margin[left])
-        more = order + 1 - best.coefficients.shape[1]
-        best = best._replace(coefficients=np.pad(best.coefficients, ((0, 0), (0, more))))
-        for column, value in zip(best, _found(points.take(left), order, found, finite=False), strict=True):
+        found, grown = _continued(points.take(left), order, found, False)
+        growth = np.abs(grown.margin - best.margin[left])
+        grown = grown._replace(error=growth, settled=growth <= tol)
+        more = order + 1 - best.g.shape[1]
+        best = best._replace(g=np.pad(best.g, ((0, 0), (0, more))))
+        for column, value in zip(best, grown, strict=True):
             column[left] = value
-        on = growth[left] > tol
+        on = growth > tol
         found = found.take(on)
         left = left[on]
-    return best, growth
+        if not left.size:
+            break
+    return best
 
 
-def _climbed(points: Points, order: int, *, finite: bool, known: Ascent | None = None) -> tuple[Ascent, PolynomialBest]:
+def _climbed(points: Points, order: int, finite: bool, known: Ascent | None = None) -> Found:
     """Filters at an order low enough for many starts, and the best of the order that they lead to."""
     start = min(order, _SMALL)
-    low = _continue(points, start, _search(points, start, finite=finite, known=known), finite=finite)
-    found = _continue(points, order, low, finite=finite) if order > _SMALL else low
-    return low, _found(points, order, found, finite=finite)
+    low, best = _continued(points, start, _search(points, start, finite, known), finite)
+    return low, best if order == start else _continued(points, order, low, finite)[1]
 
 
-def _filters(points: Points, order: int, finite: bool) -> SymmetricFilters | DirectedFilters:
-    return SymmetricFilters(points, order, finite) if points.symmetric else DirectedFilters(points, order)
+def _filters(points: Points, order: int, finite: bool) -> Filters:
+    if points.symmetric:
+        return SymmetricFilters(points, order, finite)
+    return DirectedFilters(points, order)
 
 
-def _found(points: Points, order: int, found: Ascent, *, finite: bool) -> PolynomialBest:
-    """Coefficients and regularization of the filters found."""
-    filters = _filters(points, order, finite)
-    return PolynomialBest(found.f.copy(), filters.coefficients(found.x), filters.reg(found.x), found.settled.copy())
-
-
-def _search(points: Points, order: int, *, finite: bool, known: Ascent | None = None) -> Ascent:
-    """The best filter of each point at a low order: of several climbs, that which is highest after some steps.
-
-    Where it does not exceed the margin that is known, of infinite regularization, its Hessian is set to promise nothing.
-    """
-    starts = _starts(_filters(points, order, finite), points.radius, None if known is None else known.x)
-    where = np.repeat(np.arange(points.size), starts.shape[1])
+def _search(points: Points, order: int, finite: bool, known: Ascent | None) -> Ascent:
+    """The best filter of each point at a low order: of several climbs, that which is highest after some steps."""
+    guess = None if known is None else known.x
+    starts = _starts(_filters(points, order, finite), points.radius, guess)
+    count = starts.shape[1]
+    where = np.repeat(np.arange(points.size), count)
     filters = _filters(points.take(where), order, finite)
-    found = _climb(filters, starts.reshape(where.size, -1), steps=_FIRST)
-    best = np.arange(points.size) * starts.shape[1] + np.argmax(found.f.reshape(points.size, -1), axis=1)
-    found = found.take(best)
-    if known is not None:
+    first = starts.reshape(where.size, -1)
+    found = ascend(filters.margin, filters.gradient, first, steps=_FIRST, tol=_TOL, gain=_GAIN)
+    highest = np.argmax(found.f.reshape(points.size, count), axis=1)
+    found = found.take(np.arange(points.size) * count + highest)
+    if known is not None:  # no more steps where it stays below infinite regularization
         found.H[found.f <= known.f] = 0.0
     return found
 
 
-def _starts(filters: SymmetricFilters | DirectedFilters, radius: Array, known: Array | None) -> Array:
+def _starts(filters: Filters, radius: Array, known: Array | None) -> Array:
     """The best of diffusions, PageRanks, the constant and evenly spread directions; point, start, coordinate."""
     k = np.arange(filters.order + 1.0)
     factorial = np.cumprod(np.maximum(k, 1.0))
-    series = [np.power.outer(ratio / radius, k) / factorial for ratio in (-3.0, -1.5, 0.0, 1.5, 3.0)]
-    series += [np.power.outer(ratio / radius, k) for ratio in (-0.8, 0.8)]
-    shapes = [filters.fit(g) for g in series] + ([] if known is None else [known])
+    diffusions = (np.power.outer(t / radius, k) / factorial for t in (-3.0, -1.5, 0.0, 1.5, 3.0))
+    pageranks = (np.power.outer(theta / radius, k) for theta in (-0.8, 0.8))
+    shapes = [filters.fit(g) for g in (*diffusions, *pageranks)]
+    if known is not None:
+        shapes.append(known)
     others = 2.0 * spread(7, filters.order + 1)[1:] - 1.0
     shapes += [np.broadcast_to(other, (radius.size, other.size)) for other in others]
     every = np.stack(shapes, axis=1)
@@ -290,17 +274,19 @@ def _starts(filters: SymmetricFilters | DirectedFilters, radius: Array, known: A
     return np.take_along_axis(every, first, axis=1)
 
 
-def _climb(filters: SymmetricFilters | DirectedFilters, a: Array, H: Array | None = None, steps: int = 500) -> Ascent:
-    """Climb from the row of each point."""
-    return ascend(filters.margin, filters.gradient, a, H=H, steps=steps, tol=1e-9, gain=1e-17)
-
-
-def _continue(points: Points, order: int, found: Ascent, *, finite: bool) -> Ascent:
+def _continued(points: Points, order: int, found: Ascent, finite: bool) -> Found:
     """Climb from filters of lower order: the bases of two orders agree where both are defined."""
     last = found.x.shape[1] - finite
     direction = found.x[:, :last] / np.linalg.norm(found.x[:, :last], axis=1, keepdims=True)
     direction = np.pad(direction, ((0, 0), (0, order + 1 - last)))
+    start = np.concatenate([direction, found.x[:, last:]], axis=1)
+    # The new coordinates take the curvature of the last one.
     places = np.r_[:last, order + 1 : order + 1 + finite]
     H = np.eye(order + 1 + finite) * found.H[:, last - 1, last - 1, None, None]
     H[:, places[:, None], places] = found.H
-    return _climb(_filters(points, order, finite), np.concatenate([direction, found.x[:, last:]], axis=1), H)
+    filters = _filters(points, order, finite)
+    top = ascend(filters.margin, filters.gradient, start, H=H, tol=_TOL, gain=_GAIN)
+    x, margin, settled, _ = top
+    error = np.full(margin.size, np.inf)  # not known yet
+    reg = filters.reg(x) if isinstance(filters, SymmetricFilters) else error.copy()
+    return top, Best(margin.copy(), error, reg, filters.coefficients(x), settled.copy())

@@ -1,4 +1,4 @@
-r"""The ceiling of linear networks on a symmetric graph: the best of all functions on its spectrum, by Newton's method.
+r"""The margin over all functions on the spectrum of a symmetric graph, climbed by Newton's method.
 
 For the square loss a filter :math:`g` at strength :math:`s` enters through :math:`U = g/(1 + s g^2)` and
 :math:`W = g^2/(1 + s g^2)` alone (`gcnlimit.theory.finite_reg.square`). The scale of the filter can stand for :math:`s`: two
@@ -15,65 +15,98 @@ so that its Hessian is diagonal plus a matrix of rank eight. At strength 1 a val
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.numerics.maximize import spread
-from gcnlimit.numerics.spectral import (
-    SpikedSemicircle,
-    edge_panels,
-    halved,
-    interpolate,
-    panel_angles,
-    panel_measure,
-    panel_tails,
-)
+from gcnlimit.numerics.maximize import Index
+from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.spectrum import Spectrum
+from gcnlimit.theory.finite_reg import square
 from gcnlimit.theory.finite_reg.equations import Transforms
-from gcnlimit.theory.finite_reg.square import WHITE, most_freedom, spectral_transforms, square_margin, square_reg
 from gcnlimit.theory.points import Points
+
+Mask = npt.NDArray[np.bool_]
 
 NUMBERS = 8
 _TINY = 1e-100  # imaginary step of exact derivatives
 _STEP = 1e-5  # relative step of differences of derivatives
+_STEPS = 60  # of Newton's method
+_SWEEPS = 12  # of exchanges between climbs
+_TRIED = np.linspace(-1.0, 1.0, 49)[1:]  # angles to move a node to, in units of the largest
+_SETTLED = 1e-14  # expected gain of a step below which the climb ends
+_LONGEST = 0.5  # largest change of an angle in one step
+_MIN_GAIN = 1e-9  # gain of an exchange, over the share of a node, that counts as rounding
+_FLOOR = 1e-9  # least curvature of a node, relative to the largest
+
+
+class Best(NamedTuple):
+    """Best filters, a row for each point: margin, its last change, regularization, values or coefficients, success."""
+
+    margin: Array
+    error: Array
+    reg: Array
+    g: Array
+    settled: Mask
+
+    def or_higher(self, other: Self, by: float | Array) -> Best:
+        """Rows of the other where its margin is higher by more than rounding."""
+        higher = other.margin > self.margin + by
+        columns = zip(other, self, strict=True)
+        return Best(*(np.where(higher, a.T, b.T).T for a, b in columns))
 
 
 @dataclass(frozen=True)
 class SpectralMargin:
-    """The margin of a batch of points, one row of node values each; `s` is 0 or 1 for each point."""
+    """The margin of a batch of points, a row of values at the nodes for each; at strength 1 if `finite`, else 0."""
 
     measure: SpikedSemicircle
-    s: Array
+    finite: bool
     alpha: Array
     mu: Array
     rho: Array
-    features: Spectrum = WHITE
+    features: Spectrum = square.WHITE
 
-    def take(self, rows: npt.NDArray[np.intp]) -> SpectralMargin:
+    @classmethod
+    def of(cls, points: Points, measure: SpikedSemicircle, finite: bool) -> Self:
+        """Margin at the points, whose spectra are measured."""
+        return cls(measure, finite, points.alpha, points.mu, points.rho, points.features)
+
+    def take(self, rows: Index) -> SpectralMargin:
         """The same for some of the points."""
         m = self.measure
         measure = SpikedSemicircle(x=m.x[rows], tau=m.tau, e=m.e[rows], excess=m.excess[rows])
-        s, alpha, mu, rho = (column[rows] for column in (self.s, self.alpha, self.mu, self.rho))
-        return SpectralMargin(measure, s, alpha, mu, rho, self.features)
+        alpha, mu, rho = (column[rows] for column in (self.alpha, self.mu, self.rho))
+        return SpectralMargin(measure, self.finite, alpha, mu, rho, self.features)
+
+    def functions(self, angle: Array) -> tuple[Array, Array]:
+        """U and W of the angles."""
+        if self.finite:
+            return 0.5 * np.sin(2.0 * angle), np.sin(angle) ** 2
+        return angle, angle**2
+
+    def at(self, angle: Array) -> Array:
+        """Margins of the angles."""
+        return self.value(*self.functions(angle))
 
     def value(self, U: Array, W: Array) -> Array:
         """Margins; minus infinity where the regularization would not be positive."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            graph = spectral_transforms(self.measure, U, W, self.s)
-            margin = square_margin(graph, self.s, self.alpha, self.mu, self.rho, features=self.features)
-        allowed = self.s * graph.W < most_freedom(self.alpha, self.rho)
+            graph = square.spectral_transforms(self.measure, U, W, self._s)
+            margin = self._margin(graph)
+        allowed = self._s * graph.W < square.most_freedom(self.alpha, self.rho)
         return np.where(allowed & np.isfinite(margin), margin, -np.inf)
 
     def reg(self, W: Array) -> Array:
         """Regularization, in the units of the filter's values."""
-        return square_reg(W @ self.measure.tau, self.s, self.alpha, self.rho, self.features)
+        return square.square_reg(W @ self.measure.tau, self._s, self.alpha, self.rho, self.features)
 
     def numbers(self, U: Array, W: Array) -> Array:
         """The eight numbers, one row for each point."""
-        return np.stack([np.vecdot(w, f) for w, f in zip(self.weights(), _features(U, W), strict=True)], axis=1)
+        pairs = zip(self.weights(), _features(U, W), strict=True)
+        return np.stack([np.vecdot(w, f) for w, f in pairs], axis=1)
 
     def slope(self, numbers: Array) -> Array:
         """Derivative of the margin in each of the numbers, by an imaginary step: exact to rounding."""
@@ -82,12 +115,12 @@ class SpectralMargin:
 
     def curvature(self, numbers: Array) -> Array:
         """Second derivatives of the margin in the numbers, symmetric matrices."""
+        h = _STEP * np.maximum(np.abs(numbers), 1e-12)
         columns = []
         for k in range(NUMBERS):
-            h = _STEP * np.maximum(np.abs(numbers[:, k]), 1e-12)
-            step = np.zeros_like(numbers)
-            step[:, k] = h
-            columns.append((self.slope(numbers + step) - self.slope(numbers - step)) / (2.0 * h)[:, None])
+            step = h * (np.arange(NUMBERS) == k)
+            change = self.slope(numbers + step) - self.slope(numbers - step)
+            columns.append(change / (2.0 * h[:, k, None]))
         matrix = np.stack(columns, axis=1)
         return np.asarray(0.5 * (matrix + matrix.mT))
 
@@ -100,47 +133,43 @@ class SpectralMargin:
         return self.combine(slope, by_U), self.combine(slope, by_W)
 
     def combine(self, slope: Array, features: tuple[Array, ...]) -> Array:
-        """Sum over the eight functions of the nodes, each with its weights and its row of coefficients."""
-        terms = (slope[:, k, None] * w * f for k, (w, f) in enumerate(zip(self.weights(), features, strict=True)))
-        return np.asarray(sum(terms))
+        """Sum over the eight functions of the nodes, each with its weights and its coefficients."""
+        terms = zip(slope.T, self.weights(), features, strict=True)
+        return np.asarray(sum(a[:, None] * w * f for a, w, f in terms))
 
-    def share(self, slope: Array, U: Array, W: Array) -> Array:
+    def share(self, slope: Array, angle: Array) -> Array:
         """What each node contributes to the linearized margin."""
-        return self.combine(slope, _features(U, W))
+        return self.combine(slope, _features(*self.functions(angle)))
 
     def weights(self) -> tuple[Array, ...]:
         """Weights of the nodes in each of the eight numbers."""
         tau, e, excess = self.measure.tau, self.measure.e, self.measure.excess
         return tau, tau, tau, excess, e, e, e, e
 
+    def node_weight(self) -> Array:
+        """Weight of each node in both measures; 1 for an atom without mass, which has no part in anything."""
+        weight = self.measure.tau + self.measure.e
+        return np.where(weight > 0.0, weight, 1.0)
+
+    @property
+    def _s(self) -> Array:
+        return np.array(float(self.finite))
+
+    def _margin(self, graph: Transforms) -> Array:
+        point = (self._s, self.alpha, self.mu, self.rho)
+        return square.square_margin(graph, *point, features=self.features)
+
     def _of_numbers(self, numbers: Array) -> npt.NDArray[np.complex128]:
         W, W2, U2, excess, eW2, eU2, eU, eUW = np.moveaxis(numbers, 1, 0)
         eW = W + excess
-        graph = Transforms(
-            W=W,
-            UU=U2,
-            WW_bulk=W2 - W**2,
-            stretch=1.0 / (1.0 - self.s * W),
-            U=eU,
-            excess=excess,
-            UU_across=eU2 - eU**2,
-            UW_across=eUW - eU * eW,
-            WW_across=eW2 - eW**2,
-        )
-        return np.asarray(square_margin(graph, self.s, self.alpha, self.mu, self.rho, features=self.features), complex)
+        across = (eU2 - eU**2, eUW - eU * eW, eW2 - eW**2)
+        stretch = 1.0 / (1.0 - self._s * W)
+        graph = Transforms(W, U2, W2 - W**2, stretch, eU, excess, *across)
+        return np.asarray(self._margin(graph), complex)
 
 
 def _features(U: Array, W: Array) -> tuple[Array, ...]:
     return W, W**2, U**2, W, W**2, U**2, U, U * W
-
-
-_STEPS = 60  # of Newton's method
-_SWEEPS = 12  # of exchanges between climbs
-_TRIED = np.linspace(-1.0, 1.0, 49)[1:]  # angles that a node may be moved to, in units of the largest
-_SETTLED = 1e-14  # expected gain of a step below which the climb ends
-_LONGEST = 0.5  # largest change of an angle in one step
-_MIN_GAIN = 1e-9  # gain of an exchange, relative to the share of a node, that counts as rounding
-_FLOOR = 1e-9  # least curvature of a node, relative to the largest
 
 
 class Climbed(NamedTuple):
@@ -148,14 +177,7 @@ class Climbed(NamedTuple):
 
     angle: Array
     margin: Array
-    settled: npt.NDArray[np.bool_]
-
-
-def values(angle: Array, s: Array) -> tuple[Array, Array]:
-    """U and W of the angles."""
-    finite = (s > 0.0)[:, None]
-    U = np.where(finite, 0.5 * np.sin(2.0 * angle), angle)
-    return U, np.where(finite, np.sin(angle) ** 2, angle**2)
+    settled: Mask
 
 
 def maximize(margin: SpectralMargin, angle: Array) -> Climbed:
@@ -175,7 +197,7 @@ def maximize(margin: SpectralMargin, angle: Array) -> Climbed:
 def climb(margin: SpectralMargin, angle: Array, steps: int = _STEPS) -> Climbed:
     """Climb from each row of angles by Newton's method."""
     angle = angle.copy()
-    best = margin.value(*values(angle, margin.s))
+    best = margin.at(angle)
     settled = np.zeros(best.size, bool)
     rows = np.flatnonzero(np.isfinite(best))
     for _ in range(steps):
@@ -191,44 +213,48 @@ def climb(margin: SpectralMargin, angle: Array, steps: int = _STEPS) -> Climbed:
     return Climbed(angle, best, settled)
 
 
-def _exchanged(margin: SpectralMargin, angle: Array, best: Array) -> tuple[Array, npt.NDArray[np.bool_]]:
+def _exchanged(margin: SpectralMargin, angle: Array, best: Array) -> tuple[Array, Mask]:
     r"""Move nodes to the angles that maximize their share of the linearized margin, the most promising first.
 
     A node of the bulk has little weight: where another angle has a larger share, moving there raises the margin. That leaves
     saddles, such as :math:`\varphi = 0` without features, and no optimum.
     """
-    slope = margin.slope(margin.numbers(*values(angle, margin.s)))
-    unit = np.where(margin.s > 0.0, 0.5 * np.pi, 1.5 * np.max(np.abs(angle), axis=1))[:, None]
-    weight = margin.measure.tau + margin.measure.e
-    target = angle.copy()
+    slope = margin.slope(margin.numbers(*margin.functions(angle)))
+    here = margin.share(slope, angle)
+    # The best of the angles tried, for each node by itself.
+    farthest = 0.5 * np.pi if margin.finite else 1.5 * np.max(np.abs(angle), axis=1)[:, None]
+    target = angle
     share = np.full_like(angle, -np.inf)
-    here = margin.share(slope, *values(angle, margin.s))
     for fraction in _TRIED:
-        tried = np.broadcast_to(fraction * unit, angle.shape)
-        there = margin.share(slope, *values(tried, margin.s))
+        tried = np.broadcast_to(fraction * farthest, angle.shape)
+        there = margin.share(slope, tried)
         target = np.where(there > share, tried, target)
         share = np.maximum(share, there)
-    gain = np.where(weight > 0.0, (share - here) / np.where(weight > 0.0, weight, 1.0), 0.0)
-    scale = np.max(np.abs(here) / np.where(weight > 0.0, weight, 1.0), axis=1, keepdims=True)
-    gain[gain < _MIN_GAIN * scale] = 0.0
-    moved = angle.copy()
+    weight = margin.node_weight()
+    gain = (share - here) / weight
+    gain[gain < _MIN_GAIN * np.max(np.abs(here) / weight, axis=1, keepdims=True)] = 0.0
+    # Linearity fails if many nodes move: all of them first, then fewer, the most promising.
+    enough = best + 1e-13 * (1.0 + np.abs(best))
     raised = np.zeros(best.size, bool)
+    moved = angle
     for fraction in 0.5 ** np.arange(8.0):
-        chosen = (gain > 0.0) & (gain >= (1.0 - fraction) * np.max(gain, axis=1, keepdims=True)) & ~raised[:, None]
-        trial = np.where(chosen, target, moved)
-        found = margin.value(*values(trial, margin.s)) > best + 1e-13 * (1.0 + np.abs(best))
-        moved = np.where(found[:, None] & ~raised[:, None], trial, moved)
+        promising = gain >= (1.0 - fraction) * np.max(gain, axis=1, keepdims=True)
+        trial = np.where((gain > 0.0) & promising & ~raised[:, None], target, moved)
+        found = margin.at(trial) > enough
+        moved = np.where(found[:, None], trial, moved)
         raised |= found
     return moved, raised
 
 
 def _derivatives(margin: SpectralMargin, angle: Array) -> tuple[Array, Array, Array]:
     """Gradient, diagonal part of the Hessian, and the rows of its low-rank part."""
-    finite = (margin.s > 0.0)[:, None]
-    U, W = values(angle, margin.s)
-    U1 = np.where(finite, np.cos(2.0 * angle), 1.0)
-    W1 = np.where(finite, np.sin(2.0 * angle), 2.0 * angle)
-    U2, W2 = np.where(finite, -2.0 * np.sin(2.0 * angle), 0.0), np.where(finite, 2.0 * np.cos(2.0 * angle), 2.0)
+    U, W = margin.functions(angle)
+    if margin.finite:
+        U1, W1 = np.cos(2.0 * angle), np.sin(2.0 * angle)
+        U2, W2 = -2.0 * W1, 2.0 * U1
+    else:
+        U1, W1 = np.ones_like(angle), 2.0 * angle
+        U2, W2 = np.zeros_like(angle), 2.0 * U1
     first = (W1, 2 * W * W1, 2 * U * U1, W1, 2 * W * W1, 2 * U * U1, U1, U * W1 + U1 * W)
     WW, UU = 2 * (W1**2 + W * W2), 2 * (U1**2 + U * U2)
     second = (W2, WW, UU, W2, WW, UU, U2, U2 * W + 2 * U1 * W1 + U * W2)
@@ -240,19 +266,22 @@ def _derivatives(margin: SpectralMargin, angle: Array) -> tuple[Array, Array, Ar
 def _direction(margin: SpectralMargin, angle: Array) -> tuple[Array, Array]:
     """Newton's step and its expected gain; the step of the diagonal part alone where Newton's would lower the margin."""
     gradient, diagonal, rows = _derivatives(margin, angle)
-    weight = margin.measure.tau + margin.measure.e
-    numbers = margin.numbers(*values(angle, margin.s))
+    numbers = margin.numbers(*margin.functions(angle))
     rest = margin.curvature(numbers)
-    rest[:, 0, 0] -= np.where(margin.s > 0.0, 0.0, 1.0 / numbers[:, 0] ** 2)  # holds the scale, which drops out
-    density = np.abs(diagonal) / np.where(weight > 0.0, weight, 1.0)
-    floor = _FLOOR * np.max(density, axis=1, keepdims=True) * weight
-    stiffness = np.maximum(np.abs(diagonal), floor)
+    if not margin.finite:
+        rest[:, 0, 0] -= 1.0 / numbers[:, 0] ** 2  # holds the scale, which drops out
+    # The diagonal part, made negative, as at a maximum, and not too flat.
+    weight = margin.node_weight()
+    flattest = _FLOOR * np.max(np.abs(diagonal) / weight, axis=1, keepdims=True)
+    stiffness = np.maximum(np.abs(diagonal), flattest * weight)
     stiffness = np.where(stiffness > 0.0, stiffness, 1.0)
     plain = gradient / stiffness
+    # The low-rank part, by the formula of Sherman, Morrison and Woodbury.
     scaled = rows / stiffness[:, None, :]
-    coupling = np.eye(NUMBERS) - rest @ (scaled @ rows.mT)  # of the numbers with one another
-    coupling = np.where(np.all(np.isfinite(coupling), axis=(1, 2), keepdims=True), coupling, np.eye(NUMBERS))
-    pull = np.linalg.pinv(coupling, rcond=1e-14) @ (rest @ (scaled @ gradient[:, :, None]))
+    coupling = np.eye(NUMBERS) - rest @ (scaled @ rows.mT)
+    known = np.all(np.isfinite(coupling), axis=(1, 2), keepdims=True)
+    inverse = np.linalg.pinv(np.where(known, coupling, np.eye(NUMBERS)), rcond=1e-14)
+    pull = inverse @ (rest @ (scaled @ gradient[:, :, None]))
     full = plain + (scaled.mT @ pull)[:, :, 0]
     gain = np.vecdot(full, gradient)
     up = np.isfinite(gain) & (gain > 0.0)
@@ -260,18 +289,19 @@ def _direction(margin: SpectralMargin, angle: Array) -> tuple[Array, Array]:
     return direction, np.asarray(np.vecdot(direction, gradient))
 
 
-def _line(margin: SpectralMargin, angle: Array, direction: Array, promise: Array, start: Array) -> tuple[Array, Array]:
+def _line(
+    margin: SpectralMargin, angle: Array, direction: Array, promise: Array, start: Array
+) -> tuple[Array, Array]:
     """Length of a step that raises each margin enough, by halving, and the margin there; 0 if there is none."""
     reach = np.max(np.abs(direction), axis=1)
-    longest = np.where(margin.s > 0.0, _LONGEST, np.max(np.abs(angle), axis=1))
+    longest = _LONGEST if margin.finite else np.max(np.abs(angle), axis=1)
     length = np.minimum(1.0, longest / np.where(reach > 0.0, reach, 1.0))
     reached = start.copy()
     search = np.arange(start.size)
     noise = 4e-16 * (1.0 + np.abs(start))
     for _ in range(40):
         trial = angle[search] + length[search, None] * direction[search]
-        part = margin.take(search)
-        reached[search] = part.value(*values(trial, part.s))
+        reached[search] = margin.take(search).at(trial)
         enough = reached[search] >= (start + 1e-4 * length * promise - noise)[search]
         search = search[~enough]
         if not search.size:
@@ -280,145 +310,3 @@ def _line(margin: SpectralMargin, angle: Array, direction: Array, promise: Array
     length[search] = 0.0
     reached[search] = start[search]
     return length, reached
-
-
-_BLOCK = 48  # points searched together
-_STARTS = 4  # number of climbs, from the best filters tried
-_FIRST = 15  # steps of each climb before the best alone is continued
-_SCALES = np.geomspace(1e-3, 1e1, 13)  # of the starts at finite regularization, where the scale counts
-_ROUNDS = 40  # refinements of the panels in which a filter has a kink
-_ROUGH = 1e-3  # truncation error of a panel times its weight, over the tolerance, above which the panel is halved
-_STEEPEST = 1e4  # largest value of a filter that is reported, where it has a pole
-
-
-class SpectralBest(NamedTuple):
-    """Best filters, a row for each point: margin, its last change, regularization, values at `spectrum`, of magnitude 1."""
-
-    margin: Array
-    error: Array
-    reg: Array
-    g: Array
-    settled: npt.NDArray[np.bool_]
-
-
-def spectrum(points: Points) -> Array:
-    """Real points of the spectrum, the spike or the edge on its side last."""
-    edge = 2.0 if points.symmetric else 1.0
-    bulk = np.broadcast_to(np.linspace(-edge, edge, 201), (points.size, 201))
-    spike = np.where(points.signal < 0.0, -1.0, 1.0) * points.radius
-    return np.concatenate([bulk, spike[:, None]], axis=1)
-
-
-def spectral_ceiling(points: Points, *, infinite: bool, tol: float) -> SpectralBest:
-    """Best filter of each point among all functions on the spectrum, at infinite regularization or at the best one.
-
-    The spectrum is cut into panels, all of them again, then those in which the filter has a kink, until the margin moves by
-    less than `tol`.
-    """
-    order = np.argsort(np.abs(np.abs(points.signal) - 1.0), kind="stable")  # similar spectra need similar panels
-    blocks = np.array_split(order, max(1, -(-points.size // _BLOCK)))
-    parts = [_one_block(points.take(rows), infinite, tol) for rows in blocks]
-    back = np.argsort(order)
-    return SpectralBest(*(np.concatenate(column)[back] for column in zip(*parts, strict=True)))
-
-
-def _one_block(points: Points, infinite: bool, tol: float) -> SpectralBest:
-    best = _searched(points, np.zeros(points.size), tol)
-    if infinite:
-        return best
-    finite = _searched(points, np.ones(points.size), tol, best)
-    better = finite.margin > best.margin + 1e-2 * tol
-    columns = (np.where(better if a.ndim == 1 else better[:, None], a, b) for a, b in zip(finite, best, strict=True))
-    return SpectralBest(*columns)
-
-
-def _searched(points: Points, s: Array, tol: float, known: SpectralBest | None = None) -> SpectralBest:
-    """Several climbs on the first panels, the best continued on finer ones; `known` is a start, and a margin to exceed."""
-    ends = edge_panels(points.signal)
-    problem = _problem(points, s, ends)
-    start = _starts(problem, points.radius, None if known is None else known.g)
-    where = np.repeat(np.arange(points.size), start.shape[1])
-    first = climb(problem.take(where), start.reshape(where.size, -1), _FIRST)
-    chosen = np.arange(points.size) * start.shape[1] + np.argmax(first.margin.reshape(points.size, -1), axis=1)
-    coarse = maximize(problem, first.angle[chosen])
-    finer = halved(ends)
-    fine = maximize(_problem(points, s, finer), _carried(ends, coarse.angle, finer))
-    best = _reported(points, s, finer, fine, np.abs(fine.margin - coarse.margin))
-    hopeless = False if known is None else best.margin + 10.0 * best.error < known.margin
-    for k in np.flatnonzero(~(best.error <= tol) & ~np.asarray(hopeless)):
-        row = np.array([k])
-        one = _cut(points.take(row), s[row], finer, Climbed(*(column[row] for column in fine)), tol)
-        if np.isfinite(one.error[0]):
-            for column, value in zip(best, one, strict=True):
-                column[k] = value[0]
-    return best._replace(settled=best.settled & (best.error <= tol))
-
-
-def _cut(points: Points, s: Array, ends: Array, found: Climbed, tol: float) -> SpectralBest:
-    """Halve the panels of one point in which the filter is not resolved, until the margin is steady."""
-    change = np.full(1, np.nan)  # remains NaN if every panel is resolved already
-    for _ in range(_ROUNDS):
-        measure = panel_measure(points.signal, ends)
-        weight = (measure.tau + measure.e)[0, :-1].reshape(ends.size - 1, -1).sum(axis=1)
-        U, W = values(found.angle, s)
-        rough = (panel_tails(U[0, :-1]) + panel_tails(W[0, :-1])) * weight > _ROUGH * tol
-        if not np.any(rough):
-            break
-        finer = halved(ends, rough)
-        next_ = maximize(_problem(points, s, finer), _carried(ends, found.angle, finer))
-        change = np.abs(next_.margin - found.margin)
-        found, ends = next_, finer
-        if change[0] <= 0.1 * tol:
-            break
-    return _reported(points, s, ends, found, change)
-
-
-def _problem(points: Points, s: Array, ends: Array) -> SpectralMargin:
-    measure = panel_measure(points.signal, ends)
-    return SpectralMargin(measure, s, points.alpha, points.mu, points.rho, points.features)
-
-
-def _carried(ends: Array, angle: Array, finer: Array) -> Array:
-    """Angles at the nodes of other panels; the atom is the last."""
-    t, before = panel_angles(finer), panel_angles(ends)
-    bulk = np.stack([np.interp(t, before, row) for row in angle[:, :-1]])
-    return np.concatenate([bulk, angle[:, -1:]], axis=1)
-
-
-def _starts(problem: SpectralMargin, radius: Array, known: Array | None) -> Array:
-    """Angles of the best of diffusions, PageRanks and random polynomials, each at its best scale; point, start, node."""
-    x = problem.measure.x / radius[:, None]
-    shapes = [np.exp(t * x) for t in (-4.0, -2.0, -0.5, 0.0, 0.5, 2.0, 4.0)]
-    shapes += [1.0 / (1.0 - theta * x) for theta in (-0.8, 0.8)]
-    shapes += [np.polynomial.chebyshev.chebval(x, 2.0 * c - 1.0) for c in spread(6, 5)]
-    if known is not None:
-        grid = np.linspace(-2.0, 2.0, known.shape[1] - 1)
-        rows = zip(problem.measure.x[:, :-1], known[:, :-1], strict=True)
-        bulk = np.stack([np.interp(at, grid, g) for at, g in rows])
-        shapes.append(np.concatenate([bulk, known[:, -1:]], axis=1))
-    g = np.stack(shapes, axis=1)
-    size = np.sqrt(g**2 @ problem.measure.tau)
-    g /= np.where(size > 0.0, size, 1.0)[:, :, None]
-    scaled = np.arctan(_SCALES[:, None] * g[:, :, None]) if np.any(problem.s) else g[:, :, None]
-    points, shapes_, scales, nodes = scaled.shape
-    many = problem.take(np.repeat(np.arange(points), shapes_ * scales))
-    margin = many.value(*values(scaled.reshape(-1, nodes), many.s)).reshape(points, shapes_, scales)
-    scale = np.argmax(margin, axis=2)
-    shape = np.argsort(-np.max(margin, axis=2), axis=1, kind="stable")[:, :_STARTS]
-    return np.asarray(scaled[np.arange(points)[:, None], shape, np.take_along_axis(scale, shape, axis=1)])
-
-
-def _reported(points: Points, s: Array, ends: Array, found: Climbed, error: Array) -> SpectralBest:
-    """Regularization and values of the filter; without an atom its value at the edge takes that place."""
-    angle = found.angle
-    side = np.where(points.signal < 0.0, -1.0, 1.0)
-    x = side[:, None] * np.linspace(-2.0, 2.0, 201)
-    t = np.arccos(np.clip(0.5 * x, -1.0, 1.0))
-    bulk = np.concatenate([interpolate(ends, a[None, :-1], at) for a, at in zip(angle, t, strict=True)])
-    edge = np.where(side < 0.0, bulk[:, 0], bulk[:, -1])
-    atom = np.where(np.abs(points.signal) > 1.0, angle[:, -1], edge)
-    angles = np.concatenate([bulk, atom[:, None]], axis=1)
-    g = np.where((s > 0.0)[:, None], np.clip(np.tan(angles), -_STEEPEST, _STEEPEST), angles)
-    size = g[np.arange(len(g)), np.argmax(np.abs(g), axis=1)]
-    reg = _problem(points, s, ends).reg(values(angle, s)[1]) / size**2
-    return SpectralBest(found.margin, error, reg, g / size[:, None], found.settled)

@@ -14,10 +14,10 @@ from gcnlimit._validation import flag
 from gcnlimit._values import Array, Numbers
 from gcnlimit.choose.search import Bounds, Search, search_of
 from gcnlimit.csbm import CSBM
-from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN, check_problem
+from gcnlimit.numerics import maximize
 from gcnlimit.numerics.linear import batches
-from gcnlimit.numerics.maximize import Maxima, Objective, better, maximize_box, maximize_interval, spread
+from gcnlimit.numerics.maximize import Index, Maxima, Objective
 from gcnlimit.parameters import each_layer, labelled
 from gcnlimit.results.performance import Outcome, Prediction, Status, scalar_or_array
 from gcnlimit.results.result import Coordinates, Result, status_names
@@ -38,10 +38,10 @@ class TuneStatus(Outcome):
     """Where an optimum lies."""
 
     INTERIOR = 0, "the optimum lies inside the bounds"
-    LOWER_BOUND = 1, "the optimum lies at a lower bound; a wider interval may hold a better network"
-    UPPER_BOUND = 2, "the optimum lies at an upper bound; a wider interval may hold a better network"
-    INFINITE = 3, "accuracy increases up to the limit of the family (infinity, reg = 0, divergence of PageRank)"
-    FLAT = 4, "the accuracy does not depend on the free parameters; an end of the interval is reported"
+    LOWER_BOUND = 1, "the optimum is at a lower bound; a wider interval may hold a better network"
+    UPPER_BOUND = 2, "the optimum is at an upper bound; a wider interval may hold a better network"
+    INFINITE = 3, "accuracy rises to a limit of the family (infinity, reg = 0, pole of PageRank)"
+    FLAT = 4, "the accuracy does not depend on the parameters; an end of the interval is reported"
     NOT_CONVERGED = 5, "the search did not settle; start from another network or narrow the bounds"
     REFUSED = 6, "no network within the bounds can be computed at this point; narrow the bounds"
 
@@ -76,17 +76,16 @@ class Tuned(Result):
         """Numbers of the free parameters, such as `parameters`, with a name for each layer where the layers differ."""
         named: dict[str, Any] = {}
         for name, values in numbers.items():
-            layers = np.ndim(values) > np.ndim(self.prediction.test_accuracy)
             filter = self.gcn.read_filter if name.startswith("test_") else self.gcn.filter
-            named |= each_layer(name, values, first=int(filter.shared)) if layers else {name: values}
+            if np.ndim(values) > np.ndim(self.prediction.test_accuracy):
+                named |= each_layer(name, values, first=int(filter.shared))
+            else:
+                named[name] = values
         return named
 
     def _shown(self) -> dict[str, Any]:
-        return (
-            self.by_layer(self.parameters)
-            | self.prediction.as_dict()
-            | {"status": status_names(TuneStatus, self.status)}
-        )
+        status = {"status": status_names(TuneStatus, self.status)}
+        return self.by_layer(self.parameters) | self.prediction.as_dict() | status
 
 
 def tune(
@@ -102,15 +101,13 @@ def tune(
     What is maximized is the margin :math:`\bar\omega/\sigma` of a test node, which keeps its digits where the accuracy rounds to
     1, and in which the accuracy increases for any number of equal classes (Eq. 8.3), and `best_accuracy` for unequal ones. One
     free number is searched globally: a scan of the whole interval, then a refinement of each of its maxima. Several are climbed
-    from many starts; on a directed graph with ``reg`` free up to infinity, from the filters that are best there, at every
-    regularization. All points of the data are searched together.
+    from many starts; with ``reg`` free up to infinity, also from the filters that are best there, at every regularization.
 
     Parameters
     ----------
-    data
-        The data; array parameters broadcast.
-    gcn
-        The family: type of filter, depth, loss, symmetrization. Its values of the free parameters serve as one of the starts.
+    data, gcn
+        The data, whose array parameters broadcast, and the family: filter, depth, loss, symmetrization. Its values of the free
+        parameters are one of the starts.
     free
         Interval ``(low, high)``, bounds may be infinite, of each free parameter: that of the filter (``t``, ``theta``, ``c``,
         ``coefficients``, or your own), of a `test_filter` (``test_t``, ...), and ``reg``, for which ``(0, math.inf)`` means any
@@ -135,17 +132,17 @@ def tune(
     0.9421
     """
     check_problem("tune", data, gcn)
-    intervals, reads_best = _split(free)
     with np.errstate(all="ignore"):  # networks out of range have the worst margin
-        search = search_of(data, gcn, intervals, throw=flag("throw", throw), reads_best=reads_best)
+        search = search_of(data, gcn, free, flag("throw", throw))
         best = _maximize(search, progress)
         values = search.values(best.u, np.arange(search.size))
         curvature = _curvature(search, values)
     network = _shaped_network(search, values)
-    if reads_best:
+    if search.reads_best:
         network = network.replaced(test_filter=best_test_filter(data, network))
     prediction = predict(data, network, throw=False, progress=False)
-    refused = search.refused.reshape(search.shape) | (np.asarray(prediction.status) == Status.REFUSED)
+    refused = np.asarray(prediction.status) == Status.REFUSED
+    refused |= search.refused.reshape(search.shape)
     if throw and np.any(refused):
         Points.of(data, network)  # raises the error that says why
     hidden = np.where(refused.ravel()[:, None], np.nan, 1.0)
@@ -158,27 +155,16 @@ def tune(
     )
 
 
-def _split(free: Mapping[str, Bounds | Literal["best"]]) -> tuple[Mapping[str, Bounds], bool]:
-    """Intervals of the free numbers, and whether test nodes are read through the best filter."""
-    intervals: Any = free
-    if not isinstance(free, Mapping) or "test_filter" not in free:
-        return intervals, False
-    if free["test_filter"] != "best":
-        raise ParameterError(
-            f"free['test_filter'] = {free['test_filter']!r} must be 'best'; or free the parameter of a test_filter"
-        )
-    return {name: bounds for name, bounds in intervals.items() if name != "test_filter"}, True
-
-
 def _maximize(search: Search, progress: bool | None = False) -> Maxima:
     """Best points of all problems that are not refused, a block of them at a time."""
     rows = np.flatnonzero(~search.refused)
-    nothing = np.zeros(search.size)
-    best = Maxima(np.zeros((search.size, len(search.axes))), nothing, nothing + 1.0, np.ones(search.size, bool))
+    n = search.size
+    best = Maxima(np.zeros((n, len(search.axes))), np.zeros(n), np.ones(n), np.ones(n, bool))
     if not search.axes:  # nothing to search beside the best filter at test
         return best
     blocks = list(batches(rows.size, _FEW if search.layered else _BLOCK))
-    solved = not (search.explicit or search.closed)  # even one problem can then take a minute: show the time
+    # Even one problem can take a minute where equations are solved: show the time.
+    solved = not (search.explicit or search.closed)
     total = None if solved and len(blocks) == 1 else len(blocks)
     with progress_bar("batches", total, progress, unit="batches") as bar:
         for block in blocks:
@@ -188,40 +174,48 @@ def _maximize(search: Search, progress: bool | None = False) -> Maxima:
     return best
 
 
-def _maximize_block(search: Search, block: npt.NDArray[np.intp]) -> Maxima:
-    def objective(u: Array, which: npt.NDArray[np.intp]) -> Array:
-        return search.objective(u, block[which])
+def _maximize_block(search: Search, block: Index) -> Maxima:
+    def objective(u: Array, which: Index) -> Array:
+        rows = block[which]
+        return search.margin(search.values(u.reshape(rows.size, -1), rows), rows)
 
     accuracy = _margin_accuracy(search)
     if len(search.axes) == 1:
-        return maximize_interval(objective, block.size, accuracy=accuracy)
+        return maximize.maximize_interval(objective, block.size, accuracy=accuracy)
     keep = 4 * len(search.axes)
     candidates = _candidates(search, block)
-    face = search.at_infinite_reg(block)
-    if face is None:
-        return maximize_box(objective, candidates, keep=keep, accuracy=accuracy)
-    at_infinity = _on_face(search, face, block)
-    rays = _rays(search, at_infinity.u)
-    if not search.layered:
-        candidates = np.concatenate([rays, candidates], axis=1)
-        best = maximize_box(objective, candidates, keep=keep, apart=_APART, accuracy=accuracy)
-        return better(best, at_infinity, accuracy=accuracy)
-    return _along_rays(objective, rays[:, ::2], at_infinity, accuracy)
+    if search.reg_axis < 0 or not np.isinf(search.axes[search.reg_axis].asked[1]):
+        return maximize.maximize_box(objective, candidates, keep=keep, accuracy=accuracy)
+    # The filters that are best at infinite regularization, at every regularization.
+    at_infinity = _at_infinity(search, block)
+    rays = np.repeat(at_infinity.u[:, None], 33, axis=1)
+    rays[:, :, search.reg_axis] = np.linspace(0.0, 1.0, 33)
+    if search.layered:
+        return _along_rays(objective, rays[:, ::2], at_infinity, accuracy)
+    candidates = np.concatenate([rays, candidates], axis=1)
+    best = maximize.maximize_box(objective, candidates, keep=keep, apart=_APART, accuracy=accuracy)
+    return maximize.better(best, at_infinity, accuracy=accuracy)
 
 
 def _along_rays(objective: Objective, rays: Array, at_infinity: Maxima, accuracy: float) -> Maxima:
     """Maxima where evaluations are expensive: climbs from the best of the rays, where it exceeds infinite regularization."""
     problems, count, d = rays.shape
-    values = objective(rays.reshape(-1, d), np.repeat(np.arange(problems), count)).reshape(problems, count)
+    every = np.repeat(np.arange(problems), count)
+    values = objective(rays.reshape(-1, d), every).reshape(problems, count)
     best = at_infinity._replace(range=np.maximum(at_infinity.range, np.ptp(values, axis=1)))
     rows = np.flatnonzero(np.max(values, axis=1) > at_infinity.value)
-    if rows.size:
-        first = rays[rows, np.argmax(values[rows], axis=1)][:, None]
-        found = maximize_box(lambda u, which: objective(u, rows[which]), first, walls=_NEAR, accuracy=accuracy)
-        infinite = Maxima(best.u[rows], best.value[rows], best.range[rows], best.converged[rows])
-        found = better(found, infinite, accuracy=accuracy)
-        for column, value in zip(best, found, strict=True):
-            column[rows] = value
+    if not rows.size:
+        return best
+
+    def of_rows(u: Array, which: Index) -> Array:
+        return objective(u, rows[which])
+
+    first = rays[rows, np.argmax(values[rows], axis=1)][:, None]
+    found = maximize.maximize_box(of_rows, first, walls=_NEAR, accuracy=accuracy)
+    infinite: Any = (column[rows] for column in best)
+    found = maximize.better(found, Maxima(*infinite), accuracy=accuracy)
+    for column, value in zip(best, found, strict=True):
+        column[rows] = value
     return best
 
 
@@ -230,16 +224,19 @@ def _margin_accuracy(search: Search) -> float:
     return 4e-16 if search.explicit else _CLOSED if search.closed else _ACCURACY
 
 
-def _candidates(search: Search, block: npt.NDArray[np.intp]) -> Array:
+def _candidates(search: Search, block: Index) -> Array:
     """Starts of the climbs: the network as given, evenly spread points, and the diagonal, where all layers are equal."""
     d = len(search.axes)
-    common = np.concatenate([spread(16 * d * d, d), np.repeat(np.linspace(0.02, 0.98, 17)[:, None], d, axis=1)])
+    diagonal = np.repeat(np.linspace(0.02, 0.98, 17)[:, None], d, axis=1)
+    common = np.concatenate([maximize.spread(16 * d * d, d), diagonal])
+    common = np.broadcast_to(common, (block.size, *common.shape))
     given = np.stack([search.place(axis, block) for axis in search.axes], axis=1)
-    return np.concatenate([given[:, None], np.broadcast_to(common, (block.size, *common.shape))], axis=1)
+    return np.concatenate([given[:, None], common], axis=1)
 
 
-def _on_face(search: Search, face: Search, block: npt.NDArray[np.intp]) -> Maxima:
+def _at_infinity(search: Search, block: Index) -> Maxima:
     """Optima at infinite regularization, as points of the cube with one more coordinate."""
+    face = search.at_infinite_reg(block)
     best = _maximize(face)
     values = face.values(best.u, np.arange(face.size))
     others = [axis for axis in search.axes if axis.name != "reg"]
@@ -247,18 +244,12 @@ def _on_face(search: Search, face: Search, block: npt.NDArray[np.intp]) -> Maxim
     return best._replace(u=np.insert(u, search.reg_axis, 1.0, axis=1))
 
 
-def _rays(search: Search, u: Array) -> Array:
-    """The filters that are best at infinite regularization, at every regularization."""
-    rays = np.repeat(u[:, None], 33, axis=1)
-    rays[:, :, search.reg_axis] = np.linspace(0.0, 1.0, 33)
-    return rays
-
-
 def _without(prediction: Prediction, refused: npt.NDArray[np.bool_]) -> Prediction:
     """Return the prediction with NaN where a point was refused."""
     if not np.any(refused):
         return prediction
-    blank = {name: scalar_or_array(np.where(refused, np.nan, value)) for name, value in prediction.as_dict().items()}
+    numbers = prediction.as_dict().items()
+    blank = {name: scalar_or_array(np.where(refused, np.nan, value)) for name, value in numbers}
     status = np.where(refused, Status.REFUSED, prediction.status)
     return replace(prediction, **blank, status=status if status.ndim else Status(int(status)))
 
@@ -269,8 +260,10 @@ def _curvature(search: Search, values: Array) -> Array:
     curvature = np.zeros_like(values)
     for k, axis in enumerate(search.axes):
         log = axis.name == "reg"
-        low, high, here = (np.log(p) if log else p for p in (*axis.ends, values[:, k]))
-        h = np.minimum(1e-3 * (1.0 + np.where(np.isinf(here), 0.0, np.abs(here))), (high - low) / 4.0)
+        ends: Any = (1e-300, 1e300) if axis.any_reg else (axis.low, axis.high)
+        low, high, here = (np.log(p) if log else p for p in (*ends, values[:, k]))
+        size = np.where(np.isinf(here), 0.0, np.abs(here))
+        h = np.minimum(1e-3 * (1.0 + size), (high - low) / 4.0)
         centre = np.clip(here, low + h, np.maximum(high - h, low + h))
         around = []
         for shift in (-h, 0.0, h):
@@ -286,15 +279,14 @@ def _status(search: Search, best: Maxima, refused: npt.NDArray[np.bool_]) -> Any
     """Where each optimum lies: the most noteworthy of its coordinates."""
     status = np.full(search.size, TuneStatus.INTERIOR)
     for k, axis in enumerate(search.axes):
-        for end, name, reached, asked in (
-            (0.0, TuneStatus.LOWER_BOUND, axis.low, axis.asked[0]),
-            (1.0, TuneStatus.UPPER_BOUND, axis.high, axis.asked[1]),
-        ):
-            where = np.where(reached == asked, name, TuneStatus.INFINITE)
+        lower = np.where(axis.low == axis.asked[0], TuneStatus.LOWER_BOUND, TuneStatus.INFINITE)
+        upper = np.where(axis.high == axis.asked[1], TuneStatus.UPPER_BOUND, TuneStatus.INFINITE)
+        for end, where in ((0.0, lower), (1.0, upper)):
             status = np.where(best.u[:, k] == end, np.maximum(status, where), status)
     flat = max(_FLAT, 10.0 * _margin_accuracy(search))
     status = np.where(best.range <= flat, TuneStatus.FLAT, status)
-    status = np.where(best.converged & (best.value > -100.0), status, TuneStatus.NOT_CONVERGED).reshape(search.shape)
+    found = best.converged & (best.value > -100.0)
+    status = np.where(found, status, TuneStatus.NOT_CONVERGED).reshape(search.shape)
     status = np.where(refused, TuneStatus.REFUSED, status)
     return status if search.shape else TuneStatus(int(status))
 
@@ -302,12 +294,14 @@ def _status(search: Search, best: Maxima, refused: npt.NDArray[np.bool_]) -> Any
 def _shaped_network(search: Search, values: Array) -> GCN:
     """The network of the best values, its parameters in the shape of the problem."""
     network = search.network(values, np.arange(search.size))
-    train, *test = (f.replaced(f.values.reshape(search.shape + f.values.shape[1:])) for f in network.filters)
-    reg = np.reshape(network.reg, search.shape)
+    shape = search.shape
+    own = (f.replaced(f.values.reshape(shape + f.values.shape[1:])) for f in network.filters)
+    train, *test = own
+    reg = np.reshape(network.reg, shape)
     return network.replaced(filter=train, reg=reg, test_filter=test[0] if test else None)
 
 
 def _shaped(search: Search, values: Array) -> dict[str, Any]:
     """Free numbers by name, in the shape of the problem."""
-    named = search.parameters(values)
-    return {name: scalar_or_array(v.reshape(search.shape + v.shape[1:])) for name, v in named.items()}
+    named = search.parameters(values.reshape(*search.shape, len(search.axes)))
+    return {name: scalar_or_array(numbers) for name, numbers in named.items()}

@@ -30,6 +30,8 @@ VERBS = {
 }
 """Name and one-line help of each verb; ``NAME`` is the command in ``gcnlimit.cli.NAME``."""
 
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
 
 class Failure(click.ClickException):
     """An error of the library: one sentence on standard error, and exit status 2."""
@@ -51,9 +53,7 @@ class Verbs(click.Group):
         command: click.Command = importlib.import_module(f"gcnlimit.cli.{cmd_name}").command
         return command
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Verb and its arguments; an unknown one is answered with the nearest."""
         if args[0] not in VERBS and not args[0].startswith("-"):
             near = suggestion(args[0], VERBS).capitalize()
@@ -69,7 +69,8 @@ class Verbs(click.Group):
         """Run a verb: errors and warnings are sentences, and Ctrl-C ends with exit status 130."""
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # numbers out of range are reported as such
+                # numbers out of range are reported as such
+                warnings.simplefilter("ignore", RuntimeWarning)
                 warnings.showwarning = _warn
                 return super().invoke(ctx)
         except GCNLimitError as error:
@@ -85,7 +86,7 @@ def _warn(message: Warning | str, *rest: Any, **extra: Any) -> None:
     click.echo(f"Warning: {message}", err=True)
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Verbs, context_settings=_CONTEXT)
 @click.version_option(__version__, "-V", "--version", prog_name="gcnlimit")
 def app() -> None:
     """Exact limits of graph convolutional networks on the contextual stochastic block model.

@@ -6,13 +6,15 @@ from typing import Any
 
 import click
 
-from gcnlimit.cli.options import Grid, data_options
+from gcnlimit.cli.options import Grid, data_options, option
 from gcnlimit.cli.output import output_options, show_grid, waiting
+
+_DEGREE = "Mean degree of a sparse graph; the answer then has standard errors."
 
 
 @click.command("bayes", no_args_is_help=True)
 @data_options
-@click.option("--degree", type=float, help="Mean degree of a sparse graph; the answer then has standard errors.")
+@option("--degree", _DEGREE, type=float)
 @output_options
 def command(*, form: str, degree: float | None, **given: Any) -> None:
     """Bayes-optimal performance: the best that any algorithm can reach, even one that knows the model.
@@ -36,4 +38,4 @@ def command(*, form: str, degree: float | None, **given: Any) -> None:
         title += f" at mean degree {degree:g}"
         for name in ("test_accuracy", "test_loss", "log_test_error"):
             columns[f"{name}_standard_error"] = getattr(found.standard_error, name)
-    show_grid(grid, columns, title=title, form=form, found=found, **beside)
+    show_grid(grid, columns, form, title, found, **beside)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from gcnlimit.cli.options import EXISTING
-from gcnlimit.cli.output import FILE, output_options, show
+from gcnlimit.cli.options import EXISTING, FILE, NATURAL, POSITIVE, option
+from gcnlimit.cli.output import output_options, show, terminal_width
 from gcnlimit.csbm import SIGNALS
 from gcnlimit.errors import check_writable
 
@@ -20,25 +18,28 @@ if TYPE_CHECKING:
     from gcnlimit.benchmark.scores import Scores
 
 _LIMITS = ("features", "linear", "algorithmic", "bayes")
+_SIZES = click.Choice(["small", "standard", "large"])
+_RUN = "Run a reference method, or all; may be repeated."
+_PROBLEM = "Problem of the suite; may be repeated.  [default: all]"
+_PUBLISHED = "Rank among popular networks; takes --size standard."
+Names = tuple[str, ...]
 
 
 @click.command("benchmark")
-@click.option(
-    "--run", "methods", multiple=True, metavar="METHOD", help="Run a reference method, or all; may be repeated."
-)
-@click.option("--problem", "problems", multiple=True, help="Problem of the suite; may be repeated.  [default: all]")
-@click.option("--aside", is_flag=True, help="Use the problems kept aside.")
-@click.option("--size", type=click.Choice(["small", "standard", "large"]), default="small", show_default=True)
-@click.option("--graphs", type=click.IntRange(1, 10**6), default=5, show_default=True, help="Graphs per problem.")
-@click.option("--seed", type=click.IntRange(0), help="Seed of private test graphs [default: the public ones].")
-@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Number of processes.")
-@click.option("--store", type=FILE, help="File that keeps finished graphs; the same command resumes.")
-@click.option("--merge", "parts", multiple=True, type=EXISTING, help="Add the results in this file.")
-@click.option("--published", "beside", is_flag=True, help="Rank among popular networks; takes --size standard.")
-@click.option("--out", type=FILE, help="Write every run to a .json file.")
+@option("--run", _RUN, "methods", multiple=True, metavar="METHOD")
+@option("--problem", _PROBLEM, "problems", multiple=True)
+@option("--aside", "Use the problems kept aside.", is_flag=True)
+@option("--size", type=_SIZES, default="small")
+@option("--graphs", "Graphs per problem.", type=click.IntRange(1, 10**6), default=5)
+@option("--seed", "Seed of private test graphs [default: the public ones].", type=NATURAL)
+@option("--workers", "Number of processes.", type=POSITIVE, default=1)
+@option("--store", "File that keeps finished graphs; the same command resumes.", type=FILE)
+@option("--merge", "Add the results in this file.", "parts", multiple=True, type=EXISTING)
+@option("--published", _PUBLISHED, "beside", is_flag=True)
+@option("--out", "Write every run to a .json file.", type=FILE)
 @output_options
 def command(
-    *, form: str, methods: tuple[str, ...], parts: tuple[str, ...], beside: bool, out: Path | None, **given: Any
+    *, form: str, methods: Names, parts: Names, beside: bool, out: Path | None, **given: Any
 ) -> None:
     """Problems with known ceilings: list them, run reference methods on them, rank results from files.
 
@@ -69,12 +70,14 @@ def command(
     _say_cost(models, len(chosen), given)
     runs = [evaluate(model, chosen, name=name, **given) for name, model in models.items()]
     files = [*runs, *(Scores.load(part) for part in parts)]
-    names = {problem.name for problem in chosen} if named or aside else None
-    everything = merge([*files, *([published()] if beside else [])])
-    scores = Scores(tuple(run for run in everything.runs if names is None or run.problem in names))
+    scores = merge([*files, *([published()] if beside else [])])
+    if named or aside:
+        names = {problem.name for problem in chosen}
+        scores = Scores(tuple(run for run in scores.runs if run.problem in names))
     if out is not None:
         scores.save(out)
-    _rank(scores, list(models) or [run.method for part in files[:1] for run in part.runs], form)
+    mine = models or dict.fromkeys(run.method for part in files[:1] for run in part.runs)
+    _rank(scores, list(mine), form)
     for run in scores.failures[:3]:
         click.echo(f"  {run.method} on {run.problem}, graph {run.graph}: {run.error}", err=True)
 
@@ -88,19 +91,19 @@ def _list(chosen: Sequence[Problem], form: str) -> None:
         "degree": [problem.degree for problem in chosen],
         **{name: [getattr(problem.exact, name) for problem in chosen] for name in _LIMITS},
     }
-    show(columns, len(chosen), title="Problems and their exact accuracies", form=form, keys=1)
+    show(columns, len(chosen), form, "Problems and their exact accuracies", keys=1)
 
 
 def _say_cost(models: Iterable[str], problems: int, given: Mapping[str, Any]) -> None:
     """Say on standard error what a run will take, if that is more than a few seconds."""
     from gcnlimit.benchmark.methods import SECONDS
 
-    small = given["size"] == "small"
-    total = problems * given["graphs"] * sum(SECONDS[name][0 if small else 1] for name in models) / given["workers"]
-    total *= 9.0 if given["size"] == "large" else 1.0
+    size, graphs = given["size"], given["graphs"]
+    total = sum(SECONDS[name][0 if size == "small" else 1] for name in models)
+    total *= problems * graphs * (9.0 if size == "large" else 1.0) / given["workers"]
     if total > 5.0:
         long = f"{total / 60:.0f} minutes" if total > 90.0 else f"{total:.0f} seconds"
-        click.echo(f"{problems} problems, {given['graphs']} graphs each: about {long}", err=True)
+        click.echo(f"{problems} problems, {graphs} graphs each: about {long}", err=True)
 
 
 def _rank(scores: Scores, mine: Sequence[str], form: str) -> None:
@@ -110,9 +113,11 @@ def _rank(scores: Scores, mine: Sequence[str], form: str) -> None:
     for size in dict.fromkeys(run.size for run in scores.runs if not run.error):
         ranking = Ranking.of(scores, mine, size)
         if form != "table":
-            show(ranking.as_dict(), len(ranking.methods), title="", form=form)
+            show(ranking.as_dict(), len(ranking.methods), form)
             continue
-        click.echo(f"Test accuracy in per cent, {size} graphs; * mine; n.s.: within three standard errors of mine")
-        common = ", ".join(ranking.common) if len(ranking.common) < 3 else f"{len(ranking.common)} common problems"
+        marks = "* mine; n.s.: within three standard errors of mine"
+        click.echo(f"Test accuracy in per cent, {size} graphs; {marks}")
+        few = len(ranking.common) < 3
+        common = ", ".join(ranking.common) if few else f"{len(ranking.common)} common problems"
         click.echo(f"Ranked by place, 0 at chance and 1 at the ceiling, over {common}\n")
-        click.echo(ranking.text(shutil.get_terminal_size().columns if sys.stdout.isatty() else None) + "\n")
+        click.echo(ranking.text(terminal_width()) + "\n")

@@ -10,39 +10,28 @@ import click
 import numpy as np
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit.cli.options import file_argument, load_labelled, table_options
-from gcnlimit.cli.output import FILE, check_plot, draw, output_options, plot_option, show
+from gcnlimit.cli import options
+from gcnlimit.cli.options import option
+from gcnlimit.cli.output import check_plot, draw, output_options, show
 from gcnlimit.errors import check_writable, writing
+
+_FILTERS = click.Choice(["auto", "pagerank", "diffusion", "hops"])
+_STRENGTH = "Strength of the single network; 0 leaves the graph out."
+_FILTER = "The average that recommend recommends, or a single network of this family."
 
 
 @click.command("classify", no_args_is_help=True)
-@file_argument()
-@table_options
-@click.option("--split", type=click.IntRange(0), default=0, show_default=True, help="Which split of FILE to train on.")
-@click.option(
-    "--filter",
-    "family",
-    type=click.Choice(["auto", "pagerank", "diffusion", "hops"]),
-    default="auto",
-    show_default=True,
-    help="The average that recommend recommends, or a single network of this family.",
-)
-@click.option("--strength", type=float, help="Strength of the single network; 0 leaves the graph out.")
-@click.option("--balanced", is_flag=True, help="Give small classes the weight of large ones.")
-@click.option("--out", type=FILE, help="Write the class of every node as CSV.")
-@plot_option
+@options.file_argument
+@options.table_options
+@options.split_option
+@option("--filter", _FILTER, type=_FILTERS, default="auto")
+@option("--strength", _STRENGTH, "strengths", type=float)
+@option("--balanced", "Give small classes the weight of large ones.", is_flag=True)
+@option("--out", "Write the class of every node as CSV.", type=options.FILE)
+@options.plot_option
 @output_options
 def command(
-    *,
-    file: str,
-    split: int,
-    family: str,
-    strength: float | None,
-    balanced: bool,
-    out: Path | None,
-    plot: Path | None,
-    form: str,
-    **tables: Any,
+    *, file: str, split: int, out: Path | None, plot: Path | None, form: str, **given: Any
 ) -> None:
     """Classify the nodes of the graph in FILE, as gcnlimit recommend recommends.
 
@@ -56,28 +45,29 @@ def command(
     """
     if out is not None:
         check_writable(out)
-    check_plot(plot, {}, fewest=0)
-    data = load_labelled(file, split=split, **tables)
-    given = data.training(split)
-    if all(known(given)):
-        click.echo("Every node is labelled: there is nothing to classify. The accuracies are leave-one-out.", err=True)
-    weight = "balanced" if balanced else None
+    check_plot(plot, (), fewest=0)
+    how = {name: given.pop(name) for name in ("filter", "strengths")}
+    weight = "balanced" if given.pop("balanced") else None
+    data = options.load_labelled(file, split=split, **given)
+    labels = data.training(split)
+    if all(known(labels)):
+        click.echo("Every node is labelled: the accuracies are leave-one-out.", err=True)
     with progress_bar("Classifying", None, unit="fits"):
         from gcnlimit import GraphClassifier
 
-        model = GraphClassifier(family, strengths=strength, class_weight=weight).fit(data.X, given, graph=data.graph)
-    if plot is not None:
-        draw(plot, model.plot)
+        model = GraphClassifier(**how, class_weight=weight)
+        model.fit(data.X, labels, graph=data.graph)
+    draw(plot, model.plot)
     if out is not None:
-        _write(data, given, model, out)
+        _write(data, labels, model, out)
     low, high = model.expected_accuracy_[1:]
-    columns: dict[str, Any] = {"labelled": int(model.labelled_.size), "network": _network(model)}
+    columns: dict[str, Any] = {"labelled": model.labelled_.size, "network": _network(model)}
     columns |= {f"loo_{name}": value for name, value in model.loo_scores_.items()}
     columns |= {"expected_low": low, "expected_high": high}
     test = data.testing(split)
     if any(known(test)):
         columns["test_accuracy"] = model.score(y=test)
-    show(columns, 1, title=f"Classes of {data.nodes} nodes", form=form, inputs={"file": file, "split": split})
+    show(columns, 1, form, f"Classes of {data.nodes} nodes", file=file, split=split)
 
 
 def known(classes: Any) -> list[bool]:

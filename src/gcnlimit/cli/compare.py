@@ -9,21 +9,24 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from gcnlimit.cli.options import Grid, data_options, symmetrize_option
-from gcnlimit.cli.output import check_plot, draw, output_options, plot_option, show
+from gcnlimit.cli import options
+from gcnlimit.cli.options import Grid, option
+from gcnlimit.cli.output import check_plot, draw, output_options, show
 
 if TYPE_CHECKING:
     from gcnlimit.choose.compare import Entry
 
 
 @click.command("compare", no_args_is_help=True)
-@data_options
-@click.option("--depth", type=click.IntRange(1), default=4, show_default=True, help="Layers of the residual networks.")
-@click.option("--order", type=int, default=12, show_default=True, help="Order of the best polynomial.")
-@symmetrize_option
-@plot_option
+@options.data_options
+@option("--depth", "Layers of the residual networks.", type=options.POSITIVE, default=4)
+@option("--order", "Order of the best polynomial.", type=int, default=12)
+@options.symmetrize_option
+@options.plot_option
 @output_options
-def command(*, depth: int, order: int, symmetrize: bool, plot: Path | None, form: str, **given: Any) -> None:
+def command(
+    *, depth: int, order: int, symmetrize: bool, plot: Path | None, form: str, **given: Any
+) -> None:
     """Families of networks, filter and regularization tuned (square loss), beside the ceilings.
 
     \b
@@ -37,21 +40,20 @@ def command(*, depth: int, order: int, symmetrize: bool, plot: Path | None, form
     check_plot(plot, grid.axes, fewest=0, most=1)
     comparison = compare(grid.data(), depth=depth, order=order, symmetrize=symmetrize)
     methods = comparison.methods
-    columns: dict[str, Any] = {name: np.tile(values, len(methods)) for name, values in grid.columns().items()}
+    entries = comparison.entries
+    columns: dict[str, Any] = {n: np.tile(v, len(methods)) for n, v in grid.columns().items()}
     columns["method"] = np.repeat(methods, grid.size)
     columns["test_accuracy"] = comparison.test_accuracy
-    columns["log_test_error"] = np.concatenate([np.ravel(entry.log_test_error) for entry in comparison.entries])
+    columns["log_test_error"] = np.concatenate([np.ravel(one.log_test_error) for one in entries])
     columns["gap"] = comparison.gap
     if form == "table":
-        columns["chosen"] = np.concatenate([entry.chosen for entry in comparison.entries])
+        columns["chosen"] = np.concatenate([one.chosen for one in entries])
     else:
-        columns |= _parameters(comparison.entries, grid.size)
-    if plot is not None:
-        draw(plot, lambda panel: comparison.plot(axes=panel))
+        columns |= _parameters(entries, grid.size)
+    draw(plot, lambda panel: comparison.plot(axes=panel))
     inputs = grid.inputs | {"depth": depth, "order": order, "symmetrize": symmetrize}
     title = "Filter and regularization at their best"
-    rows = len(methods) * grid.size
-    show(columns, rows, title=title, form=form, inputs=inputs, keys=len(grid.axes) + 1)
+    show(columns, len(methods) * grid.size, form, title, len(grid.axes) + 1, **inputs)
 
 
 def _parameters(entries: Sequence[Entry], size: int) -> dict[str, Any]:

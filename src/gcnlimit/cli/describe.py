@@ -8,15 +8,17 @@ from typing import Any
 import click
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit.cli.options import file_argument, load_labelled, table_options
-from gcnlimit.cli.output import check_plot, draw, output_options, plot_option, show
+from gcnlimit.cli import options
+from gcnlimit.cli.output import check_plot, draw, output_options, show
+
+_SPLIT = "Use the training labels of this split [default: all labels]."
 
 
 @click.command("describe", no_args_is_help=True)
-@file_argument()
-@table_options
-@click.option("--split", type=click.IntRange(0), help="Use the training labels of this split [default: all labels].")
-@plot_option
+@options.file_argument
+@options.table_options
+@options.option("--split", _SPLIT, type=options.NATURAL)
+@options.plot_option
 @output_options
 def command(*, file: str, split: int | None, plot: Path | None, form: str, **tables: Any) -> None:
     """Describe the graph in FILE: degrees, homophily, spectrum, signals with errors, and whether the model holds.
@@ -28,17 +30,16 @@ def command(*, file: str, split: int | None, plot: Path | None, form: str, **tab
       gcnlimit describe examples/data/texas.npz
       gcnlimit describe edges.csv --nodes nodes.csv --plot spectrum.png
     """
-    check_plot(plot, {}, fewest=0)
-    data = load_labelled(file, split=split, **tables)
+    check_plot(plot, (), fewest=0)
+    data = options.load_labelled(file, split=split, **tables)
     known = data.y if split is None else data.training(split)
     with progress_bar("Describing", None, unit="steps"):
         from gcnlimit.real.describe import describe
 
         found = describe(data.X, known, data.graph)
-    if plot is not None:
-        draw(plot, found.plot)
+    draw(plot, found.plot)
     if form == "table":
         click.echo(str(found))
     else:
         columns = found.as_dict() | {"holds": found.holds, "doubts": " ".join(found.doubts)}
-        show(columns, 1, title="", form=form, inputs={"file": file})
+        show(columns, 1, form, file=file)

@@ -7,19 +7,18 @@ from typing import Any
 import click
 
 from gcnlimit._runtime.extras import need
-from gcnlimit.cli.options import file_argument, load_labelled, table_options
+from gcnlimit.cli.options import EXISTING, load_labelled, option, table_options
+
+_HOST = "Address to serve on; others may then reach the page."
+_PORTS = click.IntRange(0, 65535)
 
 
 @click.command("explore")
-@file_argument(required=False)
+@click.argument("file", type=EXISTING, required=False)
 @table_options
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=8050, show_default=True, help="Port; 0 takes a free one."
-)
-@click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address to serve on; others may then reach the page."
-)
-@click.option("--no-browser", is_flag=True, help="Do not open a browser.")
+@option("--port", "Port; 0 takes a free one.", type=_PORTS, default=8050)
+@option("--host", _HOST, default="127.0.0.1")
+@option("--no-browser", "Do not open a browser.", is_flag=True)
 def command(*, file: str | None, port: int, host: str, no_browser: bool, **tables: Any) -> None:
     """Open the explorer in the browser: sliders for data and network, and pictures that follow them.
 

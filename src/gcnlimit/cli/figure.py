@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
 from gcnlimit._runtime.extras import need
-from gcnlimit.cli.output import FILE
+from gcnlimit.cli.options import FILE, FOLDER, option, together
 from gcnlimit.errors import ParameterError
 
-form_option = click.option(
-    "--format", "form", type=click.Choice(["pdf", "png", "svg"]), default="png", show_default=True
-)
-nodes_option = click.option("--nodes", type=click.IntRange(10, 10**9), help="Nodes of the simulated graphs.")
-trials_option = click.option(
-    "--trials", type=click.IntRange(0, 10**6), help="Simulated graphs for each dot; 0 draws the theory alone."
+_FORMATS = click.Choice(["pdf", "png", "svg"])
+_TRIALS = "Simulated graphs for each dot; 0 draws the theory alone."
+form_option = option("--format", name="form", type=_FORMATS, default="png")
+size_options = together(
+    option("--nodes", "Nodes of the simulated graphs.", type=click.IntRange(10, 10**9)),
+    option("--trials", _TRIALS, type=click.IntRange(0, 10**6)),
 )
 
 
@@ -27,31 +26,22 @@ def check_figures(folder: Path | None) -> None:
     need("a figure", "figures", "matplotlib", "xarray", "h5netcdf")
     if folder is None:
         return
-    existing = next(part for part in (folder.absolute(), *folder.absolute().parents) if part.exists())
-    if not existing.is_dir() or not os.access(existing, os.W_OK):
+    place = folder.absolute()
+    while not place.exists():
+        place = place.parent
+    if not place.is_dir() or not os.access(place, os.W_OK):
         raise ParameterError(f"--out {folder} cannot be written; choose another folder")
-
-
-@contextlib.contextmanager
-def resumable(folder: Path) -> Iterator[None]:
-    """Say, if interrupted from the keyboard, that nothing finished is lost."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        click.echo(f"Interrupted; finished dots are kept in {folder}. Give the same command to resume.", err=True)
-        raise SystemExit(130) from None
 
 
 @click.command("figure", no_args_is_help=True)
 @click.argument("name", required=False)
-@click.option("--list", "listing", is_flag=True, help="List the figures.")
-@nodes_option
-@trials_option
+@option("--list", "List the figures.", "listing", is_flag=True)
+@size_options
 @form_option
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path(), help="Folder to write to.")
-@click.option("--data", "source", type=FILE, help="Draw again from this file of numbers.")
+@option("--out", "Folder to write to.", type=FOLDER, default=Path(), show_default=False)
+@option("--data", "Draw again from this file of numbers.", "source", type=FILE)
 def command(
-    *, name: str | None, listing: bool, nodes: int | None, trials: int | None, form: str, out: Path, source: Path | None
+    *, name: str | None, listing: bool, form: str, out: Path, source: Path | None, **size: Any
 ) -> None:
     """Draw the figure NAME of the paper, or that of a file NAME.py of yours, and save its numbers beside it.
 
@@ -68,13 +58,14 @@ def command(
     from gcnlimit.figures.registry import FIGURES, find, produce, read, write
 
     if name is None:
-        click.echo("\n".join(f"{figure.name:{max(map(len, FIGURES))}}  {figure.title}" for figure in FIGURES.values()))
+        width = max(map(len, FIGURES))
+        for figure in FIGURES.values():
+            click.echo(f"{figure.name:{width}}  {figure.title}")
         return
     figure = find(name)
     if source is not None:
         dataset = read(figure, source)
     else:
-        with resumable(out):
-            ((_, dataset),) = produce([figure], out, QUICK.sized(nodes, trials))
+        ((_, dataset),) = produce([figure], out, QUICK.sized(**size))
     for path in write(figure, dataset, out, form):
         click.echo(path)

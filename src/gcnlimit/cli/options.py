@@ -3,124 +3,140 @@
 from __future__ import annotations
 
 import copy
-import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
+from gcnlimit import parameters
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.network import GCN
-from gcnlimit.parameters import FAMILIES, LEARNING, build_data, build_network, layered, long_name, names_at_test, spaced
+from gcnlimit.parameters import FAMILIES, layered, long_name, names_at_test
+from gcnlimit.results.performance import Prediction
 
-_FORMS = "a number, a list a,b,c or a range first:last:count (first:last:count:log for a logarithmic one)"
-EXISTING = click.Path(exists=True, dir_okay=False)
+Verb = Callable[..., Any]
+Decorator = Callable[[Verb], Verb]
+_RANGE = "first:last:count"
+_FORMS = f"a number, a list a,b,c or a range {_RANGE} ({_RANGE}:log for a logarithmic one)"
 _BOUNDS = {"rho": ", in [0, 1]", "mu": ", >= 0", "alpha": ", > 0"}
+EXISTING = click.Path(exists=True, dir_okay=False)
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+NATURAL = click.IntRange(0)
+POSITIVE = click.IntRange(1)
 
 
-class Numbers(click.ParamType):  # type: ignore[type-arg]  # older releases of click have no type argument
+class Numbers(click.ParamType):  # type: ignore[type-arg]  # older releases have no type argument
     """One number, ``a,b,c``, or ``first:last:count``, and ``:log`` for even steps of the logarithm; ``inf`` is a number."""
 
     name = "numbers"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Array:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Array:
         """Parse the text."""
         if isinstance(value, np.ndarray):
             return value
         try:
-            if ":" in value:
-                return _range(param.human_readable_name if param else "it", *value.split(":"))
-            return np.array([float(v) for v in value.split(",")] if value.strip() else [])
+            if ":" not in value:
+                return np.array([float(v) for v in value.split(",")] if value.strip() else [])
+            first, last, count, *scale = value.split(":")
+            name = param.human_readable_name if param else "it"
+            return parameters.spaced(name, float(first), float(last), int(count), *scale)
         except ParameterError:
             raise
         except (TypeError, ValueError):
             self.fail(f"{value!r} is not {_FORMS}", param, ctx)
 
 
-def _range(name: str, first: str, last: str, count: str, scale: str = "linear") -> Array:
-    return spaced(name, float(first), float(last), int(count), scale)
+def option(flag: str, words: str | None = None, name: str = "", **how: Any) -> Decorator:
+    """Option of click with its help, for the argument `name` of the verb; a default is shown."""
+    shown = {"show_default": how.get("default") is not None}
+    return click.option(*([flag, name] if name else [flag]), help=words, **shown | how)
 
 
-def _number(name: str, words: str, **how: Any) -> Any:
-    return click.option(f"--{name.replace('_', '-')}", name, type=Numbers(), help=words, **how)
+def _numbers(name: str, words: str, **how: Any) -> Decorator:
+    return option(f"--{name.replace('_', '-')}", words, type=Numbers(), **how)
+
+
+def _signal_help(name: str) -> str:
+    return f"{long_name(name).capitalize()}{_BOUNDS.get(name, '')}."
 
 
 def _filter_help(name: str, family: type[Filter]) -> str:
     words = f"{family.__name__} filter: {long_name(name)}"
-    if layered(family):
-        return f"{words} {name}1,{name}2,... of the layers, or with --depth one (or several to compare) for all layers."
-    return f"{words} g0,g1,..." if family.deep else f"{words}."
+    if not layered(family):
+        return f"{words} g0,g1,..." if family.deep else f"{words}."
+    each = f"{words} {name}1,{name}2,... of the layers"
+    return f"{each}, or with --depth one (or several to compare) for all layers."
 
 
-def _all(*options: Callable[..., Any]) -> Callable[..., Any]:
+def together(*options: Decorator) -> Decorator:
     """Decorator that adds options, in the order of the page of help."""
 
-    def add(function: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            function = option(function)
+    def add(function: Verb) -> Verb:
+        for one in reversed(options):
+            function = one(function)
         return function
 
     return add
 
 
-symmetrize_option = click.option(
-    "--symmetrize/--no-symmetrize",
-    default=True,
-    show_default=True,
-    help="Use edges in both directions, or as they are.",
+_SYMMETRIZE = "Use edges in both directions, or as they are."
+symmetrize_option = option("--symmetrize/--no-symmetrize", _SYMMETRIZE, default=True)
+device_option = option("--device", "cpu, or cuda for a GPU (extra gpu).", default="cpu")
+plot_option = option("--plot", "Also save a plot to this file (.png, .pdf, .svg).", type=FILE)
+split_option = option("--split", "Which split of FILE to train on.", type=NATURAL, default=0)
+
+_CLASSES = "Number of equal classes, or their fractions such as 0.2,0.8."
+data_options = together(
+    *(_numbers(name, _signal_help(name), required=True) for name in SIGNALS),
+    _numbers("classes", _CLASSES, default="2", show_default=False),
+    option("--undirected", "The graph is undirected.", is_flag=True),
+    option("--degrees-variance", _signal_help("degrees_variance"), type=float),
+    option("--degrees-law", "gamma or lognormal.", default="gamma"),
 )
-device_option = click.option("--device", default="cpu", show_default=True, help="cpu, or cuda for a GPU (extra gpu).")
-data_options = _all(
-    *(_number(n, f"{long_name(n).capitalize()}{_BOUNDS.get(n, '')}.", required=True) for n in SIGNALS),
-    _number("classes", "Number of equal classes, or their fractions such as 0.2,0.8.", default="2"),
-    click.option("--undirected", is_flag=True, help="The graph is undirected."),
-    click.option("--degrees-variance", type=float, help=f"{long_name('degrees_variance').capitalize()}."),
-    click.option("--degrees-law", default="gamma", show_default=True, help="gamma or lognormal."),
-)
-network_options = _all(
-    *(_number(name, _filter_help(name, family)) for name, family in FAMILIES.items()),
-    *(
-        _number(name, f"Another filter at test: {long_name(name.removeprefix('test_'))}.")
-        for name in names_at_test()[1:]
-    ),
-    click.option("--depth", type=int, help="Number of layers, which share one value."),
-    click.option("--loss", default="square", show_default=True, help="square, logistic or hinge."),
-    _number("reg", "Regularization, > 0 or inf.", default="inf", show_default=True),
-    click.option("--normalize", is_flag=True, help="Measure --reg in units of the filter's gain."),
-    click.option("--normalization", default="symmetric", show_default=True, help=f"{long_name('normalization')}."),
-    click.option("--tau", type=float, help=f"{long_name('tau').capitalize()}; by default the best."),
+
+_AT_TEST = "Another filter at test: {}."
+_TESTED = [name.removeprefix("test_") for name in names_at_test()[1:]]
+network_options = together(
+    *(_numbers(name, _filter_help(name, family)) for name, family in FAMILIES.items()),
+    *(_numbers(f"test_{name}", _AT_TEST.format(long_name(name))) for name in _TESTED),
+    option("--depth", "Number of layers, which share one value.", type=int),
+    option("--loss", "square, logistic or hinge.", default="square"),
+    _numbers("reg", "Regularization, > 0 or inf.", default="inf"),
+    option("--normalize", "Measure --reg in units of the filter's gain.", is_flag=True),
+    option("--normalization", f"{long_name('normalization')}.", default="symmetric"),
+    option("--tau", f"{long_name('tau').capitalize()}; by default the best.", type=float),
     symmetrize_option,
 )
 """Parameters of the network, with those of every filter, of which exactly one must be given."""
 
-other_graph_options = _all(
-    *(
-        _number(f"to_{n}", f"Test on another graph: its {long_name(n)} [default: as in training].")
-        for n in ("lam", "mu", "alpha")
-    )
+_OTHER = "Test on another graph: its {} [default: as in training]."
+other_graph_options = together(
+    *(_numbers(f"to_{name}", _OTHER.format(long_name(name))) for name in ("lam", "mu", "alpha"))
 )
 
-graph_options = _all(
-    click.option("--nodes", type=int, default=10_000, show_default=True, help="Number of nodes."),
-    click.option("--degree", type=float, default=30.0, show_default=True, help="Mean degree."),
-    click.option(
-        "--seed", type=click.IntRange(0), default=0, show_default=True, help="The same seed gives the same graphs."
-    ),
+graph_options = together(
+    option("--nodes", "Number of nodes.", type=int, default=10_000),
+    option("--degree", "Mean degree.", type=float, default=30.0),
+    option("--seed", "The same seed gives the same graphs.", type=NATURAL, default=0),
 )
 
-file_argument = functools.partial(click.argument, "file", type=EXISTING)
-table_options = _all(
-    click.option("--nodes", type=EXISTING, help="Table of nodes, if FILE is a list of edges."),
-    click.option("--label", metavar="COLUMN", help="Column of the classes [default: label, class or y]."),
-    click.option("--id", metavar="COLUMN", help="Column that names the nodes [default: the first]."),
-    click.option("--drop", multiple=True, metavar="COLUMN", help="Leave out a column; may be repeated."),
-    click.option("--undirected", is_flag=True, help="Ignore the direction of the edges."),
+file_argument = click.argument("file", type=EXISTING)
+table_options = together(
+    option("--nodes", "Table of nodes, if FILE is a list of edges.", type=EXISTING),
+    option("--label", "Column of the classes [default: label, class or y].", metavar="COLUMN"),
+    option("--id", "Column that names the nodes [default: the first].", metavar="COLUMN"),
+    option("--drop", "Leave out a column; may be repeated.", metavar="COLUMN", multiple=True),
+    option("--undirected", "Ignore the direction of the edges.", is_flag=True),
 )
 """How tables of edges and nodes are read, for `load_labelled`."""
 
@@ -142,9 +158,9 @@ class Grid:
             self.inputs |= {name: given[name] for name in ("degrees_variance", "degrees_law")}
         if "reg" in given:
             self._take_network(given)
-        for name in SIGNALS:
-            if given.get(f"to_{name}") is not None:
-                self._take(f"to_{name}", given[f"to_{name}"])
+        for name in (f"to_{signal}" for signal in SIGNALS):
+            if given.get(name) is not None:
+                self._take(name, given[name])
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -162,36 +178,45 @@ class Grid:
 
     def data(self) -> CSBM:
         """Data of the options, one axis for each option of several values."""
-        return build_data(self.inputs | self._mesh(sparse=True))
+        return parameters.build_data(self._values())
 
     def problem(self) -> tuple[CSBM, GCN]:
         """Data and network of the options."""
-        return self.data(), build_network(self.inputs | self._mesh(sparse=True))
+        return self.data(), parameters.build_network(self._values())
 
     def other(self) -> CSBM | None:
         """The graph to test on, if it is another one: as that of the training but for the signals given."""
-        given = self.inputs | self._mesh(sparse=True)
+        given = self._values()
         signals = {name: given[f"to_{name}"] for name in SIGNALS if f"to_{name}" in given}
-        return build_data(given | signals) if signals else None
-
-    def place(self, index: int) -> str:
-        """Where a combination is, in words."""
-        return ", ".join(f"{name} = {values[index]:g}" for name, values in self.columns().items())
+        return parameters.build_data(given | signals) if signals else None
 
     def at(self, index: int) -> Grid:
         """One of the combinations."""
         one = copy.copy(self)
-        one.inputs = self.inputs | {name: float(values[index]) for name, values in self.columns().items()}
+        one.inputs = self.inputs | {n: float(v[index]) for n, v in self.columns().items()}
         one.axes = {}
         return one
+
+    def exact(self) -> Prediction:
+        """Performance at every combination in the large-size limit, on the other graph if there is one."""
+        from gcnlimit.theory.predict import predict
+        from gcnlimit.theory.transfer import transfer
+
+        to = self.other()
+        if to is not None:
+            return transfer(*self.problem(), to)
+        return predict(*self.problem(), throw=False)
 
     def ceiling(self) -> Array:
         """Bayes-optimal accuracy at every combination, computed once for each point of the data."""
         from gcnlimit.theory.bayes import bayes_optimal
 
         to = self.other()
-        found = bayes_optimal(self.data()) if to is None else bayes_optimal(self.data(), to=to.replaced(rho=0.0))
-        return np.broadcast_to(found.test_accuracy, self.shape)
+        other: Any = {} if to is None else {"to": to.replaced(rho=0.0)}
+        return np.broadcast_to(bayes_optimal(self.data(), **other).test_accuracy, self.shape)
+
+    def _values(self) -> dict[str, Any]:
+        return self.inputs | self._mesh(sparse=True)
 
     def _mesh(self, *, sparse: bool) -> dict[str, Array]:
         mesh = np.meshgrid(*self.axes.values(), indexing="ij", sparse=sparse)
@@ -206,25 +231,26 @@ class Grid:
             self.inputs[name] = float(values[0])
 
     def _take_network(self, given: dict[str, Any]) -> None:
-        chosen = [name for name in FAMILIES if given.get(name) is not None]
+        named = {name: value for name, value in given.items() if value is not None}
+        chosen = [name for name in FAMILIES if name in named]
         if len(chosen) != 1:
-            known = ", ".join(f"--{name}" for name in FAMILIES)
-            got = " and ".join(f"--{name}" for name in chosen) or "none"
-            raise click.UsageError(f"choose one filter among {known} (got {got}).")
+            got = _flags(chosen, " and ") or "none"
+            raise click.UsageError(f"choose one filter among {_flags(FAMILIES)} (got {got}).")
+        at_test = [name for name in names_at_test() if name in named]
+        if len(at_test) > 1:
+            raise click.UsageError(f"choose one filter at test (got {_flags(at_test, ' and ')}).")
         self._take("reg", given["reg"])
         self._take_filter(chosen[0], given[chosen[0]], given["depth"])
-        at_test = [name for name in names_at_test() if given.get(name) is not None]
-        if len(at_test) > 1:
-            raise click.UsageError(f"choose one filter at test (got {' and '.join(f'--{n}' for n in at_test)}).")
         for name in at_test:
             self._take(name, given[name])
-        self.inputs |= {name: given[name] for name in LEARNING if name != "reg" and given.get(name) is not None}
+        others = [name for name in parameters.LEARNING if name in named and name != "reg"]
+        self.inputs |= {name: given[name] for name in others}
 
     def _take_filter(self, name: str, values: Array, depth: int | None) -> None:
         family = FAMILIES[name]
         if depth is not None and not layered(family):
-            owners = [f"--{other}" for other, kind in FAMILIES.items() if layered(kind)]
-            raise click.UsageError(f"--depth goes with {' or '.join(owners)} alone.")
+            owners = [other for other, kind in FAMILIES.items() if layered(kind)]
+            raise click.UsageError(f"--depth goes with {_flags(owners, ' or ')} alone.")
         if family.deep and depth is None:
             self.inputs[name] = tuple(values.tolist())
             return
@@ -233,7 +259,13 @@ class Grid:
             self.inputs["depth"] = depth
 
 
-def load_labelled(file: str, nodes: str | None = None, split: int | None = None, **tables: Any) -> Any:
+def _flags(names: Iterable[str], between: str = ", ") -> str:
+    return between.join(f"--{name}" for name in names)
+
+
+def load_labelled(
+    file: str, nodes: str | None = None, split: int | None = None, **tables: Any
+) -> Any:
     """Data set of a file, and of a table of nodes if it lists edges; some nodes must have labels.
 
     What was done to the tables is printed to standard error; `split` is refused where the file has none.
@@ -246,10 +278,8 @@ def load_labelled(file: str, nodes: str | None = None, split: int | None = None,
         click.echo(note, err=True)
     if all(c in (-1, "") for c in data.y.tolist()):
         if nodes is None:
-            raise ParameterError(
-                f"{file!r} lists edges only; give the table of nodes, with the classes of some, by --nodes"
-            )
+            raise ParameterError(f"{file!r} lists edges only; give the table of nodes by --nodes")
         raise ParameterError(f"{nodes!r} labels no node; name the column of the classes by --label")
     if split and not data.splits:
-        raise ParameterError(f"--split {split}: {file!r} has no splits; leave the option out to train on all labels")
+        raise ParameterError(f"--split {split}: {file!r} has no splits; leave the option out")
     return data

@@ -9,7 +9,7 @@ import json
 import math
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ import numpy as np
 from gcnlimit._runtime.extras import need
 from gcnlimit._runtime.progress import Bar, progress_bar
 from gcnlimit._values import Array
-from gcnlimit.cli.options import Grid
+from gcnlimit.cli.options import Grid, Verb, option
 from gcnlimit.errors import GCNLimitError, ParameterError, check_writable, writing
 from gcnlimit.results.performance import LOST, Measurement, Prediction, Status
 from gcnlimit.results.result import Result
@@ -29,6 +29,7 @@ from gcnlimit.results.show import table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+Columns = dict[str, Any]
 Points = Prediction | Measurement
 """Results that say how each point ended."""
 
@@ -36,15 +37,12 @@ _FORMS = click.Choice(["table", "csv", "json"])
 _FEW = 64  # points that the library solves in one batch
 _SHOWN = 3  # failures that are listed
 
-FILE = click.Path(dir_okay=False, path_type=Path)
-plot_option = click.option("--plot", type=FILE, help="Also save a plot to this file (.png, .pdf, .svg).")
 
-
-def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def output_options(function: Verb) -> Verb:
     """Add ``--output`` and ``--json``; the verb is given `form`, one of table, csv, json."""
 
-    @click.option("--output", type=_FORMS, default="table", show_default=True, help="Format of the output.")
-    @click.option("--json", "as_json", is_flag=True, help="The same as --output json.")
+    @option("--output", "Format of the output.", type=_FORMS, default="table")
+    @option("--json", "The same as --output json.", "as_json", is_flag=True)
     @functools.wraps(function)
     def verb(*, output: str, as_json: bool, **given: Any) -> Any:
         return function(form="json" if as_json else output, **given)
@@ -58,7 +56,7 @@ def waiting(title: str, points: int = 1) -> AbstractContextManager[Bar]:
 
 
 def show(
-    columns: Mapping[str, Any], size: int, *, title: str, form: str, inputs: dict[str, Any] | None = None, keys: int = 0
+    columns: Columns, size: int, form: str, title: str = "", keys: int = 0, **inputs: Any
 ) -> None:
     """Print named columns; a column is one value for all rows, or an array of `size` of them.
 
@@ -69,16 +67,20 @@ def show(
     full = {name: np.broadcast_to(values, size).tolist() for name, values in flat.items()}
     if form == "table":
         cells = {name.replace("_", " "): list(map(_cell, values)) for name, values in full.items()}
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        click.echo(f"{title}\n\n{table(cells, width=width, keys=keys)}")
+        click.echo(f"{title}\n\n{table(cells, width=terminal_width(), keys=keys)}")
         return
-    full = {name: [value] * size for name, value in (inputs or {}).items()} | full
-    rows = zip(*([_plain(value) for value in values] for values in full.values()), strict=True)
+    full = {name: [value] * size for name, value in inputs.items()} | full
+    rows = zip(*(map(_plain, values) for values in full.values()), strict=True)
     click.echo((_csv if form == "csv" else _json)(list(full), rows), nl=False)
 
 
+def terminal_width() -> int | None:
+    """Columns of the terminal; none if the output goes elsewhere."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
 def show_grid(
-    grid: Grid, columns: dict[str, Any], *, title: str, form: str, found: Points | None = None, **beside: Any
+    grid: Grid, columns: Columns, form: str, title: str, found: Points | None = None, **beside: Any
 ) -> None:
     """Print columns over a grid, beside its axes and inputs, and `beside`, inputs of the verb alone.
 
@@ -89,8 +91,9 @@ def show_grid(
         columns["status"] = [status.name.lower() for status in _statuses(grid, found)]
         if form != "table":
             columns["error"] = [reasons.get(place) for place in range(grid.size)]
+    columns = grid.columns() | columns
     inputs = grid.inputs | beside
-    show(grid.columns() | columns, grid.size, title=title, form=form, inputs=inputs, keys=len(grid.axes))
+    show(columns, grid.size, form, title, len(grid.axes), **inputs)
     report(grid, reasons)
 
 
@@ -104,7 +107,7 @@ def _csv(names: list[str], rows: Any) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
     for row in rows:
-        writer.writerow([json.dumps(value) if isinstance(value, list) else value for value in row])
+        writer.writerow([json.dumps(v) if isinstance(v, list) else v for v in row])
     return text.getvalue()
 
 
@@ -123,7 +126,7 @@ def _plain(value: Any) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(value)
-    return value if value is None or isinstance(value, str | int | float | bool | list) else str(value)
+    return value if isinstance(value, str | int | float | list | None) else str(value)
 
 
 def failures(grid: Grid, found: Points) -> dict[int, str]:
@@ -133,8 +136,8 @@ def failures(grid: Grid, found: Points) -> dict[int, str]:
     failed = [k for k, status in enumerate(statuses) if status > Status.CONVERGED or lost[k]]
     reasons = {place: _reason(grid, place, statuses[place]) for place in failed}
     if lost.all():
-        all_of_them = f" (all {grid.size} points failed)" if grid.size > 1 else ""
-        raise GCNLimitError(f"{reasons[0]}{all_of_them}")
+        together = f" (all {grid.size} points failed)" if grid.size > 1 else ""
+        raise GCNLimitError(reasons[0] + together)
     return reasons
 
 
@@ -158,41 +161,45 @@ def report(grid: Grid, reasons: Mapping[int, str]) -> None:
     """Say on standard error which points failed, and why."""
     if reasons:
         click.echo(f"{len(reasons)} of {grid.size} points failed or did not converge:", err=True)
+    axes = grid.columns().items()
     for place in list(reasons)[:_SHOWN]:
-        where = grid.place(place)
+        where = ", ".join(f"{name} = {values[place]:g}" for name, values in axes)
         click.echo(f"  {where}: {reasons[place]}" if where else f"  {reasons[place]}", err=True)
-    if len(reasons) > _SHOWN:
-        click.echo(f"  and {len(reasons) - _SHOWN} more; --output json has the reason of each", err=True)
+    more = len(reasons) - _SHOWN
+    if more > 0:
+        click.echo(f"  and {more} more; --output json has the reason of each", err=True)
 
 
-def check_plot(path: Path | None, axes: Mapping[str, Any], *, fewest: int = 1, most: int = 2) -> None:
+def check_plot(path: Path | None, axes: Collection[str], fewest: int = 1, most: int = 2) -> None:
     """Refuse a picture that cannot be drawn: no Matplotlib, another kind of file, too few or too many axes."""
     if path is None:
         return
     need("--plot", "figures", "matplotlib")
     from matplotlib.backend_bases import FigureCanvasBase
 
-    check_writable(path, [f".{kind}" for kind in sorted(FigureCanvasBase.get_supported_filetypes())])
+    kinds = sorted(FigureCanvasBase.get_supported_filetypes())
+    check_writable(path, [f".{kind}" for kind in kinds])
     if not fewest <= len(axes) <= most:
         wanted = f"{fewest} to {most}" if fewest < most else f"{most}"
         given = f" ({', '.join(axes)})" if axes else "; give one as a range first:last:count"
-        raise ParameterError(f"--plot draws over {wanted} options with several values, got {len(axes)}{given}")
+        got = f"{len(axes)}{given}"
+        raise ParameterError(f"--plot draws over {wanted} options with several values, got {got}")
 
 
-def draw(path: Path, paint: Callable[[Axes], object]) -> None:
-    """Draw to a file, without a screen."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+def draw(path: Path | None, paint: Callable[[Axes], object]) -> None:
+    """Draw to a file, if one is given, without a screen."""
+    if path is None:
+        return
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 3.6), layout="constrained")
-    FigureCanvasAgg(figure)
     paint(figure.add_subplot())
     with writing(path):
         figure.savefig(path, dpi=200)
 
 
 def draw_beside(path: Path | None, found: Result, ceiling: Array) -> None:
-    """Draw the test accuracy, if that is asked for; over one axis, with the Bayes-optimal one as a dashed curve."""
+    """Draw the test accuracy; over one axis, with the Bayes-optimal one as a dashed curve."""
 
     def paint(panel: Axes) -> None:
         found.plot(axes=panel)
@@ -202,5 +209,4 @@ def draw_beside(path: Path | None, found: Result, ceiling: Array) -> None:
             panel.plot(curve.get_xdata(), ceiling, "--", color="black", label="Bayes-optimal")
             panel.legend(frameon=False)
 
-    if path is not None:
-        draw(path, paint)
+    draw(path, paint)

@@ -7,15 +7,15 @@ from typing import Any
 
 import click
 
-from gcnlimit.cli.options import Grid, data_options, network_options, other_graph_options
-from gcnlimit.cli.output import check_plot, draw_beside, output_options, plot_option, show_grid, waiting
+from gcnlimit.cli import options
+from gcnlimit.cli.output import check_plot, draw_beside, output_options, show_grid, waiting
 
 
 @click.command("predict", no_args_is_help=True)
-@data_options
-@network_options
-@other_graph_options
-@plot_option
+@options.data_options
+@options.network_options
+@options.other_graph_options
+@options.plot_option
 @output_options
 def command(*, form: str, plot: Path | None, **given: Any) -> None:
     """Exact performance of a network in the large-size limit, beside the Bayes-optimal ceiling.
@@ -33,16 +33,12 @@ def command(*, form: str, plot: Path | None, **given: Any) -> None:
       gcnlimit predict --alpha 4 --lam 1 --mu 2 --rho 0.1 --t 1.5 --reg 1e-2:1e4:20:log --plot reg.png
       gcnlimit predict --alpha 4 --lam 1 --mu 2 --rho 0.1 --theta 0.4 --to-lam -1:1:5 --test-theta -0.4,0.4
     """
-    from gcnlimit.theory.predict import predict
-    from gcnlimit.theory.transfer import transfer
-
-    grid = Grid(given)
-    problem = grid.problem()
-    to = grid.other()
+    grid = options.Grid(given)
+    elsewhere = ", on another graph" if grid.other() else ""
     check_plot(plot, grid.axes)
     with waiting("predicting", grid.size):
-        found = predict(*problem, throw=False) if to is None else transfer(*problem, to)
+        found = grid.exact()
     ceiling = grid.ceiling()
-    title = "Exact performance in the large-size limit" + (", on another graph" if to else "")
-    show_grid(grid, found.distinct() | {"bayes_optimal": ceiling}, title=title, form=form, found=found)
+    columns = found.distinct() | {"bayes_optimal": ceiling}
+    show_grid(grid, columns, form, f"Exact performance in the large-size limit{elsewhere}", found)
     draw_beside(plot, found, ceiling)

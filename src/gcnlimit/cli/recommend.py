@@ -9,17 +9,17 @@ from typing import Any
 import click
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit.cli.options import file_argument, load_labelled, table_options
-from gcnlimit.cli.output import check_plot, draw, output_options, plot_option, show
+from gcnlimit.cli import options
+from gcnlimit.cli.output import check_plot, draw, output_options, show
 
 _WIDTH = 100
 
 
 @click.command("recommend", no_args_is_help=True)
-@file_argument()
-@table_options
-@click.option("--split", type=click.IntRange(0), default=0, show_default=True, help="Which split of FILE to train on.")
-@plot_option
+@options.file_argument
+@options.table_options
+@options.split_option
+@options.plot_option
 @output_options
 def command(*, file: str, split: int, plot: Path | None, form: str, **tables: Any) -> None:
     """Recommend a network for the graph in FILE: what accuracy to expect, and what the graph adds. Then use gcnlimit classify.
@@ -31,18 +31,18 @@ def command(*, file: str, split: int, plot: Path | None, form: str, **tables: An
       gcnlimit recommend examples/data/texas.npz
       gcnlimit recommend edges.csv --nodes nodes.csv --plot strengths.png
     """
-    check_plot(plot, {}, fewest=0)
-    data = load_labelled(file, split=split, **tables)
+    check_plot(plot, (), fewest=0)
+    data = options.load_labelled(file, split=split, **tables)
     with progress_bar("Comparing networks", None, unit="fits"):
         from gcnlimit import recommend
 
         advice = recommend(data.X, data.training(split), data.graph)
-    if plot is not None:
-        draw(plot, advice.plot)
+    draw(plot, advice.plot)
     if form == "table":
         for line in str(advice).splitlines():
-            click.echo(textwrap.fill(line, _WIDTH, subsequent_indent="  ") if len(line) > _WIDTH else line)
+            fits = len(line) <= _WIDTH
+            click.echo(line if fits else textwrap.fill(line, _WIDTH, subsequent_indent="  "))
         return
     columns = {"network": advice.network} | advice.expected._asdict()
     columns |= {name: getattr(advice, name) for name in ("gain", "gain_error", "half", "reason")}
-    show(columns, 1, title="", form=form, inputs={"file": file, "split": split})
+    show(columns, 1, form, file=file, split=split)

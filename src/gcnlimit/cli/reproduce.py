@@ -7,26 +7,20 @@ from pathlib import Path
 
 import click
 
-from gcnlimit.cli.figure import check_figures, form_option, nodes_option, resumable, trials_option
-from gcnlimit.cli.options import device_option
+from gcnlimit.cli.figure import check_figures, form_option, size_options
+from gcnlimit.cli.options import FOLDER, device_option, option
+from gcnlimit.cli.output import show
+
+_QUICK = "Dots at moderate size (minutes), or as in the paper (long, resumable)."
 
 
 @click.command("reproduce")
-@click.option(
-    "--quick/--full", default=True, help="Dots at moderate size (minutes), or as in the paper (long, resumable)."
-)
-@nodes_option
-@trials_option
+@option("--quick/--full", _QUICK, default=True, show_default=False)
+@size_options
 @device_option
 @form_option
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("figures"),
-    show_default=True,
-    help="Folder to write to.",
-)
-def command(*, quick: bool, nodes: int | None, trials: int | None, device: str, form: str, out: Path) -> None:
+@option("--out", "Folder to write to.", type=FOLDER, default=Path("figures"))
+def command(*, quick: bool, device: str, form: str, out: Path, **size: int | None) -> None:
     """Regenerate every figure of the paper, and say how well theory and simulation agree.
 
     If it is interrupted, the same command resumes: finished dots are kept in the folder.
@@ -37,23 +31,21 @@ def command(*, quick: bool, nodes: int | None, trials: int | None, device: str, 
       gcnlimit reproduce --full --format pdf --out figures-full
       gcnlimit reproduce --full --device cuda --out figures-full
     """
-    from gcnlimit.cli.output import show
-
     check_figures(out)
+    from gcnlimit.figures import registry
     from gcnlimit.figures.base import FULL, QUICK
-    from gcnlimit.figures.registry import FIGURES, agreement, produce, statements, write, write_agreement
 
-    simulation = replace(QUICK if quick else FULL, device=device).sized(nodes, trials)
+    simulation = replace(QUICK if quick else FULL, device=device).sized(**size)
     datasets = {}
-    with resumable(out):
-        for figure, dataset in produce(list(FIGURES.values()), out, simulation):
-            write(figure, dataset, out, form)
-            datasets[figure.name] = dataset
-    for title, rows in (
-        ("Simulation against theory, in standard errors", agreement(datasets)),
-        ("Statements of the paper", statements(datasets)),
-    ):
+    for figure, dataset in registry.produce(list(registry.FIGURES.values()), out, simulation):
+        registry.write(figure, dataset, out, form)
+        datasets[figure.name] = dataset
+    tables = {
+        "Simulation against theory, in standard errors": registry.agreement(datasets),
+        "Statements of the paper": registry.statements(datasets),
+    }
+    for title, rows in tables.items():
         columns = {key: [row[key] for row in rows] for key in rows[0]}
-        show(columns, len(rows), title=title, form="table", keys=1)
-    table = write_agreement(datasets, out)
+        show(columns, len(rows), "table", title, keys=1)
+    table = registry.write_agreement(datasets, out)
     click.echo(f"{len(datasets)} figures and their numbers are in {out}, with {table.name}.")

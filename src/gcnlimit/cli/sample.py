@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gcnlimit.cli.options import Grid, data_options, graph_options
+from gcnlimit.cli.options import Grid, data_options, graph_options, option
 from gcnlimit.cli.output import output_options, show_grid, waiting
 from gcnlimit.errors import check_writable
 
@@ -15,10 +15,12 @@ from gcnlimit.errors import check_writable
 @click.command("sample", no_args_is_help=True)
 @data_options
 @graph_options
-@click.option("--streamed", is_flag=True, help="Save the seed of the features, not the matrix.")
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="File to write, FILE.npz.")
+@option("--streamed", "Save the seed of the features, not the matrix.", is_flag=True)
+@option("--out", "File to write, FILE.npz.", type=click.Path(path_type=Path), required=True)
 @output_options
-def command(*, out: Path, nodes: int, degree: float, seed: int, streamed: bool, form: str, **given: Any) -> None:
+def command(
+    *, out: Path, nodes: int, degree: float, seed: int, streamed: bool, form: str, **given: Any
+) -> None:
     """Draw one graph with features and labels, and write it to a file.
 
     Read it again with gcnlimit.Instance.load(FILE).
@@ -39,6 +41,6 @@ def command(*, out: Path, nodes: int, degree: float, seed: int, streamed: bool, 
     edges = adjacency.nnz
     if not instance.data.directed:  # a symmetric matrix holds each edge twice, but a self-loop once
         edges = (edges + int(adjacency.diagonal().sum())) // 2
-    columns = {"file": str(out), "nodes": nodes, "edges": edges, "features": instance.features.shape[1]}
-    columns |= {"labelled": int(instance.train_mask.sum())}
-    show_grid(grid, columns, title="Sampled graph", form=form, degree=degree, seed=seed)
+    columns = {"file": str(out), "nodes": nodes, "edges": edges}
+    columns |= {"features": instance.features.shape[1], "labelled": int(instance.train_mask.sum())}
+    show_grid(grid, columns, form, "Sampled graph", degree=degree, seed=seed)

@@ -9,26 +9,30 @@ import click
 import numpy as np
 
 from gcnlimit._values import Array
-from gcnlimit.cli.options import Grid, data_options, device_option, graph_options, network_options, other_graph_options
+from gcnlimit.cli import options
+from gcnlimit.cli.options import Grid, option
 from gcnlimit.cli.output import failures, output_options, report, show, show_grid, waiting
 from gcnlimit.numerics.gaussian import normal_deviate
 from gcnlimit.results.performance import Measurement, Performance
 
 _FEW = 3  # trials whose own scatter says little
 _ROUNDING = 1e-12  # of a mean: a smaller scatter of the trials is rounding
+_STREAMED = "Store no features: draw them again when needed (always so on a GPU)."
 
 
 @click.command("simulate", no_args_is_help=True)
-@data_options
-@network_options
-@other_graph_options
-@graph_options
-@click.option("--trials", type=int, default=10, show_default=True, help="Number of graphs.")
-@click.option("--workers", type=int, help="Number of processes [default: one per core].")
-@device_option
-@click.option("--streamed", is_flag=True, help="Store no features: draw them again when needed (always so on a GPU).")
+@options.data_options
+@options.network_options
+@options.other_graph_options
+@options.graph_options
+@option("--trials", "Number of graphs.", type=int, default=10)
+@option("--workers", "Number of processes [default: one per core].", type=int)
+@options.device_option
+@option("--streamed", _STREAMED, is_flag=True)
 @output_options
-def command(*, nodes: int, degree: float, seed: int, trials: int, streamed: bool, form: str, **given: Any) -> None:
+def command(
+    *, nodes: int, degree: float, seed: int, trials: int, streamed: bool, form: str, **given: Any
+) -> None:
     """Train a network on sampled graphs and measure it, beside the exact prediction for infinite graphs.
 
     It prints mean and standard error over the trials, and z, the distance to the prediction in standard errors, corrected
@@ -48,33 +52,34 @@ def command(*, nodes: int, degree: float, seed: int, trials: int, streamed: bool
       gcnlimit simulate --alpha 4 --lam 1 --mu 2 --rho 0.1 --t 1.488 --nodes 1000000 --trials 1 --device cuda
     """
     from gcnlimit.simulation.simulate import simulate
-    from gcnlimit.theory.predict import predict
-    from gcnlimit.theory.transfer import transfer
 
     grid = Grid(given)
-    problem = grid.problem()
-    to = grid.other()
-    exact = predict(*problem, throw=False) if to is None else transfer(*problem, to)
-    where = {"workers": given["workers"], "device": given["device"], "streamed": streamed or None}
-    alone = grid.size == trials == 1 and not streamed and given["device"] == "cpu"  # else the library has a bar
+    exact = grid.exact()
+    how = {"workers": given["workers"], "device": given["device"], "streamed": streamed or None}
+    how |= {"to": grid.other(), "throw": grid.size == 1}
+    # one trial in this process has no bar of its own
+    alone = grid.size == trials == 1 and not streamed and given["device"] == "cpu"
     with waiting("simulating") if alone else contextlib.nullcontext():
-        measured = simulate(*problem, nodes, degree, trials, seed, throw=grid.size == 1, to=to, **where)
+        measured = simulate(*grid.problem(), nodes, degree, trials, seed, **how)
     reasons = failures(grid, measured)
     predicted = _expected_errors(grid, nodes, measured.trials) if measured.trials <= _FEW else None
     fields = _beside(measured, exact, grid.size, predicted)
     if form == "table":
         graphs = f"{measured.trials} graph{'s' * (measured.trials > 1)}"
-        title = f"Measured on {graphs} of {nodes} nodes, degree {degree:g}, and exact for infinite graphs"
+        title = f"Measured on {graphs} of {nodes} nodes, degree {degree:g}"
+        title += ", and exact for infinite graphs"
         if predicted is not None and np.isfinite(predicted).any():
             title += "; error of the test accuracy: predicted"
-        show(_long(grid, fields), grid.size * len(fields), title=title, form=form, keys=len(grid.axes) + 1)
+        lines = grid.size * len(fields)
+        show(_long(grid, fields), lines, form, title, keys=len(grid.axes) + 1)
         report(grid, reasons)
     else:
         wide = {name + end: fields[name][end] for name in fields for end in fields[name]}
-        beside: dict[str, Any] = {"nodes": nodes, "degree": degree, "trials": measured.trials, "seed": seed}
-        show_grid(grid, wide, title="", form=form, found=measured, **beside)
+        beside = {"nodes": nodes, "degree": degree, "trials": measured.trials, "seed": seed}
+        show_grid(grid, wide, form, "", measured, **beside)
     if measured.trials < trials:
-        click.echo(f"interrupted: {measured.trials} of {trials} trials were done, and are shown", err=True)
+        done = f"{measured.trials} of {trials} trials were done"
+        click.echo(f"interrupted: {done}, and are shown", err=True)
         raise SystemExit(130)
 
 
@@ -102,6 +107,7 @@ def _beside(
         if predicted is not None and name in {"test_accuracy", "log_test_error"}:
             own = predicted / np.exp(wanted) if name == "log_test_error" else predicted
         error = np.where(np.isnan(own), error, own)
+        # a scatter within rounding, as of a quantity that is always 0, has no meaning
         rounding = _ROUNDING * np.maximum(1.0, np.abs(value))
         known = (error > rounding) & np.isfinite(error) & np.isfinite(wanted)
         quotient = np.divide(value - wanted, error, out=np.zeros(size), where=known)
@@ -117,8 +123,9 @@ def _long(grid: Grid, fields: dict[str, dict[str, Any]]) -> dict[str, Any]:
     axes = grid.columns()
     columns: dict[str, Any] = {name: np.repeat(axes[name], len(fields)) for name in axes}
     columns["what"] = np.tile([name.replace("_", " ") for name in fields], grid.size)
-    styles = {"mean": ("", ".5g"), "error": ("_error", ".1g"), "exact": ("_exact", ".5g"), "z": ("_z", "+.1f")}
-    for title, (end, style) in styles.items():
+    styles = {"mean": ".5g", "error": ".1g", "exact": ".5g", "z": "+.1f"}
+    for title, style in styles.items():
+        end = "" if title == "mean" else f"_{title}"
         values = np.stack([field[end] for field in fields.values()], axis=1).ravel().tolist()
         columns[title] = ["-" if value is None else format(value, style) for value in values]
     return columns

@@ -5,34 +5,37 @@ from __future__ import annotations
 import importlib.util
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gcnlimit._runtime.extras import need
-from gcnlimit.cli.options import EXISTING
-from gcnlimit.cli.output import FILE, check_plot, draw, plot_option
+from gcnlimit.cli.options import FILE, POSITIVE, file_argument, option, plot_option
+from gcnlimit.cli.output import check_plot, draw
 from gcnlimit.errors import GCNLimitError, ParameterError, check_writable, writing
 from gcnlimit.parameters import build_filter, check_names, filter_choices, filter_names, spaced
 
 if TYPE_CHECKING:
     import xarray
 
-_SHOWN = 3
-_TABLES = ("data", "network", "simulation", "tune", "solver", "axes")  # their names are those of `sweep`
+_SHOWN = 3  # reasons that are listed
+_TABLES = ("data", "network", "simulation", "tune", "solver", "axes")
 _RANGE = ("start", "stop", "num", "scale")
 _FORMATS = {".nc": "h5netcdf", ".csv": "pandas", ".parquet": "pyarrow"}
 """Endings, and the package that writes each."""
+_STORE = "File that keeps finished points.  [default: FILE with the ending .sqlite]"
 
 
 @click.command("sweep", no_args_is_help=True)
-@click.argument("file", type=EXISTING)
-@click.option("--resume", is_flag=True, help="Continue with the points that the store already has.")
-@click.option("--workers", type=click.IntRange(min=1), help="Number of processes.")
-@click.option("--out", type=FILE, help="Write the answer to a .nc, .csv or .parquet file.")
+@file_argument
+@option("--resume", "Continue with the points that the store already has.", is_flag=True)
+@option("--workers", "Number of processes.", type=POSITIVE)
+@option("--out", "Write the answer to a .nc, .csv or .parquet file.", type=FILE)
 @plot_option
-@click.option("--store", type=FILE, help="File that keeps finished points.  [default: FILE with the ending .sqlite]")
-def command(*, file: str, resume: bool, out: Path | None, plot: Path | None, store: Path | None, **who: Any) -> None:
+@option("--store", _STORE, type=FILE)
+def command(
+    *, file: str, resume: bool, out: Path | None, plot: Path | None, store: Path | None, **who: Any
+) -> None:
     """Compute every combination of the axes written in a TOML FILE; interrupted, it resumes.
 
     If a point fails, the others are still computed; the exit status is 2 only if every point failed.
@@ -61,60 +64,48 @@ def command(*, file: str, resume: bool, out: Path | None, plot: Path | None, sto
     store = store or Path(file).with_suffix(".sqlite")
     if out is not None:
         check_writable(out, _FORMATS)
-        _check_package(_FORMATS[out.suffix.lower()])
-    check_plot(plot, asked.axes)
+        package = _FORMATS[out.suffix.lower()]
+        if package == "pyarrow" and importlib.util.find_spec(package) is None:
+            raise GCNLimitError("a Parquet file needs pyarrow; install it with pip install pyarrow")
+        need("--out", "sweep", package)
+    check_plot(plot, asked["axes"])
     if store.exists() and not resume:
-        raise ParameterError(f"the store {store} exists; add --resume to continue it, or name another with --store")
+        raise ParameterError(f"the store {store} exists; add --resume, or name another by --store")
     try:
-        answer = sweep(**asked._asdict(), store=store, **who)
+        answer = sweep(**asked, store=store, **who)
     except KeyboardInterrupt as stop:
         stop.add_note("give the same command with --resume")
         raise
     if out is not None:
         _export(answer, out)
-    if plot is not None:
-        x, hue, *_ = (*sorted(answer.sizes, key=lambda name: -answer.sizes[name]), None)
-        draw(plot, lambda panel: answer.test_accuracy.plot.line(x=x, hue=hue, ax=panel))
+    # the longest axis runs along the curves, the other has colours
+    x, hue, *_ = (*sorted(answer.sizes, key=lambda name: -answer.sizes[name]), None)
+    draw(plot, lambda panel: answer.test_accuracy.plot.line(x=x, hue=hue, ax=panel))
     _report(answer, f"kept in {store}" + (f", written to {out}" if out else ""))
 
 
-def _check_package(package: str) -> None:
-    if package == "pyarrow" and importlib.util.find_spec(package) is None:
-        raise GCNLimitError("a Parquet file needs pyarrow; install it with: pip install pyarrow")
-    need("--out", "sweep", package)
-
-
-class SweepFile(NamedTuple):
-    """What a file asks for: the arguments of `sweep`."""
-
-    what: str
-    fixed: dict[str, Any]
-    axes: dict[str, Any]
-
-
-def read_file(path: Path) -> SweepFile:
-    """Read a sweep file; what it computes is named as the verb or as the function."""
-    content = _load(path)
-    check_names(content, ("what", *_TABLES), f"a key of {path.name}")
-    tables = {table: content.get(table, {}) for table in _TABLES}
-    for table, values in tables.items():
-        if not isinstance(values, dict):
-            raise ParameterError(f"{table} in {path.name} must be a table: write [{table}] on a line of its own")
-    axes = {name: _axis(name, value) for name, value in tables.pop("axes").items()}
-    fixed = {name: value for table in tables.values() for name, value in table.items() if name not in axes}
-    if "filter" in fixed:
-        fixed["filter"] = _filter(fixed["filter"])
-    what = content.get("what", "")
-    return SweepFile("bayes_optimal" if what == "bayes" else what, fixed, axes)
-
-
-def _load(path: Path) -> dict[str, Any]:
+def read_file(path: Path) -> dict[str, Any]:
+    """Arguments of `sweep` that a file asks for; what it computes is named as the verb or as the function."""
     try:
-        return tomllib.loads(path.read_text("utf-8-sig"))
+        content = tomllib.loads(path.read_text("utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         raise ParameterError(f"cannot read {path}: {error}") from None
     except ValueError as error:
         raise ParameterError(f"{path} is not valid TOML: {error}") from None
+    check_names(content, ("what", *_TABLES), f"a key of {path.name}")
+    tables = {table: content.get(table, {}) for table in _TABLES}
+    for table, values in tables.items():
+        if not isinstance(values, dict):
+            raise ParameterError(f"{table} in {path.name} must be a table: write [{table}] first")
+    axes = {name: _axis(name, value) for name, value in tables.pop("axes").items()}
+    fixed: dict[str, Any] = {}
+    for values in tables.values():
+        fixed |= {name: value for name, value in values.items() if name not in axes}
+    if "filter" in fixed:
+        fixed["filter"] = _filter(fixed["filter"])
+    what = content.get("what", "")
+    what = "bayes_optimal" if what == "bayes" else what
+    return {"what": what, "fixed": fixed, "axes": axes}
 
 
 def _axis(name: str, value: Any) -> Any:
@@ -124,15 +115,16 @@ def _axis(name: str, value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     check_names(value, _RANGE, f"a key of the range of {name}")
-    missing = [key for key in _RANGE[:3] if key not in value]
-    if missing:
-        raise ParameterError(f"the range of {name} lacks {missing[0]}; write {{start = 0, stop = 2, num = 21}}")
-    return spaced(name, value["start"], value["stop"], value["num"], value.get("scale", "linear"))
+    for key in _RANGE[:3]:
+        if key not in value:
+            example = "{start = 0, stop = 2, num = 21}"
+            raise ParameterError(f"the range of {name} lacks {key}; write {example}")
+    return spaced(name, *(value[key] for key in _RANGE if key in value))
 
 
 def _filters(value: Any) -> dict[str, Any]:
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise ParameterError("the axis filter must be a list of tables such as {name = 'two layers', c = [1.0, 1.0]}")
+        raise ParameterError("the axis filter must be a list of tables such as {c = [1.0, 1.0]}")
     filters: dict[str, Any] = {}
     for item in value:
         filter = _filter(item)
@@ -146,7 +138,7 @@ def _filters(value: Any) -> dict[str, Any]:
 def _filter(table: Any) -> Any:
     """Filter of a table of one parameter (or c and depth)."""
     if not isinstance(table, dict):
-        raise ParameterError(f"filter = {table!r} must be a table such as {{t = 1.0}} or {{c = [1.0, 1.0]}}")
+        raise ParameterError(f"filter = {table!r} must be a table such as {{t = 1.0}}")
     check_names(table, ("name", *filter_names()[1:]), "a key of a filter")
     parameters = {name: value for name, value in table.items() if name != "name"}
     if len(parameters) - ("depth" in parameters) != 1:
@@ -172,7 +164,8 @@ def _report(answer: xarray.Dataset, where: str) -> None:
     different = sorted(set(reasons))
     for reason in different[:_SHOWN]:
         click.echo(f"  {reason}", err=True)
-    if len(different) > _SHOWN:
-        click.echo(f"  and {len(different) - _SHOWN} other reasons, in the variable error of the answer", err=True)
+    more = len(different) - _SHOWN
+    if more > 0:
+        click.echo(f"  and {more} other reasons, in the variable error of the answer", err=True)
     if len(reasons) == answer.error.size:
         raise SystemExit(2)

@@ -8,33 +8,34 @@ from typing import Any
 import click
 import numpy as np
 
-from gcnlimit.cli.options import Grid, data_options, network_options
-from gcnlimit.cli.output import check_plot, draw_beside, output_options, plot_option, show_grid, waiting
+from gcnlimit.cli import options
+from gcnlimit.cli.options import option
+from gcnlimit.cli.output import check_plot, draw_beside, output_options, show_grid, waiting
 from gcnlimit.parameters import FAMILIES, check_names, layered, names_at_test, starts
 
-Bounds = tuple[float, float]
+_FREE: dict[str, Any] = {"metavar": "NAME=LOW:HIGH", "multiple": True, "required": True}
 
 
-def _interval(text: str) -> tuple[str, Bounds]:
+def _interval(text: str) -> tuple[str, tuple[float, float]]:
     """Parse ``NAME=LOW:HIGH``; bounds may be ``inf``."""
     try:
         name, bounds = text.split("=")
         low, high = (float(bound) for bound in bounds.split(":"))
     except ValueError:
-        raise click.BadParameter(f"{text!r} is not of the form NAME=LOW:HIGH, for example t=0:10") from None
+        raise click.BadParameter(f"{text!r} is not NAME=LOW:HIGH, such as t=0:10") from None
     return name.strip(), (low, high)
 
 
 @click.command("tune", no_args_is_help=True)
-@data_options
-@network_options
-@click.option(
-    "--free", metavar="NAME=LOW:HIGH", multiple=True, required=True, help="What to tune and where; may be repeated."
-)
-@click.option("--per-layer", is_flag=True, help="Tune the value of each layer separately.")
-@plot_option
+@options.data_options
+@options.network_options
+@option("--free", "What to tune and where; may be repeated.", **_FREE)
+@option("--per-layer", "Tune the value of each layer separately.", is_flag=True)
+@options.plot_option
 @output_options
-def command(*, form: str, free: tuple[str, ...], per_layer: bool, plot: Path | None, **given: Any) -> None:
+def command(
+    *, form: str, free: tuple[str, ...], per_layer: bool, plot: Path | None, **given: Any
+) -> None:
     """The best network of a family: its diffusion time, residual strengths, PageRank parameter or regularization.
 
     \b
@@ -48,7 +49,7 @@ def command(*, form: str, free: tuple[str, ...], per_layer: bool, plot: Path | N
 
     intervals: dict[str, Any] = dict(map(_interval, free))
     check_names(intervals, (*FAMILIES, *names_at_test()[1:], "reg"), "a parameter to tune")
-    grid = Grid(given | _begin(intervals, given))
+    grid = options.Grid(given | _begin(intervals, given))
     data, gcn = grid.problem()
     name = gcn.filter.parameter
     if per_layer:
@@ -61,14 +62,16 @@ def command(*, form: str, free: tuple[str, ...], per_layer: bool, plot: Path | N
     ceiling = grid.ceiling()
     draw_beside(plot, best.prediction, ceiling)
     columns = best.by_layer(best.parameters)
-    columns |= {f"curvature_{name}": values for name, values in best.by_layer(best.curvature).items()}
-    reached = best.prediction.distinct()
-    columns |= {name: reached[name] for name in ("test_accuracy", "best_accuracy") if name in reached}
-    columns |= {"bayes_optimal": ceiling, "status": np.char.lower(status_names(TuneStatus, best.status))}
+    columns |= {f"curvature_{n}": values for n, values in best.by_layer(best.curvature).items()}
+    for name, values in best.prediction.distinct().items():
+        if name in ("test_accuracy", "best_accuracy"):
+            columns[name] = values
+    columns["bayes_optimal"] = ceiling
+    columns["status"] = np.char.lower(status_names(TuneStatus, best.status))
     for name in intervals:
         grid.inputs.pop(name, None)
-    free_ones = {f"free_{name}": value for name, value in intervals.items()}
-    show_grid(grid, columns, title="The best network of the family", form=form, **free_ones)
+    searched = {f"free_{name}": value for name, value in intervals.items()}
+    show_grid(grid, columns, form, "The best network of the family", **searched)
 
 
 def _begin(intervals: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
@@ -78,10 +81,8 @@ def _begin(intervals: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
         several = given.get(name) is not None and given[name].size > 1
         layers = name in FAMILIES and FAMILIES[name].deep and given["depth"] is None
         if several and not layers:
-            raise click.UsageError(
-                f"--{name} has several values and is free; give one value, with which the search begins."
-            )
+            raise click.UsageError(f"--{name} has several values and is free; give one to start.")
     begun = [FAMILIES[name] for name in intervals if name in FAMILIES and name not in named]
     if any(family.deep and not layered(family) for family in begun):
-        raise click.UsageError("give the coefficients with which the search begins: their number is the order.")
+        raise click.UsageError("give the coefficients with which the search begins, one per order.")
     return {name: np.atleast_1d(value) for name, value in starts(intervals, named).items()}

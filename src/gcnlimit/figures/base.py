@@ -49,7 +49,7 @@ class Simulation:
         if trials == 0:
             return None
         if trials == 1:
-            raise ParameterError("trials = 1 leaves no standard error; give 0 for the theory alone, or at least 2")
+            raise ParameterError("trials = 1 has no standard error; give 0 (theory alone), or more")
         return replace(self, nodes=nodes or self.nodes, trials=trials or self.trials)
 
     def measure(self, data: CSBM, gcn: GCN, axes: Mapping[str, Any], *names: str) -> xarray.Dataset:
@@ -59,12 +59,13 @@ class Simulation:
         differ in the other axes alone are measured on the same graphs, and share the propagation through them.
         """
         (first, values), *others = axes.items()
+        # the seeds follow from the curve, so that the dots are the same in every run
         seed = zlib.crc32(repr((data, gcn)).encode()) * 1000
-        each = [
-            self._trials(data, gcn, {first: [value], **dict(others)}, seed + k * self.trials)
-            for k, value in enumerate(values)
-        ]
-        trials = xarray.concat([one[list(names)] for one in each], first)
+        each = []
+        for k, value in enumerate(values):
+            here = {first: [value], **dict(others)}
+            each.append(self._trials(data, gcn, here, seed + k * self.trials)[list(names)])
+        trials = xarray.concat(each, first)
         self.advance()
         theory = sweep("predict", data=data, gcn=gcn, axes=axes, store=self.store, progress=False)
         found = {
@@ -72,27 +73,22 @@ class Simulation:
             "standard_error": trials.std("seed", ddof=1) / np.sqrt(self.trials),
             "predicted": theory[list(names)].where(theory.error == ""),
         }
-        dots: xarray.Dataset = xarray.merge(
-            [part.rename({n: f"{n}_{ending}" for n in names}) for ending, part in found.items()]
-        )
+        parts = [part.rename({n: f"{n}_{ending}" for n in names}) for ending, part in found.items()]
+        dots: xarray.Dataset = xarray.merge(parts)
         if "test_accuracy" in names:
-            dots["test_accuracy_expected_error"] = list(axes), self._expected_errors(data, gcn, axes)
+            expected = self._expected_errors(data, gcn, axes)
+            dots["test_accuracy_expected_error"] = list(axes), expected
         return dots.assign_attrs(nodes=self.nodes, degree=self.degree, trials=self.trials)
 
     def _trials(self, data: CSBM, gcn: GCN, axes: Mapping[str, Any], seed: int) -> xarray.Dataset:
         """Simulated values of each trial, on graphs of consecutive seeds."""
-        # a card computes in double precision, too: single precision does not settle at small regularization
-        where = {} if self.device == "cpu" else {"device": self.device, "dtype": "float64"}
-        answer = sweep(
-            "simulate",
-            data=data,
-            gcn=gcn,
-            axes={"seed": range(seed, seed + self.trials), **axes},
-            fixed={"nodes": self.nodes, "degree": self.degree, "trials": 1} | where,
-            store=self.store,
-            executor=self.executor,
-            progress=False,
-        )
+        seeds = {"seed": range(seed, seed + self.trials)}
+        fixed: dict[str, Any] = {"nodes": self.nodes, "degree": self.degree, "trials": 1}
+        if self.device != "cpu":
+            # double precision on a card, too: single does not settle at small regularization
+            fixed |= {"device": self.device, "dtype": "float64"}
+        how: Any = {"store": self.store, "executor": self.executor, "progress": False}
+        answer = sweep("simulate", data=data, gcn=gcn, axes={**seeds, **axes}, fixed=fixed, **how)
         reasons = [str(reason) for reason in answer.error.values.flat if reason]
         if reasons:
             raise GCNLimitError(f"{len(reasons)} simulated points failed; the first: {reasons[0]}")
@@ -101,8 +97,10 @@ class Simulation:
     def _expected_errors(self, data: CSBM, gcn: GCN, axes: Mapping[str, Any]) -> Array:
         """Standard error of the test accuracy by theory at every combination of the axes; NaN where it has none."""
         common = flatten(data, gcn, {}, axes, network=True)
-        points = [common | dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
-        found = [expected_error(build_data(at), build_network(at), self.nodes, self.trials) for at in points]
+        found = []
+        for values in itertools.product(*axes.values()):
+            at = common | dict(zip(axes, values, strict=True))
+            found.append(expected_error(build_data(at), build_network(at), self.nodes, self.trials))
         return np.reshape(found, [len(values) for values in axes.values()])
 
 
@@ -159,7 +157,8 @@ class Statement:
 def infinity_is_nearly_best(finite: xarray.DataArray, infinite: xarray.DataArray) -> Statement:
     """No finite regularization gains much over the infinite one; both are accuracies of the best network of each."""
     gain = float((finite - infinite).max())
-    return Statement("r = inf is nearly optimal", gain < 2e-3, f"largest gain of a finite r {gain:+.1e}")
+    number = f"largest gain of a finite r {gain:+.1e}"
+    return Statement("r = inf is nearly optimal", gain < 2e-3, number)
 
 
 def growth_with_depth(accuracy: xarray.DataArray, sentence: str, least: float = 0.0) -> Statement:
@@ -172,32 +171,18 @@ def growth_with_depth(accuracy: xarray.DataArray, sentence: str, least: float = 
 class PaperFigure:
     """A figure: `data` computes its numbers, `draw` draws them and nothing else.
 
-    Parameters
-    ----------
-    name, title
-        How the user asks for it, and what it shows.
-    data
-        Theory: the numbers of the curves.
-    draw
-        From the numbers and one axes for each panel to the picture.
-    panels, size
-        Rows and columns of panels; width and height in inches.
-    dots
-        From these numbers and the simulation to run to the dots; ``None`` if there are none.
-    curves
-        Number of curves of dots, by which the progress is counted.
-    statements
-        From the numbers to the sentences that they should support.
+    `dots` simulates, given these numbers and how to simulate, and `statements` are the sentences that the numbers should
+    support.
     """
 
-    name: str
+    name: str  # how the user asks for it
     title: str
     data: Callable[[], xarray.Dataset]
-    draw: Callable[[xarray.Dataset, Sequence[Axes]], None]
-    panels: tuple[int, int] = (1, 1)
-    size: tuple[float, float] = (5.0, 3.6)
+    draw: Callable[[xarray.Dataset, Sequence[Axes]], None]  # on one axes for each panel
+    panels: tuple[int, int] = (1, 1)  # rows and columns
+    size: tuple[float, float] = (5.0, 3.6)  # width and height in inches
     dots: Callable[[xarray.Dataset, Simulation], xarray.Dataset] | None = None
-    curves: int = 1
+    curves: int = 1  # of dots, by which the progress is counted
     statements: Callable[[xarray.Dataset], Iterable[Statement]] = lambda numbers: ()
 
     def numbers(self, simulation: Simulation | None = None) -> xarray.Dataset:

@@ -14,9 +14,10 @@ from gcnlimit.choose.compare import gap_map
 from gcnlimit.choose.search import Bounds
 from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM
-from gcnlimit.figures.base import FEW_PERCENT, PaperFigure, Statement, columns, coordinates, growth_with_depth
+from gcnlimit.figures import base, style
+from gcnlimit.figures.base import FEW_PERCENT, PaperFigure, Statement, columns, coordinates
 from gcnlimit.figures.depth import LONGEST, tuned_depth
-from gcnlimit.figures.style import BLACK, COLOURS, draw_curve, each_panel, finish, named, shades, titles
+from gcnlimit.figures.style import BLACK, COLOURS, draw_curve, each_panel, finish, named, titles
 from gcnlimit.filters import Diffusion, Residual
 from gcnlimit.network import GCN
 from gcnlimit.theory.bayes import bayes_optimal
@@ -74,9 +75,9 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     draw_curve(panel, dataset, "bayes_optimal", "best any algorithm can do", color=BLACK)
     for symmetrize, line, graph in GRAPHS:
         for depth, colour in reversed(list(zip(FEW, COLOURS, strict=False))):
-            symbol = depth.replace("inf", r"\infty")
+            label = f"depth ${depth}${graph}".replace("inf", r"\infty")
             here = dataset.sel(symmetrize=symmetrize, K=depth)
-            draw_curve(panel, here, "test_accuracy", f"depth ${symbol}${graph}", line=line, color=colour)
+            draw_curve(panel, here, "test_accuracy", label, line=line, color=colour)
     panel.set_xlabel(r"signal of graph and features, $\lambda = \mu/\sqrt{\alpha}$")
     panel.set(ylabel="accuracy on unlabelled nodes", xlim=(0, 2), ylim=(0.5, 1.0))
     panel.legend(loc="lower right")
@@ -84,7 +85,8 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
 
 def statements(dataset: xarray.Dataset) -> Iterator[Statement]:
     """Accuracy grows with the depth, and comes close to the ceiling."""
-    yield growth_with_depth(dataset.test_accuracy, "a deeper network, at its best, is never worse", least=-1e-9)
+    text = "a deeper network, at its best, is never worse"
+    yield base.growth_with_depth(dataset.test_accuracy, text, least=-1e-9)
     gap = float((dataset.bayes_optimal - dataset.test_accuracy.sel(symmetrize=1, K="inf")).max())
     text = "symmetrized and of infinite depth, it comes close to optimality"
     yield Statement(text, gap < FEW_PERCENT, f"gap {gap:.4f}")
@@ -103,10 +105,11 @@ def time_data() -> xarray.Dataset:
     csbm = CSBM(lam=lam, **columns(TIMED))
     tuned = [[tuned_depth(csbm, K, symmetrize) for K in MANY] for symmetrize in (False, True)]
     accuracy = [[one.prediction.test_accuracy for one in row] for row in tuned]
+    best_t = [row[-1].parameters["t"] for row in tuned]
     return xarray.Dataset(
         {
             "test_accuracy": (("symmetrize", "K", "setting", "lam"), np.array(accuracy)),
-            "best_t": (("symmetrize", "setting", "lam"), np.array([row[-1].parameters["t"] for row in tuned])),
+            "best_t": (("symmetrize", "setting", "lam"), np.array(best_t)),
             "bayes_optimal": (("setting", "lam"), bayes_optimal(csbm).test_accuracy),
         },
         {"symmetrize": [0, 1], "K": list(MANY), "lam": lam} | coordinates(TIMED),
@@ -116,14 +119,15 @@ def time_data() -> xarray.Dataset:
 
 def draw_times(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """Accuracies, and the best time of the continuous network in an inset at the lower right."""
-    colours = shades(dataset.K.size)
+    colours = style.shades(dataset.K.size)
     for panel, here in each_panel(axes, dataset, "setting"):
         draw_curve(panel, here, "bayes_optimal", "Bayes-optimal", color=BLACK)
         inset = panel.inset_axes((0.65, 0.12, 0.33, 0.28))
         for symmetrize, line, graph in GRAPHS:
             one = here.sel(symmetrize=symmetrize)
             for K, colour in zip(dataset.K.values, colours, strict=True):
-                draw_curve(panel, one.sel(K=K), "test_accuracy", named(K=K) + graph, line=line, color=colour)
+                label = named(K=K) + graph
+                draw_curve(panel, one.sel(K=K), "test_accuracy", label, line=line, color=colour)
             inset.plot(here.lam, one.best_t, line, color=colours[-1])
         panel.set(xlabel=r"$\lambda$", xlim=(0, 2.5), ylim=(None, 1.0))
         inset.set(xlim=(0, 2.5), ylim=(0, None))
@@ -135,15 +139,18 @@ def draw_times(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
 def time_statements(dataset: xarray.Dataset) -> Iterator[Statement]:
     """Each depth at its own best time, and how that time depends on the signal; without a graph all depths are the same."""
     accuracy = dataset.test_accuracy.where(dataset.lam > 0)
-    yield growth_with_depth(accuracy, "at the best time the accuracy grows with K", least=-1e-9)
+    text = "at the best time the accuracy grows with K"
+    yield base.growth_with_depth(accuracy, text, least=-1e-9)
     longest = float(dataset.best_t.max())
-    yield Statement("t* is finite for any lam", longest < 0.99 * LONGEST, f"largest t* {longest:.3f}")
+    finite = longest < 0.99 * LONGEST
+    yield Statement("t* is finite for any lam", finite, f"largest t* {longest:.3f}")
     none, weak = (float(dataset.best_t.isel(lam=k).max()) for k in (0, 1))
     number = f"largest t* at lam = 0: {none:.1e}, at lam = {float(dataset.lam[1]):g}: {weak:.2f}"
     yield Statement("t* tends to 0 as lam tends to 0", none < 1e-3 and weak < 0.5, number)
     peak = dataset.lam.values[dataset.best_t.argmax("lam")]
     inside = bool(((peak > 0) & (peak < dataset.lam.values[-1])).all())
-    yield Statement("t* is not monotone in lam", inside, f"largest at lam = {np.unique(peak.round(2)).tolist()}")
+    number = f"largest at lam = {np.unique(peak.round(2)).tolist()}"
+    yield Statement("t* is not monotone in lam", inside, number)
 
 
 def rate_data() -> xarray.Dataset:
@@ -159,12 +166,10 @@ def rate_data() -> xarray.Dataset:
     lam = np.append(np.linspace(1.0, 4.0, 25), FAR)
     csbm = CSBM(alpha=ALPHA, lam=lam, mu=np.array(MU)[:, None], rho=RHO)
     tuned = [[tuned_depth(csbm, K, symmetrize) for K in (1, 2, 3)] for symmetrize in (False, True)]
+    error = [[one.prediction.log_test_error for one in row] for row in tuned]
     found = xarray.Dataset(
         {
-            "log_test_error": (
-                ("symmetrize", "K", "mu", "lam"),
-                np.array([[one.prediction.log_test_error for one in row] for row in tuned]),
-            ),
+            "log_test_error": (("symmetrize", "K", "mu", "lam"), np.array(error)),
             "bayes_optimal": (("mu", "lam"), np.asarray(bayes_optimal(csbm).log_test_error)),
         },
         {"symmetrize": [0, 1], "K": [1, 2, 3], "mu": list(MU), "lam": lam},
@@ -172,19 +177,23 @@ def rate_data() -> xarray.Dataset:
     )
     near, far = (found.sel(lam=signal, drop=True) for signal in FAR)
     slopes = (near - far) / (FAR[1] ** 2 - FAR[0] ** 2)
-    return found.isel(lam=slice(-2)).assign(rate=slopes.log_test_error, bayes_optimal_rate=slopes.bayes_optimal)
+    rates = {"rate": slopes.log_test_error, "bayes_optimal_rate": slopes.bayes_optimal}
+    return found.isel(lam=slice(-2)).assign(rates)
 
 
 def draw_rates(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """Errors on a logarithmic scale against the square of the signal, where a rate is a slope."""
-    errors = dataset[["log_test_error", "bayes_optimal"]].map(np.exp).assign_coords(lam=dataset.lam**2)
+    errors = dataset[["log_test_error", "bayes_optimal"]].map(np.exp)
+    errors = errors.assign_coords(lam=dataset.lam**2)
+    slopes = {1.0: ("-.", r"$e^{-\lambda^2}$"), 0.5: (":", r"$e^{-\lambda^2/2}$")}
     for panel, here in each_panel(axes, errors, "mu"):
         draw_curve(panel, here, "bayes_optimal", "Bayes-optimal", color=BLACK)
         for symmetrize, line, graph in GRAPHS:
             for K, colour in zip(dataset.K.values, COLOURS, strict=False):
                 one = here.sel(symmetrize=symmetrize, K=K)
-                draw_curve(panel, one, "log_test_error", named(K=K) + graph, line=line, color=colour)
-        for rate, line, text in ((1.0, "-.", r"$e^{-\lambda^2}$"), (0.5, ":", r"$e^{-\lambda^2/2}$")):
+                label = named(K=K) + graph
+                draw_curve(panel, one, "log_test_error", label, line=line, color=colour)
+        for rate, (line, text) in slopes.items():
             panel.plot(here.lam, np.exp(-rate * here.lam), line, color="0.6", label=text)
         panel.set(yscale="log", ylim=(1e-7, 1.0), xlim=(1, 16), xlabel=r"$\lambda^2$")
     shown = [named(alpha=ALPHA, mu=mu, rho=RHO) for mu in MU]
@@ -227,11 +236,13 @@ def gap_data() -> xarray.Dataset:
 def draw_gaps(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """Maps with a common scale."""
     levels = 0.01 * np.arange(np.ceil(100.0 * float(dataset.gap.max())) + 1)
-    for (panel, here), title in zip(each_panel(axes, dataset, "setting"), titles(MAPPED), strict=True):
+    dashed: Any = {"colors": "white", "linewidths": 1.2, "linestyles": "--"}
+    for panel, here in each_panel(axes, dataset, "setting"):
         colours = panel.contourf(here.lam, here.mu, here.gap, levels, cmap="viridis")
         colours.set_edgecolor("face")  # no white seams between the levels in PDF viewers
-        line = panel.contour(here.lam, here.mu, here.snr, [1.0], colors="white", linewidths=1.2, linestyles="--")
+        line = panel.contour(here.lam, here.mu, here.snr, [1.0], **dashed)
         panel.clabel(line, fmt={1.0: "snr = 1"}, fontsize=8)
+        title = named(alpha=float(here.alpha), rho=float(here.rho))
         panel.set(xlabel=r"$\lambda$", title=title)
     axes[0].set_ylabel(r"$\mu$")
     words = r"$\mathrm{Acc}_\mathrm{BO}-\mathrm{Acc}_\mathrm{test}$"
@@ -241,13 +252,15 @@ def draw_gaps(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
 def gap_statements(dataset: xarray.Dataset) -> Iterator[Statement]:
     """The gap is nowhere negative, small where labels are needed or many, and large where few labels meet strong features."""
     least = float(dataset.gap.min())
-    yield Statement("no network exceeds the Bayes-optimal accuracy", least > -1e-12, f"smallest gap {least:+.1e}")
+    text = "no network exceeds the Bayes-optimal accuracy"
+    yield Statement(text, least > -1e-12, f"smallest gap {least:+.1e}")
     weak = float(dataset.gap.where(dataset.snr < 1.0).max())
     text = "below snr = 1 the network is a few percent (5 %) from optimality"
     yield Statement(text, weak < FEW_PERCENT, f"largest gap {weak:.4f}")
     few, many = dataset.gap
     text = "at alpha = 2, rho = 0.3 the gap is a few percent (5 %) for all lam and mu"
-    yield Statement(text, float(many.max()) < FEW_PERCENT, f"largest gap {float(many.max()):.4f}")
+    largest = float(many.max())
+    yield Statement(text, largest < FEW_PERCENT, f"largest gap {largest:.4f}")
     where = few.where(few == few.max(), drop=True)
     lam, mu = float(where.lam[0]), float(where.mu[0])
     number = f"largest gap {float(few.max()):.4f} at lam = {lam:.2f}, mu = {mu:.2f}"
@@ -255,37 +268,21 @@ def gap_statements(dataset: xarray.Dataset) -> Iterator[Statement]:
     yield Statement(text, lam < 0.75 and mu > 1.5, number)
 
 
-ACCURACY = PaperFigure(
-    "introduction",
-    "Accuracy against the signal: each network at its best, under the Bayes-optimal ceiling",
-    data,
-    draw,
-    statements=statements,
+_ACCURACY = "Accuracy against the signal: each network at its best, under the Bayes-optimal ceiling"
+ACCURACY = PaperFigure("introduction", _ACCURACY, data, draw, statements=statements)
+_TIME = (
+    "Accuracy at the best diffusion time t* against lam, discrete and continuous, "
+    "with t* as an inset"
 )
 TIME = PaperFigure(
-    "optimal-time",
-    "Accuracy at the best diffusion time t* against lam, discrete and continuous, with t* as an inset",
-    time_data,
-    draw_times,
-    panels=(1, 3),
-    size=(9.6, 4.2),
-    statements=time_statements,
+    "optimal-time", _TIME, time_data, draw_times, (1, 3), (9.6, 4.2), statements=time_statements
+)
+_RATES = (
+    "Misclassification at a large signal of the graph: rates of depths 1, 2, 3 "
+    "and the Bayes-optimal rate"
 )
 RATES = PaperFigure(
-    "learning-rates",
-    "Misclassification at a large signal of the graph: rates of depths 1, 2, 3 and the Bayes-optimal rate",
-    rate_data,
-    draw_rates,
-    panels=(1, 2),
-    size=(7.2, 4.0),
-    statements=rate_statements,
+    "learning-rates", _RATES, rate_data, draw_rates, (1, 2), (7.2, 4.0), statements=rate_statements
 )
-GAP = PaperFigure(
-    "gap",
-    "Maps of the gap to Bayes-optimality of the continuous network on the symmetrized graph",
-    gap_data,
-    draw_gaps,
-    panels=(1, 2),
-    size=(7.2, 3.2),
-    statements=gap_statements,
-)
+_GAP = "Maps of the gap to Bayes-optimality of the continuous network on the symmetrized graph"
+GAP = PaperFigure("gap", _GAP, gap_data, draw_gaps, (1, 2), (7.2, 3.2), statements=gap_statements)

@@ -14,8 +14,9 @@ from scipy.special import ndtr
 from gcnlimit._values import Array
 from gcnlimit.choose.tune import Tuned, tune
 from gcnlimit.csbm import CSBM
-from gcnlimit.figures.base import LITTLE, PaperFigure, Statement, columns, coordinates, growth_with_depth
-from gcnlimit.figures.style import BLACK, COLOURS, MARKERS, draw_curve, each_panel, finish, named, shades, titles
+from gcnlimit.figures import base, style
+from gcnlimit.figures.base import PaperFigure, Statement, columns, coordinates
+from gcnlimit.figures.style import BLACK, COLOURS, MARKERS, each_panel, finish, titles
 from gcnlimit.filters import Diffusion, Filter, Residual
 from gcnlimit.network import GCN
 from gcnlimit.theory.bayes import bayes_optimal
@@ -68,14 +69,14 @@ def data() -> xarray.Dataset:
     csbm = CSBM(**columns(SIGNALS, axes=0))
     continuous = tuned_depth(csbm, np.inf, symmetrize=False)
     best_t = np.asarray(continuous.parameters["t"])
-
-    def accuracy(K: int) -> Array:
+    accuracy = []
+    for K in DEPTHS.tolist():
         strength = np.stack([np.zeros(2), np.ones(2), K / best_t])
-        return np.asarray(predict(csbm, GCN(Residual.constant(strength, int(K)), symmetrize=False)).test_accuracy)
-
+        network = GCN(Residual.constant(strength, K), symmetrize=False)
+        accuracy.append(predict(csbm, network).test_accuracy)
     return xarray.Dataset(
         {
-            "test_accuracy": (("K", "scaling", "signal"), np.array([accuracy(K) for K in DEPTHS])),
+            "test_accuracy": (("K", "scaling", "signal"), np.array(accuracy)),
             "continuous": ("signal", continuous.prediction.test_accuracy),
             "best_t": ("signal", best_t),
             "pca": ("signal", ndtr(pca_margin(csbm.lam))),
@@ -89,9 +90,9 @@ def data() -> xarray.Dataset:
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """One curve for each scaling, and the two limits."""
     for panel, here in each_panel(axes, dataset, "signal"):
-        for (scaling, label), colour, marker in zip(SCALINGS.items(), COLOURS, MARKERS, strict=False):
-            curve = here.test_accuracy.sel(scaling=scaling)
-            panel.plot(here.K, curve, marker=marker, color=colour, label=label, linewidth=0.8)
+        for scaling, colour, marker in zip(SCALINGS, COLOURS, MARKERS, strict=False):
+            shown: Any = {"marker": marker, "color": colour, "label": SCALINGS[scaling]}
+            panel.plot(here.K, here.test_accuracy.sel(scaling=scaling), linewidth=0.8, **shown)
         panel.axhline(here.continuous, color=COLOURS[2], linestyle="--", label="continuous limit")
         panel.axhline(here.pca, color="0.5", linestyle=":", label="PCA on the graph")
         panel.set(xscale="log", xlabel="$K$")
@@ -100,9 +101,11 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
 
 def statements(dataset: xarray.Dataset) -> Iterator[Statement]:
     """Growth at c = K/t*, the continuous network above all, and principal component analysis at constant strength."""
-    yield growth_with_depth(dataset.test_accuracy.sel(scaling="K/t*"), "at c = K/t* the accuracy grows with K")
-    above = float((dataset.continuous - dataset.test_accuracy).min())
-    yield Statement("the continuous network at t* is above every depth", above > 0, f"smallest lead {above:+.1e}")
+    growing = dataset.test_accuracy.sel(scaling="K/t*")
+    yield base.growth_with_depth(growing, "at c = K/t* the accuracy grows with K")
+    lead = float((dataset.continuous - dataset.test_accuracy).min())
+    text = "the continuous network at t* is above every depth"
+    yield Statement(text, lead > 0, f"smallest lead {lead:+.1e}")
     strong = dataset.isel(signal=0)
     last = strong.test_accuracy.isel(K=-1).sel(scaling=["0", "1"])
     distance = float(abs(last - strong.pca).max())
@@ -134,8 +137,9 @@ def time_data() -> xarray.Dataset:
 def draw_times(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """One curve for each depth."""
     for panel, here in each_panel(axes, dataset, "setting"):
-        for K, colour in zip(dataset.K.values, shades(dataset.K.size), strict=True):
-            draw_curve(panel, here.sel(K=K), "test_accuracy", named(K=K), color=colour)
+        for K, colour in zip(TIMED, style.shades(len(TIMED)), strict=True):
+            label = style.named(K=K)
+            style.draw_curve(panel, here.sel(K=K), "test_accuracy", label, color=colour)
         panel.axhline(here.bayes_optimal, color=BLACK, linestyle=":", label="Bayes-optimal")
         panel.set(xlim=(0, 4))
     for panel in axes[2:]:
@@ -148,30 +152,22 @@ def time_statements(dataset: xarray.Dataset) -> Iterator[Statement]:
     short = dataset.test_accuracy.sel(t=slice(0, 1.5))
     distance = float(abs(short.sel(K=np.inf) - short.sel(K=16)).max())
     text = "K = 16 is enough to reach the continuous limit if t is not too large (t ≤ 1.5)"
-    yield Statement(text, distance < LITTLE, f"largest difference {distance:.4f}")
+    yield Statement(text, distance < base.LITTLE, f"largest difference {distance:.4f}")
     best = dataset.test_accuracy.max("t")
     lead = float((best.sel(K=np.inf) - best.drop_sel(K=np.inf)).min())
-    yield Statement("the continuous network at t* is above every K and t", lead > 0, f"smallest lead {lead:+.1e}")
+    text = "the continuous network at t* is above every K and t"
+    yield Statement(text, lead > 0, f"smallest lead {lead:+.1e}")
     at = dataset.t.values[dataset.test_accuracy.sel(K=np.inf).argmax("t")]
     inside = bool((at > dataset.t.values[0]).all() and (at < dataset.t.values[-1]).all())
-    yield Statement("there is a positive and finite best time t*", inside, f"t* = {at.round(2).tolist()}")
+    text = "there is a positive and finite best time t*"
+    yield Statement(text, inside, f"t* = {at.round(2).tolist()}")
 
 
+_DEPTH = "Accuracy against the depth for c = 0, c = 1 and c growing with K"
 AGAINST_DEPTH = PaperFigure(
-    "depth",
-    "Accuracy against the depth for c = 0, c = 1 and c growing with K",
-    data,
-    draw,
-    panels=(1, 2),
-    size=(7.2, 3.4),
-    statements=statements,
+    "depth", _DEPTH, data, draw, panels=(1, 2), size=(7.2, 3.4), statements=statements
 )
+_TIME = "Accuracy against the diffusion time t, at depths 1, 2, 4, 16 and in the continuous limit"
 AGAINST_TIME = PaperFigure(
-    "diffusion-depth",
-    "Accuracy against the diffusion time t, at depths 1, 2, 4, 16 and in the continuous limit",
-    time_data,
-    draw_times,
-    panels=(2, 2),
-    size=(7.2, 5.2),
-    statements=time_statements,
+    "diffusion-depth", _TIME, time_data, draw_times, (2, 2), (7.2, 5.2), statements=time_statements
 )

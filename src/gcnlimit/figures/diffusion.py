@@ -13,15 +13,8 @@ from matplotlib.axes import Axes
 from scipy.interpolate import CubicSpline
 
 from gcnlimit.csbm import CSBM
-from gcnlimit.figures.base import (
-    LITTLE,
-    PaperFigure,
-    Simulation,
-    Statement,
-    columns,
-    coordinates,
-    infinity_is_nearly_best,
-)
+from gcnlimit.figures import base
+from gcnlimit.figures.base import PaperFigure, Simulation, Statement
 from gcnlimit.figures.style import MARKERS, draw_dots, each_panel, finish, named, shades, titles
 from gcnlimit.filters import Diffusion
 from gcnlimit.network import GCN
@@ -51,16 +44,20 @@ def data(symmetrize: bool) -> xarray.Dataset:
     :math:`\lambda` = 1.5 and 0.7, with :math:`\mu` = 3 and 1 at :math:`\alpha = 4`, and 2 and 1 at :math:`\alpha = 1`. The theory
     at finite regularization is drawn up to :math:`t = 2.5`.
     """
-    csbm = CSBM(**columns(SIGNALS))
+    csbm = CSBM(**base.columns(SIGNALS))
+    limit = predict(csbm, GCN(Diffusion(TIMES), symmetrize=symmetrize)).test_accuracy
+    solved = []
     # one call for each time, whose networks have like numbers of layers
-    each = [predict(csbm, GCN(Diffusion(t), reg=REG, symmetrize=symmetrize), throw=False) for t in SOLVED]
-    solved = [np.where(np.less_equal(p.status, Status.CONVERGED), p.test_accuracy, np.nan) for p in each]
+    for t in SOLVED:
+        found = predict(csbm, GCN(Diffusion(t), reg=REG, symmetrize=symmetrize), throw=False)
+        known = np.less_equal(found.status, Status.CONVERGED)
+        solved.append(np.where(known, found.test_accuracy, np.nan))
     return xarray.Dataset(
         {
-            "limit": (("signal", "t"), predict(csbm, GCN(Diffusion(TIMES), symmetrize=symmetrize)).test_accuracy),
+            "limit": (("signal", "t"), limit),
             "test_accuracy": (("signal", "reg", "solved"), np.stack(solved, axis=-1)),
         },
-        {"t": TIMES, "reg": list(REG), "solved": SOLVED} | coordinates(SIGNALS, "signal"),
+        {"t": TIMES, "reg": list(REG), "solved": SOLVED} | base.coordinates(SIGNALS, "signal"),
         {"symmetrize": int(symmetrize), "loss": "square"},
     )
 
@@ -69,8 +66,8 @@ def dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
     """Simulated accuracies."""
     network = GCN(Diffusion(1.0), symmetrize=bool(dataset.symmetrize))
     axes = {"t": DOTS, "reg": REG}
-    signals = zip(*SIGNALS.values(), strict=True)
-    measured = [simulation.measure(CSBM(*signal), network, axes, "test_accuracy") for signal in signals]
+    each = [CSBM(*signals) for signals in zip(*SIGNALS.values(), strict=True)]
+    measured = [simulation.measure(csbm, network, axes, "test_accuracy") for csbm in each]
     return xarray.concat(measured, "signal").rename(t="dot")
 
 
@@ -88,7 +85,8 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
             draw_dots(panel, one, "test_accuracy", color=colour, marker=marker)
         end = (2.95, float(here.limit.sel(t=2.6, method="nearest")))
         text = named(lam=float(here.lam), mu=float(here.mu))
-        panel.annotate(text, end, xytext=(0, 15), textcoords="offset points", ha="right", fontsize=8)
+        above: Any = {"xytext": (0, 15), "textcoords": "offset points", "ha": "right"}
+        panel.annotate(text, end, fontsize=8, **above)
         panel.margins(y=0.12)
         panel.set(xlabel="$t$", xlim=(0, 3))
     finish(axes, titles({name: SIGNALS[name][::2] for name in ("alpha", "rho")}), columns=4)
@@ -106,24 +104,17 @@ def _draw_smooth(panel: Axes, curve: xarray.DataArray, **style: Any) -> None:
 def statements(dataset: xarray.Dataset) -> Iterator[Statement]:
     """At the best time of each, no finite regularization gains much; at times up to 1, a regularization of 1 is enough."""
     finite = dataset.test_accuracy.drop_sel(reg=np.inf)
-    yield infinity_is_nearly_best(finite.max("solved"), dataset.limit.max("t"))
+    yield base.infinity_is_nearly_best(finite.max("solved"), dataset.limit.max("t"))
     short = dataset.test_accuracy.sel(solved=slice(0, 1.0))
     distance = float(abs(short.sel(reg=1.0) - short.sel(reg=np.inf)).max())
-    yield Statement("r = 1 is enough at t ≤ 1", distance < LITTLE, f"largest difference {distance:.4f}")
+    number = f"largest difference {distance:.4f}"
+    yield Statement("r = 1 is enough at t ≤ 1", distance < base.LITTLE, number)
 
 
 def _figure(name: str, graph: str, symmetrize: bool) -> PaperFigure:
-    return PaperFigure(
-        name,
-        f"Accuracy of the continuous network against t and r, on the {graph} graph",
-        functools.partial(data, symmetrize),
-        draw,
-        panels=(1, 3),
-        size=(9.6, 3.6),
-        dots=dots,
-        curves=6,
-        statements=statements,
-    )
+    title = f"Accuracy of the continuous network against t and r, on the {graph} graph"
+    numbers = functools.partial(data, symmetrize)
+    return PaperFigure(name, title, numbers, draw, (1, 3), (9.6, 3.6), dots, 6, statements)
 
 
 DIRECTED = _figure("diffusion-directed", "asymmetric", symmetrize=False)

@@ -52,23 +52,22 @@ def find(name: str) -> PaperFigure:
     if name in FIGURES:
         return FIGURES[name]
     if not name.endswith(".py"):
-        raise ParameterError(
-            f"there is no figure {name!r}; choose one of {', '.join(FIGURES)}, or give a file NAME.py of your own"
-        )
+        known = ", ".join(FIGURES)
+        raise ParameterError(f"there is no figure {name!r}; choose one of {known} or NAME.py")
     if not Path(name).is_file():
         raise ParameterError(f"there is no file {name}; give a Python file that defines FIGURE")
     figure = runpy.run_path(name).get("FIGURE")
     if not isinstance(figure, PaperFigure):
-        raise ParameterError(f"{name} defines no FIGURE of type PaperFigure; see the page on adding a figure")
+        raise ParameterError(f"{name} defines no FIGURE = PaperFigure(...)")
     return figure
 
 
-_KEY = "figure"
-
-
-def write(figure: PaperFigure, dataset: xarray.Dataset, folder: Path, form: str = "png") -> tuple[Path, Path]:
+def write(
+    figure: PaperFigure, dataset: xarray.Dataset, folder: Path, form: str = "png"
+) -> tuple[Path, Path]:
     """Write numbers and picture side by side, ``NAME.nc`` and ``NAME.png``, and return their paths."""
-    dataset = dataset.assign_attrs({_KEY: figure.name, "title": figure.title, "gcnlimit_version": __version__})
+    names = {"figure": figure.name, "title": figure.title, "gcnlimit_version": __version__}
+    dataset = dataset.assign_attrs(names)
     numbers = folder / f"{figure.name}.nc"
     with writing(numbers):
         folder.mkdir(parents=True, exist_ok=True)
@@ -78,15 +77,16 @@ def write(figure: PaperFigure, dataset: xarray.Dataset, folder: Path, form: str 
 
 def read(figure: PaperFigure, path: Path) -> xarray.Dataset:
     """Numbers of a figure, from the file that `write` made."""
+    name = figure.name
     if not path.exists():
-        raise ParameterError(f"there is no file {path}; give a file {figure.name}.nc made here")
+        raise ParameterError(f"there is no file {path}; give a file {name}.nc made here")
     try:
         dataset = xarray.load_dataset(path, engine="h5netcdf")
     except (OSError, ValueError) as problem:
-        raise ParameterError(f"{path} cannot be read as NetCDF ({problem}); give a file NAME.nc made here") from None
-    found = dataset.attrs.get(_KEY)
-    if found != figure.name:
-        raise ParameterError(f"{path} holds the figure {found}, not {figure.name}; give the file {figure.name}.nc")
+        raise ParameterError(f"{path} cannot be read ({problem}); give {name}.nc") from None
+    found = dataset.attrs.get("figure")
+    if found != name:
+        raise ParameterError(f"{path} holds the figure {found}, not {name}; give {name}.nc")
     return dataset
 
 
@@ -96,18 +96,18 @@ def produce(
     """Each figure with its numbers; finished dots are kept in the folder, from which an interrupted run resumes."""
     total = sum(figure.curves if simulation and figure.dots else 1 for figure in figures)
     shown = total if total > 1 else None  # a share of one says nothing, the time so far does
-    with progress_bar("figures", shown, unit="curves") as bar, _simulation(folder, simulation) as ready:
+    with progress_bar("figures", shown, unit="curves") as bar, _kept(simulation, folder) as ready:
+        counted = ready and replace(ready, advance=lambda: bar.advance(1))
         for figure in figures:
             bar.rename(f"{figure.name:22}")
-            counted = replace(ready, advance=lambda: bar.advance(1)) if ready and figure.dots else None
             dataset = figure.numbers(counted)
-            if counted is None:
+            if counted is None or figure.dots is None:
                 bar.advance(1)
             yield figure, dataset
 
 
 @contextlib.contextmanager
-def _simulation(folder: Path, simulation: Simulation | None) -> Iterator[Simulation | None]:
+def _kept(simulation: Simulation | None, folder: Path) -> Iterator[Simulation | None]:
     """The simulation with its store in the folder, and one pool of processes for all figures."""
     if simulation is None:
         yield None
@@ -116,7 +116,7 @@ def _simulation(folder: Path, simulation: Simulation | None) -> Iterator[Simulat
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
-        raise ParameterError(f"{folder} cannot be made ({problem}); choose another folder") from None
+        raise ParameterError(f"{folder} cannot be made ({problem}); choose another") from None
     with process_pool(cores()) as pool:
         yield replace(simulation, store=folder / "dots.sqlite", executor=pool)
 
@@ -150,18 +150,20 @@ def agreement(datasets: Mapping[str, xarray.Dataset]) -> list[dict[str, Any]]:
 
 def statements(datasets: Mapping[str, xarray.Dataset]) -> list[dict[str, Any]]:
     """One row for each statement of the paper that a figure shows."""
-    return [
-        {"figure": name, "statement": one.text, "verdict": "holds" if one.holds else "fails", "number": one.number}
-        for name, dataset in datasets.items()
-        for one in find(name).statements(dataset)
-    ]
+    rows = []
+    for name, dataset in datasets.items():
+        for one in find(name).statements(dataset):
+            verdict = {"verdict": "holds" if one.holds else "fails", "number": one.number}
+            rows.append({"figure": name, "statement": one.text} | verdict)
+    return rows
 
 
 def write_agreement(datasets: Mapping[str, xarray.Dataset], folder: Path) -> Path:
     """Write both tables as ``agreement.md``."""
     page = folder / "agreement.md"
     with writing(page):
-        page.write_text(f"{_markdown(agreement(datasets))}\n\n{_markdown(statements(datasets))}\n", encoding="utf-8")
+        tables = [_markdown(rows) for rows in (agreement(datasets), statements(datasets))]
+        page.write_text("\n\n".join(tables) + "\n", encoding="utf-8")
     return page
 
 
@@ -169,4 +171,5 @@ def _markdown(rows: list[dict[str, Any]]) -> str:
     if not rows:
         return ""
     lines = [list(rows[0]), ["---"] * len(rows[0]), *(list(row.values()) for row in rows)]
-    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
+    cells = [[str(cell).replace("|", "\\|") for cell in line] for line in lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import xarray
 from matplotlib.axes import Axes
 
 from gcnlimit.csbm import CSBM
-from gcnlimit.figures.base import LITTLE, PaperFigure, Simulation, Statement, growth_with_depth, infinity_is_nearly_best
-from gcnlimit.figures.style import BLACK, COLOURS, MARKERS, draw_curve, each_panel, finish, named, shades
+from gcnlimit.figures import base, style
+from gcnlimit.figures.base import PaperFigure, Simulation, Statement
+from gcnlimit.figures.style import COLOURS, MARKERS, Panels, draw_curve, each_panel, finish, named
 from gcnlimit.filters import Residual
 from gcnlimit.network import GCN
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.predict import predict
 
 Problems = Mapping[str, tuple[CSBM, str]]
+Regs = Sequence[float]
 LOSSES: Problems = {
     "logistic": (CSBM(4.0, 1.5, 3.0, 0.1), "logistic"),
     "square": (CSBM(4.0, 1.0, 2.0, 0.1), "square"),
@@ -43,14 +44,14 @@ def data() -> xarray.Dataset:
     Chosen here, where the paper leaves it open: :math:`r` = 0.1, 1, 10 and infinity; :math:`c` from 0 to 4.
     """
     pair = np.linspace(0.0, 4.0, 33)
-    both = GCN(Residual(np.stack(np.meshgrid(pair, pair, indexing="ij"), axis=-1)), symmetrize=False)
+    strength = np.stack(np.meshgrid(pair, pair, indexing="ij"), axis=-1)
+    both = GCN(Residual(strength), symmetrize=False)
     of_pairs = [predict(csbm, both).test_accuracy for csbm, _ in LOSSES.values()]
     ceilings = [bayes_optimal(csbm).test_accuracy for csbm, _ in LOSSES.values()]
-    pairs = xarray.Dataset(
-        {"pair_accuracy": (("loss", "c1", "c2"), np.array(of_pairs)), "bayes_optimal": ("loss", ceilings)},
-        {"c1": pair, "c2": pair},
-    )
-    return strengths(LOSSES, "loss", REG)[["test_accuracy"]].merge(pairs)
+    found = strengths(LOSSES, "loss", REG)[["test_accuracy"]].assign_coords(c1=pair, c2=pair)
+    found["pair_accuracy"] = ("loss", "c1", "c2"), np.array(of_pairs)
+    found["bayes_optimal"] = "loss", ceilings
+    return found
 
 
 def error_data() -> xarray.Dataset:
@@ -74,46 +75,46 @@ def symmetry_data() -> xarray.Dataset:
     return strengths(GRAPHS, "graph", TWO_REG)[["test_accuracy"]]
 
 
-def strengths(problems: Problems, along: str, reg: Sequence[float]) -> xarray.Dataset:
+def strengths(problems: Problems, along: str, reg: Regs) -> xarray.Dataset:
     """Accuracy and training error over the strength, for each problem, depth and regularization."""
     column = np.array(reg)[:, None]
-    found = [
-        [predict(csbm, GCN(Residual.constant(STRENGTHS, K), loss, column, symmetrize=False)) for K in DEPTHS]
-        for csbm, loss in problems.values()
-    ]
-    fields = ("test_accuracy", "train_loss")
-    values = {field: np.array([[getattr(one, field) for one in row] for row in found]) for field in fields}
+    found = []
+    for csbm, loss in problems.values():
+        filters = [Residual.constant(STRENGTHS, K) for K in DEPTHS]
+        networks = [GCN(filter, loss, column, symmetrize=False) for filter in filters]
+        found.append([predict(csbm, network) for network in networks])
+    fields = {}
+    for name in ("test_accuracy", "train_loss"):
+        values = np.array([[getattr(one, name) for one in row] for row in found])
+        fields[name] = (along, "K", "reg", "c"), values
     return xarray.Dataset(
-        {field: ((along, "K", "reg", "c"), numbers) for field, numbers in values.items()},
+        fields,
         {along: list(problems), "K": list(DEPTHS), "reg": list(reg), "c": STRENGTHS},
         {"alpha": 4.0, "rho": 0.1, "symmetrize": 0},
     )
 
 
 def dots(
-    problems: Problems, along: str, reg: Sequence[float], dataset: xarray.Dataset, simulation: Simulation
+    problems: Problems, along: str, reg: Regs, dataset: xarray.Dataset, simulation: Simulation
 ) -> xarray.Dataset:
     """Simulated accuracies or training errors, whichever the numbers are."""
     names = [name for name in ("test_accuracy", "train_loss") if name in dataset]
     axes = {"c": DOTS, "reg": reg}
-    measured = [
-        [
-            simulation.measure(csbm, GCN(Residual.constant(1.0, K), loss=loss, symmetrize=False), axes, *names)
-            for K in DEPTHS
-        ]
-        for csbm, loss in problems.values()
-    ]
+    measured = []
+    for csbm, loss in problems.values():
+        networks = [GCN(Residual.constant(1.0, K), loss, symmetrize=False) for K in DEPTHS]
+        measured.append([simulation.measure(csbm, network, axes, *names) for network in networks])
     found = xarray.combine_nested(measured, [along, "K"], combine_attrs="override").rename(c="dot")
     return found.assign_coords({along: list(problems), "K": list(DEPTHS)}).sel(reg=dataset.reg)
 
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """Accuracies of a loss in each row, of a depth in each column."""
-    for (panel, here), loss in zip(_panels(dataset, axes), np.repeat(dataset.loss.values, 3), strict=True):
+    for panel, here in _panels(dataset, axes):
         _draw_strengths(panel, here, "test_accuracy")
         ceiling = float(here.bayes_optimal)
-        lowest = float(dataset.test_accuracy.sel(loss=loss).min())
-        panel.axhline(ceiling, color=BLACK, linestyle=":", label="Bayes-optimal")
+        lowest = float(dataset.test_accuracy.sel(loss=here.loss.item()).min())
+        panel.axhline(ceiling, color=style.BLACK, linestyle=":", label="Bayes-optimal")
         panel.set_ylim(lowest - 0.6 * (ceiling - lowest), ceiling + 0.02)
     for panel, loss in zip(axes[1::3], dataset.loss.values, strict=True):
         _inset(panel, dataset.sel(loss=loss))
@@ -128,20 +129,23 @@ def draw_errors(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     finish(axes, _titles(), columns=3, ylabel=r"$E_\mathrm{train}$")
 
 
-def _panels(dataset: xarray.Dataset, axes: Sequence[Axes]) -> Iterator[tuple[Axes, xarray.Dataset]]:
+def _panels(dataset: xarray.Dataset, axes: Sequence[Axes]) -> Panels:
     """A panel for each loss and depth."""
     return each_panel(axes, dataset.stack(place=("loss", "K")), "place")
 
 
 def _titles() -> list[str]:
     words = {"logistic": "logistic", "square": "quadratic"}
-    signals = {words[loss]: named(lam=float(csbm.lam), mu=float(csbm.mu)) for csbm, loss in LOSSES.values()}
-    return [f"{named(K=K)}, {loss} loss, {signal}" for loss, signal in signals.items() for K in DEPTHS]
+    rows = []
+    for csbm, loss in LOSSES.values():
+        signals = named(lam=float(csbm.lam), mu=float(csbm.mu))
+        rows += [f"{named(K=K)}, {words[loss]} loss, {signals}" for K in DEPTHS]
+    return rows
 
 
 def _draw_strengths(panel: Axes, here: xarray.Dataset, name: str) -> None:
     """A quantity over the strength, regularizations in colours."""
-    for reg, colour, marker in zip(here.reg.values, shades(len(REG)), MARKERS, strict=False):
+    for reg, colour, marker in zip(here.reg.values, style.shades(len(REG)), MARKERS, strict=False):
         draw_curve(panel, here.sel(reg=reg), name, named(r=reg), marker=marker, color=colour)
     panel.set_xlabel("$c$")
 
@@ -164,8 +168,9 @@ def draw_symmetry(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
         for graph, colour, marker in zip(GRAPHS, COLOURS, MARKERS, strict=False):
             for reg, line, face in ((np.inf, "-", colour), (1.0, "--", "white")):
                 label = f"{graph}, {named(r=reg)}"
-                style = {"line": line, "color": colour, "marker": marker, "markerfacecolor": face}
-                draw_curve(panel, here.sel(graph=graph, reg=reg), "test_accuracy", label, **style)
+                shown = {"color": colour, "marker": marker, "markerfacecolor": face}
+                one = here.sel(graph=graph, reg=reg)
+                draw_curve(panel, one, "test_accuracy", label, line=line, **shown)
         panel.set(xlabel="$c$")
     finish(axes, [named(K=K, alpha=4, lam=1.5, mu=3, rho=0.1) for K in DEPTHS], columns=4)
 
@@ -174,18 +179,20 @@ def statements(dataset: xarray.Dataset) -> Iterator[Statement]:
     """At the best strength: regularization, depth, equal strengths, and the loss."""
     best = dataset.test_accuracy.max("c")
     infinite = dataset.test_accuracy.sel(reg=np.inf)
-    yield infinity_is_nearly_best(best.drop_sel(reg=np.inf), best.sel(reg=np.inf))
-    yield growth_with_depth(infinite.max("c"), "K = 1, 2, 3 come closer and closer to optimality")
+    yield base.infinity_is_nearly_best(best.drop_sel(reg=np.inf), best.sel(reg=np.inf))
+    text = "K = 1, 2, 3 come closer and closer to optimality"
+    yield base.growth_with_depth(infinite.max("c"), text)
     diagonal = dataset.pair_accuracy.values.diagonal(axis1=1, axis2=2).max(axis=1)
     lost = float((dataset.pair_accuracy.max(["c1", "c2"]) - diagonal).max())
-    yield Statement("at K = 2 equal strengths are the best", lost < 1e-6, f"lost on the diagonal {lost:.1e}")
+    number = f"lost on the diagonal {lost:.1e}"
+    yield Statement("at K = 2 equal strengths are the best", lost < 1e-6, number)
     at = dataset.c.values[infinite.argmax("c")]
     grows = bool((np.diff(at, axis=1) > 0).all())
     yield Statement("the best strength c* grows with K", grows, f"c* = {at.round(2).tolist()}")
     logistic = best.sel(loss="logistic")
     distance = float(abs(logistic.sel(reg=10.0) - logistic.sel(reg=np.inf)).max())
     text = "the loss has little effect at large r (logistic at r = 10 against the common limit)"
-    yield Statement(text, distance < LITTLE, f"difference {distance:.1e}")
+    yield Statement(text, distance < base.LITTLE, f"difference {distance:.1e}")
 
 
 def error_statements(dataset: xarray.Dataset) -> Iterator[Statement]:
@@ -201,36 +208,23 @@ def symmetry_statements(dataset: xarray.Dataset) -> Iterator[Statement]:
     best = dataset.test_accuracy.max("c")
     distance = float(abs(best.sel(graph="symmetric") - best.sel(graph="asymmetric")).max())
     text = "at equal lam the accuracy depends little on the symmetry of the graph"
-    yield Statement(text, distance < LITTLE, f"largest difference at the best c {distance:.4f}")
+    number = f"largest difference at the best c {distance:.4f}"
+    yield Statement(text, distance < base.LITTLE, number)
 
 
-ACCURACY = PaperFigure(
-    "residual-strength",
-    "Accuracy against the residual strength c for K = 1, 2, 3 at several r, logistic and quadratic loss",
-    data,
-    draw,
-    panels=(2, 3),
-    size=(9.6, 5.6),
-    dots=functools.partial(dots, LOSSES, "loss", REG),
-    curves=6,
-    statements=statements,
+_ACCURACY = (
+    "Accuracy against the residual strength c for K = 1, 2, 3 at several r, "
+    "logistic and quadratic loss"
 )
-TRAIN_ERROR = replace(
-    ACCURACY,
-    name="train-error",
-    title="Training error against the residual strength c for K = 1, 2, 3 at several r",
-    data=error_data,
-    draw=draw_errors,
-    statements=error_statements,
+_ERROR = "Training error against the residual strength c for K = 1, 2, 3 at several r"
+_SYMMETRY = "Accuracy on an asymmetric graph and on a symmetric one of the same signal"
+# panels, size, dots and the number of their curves
+_LOSSES = ((2, 3), (9.6, 5.6), functools.partial(dots, LOSSES, "loss", REG), 6)
+_GRAPHS = ((1, 3), (9.6, 3.4), functools.partial(dots, GRAPHS, "graph", TWO_REG), 6)
+ACCURACY = PaperFigure("residual-strength", _ACCURACY, data, draw, *_LOSSES, statements)
+TRAIN_ERROR = PaperFigure(
+    "train-error", _ERROR, error_data, draw_errors, *_LOSSES, error_statements
 )
-SYMMETRY = replace(
-    ACCURACY,
-    name="symmetry",
-    title="Accuracy on an asymmetric graph and on a symmetric one of the same signal",
-    data=symmetry_data,
-    draw=draw_symmetry,
-    panels=(1, 3),
-    size=(9.6, 3.4),
-    dots=functools.partial(dots, GRAPHS, "graph", TWO_REG),
-    statements=symmetry_statements,
+SYMMETRY = PaperFigure(
+    "symmetry", _SYMMETRY, symmetry_data, draw_symmetry, *_GRAPHS, symmetry_statements
 )

@@ -20,6 +20,7 @@ BLACK = "#000000"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """The palette of Okabe and Ito, without its yellow, which is too light for lines."""
 MARKERS = ("o", "s", "^", "D", "v")
+Panels = Iterator[tuple[Axes, xarray.Dataset]]
 TEST_ACCURACY = r"$\mathrm{Acc}_\mathrm{test}$"
 
 _SYMBOLS = {"alpha": r"\alpha", "lam": r"\lambda", "mu": r"\mu", "rho": r"\rho"}
@@ -65,13 +66,15 @@ def draw_dots(panel: Axes, dataset: xarray.Dataset, name: str, **style: Any) -> 
         simulated = dataset[f"{name}_simulated"]
         (place,) = simulated.dims
         error, _ = dot_error(dataset, name)
-        panel.errorbar(dataset[place], simulated, error, linestyle="none", capsize=2, elinewidth=0.8, zorder=3, **style)
+        style |= {"linestyle": "none", "capsize": 2, "elinewidth": 0.8, "zorder": 3}
+        panel.errorbar(dataset[place], simulated, error, **style)
 
 
 def draw_curve(
-    panel: Axes, dataset: xarray.Dataset, name: str, label: str, *, marker: str = "", line: str = "-", **style: Any
+    panel: Axes, dataset: xarray.Dataset, name: str, label: str, *, line: str = "-", **style: Any
 ) -> None:
     """A quantity along its one coordinate, and its dots; with a marker, the legend shows that, too."""
+    marker = style.pop("marker", "")
     curve = dataset[name]
     (place,) = curve.dims
     panel.plot(dataset[place], curve, line, color=style["color"], label="" if marker else label)
@@ -80,7 +83,7 @@ def draw_curve(
     draw_dots(panel, dataset, name, marker=marker or "o", **style)
 
 
-def each_panel(axes: Sequence[Axes], dataset: xarray.Dataset, along: str) -> Iterator[tuple[Axes, xarray.Dataset]]:
+def each_panel(axes: Sequence[Axes], dataset: xarray.Dataset, along: str) -> Panels:
     """A panel for each value of a dimension, with the numbers there."""
     return zip(axes, (dataset.isel({along: k}) for k in range(dataset.sizes[along])), strict=True)
 
@@ -91,16 +94,22 @@ def named(**values: float) -> str:
     >>> print(named(lam=1.5, r=math.inf))
     $\lambda=1.5,\ r=\infty$
     """
-    texts = {name: r"\infty" if math.isinf(value) else f"{value:g}" for name, value in values.items()}
-    return "$" + r",\ ".join(f"{_SYMBOLS.get(name, name)}={text}" for name, text in texts.items()) + "$"
+    pairs = []
+    for name, value in values.items():
+        number = r"\infty" if math.isinf(value) else f"{value:g}"
+        pairs.append(f"{_SYMBOLS.get(name, name)}={number}")
+    return "$" + r",\ ".join(pairs) + "$"
 
 
 def titles(settings: Settings) -> list[str]:
     """Titles of the panels of which each has its own setting."""
-    return [named(**dict(zip(settings, values, strict=True))) for values in zip(*settings.values(), strict=True)]
+    rows = zip(*settings.values(), strict=True)
+    return [named(**dict(zip(settings, row, strict=True))) for row in rows]
 
 
-def finish(axes: Sequence[Axes], titles: Sequence[str], *, columns: int, ylabel: str = TEST_ACCURACY) -> None:
+def finish(
+    axes: Sequence[Axes], titles: Sequence[str], *, columns: int, ylabel: str = TEST_ACCURACY
+) -> None:
     """Write a title above each panel, the quantity beside each row, and one legend below all, where it covers nothing."""
     entries: dict[str, Any] = {}
     for panel, title in zip(axes, titles, strict=True):
@@ -109,7 +118,8 @@ def finish(axes: Sequence[Axes], titles: Sequence[str], *, columns: int, ylabel:
             panel.set_ylabel(ylabel)
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
-    axes[0].figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns)
+    figure = axes[0].figure
+    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns)
 
 
 def shades(count: int) -> list[Any]:

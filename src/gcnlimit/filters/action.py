@@ -15,14 +15,19 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._runtime.threads import over_blocks
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 
 Block = Any  # an array of NumPy, or a tensor of PyTorch
+Layer = Callable[[int, Any], Any]  # product of layer k + 1 with what the layers before it made
+Ratio = Callable[[int], float]
+Shape = tuple[int, ...]
+Whole = npt.NDArray[np.int64]
 
-WIDTH = (
-    100  # columns at once: three blocks of ten thousand rows stay in a cache, which a multiple of 8 would write around
-)
+# Columns at once: three blocks of ten thousand rows stay in a cache (around which a multiple of 8
+# would write).
+WIDTH = 100
 
 
 def column_blocks(columns: int, width: int = WIDTH) -> Iterator[slice]:
@@ -30,25 +35,35 @@ def column_blocks(columns: int, width: int = WIDTH) -> Iterator[slice]:
     return (slice(start, min(start + width, columns)) for start in range(0, columns, width))
 
 
-def chebyshev_series(function: Callable[[Array], Array], radius: float, accuracy: float) -> Array:
-    r"""Coefficients of :math:`g(x) = \sum_k c_k T_k(x/R)` on :math:`[-R, R]`, terms first.
+def by_columns(act: Callable[[slice, Block], Block], block: Block, lead: Shape) -> Block:
+    """Action on all columns of a block, those of NumPy shared out among threads; the answer has the axes `lead` in front."""
+    if not isinstance(block, np.ndarray):
+        return act(slice(None), block)
+    out = np.empty((*lead, *block.shape), block.dtype)
 
-    Cut where the sum of the rest, which bounds the error, is below `accuracy` times :math:`\sup |g|`.
-    """
+    def one(part: slice) -> None:
+        out[..., part] = act(part, np.ascontiguousarray(block[:, part]))
+
+    over_blocks(one, column_blocks(block.shape[1]), block.size)
+    return out
+
+
+def chebyshev_series(function: Callable[[Array], Array], radius: float, accuracy: float) -> Array:
+    r"""Coefficients of :math:`g(x) = \sum_k c_k T_k(x/R)` on :math:`[-R, R]`, terms first, to `accuracy` of :math:`\sup |g|`."""
     from scipy.fft import dct
 
     for n in (32 << k for k in range(10)):
         values = np.atleast_2d(function(radius * np.cos(np.pi * (np.arange(n) + 0.5) / n)))
         coefficients = dct(values, type=2, axis=-1) / n
         coefficients[:, 0] *= 0.5
+        # The sum of the rest bounds the error.
         size = np.max(np.abs(values), axis=-1, keepdims=True)
         rest = np.cumsum(np.abs(coefficients[:, ::-1]), axis=-1)[:, ::-1] / size
         kept = int(np.count_nonzero(np.any(rest > max(accuracy, n * 1e-17), axis=0)))
         if kept < 3 * n // 4:
             return np.asarray(coefficients[:, :kept].T)
-    raise ParameterError(
-        f"the filter is too steep or not smooth on [-{radius:g}, {radius:g}]: its Chebyshev series does not converge"
-    )
+    steep = f"the filter is too steep or not smooth on [-{radius:g}, {radius:g}]"
+    raise ParameterError(f"{steep}: its Chebyshev series does not converge; take a smoother one")
 
 
 def chebyshev_sum(weights: Block, operator: Any, block: Block, radius: float) -> Block:
@@ -77,22 +92,14 @@ def chebyshev_sum(weights: Block, operator: Any, block: Block, radius: float) ->
 
 def like(block: Block, numbers: Block) -> Block:
     """Numbers in the precision of a block, and on its device."""
-    return np.asarray(numbers, block.dtype) if isinstance(block, np.ndarray) else block.new_tensor(np.array(numbers))
+    if isinstance(block, np.ndarray):
+        return np.asarray(numbers, block.dtype)
+    return block.new_tensor(np.array(numbers))
 
 
 def norm(block: Block) -> float:
     """Euclidean norm of all entries."""
     return float(np.linalg.norm(block) if isinstance(block, np.ndarray) else block.norm())
-
-
-def stacked(blocks: list[Block]) -> Block:
-    """Blocks along a new first axis."""
-    if isinstance(blocks[0], np.ndarray):
-        return np.stack(blocks)
-    total: Block = blocks[0].new_empty((len(blocks), *blocks[0].shape))
-    for part, block in zip(total, blocks, strict=True):
-        part[...] = block
-    return total
 
 
 def power_sum(weights: Block, operator: Any, block: Block) -> Block:
@@ -106,7 +113,7 @@ def power_sum(weights: Block, operator: Any, block: Block) -> Block:
 
 
 def series_sum(  # noqa: PLR0917
-    parameters: Block, ratio: Callable[[int], float], operator: Any, block: Block, accuracy: float, name: str
+    parameters: Block, ratio: Ratio, operator: Any, block: Block, accuracy: float, name: str
 ) -> Block:
     r"""Sum :math:`\sum_k p^k r_1 \dots r_k\, a^k B` of an infinite series, for any operator and many `parameters` :math:`p`.
 
@@ -119,7 +126,8 @@ def series_sum(  # noqa: PLR0917
     total: Block = weight * block
     if largest == 0.0:
         return total
-    term, small = block, 0
+    term = block
+    small = 0
     for k in range(1, 100_000):
         with np.errstate(over="ignore", invalid="ignore"):
             term = operator @ term
@@ -132,13 +140,8 @@ def series_sum(  # noqa: PLR0917
         small = small + 1 if size <= accuracy * whole else 0
         if small == 2:
             return total
-    raise ParameterError(
-        f"{name} = {largest:g} is too large for this operator: the series of the filter diverges on it"
-    )
-
-
-Layer = Callable[[int, Any], Any]
-"""Product of layer :math:`k + 1` with what the layers before it have made."""
+    too_large = f"{name} = {largest:g} is too large for this operator"
+    raise ParameterError(f"{too_large}: the series of the filter diverges on it; take less")
 
 
 class Chain(NamedTuple):
@@ -194,7 +197,8 @@ class Chain(NamedTuple):
 
     def partial_values(self, x: Array) -> tuple[Array, Array]:
         r"""Values of :math:`P_k` and :math:`R_k`, :math:`k = 0 \dots K` along the last axis but one, at `x` as in `values`."""
-        return self._both(self._at(x), np.ones(np.broadcast_shapes((*self.g.shape[:-1], 1), x.shape)))
+        shape = np.broadcast_shapes((*self.g.shape[:-1], 1), x.shape)
+        return self._both(self._at(x), np.ones(shape))
 
     def products(self, x: Array | None = None) -> Iterator[Array]:
         r""":math:`P_0, P_1, \dots, P_K`: their values at `x` as in `values`, or else their Taylor coefficients."""
@@ -215,6 +219,7 @@ class Chain(NamedTuple):
         :math:`+ |c|`, so that nothing overflows.
         """
         b, c, g = (np.moveaxis(part, -1, 0) for part in self.broadcast(signal.shape))
+        # Each layer b x + c as what it adds to the next power, and what it leaves.
         unit = np.maximum(1.0, np.abs(signal))
         size = np.abs(b) * unit + np.abs(c)
         size[size == 0.0] = 1.0
@@ -222,7 +227,8 @@ class Chain(NamedTuple):
         stay = c / size
         first = np.stack([c, b * signal + c], axis=1) / size[:, None]
 
-        def layer(k: int, state: Array) -> Array:  # the coefficients and the tails, powers 0 to k along the second axis
+        # A state holds the coefficients and the tails, powers 0 to k along its second axis.
+        def layer(k: int, state: Array) -> Array:
             product = np.empty((2, k + 2, *signal.shape))
             np.multiply(first[k], state[:, 0], out=product[:, 0])
             np.multiply(up[k], state, out=product[:, 1:])
@@ -230,9 +236,14 @@ class Chain(NamedTuple):
                 product[:, 1:-1] += stay[k] * state[:, 1:]
             return product
 
+        # The readout takes the sizes back, the largest scaled to 1.
+        with np.errstate(divide="ignore"):
+            height = np.log(np.abs(g))
+        height[1:] += np.cumsum(np.log(size), axis=0)
+        readouts = np.sign(g) * np.exp(height - np.max(height, axis=0))
+        products = _products(self.depth, layer, np.ones((2, 1, *signal.shape)))
         total = np.zeros((2, self.depth + 1, *signal.shape))
-        one = np.ones((2, 1, *signal.shape))
-        for k, (readout, product) in enumerate(zip(_heights(g, size), _products(self.depth, layer, one), strict=True)):
+        for k, (readout, product) in enumerate(zip(readouts, products, strict=True)):
             if np.any(readout):
                 total[:, : k + 1] += readout * product
         total *= unit ** -np.arange(self.depth + 1.0)[:, None]
@@ -242,9 +253,12 @@ class Chain(NamedTuple):
     def apply(self, operator: Any, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Action on columns, one for each chain of a single axis of parameters; `operator` is anything with ``@``."""
         b, c, g = (like(block, np.moveaxis(part, -1, 0)) for part in self)
+
+        def layer(k: int, state: Block) -> Block:
+            return b[k] * (operator @ state) + c[k] * state
+
         total = 0.0 * block
-        layers = _products(self.depth, lambda k, state: b[k] * (operator @ state) + c[k] * state, block)
-        for readout, state in zip(g, layers, strict=True):
+        for readout, state in zip(g, _products(self.depth, layer, block), strict=True):
             if (readout != 0.0).any():
                 total += readout * state
         return total
@@ -274,11 +288,3 @@ class Chain(NamedTuple):
 def _products(depth: int, layer: Layer, one: Any) -> Iterator[Any]:
     r""":math:`P_0, \dots, P_K`, from the `layer` that multiplies and the `one` to start with."""
     return accumulate(range(depth), lambda state, k: layer(k, state), initial=one)
-
-
-def _heights(g: Array, size: Array) -> Array:
-    """Readout of layers that were divided by their sizes, the largest scaled to 1."""
-    with np.errstate(divide="ignore"):
-        height = np.log(np.abs(g))
-    height[1:] += np.cumsum(np.log(size), axis=0)
-    return np.asarray(np.sign(g) * np.exp(height - np.max(height, axis=0)))

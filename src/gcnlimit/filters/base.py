@@ -11,19 +11,18 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._runtime.threads import over_blocks
 from gcnlimit._validation import real
 from gcnlimit._values import Array, Value
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters.action import Block, Chain, chebyshev_series, chebyshev_sum, column_blocks, norm, stacked
+from gcnlimit.filters import action
+from gcnlimit.filters.action import Block, Chain, Shape, Whole, by_columns
 
 
 class Averages(NamedTuple):
     r"""The averages of a filter that enter the accuracy; a common scale of the filter drops out.
 
-    `tau_g2` is :math:`\tau(g^2)`, `e_g2` is :math:`e(g^2)`, `excess` is their difference, `e_g` is :math:`e(g)`;
-    `coherent` and `scattered` are the variances of the output due to the signal and to the choice of labelled nodes
-    (Eqs. 4.7 and 4.13).
+    `tau_g2` is :math:`\tau(g^2)`, `e_g2` is :math:`e(g^2)`, `excess` is their difference, `e_g` is :math:`e(g)`; `coherent` and
+    `scattered` are the variances of the output due to the signal and to the choice of labelled nodes (Eqs. 4.7 and 4.13).
     """
 
     tau_g2: Array
@@ -92,16 +91,16 @@ class Filter(Value, ABC):
         return np.asarray(getattr(self, self.parameter))
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Shape:
         """Shape of the parameter (the depth is not an axis of it)."""
-        shape: tuple[int, ...] = self.values.shape
+        shape: Shape = self.values.shape
         return shape[:-1] if self.deep else shape
 
     def replaced(self, values: npt.ArrayLike) -> Self:
         """Same filter with other values of the parameter, which are checked."""
         return dataclasses.replace(self, **{self.parameter: values})  # type: ignore[type-var]
 
-    def ravel(self, shape: tuple[int, ...]) -> Self:
+    def ravel(self, shape: Shape) -> Self:
         """Filter whose parameter is broadcast to `shape` and flattened to one axis (and the depth)."""
         values = self.values
         depth = values.shape[-1:] if self.deep else ()
@@ -129,12 +128,11 @@ class Filter(Value, ABC):
     def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> Chain:
         r"""Chain that computes the filter, for operators of spectral radius `radius`.
 
-        A polynomial filter is a chain exactly. The others are series, cut where the rest is below `accuracy` relative to
-        :math:`\sup |g|`.
+        A series is cut where the rest is below `accuracy` relative to :math:`\sup |g|`.
         """
         raise ParameterError(
-            f"the filter, a {type(self).__name__}, is known by its values alone, which suffice on symmetric graphs only: "
-            "pass symmetrize=True to the GCN, or write a Filter with a method chain"
+            f"the filter, a {type(self).__name__}, is known by its values alone, which suffice on "
+            "symmetric graphs: pass symmetrize=True to the GCN, or write a Filter with a chain"
         )
 
     @property
@@ -142,36 +140,31 @@ class Filter(Value, ABC):
         """Whether the filter is known as a chain of layers, which directed graphs need."""
         return type(self).chain is not Filter.chain
 
-    def layers(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> npt.NDArray[np.int64]:
+    def layers(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> Whole:
         """Number of layers that `chain` needs for each parameter and `radius`; by default that of all of them together."""
         shape = np.broadcast_shapes(self.shape, np.shape(radius))
         return np.full(shape, self.chain(accuracy=accuracy, radius=radius).depth)
 
     def log_gain(self, symmetric: bool) -> Array:
-        r"""Logarithm of the root mean square gain :math:`\sqrt{\tau(gg^T)}` over the noise of an operator.
-
-        An average of :math:`g^2` over the semicircle if it is symmetric, else the sum of the squared Taylor coefficients.
-        """
-        if not symmetric:
+        r"""Logarithm of the root mean square gain :math:`\sqrt{\tau(gg^T)}` over the noise of an operator."""
+        if not symmetric:  # the sum of the squared Taylor coefficients
             with np.errstate(over="ignore"):
                 g = self.chain(accuracy=1e-15, radius=1.0).coefficients()[1][..., 0, :]
                 return np.asarray(0.5 * np.log(np.sum(g**2, axis=-1)))
+        # The average of the square over the semicircle.
         n = int(np.max(self.quadrature_nodes(), initial=1))
         theta = np.arange(1, n + 1) * (np.pi / (n + 1))
         g, size = self.normalized(2.0 * np.cos(theta))
         return np.asarray(size + 0.5 * np.log(g**2 @ (2.0 / (n + 1) * np.sin(theta) ** 2)))
 
-    def quadrature_nodes(self) -> npt.NDArray[np.int64]:
-        r"""Number of nodes on :math:`[-2, 2]` that average :math:`g^4` to rounding; shape of the parameter.
-
-        By default the length of the Chebyshev series of :math:`g^4`.
-        """
+    def quadrature_nodes(self) -> Whole:
+        r"""Number of nodes on :math:`[-2, 2]` that average :math:`g^4` to rounding: the length of its Chebyshev series."""
 
         def powers(x: Array) -> Array:
             g = self.ravel(self.shape).normalized(x)[0]
             return np.concatenate([g, g**4])  # a kink may vanish in the fourth power
 
-        return np.full(self.shape, len(chebyshev_series(powers, 2.0, 1e-15)))
+        return np.full(self.shape, len(action.chebyshev_series(powers, 2.0, 1e-15)))
 
     def directed_chain(self, signal: Array, *, accuracy: float = 1e-18) -> Chain:
         r"""Chain for a directed operator of each `signal` :math:`\lambda`, whose Taylor coefficients are to be summed there."""
@@ -182,7 +175,12 @@ class Filter(Value, ABC):
         return None
 
     def apply(
-        self, operator: Any, block: Block, *, radius: float | None = None, accuracy: float | None = None
+        self,
+        operator: Any,
+        block: Block,
+        *,
+        radius: float | None = None,
+        accuracy: float | None = None,
     ) -> Block:
         r"""Action :math:`g(a) B` on a vector or a block of columns; `operator` is anything with ``@``.
 
@@ -193,32 +191,36 @@ class Filter(Value, ABC):
         """
         count = math.prod(self.shape)
         flat = self.ravel(self.shape)
-        columns = block[:, None] if block.ndim == 1 else block
-        total = _by_columns(
-            lambda _, piece: flat._sum(operator, piece, radius, accuracy, (count, 1, 1)), columns, (count,)
-        )
+
+        def act(_: slice, piece: Block) -> Block:
+            return flat._sum(operator, piece, radius, accuracy, (count, 1, 1))
+
+        total = by_columns(act, block[:, None] if block.ndim == 1 else block, (count,))
         return total.reshape(*self.shape, *block.shape)
 
     def apply_each(self, operator: Any, block: Block, *, radius: float | None = None) -> Block:
         """Action of each parameter on its own column of `block`; otherwise as `apply`, to the default accuracy."""
         if self.shape != block.shape[1:]:
-            raise ParameterError(f"apply_each needs a column for each parameter, got {block.shape} for {self.shape}")
-        return _by_columns(
-            lambda part, piece: self[part]._sum(operator, piece, radius, None, piece.shape[1:]), block, ()
-        )
+            got = f"got {block.shape} for {self.shape}"
+            raise ParameterError(f"apply_each needs a column for each parameter, {got}")
+
+        def act(part: slice, piece: Block) -> Block:
+            return self[part]._sum(operator, piece, radius, None, piece.shape[1:])
+
+        return by_columns(act, block, ())
 
     def _sum(
-        self, operator: Any, block: Block, radius: float | None, accuracy: float | None, shape: tuple[int, ...]
+        self, operator: Any, block: Block, radius: float | None, accuracy: float | None, size: Shape
     ) -> Block:
-        """Action on one block; `shape` is that of the weights (see `gcnlimit.filters.action`)."""
+        """Action on one block; `size` is the shape of the weights (see `gcnlimit.filters.action`)."""
         accuracy = accuracy or (1e-6 if block.itemsize == 4 else 1e-12)
         if radius is None:
-            return self.series(operator, block, accuracy, shape)
+            return self.series(operator, block, accuracy, size)
         self.check_radius(radius)
-        weights = chebyshev_series(self, radius, accuracy)
-        return chebyshev_sum(weights.reshape(-1, *shape), operator, block, radius)
+        weights = action.chebyshev_series(self, radius, accuracy)
+        return action.chebyshev_sum(weights.reshape(-1, *size), operator, block, radius)
 
-    def series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
+    def series(self, operator: Any, block: Block, accuracy: float, shape: Shape) -> Block:
         """Action on one block of columns by the filter's own series, for any operator; `apply` calls it.
 
         The parameter has one axis. If `shape` is ``(n, 1, 1)``, each of the ``n`` filters acts on the whole block and the
@@ -226,8 +228,10 @@ class Filter(Value, ABC):
         layer, and is made twice as long until the answer stays; `gcnlimit.filters.action` has other sums.
         """
         if len(shape) > 1:
-            parts = [self[k : k + 1].series(operator, block, accuracy, (1,)) for k in range(self.shape[0])]
-            return stacked(parts)
+            parts = action.like(block, np.zeros(shape)) * block
+            for k in range(len(parts)):
+                parts[k] = self[k : k + 1].series(operator, block, accuracy, (1,))
+            return parts
         chain = self.chain(accuracy=accuracy, radius=1.0)
         total = chain.apply(operator, block)
         for power in (2, 4, 8, 16):
@@ -237,17 +241,13 @@ class Filter(Value, ABC):
                 return total
             before = total
             total = chain.apply(operator, block)
-            if norm(total - before) <= accuracy * norm(total):
+            if action.norm(total - before) <= accuracy * action.norm(total):
                 return total
-        raise ParameterError(
-            f"the series of {self!r} diverges on this operator; take smaller values of {self.parameter}"
-        )
+        remedy = f"take smaller values of {self.parameter}"
+        raise ParameterError(f"the series of {self!r} diverges on this operator; {remedy}")
 
     def __call__(self, x: npt.ArrayLike) -> Array:
-        """Value :math:`g(x)`; the result has the shape of the parameters followed by that of `x`.
-
-        It is infinite at a pole, and beyond the largest floating-point number.
-        """
+        """Value :math:`g(x)`, of the shape of the parameters, then of `x`; infinite at a pole and beyond all numbers."""
         x = np.asarray(real("x", x, empty_last=True))
         own = x.reshape(-1, *(1 for _ in self.shape), 1)  # each value over its own magnitude
         with np.errstate(all="ignore"):
@@ -267,22 +267,9 @@ class Filter(Value, ABC):
         """Raise `ParameterError` if the filter is not defined on a spectrum of that radius."""
         defined = self.defined(radius)
         if not defined.all():
-            first = np.unravel_index(int(np.argmin(defined)), defined.shape)
-            value, wide = (np.broadcast_to(values, defined.shape)[first] for values in (self.values, radius))
-            raise ParameterError(self.why_undefined(float(value), float(wide)))
-
-
-def _by_columns(act: Callable[[slice, Block], Block], block: Block, lead: tuple[int, ...]) -> Block:
-    """Action on all columns of a block, those of NumPy shared out among threads; the answer has the axes `lead` in front."""
-    if not isinstance(block, np.ndarray):
-        return act(slice(None), block)
-    out = np.empty((*lead, *block.shape), block.dtype)
-
-    def one(part: slice) -> None:
-        out[..., part] = act(part, np.ascontiguousarray(block[:, part]))
-
-    over_blocks(one, column_blocks(block.shape[1]), block.size)
-    return out
+            value, wide, _ = np.broadcast_arrays(self.values, radius, defined)
+            first = int(np.argmin(defined))
+            raise ParameterError(self.why_undefined(value.flat[first], wide.flat[first]))
 
 
 def to_unit(g: Array) -> tuple[Array, Array]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gcnlimit._validation import real, whole
 from gcnlimit._values import Array, Parameter, brief
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters.action import Block, Chain, power_sum
+from gcnlimit.filters.action import Block, Chain, Shape, Whole, power_sum
 from gcnlimit.filters.base import Filter, SearchScale, to_unit
 
 _DEEPEST = 10_000  # layers: seconds, and the time grows with their square
@@ -54,7 +54,7 @@ class Residual(Filter):
         """Number of layers :math:`K`."""
         return int(self.c.shape[-1])
 
-    def quadrature_nodes(self) -> npt.NDArray[np.int64]:
+    def quadrature_nodes(self) -> Whole:
         return np.full(self.shape, 4 * self.depth + 1)
 
     def normalized(self, x: Array) -> tuple[Array, Array]:
@@ -67,9 +67,9 @@ class Residual(Filter):
 
     def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> Chain:
         """The network itself: :math:`b_k = 1`, read out at the end."""
-        last = np.zeros(self.depth + 1)
-        last[-1] = 1.0
-        return Chain(np.ones_like(self.c), self.c, np.broadcast_to(last, (*self.shape, self.depth + 1)))
+        readout = np.zeros((*self.shape, self.depth + 1))
+        readout[..., -1] = 1.0
+        return Chain(np.ones_like(self.c), self.c, readout)
 
 
 def check_depth(depth: object) -> int:
@@ -108,7 +108,7 @@ class Polynomial(Filter):
         """Highest power :math:`K`."""
         return int(self.coefficients.shape[-1]) - 1
 
-    def quadrature_nodes(self) -> npt.NDArray[np.int64]:
+    def quadrature_nodes(self) -> Whole:
         return np.full(self.shape, 4 * self.order + 1)
 
     def normalized(self, x: Array) -> tuple[Array, Array]:
@@ -130,7 +130,7 @@ class Polynomial(Filter):
         """Powers of the operator, read out with the coefficients."""
         return Chain.polynomial(self.coefficients)
 
-    def series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
+    def series(self, operator: Any, block: Block, accuracy: float, shape: Shape) -> Block:
         weights = self.coefficients.T.reshape(self.order + 1, *shape)
         return power_sum(weights, operator, block)
 
@@ -164,24 +164,22 @@ class Function(Filter):
     def _checked(self, x: Array) -> Array:
         try:
             with np.errstate(all="ignore"):
-                g = np.asarray(self.function(np.array(x)))  # a copy, since the function may work in place
+                g = np.asarray(self.function(np.array(x)))  # the function may work in place
         except TypeError as error:
-            raise ParameterError(f"the filter g(x) fails on an array ({error}); write it with NumPy") from None
+            fails = f"the filter g(x) fails on an array ({error})"
+            raise ParameterError(f"{fails}; write it with NumPy") from None
         if g.dtype.kind not in "biuf" or g.shape not in ((), np.shape(x)):
             raise ParameterError(
-                f"the filter g(x) has dtype {g.dtype} and shape {g.shape} for x of shape {np.shape(x)}; it must be a real number "
-                "for each x"
+                f"the filter g(x) has dtype {g.dtype} and shape {g.shape} for x of shape "
+                f"{np.shape(x)}; it must be a real number for each x"
             )
         g = np.broadcast_to(g.astype(float), np.shape(x))
         bad = ~np.isfinite(g)
         if bad.any():
-            raise ParameterError(
-                f"the filter g(x) is {g[bad][0]} at x = {x[bad][0]:g}; it must be finite on the spectrum of the graph"
-            )
+            found = f"the filter g(x) is {g[bad][0]} at x = {x[bad][0]:g}"
+            raise ParameterError(f"{found}; it must be finite on the spectrum of the graph")
         if g.size >= _MANY and not g.any():
-            raise ParameterError(
-                "the filter g(x) is 0 on the spectrum of the graph; a filter must let something through"
-            )
+            raise ParameterError("the filter g(x) is 0 on the spectrum; let something through")
         return g
 
 
@@ -191,6 +189,5 @@ def as_filter(filter: Any) -> Filter:
         return filter
     if callable(filter) and not isinstance(filter, type):
         return Function(filter)
-    raise ParameterError(
-        f"filter = {brief(filter)} is not a filter; use Residual, Diffusion, PageRank or Polynomial, or a function g(x)"
-    )
+    kinds = "Residual, Diffusion, PageRank or Polynomial, or a function g(x)"
+    raise ParameterError(f"filter = {brief(filter)} is not a filter; use {kinds}")

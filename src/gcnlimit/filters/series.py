@@ -11,7 +11,7 @@ import numpy.typing as npt
 import scipy
 
 from gcnlimit._values import Array, Parameter
-from gcnlimit.filters.action import Block, Chain, series_sum
+from gcnlimit.filters.action import Block, Chain, Shape, Whole, series_sum
 from gcnlimit.filters.base import Averages, Filter, SearchScale, to_unit
 
 _LONGEST = 1e5  # of |t| times the spectral radius, about the number of terms
@@ -41,12 +41,12 @@ class Diffusion(Filter):
     def __init__(self, t: npt.ArrayLike) -> None:
         self._store(t)
 
-    def quadrature_nodes(self) -> npt.NDArray[np.int64]:
+    def quadrature_nodes(self) -> Whole:
         r"""Length of the Chebyshev series of :math:`e^{4tx}`."""
         z = 8.0 * np.abs(self.t)
         return np.asarray(np.ceil(np.minimum(np.sqrt(90.0 * z), z) + 0.15 * z + 28.0), np.int64)
 
-    def layers(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> npt.NDArray[np.int64]:
+    def layers(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> Whole:
         return _exponential_length(np.abs(self.t) * np.asarray(radius, float), accuracy)
 
     def defined(self, radius: npt.ArrayLike) -> npt.NDArray[np.bool_]:
@@ -54,10 +54,10 @@ class Diffusion(Filter):
         return np.asarray(~(np.abs(self.t) * np.asarray(radius, float) > _LONGEST))
 
     def why_undefined(self, value: float, radius: float) -> str:
-        return (
-            f"t = {value:g} is not allowed on a spectrum of radius {radius:.6g}: its series has too many terms; |t| must be "
-            f"at most {_LONGEST / radius:.6g} (gcnlimit.limits has the limit of long times)"
-        )
+        refused = super().why_undefined(value, radius)
+        most = f"|t| must be at most {_LONGEST / radius:.6g}"
+        limits = "gcnlimit.limits has the limit of long times"
+        return f"{refused}: its series has too many terms; {most} ({limits})"
 
     def normalized(self, x: Array) -> tuple[Array, Array]:
         """Exponential of the exponent less its largest value."""
@@ -65,27 +65,28 @@ class Diffusion(Filter):
         largest = np.max(exponent, axis=-1)
         return np.exp(exponent - largest[..., None]), largest
 
-    def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0, center: npt.ArrayLike = 0.0) -> Chain:
+    def chain(
+        self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0, center: npt.ArrayLike = 0.0
+    ) -> Chain:
         r"""Taylor series :math:`e^{t x_0} \sum_k t^k (x - x_0)^k / k!` about `center` :math:`x_0`."""
-        t, center, radius = np.broadcast_arrays(
-            np.asarray(self.t), np.asarray(center, float), np.asarray(radius, float)
-        )
+        t, center, radius = np.broadcast_arrays(self.t, center, radius)
         depth = int(np.max(_exponential_length(np.abs(t) * (radius + np.abs(center)), accuracy)))
         b = t[..., None] / np.arange(1, depth + 1)
         c = -b * center[..., None]
-        return Chain(b, c, np.broadcast_to(np.exp(np.maximum(t * center, -700.0))[..., None], (*t.shape, depth + 1)))
+        size = np.exp(np.maximum(t * center, -700.0))
+        return Chain(b, c, np.broadcast_to(size[..., None], (*t.shape, depth + 1)))
 
     def directed_chain(self, signal: Array, *, accuracy: float = 1e-18) -> Chain:
         r"""Series about :math:`\lambda` where :math:`\lambda t < 0`: every term is then positive, and nothing cancels."""
         center = np.where(signal * self.t < 0.0, signal, 0.0)
         return self.chain(accuracy=accuracy, radius=np.maximum(1.0, np.abs(signal)), center=center)
 
-    def series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
+    def series(self, operator: Any, block: Block, accuracy: float, shape: Shape) -> Block:
         t = np.asarray(self.t).reshape(shape)
         return series_sum(t, lambda k: 1.0 / k, operator, block, accuracy, "t")
 
 
-def _exponential_length(radius: npt.ArrayLike, accuracy: float) -> npt.NDArray[np.int64]:
+def _exponential_length(radius: npt.ArrayLike, accuracy: float) -> Whole:
     r"""Number of terms after which the rest of :math:`\sum R^k/k!` is below `accuracy` times :math:`e^R`.
 
     It is where the Chernoff bound of the Poisson tail, :math:`K \log(K/R) - K + R`, reaches `-log(accuracy)`;
@@ -98,7 +99,8 @@ def _exponential_length(radius: npt.ArrayLike, accuracy: float) -> npt.NDArray[n
         slope = np.log(length / R)
         length = length - (length * slope - length + R - wanted) / slope
     length = np.ceil(length)
-    for _ in range(8):  # the bound is safe by a few terms; the tail itself is an incomplete gamma function
+    # The bound is safe by a few terms; the tail itself is an incomplete gamma function.
+    for _ in range(8):
         shorter = (scipy.special.gammainc(length, R) <= accuracy) & (length > 1.0)
         if not shorter.any():
             break
@@ -125,20 +127,20 @@ class PageRank(Filter):
     """
 
     parameter = "theta"
-    scale = SearchScale(to=np.arctanh, back=np.tanh, largest=math.tanh(5.0), per_radius=True, strict=True)
+    scale = SearchScale(np.arctanh, np.tanh, math.tanh(5.0), per_radius=True, strict=True)
     theta: Parameter
 
     def __init__(self, theta: npt.ArrayLike) -> None:
         self._store(theta)
         self.check_radius(1.0)
 
-    def quadrature_nodes(self) -> npt.NDArray[np.int64]:
+    def quadrature_nodes(self) -> Whole:
         r"""Length of the Chebyshev series of :math:`(1-\theta x)^{-4}`, from the distance of its pole to the spectrum."""
         theta = np.minimum(np.abs(self.theta), 0.5 - 1e-9)
         rate = np.arccosh(0.5 / np.maximum(theta, 1e-8))
         return np.asarray(np.ceil(45.0 / rate + 24.0), np.int64)
 
-    def layers(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> npt.NDArray[np.int64]:
+    def layers(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> Whole:
         return _geometric_length(np.abs(self.theta) * np.asarray(radius, float), accuracy)
 
     def defined(self, radius: npt.ArrayLike) -> npt.NDArray[np.bool_]:
@@ -146,27 +148,27 @@ class PageRank(Filter):
         return np.asarray(~(np.abs(self.theta) * np.asarray(radius, float) >= 1.0))
 
     def why_undefined(self, value: float, radius: float) -> str:
-        return (
-            f"theta = {value:g} is not allowed: the PageRank series diverges on a spectrum of radius {radius:.6g}; "
-            f"|theta| must be below {1 / radius:.6g}"
-        )
+        wide = f"a spectrum of radius {radius:.6g}; |theta| must be below {1 / radius:.6g}"
+        return f"theta = {value:g} is not allowed: the PageRank series diverges on {wide}"
 
     def normalized(self, x: Array) -> tuple[Array, Array]:
         return to_unit(1.0 / (1.0 - np.asarray(self.theta)[..., None] * x))
 
     def log_gain(self, symmetric: bool) -> Array:
         r"""Closed on a directed graph: :math:`\tau(gg^T) = 1/(1 - \theta^2)`."""
-        return super().log_gain(symmetric) if symmetric else np.asarray(-0.5 * np.log1p(-(self.values**2)))
+        if symmetric:
+            return super().log_gain(symmetric)
+        return np.asarray(-0.5 * np.log1p(-(self.values**2)))
 
     def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> Chain:
         r"""Geometric series: :math:`b_k = \theta`, read out with ones."""
         self.check_radius(radius)
-        theta, radius = np.broadcast_arrays(np.asarray(self.theta), np.asarray(radius, float))
+        theta, radius = np.broadcast_arrays(self.theta, radius)
         depth = int(np.max(_geometric_length(np.abs(theta) * radius, accuracy)))
         b = np.broadcast_to(theta[..., None], (*theta.shape, depth))
         return Chain(b, np.zeros_like(b), np.ones((*theta.shape, depth + 1)))
 
-    def series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
+    def series(self, operator: Any, block: Block, accuracy: float, shape: Shape) -> Block:
         theta = np.asarray(self.theta).reshape(shape)
         return series_sum(theta, lambda k: 1.0, operator, block, accuracy, "theta")
 
@@ -187,6 +189,7 @@ class PageRank(Filter):
         )
 
 
-def _geometric_length(ratio: Array, accuracy: float) -> npt.NDArray[np.int64]:
+def _geometric_length(ratio: Array, accuracy: float) -> Whole:
     r"""Number of terms after which the rest of :math:`\sum q^k` is below `accuracy` times the sum."""
-    return np.asarray(np.ceil(math.log(accuracy) / np.log(np.clip(ratio, 1e-300, 1.0 - 1e-12))), np.int64)
+    rate = np.log(np.clip(ratio, 1e-300, 1.0 - 1e-12))
+    return np.asarray(np.ceil(math.log(accuracy) / rate), np.int64)

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from numpy.polynomial import chebyshev
 
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.errors import ParameterError
 
-_LOST = 1e-12  # v over the size of an output below which its move by the proximal operator is lost in rounding
+_LOST = 1e-12  # v over an output, below which the move by the proximal operator is rounding
 _FARTHEST = 1e6  # bias beyond which there is none that is finite
-_NEAR, _NARROW = 1e-5, 1e-8  # distance from a margin at which pulls are compared, and width of their proximal operator
+_NEAR = 1e-5  # distance from a margin at which pulls are compared
+_NARROW = 1e-8  # width of their proximal operator
 _WINDOW = 0.5  # half the width of the interpolation of a loss
 _NODES = np.cos(np.pi * (np.arange(13) + 0.5) / 13)
-_SERIES = np.linalg.inv(np.polynomial.chebyshev.chebvander(_NODES, 12))  # from values to Chebyshev coefficients
+_SERIES = np.linalg.inv(chebyshev.chebvander(_NODES, 12))  # from values to coefficients
 
 
 class Form(enum.Enum):
@@ -58,16 +59,17 @@ class Loss(ABC):
     def derivatives(self, z: npt.ArrayLike) -> tuple[Array, Array]:
         r"""First two derivatives :math:`\ell'`, :math:`\ell''` at margin `z`, from the right at a kink."""
         z = np.asarray(z, float)
-        return _derivatives(self.value, self.kinks, z, np.searchsorted(self.kinks, z, side="right"))
+        return _derivatives(self, z, np.searchsorted(self.kinks, z, side="right"))
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         """Proximal operator of `v` times the loss, at `omega`."""
-        return _prox(self._slopes, self.kinks, np.asarray(omega, float), np.asarray(v, float))
+        return _prox(self, *np.broadcast_arrays(np.asarray(omega, float), np.asarray(v, float)))
 
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         r"""Derivative of the proximal operator in `omega`: :math:`1/(1 + v\ell'')` there, 0 in a corner."""
         x = self.prox(omega, v)
-        return np.where(np.isin(x, self.kinks), 0.0, 1.0 / (1.0 + np.asarray(v, float) * self.derivatives(x)[1]))
+        slope = 1.0 / (1.0 + np.asarray(v, float) * self.derivatives(x)[1])
+        return np.where(np.isin(x, self.kinks), 0.0, slope)
 
     def pull(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
         r"""Pull :math:`f = (\mathrm{prox} - \omega)/v` of the loss on an output, and :math:`-f' = (1 - \mathrm{prox}')/v`.
@@ -91,10 +93,13 @@ class Loss(ABC):
         """Points `omega` where the proximal operator is not smooth, stacked along the first axis; None if there are none."""
         if not self.kinks:
             return None
+        v = np.asarray(v, float)
         sides = [(np.asarray(z), k + side) for k, z in enumerate(self.kinks) for side in (0, 1)]
-        return np.stack([z + np.asarray(v, float) * self._slopes(z, piece)[0] for z, piece in sides])
+        return np.stack([z + v * self._slopes(z, piece)[0] for z, piece in sides])
 
-    def gaussian_pull(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array, Array] | None:
+    def gaussian_pull(
+        self, mean: Array, variance: Array, v: Array
+    ) -> tuple[Array, Array, Array] | None:
         r"""Averages of :math:`f`, :math:`f^2` and :math:`-f'` over a Gaussian output; None if they are not closed."""
         return None
 
@@ -121,71 +126,69 @@ class Loss(ABC):
     def _slopes(self, z: Array, piece: Any) -> tuple[Array, Array]:
         """Derivatives at `z` on a given piece between kinks."""
         if type(self).derivatives is Loss.derivatives:
-            return _derivatives(self.value, self.kinks, z, np.asarray(piece))
-        inside = np.concatenate([[-np.inf], self.kinks, [np.inf]])
-        return self.derivatives(np.minimum(z, np.nextafter(inside[np.asarray(piece) + 1], -np.inf)))
+            return _derivatives(self, z, np.asarray(piece))
+        end = np.array([*self.kinks, np.inf])[piece]
+        return self.derivatives(np.minimum(z, np.nextafter(end, -np.inf)))
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Refuse a class derived from a loss of the library: its proximal operator would be that of the other."""
         super().__init_subclass__(**options)
         for base in cls.__mro__[1:]:
-            if issubclass(base, Loss) and base is not Loss and base.__module__.startswith("gcnlimit."):
-                name = base.__name__
-                raise TypeError(f"{cls.__name__} derives from {name}, which is final; derive it from gcnlimit.Loss")
+            ours = issubclass(base, Loss) and base.__module__.startswith("gcnlimit.")
+            if ours and base is not Loss:
+                problem = f"{cls.__name__} derives from {base.__name__}, which is final"
+                raise TypeError(f"{problem}; derive it from gcnlimit.Loss")
 
 
-def _derivatives(
-    value: Callable[[Array], Array], kinks: tuple[float, ...], z: Array, piece: npt.NDArray[np.intp]
-) -> tuple[Array, Array]:
-    r"""First two derivatives of `value` at `z`, which lies on the given `piece` of the line cut at the `kinks`.
+def _derivatives(loss: Loss, z: Array, piece: npt.NDArray[np.intp]) -> tuple[Array, Array]:
+    r"""First two derivatives of a loss at `z`, which lies on the given `piece` of the line cut at the kinks.
 
     The function is interpolated on Chebyshev nodes of a window of width 1 around each point, on one side of a kink: if it is
     smooth on a scale of 1, the first derivative has about 13 digits, the second about 12.
     """
-    edges = np.concatenate([[-np.inf], kinks, [np.inf]])
+    edges = np.array([-np.inf, *loss.kinks, np.inf])
     low = edges[piece]
     high = edges[piece + 1]
     width = np.minimum(_WINDOW, 0.5 * (high - low))
     centre = np.clip(z, low + width, high - width)
-    sampled = value(centre[..., None] + width[..., None] * _NODES)
-    first = np.polynomial.chebyshev.chebder(_SERIES @ np.moveaxis(sampled, -1, 0).reshape(13, -1))
-    second = np.polynomial.chebyshev.chebder(first)
+    sampled = loss.value(centre[..., None] + width[..., None] * _NODES)
+    first = chebyshev.chebder(_SERIES @ np.moveaxis(sampled, -1, 0).reshape(13, -1))
+    second = chebyshev.chebder(first)
     place = ((z - centre) / width).reshape(-1)
-    slope = np.polynomial.chebyshev.chebval(place, first, tensor=False).reshape(z.shape)
-    curvature = np.polynomial.chebyshev.chebval(place, second, tensor=False).reshape(z.shape)
+    slope = chebyshev.chebval(place, first, tensor=False).reshape(z.shape)
+    curvature = chebyshev.chebval(place, second, tensor=False).reshape(z.shape)
     return slope / width, curvature / width**2
 
 
-def _prox(
-    slopes: Callable[[Array, Any], tuple[Array, Array]], kinks: tuple[float, ...], omega: Array, v: Array
-) -> Array:
+def _prox(loss: Loss, omega: Array, v: Array) -> Array:
     r"""Root :math:`x` of :math:`F(x) = x - \omega + v\ell'(x)`, by Newton's method between bounds.
 
-    `slopes` gives the derivatives of the loss at a point of a piece between kinks. Where :math:`F` jumps through 0 at a kink,
-    the kink is the answer. Elsewhere the root lies between any point :math:`x_0` of its piece and
-    :math:`\omega - v\ell'(x_0)`, since :math:`\ell'` increases; steps that leave these bounds, or do not shrink, halve them.
+    Where :math:`F` jumps through 0 at a kink, the kink is the answer. Elsewhere the root lies between any point :math:`x_0` of
+    its piece and :math:`\omega - v\ell'(x_0)`, since :math:`\ell'` increases; steps that leave these bounds, or do not shrink,
+    halve them.
     """
-    omega, v = np.broadcast_arrays(omega, v)
-    piece, corner = np.zeros(omega.shape, np.intp), np.full(omega.shape, np.nan)
-    for k, z in enumerate(kinks):
-        before, after = (z - omega + v * slopes(np.asarray(z), k + side)[0] for side in (0, 1))
+    piece = np.zeros(omega.shape, np.intp)
+    corner = np.full(omega.shape, np.nan)
+    for k, z in enumerate(loss.kinks):
+        before, after = (z - omega + v * loss._slopes(np.asarray(z), k + i)[0] for i in (0, 1))
         piece += after < 0.0
         corner = np.where((before <= 0.0) & (after >= 0.0), z, corner)
-    edges = np.concatenate([[-np.inf], kinks, [np.inf]])
+    edges = np.array([-np.inf, *loss.kinks, np.inf])
     low = edges[piece]
     high = edges[piece + 1]
     x = np.clip(omega, low, high)
-    end = omega - v * slopes(x, piece)[0]
+    end = omega - v * loss._slopes(x, piece)[0]
     low, high = np.maximum(low, np.minimum(x, end)), np.minimum(high, np.maximum(x, end))
     done = ~np.isnan(corner)
     last = high - low
     before_last = high - low
     for _ in range(200):
-        slope, curvature = slopes(x, piece)
+        slope, curvature = loss._slopes(x, piece)
         F = x - omega + v * slope
         low, high = np.where(F < 0.0, x, low), np.where(F < 0.0, high, x)
         step = F / (1.0 + v * np.maximum(curvature, 0.0))
         small = np.abs(step) <= 1e-8 * (1.0 + np.abs(x))  # the next error is rounding
+        # a step must stay between the bounds, and be at most half the one before the last
         inside = (x - step >= low) & (x - step <= high) & (np.abs(step) <= 0.5 * before_last)
         after = np.where(small | inside, x - step, 0.5 * (low + high))
         before_last = last
@@ -233,8 +236,8 @@ class ClassLoss:
         """
         if not self.classes.skewed or self.loss.breakpoints(np.ones(1)) is None:
             return False
-        bias = self.resting_bias
-        left, right = (self.loss.pull(np.array([bias, -bias]) + side, _NARROW)[0] for side in (-_NEAR, _NEAR))
+        bias = np.array([self.resting_bias, -self.resting_bias])
+        left, right = (self.loss.pull(bias + side, _NARROW)[0] for side in (-_NEAR, _NEAR))
         return bool(np.any(left - right > 1e-3 * np.abs(left)))
 
     @property
@@ -281,7 +284,5 @@ def resting_bias(loss: Loss, first: float) -> float:
     while excess(-reach) * excess(reach) > 0.0:
         reach *= 2.0
         if reach > _FARTHEST:
-            raise ParameterError(
-                f"loss = {loss!r} has no finite bias for unequal classes; take a loss that flattens, or equal classes"
-            )
+            raise ParameterError(f"loss = {loss!r} has no finite bias; take a loss that flattens")
     return float(brentq(excess, -reach, reach, xtol=1e-15, rtol=1e-15))

@@ -18,6 +18,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.losses.base import Loss
 from gcnlimit.losses.standard import Hinge, Logistic, Softmax, Square
 
+_BY_NAME = {loss.__name__.lower(): loss for loss in (Square, Logistic, Hinge, Softmax)}
 _OMEGA = np.array([-2.317, -0.413, 0.371, 1.129, 2.903])[:, None]
 _V = np.array([0.713, 3.31])
 _STEP = 1e-5
@@ -32,39 +33,34 @@ def value_problem(loss: Any, *, least_at_0: bool = False) -> str | None:
     """
     with np.errstate(all="ignore"):
         value = np.asarray(loss.value(_Z.copy()))
-        problem = _form(value) or _shape(value, least_at_0)
-        return problem if problem or not isinstance(loss, Loss) else _kink(loss)
+        problem = _shape_problem(value, least_at_0)
+        return problem if problem or not isinstance(loss, Loss) else _kink_problem(loss)
 
 
-def _form(value: Array) -> str | None:
+def _shape_problem(value: Array, least_at_0: bool) -> str | None:
     if value.shape != _Z.shape:
-        return f"value gives shape {value.shape} for margins of shape {_Z.shape}; compute it elementwise"
+        return f"value gives shape {value.shape} instead of {_Z.shape}; compute it elementwise"
     if value.dtype.kind not in "biuf" or value.dtype in (np.float16, np.float32):
         return f"value has dtype {value.dtype}; compute it as real numbers in double precision"
     bad = ~np.isfinite(value)
-    return f"value is {value[bad][0]} at z = {_Z[bad][0]:g}; it must be finite" if bad.any() else None
-
-
-def _shape(value: Array, least_at_0: bool) -> str | None:
-    concave = value[2:] + value[:-2] - 2.0 * value[1:-1] < -1e-12 * (1.0 + np.abs(value[1:-1]))
+    if bad.any():
+        return f"value is {value[bad][0]} at z = {_Z[bad][0]:g}; it must be finite"
+    middle = value[1:-1]
+    concave = value[2:] + value[:-2] - 2.0 * middle < -1e-12 * (1.0 + np.abs(middle))
     if concave.any():
         return f"value is not convex near z = {_Z[1:-1][concave][0]:g}; take a convex function"
     if least_at_0:
-        return None if np.argmin(value) == _Z.size // 2 else "value is not least at 0; take a penalty that is"
-    if not value[601] < value[599]:
-        return "value does not decrease at z = 0, so that outputs are not pushed towards their labels"
-    return None
+        least = np.argmin(value) == _Z.size // 2
+        return None if least else "value is not least at 0; take a penalty that is"
+    falls = value[601] < value[599]
+    return None if falls else "value does not decrease at z = 0, to push outputs to their labels"
 
 
-def _kink(loss: Loss) -> str | None:
+def _kink_problem(loss: Loss) -> str | None:
     """Kinks are margins in increasing order, which the search for the proximal point relies on, and none is left out."""
     given = np.asarray(loss.kinks)
-    if (
-        given.ndim != 1
-        or given.dtype.kind not in "iuf"
-        or not np.all(np.isfinite(given))
-        or np.any(np.diff(given) <= 0)
-    ):
+    real = given.ndim == 1 and given.dtype.kind in "iuf" and np.all(np.isfinite(given))
+    if not real or np.any(np.diff(given) <= 0):
         return f"kinks = {loss.kinks!r} are not allowed; list the margins in increasing order"
     if type(loss).prox is not Loss.prox or type(loss).derivatives is not Loss.derivatives:
         return None
@@ -73,16 +69,16 @@ def _kink(loss: Loss) -> str | None:
         return np.asarray((loss.value(z + 1e-7) - loss.value(z - 1e-7)) / 2e-7)
 
     def curvature(z: Array) -> Array:
-        return np.asarray((loss.value(z + 1e-4) + loss.value(z - 1e-4) - 2.0 * loss.value(z)) / 1e-8)
+        around = loss.value(z + 1e-4) + loss.value(z - 1e-4)
+        return np.asarray((around - 2.0 * loss.value(z)) / 1e-8)
 
-    kinks = [float(kink) for kink in given]
-    for derivative, digits in ((slope, 5), (curvature, 3)):
-        kinks += jump(derivative, np.array(kinks), digits)
-    if not (found := kinks[len(loss.kinks) :]):
+    found = jump(slope, given, 5)
+    found += jump(curvature, np.append(given, found), 3)
+    if not found:
         return None
-    places, declared = (", ".join(f"{kink:g}" for kink in sorted(part)) for part in (found, kinks))
-    declared += "," * (len(kinks) == 1)
-    return f"a derivative of value jumps at z = {places}; declare it, as in kinks = ({declared}) of losses.FromValue"
+    places = ", ".join(f"{kink:g}" for kink in sorted(found))
+    remedy = f"declare it, as in kinks = {tuple(sorted([*given.tolist(), *found]))}"
+    return f"a derivative of value jumps at z = {places}; {remedy} of losses.FromValue"
 
 
 def jump(function: Callable[[Array], Array], known: Array, digits: int) -> list[float]:
@@ -96,9 +92,10 @@ def jump(function: Callable[[Array], Array], known: Array, digits: int) -> list[
     low = _Z + 1e-3 * np.sqrt(2)  # no round numbers, where kinks are likely
     low = low[jumps(low, low + 0.01) > 0.02]
     step = 0.01
-    while low.size and step > width:
+    while low.size and step > width:  # into the half with the larger jump
         step *= 0.5
-        low = np.where(jumps(low, low + step) >= jumps(low + step, low + 2.0 * step), low, low + step)
+        middle = low + step
+        low = np.where(jumps(low, middle) >= jumps(middle, middle + step), low, middle)
     low = low[np.all(np.abs(low[:, None] - known) > 4.0 * width, axis=1)]
     low = low[jumps(low, low + step) > 0.02]
     return sorted({round(float(point), digits) + 0.0 for point in low + 0.5 * step})
@@ -109,9 +106,8 @@ def check_own(name: str, given: Any, *, least_at_0: bool = False) -> None:
     try:
         problem = _problem(given, least_at_0)
     except TypeError as error:  # a function of a user that does not take one array
-        raise ParameterError(
-            f"{name} = {given!r} fails on an array of margins ({error}); write a function of one array, with NumPy"
-        ) from None
+        problem = f"{name} = {given!r} fails on an array of margins ({error})"
+        raise ParameterError(f"{problem}; write a function of one array, with NumPy") from None
     if problem:
         raise ParameterError(f"{name} = {given!r}: {problem}")
 
@@ -119,8 +115,8 @@ def check_own(name: str, given: Any, *, least_at_0: bool = False) -> None:
 @lru_cache(maxsize=256)
 def _problem(given: Any, least_at_0: bool) -> str | None:
     with np.errstate(all="ignore"):
-        value = value_problem(given, least_at_0=least_at_0)
-        return value or prox_problem(given, _OMEGA, _V) or derivative_problem(given, _OMEGA, _V, tolerance=1e-3)
+        problem = value_problem(given, least_at_0=least_at_0) or prox_problem(given, _OMEGA, _V)
+        return problem or derivative_problem(given, _OMEGA, _V, tolerance=1e-3)
 
 
 def prox_problem(given: Any, omega: Array, v: Array) -> str | None:
@@ -131,7 +127,7 @@ def prox_problem(given: Any, omega: Array, v: Array) -> str | None:
     shape = np.broadcast_shapes(omega.shape, v.shape)
     x = np.asarray(given.prox(omega, v))
     if x.shape != shape:
-        return f"prox gives shape {x.shape} for omega of shape {omega.shape}, v of shape {v.shape}; let them broadcast"
+        return f"prox gives shape {x.shape} instead of {shape}; let omega and v broadcast"
 
     def objective(x: Array) -> Array:
         return np.asarray(given.value(x) + (x - omega) ** 2 / (2.0 * v))
@@ -157,12 +153,9 @@ def derivative_problem(given: Any, omega: Array, v: Array, tolerance: float) -> 
         place = f"at omega = {omega[i, 0]:.6g}, v = {v[j]:g}"
         change = f"prox changes by {slope[i, j]:g} per unit of omega"
         if wrong[i, j]:
-            return f"prox_derivative is {found[i, j]:g} {place}, where {change}; correct one of them"
+            return f"prox_derivative is {found[i, j]:g} {place}, where {change}; correct one"
         return f"{change} {place}, and that of a convex function by 0 to 1; take a convex one"
     return None
-
-
-_BY_NAME: dict[str, type[Loss]] = {"square": Square, "logistic": Logistic, "hinge": Hinge, "softmax": Softmax}
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +179,8 @@ class FromValue(Value, Loss):
             object.__setattr__(self, "kinks", tuple(np.ravel(given).tolist()))
 
     def value(self, z: npt.ArrayLike) -> Array:
-        return np.asarray(self.function(np.array(z, float)))  # a copy, since the function may work in place
+        z = np.array(z, float)  # a copy, since the function may work in place
+        return np.asarray(self.function(z))
 
 
 def as_loss(loss: Any) -> Loss:
@@ -197,10 +191,8 @@ def as_loss(loss: Any) -> Loss:
         loss = FromValue(loss)
     if not isinstance(loss, Loss):
         problem = "unknown" if isinstance(loss, str) else "not a loss"
-        names = ", ".join(_BY_NAME)
-        raise ParameterError(
-            f"loss = {brief(loss)} is {problem}; choose one of {names}, or pass a function of the margin or a gcnlimit.Loss"
-        )
+        known = f"{', '.join(_BY_NAME)}, a function of the margin or a gcnlimit.Loss"
+        raise ParameterError(f"loss = {brief(loss)} is {problem}; choose one of {known}")
     if type(loss) not in _BY_NAME.values():
         check_own("loss", loss)
     return loss

@@ -81,8 +81,7 @@ class Logistic(Value, Loss):
         equation is concave, and Newton's method cannot cycle; it starts from :math:`\omega + W(\frac v2 e^{-\omega})`, a bound
         that holds since :math:`\sigma(-x) \ge e^{-x}/2`, with Lambert's :math:`W` to a percent.
         """
-        omega = np.asarray(omega, float)
-        v = np.asarray(v, float)
+        omega, v = np.asarray(omega, float), np.asarray(v, float)
         flip = omega < -0.5 * v
         start = np.where(flip, -omega - v, omega)
         size = np.logaddexp(0.0, np.log(0.5 * np.maximum(v, 1e-300)) - start)
@@ -92,7 +91,8 @@ class Logistic(Value, Loss):
             pull = v * s
             step = (start + pull - x) / (1.0 + pull * (1.0 - s))
             x = np.maximum(x + step, 0.0)
-            if not np.any(np.abs(step) > 1e-8 * (1.0 + x)):  # quadratic convergence: the next error is rounding
+            # convergence is quadratic: the next error is rounding
+            if not np.any(np.abs(step) > 1e-8 * (1.0 + x)):
                 break
         return np.asarray(np.where(flip, -x, x))
 
@@ -158,4 +158,5 @@ class Softmax(Value, Loss):
         return np.asarray(_UNIT * slope), np.asarray(2.0 * curvature)
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        return np.asarray(_LOGISTIC.prox(_UNIT * np.asarray(omega, float), 2.0 * np.asarray(v, float)) / _UNIT)
+        omega, v = np.asarray(omega, float), np.asarray(v, float)
+        return np.asarray(_LOGISTIC.prox(_UNIT * omega, 2.0 * v) / _UNIT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,13 +17,14 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.nn.network import MessagePassing
+from gcnlimit.nn.network import MessagePassing, indicators
 from gcnlimit.nn.operators import SymmetricOperator, as_operator, from_graph
 from gcnlimit.nn.train import train
 from gcnlimit.real.graph_estimator import GraphEstimator
 from gcnlimit.real.views import Scaling
 
 Codes = npt.NDArray[np.int64]
+Counts = list[int | None]
 
 NUMBERS = (15, 30, 60, 120, 240)  # of components
 OPERATORS = ("normalized", "paper")
@@ -77,11 +79,7 @@ class Fitted(NamedTuple):
     operator: str
     components: int | None
     accuracy: float
-    square_error: float
-
-    def score(self) -> float:
-        """What is maximized: the accuracy less the square error, which decides between accuracies that hardly differ."""
-        return self.accuracy - self.square_error
+    score: float  # less the square error, which decides between accuracies that hardly differ
 
 
 class MessagePassingClassifier(GraphEstimator):
@@ -95,18 +93,14 @@ class MessagePassingClassifier(GraphEstimator):
 
     Parameters
     ----------
-    layers
-        Number of layers.
     operator
         ``"normalized"``, for graphs with hubs; ``"paper"``, for graphs without; ``"auto"``, whichever predicts hidden labels
         better.
     components
         Number of principal components of the features; ``"auto"``, that of 15, 30, 60, 120 and 240 which predicts hidden labels
         best; None takes the features as they are, which must then have unit variance.
-    iterations, maskings, seed
-        Of the training, see `train`.
-    device
-        Device of PyTorch.
+    layers, iterations, maskings, seed, device
+        Number of layers; numbers of the training, see `train`; device of PyTorch.
 
     Attributes
     ----------
@@ -146,7 +140,8 @@ class MessagePassingClassifier(GraphEstimator):
 
     def _learn(self, features: Any, labels: Labels, adjacency: Any) -> Array:
         if self.operator not in ("auto", *OPERATORS):
-            raise ParameterError(f"operator = {self.operator!r} is not allowed; use 'auto', 'normalized' or 'paper'")
+            use = "use 'auto', 'normalized' or 'paper'"
+            raise ParameterError(f"operator = {self.operator!r} is not allowed; {use}")
         nodes = features.shape[0] if adjacency is None else adjacency.shape[0]
         codes = np.full(nodes, -1, np.int64)
         codes[labels.labelled] = labels.codes
@@ -155,8 +150,7 @@ class MessagePassingClassifier(GraphEstimator):
         kinds = OPERATORS if self.operator == "auto" and adjacency is not None else (self.operator,)
         operators = {kind: self._operator(adjacency, nodes, kind) for kind in kinds}
         best = self._chosen(features, codes, operators, counts)
-        self.network_, self.operator_, self.components_ = best.network, best.operator, best.components
-        self.hidden_score_ = best.accuracy
+        self.network_, self.operator_, self.components_, self.hidden_score_, _ = best
         logits, self._centroids = self._passed(features, operators[best.operator], codes)
         return _outputs(logits)
 
@@ -172,42 +166,45 @@ class MessagePassingClassifier(GraphEstimator):
             return replace(empty, theta=torch.zeros(nodes)).to(self.device)
         return from_graph(adjacency, kind).to(self.device)
 
-    def _counts(self, features: Any) -> list[int | None]:
+    def _counts(self, features: Any) -> Counts:
         """Numbers of components to choose from, increasing."""
         if features is None or self.components is None:
             return [None]
-        most = max(min(int(features.shape[0]) - 1, int(features.shape[1])), 1)  # that may have a variance
+        nodes, width = features.shape
+        most = max(min(int(nodes) - 1, int(width)), 1)  # that may have a variance
         if self.components == "auto":
-            return [*(number for number in NUMBERS if number < most), *([most] if most <= NUMBERS[-1] else [])]
+            return [*sorted({n for n in (*NUMBERS, most) if n <= min(most, NUMBERS[-1])})]
         if isinstance(self.components, str):
-            raise ParameterError(f"components = {self.components!r} is not allowed; use 'auto', a whole number or None")
+            use = "use 'auto', a whole number or None"
+            raise ParameterError(f"components = {self.components!r} is not allowed; {use}")
         return [min(whole("components", self.components, low=1), most)]
 
     def _chosen(
-        self, X: Any, codes: Codes, operators: dict[str, SymmetricOperator], counts: list[int | None]
+        self, X: Any, codes: Codes, operators: dict[str, SymmetricOperator], counts: Counts
     ) -> Fitted:
         """Best operator at the middle number of components, then the best number."""
-        middle = counts[len(counts) // 2]
-        first = [self._fitted(X, codes, S, kind, middle) for kind, S in operators.items()]
-        best = max(first, key=Fitted.score)
-        S = operators[best.operator]
-        others = [self._fitted(X, codes, S, best.operator, count) for count in counts if count != middle]
-        return max([best, *others], key=Fitted.score)
-
-    def _fitted(self, X: Any, codes: Codes, S: SymmetricOperator, kind: str, count: int | None) -> Fitted:
         known = torch.from_numpy(codes).to(self.device)
-        x = self._inputs(X, len(codes), count)
-        network = MessagePassing(int(codes.max()) + 1, self.layers, bias=True).to(self.device)
-        train(network, x, S, known, maskings=self.maskings, iterations=self.iterations, seed=self.seed)
-        return Fitted(network, kind, count, *_hidden(network, x, S, known, self.seed))
+        options = {"maskings": self.maskings, "iterations": self.iterations, "seed": self.seed}
+
+        def fitted(kind: str, count: int | None) -> Fitted:
+            x = self._inputs(X, len(codes), count)
+            network = MessagePassing(int(codes.max()) + 1, self.layers, bias=True).to(self.device)
+            train(network, x, operators[kind], known, **options)
+            scores = _hidden(network, x, operators[kind], known, self.seed)
+            return Fitted(network, kind, count, *scores)
+
+        middle = counts[len(counts) // 2]
+        best = max((fitted(kind, middle) for kind in operators), key=attrgetter("score"))
+        others = [fitted(best.operator, count) for count in counts if count != middle]
+        return max([best, *others], key=attrgetter("score"))
 
     def _passed(self, X: Any, S: Any, codes: Any, centroids: Any = None) -> tuple[Any, Any]:
         """Logits and centroids on these nodes."""
-        known = torch.from_numpy(np.asarray(codes)).to(self.device)
-        shown = torch.nn.functional.one_hot(known.clamp(min=0), self.network_.classes) * (known >= 0)[:, None]
         x = self._inputs(X, len(codes), self.components_)
+        known = torch.from_numpy(np.asarray(codes)).to(self.device)
+        shown = indicators(known, self.network_.classes, x.dtype)
         with torch.no_grad():
-            return self.network_.passed(x, S, shown[:, None].to(x.dtype), centroids)
+            return self.network_.passed(x, S, shown[:, None], centroids)
 
     def _inputs(self, X: Any, nodes: int, count: int | None) -> Any:
         """Features in the unit of the network, no column where there are none."""
@@ -216,17 +213,17 @@ class MessagePassingClassifier(GraphEstimator):
 
 
 def _hidden(network: MessagePassing, x: Any, S: Any, labels: Any, seed: int) -> tuple[float, float]:
-    """Accuracy and square error on the labelled nodes, a fifth of them hidden in turn."""
+    """Accuracy and score on the labelled nodes, a fifth of them hidden in turn."""
     labelled = torch.nonzero(labels >= 0)[:, 0]
-    fold = torch.from_numpy(np.random.default_rng(seed).permutation(len(labelled)) % FOLDS).to(labels.device)
-    one_hot = torch.nn.functional.one_hot(labels[labelled], network.classes).to(x.dtype)
-    known = torch.zeros(len(labels), FOLDS, network.classes, dtype=x.dtype, device=x.device)
-    for k in range(FOLDS):
-        known[labelled[fold != k], k] = one_hot[fold != k]
+    folds = np.random.default_rng(seed).permutation(len(labelled)) % FOLDS
+    fold = torch.from_numpy(folds).to(labels.device)
+    every = indicators(labels, network.classes, x.dtype)
+    known = every[:, None].repeat(1, FOLDS, 1)
+    known[labelled, fold] = 0.0
     with torch.no_grad():
         logits = network.passed(x, S, known)[0][labelled, fold]
-    accuracy = (logits.argmax(1) == labels[labelled]).double().mean()
-    return float(accuracy), float(((torch.softmax(logits, 1) - one_hot) ** 2).mean())
+    accuracy = float((logits.argmax(1) == labels[labelled]).double().mean())
+    return accuracy, accuracy - float(((torch.softmax(logits, 1) - every[labelled]) ** 2).mean())
 
 
 def _outputs(logits: Any) -> Array:

@@ -11,8 +11,21 @@ from gcnlimit.nn.operators import SymmetricOperator, TwoGraphs, from_edge_index
 
 Operator = SymmetricOperator | TwoGraphs
 
+MEMORIES = ("trained", "matched", "reverse")
 _LOW = -0.99  # of g (C p - 1), which is above -1 for probabilities
-_LEAST = -0.9  # of the shrinkage, for which 1 + s q > 0 however many more labels are known than in training
+_LEAST = -0.9  # of the shrinkage: 1 + s q > 0 even if more labels are known than in training
+
+
+def indicators(labels: Any, classes: int, dtype: Any) -> Any:
+    """Indicators of the classes, rows of 0 where the label is -1."""
+    found = torch.nn.functional.one_hot(labels.clamp(min=0), classes)
+    return (found * (labels >= 0)[:, None]).to(dtype)
+
+
+def _product(matrix: Any, block: Any) -> Any:
+    """Product with the first axis of a block."""
+    found = matrix @ block.flatten(1)
+    return found.reshape(len(found), *block.shape[1:])
 
 
 class NodeMessages:
@@ -24,8 +37,8 @@ class NodeMessages:
 
     def evidence(self, means: Any, unsure: Any, gain: Any, memory: Any) -> Any:
         """Evidence on each node, of shape (nodes, batch, classes)."""
-        field = (self.S @ means.reshape(len(means), -1)).reshape(means.shape)
-        found = gain * field - gain**2 * memory * self.S.reaction(unsure) * self.old
+        found = gain * _product(self.S, means)
+        found = found - gain**2 * memory * self.S.reaction(unsure) * self.old
         self.old = means
         self.variance = gain**2 * (means**2).mean(dim=0)
         return found
@@ -79,19 +92,16 @@ class FeatureMessages:
     def evidence(self, means: Any, unsure: Any, gain: Any, shrinkage: Any, memory: Any) -> Any:
         """Evidence on each node, of shape (nodes, batch, classes)."""
         nodes, width = self.x.shape
-        columns = means[0].numel()
         q = (means**2).sum(dim=2, keepdim=True).mean(dim=0, keepdim=True) / (means.shape[2] - 1)
         shrunk = 1.0 + torch.clamp(shrinkage, min=_LEAST) * q
         if not self.fixed:
-            found = (self.x.T @ means.reshape(nodes, columns)).reshape(width, *means.shape[1:]) / nodes
-            echo = 0.0 if self.centroids is None else gain * memory * unsure.mean(dim=0, keepdim=True) * self.centroids
-            self.centroids = (found - echo) / shrunk
-        field = (self.x @ self.centroids.reshape(width, columns)).reshape(means.shape)
+            found = _product(self.x.T, means) / nodes
+            if self.centroids is not None:
+                found = found - gain * memory * unsure.mean(dim=0, keepdim=True) * self.centroids
+            self.centroids = found / shrunk
+        field = _product(self.x, self.centroids)
         self.variance = gain**2 * (self.centroids**2).sum(dim=0)
         return gain * (field if self.fixed else field - memory * width / nodes / shrunk * means)
-
-
-MEMORIES = ("trained", "matched", "reverse")
 
 
 class MessagePassing(torch.nn.Module):  # type: ignore[misc]
@@ -114,15 +124,12 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
 
     Parameters
     ----------
-    layers
-        Number of layers.
-    classes
-        Number of classes.
+    classes, layers
+        Their numbers.
     bias
         Whether each class has a trained bias, in place of :math:`\log\pi`.
     sizes
-        Whether the classes have unequal sizes :math:`\pi`, which are trained; else :math:`\pi = 1/C` divides everywhere. On
-        graphs of the model it closes a gap of one to two points; on a real graph it may gain or lose some.
+        Whether the classes have unequal sizes :math:`\pi`, which are trained; else :math:`\pi = 1/C` divides everywhere.
     memory
         ``"trained"``, from 1; ``"matched"``: 1, and :math:`s = \kappa`, which leaves two numbers that estimate
         :math:`\lambda_s` and :math:`\mu` and serve on another graph too; ``"reverse"``, for sparse graphs: messages along the
@@ -130,11 +137,18 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
     """
 
     def __init__(
-        self, classes: int, layers: int = 15, *, bias: bool = False, sizes: bool = False, memory: str = "trained"
+        self,
+        classes: int,
+        layers: int = 15,
+        *,
+        bias: bool = False,
+        sizes: bool = False,
+        memory: str = "trained",
     ) -> None:
         super().__init__()
         if memory not in MEMORIES:
-            raise ParameterError(f"memory = {memory!r} is not allowed; use {', '.join(map(repr, MEMORIES))}")
+            use = ", ".join(map(repr, MEMORIES))
+            raise ParameterError(f"memory = {memory!r} is not allowed; use {use}")
         self.classes, self.layers, self.sizes, self.memory = classes, layers, sizes, memory
         self.numbers = torch.nn.Parameter(torch.tensor([[0.7, 0.7, 0.7, 1.0, 1.0]]))
         self.bias = torch.nn.Parameter(torch.zeros(classes), requires_grad=bias or sizes)
@@ -142,26 +156,19 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
     def forward(self, x: Any, edge_index: Any, y: Any, mask: Any) -> Any:
         """Logits of the classes.
 
-        Parameters
-        ----------
-        x
-            Features, of mean 0 and variance 1 in the noise.
-        edge_index
-            Edges as in PyTorch Geometric, or a `SymmetricOperator`, which is not built anew in every call.
-        y, mask
-            Classes, and which of the nodes are given to the network; the classes of the others are not looked at.
+        The features `x` have mean 0 and variance 1 in the noise; `edge_index` are edges as in PyTorch Geometric, or a
+        `SymmetricOperator`, which is not built anew. The classes `y` are looked at on the nodes of `mask` alone.
         """
         S = edge_index
         if not isinstance(S, SymmetricOperator):
             S = from_edge_index(edge_index, x.shape[0])
-        known = torch.nn.functional.one_hot(torch.where(mask, y, 0), self.classes).to(x.dtype) * mask[:, None]
+        known = indicators(torch.where(mask, y, -1), self.classes, x.dtype)
         return self.passed(x, S, known[:, None])[0][:, 0]
 
     def passed(self, x: Any, S: Operator, known: Any, centroids: Any = None) -> tuple[Any, Any]:
         """Logits (nodes, batch, classes), and centroids of the features of each class (features, batch, classes).
 
-        `known` are indicators of the known classes, rows of 0 for unknown nodes; `centroids`, those of other nodes, replace
-        those found here.
+        `known` are indicators of the known classes, 0 on other nodes; `centroids` of other nodes replace those found here.
         """
         seen = known.sum(dim=2, keepdim=True) > 0
         prior = torch.softmax(self.bias, 0)
@@ -185,7 +192,7 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         if self.memory != "reverse":
             return NodeMessages(S, means)
         if isinstance(S, TwoGraphs):
-            raise ParameterError("memory = 'reverse' sends messages on one graph; take memory='trained' for two")
+            raise ParameterError("memory = 'reverse' needs one graph; take memory='trained'")
         return EdgeMessages(S, means, root)
 
     def _of(self, layer: int) -> Any:

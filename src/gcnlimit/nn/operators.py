@@ -34,10 +34,8 @@ class SymmetricOperator:
     ----------
     matrix
         :math:`S`, of SciPy on a processor, whose product is faster there, and a CSR tensor on other devices.
-    vector
-        :math:`v`, a tensor, or None for 0.
-    theta
-        Propensities of the nodes, whose rows scatter in proportion to them; None if the nodes are alike.
+    vector, theta
+        :math:`v`, a tensor, or None for 0; propensities of the nodes, to which their rows scatter in proportion, or None.
     """
 
     matrix: Any
@@ -60,26 +58,25 @@ class SymmetricOperator:
         if torch.device(device).type == "cpu" or not sparse.issparse(self.matrix):
             return self
         csr: Any = self.matrix
-        parts = (torch.from_numpy(part.astype(np.int64)) for part in (csr.indptr, csr.indices))
+        places = (torch.from_numpy(part.astype(np.int64)) for part in (csr.indptr, csr.indices))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # "sparse CSR is in beta"
-            tensor = torch.sparse_csr_tensor(*parts, torch.from_numpy(csr.data), csr.shape)
-        return SymmetricOperator(
-            tensor.to(device), *(None if part is None else part.to(device) for part in (self.vector, self.theta))
-        )
+            tensor = torch.sparse_csr_tensor(*places, torch.from_numpy(csr.data), csr.shape)
+        parts = (tensor, self.vector, self.theta)
+        return SymmetricOperator(*(None if part is None else part.to(device) for part in parts))
 
     @cached_property
     def edges(self) -> Edges:
         """Entries of the sparse matrix one by one, for messages along edges."""
-        if not sparse.issparse(self.matrix):
-            parts = (self.matrix.values(), self.matrix.col_indices(), self.matrix.crow_indices())
-            csr: Any = sparse.csr_array(tuple(part.cpu().numpy() for part in parts), shape=tuple(self.matrix.shape))
-            return Edges(*(part.to(self.matrix.device) for part in SymmetricOperator(csr).edges))
-        matrix: Any = self.matrix
-        entries = matrix.tocoo()
-        row, column = (part.astype(np.int64) for part in entries.coords)
-        reverse = np.lexsort((row, column))  # rows are sorted: sorting by columns transposes
-        return Edges(*(torch.from_numpy(part) for part in (row, column, entries.data, reverse)))
+        m = self.matrix
+        if isinstance(m, torch.Tensor):
+            ends, column, weight = m.crow_indices(), m.col_indices(), m.values()
+        else:
+            ends, column, weight = map(torch.from_numpy, (m.indptr, m.indices, m.data))
+        row = torch.repeat_interleave(ends.diff().long())
+        column = column.long()
+        # Entries are sorted by rows: sorting them by columns transposes.
+        return Edges(row, column, weight, torch.argsort(column * len(ends) + row))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +95,10 @@ class TwoGraphs:
     def reaction(self, unsure: Any) -> Any:
         """That of each graph by itself."""
         nodes = self.first.matrix.shape[0]
-        here = self.first.reaction(unsure[:nodes]).expand(nodes, -1, -1)
-        there = self.ratio**2 * self.second.reaction(unsure[nodes:]).expand(len(unsure) - nodes, -1, -1)
-        return torch.cat([here, there])
+        here = self.first.reaction(unsure[:nodes])
+        there = self.ratio**2 * self.second.reaction(unsure[nodes:])
+        rest = len(unsure) - nodes
+        return torch.cat([here.expand(nodes, -1, -1), there.expand(rest, -1, -1)])
 
 
 class _Product(torch.autograd.Function):  # type: ignore[misc]
@@ -118,7 +116,8 @@ class _Product(torch.autograd.Function):  # type: ignore[misc]
 
 
 def _multiply(matrix: Any, vector: Any, block: Any) -> Any:
-    product = torch.from_numpy(matrix @ block.detach().numpy()) if sparse.issparse(matrix) else matrix @ block
+    of_scipy = sparse.issparse(matrix)
+    product = torch.from_numpy(matrix @ block.detach().numpy()) if of_scipy else matrix @ block
     return product if vector is None else product - torch.outer(vector, vector @ block)
 
 
@@ -168,4 +167,6 @@ def as_operator(matrix: Any, vector: Any = None) -> SymmetricOperator:
     """Operator of a symmetric SciPy matrix and a vector, in single precision."""
     csr: Any = sparse.csr_array(matrix, dtype=np.float32)
     csr.sort_indices()
-    return SymmetricOperator(csr, None if vector is None else torch.from_numpy(np.asarray(vector, np.float32)))
+    if vector is not None:
+        vector = torch.from_numpy(np.asarray(vector, np.float32))
+    return SymmetricOperator(csr, vector)

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch.nn.functional import cross_entropy, one_hot
+from torch.nn.functional import cross_entropy
 
-from gcnlimit.nn.network import MessagePassing
+from gcnlimit.nn.network import MessagePassing, indicators
 from gcnlimit.nn.operators import SymmetricOperator, TwoGraphs, from_graph
+
+Placed = tuple[Any, SymmetricOperator]  # features and operator of a graph, on a device
 
 _STARTS = (1.0, -1.0)  # signs of the graph's gain
 _FIRST = 10  # iterations from each start
@@ -36,68 +38,63 @@ def train(
 
     Parameters
     ----------
-    network, x, S
-        The network, whose numbers are replaced, features and operator.
-    labels
-        Class of each node, -1 where it is unknown.
-    maskings, seed
-        How often the labelled nodes are halved, and the seed of the halves.
-    iterations
-        Of the optimizer, after ten from each start.
+    network, x, S, labels
+        The network, whose numbers are replaced, features, operator, and the class of each node, -1 where it is unknown.
+    maskings, iterations, seed
+        How often the labelled nodes are halved, iterations after ten from each start, and the seed of the halves.
     """
-    known, hidden = _halves(labels, network.classes, maskings, seed)
-    known = known.to(x.dtype)
+    shown, hidden = _halves(labels, maskings, seed)
+    known = indicators(labels, network.classes, x.dtype)[:, None] * shown[:, :, None]
     target = labels[:, None].expand(-1, maskings)[hidden]
     counts = torch.bincount(labels[labels >= 0], minlength=network.classes)
     if network.sizes:
         with torch.no_grad():
             network.bias.copy_(torch.log((counts + 1.0) / (counts + 1.0).sum()))
-    start = [p.detach().clone() for p in network.parameters()]
+    start = copy.deepcopy(network.state_dict())
     weight = 0.5 / max(int(counts.sum()), 1)
 
     def objective(sign: float) -> Any:
         loss = cross_entropy(network.passed(x, S, known)[0][hidden], target)
-        prior = [((p - _signed(s, sign)) ** 2).sum() for p, s in zip(network.parameters(), start, strict=True)]
-        return loss + weight * sum(prior)
+        pairs = zip(network.parameters(), start.values(), strict=True)
+        return loss + weight * sum(((p - _signed(s, sign)) ** 2).sum() for p, s in pairs)
 
     found = []
     for sign in _STARTS:
-        _set(network.parameters(), [_signed(s, sign) for s in start])
+        network.load_state_dict({name: _signed(s, sign) for name, s in start.items()})
         value = _descend(network, lambda sign=sign: objective(sign), _FIRST)
-        found.append((value, sign, [p.detach().clone() for p in network.parameters()]))
+        found.append((value, sign, copy.deepcopy(network.state_dict())))
     _, sign, best = min(found, key=lambda one: one[0] if np.isfinite(one[0]) else np.inf)
-    _set(network.parameters(), best)
+    network.load_state_dict(best)
     return _descend(network, lambda: objective(sign), iterations)
 
 
-def _halves(labels: Any, classes: int, maskings: int, seed: int) -> tuple[Any, Any]:
-    """Indicators of the shown classes (nodes, maskings, classes), and which nodes are labelled and hidden."""
+def _halves(labels: Any, maskings: int, seed: int) -> tuple[Any, Any]:
+    """Which of the labelled nodes are shown, and which are hidden (nodes, maskings)."""
     rng = np.random.default_rng(seed)
     labelled = np.flatnonzero(labels.cpu().numpy() >= 0)
     shown = np.zeros((len(labels), maskings), bool)
     for column in shown.T:
         column[rng.choice(labelled, labelled.size // 2, replace=False)] = True
-    shown_here = torch.from_numpy(shown).to(labels.device)
-    every = one_hot(labels.clamp(min=0), classes)
-    return every[:, None] * shown_here[:, :, None], (labels >= 0)[:, None] & ~shown_here
+    there = torch.from_numpy(shown).to(labels.device)
+    return there, (labels >= 0)[:, None] & ~there
 
 
 def _descend(network: MessagePassing, objective: Any, iterations: int) -> float:
     """Descend, and keep the best numbers that were met."""
     free = [p for p in network.parameters() if p.requires_grad]
     optimizer = torch.optim.LBFGS(free, max_iter=iterations, line_search_fn="strong_wolfe")
-    best: list[Any] = [np.inf, [p.detach().clone() for p in free]]
+    best: list[Any] = [np.inf, copy.deepcopy(network.state_dict())]
 
     def closure() -> Any:
         optimizer.zero_grad()
         value = objective()
         value.backward()
         if value.item() < best[0]:
-            best[:] = [value.item(), [p.detach().clone() for p in free]]
+            best[:] = [value.item(), copy.deepcopy(network.state_dict())]
         return value
 
     optimizer.step(closure)
-    _set(free, best[1])
+    network.load_state_dict(best[1])
     return float(best[0])
 
 
@@ -106,12 +103,6 @@ def _signed(start: Any, sign: float) -> Any:
     if start.ndim < 2:
         return start
     return start * torch.tensor([sign, 1.0, 1.0, 1.0, 1.0], dtype=start.dtype, device=start.device)
-
-
-def _set(parameters: Any, values: list[Any]) -> None:
-    with torch.no_grad():
-        for p, value in zip(parameters, values, strict=True):
-            p.copy_(value)
 
 
 def message_passing_scores(
@@ -133,19 +124,21 @@ def message_passing_scores(
     is trained on the first and passes messages on both; the signal of the new graph is measured without labels.
     """
 
-    def placed(values: npt.NDArray[Any], adjacency: Any) -> tuple[Any, SymmetricOperator]:
+    def placed(values: npt.NDArray[Any], adjacency: Any) -> Placed:
         x = torch.from_numpy(np.ascontiguousarray(values, np.float32)).to(device)
         return x, from_graph(adjacency, operator).to(device)
 
     counts = np.bincount(labels[labels >= 0])
     memory = "trained" if new is None else "matched"  # numbers that mean the same on any graph
-    network = kind(counts.size, layers, **{"sizes": _unequal(counts), "memory": memory, **options}).to(device)
+    usual: dict[str, Any] = {"sizes": _unequal(counts), "memory": memory}
+    network = kind(counts.size, layers, **(usual | options)).to(device)
     here = placed(features, graph)
     y = torch.from_numpy(np.asarray(labels, np.int64)).to(device)
     train(network, *here, y, seed=seed)
     with torch.no_grad():
-        logits = network(*here, y, y >= 0) if new is None else _on_both(network, here, placed(*new), y)
-    return np.asarray(logits.cpu().numpy())
+        if new is None:
+            return np.asarray(network(*here, y, y >= 0).cpu().numpy())
+        return np.asarray(_on_both(network, here, placed(*new), y).cpu().numpy())
 
 
 def _unequal(counts: npt.NDArray[np.int64]) -> bool:
@@ -155,12 +148,12 @@ def _unequal(counts: npt.NDArray[np.int64]) -> bool:
     return bool(np.sum((counts - mean) ** 2) / mean > freedom + 4.0 * np.sqrt(2.0 * freedom))
 
 
-def _on_both(network: MessagePassing, here: tuple[Any, Any], there: tuple[Any, Any], labels: Any) -> Any:
+def _on_both(network: MessagePassing, here: Placed, there: Placed, labels: Any) -> Any:
     """Logits on two graphs, of a network trained on the first; the signal of the second is estimated as it is used."""
     (x, S), (x_new, S_new) = here, there
     both = torch.cat([x, x_new])
-    known = torch.zeros(len(both), 1, network.classes, dtype=x.dtype, device=x.device)
-    known[: len(x), 0] = (one_hot(labels.clamp(min=0), network.classes) * (labels >= 0)[:, None]).to(x.dtype)
+    every = torch.cat([labels, labels.new_full((len(x_new),), -1)])
+    known = indicators(every, network.classes, x.dtype)[:, None]
     gain = float(network.numbers[0, 0])
     signal = label_free_signal(S_new, x_new, network.passed(x, S, known[: len(x)])[1][:, 0])
     wider = copy.deepcopy(network)
@@ -192,4 +185,5 @@ def refined_signal(S: SymmetricOperator, means: Any, signal: float) -> float:
     q = float((theta * square).mean())
     h = (S @ means[:, 0])[:, None] - signal * S.reaction(1.0 - square) * means
     excess = float((h**2).sum()) / len(h) / (means.shape[2] - 1) - q
-    return math.copysign(math.sqrt(max(excess, 0.0) / float((theta**2).mean())) / max(q, 1e-9), signal)
+    size = math.sqrt(max(excess, 0.0) / float((theta**2).mean())) / max(q, 1e-9)
+    return math.copysign(size, signal)

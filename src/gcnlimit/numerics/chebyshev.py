@@ -11,6 +11,8 @@ from numpy.polynomial import chebyshev
 
 from gcnlimit._values import Array
 
+Function = Callable[[Array], Array]
+
 
 def chebyshev_nodes(degree: int) -> Array:
     """Return the `degree` + 1 zeros of a Chebyshev polynomial, at which a polynomial of that degree is fitted."""
@@ -42,7 +44,7 @@ class Panels(NamedTuple):
     coefficients: Array
 
     @classmethod
-    def fit(cls, function: Callable[[Array], Array], start: float, width: float, panels: int, degree: int) -> Self:
+    def fit(cls, function: Function, start: float, width: float, panels: int, degree: int) -> Self:
         """Interpolate a function, called with all the nodes (nodes of a panel along the first axis) at once.
 
         >>> sine = Panels.fit(np.sin, 0.0, 0.5, panels=4, degree=12)
@@ -50,7 +52,8 @@ class Panels(NamedTuple):
         True
         """
         middle = start + width * (np.arange(panels) + 0.5)
-        return cls(start, width, powers(function(middle + 0.5 * width * chebyshev_nodes(degree)[:, None])))
+        nodes = middle + 0.5 * width * chebyshev_nodes(degree)[:, None]
+        return cls(start, width, powers(function(nodes)))
 
     def __call__(self, x: Array) -> tuple[Array, Array]:
         """Value and derivative; outside the panels the value at their end, and 0."""
@@ -81,7 +84,8 @@ class Panels(NamedTuple):
         """
         place = (x - self.start) / self.width
         last = self.coefficients.shape[1] - 1.0
-        panel = np.minimum(np.fmax(place, 0.0), last).astype(np.intp)  # the first for NaN, which the distance keeps
+        # the first panel for NaN, which the distance keeps
+        panel = np.minimum(np.fmax(place, 0.0), last).astype(np.intp)
         t = np.minimum(np.maximum(2.0 * (place - panel) - 1.0, -1.0), 1.0)
         if x.size == 1:
             return place, t.item(), iter(self.coefficients[::-1, panel.item()].tolist())

@@ -14,7 +14,6 @@ from gcnlimit.numerics.linear import solve_each
 Update = Callable[[Array, npt.NDArray[np.intp]], Array]
 """Maps the states of some problems, one per row, and their indices to the next states; NaN where a state is not allowed."""
 
-
 _TOLERATED = 30.0  # residual, relative to the best of its row, above which a step is rejected
 
 
@@ -101,7 +100,7 @@ class _Search:
         rows, size = x.shape
         self.x = x
         self.accepted = np.ones(rows, bool)
-        self._weight = np.ones_like(x)  # of the residuals that are combined, renewed when a row restarts
+        self._weight = np.ones_like(x)  # of the residuals, renewed when a row restarts
         self._best_x = x.copy()
         self._best_step = np.zeros_like(x)
         self._best_error = np.full(rows, np.inf)
@@ -124,7 +123,7 @@ class _Search:
         self.accepted &= self._stalled < self._patience
         self._best_x[improved], self._best_step[improved] = self.x[improved], step[improved]
         self._best_error[improved] = error[improved]
-        # weights stay fixed while the memory lasts, since differences of steps scaled differently cannot be combined
+        # weights stay fixed while the memory lasts: steps scaled differently cannot be combined
         anew = self._fresh & self.accepted
         self._weight[anew] = weight[anew]
         self._damping[improved] = np.minimum(1.0, 1.1 * self._damping[improved])
@@ -136,7 +135,7 @@ class _Search:
         self.x[bad], step[bad] = self._best_x[bad], self._best_step[bad]
         self._damping[bad] *= 0.5
         self._stalled[bad] = 0
-        # the memory that led astray is dropped; zero rows of the Gram matrix take no part in the combination
+        # the memory that led astray is dropped; zero rows of the Gram matrix take no part
         self._fresh[bad] = True
         self._moves[bad] = self._turns[bad] = self._gram[bad] = 0.0
 
@@ -144,14 +143,15 @@ class _Search:
         """Replace each state by the combination of its past that makes the residual smallest, plus a damped step."""
         scaled = step * self._weight
         self._remember(scaled)
+        # least squares: the mix of the last turns that cancels most of the scaled step
         gram = self._gram.copy()
         diagonal = np.einsum("bii->bi", gram)
         size = diagonal.sum(axis=1, keepdims=True)
         diagonal += np.where(size > 1e-280, 1e-12 * size, 1.0)  # a ridge
         mix = solve_each(gram, self._turns @ scaled[:, :, None]).mT
-        damping = self._damping[:, None]
+        left = step - (mix @ self._turns)[:, 0] / self._weight  # of the step, after the combination
         self._last_x, self._last_step = self.x, scaled
-        self.x = self.x + damping * (step - (mix @ self._turns)[:, 0] / self._weight) - (mix @ self._moves)[:, 0]
+        self.x = self.x + self._damping[:, None] * left - (mix @ self._moves)[:, 0]
 
     def _remember(self, scaled: Array) -> None:
         """Store the last difference of states and steps, and its products with the others."""

@@ -19,7 +19,9 @@ _REACH = 8.5
 _LEGENDRE = np.polynomial.legendre.leggauss(64)
 
 
-def gaussian_grid(mean: Array, deviation: Array, breakpoints: Array | None = None) -> tuple[Array, Array]:
+def gaussian_grid(
+    mean: Array, deviation: Array, breakpoints: Array | None = None
+) -> tuple[Array, Array]:
     r"""Nodes and weights, one row per variable, for averages over :math:`\mathcal N(mean, deviation^2)`.
 
     `breakpoints`, where the function has kinks, are of shape (kinks, variables); a function without any is assumed to vary on a
@@ -29,18 +31,20 @@ def gaussian_grid(mean: Array, deviation: Array, breakpoints: Array | None = Non
     >>> bool(abs(np.sum(w * np.cos(x)) - np.cos(1.0) * np.exp(-2.0)) < 1e-15)
     True
     """
+    mean, deviation = mean[:, None], deviation[:, None]
     if breakpoints is None:
         largest = float(np.max(deviation, initial=0.0))
         unit, weight = _trapezoid(max(15, math.ceil(15.0 * largest)))
-        return mean[:, None] + deviation[:, None] * unit, np.broadcast_to(weight, (mean.size, weight.size))
-    inner = np.sort(np.clip((breakpoints - mean) / deviation, -_REACH, _REACH), axis=0)
-    edges = np.concatenate([np.full((1, mean.size), -_REACH), inner, np.full((1, mean.size), _REACH)])
+        return mean + deviation * unit, np.broadcast_to(weight, (mean.size, weight.size))
+    # ends of the pieces in units of the deviation, one row per variable
+    inner = np.sort(np.clip((breakpoints.T - mean) / deviation, -_REACH, _REACH), axis=1)
+    edges = np.pad(inner, ((0, 0), (1, 1)), constant_values=(-_REACH, _REACH))
     node, weight = _LEGENDRE
-    half = 0.5 * np.diff(edges, axis=0)
-    middle = 0.5 * (edges[1:] + edges[:-1])
-    unit = (middle[..., None] + half[..., None] * node).transpose(1, 0, 2).reshape(mean.size, -1)
-    length = (half[..., None] * weight).transpose(1, 0, 2).reshape(mean.size, -1)
-    return mean[:, None] + deviation[:, None] * unit, length * np.exp(-0.5 * unit**2) / math.sqrt(2.0 * math.pi)
+    half = 0.5 * np.diff(edges)[..., None]
+    middle = 0.5 * (edges[:, 1:] + edges[:, :-1])[..., None]
+    unit = (middle + half * node).reshape(mean.size, -1)
+    length = (half * weight).reshape(mean.size, -1)
+    return mean + deviation * unit, length * np.exp(-0.5 * unit**2) / math.sqrt(2.0 * math.pi)
 
 
 @lru_cache(maxsize=64)
@@ -65,7 +69,8 @@ def roc_area(scores: Array, kinds: npt.NDArray[np.integer]) -> float:
 
     It is the area under the receiver operating characteristic.
     """
-    first, second = np.sort(scores[kinds == 0]), np.sort(scores[kinds == 1])  # sorted numbers are found faster
+    first = np.sort(scores[kinds == 0])  # sorted numbers are found faster
+    second = np.sort(scores[kinds == 1])
     if not (first.size and second.size):
         return float("nan")
     below = np.searchsorted(second, first, "left") + np.searchsorted(second, first, "right")

@@ -25,7 +25,8 @@ def solve_each(matrices: Array, sides: Array) -> Array:
         if len(matrices) == 1:
             return np.full_like(sides, np.nan)
     sides = np.broadcast_to(sides, (len(matrices), *sides.shape[-2:]))
-    return np.concatenate([solve_each(matrices[k : k + 1], sides[k : k + 1]) for k in range(len(matrices))])
+    pairs = zip(matrices[:, None], sides[:, None], strict=True)
+    return np.concatenate([solve_each(matrix, side) for matrix, side in pairs])
 
 
 def hankel(rows: Array) -> Array:
@@ -76,7 +77,7 @@ def pack_positive(matrix: Array) -> Array:
 
 
 def unpack_positive(rows: Array, size: int) -> Array:
-    """Inverse of `pack` for matrices of that size."""
+    """Inverse of `pack_positive` for matrices of that size."""
     root = np.exp(0.5 * rows[:, :size])
     i, j = _below(size)
     matrix = np.empty((len(rows), size, size))

@@ -15,11 +15,12 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 
 Index = npt.NDArray[np.intp]
+Marks = npt.NDArray[np.bool_]
 Objective = Callable[[Array, Index], Array]
 
 _SCAN = 33  # points of the scan: maxima closer than their spacing may be taken for one
-_NUDGE = 1e-6  # distance from an end of the interval at which the function must be lower for the end to be a maximum
-_FIRST, _LONGEST = 0.1, 0.5  # longest steps of a climb, the first and any: coordinates are of order one
+_NUDGE = 1e-6  # from an end of the interval: where the function is lower if the end is a maximum
+_FIRST, _LONGEST = 0.1, 0.5  # longest steps of a climb, the first and any, in a cube of size 1
 
 
 class Maxima(NamedTuple):
@@ -28,7 +29,7 @@ class Maxima(NamedTuple):
     u: Array
     value: Array
     range: Array
-    converged: npt.NDArray[np.bool_]
+    converged: Marks
 
 
 def maximize_interval(objective: Objective, problems: int, *, accuracy: float = 4e-16) -> Maxima:
@@ -45,11 +46,10 @@ def maximize_interval(objective: Objective, problems: int, *, accuracy: float = 
 
     grid = np.concatenate([[0.0, _NUDGE], np.linspace(0.0, 1.0, _SCAN)[1:-1], [1.0 - _NUDGE, 1.0]])
     everyone = np.arange(problems)
-    values = objective(np.tile(grid, problems), np.repeat(everyone, grid.size)).reshape(problems, grid.size)
-    left = values[:, :-2]
+    values = objective(np.tile(grid, problems), np.repeat(everyone, grid.size))
+    values = values.reshape(problems, grid.size)
     middle = values[:, 1:-1]
-    right = values[:, 2:]
-    which, peak = np.nonzero((middle >= left) & (middle > right))
+    which, peak = np.nonzero((middle >= values[:, :-2]) & (middle > values[:, 2:]))
     refined = elementwise.find_minimum(  # type: ignore[call-overload]
         lambda u, problem: -objective(u, problem.astype(np.intp)) if u.size else u,
         (grid[peak], grid[peak + 1], grid[peak + 2]),
@@ -59,13 +59,12 @@ def maximize_interval(objective: Objective, problems: int, *, accuracy: float = 
     found = refined.status != -1  # a plateau, level to rounding, is not a bracket
     u = np.where(found, refined.x, grid[peak + 1])
     value = np.where(found, -refined.f_x, values[which, peak + 1])
-    return _best_of_each(
-        np.concatenate([which, everyone, everyone]),
-        np.concatenate([u, np.ones(problems), np.zeros(problems)])[:, None],
-        np.concatenate([value, _favoured(values[:, -1], accuracy), _favoured(values[:, 0], accuracy)]),
-        np.concatenate([refined.success | ~found, np.ones(2 * problems, bool)]),
-        np.ptp(values, axis=1),
-    )
+    # beside the maxima inside, both ends of each interval
+    owner = np.concatenate([which, everyone, everyone])
+    u = np.concatenate([u, np.ones(problems), np.zeros(problems)])
+    value = np.append(value, _favoured(values[:, [-1, 0]].T, accuracy))
+    settled = np.append(refined.success | ~found, np.ones(2 * problems, bool))
+    return _best_of_each(owner, u[:, None], value, settled, np.ptp(values, axis=1))
 
 
 def _favoured(value: Array, accuracy: float) -> Array:
@@ -76,14 +75,17 @@ def _favoured(value: Array, accuracy: float) -> Array:
 def better(one: Maxima, other: Maxima, *, accuracy: float = 4e-16) -> Maxima:
     """Return the higher of two maxima of each problem; of two equal ones, the second."""
     second = _favoured(other.value, accuracy) >= one.value
-    columns = (np.where(second if a.ndim == 1 else second[:, None], b, a) for a, b in zip(one, other, strict=True))
-    return Maxima(*columns)._replace(range=np.maximum(one.range, other.range))
+    u = np.where(second[:, None], other.u, one.u)
+    value = np.where(second, other.value, one.value)
+    converged = np.where(second, other.converged, one.converged)
+    return Maxima(u, value, np.maximum(one.range, other.range), converged)
 
 
-def _best_of_each(which: Index, u: Array, value: Array, settled: npt.NDArray[np.bool_], seen: Array) -> Maxima:
+def _best_of_each(which: Index, u: Array, value: Array, settled: Marks, seen: Array) -> Maxima:
     """The best candidate of each problem."""
-    last = np.lexsort((value, which))[np.append(np.flatnonzero(np.diff(np.sort(which))), which.size - 1)]
-    return Maxima(u[last], value[last], seen, settled[last])
+    order = np.lexsort((value, which))
+    best = order[np.append(np.diff(which[order]) > 0, True)]  # the last of each problem
+    return Maxima(u[best], value[best], seen, settled[best])
 
 
 def maximize_box(
@@ -111,7 +113,8 @@ def maximize_box(
     first = _first(candidates, values, keep, apart)
     start = np.take_along_axis(candidates, first[:, :, None], axis=1).reshape(-1, d)
     which = np.repeat(np.arange(problems), first.shape[1])
-    best = _best_of_each(which, *_climb(objective, start, which, accuracy), np.ptp(values, axis=1))
+    found = _climb(objective, start, which, accuracy)
+    best = _best_of_each(which, found.x, found.f, found.settled, np.ptp(values, axis=1))
     return _try_walls(objective, best, walls, accuracy)
 
 
@@ -128,10 +131,8 @@ def _first(candidates: Array, values: Array, keep: int, apart: float) -> Index:
     return chosen
 
 
-def _climb(
-    objective: Objective, start: Array, which: Index, accuracy: float
-) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
-    r"""Climb from each row of `start`; return the points, their values and whether each is settled.
+def _climb(objective: Objective, start: Array, which: Index, accuracy: float) -> Ascent:
+    r"""Climb from each row of `start`, in the cube.
 
     With :math:`u = \sin^2\varphi` the cube has no walls, and a maximum on one is a smooth maximum in :math:`\varphi`.
     Gradients are central differences, all taken in one call; their step, the cube root of the accuracy, balances its two
@@ -151,10 +152,10 @@ def _climb(
         slope = (f[:, 0] - f[:, 1]) / (2.0 * h)
         return np.where(np.abs(slope) > noise, slope, 0.0)
 
-    inside = np.clip(start, 1e-3, 1.0 - 1e-3)
-    start = np.arcsin(np.sqrt(inside))
-    found = ascend(value, gradient, start, tol=max(1e-8, noise), gain=1e-2 * accuracy, accuracy=accuracy)
-    return np.sin(found.x) ** 2, found.f, found.settled
+    phi = np.arcsin(np.sqrt(np.clip(start, 1e-3, 1.0 - 1e-3)))
+    tol = max(1e-8, noise)
+    found = ascend(value, gradient, phi, tol=tol, gain=1e-2 * accuracy, accuracy=accuracy)
+    return found._replace(x=np.sin(found.x) ** 2)
 
 
 def _try_walls(objective: Objective, best: Maxima, reach: float, accuracy: float) -> Maxima:
@@ -177,12 +178,12 @@ class Ascent(NamedTuple):
 
     x: Array
     f: Array
-    settled: npt.NDArray[np.bool_]
+    settled: Marks
     H: Array
 
     def take(self, rows: npt.NDArray[Any]) -> Self:
         """Some of the climbs, by their numbers or marks."""
-        return self._replace(x=self.x[rows], f=self.f[rows], settled=self.settled[rows], H=self.H[rows])
+        return type(self)(*(values[rows] for values in self))
 
 
 def ascend(
@@ -207,22 +208,27 @@ def ascend(
     True
     """
     rows = np.arange(x.shape[0])
-    f, g = value(x, rows), gradient(x, rows)
+    g = gradient(x, rows)
     scale = np.maximum(1.0, np.linalg.norm(g, axis=1) / _FIRST)[:, None, None]
-    state = _Climb(np.array(x), f, g, np.eye(x.shape[1]) / scale if H is None else H.copy())
+    first = np.eye(x.shape[1]) / scale if H is None else H.copy()
+    state = _Climb(value, gradient, accuracy, np.array(x), value(x, rows), g, first)
     for step in range(steps):
         rows = rows[state.slope(rows) > tol]
         rows = rows[state.promise(rows) > gain]
         if not rows.size:
             break
-        rows = _advance(value, gradient, state, rows, accuracy, unscaled=step == 0 and H is None)
+        rows = state.advance(rows, unscaled=step == 0 and H is None)
     rows = np.arange(x.shape[0])
-    return Ascent(state.x, state.f, (state.slope(rows) < max(tol, 1e-6)) | (state.promise(rows) <= gain), state.H)
+    settled = (state.slope(rows) < max(tol, 1e-6)) | (state.promise(rows) <= gain)
+    return Ascent(state.x, state.f, settled, state.H)
 
 
 class _Climb(NamedTuple):
-    """Points of a climb, their values, gradients and inverse Hessians (of minus the value); updated in place."""
+    """Functions of a climb, its points, their values, gradients and inverse Hessians (of minus the value), in place."""
 
+    value: Objective
+    gradient: Objective
+    accuracy: float
     x: Array
     f: Array
     g: Array
@@ -238,29 +244,28 @@ class _Climb(NamedTuple):
         gain = np.einsum("bi,bij,bj->b", g, self.H[rows], g)
         return np.asarray(gain / (1.0 + np.abs(self.f[rows])))
 
+    def advance(self, rows: Index, unscaled: bool) -> Index:
+        """One step of the BFGS method for these rows; return those that it brought forward."""
+        x, f, g = self.x[rows], self.f[rows], self.g[rows]
+        noise = self.accuracy * (1.0 + np.abs(f))
+        direction = np.einsum("bij,bj->bi", self.H[rows], g)
+        direction /= np.maximum(1.0, np.linalg.norm(direction, axis=1, keepdims=True) / _LONGEST)
 
-def _advance(
-    value: Objective, gradient: Objective, state: _Climb, rows: Index, accuracy: float, *, unscaled: bool
-) -> Index:
-    """One step of the BFGS method for these rows; return those that it brought forward."""
-    x, f, g = state.x[rows], state.f[rows], state.g[rows]
-    noise = accuracy * (1.0 + np.abs(f))
-    direction = np.einsum("bij,bj->bi", state.H[rows], g)
-    direction /= np.maximum(1.0, np.linalg.norm(direction, axis=1, keepdims=True) / _LONGEST)
-    slope = np.sum(direction * g, axis=1)
-    length, reached = _line_search(
-        lambda length, at: value(x[at] + length[:, None] * direction[at], rows[at]), f, slope, noise
-    )
-    moved = length > 0.0
-    rows = rows[moved]
-    step = (length[:, None] * direction)[moved]
-    if rows.size:
-        state.x[rows] += step
-        state.f[rows] = reached[moved]
-        state.g[rows] = gradient(state.x[rows], rows)
-        state.H[rows] = _bfgs(state.H[rows], step, g[moved] - state.g[rows], unscaled)
-    flatter = np.linalg.norm(state.g[rows], axis=1) < 0.9 * np.linalg.norm(g[moved], axis=1)
-    return np.asarray(rows[flatter | (reached > f + noise)[moved]])
+        def ray(length: Array, at: Index) -> Array:
+            return self.value(x[at] + length[:, None] * direction[at], rows[at])
+
+        length, reached = _line_search(ray, f, np.sum(direction * g, axis=1), noise)
+        moved = length > 0.0
+        rows = rows[moved]
+        step = (length[:, None] * direction)[moved]
+        if rows.size:
+            self.x[rows] += step
+            self.f[rows] = reached[moved]
+            self.g[rows] = self.gradient(self.x[rows], rows)
+            self.H[rows] = _bfgs(self.H[rows], step, g[moved] - self.g[rows], unscaled)
+        # near a maximum values are lost in noise, and a smaller gradient is progress as well
+        flatter = self.slope(rows) < 0.9 * np.linalg.norm(g[moved], axis=1)
+        return np.asarray(rows[flatter | (reached > f + noise)[moved]])
 
 
 def _line_search(ray: Objective, f: Array, slope: Array, noise: Array) -> tuple[Array, Array]:
@@ -282,7 +287,8 @@ def _line_search(ray: Objective, f: Array, slope: Array, noise: Array) -> tuple[
         promised = (length * slope)[search]
         with np.errstate(invalid="ignore"):
             top = 0.5 * promised / (promised + (f - reached)[search])
-        length[search] *= np.where(promised > noise[search], np.clip(np.nan_to_num(top), 0.1, 0.5), 0.0)
+        cut = np.clip(np.nan_to_num(top), 0.1, 0.5)
+        length[search] *= np.where(promised > noise[search], cut, 0.0)
         search = search[length[search] > 0.0]
     length[search] = 0.0
     return length, reached
@@ -296,11 +302,11 @@ def _bfgs(H: Array, step: Array, change: Array, unscaled: bool) -> Array:
     curvature = np.sum(step * change, axis=1)
     good = curvature > 1e-14 * np.linalg.norm(step, axis=1) * np.linalg.norm(change, axis=1)
     weight = np.where(good, 1.0 / np.where(good, curvature, 1.0), 0.0)[:, None, None]
+    start = H
     if unscaled:
         square = np.vecdot(change, change)
-        start = np.eye(step.shape[1]) * (curvature / np.where(square > 0.0, square, 1.0))[:, None, None]
-    else:
-        start = H
+        size = curvature / np.where(square > 0.0, square, 1.0)
+        start = np.eye(step.shape[1]) * size[:, None, None]
     project = np.eye(step.shape[1]) - weight * step[:, :, None] * change[:, None, :]
     updated = project @ start @ project.mT + weight * step[:, :, None] * step[:, None, :]
     return np.where(good[:, None, None], updated, 4.0 * H)
@@ -311,4 +317,5 @@ def spread(count: int, dimension: int) -> Array:
     ratio = 1.5
     for _ in range(60):
         ratio = (1.0 + ratio) ** (1.0 / (dimension + 1))
-    return np.asarray((0.5 + np.outer(np.arange(count), ratio ** -np.arange(1.0, dimension + 1))) % 1.0)
+    steps = ratio ** -np.arange(1.0, dimension + 1)
+    return np.asarray((0.5 + np.outer(np.arange(count), steps)) % 1.0)

@@ -56,7 +56,8 @@ class SpikedSemicircle:
         outside = np.abs(signal) > 1.0
         inner = np.where(outside, 1.0 / np.where(signal == 0, 1.0, signal), signal)[:, None]
         ripple = sign * inner ** (n + 1)
-        edges = 4.0 * np.stack([np.sin(theta / 2) ** 2, np.cos(theta / 2) ** 2])  # 2 - |x|, without rounding
+        # the distance 2 - |x| from either edge, without rounding
+        edges = 4.0 * np.stack([np.sin(theta / 2) ** 2, np.cos(theta / 2) ** 2])
         gap = edges[(inner[:, 0] < 0).astype(np.intp)]  # becomes 1 + l^2 - l x, in place
         gap *= np.abs(inner)
         gap += (1.0 - np.abs(inner)) ** 2
@@ -80,9 +81,7 @@ class SpikedSemicircle:
         return cls(nodes, np.append(w, 0.0), e, excess)
 
 
-ORDER = 12
-"""Nodes of a panel."""
-
+ORDER = 12  # nodes of a panel
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(ORDER)
 _TO_LEGENDRE = np.linalg.inv(np.polynomial.legendre.legvander(_NODES, ORDER - 1))
 _CLOSEST = 1e-12  # distance of a signal from 1 that is resolved
@@ -120,15 +119,14 @@ def panel_measure(signal: Array, ends: Array) -> SpikedSemicircle:
     inner = np.where(outside, 1.0 / np.where(size > 0.0, size, 1.0), size)
     distance = (1.0 - inner) ** 2 + 4.0 * inner * np.sin(0.5 * t) ** 2  # 1 + l^2 - l x
     ratio = np.where(outside, inner**2, 1.0) / distance
-    rise = np.where(outside, 2.0 * inner * np.cos(t) - 1.0, inner * (2.0 * np.cos(t) - inner)) / distance
+    x = 2.0 * np.cos(t)
+    rise = np.where(outside, inner * x - 1.0, inner * (x - inner)) / distance
     mass = np.where(outside, 1.0 - inner**2, 0.0)
     atom = sign * np.where(outside, size + inner, 0.0)
-    return SpikedSemicircle(
-        x=np.concatenate([sign * 2.0 * np.cos(t), atom], axis=1),
-        tau=np.append(tau, 0.0),
-        e=np.concatenate([ratio * tau, mass], axis=1),
-        excess=np.concatenate([rise * tau, mass], axis=1),
-    )
+    nodes = np.concatenate([sign * x, atom], axis=1)
+    e = np.concatenate([ratio * tau, mass], axis=1)
+    excess = np.concatenate([rise * tau, mass], axis=1)
+    return SpikedSemicircle(nodes, np.append(tau, 0.0), e, excess)
 
 
 def interpolate(ends: Array, values: Array, t: Array) -> Array:

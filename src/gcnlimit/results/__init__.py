@@ -38,7 +38,7 @@ _HOMES = {
     "simulation.infer.inference": "Inference",
     "theory.depth.oversmoothing": "Oversmoothing",
 }
-_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
+_HOME = {name: f"{home}:{name}" for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [*_HOME]  # noqa: PLE0604
 

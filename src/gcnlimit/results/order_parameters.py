@@ -16,7 +16,6 @@ from gcnlimit._values import Array
 if TYPE_CHECKING:
     import xarray
 
-
 Rows = npt.NDArray[np.intp]
 
 
@@ -82,7 +81,9 @@ def gathered(parts: Iterable[tuple[Rows, AnyRecord]], size: int) -> AnyRecord:
     Points without a record are at infinite regularization: 0 for what vanishes there, NaN for the rest.
     """
     parts = list(parts)
-    whole = parts[0][1]._map(lambda value, power: np.full((size, *np.shape(value)[1:]), 0.0 if power else np.nan))
+    whole = parts[0][1]._map(
+        lambda value, power: np.full((size, *np.shape(value)[1:]), 0.0 if power else np.nan)
+    )
     for rows, part in parts:
         _enter(whole, rows, part)
     return whole
@@ -169,18 +170,11 @@ class OrderFunctions(Record):
         up = layers[:, :-1] / gain[:, None]
         across = up[:, :, None] * up[:, None, :]
         ratio = up[:, None, :] / up[:, :, None]
-        return OrderFunctions(
-            x=self.x,
-            m=self.m * up,
-            Q=self.Q * across,
-            V=self.V * across,
-            m_hat=self.m_hat * (1.0 / up),
-            Q_hat=self.Q_hat * (1.0 / across),
-            V_hat=self.V_hat * (1.0 / across),
-            Q_qh=self.Q_qh * ratio,
-            V_qh=self.V_qh * ratio,
-            weights=self.weights.in_units(gain),
-        )
+        back = 1.0 / across
+        units = (1.0, up, across, across, 1.0 / up, back, back, ratio, ratio)
+        *functions, weights = self
+        scaled = [value * unit for value, unit in zip(functions, units, strict=True)]
+        return OrderFunctions(*scaled, *[weights.in_units(gain)])
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -189,19 +183,18 @@ class OrderFunctions(Record):
 
     def as_dict(self) -> dict[str, Array]:
         """Return the functions by name, those of the weights with ``_w`` at their end."""
-        functions = {name: np.asarray(getattr(self, name)) for name in self.names() if name not in {"x", "weights"}}
-        return functions | {f"{name}_w": np.asarray(getattr(self.weights, name)) for name in self.weights.names()}
+        own = [name for name in self.names() if name not in ("x", "weights")]
+        functions = {name: np.asarray(getattr(self, name)) for name in own}
+        weights = zip(self.weights.names(), self.weights, strict=True)
+        return functions | {f"{name}_w": np.asarray(value) for name, value in weights}
 
     def to_xarray(self) -> xarray.Dataset:
         """Return the functions as a dataset with dimensions `x` and `z` after those of the parameters, `point_0` and so on."""
         need("to_xarray", "sweep", "xarray")
         import xarray
 
-        points = tuple(f"point_{i}" for i in range(len(self.shape)))
-        variables = {
-            name: ((*points, *("x", "z")[: values.ndim - len(points)]), values)
-            for name, values in self.as_dict().items()
-        }
+        axes = (*(f"point_{i}" for i in range(len(self.shape))), "x", "z")
+        variables = {name: (axes[: values.ndim], values) for name, values in self.as_dict().items()}
         return xarray.Dataset(variables, {"x": self.x, "z": self.x})
 
 
@@ -245,13 +238,13 @@ class OrderParameters:
     effective_labels: float | Array | None = None
     bias: float | Array | None = None
     nonzero: float | Array | None = None
-    sources: tuple[tuple[Rows, Any], ...] = field(default=(), repr=False)  # of the order functions at the layers
+    sources: tuple[tuple[Rows, Any], ...] = field(default=(), repr=False)  # of `layers`
 
     @cached_property
     def layers(self) -> OrderFunctions | None:
         """Order functions at the layers of a discrete network, worked out when first asked for; None of other filters."""
-        found: list[tuple[Rows, OrderFunctions | None]] = [(rows, source.layers()) for rows, source in self.sources]
-        parts = [(rows, layers) for rows, layers in found if layers is not None]
+        found = [(rows, source.layers()) for rows, source in self.sources]
+        parts: list[tuple[Rows, OrderFunctions]] = [pair for pair in found if pair[1] is not None]
         if not parts:
             return None
         return gathered(parts, np.size(self.test_margin)).reshape(np.shape(self.test_margin))

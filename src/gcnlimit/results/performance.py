@@ -34,16 +34,13 @@ class Status(Outcome):
 
     EXPLICIT = 0, "explicit formula, nothing to converge"
     CONVERGED = 1, "the fixed point was reached to the requested tolerance"
-    NOT_CONVERGED = 2, "the fixed point was not reached; allow more iterations or a larger tolerance"
+    NOT_CONVERGED = 2, "the fixed point was not reached; allow more iterations or a larger tol"
     UNRESOLVED = 3, "the filter is too steep for the finest grid on the spectrum; take a larger reg"
-    OUT_OF_RANGE = (
-        4,
-        "the gain of the filter, or reg in its units, is out of range; take another reg, a weaker filter or normalize=True",
-    )
+    OUT_OF_RANGE = 4, "gain or reg is out of range; take another reg or filter, or normalize=True"
     REFUSED = (
         5,
-        "the filter is not defined on the spectrum of the operator, or the data are out of range or the degree allows no such "
-        "signal; take a weaker filter, rho > 0 and less extreme data",
+        "the filter is not defined on the spectrum, the data are out of range, or the degree "
+        "allows no such signal; take a weaker filter, rho > 0 and less extreme data",
     )
 
 
@@ -78,7 +75,9 @@ class Performance(Result):
     best_accuracy: Numbers
     balanced_accuracy: Numbers
     roc_auc: Numbers | None
-    by_degree: Callable[[npt.ArrayLike], Array] | None = field(default=None, kw_only=True, repr=False, compare=False)
+    by_degree: Callable[[npt.ArrayLike], Array] | None = field(
+        default=None, kw_only=True, repr=False, compare=False
+    )
 
     def accuracy_by_degree(self, theta: npt.ArrayLike) -> Numbers:
         """Accuracy on test nodes of given propensities, that is degrees over their mean.
@@ -92,9 +91,7 @@ class Performance(Result):
         array([0.758, 0.876, 0.991])
         """
         if self.by_degree is None:
-            raise ParameterError(
-                "accuracy_by_degree is known under a law of degrees, at large mean degree; write CSBM(..., degrees=...)"
-            )
+            raise ParameterError("accuracy_by_degree needs a law of degrees, CSBM(degrees=...)")
         return scalar_or_array(np.asarray(self.by_degree(theta)))  # type: ignore[no-any-return]
 
     def as_dict(self) -> dict[str, Numbers]:
@@ -105,14 +102,14 @@ class Performance(Result):
     def distinct(self) -> dict[str, Any]:
         """Return the fields by name; other thresholds only where they change the accuracy, as on unequal classes."""
         same = np.array_equal(self.best_accuracy, self.test_accuracy, equal_nan=True)
-        return {name: value for name, value in self.as_dict().items() if not (same and name in THRESHOLDS)}
+        hidden = THRESHOLDS if same else ()
+        return {name: value for name, value in self.as_dict().items() if name not in hidden}
 
     def _shown(self) -> dict[str, Any]:
         return self.distinct()
 
 
-MEASURED = tuple(f for f in fields(Performance) if not f.kw_only)
-"""The fields that are numbers."""
+MEASURED = tuple(f for f in fields(Performance) if not f.kw_only)  # the fields that are numbers
 
 LOST = "the answer is not a number; the parameters are too extreme for double precision"
 """Why a point that was computed has no answer."""
@@ -170,8 +167,10 @@ class BayesPrediction(Prediction):
     free_entropy: Numbers
 
     def _shown(self) -> dict[str, Any]:
-        more = {"algorithmic_accuracy": self.algorithmic.test_accuracy, "hard": self.hard} if np.any(self.hard) else {}
-        return super()._shown() | more
+        shown = super()._shown()
+        if np.any(self.hard):
+            shown |= {"algorithmic_accuracy": self.algorithmic.test_accuracy, "hard": self.hard}
+        return shown
 
 
 @dataclass(frozen=True, repr=False)
@@ -198,7 +197,8 @@ class Measurement(Performance):
 
     def _shown(self) -> dict[str, Any]:
         shown = self.distinct()
-        return shown | {f"{name}_standard_error": getattr(self.standard_error, name) for name in shown}
+        errors = {f"{name}_standard_error": getattr(self.standard_error, name) for name in shown}
+        return shown | errors
 
 
 def scalar_or_array(values: npt.NDArray[Any]) -> Any:

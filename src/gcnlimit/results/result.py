@@ -35,17 +35,18 @@ class Coordinates:
 
     def without(self, names: Collection[str]) -> Coordinates:
         """The others."""
-        return Coordinates({name: value for name, value in self.parameters.items() if name not in names})
+        others = [name for name in self.parameters if name not in names]
+        return Coordinates({name: self.parameters[name] for name in others})
 
     def axes(self, shape: tuple[int, ...]) -> tuple[str, ...]:
         """Name of each axis of the points; ``point``, numbered if there are several, where no parameter varies along it alone."""
-        names: list[str] = []
+        names = ["point"] if len(shape) == 1 else [f"point_{k}" for k in range(len(shape))]
         for k in range(len(shape)):
-            found = [name for name in self.parameters if name not in names and self._belongs(name, k, shape)]
-            names.append(found[0] if found else "point" if len(shape) == 1 else f"point_{k}")
+            own = (name for name in self.parameters if self._belongs(name, k, shape))
+            names[k] = next(own, names[k])
         return tuple(names)
 
-    def coordinates(self, shape: tuple[int, ...]) -> dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]]:
+    def coordinates(self, shape: tuple[int, ...]) -> dict[str, tuple[Any, npt.NDArray[Any]]]:
         """Each parameter with the axes along which it varies, and its values there."""
         axes = self.axes(shape)
         found = {}
@@ -65,12 +66,9 @@ class Coordinates:
 
     def constants(self, shape: tuple[int, ...]) -> dict[str, Any]:
         """The parameters that are the same at all points and name no axis."""
-        axes = self.axes(shape)
-        return {
-            name: np.reshape(value, -1)[0].item()
-            for name, value in self.parameters.items()
-            if name not in axes and np.all(np.ravel(value) == np.ravel(value)[0])
-        }
+        others = self.without(self.axes(shape)).parameters
+        flat = {name: np.ravel(value) for name, value in others.items()}
+        return {name: value[0].item() for name, value in flat.items() if np.all(value == value[0])}
 
     def _spans(self, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Axes along which a parameter varies."""
@@ -130,16 +128,15 @@ class Result(ABC):
     def __repr__(self) -> str:
         """One line: the numbers of a single point, or the ranges of many."""
         shape, shown = self._columns()
-        return summary(type(self).__name__, dict(zip(self._points().axes(shape), shape, strict=True)), shown)
+        axes = dict(zip(self._points().axes(shape), shape, strict=True))
+        return summary(type(self).__name__, axes, shown)
 
     def _repr_html_(self) -> str:
         """Table for notebooks: the parameters that vary and the numbers, the fixed parameters above it."""
         shape, shown = self._columns()
         fixed = self._points().constants(shape)
-        varying = {name: column for name, column in self._points().columns(shape).items() if name not in fixed}
-        return as_html(
-            type(self).__name__, fixed, varying | {name: column.reshape(-1) for name, column in shown.items()}
-        )
+        varying = self._points().without(fixed).columns(shape)
+        return as_html(type(self).__name__, fixed, varying | shown)
 
     def to_dataframe(self) -> pandas.DataFrame:
         """One row for each point: the parameters by name, then the numbers (needs pandas)."""
@@ -147,7 +144,8 @@ class Result(ABC):
         from pandas import DataFrame
 
         shape, shown = self._columns()
-        return DataFrame(self._points().columns(shape) | {name: value.reshape(-1) for name, value in shown.items()})
+        flat = {name: column.reshape(-1) for name, column in shown.items()}
+        return DataFrame(self._points().columns(shape) | flat)
 
     def to_xarray(self) -> xarray.Dataset:
         """Dataset whose dimensions are the parameters that vary, the others as coordinates beside them (needs xarray)."""

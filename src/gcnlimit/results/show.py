@@ -15,8 +15,9 @@ from gcnlimit.errors import ParameterError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Columns = Mapping[str, npt.NDArray[Any]]
-Places = Mapping[str, tuple[Any, npt.NDArray[Any]]]
+Values = npt.NDArray[Any]
+Columns = Mapping[str, Values]
+Places = Mapping[str, tuple[Any, Values]]
 """Each parameter with the axes along which it varies, and its values there."""
 
 _ERROR = "_standard_error"
@@ -28,7 +29,9 @@ _DECADES = 100.0  # ratio of positive values from which their axis is logarithmi
 
 def number(value: Any) -> str:
     """Six digits of a number; anything else as it prints."""
-    return f"{value:.6g}" if isinstance(value, int | float | np.number) and not isinstance(value, bool) else str(value)
+    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+        return f"{value:.6g}"
+    return str(value)
 
 
 def table(columns: Mapping[str, Sequence[str]], *, width: int | None = None, keys: int = 1) -> str:
@@ -42,15 +45,14 @@ def table(columns: Mapping[str, Sequence[str]], *, width: int | None = None, key
     PCA             0.84   0.07
     diffusion      0.882      -
     """
-    cells = {name: _aligned(name, rows) for name, rows in columns.items()}
-    names = list(cells)
-    parts = [names[:keys]]
-    for name in names[keys:]:
-        wide = sum(len(cells[one][0]) + 3 for one in (*parts[-1], name)) - 3
+    cells = [_aligned(name, rows) for name, rows in columns.items()]
+    parts = [cells[:keys]]
+    for column in cells[keys:]:
+        wide = len("   ".join(one[0] for one in (*parts[-1], column)))
         if width is not None and wide > width and len(parts[-1]) > keys:
-            parts.append(names[:keys])
-        parts[-1] = [*parts[-1], name]
-    return "\n\n".join(_lines([cells[name] for name in part]) for part in parts)
+            parts.append(cells[:keys])
+        parts[-1] = [*parts[-1], column]
+    return "\n\n".join(map(_lines, parts))
 
 
 def _aligned(name: str, rows: Sequence[str]) -> list[str]:
@@ -70,9 +72,9 @@ def _is_number(cell: str) -> bool:
 
 
 def _lines(columns: list[list[str]]) -> str:
-    head, *rows = ("   ".join(row).rstrip() for row in zip(*columns, strict=True))
-    rule = "─" * (sum(len(column[0]) + 3 for column in columns) - 3)
-    return "\n".join([head, rule, *rows])
+    head, *rows = ("   ".join(row) for row in zip(*columns, strict=True))
+    lines = [head, "─" * len(head), *rows]
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def summary(kind: str, axes: Mapping[str, int], shown: Columns) -> str:
@@ -94,7 +96,9 @@ def summary(kind: str, axes: Mapping[str, int], shown: Columns) -> str:
 def as_html(kind: str, fixed: Mapping[str, Any], columns: Columns) -> str:
     """Table of the columns, the middle of a long one left out, under a line that names what is fixed."""
     size = next(iter(columns.values())).size
-    shown = range(size) if size <= _ROWS else [*range(_ROWS // 2), -1, *range(size - _ROWS // 2, size)]
+    shown = [*range(size)]
+    if size > _ROWS:
+        shown[_ROWS // 2 : -_ROWS // 2] = [-1]
     names = [name for name in columns if not name.endswith(_ERROR)]
     cells = [_cells(name, columns) for name in names]
     rows = [_row([column[i] if i >= 0 else "…" for column in cells], "td") for i in shown]
@@ -110,7 +114,8 @@ def _cells(name: str, columns: Columns) -> list[str]:
     values = np.ravel(columns[name])
     if name + _ERROR not in columns:
         return [number(value) for value in values]
-    return [f"{number(v)} ± {e:.1g}" for v, e in zip(values, np.ravel(columns[name + _ERROR]), strict=True)]
+    errors = np.ravel(columns[name + _ERROR])
+    return [f"{number(v)} ± {e:.1g}" for v, e in zip(values, errors, strict=True)]
 
 
 def _numbered(name: str, columns: Columns) -> bool:
@@ -123,7 +128,7 @@ def _row(cells: list[str], tag: str) -> str:
     return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
 
 
-def _range(values: npt.NDArray[Any]) -> str:
+def _range(values: Values) -> str:
     """Smallest and largest number, or how often each word occurs (nothing for more than four words)."""
     if values.dtype.kind not in "iuf":
         words, counts = np.unique(values, return_counts=True)
@@ -139,29 +144,40 @@ def _range(values: npt.NDArray[Any]) -> str:
     return (low if low == high else f"{low} to {high}") + (f" ({missing} nan)" if missing else "")
 
 
-def draw(names: Sequence[str], coordinates: Places, shown: Columns, name: str, axes: Axes | None) -> Axes:
+def draw(
+    names: Sequence[str], places: Places, shown: Columns, name: str, axes: Axes | None
+) -> Axes:
     """Draw one quantity over one of the axes `names` as a curve, over two as a few curves or a map."""
     shape = _checked(name, shown)
-    axes = axes or _titled(ready_axes(None), coordinates)
-    long = [k for k, length in enumerate(shape) if length > 1]
-    if not long:
-        raise ParameterError("nothing varies in this result; give data or network an array to draw a curve")
-    if len(long) > 2:
-        raise ParameterError(f"{len(long)} parameters vary, and a picture shows two; select with to_xarray().sel(...)")
-    x, *other = sorted(long, key=lambda k: -shape[k])
-    lines = [(names[k], _along(coordinates, names[k], shape[k])) for k in (x, *other)]
-    values = _plane(shown[name], x, other)
+    if axes is None:  # a new figure, under the numbers that do not vary
+        axes = ready_axes(None)
+        fixed = {key: values for key, (along, values) in places.items() if not along}
+        numbers = [key for key, value in fixed.items() if value.dtype.kind in "iuf"]
+        title = ", ".join(f"{key} = {number(fixed[key][()])}" for key in numbers)
+        axes.set_title(title, fontsize="small")
+    long = sorted((k for k, length in enumerate(shape) if length > 1), key=lambda k: -shape[k])
+    if len(long) not in (1, 2):
+        remedy = "give an array, or select with to_xarray().sel(...)"
+        raise ParameterError(f"{len(long)} parameters vary, and a picture shows 1 or 2; {remedy}")
+
+    def columns(values: Values) -> Values:  # the longest axis first, one curve for each column
+        return np.moveaxis(values, long, range(len(long))).reshape(shape[long[0]], -1)
+
+    lines = [(names[k], _along(places, names[k], shape[k])) for k in long]
+    values = columns(shown[name])
     if len(lines) == 2 and values.shape[1] > _CURVES:
-        _map(axes, lines, values, name)
+        x, y = _place(axes, *lines[0], "x"), _place(axes, *lines[1], "y")
+        mesh = axes.pcolormesh(x, y, values.T, shading="nearest")
+        axes.figure.colorbar(mesh, ax=axes, label=name.replace("_", " "))
     else:
-        error = shown.get(f"{name}_standard_error")
-        _curves(axes, lines, values, None if error is None else _plane(error, x, other))
+        error = shown.get(name + _ERROR)
+        _curves(axes, lines, values, None if error is None else columns(error))
         axes.set_ylabel(name.replace("_", " "))
     return axes
 
 
 def draw_methods(
-    names: Sequence[str], coordinates: Places, shown: Columns, name: str | None, axes: Axes | None
+    names: Sequence[str], places: Places, shown: Columns, name: str | None, axes: Axes | None
 ) -> Axes:
     """Draw methods side by side: a dot for each at a single point, a curve for each where one parameter varies.
 
@@ -169,36 +185,39 @@ def draw_methods(
     """
     points = shown["gap"].shape[1:]
     if len(points) > 1:
-        raise ParameterError("a comparison over several parameters cannot be drawn; vary one of them")
+        raise ParameterError("a comparison over many parameters is not drawn; vary one of them")
     name = name or ("gap" if points else "test_accuracy")
     _checked(name, shown)
     axes = ready_axes(axes)
-    methods = [str(method) for method in coordinates["method"][1]]
+    methods = [str(method) for method in places["method"][1]]
     if points:
-        x = _place(axes, names[1], _along(coordinates, names[1], points[0]), "x")
+        x = _place(axes, names[1], _along(places, names[1], points[0]), "x")
         _gaps(axes, x, methods, shown[name], name)
     else:
         _dots(axes, methods, shown[name], name)
     return axes
 
 
-def _gaps(axes: Axes, x: npt.NDArray[Any], methods: list[str], values: npt.NDArray[Any], name: str) -> None:
+def _gaps(axes: Axes, x: Values, methods: list[str], values: Values, name: str) -> None:
     """One curve for each method; of the gap, none for the ceiling, and principal component analysis may leave the frame."""
-    for method, curve in list(zip(methods, values, strict=True))[: -1 if name == "gap" else None]:
+    curves = list(zip(methods, values, strict=True))
+    if name == "gap":
+        rest = [curve for method, curve in curves if not method.startswith("PCA")]
+        axes.set_ylim(0.0, 1.1 * float(np.max(rest)))
+        curves.pop()
+    for method, curve in curves:
         axes.plot(x, curve, label=method)
     axes.set_ylabel("accuracy below the Bayes-optimal" if name == "gap" else name.replace("_", " "))
-    if name == "gap":
-        rest = [curve for method, curve in zip(methods, values, strict=True) if not method.startswith("PCA")]
-        axes.set_ylim(0.0, 1.1 * float(np.max(rest)))
     axes.legend(fontsize="small", frameon=False)
 
 
-def _dots(axes: Axes, methods: list[str], values: npt.NDArray[Any], name: str) -> None:
+def _dots(axes: Axes, methods: list[str], values: Values, name: str) -> None:
     """One dot for each method, its value beside it; a dotted line at the last, the ceiling."""
     rows = np.arange(len(methods))[::-1]
     axes.plot(values, rows, "o", color="black")
     for row, value in zip(rows, values, strict=True):
-        axes.annotate(f"{value:.4f}", (value, row), (6, 0), textcoords="offset points", va="center", fontsize="small")
+        style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": "small"}
+        axes.annotate(f"{value:.4f}", (value, row), (6, 0), **style)
     axes.axvline(float(values[-1]), color="black", linestyle=":", linewidth=1)
     axes.set_yticks(rows, methods)
     axes.margins(x=0.25)
@@ -216,13 +235,6 @@ def ready_axes(axes: Axes | None) -> Axes:
     return pyplot.subplots(layout="constrained")[1]
 
 
-def _titled(axes: Axes, coordinates: Places) -> Axes:
-    """Axes of a new figure under the numbers that do not vary."""
-    fixed = {name: values for name, (along, values) in coordinates.items() if not along and values.dtype.kind in "iuf"}
-    axes.set_title(", ".join(f"{name} = {number(value[()])}" for name, value in fixed.items()), fontsize="small")
-    return axes
-
-
 def _checked(name: str, shown: Columns) -> tuple[int, ...]:
     """Shape of what is to be drawn, if it can be."""
     if name not in shown or shown[name].dtype.kind not in "biuf":
@@ -231,37 +243,23 @@ def _checked(name: str, shown: Columns) -> tuple[int, ...]:
     return shown[name].shape
 
 
-def _plane(values: npt.NDArray[Any], x: int, other: list[int]) -> npt.NDArray[Any]:
-    """Values with the axis of the picture first, one curve for each column."""
-    return np.moveaxis(values, [x, *other], range(1 + len(other))).reshape(values.shape[x], -1)
+def _along(places: Places, name: str, length: int) -> Values:
+    return places[name][1] if name in places else np.arange(length)
 
 
-def _along(coordinates: Places, name: str, length: int) -> npt.NDArray[Any]:
-    return coordinates[name][1] if name in coordinates else np.arange(length)
-
-
-def _curves(axes: Axes, lines: list[tuple[str, Any]], values: npt.NDArray[Any], error: npt.NDArray[Any] | None) -> None:
+def _curves(axes: Axes, lines: list[tuple[str, Any]], values: Values, error: Values | None) -> None:
     """One curve for each column, with error bars if the result has them."""
     x = _place(axes, *lines[0], "x")
-    for k in range(values.shape[1]):
+    marker = "." if len(x) <= 30 else None
+    for k, y in enumerate(values.T):
         label = f"{lines[1][0]} = {number(lines[1][1][k])}" if len(lines) > 1 else None
-        style: dict[str, Any] = {"marker": "." if values.shape[0] <= 30 else None, "label": label}
-        if error is None:
-            axes.plot(x, values[:, k], **style)
-        else:
-            axes.errorbar(x, values[:, k], error[:, k], capsize=2, **style)
+        bar = None if error is None else error[:, k]
+        axes.errorbar(x, y, bar, capsize=2, marker=marker, label=label)
     if len(lines) > 1:
         axes.legend(frameon=False)
 
 
-def _map(axes: Axes, lines: list[tuple[str, Any]], values: npt.NDArray[Any], name: str) -> None:
-    """Colours over the plane of two parameters."""
-    x, y = _place(axes, *lines[0], "x"), _place(axes, *lines[1], "y")
-    mesh = axes.pcolormesh(x, y, values.T, shading="nearest")
-    axes.figure.colorbar(mesh, ax=axes, label=name.replace("_", " "))
-
-
-def _place(axes: Axes, name: str, values: npt.NDArray[Any], which: str) -> npt.NDArray[Any]:
+def _place(axes: Axes, name: str, values: Values, which: str) -> Values:
     """Name an axis and return where its values stand: side by side, if they are not all finite numbers."""
     getattr(axes, f"set_{which}label")(name)
     if values.dtype.kind not in "iuf" or not np.all(np.isfinite(values)):

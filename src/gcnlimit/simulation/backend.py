@@ -79,7 +79,8 @@ class Backend:
         r"""Matrix :math:`S = sA` or :math:`s(A + A^T)`, to be multiplied by ``@``; :math:`S^T` or None if it can wait."""
         if symmetrize:
             matrix = matrix + matrix.T
-        return ((matrix if isinstance(matrix, np.ndarray) else matrix.tocsr()) * scale).astype(dtype), None
+        matrix = matrix if isinstance(matrix, np.ndarray) else matrix.tocsr()
+        return (matrix * scale).astype(dtype), None
 
     def ordered_map(self, function: Callable[[A], B], items: Iterable[A], size: int) -> Iterator[B]:
         """Answers of `function`, in the order of the items; several at a time if `size`, the numbers in all, are many."""
@@ -106,9 +107,8 @@ def backend_of(device: Device) -> Backend:
         return Backend()
     kind, _, number = device.partition(":") if isinstance(device, str) else ("", "", "")
     if device != "torch:cpu" and not (kind == "cuda" and (number or "0").isdecimal()):
-        raise ParameterError(
-            f"device = {device!r} is not allowed; it must be 'cpu', 'cuda', 'cuda:1' and so on, or 'torch:cpu'"
-        )
+        allowed = "'cpu', 'cuda', 'cuda:1' and so on, or 'torch:cpu'"
+        raise ParameterError(f"device = {device!r} is not allowed; it must be {allowed}")
     need(f"device = {device!r}", "gpu", "torch")
     from gcnlimit.simulation.torch_backend import torch_backend
 

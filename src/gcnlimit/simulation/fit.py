@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gcnlimit._runtime.memory import require
 from gcnlimit._runtime.progress import progress_bar
@@ -17,8 +16,9 @@ from gcnlimit.network import GCN
 from gcnlimit.parameters import labelled
 from gcnlimit.results.performance import Performance, scalar_or_array
 from gcnlimit.simulation.backend import Device
+from gcnlimit.simulation.data.features import Block, streamed
 from gcnlimit.simulation.data.instance import Instance
-from gcnlimit.simulation.data.observation import Observation, streamed
+from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.data.size import Size, training_bytes
 from gcnlimit.simulation.measure import evaluate_rows, measured
 from gcnlimit.simulation.train.solvers import TOLERANCE
@@ -45,14 +45,16 @@ class Fit(Brief):
         Duality gap over the objective that the training reached; 0 where the weights solve a linear system.
     """
 
-    weights: npt.NDArray[Any]
-    outputs: npt.NDArray[Any]
+    weights: Block
+    outputs: Block
     bias: Numbers
     performance: Performance
     gap: Numbers
 
 
-def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE, device: Device | None = None) -> Fit:
+def fit(
+    instance: Instance, gcn: GCN, *, tol: float = TOLERANCE, device: Device | None = None
+) -> Fit:
     r"""Train a network on an instance: minimize :math:`\sum_{i \in R} \ell(y_i h_i) + \frac r2 |w|^2`.
 
     With more than two classes the weights are a matrix and the loss is the cross-entropy, or the square loss with the codes of
@@ -88,22 +90,23 @@ def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE, device: Device 
     with progress_bar("training", total if streamed(X) else 1, unit="blocks"):
         trained = train(instance.observation, gcn, tol, device)
     rows = evaluate_rows(instance, gcn, trained.outputs, trained.bias)
-    performance = labelled(measured(instance.data, rows.reshape(-1, *gcn.shape)), instance.data, gcn)
+    performance = measured(instance.data, rows.reshape(-1, *gcn.shape))
 
-    def shaped(values: npt.NDArray[Any]) -> Any:
+    def shaped(values: Block) -> Any:
         alone = values.ndim > 1 and values.shape[-1] == 1
         own = values.shape[1 : -1 if alone else None]
         return scalar_or_array(values.reshape((*gcn.shape, *own)))
 
     weights, outputs, bias, gap = (shaped(values) for values in trained)
-    return Fit(weights, outputs, bias, performance, gap)
+    return Fit(weights, outputs, bias, labelled(performance, instance.data, gcn), gap)
 
 
-def _check_memory(observation: Observation, gcn: GCN) -> None:
-    X = observation.features
-    known = int(observation.train_mask.sum())
-    directions = observation.classes.count - 1
-    size = Size(observation.nodes, X.shape[1], observation.degree, streamed(X), X.dtype, directions=directions)
-    rows = holds_rows(gcn, observation.classes, streamed(X))
+def _check_memory(seen: Observation, gcn: GCN) -> None:
+    X = seen.features
+    directions = seen.classes.count - 1
+    size = Size(seen.nodes, X.shape[1], seen.degree, streamed(X), X.dtype, "cpu", directions)
+    known = int(seen.train_mask.sum())
+    rows = holds_rows(gcn, seen.classes, streamed(X))
+    needed = training_bytes(size, known, math.prod(gcn.shape), rows)
     what = f"training on {known} nodes with {X.shape[1]} features each"
-    require(what, training_bytes(size, known, math.prod(gcn.shape), rows), "take fewer labelled nodes or parameters")
+    require(what, needed, "take fewer labelled nodes or parameters")

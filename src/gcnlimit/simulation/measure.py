@@ -8,6 +8,7 @@ the same nodes: a few numbers for thousands of nodes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,23 +26,16 @@ from gcnlimit.losses import Loss
 from gcnlimit.losses.base import Form, resting_bias
 from gcnlimit.network import GCN
 from gcnlimit.numerics.gaussian import roc_area
-from gcnlimit.results.performance import Performance, scalar_or_array
+from gcnlimit.results.performance import MEASURED, Performance, scalar_or_array
+from gcnlimit.simulation.data.features import Block
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.observation import Mask
 
-FIELDS = (
-    "test_accuracy",
-    "train_accuracy",
-    "test_loss",
-    "train_loss",
-    "best_accuracy",
-    "balanced_accuracy",
-    "roc_auc",
-)
+FIELDS = tuple(field.name for field in MEASURED if field.name != "log_test_error")
 
 
 def evaluate_rows(
-    instance: Instance, gcn: GCN, outputs: npt.NDArray[Any], bias: Array, known: Indices | None = None
+    instance: Instance, gcn: GCN, outputs: Block, bias: Array, known: Indices | None = None
 ) -> Array:
     """The numbers of `FIELDS` and `by_cell`, one row each, of outputs, networks x nodes x directions.
 
@@ -53,11 +47,12 @@ def evaluate_rows(
     seen = instance.train_mask
     infinite = np.broadcast_to(np.isinf(gcn.reg), gcn.shape).ravel()
     labelled = class_index[seen] if known is None else known
-    classifier = _Classifier(instance.data.classes, gcn.loss, class_index, labelled)
+    model = instance.data.classes
+    classifier = _Classifier(model, gcn.loss, class_index, labelled, (test, seen))
     networks = zip(outputs, bias, infinite, strict=True)
 
     def one(network: tuple[Any, Any, Any]) -> list[float]:
-        fields, hits = classifier.measure(*network, (test, seen))
+        fields, hits = classifier.measure(*network)
         return [*fields, *by_cell(instance, test, hits)]
 
     return np.array(list(ordered_map(one, networks, outputs.size))).T
@@ -65,26 +60,23 @@ def evaluate_rows(
 
 def measured(data: CSBM, rows: Array) -> Performance:
     """Performance from the rows of `FIELDS` and `by_cell`."""
-    named = {name: scalar_or_array(np.asarray(row)) for name, row in zip(FIELDS, rows, strict=False)}
+    own, cells = np.split(rows, [len(FIELDS)])
+    named: dict[str, Any] = dict(zip(FIELDS, map(scalar_or_array, own), strict=True))
     if data.classes.count > 2:
         named["roc_auc"] = None
-    with np.errstate(divide="ignore", invalid="ignore"):  # standard errors may exceed 1, and cells be empty
-        named["log_test_error"] = scalar_or_array(np.log1p(-np.asarray(rows[0])))
-        right, nodes = np.split(rows[len(FIELDS) :], 2)
+    # standard errors may exceed 1, and cells be empty
+    with np.errstate(divide="ignore", invalid="ignore"):
+        named["log_test_error"] = scalar_or_array(np.log1p(-rows[0]))
+        right, nodes = np.split(cells, 2)
         accuracy = np.moveaxis(right / nodes, 0, -1)
-    return Performance(**named, by_degree=None if data.degrees is None else ByDegree(_edges(data.degrees), accuracy))
+    if data.degrees is not None:
+        named["by_degree"] = partial(_in_cells, _edges(data.degrees), accuracy)
+    return Performance(**named)
 
 
-@dataclass(frozen=True, eq=False)
-class ByDegree:
-    """Accuracy on the nodes of each cell of propensities, along the last axis; `edges` are the bounds between the cells."""
-
-    edges: Array
-    accuracy: Array
-
-    def __call__(self, theta: npt.ArrayLike) -> Array:
-        """Accuracy in the cells of some propensities."""
-        return np.asarray(self.accuracy[..., np.searchsorted(self.edges, real("theta", theta, low=0))])
+def _in_cells(edges: Array, accuracy: Array, theta: npt.ArrayLike) -> Array:
+    """Accuracy, cells along the last axis, in those of some propensities; `edges` are the bounds between cells."""
+    return np.asarray(accuracy[..., np.searchsorted(edges, real("theta", theta, low=0))])
 
 
 def _edges(law: DegreeLaw) -> Array:
@@ -114,18 +106,17 @@ def measurable(instance: Instance) -> Mask:
 
 @dataclass(frozen=True, eq=False)
 class _Classifier:
-    """What a network trained with a loss decides on nodes of classes `class_index`; those of the labelled nodes are `known`."""
+    """What a network decides on the test and labelled nodes, two `masks`; it was trained on the classes `known`."""
 
     classes: Classes
     loss: Loss
     class_index: Indices
     known: Indices
+    masks: tuple[Mask, Mask]
 
-    def measure(
-        self, h: npt.NDArray[Any], bias: Array, limit: bool, masks: tuple[Mask, Mask]
-    ) -> tuple[list[float], Array]:
+    def measure(self, h: Block, bias: Array, limit: bool) -> tuple[list[float], Array]:
         """The numbers of `FIELDS` for one network, and which test nodes are right; `limit`: its regularization is infinite."""
-        parts = [(h[mask].astype(float), self.class_index[mask]) for mask in masks]
+        parts = [(h[mask].astype(float), self.class_index[mask]) for mask in self.masks]
         codes = self.classes.codes
         p = self.classes.fractions
         tested, class_index = parts[0]
@@ -174,9 +165,12 @@ class _Classifier:
             return float(self.loss.value(0.0))
         if self.loss.form is Form.CODES:
             targets = self.loss.on(self.classes).targets
-            return float(0.5 * np.mean((targets[class_index] - targets[self.known].mean(axis=0)) ** 2))
+            missed = targets[class_index] - targets[self.known].mean(axis=0)
+            return float(0.5 * np.mean(missed**2))
         first = float(np.mean(self.known == 0))
-        bias = resting_bias(self.loss, first) if 0.0 < first < 1.0 else float(np.copysign(np.inf, first - 0.5))
+        bias = float(np.copysign(np.inf, first - 0.5))
+        if 0.0 < first < 1.0:
+            bias = resting_bias(self.loss, first)
         return float(np.mean(self.loss.value(np.where(class_index == 0, bias, -bias))))
 
 
@@ -208,7 +202,8 @@ class _Law:
         if prior is None:
             return np.asarray(scores)
         with np.errstate(divide="ignore", invalid="ignore"):
-            steep = np.nan_to_num(self.mean / np.asarray(self.variance), nan=0.0, posinf=1e300, neginf=-1e300)
+            steep = np.float64(self.mean) / self.variance
+        steep = np.nan_to_num(steep, posinf=1e300, neginf=-1e300)
         return np.asarray(steep * scores + np.log(prior))
 
 
@@ -230,7 +225,8 @@ def hits_of(scores: Array, class_index: Indices) -> Array:
     array([1. , 0.5])
     """
     if scores.shape[1] == 2:  # ten times faster
-        own, other = (np.where(class_index == k, scores[:, 0], scores[:, 1]) for k in (0, 1))
+        own, other = (np.where(class_index == k, *scores.T) for k in (0, 1))
         return np.asarray((own > other) + 0.5 * (own == other))
     top = scores == np.max(scores, axis=1, keepdims=True)
-    return np.asarray(top[np.arange(class_index.size), class_index] / np.maximum(top.sum(axis=1), 1))
+    own = top[np.arange(class_index.size), class_index]
+    return np.asarray(own / np.maximum(top.sum(axis=1), 1))

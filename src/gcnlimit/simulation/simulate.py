@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._runtime.memory import available, require
+from gcnlimit._runtime.memory import available
 from gcnlimit._runtime.processes import run
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._runtime.threads import cores
@@ -31,7 +31,7 @@ from gcnlimit.simulation.train.train import holds_rows, read_outputs, train
 _TRAINING = [FIELDS.index(name) for name in ("train_accuracy", "train_loss")]
 SMALL = 40_000  # nodes of all trials together below which they stay in this process
 SHARING = 4  # processes that share a GPU, at most
-MANY = 12_000_000  # nodes of all trials together from which it pays to start them: each takes seconds to import PyTorch
+MANY = 12_000_000  # nodes of all trials from which processes pay for their import of PyTorch
 
 
 def simulate(  # noqa: PLR0917
@@ -87,44 +87,54 @@ def simulate(  # noqa: PLR0917
     True
     """
     check_problem("simulate", data, gcn)
-    size = Size.of("simulate", data, nodes, degree, streamed, dtype, device)
-    if to is not None:  # whose labels are not used; its features and classes must be those of the training
+    size = Size.of(data, nodes, degree, streamed, dtype, device)
+    if to is not None:
+        # its labels are not used; its features and classes must be those of the training
         check_types("simulate", data=(data, CSBM), to=(to, CSBM))
         feature_signal(data, to)
         to = replace(to.replaced(rho=0.0), classes=common_classes(data.classes, to.classes))
     trials = whole("trials", trials, low=1, high=10**6)
-    if flag("throw", throw):
-        size.check_signals(data)
+    workers = workers if workers is None else whole("workers", workers, low=1, high=10**6)
+    progress = progress if progress is None else flag("progress", progress)
+    throw = flag("throw", throw)
     few = data.degrees and size.degree and gcn.normalization.leaves(data.degrees, size.degree)
     if few:
         warnings.warn(few, stacklevel=2)
-    workers = workers if workers is None else whole("workers", workers, low=1, high=10**6)
-    progress = progress if progress is None else flag("progress", progress)
     shape = broadcast(data=data.shape, network=gcn.shape, to=() if to is None else to.shape)
     root = seed_sequence(seed)
     groups = _groups(data, gcn, to, shape, size)
     for group in groups if throw else ():
-        group.there.check_signals(group.to or group.data)
+        group.check_signals()
+
     points = math.prod(broadcast(data=data.shape, network=gcn.shape))
     labels = float(np.max(data.rho)) * size.nodes
-    needed = size.bytes() + training_bytes(size, labels, points, holds_rows(gcn, data.classes, size.streamed))
-    workers = _workers(workers, needed + (to is not None) * max(group.there.bytes() for group in groups), size)
+    rows = holds_rows(gcn, data.classes, size.streamed)
+    needed = size.bytes() + training_bytes(size, labels, points, rows)
+    if to is not None:
+        needed += max(group.there.bytes() for group in groups)
+    size.require("one trial", needed)
     tasks = [
-        _Trial(group, size, child, throw)
+        _Trial(group, child, throw)
         for group, seeds in zip(groups, root.spawn(len(groups)), strict=True)
         for child in seeds.spawn(trials)
     ]
+    if workers is None and available() < needed * cores():
+        workers = int(available() // needed)
     if workers is None and size.device != "cpu":
         workers = in_flight(size, math.prod(gcn.shape), len(tasks))
+
+    # at finite reg streamed blocks are drawn more than once, nobody knows how often
     tiles = math.ceil(size.features / backend_of(size.device).tile)
-    blocks = tiles * len(tasks) if np.isinf(gcn.reg).all() else None  # else they are drawn more than once
+    blocks = tiles * len(tasks) if np.isinf(gcn.reg).all() else None
     results = _run(tasks, workers, blocks, progress)
-    return labelled(_assemble(groups, results, trials, shape, to or data, nodes=size.nodes), data, gcn, to)
+    return labelled(_assemble(groups, results, shape), data, gcn, to)
 
 
-def _run(tasks: list[_Trial], workers: int | None, blocks: int | None, progress: bool | None) -> list[Array | None]:
+def _run(
+    tasks: list[_Trial], workers: int | None, blocks: int | None, progress: bool | None
+) -> list[Array | None]:
     """Results of the trials; the bar counts them, or in this process the blocks of streamed features, None if that is unknown."""
-    size = tasks[0].size
+    size = tasks[0].group.size
     small = size.nodes * len(tasks) < SMALL
     here = len(tasks) == 1 or workers == 1 or (workers is None and small)
     if size.streamed and here:
@@ -132,81 +142,6 @@ def _run(tasks: list[_Trial], workers: int | None, blocks: int | None, progress:
             return run(tasks, workers, small=small)
     with progress_bar("trials", len(tasks), progress, unit="trials") as bar:
         return run(tasks, workers, small=small, done=bar.advance)
-
-
-@dataclass(frozen=True)
-class _Trial:
-    """One graph, to be drawn and trained on, perhaps in another process."""
-
-    group: _Group
-    size: Size
-    seed: np.random.SeedSequence
-    throw: bool
-
-    def __call__(self) -> Array:
-        """Performance, one row for each field measured, and status; NaN where a network has no answer, unless that is raised."""
-        data, gcn, to, there, _ = self.group
-        try:
-            self.size.check_signals(data)
-            there.check_signals(to or data)
-            here = draw(data, self.size, self.seed)
-            other = None if to is None else draw(to, there, self.seed.spawn(1)[0], here.latents.centroid)
-        except ParameterError as error:
-            if self.throw:
-                raise
-            return self._without_answer(error, math.prod(gcn.shape))
-        try:
-            return self._measure(here, other, gcn)
-        except (ParameterError, ConvergenceError):
-            if self.throw:
-                raise
-            return self._each(here, other)
-
-    def _measure(self, here: Instance, there: Instance | None, gcn: GCN) -> Array:
-        trained = train(here.observation, gcn if there is None else gcn.replaced(test_filter=None))
-        rows = evaluate_rows(here, gcn, trained.outputs, trained.bias)
-        if there is not None:
-            outputs = read_outputs(there.observation, gcn, trained.weights, self.size.nodes)
-            at_training = rows[_TRAINING]
-            rows = evaluate_rows(there, gcn, outputs, trained.bias, here.observation.train_class_index)
-            rows[_TRAINING] = at_training
-        return np.array([*rows, np.full(gcn.shape, float(Status.CONVERGED))])
-
-    def _each(self, here: Instance, there: Instance | None) -> Array:
-        """Performance of each network by itself, where one of them has no answer."""
-        gcn = self.group.gcn
-        networks = [_network(gcn, gcn.shape, slice(k, k + 1)) for k in range(math.prod(gcn.shape))]
-        rows = np.repeat(self._without_answer(ParameterError(""), 1), len(networks), axis=1)
-        for k, network in enumerate(networks):
-            one = slice(k, k + 1)
-            try:
-                rows[:, one] = self._measure(here, there, network)
-            except (ParameterError, ConvergenceError) as error:
-                rows[:, one] = self._without_answer(error, 1)
-        return rows
-
-    def _without_answer(self, error: Exception, points: int) -> Array:
-        """Rows of networks that failed, with the reason as their status."""
-        law = (self.group.to or self.group.data).degrees
-        count = len(FIELDS) + (0 if law is None else 2 * law.theta.size)
-        reason = Status.NOT_CONVERGED if isinstance(error, ConvergenceError) else Status.REFUSED
-        return np.concatenate([np.full((count, points), np.nan), np.full((1, points), float(reason))])
-
-
-def _network(gcn: GCN, shape: tuple[int, ...], where: Any) -> GCN:
-    """The networks at some places of the flattened points."""
-    read = None if gcn.test_filter is None else gcn.test_filter.ravel(shape)[where]
-    reg = np.broadcast_to(gcn.reg, shape).ravel()[where]
-    return gcn.replaced(filter=gcn.filter.ravel(shape)[where], reg=reg, test_filter=read)
-
-
-def _workers(workers: int | None, needed: float, size: Size) -> int | None:
-    """Number of processes whose trials fit into memory together; None if there may be one for each core."""
-    require(f"one trial of {size.nodes} nodes with {size.features:.4g} features each", needed, size.remedy())
-    if workers is not None:
-        return workers
-    together = int(available() // needed)
-    return together if together < cores() else None
 
 
 def in_flight(size: Size, points: int, trials: int) -> int:
@@ -218,64 +153,140 @@ def in_flight(size: Size, points: int, trials: int) -> int:
 
 
 class _Group(NamedTuple):
-    """A point of the data, its networks, another graph to test on and the size there, and places in the flattened answer."""
+    """A point of the data, its networks, another graph to test on, the sizes of both, and places in the flattened answer."""
 
     data: CSBM
     gcn: GCN
     to: CSBM | None
+    size: Size
     there: Size
     where: npt.NDArray[np.intp]
 
+    @property
+    def tested(self) -> CSBM:
+        return self.to or self.data
 
-def _groups(data: CSBM, gcn: GCN, to: CSBM | None, shape: tuple[int, ...], size: Size) -> list[_Group]:
+    def check_signals(self) -> None:
+        self.size.check_signals(self.data)
+        self.there.check_signals(self.tested)
+
+
+def _groups(
+    data: CSBM, gcn: GCN, to: CSBM | None, shape: tuple[int, ...], size: Size
+) -> list[_Group]:
     """Distinct data points; the other graph has as many features, and so a number of nodes in proportion to alpha."""
     models = [data] if to is None else [data, to]
-    columns = [np.broadcast_to(getattr(model, name), shape).ravel() for model in models for name in SIGNALS]
+    given = [getattr(model, name) for model in models for name in SIGNALS]
+    columns = [np.broadcast_to(values, shape).ravel() for values in given]
     points, which = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
     groups = []
-    for k, point in enumerate(points):
+    for k, point in enumerate(points.tolist()):
         where = np.flatnonzero(which.reshape(-1) == k)
-        parts = [dict(zip(SIGNALS, part, strict=True)) for part in point.reshape(len(models), -1).tolist()]
-        here = replace(data, **parts[0])
-        there = size
+        here = replace(data, **dict(zip(SIGNALS, point, strict=False)))
         other = None
+        there = size
         if to is not None:
-            other = replace(to, **parts[1])
+            other = replace(to, **dict(zip(SIGNALS, point[len(SIGNALS) :], strict=True)))
             nodes = math.floor(size.nodes * float(other.alpha) / float(here.alpha) + 0.5)
-            there = replace(size, nodes=whole("number of nodes of the graph to test on", nodes, low=2, high=10**12))
-        groups.append(_Group(here, _network(gcn, shape, where), other, there, where))
+            nodes = whole("number of nodes of the graph to test on", nodes, low=2, high=10**12)
+            there = replace(size, nodes=nodes)
+        groups.append(_Group(here, _network(gcn, shape, where), other, size, there, where))
     return groups
 
 
+def _network(gcn: GCN, shape: tuple[int, ...], where: Any) -> GCN:
+    """The networks at some places of the flattened points."""
+    read = None if gcn.test_filter is None else gcn.test_filter.ravel(shape)[where]
+    reg = np.broadcast_to(gcn.reg, shape).ravel()[where]
+    return gcn.replaced(filter=gcn.filter.ravel(shape)[where], reg=reg, test_filter=read)
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """One graph, to be drawn and trained on, perhaps in another process."""
+
+    group: _Group
+    seed: np.random.SeedSequence
+    throw: bool
+
+    def __call__(self) -> Array:
+        """Performance, one row for each field measured, and status; NaN where a network has no answer, unless that is raised."""
+        data, gcn, to, size, there, _ = self.group
+        other = None
+        try:
+            self.group.check_signals()
+            here = draw(data, size, self.seed)
+            if to is not None:
+                other = draw(to, there, self.seed.spawn(1)[0], here.latents.centroid)
+        except ParameterError as error:
+            return self._without_answer(error, gcn)
+        return self._answer(here, other, gcn)
+
+    def _answer(self, here: Instance, there: Instance | None, gcn: GCN) -> Array:
+        """Rows of the networks; of each by itself, where one of them has no answer."""
+        try:
+            return self._measure(here, there, gcn)
+        except (ParameterError, ConvergenceError) as error:
+            points = math.prod(gcn.shape)
+            if self.throw or points == 1:
+                return self._without_answer(error, gcn)
+        each = (_network(gcn, gcn.shape, slice(k, k + 1)) for k in range(points))
+        return np.concatenate([self._answer(here, there, one) for one in each], axis=1)
+
+    def _measure(self, here: Instance, there: Instance | None, gcn: GCN) -> Array:
+        trained = train(here.observation, gcn if there is None else gcn.replaced(test_filter=None))
+        rows = evaluate_rows(here, gcn, trained.outputs, trained.bias)
+        if there is not None:
+            outputs = read_outputs(there.observation, gcn, trained.weights, here.observation.nodes)
+            known = here.observation.train_class_index
+            at_training = rows[_TRAINING]
+            rows = evaluate_rows(there, gcn, outputs, trained.bias, known)
+            rows[_TRAINING] = at_training
+        return np.array([*rows, np.full(gcn.shape, float(Status.CONVERGED))])
+
+    def _without_answer(self, error: Exception, gcn: GCN) -> Array:
+        """Rows of networks that failed, with the reason as their status, if the error is not raised."""
+        if self.throw:
+            raise error
+        law = self.group.tested.degrees
+        count = len(FIELDS) + (0 if law is None else 2 * law.theta.size)
+        rows = np.full((count + 1, math.prod(gcn.shape)), np.nan)
+        failed = isinstance(error, ConvergenceError)
+        rows[-1] = float(Status.NOT_CONVERGED if failed else Status.REFUSED)
+        return rows
+
+
 def _assemble(
-    groups: list[_Group], results: list[Array | None], trials: int, shape: tuple[int, ...], tested: CSBM, *, nodes: int
+    groups: list[_Group], results: list[Array | None], shape: tuple[int, ...]
 ) -> Measurement:
     """Means and standard errors over the trials that were done."""
-    size = math.prod(shape)
+    trials = len(results) // len(groups)
     least = trials
     rows = max((len(r) for r in results if r is not None), default=1) - 1
-    mean, error = np.empty((rows, size)), np.empty((rows, size))
-    status = np.empty(size, np.int64)
+    mean, error = np.empty((2, rows, math.prod(shape)))
+    status = np.empty(math.prod(shape), np.int64)
     for k, group in enumerate(groups):
-        where = group.where
         done = [r for r in results[k * trials : (k + 1) * trials] if r is not None]
         if not done:
             raise KeyboardInterrupt
-        values = np.stack(done)[:, :-1]
-        status[where] = np.max(np.stack(done)[:, -1], axis=0)
         least = min(least, len(done))
-        mean[:, where] = values.mean(axis=0)
-        error[:, where] = _standard_error(values)
+        values = np.stack(done)
+        status[group.where] = np.max(values[:, -1], axis=0)
+        mean[:, group.where] = values[:, :-1].mean(axis=0)
+        error[:, group.where] = _standard_error(values[:, :-1])
     error[:, status > Status.CONVERGED] = np.nan
-    log_error, its_error = _log_error(mean[0], error[0], 0.5 / (nodes * least))
+    # the logarithm of the error rate, at least of half an error in all, has the relative error
+    floor = 0.5 / (groups[0].size.nodes * least)
+    seen = np.maximum(1.0 - mean[0], floor)
+    log_error = np.where(1.0 - mean[0] < floor, 1.0, error[0] / seen)
 
     def named(rows: Array, log_row: Array) -> dict[str, Any]:
-        performance = measured(tested, rows.reshape(-1, *shape))
+        performance = measured(groups[0].tested, rows.reshape(-1, *shape))
         return vars(performance) | {"log_test_error": scalar_or_array(log_row.reshape(shape))}
 
     return Measurement(
-        **named(mean, log_error),
-        standard_error=Performance(**named(error, its_error)),
+        **named(mean, np.log(seen)),
+        standard_error=Performance(**named(error, log_error)),
         trials=least,
         status=status.reshape(shape) if shape else Status(int(status[0])),
     )
@@ -292,10 +303,3 @@ def _standard_error(values: Array) -> Array:
     scatter = np.concatenate([own, beyond], axis=1)
     error = np.full(scatter.shape[1:], np.inf) if len(values) < 2 else scatter.std(axis=0, ddof=1)
     return np.concatenate([error / math.sqrt(len(values)), mean_nodes])
-
-
-def _log_error(accuracy: Array, error: Array, floor: float) -> tuple[Array, Array]:
-    r"""Logarithm of the error rate :math:`1 - p` and its standard error :math:`\sigma/(1-p)`; of at least `floor`."""
-    wrong = 1.0 - accuracy
-    seen = np.maximum(wrong, floor)
-    return np.log(seen), np.where(wrong < floor, 1.0, error / seen)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 import torch
+from numpy.random import SeedSequence
 from scipy import sparse
 
 from gcnlimit._runtime.memory import available
@@ -18,6 +19,7 @@ from gcnlimit.errors import GCNLimitError, ParameterError
 
 A = TypeVar("A")
 B = TypeVar("B")
+Shape = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,19 +50,20 @@ class TorchBackend:
         """Tensor in another precision, or itself."""
         return array.to(_TYPES[dtype])
 
-    def normals(self, key: int, counter: int, shape: tuple[int, int], dtype: np.dtype[Any]) -> torch.Tensor:
+    def normals(self, key: int, counter: int, shape: Shape, dtype: np.dtype[Any]) -> torch.Tensor:
         """Standard Gaussian numbers of a key, tile by tile; each is drawn whole, since the numbers depend on the size."""
         tiles = -(-shape[0] // self.tile)
         noise = torch.empty((tiles * self.tile, shape[1]), dtype=_TYPES[dtype], device=self.device)
         for k, part in enumerate(noise.split(self.tile)):
-            part.normal_(generator=self._generator(np.random.SeedSequence(key, spawn_key=(counter + k,))))
+            seed = SeedSequence(key, spawn_key=(counter + k,))
+            part.normal_(generator=self._generator(seed))
         return noise[: shape[0]]
 
-    def rng(self, seed: np.random.SeedSequence) -> _Random:
+    def rng(self, seed: SeedSequence) -> _Random:
         """Generator on the device."""
         return _Random(self._generator(seed), self.device)
 
-    def csr(self, row: torch.Tensor, column: torch.Tensor, nodes: int) -> sparse.csr_array[np.float64]:
+    def csr(self, row: Any, column: Any, nodes: int) -> sparse.csr_array[np.float64]:
         """Square matrix of ones: sorted on the device, held by SciPy."""
         starts, columns = _compressed(torch.sort(row * nodes + column).values, nodes)
         parts = (np.ones(len(columns)), self.host(columns), self.host(starts))
@@ -92,7 +95,8 @@ class TorchBackend:
     def ordered_map(self, function: Callable[[A], B], items: Iterable[A], size: int) -> Iterator[B]:
         """Answers in the order of the items; the device itself works while the next ones are prepared."""
         before = torch.get_float32_matmul_precision()
-        torch.set_float32_matmul_precision("highest")  # products in single precision, not in TensorFloat-32
+        # products in single precision, not in TensorFloat-32
+        torch.set_float32_matmul_precision("highest")
         try:
             yield from map(function, items)
         finally:
@@ -104,11 +108,11 @@ class TorchBackend:
         try:
             yield
         except self.full:
-            least = self.blocks()[-1]
+            block = f"a block of {self.tile} features of {nodes} nodes"
             raise ParameterError(
-                f"device = {str(self.device)!r} has too little memory, {self.free() / 1e9:.3g} GB free, where a block of "
-                f"{least} features of {nodes} nodes takes {4e-9 * least * nodes:.3g} GB; take fewer nodes, networks at "
-                "once or workers"
+                f"device = {str(self.device)!r} has too little memory, {self.free() / 1e9:.3g} GB "
+                f"free, and {block} takes {4e-9 * self.tile * nodes:.3g} GB; take fewer nodes, "
+                "networks at once or workers"
             ) from None
 
     def free(self) -> float:
@@ -118,7 +122,7 @@ class TorchBackend:
         kept = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
         return float(torch.cuda.mem_get_info(self.device)[0] + kept)
 
-    def _generator(self, seed: np.random.SeedSequence) -> torch.Generator:
+    def _generator(self, seed: SeedSequence) -> torch.Generator:
         return torch.Generator(self.device).manual_seed(int(seed.generate_state(1, np.uint64)[0]))
 
 
@@ -171,15 +175,15 @@ class _Sparse:
 
     def __matmul__(self, block: torch.Tensor) -> torch.Tensor:
         """Product with a vector or a block, a few columns at a time."""
-        columns = block.reshape(len(block), -1)
-        parts = [self._product(columns[:, k : k + _TOGETHER]) for k in range(0, columns.shape[1], _TOGETHER)]
-        return torch.cat(parts, 1).reshape(block.shape)
+        columns = block.reshape(len(block), -1).split(_TOGETHER, 1)
+        return torch.cat([self._product(part) for part in columns], 1).reshape(block.shape)
 
     def _product(self, block: torch.Tensor) -> torch.Tensor:
         gathered = block.index_select(0, self.columns)
         if len(self.values) > 1:
             gathered *= self.values[:, None]
-        total = torch.segment_reduce(gathered, "sum", offsets=self.starts, axis=0, unsafe=True, initial=0.0)
+        rows = {"offsets": self.starts, "axis": 0, "unsafe": True, "initial": 0.0}
+        total = torch.segment_reduce(gathered, "sum", **rows)
         return total if len(self.values) > 1 else total * self.values
 
 

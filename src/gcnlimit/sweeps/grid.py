@@ -32,14 +32,16 @@ class Axis:
     def of(cls, name: str, values: Any) -> Axis:
         """Read what the user gave: a sequence, an array, or for filters and losses also a mapping from names."""
         if isinstance(values, str) or not np.iterable(values):
-            raise ParameterError(f"the axis {name} must be a list of values, got {values!r}; one value goes to fixed")
-        found = read(name, list(values.values() if isinstance(values, Mapping) else values))
-        labels = [str(key) for key in values] if isinstance(values, Mapping) else _labels(found)
+            wrong = f"the axis {name} must be a list of values, got {values!r}"
+            raise ParameterError(f"{wrong}; one value goes to fixed")
+        named = dict(values) if isinstance(values, Mapping) else {}
+        found = read(name, list(named.values() if named else values))
+        labels = [str(key) for key in named] if named else _labels(found)
         if not found:
             raise ParameterError(f"the axis {name} is empty; give at least one value")
         if len(set(labels)) < len(labels):
             twice = next(label for label in labels if labels.count(label) > 1)
-            raise ParameterError(f"the axis {name} has the value {twice!r} twice; every point needs its own label")
+            raise ParameterError(f"the axis {name} has the value {twice!r} twice; give it once")
         return cls(name, tuple(found), np.asarray(labels))
 
     @property
@@ -74,20 +76,20 @@ class Columns(NamedTuple):
 
 def read(name: str, values: Sequence[Any]) -> list[Any]:
     """Values of the parameter `name` as they are stored, checked where the name is known."""
-    family = FAMILIES.get(name)
-    lists = name not in real_names() or any(isinstance(v, list | tuple) or getattr(v, "ndim", 0) for v in values)
-    if family is not None and family.deep and lists:
+    single = name in real_names()
+    lists = any(isinstance(v, list | tuple) or getattr(v, "ndim", 0) for v in values)
+    if name in FAMILIES and FAMILIES[name].deep and (lists or not single):
         layers = [np.atleast_1d(real(name, value, minimum_axes=1)) for value in values]
         return [tuple(layer.tolist()) for layer in layers]
-    if name in real_names():
+    if single:
         numbers = np.asarray(real(name, values, infinite=name == "reg")) if values else np.empty(0)
         if numbers.ndim > 1:
-            raise ParameterError(f"the axis {name} must list numbers, got an array of shape {numbers.shape}")
+            raise ParameterError(f"the axis {name} must list numbers, got shape {numbers.shape}")
         return [float(number) for number in numbers]
     if name in WHOLE:
         return [_whole(name, value) for value in values]
-    if name in ("filter", "test_filter") and not all(isinstance(value, Filter) for value in values):
-        raise ParameterError(f"the axis {name} must list filters such as Diffusion(1.0), or name them in a dictionary")
+    if name in ("filter", "test_filter") and not all(isinstance(v, Filter) for v in values):
+        raise ParameterError(f"the axis {name} must list filters such as Diffusion(1.0)")
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit import parameters
 from gcnlimit._validation import LOOSEST, flag, tolerance, whole
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
@@ -17,33 +18,19 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.losses import as_loss
 from gcnlimit.network import GCN
 from gcnlimit.normalization import as_normalization
-from gcnlimit.parameters import (
-    DATA,
-    FAMILIES,
-    LEARNING,
-    SETTINGS,
-    build_data,
-    build_network,
-    check_names,
-    defaults,
-    filter_choices,
-    filter_names,
-    layered,
-    names_at_test,
-    network_names,
-    real_names,
-    starts,
-)
+from gcnlimit.parameters import DATA, FAMILIES, LEARNING, check_names, filter_names, network_names
 from gcnlimit.penalties import as_penalty
 from gcnlimit.spectrum import as_spectrum
 from gcnlimit.sweeps.grid import Axis, Block, read
 from gcnlimit.sweeps.producers import Producer
 from gcnlimit.sweeps.store import block_key, point_seed
 
-_ADDED_PARAMETERS = [("normalize", False)]  # at values that change nothing: seeds stay what they were
-_UNSAID = [("degrees", None), ("normalization", as_normalization("symmetric"))]  # left out: keys stay what they were
+# parameters added later, at values that change nothing: without them seeds and keys stay the same
+_UNSAID_IN_SEEDS = [("normalize", False)]
+_UNSAID = [("degrees", None), ("normalization", as_normalization("symmetric"))]
 _SOLVED_BLOCK = 64  # points of theory at finite regularization, a fixed point each: seconds at most
 
+Given = Mapping[str, Any]
 Axes = Mapping[str, Sequence[Any]]
 
 
@@ -56,18 +43,20 @@ class Plan:
     """
 
     def __init__(
-        self, producer: Producer, axes: Mapping[str, Any], data: CSBM | None, gcn: GCN | None, fixed: Mapping[str, Any]
+        self, producer: Producer, axes: Given, data: CSBM | None, gcn: GCN | None, fixed: Given
     ) -> None:
         _check_names(producer, axes, data, gcn, fixed)
         self.producer = producer
         self.axes = tuple(Axis.of(name, values) for name, values in axes.items())
         given = {name: read(name, [value])[0] for name, value in fixed.items()}
-        self.common = _common(producer, data, gcn, given, {axis.name: axis.values for axis in self.axes})
+        swept = {axis.name: axis.values for axis in self.axes}
+        self.common = _common(producer, data, gcn, given, swept)
         for name in producer.needed:
             if name not in self.common and name not in axes:
-                raise ParameterError(f"{producer.name} needs {name}; give it in axes, data or fixed")
+                raise ParameterError(f"{producer.name} needs {name}, in axes, data or fixed")
         self._block = _block_size(producer, self.common, self.axes)
-        self._inner = [axis for axis in self.axes if axis.name in producer.vectorised and axis.numeric]
+        along = [axis for axis in self.axes if axis.name in producer.vectorised]
+        self._inner = [axis for axis in along if axis.numeric]
         self._outer = [axis for axis in self.axes if axis not in self._inner]
         self.rows = math.prod(len(axis.values) for axis in self._outer)
         self.columns = math.prod(len(axis.values) for axis in self._inner)
@@ -79,10 +68,12 @@ class Plan:
         """All blocks in order, with their seeds and keys."""
         identity = self.producer.identity or self.producer.name
         for row in range(self.rows):
-            common = self.common | {axis.name: axis.values[int(k)] for axis, k in _places(self._outer, row)}
+            here = _places(self._outer, row)
+            common = self.common | {axis.name: axis.values[int(k)] for axis, k in here}
             if self.producer.seeded and "seed" not in common:
-                known = dict(item for item in common.items() if item not in _ADDED_PARAMETERS)
-                common |= {"seed": point_seed(identity, known)}
+                # the same inputs have the same seed in every version
+                known = dict(item for item in common.items() if item not in _UNSAID_IN_SEEDS)
+                common["seed"] = point_seed(identity, known)
             for start in range(0, self.columns, self._block):
                 size = min(self._block, self.columns - start)
                 along = _places(self._inner, np.arange(start, start + size))
@@ -99,16 +90,16 @@ class Plan:
     def _check_values(self) -> None:
         """Build data and network once for each axis, so that a value that is never allowed is refused at the door."""
         point = self.common | {axis.name: axis.values[0] for axis in self.axes}
-        changes = [
-            {axis.name: value}
-            for axis in self.axes
-            for value in ((axis.labels,) if axis.numeric and axis.name in real_names() else axis.values)
-        ]
+        changes: list[dict[str, Any]] = []
+        for axis in self.axes:
+            # numbers are checked at once, as an array
+            at_once = axis.numeric and axis.name in parameters.real_names()
+            changes += [{axis.name: v} for v in ((axis.labels,) if at_once else axis.values)]
         for change in (*changes, {}):
-            if not change or set(change) & set(DATA):
-                build_data(point | change)
-            if self.producer.network and (not change or set(change) & set(network_names())):
-                build_network(point | change)
+            if not change or change.keys() & set(DATA):
+                parameters.build_data(point | change)
+            if self.producer.network and (not change or change.keys() & set(network_names())):
+                parameters.build_network(point | change)
 
 
 def _places(axes: Sequence[Axis], flat: Any) -> Iterator[tuple[Axis, Any]]:
@@ -117,18 +108,19 @@ def _places(axes: Sequence[Axis], flat: Any) -> Iterator[tuple[Axis, Any]]:
     return zip(axes, np.unravel_index(flat, shape) if shape else (), strict=True)
 
 
-def _check_names(producer: Producer, axes: object, data: object, gcn: object, fixed: object) -> None:
+def _check_names(producer: Producer, axes: Any, data: object, gcn: object, fixed: Any) -> None:
     if not isinstance(axes, Mapping) or not isinstance(fixed, Mapping):
         wrong = "fixed" if isinstance(axes, Mapping) else "axes"
         raise ParameterError(f"{wrong} must be a dictionary such as {{'lam': [0.5, 1.0]}}")
     if not axes:
         raise ParameterError("a sweep needs at least one axis, such as axes={'lam': [0.5, 1.0]}")
     if producer.allowed is not None:
-        swept = [name for name in producer.allowed if producer.identity or name not in SETTINGS]
+        settings = () if producer.identity else parameters.SETTINGS
+        swept = [name for name in producer.allowed if name not in settings]
         check_names(axes, swept, f"an axis of {producer.name}")
         check_names(fixed, producer.allowed, f"a parameter of {producer.name}")
     if producer.identity and (data is not None or gcn is not None):
-        raise ParameterError(f"{producer.name} is your own function: give its parameters in axes and fixed")
+        raise ParameterError(f"{producer.name} is your own function: use axes and fixed alone")
     if gcn is not None and not producer.network:
         raise ParameterError(f"{producer.name} takes no network; leave gcn out")
 
@@ -141,8 +133,8 @@ def _common(
         _check_once(fixed, axes, ())
         return fixed
     _check_settings(fixed)
-    if gcn is None and producer.network and not any(name in FAMILIES for name in (*fixed, *axes)):
-        fixed = fixed | starts(fixed.get("free", {}), ())
+    if gcn is None and producer.network and FAMILIES.keys().isdisjoint((*fixed, *axes)):
+        fixed = fixed | parameters.starts(fixed.get("free", {}), ())
     return flatten(data, gcn, fixed, axes, network=producer.network)
 
 
@@ -161,8 +153,9 @@ def _check_settings(settings: Mapping[str, Any]) -> None:
         whole("max_iterations", settings["max_iterations"], low=1)
     if "streamed" in settings:
         flag("streamed", settings["streamed"])
-    if not isinstance(settings.get("free", {}), Mapping):
-        raise ParameterError(f"free = {settings['free']!r} must be a dictionary such as {{'t': (0, 10)}}")
+    free = settings.get("free", {})
+    if not isinstance(free, Mapping):
+        raise ParameterError(f"free = {free!r} must be a dictionary such as {{'t': (0, 10)}}")
 
 
 def _block_size(producer: Producer, common: Mapping[str, Any], axes: Sequence[Axis]) -> int:
@@ -176,7 +169,7 @@ def _block_size(producer: Producer, common: Mapping[str, Any], axes: Sequence[Ax
 
 
 def flatten(
-    data: CSBM | None, gcn: GCN | None, fixed: Mapping[str, Any], axes: Axes, *, network: bool
+    data: CSBM | None, gcn: GCN | None, fixed: Given, axes: Axes, *, network: bool
 ) -> dict[str, Any]:
     """Parameters of data and, if there is one, of the network by name, without those that are swept.
 
@@ -194,10 +187,12 @@ def flatten(
             flat |= {field: _single(field, getattr(value, field)) for field in kept}
     _check_once(fixed, axes, (*flat, *(filter_names() if gcn is not None else ())))
     flat |= dict(fixed) | _rest_of_filter(gcn, fixed, axes) | _filter_at_test(gcn, fixed, axes)
-    usual = defaults(CSBM, DATA) | (defaults(GCN, LEARNING) if network else {})
+    usual = parameters.defaults(CSBM, DATA)
+    usual |= parameters.defaults(GCN, LEARNING) if network else {}
     flat |= {name: value for name, value in usual.items() if name not in flat and name not in axes}
     named: dict[str, Any] = {"features": as_spectrum, "classes": Classes.of, "degrees": as_degrees}
-    named |= {"loss": as_loss, "penalty": as_penalty, "normalization": as_normalization} if network else {}
+    if network:
+        named |= {"loss": as_loss, "penalty": as_penalty, "normalization": as_normalization}
     flat |= {name: value_of(flat[name]) for name, value_of in named.items() if name in flat}
     return dict(item for item in flat.items() if item not in _UNSAID)
 
@@ -206,47 +201,45 @@ def _rest_of_filter(gcn: GCN | None, fixed: Mapping[str, Any], axes: Axes) -> di
     """What the network's filter keeps, once its swept parameters are set aside: of layers, their depth or shared value."""
     names = [name for name in filter_names() if name in fixed or name in axes]
     lone = [name for name in names if name != "depth"]
-    deep = [name for name, family in FAMILIES.items() if layered(family)]
+    deep = [name for name, family in FAMILIES.items() if parameters.layered(family)]
     if len(lone) > 1 or ("depth" in names and any(name not in deep for name in lone)):
-        raise ParameterError(
-            f"{' and '.join(names)} belong to different filters; sweep one of {filter_choices()}, "
-            "or use the axis filter to compare filters"
-        )
+        both = " and ".join(names)
+        one = f"{parameters.filter_choices()}, or the axis filter"
+        raise ParameterError(f"{both} belong to different filters; sweep one of {one}")
     if gcn is None or names == ["filter"]:
         return {}
     filter = gcn.filter
-    if filter.shape:
-        _single(filter.parameter, np.empty(filter.shape))
+    name = filter.parameter
+    _single(name, np.empty(filter.shape))
     if not names:
         return {"filter": filter}
-    name = filter.parameter
     if name not in (lone or deep):
         owners = " or ".join(FAMILIES[name].__name__ for name in lone or deep)
-        raise ParameterError(f"{names[0]} is a parameter of {owners}, but gcn has a {type(filter).__name__} filter")
+        kind = type(filter).__name__
+        raise ParameterError(f"{names[0]} is a parameter of {owners}, but gcn has a {kind} filter")
     if name not in deep or (name in axes and ("depth" in axes or isinstance(axes[name][0], tuple))):
         return {}
     if name in axes:
         return {"depth": filter.values.shape[-1]}
     if np.unique(filter.values).size != 1:
-        values = filter.values.tolist()
-        raise ParameterError(f"depth needs one value of {name} shared by all layers, but gcn has {name} = {values}")
+        several = f"{name} = {filter.values.tolist()}"
+        raise ParameterError(f"depth needs one {name} shared by all layers, but gcn has {several}")
     return {name: float(filter.values[0])}
 
 
 def _filter_at_test(gcn: GCN | None, fixed: Mapping[str, Any], axes: Axes) -> dict[str, Any]:
     """The network's filter at test, if it is another one and not swept."""
-    given = [name for name in names_at_test() if name in fixed or name in axes]
+    given = [name for name in parameters.names_at_test() if name in fixed or name in axes]
     if len(given) > 1:
         raise ParameterError(f"{' and '.join(given)} belong to different filters; give one")
     if gcn is None or gcn.test_filter is None or given:
         return {}
-    if gcn.test_filter.shape:
-        _single("test_filter", np.empty(gcn.test_filter.shape))
+    _single("test_filter", np.empty(gcn.test_filter.shape))
     return {"test_filter": gcn.test_filter}
 
 
 def _single(name: str, value: Any) -> Any:
     if np.ndim(value):
-        count = np.size(value)
-        raise ParameterError(f"{name} has {count} values; a sweep takes them as an axis: axes={{{name!r}: ...}}")
+        axis = f"axes={{{name!r}: ...}}"
+        raise ParameterError(f"{name} has {np.size(value)} values; give them as {axis}")
     return value

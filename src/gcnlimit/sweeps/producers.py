@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit import parameters
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import GCNLimitError, ParameterError
-from gcnlimit.parameters import DATA, SIMULATION, build_data, build_network, defaults, network_names, real_names
+from gcnlimit.parameters import DATA, SIMULATION, build_data, build_network, defaults
 from gcnlimit.results.performance import LOST, THRESHOLDS, Performance, Status
 from gcnlimit.sweeps.grid import Block, Columns
 from gcnlimit.sweeps.store import describe
 
+Given = dict[str, Any]
 Answer = Mapping[str, Any]
 
 PRODUCERS = ("predict", "bayes_optimal", "simulate", "tune")
@@ -37,14 +39,14 @@ class Producer:
     """A function from parameters to numbers, and how it is swept."""
 
     name: str
-    evaluate: Callable[[dict[str, Any]], Answer]  # arrays, if some are; raises at a refused point with "throw"
+    evaluate: Callable[[Given], Answer]  # with "throw" it raises at a refused point
     allowed: tuple[str, ...] | None  # names of the parameters; None for any
     needed: tuple[str, ...] = ()  # those without a default
     vectorised: tuple[str, ...] = ()  # those that may be arrays of one axis, computed together
     block: int = 1  # most points that are computed, and kept, together
     seeded: bool = False  # whether a point without a seed is given one, made from its inputs
     network: bool = False  # whether it takes a network
-    defaults: dict[str, Any] = field(default_factory=dict)  # part of the key of a point, but not of its seed
+    defaults: Given = field(default_factory=dict)  # part of the key, but not of the seed
     identity: str = ""  # what distinguishes a function of the user from another in the store
 
 
@@ -60,7 +62,8 @@ def as_producer(what: Callable[..., Any] | str) -> Producer:
     if ours and name in PRODUCERS:
         return _ours(name)
     if isinstance(what, str) or not callable(what):
-        raise ParameterError(f"cannot sweep {what!r}; choose one of {', '.join(PRODUCERS)}, or pass a function")
+        known = ", ".join(PRODUCERS)
+        raise ParameterError(f"cannot sweep {what!r}; choose one of {known}, or pass a function")
     return _own(what)
 
 
@@ -68,7 +71,7 @@ def _ours(name: str) -> Producer:
     """Producer of the library; made when asked for, so that a filter added meanwhile is among the names."""
     if name == "bayes_optimal":
         return Producer(name, _bayes_optimal, (*DATA, "degree"), SIGNALS, SIGNALS, block=4096)
-    problem = (*DATA, *network_names())
+    problem = (*DATA, *parameters.network_names())
     if name == "tune":
         names = (*problem, "free")
         return Producer(name, _tune, names, (*SIGNALS, "free"), SIGNALS, block=256, network=True)
@@ -77,23 +80,27 @@ def _ours(name: str) -> Producer:
 
         usual = defaults(predict, _SOLVER)
         names = (*problem, *_SOLVER)
-        return Producer(name, _predict, names, SIGNALS, real_names(), 4096, network=True, defaults=usual)
+        along = parameters.real_names()
+        return Producer(name, _predict, names, SIGNALS, along, 4096, network=True, defaults=usual)
     from gcnlimit.simulation.simulate import simulate
 
-    usual = {key: v for key, v in defaults(simulate, _SIMULATED).items() if key != "seed" and v is not None}
+    usual = defaults(simulate, _SIMULATED)
+    usual = {key: value for key, value in usual.items() if key != "seed" and value is not None}
     names = (*problem, *_SIMULATED)
     along = ("reg",)  # one decomposition of each graph serves every regularization
-    return Producer(name, _simulate, names, SIGNALS, along, 4096, seeded=True, network=True, defaults=usual)
+    return Producer(
+        name, _simulate, names, SIGNALS, along, 4096, seeded=True, network=True, defaults=usual
+    )
 
 
 def _own(function: Callable[..., Any]) -> Producer:
     """Producer made of any function from keyword arguments to a dictionary of numbers."""
     try:
-        parameters = inspect.signature(function).parameters.values()
+        arguments = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        raise ParameterError(f"cannot sweep {function!r}: it has no named parameters; wrap it in a function") from None
-    open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)
-    named = {p.name: p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+        raise ParameterError(f"cannot sweep {function!r}; wrap it in a function") from None
+    open_ended = any(p.kind is p.VAR_KEYWORD for p in arguments)
+    named = {p.name: p for p in arguments if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
     return Producer(
         name=getattr(function, "__name__", type(function).__name__),
         evaluate=functools.partial(_call, function),
@@ -104,69 +111,73 @@ def _own(function: Callable[..., Any]) -> Producer:
     )
 
 
-def _call(function: Callable[..., Any], parameters: dict[str, Any]) -> Answer:
-    answer = function(**parameters)
+def _call(function: Callable[..., Any], given: Given) -> Answer:
+    answer = function(**given)
+    said = "the function returned"
     if not isinstance(answer, Mapping):
-        raise TypeError(f"the function returned {type(answer).__name__}, not a dictionary of numbers")
+        raise TypeError(f"{said} {type(answer).__name__}, not a dictionary of numbers")
     for name, value in answer.items():
         if np.ndim(value):
-            raise TypeError(f"the function returned an array as {name!r}; give each of its numbers a name")
-        if not isinstance(name, str) or name in (*parameters, "error"):
-            raise TypeError(f"the function returned a number named {name!r}, which has another meaning; rename it")
+            raise TypeError(f"{said} an array as {name!r}; give each of its numbers a name")
+        if not isinstance(name, str) or name in (*given, "error"):
+            raise TypeError(f"{said} {name!r}, which has another meaning; rename it")
     if "status" in answer and answer["status"] not in list(Status):
-        raise TypeError(f"the function returned status = {answer['status']!r}, which is no gcnlimit.Status")
+        raise TypeError(f"{said} status = {answer['status']!r}, which is no gcnlimit.Status")
     return answer
 
 
-def _predict(parameters: dict[str, Any]) -> Answer:
+def _predict(given: Given) -> Answer:
     from gcnlimit.theory.predict import predict
 
-    data, gcn = build_data(parameters), build_network(parameters)
-    found = predict(data, gcn, **_given(_SOLVER, parameters), throw="throw" in parameters)
+    data = build_data(given)
+    solver = {name: given[name] for name in _SOLVER if name in given}
+    found = predict(data, build_network(given), **solver, throw="throw" in given)
     return _numbers(data, found) | {"status": found.status}
 
 
-def _bayes_optimal(parameters: dict[str, Any]) -> Answer:
+def _bayes_optimal(given: Given) -> Answer:
     from gcnlimit.theory.bayes import bayes_optimal
 
-    data = build_data(parameters)
-    degree = parameters.get("degree")
+    data = build_data(given)
+    degree = given.get("degree")
     found = bayes_optimal(data, degree=degree)
     random = ("test_accuracy", "test_loss", "log_test_error") if degree is not None else ()
     errors = {f"{name}_standard_error": getattr(found.standard_error, name) for name in random}
     return _numbers(data, found) | errors | {"status": found.status}
 
 
-def _simulate(parameters: dict[str, Any]) -> Answer:
+def _simulate(given: Given) -> Answer:
     from gcnlimit.simulation.simulate import simulate
 
-    data, gcn = build_data(parameters), build_network(parameters)
-    settings = defaults(simulate, ("trials",)) | _given(_SIMULATED, parameters) | {"workers": 1, "progress": False}
-    found = simulate(data, gcn, **settings, throw="throw" in parameters)
-    if found.trials < settings["trials"]:  # interrupted, it answers with fewer; a sweep keeps whole points only
+    data = build_data(given)
+    how = defaults(simulate, ("trials",)) | {"workers": 1, "progress": False}
+    how |= {name: given[name] for name in _SIMULATED if name in given}
+    found = simulate(data, build_network(given), **how, throw="throw" in given)
+    # interrupted, it answers with fewer trials; a sweep keeps whole points only
+    if found.trials < how["trials"]:
         raise KeyboardInterrupt
     status = np.where(np.asarray(found.status) > Status.CONVERGED, found.status, DONE)
-    errors = {f"{name}_standard_error": error for name, error in _numbers(data, found.standard_error).items()}
-    return _numbers(data, found) | errors | {"status": status}
+    errors = _numbers(data, found.standard_error)
+    named = {f"{name}_standard_error": error for name, error in errors.items()}
+    return _numbers(data, found) | named | {"status": status}
 
 
-def _tune(parameters: dict[str, Any]) -> Answer:
+def _tune(given: Given) -> Answer:
     from gcnlimit.choose.tune import tune
 
-    data, gcn = build_data(parameters), build_network(parameters)
-    tuned = tune(data, gcn, parameters["free"], throw="throw" in parameters, progress=False)
+    data = build_data(given)
+    throw = "throw" in given
+    tuned = tune(data, build_network(given), given["free"], throw=throw, progress=False)
+    ended = {"status": tuned.prediction.status, "optimum": tuned.status}
     best = {f"best_{name}": values for name, values in tuned.by_layer(tuned.parameters).items()}
-    return _numbers(data, tuned.prediction) | {"status": tuned.prediction.status, "optimum": tuned.status} | best
-
-
-def _given(names: tuple[str, ...], parameters: dict[str, Any]) -> dict[str, Any]:
-    return {name: parameters[name] for name in names if name in parameters}
+    return _numbers(data, tuned.prediction) | ended | best
 
 
 def _numbers(data: CSBM, performance: Performance) -> dict[str, Any]:
     """The fields by name; those of other thresholds on unequal classes only, where they are other numbers."""
     numbers = {"roc_auc": np.nan} | performance.as_dict()
-    return {name: value for name, value in numbers.items() if name not in THRESHOLDS or not data.classes.equal}
+    same = THRESHOLDS if data.classes.equal else ()
+    return {name: value for name, value in numbers.items() if name not in same}
 
 
 def compute(producer: Producer, block: Block) -> Columns:
@@ -177,29 +188,26 @@ def compute(producer: Producer, block: Block) -> Columns:
         return failed(reason(error), block.size, final=isinstance(error, GCNLimitError))
     status = fields["status"]
     unsolved = (status > Status.CONVERGED) & (status < DONE)
-    errors = {place: Status(int(status[place])).message for place in _where(unsolved)}
+    places = np.flatnonzero(unsolved).tolist()
+    errors = {place: Status(int(status[place])).message for place in places}
     if producer.identity:
         return Columns(fields, errors)
-    # The library's own answers are numbers or failures, and its sentence names the parameter at fault.
-    refused = _where(status == Status.REFUSED)
+    # the library's own answers are numbers or failures, whose sentence names the parameter at fault
+    refused = np.flatnonzero(status == Status.REFUSED).tolist()
     errors |= {place: _refusal(producer, block, place) for place in refused}
-    lost = _where(np.isnan(fields["test_accuracy"]) & ~unsolved)
+    lost = np.flatnonzero(np.isnan(fields["test_accuracy"]) & ~unsolved).tolist()
     status[refused + lost] = FAILED
     return Columns(fields, errors | dict.fromkeys(lost, LOST))
 
 
 def _fields(answer: Any, block: Block) -> dict[str, npt.NDArray[Any]]:
     """Each number of the answer at each point, and the status; the seed beside them, if there is one."""
-    numbers = {name: np.asarray(values, float) for name, values in answer.items() if name != "status"}
-    fields = {name: np.array(np.broadcast_to(values, block.size)) for name, values in numbers.items()}
-    fields["status"] = np.array(np.broadcast_to(answer.get("status", DONE), block.size), np.int8)
+    numbers = {n: np.asarray(v, float) for n, v in answer.items() if n != "status"}
+    fields = {n: np.array(np.broadcast_to(v, block.size)) for n, v in numbers.items()}
+    fields["status"] = np.full(block.size, answer.get("status", DONE), np.int8)
     if "seed" in block.common:
         fields["seed"] = np.full(block.size, block.common["seed"], np.int64)
     return fields
-
-
-def _where(points: npt.NDArray[np.bool_]) -> list[int]:
-    return [int(place) for place in np.flatnonzero(points)]
 
 
 def _refusal(producer: Producer, block: Block, place: int) -> str:

@@ -37,6 +37,7 @@ _ATTEMPTS = 3
 _IN_FLIGHT = 1024  # blocks given at once to an executor of unknown size
 
 Answers = Iterator[tuple[Block, Columns]]
+Work = Callable[[Block], Columns]
 
 _FIELD_NAMES = {
     "test_accuracy": "fraction of unlabelled nodes classified correctly",
@@ -119,7 +120,8 @@ def sweep(
         except KeyboardInterrupt as stop:
             resume = f"kept in {store}; run the same sweep again to resume"
             fate = resume if store else "lost: give a store to keep them"
-            stop.add_note(f"interrupted: {answers.done} of {plan.size} points were finished and are {fate}")
+            done = f"{answers.done} of {plan.size} points were finished"
+            stop.add_note(f"interrupted: {done} and are {fate}")
             raise
     return answers.dataset(plan.producer.name)
 
@@ -135,8 +137,8 @@ def _in_flight(plan: Plan) -> int:
     swept = {axis.name: axis.values for axis in plan.axes if axis.name in SIMULATION}
     largest = {name: None if None in values else max(values) for name, values in swept.items()}
     given = plan.producer.defaults | common | largest
-    nodes, degree, streamed, dtype = (given.get(name) for name in ("nodes", "degree", "streamed", "dtype"))
-    size = Size.of("sweep", build_data(common), nodes, degree, streamed, dtype, str(given["device"]))
+    asked: Any = map(given.get, ("nodes", "degree", "streamed", "dtype", "device"))
+    size = Size.of(build_data(common), *asked)
     return in_flight(size, plan.columns, given["trials"] * plan.rows)
 
 
@@ -154,61 +156,57 @@ def runner(
     producer: Producer, workers: int | None, executor: Executor | None = None
 ) -> Callable[[Iterable[Block]], Answers]:
     """Function from blocks to answers, as the user chose to run them: in this process, in others, or in an executor."""
+    work = functools.partial(compute, producer)
     if executor is not None:
         if workers is not None:
             raise ParameterError("give workers or executor, not both: each says who computes")
         if not hasattr(executor, "submit"):
-            raise ParameterError(f"executor = {executor!r} is not allowed; it must be a concurrent.futures.Executor")
-        return lambda blocks: _in_executor(producer, blocks, executor)
+            wrong = f"executor = {executor!r} is not allowed"
+            raise ParameterError(f"{wrong}; it must be a concurrent.futures.Executor")
+        return lambda blocks: _in_executor(work, blocks, executor)
     usual = cores() if producer.name == "simulate" else 1
     count = usual if workers is None else whole("workers", workers, low=1)
     if count == 1:
-        return lambda blocks: ((block, compute(producer, block)) for block in blocks)
+        return lambda blocks: ((block, work(block)) for block in blocks)
     check_pickle(producer, producer.name)
-    return lambda blocks: _in_processes(producer, blocks, count)
+    return lambda blocks: _in_processes(work, blocks, count)
 
 
-def _in_executor(producer: Producer, blocks: Iterable[Block], executor: Executor) -> Answers:
+def _in_executor(work: Work, blocks: Iterable[Block], executor: Executor) -> Answers:
     """Blocks as they finish in an executor that someone else owns."""
-    for block, future in _as_finished(producer, blocks, executor, _IN_FLIGHT):
+    pairs = ((block, block) for block in blocks)
+    for block, future in as_finished(executor, work, pairs, _IN_FLIGHT):
         if broken(future):
-            raise GCNLimitError("the executor broke or was closed; with a store, the same sweep in a new one resumes")
+            raise GCNLimitError("the executor broke or was closed; with a store, a new one resumes")
         yield block, _result(future, block)
 
 
-def _in_processes(producer: Producer, blocks: Iterable[Block], workers: int) -> Answers:
+def _in_processes(work: Work, blocks: Iterable[Block], workers: int) -> Answers:
     """Blocks as they finish in processes of our own.
 
     If a process dies, the blocks in flight are suspects: each is tried alone in a new pool, so that one which kills its
     process every time is found and reported, and costs nothing to the others.
     """
-    rest = iter(blocks)
+    pairs = ((block, block) for block in blocks)
     started = False
     suspects: list[Block] = []
     while True:
         suspects.clear()
-        healthy = iter(lambda: None if suspects else next(rest, None), None)
+        # once a process has died, no further block is sent to its pool
+        healthy = iter(lambda: None if suspects else next(pairs, None), None)
         with process_pool(workers) as pool:
-            for block, future in _as_finished(producer, healthy, pool, 4 * workers):
+            for block, future in as_finished(pool, work, healthy, 4 * workers):
                 if broken(future):
                     suspects.append(block)
                 else:
                     started = True
                     yield block, _result(future, block)
         if suspects and not started:
-            _check_start(producer)
+            _check_start(work)
         for block in suspects:
-            yield block, _alone(producer, block)
+            yield block, _alone(work, block)
         if not suspects:
             return
-
-
-def _as_finished(
-    producer: Producer, blocks: Iterable[Block], executor: Executor, window: int
-) -> Iterator[tuple[Block, Future[Columns]]]:
-    """Blocks and their futures as they finish."""
-    pairs = ((block, block) for block in blocks)
-    return as_finished(executor, functools.partial(compute, producer), pairs, window)
 
 
 def _result(future: Future[Columns], block: Block) -> Columns:
@@ -217,24 +215,23 @@ def _result(future: Future[Columns], block: Block) -> Columns:
     return future.result() if error is None else failed(reason(error), block.size)
 
 
-def _alone(producer: Producer, block: Block) -> Columns:
+def _alone(work: Work, block: Block) -> Columns:
     """Try a block that was there when a process died, in a process of its own."""
     for _ in range(_ATTEMPTS):
         with process_pool(1) as pool:
-            future = submitted(pool, functools.partial(compute, producer), block)
+            future = submitted(pool, work, block)
             if not broken(future):
                 return _result(future, block)
-    return failed(f"the process that computed it died, {_ATTEMPTS} times; it may need more memory", block.size)
+    died = f"the process that computed it died, {_ATTEMPTS} times; it may need more memory"
+    return failed(died, block.size)
 
 
-def _check_start(producer: Producer) -> None:
+def _check_start(work: Work) -> None:
     """Raise `GCNLimitError` if worker processes cannot even start."""
     with process_pool(1) as pool:
-        if broken(pool.submit(repr, producer)):
-            raise GCNLimitError(
-                "worker processes cannot start; a function defined in a script needs its call to sweep "
-                "under if __name__ == '__main__':"
-            )
+        if broken(pool.submit(repr, work)):
+            guard = "a script needs its call to sweep under if __name__ == '__main__':"
+            raise GCNLimitError(f"worker processes cannot start; {guard}")
 
 
 class _Answers:
@@ -266,8 +263,10 @@ class _Answers:
         import xarray
 
         axes = {axis.name: axis.labels for axis in self._plan.axes}
-        fields = {name: values for name, values in self._fields.items() if name not in axes} | {"error": self._errors}
-        shaped = {name: (list(axes), self._plan.shaped(values), _attributes(name)) for name, values in fields.items()}
+        shaped = {}
+        for name, values in (self._fields | {"error": self._errors}).items():
+            if name not in axes:
+                shaped[name] = list(axes), self._plan.shaped(values), _attributes(name)
         coordinates = {}
         for name, labels in axes.items():
             units = {"units": "1"} if labels.dtype.kind in "if" else {}
@@ -290,6 +289,7 @@ def _attributes(name: str) -> dict[str, Any]:
     words = _FIELD_NAMES.get(base) or long_name(base)
     if name == "status":
         flags = np.array(list(STATUS_NAMES), np.int8)
-        return {"long_name": words, "flag_values": flags, "flag_meanings": " ".join(STATUS_NAMES.values())}
+        meanings = " ".join(STATUS_NAMES.values())
+        return {"long_name": words, "flag_values": flags, "flag_meanings": meanings}
     named = {"long_name": words if base == name else f"standard error of the {words}"}
     return named if name == "error" else named | {"units": "1"}

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from sqlite3 import SQLITE_CORRUPT, SQLITE_ERROR, SQLITE_FORMAT, SQLITE_NOTADB
 from typing import Any, Self
 
 import numpy as np
@@ -26,7 +27,7 @@ _TABLE = "blocks (id INTEGER PRIMARY KEY, key BLOB UNIQUE, payload BLOB, checksu
 _READ = "SELECT payload, checksum FROM blocks WHERE key = ?"
 _WRITE = "INSERT OR REPLACE INTO blocks (key, payload, checksum) VALUES (?, ?, ?)"
 _PATIENCE = 60.0  # seconds to wait for another process that writes
-_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_NOTADB)
+_DAMAGE = (SQLITE_CORRUPT, SQLITE_ERROR, SQLITE_FORMAT, SQLITE_NOTADB)
 """Errors that speak against the content of the file, not of locks, disk or permissions."""
 
 
@@ -69,10 +70,6 @@ class Store:
         payload = encode(columns)
         self._execute(_WRITE, key, payload, _checksum(key, payload))
 
-    def __len__(self) -> int:
-        """Number of blocks."""
-        return int(self._connection.execute("SELECT count(*) FROM blocks").fetchone()[0])
-
     def __enter__(self) -> Self:
         return self
 
@@ -107,7 +104,7 @@ class Store:
         """Whether the content of the file is at fault; the message of an error that quotes it may not be text."""
         if self.path is None or not self.path.is_file() or isinstance(error, OSError):
             return False
-        return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF in _DAMAGE
+        return getattr(error, "sqlite_errorcode", SQLITE_CORRUPT) & 0xFF in _DAMAGE
 
     def _fresh(self, error: Exception) -> sqlite3.Connection:
         """Give the damaged file a free name, and begin a new one: its blocks are computed again."""
@@ -118,13 +115,14 @@ class Store:
         for ending in ("-journal", ""):  # the journal first: it must not be applied to the new file
             with contextlib.suppress(FileNotFoundError):
                 path.with_name(path.name + ending).rename(aside.with_name(aside.name + ending))
-        self._warn(f"the file is damaged ({error}); it is kept as {aside}, and everything is computed again")
+        self._warn(f"the file is damaged ({error}); it is kept as {aside}, and computed again")
         return _connect(path)
 
     def _unusable(self, error: Exception) -> StoreError:
         return StoreError(
-            f"cannot use the store {self.path}: {error}; check that its folder exists and is writable, that the disk has "
-            "space and that nobody locks the file; every block written is safe, and the same sweep resumes"
+            f"cannot use the store {self.path}: {error}; check that its folder exists and is "
+            "writable, that the disk has space and that nobody locks the file; every block "
+            "written is safe, and the same sweep resumes"
         )
 
     def _warn(self, message: str) -> None:
@@ -136,7 +134,7 @@ def _check_mark(path: Path) -> None:
     with path.open("rb") as file:
         header = file.read(72)
     if header[:16] != b"SQLite format 3\0" or header[68:] != _MARK.to_bytes(4, "big"):
-        raise StoreError(f"{path} is not a store of sweeps, or its start is damaged; move it or choose another file")
+        raise StoreError(f"{path} is not a store of sweeps, or damaged; choose another file")
 
 
 def _connect(path: Path | None) -> sqlite3.Connection:
@@ -147,20 +145,16 @@ def _connect(path: Path | None) -> sqlite3.Connection:
         ((problem,),) = connection.execute("PRAGMA quick_check(1)").fetchall()
         if problem not in (b"ok", "ok"):
             raise sqlite3.DatabaseError(problem.decode(errors="replace"))
-        _prepare(connection)
+        # a block is on disk when its statement ends
+        connection.execute("PRAGMA journal_mode = PERSIST")
+        connection.execute("PRAGMA synchronous = FULL")
+        if connection.execute("PRAGMA application_id").fetchone() != (_MARK,):
+            connection.execute(f"PRAGMA application_id = {_MARK}")
+        connection.execute(f"CREATE TABLE IF NOT EXISTS {_TABLE}")
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-def _prepare(connection: sqlite3.Connection) -> None:
-    """Mark the file and make the table if it is new; a block is on disk when its statement ends."""
-    connection.execute("PRAGMA journal_mode = PERSIST")
-    connection.execute("PRAGMA synchronous = FULL")
-    if connection.execute("PRAGMA application_id").fetchone() != (_MARK,):
-        connection.execute(f"PRAGMA application_id = {_MARK}")
-    connection.execute(f"CREATE TABLE IF NOT EXISTS {_TABLE}")
 
 
 def _checksum(key: bytes, payload: bytes) -> bytes:
@@ -223,7 +217,7 @@ def describe(function: Callable[..., Any]) -> str:
     if isinstance(function, functools.partial):
         return json.dumps([describe(function.func), plain(function.args), plain(function.keywords)])
     if not inspect.isfunction(function):
-        raise ParameterError(f"cannot sweep {function!r}: its code is not known; wrap it in a function")
+        raise ParameterError(f"cannot sweep {function!r}, of unknown code; wrap it in a function")
     try:
         source = inspect.getsource(function)
     except OSError:
@@ -241,7 +235,7 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, str | int | float | bool):
         return value
     if isinstance(value, np.longdouble | np.clongdouble):
-        raise ParameterError(f"cannot store a result for {value!r}; use numbers of double precision")
+        raise ParameterError(f"cannot store a result for {value!r}; use double precision")
     if isinstance(value, np.generic | np.ndarray):
         return plain(value.tolist())
     if isinstance(value, Mapping):
@@ -253,4 +247,5 @@ def plain(value: Any) -> Any:
         return {"": type(value).__qualname__} | named
     if inspect.isfunction(value):
         return describe(value)
-    raise ParameterError(f"cannot store a result for {value!r}; use numbers, strings, lists or frozen dataclasses")
+    usable = "numbers, strings, lists or frozen dataclasses"
+    raise ParameterError(f"cannot store a result for {value!r}; use {usable}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -44,7 +44,12 @@ class BayesTransfer(BayesPrediction):
 
 @overload
 def bayes_optimal(
-    data: CSBM, *, degree: float | None = None, population: int = 3000, sweeps: int = 40, seed: int = 0
+    data: CSBM,
+    *,
+    degree: float | None = None,
+    population: int = 3000,
+    sweeps: int = 40,
+    seed: int = 0,
 ) -> BayesPrediction: ...
 @overload
 def bayes_optimal(
@@ -81,9 +86,8 @@ def bayes_optimal(
     labels alone. Under a law of degrees there are two overlaps (Eq. 11.13), and `accuracy_by_degree` says who gains.
 
     On three or more unequal classes the evidence is a matrix, a root of Eq. 8.18: to about 1e-11 for three classes, 1e-8 for
-    four, and 1e-6 to 3e-5 for five to ten, with a `standard_error`. At a finite mean degree the answer is that of belief
-    propagation on a large graph, by population dynamics (Eq. 9.6), whose `standard_error` is that of several independent
-    populations; uncertainties of `data` do not enter it.
+    four, and 1e-6 to 3e-5 for five to ten, with a `standard_error`. At a finite mean degree the answer is that of population
+    dynamics (Eq. 9.6), whose `standard_error` is that of several populations; uncertainties of `data` do not enter it.
 
     Parameters
     ----------
@@ -124,19 +128,23 @@ def bayes_optimal(
         check_types("bayes_optimal", to=(to, CSBM), gcn=(gcn, (GCN, type(None))))
         for graph_model in (data, to):
             graph_model.require_alike("bayes_optimal on another graph")
-        return _elsewhere(data, to, gcn) if mean is None else _elsewhere_at(data, to, gcn, mean, *sizes)
+        if mean is not None:
+            return _at_degree(data, to, gcn, mean, *sizes)
+        return _elsewhere(data, to, gcn)
     if gcn is not None:
-        raise ParameterError("gcn goes with to: it is the network whose weights the ceiling on another graph keeps")
+        raise ParameterError("gcn goes with to, another graph; give both, or leave out gcn")
     if mean is not None:
         return sparse_ceiling(data, mean, *sizes)
     if data.degrees is not None:
-        return labelled(with_errors(heterogeneous_ceiling(data, data.degrees), data, _nearby(data)), data)
-    if not data.classes.equal and data.classes.count > 2:
-        return labelled(with_errors(unequal_ceiling(data), data, bayes_optimal, directions=4), data)  # seconds each
-    rho = np.broadcast_to(data.rho, data.shape).ravel()
-    with np.errstate(all="ignore"):  # evidence beyond the largest number is infinite
-        evolution = StateEvolution(Evidence.of(data), rho, posterior(data.classes))
-    return labelled(with_errors(ceiling(data, evolution), data, _nearby(data)), data)
+        answer = heterogeneous_ceiling(data, data.degrees)
+    elif not data.classes.equal and data.classes.count > 2:
+        # a few models only: each takes seconds
+        answer = with_errors(unequal_ceiling(data), data, bayes_optimal, directions=4)
+        return labelled(answer, data)
+    else:
+        with np.errstate(all="ignore"):  # evidence beyond the largest number is infinite
+            answer = ceiling(data, _evolution(data))
+    return labelled(with_errors(answer, data, _nearby(data)), data)
 
 
 def _nearby(data: CSBM) -> Callable[[CSBM], Performance]:
@@ -150,7 +158,8 @@ def _nearby(data: CSBM) -> Callable[[CSBM], Performance]:
         if model.classes.equal or model.classes.count <= _SLOW:
             return bayes_optimal(model)
         equal = bayes_optimal(model.replaced(classes=data.classes))  # type: ignore[arg-type]
-        margin, loss = np.asarray(equal.order_parameters.test_margin), np.asarray(equal.test_loss)
+        margin = np.asarray(equal.order_parameters.test_margin)
+        loss = np.asarray(equal.test_loss)
         decided = from_margins(model.classes, margin, margin, loss, loss)
         return replace(decided, train_accuracy=equal.train_accuracy, train_loss=equal.train_loss)
 
@@ -165,7 +174,13 @@ class DegreeCorrection(NamedTuple):
 
 
 def degree_correction(
-    data: CSBM, degree: float, *, tolerance: float = 0.005, population: int = 3000, sweeps: int = 40, seed: int = 0
+    data: CSBM,
+    degree: float,
+    *,
+    tolerance: float = 0.005,
+    population: int = 3000,
+    sweeps: int = 40,
+    seed: int = 0,
 ) -> DegreeCorrection:
     r"""Correction of the accuracy at mean degree `degree`, with a warning if it is larger than `tolerance`.
 
@@ -180,20 +195,18 @@ def degree_correction(
     """
     check_types("degree_correction", data=(data, CSBM))
     if data.shape:
-        raise ParameterError(
-            f"degree_correction takes single parameters, got data of shape {data.shape}; loop over them"
-        )
+        raise ParameterError(f"data has shape {data.shape}; give single numbers, and loop")
     limit = number("tolerance", tolerance, low=0)
     degree = number("degree", degree, low=0, open_low=True)
     found = bayes_optimal(data, degree=degree, population=population, sweeps=sweeps, seed=seed)
     shift = float(found.test_accuracy) - float(bayes_optimal(data).test_accuracy)
     error = float(found.standard_error.test_accuracy)
     if abs(shift) > limit + 2.0 * error:
-        warnings.warn(
-            f"at degree {degree:g} the accuracy differs by {shift:+.4f} from that of large degree, which predict computes; "
-            "take a larger degree, or compare with bayes_optimal(data, degree=...)",
-            stacklevel=2,
+        sentence = (
+            f"at degree {degree:g} the accuracy differs by {shift:+.4f} from that of large degree, "
+            "which predict computes; take a larger degree, or bayes_optimal(data, degree=...)"
         )
+        warnings.warn(sentence, stacklevel=2)
     return DegreeCorrection(shift, error)
 
 
@@ -205,66 +218,66 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
     """
     signal = feature_signal(data, to)
     common_classes(data.classes, to.classes)
-    here = Trained.of(data, gcn, 1e-10) if gcn is not None else None
-    shape = broadcast(data=data.shape, to=to.shape, network=() if here is None else here.slope.shape)
-    home, there = _OneGraph(data, shape), _OneGraph(to, shape)
-    alone = home.overlap(0.0)
-    learned = there.mean_evidence(home.mu * alone) if here is None else np.full(shape, signal * here.slope**2).ravel()
-    joint = there.ceiling(known=home.mu * _exchanged(home, there, alone))
-    two_stages = there.ceiling(known=home.mu * alone)
-    answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=there.ceiling(given=learned))
+    slope = None if gcn is None else Trained.of(data, gcn, 1e-10).slope
+    network = () if slope is None else slope.shape
+    shape = broadcast(data=data.shape, to=to.shape, network=network)
+    new = _spread(to, shape)
+    home, there = _evolution(_spread(data, shape)), _evolution(new)
+    mu = home.evidence.mu
+    alone = _overlap(home)
+    taught = _taught(there, known=mu * alone)
+    # frozen weights give evidence of their own, and learn nothing from the new graph
+    learned = taught.evidence.at(np.zeros_like(mu))
+    if slope is not None:
+        learned = np.full(shape, signal * slope**2).ravel()
+    frozen = ceiling(new, _taught(there, given=learned, mu=np.zeros_like(mu)))
+    two_stages = ceiling(new, taught)
+    joint = ceiling(new, _taught(there, known=mu * _exchanged(home, there, alone)))
+    answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
     answer = with_errors_of_both(answer, data, to, lambda one, other: _elsewhere(one, other, gcn))
     return labelled(answer, data, gcn, to)
 
 
-def _elsewhere_at(data: CSBM, to: CSBM, gcn: GCN | None, degree: float, *sizes: int) -> BayesTransfer:
-    """The same at that mean degree of both graphs, by population dynamics, one point at a time; see `bayes_optimal`."""
+def _at_degree(data: CSBM, to: CSBM, gcn: GCN | None, degree: float, *sizes: int) -> BayesTransfer:
+    """The same at a finite mean degree of both graphs, by population dynamics; see `bayes_optimal`."""
     feature_signal(data, to)  # refuses features of another kind
-    if gcn is not None or data.shape or to.shape or not common_classes(data.classes, to.classes).equal:
+    equal = common_classes(data.classes, to.classes).equal
+    if gcn is not None or data.shape or to.shape or not equal:
         raise ParameterError(
-            "bayes_optimal with to and degree needs single parameters, equal classes and no gcn; leave out degree"
+            "to and degree together need single parameters, equal classes and no gcn; omit degree"
         )
     joint, two_stages, frozen = sparse_elsewhere(data, to, degree, *sizes)
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
     return labelled(answer, data, None, to)
 
 
-class _OneGraph:
-    """One of the two graphs, its points along one axis."""
-
-    def __init__(self, data: CSBM, shape: tuple[int, ...]) -> None:
-        whole = {name: np.broadcast_to(getattr(data, name), shape) for name in SIGNALS}
-        self.data = data.replaced(**whole) if shape else data
-        self.evidence = Evidence.of(self.data)
-        self.mu = self.evidence.mu
-        self.rho = np.ravel(self.data.rho)
-
-    def evolution(self, evidence: Evidence) -> StateEvolution:
-        return StateEvolution(evidence, self.rho, posterior(self.data.classes))
-
-    def overlap(self, known: Array | float) -> Array:
-        """Overlap of the labels with their best estimates."""
-        evolution = self.evolution(replace(self.evidence, known=known))
-        return evolution.overlap(evolution.fixed_points().best)
-
-    def mean_evidence(self, known: Array) -> Array:
-        """Evidence on a node from its own features, at that knowledge of the class means."""
-        return replace(self.evidence, known=known).at(np.zeros_like(self.mu))
-
-    def ceiling(self, *, known: Array | float = 0.0, given: Array | None = None) -> BayesPrediction:
-        """Performance with that knowledge of the class means, or with nothing to learn beside `given` evidence."""
-        evidence = replace(self.evidence, known=known)
-        if given is not None:
-            evidence = replace(self.evidence, given=given, mu=np.zeros_like(self.mu))
-        return ceiling(self.data, self.evolution(evidence))
+def _spread(data: CSBM, shape: tuple[int, ...]) -> CSBM:
+    """Data with a value of each signal at every point of that shape."""
+    return data.replaced(**{n: np.broadcast_to(getattr(data, n), shape) for n in SIGNALS})
 
 
-def _exchanged(home: _OneGraph, there: _OneGraph, alone: Array) -> Array:
+def _evolution(data: CSBM) -> StateEvolution:
+    rho = np.broadcast_to(data.rho, data.shape).ravel()
+    return StateEvolution(Evidence.of(data), rho, posterior(data.classes))
+
+
+def _taught(evolution: StateEvolution, **evidence: Any) -> StateEvolution:
+    """State evolution with what another graph has taught of the evidence."""
+    return replace(evolution, evidence=replace(evolution.evidence, **evidence))
+
+
+def _overlap(evolution: StateEvolution) -> Array:
+    """Overlap of the labels with their best estimates."""
+    return evolution.overlap(evolution.fixed_points().best)
+
+
+def _exchanged(home: StateEvolution, there: StateEvolution, alone: Array) -> Array:
     """Overlap on the training graph when each graph has learned from the other all it can."""
     q = alone
     for _ in range(_SWEEPS):
         before = q
-        q = home.overlap(there.mu * there.overlap(home.mu * q))
+        found = _overlap(_taught(there, known=home.evidence.mu * q))
+        q = _overlap(_taught(home, known=there.evidence.mu * found))
         if not np.any(np.abs(q - before) > _STILL):
             break
     return q

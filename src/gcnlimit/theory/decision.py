@@ -29,7 +29,13 @@ from gcnlimit.classes import Classes
 from gcnlimit.numerics.chebyshev import Panels
 from gcnlimit.numerics.linear import batches
 from gcnlimit.results.order_parameters import OrderParameters
-from gcnlimit.results.performance import Performance, Prediction, Status, same_everywhere, scalar_or_array
+from gcnlimit.results.performance import (
+    Performance,
+    Prediction,
+    Status,
+    same_everywhere,
+    scalar_or_array,
+)
 
 _LOWEST, _WIDTH, _PANELS, _DEGREE = -12.0, 0.25, 144, 7  # of the table of an error, in sqrt(C) m
 _REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
@@ -53,33 +59,29 @@ def from_margins(
     is NaN, and if they are more than two, unequal classes are decided by the posterior, which is the best threshold of two.
     With the `weight` of nodes of different degrees the margins have a last axis over them, and the classes are equal.
     """
+    count = classes.count
     if weight is not None:
-        log_test_error = logsumexp(log_error(test_margin, classes.count), axis=-1, b=weight)
-        own = balanced = accuracy(test_margin, classes.count) @ weight
-        accuracies = own, accuracy(train_margin, classes.count) @ weight
-        best = np.maximum(own, accuracy(-test_margin, classes.count) @ weight)
+        log_test_error = logsumexp(log_error(test_margin, count), axis=-1, b=weight)
+        test = balanced = accuracy(test_margin, count) @ weight
+        train = accuracy(train_margin, count) @ weight
+        best = np.maximum(test, accuracy(-test_margin, count) @ weight)
     elif classes.equal:
-        log_test_error = log_error(test_margin, classes.count)
-        own = ndtr(test_margin) if classes.two else -np.expm1(log_test_error)  # quicker than another table
-        accuracies = own, accuracy(train_margin, classes.count)
-        balanced = own
+        log_test_error = log_error(test_margin, count)
+        # the logarithm is at hand, and quicker than another table
+        test = balanced = ndtr(test_margin) if classes.two else -np.expm1(log_test_error)
+        train = accuracy(train_margin, count)
+        best = _best_accuracy(test_margin, classes, test)
     else:
-        log_test_error, accuracies = _unequal_decision(classes, test_margin, train_margin, offset)
-        balanced = _balanced_accuracy(test_margin, classes)
-    curve = None
-    if weight is None:
-        best = _best_accuracy(test_margin, classes, accuracies[0])
-        curve = roc_auc(test_margin, classes)
-    return Performance(
-        test_accuracy=scalar_or_array(accuracies[0]),
-        train_accuracy=scalar_or_array(accuracies[1]),
-        test_loss=scalar_or_array(test_loss),
-        train_loss=scalar_or_array(train_loss),
-        log_test_error=scalar_or_array(log_test_error),
-        best_accuracy=scalar_or_array(best),
-        balanced_accuracy=scalar_or_array(balanced),
-        roc_auc=None if curve is None else scalar_or_array(curve),
-    )
+        log_test_error, log = _unequal_decision(classes, test_margin, train_margin, offset)
+        test = -np.expm1(log_test_error)
+        train = -np.expm1(log)
+        best = _best_accuracy(test_margin, classes, test)
+        balanced = balanced_accuracy(test_margin, classes)
+    columns = test, train, test_loss, train_loss, log_test_error, best, balanced
+    known = weight is None and count == 2
+    area = scalar_or_array(roc_auc(test_margin, classes)) if known else None
+    numbers = [*map(scalar_or_array, columns), area]
+    return Performance(*numbers)
 
 
 def mean_margin(performance: Performance) -> tuple[Array, Array]:
@@ -91,7 +93,7 @@ def mean_margin(performance: Performance) -> tuple[Array, Array]:
 def ceiling_prediction(
     classes: Classes,
     margin: Array,
-    cross_entropy: Array,
+    loss: Array,
     residual: Array,
     iterations: npt.NDArray[np.int64],
     *,
@@ -99,67 +101,56 @@ def ceiling_prediction(
     by_degree: Callable[[npt.ArrayLike], Array] | None = None,
     **order_parameters: Any,
 ) -> Prediction:
-    """Prediction of inference at that margin; on labelled nodes nothing is left to infer. Shapes are that of the loss.
-
-    With the `weight` of nodes of different degrees the margin has a last axis over them.
-    """
-    shape = cross_entropy.shape
+    """Prediction of inference at a margin, which has one axis more than the loss if propensities have a `weight`."""
+    shape = loss.shape
     known = np.full(margin.shape, np.inf)
-    performance = from_margins(classes, margin, known, cross_entropy, np.zeros(shape), weight=weight)
+    performance = from_margins(classes, margin, known, loss, np.zeros(shape), weight=weight)
     if weight is not None:
         margin, known = mean_margin(performance)
+    performance = replace(performance, by_degree=by_degree)
+    found = OrderParameters(*map(scalar_or_array, (margin, known)), **order_parameters)
+    status = np.full(shape, int(Status.CONVERGED))
+    return as_prediction(performance, found, status, residual, iterations)
+
+
+def as_prediction(
+    performance: Performance, order_parameters: OrderParameters, *ended: npt.NDArray[Any]
+) -> Prediction:
+    """Prediction without standard errors; `ended` are status, residual and iterations, of the shape of the first."""
+    status, residual, iterations = ended
+    shape = status.shape
     return Prediction(
-        **vars(replace(performance, by_degree=by_degree)),
+        **vars(performance),
         standard_error=same_everywhere(0.0, shape),
-        order_parameters=OrderParameters(scalar_or_array(margin), scalar_or_array(known), **order_parameters),
-        status=np.full(shape, Status.CONVERGED) if shape else Status.CONVERGED,
+        order_parameters=order_parameters,
+        status=status if shape else Status(int(status)),
         residual=scalar_or_array(residual.reshape(shape)),
         iterations=scalar_or_array(iterations.reshape(shape)),
     )
 
 
-def inferred(
-    accuracy: float, loss: float, log_error: float, balanced: float, roc_auc: float | None = None, *, known: float
-) -> Performance:
-    """Performance of inference on one point, `known` that on labelled nodes: 1, or 0 in the standard errors of the others."""
-    return Performance(
-        test_accuracy=accuracy,
-        train_accuracy=known,
-        test_loss=loss,
-        train_loss=0.0,
-        log_test_error=log_error,
-        best_accuracy=accuracy,
-        balanced_accuracy=balanced,
-        roc_auc=roc_auc,
-    )
-
-
 def _unequal_decision(
     classes: Classes, test_margin: Array, train_margin: Array, offset: Array | None
-) -> tuple[Array, tuple[Array, Array]]:
-    """Logarithm of the error of unequal classes on test nodes, and accuracies on test and on train nodes."""
-    margins = test_margin, train_margin
+) -> tuple[Array, Array]:
+    """Logarithms of the errors of unequal classes on test and on train nodes."""
+    test, train = (best_log_error(margin, classes) for margin in (test_margin, train_margin))
     if offset is None or classes.count > 2:
-        test, train = (best_log_error(margin, classes) for margin in margins)
-    else:
-        pushes = 0.0, train_margin - test_margin
-        test, train = (own_log_error(test_margin, push, offset, classes.fractions) for push in pushes)
-        at_best = np.isnan(offset)
-        if np.any(at_best):
-            test, train = (
-                np.where(at_best, best_log_error(margin, classes), own)
-                for margin, own in zip(margins, (test, train), strict=True)
-            )
-    return test, (np.asarray(-np.expm1(test)), np.asarray(-np.expm1(train)))
+        return test, train
+    at_best = np.isnan(offset)
+    p = classes.fractions
+    own_test = own_log_error(test_margin, 0.0, offset, p)
+    own_train = own_log_error(test_margin, train_margin - test_margin, offset, p)
+    return np.where(at_best, test, own_test), np.where(at_best, train, own_train)
 
 
 def _best_accuracy(margin: Array, classes: Classes, own: Array) -> Array:
     """Accuracy at the best threshold: for equal classes the network's own unless the margin is negative."""
+    p = classes.fractions
+    if not classes.equal and p.size > 2:
+        return np.asarray(-np.expm1(best_log_error(margin, classes)))
     if not classes.equal:
-        if classes.count > 2:
-            return np.asarray(-np.expm1(best_log_error(margin, classes)))
-        first, second = _two_bounds(np.abs(margin), classes.fractions, classes.fractions)
-        return np.asarray(classes.fractions[0] * ndtr(first) + classes.fractions[1] * ndtr(second))
+        first, second = _two_bounds(np.abs(margin), p, p)
+        return np.asarray(p[0] * ndtr(first) + p[1] * ndtr(second))
     below = np.asarray(margin < 0.0)
     if not np.any(below):
         return own
@@ -168,18 +159,20 @@ def _best_accuracy(margin: Array, classes: Classes, own: Array) -> Array:
     return best
 
 
-def _balanced_accuracy(margin: Array, classes: Classes) -> Array:
+def balanced_accuracy(margin: Array, classes: Classes) -> Array:
     """Best average over unequal classes of the accuracy in each."""
     if classes.count == 2:
         return np.asarray(ndtr(0.5 * _distance(classes.fractions) * margin))
-    return np.asarray(-np.expm1(balanced_log_error(margin, classes)))
+    equal = np.full(classes.count, 1.0 / classes.count)
+    return np.asarray(-np.expm1(_posterior_log_error(margin, classes.fractions, equal)))
 
 
 def accuracy(margin: Array, classes: int) -> Array:
     r"""Accuracy :math:`\Phi_C(m)` for `classes` equal classes (Eq. 8.3), to rounding."""
     if classes == 2:
         return np.asarray(ndtr(margin))
-    return np.clip(_accuracy(classes).value(np.sqrt(classes) * margin), 0.0, 1.0)  # the table rounds
+    found = _accuracy(classes).value(np.sqrt(classes) * margin)
+    return np.clip(found, 0.0, 1.0)  # the table rounds
 
 
 def log_error(margin: Array, classes: int) -> Array:
@@ -205,23 +198,8 @@ def best_log_error(margin: Array, classes: Classes) -> Array:
     return _posterior_log_error(np.abs(margin), classes.fractions, classes.fractions)
 
 
-def balanced_log_error(margin: Array, classes: Classes) -> Array:
-    """Logarithm of one minus the best average over the classes of the accuracy in each."""
-    if classes.equal:
-        return log_error(margin, classes.count)
-    if classes.count == 2:
-        return np.asarray(log_ndtr(-0.5 * _distance(classes.fractions) * margin))
-    equal = np.full(classes.count, 1.0 / classes.count)
-    return _posterior_log_error(margin, classes.fractions, equal)
-
-
-def roc_auc(margin: Array, classes: Classes) -> Array | None:
-    r"""Area under the receiver operating characteristic of two classes, :math:`\Phi(m\Delta/\sqrt2)`; None for more.
-
-    :math:`\Delta = 1/\sqrt{p(1-p)}` is the distance of the codes.
-    """
-    if classes.count > 2:
-        return None
+def roc_auc(margin: Array, classes: Classes) -> Array:
+    r"""Area :math:`\Phi(m\Delta/\sqrt2)` under the ROC curve of two classes, :math:`\Delta` the distance of their codes."""
     return np.asarray(ndtr(np.sqrt(0.5) * _distance(classes.fractions) * margin))
 
 
@@ -252,8 +230,11 @@ def _distance(fractions: Sequence[float] | Array) -> float:
 @lru_cache(maxsize=64)
 def _accuracy(classes: int) -> Panels:
     """Table of the accuracy of equal classes."""
-    root = np.sqrt(classes)
-    return Panels.fit(lambda shift: -np.expm1(log_error(shift / root, classes)), _LOWEST, _WIDTH, _PANELS, _DEGREE)
+
+    def height(shift: Array) -> Array:
+        return np.asarray(-np.expm1(log_error(shift / np.sqrt(classes), classes)))
+
+    return Panels.fit(height, _LOWEST, _WIDTH, _PANELS, _DEGREE)
 
 
 @lru_cache(maxsize=64)
@@ -276,9 +257,7 @@ def _posterior_log_error(margin: Array, fractions: Array, prior: Array) -> Array
     return np.asarray(np.logaddexp.reduce(errors, axis=0).reshape(np.shape(margin)))
 
 
-def _two_bounds(
-    margin: Array, fractions: Sequence[float] | Array, prior: Sequence[float] | Array
-) -> tuple[Array, Array]:
+def _two_bounds(margin: Array, fractions: Array, prior: Array) -> tuple[Array, Array]:
     r"""Bounds :math:`\frac{m\Delta}2 \pm \frac{L_0}{m\Delta}` below which a normal variable leaves each of two classes right."""
     half = 0.5 * margin * _distance(fractions)
     odds = np.log(prior[0] / prior[1])
@@ -311,12 +290,16 @@ def _any_larger(shift: Array, steepness: Array, count: Array) -> Array:
 
     `shift` is :math:`o`, one row per point; `steepness` :math:`c` and `count` :math:`n` are those of the competing classes.
     """
-    nearest = -np.max(shift * steepness / (1.0 + steepness**2), axis=1)  # z at which the first competitor wins
+    # z at which the first competitor wins
+    nearest = -np.max(shift * steepness / (1.0 + steepness**2), axis=1)
     low = np.minimum(nearest, 0.0) - _REACH
     step = 0.2 / max(1.0, float(np.max(steepness)), float(np.log(np.sum(count))) / 3.7)
     z = low[:, None] + np.arange(np.ceil((_REACH - np.min(low)) / step) + 1.0) * step
     tail = log_ndtr(-(steepness * z[:, :, None] + shift[:, None, :]))
     with np.errstate(divide="ignore"):
         lost = np.log(-np.expm1(np.log1p(-np.exp(tail)) @ count))
-    lost = np.where(np.max(tail, axis=2) < -40.0, np.logaddexp.reduce(tail + np.log(count), axis=2), lost)
-    return np.asarray(np.logaddexp.reduce(lost - 0.5 * z**2, axis=1) + np.log(step / np.sqrt(2.0 * np.pi)))
+    # where all tails are below rounding, one less the product is their sum
+    tiny = np.max(tail, axis=2) < -40.0
+    lost = np.where(tiny, np.logaddexp.reduce(tail + np.log(count), axis=2), lost)
+    total = np.logaddexp.reduce(lost - 0.5 * z**2, axis=1)
+    return np.asarray(total + np.log(step / np.sqrt(2.0 * np.pi)))

@@ -58,7 +58,7 @@ def large_reg_expansion(data: CSBM, gcn: GCN, order: int = 2) -> Array:
     gcn.require_one_filter("large_reg_expansion")
     data.require_plain("large_reg_expansion")
     if gcn.loss.form is not Form.CODES:
-        raise ParameterError(f"loss = {gcn.loss!r} has no expansion in 1/reg here; take loss='square'")
+        raise ParameterError(f"loss = {gcn.loss!r} has no expansion in 1/reg; take loss='square'")
     network = gcn.replaced(reg=np.inf)
     shape = broadcast(data=data.shape, network=network.shape)
     points = Points.of(data, network)
@@ -67,8 +67,8 @@ def large_reg_expansion(data: CSBM, gcn: GCN, order: int = 2) -> Array:
         margin = orders * gain[:, None] ** (2 * np.arange(order + 1))
     if not np.all(np.isfinite(margin)):
         raise ParameterError(
-            f"the gain {np.max(gain):.3g} of the filter is out of range for powers of 1/reg; take a weaker filter, "
-            "normalize=True, or a lower order"
+            f"the gain {np.max(gain):.3g} of the filter is out of range for powers of 1/reg; "
+            "take a weaker filter, normalize=True, or a lower order"
         )
     return np.asarray(margin.reshape(*shape, order + 1))
 
@@ -84,6 +84,7 @@ def _orders(points: Points, order: int) -> tuple[Array, Array]:
     averages = graph.at(s)
     margin = square_margin(averages, s, around.alpha, around.mu, around.rho).reshape(-1, _ANGLES)
     reg = square_reg(averages.W, s, around.alpha, around.rho).reshape(-1, _ANGLES)
+    # Fourier series of the margin around the circle, and its orders by Lagrange's inversion
     k = np.arange(_ANGLES)
     waves = np.exp(1j * np.outer(k, angle))
     fourier = (margin @ waves.conj().T).real / _ANGLES
@@ -114,7 +115,8 @@ class _Chain:
     """A directed graph: averages of the chain of layers at complex s, by sweeps through the layers until they rest."""
 
     def __init__(self, points: Points, order: int) -> None:
-        scaled = ScaledChain.of(points.filter.chain(radius=points.radius), points.signal, symmetric=False)
+        chain = points.filter.chain(radius=points.radius)
+        scaled = ScaledChain.of(chain, points.signal, symmetric=False)
         equations = DirectedEquations.of(points, scaled)
         self.equations = replace(equations, back=equations.back.astype(complex))
         self.unit = points.units(scaled.gain)
@@ -126,11 +128,12 @@ class _Chain:
     def at(self, s: Any) -> Transforms:
         """Averages at each point's own s."""
         depth = self.equations.chain.depth
+        size = np.linalg.norm
         medium = Medium(*np.zeros((4, s.size, depth, depth), complex))
         for _ in range(_SWEEPS):
             last = medium
             free, stiff, medium = self.equations.sweep(last, s)
             pairs = zip(medium, last, strict=True)
-            if all(np.linalg.norm(new - old) <= _RESTING * np.linalg.norm(new) for new, old in pairs):
+            if all(size(new - old) <= _RESTING * size(new) for new, old in pairs):
                 break
         return self.equations.transforms(free, stiff, medium, s)

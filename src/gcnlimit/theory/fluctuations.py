@@ -1,14 +1,11 @@
 r"""Fluctuations over graphs of :math:`N` nodes: of overlaps with functions of a symmetric operator, and of margins.
 
-Overlaps :math:`v_i \cdot f(a)\,v_j`, direction 0 that of the labels and the others ignorant of the graph, have means
-:math:`e(f)`, :math:`\tau(f)` and 0, and independent Gaussian fluctuations (Eq. 10.20). Their covariances are sums of products of
-the coefficients :math:`f_k` of :math:`U_k(x/2)`, their tails :math:`J_k = \sum_j f_{k+j}\lambda^j` and the tails :math:`K_k` of
-these. Products of functions are products of their Laurent series in :math:`\psi`, :math:`x = \psi + 1/\psi`;
-a grid on the spectrum would lose the digits that the tails amplify.
-
-The margins of networks on their training graph are functions of these overlaps and of a few Gaussian numbers (Eq. 10.23): of the
-noise of the features, the rows along the vectors :math:`q = g(a) R y` and the columns along the weights are written out, and the
-rest is a uniform direction. Margins are differentiated by an imaginary step in all that fluctuates.
+Overlaps :math:`v_i \cdot f(a)\,v_j`, direction 0 that of the labels, fluctuate independently (Eq. 10.20), with covariances
+that are sums over the coefficients :math:`f_k` of :math:`U_k(x/2)`, their tails :math:`J_k = \sum_j f_{k+j}\lambda^j` and the
+tails :math:`K_k` of these. Products of functions are products of their Laurent series in :math:`\psi`,
+:math:`x = \psi + 1/\psi`; a grid on the spectrum would lose the digits that the tails amplify. The margins of networks on
+their training graph are functions of these overlaps and of a few Gaussian numbers (Eq. 10.23), differentiated by an imaginary
+step in all that fluctuates.
 """
 
 from __future__ import annotations
@@ -22,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
+from gcnlimit.csbm import SpikedOperator
 from gcnlimit.filters import Filter
 from gcnlimit.numerics.linear import triangular_factor
 
@@ -55,9 +53,12 @@ def laurent(filter: Filter, signal: float) -> Array:
     return state
 
 
-def symmetric_series(coefficients: Array) -> Array:
-    r"""Laurent coefficients of :math:`\sum_k f_k U_k(x/2)`."""
-    half = coefficients.copy()
+def filter_series(filter: Filter, operator: SpikedOperator) -> Array:
+    r"""Laurent series of a filter; on a directed operator that of :math:`\sum_k g_k U_k(x/2)`, with its coefficients."""
+    if operator.symmetric:
+        return laurent(filter, float(operator.signal))
+    signal = operator.signal.reshape(1)
+    half = filter.directed_chain(signal).taylor(signal)[0][:, 0].copy()
     for k in range(len(half) - 3, -1, -1):
         half[k] += half[k + 2]
     return np.concatenate([half[:0:-1], half])
@@ -79,26 +80,18 @@ def _tails(f: Array, signal: float) -> Array:
     return tails
 
 
-Power = tuple[int, ...]
-"""Powers of the filters in a product of them."""
-
+Power = tuple[int, ...]  # of the filters in a product of them
 _STEP = 1e-30  # imaginary step of exact derivatives
 
 
-class SampledMargins(NamedTuple):
-    """Margins of networks, correlation of the noise of their outputs on test nodes, and :math:`N` times their covariance."""
+def sampled_margins(
+    series: Sequence[Array], signal: float, alpha: float, mu: float, rho: float
+) -> tuple[Array, Array, Array]:
+    """Margins of networks whose filters are Laurent series, correlation of their noise, and N times their covariance.
 
-    margin: Array
-    correlation: Array
-    covariance: Array
-
-
-def sampled_margins(series: Sequence[Array], signal: float, alpha: float, mu: float, rho: float) -> SampledMargins:
-    """Return the margins of one or two networks, whose filters are Laurent series, and how they fluctuate over graphs.
-
-    >>> one = sampled_margins([np.array([1.0])], 0.0, 2.0, 1.5, 0.3)  # without a graph
+    >>> margin, _, _ = sampled_margins([np.array([1.0])], 0.0, 2.0, 1.5, 0.3)  # without a graph
     >>> q = 1.5 * 0.3
-    >>> bool(np.allclose(one.margin**2, 1.5 / 2.0 * q / (1 + q)))
+    >>> bool(np.allclose(margin**2, 1.5 / 2.0 * q / (1 + q)))
     True
     """
     profiles = _profiles(series, signal)
@@ -108,13 +101,15 @@ def sampled_margins(series: Sequence[Array], signal: float, alpha: float, mu: fl
     margin, correlation = model.margins(means, still)
     noise = [model.margins(means, 1j * _STEP * one)[0].imag / _STEP for one in np.eye(still.size)]
     covariance = np.transpose(noise) @ noise
+    moving = [power for power in profiles if any(power)]
     for i, j in combinations_with_replacement(range(model.directions), 2):
         nudge = np.zeros((model.directions, model.directions), complex)
         nudge[i, j] = nudge[j, i] = 1j * _STEP
-        slopes = [model.margins(means | {p: means[p] + nudge}, still)[0].imag / _STEP for p in profiles if any(p)]
-        change = np.transpose(slopes) @ [profile.fluctuation(i, j) for p, profile in profiles.items() if any(p)]
+        nudged = (means | {p: means[p] + nudge} for p in moving)
+        slopes = [model.margins(overlaps, still)[0].imag / _STEP for overlaps in nudged]
+        change = np.transpose(slopes) @ [profiles[p].fluctuation(i, j) for p in moving]
         covariance += change @ change.T
-    return SampledMargins(margin.real, correlation.real, covariance)
+    return margin.real, correlation.real, covariance
 
 
 def _profiles(series: Sequence[Array], signal: float) -> dict[Power, Profile]:
@@ -126,6 +121,10 @@ def _profiles(series: Sequence[Array], signal: float) -> dict[Power, Profile]:
         made[power] = reduce(np.convolve, factors, np.ones(1))
     length = max(map(len, made.values())) // 2 + 1
     return {power: profile(made[power], signal, length) for power in powers}
+
+
+def _product(p: Sequence[int], q: Sequence[int]) -> Power:
+    return tuple(a + b for a, b in zip(p, q, strict=True))
 
 
 class _Model:
@@ -147,20 +146,23 @@ class _Model:
 
     def margins(self, overlaps: dict[Power, Any], noise: npt.NDArray[Any]) -> tuple[Array, Array]:
         """Margins, and correlation of the outputs' noise on test nodes."""
-        G = np.block([[overlaps[tuple(np.add(p, q).tolist())] for q in self.powers] for p in self.powers])
+        G = np.block([[overlaps[_product(p, q)] for q in self.powers] for p in self.powers])
         unit = np.eye(self.directions, len(G))
         root = np.sqrt(self.rho)
         rest = np.sqrt(1.0 - self.rho)
-        known, hidden = root * unit[0] + rest * unit[1], rest * unit[0] - root * unit[1]  # v_R and v_T
+        known = root * unit[0] + rest * unit[1]  # v_R
+        hidden = rest * unit[0] - root * unit[1]  # v_T
+        # q = g(a) R y, and an orthonormal basis of these; without conjugation, for imaginary steps
         q = self._filtered(np.tile(root * known, (self.count, 1)))
-        # without conjugation, which derivatives by an imaginary step exclude
         basis = np.linalg.solve(triangular_factor(q @ G @ q.T), q)
         frame = np.concatenate([np.sqrt(self.mu) * unit[:1], basis])
+        # the features along the class means and along q are in the frame, the others a fresh direction
         weights = q @ G @ frame.T
         pull = weights @ self._gram(noise)
         fresh = self._directions(noise) @ unit
         across = fresh - fresh @ G @ basis.T @ basis
         h = self._filtered(pull @ frame + triangular_factor(pull @ weights.T) @ across)
+        # the noise on test nodes is what is left of the outputs without the labels
         along, seen = h @ G @ hidden, h @ G @ known
         square = h @ G @ h.T - np.outer(along, along) - np.outer(seen, seen)
         size = np.sqrt(np.diag(square))
@@ -170,10 +172,10 @@ class _Model:
         """Filter of each network applied to its vector."""
         parts = vectors.reshape(self.count, len(self.powers), -1)
         moved = np.zeros_like(parts)
-        for k, one in enumerate(np.eye(self.count, dtype=int)):
+        for k, one in enumerate(np.eye(self.count, dtype=int).tolist()):
             for place, power in enumerate(self.powers):
                 if sum(power) < 2:
-                    moved[k, self.powers.index(tuple(np.add(power, one).tolist()))] = parts[k, place]
+                    moved[k, self.powers.index(_product(power, one))] = parts[k, place]
         return moved.reshape(vectors.shape)
 
     def _gram(self, noise: npt.NDArray[Any]) -> Array:

@@ -17,6 +17,8 @@ from gcnlimit.filters import Averages, Filter
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.spectrum import Spectrum
 
+Series = tuple[Array, Array]  # Taylor coefficients of a filter and their tails
+
 
 class Readout(NamedTuple):
     r"""Averages of the output that is read through a filter :math:`g'` after training through :math:`g`.
@@ -51,10 +53,10 @@ def margins(
     out = readout or Readout(a.tau_g2, a.e_g, a.tau_g2, a.excess, a.coherent, a.scattered)
     s1 = 1.0 if features is None else features.moments[0]
     hidden = (1.0 - rho) / rho
-    mean = s1 * out.excess + mu * (a.e_g * out.e)
+    centre = s1 * out.excess + mu * (a.e_g * out.e)
     variance = s1**2 * out.coherent + hidden * (s1**2 * out.scattered)  # Eq. 4.7
     deviation = np.sqrt(variance + alpha * out.tau2 * weight_square(a, mu, rho, features))
-    return mean / deviation, (mean + s1 * out.both / rho) / deviation
+    return centre / deviation, (centre + s1 * out.both / rho) / deviation
 
 
 def weight_square(a: Averages, mu: Array, rho: Array, features: Spectrum | None = None) -> Array:
@@ -76,9 +78,9 @@ def spectral_averages(measure: SpikedSemicircle, g: Array, mu: Array) -> Average
     """Return the averages of a filter known by its values `g` at the nodes of the measure."""
     g2 = g * g
     tau_g2 = g2 @ measure.tau
-    e_g, e_g2 = _mean(measure.e, g), _mean(measure.e, g2)
+    e_g, e_g2 = mean(measure.e, g), mean(measure.e, g2)
     variances = _variances(measure, g2, g, (tau_g2, e_g2, e_g), mu * e_g)
-    return Averages(tau_g2, e_g2, _mean(measure.excess, g2), e_g, *variances)
+    return Averages(tau_g2, e_g2, mean(measure.excess, g2), e_g, *variances)
 
 
 def spectral_readout(measure: SpikedSemicircle, g: Array, read: Array, drive: Array) -> Readout:
@@ -87,18 +89,19 @@ def spectral_readout(measure: SpikedSemicircle, g: Array, read: Array, drive: Ar
     `drive` is :math:`\mu\, e(g)` (Eq. 10.11).
     """
     product = g * read
-    both, e = product @ measure.tau, _mean(measure.e, read)
-    variances = _variances(measure, product, read, (both, _mean(measure.e, product), e), drive)
+    both, e = product @ measure.tau, mean(measure.e, read)
+    variances = _variances(measure, product, read, (both, mean(measure.e, product), e), drive)
     tau2 = (read * read) @ measure.tau
-    return Readout(tau2, e, both, _mean(measure.excess, product), *variances)
+    return Readout(tau2, e, both, mean(measure.excess, product), *variances)
 
 
-def _mean(weight: Array, values: Array) -> Array:
+def mean(weight: Array, values: Array) -> Array:
+    """Mean of the values in each row."""
     return np.asarray(np.einsum("bn,bn->b", weight, values))
 
 
 def _variances(
-    measure: SpikedSemicircle, product: Array, read: Array, means: tuple[Array, Array, Array], drive: Array
+    measure: SpikedSemicircle, product: Array, read: Array, means: tuple[Array, ...], drive: Array
 ) -> tuple[Array, Array]:
     r"""Return :math:`\mathrm{Var}_e[g'g + \mu\, e(g)\, g']` and :math:`\mathrm{Var}_\tau[g'g]` (Eq. 10.11)."""
     both, e_both, e = means
@@ -116,7 +119,9 @@ def directed_averages(filter: Filter, signal: Array, mu: Array) -> Averages:
     They are sums over the Taylor coefficients :math:`g_i` of the filter and their tails :math:`G_i = \sum_k g_{i+k} \lambda^k`.
     """
     closed = filter.directed_averages(signal, mu)
-    return coefficient_averages(*filter.directed_chain(signal).taylor(signal), signal, mu) if closed is None else closed
+    if closed is not None:
+        return closed
+    return coefficient_averages(*filter.directed_chain(signal).taylor(signal), signal, mu)
 
 
 def coefficient_averages(g: Array, G: Array, signal: Array, mu: Array) -> Averages:
@@ -125,9 +130,7 @@ def coefficient_averages(g: Array, G: Array, signal: Array, mu: Array) -> Averag
     return Averages(out.tau2, _sum(G, G), out.excess, out.e, out.coherent, out.scattered)
 
 
-def coefficient_readout(
-    trained: tuple[Array, Array], read: tuple[Array, Array], signal: Array, drive: Array
-) -> Readout:
+def coefficient_readout(trained: Series, read: Series, signal: Array, drive: Array) -> Readout:
     r"""Return the sums of Eq. 10.11 from the Taylor coefficients and tails of two filters, powers along the first axis.
 
     Both have the same number of powers (see `paired_series`); `drive` is :math:`\mu\, e(g)`.
@@ -137,41 +140,36 @@ def coefficient_readout(
     R = np.empty_like(G)
     M2 = np.zeros(g.shape[1])
     N2 = np.zeros(g.shape[1])
-    # M_il and N_il (Eq. 4.12) are running sums along each diagonal l - i = lag: n operations instead of n^2
+    # M_il and N_il (Eq. 4.12) are running sums along a diagonal l - i = lag: n steps, not n^2.
+    # At lag 0, M_00 is left out: through it a node sees its own label, which is part of the mean.
+    # N has no column l = 0, the coefficient of xi^i y: that enters `tail`.
     for lag in range(n):
         R[lag] = _sum(G[: n - lag], H[lag:])
         M = _running_sum(h[: n - lag] * g[lag:])
-        if lag == 0:  # without M_00, through which a node sees its own label: that is part of the mean
+        if lag == 0:
             M2 += _sum(M[1:], M[1:])
         else:
             M_below = M if h is g else _running_sum(g[: n - lag] * h[lag:])
             M2 += _sum(M, M) + _sum(M_below, M_below)
         above = _running_sum(h[: n - lag] * G[lag:])  # l = i + lag
         below = _running_sum(G[: n - lag] * h[lag:])  # i = l + lag
-        if lag == 0:  # only l >= 1: the column l = 0 is the coefficient of xi^i y, which enters `tail`
+        if lag == 0:
             N2 += _sum(above[1:], above[1:])
         else:
             N2 += _sum(above, above) + _sum(below[1:], below[1:])
     tail = drive * H[1:] + R[1:]
     # G_i H_i - g_i h_i by Eq. 4.10, symmetric in the two filters
     excess = _sum(G[1:], 2.0 * h[:-1] + signal * H[1:]) + _sum(H[1:], 2.0 * g[:-1] + signal * G[1:])
-    return Readout(
-        tau2=_sum(h, h),
-        e=H[0],
-        both=_sum(g, h),
-        excess=0.5 * signal * excess,
-        coherent=_sum(tail, tail) + N2,
-        scattered=M2,
-    )
+    coherent = _sum(tail, tail) + N2
+    return Readout(_sum(h, h), H[0], _sum(g, h), 0.5 * signal * excess, coherent, scattered=M2)
 
 
-def paired_series(first: Filter, second: Filter, signal: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+def paired_series(first: Filter, second: Filter, signal: Array) -> tuple[Series, Series]:
     """Return the Taylor coefficients and tails of two filters on a directed operator, with as many powers for each."""
-    series = [filter.directed_chain(signal).taylor(signal) for filter in (first, second)]
-    longest = max(g.shape[0] for g, _ in series)
-    padded = (tuple(np.pad(part, ((0, longest - len(part)), (0, 0))) for part in pair) for pair in series)
-    one, other = padded
-    return (one[0], one[1]), (other[0], other[1])
+    (g, G), (h, H) = (filter.directed_chain(signal).taylor(signal) for filter in (first, second))
+    longest = max(len(g), len(h))
+    g, G, h, H = (np.pad(part, ((0, longest - len(part)), (0, 0))) for part in (g, G, h, H))
+    return (g, G), (h, H)
 
 
 def _running_sum(terms: Array) -> Array:

@@ -7,6 +7,7 @@ classes (Eq. 8.3). Correlated features enter through the moments :math:`s_1, s_2
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -70,12 +71,11 @@ def no_residual_margin(data: CSBM, depth: int) -> Array:
     s1, s2, g1 = data.features.moments
     K = whole("depth", depth, low=1, high=_DEEPEST)
     if np.max(np.abs(lam)) ** (2 * K) * np.max(mu + 1.0) > _LARGEST:
-        raise ParameterError(
-            f"lam = {np.max(np.abs(lam)):g} to the power of the depth {K} is out of range; take less of either"
-        )
+        size = np.max(np.abs(lam))
+        raise ParameterError(f"lam = {size:g} to the depth {K} is out of range; take less of it")
 
     def power_sum(count: int) -> Array:
-        return np.sum([lam ** (2 * l) for l in range(1, count + 1)], axis=0) if count > 0 else np.zeros_like(lam)  # noqa: E741
+        return np.asarray(np.sum([lam ** (2 * k) for k in range(1, count + 1)], axis=0))
 
     m = [mu * lam ** (K + k) + s1 * lam ** (K - k) * (1.0 + power_sum(k)) for k in range(K)]
     Q = alpha / rho * (s2 + rho * (g1 * mu * lam ** (2 * K) + s2 * power_sum(K)))
@@ -125,7 +125,7 @@ def short_diffusion_margin(data: CSBM, t: npt.ArrayLike, symmetrize: bool) -> Ar
     True
     """
     _check("short_diffusion_margin", data)
-    t = np.asarray(real("t", t, low=-_LARGEST, high=_LARGEST))
+    t = _moderate("t", t)
     broadcast(data=data.shape, t=t.shape)
     alpha, mu, rho = (np.asarray(p) for p in (data.alpha, data.mu, data.rho))
     s1, s2, g1 = data.features.moments
@@ -148,7 +148,8 @@ def pca_rate(signal: npt.ArrayLike, c: npt.ArrayLike, symmetric: bool) -> Array:
     """
     signal, c = _pair(signal=signal, c=c)
     operator = SpikedOperator(signal, flag("symmetric", symmetric))
-    return np.asarray(2.0 * np.log(np.maximum(np.abs(operator.spike + c) / (operator.edge + np.abs(c)), 1.0)))
+    ratio = np.abs(operator.spike + c) / (operator.edge + np.abs(c))
+    return np.asarray(2.0 * np.log(np.maximum(ratio, 1.0)))
 
 
 def one_layer_rate(data: CSBM, c: npt.ArrayLike = 0.0, *, symmetrize: bool = True) -> Array:
@@ -166,7 +167,7 @@ def one_layer_rate(data: CSBM, c: npt.ArrayLike = 0.0, *, symmetrize: bool = Tru
     """
     _check("one_layer_rate", data)
     gain = 2.0 if data.directed and flag("symmetrize", symmetrize) else 1.0
-    c = np.asarray(real("c", c, low=-_LARGEST, high=_LARGEST))
+    c = _moderate("c", c)
     broadcast(data=data.shape, c=c.shape)
     s1, s2, g1 = data.features.moments
     mu = np.asarray(data.mu)
@@ -181,20 +182,22 @@ def _check(function: str, data: CSBM) -> None:
     check_range(data)
 
 
-def _pair(**values: npt.ArrayLike) -> tuple[Array, Array]:
-    """Two named parameters of moderate size, broadcast together."""
-    checked = {name: np.asarray(real(name, value, low=-_LARGEST, high=_LARGEST)) for name, value in values.items()}
+def _pair(**values: npt.ArrayLike) -> Iterable[Array]:
+    """Named parameters of moderate size that broadcast together."""
+    checked = {name: _moderate(name, value) for name, value in values.items()}
     broadcast(**{name: value.shape for name, value in checked.items()})
-    one, other = np.broadcast_arrays(*checked.values())
-    return one, other
+    return checked.values()
+
+
+def _moderate(name: str, value: npt.ArrayLike) -> Array:
+    return np.asarray(real(name, value, low=-_LARGEST, high=_LARGEST))
 
 
 class HardPhase(NamedTuple):
     r"""Signals :math:`\lambda_s` of a graph without features between which recovery is possible and hard, and where that ends.
 
     `lam_spinodal`: signal from which a state that recovers the classes exists, without labels; `lam_transition`: signal from
-    which it is the Bayes-optimal one, hard from there to 1; `rho_c`: fraction of labelled nodes from which there is one state at
-    every signal, with features or without.
+    which it is the Bayes-optimal one, hard up to 1; `rho_c`: fraction of labels from which there is one state at every signal.
     """
 
     lam_spinodal: float
@@ -225,8 +228,8 @@ def hard_phase(classes: int | npt.ArrayLike) -> HardPhase:
 
     def advantage(m: float) -> float:
         evidence = np.array([m])
-        free = tables.information(evidence)[0] - 0.25 * tables.directions * evidence * tables.at(evidence).overlap
-        return float(free[0])
+        lost = 0.25 * tables.directions * evidence * tables.at(evidence).overlap
+        return float((tables.information(evidence)[0] - lost)[0])
 
     stop = start
     while advantage(stop) < 0.0:

@@ -29,6 +29,11 @@ from gcnlimit.theory.propensity_spectrum import radius
 _LARGEST = 1e50  # of a parameter or its inverse: products of several must be floating-point numbers
 _CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
 
+Rows = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
+Answer = TypeVar("Answer", bound=Prediction)
+Again = Callable[[CSBM], Performance]
+
 
 class Points(NamedTuple):
     """Parameters of each point, arrays of one axis, and the law of the operator that the network applies there."""
@@ -61,9 +66,8 @@ class Points(NamedTuple):
         """Lay out every combination, whether the data are in range and the filter is defined there or not."""
         shape = broadcast(data=data.shape, network=gcn.shape)
         signal, symmetric = data.operator(gcn.symmetrize)
-        alpha, mu, rho, reg, signal = (
-            np.full(shape, column).ravel() for column in (data.alpha, data.mu, data.rho, gcn.reg, signal)
-        )
+        columns = (data.alpha, data.mu, data.rho, gcn.reg, signal)
+        alpha, mu, rho, reg, signal = (np.full(shape, column).ravel() for column in columns)
         operator = SpikedOperator(signal, symmetric)
         network = (gcn.filter.ravel(shape), gcn.loss, gcn.normalize, gcn.penalty)
         laws = (data.classes, data.features, data.degrees)
@@ -80,7 +84,7 @@ class Points(NamedTuple):
                 filter.layers(radius=self.radius)
         return self
 
-    def usable(self) -> npt.NDArray[np.bool_]:
+    def usable(self) -> Mask:
         """Which of the points are in range and have a filter that is defined there."""
         usable = in_range(self.alpha, self.signal, self.mu, self.rho)
         usable &= np.all([filter.defined(self.radius) for filter in self.filters], axis=0)
@@ -98,7 +102,9 @@ class Points(NamedTuple):
 
     def cost(self, filter: Filter) -> npt.NDArray[np.int64]:
         """Numbers that describe a filter at each point: nodes on the spectrum, or layers."""
-        return filter.quadrature_nodes() if self.symmetric else filter.layers(accuracy=1e-18, radius=self.radius)
+        if self.symmetric:
+            return filter.quadrature_nodes()
+        return filter.layers(accuracy=1e-18, radius=self.radius)
 
     def units(self, gain: Array) -> Array:
         """Gain of the filter that the weights see: 1 if it is divided out."""
@@ -106,7 +112,9 @@ class Points(NamedTuple):
 
     def divisor(self) -> Array:
         """Number by which the filter of each point is divided: its gain if it is normalized, else 1."""
-        return np.exp(self.filter.log_gain(self.symmetric)) if self.normalize else np.ones(self.size)
+        if not self.normalize:
+            return np.ones(self.size)
+        return np.asarray(np.exp(self.filter.log_gain(self.symmetric)))
 
     @property
     def filters(self) -> tuple[Filter, ...]:
@@ -142,12 +150,13 @@ class Points(NamedTuple):
 
     def take(self, index: npt.NDArray[Any]) -> Self:
         """Points at that index."""
-        columns = {name: getattr(self, name)[index] for name in ("alpha", "mu", "rho", "reg", "filter")}
+        names = ("alpha", "mu", "rho", "reg", "filter")
+        columns = {name: getattr(self, name)[index] for name in names}
         operator = SpikedOperator(self.signal[index], self.symmetric)
         read = None if self.test_filter is None else self.test_filter[index]
         return self._replace(**columns, operator=operator, test_filter=read)
 
-    def chunks(self, cost: npt.NDArray[Any], budget: int = _CHUNK) -> Iterator[tuple[npt.NDArray[np.intp], Self]]:
+    def chunks(self, cost: npt.NDArray[Any], budget: int = _CHUNK) -> Iterator[tuple[Rows, Self]]:
         """Points of similar cost together, within a factor of two and at most `budget` units at once; and where they stand."""
         if self.size == 1:
             yield np.zeros(1, np.intp), self
@@ -164,25 +173,27 @@ class Points(NamedTuple):
 def check_range(data: CSBM, largest: float = _LARGEST) -> None:
     """Refuse data on which no network can be trained, or whose parameters, or their inverses, exceed `largest`."""
     if np.any(np.asarray(data.rho) == 0.0):
-        raise ParameterError("rho = 0 is not allowed here: a network needs labelled nodes to train on; take rho > 0")
-    for name, low in (("alpha", 1.0 / largest), ("lam", -largest), ("mu", 0.0), ("rho", 1.0 / largest)):
+        raise ParameterError(
+            "rho = 0 is not allowed here: a network needs labelled nodes to train on; take rho > 0"
+        )
+    lowest = {"alpha": 1.0 / largest, "lam": -largest, "mu": 0.0, "rho": 1.0 / largest}
+    for name, low in lowest.items():
         real(name, getattr(data, name), low=low, high=largest)
 
 
-def in_range(
-    alpha: npt.ArrayLike, lam: npt.ArrayLike, mu: npt.ArrayLike, rho: npt.ArrayLike, largest: float = _LARGEST
-) -> npt.NDArray[np.bool_]:
+def in_range(alpha: Array, lam: Array, mu: Array, rho: Array, largest: float = _LARGEST) -> Mask:
     """Where `check_range` would pass."""
-    alpha, lam, mu, rho = np.broadcast_arrays(alpha, lam, mu, rho)
     small = (np.abs(lam) <= largest) & (mu <= largest) & (alpha <= largest)
     return np.asarray(small & (alpha >= 1.0 / largest) & (rho >= 1.0 / largest))
 
 
-def at_each_point(data: CSBM, answer: Callable[[CSBM], Any]) -> Any:
+def at_each_point(data: CSBM, answer: Callable[[CSBM], Answer]) -> Answer:
     """Answers at each point of the data in turn, as one record whose fields have the shape of the points."""
     values = (np.broadcast_to(getattr(data, name), data.shape).ravel() for name in SIGNALS)
-    points = [dict(zip(SIGNALS, map(float, point), strict=True)) for point in zip(*values, strict=True)]
-    return _stacked([answer(data.replaced(**point)) for point in points], data.shape)
+    rows = np.column_stack(list(values)).tolist()
+    points = (dict(zip(SIGNALS, row, strict=True)) for row in rows)
+    found: Answer = _stacked([answer(data.replaced(**point)) for point in points], data.shape)
+    return found
 
 
 def _stacked(answers: list[Any], shape: tuple[int, ...]) -> Any:
@@ -191,16 +202,14 @@ def _stacked(answers: list[Any], shape: tuple[int, ...]) -> Any:
     if not shape or first is None:
         return first
     if is_dataclass(first) and not isinstance(first, type):
-        columns = {f.name: [getattr(answer, f.name) for answer in answers] for f in fields(first) if f.init}
+        names = [f.name for f in fields(first) if f.init]
+        columns = {name: [getattr(answer, name) for answer in answers] for name in names}
         return replace(first, **{name: _stacked(column, shape) for name, column in columns.items()})
     return np.reshape(answers, shape) if isinstance(first, int | float) else first
 
 
-Answer = TypeVar("Answer", bound=Prediction)
-
-
 def with_errors(
-    answer: Answer, data: CSBM, again: Callable[[CSBM], Performance], *, directions: int = 16, known: bool = False
+    answer: Answer, data: CSBM, again: Again, *, directions: int = 16, known: bool = False
 ) -> Answer:
     r"""The answer with the standard errors that those of an estimated model imply; as it is for a model that is given.
 
@@ -214,25 +223,27 @@ def with_errors(
     """
     if not isinstance(data, EstimatedCSBM):
         return answer
-    unknown = replace(answer, standard_error=same_everywhere(np.inf, np.shape(answer.test_accuracy)))
+    unknown = same_everywhere(np.inf, np.shape(answer.test_accuracy))
     if not math.isfinite(4.0 * (data.lam_error + data.mu_error)):
-        return unknown
-    signals = _of_signals(answer, data, again, directions)
+        return replace(answer, standard_error=unknown)
+    errors = _of_signals(answer, data, again, directions)
     try:
         fractions = {} if known else _of_fractions(answer, data, again)
     except ParameterError:  # there is no theory of unequal classes
-        return unknown
-    errors = {name: scalar_or_array(np.hypot(error, fractions.get(name, 0.0))) for name, error in signals.items()}
+        return replace(answer, standard_error=unknown)
+    for name, error in errors.items():
+        errors[name] = scalar_or_array(np.hypot(error, fractions.get(name, 0.0)))
     return replace(answer, standard_error=Performance(**{"roc_auc": None} | errors))
 
 
 def _of_signals(
-    answer: Performance, data: EstimatedCSBM, again: Callable[[CSBM], Performance], directions: int
-) -> dict[str, Array]:
+    answer: Performance, data: EstimatedCSBM, again: Again, directions: int
+) -> dict[str, Any]:
     """Error of each field from those of the two signals."""
     models, distance = data.displaced(directions)
     column = (-1,) + (1,) * np.ndim(answer.test_accuracy)
-    there = again(models.replaced(lam=np.reshape(models.lam, column), mu=np.reshape(models.mu, column)))
+    lam, mu = np.reshape(models.lam, column), np.reshape(models.mu, column)
+    there = again(models.replaced(lam=lam, mu=mu))
     found = {}
     for name, here in answer.as_dict().items():
         slopes = _change(getattr(there, name), here) / distance.reshape(column)
@@ -242,14 +253,18 @@ def _of_signals(
     return found
 
 
-def _of_fractions(answer: Performance, data: EstimatedCSBM, again: Callable[[CSBM], Performance]) -> dict[str, Array]:
+def _of_fractions(answer: Performance, data: EstimatedCSBM, again: Again) -> dict[str, Array]:
     """Error of each field from that of the class fractions, degrees taken as alike; none if the fractions are known."""
     there = [again(model) for model in data.other_fractions()]
     if not there:
         return {}
-    here = answer if data.degrees is None else again(data.replaced(degrees=None))  # type: ignore[arg-type]
-    changes = {name: [_change(getattr(one, name), value) for one in there] for name, value in here.as_dict().items()}
-    return {name: np.sqrt(np.mean(np.square(change), axis=0)) for name, change in changes.items()}
+    alike: dict[str, Any] = {"degrees": None}
+    here = answer if data.degrees is None else again(data.replaced(**alike))
+    found = {}
+    for name, value in here.as_dict().items():
+        changes = [_change(getattr(one, name), value) for one in there]
+        found[name] = np.sqrt(np.mean(np.square(changes), axis=0))
+    return found
 
 
 def _change(there: npt.ArrayLike, here: npt.ArrayLike) -> Array:

@@ -14,33 +14,31 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import LOOSEST, broadcast, flag, tolerance, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
-from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ConvergenceError
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters, gathered
-from gcnlimit.results.performance import Prediction, Status, same_everywhere, scalar_or_array
-from gcnlimit.theory.decision import accuracy, from_margins, mean_margin
+from gcnlimit.results.performance import Prediction, Status, scalar_or_array
+from gcnlimit.theory.decision import accuracy, as_prediction, from_margins, mean_margin
 from gcnlimit.theory.degrees.solve import LayerSolution, check_degrees, margins_by_degree
+from gcnlimit.theory.finite_reg import class_losses
 from gcnlimit.theory.finite_reg.averages import expected_losses, nonzero_weights
-from gcnlimit.theory.finite_reg.class_losses import (
-    limiting_offset,
-    loss_elsewhere,
-    node_loss,
-    offset,
-    train_push,
-    trained_bias,
-)
 from gcnlimit.theory.finite_reg.propensities import losses_by_degree
 from gcnlimit.theory.finite_reg.solution import Solution
 from gcnlimit.theory.large_reg import directed_averages, margins, symmetric_averages
-from gcnlimit.theory.points import Points, with_errors
+from gcnlimit.theory.points import Mask, Points, Rows, with_errors
 from gcnlimit.theory.readout import explicit_margins, read_outputs
 from gcnlimit.theory.solve import asymptote, kind, kind_by_degree, solve
 
 _HISTORY = 1 << 21  # numbers held by the memory of the fixed-point search: 16 MiB
 
-Rows = npt.NDArray[np.intp]
+
+class Search(NamedTuple):
+    """How self-consistent equations are solved; see `predict`."""
+
+    tol: float = 1e-10
+    max_iterations: int = 5000
+    progress: bool | None = None
 
 
 def predict(
@@ -92,20 +90,19 @@ def predict(
     points = Points.of(data, gcn) if throw else Points.unchecked(data, gcn)
     if gcn.test_filter is not None:
         data.require_alike("another filter at test")
-    prediction = predict_points(points, data, gcn, tol, max_iterations, throw, progress)
-    prediction = with_errors(prediction, data, lambda there: predict(there, gcn, tol=tol, throw=False))
-    return labelled(prediction, data, gcn)
+    answer = predict_points(points, data, gcn, Search(tol, max_iterations, progress), throw)
+    answer = with_errors(answer, data, lambda there: predict(there, gcn, tol=tol, throw=False))
+    return labelled(answer, data, gcn)
 
 
-def predict_points(  # noqa: PLR0917
-    points: Points, data: CSBM, gcn: GCN, tol: float, max_iterations: int, throw: bool, progress: bool | None
+def predict_points(
+    points: Points, data: CSBM, gcn: GCN, search: Search, throw: bool = True
 ) -> Prediction:
     """Performance at the points of data and network, which are read as the points say."""
     check_degrees(points)
     shape = broadcast(data=data.shape, network=gcn.shape)
     usable = np.ones(points.size, bool) if throw else points.usable()
-    search = tol, max_iterations, progress
-    found = find(points, usable, *search)
+    found = find(points, usable, search)
     prediction = _prediction(points, found, shape)
     if points.degrees is not None:
         by_degree = partial(_accuracy_by_degree, points, usable, shape, search)
@@ -130,75 +127,70 @@ class _Found(NamedTuple):
     solution: Solution | None = None
 
 
-def find(
-    points: Points, usable: npt.NDArray[np.bool_], tol: float, max_iterations: int, progress: bool | None
-) -> list[_Found]:
+def find(points: Points, usable: Mask, search: Search) -> list[_Found]:
     """What is found for all points, in parts: those refused, at infinite regularization, and at a finite one."""
     infinite = np.isinf(points.reg)
-    refused = _refused(np.flatnonzero(~usable), points.degrees)
-    far, near = np.flatnonzero(usable & infinite), np.flatnonzero(usable & ~infinite)
     at_infinity = _pinned if points.class_loss.is_pinned else _explicit
-    return [*refused, *at_infinity(points, far), *_self_consistent(points, near, tol, max_iterations, progress)]
+    ways = {_refused: ~usable, at_infinity: usable & infinite, _self_consistent: usable & ~infinite}
+    found: list[_Found] = []
+    for way, which in ways.items():
+        rows = np.flatnonzero(which)
+        if rows.size:
+            found += way(points.take(rows), rows, search)
+    return found
 
 
-def _refused(rows: Rows, law: DegreeLaw | None) -> Iterator[_Found]:
+def _refused(points: Points, rows: Rows, _: Search) -> Iterator[_Found]:
     """Points at which the filter is not defined."""
-    if rows.size:
-        nothing, none = np.full(rows.size, np.nan), np.zeros(rows.size, np.int64)
-        margin = nothing if law is None else np.full((rows.size, law.theta.size), np.nan)
-        yield _Found(rows, margin, margin, nothing, nothing, nothing, none + Status.REFUSED, nothing, none)
+    none = np.full(rows.size, np.nan)
+    law = points.degrees
+    margin = none if law is None else np.full((rows.size, law.theta.size), np.nan)
+    status = np.full(rows.size, int(Status.REFUSED))
+    yield _Found(rows, margin, margin, none, none, none, status, none, np.zeros_like(status))
 
 
 def _accuracy_by_degree(
-    points: Points,
-    usable: npt.NDArray[np.bool_],
-    shape: tuple[int, ...],
-    search: tuple[float, int, bool | None],
-    theta: npt.ArrayLike,
+    points: Points, usable: Mask, shape: tuple[int, ...], search: Search, theta: npt.ArrayLike
 ) -> Array:
     """Accuracy on test nodes of given propensities, of the shape of the points and then that of `theta`."""
     assert points.degrees is not None
     asked = points.degrees.asked(theta)
-    found = find(points._replace(degrees=asked), usable, *search)
+    found = find(points._replace(degrees=asked), usable, search)
     margin = np.empty((points.size, np.size(theta)))
     for part in found:
         margin[part.rows] = part.test_margin[:, -np.size(theta) :]
     return accuracy(margin, points.classes.count).reshape(shape + np.shape(theta))
 
 
-def _explicit(points: Points, rows: Rows) -> Iterator[_Found]:
+def _explicit(points: Points, rows: Rows, _: Search) -> Iterator[_Found]:
     """Infinite regularization: explicit formulas, chunk by chunk."""
-    if not rows.size:
-        return
-    points = points.take(rows)
-    train_push(points)  # refuses a loss that does not push outputs towards their labels
+    class_losses.train_push(points)  # refuses a loss that does not pull outputs to their labels
     at_zero = points.class_loss.at_rest
-    limit = limiting_offset(points.classes)
+    limit = class_losses.limiting_offset(points.classes)
     cost = np.max([points.cost(filter) for filter in points.filters], axis=0)
     for where, chunk in points.chunks(cost):
         with np.errstate(all="ignore"):  # out-of-range points are reported as such
             test, train = _margins(chunk, int(cost[where[0]]))
         status = np.where(_any_nan(test, train), int(Status.OUT_OF_RANGE), int(Status.EXPLICIT))
         loss = np.full(len(where), at_zero)
-        none = np.zeros(len(where))
-        yield _Found(rows[where], test, train, none + limit, loss, loss, status, none, none.astype(np.int64))
+        bias = np.full(len(where), limit)
+        none = np.zeros(len(where), np.int64)
+        yield _Found(rows[where], test, train, bias, loss, loss, status, none.astype(float), none)
 
 
-def _pinned(points: Points, rows: Rows) -> Iterator[_Found]:
+def _pinned(points: Points, rows: Rows, _: Search) -> Iterator[_Found]:
     """Infinite regularization where a bias pins outputs at a corner: the self-consistent equations far away, chunk by chunk."""
-    points = points.take(rows)
-    at_zero = points.class_loss.at_rest
-    limit = limiting_offset(points.classes)
-    for where, chunk in points.chunks(kind(points).cost(points), _HISTORY) if rows.size else ():
+    for where, chunk in points.chunks(kind(points).cost(points), _HISTORY):
         far = chunk._replace(reg=asymptote(chunk)[1])
-        for found in _self_consistent(far, np.arange(far.size), 1e-10, 5000, progress=False):
-            loss = np.full(found.rows.size, at_zero)
-            yield found._replace(
-                rows=rows[where[found.rows]], offset=0.0 * loss + limit, test_loss=loss, train_loss=loss, solution=None
-            )
+        for found in _self_consistent(far, np.arange(far.size), Search(progress=False)):
+            place = rows[where[found.rows]]
+            bias = np.full(place.size, class_losses.limiting_offset(points.classes))
+            loss = np.full(place.size, points.class_loss.at_rest)
+            known = {"rows": place, "offset": bias, "test_loss": loss, "train_loss": loss}
+            yield found._replace(**known, solution=None)
 
 
-def _any_nan(test: Array, train: Array) -> npt.NDArray[np.bool_]:
+def _any_nan(test: Array, train: Array) -> Mask:
     """Which points have no margins, or none at some propensity."""
     lost = np.isnan(test + train)
     return lost if lost.ndim == 1 else np.any(lost, axis=1)
@@ -218,18 +210,13 @@ def _margins(points: Points, quadrature_nodes: int) -> tuple[Array, Array]:
     return test if points.test_filter is None else explicit_margins(points, quadrature_nodes), train
 
 
-def _self_consistent(
-    points: Points, rows: Rows, tol: float, max_iterations: int, progress: bool | None
-) -> Iterator[_Found]:
+def _self_consistent(points: Points, rows: Rows, search: Search) -> Iterator[_Found]:
     """Finite regularization: the self-consistent equations, as many points at once as memory allows."""
-    if not rows.size:
-        return
-    points = points.take(rows)
     method = kind(points) if points.degrees is None else kind_by_degree(points)
     chunks = list(points.chunks(method.cost(points), _HISTORY))
-    with progress_bar("batches", len(chunks), progress, unit="batches") as bar:
+    with progress_bar("batches", len(chunks), search.progress, unit="batches") as bar:
         for where, chunk in chunks:
-            found = _solved(chunk, rows[where], tol, max_iterations)
+            found = _solved(chunk, rows[where], search.tol, search.max_iterations)
             bar.advance(1)
             yield found
 
@@ -237,13 +224,13 @@ def _self_consistent(
 @np.errstate(all="ignore")  # a point without a solution may have no law of its output
 def _solved(points: Points, rows: Rows, tol: float, max_iterations: int) -> _Found:
     """Margins and losses at the solution of some points."""
-    loss = node_loss(points)
+    loss = class_losses.node_loss(points)
     law = points.degrees
     s: Solution | LayerSolution
     if law is None:
         s = solve(points, tol=tol, max_iterations=max_iterations)
         lost, train_loss = expected_losses(loss, s.output)
-        bias = offset(points.class_loss, loss, s.output)
+        bias = class_losses.offset(points.class_loss, loss, s.output)
     else:
         s = kind_by_degree(points).solve(points, None, tol=tol, max_iterations=max_iterations)
         lost, train_loss = losses_by_degree(loss, s.output, law.weight)
@@ -251,16 +238,17 @@ def _solved(points: Points, rows: Rows, tol: float, max_iterations: int) -> _Fou
     mean, variance, v = s.output
     deviation = np.sqrt(variance)
     test = mean / deviation
-    train = (mean + v * train_push(points)) / deviation
+    train = (mean + v * class_losses.train_push(points)) / deviation
     whole = s if law is None and isinstance(s, Solution) else None
     if whole is not None and points.test_filter is not None:
         read = read_outputs(whole)
         beyond = np.sqrt(read.variance)
         test = read.mean / beyond
         bias = bias * deviation / beyond
-        lost = loss_elsewhere(loss, read.mean, beyond, bias)
+        lost = class_losses.loss_elsewhere(loss, read.mean, beyond, bias)
     status = np.where(_any_nan(test, train), np.maximum(s.status, Status.NOT_CONVERGED), s.status)
-    return _Found(rows, test, train, bias, lost, train_loss, status, s.residual, s.iterations, whole)
+    ended = status, s.residual, s.iterations
+    return _Found(rows, test, train, bias, lost, train_loss, *ended, whole)
 
 
 def _raise_failure(points: Points, prediction: Prediction) -> Never:
@@ -268,10 +256,10 @@ def _raise_failure(points: Points, prediction: Prediction) -> Never:
     status, residual = np.ravel(prediction.status), np.ravel(prediction.residual)
     failed = np.flatnonzero(status > Status.CONVERGED)
     first = failed[0]
+    where = f"reg = {points.reg[first]:g} with residual {residual[first]:.1e}"
     raise ConvergenceError(
-        f"{failed.size} of {points.size} points have no solution, the first at reg = {points.reg[first]:g} with "
-        f"residual {residual[first]:.1e}: {Status(int(status[first])).message}; "
-        "pass throw=False to keep the others, and look at status"
+        f"{failed.size} of {points.size} points have no solution, the first at {where}: "
+        f"{Status(int(status[first])).message}; pass throw=False to keep the others"
     )
 
 
@@ -284,30 +272,27 @@ def _prediction(points: Points, found: list[_Found], shape: tuple[int, ...]) -> 
         return values.reshape(shape + values.shape[1:])
 
     margin = column("test_margin"), column("train_margin")
-    weight = None if points.degrees is None else points.degrees.weight
     losses = column("test_loss"), column("train_loss")
-    performance = from_margins(points.classes, *margin, *losses, offset=column("offset"), weight=weight)
+    offset = column("offset")
+    weight = None if points.degrees is None else points.degrees.weight
+    performance = from_margins(points.classes, *margin, *losses, offset=offset, weight=weight)
     if weight is not None:
         margin = mean_margin(performance)
     solved = [(part.rows, part.solution) for part in found if part.solution is not None]
-    output = gathered(((rows, s.output) for rows, s in solved), order.size).reshape(shape) if solved else None
-    weights = gathered(((rows, s.weights) for rows, s in solved), order.size).reshape(shape) if solved else None
-    bias = trained_bias(points.class_loss, column("offset"), output)
+    output = weights = nonzero = None
+    if solved:
+        output = gathered([(rows, s.output) for rows, s in solved], order.size).reshape(shape)
+        weights = gathered([(rows, s.weights) for rows, s in solved], order.size).reshape(shape)
+        nonzero = nonzero_weights(points.penalty, points.reg.reshape(shape), weights)
+    bias = class_losses.trained_bias(points.class_loss, offset, output)
     order_parameters = OrderParameters(
         test_margin=scalar_or_array(margin[0]),
         train_margin=scalar_or_array(margin[1]),
         output=output,
         weights=weights,
         bias=None if bias is None else scalar_or_array(bias),
-        nonzero=None if weights is None else nonzero_weights(points.penalty, points.reg.reshape(shape), weights),
+        nonzero=nonzero,
         sources=tuple(solved) if points.filter.deep else (),
     )
-    status = column("status")
-    return Prediction(
-        **vars(performance),
-        standard_error=same_everywhere(0.0, shape),
-        order_parameters=order_parameters,
-        status=status if shape else Status(int(status)),
-        residual=scalar_or_array(column("residual")),
-        iterations=scalar_or_array(column("iterations")),
-    )
+    ended = (column(name) for name in ("status", "residual", "iterations"))
+    return as_prediction(performance, order_parameters, *ended)

@@ -51,7 +51,11 @@ def spectrum(normalization: Normalization, law: DegreeLaw, signal: Array) -> Ope
     M = np.sqrt(_over(phi, weight, edge))
     critical = M / _over(phi, theta * weight, edge)
     there = strength > critical
-    out = _root(lambda u: strength * _over(phi, theta * weight, u) - np.sqrt(_over(phi, weight, u)), edge)
+
+    def excess(u: Array) -> Array:
+        return strength * _over(phi, theta * weight, u) - np.sqrt(_over(phi, weight, u))
+
+    out = _root(excess, edge)
     N = np.sqrt(_over(phi, weight, out))
     gain = np.maximum(N**2 - _over(phi, weight, out, 2), 0.0) / _over(phi, theta * weight, out, 2)
     outlier = np.where(there, np.copysign(out * N, signal), np.nan)
@@ -84,18 +88,17 @@ def radius(normalization: Normalization, law: DegreeLaw, signal: Array, symmetri
     normalization.check(law)
     left, right = normalization.factors(law.theta, signal)
     phi = left * right
-    return np.maximum(np.sqrt(phi**2 @ law.weight), np.abs(signal) * (phi @ (law.theta * law.weight)))
+    spike = np.abs(signal) * (phi @ (law.theta * law.weight))
+    return np.maximum(np.sqrt(phi**2 @ law.weight), spike)
 
 
 def _root(function: Callable[[Array], Array], low: Array) -> Array:
-    """Root above `low` of a function that is positive there and negative far away; `low` if it has none.
-
-    By the Illinois method in the logarithm of the distance, after the interval was halved a few times.
-    """
+    """Root above `low` of a function that is positive there and negative far away; `low` if it has none."""
 
     def at(x: Array) -> Array:
         return function(low * (1.0 + np.exp(x)))
 
+    # the Illinois method in the logarithm of the distance, after the interval was halved a few times
     near, far = np.full_like(low, np.log(1e-15)), np.full_like(low, np.log(1e15))
     f_near, f_far = at(near), at(far)
     x = far

@@ -28,6 +28,7 @@ from gcnlimit.theory.large_reg import (
     coefficient_averages,
     coefficient_readout,
     margins,
+    mean,
     paired_series,
     spectral_averages,
     spectral_readout,
@@ -59,20 +60,20 @@ def read_outputs(found: Solution) -> Output:
     filter = points.test_filter
     if not isinstance(found, SymmetricSolution) or filter is None:
         raise ParameterError(
-            "another filter at test, or nodes that join, have no theory on a directed operator at finite reg; "
-            "take symmetrize=True or reg=math.inf, or simulate it"
+            "another filter at test, or nodes that join, have no theory on a directed operator "
+            "at finite reg; take symmetrize=True or reg=math.inf, or simulate it"
         )
-    grids = replace(found.grids, nodes=np.maximum(found.grids.nodes, 2 * filter.quadrature_nodes() + 32))
+    nodes = np.maximum(found.grids.nodes, 2 * filter.quadrature_nodes() + 32)
     law = np.empty((2, points.size))
-    for rows, equations in grids.blocks(_BLOCK):
+    for rows, equations in replace(found.grids, nodes=nodes).blocks(_BLOCK):
         measure = SpikedSemicircle.of(points.signal[rows], equations.tau.size - 1)
         read, size = filter[rows].normalized(measure.x)
         divisor = filter[rows].log_gain(symmetric=True) if points.normalize else 0.0
         own = equations.evaluate(found.state[rows])[0].output.variance
         unit = np.exp(size - divisor) / equations.gain * np.sqrt(found.output.variance[rows] / own)
         joining = points.signal[rows] if points.joining else None
-        mean, variance = _output(equations, found.state[rows], measure, read, joining)
-        law[:, rows] = unit * mean, unit**2 * variance
+        centre, variance = _output(equations, found.state[rows], measure, read, joining)
+        law[:, rows] = unit * centre, unit**2 * variance
     return Output(law[0], law[1], np.zeros(points.size))
 
 
@@ -132,10 +133,11 @@ def best_readout(points: Points) -> tuple[BestReadout, Array]:
     """Return the best filter at test given that of the training, and its margin; points along one axis."""
     if not points.symmetric or not np.all(np.isinf(points.reg)):
         raise ParameterError(
-            "the best filter at test is known on a symmetric operator at reg = inf; take symmetrize=True and "
-            "reg=math.inf, or tune the parameter of a test_filter"
+            "the best filter at test is known on a symmetric operator at reg = inf; "
+            "take symmetrize=True and reg=math.inf, or tune the parameter of a test_filter"
         )
-    measure = SpikedSemicircle.of(points.signal, 2 * int(np.max(points.filter.quadrature_nodes())) + 64)
+    nodes = 2 * int(np.max(points.filter.quadrature_nodes())) + 64
+    measure = SpikedSemicircle.of(points.signal, nodes)
     s1 = points.features.moments[0]
     g, size = points.filter.normalized(measure.x)
     averages = spectral_averages(measure, g, points.mu / s1)
@@ -144,18 +146,20 @@ def best_readout(points: Points) -> tuple[BestReadout, Array]:
     columns = (size, points.signal, points.mu / s1 * averages.e_g, hidden, noise)
     pieces = _Pieces(points.filter, *(column[:, None] for column in columns))
 
-    # the stationary filter is c_1 f_1 + c_2 f_2; its averages along k e and g tau close a linear system of two equations
+    # the stationary filter is c_1 f_1 + c_2 f_2: its averages along k e and g tau fix c_1 and c_2
     k, g, w, below = pieces.at(measure.x)
     first = k / below
     second = g * w / below
-    along = [_e(measure, k * f) for f in (first, second)]
+    along = [mean(measure.e, k * f) for f in (first, second)]
     across = [(g * f) @ measure.tau for f in (first, second)]
-    matrix = np.array([[1.0 - along[0], -along[1]], [-hidden * across[0], 1.0 - hidden * across[1]]])
-    c1, c2 = np.moveaxis(np.linalg.solve(np.moveaxis(matrix, -1, 0), np.array([[1.0], [-1.0]])), 1, 0)
+    upper = [1.0 - along[0], -along[1]]
+    lower = [-hidden * across[0], 1.0 - hidden * across[1]]
+    matrix = np.moveaxis(np.array([upper, lower]), -1, 0)
+    c1, c2 = np.moveaxis(np.linalg.solve(matrix, np.array([[1.0], [-1.0]])), 1, 0)
 
-    drive = points.mu / s1 * _e(measure, g)
-    readout = spectral_readout(measure, g, c1 * first + c2 * second, drive)
-    margin, _ = margins(averages, points.alpha, points.mu, points.rho, points.features, readout=readout)
+    drive = points.mu / s1 * mean(measure.e, g)
+    out = spectral_readout(measure, g, c1 * first + c2 * second, drive)
+    margin, _ = margins(averages, points.alpha, points.mu, points.rho, points.features, readout=out)
     return BestReadout(np.arange(float(points.size)), pieces._replace(c1=c1, c2=c2)), margin
 
 
@@ -186,7 +190,6 @@ def shifted_filter(measure: SpikedSemicircle, signal: Array, values: Array) -> A
 
     In the bulk by a sine transform; at the outlier it is :math:`g(x)/\lambda_e` less :math:`\lambda_e` times the average of
     :math:`g` over the part of the measure in the bulk.
-
     """
     n = measure.tau.size - 1
     angle = np.arange(1, n + 1) * (np.pi / (n + 1))
@@ -195,13 +198,17 @@ def shifted_filter(measure: SpikedSemicircle, signal: Array, values: Array) -> A
     bulk = coefficients[:, 1:] @ sines[:-1] / np.sin(angle)
     outside = np.abs(signal) > 1.0
     safe = np.where(outside, signal, 1.0)
-    in_bulk = np.einsum("bn,bn->b", measure.e[:, :-1], values[:, :-1])
+    in_bulk = mean(measure.e[:, :-1], values[:, :-1])
     atom = np.where(outside, values[:, -1] / safe - safe * in_bulk, 0.0)
     return np.concatenate([bulk, atom[:, None]], axis=1)
 
 
 def _output(
-    equations: SymmetricEquations, state: Array, measure: SpikedSemicircle, read: Array, joining: Array | None
+    equations: SymmetricEquations,
+    state: Array,
+    measure: SpikedSemicircle,
+    read: Array,
+    joining: Array | None,
 ) -> tuple[Array, Array]:
     """Mean and variance of the output of a test node through another filter (Eq. 10.12).
 
@@ -221,14 +228,12 @@ def _output(
         by_pull = by_input * g * pulls.V_w[:, None]
     features = np.sqrt(equations.mu) * weights.m
     labels = features[:, None] * by_input + pulls.drive[:, None] * by_pull
-    along = _e(measure, labels)
+    along = mean(measure.e, labels)
     noise = weights.Q * (by_input**2 @ tau) + pulls.scatter * (by_pull**2 @ tau)
     if joining is None:
-        mean = features * _e(measure, by_input) + pulls.drive * np.einsum("bn,bn->b", measure.excess, by_pull)
-        return mean, _e(measure, (labels - along[:, None]) ** 2) + noise
+        pulled = mean(measure.excess, by_pull)
+        centre = features * mean(measure.e, by_input) + pulls.drive * pulled
+        return centre, mean(measure.e, (labels - along[:, None]) ** 2) + noise
     first = read @ tau
-    return first * features + joining * along, _e(measure, labels**2) + noise + weights.Q * first**2
-
-
-def _e(measure: SpikedSemicircle, values: Array) -> Array:
-    return np.asarray(np.einsum("bn,bn->b", measure.e, values))
+    variance = mean(measure.e, labels**2) + noise + weights.Q * first**2
+    return first * features + joining * along, variance

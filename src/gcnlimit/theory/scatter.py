@@ -19,7 +19,8 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.network import GCN, check_problem
-from gcnlimit.theory.fluctuations import Profile, laurent, profile, sampled_margins, symmetric_series
+from gcnlimit.numerics.linear import hankel
+from gcnlimit.theory.fluctuations import Profile, filter_series, profile, sampled_margins
 from gcnlimit.theory.points import check_range
 from gcnlimit.theory.predict import predict
 from gcnlimit.theory.transfer import transfer
@@ -72,8 +73,7 @@ def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None) -> Scat
     """
     _check("scatter", data, gcn)
     nodes = whole("nodes", nodes, low=2)
-    finite = not math.isinf(float(np.asarray(gcn.reg)))
-    limit = gcn.replaced(reg=math.inf)
+    exact = math.isinf(float(np.asarray(gcn.reg)))
     if to is None:
         gcn.require_one_filter("scatter on the training graph")
         accuracy = float(predict(data, gcn).test_accuracy)
@@ -82,23 +82,26 @@ def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None) -> Scat
         F = float(limits[0])
         own = covariance[0, 0] * (1.0 - data.rho)
         training = 0.0
-        exact = not finite and data.operator(gcn.symmetrize).symmetric
+        exact = exact and data.operator(gcn.symmetrize).symmetric
     else:
         to.require_plain("scatter")
         if to.shape or data.mu * to.mu == 0.0:
-            raise ParameterError(f"scatter needs one new graph and features on both, got mu = {data.mu} and {to.mu}")
+            raise ParameterError(
+                f"scatter needs one new graph and features on both, got mu = {data.mu} and {to.mu}"
+            )
         accuracy = float(transfer(data, gcn, to).test_accuracy)
         count = nodes * float(to.alpha) / float(data.alpha)
-        F, own, training = _new_graph(data, limit, to)
-        exact = not finite
+        F, own, training = _new_graph(data, gcn.replaced(reg=math.inf), to)
     binomial = math.sqrt(accuracy * (1.0 - accuracy) / count)
-    limit_binomial = math.sqrt(F * (1.0 - F) / count)
-    ratio = 1.0 if exact or limit_binomial == 0.0 else binomial / limit_binomial
-    deviation = math.sqrt(own / count + training / nodes)
-    return Scatter(accuracy, ratio * deviation, binomial, ratio * math.sqrt(training / nodes), exact)
+    at_limit = math.sqrt(F * (1.0 - F) / count)
+    ratio = 1.0 if exact or at_limit == 0.0 else binomial / at_limit
+    deviation = ratio * math.sqrt(own / count + training / nodes)
+    return Scatter(accuracy, deviation, binomial, ratio * math.sqrt(training / nodes), exact)
 
 
-def expected_error(data: CSBM, gcn: GCN, nodes: int, trials: int, *, to: CSBM | None = None) -> float:
+def expected_error(
+    data: CSBM, gcn: GCN, nodes: int, trials: int, *, to: CSBM | None = None
+) -> float:
     """Standard error of a mean accuracy over that many graphs, as `scatter` expects it; NaN where there is no theory.
 
     >>> import gcnlimit as gl
@@ -128,18 +131,16 @@ def paired_scatter(data: CSBM, gcn: GCN, other: GCN, nodes: int) -> PairedScatte
         predict(data, network)  # refuses a filter that is not defined there
         network.require_one_filter("paired_scatter")
         if not (np.all(np.isinf(network.reg)) and data.operator(network.symmetrize).symmetric):
-            raise ParameterError(
-                "paired_scatter has a formula at reg = inf on a symmetric operator; take reg=math.inf and symmetrize=True"
-            )
+            raise ParameterError("paired_scatter needs reg=math.inf and symmetrize=True; take both")
     nodes = whole("nodes", nodes, low=2)
-    signal = float(data.operator(symmetrize=True).signal)
+    operator = data.operator(symmetrize=True)
     with np.errstate(all="ignore"):  # numbers out of range are refused below
-        if _alike(*(laurent(network.filter, signal) for network in (gcn, other))):
+        if _alike(*(filter_series(network.filter, operator) for network in (gcn, other))):
             return PairedScatter(0.0, 0.0)
         F, covariance = _training_graph(data, True, [gcn.filter, other.filter])
         variance = float(covariance[0, 0] + covariance[1, 1] - 2.0 * covariance[0, 1])
     if not math.isfinite(variance):
-        raise ParameterError("paired_scatter is out of range at these parameters; take weaker signals or filters")
+        raise ParameterError("paired_scatter is out of range here; take weaker signals or filters")
     return PairedScatter(float(F[0] - F[1]), math.sqrt(max(variance, 0.0) / nodes))
 
 
@@ -147,14 +148,12 @@ def _check(function: str, data: CSBM, gcn: GCN) -> None:
     check_problem(function, data, gcn)
     data.require_plain(function)
     if data.shape or gcn.shape:
-        raise ParameterError(f"{function} takes one point at a time; give single numbers, or call it for each")
+        raise ParameterError(f"{function} takes one point at a time; give single numbers")
     check_range(data, _LARGEST)
     if data.rho == 1.0:
         raise ParameterError(f"{function} has no test nodes at rho = 1; take rho < 1")
     if not (gcn.filter.has_chain and gcn.read_filter.has_chain):
-        raise ParameterError(
-            f"{function} needs the coefficients of the filter; take a Polynomial, PageRank or Diffusion"
-        )
+        raise ParameterError(f"{function} needs a series; take Polynomial, PageRank or Diffusion")
 
 
 def _alike(a: Array, b: Array) -> bool:
@@ -164,26 +163,16 @@ def _alike(a: Array, b: Array) -> bool:
     return bool(abs(a @ b) > 1.0 - 1e-14)
 
 
-def _series(filter: Filter, signal: float, symmetric: bool) -> Array:
-    """Laurent series of a filter; for a directed operator that of the filter with its coefficients on a symmetric one."""
-    if symmetric:
-        return laurent(filter, signal)
-    g, _ = filter.directed_chain(np.array([signal])).taylor(np.array([signal]))
-    return symmetric_series(g[:, 0])
-
-
 def _training_graph(data: CSBM, symmetrize: bool, filters: list[Filter]) -> tuple[Array, Array]:
     r"""Accuracies of networks on the training graph, and :math:`N` times their covariance (Eq. 10.22)."""
     operator = data.operator(symmetrize)
-    signal = float(operator.signal)
-    series = [_series(filter, signal, operator.symmetric) for filter in filters]
-    m, r, moves = sampled_margins(series, signal, float(data.alpha), float(data.mu), float(data.rho))
-    F = ndtr(m)
+    series = [filter_series(filter, operator) for filter in filters]
+    alpha, mu, rho = float(data.alpha), float(data.mu), float(data.rho)
+    m, r, moves = sampled_margins(series, float(operator.signal), alpha, mu, rho)
     density = np.exp(-0.5 * m**2) / math.sqrt(2.0 * math.pi)
     pair = np.outer(density, density)
-    both = _both_right(m[:, None], m[None], r)
-    covariance = (both - pair * r) / (1.0 - data.rho) - 0.5 * np.outer(m, m) * pair * r**2 + pair * moves
-    return F, covariance
+    nodes = (_both_right(m[:, None], m[None], r) - pair * r) / (1.0 - rho)
+    return ndtr(m), nodes - 0.5 * np.outer(m, m) * pair * r**2 + pair * moves
 
 
 def _both_right(a: Array, b: Array, r: Array) -> Array:
@@ -199,13 +188,14 @@ def _both_right(a: Array, b: Array, r: Array) -> Array:
 def _new_graph(data: CSBM, gcn: GCN, to: CSBM) -> tuple[float, float, float]:
     """Accuracy on a new graph, and its variance times the nodes there and, for the training, times the nodes here (10.21)."""
     answer = transfer(data, gcn, to)
-    m, c = (float(np.asarray(x)) for x in (answer.order_parameters.test_margin, answer.order_parameters.feature_margin))
     F = float(answer.test_accuracy)
+    m = float(np.asarray(answer.order_parameters.test_margin))
+    Q = float(np.asarray(answer.order_parameters.feature_margin)) ** -2.0
     density = math.exp(-0.5 * m**2) / math.sqrt(2.0 * math.pi)
-    Q = c**-2.0
     there = _FilteredGraph.of(to, gcn.symmetrize, gcn.read_filter)
     _, spread, tau2 = there.averages
     size = spread + Q * tau2
+    # slopes of the margin in the overlap with the labels and in the square of the output
     A = (1.0 + m**2) / math.sqrt(size)
     B = -m / (2.0 * size)
     graph = there.fluctuation(1.0, math.sqrt(Q), A, B) + there.own_noise(Q, A, B)
@@ -224,7 +214,8 @@ def _weight_scatter(data: CSBM, gcn: GCN) -> float:
     x2 = data.mu * along**2 / square
     d = 1.0 / (1.0 + x2)
     moves = graph.fluctuation(rho, math.sqrt(rho * (1.0 - rho)), 1.0 / along, -0.5 / square)
-    return float(d**2 * moves + 2.0 * alpha * (1.0 - 0.5 * x2 * d) ** 2 + alpha * d**2 / x2 + 0.5 * alpha * d**2)
+    features = 2.0 * (1.0 - 0.5 * x2 * d) ** 2 + d**2 / x2 + 0.5 * d**2
+    return float(d**2 * moves + alpha * features)
 
 
 class _FilteredGraph(NamedTuple):
@@ -239,21 +230,22 @@ class _FilteredGraph(NamedTuple):
     def of(cls, data: CSBM, symmetrize: bool, filter: Filter) -> _FilteredGraph:
         operator = data.operator(symmetrize)
         signal = float(operator.signal)
-        series = _series(filter, signal, operator.symmetric)
+        series = filter_series(filter, operator)
         square = profile(np.convolve(series, series), signal)
         return cls(signal, operator.symmetric, profile(series, signal, square.f.size), square)
 
     @property
     def averages(self) -> tuple[float, float, float]:
         r"""Averages :math:`e(g)`, :math:`\mathrm{Var}_e[g]` and :math:`\tau(g^2)`: the same sums on both kinds of operators."""
-        return float(self.one.J[0]), float(np.sum(self.one.J[1:] ** 2)), float(np.sum(self.one.f**2))
+        f, J, _ = self.one
+        return float(J[0]), float(np.sum(J[1:] ** 2)), float(np.sum(f**2))
 
     def fluctuation(self, along: float, across: float, A: float, B: float) -> float:
         r""":math:`N` times the variance of :math:`A\,v\cdot h + B|h|^2`, :math:`h = g(a)z`, with `z` along and across `v`."""
         if not self.symmetric:
             gamma, _ = self._directed(along, across, A, B)
-            below = np.tril(gamma, -2)
-            return float(np.sum(gamma**2) - np.sum(below**2) + 0.5 * np.sum(np.diagonal(gamma, -2) ** 2))
+            free = np.sum(gamma**2) - np.sum(np.tril(gamma, -2) ** 2)
+            return float(free + 0.5 * np.sum(np.diagonal(gamma, -2) ** 2))
         one, both = self.one, self.square
         moves = (
             A * along * one.fluctuation(0, 0) + B * along**2 * both.fluctuation(0, 0),
@@ -281,8 +273,7 @@ class _FilteredGraph(NamedTuple):
         forward = _powers(a, inputs, n)
         output = g @ forward
         backward = _powers(a.T, 2.0 * B * output + A * np.eye(2 * n + 2)[0], n)
-        hankel = np.array([np.concatenate([g[p + 1 :], np.zeros(p + 1)]) for p in range(n)])
-        return backward.T @ hankel @ forward, g @ backward
+        return backward.T @ hankel(np.append(g[1:], 0.0)) @ forward, g @ backward
 
 
 def _powers(a: Array, x: Array, count: int) -> Array:

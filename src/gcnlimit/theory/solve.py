@@ -1,7 +1,7 @@
 r"""Finite regularization: from data and network to the solution of the self-consistent equations.
 
-The one place that chooses between the kinds of graphs and filters. Each filter is first brought to gain 1, the regularization is
-measured in units of :math:`\tau(g^2)`, and the solution is followed down from a large one, where it is explicit.
+The one place that chooses between the kinds of graphs and filters. Filters are brought to gain 1, and the solution is followed
+down from a large regularization, where it is explicit.
 """
 
 from __future__ import annotations
@@ -23,10 +23,7 @@ from gcnlimit.theory.finite_reg.solution import FAR, Solution
 from gcnlimit.theory.finite_reg.symmetric import SymmetricSolution
 from gcnlimit.theory.points import Points
 
-_STRONG = (
-    2e4  # regularization, over that beyond which the loss is negligible, up to which pinned outputs keep ten digits
-)
-
+_STRONG = 2e4  # reg, over that where the loss is negligible, at which pinned outputs are solved for
 
 Kind = type[SymmetricSolution] | type[DirectedSolution] | type[PageRankSolution]
 
@@ -35,7 +32,9 @@ def kind(points: Points, chain: Chain | None = None) -> Kind:
     """How points whose degrees are alike are solved: the one choice between symmetric and directed graphs."""
     if points.symmetric:
         return SymmetricSolution
-    return PageRankSolution if chain is None and type(points.filter) is PageRank else DirectedSolution
+    if chain is None and type(points.filter) is PageRank:
+        return PageRankSolution
+    return DirectedSolution
 
 
 def kind_by_degree(points: Points) -> type[PropensitySolution | LayerSolution]:
@@ -43,20 +42,22 @@ def kind_by_degree(points: Points) -> type[PropensitySolution | LayerSolution]:
     return PropensitySolution if points.normalization.plain and points.symmetric else LayerSolution
 
 
-def solve(points: Points, chain: Chain | None = None, *, tol: float, max_iterations: int) -> Solution:
-    """Solve the equations of each point; a `chain` takes the place of its filter.
-
-    Outputs that a bias pins at a corner of the loss are proportional to 1/reg where it is large; they are solved for where
-    they are not yet lost in rounding beside the bias.
-    """
+def solve(
+    points: Points, chain: Chain | None = None, *, tol: float, max_iterations: int
+) -> Solution:
+    """Solve the equations of each point; a `chain` takes the place of its filter."""
     with np.errstate(all="ignore"):  # out-of-range points are reported as not converged
-        strongest = asymptote(points, chain)[1] * (_STRONG / FAR) if points.class_loss.is_pinned else np.inf
-        near = points._replace(reg=np.minimum(points.reg, strongest))
+        near = points
+        # pinned outputs fall as 1/reg: they are solved for before rounding beside the bias hides them
+        if points.class_loss.is_pinned:
+            strongest = asymptote(points, chain)[1] * (_STRONG / FAR)
+            near = points._replace(reg=np.minimum(points.reg, strongest))
         found = kind(points, chain).solve(near, chain, tol=tol, max_iterations=max_iterations)
     if np.all(near.reg == points.reg):
         return found
     factor = near.reg / points.reg
-    return replace(found, output=found.output.without_powers(factor), weights=found.weights.without_powers(factor))
+    output = found.output.without_powers(factor)
+    return replace(found, output=output, weights=found.weights.without_powers(factor))
 
 
 def asymptote(points: Points, chain: Chain | None = None) -> tuple[Solution, Array]:
@@ -69,5 +70,5 @@ def checked(status: npt.NDArray[np.int64]) -> None:
     failed = int(np.count_nonzero(status != Status.CONVERGED))
     if failed:
         raise ConvergenceError(
-            f"the equations did not converge at {failed} of {len(status)} points; take a larger reg or fewer layers"
+            f"no solution at {failed} of {len(status)} points; take a larger reg or fewer layers"
         )

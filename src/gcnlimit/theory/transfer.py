@@ -1,8 +1,7 @@
 r"""Weights trained on one graph, used on an independent one.
 
 The weights enter through one number, the margin :math:`c` of the features alone (Eq. 10.1). Read through a filter :math:`g'` on a
-graph of signal :math:`\lambda'`, the margin is that of Eq. 10.3. On a directed operator :math:`e = G_0`,
-:math:`\mathrm{Var}_e = \sum_{i \ge 1} G_i^2` and :math:`\tau = \sum_i g_i^2` of the Taylor coefficients.
+graph of signal :math:`\lambda'`, the margin is that of Eq. 10.3.
 """
 
 from __future__ import annotations
@@ -22,18 +21,21 @@ from gcnlimit.network import GCN
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters, Output
-from gcnlimit.results.performance import Prediction, Status, same_everywhere, scalar_or_array
-from gcnlimit.theory.decision import from_margins
-from gcnlimit.theory.finite_reg.class_losses import limiting_offset, loss_elsewhere, node_loss, offset
+from gcnlimit.results.performance import Prediction, Status, scalar_or_array
+from gcnlimit.theory.decision import as_prediction, from_margins
+from gcnlimit.theory.finite_reg import class_losses
+from gcnlimit.theory.large_reg import mean
 from gcnlimit.theory.points import Answer, Points, with_errors
-from gcnlimit.theory.predict import predict, predict_points
+from gcnlimit.theory.predict import Search, predict, predict_points
 from gcnlimit.theory.readout import best_readout
 
 _LARGEST = 1e50  # of a signal, whose square must be a number
 _BELOW_POLE = 1.0 - 1e-9  # of a PageRank, over the strength at which its series diverges
 
 
-def transfer(data: CSBM, gcn: GCN, to: CSBM | Literal["joining"], *, tol: float = 1e-10) -> Prediction:
+def transfer(
+    data: CSBM, gcn: GCN, to: CSBM | Literal["joining"], *, tol: float = 1e-10
+) -> Prediction:
     r"""Exact performance of a trained network on an independent graph, or on nodes that join its own (Eqs. 10.1 to 10.13).
 
     The class means of the features are the same on both graphs, whose nodes are read through `gcn.test_filter`, by default
@@ -62,11 +64,13 @@ def transfer(data: CSBM, gcn: GCN, to: CSBM | Literal["joining"], *, tol: float 
     check_types("transfer", to=(to, CSBM))
     to.require_alike("transfer")
     answer = _elsewhere(data, gcn, to, tol)
-    answer = with_errors_of_both(answer, data, to, lambda one, other: transfer(one, gcn, other, tol=tol))
+    answer = with_errors_of_both(answer, data, to, lambda a, b: transfer(a, gcn, b, tol=tol))
     return labelled(answer, data, gcn, to)
 
 
-def with_errors_of_both(answer: Answer, data: CSBM, to: CSBM, again: Callable[[CSBM, CSBM], Prediction]) -> Answer:
+def with_errors_of_both(
+    answer: Answer, data: CSBM, to: CSBM, again: Callable[[CSBM, CSBM], Prediction]
+) -> Answer:
     """The answer with the standard errors that those of two estimated models imply, independent of each other.
 
     Classes of the same fractions are the same classes: their fractions change together, and count once.
@@ -75,28 +79,32 @@ def with_errors_of_both(answer: Answer, data: CSBM, to: CSBM, again: Callable[[C
     once = same and isinstance(data, EstimatedCSBM) and data.counts is not None
 
     def like(model: CSBM, other: CSBM) -> CSBM:
-        return model.replaced(classes=other.classes) if same else model.replaced()  # type: ignore[arg-type]
+        classes: Any = other.classes if same else model.classes
+        return model.replaced(classes=classes)
 
-    here = with_errors(answer, data, lambda model: again(model, like(to, model))).standard_error
-    there = with_errors(answer, to, lambda model: again(like(data, model), model), known=once).standard_error
-    error = {name: scalar_or_array(np.asarray(np.hypot(x, getattr(there, name)))) for name, x in here.as_dict().items()}
-    return replace(answer, standard_error=replace(here, **error))
+    here = with_errors(answer, data, lambda model: again(model, like(to, model)))
+    there = with_errors(answer, to, lambda model: again(like(data, model), model), known=once)
+    errors: dict[str, Any] = {}
+    for name, error in here.standard_error.as_dict().items():
+        other = getattr(there.standard_error, name)
+        errors[name] = scalar_or_array(np.asarray(np.hypot(error, other)))
+    return replace(answer, standard_error=replace(here.standard_error, **errors))
 
 
 def _joining(data: CSBM, gcn: GCN, to: str, tol: float) -> Prediction:
     """Performance on nodes that join the training graph (Eq. 10.13)."""
     if to != "joining":
-        raise ParameterError(
-            f"to = {to!r} is not a graph; give a CSBM, or 'joining' for nodes that join the training graph"
-        )
+        raise ParameterError(f"to = {to!r} is not a graph; give a CSBM, or 'joining'")
     points = Points.of(data, gcn.replaced(test_filter=gcn.read_filter))._replace(joining=True)
-    answer = predict_points(points, data, gcn, tol, 5000, throw=True, progress=None)
-    return labelled(with_errors(answer, data, lambda model: _joining(model, gcn, to, tol)), data, gcn)
+    answer = predict_points(points, data, gcn, Search(tol))
+    answer = with_errors(answer, data, lambda model: _joining(model, gcn, to, tol))
+    return labelled(answer, data, gcn)
 
 
 def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
     """Performance on an independent graph, for given models."""
-    there = Points.unchecked(to, gcn.replaced(filter=gcn.read_filter, test_filter=None, reg=1.0)).checked()
+    reader = gcn.replaced(filter=gcn.read_filter, test_filter=None, reg=1.0)
+    there = Points.unchecked(to, reader).checked()
     outside = broadcast(to=to.shape, test_filter=gcn.read_filter.shape)
     shape = broadcast(data=data.shape, network=gcn.shape, there=outside)
     means = feature_signal(data, to)
@@ -104,30 +112,28 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
     here = Trained.of(data, gcn, tol)
     graph = GraphAverages(*(column.reshape(outside) for column in graph_averages(there)))
     c = np.broadcast_to(np.sqrt(means) * here.slope, shape)
-    margin = np.broadcast_to(graph.margin(c), shape)
+    margin = c * graph.e / np.sqrt(c**2 * graph.spread + graph.tau2)  # Eq. 10.3
     loss, bias = _read(here, graph, there, c)
 
     def spread(values: Any) -> Any:
         return scalar_or_array(np.array(np.broadcast_to(values, shape)))
 
+    if data.classes != to.classes:  # the bias is that of other classes
+        loss = np.full(shape, np.nan)
+    found = from_margins(classes, margin, margin, loss, loss, offset=bias)
     prediction = here.prediction
-    status = np.where(np.isnan(margin), np.maximum(prediction.status, Status.OUT_OF_RANGE), prediction.status)
-    loss = loss if data.classes == to.classes else np.full(shape, np.nan)  # of a bias for other classes
     train = {name: spread(getattr(prediction, name)) for name in ("train_accuracy", "train_loss")}
-    return Prediction(
-        **vars(replace(from_margins(classes, margin, margin, loss, loss, offset=bias), **train)),
-        standard_error=same_everywhere(0.0, shape),
-        order_parameters=OrderParameters(
-            test_margin=spread(margin),
-            train_margin=spread(prediction.order_parameters.train_margin),
-            weights=prediction.order_parameters.weights,
-            feature_margin=spread(c),
-            effective_labels=spread(here.labels),
-        ),
-        status=status if shape else Status(int(status)),
-        residual=spread(prediction.residual),
-        iterations=spread(prediction.iterations),
+    order_parameters = OrderParameters(
+        test_margin=spread(margin),
+        train_margin=spread(prediction.order_parameters.train_margin),
+        weights=prediction.order_parameters.weights,
+        feature_margin=spread(c),
+        effective_labels=spread(here.labels),
     )
+    least = np.where(np.isnan(margin), int(Status.OUT_OF_RANGE), 0)
+    status = np.asarray(np.maximum(prediction.status, least))
+    ended = (np.full(shape, one) for one in (prediction.residual, prediction.iterations))
+    return as_prediction(replace(found, **train), order_parameters, status, *ended)
 
 
 def best_test_filter(data: CSBM, gcn: GCN, to: CSBM | None = None, *, tol: float = 1e-10) -> Filter:
@@ -221,14 +227,6 @@ class GraphAverages(NamedTuple):
     spread: Array
     tau2: Array
 
-    def margin(self, c: Array) -> Array:
-        """Margin of the output, for inputs of margin `c` (Eq. 10.3)."""
-        return np.asarray(c * self.e / np.sqrt(c**2 * self.spread + self.tau2))
-
-    def labels(self, rho: Array) -> Array:
-        """Effective fraction of labels at infinite regularization (Eq. 10.5)."""
-        return np.asarray(self.e**2 / (self.spread + self.e**2 + (1.0 - rho) / rho * self.tau2))
-
 
 def graph_averages(points: Points) -> GraphAverages:
     """Return the averages of the filter of each point on its own graph."""
@@ -236,18 +234,16 @@ def graph_averages(points: Points) -> GraphAverages:
     columns = np.empty((3, points.size))
     with np.errstate(all="ignore"):  # out-of-range points are reported as such
         for where, chunk in points.chunks(cost):
-            columns[:, where] = _spectral(chunk, int(cost[where[0]])) if points.symmetric else _by_coefficients(chunk)
+            columns[:, where] = _averages(chunk, int(cost[where[0]]))
     return GraphAverages(*columns)
 
 
-def _spectral(points: Points, nodes: int) -> tuple[Array, Array, Array]:
-    measure = SpikedSemicircle.of(points.signal, nodes)
-    g = points.filter.normalized(measure.x)[0]
-    e = np.einsum("bn,bn->b", measure.e, g)
-    return e, np.einsum("bn,bn->b", measure.e, (g - e[:, None]) ** 2), g**2 @ measure.tau
-
-
-def _by_coefficients(points: Points) -> tuple[Array, Array, Array]:
+def _averages(points: Points, nodes: int) -> tuple[Array, Array, Array]:
+    if points.symmetric:
+        measure = SpikedSemicircle.of(points.signal, nodes)
+        g = points.filter.normalized(measure.x)[0]
+        e = mean(measure.e, g)
+        return e, mean(measure.e, (g - e[:, None]) ** 2), g**2 @ measure.tau
     closed = points.filter.directed_averages(points.signal, points.mu)
     if closed is not None:
         return closed.e_g, closed.e_g2 - closed.e_g**2, closed.tau_g2
@@ -270,7 +266,7 @@ class Trained(NamedTuple):
         prediction = predict(data, gcn, tol=tol)
         points = Points.unchecked(data, gcn)
         slope, labels = np.empty(points.size), np.empty(points.size)
-        bias = np.full(points.size, limiting_offset(points.classes))
+        bias = np.full(points.size, class_losses.limiting_offset(points.classes))
         infinite = np.isinf(points.reg)
         if np.any(infinite):
             slope[infinite], labels[infinite] = _explicit(points.take(infinite))
@@ -280,8 +276,13 @@ class Trained(NamedTuple):
             m, Q, *law = (np.ravel(x)[rows] for x in (weights.m, weights.Q, *output))
             found = points.take(rows)
             slope[rows] = m / np.sqrt(Q)
-            labels[rows] = _labels_of(found, slope[rows])
-            bias[rows] = offset(points.class_loss, node_loss(found), Output(*law)) * np.sqrt(law[1] / Q)
+            _, s2, g1 = points.features.moments
+            aligned = found.alpha * slope[rows] ** 2
+            with np.errstate(divide="ignore", invalid="ignore"):
+                labels[rows] = aligned * s2 / (found.mu * (1.0 - g1 * aligned))  # from Eq. 10.5
+            loss = class_losses.node_loss(found)
+            own = class_losses.offset(points.class_loss, loss, Output(*law))
+            bias[rows] = own * np.sqrt(law[1] / Q)
         shape = broadcast(data=data.shape, network=gcn.shape)
         return cls(prediction, slope.reshape(shape), labels.reshape(shape), bias.reshape(shape))
 
@@ -290,21 +291,14 @@ def _explicit(points: Points) -> tuple[Array, Array]:
     """Slope and effective labels at infinite regularization (Eq. 10.5)."""
     if points.class_loss.is_pinned:
         raise ParameterError(
-            f"loss = {points.loss!r} on unequal classes has no explicit weights at reg = inf; take a finite reg or another loss"
+            f"loss = {points.loss!r} has no explicit weights at reg = inf; take a finite reg"
         )
-    graph = graph_averages(points)
-    q = graph.labels(points.rho)
+    e, spread, tau2 = graph_averages(points)
+    hidden = (1.0 - points.rho) / points.rho
+    q = e**2 / (spread + e**2 + hidden * tau2)
     _, s2, g1 = points.features.moments
     aligned = points.mu * q / (s2 + g1 * points.mu * q)
-    return np.asarray(np.sign(graph.e) * np.sqrt(aligned / points.alpha)), q
-
-
-def _labels_of(points: Points, slope: Array) -> Array:
-    """Effective labels of weights of that slope: Eq. 10.5 solved for :math:`q`."""
-    _, s2, g1 = points.features.moments
-    aligned = points.alpha * slope**2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(aligned * s2 / (points.mu * (1.0 - g1 * aligned)))
+    return np.asarray(np.sign(e) * np.sqrt(aligned / points.alpha)), q
 
 
 @np.errstate(all="ignore")  # points at infinite regularization are left out
@@ -315,13 +309,15 @@ def _read(here: Trained, graph: GraphAverages, there: Points, c: Array) -> tuple
     weights = here.prediction.order_parameters.weights
     if weights is None:
         return loss, bias
-    finite = np.broadcast_to(np.greater(weights.Q, 0.0), c.shape)  # else at infinite regularization, where they vanish
+    # at infinite regularization they vanish
+    finite = np.broadcast_to(np.greater(weights.Q, 0.0), c.shape)
     gain = np.exp(there.filter.log_gain(there.symmetric)) / there.divisor()
     unit = np.sqrt(weights.Q) * (gain.reshape(graph.tau2.shape) / np.sqrt(graph.tau2))
     deviation = unit * np.sqrt(c**2 * graph.spread + graph.tau2)
     bias[finite] = (here.bias * np.sqrt(weights.Q) / deviation)[finite]
-    mean = np.broadcast_to(unit * c * graph.e, c.shape)[finite]
-    loss[finite] = loss_elsewhere(node_loss(there), mean, deviation[finite], bias[finite])
+    output = np.broadcast_to(unit * c * graph.e, c.shape)[finite]
+    trained = class_losses.node_loss(there)
+    loss[finite] = class_losses.loss_elsewhere(trained, output, deviation[finite], bias[finite])
     return loss, bias
 
 
@@ -330,7 +326,9 @@ def _pagerank(data: CSBM, symmetrize: bool, square: Array) -> PageRank:
     real("lam", data.lam, low=-_LARGEST, high=_LARGEST)
     operator = data.operator(symmetrize)
     signal = operator.signal
-    across = signal**2 + square if operator.symmetric else np.square(best_margin(np.sqrt(square), signal))
+    across = np.square(best_margin(np.sqrt(square), signal))
+    if operator.symmetric:
+        across = signal**2 + square
     theta = signal / (1.0 + across)
     largest = _BELOW_POLE / operator.radius
     return PageRank(scalar_or_array(np.clip(theta, -largest, largest)))

@@ -7,19 +7,39 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._runtime.progress import block_done
+from gcnlimit._values import Array
+from gcnlimit.filters.action import column_blocks
 from gcnlimit.simulation.backend import Backend, Device, backend_of
+from gcnlimit.spectrum import Spectrum
 
 LARGEST_KEY = 2**64 - 1
 
 Block = npt.NDArray[Any]
 R = TypeVar("R")
 Weigh = Callable[[slice, Any], Any]
+
+
+def feature_count(nodes: int, alpha: float) -> int:
+    r"""Number of features :math:`M = N/\alpha`, rounded."""
+    return max(1, math.floor(nodes / alpha + 0.5))
+
+
+def feature_levels(law: Spectrum, count: int) -> tuple[Array, Array]:
+    r"""Variance :math:`\sigma_\nu^2` of the noise of each of `count` features, and its share :math:`\Gamma_\nu` of the signal.
+
+    >>> from gcnlimit import Spectrum
+    >>> feature_levels(Spectrum([0.5, 2.0], weight=[0.75, 0.25]), 4)[0]
+    array([0.5, 0.5, 0.5, 2. ])
+    """
+    level = np.searchsorted(np.cumsum(law.weight), (np.arange(count) + 0.5) / count)
+    level = np.minimum(level, law.weight.size - 1)
+    return law.variance[level], law.signal[level]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +61,13 @@ class StreamedFeatures:
     spike: Block
     scale: Block | None = None
     device: Device = "cpu"
+
+    @staticmethod
+    def of(key: int, codes: Block, spike: Block, law: Spectrum, device: Device) -> StreamedFeatures:
+        """Features with the noise of a spectrum."""
+        variance, _ = feature_levels(law, len(spike))
+        scale = None if np.all(variance == 1.0) else np.sqrt(variance).astype(spike.dtype)
+        return StreamedFeatures(key, codes, spike, scale, device)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -70,9 +97,12 @@ class StreamedFeatures:
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Block:
         """The whole matrix."""
         out = np.empty(self.shape, self.dtype)
+        codes, spike, _ = self._placed
 
         def fill(part: slice, noise: Any) -> None:
-            out[:, part] = self._columns(part, noise).T
+            # entry by entry, since a product of matrices may round otherwise for other shapes
+            signal = sum(spike[part, k : k + 1] * codes[:, k] for k in range(codes.shape[1]))
+            out[:, part] = self.backend.host(self._scaled(part, noise) + signal).T
 
         self._by_blocks(lambda size: list(self._in_order(fill, size)))
         return out.astype(dtype or self.dtype, copy=False)
@@ -94,31 +124,30 @@ class StreamedFeatures:
         return self._by_blocks(lambda size: self._sums(self._in_order(one, size)))
 
     def _sums(self, parts: Iterator[tuple[slice, Any, Any]]) -> tuple[Any, Any]:
-        """Weights of all features, and the sum of the products with their noise and their signal."""
+        """Weights of all features, and the sum of the products with their noise, in double precision, and their signal."""
         codes, spike, _ = self._placed
         kept = []
-        total = None
-        along = 0.0
+        total: Any = 0.0
+        along: Any = 0.0
         for part, weights, product in parts:
             block_done(-(-(part.stop - part.start) // self.backend.tile))
             kept.append(weights)
             along = along + spike[part].T @ weights
-            if total is None:
-                total = self.backend.cast(product, np.dtype(np.float64))
-            else:
-                total += product
+            total += self.backend.cast(product, np.dtype(float))
         return self.backend.join(kept), self.backend.cast(total, self.dtype).T + codes @ along
 
     @cached_property
     def _placed(self) -> tuple[Any, Any, Any]:
         """Codes, signal and scales on the device."""
-        scale = None if self.scale is None else self.backend.place(self.scale[:, None].astype(self.dtype))
-        return self.backend.place(self.codes.astype(self.dtype)), self.backend.place(self.spike), scale
+        place = self.backend.place
+        scale = None if self.scale is None else place(self.scale[:, None].astype(self.dtype))
+        return place(self.codes.astype(self.dtype)), place(self.spike), scale
 
     def _against(self, block: Any) -> tuple[Any, Any]:
         r"""Columns of the block, each contiguous, and :math:`Y^T B`, with which :math:`X^T B` is computed tile by tile."""
         block = self.backend.cast(block, self.dtype)
-        return self.backend.join([block[:, k][None] for k in range(block.shape[1])]), self._placed[0].T @ block
+        columns = self.backend.join([block[:, k][None] for k in range(block.shape[1])])
+        return columns, self._placed[0].T @ block
 
     def _weights(self, part: slice, noise: Any, columns: Any, signal: Any) -> Any:
         r"""Rows of :math:`X^T B` of some features."""
@@ -127,12 +156,6 @@ class StreamedFeatures:
     def _scaled(self, part: slice, rows: Any) -> Any:
         scale = self._placed[2]
         return rows if scale is None else rows * scale[part]
-
-    def _columns(self, part: slice, noise: Any) -> Block:
-        """Some features, one row each; entry by entry, since a product of matrices may round otherwise for other shapes."""
-        codes, spike, _ = self._placed
-        signal = sum(spike[part, k : k + 1] * codes[:, k] for k in range(codes.shape[1]))
-        return self.backend.host(self._scaled(part, noise) + signal)
 
     def _by_blocks(self, attempt: Callable[[int], R]) -> R:
         """Answer of an attempt that holds a number of features at once, the largest for which the memory suffices."""
@@ -145,14 +168,14 @@ class StreamedFeatures:
 
     def _in_order(self, function: Callable[[slice, Any], R], size: int) -> Iterator[R]:
         """Answers of a function of the place of `size` features and of their noise, block after block."""
-        width = self.shape[1]
-        parts = (slice(start, min(start + size, width)) for start in range(0, width, size))
+        nodes, width = self.shape
 
         def one(part: slice) -> R:
-            shape = part.stop - part.start, self.shape[0]
-            return function(part, self.backend.normals(self.key, part.start // self.backend.tile, shape, self.dtype))
+            tile = part.start // self.backend.tile
+            shape = (part.stop - part.start, nodes)
+            return function(part, self.backend.normals(self.key, tile, shape, self.dtype))
 
-        return self.backend.ordered_map(one, parts, math.prod(self.shape))
+        return self.backend.ordered_map(one, column_blocks(width, size), nodes * width)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,6 +194,14 @@ class _Transposed:
         return X.backend.host(found).reshape(X.shape[1], *block.shape[1:])
 
 
+Features = Block | StreamedFeatures
+
+
+def streamed(features: Features) -> TypeGuard[StreamedFeatures]:
+    """Whether the features are regenerated instead of stored."""
+    return isinstance(features, StreamedFeatures)
+
+
 def one_pass(X: Any, block: Any, weigh: Weigh | None = None) -> tuple[Any, Any]:
     r"""Weights :math:`w = X^T B` and product :math:`Xw`; a tile of streamed features is drawn once. Arrays of the device.
 
@@ -183,7 +214,7 @@ def one_pass(X: Any, block: Any, weigh: Weigh | None = None) -> tuple[Any, Any]:
     (True, True)
     """
     weigh = weigh or (lambda part, weights: weights)
-    if isinstance(X, StreamedFeatures):
+    if streamed(X):
         return X._pass(block, weigh)
     weights = weigh(slice(0, X.shape[1]), X.T @ block)
     return weights, X @ weights

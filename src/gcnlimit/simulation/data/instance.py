@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
-from gcnlimit._validation import plain_array
+from gcnlimit._validation import plain_array, real, whole
 from gcnlimit._values import Array, Brief
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM, EstimatedCSBM
+from gcnlimit.degrees import Degrees, Gamma, LogNormal, Pareto
 from gcnlimit.errors import ParameterError
+from gcnlimit.graphs import dataset
 from gcnlimit.graphs.check import as_adjacency, is_complete
-from gcnlimit.graphs.dataset import Dataset, Location
+from gcnlimit.graphs.dataset import Dataset, Location, Stored, field
 from gcnlimit.graphs.operator import weight_unit
 from gcnlimit.graphs.standard import StandardizedGraph, from_labels
-from gcnlimit.simulation.data import disk
-from gcnlimit.simulation.data.observation import (
-    Features,
-    Graph,
-    Latents,
-    Mask,
-    Observation,
-    check_degree,
-    check_features,
-    check_labels,
-    check_mask,
-    check_model,
-)
+from gcnlimit.simulation.backend import backend_of
+from gcnlimit.simulation.data import observation
+from gcnlimit.simulation.data.features import LARGEST_KEY, Features, StreamedFeatures, streamed
+from gcnlimit.simulation.data.observation import Graph, Latents, Mask, Observation
+from gcnlimit.spectrum import Spectrum
+
+_CLASSES = (CSBM, EstimatedCSBM, Spectrum, Gamma, LogNormal, Pareto, Degrees)
+_KINDS: dict[str, Any] = {kind.__name__: kind for kind in _CLASSES}
 
 
 def estimate(
-    adjacency: sparse.csr_array[np.float64], features: npt.NDArray[Any], labels: Array, train_mask: Mask
+    adjacency: Graph, features: Features, labels: Array, train_mask: Mask
 ) -> EstimatedCSBM:
     r"""Model of two equal classes with its standard errors, from the labelled nodes; a negative :math:`\mu` counts as 0.
 
@@ -47,21 +45,14 @@ def estimate(
     known = labels[train_mask]
     if min(np.sum(known > 0), np.sum(known < 0)) < 1 or known.size < 3:
         raise ParameterError(
-            f"data = None, and train_mask labels {known.size} nodes, of which {np.sum(known > 0)} are +1: too few to "
-            "estimate the model; label three or more, of both classes, or pass data=CSBM(...)"
+            f"data = None, and train_mask labels {known.size} nodes, of which {np.sum(known > 0)} "
+            "are +1: too few to estimate it; label three, of both classes, or pass data=CSBM(...)"
         )
     given = StandardizedGraph.of(features, np.where(train_mask, labels > 0, -1), adjacency)
     found = from_labels(given)
-    return EstimatedCSBM(
-        alpha=given.alpha,
-        lam=found.lam,
-        mu=max(found.mu, 0.0),
-        rho=given.rho,
-        directed=given.directed,
-        lam_error=found.lam_error,
-        mu_error=found.mu_error,
-        counts=np.bincount(given.labels.codes),
-    )
+    point = given.alpha, found.lam, max(found.mu, 0.0), given.rho, given.directed
+    n = np.bincount(given.labels.codes)
+    return EstimatedCSBM(*point, lam_error=found.lam_error, mu_error=found.mu_error, counts=n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,29 +109,33 @@ class Instance(Brief):
         adjacency = as_adjacency(adjacency, name="adjacency")
         nodes = adjacency.shape[0]
         if is_complete(adjacency):
-            raise ParameterError(f"adjacency joins all {nodes} nodes alike; it needs a pair without an edge")
-        features = check_features(features, nodes)
+            raise ParameterError(f"adjacency joins all {nodes} nodes alike; leave out some edges")
+        features = observation.check_features(features, nodes)
         if train_mask is None:
             given = plain_array("labels", labels)
             train_mask = ~np.isnan(given) if given.dtype.kind == "f" else np.ones(given.shape, bool)
-        mask = check_mask(train_mask, nodes)
-        data = None if data is None else check_model(data, adjacency)
-        known = check_labels(labels, mask, Classes(2) if data is None else data.classes)
+        mask = observation.check_mask(train_mask, nodes)
+        classes = Classes(2)
+        if data is not None:
+            classes = observation.check_model(data, adjacency).classes
+        known = observation.check_labels(labels, mask, classes)
         if not mask.any():
             raise ParameterError(
-                "train_mask is False everywhere; a network needs labels to train on: label at least one node"
+                "train_mask is False everywhere; label at least one node to train on"
             )
-        own = float(adjacency.data.sum() / weight_unit(adjacency) / nodes)
-        degree = own if degree is None else check_degree(degree, nodes)
-        data = estimate(adjacency, features, known, mask) if data is None else data
+        if degree is None:
+            degree = float(adjacency.data.sum() / weight_unit(adjacency) / nodes)
+        else:
+            degree = observation.check_degree(degree, nodes)
+        if data is None:
+            data = estimate(adjacency, features, known, mask)
         if not data.features.is_white:
-            raise ParameterError(
-                "data has correlated features, and which column has which noise is not known; multiply the features by the "
-                "inverse root of their covariance, and leave out features"
-            )
-        directions = data.fractions.size - 1
-        latents = Latents(known, np.full((features.shape[1], directions)[: min(directions, 2)], np.nan))
-        return Instance(Observation.of(data, degree, adjacency, features, mask, known), latents)
+            reason = "data has correlated features, and the noise of each column is not known"
+            raise ParameterError(f"{reason}; whiten the features, and leave out data.features")
+        shown = observation.shown_labels(known, mask, classes)
+        centroid = np.full(observation.centroid_shape(features.shape[1], classes), np.nan)
+        seen = Observation(data, degree, adjacency, features, mask, shown)
+        return Instance(seen, Latents(known, centroid))
 
     @property
     def data(self) -> CSBM:
@@ -168,13 +163,47 @@ class Instance(Brief):
         return self.latents.labels
 
     def save(self, path: Location) -> None:
-        """Write everything to one ``.npz`` file."""
-        disk.save(self.observation, self.latents, path)
+        """Write everything to one ``.npz`` file, the model as JSON; streamed features are kept as their key."""
+        X = self.features
+        fields: dict[str, Any] = dataset.graph_fields(self.observation.graph) | {
+            "model": np.array(json.dumps(_plain(self.data))),
+            "degree": np.array(self.observation.degree),
+            "train_mask": self.train_mask,
+            "labels": self.labels,
+            "centroid": self.latents.centroid,
+        }
+        if self.latents.theta is not None:
+            fields["theta"] = self.latents.theta
+        if streamed(X):
+            fields |= {"key": np.array(X.key, np.uint64), "spike": X.spike}
+            if X.device != "cpu":
+                fields["device"] = np.array("cuda" if X.device.startswith("cuda") else X.device)
+        else:
+            fields["features"] = X
+        dataset.write_arrays(path, fields, compress=False)
 
     @staticmethod
     def load(path: Location) -> Instance:
         """Read what `save` wrote; every field is checked as in `of`."""
-        return Instance(*disk.load(path))
+        with dataset.reading(path, "an instance") as stored:
+            nodes = stored["train_mask"].size
+            mask = observation.check_mask(stored["train_mask"], nodes)
+            matrix = dataset.stored_csr(stored, "weights", (nodes, nodes))
+            adjacency = as_adjacency(matrix, name="adjacency", loops=True)
+            degree = observation.check_degree(field(stored, "degree").item(), nodes)
+            data = observation.check_model(_model(stored), adjacency)
+            labels = observation.check_labels(stored["labels"], mask, data.classes)
+            features = _features(stored, labels, data)
+            shape = observation.centroid_shape(features.shape[1], data.classes)
+            centroid = field(stored, "centroid", *shape)
+            unknown = centroid.dtype.kind == "f" and np.isnan(centroid).all()
+            centroid = centroid.astype(float) if unknown else np.array(real("centroid", centroid))
+            theta = None
+            if "theta" in stored:
+                theta = np.array(real("theta", field(stored, "theta", nodes), low=0))
+        shown = observation.shown_labels(labels, mask, data.classes)
+        seen = Observation(data, degree, adjacency, features, mask, shown)
+        return Instance(seen, Latents(labels, centroid, theta))
 
     def to_dataset(self) -> Dataset:
         """Data set, its classes 0, 1, ..., its training nodes the one split; self-loops are dropped.
@@ -188,7 +217,56 @@ class Instance(Brief):
         (200, 20, [0, 1, 2])
         """
         y = self.data.classes.index_of(self.labels)
-        train = self.train_mask
-        return Dataset(
-            self.observation.graph, np.asarray(self.features), y, train[None], None, (~train & (y >= 0))[None]
-        )
+        train = self.train_mask[None]
+        test = ~train & (y >= 0)
+        X = np.asarray(self.features)
+        return Dataset(self.observation.graph, X, y, train, None, test)
+
+
+Given = Instance | Observation
+
+
+def observed(graph: Given) -> Observation:
+    """What is observed of an instance, or an observation itself."""
+    return graph.observation if isinstance(graph, Instance) else graph
+
+
+def _plain(value: Any) -> Any:
+    """A model, or a part of it, as a dictionary of its kind and its fields; white features are the default."""
+    if isinstance(value, Classes):
+        return value.value
+    if type(value).__name__ not in _KINDS:
+        return value.tolist() if isinstance(value, np.ndarray) else value
+    own = {part.name: getattr(value, part.name) for part in dataclasses.fields(value)}
+    if isinstance(value, CSBM) and value.features.is_white:
+        del own["features"]
+    return {"kind": type(value).__name__} | {name: _plain(part) for name, part in own.items()}
+
+
+def _built(parts: dict[str, Any]) -> Any:
+    """What `_plain` took apart; a law has its numbers in their order."""
+    kind = _KINDS[parts.pop("kind")]
+    return kind(**parts) if issubclass(kind, CSBM) else kind(*parts.values())
+
+
+def _model(stored: Stored) -> Any:
+    text = field(stored, "model").item()
+    try:
+        return json.loads(text, object_hook=_built)
+    except (ArithmeticError, KeyError, TypeError, ValueError) as error:
+        raise ParameterError(f"model = {text!r} is none: {error}") from None
+
+
+def _features(stored: Stored, labels: Array, data: CSBM) -> Features:
+    """Features as an array, or as the key that regenerates them."""
+    if "features" in stored:
+        return observation.check_features(stored["features"], labels.size)
+    if np.isnan(labels).any():
+        raise ParameterError("labels are unknown in part; all are needed to draw the features")
+    spike = field(stored, "spike", None, data.classes.count - 1)
+    spike = observation.check_features(spike, len(spike))
+    key = whole("key", field(stored, "key").item(), low=0, high=LARGEST_KEY)
+    device = field(stored, "device").item() if "device" in stored else "cpu"
+    backend_of(device)
+    codes = data.classes.codes_of(labels)
+    return StreamedFeatures.of(key, codes, spike, data.features, device)

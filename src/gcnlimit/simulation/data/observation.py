@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +19,12 @@ from gcnlimit.graphs.check import as_features, dense, is_symmetric
 from gcnlimit.graphs.operator import weight_unit
 from gcnlimit.normalization import Normalization, as_normalization
 from gcnlimit.simulation.backend import Device, backend_of
-from gcnlimit.simulation.data.features import StreamedFeatures
+from gcnlimit.simulation.data.features import Block, Features, streamed
 from gcnlimit.simulation.data.operator import Operator, normalized_operator, propensities
-from gcnlimit.spectrum import Spectrum
 
 Mask = npt.NDArray[np.bool_]
-Graph: TypeAlias = "sparse.csr_array[np.float64] | Array"  # a string: SciPy 1.15 has no such types at run time
-Features = npt.NDArray[Any] | StreamedFeatures
+# a string: SciPy 1.15 has no such types at run time
+Graph: TypeAlias = "sparse.csr_array[np.float64] | Array"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +54,6 @@ class Observation(Brief):
     train_mask: Mask
     train_labels: Array
 
-    @staticmethod
-    def of(  # noqa: PLR0917
-        data: CSBM, degree: float | None, adjacency: Graph, features: Features, train_mask: Mask, labels: Array
-    ) -> Observation:
-        """Observation of nodes of all `labels`, of which those outside of the mask are hidden."""
-        shown = np.where(train_mask, labels, 0.0 if data.classes.two else np.nan)
-        return Observation(data, degree, adjacency, features, train_mask, shown)
-
     @property
     def nodes(self) -> int:
         """Number of nodes :math:`N`."""
@@ -73,7 +63,7 @@ class Observation(Brief):
     def graph(self) -> Any:
         """Adjacency matrix in CSR form; a Gaussian matrix is refused."""
         if isinstance(self.adjacency, np.ndarray):
-            raise ParameterError("degree = None gives a Gaussian matrix, not a graph; sample with a degree")
+            raise ParameterError("degree = None is a Gaussian matrix, no graph; give a degree")
         return self.adjacency
 
     @property
@@ -92,12 +82,11 @@ class Observation(Brief):
         return self.classes.index_of(self.train_labels[self.train_mask])
 
     @cached_property
-    def edge_counts(self) -> Graph:
+    def edge_counts(self) -> Any:
         """Adjacency with weights in their unit, which count edges where a method has no other use for them."""
-        A: Any = self.adjacency
+        A = self.adjacency
         unit = 1.0 if isinstance(A, np.ndarray) else weight_unit(A)
-        counts: Graph = A if unit == 1.0 else A / unit
-        return counts
+        return A if unit == 1.0 else A / unit
 
     @property
     def biased(self) -> bool:
@@ -119,15 +108,17 @@ class Observation(Brief):
         both = symmetrize and self.data.directed
         given = normalization or as_normalization("symmetric")
         key = (both, device, None if self.theta is None else given)
-        if key not in self._operators:
-            settings = both, not self.data.directed, self.features.dtype, device
-            with backend_of(device).guard(self.nodes):
-                if self.theta is None:
-                    self._operators[key] = Operator.of(self.adjacency, self.degree, *settings)
-                else:
-                    signal = float(self.data.effective_signal(both))
-                    self._operators[key] = normalized_operator(self.edge_counts, self.theta, given, signal, *settings)
-        return self._operators[key]
+        if key in self._operators:
+            return self._operators[key]
+        settings = both, not self.data.directed, self.features.dtype, device
+        with backend_of(device).guard(self.nodes):
+            if self.theta is None:
+                found = Operator.of(self.adjacency, self.degree, *settings)
+            else:
+                signal = float(self.data.effective_signal(both))
+                found = normalized_operator(self.edge_counts, self.theta, given, signal, *settings)
+        self._operators[key] = found
+        return found
 
     @cached_property
     def _operators(self) -> dict[tuple[bool, Device, Normalization | None], Operator]:
@@ -138,8 +129,8 @@ class Observation(Brief):
         drawn = self.features.device if streamed(self.features) else None
         if drawn is not None and wanted is not None and wanted != drawn:
             raise ParameterError(
-                f"device = {wanted!r} is not allowed: the streamed features are those of device = {drawn!r}, and another "
-                "would draw others; sample on that device, or with streamed=False"
+                f"device = {wanted!r} is not allowed: the streamed features are those of device = "
+                f"{drawn!r}, and another would draw others; sample there, or with streamed=False"
             )
         device = drawn or wanted or "cpu"
         backend_of(device)
@@ -158,37 +149,20 @@ class Latents(Brief):
     theta: Array | None = None
 
 
-def streamed(features: Features) -> TypeGuard[StreamedFeatures]:
-    """Whether the features are regenerated instead of stored."""
-    return isinstance(features, StreamedFeatures)
+def shown_labels(labels: Array, train_mask: Mask, classes: Classes) -> Array:
+    """Labels of the labelled nodes, as in `Observation`; those of the others are hidden."""
+    return np.where(train_mask, labels, 0.0 if classes.two else np.nan)
 
 
-def feature_levels(law: Spectrum, count: int) -> tuple[Array, Array]:
-    r"""Variance :math:`\sigma_\nu^2` of the noise of each of `count` features, and its share :math:`\Gamma_\nu` of the signal.
-
-    >>> from gcnlimit import Spectrum
-    >>> feature_levels(Spectrum([0.5, 2.0], weight=[0.75, 0.25]), 4)[0]
-    array([0.5, 0.5, 0.5, 2. ])
-    """
-    level = np.searchsorted(np.cumsum(law.weight), (np.arange(count) + 0.5) / count)
-    level = np.minimum(level, law.weight.size - 1)
-    return law.variance[level], law.signal[level]
+def centroid_shape(features: int, classes: Classes) -> tuple[int, ...]:
+    """Shape of the directions of the features: one vector for two classes, else one column for each code."""
+    return (features,) if classes.count == 2 else (features, classes.count - 1)
 
 
-def noise_scale(variance: Array, dtype: npt.DTypeLike) -> npt.NDArray[Any] | None:
-    """Standard deviation of the noise of each feature; None if all are 1."""
-    return None if np.all(variance == 1.0) else np.sqrt(variance).astype(dtype)
-
-
-def feature_count(nodes: int, alpha: float) -> int:
-    r"""Number of features :math:`M = N/\alpha`, rounded."""
-    return max(1, math.floor(nodes / alpha + 0.5))
-
-
-def check_features(features: Any, nodes: int) -> npt.NDArray[Any]:
+def check_features(features: Any, nodes: int) -> Block:
     """Return the features as a new array, ``float32`` or else ``float64``, of finite numbers that can be squared."""
     if features is None:
-        raise ParameterError("features = None is not allowed; a network needs a row of features for each node")
+        raise ParameterError("features = None is not allowed; give a row of features for each node")
     return dense(as_features(features, nodes, name="features", single=True))
 
 
@@ -197,20 +171,17 @@ def check_labels(labels: Any, train_mask: Mask, classes: Classes) -> Array:
     array = plain_array("labels", labels)
     nodes = train_mask.size
     if array.shape != (nodes,):
-        raise ParameterError(f"labels have shape {array.shape}; there must be one for each of the {nodes} nodes")
+        raise ParameterError(f"labels have shape {array.shape}; give one for each of {nodes} nodes")
     allowed = np.array([-1, 1]) if classes.two else np.arange(classes.count)
     bad = array[~np.isin(array, allowed) & ~np.isnan(array)] if array.dtype.kind in "iuf" else array
     words = "-1 or +1" if classes.two else f"a whole number from 0 to {allowed[-1]}"
     if bad.size:
-        raise ParameterError(
-            f"labels contain {bad[0]!s}; every label must be {words}, or NaN where it is unknown, outside train_mask"
-            + ": write np.select([labels == one_class, labels == other_class], [1.0, -1.0], np.nan)" * classes.two
-        )
+        sentence = f"labels contain {bad[0]!s}; a label must be {words}, or NaN where it is unknown"
+        remedy = ": write np.select([labels == one, labels == other], [1.0, -1.0], np.nan)"
+        raise ParameterError(sentence + remedy * classes.two)
     if unknown := int(np.isnan(array[train_mask]).sum()):
-        raise ParameterError(
-            f"labels are NaN on {unknown} nodes of train_mask; a labelled node has label {words}: "
-            "write train_mask & ~np.isnan(labels)"
-        )
+        sentence = f"labels are NaN on {unknown} nodes of train_mask; a label is {words}"
+        raise ParameterError(f"{sentence}: write train_mask & ~np.isnan(labels)")
     return array.astype(np.float64)
 
 
@@ -219,8 +190,8 @@ def check_mask(train_mask: Any, nodes: int) -> Mask:
     array = plain_array("train_mask", train_mask)
     if array.dtype != np.bool_ or array.shape != (nodes,):
         raise ParameterError(
-            f"train_mask has dtype {array.dtype} and shape {array.shape}; it must be {nodes} booleans, True for a labelled node: "
-            "write np.isin(np.arange(nodes), train_mask) if it lists nodes"
+            f"train_mask has dtype {array.dtype} and shape {array.shape}; it must be {nodes} "
+            "booleans: write np.isin(np.arange(nodes), train_mask) if it lists labelled nodes"
         )
     return array.copy()
 
@@ -229,18 +200,19 @@ def check_degree(degree: npt.ArrayLike, nodes: int) -> float:
     """Return a mean degree: positive, and below the number of nodes."""
     checked = number("degree", degree, low=1e-12)
     if checked >= nodes:
-        raise ParameterError(f"degree = {checked:g} is not allowed; it must be below the number of nodes, {nodes}")
+        wanted = f"it must be below the number of nodes, {nodes}"
+        raise ParameterError(f"degree = {checked:g} is not allowed; {wanted}")
     return checked
 
 
 def check_model(data: Any, adjacency: Graph) -> CSBM:
     """Return the model of an instance: one point, directed unless the adjacency is symmetric."""
     if not isinstance(data, CSBM) or data.shape:
-        raise ParameterError(
-            f"data = {data!r} is not allowed; it must be one CSBM of single parameters, or None to estimate it"
-        )
+        wanted = "a CSBM of single parameters, or None to estimate it"
+        raise ParameterError(f"data = {data!r} is not allowed; it must be {wanted}")
     if not data.directed and not is_symmetric(adjacency):
         raise ParameterError(
-            "data has directed=False but adjacency is not symmetric; write directed=True, or pass adjacency.maximum(adjacency.T)"
+            "data has directed=False but adjacency is not symmetric; write directed=True, or pass "
+            "adjacency.maximum(adjacency.T)"
         )
     return data

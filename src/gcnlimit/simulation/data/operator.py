@@ -63,9 +63,8 @@ class Operator(SparsePlusRankOne):
             scale /= np.sqrt(2.0)
             shift *= np.sqrt(2.0)
         matrix, transpose = backend.sparse(adjacency, scale, both, not symmetric, np.dtype(dtype))
-        if device == "cpu":
-            return Operator(matrix, float(shift), None, symmetric or symmetrize)
-        return DeviceOperator(matrix, float(shift), None, symmetric or symmetrize, transpose, backend)
+        parts = matrix, float(shift), None, symmetric or symmetrize
+        return Operator(*parts) if device == "cpu" else DeviceOperator(*parts, transpose, backend)
 
     def __matmul__(self, block: Any) -> Any:
         """Product with a vector or a block of columns."""
@@ -76,14 +75,18 @@ class Operator(SparsePlusRankOne):
     def add_product(self, block: Any, out: Any, factor: float = 1.0) -> None:
         """``out += factor * (a @ block)`` in place."""
         scale = block.dtype.type(factor)
+        # the part of rank one, here with all entries equal
         if self.v is None:
             sums = np.ones(len(block), block.dtype) @ block
             out += scale * (-block.dtype.type(self.u) * sums)
-        if len(self._panels) > 1 and block.ndim == 2 and block.shape[1] >= 32 and block.dtype == self.matrix.dtype:
+        wide = block.ndim == 2 and block.shape[1] >= 32 and block.dtype == self.matrix.dtype
+        if wide and len(self._panels) > 1:
+            # SciPy's kernel adds each panel to `out`, whose rows are contiguous
+            add: Any = csr_matvecs
             for start, panel in self._panels:
                 part = np.ascontiguousarray(block[start : start + panel.shape[1]]).ravel()
                 csr = (panel.indptr, panel.indices, scale * panel.data)
-                csr_matvecs(*panel.shape, block.shape[1], *csr, part, out.reshape(-1))  # type: ignore[call-arg]
+                add(*panel.shape, block.shape[1], *csr, part, out.reshape(-1))
         else:
             out += scale * (self.matrix @ block)
         if self.v is not None:
@@ -139,7 +142,8 @@ class DeviceOperator(Operator):
 
     def __matmul__(self, block: Any) -> Any:
         """Product with a vector or a block of columns, tensors on the device."""
-        return self.matrix @ block - (self.u * block.sum(0) if self.v is None else self._along(block))
+        shift = self.u * block.sum(0) if self.v is None else self._along(block)
+        return self.matrix @ block - shift
 
     def add_product(self, block: Any, out: Any, factor: float = 1.0) -> None:
         """``out += factor * (a @ block)`` in place."""
@@ -193,5 +197,6 @@ def normalized_operator(  # noqa: PLR0917
     weighted = sparse.diags_array(left * unit * np.sqrt(nodes)) @ graph @ sparse.diags_array(right)
     alike = normalization.left == normalization.right and (symmetrize or symmetric)
     share = unit * mean / nodes * (np.sqrt(2.0) if both else 1.0)
-    u, v = (backend_of(device).place((side * theta).astype(dtype)) for side in (share * left, right))
+    place = backend_of(device).place
+    u, v = (place((side * theta).astype(dtype)) for side in (share * left, right))
     return replace(Operator.of(weighted.tocsr(), None, False, alike, dtype, device), u=u, v=v)

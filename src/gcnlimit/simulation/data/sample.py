@@ -5,34 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import combinations_with_replacement, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numpy.random import Generator, SeedSequence, default_rng
 from scipy import sparse
 
-from gcnlimit._runtime.memory import require
 from gcnlimit._validation import check_types, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import Indices
 from gcnlimit.csbm import CSBM, common_classes, feature_signal
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.backend import Backend, Device, backend_of
-from gcnlimit.simulation.data.features import StreamedFeatures
+from gcnlimit.simulation.data.features import StreamedFeatures, feature_count, feature_levels
 from gcnlimit.simulation.data.instance import Instance
-from gcnlimit.simulation.data.observation import (
-    Graph,
-    Latents,
-    Observation,
-    feature_count,
-    feature_levels,
-    noise_scale,
-)
+from gcnlimit.simulation.data.observation import Graph, Latents, Observation, shown_labels
 from gcnlimit.simulation.data.size import Size, edge_probabilities
 
-Seed = int | np.random.SeedSequence
+Seed = int | SeedSequence
 Placed = Any  # integers on the device of the backend
-_LOWEST = -6.0  # octave of the propensities below which all are one group: they have hardly any edge
+_LOWEST = -6.0  # octave of propensities below which all are one group: they have hardly any edge
 
 
 def sample(
@@ -81,15 +74,15 @@ def sample(
     >>> i.adjacency.shape, i.features.shape, int(i.train_mask.sum())
     ((1000, 1000), (1000, 250), 100)
     """
-    size = Size.of("sample", data, nodes, degree, streamed, dtype, device)
+    check_types("sample", data=(data, CSBM))
+    size = Size.of(data, nodes, degree, streamed, dtype, device)
     if data.shape:
-        raise ParameterError(
-            f"an instance has single parameters, got data of shape {data.shape}; sample one after the other"
-        )
+        many = f"data has arrays of shape {data.shape}"
+        raise ParameterError(f"{many}, and an instance single parameters; sample one by one")
     size.check_signals(data)
     root = seed_sequence(seed)
     centroid = None if beside is None else _class_means(beside, data, size)
-    require(f"a graph of {size.nodes} nodes with {size.features:.4g} features each", size.bytes(), size.remedy())
+    size.require("a graph", size.bytes())
     return draw(data, size, root, centroid)
 
 
@@ -102,70 +95,71 @@ def _class_means(beside: Instance, data: CSBM, size: Size) -> Array:
     count = feature_count(size.nodes, float(data.alpha))
     if count != width:
         raise ParameterError(
-            f"nodes = {size.nodes} with alpha = {data.alpha:g} makes {count} features, and the instance beside has {width}; "
-            f"take nodes = {math.floor(width * float(data.alpha) + 0.5)}"
+            f"nodes = {size.nodes} with alpha = {data.alpha:g} makes {count} features, and beside "
+            f"has {width}; take nodes = {math.floor(width * float(data.alpha) + 0.5)}"
         )
     if not np.isfinite(beside.latents.centroid).all():
-        raise ParameterError("the class means of the instance beside are not known; take one that was sampled")
+        raise ParameterError("the class means of beside are not known; take one that was sampled")
     return beside.latents.centroid
 
 
-def draw(data: CSBM, size: Size, seed: np.random.SeedSequence, centroid: Array | None = None) -> Instance:
+def draw(data: CSBM, size: Size, seed: SeedSequence, centroid: Array | None = None) -> Instance:
     """Instance of a size that was checked; `centroid`: the directions of its features, if they are those of another."""
     nodes = size.nodes
-    streams = seed.spawn(4)
-    rng = np.random.default_rng(streams[0])
-    kinds = _draw_classes(data.fractions, nodes, rng)
+    first, second, *streams = seed.spawn(4)
+
+    # independent classes, then the labelled nodes
+    rng = default_rng(first)
+    p = data.fractions
+    before = np.searchsorted(np.cumsum(p[::-1]), rng.random(nodes), side="right")
+    kinds = np.maximum(p.size - 1 - before, 0)
+    codes = data.classes.codes[kinds]
+    labels = data.classes.labels_of(kinds)
     mask = np.zeros(nodes, bool)
     mask[rng.choice(nodes, size=math.floor(float(data.rho) * nodes + 0.5), replace=False)] = True
 
-    codes = data.classes.codes[kinds]
-    lam = float(data.lam)
-    backend = backend_of(size.device)
     theta = None
     if data.degrees is not None:
-        theta = data.degrees.draw(np.random.default_rng(seed.spawn(1)[0]), nodes)
+        theta = data.degrees.draw(default_rng(seed.spawn(1)[0]), nodes)
         theta = theta / np.mean(theta)
+    adjacency: Graph
     if size.degree is None:
-        adjacency: Graph = gaussian_graph(codes, lam, data.directed, np.random.default_rng(streams[1]))
+        adjacency = gaussian_graph(codes, float(data.lam), data.directed, default_rng(second))
     else:
-        probabilities = edge_probabilities(lam, nodes, size.degree, data.classes)
+        between = edge_probabilities(float(data.lam), nodes, size.degree, data.classes)
+        backend = backend_of(size.device)
         with backend.guard(nodes):
-            edges = backend.rng(streams[1])
-            adjacency = bernoulli_graph(kinds, probabilities, data.directed, edges, backend, theta=theta)
-    centroid, features = _draw_features(data, size, codes, streams[2:], centroid)
-    labels = data.classes.labels_of(kinds)
+            rng = backend.rng(second)
+            adjacency = bernoulli_graph(kinds, between, data.directed, rng, backend, theta=theta)
+
+    centroid, features = _draw_features(data, size, codes, streams, centroid)
     held = features if size.streamed else np.asarray(features)
-    observation = Observation.of(data, size.degree, adjacency, held, mask, labels)
-    return Instance(observation, Latents(labels, centroid[:, 0] if centroid.shape[1] == 1 else centroid, theta))
-
-
-def _draw_classes(fractions: Array, nodes: int, rng: np.random.Generator) -> Indices:
-    """Index of the class of each node, independent."""
-    last = fractions.size - 1
-    before = np.searchsorted(np.cumsum(fractions[::-1]), rng.random(nodes), side="right")
-    return np.asarray(last - np.minimum(before, last), np.int64)
+    shown = shown_labels(labels, mask, data.classes)
+    observation = Observation(data, size.degree, adjacency, held, mask, shown)
+    directions = centroid[:, 0] if centroid.shape[1] == 1 else centroid
+    return Instance(observation, Latents(labels, directions, theta))
 
 
 def _draw_features(
-    data: CSBM, size: Size, codes: Array, seeds: list[np.random.SeedSequence], centroid: Array | None
+    data: CSBM, size: Size, codes: Array, seeds: list[SeedSequence], centroid: Array | None
 ) -> tuple[Array, StreamedFeatures]:
     r"""Directions :math:`u` and features :math:`\sqrt{\mu/N}\, Yu^T + W\Sigma^{1/2}` (Eq. 8.2)."""
-    count = feature_count(size.nodes, float(data.alpha)) if centroid is None else len(centroid)
-    variance, signal = feature_levels(data.features, count)
     if centroid is None:
-        centroid = np.random.default_rng(seeds[0]).standard_normal((count, codes.shape[1])) * np.sqrt(signal)[:, None]
-    centroid = centroid.reshape(count, -1)
+        count = feature_count(size.nodes, float(data.alpha))
+        _, signal = feature_levels(data.features, count)
+        centroid = default_rng(seeds[0]).standard_normal((count, codes.shape[1]))
+        centroid = centroid * np.sqrt(signal)[:, None]
+    centroid = centroid.reshape(len(centroid), -1)
     spike = (math.sqrt(float(data.mu) / size.nodes) * centroid).astype(size.dtype)
     key = int(seeds[1].generate_state(1, np.uint64)[0])
-    return centroid, StreamedFeatures(key, codes, spike, noise_scale(variance, size.dtype), size.device)
+    return centroid, StreamedFeatures.of(key, codes, spike, data.features, size.device)
 
 
-def seed_sequence(seed: Seed) -> np.random.SeedSequence:
+def seed_sequence(seed: Seed) -> SeedSequence:
     """Return the seed as a fresh sequence, which spawns the same children whenever it is used."""
-    if isinstance(seed, np.random.SeedSequence):
-        return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)
-    return np.random.SeedSequence(whole("seed", seed, low=0))
+    if isinstance(seed, SeedSequence):
+        return SeedSequence(seed.entropy, spawn_key=seed.spawn_key)
+    return SeedSequence(whole("seed", seed, low=0))
 
 
 def bernoulli_graph(
@@ -191,16 +185,17 @@ def bernoulli_graph(
            [0., 0., 1.]])
     """
     backend = backend or backend_of("cpu")
-    nodes = len(kinds)
+    draws = _Draws(directed, rng, backend)
     classes = len(probabilities)
     largest = float(np.max(probabilities))
     own = backend.place(kinds)
     table = backend.place(probabilities.ravel())
     weight = None if theta is None else backend.place(theta)
     rows, columns = [], []
-    for (first, high), (second, other) in _pairs_of_groups(theta, nodes, directed):
+    for (first, high), (second, other) in _pairs_of_groups(theta, len(kinds), directed):
+        # propose pairs at the largest probability of the two groups, and keep the share of each
         bound = min(1.0, largest * high * other)
-        row, column = _pairs(first, second, bound, directed=directed, rng=rng, backend=backend)
+        row, column = draws.pairs(first, second, bound)
         allowed = table[own[row] * classes + own[column]]
         if weight is not None:
             allowed = allowed * weight[row] * weight[column]
@@ -211,10 +206,10 @@ def bernoulli_graph(
     if not directed:
         mirrored = row != column
         row, column = backend.join([row, column[mirrored]]), backend.join([column, row[mirrored]])
-    return backend.csr(row, column, nodes)
+    return backend.csr(row, column, len(kinds))
 
 
-def gaussian_graph(codes: Array, lam: float, directed: bool, rng: np.random.Generator) -> Array:
+def gaussian_graph(codes: Array, lam: float, directed: bool, rng: Generator) -> Array:
     r"""Gaussian-equivalent graph :math:`\frac{\lambda}{\sqrt N} YY^T + \Xi` (Eqs. 1.1 and 8.2), dense; for small sizes.
 
     `codes` is the matrix :math:`Y` of the codes of the nodes.
@@ -239,45 +234,49 @@ def _pairs_of_groups(
     return product(groups, groups) if directed else combinations_with_replacement(groups, 2)
 
 
-def _pairs(
-    first: Indices, second: Indices, probability: float, *, directed: bool, rng: Any, backend: Backend
-) -> tuple[Placed, Placed]:
-    """Pairs of a node of the first group and one of the second, each with that probability."""
-    if first is second and not directed:
-        row, column = _undirected_pairs(len(first), probability, rng, backend)
-    else:
-        places = _successes(len(first) * len(second), probability, rng, backend)
-        row, column = places // len(second), places % len(second)
-    if first is second and first[-1] == len(first) - 1:  # all nodes, or the first ones: they stand where they are
-        return row, column
-    return backend.place(first)[row], backend.place(second)[column]
+class _Draws(NamedTuple):
+    """Independent pairs of nodes, drawn by a generator of a backend."""
 
+    directed: bool
+    rng: Any
+    backend: Backend
 
-def _undirected_pairs(nodes: int, probability: float, rng: Any, backend: Backend) -> tuple[Placed, Placed]:
-    r"""Each of the unordered pairs, with that probability.
+    def pairs(self, first: Indices, second: Indices, p: float) -> tuple[Placed, Placed]:
+        """Pairs of a node of the first group and one of the second, each with probability `p`."""
+        if first is second and not self.directed:
+            row, column = self._undirected(len(first), p)
+        else:
+            places = self._successes(len(first) * len(second), p)
+            row, column = places // len(second), places % len(second)
+        # all nodes, or the first ones, stand where they are
+        if first is second and first[-1] == len(first) - 1:
+            return row, column
+        return self.backend.place(first)[row], self.backend.place(second)[column]
 
-    The pair :math:`\{i,\, (i + d) \bmod n\}` is numbered by :math:`i` and :math:`d = 0 \dots \lfloor n/2 \rfloor`. This is one to
-    one, except for :math:`2d = n`, where :math:`i` and :math:`i + n/2` name the same pair and only :math:`i < n/2` is kept.
-    """
-    half = nodes // 2
-    places = _successes(nodes * (half + 1), probability, rng, backend)
-    row, way = places // (half + 1), places % (half + 1)
-    once = (2 * way < nodes) | (row < half)
-    row, way = row[once], way[once]
-    return row, (row + way) % nodes
+    def _undirected(self, nodes: int, p: float) -> tuple[Placed, Placed]:
+        r"""Each of the unordered pairs, with probability `p`.
 
+        The pair :math:`\{i,\, (i + d) \bmod n\}` is numbered by :math:`i` and :math:`d = 0 \dots \lfloor n/2 \rfloor`, one to
+        one but for :math:`2d = n`: there :math:`i` and :math:`i + n/2` name the same pair, and only :math:`i < n/2` is kept.
+        """
+        half = nodes // 2
+        places = self._successes(nodes * (half + 1), p)
+        row, way = places // (half + 1), places % (half + 1)
+        once = (2 * way < nodes) | (row < half)
+        row, way = row[once], way[once]
+        return row, (row + way) % nodes
 
-def _successes(trials: int, probability: float, rng: Any, backend: Backend) -> Placed:
-    """Places of the successes among independent trials, from the geometric law of the gaps between them."""
-    if probability <= 0.0:
-        return backend.place(np.empty(0, np.int64))
-    found = []
-    last = -1
-    while last < trials:
-        expected = (trials - last) * probability
-        gaps = rng.geometric(probability, size=int(expected + 4.0 * np.sqrt(expected) + 16.0))
-        places = last + gaps.cumsum(0)
-        found.append(places)
-        last = int(places[-1])
-    places = backend.join(found)
-    return places[places < trials]
+    def _successes(self, trials: int, p: float) -> Placed:
+        """Places of the successes among independent trials, from the geometric law of the gaps between them."""
+        if p <= 0.0:
+            return self.backend.place(np.empty(0, np.int64))
+        found = []
+        last = -1
+        while last < trials:
+            expected = (trials - last) * p
+            gaps = self.rng.geometric(p, size=int(expected + 4.0 * np.sqrt(expected) + 16.0))
+            places = last + gaps.cumsum(0)
+            found.append(places)
+            last = int(places[-1])
+        places = self.backend.join(found)
+        return places[places < trials]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from gcnlimit._runtime.memory import require
 from gcnlimit._runtime.threads import threads
-from gcnlimit._validation import check_types, flag, whole
+from gcnlimit._validation import flag, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
@@ -37,19 +37,11 @@ class Size:
     device: Device = "cpu"
     directions: int = 1
 
-    @classmethod
+    @staticmethod
     def of(  # noqa: PLR0917
-        cls,
-        function: str,
-        data: CSBM,
-        nodes: object,
-        degree: object,
-        streamed: object,
-        dtype: npt.DTypeLike | None,
-        device: Device = "cpu",
+        data: CSBM, nodes: object, degree: Any, streamed: object, dtype: Any, device: Device = "cpu"
     ) -> Size:
         """Check what `sample` or `simulate` is given, at every point of the data."""
-        check_types(function, data=(data, CSBM))
         backend_of(device)
         if dtype is None:
             dtype = np.float64 if device == "cpu" else np.float32
@@ -59,19 +51,21 @@ class Size:
             raise ParameterError(f"dtype = {dtype!r} is not allowed; it must be float32 or float64")
         streamed = device != "cpu" if streamed is None else flag("streamed", streamed)
         if degree is None and data.degrees is not None:
-            raise ParameterError("degree = None is a dense graph, which has no degrees to vary; give the mean degree")
+            raise ParameterError("degree = None is dense, with no degrees to vary; give a degree")
         if degree is not None:
-            degree = check_degree(degree, nodes)  # type: ignore[arg-type]
+            degree = check_degree(degree, nodes)
         width = nodes / float(np.min(data.alpha))
-        return cls(nodes, width, degree, streamed, precision, device, data.fractions.size - 1)
+        return Size(nodes, width, degree, streamed, precision, device, data.classes.count - 1)
 
     def check_signals(self, data: CSBM) -> None:
         """Refuse signals whose graph has no probabilities, or whose numbers cannot be squared."""
-        for name in ("lam", "mu"):
-            largest = float(np.max(np.abs(getattr(data, name))))
-            if (largest if name == "lam" else math.sqrt(largest / self.nodes)) > LARGEST[self.dtype] / 10.0:
+        lam = float(np.max(np.abs(data.lam)))
+        mu = float(np.max(data.mu))
+        for name, value, entry in (("lam", lam, lam), ("mu", mu, math.sqrt(mu / self.nodes))):
+            if entry > LARGEST[self.dtype] / 10.0:
+                largest = f"{name} = {value:g} is too large"
                 raise ParameterError(
-                    f"{name} = {largest:g} is too large to be simulated in {self.dtype}; take a smaller one"
+                    f"{largest} to be simulated in {self.dtype}; take a smaller one"
                 )
         if self.degree is not None:
             for lam in (float(np.min(data.lam)), float(np.max(data.lam))):
@@ -91,19 +85,26 @@ class Size:
     def _feature_bytes(self) -> float:
         held = 1.0 + self.features
         if self.streamed:
-            held = min(held, (threads() + 1) * backend_of("cpu").tile) if self.device == "cpu" else 0.0
-        return held * self.nodes * self.dtype.itemsize + (16.0 + 16.0 * self.directions) * self.features
+            tiles = (threads() + 1) * backend_of("cpu").tile
+            held = min(held, tiles) if self.device == "cpu" else 0.0
+        spikes = (16.0 + 16.0 * self.directions) * self.features
+        return held * self.nodes * self.dtype.itemsize + spikes
 
     def device_bytes(self, points: int) -> float:
         """Memory of one trial on a GPU: the graph while it is sorted, a block of features, the columns of a filter."""
         block = backend_of(self.device).blocks()[0]
-        return 200.0 * self.edges + self.nodes * self.dtype.itemsize * (2.0 * block + 20.0 * points * self.directions)
+        columns = 2.0 * block + 20.0 * points * self.directions
+        return 200.0 * self.edges + self.nodes * self.dtype.itemsize * columns
 
-    def remedy(self) -> str:
-        """How to take less memory."""
+    def require(self, what: str, needed: float) -> None:
+        """Refuse what needs more memory than there is, and say how to take less."""
+        remedy = "take fewer nodes, or a " + ("smaller degree" if self.degree else "degree")
         if not self.streamed and self._feature_bytes() > self.bytes() / 2.0:
-            return "write streamed=True, which stores no features, or take fewer nodes or a larger alpha"
-        return "take fewer nodes, or a " + ("degree" if self.degree is None else "smaller degree")
+            remedy = (
+                "write streamed=True, to store no features, or take fewer nodes or a larger alpha"
+            )
+        size = f"{self.nodes} nodes with {self.features:.4g} features each"
+        require(f"{what} of {size}", needed, remedy)
 
 
 def training_bytes(size: Size, labelled: float, points: int, rows: bool) -> float:
@@ -139,7 +140,7 @@ def edge_probabilities(lam: float, nodes: int, degree: float, classes: Classes) 
     if not low * (1.0 + 1e-12) <= lam <= high * (1.0 + 1e-12):
         remedy = "more nodes" if degree > nodes / 2 else "a larger degree"
         raise ParameterError(
-            f"lam = {lam:g} is not allowed at degree {degree:g} and {nodes} nodes, where it must be at least {low:.6g} and "
-            f"at most {high:.6g} for the edge probabilities to lie in [0, 1]; take {remedy} or a weaker signal"
+            f"lam = {lam:g} is not allowed at degree {degree:g} and {nodes} nodes: at least "
+            f"{low:.6g} and at most {high:.6g} give probabilities; take {remedy} or a weaker signal"
         )
     return np.clip(density + lam * spread * overlap, 0.0, 1.0)

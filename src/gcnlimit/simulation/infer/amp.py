@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeVar
 
 import numpy as np
 from scipy.special import softmax
@@ -16,10 +16,12 @@ from gcnlimit.csbm import common_classes, feature_signal
 from gcnlimit.errors import ParameterError
 from gcnlimit.normalization import as_normalization
 from gcnlimit.simulation.backend import Device, backend_of
-from gcnlimit.simulation.data.instance import Instance
-from gcnlimit.simulation.data.observation import Observation, streamed
+from gcnlimit.simulation.data.features import streamed
+from gcnlimit.simulation.data.instance import Given, Instance, observed
+from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.infer.inference import FeatureMessages, Inference, iterate, log_prior
 
+T = TypeVar("T")
 _CERTAIN = 40.0  # score of the true class over the others from which an informed start sets out
 
 
@@ -82,49 +84,53 @@ def amp(
     tol = tolerance("tol", tol)
     keep = number("damping", damping, low=0, high=0.99)
     graphs = [instance] if to is None else _pair(instance, to)
-    observations = [graph.observation if isinstance(graph, Instance) else graph for graph in graphs]
-    place = observations[0].device(device)
-    with backend_of(place).guard(observations[0].nodes), np.errstate(over="ignore", invalid="ignore"):
-        iteration = _Iteration(observations, place)
+    place = observed(instance).device(device)
+    guard = backend_of(place).guard(observed(instance).nodes)
+    with guard, np.errstate(over="ignore", invalid="ignore"):
+        iteration = _Iteration([observed(graph) for graph in graphs], place)
         if isinstance(start, Inference):
             iteration.go_on(start)
+        elif start == "labels":
+            iteration.evidence = iteration.uninformed(seed)
         else:
-            iteration.evidence = iteration.uninformed(seed) if start == "labels" else _informed(graphs, start)
+            iteration.evidence = _informed(graphs, start)
         ended = iterate(lambda: iteration.step(keep), steps, tol)
         entropy = iteration.free_entropy()
-    scores = iteration.split(iteration.prior + iteration.evidence)[-1]
-    means = iteration.split(iteration.means())[-1]
+    nodes = observed(graphs[-1]).nodes
+    scores = (iteration.prior + iteration.evidence)[-nodes:]
+    means = iteration.means(iteration.marginals())[-nodes:]
     centroid = iteration.features.centroids * iteration.features.deviation
     return Inference.of(graphs[-1], scores, means, centroid, ended, entropy)
 
 
-def _pair(instance: Instance | Observation, to: Instance | Observation) -> list[Instance | Observation]:
+def _pair(instance: Given, to: Given) -> list[Given]:
     """The two graphs, if their features can have the same class means."""
-    here, there = (graph.observation if isinstance(graph, Instance) else graph for graph in (instance, to))
+    here = observed(instance)
+    there = observed(to)
     feature_signal(here.data, there.data)
     common_classes(here.classes, there.classes)
     if streamed(here.features) or streamed(there.features):
-        raise ParameterError("amp on two graphs needs stored features; sample both with streamed=False")
+        raise ParameterError("amp with to needs stored features; sample both with streamed=False")
+    remedy = "draw it with sample(..., beside=instance)"
     width, other = here.features.shape[1], there.features.shape[1]
     if width != other:
-        raise ParameterError(
-            f"to has {other} features, and instance {width}; draw it with sample(..., beside=instance)"
-        )
+        raise ParameterError(f"to has {other} features, and instance {width}; {remedy}")
     if isinstance(instance, Instance) and isinstance(to, Instance):
         means = instance.latents.centroid, to.latents.centroid
         if np.isfinite(means).all() and not np.array_equal(*means):
-            raise ParameterError("to has other class means than instance; draw it with sample(..., beside=instance)")
+            raise ParameterError(f"to has other class means than instance; {remedy}")
     return [instance, to]
 
 
-def _informed(graphs: Sequence[Instance | Observation], start: str) -> Array:
+def _informed(graphs: Sequence[Given], start: str) -> Array:
     """Evidence that is sure of the latent labels."""
     if start != "truth":
         raise ParameterError(f"start = {start!r} is not allowed; it must be 'labels' or 'truth'")
     sure = []
     for graph in graphs:
         if not isinstance(graph, Instance) or np.isnan(graph.labels).any():
-            raise ParameterError("start = 'truth' needs an Instance whose labels are all known; take start='labels'")
+            wanted = "an Instance whose labels are all known"
+            raise ParameterError(f"start = 'truth' needs {wanted}; take start='labels'")
         classes = graph.data.classes
         sure.append(_CERTAIN * np.eye(classes.count)[classes.index_of(graph.labels)])
     return np.concatenate(sure)
@@ -139,49 +145,52 @@ class _Iteration:
         self.prior = np.concatenate([log_prior(observation) for observation in observations])
         self.evidence = np.zeros(self.prior.shape)
 
-    def split(self, stacked: Array) -> list[Array]:
-        """Rows of each graph."""
-        return np.split(stacked, self.features.ends)
+    def of_graphs(self, function: Callable[[_GraphMessages, Array], T], rows: Array) -> list[T]:
+        """Answers of a function of each graph and its rows."""
+        return list(map(function, self.graphs, np.split(rows, self.features.ends)))
 
     def uninformed(self, seed: int) -> Array:
         """Small random evidence, since none at all is a fixed point if no label is known."""
         shape = len(self.prior), self.prior.shape[1] - 1
         noise = np.random.default_rng(whole("seed", seed, low=0)).standard_normal(shape)
-        parts = zip(self.split(1e-2 * noise), self.graphs, strict=True)
-        return np.concatenate([part @ graph.codes.T for part, graph in parts])
+        parts = self.of_graphs(lambda graph, own: own @ graph.codes.T, 1e-2 * noise)
+        return np.concatenate(parts)
 
     def go_on(self, posterior: Inference) -> None:
         """Take up the state of an earlier answer on one graph."""
-        known = np.isneginf(self.prior)
-        self.evidence = np.log(np.maximum(posterior.probabilities, 1e-300)) - np.where(known, 0.0, self.prior)
+        prior = np.where(np.isneginf(self.prior), 0.0, self.prior)
+        self.evidence = np.log(np.maximum(posterior.probabilities, 1e-300)) - prior
         self.graphs[0].old = posterior.labels.reshape(len(self.prior), -1)
-        self.features.centroids = posterior.centroid.reshape(self.features.centroids.shape) / self.features.deviation
+        deviation = self.features.deviation
+        self.features.centroids = posterior.centroid.reshape(len(deviation), -1) / deviation
 
-    def means(self) -> Array:
+    def marginals(self) -> Array:
+        """Posterior probabilities of the classes."""
+        return softmax(self.prior + self.evidence, axis=1)
+
+    def means(self, marginals: Array) -> Array:
         """Posterior means of the codes."""
-        parts = zip(self.split(softmax(self.prior + self.evidence, axis=1)), self.graphs, strict=True)
-        return np.concatenate([marginals @ graph.codes for marginals, graph in parts])
+        return np.concatenate(self.of_graphs(lambda graph, own: own @ graph.codes, marginals))
 
     def step(self, keep: float) -> float:
         """One step; returns the root mean square change of the posterior means, over one less `keep`."""
-        marginals = softmax(self.prior + self.evidence, axis=1)
-        means = self.means()
-        parts = zip(self.graphs, self.split(marginals), strict=True)
-        new = np.concatenate([graph.field(own) for graph, own in parts]) + self.features.field(marginals)
+        marginals = self.marginals()
+        fields = self.of_graphs(_GraphMessages.field, marginals)
+        new = np.concatenate(fields) + self.features.field(marginals)
         self.evidence = (1.0 - keep) * new + keep * self.evidence
-        change = float(np.sqrt(np.mean((self.means() - means) ** 2))) / (1.0 - keep)
+        moved = self.means(self.marginals()) - self.means(marginals)
+        change = float(np.sqrt(np.mean(moved**2))) / (1.0 - keep)
         if not math.isfinite(change):
-            signals = ", ".join(f"lam = {graph.data.lam:g}, mu = {graph.data.mu:g}" for graph in self.graphs)
+            models = [graph.data for graph in self.graphs]
+            signals = ", ".join(f"lam = {data.lam:g}, mu = {data.mu:g}" for data in models)
             raise ParameterError(f"{signals}: the log-odds overflow; take weaker signals")
         return change
 
     def free_entropy(self) -> float:
         """Bethe free entropy per node: that of nodes in their evidence, of features (Eq. 9.5), and of the graphs."""
-        total = self.prior + self.evidence
-        parts = zip(self.graphs, self.split(softmax(total, axis=1)), strict=True)
-        entries = sum(graph.free_entropy(marginals) for graph, marginals in parts)
-        nodes = np.sum(np.logaddexp.reduce(total, axis=1))
-        return float(nodes + entries + self.features.free_entropy()) / len(total)
+        entries = sum(self.of_graphs(_GraphMessages.free_entropy, self.marginals()))
+        nodes = np.sum(np.logaddexp.reduce(self.prior + self.evidence, axis=1))
+        return float(nodes + entries + self.features.free_entropy()) / len(self.prior)
 
 
 class _GraphMessages:
@@ -203,6 +212,7 @@ class _GraphMessages:
         square = self.signal * self.signal / len(marginals)
         means, second, squares = code_moments(marginals, y, self.theta)
         own = square if self.theta is None else square * self.theta[:, None]
+        # less what the neighbours only heard from the node itself
         field = self._neighbours(means) - own * (self.old @ (second - squares))
         self.old = means
         return np.asarray(field @ y.T - 0.5 * own * np.sum((y @ squares) * y, axis=1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -15,7 +15,7 @@ from gcnlimit._values import Array
 from gcnlimit.classes import code_moments
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.backend import Device, backend_of
-from gcnlimit.simulation.data.instance import Instance
+from gcnlimit.simulation.data.instance import Instance, observed
 from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.infer.inference import FeatureMessages, Inference, iterate, log_prior
 
@@ -50,8 +50,8 @@ class Affinity:
         same = 1.0 - epsilon + epsilon / fractions
         if min(other, float(np.min(same))) < -1e-12 or p * max(other, float(np.max(same))) >= 1.0:
             raise ParameterError(
-                f"lam = {lam:g} is not allowed at degree {degree:g} and {nodes} nodes: edge probabilities would leave [0, 1); "
-                "take a larger degree or a weaker signal"
+                f"lam = {lam:g} is not allowed at degree {degree:g} and {nodes} nodes: edge "
+                "probabilities would leave [0, 1); take a larger degree or a weaker signal"
             )
         odds = [(1.0 - p) * np.maximum(w, 0.0) / (1.0 - p * w) for w in (same, np.array(other))]
         return cls(odds[0], float(odds[1]), p * epsilon / (1.0 - p))
@@ -70,24 +70,26 @@ class EdgeMessages:
     weights of the adjacency count edges; on a `directed` graph each direction was observed independently.
     """
 
-    def __init__(self, adjacency: sparse.csr_array[np.float64], affinity: Affinity, directed: bool) -> None:
+    def __init__(
+        self, adjacency: Any, affinity: Affinity, directed: bool, marginals: Array
+    ) -> None:
         counts = sparse.csr_array(adjacency + adjacency.T) if directed else adjacency.copy()
         self.loops = adjacency.diagonal()[:, None] * np.log(np.maximum(affinity.same, _TINY))
         counts.setdiag(0.0)
         counts.eliminate_zeros()
         counts.sort_indices()
-        edges = counts.nnz
+        # row i lists the edges into node i: their sources, numbers, and the edges back
+        rows = counts.indptr
+        numbers = np.arange(counts.nnz)
         self.source = counts.indices
-        numbered = sparse.csr_array((np.arange(edges), counts.indices, counts.indptr), shape=counts.shape)
+        numbered = sparse.csr_array((numbers, counts.indices, rows), shape=counts.shape)
         self.reverse = sparse.csr_array(numbered.T).data
-        self.sums = sparse.csr_array((np.ones(edges), np.arange(edges), counts.indptr), shape=(counts.shape[0], edges))
+        shape = (counts.shape[0], counts.nnz)
+        self.sums = sparse.csr_array((np.ones(counts.nnz), numbers, rows), shape=shape)
         times = counts.data if np.any(counts.data != 1.0) else np.ones(1)
         self.base = affinity.other**times
         self.gain = affinity.same[:, None] ** times - self.base
-        self.messages = np.empty((affinity.same.size, edges))  # classes first: sums over them are then fast
-
-    def start(self, marginals: Array) -> None:
-        """Let each node send its marginals along all of its edges."""
+        # each node sends its marginals; classes first, since sums over them are then fast
         self.messages = marginals.T[:, self.source]
 
     def evidence(self, field: Array) -> tuple[Array, Array]:
@@ -105,7 +107,8 @@ class EdgeMessages:
 
     def pairs(self) -> float:
         r"""Sum over the edges of :math:`\log\sum_{kl} \psi^{i \to j}_k W_{kl} \psi^{j \to i}_l`, the Bethe term of the edges."""
-        both = np.sum(self.gain * self.messages * self.messages[:, self.reverse], axis=0) + self.base
+        alike = self.messages * self.messages[:, self.reverse]
+        both = np.sum(self.gain * alike, axis=0) + self.base
         return 0.5 * float(np.sum(np.log(np.maximum(both, _TINY))))
 
 
@@ -136,10 +139,11 @@ class AbsentEdges:
         pull = self.observations * self.repulsion
         means, second, squares = self._moments(marginals)
         spread = second - squares
-        square = np.sum((y @ (pull * self.repulsion * second + pull**2 * spread)) * y, axis=1)
         first = -pull * (y @ np.sum(self.weight * means, axis=0))
+        square = np.sum((y @ (pull * self.repulsion * second + pull**2 * spread)) * y, axis=1)
         own = self.weight * self.weight
-        return np.asarray(self.weight * first - own * 0.5 * square + own * pull**2 * (old @ y) @ spread @ y.T)
+        reaction = own * pull**2 * (old @ y) @ spread @ y.T
+        return np.asarray(self.weight * first - own * 0.5 * square + reaction)
 
     def _moments(self, marginals: Array) -> tuple[Array, Array, Array]:
         weight = None if isinstance(self.weight, float) else self.weight[:, 0] ** 2
@@ -149,7 +153,8 @@ class AbsentEdges:
         """Bethe term: energy of the absent edges, less their field on the nodes."""
         pull = self.observations * self.repulsion
         means, second, squares = self._moments(marginals)
-        quadratic = pull * self.repulsion * np.sum(second**2) + pull**2 * np.sum((second - squares) ** 2)
+        spread = second - squares
+        quadratic = pull * self.repulsion * np.sum(second**2) + pull**2 * np.sum(spread**2)
         energy = -0.5 * pull * np.sum(np.sum(self.weight * means, axis=0) ** 2) - 0.25 * quadratic
         return float(energy - np.sum(marginals * self.field(marginals, marginals)))
 
@@ -188,14 +193,15 @@ def belief_propagation(
     steps = whole("max_iterations", max_iterations, low=1)
     tol = tolerance("tol", tol)
     keep = number("damping", damping, low=0, high=0.99)
-    observation = instance.observation if isinstance(instance, Instance) else instance
+    observation = observed(instance)
     place = observation.device(device)
     with backend_of(place).guard(observation.nodes):
         iteration = _Iteration(observation, seed, place)
         ended = iterate(lambda: iteration.step(keep), steps, tol)
     means = iteration.marginals @ iteration.codes
-    centroid = iteration.features.centroids * iteration.features.deviation  # which the free entropy renews
-    return Inference.of(instance, iteration.logarithms, means, centroid, ended, iteration.free_entropy())
+    centroid = iteration.features.centroids * iteration.features.deviation
+    entropy = iteration.free_entropy()  # renews the centroids
+    return Inference.of(instance, iteration.logarithms, means, centroid, ended, entropy)
 
 
 class _Iteration:
@@ -205,19 +211,21 @@ class _Iteration:
         data = observation.data
         nodes = observation.nodes
         if observation.degree is None:
-            raise ParameterError("degree = None is a dense Gaussian graph, which has no edges; take amp")
+            raise ParameterError("degree = None is a Gaussian graph, without edges; take amp")
         fractions = data.fractions
         self.codes = data.classes.codes
         affinity = Affinity.of(float(data.lam), nodes, observation.degree, fractions)
         weight = 1.0 if observation.theta is None else observation.theta[:, None]
-        self.absent = AbsentEdges(affinity.repulsion, 2.0 if data.directed else 1.0, self.codes, weight)
-        self.edges = EdgeMessages(observation.edge_counts, affinity, data.directed)  # type: ignore[arg-type]
+        directions = 2.0 if data.directed else 1.0
+        self.absent = AbsentEdges(affinity.repulsion, directions, self.codes, weight)
         self.features = FeatureMessages([observation], device)
         self.prior = log_prior(observation)
-        noise = np.random.default_rng(whole("seed", seed, low=0)).standard_normal((nodes, fractions.size))
+        rng = np.random.default_rng(whole("seed", seed, low=0))
+        noise = rng.standard_normal(self.prior.shape)
         self.marginals = softmax(self.prior + 1e-2 * noise, axis=1)
         self.old = np.broadcast_to(fractions, self.marginals.shape)
-        self.edges.start(self.marginals)
+        counts = observation.edge_counts
+        self.edges = EdgeMessages(counts, affinity, data.directed, self.marginals)
         self.logarithms = self.prior
 
     def field(self, keep: float = 0.0) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import log_softmax, logsumexp
@@ -15,10 +15,12 @@ from gcnlimit.classes import Classes, Indices, code_moments
 from gcnlimit.numerics.gaussian import roc_area
 from gcnlimit.results.performance import Performance, Status
 from gcnlimit.simulation.backend import Device, backend_of
-from gcnlimit.simulation.data.features import StreamedFeatures, one_pass
-from gcnlimit.simulation.data.instance import Instance
-from gcnlimit.simulation.data.observation import Observation, feature_levels
+from gcnlimit.simulation.data.features import feature_levels, one_pass, streamed
+from gcnlimit.simulation.data.instance import Given, Instance
+from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.measure import balanced_rate, by_cell, hits_of, measurable, measured
+
+Ended = tuple[Status, int, float]  # how an iteration ended, its steps, and the change in the last
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,42 +59,29 @@ class Inference(Brief):
 
     @classmethod
     def of(  # noqa: PLR0917
-        cls,
-        instance: Instance | Observation,
-        scores: Array,
-        means: Array,
-        centroid: Array,
-        ended: Ended,
-        entropy: float,
+        cls, graph: Given, logs: Array, means: Array, centroid: Array, ended: Ended, entropy: float
     ) -> Self:
-        """Posterior from its logarithms up to a constant, `scores`, and the posterior means of codes and centroids."""
-        logs = log_softmax(scores, axis=1)
-        performance = _measured(instance, logs) if isinstance(instance, Instance) else None
+        """Posterior from its logarithms up to a constant, and the posterior means of codes and centroids."""
+        logs = log_softmax(logs, axis=1)
+        odds = _half_log_odds(logs)
+        performance = _measured(graph, logs) if isinstance(graph, Instance) else None
         labels, centroid = (x[:, 0] if x.shape[1] == 1 else x for x in (means, centroid))
-        return cls(np.exp(logs), labels, _half_log_odds(logs), centroid, *ended, performance, entropy)
-
-
-class Ended(NamedTuple):
-    """How an iteration ended, after how many steps, and with what change in the last."""
-
-    status: Status
-    iterations: int
-    change: float
+        return cls(np.exp(logs), labels, odds, centroid, *ended, performance, entropy)
 
 
 def iterate(step: Callable[[], float], most: int, tol: float) -> Ended:
-    """Repeat a step, at most so many times, until the change that it returns is at most `tol`.
+    """Repeat a step, at most so many times, until the change that it returns is at most `tol`; how and when it ended.
 
     >>> changes = iter([1.0, 0.1, 0.01])
-    >>> iterate(lambda: next(changes), most=9, tol=0.1).iterations
-    2
+    >>> iterate(lambda: next(changes), most=9, tol=0.1)
+    (<Status.CONVERGED: 1>, 2, 0.1)
     """
     change = math.inf
     for count in range(1, most + 1):
         change = step()
         if change <= tol:
-            return Ended(Status.CONVERGED, count, change)
-    return Ended(Status.NOT_CONVERGED, most, change)
+            return Status.CONVERGED, count, change
+    return Status.NOT_CONVERGED, most, change
 
 
 def log_prior(observation: Observation) -> Array:
@@ -127,10 +116,10 @@ class FeatureMessages:
         self.rate = max(self.rates)
         self.share = [rate / self.rate if self.rate else 1.0 for rate in self.rates]
         self.ends = np.cumsum([o.nodes for o in observations])[:-1]
-        X = observations[0].features
+        X: Any = observations[0].features
         if len(observations) > 1:
             X = np.concatenate([np.asarray(o.features) for o in observations])
-        self.X = X if isinstance(X, StreamedFeatures) else self.backend.place(X)
+        self.X = X if streamed(X) else self.backend.place(X)
         self.dtype = X.dtype
         nodes, width = X.shape
         directions = self.codes[0].shape[1]
@@ -139,30 +128,32 @@ class FeatureMessages:
         self.gain = (signal / variance)[:, None]
         self.centroids = np.zeros((width, directions))  # over the noise of their features
         self.product = np.zeros((nodes, directions))  # of the features with them
-        self.resolved = np.zeros((width, directions))  # gain of each feature times the eigenvalues of A
+        self.resolved = np.zeros((width, directions))  # gains times the eigenvalues of A
 
     def field(self, marginals: Array, keep: float = 0.0) -> Array:
         """Renew the centroids, of which a fraction `keep` stays, and return logarithms of the evidence on classes of nodes."""
-        means, second, own = zip(*map(code_moments, np.split(marginals, self.ends), self.codes), strict=True)
+        moments = map(code_moments, np.split(marginals, self.ends), self.codes)
+        means, second, own = zip(*moments, strict=True)
         squares = self._summed(own)
         values, basis = np.linalg.eigh(squares)
         self.resolved = self.rate * self.gain * np.maximum(values, 0.0)
-        shrink = self.gain / (1.0 + self.resolved)  # posterior variances of the centroids in that basis
-        sent = [math.sqrt(share) * part for share, part in zip(self.share, means, strict=True)]
+        # posterior variances of the centroids in that basis, and Onsager's reaction
+        shrink = self.gain / (1.0 + self.resolved)
         reaction = self.rate * self.centroids @ (self._summed(second) - squares)
+        sent = [math.sqrt(share) * part for share, part in zip(self.share, means, strict=True)]
         self._renew(np.concatenate(sent), reaction, shrink, basis, keep)
         variance = basis * shrink.sum(axis=0) @ basis.T
-        received = zip(self.rates, self.codes, means, np.split(self.product, self.ends), strict=True)
-        return np.concatenate([self._received(*of_graph, variance) for of_graph in received])
+        products = np.split(self.product, self.ends)
+        evidence = []
+        for rate, y, mean, product in zip(self.rates, self.codes, means, products, strict=True):
+            size = np.sum((self.centroids @ y.T) ** 2, axis=0)
+            field = math.sqrt(rate) * product - rate * mean @ variance
+            evidence.append(field @ y.T - 0.5 * rate * size)
+        return np.concatenate(evidence)
 
     def _summed(self, matrices: Sequence[Array]) -> Array:
         """Sum over the graphs, each with its rate over the largest."""
-        return np.asarray(sum(share * matrix for share, matrix in zip(self.share, matrices, strict=True)))
-
-    def _received(self, rate: float, codes: Array, means: Array, product: Array, variance: Array) -> Array:
-        """Evidence on the nodes of one graph, given the features times the centroids."""
-        size = np.sum((self.centroids @ codes.T) ** 2, axis=0)
-        return np.asarray((math.sqrt(rate) * product - rate * means @ variance) @ codes.T - 0.5 * rate * size)
+        return np.asarray(sum(s * matrix for s, matrix in zip(self.share, matrices, strict=True)))
 
     def free_entropy(self) -> float:
         r"""Bethe term of the features, :math:`M\,\mathrm{tr}(1 - V) - \frac M2\log\det(1 + A) - \frac12|\hat U|^2` (Eq. 9.5)."""
@@ -170,21 +161,23 @@ class FeatureMessages:
         used = self.gain[:, 0] > 0.0
         return float(np.sum(terms) - 0.5 * np.sum(self.centroids[used] ** 2 / self.gain[used]))
 
-    def _renew(self, means: Array, reaction: Array, shrink: Array, basis: Array, keep: float) -> None:
+    def _renew(
+        self, means: Array, reaction: Array, shrink: Array, basis: Array, keep: float
+    ) -> None:
         """Renew the centroids, and the features times them, in one pass over the features."""
         root = math.sqrt(self.rate)
-        over, back, shrunk, turn = (self._placed(v) for v in (1.0 / self.deviation, reaction, shrink, basis))
+        parts = (means, 1.0 / self.deviation, reaction, shrink, basis)
+        placed = (self.backend.place(np.ascontiguousarray(v.astype(self.dtype))) for v in parts)
+        sent, over, back, shrunk, turn = placed
 
         def weigh(part: slice, weights: Any) -> Any:
             field = root * weights * over[part] - back[part]
             return (field @ turn * shrunk[part]) @ turn.T * over[part]
 
-        weights, product = (self.backend.host(v).astype(float) for v in one_pass(self.X, self._placed(means), weigh))
+        found = one_pass(self.X, sent, weigh)
+        weights, product = (self.backend.host(v).astype(float) for v in found)
         self.centroids = (1.0 - keep) * weights * self.deviation + keep * self.centroids
         self.product = (1.0 - keep) * product + keep * self.product
-
-    def _placed(self, values: Array) -> Any:
-        return self.backend.place(np.ascontiguousarray(values.astype(self.dtype)))
 
 
 def _half_log_odds(logs: Array) -> Array:
@@ -203,8 +196,8 @@ def _measured(instance: Instance, logs: Array) -> Performance:
     prior = classes.fractions
     scores = logs[test] if instance.train_mask.any() else _renamed(logs[test], class_index, classes)
     hits = hits_of(scores, class_index)
-    right = float(np.mean(hits)) if hits.size else math.nan
-    loss = -float(np.mean(scores[np.arange(class_index.size), class_index])) if class_index.size else math.nan
+    own = scores[np.arange(hits.size), class_index]
+    right, loss = (float(np.mean(v)) if v.size else math.nan for v in (hits, -own))
     balanced = balanced_rate(scores - np.log(prior), class_index, prior.size)
     area = roc_area(scores[:, 0] - scores[:, 1], class_index) if prior.size == 2 else math.nan
     fields = [right, 1.0, loss, 0.0, right, balanced, area]
@@ -219,4 +212,5 @@ def _renamed(scores: Array, class_index: Indices, classes: Classes) -> Array:
     together = np.zeros((count, count))
     np.add.at(together, (class_index, np.argmax(scores, axis=1)), 1.0)
     alike = np.equal.outer(classes.fractions, classes.fractions)
-    return scores[:, linear_sum_assignment(np.where(alike, together, -1.0 - class_index.size), maximize=True)[1]]
+    gain = np.where(alike, together, -1.0 - class_index.size)
+    return scores[:, linear_sum_assignment(gain, maximize=True)[1]]

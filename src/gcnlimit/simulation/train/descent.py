@@ -24,9 +24,10 @@ from gcnlimit.losses.base import Form
 ROUNDING = float(np.finfo(float).eps)
 _LONGEST = 2.0  # step of a bias, since Newton's method may overshoot where all outputs are large
 T = TypeVar("T")
+Solver = Generator[Array, Array, T]
 
 
-def driven(solver: Generator[Array, Array, T], product: Callable[[Array], Array]) -> T:
+def driven(solver: Solver[T], product: Callable[[Array], Array]) -> T:
     """Answer of one solver, given the product with its matrix."""
     try:
         wanted = next(solver)
@@ -36,7 +37,7 @@ def driven(solver: Generator[Array, Array, T], product: Callable[[Array], Array]
         return ended.value  # type: ignore[no-any-return]
 
 
-def krylov(b: Array, shifts: Array, tol: float, steps: int) -> Generator[Array, Array, Array | None]:
+def krylov(b: Array, shifts: Array, tol: float, steps: int) -> Solver[Array | None]:
     r"""Solutions of :math:`(K + r)x = b`, one row for each shift `r`; None if the residual exceeds `tol` after `steps`.
 
     Lanczos' method: in the orthonormal basis :math:`V` of the powers :math:`K^k b`, the matrix is tridiagonal, :math:`T`, for
@@ -60,12 +61,13 @@ def krylov(b: Array, shifts: Array, tol: float, steps: int) -> Generator[Array, 
     for k in range(steps):
         V = basis[: k + 1]
         product = yield V[k]
+        # orthogonal to all of the basis, twice for what rounding left
         overlap = V @ product
         rest = product - overlap @ V
         rest -= (V @ rest) @ V
         diagonal.append(float(overlap[-1]))
         whole = diagonal[-1] + slowest
-        # a pivot that rounding cancels is as large as its rounding; the true residual decides whether that was enough
+        # a pivot that rounding cancels is as large as its rounding; the true residual decides
         pivot = (whole - beside[-1] * (beside[-1] / pivot)) or ROUNDING * whole
         beside.append(float(np.linalg.norm(rest)))
         residual *= beside[-1] / abs(pivot)
@@ -143,9 +145,9 @@ class Descent(NamedTuple):
     gap: float = np.inf
 
 
-def descent(  # noqa: PLR0917
-    loss: CrossEntropy, reg: float, shape: tuple[int, int], tol: float, steps: int, start: Descent | None = None
-) -> Generator[Array, Array, tuple[Descent, bool]]:
+def descent(
+    loss: CrossEntropy, reg: float, tol: float, steps: int, start: Descent | None = None
+) -> Solver[tuple[Descent, bool]]:
     r"""Minimize :math:`P(w) = \sum_i \ell(h_i) + \frac r2 |w|^2` with :math:`w = F^T\beta` and :math:`h = K\beta`.
 
     Conjugate gradients with exact line searches. The gradient is :math:`F^T\gamma` with :math:`\gamma = r\beta - f`, where
@@ -155,14 +157,15 @@ def descent(  # noqa: PLR0917
     the objective; also returns whether it did so within `steps`. May start where a descent at a larger `reg` ended.
 
     >>> K, loss = np.array([[2.0, 0.5], [0.5, 1.0]]), CrossEntropy(np.array([0, 1]), np.array([[0.5], [-0.5]]), False)
-    >>> found, settled = driven(descent(loss, 0.5, (2, 1), 1e-9, steps=20), K.__matmul__)
+    >>> found, settled = driven(descent(loss, 0.5, 1e-9, steps=20), K.__matmul__)
     >>> settled, np.allclose(0.5 * found.beta, loss.pull(K @ found.beta))
     (True, True)
     """
-    beta, outputs, steepest, _ = start or Descent(np.zeros(shape), np.zeros(shape))
+    none = np.zeros((loss.class_index.size, loss.E.shape[1]))
+    beta, outputs, steepest, _ = start or Descent(none, none)
     f = loss.pull(outputs)
-    before: tuple[Array, float] | None = None  # product and square norm of the last gradient
-    along = across = np.zeros(shape)  # direction, and its product
+    last: tuple[Array, float] | None = None  # product and square norm of the last gradient
+    along = across = none  # direction, and its product
     for step in range(steps + 1):
         here = reg * beta - f
         product = yield here
@@ -175,12 +178,13 @@ def descent(  # noqa: PLR0917
             if step == steps or not gap > tol:
                 break
         # the factor of Polak and Ribiere, or a fresh start
-        turn = 0.0 if before is None else max(0.0, (square - float(np.vdot(here, before[0]))) / before[1])
+        turn = max(0.0, (square - float(np.vdot(here, last[0]))) / last[1]) if last else 0.0
+        last = product, square
         along = turn * along - here
         across = turn * across - product
-        before = product, square
+        slope = float(np.vdot(here, across))
         curvature = reg * float(np.vdot(along, across))
-        length, f = line_search(loss, outputs, f, across, float(np.vdot(here, across)), curvature)
+        length, f = line_search(loss, outputs, f, across, slope, curvature)
         beta = beta + length * along
         outputs = outputs + length * across
     return Descent(beta, outputs, steepest, gap), small and not gap > tol
@@ -202,7 +206,9 @@ def line_search(  # noqa: PLR0917
         here = slope + curvature * length + float(np.vdot(f - there, across))
         if abs(here) <= 1e-3 * abs(slope) or here == before:
             break
-        last, length, before = length, length - here * (length - last) / (here - before), here
+        step = here * (length - last) / (here - before)
+        last, before = length, here
+        length = length - step
     else:
         there = loss.pull(outputs + length * across)
     return float(length), there

@@ -10,9 +10,9 @@ projection onto the constraint, one linear system that is factorized once.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,19 +25,14 @@ from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.losses import Loss
 from gcnlimit.losses.base import Form
 from gcnlimit.penalties import Penalty
-from gcnlimit.simulation.train.descent import CrossEntropy, Descent, descent, driven
+from gcnlimit.simulation.train.descent import CrossEntropy, descent, driven
 from gcnlimit.simulation.train.solvers import TrainingRows
 
 _FEW = 100  # steps of a descent of two classes, above which Newton's method is cheaper
 _MANY = 10_000  # steps of one of more classes, which have no other solver
 
 
-class Minimum(NamedTuple):
-    r"""Weights of each regularization, :math:`M \times (C - 1)`, its :math:`C - 1` biases, and duality gap over objective."""
-
-    weights: Array
-    bias: Array
-    gap: Array
+Minimum = tuple[Array, Array, Array]  # weights, biases, and duality gaps over the objective
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,70 +58,80 @@ class Training:
         return not self.classes.equal
 
     def minimise(self, reg: Array, tol: float) -> Minimum:
-        """Train at each `reg`, to the tolerance of `gcnlimit.fit`."""
+        r"""Weights, :math:`M \times (C - 1)`, :math:`C - 1` biases and gap at each `reg`, to the tolerance of `gcnlimit.fit`."""
         if self.loss.form is Form.CODES:
             return self._ridge(reg, tol)
         if not self.loss.on(self.classes).solved:
             raise ParameterError(
-                f"loss = {self.loss!r} is a function of a margin of two classes, got classes = {self.classes}; take "
-                "loss='softmax' or 'square', or reg=math.inf"
+                f"loss = {self.loss!r} is a function of a margin of two classes, got classes = "
+                f"{self.classes}; take loss='softmax' or 'square', or reg=math.inf"
             )
-        entropy = CrossEntropy.of(self.loss, self.class_index, self.classes)
-        found = None if entropy is None else self._descend(entropy, reg, tol)
-        return self._binary(reg, tol) if found is None else found
+        order = np.argsort(-reg)
+        found = self._descend(reg[order], tol) or self._binary(reg[order], tol)
+        weights, bias, gap = (
+            np.array(part)[np.argsort(order)] for part in zip(*found, strict=True)
+        )
+        return weights, bias, gap
 
     def _ridge(self, reg: Array, tol: float) -> Minimum:
         """Square loss: each column of the targets by itself, around the means if there is a bias."""
         targets = self.loss.on(self.classes).targets[self.class_index]
         around = float(self.biased)
-        row, target = around * self.F.mean(axis=0), around * targets.mean(axis=0)
+        row = around * self.F.mean(axis=0)
+        target = around * targets.mean(axis=0)
         rows = TrainingRows(self.F - row if self.biased else self.F)
-        columns = [rows.ridge(reg, tol, np.ascontiguousarray(column)) for column in (targets - target).T]
-        weights = np.stack(columns, axis=-1)
-        return Minimum(weights, target - row @ weights, np.zeros(reg.size))
+        columns = np.ascontiguousarray((targets - target).T)
+        weights = np.stack([rows.ridge(reg, tol, column) for column in columns], axis=-1)
+        return weights, target - row @ weights, np.zeros(reg.size)
 
-    def _descend(self, entropy: CrossEntropy, reg: Array, tol: float) -> Minimum | None:
-        """Cross-entropy, each regularization from where the last ended; None for two classes if one takes many steps."""
+    def _descend(self, reg: Array, tol: float) -> list[tuple[Array, Array, float]]:
+        """Cross-entropy, each `reg` from where the last ended; empty for other losses, or if two classes take many steps."""
+        entropy = CrossEntropy.of(self.loss, self.class_index, self.classes)
+        if entropy is None:
+            return []
         two = self.classes.count == 2
-        shape = self.class_index.size, self.classes.count - 1
-        found = self._empty(reg.size)
-        last: Descent | None = None
-        for place in np.argsort(-reg):
-            solver = descent(entropy, float(reg[place]), shape, tol, _FEW if two else _MANY, last)
+        found = []
+        last = None
+        for own in reg.tolist():
+            solver = descent(entropy, own, tol, _FEW if two else _MANY, last)
             last, settled = driven(solver, lambda block: np.asarray(self.F @ (self.F.T @ block)))
             if two and not settled:
-                return None
-            found.weights[place] = self.F.T @ last.beta
-            found.bias[place] = entropy.bias(last.outputs)
-            found.gap[place] = last.gap
-            _check_gap(last.gap, float(reg[place]), tol)
+                return []
+            _check_gap(last.gap, own, tol)
+            found.append((self.F.T @ last.beta, entropy.bias(last.outputs), last.gap))
         return found
 
-    def _binary(self, reg: Array, tol: float) -> Minimum:
-        """A loss of the margin; each regularization starts where the last ended."""
+    def _binary(self, reg: Array, tol: float) -> list[tuple[Array, Array, float]]:
+        """A loss of the margin, each `reg` from where the last ended."""
         rows = TrainingRows(self.signed)
-        found = self._empty(reg.size)
+        found = []
         start = None
-        for place in np.argsort(-reg):
-            try:
+        for own in reg.tolist():
+            loss = self.loss
+            bias = 0.0
+            gap = np.nan
+            # what overflowed cannot be factorized
+            with contextlib.suppress(LinAlgError, ValueError):
                 if self.biased:
-                    found.bias[place], start = self._balanced(rows, float(reg[place]), start, tol)
-                loss = self._shifted(float(found.bias[place, 0])) if self.biased else self.loss
-                found.weights[place, :, 0], found.gap[place], start = rows.solve(loss, float(reg[place]), start, tol)
-            except (LinAlgError, ValueError):  # what overflowed cannot be factorized
-                found.gap[place] = np.nan
-            _check_gap(float(found.gap[place]), float(reg[place]), tol)
+                    bias, start = self._balanced(rows, own, start, tol)
+                    loss = Shifted(loss, self._signs * bias)
+                weights, gap, start = rows.solve(loss, own, start, tol)
+            _check_gap(gap, own, tol)
+            found.append((weights[:, None], np.array([bias]), gap))
         return found
 
-    def _balanced(self, rows: TrainingRows, reg: float, start: Array | None, tol: float) -> tuple[float, Array]:
+    def _balanced(
+        self, rows: TrainingRows, reg: float, start: Array | None, tol: float
+    ) -> tuple[float, Array | None]:
         """Bias at which the pulls of the two classes balance, and the dual variables there."""
-        last = [np.zeros(self.class_index.size) if start is None else start]
 
         def excess(bias: float) -> float:
-            last[0] = rows.solve(self._shifted(bias), reg, last[0], tol)[-1]
-            return float(self._signs @ last[0])
+            nonlocal start
+            _, _, start = rows.solve(Shifted(self.loss, self._signs * bias), reg, start, tol)
+            return float(self._signs @ start)
 
-        return _decreasing_root(excess), last[0]
+        bias = _decreasing_root(excess)
+        return bias, start
 
     @property
     def _signs(self) -> Array:
@@ -136,14 +141,6 @@ class Training:
     def signed(self) -> Array:
         """Rows of two classes, each times the sign of its node."""
         return self._signs[:, None] * self.F
-
-    def _shifted(self, bias: float) -> Shifted:
-        return Shifted(self.loss, self._signs * bias)
-
-    def _empty(self, count: int) -> Minimum:
-        directions = self.classes.count - 1
-        shape = (count, self.F.shape[1], directions)
-        return Minimum(np.empty(shape), np.zeros((count, directions)), np.full(count, np.nan))
 
 
 def _decreasing_root(function: Callable[[float], float]) -> float:
@@ -157,15 +154,14 @@ def _decreasing_root(function: Callable[[float], float]) -> float:
         near = far
         far = 2.0 * far
         if abs(far) > 1e6:
-            raise ConvergenceError("the bias of the training has no finite value; label more nodes or raise reg")
+            raise ConvergenceError("the free bias is not finite; label more nodes or raise reg")
     return float(brentq(function, near, far, xtol=1e-13, rtol=1e-13))
 
 
 def _check_gap(gap: float, reg: float, tol: float) -> None:
     if not gap <= max(1e-6, tol):
-        raise ConvergenceError(
-            f"the training at reg = {reg:g} stopped at a duality gap of {gap:.1e} of the objective; raise reg"
-        )
+        stopped = f"the training at reg = {reg:g} stopped at a duality gap of {gap:.1e}"
+        raise ConvergenceError(f"{stopped} of the objective; raise reg")
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +190,9 @@ _CHECK = 25  # iterations between two looks at the residual
 _ACCEPTED = 1e-5  # residual of the splitting
 
 
-def penalized(Z: Array, loss: Loss, penalty: Penalty, reg: float, tol: float) -> tuple[Array, float]:
+def penalized(
+    Z: Array, loss: Loss, penalty: Penalty, reg: float, tol: float
+) -> tuple[Array, float]:
     r"""Weights on signed training rows, and the residual of the optimality conditions that they reach.
 
     With :math:`f_i = -\ell'(z_i)`, they are :math:`z = Zw` and :math:`w = \mathrm{prox}_{\gamma}(w + Z^T f/r)`; the residual is
@@ -213,20 +211,24 @@ def penalized(Z: Array, loss: Loss, penalty: Penalty, reg: float, tol: float) ->
     w, z, off_w, off_z = (np.zeros(n) for n in (columns, rows, columns, rows))
     residual = np.inf
     for iteration in range(1, _MOST + 1):
-        near_w, near_z = penalty.prox(w - off_w, 1.0), loss.prox(z - off_z, v)
+        near_w = penalty.prox(w - off_w, 1.0)
+        near_z = loss.prox(z - off_z, v)
         if iteration % _CHECK == 0:
             pull = (near_z - z + off_z) / v
             moved = penalty.prox(near_w + Z.T @ pull / reg, 1.0)
-            residual = max(_relative(Z @ near_w - near_z, near_z), _relative(moved - near_w, near_w))
+            residual = _relative(Z @ near_w - near_z, near_z)
+            residual = max(residual, _relative(moved - near_w, near_w))
             if residual <= tol:
                 break
-        ahead_w, ahead_z = (_RELAXATION * a + (1.0 - _RELAXATION) * b for a, b in ((near_w, w), (near_z, z)))
-        target_w, target_z = ahead_w + off_w, ahead_z + off_z
+        # beyond the proximal points, and back onto z = Zw
+        target_w = _RELAXATION * near_w + (1.0 - _RELAXATION) * w + off_w
+        target_z = _RELAXATION * near_z + (1.0 - _RELAXATION) * z + off_z
         w = cho_solve(factor, target_w + Z.T @ target_z / size)
         z = Z @ w
         off_w, off_z = target_w - w, target_z - z
     if not residual <= _ACCEPTED:
-        raise ConvergenceError(f"the training at reg = {reg:g} stopped at a residual of {residual:.1e}; raise reg")
+        stopped = f"the training at reg = {reg:g} stopped at a residual of {residual:.1e}"
+        raise ConvergenceError(f"{stopped}; raise reg")
     return np.asarray(near_w), float(residual)
 
 

@@ -59,9 +59,12 @@ class TrainingRows:
             solution = self._in_krylov_space(target, reg, tol)
         if solution is None:
             values, vectors = self._spectrum
+            shifts = reg[:, None]
+            parts = vectors.T @ target / (np.maximum(values, 0.0) + shifts)
+            # in a null space noise over `reg` would be all
             rounding = ROUNDING * values.size * values[-1]
-            lost = (values <= rounding) & (reg[:, None] < rounding)  # a null space, where noise over `reg` would be all
-            solution = np.where(lost, 0.0, vectors.T @ target / (np.maximum(values, 0.0) + reg[:, None])) @ vectors.T
+            lost = (values <= rounding) & (shifts < rounding)
+            solution = np.where(lost, 0.0, parts) @ vectors.T
         return np.asarray(solution @ self.Z if self.dual else solution)
 
     def _in_krylov_space(self, target: Array, reg: Array, tol: float) -> Array | None:
@@ -76,8 +79,7 @@ class TrainingRows:
     @cached_property
     def _spectrum(self) -> tuple[Array, Array]:
         """Eigenvalues and eigenvectors of the Gram matrix."""
-        values, vectors = eigh(self.gram, driver="evd")
-        return values, vectors
+        return eigh(self.gram, driver="evd")
 
     def _product(self, v: Array) -> Array:
         """Smaller of the two Gram matrices times `v`, without forming it."""
@@ -93,11 +95,11 @@ class TrainingRows:
         `tol` times the objective, or cannot be improved.
         """
         problem = _Problem(self, loss, reg)
-        f = problem.newton(np.zeros(self.Z.shape[0]) if start is None else start)
+        f = problem.newton(np.zeros(len(self.Z)) if start is None else start)
         gap = problem.gap(f)
         patience = 10
         while gap > tol and patience:
-            f = problem.newton(problem.split(f, steps=50))
+            f = problem.newton(problem.split(f))
             before = gap
             gap = problem.gap(f)
             patience = 10 if gap < 0.5 * before else patience - 1
@@ -138,7 +140,7 @@ class _Problem:
         gap = np.sum(loss - self.loss.value(x) + f * (z - x))
         return float(abs(gap) / (np.sum(loss) + 0.5 * f @ z))
 
-    def split(self, f: Array, steps: int) -> Array:
+    def split(self, f: Array, steps: int = 50) -> Array:
         r"""Douglas-Rachford: alternate the proximal operators of the loss and of :math:`\frac12 z^T \mathcal K^{-1} z`."""
         rows = self.rows
         matrix = rows.gram / self.reg
@@ -148,38 +150,36 @@ class _Problem:
         for _ in range(steps):
             x = self.loss.prox(s, self.v)
             q = 2 * x - s
-            y = q - self.v * cho_solve(factor, q) if rows.dual else rows.Z @ cho_solve(factor, q @ rows.Z) / self.reg
+            solved = cho_solve(factor, q if rows.dual else q @ rows.Z)
+            y = q - self.v * solved if rows.dual else rows.Z @ solved / self.reg
             s = s + y - x
         x = self.loss.prox(s, self.v)
         return np.asarray((x - s) / self.v)
 
     def newton(self, f: Array) -> Array:
-        """Newton's method for as long as each step halves the residual."""
+        """Newton's method for as long as each step lowers the residual by a tenth."""
         residual, omega = self.residual(f)
-        size = float(np.linalg.norm(residual))
+        size = np.linalg.norm(residual)
         for _ in range(50):
             try:
                 step = self._step(residual, omega)
             except LinAlgError:
                 break
-            trial = self._search(f, step, size)
-            if trial is None:
+            # the first of the step, a half, a quarter and an eighth of it that lowers the residual
+            for fraction in (1.0, 0.5, 0.25, 0.125):
+                trial = f + fraction * step
+                residual, omega = self.residual(trial)
+                new = np.linalg.norm(residual)
+                if new < (1.0 - 0.1 * fraction) * size:
+                    break
+            else:
                 break
             f = trial
-            residual, omega = self.residual(f)
-            before = size
-            size = float(np.linalg.norm(residual))
-            if size > 0.9 * before or size <= 1e-15 * self.v * np.sqrt(f.size):
+            stalled = new > 0.9 * size
+            size = new
+            if stalled or size <= 1e-15 * self.v * np.sqrt(f.size):
                 break
         return f
-
-    def _search(self, f: Array, step: Array, size: float) -> Array | None:
-        """First of the step, a half, a quarter and an eighth of it, that lowers the residual."""
-        for fraction in (1.0, 0.5, 0.25, 0.125):
-            trial = f + fraction * step
-            if np.linalg.norm(self.residual(trial)[0]) < (1.0 - 0.1 * fraction) * size:
-                return np.asarray(trial)
-        return None
 
     def _step(self, residual: Array, omega: Array) -> Array:
         r"""Solution of :math:`[(1-P)\mathcal K + vP]\,\delta = -\epsilon`, :math:`P` the derivative of the proximal operator.
@@ -192,6 +192,7 @@ class _Problem:
         P = np.clip(self.loss.prox_derivative(omega, v), 1e-13 if rows.dual else 1e-9, 1.0)
         E = np.sqrt(1.0 - P)
         target = E * (self.margins(residual) / v - residual)
+        # in the primal form by the identity of Woodbury
         if rows.dual:
             matrix = rows.gram * (E[:, None] * (E / self.reg))
             matrix[np.diag_indices_from(matrix)] += v * P

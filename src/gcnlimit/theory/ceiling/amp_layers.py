@@ -73,17 +73,21 @@ def message_passing(
     check_types("message_passing", data=(data, CSBM))
     data.require_alike("message_passing")
     if not data.features.is_white:
-        raise ParameterError(f"message_passing needs white features, got {data!r}; bayes_optimal takes others")
+        raise ParameterError(f"features = {data.features!r} are not white; use bayes_optimal")
     for name, low in (("alpha", 1.0 / _LARGEST), ("lam", -_LARGEST), ("mu", 0.0)):
         real(name, getattr(data, name), low=low, high=_LARGEST)
     depth = whole("layers", layers, low=1, high=10_000)
     signal = data.operator(symmetrize=True).signal
-    columns = [np.broadcast_to(p, data.shape).ravel() for p in (data.alpha, signal, data.mu, data.rho)]
-    given = [
-        None if g is None else number(n, g, low=-_LARGEST, high=_LARGEST)
-        for n, g in zip(("graph", "features", "shrinkage"), (graph, features, shrinkage), strict=True)
+    # the network's own numbers, by default those of the data
+    numbers = {"graph": (graph, signal), "features": (features, data.mu)}
+    numbers["shrinkage"] = (shrinkage, data.mu)
+    own = [
+        matched if given is None else number(name, given, low=-_LARGEST, high=_LARGEST)
+        for name, (given, matched) in numbers.items()
     ]
-    found = [layer for point in zip(*columns, strict=True) for layer in _layers(data.classes, depth, *point, *given)]
+    columns = (data.alpha, signal, data.mu, data.rho, *own)
+    points = zip(*(np.broadcast_to(p, data.shape).ravel() for p in columns), strict=True)
+    found = [layer for point in points for layer in _layers(data.classes, depth, *point)]
     return _prediction(data, found, (*data.shape, depth))
 
 
@@ -96,11 +100,9 @@ class Layer(NamedTuple):
     loss: float
 
 
-def _layers(  # noqa: PLR0917
-    classes: Classes, depth: int, alpha: float, signal: float, mu: float, rho: float, *given: float | None
-) -> list[Layer]:
+def _layers(classes: Classes, depth: int, *point: float) -> list[Layer]:
     """All layers of one point."""
-    gain, kappa, s = (mine if own is None else own for own, mine in zip(given, (signal, mu, mu), strict=True))
+    alpha, signal, mu, rho, gain, kappa, s = point
     one = np.eye(1 if classes.equal else classes.count - 1)
     o = q = rho * one
     found = []
@@ -109,50 +111,44 @@ def _layers(  # noqa: PLR0917
         mean = (gain * signal + kappa * mu / alpha / shrunk) * o
         covariance = gain**2 * q + kappa**2 / alpha * (mu * o @ o.T + q) / shrunk**2
         if classes.equal:
-            posterior = softmax_averages(mean.item(), covariance.item(), classes.count)
+            averages: Any = softmax_averages(mean.item(), covariance.item(), classes.count)
         else:
-            posterior = unequal_averages(mean, covariance, classes)
-        o, q = (rho * one + (1.0 - rho) * part for part in (posterior.overlap, posterior.norm))
-        found.append(Layer(mean, covariance, o, posterior.loss))
+            averages = unequal_averages(mean, covariance, classes)
+        *matrices, loss = averages
+        o, q = (rho * one + (1.0 - rho) * part for part in matrices)
+        found.append(Layer(mean, covariance, o, loss))
     return found
 
 
-class SoftmaxAverages(NamedTuple):
-    r"""Averages :math:`\mathbb E\,\hat y\,y^T` and :math:`\mathbb E\,\hat y\,\hat y^T`, and cross-entropy in nats."""
-
-    overlap: Array | float
-    norm: Array | float
-    loss: float
-
-
-def unequal_averages(mean: Array, covariance: Array, classes: Classes) -> SoftmaxAverages:
-    """Averages for unequal classes, by a rule for several Gaussian variables.
+def unequal_averages(mean: Array, cov: Array, classes: Classes) -> tuple[Array, Array, float]:
+    r"""Averages :math:`\mathbb E\,\hat y\,y^T` and :math:`\mathbb E\,\hat y\,\hat y^T`, and cross-entropy in nats.
 
     >>> evidence = 0.5 * np.eye(2)
-    >>> found = unequal_averages(evidence, evidence, Classes.of([0.1, 0.3, 0.6]))
-    >>> bool(np.allclose(found.overlap, found.norm, atol=1e-12))  # the posterior is right
+    >>> overlap, norm, _ = unequal_averages(evidence, evidence, Classes.of([0.1, 0.3, 0.6]))
+    >>> bool(np.allclose(overlap, norm, atol=1e-12))  # the posterior is right
     True
     """
     p, codes = classes.fractions, classes.codes
     gap = codes[:, None] - codes
-    deviation = np.sqrt(np.max(np.einsum("kla,ab,klb->kl", gap, covariance, gap)))
+    deviation = np.sqrt(np.max(np.einsum("kla,ab,klb->kl", gap, cov, gap)))
     fineness = int(np.clip(np.ceil(deviation / _RESOLVED), 1, _FINEST.get(len(mean), 1)))
     rule = single_rule(len(mean), fineness)
-    scores = rule.nodes @ matrix_function(covariance, lambda values: np.sqrt(np.maximum(values, 0.0))) @ codes.T
+    root = matrix_function(cov, lambda values: np.sqrt(np.maximum(values, 0.0)))
+    scores = rule.nodes @ root @ codes.T
     overlap = np.zeros_like(mean)
     norm = np.zeros_like(mean)
     loss = 0.0
-    for k, lead in enumerate(log_ratios(codes, covariance, mean) + np.log(p)):
+    for k, lead in enumerate(log_ratios(codes, cov, mean) + np.log(p)):
         logarithms = log_softmax(scores + lead, axis=1)
         estimate = np.exp(logarithms) @ codes
         overlap += p[k] * np.outer(rule.weights @ estimate, codes[k])
         norm += p[k] * (rule.weights[:, None] * estimate).T @ estimate
         loss -= float(p[k] * (rule.weights @ logarithms[:, k]))
-    return SoftmaxAverages(overlap, norm, loss)
+    return overlap, norm, loss
 
 
-def softmax_averages(mean: float, variance: float, classes: int) -> SoftmaxAverages:
-    r"""Averages for equal classes, by one-dimensional integrals.
+def softmax_averages(mean: float, variance: float, classes: int) -> tuple[float, float, float]:
+    r"""The same for equal classes, in each direction, by one-dimensional integrals.
 
     The scores are :math:`x_1 \sim \mathcal N(C\bar b, C\sigma^2)` of the true class and
     :math:`x_k \sim \mathcal N(0, C\sigma^2)` of the others. With
@@ -168,7 +164,8 @@ def softmax_averages(mean: float, variance: float, classes: int) -> SoftmaxAvera
     lead = C * mean
     low = min(0.0, lead) - _REACH * deviation - 5.0
     high = max(0.0, lead) + _REACH * deviation + 40.0
-    require("a table of the posterior", 64.0 * (high - low) / STEP * max(1.0, deviation), "take weaker signals")
+    size = 64.0 * (high - low) / STEP * max(1.0, deviation)
+    require("a table of the posterior", size, "take weaker signals")
     tau = np.arange(np.ceil((high - low) / STEP) + 1.0) * STEP + low
     G0, T0 = (1.0 - smeared(gumbel_tail, x, deviation) for x in (tau, tau - lead))
     G2, T2 = (smeared(_G2, x, deviation) for x in (tau, tau - lead))
@@ -178,7 +175,7 @@ def softmax_averages(mean: float, variance: float, classes: int) -> SoftmaxAvera
     squares = STEP * float(np.sum((T2 * G0 + (C - 1) * G2 * T0) * rest))
     log_Z = STEP * float(np.sum(np.exp(-np.exp(-tau)) - T0 * rest * G0))
     norm = max((C * squares - 1.0) / (C - 1.0), 0.0)  # rounding of a vanishing signal
-    return SoftmaxAverages((C * right - 1.0) / (C - 1.0), norm, log_Z - lead)
+    return (C * right - 1.0) / (C - 1.0), norm, log_Z - lead
 
 
 def _G2(tau: Array) -> Array:
@@ -193,20 +190,18 @@ def _prediction(data: CSBM, found: list[Layer], shape: tuple[int, ...]) -> Predi
     loss = np.reshape([layer.loss for layer in found], shape)
     with np.errstate(invalid="ignore", divide="ignore"):
         margin = np.where(variance > 0.0, mean / np.sqrt(variance), 0.0)
-    nothing = np.zeros(shape)
-    output = Output(mean, variance, nothing)
-    answer = ceiling_prediction(
-        data.classes, margin, loss, nothing, nothing.astype(np.int64), output=output, overlap=overlap
-    )
+    none = np.zeros(shape)
+    found_at: dict[str, Any] = {"output": Output(mean, variance, none), "overlap": overlap}
+    answer = ceiling_prediction(data.classes, margin, loss, none, none.astype(int), **found_at)
     names = ("alpha", "lam", "mu", "rho", "directed")
     parameters = {name: np.expand_dims(np.asarray(getattr(data, name)), -1) for name in names}
     coordinates = Coordinates(parameters | {"layer": np.arange(1, shape[-1] + 1)})
-    own = {} if data.classes.equal else _unequal_decision(data.classes, found, shape)
+    own = {} if data.classes.equal else _decision(data.classes, found, shape)
     return replace(answer, **own, status=np.full(shape, Status.EXPLICIT), coordinates=coordinates)
 
 
-def _unequal_decision(classes: Classes, found: list[Layer], shape: tuple[int, ...]) -> dict[str, Any]:
-    """Accuracy of each layer's own decision, which of three or more classes is taken for the best."""
+def _decision(classes: Classes, found: list[Layer], shape: tuple[int, ...]) -> dict[str, Any]:
+    """Accuracy of each layer's own decision on unequal classes; of three or more it is taken for the best."""
     p = classes.fractions
     rule = single_rule(max(1, classes.count - 2))
 

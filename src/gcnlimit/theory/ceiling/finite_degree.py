@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import SeedSequence
 
 from gcnlimit._runtime.memory import require
 from gcnlimit._validation import real
@@ -15,17 +16,16 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters
-from gcnlimit.results.performance import BayesPrediction, Prediction, Status
+from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, Status
 from gcnlimit.theory.ceiling.population import Draw, Population, SparseModel
-from gcnlimit.theory.decision import inferred
 from gcnlimit.theory.points import at_each_point
 
 _OVERLAP, _ENTROPY = (Draw._fields.index(name) for name in ("overlap", "free_entropy"))
 _NUMBERS = 12.0  # held at once for each node and class
 _EDGE = 3.0  # and for each edge, at most
 _REPLICAS = 8  # independent populations for each of the two starts
-_LARGEST = 1e50  # of a parameter or its inverse: the evidence of the features and its square must be numbers
-_DIFFERENT = 0.01  # overlap by which two fixed points differ, or a population still drifts, at least
+_LARGEST = 1e50  # of a parameter or its inverse: the square of the evidence must be a number
+_DIFFERENT = 0.01  # overlap by which two fixed points differ, or a population drifts, at least
 
 
 class _Start(NamedTuple):
@@ -34,31 +34,32 @@ class _Start(NamedTuple):
     means: Array
     drift: float
 
+    @property
+    def entropy(self) -> float:
+        return float(self.means[:, _ENTROPY].mean())
 
-def sparse_ceiling(data: CSBM, degree: float, population: int, sweeps: int, seed: int) -> BayesPrediction:
+
+def sparse_ceiling(data: CSBM, degree: float, *sizes: int) -> BayesPrediction:
     """Bayes-optimal performance at a finite mean degree, with the same randomness at each point; see `bayes_optimal`."""
     if data.degrees is not None and not data.classes.equal:
-        raise ParameterError(f"degrees need equal classes, got classes = {data.classes}; leave out one of the two")
+        raise ParameterError(f"degrees need equal classes, got {data.classes}; leave out one")
     real("alpha", data.alpha, low=1.0 / _LARGEST, high=_LARGEST)
     real("mu", data.mu, high=_LARGEST)
-    _require_memory(data, degree, population)
-    answer: BayesPrediction = at_each_point(
-        data, lambda point: _ceiling(SparseModel.of(point, degree), population, sweeps, seed)
-    )
+    _require_memory(data, degree, sizes[0])
+    answer = at_each_point(data, lambda one: _ceiling(sizes, SparseModel.of(one, degree)))
     return labelled(answer, data)
 
 
-def sparse_elsewhere(data: CSBM, to: CSBM, degree: float, *sizes: int) -> tuple[BayesPrediction, ...]:
+def sparse_elsewhere(data: CSBM, to: CSBM, degree: float, *sizes: int) -> list[BayesPrediction]:
     """Ceilings on a new graph at a finite mean degree: both graphs at hand, in two stages, with frozen weights."""
     for model in (data, to):
         _require_memory(model, degree, sizes[0])
     home, there = (SparseModel.of(model, degree) for model in (data, to))
-    known = home.features.mu * float(np.asarray(_ceiling(home, *sizes).order_parameters.overlap))
+    known = home.features.mu * float(np.asarray(_ceiling(sizes, home).order_parameters.overlap))
     taught = replace(there.features, known=known)
     fixed = replace(there.features, given=taught.at(np.zeros(1)), mu=np.zeros(1))
-    joint = _ceiling(there, *sizes, beside=home)
-    two_stages, frozen = (_ceiling(replace(there, features=one), *sizes) for one in (taught, fixed))
-    return joint, two_stages, frozen
+    alone = (_ceiling(sizes, replace(there, features=one)) for one in (taught, fixed))
+    return [_ceiling(sizes, there, home), *alone]
 
 
 def _require_memory(data: CSBM, degree: float, population: int) -> None:
@@ -69,45 +70,40 @@ def _require_memory(data: CSBM, degree: float, population: int) -> None:
     require(what, needed, "take a smaller population or leave out degree")
 
 
-def _ceiling(model: SparseModel, *sizes: int, beside: SparseModel | None = None) -> BayesPrediction:
-    """Ceiling of one point, or on the graph of `model` with another graph of the same features `beside` it."""
+def _ceiling(sizes: tuple[int, ...], *models: SparseModel) -> BayesPrediction:
+    """Ceiling of one point, on the graph of the first model, with another graph of the same features at hand or not."""
     population, sweeps, seed = sizes
-    streams = np.random.SeedSequence(seed).spawn(2)
-    below, above = (
-        _run(model, population, sweeps, informed, stream, beside)
-        for informed, stream in zip((False, True), streams, strict=True)
-    )
-    if not _differ(below.means, above.means):
-        both = _Start(np.concatenate([below.means, above.means]), max(below.drift, above.drift))
-        best = reached = both
-    else:
+    streams = SeedSequence(seed).spawn(2)
+    below = _run(models, population, sweeps, streams[0], informed=False)
+    above = _run(models, population, sweeps, streams[1], informed=True)
+    if _differ(below.means, above.means):
+        best = max(below, above, key=lambda start: start.entropy)
         reached = below
-        best = above if above.means[:, _ENTROPY].mean() > below.means[:, _ENTROPY].mean() else below
+    else:
+        both = np.concatenate([below.means, above.means])
+        best = reached = _Start(both, max(below.drift, above.drift))
     return BayesPrediction(
-        **vars(_prediction(model, best, sweeps)),
-        algorithmic=_prediction(model, reached, sweeps),
+        **vars(_prediction(models[0], best, sweeps)),
+        algorithmic=_prediction(models[0], reached, sweeps),
         hard=best is not reached,
-        free_entropy=float(best.means[:, _ENTROPY].mean()),
+        free_entropy=best.entropy,
     )
 
 
-def _run(  # noqa: PLR0917
-    model: SparseModel,
-    population: int,
-    sweeps: int,
-    informed: bool,
-    seed: np.random.SeedSequence,
-    beside: SparseModel | None,
+def _run(
+    models: tuple[SparseModel, ...], size: int, sweeps: int, seed: SeedSequence, *, informed: bool
 ) -> _Start:
     """Several populations, each swept half of the time to forget its start and half to be measured."""
     drawn = []
     for stream in seed.spawn(_REPLICAS):
         rng = np.random.Generator(np.random.SFC64(stream))  # the fastest
-        members = Population(model, population, informed, rng)
-        other = None if beside is None else Population(beside, population, informed, rng)
+        members, *others = (Population(model, size, informed, rng) for model in models)
         seen = []
         for sweep in range(sweeps):
-            _teach(members, other)
+            for other in others:  # each learns what the other says of the class means (Eq. 10.15)
+                other.learn_from(members)
+                other.sweep()
+                members.learn_from(other)
             if sweep < sweeps // 2:
                 members.sweep()
             else:
@@ -116,18 +112,10 @@ def _run(  # noqa: PLR0917
     values = np.array(drawn)  # population, sweep, field
     overlap = values[:, :, _OVERLAP]
     half = overlap.shape[1] // 2
-    drift = overlap[:, half:].mean(axis=1) - overlap[:, :half].mean(axis=1) if half else np.zeros(1)
-    noise = 4.0 * float(np.std(drift, ddof=1)) / math.sqrt(drift.size) if half else 0.0
-    size = abs(float(drift.mean()))
-    return _Start(values.mean(axis=1), size if size > max(noise, _DIFFERENT) else 0.0)
-
-
-def _teach(members: Population, other: Population | None) -> None:
-    """Sweep another graph of the same features, and let each know what the other says of the class means (Eq. 10.15)."""
-    if other is not None:
-        other.learn_from(members)
-        other.sweep()
-        members.learn_from(other)
+    drift = overlap[:, half:].mean(axis=1) - overlap[:, :half].mean(axis=1)
+    noise = 4.0 * float(np.std(drift, ddof=1)) / math.sqrt(drift.size)
+    moved = abs(float(drift.mean()))
+    return _Start(values.mean(axis=1), moved if moved > max(noise, _DIFFERENT) else 0.0)
 
 
 def _differ(below: Array, above: Array) -> bool:
@@ -144,9 +132,10 @@ def _prediction(model: SparseModel, start: _Start, sweeps: int) -> Prediction:
     wrong = 1.0 - mean.accuracy
     log_error = (math.log(wrong), error.accuracy / wrong) if wrong > 0.0 else (-math.inf, 0.0)
     areas = (mean.roc_auc, error.roc_auc) if model.fractions.size == 2 else (None, None)
+    known = 1.0, 0.0  # accuracy on labelled nodes, and its error
     measured, uncertain = (
-        inferred(draw.accuracy, draw.loss, log, draw.balanced, area, known=known)
-        for draw, log, area, known in zip((mean, error), log_error, areas, (1.0, 0.0), strict=True)
+        Performance(x.accuracy, one, x.loss, 0.0, log, x.accuracy, x.balanced, area)
+        for x, one, log, area in zip((mean, error), known, log_error, areas, strict=True)
     )
     return Prediction(
         **vars(measured),

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
+from numpy.random import Generator
 from scipy import sparse
 from scipy.special import pdtr
 
@@ -27,12 +28,11 @@ from gcnlimit.numerics.linear import matrix_function
 from gcnlimit.theory.ceiling.state_evolution import Evidence
 
 _TINY = 1e-300  # least factor of an edge, so that its logarithm stays finite
-_HINT = 0.05  # weight of the true class in the start from below: no evidence at all would be a fixed point
+_HINT = 0.05  # weight of the true class in the start from below: none would be a fixed point
 _RUNS = 64  # runs of messages in a class, at least
 _WEAK = 0.25  # least factor of an edge with which messages are drawn in runs
 _QUANTILES = 2**14  # of a Poisson number
 
-Indices = npt.NDArray[np.intp]
 Places = npt.NDArray[np.int32]
 
 
@@ -60,27 +60,13 @@ class SparseModel:
         strength = float(data.lam) / math.sqrt(degree)
         if min(1.0 - strength, float(np.min(1.0 - strength + strength / p))) < -1e-12:
             raise ParameterError(
-                f"lam = {float(data.lam):g} is not allowed at degree {degree:g}: a probability of an edge would be negative; "
-                "take a larger degree or a weaker signal"
+                f"lam = {float(data.lam):g} is not allowed at degree {degree:g}: a probability of "
+                "an edge would be negative; take a larger degree or a weaker signal"
             )
         features = replace(Evidence.of(data), graph=np.zeros(1))
         neighbours = degree * (2.0 if data.directed else 1.0)
-        return cls(p, simplex_codes(p), strength, neighbours, float(data.rho), features, data.degrees)
-
-    def evidence(self, overlap: Array) -> Array:
-        r"""Evidence :math:`\langle a\, aQ (1 + aQ)^{-1}\rangle/\alpha` of the features at the overlap :math:`Q`, a matrix."""
-        return matrix_function(overlap, lambda q: self.features.at(np.maximum(q, 0.0)))
-
-    def feature_entropy(self, overlap: Array) -> float:
-        """Free entropy of the features at that overlap (Eq. 9.7)."""
-        q = np.maximum(np.linalg.eigvalsh(overlap), 0.0)
-        return 0.5 * float(np.sum(self.features.free_entropy(q)))
-
-    def rates(self) -> Array:
-        """Mean number of neighbours of each class, columns, of a node of each class, rows."""
-        p, strength = self.fractions, self.strength
-        chances = p * (1.0 - strength) + strength * np.eye(p.size)
-        return np.asarray(self.neighbours * np.maximum(chances, 0.0))
+        rho = float(data.rho)
+        return cls(p, simplex_codes(p), strength, neighbours, rho, features, data.degrees)
 
 
 class Draw(NamedTuple):
@@ -100,12 +86,14 @@ class Population:
     `informed` says whether the first posteriors are certain; else they are little more than the fractions of the classes.
     """
 
-    def __init__(self, model: SparseModel, size: int, informed: bool, rng: np.random.Generator) -> None:
+    def __init__(self, model: SparseModel, size: int, informed: bool, rng: Generator) -> None:
         C = model.fractions.size
         self.model = model
         self.rng = rng
         self.each = max(1, size // C)
-        self.rates = model.rates()
+        # mean number of neighbours of each class, columns, of a node of each class, rows
+        chances = model.fractions * (1.0 - model.strength) + model.strength * np.eye(C)
+        self.rates = model.neighbours * np.maximum(chances, 0.0)
         self.run = self._run()
         self.labelled = _Poisson(model.rho * self.rates, rng)
         self.unlabelled = _Poisson((1.0 - model.rho) * self.rates, rng)
@@ -158,7 +146,8 @@ class Population:
     def measure(self) -> Draw:
         """One sweep, and what is seen in it."""
         p, rho, C = self.model.fractions, self.model.rho, self.model.fractions.size
-        elsewhere = self.model.feature_entropy(self.overlap) - self._edge_term()
+        q = np.maximum(np.linalg.eigvalsh(self.overlap), 0.0)
+        elsewhere = 0.5 * float(np.sum(self.model.features.free_entropy(q))) - self._edge_term()
         self.sweep()
 
         def mean(values: npt.NDArray[Any]) -> float:
@@ -182,7 +171,8 @@ class Population:
         """Evidence of the edges: the sum over a Poisson number of neighbours of each class, labelled and not."""
         p, strength = self.model.fractions, self.model.strength
         known = _log_factors(1.0 - strength + strength * np.eye(p.size) / p)
-        labelled, unlabelled = (kind.draw(self.each, theta) for kind in (self.labelled, self.unlabelled))
+        labelled = self.labelled.draw(self.each, theta)
+        unlabelled = self.unlabelled.draw(self.each, theta)
         pieces = np.stack(np.divmod(unlabelled, self.run), axis=-1)
         drawn = self._drawn(pieces.reshape(-1, 2 * p.size)) @ self._tables()
         return np.asarray(labelled @ known + drawn.reshape(self.members.shape))
@@ -224,9 +214,8 @@ class Population:
         orders -= 0.5 * strength**2 * np.einsum("kij,lij->kl", square, square)
         nodes = len(joint) * self.each
         places = np.sum(joint) * (np.arange(nodes) + self.rng.random()) / nodes
-        cells = np.searchsorted(
-            np.cumsum(joint)[:-1], places, side="right"
-        )  # pairs of classes, by their numbers of edges
+        # pairs of classes, by their numbers of edges
+        cells = np.searchsorted(np.cumsum(joint)[:-1], places, side="right")
         one, other = (self._sent(y, ends) for ends in np.divmod(cells, len(joint)))
         x = strength * np.sum(one * other, axis=1)
         rest = np.log(np.maximum(1.0 + x, _TINY)) - x + 0.5 * x**2
@@ -239,7 +228,7 @@ class Population:
         square = (1.0 - rho) / self.each * np.swapaxes(estimates, 1, 2) @ estimates
         return mean, square + rho * y[:, :, None] * y[:, None, :]
 
-    def _sent(self, estimates: Array, classes: Indices) -> Array:
+    def _sent(self, estimates: Array, classes: npt.NDArray[np.intp]) -> Array:
         """Estimates of the codes by random nodes of these classes, certain if the node is labelled."""
         sent = estimates[classes, self.rng.integers(self.each, size=classes.size, dtype=np.int32)]
         labelled = np.flatnonzero(self.rng.random(classes.size) < self.model.rho)
@@ -255,7 +244,7 @@ class Population:
     def _features(self) -> Array:
         """Logarithm of the evidence of the features on each class of new nodes."""
         y = self.model.codes
-        M = self.model.evidence(self.overlap)
+        M = matrix_function(self.overlap, lambda q: self.model.features.at(np.maximum(q, 0.0)))
         values, vectors = np.linalg.eigh(M)
         root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
         noise = self.rng.standard_normal((*self.members.shape[:2], y.shape[1])) @ root
@@ -272,7 +261,7 @@ class _Poisson:
     The places have a random start, so that each number alone is a Poisson number exactly.
     """
 
-    def __init__(self, means: Array, rng: np.random.Generator) -> None:
+    def __init__(self, means: Array, rng: Generator) -> None:
         distinct, self.kinds = np.unique(means.astype(np.float32), return_inverse=True)
         self.rng, self.means = rng, means
         places = (np.arange(_QUANTILES) + rng.random()) / _QUANTILES

@@ -29,11 +29,11 @@ from gcnlimit.classes import Classes
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.chebyshev import Panels, chebyshev_nodes, powers
 
-_FROM = 0.09  # gamma m from which log U is tabulated, in its logarithm, up to gamma m = 40, where U is about 1e-18
+_FROM = 0.09  # gamma m from which log U is tabulated, up to gamma m = 40, where U is about 1e-18
 _WIDTH, _PANELS, _DEGREE = 0.47, 13, 14
 _SERIES = 14  # degree of the polynomial below
 _REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
-_SMOOTH = 0.6  # deviation of a Gaussian below which the Gauss-Hermite rule resolves its sum with a Gumbel variable
+_SMOOTH = 0.6  # deviation of a Gaussian below which the Gauss-Hermite rule resolves the sum
 
 _NODE, _WEIGHT = 0.5 * np.array(legendre.leggauss(24))
 _NODE += 0.5
@@ -41,6 +41,8 @@ _HERMITE, _MASS = hermite_e.hermegauss(48)
 
 STEP = 0.15
 """Of the trapezoid rule for a Gaussian plus a Gumbel variable, analytic in a strip of half-width pi/2."""
+
+Function = Callable[[Array], Array]
 
 
 class Overlap(NamedTuple):
@@ -66,12 +68,9 @@ def posterior(classes: Classes) -> Posterior:
         curvature = 1.0 - 0.5 * float(p[1] - p[0]) ** 2 * spread
         return Posterior.of(_two_classes(float(p[0])), 1, curvature, entropy, rate=0.125 * spread)
     if not classes.equal:
-        raise ParameterError(
-            f"classes = {classes} are more than two of unequal sizes, whose order parameter is a matrix; take equal classes, or "
-            "two, or bayes_optimal, which solves for it at given signals"
-        )
+        raise ParameterError(f"classes = {classes} must be equal, or two; else take bayes_optimal")
     C = classes.count
-    return Posterior.of(_equal_classes(C), C - 1, curvature=2.0 - 0.5 * C, entropy=entropy, rate=0.25 * C)
+    return Posterior.of(_equal_classes(C), C - 1, 2.0 - 0.5 * C, entropy, rate=0.25 * C)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,13 +91,17 @@ class Posterior:
 
     @classmethod
     def of(
-        cls, missing: Callable[[Array], Array], directions: int, curvature: float, entropy: float, rate: float
+        cls, missing: Function, directions: int, curvature: float, entropy: float, rate: float
     ) -> Self:
         r"""Build the tables from the function `missing`, which is :math:`U` at :math:`s = \gamma m`."""
+
+        def height(x: Array) -> Array:
+            return _height(missing(np.exp(x)), np.exp(x))
+
         near = Panels(0.0, _FROM, _series(missing, curvature, rate))
-        far = Panels.fit(lambda x: _height(missing(np.exp(x)), np.exp(x)), np.log(_FROM), _WIDTH, _PANELS, _DEGREE)
-        half = 0.5 * directions / rate
-        return cls(directions, curvature, entropy, rate, near, far, _from_zero(near), _to_infinity(far, half))
+        far = Panels.fit(height, np.log(_FROM), _WIDTH, _PANELS, _DEGREE)
+        integrals = _from_zero(near), _to_infinity(far, 0.5 * directions / rate)
+        return cls(directions, curvature, entropy, rate, near, far, *integrals)
 
     def at(self, m: Array) -> Overlap:
         """Overlap, deficit and slope at each :math:`m >= 0`."""
@@ -131,19 +134,25 @@ class Posterior:
         With :math:`\rho/(1-\rho)` above it the state evolution has one fixed point, on every graph and with all features: the
         overlap over :math:`m` then falls, and so does the evidence over the overlap.
         """
-        return self._largest(lambda m: m * self.at(m).slope - self.at(m).overlap)[1] if self.curvature < 0.0 else 0.0
+        if self.curvature >= 0.0:
+            return 0.0
+        return self._largest(lambda m: m * self.at(m).slope - self.at(m).overlap)[1]
 
     @cached_property
     def steepness(self) -> tuple[float, float]:
         """Evidence at which :math:`T/m` is largest, and that value; 0 and 1 if :math:`T` is concave."""
-        return self._largest(lambda m: self.at(m).overlap / m) if self.curvature < 0.0 else (0.0, 1.0)
+        if self.curvature >= 0.0:
+            return 0.0, 1.0
+        return self._largest(lambda m: self.at(m).overlap / m)
 
-    def _largest(self, function: Callable[[Array], Array]) -> tuple[float, float]:
+    def _largest(self, function: Function) -> tuple[float, float]:
         """Return where a function of the evidence that has one maximum is largest, and its value there."""
+
+        def below(x: float) -> float:
+            return -float(function(np.exp(x)))
+
         ends = (np.log(1e-4 / self.rate), np.log(30.0 / self.rate))
-        found = minimize_scalar(
-            lambda x: -float(function(np.exp(x))), bounds=ends, method="bounded", options={"xatol": 1e-9}
-        )
+        found = minimize_scalar(below, bounds=ends, method="bounded", options={"xatol": 1e-9})
         return float(np.exp(found.x)), -float(found.fun)
 
     def information(self, m: Array) -> tuple[Array, Array]:
@@ -159,10 +168,8 @@ class Posterior:
         rest = self.near_integral.value(self.rate * inner)
         psi = half * inner**2 * (0.5 - inner * (self.curvature / 3.0 + inner * rest))
         left = np.exp(self.far_integral.value(np.log(outer)) - outer) / np.sqrt(1.0 + outer)
-        return (
-            np.where(is_near, psi, left - self.entropy + half * m),
-            np.where(is_near, self.entropy + psi - half * m, left),
-        )
+        free = np.where(is_near, psi, left - self.entropy + half * m)
+        return free, np.where(is_near, self.entropy + psi - half * m, left)
 
 
 def _height(values: Array, s: Array) -> Array:
@@ -170,7 +177,7 @@ def _height(values: Array, s: Array) -> Array:
     return np.asarray(np.log(values) + s + 0.5 * np.log1p(s))
 
 
-def _series(missing: Callable[[Array], Array], curvature: float, rate: float) -> Array:
+def _series(missing: Function, curvature: float, rate: float) -> Array:
     r"""Coefficients of the polynomial :math:`[(m - T)/m^2 - \text{curvature}]/m` in :math:`s`, by least squares.
 
     The deficit itself is fitted, so that the rounding of :math:`U` is not divided by powers of :math:`m`.
@@ -197,18 +204,18 @@ def _to_infinity(far: Panels, half: float) -> Panels:
     def between(low: Array, high: Array) -> Array:
         x = low[..., None] + (high - low)[..., None] * _NODE
         s = np.exp(x)
-        return np.asarray((np.exp(far.value(x) - s + x) / np.sqrt(1.0 + s)) @ _WEIGHT * (high - low) * half)
+        density = np.exp(far.value(x) - s + x) / np.sqrt(1.0 + s)
+        return np.asarray(density @ _WEIGHT * (high - low) * half)
 
     edge = far.start + _WIDTH * np.arange(_PANELS + 4.0)
     panel = between(edge[:-1], edge[1:])  # three more of them, in which the integral ends
     after = np.cumsum(panel[::-1])[::-1][1 : _PANELS + 1]
-    start = edge[:_PANELS]
-    stop = edge[1 : _PANELS + 1]
-    x = start + 0.5 * _WIDTH * (1.0 + chebyshev_nodes(_DEGREE)[:, None])
-    return Panels(far.start, _WIDTH, powers(_height(between(x, np.broadcast_to(stop, x.shape)) + after, np.exp(x))))
+    x = edge[:_PANELS] + 0.5 * _WIDTH * (1.0 + chebyshev_nodes(_DEGREE)[:, None])
+    stop = np.broadcast_to(edge[1 : _PANELS + 1], x.shape)
+    return Panels(far.start, _WIDTH, powers(_height(between(x, stop) + after, np.exp(x))))
 
 
-def _two_classes(p: float) -> Callable[[Array], Array]:
+def _two_classes(p: float) -> Function:
     """Return the function :math:`U` for two classes, the first with the fraction `p`."""
     distance = 1.0 / np.sqrt(p * (1.0 - p))
     odds = np.log(p / (1.0 - p))
@@ -224,7 +231,7 @@ def _two_classes(p: float) -> Callable[[Array], Array]:
     return missing
 
 
-def _equal_classes(C: int) -> Callable[[Array], Array]:
+def _equal_classes(C: int) -> Function:
     r"""Return the function :math:`U` for `C` equal classes.
 
     It is :math:`\frac C{C-1}\int f(y)\,[1 - F(a^2 + y)^{C-1}]\,dy` with :math:`a^2 = mC = 4s` (Eq. 8.9).
@@ -239,12 +246,10 @@ def _equal_classes(C: int) -> Callable[[Array], Array]:
 
 @lru_cache(maxsize=1024)
 def _scores(a2: float) -> tuple[Array, Array]:
-    r"""Density :math:`f(y)` of a Gaussian of variance :math:`a^2` plus a Gumbel variable, and :math:`\log F(a^2 + y)`, on a grid.
-
-    They serve every number of classes.
-    """
+    r"""Density :math:`f(y)` of a Gaussian of variance :math:`a^2` plus a Gumbel variable, and :math:`\log F(a^2 + y)`."""
     a = float(np.sqrt(a2))
-    y = np.arange(-np.ceil((_REACH * a + 4.0) / STEP), np.ceil((_REACH * a + 42.0) / STEP) + 1.0) * STEP
+    low, high = (np.ceil((_REACH * a + more) / STEP) for more in (4.0, 42.0))
+    y = np.arange(-low, high + 1.0) * STEP
     tail = np.minimum(smeared(gumbel_tail, y + a2, a), 1.0)
     with np.errstate(divide="ignore"):
         return smeared(gumbel_density, y, a), np.log1p(-tail)
@@ -261,7 +266,7 @@ def gumbel_tail(y: Array) -> Array:
     return np.asarray(-np.expm1(-np.exp(-np.maximum(y, -6.5))))
 
 
-def smeared(function: Callable[[Array], Array], y: Array, deviation: float) -> Array:
+def smeared(function: Function, y: Array, deviation: float) -> Array:
     """Average of a function over a Gaussian shift, at points a step apart: by a convolution if the Gaussian is wide."""
     if deviation < _SMOOTH:
         return np.asarray(function(y[:, None] - deviation * _HERMITE) @ (_MASS / np.sum(_MASS)))

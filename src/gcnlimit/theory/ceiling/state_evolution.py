@@ -42,13 +42,16 @@ class Evidence:
     def of(cls, data: CSBM) -> Self:
         """Evidence of all points of the data, along one axis."""
         signal = data.operator(symmetrize=True).signal
-        alpha, signal, mu = (np.broadcast_to(p, data.shape).ravel() for p in (data.alpha, signal, data.mu))
+        columns = (data.alpha, signal, data.mu)
+        alpha, signal, mu = (np.broadcast_to(p, data.shape).ravel() for p in columns)
         return cls(alpha, np.square(signal), mu, data.features)
 
     def take(self, rows: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Evidence:
         """Evidence of some of the points."""
-        given, known = (part if isinstance(part, float) else part[rows] for part in (self.given, self.known))
-        return Evidence(self.alpha[rows], self.graph[rows], self.mu[rows], self.features, given, known)
+        given = self.given if isinstance(self.given, float) else self.given[rows]
+        known = self.known if isinstance(self.known, float) else self.known[rows]
+        alpha, graph, mu = self.alpha[rows], self.graph[rows], self.mu[rows]
+        return Evidence(alpha, graph, mu, self.features, given, known)
 
     def _levels(self) -> list[tuple[Array, Array | float, float]]:
         r"""Levels of the features: `mu` times :math:`\Gamma/\sigma^2`, `known` times the same, and fraction of the features."""
@@ -56,7 +59,8 @@ class Evidence:
         if law.is_white:
             return [(self.mu, self.known, 1.0)]
         ratio = law.signal / law.variance
-        return [(self.mu * r, self.known * r, float(w)) for r, w in zip(ratio, law.weight, strict=True)]
+        levels = zip(ratio, law.weight, strict=True)
+        return [(self.mu * r, self.known * r, float(w)) for r, w in levels]
 
     def at(self, q: Array) -> Array:
         """Evidence on a node at overlap `q` of the others."""
@@ -66,7 +70,8 @@ class Evidence:
 
     def gain(self, q: Array) -> Array:
         """Derivative of the evidence in the overlap: the signal-to-noise ratio (Eq. 8.17) where there is none."""
-        return np.asarray(self.graph + sum(w * (a / (1.0 + k + a * q)) ** 2 for a, k, w in self._levels()) / self.alpha)
+        parts = sum(w * (a / (1.0 + k + a * q)) ** 2 for a, k, w in self._levels())
+        return np.asarray(self.graph + parts / self.alpha)
 
     def saturation(self, q: Array) -> Array:
         """What the evidence lacks to its slope at no overlap times the overlap."""
@@ -85,7 +90,7 @@ class Evidence:
         return np.asarray(sum(parts) / self.alpha - 0.5 * self.graph * q**2)
 
 
-_SMALL = 0.1  # evidence below which the deficit m - T enters the balance, which keeps its digits at the transition
+_SMALL = 0.1  # evidence below which the balance is that of the deficit m - T, to keep its digits
 _STEPS = 400  # of a search for a root: halving the distance from 1 to 1e-120
 _NOTHING = 1e-100  # evidence to which halving falls where there is none
 _SAME = 1e-9  # relative distance of two fixed points that are one
@@ -148,7 +153,8 @@ class StateEvolution:
     def free_entropy(self, m: Array) -> Array:
         """Free entropy at a fixed point (Eq. 8.11)."""
         shape = self.rho * m + self.evidence.free_entropy(self.overlap(m))
-        return np.asarray(0.5 * self.tables.directions * shape + (1.0 - self.rho) * self.tables.information(m)[0])
+        information = self.tables.information(m)[0]
+        return np.asarray(0.5 * self.tables.directions * shape + (1.0 - self.rho) * information)
 
     def fixed_points(self) -> FixedPoints:
         """Find the fixed points of each point."""
@@ -161,7 +167,8 @@ class StateEvolution:
         best = np.where(nothing, 0.0, high)
         rows = np.flatnonzero(~nothing & np.isfinite(high))
         if rows.size:
-            best[rows], residual[rows], iterations[rows] = self.take(rows).root(low[rows], high[rows])
+            root = self.take(rows).root(low[rows], high[rows])
+            best[rows], residual[rows], iterations[rows] = root
         reached = best.copy()
         rows = np.flatnonzero(several & np.isfinite(high))
         if rows.size:
@@ -187,9 +194,10 @@ class StateEvolution:
             high[active] = np.where(value > 0.0, at, high[active])
             low[active] = np.where(value < 0.0, at, low[active])
             ahead = at - value / np.where(slope > 0.0, slope, np.nan)
-            inside = (ahead > low[active]) & (ahead < high[active])
-            done = (np.abs(value) <= rounding) | (high[active] - low[active] <= 4e-16 * high[active])
-            m[active] = np.where(inside, ahead, np.where(done, at, 0.5 * (low[active] + high[active])))
+            below, above = low[active], high[active]
+            inside = (ahead > below) & (ahead < above)
+            done = (np.abs(value) <= rounding) | (above - below <= 4e-16 * above)
+            m[active] = np.where(inside, ahead, np.where(done, at, 0.5 * (below + above)))
             active = active[~done]
             if not active.size:
                 break
@@ -205,7 +213,8 @@ class StateEvolution:
         below, alone = self._from_below(low)
         above = np.where((below == 0.0) & (above < _NOTHING), 0.0, above)
         reached = np.where(alone | (above - below <= _SAME * above), above, below)
-        return np.where(self.free_entropy(above) > self.free_entropy(reached), above, reached), reached
+        better = self.free_entropy(above) > self.free_entropy(reached)
+        return np.where(better, above, reached), reached
 
     def _from_below(self, low: Array) -> tuple[Array, Mask]:
         """Smallest root of the balance, by Newton's method from below, and whether there is none before the largest."""
@@ -242,7 +251,7 @@ def ceiling(data: CSBM, evolution: StateEvolution) -> BayesPrediction:
 
 
 def _prediction(data: CSBM, evolution: StateEvolution, found: FixedPoints, m: Array) -> Prediction:
-    """Prediction at that evidence."""
+    """Prediction at the evidence `m`."""
     shape = data.shape
     return ceiling_prediction(
         data.classes,

@@ -19,24 +19,22 @@ from gcnlimit.numerics.fixed_point import FixedPoint, fixed_point
 from gcnlimit.numerics.linear import matrix_function
 from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters, Output
-from gcnlimit.results.performance import BayesPrediction, Prediction, Status
+from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, Status
 from gcnlimit.theory.ceiling.state_evolution import Evidence
 from gcnlimit.theory.ceiling.unequal_posterior import (
-    GaussianRule,
     MatrixPosterior,
     gaussian_rules,
     log_ratios,
     posterior_log_error,
     single_rule,
 )
-from gcnlimit.theory.decision import inferred
 from gcnlimit.theory.points import at_each_point
 
 _LENGTH = 0.01  # relative change up to which small steps are lengthened
-_NEAR = (3e-4, 3e-5, 1e-6)  # relative changes below which the iteration is accelerated, in turn where that fails
+_NEAR = (3e-4, 3e-5, 1e-6)  # changes below which the iteration is accelerated, in turn if it fails
 _STEPS = 1000  # down to one of them, at most
 _TOL = 1e-11
-_SURE = 320.0  # smallest squared distance of two classes from which nothing is left to infer: errors below exp(-320/8)
+_SURE = 320.0  # least squared distance of two classes at which all is known: errors below exp(-40)
 _SEED = 1e-2  # overlap to start from without labels, where none at all is a fixed point
 
 
@@ -73,76 +71,69 @@ class MatrixEvolution:
     def free_entropy(self, q: Array) -> float:
         r"""Free entropy with the evidence at overlap `q` (Eq. 8.19); its fixed points are the stationary ones."""
         m = self.evidence(q)
-        shape = self.rho * np.trace(m) + np.sum(self.source.free_entropy(np.asarray(np.linalg.eigvalsh(q), float)))
-        return 0.5 * float(shape) + (1.0 - self.rho) * self.posterior.information(m)[0]
+        of_others = self.source.free_entropy(np.asarray(np.linalg.eigvalsh(q), float))
+        shape = float(self.rho * np.trace(m) + np.sum(of_others))
+        return 0.5 * shape + (1.0 - self.rho) * self.posterior.information(m)[0]
 
     def fixed_points(self) -> tuple[MatrixFixedPoint, MatrixFixedPoint]:
         """Return the largest fixed point, and the smallest one, which message passing reaches; the same twice if they agree."""
         one = np.eye(self.posterior.codes.shape[1])
-        nearest = float(
-            np.sum(1.0 / np.sort(self.posterior.fractions)[-2:])
-        )  # squared distance of the two largest classes
-        if (
-            not float(self.source.at(np.array([self.rho]))[0]) * nearest <= _SURE
-        ):  # the labels alone leave nothing to infer
+        by_labels = float(self.source.at(np.array([self.rho]))[0])
+        if not by_labels * _nearest(self.posterior.fractions) <= _SURE:
             sure = MatrixFixedPoint(one, np.diag(self.source.at(np.diag(one))), 0.0, 0, True)
             return sure, sure
         unlabelled = self.rho == 0.0 and float(self.source.gain(np.zeros(1))[0]) <= 1.0
         none = MatrixFixedPoint(0.0 * one, 0.0 * one, 0.0, 0, True)
         above = self._search(one)
         below = none if unlabelled else self._search((self.rho or _SEED) * one)
-        apart = np.trace(above.overlap - below.overlap) > 1e-6 * np.trace(above.overlap) + 1e-9
-        if apart:
+        size = np.trace(above.overlap)
+        if size - np.trace(below.overlap) > 1e-6 * size + 1e-9:
             return above, below
         return (none, none) if unlabelled else (above, above)
 
     def _search(self, start: Array) -> MatrixFixedPoint:
-        """Fixed point to which the iteration from there leads: by steps in one direction, accelerated at the end.
-
-        The acceleration may turn back to another fixed point, such as none at all where that is unstable; the steps are then
-        continued until they are smaller.
-        """
+        """Fixed point to which the iteration from there leads: by steps in one direction, accelerated at the end."""
         q, total = start, 0
         for near in _NEAR:
             q, sign, steps = self._march(q, near)
             found = self._accelerated(q)
             total += steps + found.iterations
+            # the acceleration may turn back to an unstable fixed point; smaller steps then lead on
             onward = sign * np.trace(found.overlap - q) > -1e-9
             if found.converged and onward:
                 return found._replace(iterations=total)
         return found._replace(iterations=total, converged=False)
 
     def _march(self, start: Array, tolerance: float) -> tuple[Array, float, int]:
-        """Steps that keep their direction, small ones lengthened, until the relative change is below the tolerance.
+        """Overlap after steps in one direction, until the change is below the tolerance; their sign, and their number.
 
-        Lengthened steps stay below the distance of two fixed points, unless these are about to merge. Returned are the overlap
-        there, the direction, 1 for up and -1 for down, and the number of steps.
+        Small steps are lengthened, to less than the distance of two fixed points unless these are about to merge.
         """
         q = start
-        step = self._step(start)
+        step = self._next(start) - start
         sign = float(np.sign(np.trace(step)))
-        steps = 0
-        while steps < _STEPS and (change := float(np.max(np.abs(step)) / np.max(_size(q[None])))) > tolerance:
-            steps += 1
+        for steps in range(_STEPS):
+            change = float(np.max(np.abs(step)) / np.max(_size(q[None])))
+            if not change > tolerance:
+                return q, sign, steps
             trial = _clipped(q + step * np.clip(_LENGTH / change, 1.0, 16.0))
-            ahead = self._step(trial)
+            ahead = self._next(trial) - trial
             if sign * np.trace(ahead) < 0.0:
                 trial = q + step
-                ahead = self._step(trial)
+                ahead = self._next(trial) - trial
             q, step = trial, ahead
-        return q, sign, steps
+        return q, sign, _STEPS
 
-    def _step(self, q: Array) -> Array:
-        return np.asarray(self.overlap(self.evidence(q)) - q)
+    def _next(self, q: Array) -> Array:
+        return self.overlap(self.evidence(q))
 
     def _accelerated(self, start: Array) -> MatrixFixedPoint:
         """Fixed point by Anderson acceleration."""
-        q, found = _solve(
-            lambda q: self.overlap(self.evidence(_clipped(q))), start, scale=_size, tol=_TOL, max_iterations=200
-        )
+        how = {"scale": _size, "tol": _TOL, "max_iterations": 200}
+        q, found = _solve(lambda q: self._next(_clipped(q)), start, **how)
         q = _clipped(q)
-        residual, iterations, converged = found.residual.item(), found.iterations.item(), found.converged.item()
-        return MatrixFixedPoint(q, self.evidence(q), residual, iterations, converged)
+        ended = found.residual.item(), found.iterations.item(), found.converged.item()
+        return MatrixFixedPoint(q, self.evidence(q), *ended)
 
 
 def _solve(update: Callable[[Array], Array], start: Array, **how: Any) -> tuple[Array, FixedPoint]:
@@ -154,15 +145,22 @@ def _solve(update: Callable[[Array], Array], start: Array, **how: Any) -> tuple[
         half[upper] = entries
         return half + np.triu(half, 1).T
 
-    found = fixed_point(
-        lambda states, _: np.stack([update(matrix(x))[upper] for x in states]), start[upper][None], memory=4, **how
-    )
+    def step(states: Array, _: Any) -> Array:
+        return np.stack([update(matrix(x))[upper] for x in states])
+
+    found = fixed_point(step, start[upper][None], memory=4, **how)
     return matrix(found.state[0]), found
 
 
 def _size(states: Array) -> Array:
     """Size by which residuals are measured: that of the overlap, unless it vanishes."""
-    return np.broadcast_to(np.maximum(np.max(np.abs(states), axis=1, keepdims=True), 1e-3), states.shape)
+    largest = np.max(np.abs(states), axis=1, keepdims=True)
+    return np.broadcast_to(np.maximum(largest, 1e-3), states.shape)
+
+
+def _nearest(fractions: Array) -> float:
+    """Squared distance of the codes of the two largest classes, the nearest ones."""
+    return float(np.sum(1.0 / np.sort(fractions)[-2:]))
 
 
 def _clipped(matrix: Array) -> Array:
@@ -183,17 +181,18 @@ def hard_phase_ends(fractions: Array) -> tuple[float, float]:
     trace of :math:`m`, from large to small: at a given trace :math:`m` is the multiple of :math:`T(m)` that has it, and
     :math:`\lambda_s^2 = \mathrm{tr}\,m/\mathrm{tr}\,T(m)`.
 
-    >>> [round(signal, 6) for signal in hard_phase_ends(np.array([0.1, 0.9]))]  # two classes, as a matrix of one entry
+    >>> [round(signal, 6) for signal in hard_phase_ends(np.array([0.1, 0.9]))]
     [0.914518, 0.920595]
     """
     curve = _Curve(MatrixPosterior(fractions, single_rule(fractions.size - 1)))
-    nearest = float(np.sum(1.0 / np.sort(fractions)[-2:])) / (fractions.size - 1)
+    nearest = _nearest(fractions) / (fractions.size - 1)
     sizes = np.linspace(np.log(_MOST / nearest), np.log(_LEAST / nearest), _GRID)
     squares = np.array([curve.square(x) for x in sizes])
     if np.min(squares) > 1.0 - _FLAT:
         return 1.0, 1.0
     near = sizes[np.argmin(squares)] + (sizes[0] - sizes[1]) * np.array([-1.0, 1.0])
-    place = float(minimize_scalar(curve.square, bounds=near, method="bounded", options={"xatol": 1e-7}).x)
+    how: dict[str, Any] = {"method": "bounded", "options": {"xatol": 1e-7}}
+    place = float(minimize_scalar(curve.square, bounds=near, **how).x)
     stop = next(x for x in sizes[::-1] if x > place and curve.advantage(x) > 0.0)
     transition = float(brentq(curve.advantage, place, stop, xtol=1e-10))
     return float(np.sqrt(curve.square(place))), float(np.sqrt(curve.square(transition)))
@@ -214,12 +213,13 @@ class _Curve:
         start = np.eye(self.posterior.codes.shape[1]) if near is None else self.found[near]
         size = float(np.exp(x))
 
-        def update(direction: Array) -> Array:  # of trace 1, so that residuals are relative as they are
+        # the direction is of trace 1, so that residuals are relative as they are
+        def update(direction: Array) -> Array:
             q = self.posterior.overlap(size * direction)
             return np.asarray(q / np.trace(q))
 
-        first = start / np.trace(start)
-        self.found[x] = size * _solve(update, first, scale=np.ones_like, tol=_HARD_TOL, max_iterations=300)[0]
+        how = {"scale": np.ones_like, "tol": _HARD_TOL, "max_iterations": 300}
+        self.found[x] = size * _solve(update, start / np.trace(start), **how)[0]
         return self.found[x]
 
     def square(self, x: float) -> float:
@@ -229,56 +229,64 @@ class _Curve:
     def advantage(self, x: float) -> float:
         """Free entropy (Eq. 8.19), which is 0 where nothing is recovered."""
         m = self.evidence(x)
-        return float(self.posterior.information(m)[0] - 0.25 * np.sum(m * self.posterior.overlap(m)))
+        lost = 0.25 * np.sum(m * self.posterior.overlap(m))
+        return float(self.posterior.information(m)[0] - lost)
 
 
 def unequal_ceiling(data: CSBM) -> BayesPrediction:
     """Bayes-optimal performance on three or more unequal classes; see `bayes_optimal`."""
     with np.errstate(all="ignore"):  # evidence beyond the largest number is infinite
-        answer: BayesPrediction = at_each_point(data, _ceiling)
+        answer = at_each_point(data, _ceiling)
     return replace(answer, algorithmic=labelled(answer.algorithmic, data))
 
 
 def _ceiling(data: CSBM) -> BayesPrediction:
     """Answer at one point: the means over the rules, with their standard error if there are several."""
-    evolutions = [
-        MatrixEvolution(Evidence.of(data), float(data.rho), MatrixPosterior(data.fractions, rule))
-        for rule in gaussian_rules(data.fractions.size - 1)
-    ]
+    rules = gaussian_rules(data.fractions.size - 1)
+    posteriors = [MatrixPosterior(data.fractions, rule) for rule in rules]
+    source = Evidence.of(data)
+    evolutions = [MatrixEvolution(source, float(data.rho), one) for one in posteriors]
     pairs = [evolution.fixed_points() for evolution in evolutions]
-    above, below = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    entropies = [
-        np.mean([e.free_entropy(x.overlap) for e, x in zip(evolutions, found, strict=True)]) for found in (above, below)
-    ]
+    above, below = map(list, zip(*pairs, strict=True))
+
+    def entropy(found: list[MatrixFixedPoint]) -> float:
+        each = [e.free_entropy(x.overlap) for e, x in zip(evolutions, found, strict=True)]
+        return float(np.mean(each))
+
+    entropies = entropy(above), entropy(below)
     best = below if entropies[1] > entropies[0] else above
     hard = best is above and any(high is not low for high, low in pairs)
-    posteriors = [evolution.posterior for evolution in evolutions]
     answer = _prediction(posteriors, best)
     return BayesPrediction(
         **vars(answer),
         algorithmic=_prediction(posteriors, below) if hard else answer,
         hard=hard,
-        free_entropy=float(max(entropies)),
+        free_entropy=max(entropies),
     )
 
 
 def _prediction(posteriors: list[MatrixPosterior], found: list[MatrixFixedPoint]) -> Prediction:
     """Prediction at these fixed points, one for each rule; their scatter is its standard error."""
     p = posteriors[0].fractions
-    rules = [_fewer(posterior.rule, p.size - 2) for posterior in posteriors]
-    logs, balanced = (
-        np.array([posterior_log_error(x.evidence, p, prior, rule) for x, rule in zip(found, rules, strict=True)])
-        for prior in (p, np.full(p.size, 1.0 / p.size))
-    )
-    losses = np.array([a.information(x.evidence)[1] for a, x in zip(posteriors, found, strict=True)])
+    equal = np.full(p.size, 1.0 / p.size)
+    numbers = []
+    for posterior, x in zip(posteriors, found, strict=True):
+        # the decision has one variable fewer: a rule of its own, or some of the random coordinates
+        rule = single_rule(p.size - 2) if p.size <= 4 else posterior.rule
+        log, unfair = (posterior_log_error(x.evidence, p, prior, rule) for prior in (p, equal))
+        loss = posterior.information(x.evidence)[1]
+        numbers.append((np.exp(log), loss, log, np.exp(unfair)))
+    columns = np.transpose(numbers)
+    wrong, loss, _, unfair = np.mean(columns, axis=1).tolist()
+    log = float(np.logaddexp.reduce(columns[2]) - np.log(len(numbers)))
+    right = 1.0 - wrong
+    error, loss_error, log_error, unfair_error = map(_spread, columns)
+    errors = Performance(error, 0.0, loss_error, 0.0, log_error, error, unfair_error, None)
     evidence = float(np.mean([np.diag(x.evidence) for x in found]))
-    log_error = float(np.logaddexp.reduce(logs) - np.log(logs.size))
-    columns = np.exp(logs), losses, logs, np.exp(balanced)
-    wrong, loss, _, unfair = (float(np.mean(values)) for values in columns)
     output: Any = (evidence, evidence, 0.0)
     return Prediction(
-        **vars(inferred(1.0 - wrong, loss, log_error, 1.0 - unfair, known=1.0)),
-        standard_error=inferred(*map(_spread, columns), known=0.0),
+        **vars(Performance(right, 1.0, loss, 0.0, log, right, 1.0 - unfair, None)),
+        standard_error=errors,
         order_parameters=OrderParameters(
             test_margin=float(np.sqrt(evidence)),
             train_margin=np.inf,
@@ -289,11 +297,6 @@ def _prediction(posteriors: list[MatrixPosterior], found: list[MatrixFixedPoint]
         residual=max(x.residual for x in found),
         iterations=max(x.iterations for x in found),
     )
-
-
-def _fewer(rule: GaussianRule, dimensions: int) -> GaussianRule:
-    """Rule for the decision, in one dimension fewer: a product rule of its own, or the first coordinates of random nodes."""
-    return single_rule(dimensions) if rule.nodes.shape[1] <= 3 else rule
 
 
 def _spread(values: Array) -> float:

@@ -25,8 +25,10 @@ from gcnlimit.classes import simplex_codes
 from gcnlimit.numerics.linear import matrix_function, triangular_factor
 
 _STEP = {1: 0.1, 2: 0.15, 3: 0.2}  # of the trapezoid rules, by dimension
-_REACH = {1: 8.5, 2: 8.0, 3: 6.6}  # radius of the ball, which leaves out 1e-16, 1e-14 and 2e-9 of the weight
-_REPLICAS, _LOG_POINTS = 4, 13  # independent sets of Sobol points, and the binary logarithm of half their size
+_REACH = {1: 8.5, 2: 8.0, 3: 6.6}  # radius of the ball, which leaves out 1e-16, 1e-14 and 2e-9
+_REPLICAS = 4  # independent sets of Sobol points
+_LOG_POINTS = 13  # binary logarithm of half their size
+_LOWEST = -600.0  # exponent at which a class is left out: its weight is far below rounding
 
 
 class GaussianRule(NamedTuple):
@@ -60,7 +62,8 @@ def single_rule(dimensions: int, fineness: int = 1) -> GaussianRule:
 
 def _product(dimensions: int, step: float, reach: float) -> GaussianRule:
     line = np.arange(-np.floor(reach / step), np.floor(reach / step) + 1.0) * step
-    nodes = np.stack(np.meshgrid(*[line] * dimensions, indexing="ij"), axis=-1).reshape(-1, dimensions)
+    axes = np.meshgrid(*[line] * dimensions, indexing="ij")
+    nodes = np.stack(axes, axis=-1).reshape(-1, dimensions)
     square = np.sum(nodes**2, axis=1)
     inside = square <= reach**2
     weights = np.exp(-0.5 * square[inside])
@@ -77,9 +80,6 @@ def _sobol(dimensions: int, seed: int) -> GaussianRule:
     return GaussianRule(np.concatenate([half, -half]), np.full(2 * len(half), 0.5 / len(half)))
 
 
-_LOWEST = -600.0  # exponent at which a class is left out, for good: its weight in the sums is far below rounding
-
-
 @dataclass(frozen=True, eq=False)
 class MatrixPosterior:
     """Averages for classes of these fractions, by a rule for Gaussian variables in one dimension fewer than classes."""
@@ -93,12 +93,12 @@ class MatrixPosterior:
         return simplex_codes(self.fractions)
 
     def overlap(self, m: Array) -> Array:
-        r"""Overlap :math:`T(m) = \mathbb E\,\hat y\, y^T = \mathbb E\,\hat y\,\hat y^T` of the posterior mean with the code.
+        r"""Overlap :math:`T(m) = \mathbb E\,\hat y\, y^T` of the posterior mean with the code.
 
-        It is the average of :math:`p_k P(l|b)` on nodes of class :math:`k`, between codes; its asymmetry, an error of the rule,
-        is removed.
+        It is the average of :math:`p_k P(l|b)` on nodes of class :math:`k`, between codes, made symmetric.
         """
-        chances = [(self.rule.weights / np.sum(ratios, axis=1)) @ ratios for ratios in self._ratios(m)]
+        weights = self.rule.weights
+        chances = [(weights / np.sum(ratios, axis=1)) @ ratios for ratios in self._ratios(m)]
         together = self.fractions[:, None] * np.stack(chances)
         return np.asarray(self.codes.T @ (0.5 * (together + together.T)) @ self.codes)
 
@@ -169,9 +169,8 @@ def _class_log_error(m: Array, codes: Array, lead: Array, true: int, rule: Gauss
     order = np.argsort(bound)
     correlation = (covariance / np.outer(distance, distance))[np.ix_(order, order)]
     bound = bound[order]
-    return float(
-        np.logaddexp.reduce([_first(correlation[: k + 1, : k + 1], bound[: k + 1], rule) for k in range(bound.size)])
-    )
+    firsts = (slice(k + 1) for k in range(bound.size))
+    return float(np.logaddexp.reduce([_first(correlation[k, k], bound[k], rule) for k in firsts]))
 
 
 def _first(correlation: Array, bound: Array, rule: GaussianRule) -> float:
@@ -180,6 +179,7 @@ def _first(correlation: Array, bound: Array, rule: GaussianRule) -> float:
     if bound.size == 1 or log_tail == -np.inf:
         return log_tail
     factor = triangular_factor(correlation[::-1, ::-1], least=1e-12)
+    # one variable after the other, each drawn within its bound given those before it
     drawn = [-ndtri_exp(log_tail + log_ndtr(rule.nodes[:, 0]))]
     log_chance = np.zeros(len(rule.nodes))
     for j in range(1, bound.size):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from gcnlimit.theory.ceiling.posterior import Posterior, posterior
 from gcnlimit.theory.ceiling.state_evolution import Evidence
 from gcnlimit.theory.decision import accuracy, ceiling_prediction
 
-_SWEEPS = 3000  # of the map itself at most, before Newton's method, where there may be two fixed points
+_SWEEPS = 3000  # of the map at most, before Newton's method, where there may be two fixed points
 _SETTLED = 1e-4  # relative change in a sweep at which Newton's method takes over
 _LITTLE = 1e-6  # overlap from which evidence grows where there are no labels
 _STEPS = 60  # of Newton's method
@@ -33,17 +33,12 @@ _BLOCK = 256  # points solved together
 _APART = 1e-9  # overlaps by which two fixed points differ
 
 
-class Overlaps(NamedTuple):
-    """Overlaps weighted by degree and plain, at each point, and the residual."""
-
-    graph: Array
-    features: Array
-    residual: Array
-
-
 @dataclass(frozen=True, eq=False)
 class PropensityEvolution:
-    r"""State evolution of a batch of points under a law of degrees; `signal` is :math:`\lambda_s^2`."""
+    r"""State evolution of a batch of points under a law of degrees; `signal` is :math:`\lambda_s^2`.
+
+    Overlaps are rows of two: that which the graph weights by degree, and the plain one.
+    """
 
     evidence: Evidence
     signal: Array
@@ -62,68 +57,66 @@ class PropensityEvolution:
     def take(self, rows: npt.NDArray[np.intp]) -> Self:
         """State evolution of some of the points."""
         evidence = self.evidence.take(rows)
-        signal = self.signal[rows]
-        rho = self.rho[rows]
-        return replace(self, evidence=evidence, signal=signal, rho=rho)
+        return replace(self, evidence=evidence, signal=self.signal[rows], rho=self.rho[rows])
 
-    def at(self, overlaps: Overlaps, theta: Array) -> Array:
-        """Evidence on nodes of each propensity, points along the first axis."""
-        graph = (self.signal * overlaps.graph)[:, None] * theta
-        return np.asarray(graph + self.evidence.at(overlaps.features)[:, None])
+    def at(self, x: Array, theta: Array) -> Array:
+        """Evidence on nodes of each propensity at overlaps `x`, points along the first axis."""
+        graph = (self.signal * x[:, 0])[:, None] * theta
+        return np.asarray(graph + self.evidence.at(x[:, 1])[:, None])
 
-    def fixed_points(self) -> tuple[Overlaps, Overlaps]:
+    def fixed_points(self) -> tuple[Array, Array]:
         """Overlaps at the Bayes-optimal fixed point, and at that which message passing reaches from the labels alone."""
         above = self._follow(np.ones_like(self.rho))
         if self.tables.convexity == 0.0:
             return above, above
         below = self._follow(np.where(self.detectable(), np.maximum(self.rho, _LITTLE), self.rho))
         better = self.free_entropy(above) >= self.free_entropy(below)
-        best = Overlaps(*(np.where(better, a, b) for a, b in zip(above, below, strict=True)))
-        return best, below
+        return np.where(better[:, None], above, below), below
 
-    def _follow(self, start: Array) -> Overlaps:
+    def _follow(self, start: Array) -> Array:
         """Fixed point to which the map falls, or rises, from a start: some sweeps, then Newton's method."""
         x = np.stack([start, start], axis=1)
         for _ in range(_SWEEPS if self.tables.convexity else 2):
             last = x
-            x = self._map(x)[0]
+            x = self.next(x)[0]
             if np.all(np.abs(x - last) <= _SETTLED * (x + _LITTLE)):
                 break
         for _ in range(_STEPS):
-            image, slope = self._map(x)
+            image, slope = self.next(x)
             step = np.linalg.solve(np.eye(2) - slope, (image - x)[:, :, None])[:, :, 0]
             ahead = x + step
-            inside = np.all((ahead >= self.rho[:, None] - 1e-12) & (ahead <= 1.0 + 1e-12), axis=1, keepdims=True)
-            ahead = np.where(inside, np.clip(ahead, self.rho[:, None], 1.0), image)
+            clipped = np.clip(ahead, self.rho[:, None], 1.0)
+            inside = np.all(np.abs(ahead - clipped) <= 1e-12, axis=1, keepdims=True)
+            ahead = np.where(inside, clipped, image)
             moved = np.max(np.abs(ahead - x))
             x = ahead
             if moved <= 1e-15:
                 break
-        return Overlaps(x[:, 0], x[:, 1], np.max(np.abs(self._map(x)[0] - x), axis=1))
+        return x
 
-    def _map(self, x: Array) -> tuple[Array, Array]:
-        """Overlaps that follow from overlaps, rows of two, and their derivatives."""
-        here = Overlaps(x[:, 0], x[:, 1], x[:, 0])
+    def next(self, x: Array) -> tuple[Array, Array]:
+        """Overlaps that follow from overlaps, and their derivatives."""
         theta, weight = self.law.theta, self.law.weight
         shares = np.stack([theta * weight, weight], axis=1)
-        T = self.tables.at(self.at(here, theta))
+        T = self.tables.at(self.at(x, theta))
         hidden = 1.0 - self.rho[:, None]
-        rise = self.signal[:, None], self.evidence.gain(here.features)[:, None]
+        rise = self.signal[:, None], self.evidence.gain(x[:, 1])[:, None]
         slope = rise[0] * (T.slope @ (theta[:, None] * shares)), rise[1] * (T.slope @ shares)
-        return self.rho[:, None] + hidden * (T.overlap @ shares), hidden[:, None] * np.stack(slope, axis=2)
+        image = self.rho[:, None] + hidden * (T.overlap @ shares)
+        return image, hidden[:, None] * np.stack(slope, axis=2)
 
-    def free_entropy(self, overlaps: Overlaps) -> Array:
+    def free_entropy(self, x: Array) -> Array:
         """Free entropy, extremal at a fixed point."""
-        m = self.at(overlaps, self.law.theta)
+        m = self.at(x, self.law.theta)
         weight = self.law.weight
-        parts = self.rho * (m @ weight) + self.evidence.free_entropy(overlaps.features)
-        parts -= 0.5 * self.signal * overlaps.graph**2
+        parts = self.rho * (m @ weight) + self.evidence.free_entropy(x[:, 1])
+        parts -= 0.5 * self.signal * x[:, 0] ** 2
         psi = self.tables.information(m)[0] @ weight
         return np.asarray(0.5 * self.tables.directions * parts + (1.0 - self.rho) * psi)
 
     def detectable(self) -> npt.NDArray[np.bool_]:
         """Where evidence grows from nothing, without any label: the threshold of the features and of the degrees."""
-        slope = self._map(np.zeros((self.rho.size, 2)))[1]
+        slope = self.next(np.zeros((self.rho.size, 2)))[1]
         return np.asarray(np.max(np.abs(np.linalg.eigvals(slope)), axis=1) > 1.0)
 
 
@@ -131,41 +124,41 @@ class PropensityEvolution:
 def heterogeneous_ceiling(data: CSBM, law: DegreeLaw) -> BayesPrediction:
     """Bayes-optimal performance under a law of degrees, and that which message passing reaches (Eq. 11.13)."""
     if not data.classes.equal:
-        raise ParameterError(
-            f"degrees = {law!r} need equal classes, got classes = {data.classes}; leave out one of the two"
-        )
+        raise ParameterError(f"degrees need equal classes, got {data.classes}; leave out one")
     evolution = PropensityEvolution.of(data, law)
     parts = [evolution.take(rows).fixed_points() for rows in batches(evolution.rho.size, _BLOCK)]
-    best, reached = (Overlaps(*map(np.concatenate, zip(*side, strict=True))) for side in zip(*parts, strict=True))
-    hard = reached.features < best.features - _APART
+    best, reached = map(np.concatenate, zip(*parts, strict=True))
+    hard = reached[:, 1] < best[:, 1] - _APART
+    answer = _prediction(data, evolution, best)
+    algorithmic = _prediction(data, evolution, reached) if np.any(hard) else answer
     return BayesPrediction(
-        **vars(_prediction(data, evolution, best)),
-        algorithmic=labelled(_prediction(data, evolution, reached), data),
+        **vars(answer),
+        algorithmic=labelled(algorithmic, data),
         hard=scalar_or_array(hard.reshape(data.shape)),
         free_entropy=scalar_or_array(evolution.free_entropy(best).reshape(data.shape)),
     )
 
 
-def _prediction(data: CSBM, evolution: PropensityEvolution, overlaps: Overlaps) -> Prediction:
+def _prediction(data: CSBM, evolution: PropensityEvolution, x: Array) -> Prediction:
     """Prediction at these overlaps."""
     shape, law = data.shape, evolution.law
-    m = evolution.at(overlaps, law.theta)
+    m = evolution.at(x, law.theta)
     return ceiling_prediction(
         data.classes,
         np.sqrt(m).reshape(*shape, -1),
         (evolution.tables.information(m)[1] @ law.weight).reshape(shape),
-        overlaps.residual,
-        np.zeros(overlaps.residual.shape, np.int64),
+        np.max(np.abs(evolution.next(x)[0] - x), axis=1),
+        np.zeros(len(x), np.int64),
         weight=law.weight,
-        overlap=scalar_or_array(overlaps.features.reshape(shape)),
-        by_degree=partial(_accuracy_by_degree, evolution, overlaps, shape, data.classes.count),
+        overlap=scalar_or_array(x[:, 1].reshape(shape)),
+        by_degree=partial(_accuracy_by_degree, data, evolution, x),
     )
 
 
 def _accuracy_by_degree(
-    evolution: PropensityEvolution, overlaps: Overlaps, shape: tuple[int, ...], classes: int, theta: npt.ArrayLike
+    data: CSBM, evolution: PropensityEvolution, x: Array, theta: npt.ArrayLike
 ) -> Array:
     """Accuracy on test nodes of given propensities, of the shape of the points and then that of `theta`."""
     asked = np.asarray(real("theta", theta, low=0))
-    margin = np.sqrt(evolution.at(overlaps, np.ravel(asked)))
-    return accuracy(margin, classes).reshape(shape + asked.shape)
+    margin = np.sqrt(evolution.at(x, np.ravel(asked)))
+    return accuracy(margin, data.classes.count).reshape(data.shape + asked.shape)

@@ -7,7 +7,7 @@ A node sends its layers with the factor :math:`r` and receives with :math:`l` (`
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -93,8 +93,8 @@ class Layers(NamedTuple):
     def unpack(cls, rows: Array, k: int) -> Self:
         """Inverse of `pack`."""
         shapes = [(k,)] * 2 + [(k, k)] * 6 + [()] * 3
-        parts = np.split(rows, np.cumsum(cls.sizes(k)[:-1]), axis=1)
-        return cls(*(part.reshape(len(rows), *shape) for part, shape in zip(parts, shapes, strict=True)))
+        parts = zip(np.split(rows, np.cumsum(cls.sizes(k)[:-1]), axis=1), shapes, strict=True)
+        return cls(*(part.reshape(len(rows), *shape) for part, shape in parts))
 
     def take(self, rows: npt.NDArray[np.intp]) -> Self:
         """Order parameters of some of the points."""
@@ -105,7 +105,8 @@ class Layers(NamedTuple):
         down = {"m": 1, "Q": 2, "Q_qh": 1, "V": 1, "m_w": 1, "Q_w": 2, "V_w": 1}
         pulls = {"m": 1, "m_hat": 1, "Q": 2, "Q_hat": 2, "Q_qh": 2, "m_w": 1, "Q_w": 2}
         factors = (pull ** pulls.get(name, 0) / reg ** down.get(name, 0) for name in self._fields)
-        return type(self)(*((part.T * factor).T for part, factor in zip(self, factors, strict=True)))
+        pairs = zip(self, factors, strict=True)
+        return type(self)(*((part.T * factor).T for part, factor in pairs))
 
 
 class Nodes(NamedTuple):
@@ -133,8 +134,7 @@ class LayerEquations:
     wiring: Wiring
     left: Array
     right: Array
-    theta: Array
-    weight: Array
+    law: DegreeLaw
     symmetric: bool
     loss: Loss
     features: Spectrum
@@ -142,17 +142,10 @@ class LayerEquations:
     @classmethod
     def of(cls, points: Points, law: DegreeLaw) -> Self:
         """Equations of the points, at a regularization that is still to be set."""
-        left, right = points.normalization.factors(law.theta, points.signal)
         names = ("alpha", "mu", "rho", "signal", "reg", "symmetric", "features")
-        return cls(
-            **{name: getattr(points, name) for name in names},
-            wiring=Wiring.of(points),
-            left=left,
-            right=right,
-            theta=law.theta,
-            weight=law.weight,
-            loss=node_loss(points),
-        )
+        fields: dict[str, Any] = {name: getattr(points, name) for name in names}
+        fields["left"], fields["right"] = points.normalization.factors(law.theta, points.signal)
+        return cls(**fields, wiring=Wiring.of(points), law=law, loss=node_loss(points))
 
     def take(self, rows: npt.NDArray[np.intp]) -> Self:
         """Equations of some of the points."""
@@ -177,11 +170,11 @@ class LayerEquations:
     @property
     def _spike(self) -> Array:
         r"""Factor :math:`\lambda_e\sqrt\theta` with which the spike acts on a node."""
-        return np.asarray(self.signal[:, None] * np.sqrt(self.theta))
+        return np.asarray(self.signal[:, None] * np.sqrt(self.law.theta))
 
     def average(self, factor: Array | float, values: Array) -> Array:
         """Average over the propensities of values times a factor of each."""
-        weight = np.broadcast_to(factor * self.weight, values.shape[:2])
+        weight = np.broadcast_to(factor * self.law.weight, values.shape[:2])
         return np.asarray(np.einsum("pt,pt...->p...", weight, values))
 
     def back(self, V_qh: Array) -> Array:
@@ -212,7 +205,8 @@ class LayerEquations:
     def layer_source(self, m: Array, m_w: Array) -> Array:
         r"""Mean of the field :math:`B` of each node (Eq. 3.4)."""
         B = np.zeros(self.shape[:3])
-        B[..., self.wiring.receive] = (self._spike * self.left)[..., None] * (self.wiring.b * m)[:, None]
+        sent = (self.wiring.b * m)[:, None]
+        B[..., self.wiring.receive] = (self._spike * self.left)[..., None] * sent
         B[..., 0] += (np.sqrt(self.mu) * m_w)[:, None]
         return B
 
@@ -223,7 +217,8 @@ class LayerEquations:
         receive = slice(n + self.wiring.receive.start, n + self.wiring.receive.stop)
         cov = np.zeros((*self.left.shape, 2 * n, 2 * n))
         cov[..., send, send] = (self.right**2)[..., None, None] * state.Q_hat[:, None]
-        cov[..., receive, receive] = (self.left**2)[..., None, None] * (self.wiring.bb * state.Q)[:, None]
+        sent = (self.wiring.bb * state.Q)[:, None]
+        cov[..., receive, receive] = (self.left**2)[..., None, None] * sent
         cov[..., n, n] += state.Q_w[:, None]
         if self.symmetric:
             cov[..., send, receive] = self.phi * (state.Q_qh * self.wiring.b[:, None, :])[:, None]
@@ -238,6 +233,7 @@ class LayerEquations:
         G_h = np.zeros(self.shape)
         G_h[..., send, send] = (self.right**2)[..., None, None] * state.V_hat[:, None]
         C, L, M = linear_response(self.back(state.V_qh), self.forces(state.V, state.V_w), G_h)
+        # the layers and their conjugates respond linearly to Gaussian fields
         response = np.block([[L.mT, -M], [C, L]])
         fields = self.conjugate_source(state.m_hat), self.layer_source(state.m, state.m_w)
         mean = (response @ np.concatenate(fields, axis=2)[..., None])[..., 0]
@@ -254,11 +250,13 @@ class LayerEquations:
         push, square, slope = eta_by_degree(self.loss, nodes.output)
         rho = self.rho[:, None]
         pull = nodes.pull
+        # moments of (q, h): a labelled node is pulled by its loss
         first = nodes.mean + (rho * push)[..., None] * pull
         moved = push[..., None] * nodes.mean - slope[..., None] * nodes.with_output
         moved = outer(rho[..., None] * (moved + 0.5 * square[..., None] * pull), pull)  # Eq. 3.8
         second = nodes.cov + outer(nodes.mean, nodes.mean) + moved + moved.mT
-        return self._averaged(nodes, first, second, (rho * slope)[..., None, None] * outer(pull, pull))
+        hard = (rho * slope)[..., None, None] * outer(pull, pull)
+        return self._averaged(nodes, first, second, hard)
 
     def _averaged(self, nodes: Nodes, first: Array, second: Array, hard: Array) -> Layers:
         """Order parameters, from the moments of (q, h) on each node and the response of the loss (Eqs. 3.9 to 3.11)."""
@@ -267,10 +265,9 @@ class LayerEquations:
         n = self.shape[2]
         average = self.average
         h = slice(n + send.start, n + send.stop)
-        left = self.left
-        right = self.right
-        phi = self.left * self.right
-        root = np.sqrt(self.theta)
+        left, right = self.left, self.right
+        phi = left * right
+        root = np.sqrt(self.law.theta)
         stiff = nodes.M + hard[..., :n, :n]
         m_hat_w = np.sqrt(self.mu) * average(1.0, first[..., 0])
         gain = weight_gain(self.features, self.alpha, self.reg, average(1.0, stiff[..., 0, 0]))
@@ -300,4 +297,7 @@ class LayerEquations:
         def scale(rows: Array) -> Array:
             return np.repeat(np.maximum.reduceat(np.abs(rows), starts, axis=1), sizes, axis=1)
 
-        return fixed_point(update, start.pack(), scale=scale, tol=tol, max_iterations=max_iterations, memory=_MEMORY)
+        first = start.pack()
+        return fixed_point(
+            update, first, scale=scale, tol=tol, max_iterations=max_iterations, memory=_MEMORY
+        )

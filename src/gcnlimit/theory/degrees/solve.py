@@ -40,7 +40,7 @@ from gcnlimit.theory.propensity_spectrum import resolvent
 _BLOCK = 1 << 18  # numbers held by one temporary array
 _ROUGH = 1e-3  # residual that suffices on the way down from a large regularization
 _ON_THE_WAY = 200  # iterations there
-_FAR = 3.0  # regularization, over the pull of the loss times the size of an output, at which the way down begins
+_FAR = 3.0  # reg over the pull of the loss times the size of an output: the way down begins there
 
 
 def check_degrees(points: Points) -> None:
@@ -49,10 +49,9 @@ def check_degrees(points: Points) -> None:
     if law is None:
         return
     if not points.classes.equal or not isinstance(points.penalty, L2):
-        got = f"penalty = {points.penalty!r}" if points.classes.equal else f"classes = {points.classes}"
-        raise ParameterError(
-            f"degrees = {law!r} are solved for equal classes and squared weights, got {got}; leave out one of the two"
-        )
+        penalty = f"penalty = {points.penalty!r}"
+        got = penalty if points.classes.equal else f"classes = {points.classes}"
+        raise ParameterError(f"degrees need equal classes and penalty L2, got {got}; leave out one")
     points.normalization.check(law)
 
 
@@ -62,9 +61,13 @@ def margins_by_degree(points: Points, law: DegreeLaw) -> tuple[Array, Array]:
         return _plain_margins(points, law.mean_root, law.theta)
     equations = LayerEquations.of(points, law)
     together = max(1, _BLOCK // math.prod(equations.shape[1:]))
-    parts = [_layer_margins(equations.take(rows)) for rows in batches(points.size, together)]
-    test, train = (np.concatenate(side) for side in zip(*parts, strict=True))
-    return test, train
+    outputs = []
+    for rows in batches(points.size, together):
+        part = equations.take(rows)
+        outputs.append(part.nodes(far_layers(part)).output)
+    mean, variance, v = (np.concatenate(column) for column in zip(*outputs, strict=True))
+    deviation = np.sqrt(variance)
+    return mean / deviation, (mean + v) / deviation
 
 
 def _plain_margins(points: Points, b: float, theta: Array) -> tuple[Array, Array]:
@@ -86,44 +89,41 @@ def _plain_margins(points: Points, b: float, theta: Array) -> tuple[Array, Array
     return test.T, train.T
 
 
+# the average e(g) along the spike and across it, and the averages of the output there at a drive
 _Sides = tuple[tuple[Array, Array], tuple[Callable[[Array], Readout], ...]]
-"""The average e(g) along the spike and across it, and the averages of the output there at a drive."""
 
 
 def _symmetric_sides(points: Points) -> _Sides:
     """Averages over the spectrum: across the spike the measure of the labels is that of the bulk."""
     along = SpikedSemicircle.of(points.signal, int(np.max(points.filter.quadrature_nodes())))
-    across = replace(along, e=np.broadcast_to(along.tau, along.e.shape), excess=np.zeros_like(along.excess))
+    e = np.broadcast_to(along.tau, along.e.shape)
+    across = replace(along, e=e, excess=np.zeros_like(along.excess))
     g = points.filter.normalized(along.x)[0]
-    return (np.vecdot(along.e, g), g @ along.tau), tuple(partial(spectral_readout, m, g, g) for m in (along, across))
+    sides = tuple(partial(spectral_readout, measure, g, g) for measure in (along, across))
+    return (np.vecdot(along.e, g), g @ along.tau), sides
 
 
 def _directed_sides(points: Points) -> _Sides:
     """The same from Taylor coefficients: across the spike those of a graph without signal, which are their own tails."""
     signal = points.signal
     g, G = points.filter.directed_chain(signal).taylor(signal)
-    pairs = ((g, G), signal), ((g, g), np.zeros_like(signal))
-    return (G[0], g[0]), tuple(partial(coefficient_readout, pair, pair, strength) for pair, strength in pairs)
-
-
-def _layer_margins(equations: LayerEquations) -> tuple[Array, Array]:
-    mean, variance, v = equations.nodes(far_layers(equations)).output
-    deviation = np.sqrt(variance)
-    return mean / deviation, (mean + v) / deviation
+    along = partial(coefficient_readout, (g, G), (g, G), signal)
+    across = partial(coefficient_readout, (g, g), (g, g), np.zeros_like(signal))
+    return (G[0], g[0]), (along, across)
 
 
 def far_layers(equations: LayerEquations) -> Layers:
     """Order parameters at infinite regularization: coefficients of the leading powers of its inverse, for a unit pull."""
     b, _, g, send, receive, _ = equations.wiring
     average = equations.average
-    root = np.sqrt(equations.theta)
+    root = np.sqrt(equations.law.theta)
     V_qh = _returning(equations)
     back = equations.back(V_qh)
     forth = back.mT
     U = equations.phi * back[..., send, receive] * b[:, None, None, :]
 
     def along_spike(U: Array, source: Array) -> Array:
-        spike = equations.signal[:, None, None] * average(equations.theta, U)
+        spike = equations.signal[:, None, None] * average(equations.law.theta, U)
         return _settled(lambda x: np.asarray(np.vecdot(spike, x[:, None])), source)
 
     def between(first: Array, last: Array, source: Array) -> Array:
@@ -132,10 +132,11 @@ def far_layers(equations: LayerEquations) -> Layers:
     # response of the layers to forces, averaged and on one node
     gain = weight_gain(equations.features, equations.alpha, np.ones(len(b)), np.zeros(len(b)))
     start = back[..., send, 0]
-    V = between(U, U.mT, gain.response[:, None, None] * average(equations.right**2, outer(start, start)))
+    source = gain.response[:, None, None] * average(equations.right**2, outer(start, start))
+    V = between(U, U.mT, source)
     S = back @ equations.forces(V, gain.response) @ forth
 
-    # conjugates: a node is pulled by its label and by the fields F of its conjugates, whose second moment is FF
+    # conjugates: a node is pulled by its label and by the fields F, whose second moment is FF
     rho = equations.rho[:, None]
     pulled = (forth @ g[:, None, :, None])[..., receive, 0]
     m_hat = along_spike(U.mT, rho * (b * average(root * equations.left, pulled)))
@@ -178,7 +179,7 @@ def _returning(equations: LayerEquations) -> Array:
         return V_qh
     if send == receive:
         with np.errstate(divide="ignore"):
-            found = resolvent(phi, equations.weight, 1.0 / b[:, 0])
+            found = resolvent(phi, equations.law.weight, 1.0 / b[:, 0])
         return np.where(b[:, 0] == 0.0, 0.0, found)[:, None, None]
     for _ in range(b.shape[1]):
         V_qh = b[:, :, None] * equations.average(phi, equations.back(V_qh).mT[..., receive, send])
@@ -214,7 +215,7 @@ class LayerSolution(NamedTuple):
         """Solve the equations of each point, by coming down from a large regularization."""
         assert points.degrees is not None
         equations = LayerEquations.of(points, points.degrees)
-        weight = equations.weight
+        weight = equations.law.weight
         start = far_layers(equations)
         output = equations.nodes(start).output
         reg = points.reg * (points.divisor() / equations.wiring.gain) ** 2
@@ -224,19 +225,19 @@ class LayerSolution(NamedTuple):
         top = np.maximum(reg, _FAR * np.maximum(pull, slope) * size)
         equations = replace(equations, reg=reg)
         start = start.at(top, pull)
-        found = _descend(equations, start, top, step=10.0, tol=tol, max_iterations=max_iterations // 5)
+        found = _descend(equations, start, top, 10.0, tol, max_iterations // 5)
         lost = np.flatnonzero(~found.converged)
         if lost.size:
             part = equations.take(lost), start.take(lost), top[lost]
-            again = _descend(*part, step=2.0, tol=tol, max_iterations=max_iterations)
+            again = _descend(*part, 2.0, tol, max_iterations)
             for whole, values in zip(found, again, strict=True):
                 whole[lost] = values
         output = equations.nodes(Layers.unpack(found.state, equations.wiring.b.shape[1])).output
         return cls(output, found.residual, found.iterations, status_of(found))
 
 
-def _descend(
-    equations: LayerEquations, start: Layers, top: Array, *, step: float, tol: float, max_iterations: int
+def _descend(  # noqa: PLR0917
+    equations: LayerEquations, start: Layers, top: Array, step: float, tol: float, most: int
 ) -> FixedPoint:
     """Follow the solution from the regularization `top` down to that of the equations, by factors of about `step`."""
     reg = equations.reg
@@ -245,7 +246,7 @@ def _descend(
     for i in range(steps + 1):
         last = i == steps
         here = replace(equations, reg=reg * (top / reg) ** (1.0 - i / steps))
-        accepted, limit = (tol, max_iterations) if last else (max(tol, _ROUGH), _ON_THE_WAY)
+        accepted, limit = (tol, most) if last else (max(tol, _ROUGH), _ON_THE_WAY)
         found = here.solve(start, tol=accepted, max_iterations=limit)
         start = Layers.unpack(found.state, equations.wiring.b.shape[1])
         iterations = iterations + found.iterations
