@@ -54,6 +54,18 @@ def test_editors_see_the_names_that_are_imported_when_used():
         assert getattr(gl, name) is getattr(home, name, None) or getattr(gl, name).__name__ == f"{module}.{name}"
 
 
+def test_code_is_within_a_hundred_columns():
+    """Formulas in docstrings may be wider; strings and comments, which no formatter breaks, are code."""
+    for path in (ROOT / "src").rglob("*.py"):
+        text = path.read_text()
+        strings = [
+            n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)
+        ]
+        told = {line for node in strings for line in range(node.lineno, node.end_lineno + 1)}
+        wide = [n for n, line in enumerate(text.splitlines(), 1) if len(line) > 100 and n not in told]
+        assert not wide, f"{path.name}: lines {wide}"
+
+
 def test_the_tree_of_the_contributing_page_is_that_of_the_package():
     """Every room and every file on the ground floor has its place there, and nothing else is named."""
     page = (ROOT / "CONTRIBUTING.md").read_text().split("src/gcnlimit/\n")[1].split("    tests/")[0]

@@ -181,7 +181,8 @@ def gap(state: State, results: Results) -> Picture:
 def spectrum(state: State, results: Results) -> Picture:
     """The filter on the spectrum of the operator, beside the best filter over all regularizations."""
     signal = float(state.data.effective_signal(state.symmetrize))
-    # a strong signal detaches one eigenvalue from the bulk, whose edge is 2, or a circle of radius 1
+    # a strong signal detaches one eigenvalue from the bulk, whose edge is 2, or a circle of radius
+    # 1
     detached = abs(signal) > 1.0
     spike = signal + 1.0 / signal if state.symmetric and detached else signal
     edge = 2.0 if state.symmetric else 1.0

@@ -162,21 +162,21 @@ def _by_convolution(C: int, mean: float, deviation: float, v: float) -> _ClassAv
     reach = _REACH * deviation
     others = np.array([[C - 1.0]])
 
-    # The other classes share what the own one misses. That is most where its output is lowest and theirs are highest; far
-    # below 1 where v is large, and the grid then covers no more of [0, 1].
+    # The other classes share what the own one misses. That is most where its output is lowest and
+    # theirs are highest; far below 1 where v is large, and the grid then covers no more of [0, 1].
     missed = 1.0 - float(_proximal(np.array([[2.0 * reach - own]]), others, v)[1][0])
     span = missed if missed < _NARROW_SPAN else 1.0
     cells = _cells(1 << max(10, int(np.ceil(np.log2(6.0 * (C + v) * span / deviation)))))
 
-    # Values of L outside these ends have a negligible density: L rises with each output, and is highest where all are. The
-    # trapezoidal rule between the ends converges faster than any power of the step, once this is below the deviation of L,
-    # about `deviation` over sqrt(C).
+    # Values of L outside these ends have a negligible density: L rises with each output, and is
+    # highest where all are. The trapezoidal rule between the ends converges faster than any power
+    # of the step, once this is below the deviation of L, about `deviation` over sqrt(C).
     lowest = max(own - reach, deviation * float(ndtri(10.0 ** (-13.0 / (C - 1)))) - v)
     highest = own + reach + float(_proximal(np.array([[-own]]), others, v)[0][0])
     L = np.arange(lowest, highest, min(0.45, 0.9 * C**-0.5) * min(deviation, 1.0))[:, None]
 
-    # The own class has the rest of the probability, and an output of mean `own`, with v more from its target. Near 0 its
-    # density varies with the logarithm, as theirs does.
+    # The own class has the rest of the probability, and an output of mean `own`, with v more from
+    # its target. Near 0 its density varies with the logarithm, as theirs does.
     if span == 1.0:
         skip = cells.negligible(L - own - v, deviation, v)
         x, share = cells.probability[skip:], cells.share[skip:]
@@ -193,8 +193,8 @@ def _by_convolution(C: int, mean: float, deviation: float, v: float) -> _ClassAv
     plain = masses(1.0)
     with_q = masses(x / (1.0 + v * x))
 
-    # E[G delta(sum - 1) sum_j q_j]: q belongs to the own class, or to one of the C - 1 others. The sums over L and over the
-    # probability need no step: it cancels against the norm.
+    # E[G delta(sum - 1) sum_j q_j]: q belongs to the own class, or to one of the C - 1 others. The
+    # sums over L and over the probability need no step: it cancels against the norm.
     sums = _other_sums(C, cells, span, L, (deviation, v))
     pairs = zip(plain, with_q, strict=True)
     parts = (np.vdot(b, sums.alone) + (C - 1) * np.vdot(a, sums.q) for a, b in pairs)
@@ -225,7 +225,8 @@ def _other_sums(C: int, cells: _Cells, span: float, L: Array, law: tuple[float, 
     x = span * cells.probability[skip:]
     mass = _density(x, L, deviation, v) * cells.share[skip:]
 
-    # Transforms of the density of one probability, times a weight; and of all others but two, and but one.
+    # Transforms of the density of one probability, times a weight; and of all others but two, and
+    # but one.
     q = x / (1.0 + v * x)
     B, B_q, B_2, B_2q = (cells.transform(mass * w) for w in (1.0, q, x**2, x**2 * q))
     less_3 = B ** (C - 3)
@@ -288,14 +289,15 @@ class _Cells(NamedTuple):
 
 @lru_cache(maxsize=4)
 def _cells(size: int) -> _Cells:
-    # Equal steps, and steps in the logarithm that begin below any probability and overlap the others by a factor.
+    # Equal steps, and steps in the logarithm that begin below any probability and overlap the
+    # others by a factor.
     x = np.arange(1.0, size + 1.0) / size
     first = np.log(_SMALL / size)
     t = np.arange(-60.0, first + np.log(_RATIO) + _FINE, _FINE)
     width = int(_SMALL * _RATIO) + 4
 
-    # A mass between equal steps goes to the four around it with the weights of Lagrange's interpolation, which keep its
-    # first four moments, and so its transform at low frequencies.
+    # A mass between equal steps goes to the four around it with the weights of Lagrange's
+    # interpolation, which keep its first four moments, and so its transform at low frequencies.
     place = np.exp(t) * size
     corner = np.clip(np.floor(place).astype(int) - 1, 0, width - 4)
     spread = np.zeros((t.size, width))
