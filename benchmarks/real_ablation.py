@@ -88,13 +88,15 @@ def _variants(data: Any, split: int) -> dict[str, float]:
         return score(np.exp(ensemble._mixed(outputs, ensemble.views.degrees, average)))
 
     found = {"default": score(model.predict_proba())}
-    whole = ensemble._averaged(np.ones(len(ensemble.fitted), bool))
+    whole = ensemble._averaged(lambda one: True)
     best = Average((whole.weights == whole.weights.max()).astype(float), whole.sharpness)
     found["always with the graph"] = mixed(whole)
     found["the best instead of the average"] = mixed(best)
     for name, prefixes in LEFT_OUT.items():
-        kept = np.array([not one.name.startswith(prefixes) for one in ensemble.fitted])
-        found[name] = found["always with the graph"] if kept.all() else mixed(ensemble._averaged(kept))
+        kept = [one.name for one in ensemble.fitted if not one.name.startswith(prefixes)]
+        found[name] = found["always with the graph"]
+        if len(kept) < len(ensemble.fitted):
+            found[name] = mixed(ensemble._averaged(lambda one, kept=kept: one.name in kept))
     other = "rows" if ensemble.scaling.how == "columns" else "columns"
     found["columns standardised, or rows where they are"] = score(fitted(scale=other).predict_proba())
     views.propagation = lambda graph, kind: propagation(graph, "regularized" if kind == "centred" else kind)

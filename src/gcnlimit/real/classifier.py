@@ -72,8 +72,7 @@ class GraphClassifier(GraphEstimator):
     table_
         Members of the average: weight, leave-one-out accuracy, difference from the average.
     normalization_, family_, filter_, strength_, hops_, reg_, coef_, intercept_
-        Of a single network: what was chosen, and coefficients of the propagated, scaled features, a row for each class but
-        one for two.
+        Of a single network: what was chosen, and coefficients of the propagated, scaled features.
 
     Examples
     --------
@@ -123,8 +122,7 @@ class GraphClassifier(GraphEstimator):
         return axes
 
     def _learn(self, features: Any, labels: Labels, adjacency: Any) -> Array:
-        if self.deploy not in ("same", "tuned"):
-            raise ParameterError(f"deploy = {self.deploy!r} is not allowed; use 'same' or 'tuned'")
+        self._tunes()  # a bad word is refused here already
         weights = class_weights(labels, self.class_weight)
         self._graph = adjacency
         share = weights / weights.sum()
@@ -193,8 +191,13 @@ class GraphClassifier(GraphEstimator):
         S = propagation(adjacency, normalization)
         return S if isinstance(self.filter, Filter) else S.unit()
 
+    def _tunes(self) -> bool:
+        if self.deploy not in ("same", "tuned"):
+            raise ParameterError(f"deploy = {self.deploy!r} is not allowed; use 'same' or 'tuned'")
+        return self.deploy == "tuned"
+
     def _apply(self, features: Any, adjacency: Any) -> Array:
-        tuned = self.deploy == "tuned" and adjacency is not None
+        tuned = self._tunes() and adjacency is not None
         if not self._averages():
             scaled = self._scaling(features)
             choice = self._choice

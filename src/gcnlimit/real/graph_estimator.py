@@ -120,16 +120,13 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
             return self._apply(X, None)
         if graph is None:
-            how = "predict() answers for the nodes of the fit, predict(X, graph=...) for others"
-            raise ParameterError(f"X is given without a graph after a fit with one; {how}")
+            raise ParameterError("X is given without a graph after a fit with one; add graph=...")
         adjacency = as_adjacency(graph)
         features = as_features(X, adjacency.shape[0])
         count = features.shape[1]
         if count != self.n_features_in_:
             has = f"the graph has {count} nodes" if X is None else f"X has {count} features"
-            fitted = f"the model was fitted with {self.n_features_in_}"
-            needs = "another graph needs the same features, or the same nodes without them"
-            raise ParameterError(f"{has} but {fitted}; {needs}")
+            raise ParameterError(f"{has}, the fit had {self.n_features_in_}; they must be the same")
         return self._apply(features, adjacency)
 
     def _decide(self, outputs: Array) -> npt.NDArray[Any]:
