@@ -11,6 +11,7 @@ import resource
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -21,8 +22,10 @@ from scipy.special import expit
 import gcnlimit as gl
 from benchmarks.measure import peak, row, timed
 from gcnlimit._runtime.threads import threads
+from gcnlimit.classes import Classes
 from gcnlimit.losses import Logistic
 from gcnlimit.simulation.data.operator import Operator
+from gcnlimit.simulation.train.minimise import Training
 from gcnlimit.simulation.train.products import training_rows
 from gcnlimit.simulation.train.solvers import TrainingRows
 
@@ -177,9 +180,11 @@ def logistic(F: Any, y: Any) -> list[dict[str, Any]]:
         for tol in (1e-4, 1e-10):
             peer_s, solver, theirs = _best_solver(F, y, Z, reg, tol)
             wanted = max(1e-2 * theirs / steepest, 1e-13)
-            ours_s, (weights, *_) = timed(lambda r=reg, t=wanted: TrainingRows(Z).solve(Logistic(), r, None, t), 5)
-            memory = peak(lambda r=reg, t=wanted: TrainingRows(Z).solve(Logistic(), r, None, t))
-            note = f"gradient {_slope(Z, reg, weights):.0e} against {theirs:.0e}; target: 1"
+            task = Training(F, (y < 0).astype(np.intp), Classes.of(2), Logistic())
+            solve = partial(task.minimise, np.array([reg]), wanted)
+            ours_s, (weights, *_) = timed(solve, 5)
+            memory = peak(solve)
+            note = f"gradient {_slope(Z, reg, weights[0, :, 0]):.0e} against {theirs:.0e}; target: 1"
             peer = f"scikit-learn {solver}, tol={tol:g}"
             table.append(row(f"logistic, reg = {reg:g}", ours_s, peer, peer_s, peak_mib=memory, note=note))
     return table

@@ -66,28 +66,76 @@ def chebyshev_series(function: Callable[[Array], Array], radius: float, accuracy
     raise ParameterError(f"{steep}: its Chebyshev series does not converge; take a smoother one")
 
 
-def chebyshev_sum(weights: Block, operator: Any, block: Block, radius: float) -> Block:
+def chebyshev_sum(
+    weights: Block, operator: Any, block: Block, radius: float, accuracy: float = 0.0
+) -> Block:
     r"""Sum :math:`\sum_k w_k T_k(a/R) B` for a symmetric operator of spectrum in :math:`[-R, R]`.
 
-    The recursion :math:`T_{k+1} = \frac2R a T_k - T_{k-1}` runs on :math:`\pm T_k`, signs ``++--++--``, so that each term is
-    added to the one before the last.
+    Terms that single precision gives to `accuracy` times :math:`\sup |g|` are computed in it, in half the time, if the
+    operator has such a copy of itself, ``operator.single``.
     """
     weights = like(block, weights)
     total: Block = weights[0] * block
     if len(weights) == 1:
         return total
-    before, here = 1.0 * block, operator @ block
+    here = operator @ block
     here *= float(1.0 / radius)
     total += weights[1] * here
-    for k in range(2, len(weights)):
+    rough = block.dtype == np.float64 and hasattr(operator, "single")
+    double = max(2, _double_terms(weights, accuracy)) if rough else len(weights)
+    pair = 1.0 * block, here
+    pair = _recursion(total, weights, operator, pair, radius, range(2, double))
+    if double < len(weights):
+        # columns of size 1 suit the range of single precision
+        size = np.maximum(*(np.abs(one).max(axis=0) for one in pair))
+        size[size == 0.0] = 1.0
+        before, here = ((one / size).astype(np.float32) for one in pair)
+        rest = np.zeros_like(total, np.float32)
+        terms = range(double, len(weights))
+        _recursion(rest, like(rest, weights), operator.single, (before, here), radius, terms)
+        total += rest * size
+    return total
+
+
+def _recursion(  # noqa: PLR0917
+    total: Block,
+    weights: Block,
+    operator: Any,
+    pair: tuple[Block, Block],
+    radius: float,
+    terms: range,
+) -> tuple[Block, Block]:
+    r"""Add `terms` to `total`, in place, and return the last two.
+
+    The recursion :math:`T_{k+1} = \frac2R a T_k - T_{k-1}` runs on :math:`\pm T_k`, signs ``++--++--``, so that each term is
+    added to the one before the last.
+    """
+    before, here = pair
+    term = np.empty_like(total) if isinstance(total, np.ndarray) else None
+    for k in terms:
         factor = float(2.0 / radius if k % 2 else -2.0 / radius)
         if hasattr(operator, "add_product"):
             operator.add_product(here, before, factor)
         else:
             before += factor * (operator @ here)
         before, here = here, before
-        total += (weights[k] if k % 4 < 2 else -weights[k]) * here
-    return total
+        weight = weights[k] if k % 4 < 2 else -weights[k]
+        total += weight * here if term is None else np.multiply(weight, here, out=term)
+    return before, here
+
+
+def _double_terms(weights: Array, accuracy: float) -> int:
+    r"""Number of the first terms that need double precision.
+
+    An error in one term grows at most like the number of terms since then, as Chebyshev polynomials of the second kind do. So
+    the rounding :math:`\epsilon` of single precision from term :math:`n` on costs
+    :math:`\epsilon \sum_{k \ge n} (k - n + 1) |w_k|`, to be below `accuracy` times
+    :math:`(\frac12 \sum_k w_k^2)^{1/2} \le \sup |g|`.
+    """
+    sizes = np.abs(weights.reshape(len(weights), -1))
+    rest = np.cumsum(np.cumsum(sizes[::-1], axis=0), axis=0)[::-1]
+    wanted = accuracy / np.finfo(np.float32).eps * np.sqrt(0.5) * np.linalg.norm(sizes, axis=0)
+    return int(np.count_nonzero(np.any(rest > wanted, axis=1)))
 
 
 def like(block: Block, numbers: Block) -> Block:

@@ -218,7 +218,8 @@ class Filter(Value, ABC):
             return self.series(operator, block, accuracy, size)
         self.check_radius(radius)
         weights = action.chebyshev_series(self, radius, accuracy)
-        return action.chebyshev_sum(weights.reshape(-1, *size), operator, block, radius)
+        weights = weights.reshape(-1, *size)
+        return action.chebyshev_sum(weights, operator, block, radius, accuracy)
 
     def series(self, operator: Any, block: Block, accuracy: float, shape: Shape) -> Block:
         """Action on one block of columns by the filter's own series, for any operator; `apply` calls it.

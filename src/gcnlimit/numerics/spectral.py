@@ -56,9 +56,8 @@ class SpikedSemicircle:
         outside = np.abs(signal) > 1.0
         inner = np.where(outside, 1.0 / np.where(signal == 0, 1.0, signal), signal)[:, None]
         ripple = sign * inner ** (n + 1)
-        # the distance 2 - |x| from either edge, without rounding
-        edges = 4.0 * np.stack([np.sin(theta / 2) ** 2, np.cos(theta / 2) ** 2])
-        gap = edges[(inner[:, 0] < 0).astype(np.intp)]  # becomes 1 + l^2 - l x, in place
+        # 2 - |x| without rounding, which becomes 1 + l^2 - l x in place
+        gap = np.where(inner < 0, 4.0 * np.cos(theta / 2) ** 2, 4.0 * np.sin(theta / 2) ** 2)
         gap *= np.abs(inner)
         gap += (1.0 - np.abs(inner)) ** 2
         density = np.divide(w, gap, out=gap)
@@ -71,11 +70,11 @@ class SpikedSemicircle:
         away *= inner
         np.multiply(density, ripple - away, out=excess[:, :n])  # e - tau without subtracting them
 
-        # beyond the transition (Eq. 6.3)
         far = np.flatnonzero(outside)
-        beyond = inner[far]
-        e[far, :n] *= beyond**2
-        excess[far, :n] = density[far] * (beyond**2 * ripple[far] - (1.0 - beyond * x))
+        if far.size:  # beyond the transition (Eq. 6.3)
+            beyond = inner[far]
+            e[far, :n] *= beyond**2
+            excess[far, :n] = density[far] * (beyond**2 * ripple[far] - (1.0 - beyond * x))
         nodes[:, n] = np.where(outside, signal + inner[:, 0], 0.0)
         e[:, n] = excess[:, n] = np.where(outside, 1.0 - inner[:, 0] ** 2, 0.0)
         return cls(nodes, np.append(w, 0.0), e, excess)

@@ -127,7 +127,7 @@ def directed_averages(filter: Filter, signal: Array, mu: Array) -> Averages:
 def coefficient_averages(g: Array, G: Array, signal: Array, mu: Array) -> Averages:
     """Return the sums of Eqs. 4.11 to 4.13 from the Taylor coefficients and their tails, powers along the first axis."""
     out = coefficient_readout((g, G), (g, G), signal, mu * G[0])
-    return Averages(out.tau2, _sum(G, G), out.excess, out.e, out.coherent, out.scattered)
+    return Averages(out.tau2, _square(G), out.excess, out.e, out.coherent, out.scattered)
 
 
 def coefficient_readout(trained: Series, read: Series, signal: Array, drive: Array) -> Readout:
@@ -146,22 +146,20 @@ def coefficient_readout(trained: Series, read: Series, signal: Array, drive: Arr
     for lag in range(n):
         R[lag] = _sum(G[: n - lag], H[lag:])
         M = _running_sum(h[: n - lag] * g[lag:])
-        if lag == 0:
-            M2 += _sum(M[1:], M[1:])
-        else:
-            M_below = M if h is g else _running_sum(g[: n - lag] * h[lag:])
-            M2 += _sum(M, M) + _sum(M_below, M_below)
         above = _running_sum(h[: n - lag] * G[lag:])  # l = i + lag
-        below = _running_sum(G[: n - lag] * h[lag:])  # i = l + lag
         if lag == 0:
-            N2 += _sum(above[1:], above[1:])
+            M2 += _square(M[1:])
+            N2 += _square(above[1:])
         else:
-            N2 += _sum(above, above) + _sum(below[1:], below[1:])
+            upper = _square(M)
+            M2 += upper + (upper if h is g else _square(_running_sum(g[: n - lag] * h[lag:])))
+            below = _running_sum(G[: n - lag] * h[lag:])  # i = l + lag
+            N2 += _square(above) + _square(below[1:])
     tail = drive * H[1:] + R[1:]
     # G_i H_i - g_i h_i by Eq. 4.10, symmetric in the two filters
     excess = _sum(G[1:], 2.0 * h[:-1] + signal * H[1:]) + _sum(H[1:], 2.0 * g[:-1] + signal * G[1:])
-    coherent = _sum(tail, tail) + N2
-    return Readout(_sum(h, h), H[0], _sum(g, h), 0.5 * signal * excess, coherent, scattered=M2)
+    coherent = _square(tail) + N2
+    return Readout(_square(h), H[0], _sum(g, h), 0.5 * signal * excess, coherent, scattered=M2)
 
 
 def paired_series(first: Filter, second: Filter, signal: Array) -> tuple[Series, Series]:
@@ -179,3 +177,7 @@ def _running_sum(terms: Array) -> Array:
 
 def _sum(a: Array, b: Array) -> Array:
     return np.asarray(np.einsum("ib,ib->b", a, b))
+
+
+def _square(a: Array) -> Array:
+    return _sum(a, a)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any, NamedTuple, Never
 
 import numpy as np
@@ -107,7 +107,7 @@ def predict_points(
     if points.degrees is not None:
         by_degree = partial(_accuracy_by_degree, points, usable, shape, search)
         prediction = replace(prediction, by_degree=by_degree)
-    if throw and max(np.max(part.status) for part in found) > Status.CONVERGED:
+    if throw and max(part.status.max() for part in found) > Status.CONVERGED:
         _raise_failure(points, prediction)
     return prediction
 
@@ -136,7 +136,8 @@ def find(points: Points, usable: Mask, search: Search) -> list[_Found]:
     for way, which in ways.items():
         rows = np.flatnonzero(which)
         if rows.size:
-            found += way(points.take(rows), rows, search)
+            here = points if rows.size == points.size else points.take(rows)
+            found += way(here, rows, search)
     return found
 
 
@@ -167,7 +168,7 @@ def _explicit(points: Points, rows: Rows, _: Search) -> Iterator[_Found]:
     class_losses.train_push(points)  # refuses a loss that does not pull outputs to their labels
     at_zero = points.class_loss.at_rest
     limit = class_losses.limiting_offset(points.classes)
-    cost = np.max([points.cost(filter) for filter in points.filters], axis=0)
+    cost = reduce(np.maximum, map(points.cost, points.filters))
     for where, chunk in points.chunks(cost):
         with np.errstate(all="ignore"):  # out-of-range points are reported as such
             test, train = _margins(chunk, int(cost[where[0]]))

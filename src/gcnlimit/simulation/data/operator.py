@@ -98,6 +98,12 @@ class Operator(SparsePlusRankOne):
         return self.u * product if block.ndim == 1 else self.u[:, None] * product
 
     @cached_property
+    def single(self) -> Operator:
+        """The same in single precision."""
+        u, v = (x.astype(np.float32) if np.ndim(x) else x for x in (self.u, self.v))
+        return Operator(self.matrix.astype(np.float32), u, v, self.symmetric)
+
+    @cached_property
     def _panels(self) -> list[tuple[int, Any]]:
         """Panels of columns as (first column, matrix), so that the rows of a wide block that one needs stay in a cache.
 

@@ -60,7 +60,8 @@ def krylov(b: Array, shifts: Array, tol: float, steps: int) -> Solver[Array | No
     pivot = np.inf
     for k in range(steps):
         V = basis[: k + 1]
-        product = yield V[k]
+        # the smaller the residual, the less precise a product needs to be
+        product = yield V[k] if residual > 1e5 * tol else V[k].astype(np.float32)
         # orthogonal to all of the basis, twice for what rounding left
         overlap = V @ product
         rest = product - overlap @ V

@@ -253,7 +253,7 @@ class TrainingByProducts:
         """Run solvers, each with the point of its filter; those that are not done share a pass over the features."""
         wanted = {k: next(solver) for k, (_, solver) in enumerate(solvers)}
         while wanted:
-            blocks = [block.reshape(len(block), -1) for block in wanted.values()]
+            blocks = [block.reshape(len(block), -1).astype(float) for block in wanted.values()]
             widths = [block.shape[1] for block in blocks]
             filters = self.filters[np.repeat([solvers[k][0] for k in wanted], widths)]
             found = self._centred(self.products.gram(np.concatenate(blocks, axis=1), filters))

@@ -82,8 +82,13 @@ class TrainingRows:
         return eigh(self.gram, driver="evd")
 
     def _product(self, v: Array) -> Array:
-        """Smaller of the two Gram matrices times `v`, without forming it."""
-        return np.asarray(self.Z @ (v @ self.Z) if self.dual else (self.Z @ v) @ self.Z)
+        """Smaller of the two Gram matrices times `v`, without forming it, in the precision of `v`."""
+        Z = self._single if v.dtype == np.float32 else self.Z
+        return np.asarray(Z @ (v @ Z) if self.dual else (Z @ v) @ Z)
+
+    @cached_property
+    def _single(self) -> Array:
+        return self.Z.astype(np.float32)
 
     def solve(
         self, loss: Loss, reg: float, start: Array | None = None, tol: float = TOLERANCE
