@@ -181,8 +181,7 @@ def gap(state: State, results: Results) -> Picture:
 def spectrum(state: State, results: Results) -> Picture:
     """The filter on the spectrum of the operator, beside the best filter over all regularizations."""
     signal = float(state.data.effective_signal(state.symmetrize))
-    # a strong signal detaches one eigenvalue from the bulk, whose edge is 2, or a circle of radius
-    # 1
+    # a strong signal detaches one eigenvalue from the bulk: an interval to 2, or the unit circle
     detached = abs(signal) > 1.0
     spike = signal + 1.0 / signal if state.symmetric and detached else signal
     edge = 2.0 if state.symmetric else 1.0
@@ -198,8 +197,9 @@ def spectrum(state: State, results: Results) -> Picture:
         curves.append(Curve("bulk density", x, bulk, "area"))
     if detached:
         curves.append(_dot("spike", spike, float(np.ravel(filter(spike))[0]) / scale))
-    at, values, _ = results.get("filter", (x[:0], x[:0], None))
-    curves.append(Curve("best filter", at, values, "dash"))
+    if state.data.degrees is None:
+        at, values, _ = results.get("filter", (x[:0], x[:0], None))
+        curves.append(Curve("best filter", at, values, "dash"))
     words = sentences.spectrum_sentence(state, spike if detached else None, results)
     python = script(
         data_line(state),

@@ -156,8 +156,7 @@ class _Model:
         q = self._filtered(np.tile(root * known, (self.count, 1)))
         basis = np.linalg.solve(triangular_factor(q @ G @ q.T), q)
         frame = np.concatenate([np.sqrt(self.mu) * unit[:1], basis])
-        # the features along the class means and along q are in the frame, the others a fresh
-        # direction
+        # features along the class means and q are in the frame, others a fresh direction
         weights = q @ G @ frame.T
         pull = weights @ self._gram(noise)
         fresh = self._directions(noise) @ unit

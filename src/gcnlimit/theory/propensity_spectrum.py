@@ -98,8 +98,7 @@ def _root(function: Callable[[Array], Array], low: Array) -> Array:
     def at(x: Array) -> Array:
         return function(low * (1.0 + np.exp(x)))
 
-    # the Illinois method in the logarithm of the distance, after the interval was halved a few
-    # times
+    # the Illinois method in the logarithm of the distance, after a few halvings
     near, far = np.full_like(low, np.log(1e-15)), np.full_like(low, np.log(1e15))
     f_near, f_far = at(near), at(far)
     x = far

@@ -48,8 +48,7 @@ def solve(
     """Solve the equations of each point; a `chain` takes the place of its filter."""
     with np.errstate(all="ignore"):  # out-of-range points are reported as not converged
         near = points
-        # pinned outputs fall as 1/reg: they are solved for before rounding beside the bias hides
-        # them
+        # pinned outputs fall as 1/reg: solve before rounding beside the bias hides them
         if points.class_loss.is_pinned:
             strongest = asymptote(points, chain)[1] * (_STRONG / FAR)
             near = points._replace(reg=np.minimum(points.reg, strongest))

@@ -254,8 +254,7 @@ class DirectedEquations(Equations):
         source = np.empty((len(b), 2 * K, 2), M.dtype)
         source[:, :K, 0], source[:, K:, 0] = -stiff.M[:, 1:, 0], stiff.L[:, :-1, 0]
         source[:, :K, 1], source[:, K:, 1] = pull_q, pull_h
-        # q and h may differ by many orders of magnitude: the system is solved in units of their
-        # noise
+        # q and h may differ by many orders of magnitude: their noise is the unit
         size = np.concatenate([_deviation(M), _deviation(C)], axis=1)[:, :, None]
         fields = self.signal[:, None, None] * np.concatenate([b, b], axis=1)[:, None] * size.mT
         matrix = np.eye(2 * K) - answer / size * fields

@@ -37,8 +37,7 @@ def directed_layers(equations: DirectedEquations, state: Array) -> OrderFunction
     V = V_w[:, :, None] * medium.V
     V_hat = np.where(pulls.stiffness[:, None, None] > 0.0, medium.V_hat / V_w[:, :, None], 0.0)
 
-    # means along the labels, in units of V_w = 1, put together from what weights and beta
-    # contribute
+    # means along the labels, in units of V_w = 1: the parts of weights and beta
     _, unit, _ = equations.sweep(medium, equations.relative_stiffness(pulls))
     q, h = equations.means(unit)
     from_weights = (np.sqrt(equations.mu) * weights.m)[:, None]

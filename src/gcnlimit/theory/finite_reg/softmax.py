@@ -225,8 +225,7 @@ def _other_sums(C: int, cells: _Cells, span: float, L: Array, law: tuple[float, 
     x = span * cells.probability[skip:]
     mass = _density(x, L, deviation, v) * cells.share[skip:]
 
-    # Transforms of the density of one probability, times a weight; and of all others but two, and
-    # but one.
+    # Transforms of the weighted density of one probability; of all others but two, and but one.
     q = x / (1.0 + v * x)
     B, B_q, B_2, B_2q = (cells.transform(mass * w) for w in (1.0, q, x**2, x**2 * q))
     less_3 = B ** (C - 3)

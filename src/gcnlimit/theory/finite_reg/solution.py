@@ -169,14 +169,12 @@ class _Track:
     def run(self, tol: float, max_iterations: int) -> FixedPoint:
         """Follow each point until it arrives or is given up."""
         while self._active.size:
-            # points to solve together, those of the least effort first: it grows as steps become
-            # small
+            # points to solve together, those of the least effort first: small steps cost more
             step = self._step[self._active]
             level = (step < 10.0).astype(int) + (step < 2.0)
             rows = self._active[level == level.min()]
 
-            # the last two solutions are extrapolated: in logarithms, powers of reg are straight
-            # lines
+            # extrapolate the last two solutions: in logarithms, powers of reg are lines
             reg = self._reg[rows]
             ratio = np.log(reg / self._solved[rows]) / self._span[rows]
             start = self._state[rows]
