@@ -101,7 +101,7 @@ def test_interrupted_from_the_keyboard_it_stops_at_once_and_says_how_to_resume(t
     message = process.communicate(timeout=20)[1]
     assert process.returncode != 0
     assert "KeyboardInterrupt" in message
-    assert f"of 40 points were finished and are kept in {store}; run the same sweep again to resume" in message
+    assert f"of 40 points were finished and are kept in {store}; run the same again to resume" in message
     assert not any(alive(int(file.name)) for file in folder.iterdir())
     assert 2 <= blocks_of(store) < 40
 

@@ -118,7 +118,7 @@ def sweep(
                     kept.put(block.key, columns)
                 answers.put(block, columns)
         except KeyboardInterrupt as stop:
-            resume = f"kept in {store}; run the same sweep again to resume"
+            resume = f"kept in {store}; run the same again to resume"
             fate = resume if store else "lost: give a store to keep them"
             done = f"{answers.done} of {plan.size} points were finished"
             stop.add_note(f"interrupted: {done} and are {fate}")
