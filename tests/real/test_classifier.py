@@ -362,6 +362,14 @@ def test_tuned_filters_are_the_same_where_the_graphs_do_not_differ(filter):
     assert np.array_equal(model.set_params(deploy="tuned").predict_proba(Z, graph=B), same)
 
 
+def test_a_bad_word_for_deploy_is_refused_by_the_fit_and_after_it():
+    X, _, hidden, A = problem()
+    model = gl.GraphClassifier().fit(X, hidden, graph=A).set_params(deploy="new")
+    for act in (model.predict, lambda X, graph: model.fit(X, hidden, graph=graph)):
+        with pytest.raises(gl.ParameterError, match="deploy = 'new' is not allowed; use 'same' or 'tuned'"):
+            act(X, graph=A)
+
+
 def test_another_graph_needs_the_same_features():
     X, _, hidden, A = problem()
     model = gl.GraphClassifier().fit(X, hidden, graph=A)
