@@ -136,7 +136,9 @@ def tune(
         search = search_of(data, gcn, free, flag("throw", throw))
         best = _maximize(search, progress)
         values = search.values(best.u, np.arange(search.size))
-        curvature = _curvature(search, values)
+        curvature = np.zeros_like(values)
+        for rows in batches(search.size, _BLOCK) if search.axes else ():
+            curvature[rows] = _curvature(search, values[rows], rows)
     network = _shaped_network(search, values)
     if search.reads_best:
         network = network.replaced(test_filter=best_test_filter(data, network))
@@ -254,25 +256,26 @@ def _without(prediction: Prediction, refused: npt.NDArray[np.bool_]) -> Predicti
     return replace(prediction, **blank, status=status if status.ndim else Status(int(status)))
 
 
-def _curvature(search: Search, values: Array) -> Array:
-    """Second derivatives of the margin, by differences taken inside the bounds; 0 at infinity."""
-    everyone = np.arange(search.size)
-    curvature = np.zeros_like(values)
+def _curvature(search: Search, values: Array, rows: Index) -> Array:
+    """Second derivatives of the margin, by differences inside the bounds, all in one call; 0 at infinity."""
+    count = len(search.axes)
+    trials = np.tile(values, (count, 3, 1, 1))
+    step = np.ones_like(values)
+    known = np.zeros(values.shape, bool)
     for k, axis in enumerate(search.axes):
         log = axis.name == "reg"
-        ends: Any = (1e-300, 1e300) if axis.any_reg else (axis.low, axis.high)
+        ends: Any = (1e-300, 1e300) if axis.any_reg else (axis.low[rows], axis.high[rows])
         low, high, here = (np.log(p) if log else p for p in (*ends, values[:, k]))
         size = np.where(np.isinf(here), 0.0, np.abs(here))
         h = np.minimum(1e-3 * (1.0 + size), (high - low) / 4.0)
         centre = np.clip(here, low + h, np.maximum(high - h, low + h))
-        around = []
-        for shift in (-h, 0.0, h):
-            moved = values.copy()
-            moved[:, k] = np.exp(centre + shift) if log else centre + shift
-            around.append(search.margin(moved, everyone))
-        second = (around[0] - 2.0 * around[1] + around[2]) / np.where(h > 0.0, h, 1.0) ** 2
-        curvature[:, k] = np.where(np.isinf(here) | (high == low), 0.0, second)
-    return curvature
+        moved = centre + np.outer((-1.0, 0.0, 1.0), h)
+        trials[k, :, :, k] = np.exp(moved) if log else moved
+        known[:, k] = np.isfinite(here) & (high > low)
+        step[:, k] = np.where(known[:, k], h, 1.0)
+    margins = search.margin(trials.reshape(-1, count), np.tile(rows, 3 * count))
+    below, here, above = margins.reshape(count, 3, -1).swapaxes(0, 1)
+    return np.where(known, (below - 2.0 * here + above).T / step**2, 0.0)
 
 
 def _status(search: Search, best: Maxima, refused: npt.NDArray[np.bool_]) -> Any:
