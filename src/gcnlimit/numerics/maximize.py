@@ -95,14 +95,12 @@ def maximize_box(
     *,
     keep: int = 6,
     apart: float = 0.0,
-    walls: float = 1.0,
     accuracy: float = 4e-16,
 ) -> Maxima:
     r"""Maximum of each problem in the unit cube, from many starts.
 
-    All `candidates`, of shape (problems, candidates, dimension), are tried; the best `keep` of each problem, at least
-    `apart` from one another, are climbed from, and at the end the walls within the distance `walls` are tried. `accuracy` is
-    that of the values.
+    All `candidates`, of shape (problems, candidates, dimension), are tried, and the best `keep` of each problem, at least
+    `apart` from one another, are climbed from. `accuracy` is that of the values.
 
     >>> hill = lambda u, which: -np.sum((u - [0.3, 2.0]) ** 2, axis=-1)
     >>> bool(np.allclose(maximize_box(hill, spread(20, 2)[None]).u, [[0.3, 1.0]]))
@@ -112,10 +110,21 @@ def maximize_box(
     which = np.repeat(np.arange(problems), count)
     values = objective(candidates.reshape(-1, d), which).reshape(problems, count)
     first = _first(candidates, values, keep, apart)
-    start = np.take_along_axis(candidates, first[:, :, None], axis=1).reshape(-1, d)
-    which = np.repeat(np.arange(problems), first.shape[1])
-    found = _climb(objective, start, which, accuracy)
-    best = _best_of_each(which, found.x, found.f, found.settled, np.ptp(values, axis=1))
+    start = np.take_along_axis(candidates, first[:, :, None], axis=1)
+    return maximize_from(objective, start, np.ptp(values, axis=1), accuracy=accuracy)
+
+
+def maximize_from(
+    objective: Objective, start: Array, seen: Array, *, walls: float = 1.0, accuracy: float = 4e-16
+) -> Maxima:
+    """The highest of the climbs from each `start`, then the walls of the cube within the distance `walls` tried.
+
+    `seen` is the range of the values known before.
+    """
+    problems, count, d = start.shape
+    which = np.repeat(np.arange(problems), count)
+    found = _climb(objective, start.reshape(-1, d), which, accuracy)
+    best = _best_of_each(which, found.x, found.f, found.settled, seen)
     return _try_walls(objective, best, walls, accuracy)
 
 
@@ -138,7 +147,8 @@ def _climb(objective: Objective, start: Array, which: Index, accuracy: float) ->
     With :math:`u = \sin^2\varphi` the cube has no walls, and a maximum on one is a smooth maximum in :math:`\varphi`.
     Gradients are central differences, all taken in one call, for a few climbs in that of the value, since a call then costs
     more than its points. Their step, the cube root of the accuracy, balances its two errors, and slopes below the noise are
-    set to 0.
+    set to 0. The second differences at the start are the first guess of the Hessian, without which the first steps would
+    only learn how much the scales of the coordinates differ.
     """
     h = 1.4 * np.cbrt(accuracy)
     noise = 20.0 * accuracy / h
@@ -170,8 +180,20 @@ def _climb(objective: Objective, start: Array, which: Index, accuracy: float) ->
         return slopes[rows]
 
     phi = np.arcsin(np.sqrt(np.clip(start, 1e-3, 1.0 - 1e-3)))
-    tol = max(1e-8, noise)
-    found = ascend(value, gradient, phi, tol=tol, gain=1e-2 * accuracy, accuracy=accuracy)
+    f = at(phi, np.arange(len(phi)), offsets)
+    slope = differences(f[:, 1:])
+    bend = np.abs(f[:, 1 : d + 1] - 2.0 * f[:, :1] + f[:, d + 1 :]) / h**2
+    bend = np.maximum(bend, np.maximum(1.0, np.abs(slope) / _FIRST))
+    found = ascend(
+        value,
+        gradient,
+        phi,
+        known=(f[:, 0], slope),
+        H=np.eye(d) / bend[:, None],
+        tol=max(1e-8, noise),
+        gain=1e-2 * accuracy,
+        accuracy=accuracy,
+    )
     return found._replace(x=np.sin(found.x) ** 2)
 
 
@@ -208,6 +230,7 @@ def ascend(
     gradient: Objective,
     x: Array,
     *,
+    known: tuple[Array, Array] | None = None,
     H: Array | None = None,
     steps: int = 500,
     tol: float = 1e-10,
@@ -216,17 +239,16 @@ def ascend(
 ) -> Ascent:
     """Climb to a local maximum from each row of `x` by the BFGS method.
 
-    `value`, known to a relative `accuracy`, and `gradient` take points and the numbers of their rows; `H` are guesses of the
-    inverse Hessians. A row is settled when its gradient is below `tol`, when a step promises a relative gain below `gain`, or
-    when no step raises a value whose gradient is already small.
+    `value`, known to a relative `accuracy`, and `gradient` take points and the numbers of their rows; `known` are both at the
+    start, if they are, and `H` guesses of the inverse Hessians. A row is settled when its gradient is below `tol`, when a
+    step promises a relative gain below `gain`, or when no step raises a value whose gradient is already small.
 
     >>> found = ascend(lambda x, _: -((x[:, 0] - 1) ** 4), lambda x, _: -4 * (x - 1) ** 3, np.zeros((1, 1)))
     >>> bool(found.settled[0])
     True
     """
     rows = np.arange(x.shape[0])
-    f = value(x, rows)
-    g = gradient(x, rows)
+    f, g = (value(x, rows), gradient(x, rows)) if known is None else known
     scale = np.maximum(1.0, np.linalg.norm(g, axis=1) / _FIRST)[:, None, None]
     first = np.eye(x.shape[1]) / scale if H is None else H.copy()
     state = _Climb(value, gradient, accuracy, np.array(x), f, g, first)
