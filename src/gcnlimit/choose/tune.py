@@ -213,7 +213,8 @@ def _along_rays(objective: Objective, rays: Array, at_infinity: Maxima, accuracy
         return objective(u, rows[which])
 
     first = rays[rows, np.argmax(values[rows], axis=1)][:, None]
-    found = maximize.maximize_box(of_rows, first, walls=_NEAR, accuracy=accuracy)
+    seen = best.range[rows]
+    found = maximize.maximize_from(of_rows, first, seen, walls=_NEAR, accuracy=accuracy)
     infinite: Any = (column[rows] for column in best)
     found = maximize.better(found, Maxima(*infinite), accuracy=accuracy)
     for column, value in zip(best, found, strict=True):
