@@ -81,7 +81,7 @@ def unpack_positive(rows: Array, size: int) -> Array:
     root = np.exp(0.5 * rows[:, :size])
     i, j = _below(size)
     matrix = np.empty((len(rows), size, size))
-    matrix[:, range(size), range(size)] = root**2
+    np.einsum("bii->bi", matrix)[:] = root**2
     matrix[:, i, j] = matrix[:, j, i] = rows[:, size:] * (root[:, i] * root[:, j])
     return matrix
 

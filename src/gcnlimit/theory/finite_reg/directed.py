@@ -122,13 +122,16 @@ class Medium(NamedTuple):
 
     def pack(self, peak: Array) -> Array:
         r"""One row per point; :math:`\hat V` is multiplied by the `peak` of the squared gain."""
-        parts = self._replace(V_hat=self.V_hat * peak[:, None, None])
-        return np.concatenate([linear.pack_positive(part) for part in parts], axis=1)
+        parts = np.stack(self._replace(V_hat=self.V_hat * peak[:, None, None]), axis=1)
+        points, _, K, _ = parts.shape
+        return linear.pack_positive(parts.reshape(4 * points, K, K)).reshape(points, -1)
 
     @classmethod
     def unpack(cls, rows: Array, depth: int, peak: Array) -> Self:
         """Inverse of `pack`."""
-        V, V_hat, X, Y = (linear.unpack_positive(part, depth) for part in np.split(rows, 4, axis=1))
+        points = len(rows)
+        parts = linear.unpack_positive(rows.reshape(4 * points, -1), depth)
+        V, V_hat, X, Y = parts.reshape(points, 4, depth, depth).swapaxes(0, 1)
         return cls(V, V_hat / peak[:, None, None], X, Y)
 
 
@@ -178,7 +181,7 @@ class DirectedEquations(Equations):
     def scale(self, rows: Array) -> Array:
         r"""Size of the entries of a state; conjugates are weighted by their share of :math:`V^{-1}`."""
         K = self.chain.depth
-        V, V_hat, _, _ = np.split(rows[:, NUMBERS:], 4, axis=1)
+        V, V_hat = rows[:, NUMBERS:].reshape(len(rows), 4, -1).swapaxes(0, 1)[:2]
         effect = linear.log_diagonal(np.minimum(V[:, :K] + V_hat[:, :K], 0.0), K)
         conjugate = np.exp(-np.maximum(effect, -60.0))
         one = np.ones_like(V)
@@ -250,7 +253,8 @@ class DirectedEquations(Equations):
         K = self.chain.depth
         b = self.chain.b
         # rows: q, then h; columns: the fields exerted by the means of q, then of h
-        answer = np.block([[L.mT, -M], [C, L]])
+        on_q = np.concatenate([L.mT, -M], axis=2)
+        answer = np.concatenate([on_q, np.concatenate([C, L], axis=2)], axis=1)
         source = np.empty((len(b), 2 * K, 2), M.dtype)
         source[:, :K, 0], source[:, K:, 0] = -stiff.M[:, 1:, 0], stiff.L[:, :-1, 0]
         source[:, :K, 1], source[:, K:, 1] = pull_q, pull_h
