@@ -69,20 +69,21 @@ def pack_positive(matrix: Array) -> Array:
 
     Powers of a parameter become straight lines, and no step makes a diagonal negative.
     """
-    diagonal = np.einsum("bii->bi", matrix)
+    diagonal = np.einsum("...ii->...i", matrix)
     diagonal = np.where(diagonal >= 0.0, np.maximum(diagonal, _LEAST), np.nan)
     root = np.sqrt(diagonal)
-    i, j = _below(matrix.shape[1])
-    return np.concatenate([np.log(diagonal), matrix[:, i, j] / (root[:, i] * root[:, j])], axis=1)
+    i, j = _below(matrix.shape[-1])
+    cosine = matrix[..., i, j] / (root[..., i] * root[..., j])
+    return np.concatenate([np.log(diagonal), cosine], axis=-1)
 
 
 def unpack_positive(rows: Array, size: int) -> Array:
     """Inverse of `pack_positive` for matrices of that size."""
-    root = np.exp(0.5 * rows[:, :size])
+    root = np.exp(0.5 * rows[..., :size])
     i, j = _below(size)
-    matrix = np.empty((len(rows), size, size))
-    np.einsum("bii->bi", matrix)[:] = root**2
-    matrix[:, i, j] = matrix[:, j, i] = rows[:, size:] * (root[:, i] * root[:, j])
+    matrix = np.empty((*rows.shape[:-1], size, size))
+    np.einsum("...ii->...i", matrix)[...] = root**2
+    matrix[..., i, j] = matrix[..., j, i] = rows[..., size:] * (root[..., i] * root[..., j])
     return matrix
 
 

@@ -71,6 +71,15 @@ class Response(NamedTuple):
             v=self.v / stretch,
         )
 
+    def take(self, rows: Any) -> Self:
+        """Response at some of the points."""
+        return type(self)(*(part[rows] for part in self))
+
+    def pass_on(self, Q: Array, Q_hat: Array) -> tuple[Array, Array]:
+        """Overlaps of the layers and of their conjugates in fields of these covariances (Eqs. 3.23 and 3.28)."""
+        C, L, M = self[:3]
+        return C @ Q_hat @ C + L @ Q @ L.mT, L.mT @ Q_hat @ L + M @ Q @ M
+
     @property
     def inner(self) -> Self:
         """Part of the response that layers and conjugates have in common, :math:`h_0 ... h_{K-1}` and :math:`q_1 ... q_K`."""
@@ -123,15 +132,13 @@ class Medium(NamedTuple):
     def pack(self, peak: Array) -> Array:
         r"""One row per point; :math:`\hat V` is multiplied by the `peak` of the squared gain."""
         parts = np.stack(self._replace(V_hat=self.V_hat * peak[:, None, None]), axis=1)
-        points, _, K, _ = parts.shape
-        return linear.pack_positive(parts.reshape(4 * points, K, K)).reshape(points, -1)
+        return linear.pack_positive(parts).reshape(len(parts), -1)
 
     @classmethod
     def unpack(cls, rows: Array, depth: int, peak: Array) -> Self:
         """Inverse of `pack`."""
-        points = len(rows)
-        parts = linear.unpack_positive(rows.reshape(4 * points, -1), depth)
-        V, V_hat, X, Y = parts.reshape(points, 4, depth, depth).swapaxes(0, 1)
+        parts = linear.unpack_positive(rows.reshape(len(rows), 4, -1), depth)
+        V, V_hat, X, Y = parts.swapaxes(0, 1)
         return cls(V, V_hat / peak[:, None, None], X, Y)
 
 
@@ -205,17 +212,13 @@ class DirectedEquations(Equations):
         """One application of Eqs. 3.22 and 3.23: the responses without and with the stiffness, and the next layers."""
         free = response(self.chain, self.back, 1.0, medium.V, medium.V_hat)
         stiff = free.stiffened(s)
-        C, L, M, pull_q, pull_h, _ = stiff.inner
+        inner = stiff.inner
         bb = outer(self.chain.b, self.chain.b)
-        X = bb * medium.X
-        Y = medium.Y
-        after = Medium(  # sums of positive terms, in which no digits cancel
-            V=C,
-            V_hat=bb * M,
-            X=C @ Y @ C + L @ X @ L.mT + outer(pull_h, pull_h),
-            Y=bb * (L.mT @ Y @ L + M @ X @ M + outer(pull_q, pull_q)),
-        )
-        return free, stiff, after
+        # sums of positive terms, in which no digits cancel
+        X, Y = inner.pass_on(bb * medium.X, medium.Y)
+        X += outer(inner.pull_h, inner.pull_h)
+        Y += outer(inner.pull_q, inner.pull_q)
+        return free, stiff, Medium(inner.C, bb * inner.M, X, bb * Y)
 
     def transforms(self, free: Response, stiff: Response, medium: Medium, s: Array) -> Transforms:
         """Averages of the graph (Eqs. 3.24 and 3.27)."""

@@ -8,7 +8,6 @@ contraction.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,13 @@ from gcnlimit.filters import Chain
 from gcnlimit.numerics.fixed_point import fixed_point
 from gcnlimit.numerics.linear import pack_positive, solve_each, unpack_positive
 from gcnlimit.results.order_parameters import OrderFunctions, Rows
-from gcnlimit.theory.finite_reg.directed import DirectedEquations, memory, outer, response
+from gcnlimit.theory.finite_reg.directed import (
+    DirectedEquations,
+    Response,
+    memory,
+    outer,
+    response,
+)
 from gcnlimit.theory.finite_reg.solution import ACCURACY, FollowedSolution, scaled_chain
 from gcnlimit.theory.points import Points
 
@@ -46,20 +51,21 @@ def directed_layers(equations: DirectedEquations, state: Array) -> OrderFunction
     q = from_weights / V_w * q[:, :, 0] + from_beta * q[:, :, 1]
 
     stiff = response(chain, equations.back, pulls.V_w, V, V_hat).stiffened(pulls.stiffness)
-    C, L, M, pull_q, pull_h, _ = stiff.inner
-    node = _Node(C, L, M, outer(b, b))
+    node = stiff.inner
+    bb = outer(b, b)
     # overlaps have three sources: these means, the scatter of the pulls, and the weights
-    of_h = h, pull_h, stiff.L[:, :-1, 0]
-    of_q = q, pull_q, -stiff.M[:, 1:, 0]
+    of_h = h, node.pull_h, stiff.L[:, :-1, 0]
+    of_q = q, node.pull_q, -stiff.M[:, 1:, 0]
     variances = np.ones_like(weights.Q), pulls.scatter, weights.Q
 
     def source(left: tuple[Array, ...], right: tuple[Array, ...]) -> Array:
         parts = zip(variances, left, right, strict=True)
         return np.asarray(sum(v[:, None, None] * outer(x, y) for v, x, y in parts))
 
-    sources = source(of_h, of_h), node.bb * source(of_q, of_q)
-    Q, Q_hat = _overlaps(node, np.stack(sources, axis=1))
-    Q_qh = L.mT @ Q_hat @ C - M @ (node.bb * Q) @ L.mT + source(of_q, of_h)
+    sources = source(of_h, of_h), bb * source(of_q, of_q)
+    Q, Q_hat = _overlaps(node, bb, np.stack(sources, axis=1))
+    LT = node.L.mT
+    Q_qh = LT @ Q_hat @ node.C - node.M @ (bb * Q) @ LT + source(of_q, of_h)
     scaled = OrderFunctions(
         x=np.arange(chain.depth) / max(chain.depth, 1),
         m=h,
@@ -69,55 +75,34 @@ def directed_layers(equations: DirectedEquations, state: Array) -> OrderFunction
         Q_hat=Q_hat,
         V_hat=V_hat,
         Q_qh=b[:, :, None] * Q_qh,
-        V_qh=b[:, :, None] * L.mT,
+        V_qh=b[:, :, None] * LT,
         weights=weights,
     )
     return scaled.in_units(equations.gain, equations.layers)
 
 
-class _Node(NamedTuple):
-    """Linear response of layers and conjugates of a node to the fields on them."""
+def _overlaps(node: Response, bb: Array, source: Array) -> Array:
+    """Solve Eq. 3.28 for `Q` and `Q_hat`, which lie along the second axis of the sources."""
+    points, _, K, _ = source.shape
 
-    C: Array
-    L: Array
-    M: Array
-    bb: Array
+    def around(rows: Array, where: Rows) -> Array:
+        Q, Q_hat = unpack_positive(rows.reshape(len(rows), 2, -1), K).swapaxes(0, 1)
+        layers, conjugates = node.take(where).pass_on(bb[where] * Q, Q_hat)
+        passed_on = np.stack([layers, bb[where] * conjugates], axis=1)
+        return pack_positive(source[where] + passed_on).reshape(len(rows), -1)
 
-    def pass_on(self, overlaps: Array) -> Array:
-        """Linear part of Eq. 3.28, for `Q` and `Q_hat` along the second axis."""
-        Q = self.bb * overlaps[:, 0]
-        Q_hat = overlaps[:, 1]
-        from_fields = self.C @ Q_hat @ self.C + self.L @ Q @ self.L.mT
-        conjugate = self.L.mT @ Q_hat @ self.L + self.M @ Q @ self.M
-        return np.stack([from_fields, self.bb * conjugate], axis=1)
-
-
-def _overlaps(node: _Node, source: Array) -> tuple[Array, Array]:
-    """Solve for `Q` and `Q_hat`."""
-    K = source.shape[-1]
-
-    def pack(overlaps: Array) -> Array:
-        return np.concatenate([pack_positive(overlaps[:, k]) for k in (0, 1)], axis=1)
-
-    def unpack(rows: Array) -> Array:
-        return np.stack([unpack_positive(part, K) for part in np.split(rows, 2, axis=1)], axis=1)
-
-    def around(rows: Array, points: Rows) -> Array:
-        there = _Node(*(part[points] for part in node))
-        return pack(source[points] + there.pass_on(unpack(rows)))
-
-    found = fixed_point(around, pack(source), scale=np.ones_like, tol=1e-13, max_iterations=2000)
-    state = unpack(found.state)
+    start = pack_positive(source).reshape(points, -1)
+    found = fixed_point(around, start, scale=np.ones_like, tol=1e-13, max_iterations=2000)
+    state = unpack_positive(found.state.reshape(points, 2, -1), K)
     for k in np.flatnonzero(~(found.residual <= _GOOD)):
-        there = _Node(*(part[k] for part in node))
-        state[k] = _at_once(there, source[k]) if K <= _SMALL else np.nan
-    return state[:, 0], state[:, 1]
+        state[k] = _at_once(node.take(k), bb[k], source[k]) if K <= _SMALL else np.nan
+    return state.swapaxes(0, 1)
 
 
-def _at_once(node: _Node, source: Array) -> Array:
+def _at_once(node: Response, bb: Array, source: Array) -> Array:
     """Overlaps of one point by a linear system for all of them."""
-    C, L, M = node.C, node.L, node.M
-    bb = node.bb.reshape(-1)
+    C, L, M = node[:3]
+    bb = bb.reshape(-1)
     lower = [bb[:, None] * np.kron(M, M) * bb, bb[:, None] * np.kron(L.T, L.T)]
     around = np.block([[np.kron(L, L) * bb, np.kron(C, C)], lower])
     if not np.isfinite(around).all():
