@@ -14,7 +14,7 @@ so that its Hessian is diagonal plus a matrix of rank eight. At strength 1 a val
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -76,10 +76,8 @@ class SpectralMargin:
 
     def take(self, rows: Index) -> SpectralMargin:
         """The same for some of the points."""
-        m = self.measure
-        measure = SpikedSemicircle(x=m.x[rows], tau=m.tau, e=m.e[rows], excess=m.excess[rows])
         alpha, mu, rho = (column[rows] for column in (self.alpha, self.mu, self.rho))
-        return SpectralMargin(measure, self.finite, alpha, mu, rho, self.features)
+        return replace(self, measure=self.measure.take(rows), alpha=alpha, mu=mu, rho=rho)
 
     def functions(self, angle: Array) -> tuple[Array, Array]:
         """U and W of the angles."""

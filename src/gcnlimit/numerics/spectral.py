@@ -14,7 +14,8 @@ the two densities is exact, so that the values of a function there may be chosen
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +45,10 @@ class SpikedSemicircle:
     tau: Array
     e: Array
     excess: Array
+
+    def take(self, rows: npt.NDArray[Any]) -> SpikedSemicircle:
+        """Measures of some of the signals."""
+        return replace(self, x=self.x[rows], e=self.e[rows], excess=self.excess[rows])
 
     @classmethod
     def of(cls, signal: Array, n: int) -> SpikedSemicircle:

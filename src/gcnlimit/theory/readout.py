@@ -66,7 +66,7 @@ def read_outputs(found: Solution) -> Output:
     nodes = np.maximum(found.grids.nodes, 2 * filter.quadrature_nodes() + 32)
     law = np.empty((2, points.size))
     for rows, equations in replace(found.grids, nodes=nodes).blocks(_BLOCK):
-        measure = SpikedSemicircle.of(points.signal[rows], equations.tau.size - 1)
+        measure = equations.measure
         read, size = filter[rows].normalized(measure.x)
         divisor = filter[rows].log_gain(symmetric=True) if points.normalize else 0.0
         own = equations.evaluate(found.state[rows])[0].output.variance

@@ -57,14 +57,15 @@ class PropensityEquations(SymmetricEquations):
         """Averages over the spectrum, with those for labels across the spike."""
         U = self.g / (1.0 + pulls.product[:, None] * self.g**2)
         W = self.g * U
-        mean = U @ self.tau
+        tau = self.measure.tau
+        mean = U @ tau
         off_U = U - mean[:, None]
-        off_W = W - (W @ self.tau)[:, None]
+        off_W = W - (W @ tau)[:, None]
         return super().respond(pulls, rest)[0]._replace(
             U_bulk=mean,
-            UW_bulk=(U * W) @ self.tau,
-            U_spread=off_U**2 @ self.tau,
-            UW_spread=(off_U * off_W) @ self.tau,
+            UW_bulk=(U * W) @ tau,
+            U_spread=off_U**2 @ tau,
+            UW_spread=(off_U * off_W) @ tau,
         ), rest
 
     def tilt(self, pulls: Pulls, rest: Array) -> Array:

@@ -31,6 +31,7 @@ from gcnlimit.theory.finite_reg.solution import (
     scaled_chain,
     status_of,
 )
+from gcnlimit.theory.finite_reg.square import spectral_transforms
 from gcnlimit.theory.points import Points
 
 
@@ -42,11 +43,9 @@ class SymmetricEquations(Equations):
     """
 
     g: Array
-    tau: Array
-    e: Array
-    excess: Array
+    measure: SpikedSemicircle
 
-    _POINTWISE: ClassVar[tuple[str, ...]] = (*Equations._POINTWISE, "g", "e", "excess")
+    _POINTWISE: ClassVar[tuple[str, ...]] = (*Equations._POINTWISE, "g")
 
     @classmethod
     def of(cls, points: Points, nodes: int, scaled: ScaledChain | None = None) -> Self:
@@ -60,38 +59,23 @@ class SymmetricEquations(Equations):
             bulk = np.sqrt(g**2 @ measure.tau)
             g = g / bulk[:, None]
             gain = points.units(np.exp(size) * bulk)
-        return cls(
-            **cls.shared(points, gain, np.einsum("bn,bn->b", measure.e, g**2)),
-            g=g,
-            tau=measure.tau,
-            e=measure.e,
-            excess=measure.excess,
-        )
+        common = cls.shared(points, gain, np.vecdot(measure.e, g**2))
+        return cls(**common, g=g, measure=measure)
+
+    def take(self, rows: Rows) -> Self:
+        """Problem of some of the points."""
+        return replace(super().take(rows), measure=self.measure.take(rows))
 
     def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
         """Averages over the spectrum (Eq. 3.20); the graph has no unknowns of its own."""
-        d = 1.0 / (1.0 + pulls.product[:, None] * self.g**2)
+        s = pulls.product
+        tau = self.measure.tau
+        d = 1.0 / (1.0 + s[:, None] * self.g**2)
         U = self.g * d
-        U_labels = self._e(U)
         # W less its value for a gain of 1, so that differences of W keep their digits
-        uneven = (self.g**2 - 1.0) * d / (1.0 + pulls.product[:, None])
-        U_across = U - U_labels[:, None]
-        W_across = uneven - self._e(uneven)[:, None]
-        return Transforms(
-            W=(self.g * U) @ self.tau,
-            UU=U**2 @ self.tau,
-            WW_bulk=(uneven - (uneven @ self.tau)[:, None]) ** 2 @ self.tau,
-            stretch=1.0 / (d @ self.tau),
-            U=U_labels,
-            excess=np.einsum("bn,bn->b", self.excess, uneven),
-            UU_across=self._e(U_across**2),
-            UW_across=self._e(U_across * W_across),
-            WW_across=self._e(W_across**2),
-        ), rest
-
-    def _e(self, values: Array) -> Array:
-        """Average :math:`e` over the spectral measure of the labels (Eq. 6.2)."""
-        return np.asarray(np.einsum("bn,bn->b", self.e, values))
+        uneven = (self.g**2 - 1.0) * d / (1.0 + s[:, None])
+        graph = spectral_transforms(self.measure, U, uneven, s)
+        return graph._replace(W=(self.g * U) @ tau, stretch=1.0 / (d @ tau)), rest
 
 
 class Passage(NamedTuple):
@@ -114,7 +98,7 @@ def _layers(
 ) -> OrderFunctions:
     """Order functions at the layers of a scaled chain at a solution."""
     b, c, _ = scaled.chain
-    measure = SpikedSemicircle.of(signal, equations.tau.size - 1)
+    measure = equations.measure
     layer = b[:, :, None] * measure.x[:, None] + c[:, :, None]
     P, R = scaled.chain.partial_values(measure.x)
     passage = Passage(
