@@ -309,14 +309,14 @@ class Equations(ABC):
         return Output(rest + spike, variance, v)
 
 
-def weight_gain(law: Spectrum, alpha: Array, reg: Array, V_hat_w: Array) -> WeightGain:
+def weight_gain(law: Spectrum, alpha: Number, reg: Array, V_hat_w: Array) -> WeightGain:
     r"""Averages over the features that give the order parameters of the weights (Eqs. 3.11 and 8.16)."""
     if law.is_white:
         response = 1.0 / (reg + V_hat_w)
         spread = response**2 / alpha
         response /= alpha
         return WeightGain(response, spread, spread, response)
-    stiff = 1.0 / (reg[:, None] + law.variance * V_hat_w[:, None])
+    stiff = 1.0 / (reg[..., None] + law.variance * V_hat_w[..., None])
     noise = (law.variance * stiff) ** 2
     signal = law.signal * law.variance * stiff**2
     columns = law.signal * stiff, signal, noise, law.variance * stiff

@@ -12,6 +12,7 @@ Correlated features add averages at one more number, :math:`t = \hat V_w/r` with
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,13 +21,15 @@ from gcnlimit._values import Array
 from gcnlimit.numerics.linear import batches
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.spectrum import Spectrum
-from gcnlimit.theory.finite_reg.equations import Transforms
+from gcnlimit.theory.finite_reg.equations import Transforms, weight_gain
+from gcnlimit.theory.finite_reg.pagerank import pagerank_transforms
 from gcnlimit.theory.points import Points
 
 _COARSEST, _FINEST = 63, (1 << 15) - 1  # nodes on the spectrum; each grid contains the one before
 _SAME = 1e-12  # change of a margin between two grids at which the finer one is fine enough
 _NEWTON = 60  # steps at most
 _BLOCK = 1 << 19  # numbers held by one temporary array
+_INFINITE = 500.0  # logarithm of a regularization at which s is 0 beside any other number
 
 WHITE = Spectrum.white()
 
@@ -54,13 +57,9 @@ def feature_gain(features: Spectrum, freedom: Array) -> FeatureGain:
     r"""Averages over the features at :math:`\alpha p`, the degrees of freedom per feature."""
     if features.is_white:
         return FeatureGain(1.0 - freedom, 1.0, 1.0, 1.0)
-    variance, signal = features.variance, features.signal
-    stiff = 1.0 / (1.0 + variance * _ratio(features, freedom)[..., None])
-    response = (variance * stiff) @ features.weight
-    labels = (signal * stiff) @ features.weight
-    spread = variance * stiff**2
-    shared = ((column * spread) @ features.weight / response**2 for column in (signal, variance))
-    return FeatureGain(response, labels / response, *shared)
+    t = _ratio(features, freedom)
+    labels, signal, noise, response = weight_gain(features, 1.0, np.ones_like(t), t)
+    return FeatureGain(response, labels / response, signal / response**2, noise / response**2)
 
 
 def _ratio(features: Spectrum, freedom: Any) -> Any:
@@ -148,10 +147,13 @@ def spectral_transforms(measure: SpikedSemicircle, U: Array, W: Array, s: Array)
 
 
 def square_margins(points: Points) -> Array:
-    """Margins of a test node at the points of a symmetric graph, square loss, any regularization; NaN where not resolved.
+    """Margins of a test node, square loss, any regularization, on a symmetric graph or of PageRank; NaN where not resolved.
 
-    One equation for one number is left, monotone in it; the grid on the spectrum is doubled until the margin stays.
+    One equation for one number is left, monotone in it. On a symmetric graph the grid on the spectrum is doubled until the
+    margin stays; the averages of PageRank on a directed graph are closed.
     """
+    if not points.symmetric:
+        return _of_pagerank(points)
     margin = np.full(points.size, np.nan)
     left = np.arange(points.size)
     n = _COARSEST
@@ -170,31 +172,51 @@ def _on_grid(points: Points, n: int) -> Array:
     g, size = points.filter.normalized(measure.x)
     gain = np.sqrt(g**2 @ measure.tau)
     g = g / gain[:, None]
-    log_reg = np.log(points.reg) - (0.0 if points.normalize else 2.0 * (size + np.log(gain)))
-    s = np.zeros(points.size)
-    rows = np.flatnonzero(np.isfinite(log_reg))  # at infinite reg s is 0
-    alpha, rho = points.alpha[rows], points.rho[rows]
-    s[rows] = _solved(g[rows] ** 2, measure.tau, alpha, rho, log_reg[rows])
-    d = 1.0 / (1.0 + s[:, None] * g**2)
-    graph = spectral_transforms(measure, g * d, g**2 * d, s)
+    square = g**2
+
+    def freedom(y: Array) -> tuple[Array, Array]:
+        q = square * np.exp(y)[:, None]
+        q /= 1.0 + q
+        return q @ measure.tau, (q - q * q) @ measure.tau
+
+    s = _solved(freedom, points, size + np.log(gain))
+    d = 1.0 / (1.0 + s[:, None] * square)
+    graph = spectral_transforms(measure, g * d, square * d, s)
     return square_margin(graph, s, points.alpha, points.mu, points.rho)
 
 
-def _solved(square: Array, tau: Array, alpha: Array, rho: Array, log_reg: Array) -> Array:
+def _of_pagerank(points: Points) -> Array:
+    """Margins of PageRank on a directed graph."""
+    theta = points.filter.values
+
+    def freedom(y: Array) -> tuple[Array, Array]:
+        s = np.exp(y)
+        graph = pagerank_transforms(theta, points.signal, s)
+        p = s * graph.W
+        return p, p * (1.0 - p) - s**2 * graph.WW_bulk
+
+    s = _solved(freedom, points, -0.5 * np.log1p(-(theta**2)))
+    graph = pagerank_transforms(theta, points.signal, s)
+    return square_margin(graph, s, points.alpha, points.mu, points.rho)
+
+
+def _solved(
+    freedom: Callable[[Array], tuple[Array, Array]], points: Points, log_gain: Array
+) -> Array:
     r"""Solve :math:`\alpha r s = (\rho - p)(1 - \alpha p)/(1 - p)` for :math:`s`, which lies below :math:`\rho/(\alpha r)`.
 
-    Newton's method for :math:`\log s`, between bounds: the left side over the right one increases. `square` is :math:`g^2`.
+    Newton's method for :math:`\log s`, between bounds: the left side over the right one increases. `freedom` gives :math:`p` and
+    its derivative at :math:`\log s`, for filters divided by their gain.
     """
+    alpha, rho = points.alpha, points.rho
     most = most_freedom(alpha, rho)
-    top = np.log(rho / alpha) - log_reg
+    log_reg = np.log(points.reg) - (0.0 if points.normalize else 2.0 * log_gain)
+    top = np.log(rho / alpha) - np.minimum(log_reg, _INFINITE)
     low = np.full(alpha.size, -np.inf)
     high = top
-    y = top - np.logaddexp(0.0, np.log(2.0 / most) + top)
+    y: Array = top - np.logaddexp(0.0, np.log(2.0 / most) + top)
     for _ in range(_NEWTON):
-        q = square * np.exp(y)[:, None]
-        q /= 1.0 + q
-        p = q @ tau
-        slope = (q - q * q) @ tau  # dp / d log s
+        p, slope = freedom(y)
         inside = p < most
         p = np.where(inside, p, 0.0)
         value = y - top + np.log1p(-p) - np.log1p(-p / rho) - np.log1p(-alpha * p)
