@@ -206,8 +206,10 @@ def filter_ceiling(
 def is_infinite(reg: float | None) -> bool:
     """Whether the regularization is to be infinite."""
     if reg is not None and not (isinstance(reg, float) and reg == math.inf):
-        why = "a finite value only sets the scale of the filter"
-        raise ParameterError(f"reg = {reg!r} is not allowed: {why}; take None or math.inf")
+        raise ParameterError(
+            f"reg = {reg!r} is not allowed: a finite value only sets the scale of the filter; "
+            "take None for the best regularization, or math.inf"
+        )
     return reg is not None
 
 

@@ -220,7 +220,8 @@ def _intervals(filter: Filter | None, name: str, bounds: Bounds) -> Iterable[tup
         return [(layer, _interval(name, bounds)) for layer in layers]
     if len(bounds) != depth:
         raise ParameterError(
-            f"free[{name!r}] = {bounds!r} is not a pair (low, high), nor one pair for each layer"
+            f"free[{name!r}] = {bounds!r} is neither a pair (low, high) "
+            "nor one pair for each layer of the network"
         )
     return enumerate(_interval(name, pair) for pair in bounds)
 
@@ -289,8 +290,10 @@ def _check_names(filters: Mapping[str, Filter], free: Mapping[str, Any]) -> None
     for name, bounds in free.items():
         if name == "test_filter":
             if bounds != "best":
-                given = f"free['test_filter'] = {bounds!r}"
-                raise ParameterError(f"{given} must be 'best'; or free a parameter of that filter")
+                raise ParameterError(
+                    f"free['test_filter'] = {bounds!r} is not allowed; take 'best', or give the "
+                    "network a test_filter and free its parameter, such as 'test_t'"
+                )
             continue
         if name not in ("reg", *filters):
             kinds = (f"{type(f).__name__}, whose parameter is {n!r}" for n, f in filters.items())
@@ -312,7 +315,10 @@ def _interval(name: str, bounds: Any) -> Interval:
     if not low <= high:
         raise ParameterError(f"{given} is empty; the lower bound must come first")
     if name == "reg" and not (low > 0 or (low == 0 and math.isinf(high))):
-        raise ParameterError(f"{given}: its lower bound must be > 0; any is (0, math.inf)")
+        raise ParameterError(
+            f"{given} is not allowed: the lower bound must be > 0, such as 1e-2; "
+            "for any regularization write (0, math.inf)"
+        )
     if low == high and math.isinf(low):
         raise ParameterError(f"{given} contains no finite value; widen it")
     return low, high

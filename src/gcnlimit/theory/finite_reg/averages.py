@@ -120,10 +120,16 @@ def slope_at_zero(loss: Loss) -> float:
     while not float(loss.prox(-reach, 1.0)) < 0.0 < float(loss.prox(reach, 1.0)):
         reach *= 4.0
         if reach > 1e12:
-            raise ParameterError(f"loss = {loss!r} has no slope at 0: its prox never changes sign")
+            raise ParameterError(
+                f"loss = {loss!r} has no finite slope at 0: its prox never changes sign; "
+                "take a loss that is differentiable there"
+            )
     slope = brentq(lambda x: float(loss.prox(x, 1.0)), -reach, reach, xtol=1e-15, rtol=1e-14)
     if slope >= 0.0:
-        raise ParameterError(f"loss = {loss!r} must decrease at 0: its slope there is {slope:g}")
+        raise ParameterError(
+            f"loss = {loss!r} does not pull outputs to their labels: its slope at 0 is {slope:g}; "
+            "take a loss that decreases there"
+        )
     return slope
 
 
