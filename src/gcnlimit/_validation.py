@@ -15,7 +15,7 @@ LOOSEST = 1e-3
 """Tolerance of self-consistent equations up to which their solution can be distinguished from another."""
 
 
-def real(
+def as_real(
     name: str,
     value: ArrayLike,
     *,
@@ -62,8 +62,8 @@ def real(
 def number(
     name: str, value: ArrayLike, *, low: float = -inf, high: float = inf, open_low: bool = False
 ) -> float:
-    """Return one finite number as `float`, or raise `ParameterError`; the interval is that of `real`."""
-    checked = real(name, value, low=low, high=high, open_low=open_low)
+    """Return one finite number as `float`, or raise `ParameterError`; the interval is that of `as_real`."""
+    checked = as_real(name, value, low=low, high=high, open_low=open_low)
     if isinstance(checked, np.ndarray):
         raise ParameterError(f"{name} = {_show(value)} is not allowed; it must be a single number")
     return checked

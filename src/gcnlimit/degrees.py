@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from gcnlimit._validation import broadcast, number, real
+from gcnlimit._validation import as_real, broadcast, number
 from gcnlimit._values import Array, Value, brief
 from gcnlimit.errors import ParameterError
 
@@ -74,7 +74,7 @@ class DegreeLaw(Value):
 
     def asked(self, theta: npt.ArrayLike) -> DegreeLaw:
         """Return the same law with more nodes, of weight 0: what is found at all nodes is then found there as well."""
-        more = np.ravel(real("theta", theta, low=0))
+        more = np.ravel(as_real("theta", theta, low=0))
         law = copy.copy(self)
         theta = np.append(self.theta, more)
         weight = np.append(self.weight, np.zeros(more.size))
@@ -243,8 +243,8 @@ class Degrees(DegreeLaw):
     weight: Array
 
     def __init__(self, sequence: npt.ArrayLike, weight: npt.ArrayLike = 1.0) -> None:
-        degree = np.asarray(real("sequence", sequence, low=0))
-        share = np.asarray(real("weight", weight, low=0, open_low=True))
+        degree = np.asarray(as_real("sequence", sequence, low=0))
+        share = np.asarray(as_real("weight", weight, low=0, open_low=True))
         shape = broadcast(nodes=(1,), sequence=degree.shape, weight=share.shape)
         if len(shape) > 1:
             raise ParameterError(f"sequence and weight have shape {shape}; give one number a node")

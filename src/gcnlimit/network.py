@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gcnlimit._validation import broadcast, check_types, flag, real
+from gcnlimit._validation import as_real, broadcast, check_types, flag
 from gcnlimit._values import Array, Parameter, Value, brief
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
@@ -83,7 +83,7 @@ class GCN(Value):
     ) -> None:
         object.__setattr__(self, "filter", as_filter(filter))
         object.__setattr__(self, "loss", as_loss(loss))
-        object.__setattr__(self, "reg", real("reg", reg, low=0, open_low=True, infinite=True))
+        object.__setattr__(self, "reg", as_real("reg", reg, low=0, open_low=True, infinite=True))
         object.__setattr__(self, "symmetrize", flag("symmetrize", symmetrize))
         object.__setattr__(self, "normalize", flag("normalize", normalize))
         object.__setattr__(self, "penalty", as_penalty(penalty))

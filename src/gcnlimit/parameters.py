@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from gcnlimit._validation import real, whole
+from gcnlimit._validation import as_real, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.degrees import Gamma, LogNormal
@@ -116,7 +116,7 @@ def spaced(name: str, first: float, last: float, count: int, scale: str = "linea
     log = scale == "log"
     count = whole(f"number of values of {name}", count, low=1, high=10**8)
     least = 0.0 if log else -math.inf
-    low, high = np.asarray(real(f"range of {name}", [first, last], low=least, open_low=log))
+    low, high = np.asarray(as_real(f"range of {name}", [first, last], low=least, open_low=log))
     return np.asarray(np.geomspace(low, high, count) if log else np.linspace(low, high, count))
 
 
@@ -188,7 +188,7 @@ def build_filter(parameters: Mapping[str, Any]) -> Filter:
         return make(np.asarray(value, float) if family.deep else value)
     if depth is None:
         raise ParameterError(f"{name} shared by all layers needs depth; or give {name} as lists")
-    shared = np.asarray(real(name, value))
+    shared = np.asarray(as_real(name, value))
     return make(np.repeat(shared[..., None], check_depth(depth), axis=-1))
 
 

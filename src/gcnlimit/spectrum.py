@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gcnlimit._validation import broadcast, real
+from gcnlimit._validation import as_real, broadcast
 from gcnlimit._values import Array, Value, brief
 from gcnlimit.errors import ParameterError
 
@@ -45,9 +45,9 @@ class Spectrum(Value):
         self, variance: ArrayLike, signal: ArrayLike = 1.0, weight: ArrayLike = 1.0
     ) -> None:
         given = {
-            "variance": real("variance", variance, low=0, open_low=True),
-            "signal": real("signal", signal, low=0),
-            "weight": real("weight", weight, low=0, open_low=True),
+            "variance": as_real("variance", variance, low=0, open_low=True),
+            "signal": as_real("signal", signal, low=0),
+            "weight": as_real("weight", weight, low=0, open_low=True),
         }
         shape = broadcast(features=(1,), **{name: np.shape(level) for name, level in given.items()})
         if len(shape) > 1:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import real
+from gcnlimit._validation import as_real
 from gcnlimit._values import Array, Value
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import action
@@ -82,7 +82,9 @@ class Filter(Value, ABC):
 
     def _store(self, values: npt.ArrayLike, *, empty_last: bool = False) -> None:
         """Check and keep the parameter: any real numbers."""
-        checked = real(self.parameter, values, minimum_axes=int(self.deep), empty_last=empty_last)
+        checked = as_real(
+            self.parameter, values, minimum_axes=int(self.deep), empty_last=empty_last
+        )
         object.__setattr__(self, self.parameter, checked)
 
     @property
@@ -249,7 +251,7 @@ class Filter(Value, ABC):
 
     def __call__(self, x: npt.ArrayLike) -> Array:
         """Value :math:`g(x)`, of the shape of the parameters, then of `x`; infinite at a pole and beyond all numbers."""
-        x = np.asarray(real("x", x, empty_last=True))
+        x = np.asarray(as_real("x", x, empty_last=True))
         own = x.reshape(-1, *(1 for _ in self.shape), 1)  # each value over its own magnitude
         with np.errstate(all="ignore"):
             sign, size = self.normalized(own)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import real, whole
+from gcnlimit._validation import as_real, whole
 from gcnlimit._values import Array, Parameter, brief
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters.action import Block, Chain, Shape, Whole, power_sum
@@ -46,7 +46,7 @@ class Residual(Filter):
     @classmethod
     def constant(cls, c: npt.ArrayLike, depth: int) -> Residual:
         """Network of `depth` layers that all have the same residual strength `c` (one number, or an array of them)."""
-        c = np.asarray(real("c", c))
+        c = np.asarray(as_real("c", c))
         return cls(np.repeat(c[..., None], check_depth(depth), axis=-1))
 
     @property
