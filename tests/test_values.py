@@ -53,7 +53,7 @@ def test_data_refuses(bad, says):
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: gl.Residual(1.0), r"c needs an axis of layers, got 1.0; write c=\[1.0\]"),
+        (lambda: gl.Residual(1.0), r"c = 1.0 has no axis of layers; write c=\[1.0\]"),
         (lambda: gl.Residual([math.inf]), "c = inf"),
         (lambda: gl.Residual.constant(1.0, depth=-1), "depth = -1"),
         (lambda: gl.Residual.constant(1.0, depth=1.5), "depth = 1.5"),

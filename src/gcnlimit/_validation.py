@@ -41,7 +41,7 @@ def as_real(
         array = np.array(raw, dtype=np.float64)
     if array.ndim < minimum_axes:
         shown = _show(value)
-        raise ParameterError(f"{name} needs an axis of layers, got {shown}; write {name}=[{shown}]")
+        raise ParameterError(f"{name} = {shown} has no axis of layers; write {name}=[{shown}]")
     if array.size == 0 and not (empty_last and 0 not in array.shape[:-1]):
         raise ParameterError(f"{name} is empty (shape {array.shape}); give at least one value")
     if np.isnan(array).any():
@@ -84,7 +84,9 @@ def plain_array(name: str, value: object) -> NDArray[Any]:
     try:
         return np.asarray(value)
     except ValueError:
-        raise ParameterError(f"{name} must be a rectangular array; its rows differ") from None
+        raise ParameterError(
+            f"{name} must be a rectangular array; its rows differ in length"
+        ) from None
     except Exception as error:  # of another library, such as a tensor that tracks its gradient
         raise ParameterError(f"{name} cannot be read as an array of numbers: {error}") from None
 

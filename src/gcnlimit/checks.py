@@ -77,7 +77,7 @@ def _check_normalized(filter: Filter) -> Problems:
     wrong = ~(np.abs(values - alone) <= 1e-9 * np.max(np.abs(values)))
     if wrong.any():
         x, here, there = _first(wrong, _X, values, alone)
-        yield f"normalized gives {here:g} at x = {x:g}, {there:g} alone; its second value is wrong"
+        yield f"normalized gives {here:g} at x = {x:g}, alone {there:g}; its second value is wrong"
 
 
 def _check_many(filter: Filter) -> Problems:
@@ -88,7 +88,7 @@ def _check_many(filter: Filter) -> Problems:
     except (ValueError, TypeError, IndexError):
         same = False
     if not same:
-        yield "normalized fails for many parameters; give it an axis, as self.values[..., None] * x"
+        yield "normalized fails for many parameters; add an axis, as in self.values[..., None] * x"
 
 
 def _check_nodes(filter: Filter) -> Problems:
@@ -127,7 +127,7 @@ def _check_series(filter: Filter) -> Problems:
         found = flat.series(operator, block[:, : wanted.shape[-1]], 1e-12, shape)
         error = 1e-9 * np.max(np.abs(wanted))
         if found.shape != wanted.shape or not np.allclose(found, wanted, rtol=0, atol=error):
-            yield f"series with weights of shape {shape} does not act as the chain does"
+            yield f"series with weights of shape {shape} does not act on a matrix as the chain does"
 
 
 def _check_directed(filter: Filter) -> Problems:

@@ -168,7 +168,7 @@ class CSBM(Value):
             raise ParameterError("labelled is larger than nodes; give the number of labelled nodes")
         if np.any((known > 0.0) & (known < 1.0)):
             raise ParameterError(
-                f"labelled = {labelled!r} is no number of nodes; write rate * nodes"
+                f"labelled = {labelled!r} is not a number of nodes; for a rate write rate * nodes"
             )
         count = whole("classes", classes, low=2)
         lam = (count * h - 1.0) / (count - 1) * _full_signal(degree, n)
@@ -191,7 +191,9 @@ class CSBM(Value):
 
     def _equal_classes(self) -> int:
         if not self.classes.equal:
-            raise ParameterError(f"classes = {self.classes} have no homophily; give equal classes")
+            raise ParameterError(
+                f"classes = {self.classes} have no single homophily or distance; give equal classes"
+            )
         return self.classes.count
 
     @cached_property
@@ -307,7 +309,9 @@ class EstimatedCSBM(CSBM):
         super().__init__(alpha, lam, mu, rho, directed, classes=classes, degrees=degrees)
         given = None if counts is None else tuple(np.asarray(counts).tolist())
         if given is not None and len(given) != self.classes.count:
-            raise ParameterError(f"counts = {given} are not {self.classes.count}; give one a class")
+            raise ParameterError(
+                f"counts = {given} must be {self.classes.count} numbers, one for each class"
+            )
         object.__setattr__(self, "counts", given)
         if self.shape:
             raise ParameterError(f"parameters have shape {self.shape}; give single numbers")
@@ -366,7 +370,7 @@ def _full_signal(degree: ArrayLike, nodes: ArrayLike) -> Parameter:
 def feature_signal(data: CSBM, to: CSBM) -> Array:
     r"""Signal :math:`\mu' = \mu'_{\text{own}}\,\alpha/\alpha'` of the features in units of the training graph."""
     if data.features != to.features:
-        raise ParameterError("the two graphs have different spectra; give both the same features")
+        raise ParameterError("the two graphs have different laws of features; give both the same")
     return np.asarray(np.asarray(to.mu) * data.alpha / to.alpha)
 
 
@@ -376,4 +380,6 @@ def common_classes(data: Classes, to: Classes) -> Classes:
         return to
     if data.count == to.count == 2:
         return Classes((0.5, 0.5)) if to.equal else to  # decided with the bias of the training
-    raise ParameterError(f"classes = {data} are {to} on the new graph; only two classes may change")
+    raise ParameterError(
+        f"classes = {data} at training and {to} on the new graph; only two classes may change"
+    )

@@ -89,7 +89,7 @@ def as_degrees(value: object) -> DegreeLaw | None:
     if isinstance(value, DegreeLaw):
         return None if value.bounds == (1.0, 1.0) else value
     laws = "None, Gamma(variance), LogNormal(variance), Pareto(exponent, cut) or Degrees(sequence)"
-    raise ParameterError(f"degrees = {brief(value)} is no law of degrees; write {laws}")
+    raise ParameterError(f"degrees = {brief(value)} is not a law of degrees; write {laws}")
 
 
 def _frozen(theta: Array, weight: Array) -> tuple[Array, Array]:
@@ -247,9 +247,11 @@ class Degrees(DegreeLaw):
         share = np.asarray(as_real("weight", weight, low=0, open_low=True))
         shape = broadcast(nodes=(1,), sequence=degree.shape, weight=share.shape)
         if len(shape) > 1:
-            raise ParameterError(f"sequence and weight have shape {shape}; give one number a node")
+            raise ParameterError(
+                f"sequence and weight have shape {shape}; give one number for each node"
+            )
         if not np.any(degree):
-            raise ParameterError("sequence has no degree above 0; give that of a graph with edges")
+            raise ParameterError("sequence has no degree above 0; give those of a graph with edges")
         distinct, place = np.unique(np.broadcast_to(degree, shape), return_inverse=True)
         count = np.bincount(place, np.broadcast_to(share, shape)).astype(float)
         theta, fraction = _frozen(distinct, count)

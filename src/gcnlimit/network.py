@@ -92,7 +92,9 @@ class GCN(Value):
         object.__setattr__(self, "test_filter", other)
         self.shape  # noqa: B018 - refuses shapes that do not broadcast
         if not isinstance(self.penalty, L2) and np.isinf(self.reg).any():
-            raise ParameterError(f"reg = inf is not allowed with {self.penalty!r}; take reg finite")
+            raise ParameterError(
+                f"reg = inf is not allowed with penalty = {self.penalty!r}; take a finite reg"
+            )
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -129,12 +131,16 @@ class GCN(Value):
         """Raise `ParameterError` if the filter is to be divided by a gain that is not known on the degrees of the data."""
         if self.normalize and data.degrees is not None and not self.normalization.plain:
             got = f"{self.normalization!r} under degrees = {data.degrees!r}"
-            raise ParameterError(f"normalize = True has no gain for {got}; take normalize=False")
+            raise ParameterError(
+                f"normalize = True needs a gain, not known for {got}; take normalize=False"
+            )
 
     def require_l2(self, function: str) -> None:
         """Raise `ParameterError` unless the penalty is the squared weights, which a function needs."""
         if not isinstance(self.penalty, L2):
-            raise ParameterError(f'{function} needs penalty = "l2", got {self.penalty!r}')
+            raise ParameterError(
+                f'{function} needs penalty = "l2", got {self.penalty!r}; leave penalty out'
+            )
 
     def require_one_filter(self, function: str) -> None:
         """Raise `ParameterError` if test nodes are read through another filter, which a function does not know."""

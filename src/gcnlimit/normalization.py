@@ -102,7 +102,9 @@ class Normalization(Value):
             powers = (1.0 - 2.0 * self.left, 2.0 - 4.0 * self.right)
             infinite = [f"theta**{p:g}" for p in powers if math.isinf(law.moment(p))]
             if infinite:
-                problem = f"needs the average of {infinite[0]}, infinite under {brief(law)}"
+                problem = (
+                    f"needs the average of {infinite[0]}, which is infinite under {brief(law)}"
+                )
         if problem:
             raise ParameterError(f"normalization = {self!r} {problem}; {remedy}")
 

@@ -160,7 +160,9 @@ def build_network(parameters: Mapping[str, Any]) -> GCN:
     tau = given.pop("tau", None)
     if tau is not None:
         if as_normalization(given.get("normalization", "symmetric")) != Regularized():
-            raise ParameterError(f"tau = {tau!r} needs normalization = 'regularized'")
+            raise ParameterError(
+                f"tau = {tau!r} needs normalization = 'regularized'; add that, or leave tau out"
+            )
         given["normalization"] = Regularized(tau)
     at_test = [name for name in names_at_test() if name in parameters]
     test = {name.removeprefix("test_"): parameters[name] for name in at_test}
@@ -177,17 +179,21 @@ def build_filter(parameters: Mapping[str, Any]) -> Filter:
         return cast("Filter", parameters["filter"])
     name = next((name for name in FAMILIES if name in parameters), None)
     if name is None:
-        raise ParameterError(f"the network has no filter; give gcn, filter, {filter_choices()}")
+        raise ParameterError(
+            f"the network has no filter; give one of gcn, filter, {filter_choices()}"
+        )
     family = FAMILIES[name]
     make = cast("Callable[[Any], Filter]", family)
     value = parameters[name]
     depth = parameters.get("depth")
     if not layered(family) or isinstance(value, tuple | list):
         if depth is not None:
-            raise ParameterError(f"depth = {depth} beside {name} as a list; leave one of them out")
+            raise ParameterError(f"depth = {depth} is given beside {name} as a list; leave one out")
         return make(np.asarray(value, float) if family.deep else value)
     if depth is None:
-        raise ParameterError(f"{name} shared by all layers needs depth; or give {name} as lists")
+        raise ParameterError(
+            f"{name}, one value for all layers, needs depth; or give {name} as lists"
+        )
     shared = np.asarray(as_real(name, value))
     return make(np.repeat(shared[..., None], check_depth(depth), axis=-1))
 

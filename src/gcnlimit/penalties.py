@@ -73,7 +73,7 @@ class ElasticNet(Value, Penalty):
     def __init__(self, l1_ratio: float) -> None:
         ratio = number("l1_ratio", l1_ratio, low=0, high=1)
         if ratio == 1.0:
-            raise ParameterError("l1_ratio = 1 is not allowed; it must be from 0 to less than 1")
+            raise ParameterError("l1_ratio = 1 is not allowed; it must be at least 0 and below 1")
         object.__setattr__(self, "l1_ratio", ratio)
 
     def value(self, w: npt.ArrayLike) -> Array:

@@ -56,7 +56,9 @@ class Spectrum(Value):
         levels["weight"] /= np.sum(levels["weight"])
         mean = float(levels["signal"] @ levels["weight"])
         if abs(mean - 1.0) > 1e-8:
-            raise ParameterError(f"signal has mean {mean:g}; divide it by that, multiply mu by it")
+            raise ParameterError(
+                f"signal has mean {mean:g}, not 1; divide it by that and multiply mu by it"
+            )
         levels["signal"] /= mean
         for level in levels.values():
             level.flags.writeable = False
@@ -89,6 +91,6 @@ def as_spectrum(features: object) -> Spectrum:
         return Spectrum.white()
     if not isinstance(features, Spectrum):
         raise ParameterError(
-            f"features = {brief(features)} are no Spectrum; write Spectrum(variance)"
+            f"features = {brief(features)} are not a Spectrum; write Spectrum(variance)"
         )
     return features

@@ -133,8 +133,8 @@ class Filter(Value, ABC):
         A series is cut where the rest is below `accuracy` relative to :math:`\sup |g|`.
         """
         raise ParameterError(
-            f"the filter, a {type(self).__name__}, is known by its values alone, which suffice on "
-            "symmetric graphs: pass symmetrize=True to the GCN, or write a Filter with a chain"
+            f"the filter, a {type(self).__name__}, is known by its values alone, enough on "
+            "symmetric graphs only: pass symmetrize=True to the GCN, or write a Filter with a chain"
         )
 
     @property
@@ -203,7 +203,7 @@ class Filter(Value, ABC):
     def apply_each(self, operator: Any, block: Block, *, radius: float | None = None) -> Block:
         """Action of each parameter on its own column of `block`; otherwise as `apply`, to the default accuracy."""
         if self.shape != block.shape[1:]:
-            got = f"got {block.shape} for {self.shape}"
+            got = f"got shape {block.shape} for {self.shape}"
             raise ParameterError(f"apply_each needs a column for each parameter, {got}")
 
         def act(part: slice, piece: Block) -> Block:

@@ -179,7 +179,7 @@ class Function(Filter):
             found = f"the filter g(x) is {g[bad][0]} at x = {x[bad][0]:g}"
             raise ParameterError(f"{found}; it must be finite on the spectrum of the graph")
         if g.size >= _MANY and not g.any():
-            raise ParameterError("the filter g(x) is 0 on the spectrum; let something through")
+            raise ParameterError("the filter g(x) is 0 on the whole spectrum; take one that is not")
         return g
 
 

@@ -284,5 +284,7 @@ def resting_bias(loss: Loss, first: float) -> float:
     while excess(-reach) * excess(reach) > 0.0:
         reach *= 2.0
         if reach > _FARTHEST:
-            raise ParameterError(f"loss = {loss!r} has no finite bias; take a loss that flattens")
+            raise ParameterError(
+                f"loss = {loss!r} has no finite bias for unequal classes; take a loss that flattens"
+            )
     return float(brentq(excess, -reach, reach, xtol=1e-15, rtol=1e-15))

@@ -53,7 +53,7 @@ def _shape_problem(value: Array, least_at_0: bool) -> str | None:
         least = np.argmin(value) == _Z.size // 2
         return None if least else "value is not least at 0; take a penalty that is"
     falls = value[601] < value[599]
-    return None if falls else "value does not decrease at z = 0, to push outputs to their labels"
+    return None if falls else "value does not decrease at z = 0; take a loss that does"
 
 
 def _kink_problem(loss: Loss) -> str | None:
@@ -149,13 +149,15 @@ def derivative_problem(given: Any, omega: Array, v: Array, tolerance: float) -> 
     smooth = np.abs(high + low - 2.0 * here) <= 1e-3 * _STEP
     found = np.broadcast_to(given.prox_derivative(omega, v), slope.shape)
     wrong = smooth & ~(np.abs(found - slope) <= tolerance * (1.0 + np.abs(slope)))
-    for i, j in np.argwhere(wrong | (smooth & (np.abs(slope - 0.5) > 0.501)))[:1]:
-        place = f"at omega = {omega[i, 0]:.6g}, v = {v[j]:g}"
-        change = f"prox changes by {slope[i, j]:g} per unit of omega"
-        if wrong[i, j]:
-            return f"prox_derivative is {found[i, j]:g} {place}, where {change}; correct one"
-        return f"{change} {place}, and that of a convex function by 0 to 1; take a convex one"
-    return None
+    bad = np.argwhere(wrong | (smooth & (np.abs(slope - 0.5) > 0.501)))
+    if not bad.size:
+        return None
+    i, j = bad[0]
+    place = f"at omega = {omega[i, 0]:.6g}, v = {v[j]:g}"
+    change = f"prox changes by {slope[i, j]:g} per unit of omega"
+    if wrong[i, j]:
+        return f"prox_derivative is {found[i, j]:g} {place}, where {change}; correct one"
+    return f"{change} {place}, and that of a convex function by 0 to 1; take a convex one"
 
 
 @dataclass(frozen=True, eq=False)
