@@ -17,7 +17,7 @@ import numpy.typing as npt
 import scipy
 
 from gcnlimit._validation import as_real, broadcast, number
-from gcnlimit._values import Array, Value, brief
+from gcnlimit._values import Array, Value, brief, shown
 from gcnlimit.errors import ParameterError
 
 # step of the trapezoid rule in log theta: integrands are analytic in a strip of half-width pi/2
@@ -89,7 +89,7 @@ def as_degrees(value: object) -> DegreeLaw | None:
     if isinstance(value, DegreeLaw):
         return None if value.bounds == (1.0, 1.0) else value
     laws = "None, Gamma(variance), LogNormal(variance), Pareto(exponent, cut) or Degrees(sequence)"
-    raise ParameterError(f"degrees = {brief(value)} is not a law of degrees; write {laws}")
+    raise ParameterError(f"degrees = {shown(value)} is not a law of degrees; write {laws}")
 
 
 def _frozen(theta: Array, weight: Array) -> tuple[Array, Array]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gcnlimit._validation import number
-from gcnlimit._values import Array, Value, brief
+from gcnlimit._values import Array, Value, brief, shown
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 
@@ -147,4 +147,4 @@ def as_normalization(value: object) -> Normalization:
     if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2:
         return Normalization(*value)
     known = "'symmetric', 'none', 'random-walk', 'regularized' or a pair of exponents (p, q)"
-    raise ParameterError(f"normalization = {brief(value)} is not known; write {known}")
+    raise ParameterError(f"normalization = {shown(value)} is not known; write {known}")

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._validation import number
-from gcnlimit._values import Array, Value, brief
+from gcnlimit._values import Array, Value, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses.custom import FromValue, check_own
 
@@ -148,7 +148,7 @@ def as_penalty(penalty: Any) -> Penalty:
         penalty = FromValue(penalty)
     if not isinstance(penalty, Penalty):
         remedy = 'take "l2", gcnlimit.ElasticNet, a function of a weight, or a gcnlimit.Penalty'
-        raise ParameterError(f"penalty = {brief(penalty)} is not a penalty; {remedy}")
+        raise ParameterError(f"penalty = {shown(penalty)} is not a penalty; {remedy}")
     if isinstance(penalty, L2 | ElasticNet | Mixed):
         return penalty
     check_own("penalty", penalty, least_at_0=True)

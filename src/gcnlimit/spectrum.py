@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gcnlimit._validation import as_real, broadcast
-from gcnlimit._values import Array, Value, brief
+from gcnlimit._values import Array, Value, shown
 from gcnlimit.errors import ParameterError
 
 
@@ -91,6 +91,6 @@ def as_spectrum(features: object) -> Spectrum:
         return Spectrum.white()
     if not isinstance(features, Spectrum):
         raise ParameterError(
-            f"features = {brief(features)} are not a Spectrum; write Spectrum(variance)"
+            f"features = {shown(features)} are not a Spectrum; write Spectrum(variance)"
         )
     return features

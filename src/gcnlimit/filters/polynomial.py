@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._validation import as_real, whole
-from gcnlimit._values import Array, Parameter, brief
+from gcnlimit._values import Array, Parameter, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters.action import Block, Chain, Shape, Whole, power_sum
 from gcnlimit.filters.base import Filter, SearchScale, to_unit
@@ -190,4 +190,4 @@ def as_filter(filter: Any) -> Filter:
     if callable(filter) and not isinstance(filter, type):
         return Function(filter)
     kinds = "Residual, Diffusion, PageRank or Polynomial, or a function g(x)"
-    raise ParameterError(f"filter = {brief(filter)} is not a filter; use {kinds}")
+    raise ParameterError(f"filter = {shown(filter)} is not a filter; use {kinds}")

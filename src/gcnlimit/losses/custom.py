@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._values import Array, Value, brief
+from gcnlimit._values import Array, Value, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses.base import Loss
 from gcnlimit.losses.standard import Hinge, Logistic, Softmax, Square
@@ -196,7 +196,7 @@ def as_loss(loss: Any) -> Loss:
     if not isinstance(loss, Loss):
         problem = "unknown" if isinstance(loss, str) else "not a loss"
         known = f"{', '.join(_BY_NAME)}, a function of the margin or a gcnlimit.Loss"
-        raise ParameterError(f"loss = {brief(loss)} is {problem}; choose one of {known}")
+        raise ParameterError(f"loss = {shown(loss)} is {problem}; choose one of {known}")
     if type(loss) not in _BY_NAME.values():
         check_own("loss", loss)
     return loss
