@@ -178,14 +178,16 @@ def _prox(loss: Loss, omega: Array, v: Array) -> Array:
     high = edges[piece + 1]
     x = np.clip(omega, low, high)
     end = omega - v * loss._slopes(x, piece)[0]
-    low, high = np.maximum(low, np.minimum(x, end)), np.minimum(high, np.maximum(x, end))
+    low = np.maximum(low, np.minimum(x, end))
+    high = np.minimum(high, np.maximum(x, end))
     done = ~np.isnan(corner)
     last = high - low
     before_last = high - low
     for _ in range(200):
         slope, curvature = loss._slopes(x, piece)
         F = x - omega + v * slope
-        low, high = np.where(F < 0.0, x, low), np.where(F < 0.0, high, x)
+        low = np.where(F < 0.0, x, low)
+        high = np.where(F < 0.0, high, x)
         step = F / (1.0 + v * np.maximum(curvature, 0.0))
         small = np.abs(step) <= 1e-8 * (1.0 + np.abs(x))  # the next error is rounding
         # a step must stay between the bounds, and be at most half the one before the last
