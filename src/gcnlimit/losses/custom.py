@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array, Value, shown
 from gcnlimit.errors import ParameterError
-from gcnlimit.losses.base import Loss
+from gcnlimit.losses.base import Convex, Loss
 from gcnlimit.losses.standard import Hinge, Logistic, Softmax, Square
 
 _BY_NAME = {loss.__name__.lower(): loss for loss in (Square, Logistic, Hinge, Softmax)}
@@ -32,7 +32,7 @@ def first(problems: Iterator[str]) -> str | None:
 
 
 def problems(
-    given: Any, omega: Array, v: Array, tolerance: float, *, least_at_0: bool = False
+    given: Convex, omega: Array, v: Array, tolerance: float, *, least_at_0: bool = False
 ) -> Iterator[str]:
     """What is wrong with a loss or a penalty: its values, its proximal operator, the derivative of that."""
     yield from _value_problems(given, least_at_0)
@@ -40,7 +40,7 @@ def problems(
     yield from _derivative_problems(given, omega, v, tolerance)
 
 
-def _value_problems(loss: Any, least_at_0: bool) -> Iterator[str]:
+def _value_problems(loss: Convex, least_at_0: bool) -> Iterator[str]:
     r"""What is wrong with the values of a loss at margins from -6 to 6.
 
     They must be real numbers, one for each margin, convex, and decrease at 0, or be least there (a penalty). A function whose
@@ -62,17 +62,16 @@ def _value_problems(loss: Any, least_at_0: bool) -> Iterator[str]:
         yield "value is not least at 0; take a penalty that is"
     if not least_at_0 and value[601] >= value[599]:
         yield "value does not decrease at z = 0; take a loss that does"
-    if isinstance(loss, Loss):
-        yield from _kink_problems(loss)
+    yield from _kink_problems(loss)
 
 
-def _kink_problems(loss: Loss) -> Iterator[str]:
+def _kink_problems(loss: Convex) -> Iterator[str]:
     """Kinks are margins in increasing order, which the search for the proximal point relies on, and none is left out."""
     given = np.asarray(loss.kinks)
     real = given.ndim == 1 and given.dtype.kind in "iuf" and np.all(np.isfinite(given))
     if not real or np.any(np.diff(given) <= 0):
         yield f"kinks = {loss.kinks!r} are not allowed; list the margins in increasing order"
-    if type(loss).prox is not Loss.prox or type(loss).derivatives is not Loss.derivatives:
+    if type(loss).prox is not Convex.prox or type(loss).derivatives is not Convex.derivatives:
         return
 
     def slope(z: Array) -> Array:
@@ -110,7 +109,7 @@ def jump(function: Callable[[Array], Array], known: Array, digits: int) -> list[
     return sorted({round(float(point), digits) + 0.0 for point in low + 0.5 * step})
 
 
-def check_own(name: str, given: Any, *, least_at_0: bool = False) -> None:
+def check_own(name: str, given: Convex, *, least_at_0: bool = False) -> None:
     """Refuse a loss or a penalty of a user that cannot be right; each is looked at once, the library's own never."""
     try:
         problem = _problem(given, least_at_0)
@@ -122,11 +121,11 @@ def check_own(name: str, given: Any, *, least_at_0: bool = False) -> None:
 
 
 @lru_cache(maxsize=256)
-def _problem(given: Any, least_at_0: bool) -> str | None:
+def _problem(given: Convex, least_at_0: bool) -> str | None:
     return first(problems(given, _OMEGA, _V, 1e-3, least_at_0=least_at_0))
 
 
-def _prox_problems(given: Any, omega: Array, v: Array) -> Iterator[str]:
+def _prox_problems(given: Convex, omega: Array, v: Array) -> Iterator[str]:
     r"""Where a proximal operator has not the shape of its arguments, or does not minimize.
 
     The objective :math:`\ell(x) + (x-\omega)^2/2v` is compared with that of points nearby and farther away.
@@ -147,7 +146,7 @@ def _prox_problems(given: Any, omega: Array, v: Array) -> Iterator[str]:
             yield f"{place}, but value(x) + (x - omega)^2/2v is lower at x = {x[i, j] + move:g}"
 
 
-def _derivative_problems(given: Any, omega: Array, v: Array, tolerance: float) -> Iterator[str]:
+def _derivative_problems(given: Convex, omega: Array, v: Array, tolerance: float) -> Iterator[str]:
     """Where `prox_derivative` differs from differences of `prox`, or these from what is convex, away from kinks."""
     low, here, high = (np.asarray(given.prox(omega + step, v)) for step in (-_STEP, 0.0, _STEP))
     slope = (high - low) / (2.0 * _STEP)
