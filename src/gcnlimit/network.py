@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -125,7 +125,7 @@ class GCN(Value):
         >>> GCN(Diffusion(t=1.0), "hinge", normalize=True).replaced(reg=2.0)
         GCN(filter=Diffusion(t=1.0), loss=Hinge(), reg=2.0, symmetrize=True, normalize=True, penalty=L2())
         """
-        return GCN(**({field.name: getattr(self, field.name) for field in fields(self)} | changes))
+        return replace(self, **changes)
 
     def require_gain(self, data: CSBM) -> None:
         """Raise `ParameterError` if the filter is to be divided by a gain that is not known on the degrees of the data."""
