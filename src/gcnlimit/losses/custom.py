@@ -5,7 +5,7 @@ What users define is checked for what would make every answer wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -111,8 +111,9 @@ def jump(function: Callable[[Array], Array], known: Array, digits: int) -> list[
 
 def check_own(name: str, given: Convex, *, least_at_0: bool = False) -> None:
     """Refuse a loss or a penalty of a user that cannot be right; each is looked at once, the library's own never."""
+    find = _problem if isinstance(given, Hashable) else _problem.__wrapped__  # a plain dataclass
     try:
-        problem = _problem(given, least_at_0)
+        problem = find(given, least_at_0)
     except TypeError as error:  # a function of a user that does not take one array
         problem = f"{name} = {given!r} fails on an array of margins ({error})"
         raise ParameterError(f"{problem}; write a function of one array, with NumPy") from None
