@@ -307,14 +307,15 @@ class EstimatedCSBM(CSBM):
         counts: ArrayLike | None = None,
     ) -> None:
         super().__init__(alpha, lam, mu, rho, directed, classes=classes, degrees=degrees)
-        given = None if counts is None else tuple(np.asarray(counts).tolist())
+        given = None if counts is None else tuple(np.ravel(counts).tolist())
         if given is not None and len(given) != self.classes.count:
             raise ParameterError(
                 f"counts = {given} must be {self.classes.count} numbers, one for each class"
             )
         object.__setattr__(self, "counts", given)
-        if self.shape:
-            raise ParameterError(f"parameters have shape {self.shape}; give single numbers")
+        shape = broadcast(signals=self.shape, lam=np.shape(lam_error), mu=np.shape(mu_error))
+        if shape:
+            raise ParameterError(f"parameters have shape {shape}; give single numbers")
         for name, error in (("lam_error", lam_error), ("mu_error", mu_error)):
             object.__setattr__(self, name, float(as_real(name, error, low=0, infinite=True)))
 

@@ -189,7 +189,7 @@ def build_filter(parameters: Mapping[str, Any]) -> Filter:
     if not layered(family) or isinstance(value, tuple | list):
         if depth is not None:
             raise ParameterError(f"depth = {depth} is given beside {name} as a list; leave one out")
-        return make(np.asarray(value, float) if family.deep else value)
+        return make(value)
     if depth is None:
         raise ParameterError(
             f"{name}, one value for all layers, needs depth; or give {name} as lists"
@@ -206,8 +206,10 @@ def starts(free: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     for name in (*FAMILIES, *names_at_test()[1:]):
-        bounds = np.asarray(free.get(name, ()), float)
-        if bounds.shape[-1:] == (2,) and name not in given:
+        if name not in free or name in given:
+            continue
+        bounds = np.asarray(as_real(f"free[{name!r}]", free[name], infinite=True))
+        if bounds.shape[-1:] == (2,):
             nearest = np.clip(0.0, bounds[..., 0], bounds[..., 1]).tolist()
             found[name] = nearest if bounds.ndim == 1 else tuple(nearest)
     return found
