@@ -18,10 +18,9 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
-from werkzeug.serving import make_server
 
 import gcnlimit as gl
-from gcnlimit.explorer.app import Explorer, Handler, server_of
+from gcnlimit.explorer.app import Explorer
 from gcnlimit.explorer.pictures import PICTURES
 from gcnlimit.explorer.state import State
 
@@ -35,8 +34,7 @@ FLAGS = (
 @pytest.fixture(scope="module")
 def address():
     explorer = Explorer(State())
-    app = server_of(explorer, {"127.0.0.1"})
-    server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=Handler)
+    server = explorer.listen("127.0.0.1", 0)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.port}/"
