@@ -44,9 +44,7 @@ def message_passing(task: Task) -> Array:
 def beliefs(task: Task) -> Array:
     """Belief propagation that is given the parameters of the model: Bayes-optimal on sparse graphs too."""
     if task.new is not None:
-        raise ParameterError(
-            "belief-propagation takes one graph, and an inductive problem has two; take amp"
-        )
+        raise ParameterError("belief-propagation takes one graph; on an inductive problem take amp")
     return belief_propagation(task.observation).probabilities
 
 
@@ -57,9 +55,8 @@ def linear_by_theory(task: Task) -> Array:
     """
     here, there = task.observation, task.new
     if not here.data.classes.equal:
-        raise ParameterError(
-            "linear-by-theory has no bias, which unequal classes need; take linear-by-leave-one-out"
-        )
+        remedy = "take linear-by-leave-one-out"
+        raise ParameterError(f"linear-by-theory has no bias, which unequal classes need; {remedy}")
     strength, new_strength = _best_strengths(here.data, None if there is None else there.data)
     X, new_X = np.split(task.features, [here.nodes])
     weights = X.T @ _pagerank(here, strength, task.targets[: here.nodes])

@@ -93,19 +93,17 @@ class Scores:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Scores:
         """Read what `save` wrote."""
+        given = f"path = {str(path)!r}"
         try:
             raw = json.loads(Path(path).read_text(encoding="utf-8"))
             version = raw["suite"]
             runs = tuple(_as_run(run) for run in raw["runs"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise ParameterError(
-                f"path = {str(path)!r} is not a file of results; give one that save wrote"
-            ) from None
+            wrong = "is not a file of results; give one that save wrote"
+            raise ParameterError(f"{given} {wrong}") from None
         if version != VERSION:
-            raise ParameterError(
-                f"path = {str(path)!r} has results of version {version} of the suite, "
-                f"and this is version {VERSION}; run the methods again"
-            )
+            wrong = f"version {version} of the suite, and this is version {VERSION}"
+            raise ParameterError(f"{given} has results of {wrong}; run the methods again")
         return Scores(runs)
 
     def __str__(self) -> str:

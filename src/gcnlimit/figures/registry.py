@@ -52,17 +52,13 @@ def find(name: str) -> PaperFigure:
     if name in FIGURES:
         return FIGURES[name]
     if not name.endswith(".py"):
-        raise ParameterError(
-            f"there is no figure {name!r}; choose one of {', '.join(FIGURES)}, "
-            "or give a file NAME.py of your own"
-        )
+        choices = f"choose one of {', '.join(FIGURES)}, or give a file NAME.py of your own"
+        raise ParameterError(f"there is no figure {name!r}; {choices}")
     if not Path(name).is_file():
         raise ParameterError(f"there is no file {name}; give a Python file that defines FIGURE")
     figure = runpy.run_path(name).get("FIGURE")
     if not isinstance(figure, PaperFigure):
-        raise ParameterError(
-            f"{name} defines no FIGURE of type PaperFigure; see the page on adding a figure"
-        )
+        raise ParameterError(f"{name} defines no FIGURE; see the page on adding a figure")
     return figure
 
 
