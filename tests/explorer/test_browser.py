@@ -62,7 +62,7 @@ class Page:
     def __init__(self, browser, address, query=""):
         self.browser, self.address = browser, address
         browser.get(address + query)
-        self.until(lambda: self.curve("strength-diffusion", "diffusion"))
+        self.until(lambda: self.curve("strength-diffusion", "accuracy"))
         self.resets = 0
 
     def reset(self):
@@ -285,8 +285,8 @@ def test_a_saved_table_of_numbers_is_what_is_drawn(page, tmp_path):
         page.until(path.exists)
         rows = list(csv.reader(path.read_text().splitlines()))
         if name == "strength-diffusion":
-            drawn = [float(row[2]) for row in rows if row[0] == "diffusion"]
-            assert drawn == page.curve(name, "diffusion")
+            drawn = [float(row[2]) for row in rows if row[0] == "accuracy"]
+            assert drawn == page.curve(name, "accuracy")
         else:
             assert len(rows) == {"gap": 1 + 31 * 21}.get(name, len(page.element("table-shown").text.splitlines()))
 

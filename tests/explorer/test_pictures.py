@@ -144,7 +144,7 @@ def test_along_the_depth_of_a_residual_network_each_layer_is_drawn():
 
 def test_the_best_along_an_axis_is_that_of_tune_at_infinite_regularization():
     state = State(reg=10.0, axis="lam", family="residual")
-    top = next(c for c in complete("axis", state).curves if c.name == "best residual")
+    top = next(c for c in complete("axis", state).curves if c.name == "best residual network")
     data = state.data_at(lam=top.x[20])
     expected = gl.tune(data, state.explicit("residual"), {"c": (-np.inf, np.inf)}).prediction.test_accuracy
     assert top.y[20] == pytest.approx(expected, abs=1e-9)

@@ -127,7 +127,8 @@ def along(state: State) -> tuple[Array, Array, Array]:
 
 def best_along(state: State) -> tuple[Array, Array]:
     """Values along the axis, and there the accuracy of the best of the family at infinite regularization."""
-    _check_cost(state, state.family, ("diffusion", "residual"))
+    what = f"the best {family_name(state.family)}"
+    _check_cost(state, state.family, ("diffusion", "residual"), what)
     gcn = state.explicit(state.family)
     return _along(state, lambda data: tune(data, gcn, _free(state.family)).prediction)
 
@@ -147,7 +148,7 @@ def _along(state: State, answer: Callable[[Any], Any]) -> tuple[Array, Array]:
 def gap(state: State) -> tuple[Array, Array, Array]:
     """Signals of graph and features, and there the ceiling less the best of the family at infinite regularization."""
     if _slow_ceiling(state):
-        raise GCNLimitError("A map of 3 or more unequal classes takes minutes; see gl.gap_map")
+        raise GCNLimitError("A map of three or more unequal classes takes minutes; see gl.gap_map")
     family = map_family(state)
     _check_cost(state, family, STRENGTHS)
     lam = np.linspace(*state.span("lam"), 31)
@@ -173,7 +174,7 @@ def layers(state: State) -> Layers:
     Each depth has its own best regularization where that of the page is finite, else the gain of the filter would decide.
     """
     if state.finite and _solved(state) == _AVERAGED:
-        raise GCNLimitError("Layers are not tuned for softmax with several classes; see gl.tune")
+        raise GCNLimitError("With softmax and several classes, tuning takes minutes; see gl.tune")
     _check_cost(state, "residual", STRENGTHS)
     networks = [state.replaced(family="residual", depth=int(k)) for k in LAYERS]
     # dense at 0, and the best strength grows as the depth
@@ -227,6 +228,9 @@ def best_filter(state: State) -> tuple[Array, Array, float]:
 def along_depth(state: State) -> tuple[Array, Array, Array]:
     """Depth, overlap with the labels and power of the hidden states."""
     _check_alike(state, "What the hidden states carry along the depth")
+    if state.family == "pagerank":
+        remedy = "choose a residual network or a diffusion"
+        raise GCNLimitError(f"PageRank is one filter without layers; {remedy}")
     gcn = state.gcn if state.finite else state.gcn.replaced(loss="square")
     x = np.linspace(0.0, 1.0, 21) if state.family == "diffusion" else None
     f = order_functions(state.data, gcn, x)
@@ -247,7 +251,8 @@ def elsewhere(state: State) -> Elsewhere:
     data, gcn = state.data, state.gcn
     there = data.replaced(lam=x, mu=state.to_mu, rho=0.0)
     best = best_test_filter(data, gcn, there)
-    none, read = (gcn.replaced(test_filter=filter) for filter in (Polynomial([1.0]), best))
+    none = gcn.replaced(test_filter=Polynomial([1.0]))
+    read = gcn.replaced(test_filter=best)
     same = np.full(x.size, np.nan)
     known = gcn.filter.defined(there.operator(gcn.symmetrize).radius)
     if known.any():
@@ -260,7 +265,8 @@ def elsewhere(state: State) -> Elsewhere:
 def tuned(state: State) -> State:
     """The state with the strength of its family at its best, and a regularization that matters with it."""
     if state.family not in STRENGTHS:
-        raise GCNLimitError("A polynomial has many parameters; see the best filter on the spectrum")
+        remedy = "see the best filter in the picture of the spectrum"
+        raise GCNLimitError(f"A polynomial has no single strength to tune; {remedy}")
     _check_cost(state, state.family)
     names = [state.parameter, "reg"] if state.finite else [state.parameter]
     found = tune(state.data, state.gcn, {name: LIMITS[name].slider for name in names}).parameters
@@ -295,8 +301,8 @@ def _signals(state: State, *drawn: str) -> tuple[str, ...]:
 
 
 def _beyond(state: State, *names: str) -> tuple[str, ...]:
-    sliders = {name: LIMITS[name].slider for name in names if name in LIMITS}
-    return tuple(name for name, slider in sliders.items() if state.span(name) != slider)
+    numbers = [name for name in names if name in LIMITS]
+    return tuple(name for name in numbers if state.span(name) != LIMITS[name].slider)
 
 
 def _scanned(family: str) -> Computation:
@@ -328,11 +334,13 @@ def _check_alike(state: State, what: str) -> None:
         raise GCNLimitError(f"{what} is known for equal degrees only; set their variance to 0")
 
 
-def _check_cost(state: State, family: str, slow: Iterable[str] = ("diffusion",)) -> None:
+def _check_cost(
+    state: State, family: str, slow: Iterable[str] = ("diffusion",), what: str = "this"
+) -> None:
     """Refuse families that are slow, each layer by itself, where degrees vary and the normalization is another one."""
     if state.hubs and state.normalization != "symmetric" and family in slow:
-        words = f"With hubs this takes minutes for {family_name(family)}"
-        raise GCNLimitError(f"{words}, unless the normalization is symmetric")
+        condition = "unless the normalization is symmetric"
+        raise GCNLimitError(f"With hubs {what} takes minutes {condition}")
 
 
 def _solved(state: State) -> int:

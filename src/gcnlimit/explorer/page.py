@@ -10,6 +10,7 @@ from typing import Any
 from dash import dcc, html
 
 from gcnlimit.csbm import SIGNALS
+from gcnlimit.explorer.computations import STRENGTHS
 from gcnlimit.explorer.pictures import PICTURES, axis_name
 from gcnlimit.explorer.start import LARGEST, PRESETS
 from gcnlimit.explorer.state import CHOICES, FAMILIES, LIMITS, State, family_name
@@ -45,8 +46,7 @@ _LABELS = {
 _LABELS |= {name: f"{long_name(name)} ({name})" for name in LIMITS if name not in _LABELS}
 _DATA = (*SIGNALS, "classes", "degrees_variance", "directed", "estimated")
 _FILTER = ("family", "depth", *FAMILIES.values())
-_OTHER = ("elsewhere", "to_lam", "to_mu")
-_LEARNING = ("loss", "infinite", "reg", "symmetrize", "normalization")
+_NETWORK = (*_FILTER, "loss", "infinite", "reg", "symmetrize", "normalization")
 
 
 def layout(start: State, sentence: str = "") -> Any:
@@ -81,8 +81,9 @@ def layout(start: State, sentence: str = "") -> Any:
 
 
 def _controls(start: State) -> list[Any]:
-    names = (_DATA, (*_FILTER, *_LEARNING), _OTHER, ("nodes", "degree", "trials"))
-    data, network, other, sizes = ([_control(one, start) for one in group] for group in names)
+    def controls(*names: str) -> list[Any]:
+        return [_control(name, start) for name in names]
+
     told = "Tune the strength, and a finite regularization with it"
     buttons = [html.Button("Run", id="sample"), html.Button("Stop", id="stop", disabled=True)]
     progress = [
@@ -92,10 +93,10 @@ def _controls(start: State) -> list[Any]:
     copy = [html.Span("Link to this state "), dcc.Clipboard(id="link", title="Copy the link")]
     return [
         _group("Start from", *_starts()),
-        _group("Data", *data),
-        _group("Network", *network, html.Button("Tune", id="best", title=told)),
-        _group("Another graph", *other),
-        _group("Check by simulation", *sizes, *buttons, *progress),
+        _group("Data", *controls(*_DATA)),
+        _group("Network", *controls(*_NETWORK), html.Button("Tune", id="best", title=told)),
+        _group("Another graph", *controls("elsewhere", "to_lam", "to_mu")),
+        _group("Check by simulation", *controls("nodes", "degree", "trials"), *buttons, *progress),
         html.Div(copy, className="row"),
     ]
 
@@ -149,7 +150,7 @@ def _choice(name: str, value: str) -> Any:
 
 
 def _pictures(start: State) -> list[Any]:
-    strengths = [_picture(f"strength-{family}") for family in ("residual", "diffusion", "pagerank")]
+    strengths = [_picture(f"strength-{family}") for family in STRENGTHS]
     title = html.H2("Against the strength of the filter")
     along = [_picture("axis", _control("axis", start)), _picture("gap")]
     inside = [_picture(name) for name in ("layers", "depth", "spectrum")]
