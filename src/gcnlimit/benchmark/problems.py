@@ -263,11 +263,10 @@ def as_problems(chosen: Iterable[str | Problem] | str | Problem | None) -> tuple
         return _SUITE
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):
         chosen = [chosen]
-    return tuple(map(_as_problem, chosen))
-
-
-def _as_problem(given: object) -> Problem:
-    found = KNOWN.get(given) if isinstance(given, str) else given
-    if not isinstance(found, Problem):
-        raise ParameterError(f"problem = {given!r} is unknown; choose among {', '.join(KNOWN)}")
-    return found
+    found = []
+    for one in chosen:
+        problem = KNOWN.get(one) if isinstance(one, str) else one
+        if not isinstance(problem, Problem):
+            raise ParameterError(f"problem = {one!r} is unknown; choose among {', '.join(KNOWN)}")
+        found.append(problem)
+    return tuple(found)

@@ -267,16 +267,14 @@ def table(state: State, results: Results) -> Picture:
     return Picture(words, python, line, table=tuple(rows))
 
 
+_TITLES = {family: capital(family_name(family)) for family in STRENGTHS}
 _AXIS = (("ceiling", "here", "along"), ("best along", "sparse ceiling"))
 
-
-def _against_strength(family: str) -> Recipe:
-    title = capital(family_name(family))
-    return Recipe(title, partial(strength, family), ("ceiling", family))
-
-
 PICTURES: dict[str, Recipe] = {
-    **{f"strength-{family}": _against_strength(family) for family in STRENGTHS},
+    **{
+        f"strength-{family}": Recipe(title, partial(strength, family), ("ceiling", family))
+        for family, title in _TITLES.items()
+    },
     "axis": Recipe("Accuracy along one parameter of the data", along_axis, *_AXIS),
     "layers": Recipe("Where depth stops helping", layers, ("ceiling", "layers")),
     "spectrum": Recipe("The filter on the spectrum", spectrum, ("ceiling",), ("filter",)),

@@ -103,6 +103,7 @@
       known = values.pop();
       const names = window.dash_clientside.callback_context.inputs_list.map((input) => input.id), state = {};
       names.forEach((name, k) => { state[name] = Array.isArray(values[k]) ? values[k].length > 0 : values[k]; });
+      if (!state.family) return Array(2).fill(window.dash_clientside.no_update); // nothing is set yet
       if (state.infinite) state.reg = "inf";
       delete state.infinite;
       showControls(state);
