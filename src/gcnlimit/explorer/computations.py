@@ -130,7 +130,7 @@ def best_along(state: State) -> tuple[Array, Array]:
     what = f"the best {family_name(state.family)}"
     _check_cost(state, state.family, ("diffusion", "residual"), what)
     gcn = state.explicit(state.family)
-    return _along(state, lambda data: tune(data, gcn, _free(state.family)).prediction)
+    return _along(state, lambda data: tune(data, gcn, bounds(state.family)).prediction)
 
 
 def _along(state: State, answer: Callable[[Any], Any]) -> tuple[Array, Array]:
@@ -154,11 +154,11 @@ def gap(state: State) -> tuple[Array, Array, Array]:
     lam = np.linspace(*state.span("lam"), 31)
     mu = np.linspace(*state.span("mu"), 21)
     data = state.data_at(lam=lam, mu=mu[:, None])
-    return lam, mu, np.asarray(gap_map(data, state.explicit(family), _free(family)).gap)
+    return lam, mu, np.asarray(gap_map(data, state.explicit(family), bounds(family)).gap)
 
 
-def _free(family: str) -> dict[str, tuple[float, float]]:
-    """Strengths among which the best of a family is searched."""
+def bounds(family: str) -> dict[str, tuple[float, float]]:
+    """Between which strengths the best of a family is searched, as `tune` takes them."""
     bound = 1.0 if family == "pagerank" else math.inf
     return {FAMILIES[family]: (-bound, bound)}
 
@@ -189,7 +189,7 @@ def _best(state: State, x: Array) -> float:
     """Highest accuracy between the strengths `x`, and over the regularization relative to the gain of the filter."""
     explicit = state.explicit(state.family, float(x[0]))
     if x.size > 1:
-        found = tune(state.data, explicit, _free(state.family)).prediction
+        found = tune(state.data, explicit, bounds(state.family)).prediction
     else:
         found = predict(state.data, explicit, throw=False)
     best = found.test_accuracy

@@ -10,7 +10,7 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.explorer import sentences
-from gcnlimit.explorer.computations import LAYERS, SPARSE, STRENGTHS, Results, map_family
+from gcnlimit.explorer.computations import LAYERS, SPARSE, STRENGTHS, Results, bounds, map_family
 from gcnlimit.explorer.picture import Curve, Map, Picture, command, data_line, network_line, script
 from gcnlimit.explorer.sentences import capital, short
 from gcnlimit.explorer.state import FAMILIES, LIMITS, State, family_name
@@ -154,20 +154,19 @@ def gap(state: State, results: Results) -> Picture:
     """Bayes-optimal minus accuracy of the best of the family over both signals."""
     lam, mu, z = results["gap"]
     family = map_family(state)
-    name = FAMILIES[family]
     best = f"the best {family_name(family)} at infinite regularization"
     words = f"Bayes-optimal accuracy minus that of {best}"
     if not np.isnan(z).all():
         row, column = np.unravel_index(np.nanargmax(z), z.shape)
         where = f"lam = {short(lam[column])}, mu = {short(mu[row])}"
         words += f": at most {z[row, column]:.3f} in this picture, at {where}"
-    bounds = "(-1, 1)" if name == "theta" else "(-math.inf, math.inf)"
+    free = str(bounds(family)).replace("inf", "math.inf")
     python = script(
         f"lam = np.linspace({lam[0]}, {lam[-1]}, {lam.size})",
         f"mu = np.linspace({mu[0]}, {mu[-1]}, {mu.size})",
         data_line(state, lam="lam", mu="mu[:, None]"),
         network_line(state, family, "0.1", loss='"square"', reg="math.inf"),
-        f"print(gl.gap_map(data, gcn, {{{name!r}: {bounds}}}).gap)",
+        f"print(gl.gap_map(data, gcn, {free}).gap)",
     )
     drawn = Map(lam, mu, z, (state.lam, state.mu))
     words += ". Click to go to a point."

@@ -1,4 +1,4 @@
-"""What the numbers say, in words: the sentence of each curve, and the answers to the two questions of the page."""
+"""What the numbers say, in words: the sentence of each curve, and the answers to the questions of the page."""
 
 from __future__ import annotations
 
