@@ -86,8 +86,9 @@ def test_along_an_axis_nothing_exceeds_the_ceiling(axis):
     assert here.y[3] == pytest.approx(expected, abs=1e-12)
 
 
-def test_code_along_an_axis_prints_its_curves():
-    picture = complete("axis", State(axis="mu"))
+@pytest.mark.parametrize("axis", ["mu", "classes"])
+def test_code_along_an_axis_prints_its_curves(axis):
+    picture = complete("axis", State(axis=axis))
     x, y, ceiling = _printed(picture.python).reshape(-1, 3).T
     np.testing.assert_allclose(x, picture.curves[0].x, rtol=1e-12)
     np.testing.assert_allclose(y, picture.curves[0].y, atol=1e-12)
@@ -269,7 +270,7 @@ def test_hubs_are_answered_by_the_theory_of_degrees():
 @pytest.mark.parametrize("name", ["filter", "depth", "elsewhere"])
 def test_what_hubs_have_no_theory_for_is_a_sentence(name):
     with pytest.raises(gl.GCNLimitError, match="known for equal degrees only"):
-        COMPUTATIONS[name].compute(HUBS)
+        COMPUTATIONS[name].compute(HUBS.replaced(family="residual"))
 
 
 @pytest.mark.parametrize("name", ["diffusion", "layers", "gap"])

@@ -227,10 +227,10 @@ def best_filter(state: State) -> tuple[Array, Array, float]:
 
 def along_depth(state: State) -> tuple[Array, Array, Array]:
     """Depth, overlap with the labels and power of the hidden states."""
-    _check_alike(state, "What the hidden states carry along the depth")
     if state.family == "pagerank":
         remedy = "choose a residual network or a diffusion"
         raise GCNLimitError(f"PageRank is one filter without layers; {remedy}")
+    _check_alike(state, "What the hidden states carry along the depth")
     gcn = state.gcn if state.finite else state.gcn.replaced(loss="square")
     x = np.linspace(0.0, 1.0, 21) if state.family == "diffusion" else None
     f = order_functions(state.data, gcn, x)
