@@ -129,7 +129,7 @@ class Problem(Value):
         """Exact test accuracies in the large-size limit, recorded for the suite."""
         if KNOWN.get(self.name) != self:
             raise ParameterError(
-                f"problem = {self.name!r} is not in the suite, whose exact accuracies are recorded; "
+                f"problem = {self.name!r} is not in the suite, whose exact accuracies are known; "
                 "take gl.bayes_optimal(problem.data, to=problem.to, degree=problem.degree)"
             )
         return Exact(**_record()["exact"][self.name])
