@@ -102,7 +102,7 @@ def strength_range(family: str, state: State) -> tuple[float, float]:
 
 def scan(family: str, state: State) -> Scan:
     """Accuracy of a family against its strength, and its maximum on finer grids about the highest point."""
-    _check_cost(state, family)
+    _check_cost(state, family == "diffusion")
 
     def accuracy(x: Array) -> Array:
         gcn = state.gcn_of(state.filter_of(family, x))
@@ -120,7 +120,7 @@ def scan(family: str, state: State) -> Scan:
 
 def along(state: State) -> tuple[Array, Array, Array]:
     """Values along the axis, and there the accuracy of the network and the ceiling."""
-    _check_cost(state, state.family)
+    _check_cost(state, state.family == "diffusion")
     x, network = _along(state, lambda data: predict(data, state.gcn, throw=False))
     return x, network, _along(state, bayes_optimal)[1]
 
@@ -128,7 +128,7 @@ def along(state: State) -> tuple[Array, Array, Array]:
 def best_along(state: State) -> tuple[Array, Array]:
     """Values along the axis, and there the accuracy of the best of the family at infinite regularization."""
     what = f"the best {family_name(state.family)}"
-    _check_cost(state, state.family, ("diffusion", "residual"), what)
+    _check_cost(state, state.family != "pagerank", what)
     gcn = state.explicit(state.family)
     return _along(state, lambda data: tune(data, gcn, bounds(state.family)).prediction)
 
@@ -150,7 +150,7 @@ def gap(state: State) -> tuple[Array, Array, Array]:
     if _slow_ceiling(state):
         raise GCNLimitError("A map of three or more unequal classes takes minutes; see gl.gap_map")
     family = map_family(state)
-    _check_cost(state, family, STRENGTHS)
+    _check_cost(state)
     lam = np.linspace(*state.span("lam"), 31)
     mu = np.linspace(*state.span("mu"), 21)
     data = state.data_at(lam=lam, mu=mu[:, None])
@@ -175,7 +175,7 @@ def layers(state: State) -> Layers:
     """
     if state.finite and _solved(state) == _AVERAGED:
         raise GCNLimitError("With softmax and several classes, tuning takes minutes; see gl.tune")
-    _check_cost(state, "residual", STRENGTHS)
+    _check_cost(state)
     networks = [state.replaced(family="residual", depth=int(k)) for k in LAYERS]
     # dense at 0, and the best strength grows as the depth
     spread = np.linspace(-1.0, 1.0, 17)
@@ -267,7 +267,7 @@ def tuned(state: State) -> State:
     if state.family not in STRENGTHS:
         remedy = "see the best filter in the picture of the spectrum"
         raise GCNLimitError(f"A polynomial has no single strength to tune; {remedy}")
-    _check_cost(state, state.family)
+    _check_cost(state, state.family == "diffusion")
     names = [state.parameter, "reg"] if state.finite else [state.parameter]
     found = tune(state.data, state.gcn, {name: LIMITS[name].slider for name in names}).parameters
     best = {name: np.clip(np.ravel(found[name])[0], *LIMITS[name][:2]) for name in names}
@@ -334,11 +334,9 @@ def _check_alike(state: State, what: str) -> None:
         raise GCNLimitError(f"{what} is known for equal degrees only; set their variance to 0")
 
 
-def _check_cost(
-    state: State, family: str, slow: Iterable[str] = ("diffusion",), what: str = "this"
-) -> None:
-    """Refuse families that are slow, each layer by itself, where degrees vary and the normalization is another one."""
-    if state.hubs and state.normalization != "symmetric" and family in slow:
+def _check_cost(state: State, slow: bool = True, what: str = "this") -> None:
+    """Refuse what is slow, each layer by itself, where degrees vary and the normalization is another one."""
+    if slow and state.hubs and state.normalization != "symmetric":
         condition = "unless the normalization is symmetric"
         raise GCNLimitError(f"With hubs {what} takes minutes {condition}")
 
