@@ -14,14 +14,14 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS, common_classes, feature_signal
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
+from gcnlimit.numerics.linear import batches
 from gcnlimit.parameters import labelled
-from gcnlimit.results.performance import BayesPrediction, Performance
+from gcnlimit.results.performance import BayesPrediction, Performance, scalar_or_array
 from gcnlimit.theory.ceiling.finite_degree import sparse_ceiling, sparse_elsewhere
-from gcnlimit.theory.ceiling.posterior import posterior
-from gcnlimit.theory.ceiling.state_evolution import Evidence, StateEvolution, ceiling
+from gcnlimit.theory.ceiling.state_evolution import FixedPoints, StateEvolution
 from gcnlimit.theory.ceiling.unequal import unequal_ceiling
 from gcnlimit.theory.decision import from_margins
-from gcnlimit.theory.degrees.ceiling import heterogeneous_ceiling
+from gcnlimit.theory.degrees.ceiling import PropensityEvolution
 from gcnlimit.theory.points import with_errors
 from gcnlimit.theory.transfer import Trained, with_errors_of_both
 
@@ -133,18 +133,38 @@ def bayes_optimal(
         return _elsewhere(data, to, gcn)
     if gcn is not None:
         raise ParameterError("gcn goes with to, another graph; give both, or leave out gcn")
+    if data.degrees is not None and not data.classes.equal:
+        raise ParameterError(
+            f"degrees = {data.degrees!r} need equal classes, got classes = {data.classes}; "
+            "leave out one of the two"
+        )
     if mean is not None:
         return sparse_ceiling(data, mean, *sizes)
-    if data.degrees is not None:
-        answer = heterogeneous_ceiling(data, data.degrees)
-    elif not data.classes.equal and data.classes.count > 2:
+    if not data.classes.equal and data.classes.count > 2:
         # a few models only: each takes seconds
-        answer = with_errors(unequal_ceiling(data), data, bayes_optimal, directions=4)
-        return labelled(answer, data)
-    else:
-        with np.errstate(all="ignore"):  # evidence beyond the largest number is infinite
-            answer = ceiling(data, _evolution(data))
-    return labelled(with_errors(answer, data, _nearby(data)), data)
+        return with_errors(unequal_ceiling(data), data, bayes_optimal, directions=4)
+    with np.errstate(all="ignore"):  # evidence beyond the largest number is infinite
+        law = data.degrees
+        evolution = StateEvolution.of(data) if law is None else PropensityEvolution.of(data, law)
+        answer = _ceiling(data, evolution)
+    return with_errors(answer, data, _nearby(data))
+
+
+def _ceiling(data: CSBM, evolution: StateEvolution | PropensityEvolution) -> BayesPrediction:
+    """Bayes-optimal performance at the fixed points of a state evolution, whose points are those of the data."""
+    together = batches(evolution.rho.size, evolution.together)
+    blocks = [evolution.take(rows).fixed_points() for rows in together]
+    found = FixedPoints(*map(np.concatenate, zip(*blocks, strict=True)))
+    best, free_entropy = evolution.prediction(data, found, found.best)
+    algorithmic = best
+    if np.any(found.hard):
+        algorithmic, _ = evolution.prediction(data, found, found.reached)
+    return BayesPrediction(
+        **vars(best),
+        algorithmic=algorithmic,
+        hard=scalar_or_array(found.hard.reshape(data.shape)),
+        free_entropy=scalar_or_array(free_entropy.reshape(data.shape)),
+    )
 
 
 def _nearby(data: CSBM) -> Callable[[CSBM], Performance]:
@@ -222,7 +242,7 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
     network = () if slope is None else slope.shape
     shape = broadcast(data=data.shape, to=to.shape, network=network)
     new = _spread(to, shape)
-    home, there = _evolution(_spread(data, shape)), _evolution(new)
+    home, there = (StateEvolution.of(model) for model in (_spread(data, shape), new))
     mu = home.evidence.mu
     alone = _overlap(home)
     taught = _taught(there, known=mu * alone)
@@ -230,9 +250,9 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
     learned = taught.evidence.at(np.zeros_like(mu))
     if slope is not None:
         learned = np.full(shape, signal * slope**2).ravel()
-    frozen = ceiling(new, _taught(there, given=learned, mu=np.zeros_like(mu)))
-    two_stages = ceiling(new, taught)
-    joint = ceiling(new, _taught(there, known=mu * _exchanged(home, there, alone)))
+    frozen = _ceiling(new, _taught(there, given=learned, mu=np.zeros_like(mu)))
+    two_stages = _ceiling(new, taught)
+    joint = _ceiling(new, _taught(there, known=mu * _exchanged(home, there, alone)))
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
     answer = with_errors_of_both(answer, data, to, lambda one, other: _elsewhere(one, other, gcn))
     return labelled(answer, data, gcn, to)
@@ -254,11 +274,6 @@ def _at_degree(data: CSBM, to: CSBM, gcn: GCN | None, degree: float, *sizes: int
 def _spread(data: CSBM, shape: tuple[int, ...]) -> CSBM:
     """Data with a value of each signal at every point of that shape."""
     return data.replaced(**{n: np.broadcast_to(getattr(data, n), shape) for n in SIGNALS})
-
-
-def _evolution(data: CSBM) -> StateEvolution:
-    rho = np.broadcast_to(data.rho, data.shape).ravel()
-    return StateEvolution(Evidence.of(data), rho, posterior(data.classes))
 
 
 def _taught(evolution: StateEvolution, **evidence: Any) -> StateEvolution:

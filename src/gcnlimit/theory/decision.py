@@ -15,8 +15,7 @@ two. Errors are integrals of positive terms, taken in logarithms.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -97,30 +96,39 @@ def ceiling_prediction(
     residual: Array,
     iterations: npt.NDArray[np.int64],
     *,
+    known: dict[str, Any],
     weight: Array | None = None,
-    by_degree: Callable[[npt.ArrayLike], Array] | None = None,
+    status: Status = Status.CONVERGED,
     **order_parameters: Any,
 ) -> Prediction:
-    """Prediction of inference at a margin, which has one axis more than the loss if propensities have a `weight`."""
+    """Prediction of inference at a margin, which has one axis more than the loss if propensities have a `weight`.
+
+    `known` as in `as_prediction`.
+    """
     shape = loss.shape
-    known = np.full(margin.shape, np.inf)
-    performance = from_margins(classes, margin, known, loss, np.zeros(shape), weight=weight)
+    sure = np.full(margin.shape, np.inf)
+    performance = from_margins(classes, margin, sure, loss, np.zeros(shape), weight=weight)
     if weight is not None:
-        margin, known = mean_margin(performance)
-    performance = replace(performance, by_degree=by_degree)
-    found = OrderParameters(*map(scalar_or_array, (margin, known)), **order_parameters)
-    status = np.full(shape, int(Status.CONVERGED))
-    return as_prediction(performance, found, status, residual, iterations)
+        margin, sure = mean_margin(performance)
+    found = OrderParameters(*map(scalar_or_array, (margin, sure)), **order_parameters)
+    ended = np.full(shape, int(status)), residual, iterations
+    return as_prediction(performance, found, *ended, **known)
 
 
 def as_prediction(
-    performance: Performance, order_parameters: OrderParameters, *ended: npt.NDArray[Any]
+    performance: Performance,
+    order_parameters: OrderParameters,
+    *ended: npt.NDArray[Any],
+    **known: Any,
 ) -> Prediction:
-    """Prediction without standard errors; `ended` are status, residual and iterations, of the shape of the first."""
+    """Prediction without standard errors; `ended` are status, residual and iterations, of the shape of the first.
+
+    `known` are its coordinates, and fields that take the place of those of the performance.
+    """
     status, residual, iterations = ended
     shape = status.shape
     return Prediction(
-        **vars(performance),
+        **(vars(performance) | known),
         standard_error=same_everywhere(0.0, shape),
         order_parameters=order_parameters,
         status=status if shape else Status(int(status)),

@@ -21,8 +21,15 @@ from gcnlimit.losses import Loss
 from gcnlimit.losses.base import ClassLoss
 from gcnlimit.network import GCN
 from gcnlimit.normalization import Normalization, as_normalization
+from gcnlimit.parameters import labelled
 from gcnlimit.penalties import Penalty
-from gcnlimit.results.performance import Performance, Prediction, same_everywhere, scalar_or_array
+from gcnlimit.results.performance import (
+    BayesPrediction,
+    Performance,
+    Prediction,
+    same_everywhere,
+    scalar_or_array,
+)
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.propensity_spectrum import radius
 
@@ -187,13 +194,13 @@ def in_range(alpha: Array, lam: Array, mu: Array, rho: Array, largest: float = _
     return np.asarray(small & (alpha >= 1.0 / largest) & (rho >= 1.0 / largest))
 
 
-def at_each_point(data: CSBM, answer: Callable[[CSBM], Answer]) -> Answer:
+def at_each_point(data: CSBM, answer: Callable[[CSBM], BayesPrediction]) -> BayesPrediction:
     """Answers at each point of the data in turn, as one record whose fields have the shape of the points."""
-    values = (np.broadcast_to(getattr(data, name), data.shape).ravel() for name in SIGNALS)
-    rows = np.column_stack(list(values)).tolist()
-    points = (dict(zip(SIGNALS, row, strict=True)) for row in rows)
-    found: Answer = _stacked([answer(data.replaced(**point)) for point in points], data.shape)
-    return found
+    columns = (np.broadcast_to(getattr(data, name), data.shape).ravel() for name in SIGNALS)
+    points = (dict(zip(SIGNALS, row, strict=True)) for row in zip(*columns, strict=True))
+    answers = [answer(data.replaced(**point)) for point in points]
+    found: BayesPrediction = _stacked(answers, data.shape)
+    return labelled(replace(found, algorithmic=labelled(found.algorithmic, data)), data)
 
 
 def _stacked(answers: list[Any], shape: tuple[int, ...]) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial, reduce
 from typing import Any, NamedTuple, Never
 
@@ -16,7 +15,7 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ConvergenceError
 from gcnlimit.network import GCN, check_problem
-from gcnlimit.parameters import labelled
+from gcnlimit.parameters import coordinates_of
 from gcnlimit.results.order_parameters import OrderParameters, gathered
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.theory.decision import accuracy, as_prediction, from_margins, mean_margin
@@ -91,8 +90,7 @@ def predict(
     if gcn.test_filter is not None:
         data.require_alike("another filter at test")
     answer = predict_points(points, data, gcn, Search(tol, max_iterations, progress), throw)
-    answer = with_errors(answer, data, lambda there: predict(there, gcn, tol=tol, throw=False))
-    return labelled(answer, data, gcn)
+    return with_errors(answer, data, lambda there: predict(there, gcn, tol=tol, throw=False))
 
 
 def predict_points(
@@ -103,10 +101,10 @@ def predict_points(
     shape = broadcast(data=data.shape, network=gcn.shape)
     usable = np.ones(points.size, bool) if throw else points.usable()
     found = find(points, usable, search)
-    prediction = _prediction(points, found, shape)
+    known: dict[str, Any] = {"coordinates": coordinates_of(data, gcn)}
     if points.degrees is not None:
-        by_degree = partial(_accuracy_by_degree, points, usable, shape, search)
-        prediction = replace(prediction, by_degree=by_degree)
+        known["by_degree"] = partial(_accuracy_by_degree, points, usable, shape, search)
+    prediction = _prediction(points, found, shape, **known)
     if throw and max(part.status.max() for part in found) > Status.CONVERGED:
         _raise_failure(points, prediction)
     return prediction
@@ -264,8 +262,10 @@ def _raise_failure(points: Points, prediction: Prediction) -> Never:
     )
 
 
-def _prediction(points: Points, found: list[_Found], shape: tuple[int, ...]) -> Prediction:
-    """Put the parts together in the shape of the points."""
+def _prediction(
+    points: Points, found: list[_Found], shape: tuple[int, ...], **known: Any
+) -> Prediction:
+    """Put the parts together in the shape of the points; `known` as in `as_prediction`."""
     order = np.argsort(np.concatenate([part.rows for part in found]))
 
     def column(name: str) -> npt.NDArray[Any]:
@@ -296,4 +296,4 @@ def _prediction(points: Points, found: list[_Found], shape: tuple[int, ...]) -> 
         sources=tuple(solved) if points.filter.deep else (),
     )
     ended = (column(name) for name in ("status", "residual", "iterations"))
-    return as_prediction(performance, order_parameters, *ended)
+    return as_prediction(performance, order_parameters, *ended, **known)

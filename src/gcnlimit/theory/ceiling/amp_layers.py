@@ -16,7 +16,6 @@ classes the network takes the mean of the covariance over the directions, and lo
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -191,13 +190,21 @@ def _prediction(data: CSBM, found: list[Layer], shape: tuple[int, ...]) -> Predi
     with np.errstate(invalid="ignore", divide="ignore"):
         margin = np.where(variance > 0.0, mean / np.sqrt(variance), 0.0)
     none = np.zeros(shape)
-    found_at: dict[str, Any] = {"output": Output(mean, variance, none), "overlap": overlap}
-    answer = ceiling_prediction(data.classes, margin, loss, none, none.astype(int), **found_at)
     names = ("alpha", "lam", "mu", "rho", "directed")
     parameters = {name: np.expand_dims(np.asarray(getattr(data, name)), -1) for name in names}
     coordinates = Coordinates(parameters | {"layer": np.arange(1, shape[-1] + 1)})
     own = {} if data.classes.equal else _decision(data.classes, found, shape)
-    return replace(answer, **own, status=np.full(shape, Status.EXPLICIT), coordinates=coordinates)
+    return ceiling_prediction(
+        data.classes,
+        margin,
+        loss,
+        none,
+        none.astype(int),
+        known=own | {"coordinates": coordinates},
+        status=Status.EXPLICIT,
+        output=Output(mean, variance, none),
+        overlap=overlap,
+    )
 
 
 def _decision(classes: Classes, found: list[Layer], shape: tuple[int, ...]) -> dict[str, Any]:

@@ -13,8 +13,6 @@ from gcnlimit._runtime.memory import require
 from gcnlimit._validation import real
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
-from gcnlimit.errors import ParameterError
-from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters
 from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, Status
 from gcnlimit.theory.ceiling.population import Draw, Population, SparseModel
@@ -41,13 +39,10 @@ class _Start(NamedTuple):
 
 def sparse_ceiling(data: CSBM, degree: float, *sizes: int) -> BayesPrediction:
     """Bayes-optimal performance at a finite mean degree, with the same randomness at each point; see `bayes_optimal`."""
-    if data.degrees is not None and not data.classes.equal:
-        raise ParameterError(f"degrees need equal classes, got {data.classes}; leave out one")
     real("alpha", data.alpha, low=1.0 / _LARGEST, high=_LARGEST)
     real("mu", data.mu, high=_LARGEST)
     _require_memory(data, degree, sizes[0])
-    answer = at_each_point(data, lambda one: _ceiling(sizes, SparseModel.of(one, degree)))
-    return labelled(answer, data)
+    return at_each_point(data, lambda one: _ceiling(sizes, SparseModel.of(one, degree)))
 
 
 def sparse_elsewhere(data: CSBM, to: CSBM, degree: float, *sizes: int) -> list[BayesPrediction]:

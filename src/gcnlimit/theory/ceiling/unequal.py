@@ -7,7 +7,7 @@ from :math:`q = 1` therefore falls to the largest fixed point, and that from :ma
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,6 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.numerics.fixed_point import FixedPoint, fixed_point
 from gcnlimit.numerics.linear import matrix_function
-from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, Status
 from gcnlimit.theory.ceiling.state_evolution import Evidence
@@ -236,8 +235,7 @@ class _Curve:
 def unequal_ceiling(data: CSBM) -> BayesPrediction:
     """Bayes-optimal performance on three or more unequal classes; see `bayes_optimal`."""
     with np.errstate(all="ignore"):  # evidence beyond the largest number is infinite
-        answer = at_each_point(data, _ceiling)
-    return replace(answer, algorithmic=labelled(answer.algorithmic, data))
+        return at_each_point(data, _ceiling)
 
 
 def _ceiling(data: CSBM) -> BayesPrediction:
