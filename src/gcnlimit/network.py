@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ class GCN(Value):
         if not isinstance(self.penalty, L2) and np.isinf(self.reg).any():
             raise ParameterError(f"reg = inf is not allowed with {self.penalty!r}; take reg finite")
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """Common shape of the parameters (the depth is not an axis of it)."""
         test = () if self.test_filter is None else self.test_filter.shape
