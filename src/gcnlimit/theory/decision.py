@@ -69,12 +69,14 @@ def from_margins(
         # the logarithm is at hand, and quicker than another table
         test = balanced = ndtr(test_margin) if classes.two else -np.expm1(log_test_error)
         train = accuracy(train_margin, count)
-        best = _best_accuracy(test_margin, classes, test)
+        best = test
+        if (test_margin < 0.0).any():  # the other sign is better
+            best = np.maximum(test, accuracy(-test_margin, count))
     else:
         log_test_error, log = _unequal_decision(classes, test_margin, train_margin, offset)
         test = -np.expm1(log_test_error)
         train = -np.expm1(log)
-        best = _best_accuracy(test_margin, classes, test)
+        best = _best_of_two(test_margin, classes.fractions) if count == 2 else test
         balanced = balanced_accuracy(test_margin, classes)
     columns = test, train, test_loss, train_loss, log_test_error, best, balanced
     known = weight is None and count == 2
@@ -151,20 +153,10 @@ def _unequal_decision(
     return np.where(at_best, test, own_test), np.where(at_best, train, own_train)
 
 
-def _best_accuracy(margin: Array, classes: Classes, own: Array) -> Array:
-    """Accuracy at the best threshold: for equal classes the network's own unless the margin is negative."""
-    p = classes.fractions
-    if not classes.equal and p.size > 2:
-        return np.asarray(-np.expm1(best_log_error(margin, classes)))
-    if not classes.equal:
-        first, second = _two_bounds(np.abs(margin), p, p)
-        return np.asarray(p[0] * ndtr(first) + p[1] * ndtr(second))
-    below = np.asarray(margin < 0.0)
-    if not np.any(below):
-        return own
-    best = np.array(own)
-    best[below] = accuracy(-margin[below], classes.count)
-    return best
+def _best_of_two(margin: Array, p: Array) -> Array:
+    """Accuracy on two unequal classes at the best threshold."""
+    first, second = _two_bounds(np.abs(margin), p, p)
+    return np.asarray(p[0] * ndtr(first) + p[1] * ndtr(second))
 
 
 def balanced_accuracy(margin: Array, classes: Classes) -> Array:

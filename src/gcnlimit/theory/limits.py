@@ -93,10 +93,7 @@ def constant_residual_limit(signal: npt.ArrayLike, c: npt.ArrayLike, symmetric: 
     >>> constant_residual_limit([2.0, -2.0, -2.0], [1.0, 1.0, 0.0], symmetric=False).round(3)
     array([1.732, 0.   , 1.732])
     """
-    signal, c = _pair(signal=signal, c=c)
-    operator = SpikedOperator(signal, flag("symmetric", symmetric))
-    leads = (np.abs(signal) > 1.0) & (np.abs(operator.spike + c) > operator.edge + np.abs(c))
-    return np.where(leads, pca_margin(signal), 0.0)
+    return np.where(pca_rate(signal, c, symmetric) > 0.0, pca_margin(signal), 0.0)
 
 
 def long_diffusion_limit(signal: npt.ArrayLike, t: npt.ArrayLike = 1.0) -> Array:

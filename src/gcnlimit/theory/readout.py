@@ -175,14 +175,12 @@ def _averages(points: Points, nodes: int) -> tuple[Averages, Readout, Array]:
         averages = spectral_averages(measure, g, mu)
         return averages, spectral_readout(measure, g, read, mu * averages.e_g), first
     trained, (h, H) = paired_series(points.filter, filter, points.signal)
-    pair = (_next(h), _next(H)) if points.joining else (h, H)
+    pair = (h, H)
+    if points.joining:  # one power lower, without the first
+        h_next, H_next = (np.pad(part[1:], ((0, 1), (0, 0))) for part in (h, H))
+        pair = (h_next, H_next)
     averages = coefficient_averages(*trained, points.signal, mu)
     return averages, coefficient_readout(trained, pair, points.signal, mu * averages.e_g), h[0]
-
-
-def _next(coefficients: Array) -> Array:
-    """Coefficients one power lower, without the first."""
-    return np.concatenate([coefficients[1:], np.zeros_like(coefficients[:1])])
 
 
 def shifted_filter(measure: SpikedSemicircle, signal: Array, values: Array) -> Array:
