@@ -132,7 +132,10 @@ def bayes_optimal(
             return _at_degree(data, to, gcn, mean, *sizes)
         return _elsewhere(data, to, gcn)
     if gcn is not None:
-        raise ParameterError("gcn goes with to, another graph; give both, or leave out gcn")
+        raise ParameterError(
+            "gcn is given without to: a ceiling on another graph keeps its weights; "
+            "give to as well, or leave out gcn"
+        )
     if data.degrees is not None and not data.classes.equal:
         raise ParameterError(
             f"degrees = {data.degrees!r} need equal classes, got classes = {data.classes}; "
@@ -215,7 +218,10 @@ def degree_correction(
     """
     check_types("degree_correction", data=(data, CSBM))
     if data.shape:
-        raise ParameterError(f"data has shape {data.shape}; give single numbers, and loop")
+        raise ParameterError(
+            f"degree_correction takes single parameters, got data of shape {data.shape}; "
+            "call it for each point"
+        )
     limit = number("tolerance", tolerance, low=0)
     degree = number("degree", degree, low=0, open_low=True)
     found = bayes_optimal(data, degree=degree, population=population, sweeps=sweeps, seed=seed)
@@ -224,7 +230,8 @@ def degree_correction(
     if abs(shift) > limit + 2.0 * error:
         sentence = (
             f"at degree {degree:g} the accuracy differs by {shift:+.4f} from that of large degree, "
-            "which predict computes; take a larger degree, or bayes_optimal(data, degree=...)"
+            "which predict computes; take a larger degree, "
+            "or compare with bayes_optimal(data, degree=...)"
         )
         warnings.warn(sentence, stacklevel=2)
     return DegreeCorrection(shift, error)
@@ -264,7 +271,8 @@ def _at_degree(data: CSBM, to: CSBM, gcn: GCN | None, degree: float, *sizes: int
     equal = common_classes(data.classes, to.classes).equal
     if gcn is not None or data.shape or to.shape or not equal:
         raise ParameterError(
-            "to and degree together need single parameters, equal classes and no gcn; omit degree"
+            "bayes_optimal with to and degree needs single parameters, equal classes and no gcn; "
+            "leave out degree"
         )
     joint, two_stages, frozen = sparse_elsewhere(data, to, degree, *sizes)
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)

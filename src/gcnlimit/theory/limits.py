@@ -72,7 +72,9 @@ def no_residual_margin(data: CSBM, depth: int) -> Array:
     K = whole("depth", depth, low=1, high=_DEEPEST)
     if np.max(np.abs(lam)) ** (2 * K) * np.max(mu + 1.0) > _LARGEST:
         size = np.max(np.abs(lam))
-        raise ParameterError(f"lam = {size:g} to the depth {K} is out of range; take less of it")
+        raise ParameterError(
+            f"lam = {size:g} to the power of the depth {K} is out of range; take less of either"
+        )
 
     def power_sum(count: int) -> Array:
         return np.asarray(np.sum([lam ** (2 * k) for k in range(1, count + 1)], axis=0))

@@ -261,7 +261,8 @@ def _raise_failure(points: Points, prediction: Prediction) -> Never:
     where = f"reg = {points.reg[first]:g} with residual {residual[first]:.1e}"
     raise ConvergenceError(
         f"{failed.size} of {points.size} points have no solution, the first at {where}: "
-        f"{Status(int(status[first])).message}; pass throw=False to keep the others"
+        f"{Status(int(status[first])).message}; "
+        "pass throw=False to keep the others, and look at status"
     )
 
 

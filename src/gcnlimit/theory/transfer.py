@@ -93,7 +93,10 @@ def with_errors_of_both(
 def _joining(data: CSBM, gcn: GCN, to: str, tol: float) -> Prediction:
     """Performance on nodes that join the training graph (Eq. 10.13)."""
     if to != "joining":
-        raise ParameterError(f"to = {to!r} is not a graph; give a CSBM, or 'joining'")
+        raise ParameterError(
+            f"to = {to!r} is not a graph; give a CSBM, "
+            "or 'joining' for nodes that join the training graph"
+        )
     points = Points.of(data, gcn.replaced(test_filter=gcn.read_filter))._replace(joining=True)
     answer = predict_points(points, data, gcn, Search(tol))
     return with_errors(answer, data, lambda model: _joining(model, gcn, to, tol))
@@ -290,7 +293,8 @@ def _explicit(points: Points) -> tuple[Array, Array]:
     """Slope and effective labels at infinite regularization (Eq. 10.5)."""
     if points.class_loss.is_pinned:
         raise ParameterError(
-            f"loss = {points.loss!r} has no explicit weights at reg = inf; take a finite reg"
+            f"loss = {points.loss!r} on unequal classes has no explicit weights at reg = inf; "
+            "take a finite reg or another loss"
         )
     e, spread, tau2 = graph_averages(points)
     hidden = (1.0 - points.rho) / points.rho

@@ -72,7 +72,10 @@ def message_passing(
     check_types("message_passing", data=(data, CSBM))
     data.require_alike("message_passing")
     if not data.features.is_white:
-        raise ParameterError(f"features = {data.features!r} are not white; use bayes_optimal")
+        raise ParameterError(
+            f"message_passing needs white features, got features = {data.features!r}; "
+            "bayes_optimal takes others"
+        )
     for name, low in (("alpha", 1.0 / _LARGEST), ("lam", -_LARGEST), ("mu", 0.0)):
         real(name, getattr(data, name), low=low, high=_LARGEST)
     depth = whole("layers", layers, low=1, high=10_000)
