@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -142,10 +142,11 @@ def bayes_optimal(
             "leave out one of the two"
         )
     if mean is not None:
-        return sparse_ceiling(data, mean, *sizes)
+        return _at_each_point(data, lambda one: sparse_ceiling(one, mean, *sizes))
     if not data.classes.equal and data.classes.count > 2:
         # a few models only: each takes seconds
-        return with_errors(unequal_ceiling(data), data, bayes_optimal, directions=4)
+        answer = _at_each_point(data, unequal_ceiling)
+        return with_errors(answer, data, bayes_optimal, directions=4)
     with np.errstate(all="ignore"):  # evidence beyond the largest number is infinite
         law = data.degrees
         evolution = StateEvolution.of(data) if law is None else PropensityEvolution.of(data, law)
@@ -168,6 +169,27 @@ def _ceiling(data: CSBM, evolution: StateEvolution | PropensityEvolution) -> Bay
         hard=scalar_or_array(found.hard.reshape(data.shape)),
         free_entropy=scalar_or_array(free_entropy.reshape(data.shape)),
     )
+
+
+def _at_each_point(data: CSBM, answer: Callable[[CSBM], BayesPrediction]) -> BayesPrediction:
+    """Answers at each point of the data in turn, as one record whose fields have the shape of the points."""
+    columns = (np.broadcast_to(getattr(data, name), data.shape).ravel() for name in SIGNALS)
+    points = (dict(zip(SIGNALS, row, strict=True)) for row in zip(*columns, strict=True))
+    answers = [answer(data.replaced(**point)) for point in points]
+    found: BayesPrediction = _stacked(answers, data.shape)
+    return labelled(replace(found, algorithmic=labelled(found.algorithmic, data)), data)
+
+
+def _stacked(answers: list[Any], shape: tuple[int, ...]) -> Any:
+    """One answer whose fields have the shape of the points."""
+    first = answers[0]
+    if not shape or first is None:
+        return first
+    if is_dataclass(first) and not isinstance(first, type):
+        names = [f.name for f in fields(first) if f.init]
+        columns = {name: [getattr(answer, name) for answer in answers] for name in names}
+        return replace(first, **{name: _stacked(column, shape) for name, column in columns.items()})
+    return np.reshape(answers, shape) if isinstance(first, int | float) else first
 
 
 def _nearby(data: CSBM) -> Callable[[CSBM], Performance]:

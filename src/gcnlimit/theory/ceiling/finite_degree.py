@@ -16,7 +16,6 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.results.order_parameters import OrderParameters
 from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, Status
 from gcnlimit.theory.ceiling.population import Draw, Population, SparseModel
-from gcnlimit.theory.points import at_each_point
 
 _OVERLAP, _ENTROPY = (Draw._fields.index(name) for name in ("overlap", "free_entropy"))
 _NUMBERS = 12.0  # held at once for each node and class
@@ -38,11 +37,11 @@ class _Start(NamedTuple):
 
 
 def sparse_ceiling(data: CSBM, degree: float, *sizes: int) -> BayesPrediction:
-    """Bayes-optimal performance at a finite mean degree, with the same randomness at each point; see `bayes_optimal`."""
+    """Bayes-optimal performance at a finite mean degree, at one point; see `bayes_optimal`."""
     real("alpha", data.alpha, low=1.0 / _LARGEST, high=_LARGEST)
     real("mu", data.mu, high=_LARGEST)
     _require_memory(data, degree, sizes[0])
-    return at_each_point(data, lambda one: _ceiling(sizes, SparseModel.of(one, degree)))
+    return _ceiling(sizes, SparseModel.of(data, degree))
 
 
 def sparse_elsewhere(data: CSBM, to: CSBM, degree: float, *sizes: int) -> list[BayesPrediction]:

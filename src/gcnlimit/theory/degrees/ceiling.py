@@ -127,7 +127,7 @@ class PropensityEvolution:
         """Prediction at the overlaps `x`, and the free entropy there."""
         shape = data.shape
         state = self.state(x)
-        by_degree = partial(_accuracy_by_degree, data, self, x)
+        by_degree = partial(self._accuracy_by_degree, data, x)
         return ceiling_prediction(
             data.classes,
             np.sqrt(self.at(x, self.law.theta)).reshape(*shape, -1),
@@ -139,11 +139,8 @@ class PropensityEvolution:
             overlap=scalar_or_array(state.overlap.reshape(shape)),
         ), state.free_entropy
 
-
-def _accuracy_by_degree(
-    data: CSBM, evolution: PropensityEvolution, x: Array, theta: npt.ArrayLike
-) -> Array:
-    """Accuracy on test nodes of given propensities, of the shape of the points and then that of `theta`."""
-    asked = np.asarray(real("theta", theta, low=0))
-    margin = np.sqrt(evolution.at(x, np.ravel(asked)))
-    return accuracy(margin, data.classes.count).reshape(data.shape + asked.shape)
+    def _accuracy_by_degree(self, data: CSBM, x: Array, theta: npt.ArrayLike) -> Array:
+        """Accuracy on test nodes of given propensities, of the shape of the points and then that of `theta`."""
+        asked = np.asarray(real("theta", theta, low=0))
+        margin = np.sqrt(self.at(x, np.ravel(asked)))
+        return accuracy(margin, data.classes.count).reshape(data.shape + asked.shape)
