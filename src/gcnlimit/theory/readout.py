@@ -10,17 +10,16 @@ of :math:`c_k`).
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gcnlimit._values import Array, Parameter
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Averages, Filter
 from gcnlimit.filters.base import to_unit
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.results.order_parameters import Output
+from gcnlimit.results.order_parameters import Output, Record
 from gcnlimit.theory.finite_reg.solution import Solution
 from gcnlimit.theory.finite_reg.symmetric import SymmetricEquations, SymmetricSolution
 from gcnlimit.theory.large_reg import (
@@ -104,7 +103,8 @@ class BestReadout(Filter):
         return to_unit(((pieces.c1 * k + pieces.c2 * g * w) / below).reshape(rows.shape))
 
 
-class _Pieces(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Pieces(Record):
     """What the best filter at test is made of, at each point: columns, but for the filter of the training."""
 
     filter: Filter
@@ -115,10 +115,6 @@ class _Pieces(NamedTuple):
     noise: Array
     c1: Any = None
     c2: Any = None
-
-    def take(self, rows: npt.NDArray[np.intp]) -> _Pieces:
-        columns: tuple[Any, ...] = self[1:]
-        return _Pieces(self.filter[rows], *(column[rows] for column in columns))
 
     def at(self, x: Array) -> tuple[Array, Array, Array, Array]:
         """Of the filter of the training: k, its values, the distance to the outlier, and the denominator."""
@@ -160,7 +156,7 @@ def best_readout(points: Points) -> tuple[BestReadout, Array]:
     drive = points.mu / s1 * mean(measure.e, g)
     out = spectral_readout(measure, g, c1 * first + c2 * second, drive)
     margin, _ = margins(averages, points.alpha, points.mu, points.rho, points.features, readout=out)
-    return BestReadout(np.arange(float(points.size)), pieces._replace(c1=c1, c2=c2)), margin
+    return BestReadout(np.arange(float(points.size)), replace(pieces, c1=c1, c2=c2)), margin
 
 
 def _averages(points: Points, nodes: int) -> tuple[Averages, Readout, Array]:

@@ -124,16 +124,16 @@ def _prediction(model: SparseModel, start: _Start, sweeps: int) -> Prediction:
     mean = Draw(*start.means.mean(axis=0).tolist())
     error = Draw(*(np.std(start.means, axis=0, ddof=1) / math.sqrt(len(start.means))).tolist())
     wrong = 1.0 - mean.accuracy
-    log_error = (math.log(wrong), error.accuracy / wrong) if wrong > 0.0 else (-math.inf, 0.0)
-    areas = (mean.roc_auc, error.roc_auc) if model.fractions.size == 2 else (None, None)
-    known = 1.0, 0.0  # accuracy on labelled nodes, and its error
-    measured, uncertain = (
-        Performance(x.accuracy, one, x.loss, 0.0, log, x.accuracy, x.balanced, area)
-        for x, one, log, area in zip((mean, error), known, log_error, areas, strict=True)
-    )
+    log = math.log(wrong) if wrong > 0.0 else -math.inf
+    log_error = error.accuracy / wrong if wrong > 0.0 else 0.0
+
+    def performance(x: Draw, known: float, log: float) -> Performance:
+        area = x.roc_auc if model.fractions.size == 2 else None
+        return Performance(x.accuracy, known, x.loss, 0.0, log, x.accuracy, x.balanced, area)
+
     return Prediction(
-        **vars(measured),
-        standard_error=uncertain,
+        **vars(performance(mean, 1.0, log)),
+        standard_error=performance(error, 0.0, log_error),
         order_parameters=OrderParameters(math.nan, math.inf, overlap=mean.overlap),
         status=Status.NOT_CONVERGED if start.drift else Status.CONVERGED,
         residual=start.drift,

@@ -6,7 +6,7 @@ first convex, then concave, and may have two stable fixed points with an unstabl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, NamedTuple, Self
 
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.parameters import coordinates_of
-from gcnlimit.results.order_parameters import Output
+from gcnlimit.results.order_parameters import Output, Record
 from gcnlimit.results.performance import Prediction, scalar_or_array
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.ceiling.posterior import Overlap, Posterior, posterior
@@ -25,7 +25,7 @@ from gcnlimit.theory.points import Mask, Rows
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class Evidence(Record):
     r"""Evidence of graph and features in one direction of the codes, of a batch of points; `graph` is :math:`\lambda_s^2`.
 
     What another graph has taught enters by two numbers of each point (Eqs. 10.15 and 10.16): `given`, evidence on a node that
@@ -39,6 +39,8 @@ class Evidence:
     given: Array
     known: Array
 
+    shared: ClassVar[frozenset[str]] = frozenset({"features"})
+
     @classmethod
     def of(cls, data: CSBM) -> Self:
         """Evidence of all points of the data, along one axis."""
@@ -47,11 +49,6 @@ class Evidence:
         alpha, signal, mu = (np.broadcast_to(p, data.shape).ravel() for p in columns)
         none = np.zeros_like(mu)
         return cls(data.features, alpha, np.square(signal), mu, none, none)
-
-    def take(self, rows: Rows) -> Evidence:
-        """Evidence of some of the points."""
-        columns = (self.alpha, self.graph, self.mu, self.given, self.known)
-        return Evidence(self.features, *(column[rows] for column in columns))
 
     @cached_property
     def _levels(self) -> list[tuple[Array, Array, float]]:
@@ -117,7 +114,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class StateEvolution:
+class StateEvolution(Record):
     """State evolution of a batch of points."""
 
     evidence: Evidence
@@ -125,6 +122,7 @@ class StateEvolution:
     tables: Posterior
 
     together: ClassVar[int] = 4096  # points solved together, whose numbers fit in a cache
+    shared: ClassVar[frozenset[str]] = frozenset({"tables"})
 
     @classmethod
     def of(cls, data: CSBM) -> Self:
@@ -134,9 +132,7 @@ class StateEvolution:
 
     def take(self, rows: Rows) -> Self:
         """State evolution of some of the points, in their order."""
-        if rows.size == self.rho.size:
-            return self
-        return replace(self, evidence=self.evidence.take(rows), rho=self.rho[rows])
+        return self if rows.size == self.rho.size else super().take(rows)
 
     def overlap(self, m: Array) -> Array:
         r"""Overlap :math:`q = \rho + (1 - \rho) T(m)`."""
@@ -151,7 +147,8 @@ class StateEvolution:
         T = self.tables.at(m)
         q = self.rho + (1.0 - self.rho) * T.overlap
         back = self.evidence.at(q)
-        value, rounding = m - back, 1e-15 * m
+        value = m - back
+        rounding = 1e-15 * m
         small = m < _SMALL
         if np.any(small):
             law = self.evidence.features

@@ -18,11 +18,12 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.parameters import coordinates_of
+from gcnlimit.results.order_parameters import Record
 from gcnlimit.results.performance import Prediction, scalar_or_array
 from gcnlimit.theory.ceiling.posterior import Posterior, posterior
 from gcnlimit.theory.ceiling.state_evolution import Evidence, FixedPoints, State
 from gcnlimit.theory.decision import accuracy, ceiling_prediction
-from gcnlimit.theory.points import Mask, Rows
+from gcnlimit.theory.points import Mask
 
 _SWEEPS = 3000  # of the map at most, before Newton's method, where there may be two fixed points
 _SETTLED = 1e-4  # relative change in a sweep at which Newton's method takes over
@@ -32,7 +33,7 @@ _APART = 1e-9  # overlaps by which two fixed points differ
 
 
 @dataclass(frozen=True, eq=False)
-class PropensityEvolution:
+class PropensityEvolution(Record):
     r"""State evolution of a batch of points under a law of degrees; `signal` is :math:`\lambda_s^2`.
 
     Overlaps are rows of two: that which the graph weights by degree, and the plain one.
@@ -45,6 +46,7 @@ class PropensityEvolution:
     tables: Posterior
 
     together: ClassVar[int] = 256  # points solved together
+    shared: ClassVar[frozenset[str]] = frozenset({"law", "tables"})
 
     @classmethod
     def of(cls, data: CSBM, law: DegreeLaw) -> Self:
@@ -53,11 +55,6 @@ class PropensityEvolution:
         rho = np.broadcast_to(data.rho, data.shape).ravel()
         features = replace(evidence, graph=np.zeros_like(evidence.graph))
         return cls(features, evidence.graph, rho, law, posterior(data.classes))
-
-    def take(self, rows: Rows) -> Self:
-        """State evolution of some of the points."""
-        evidence = self.evidence.take(rows)
-        return replace(self, evidence=evidence, signal=self.signal[rows], rho=self.rho[rows])
 
     def at(self, x: Array, theta: Array) -> Array:
         """Evidence on nodes of each propensity at overlaps `x`, points along the first axis."""
