@@ -21,7 +21,7 @@ from gcnlimit.filters import Filter
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.numerics.linear import hankel
 from gcnlimit.theory.fluctuations import Profile, filter_series, profile, sampled_margins
-from gcnlimit.theory.points import check_range
+from gcnlimit.theory.points import Points, check_range
 from gcnlimit.theory.predict import predict
 from gcnlimit.theory.transfer import transfer
 
@@ -129,7 +129,7 @@ def paired_scatter(data: CSBM, gcn: GCN, other: GCN, nodes: int) -> PairedScatte
     """
     for network in (gcn, other):
         _check("paired_scatter", data, network)
-        predict(data, network)  # refuses a filter that is not defined there
+        Points.of(data, network)  # refuses a filter that is not defined there
         network.require_one_filter("paired_scatter")
         if not (np.all(np.isinf(network.reg)) and data.operator(network.symmetrize).symmetric):
             raise ParameterError(

@@ -7,7 +7,6 @@ first convex, then concave, and may have two stable fixed points with an unstabl
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -50,30 +49,31 @@ class Evidence(Record):
         none = np.zeros_like(mu)
         return cls(data.features, alpha, np.square(signal), mu, none, none)
 
-    @cached_property
     def _levels(self) -> list[tuple[Array, Array, float]]:
         r"""Levels of the features: `mu` times :math:`\Gamma/\sigma^2`, `known` times the same, and fraction of the features."""
         law = self.features
+        if law.is_white:  # the usual case, at once
+            return [(self.mu, self.known, 1.0)]
         ratio = law.signal / law.variance
         levels = zip(ratio, law.weight, strict=True)
         return [(self.mu * r, self.known * r, float(w)) for r, w in levels]
 
     def at(self, q: Array) -> Array:
         """Evidence on a node at overlap `q` of the others."""
-        seen = ((w * a, k + a * q) for a, k, w in self._levels)
+        seen = ((w * a, k + a * q) for a, k, w in self._levels())
         parts = sum(scale * (x / (1.0 + x)) for scale, x in seen)
         return np.asarray(self.given + self.graph * q + parts / self.alpha)
 
     def gain(self, q: Array) -> Array:
         """Derivative of the evidence in the overlap: the signal-to-noise ratio (Eq. 8.17) where there is none."""
-        parts = sum(w * (a / (1.0 + k + a * q)) ** 2 for a, k, w in self._levels)
+        parts = sum(w * (a / (1.0 + k + a * q)) ** 2 for a, k, w in self._levels())
         return np.asarray(self.graph + parts / self.alpha)
 
     def saturation(self, q: Array) -> Array:
         """What the evidence lacks to its slope at no overlap times the overlap."""
         lost = [
             w * (a**3 * q**2 / ((1.0 + k) ** 2 * (1.0 + k + a * q)) - a * (k / (1.0 + k)))
-            for a, k, w in self._levels
+            for a, k, w in self._levels()
         ]
         return np.asarray(sum(lost) / self.alpha - self.given)
 
@@ -81,7 +81,7 @@ class Evidence(Record):
         r"""Part of the free entropy that depends on the overlap alone, in the brackets of Eqs. 8.11 and 8.19."""
         parts = [
             w * (a * q - np.log1p(a * q / (1.0 + k)) - (a * q) * ((k + a * q) / (1.0 + k + a * q)))
-            for a, k, w in self._levels
+            for a, k, w in self._levels()
         ]
         return np.asarray(sum(parts) / self.alpha - 0.5 * self.graph * q**2)
 

@@ -103,7 +103,7 @@ class Layers(Record):
         """State at a large regularization and that pull, from the coefficients of the leading powers of its inverse."""
         down = {"m": 1, "Q": 2, "Q_qh": 1, "V": 1, "m_w": 1, "Q_w": 2, "V_w": 1}
         pulls = {"m": 1, "m_hat": 1, "Q": 2, "Q_hat": 2, "Q_qh": 2, "m_w": 1, "Q_w": 2}
-        factors = (pull ** pulls.get(name, 0) / reg ** down.get(name, 0) for name in self.names())
+        factors = (pull ** pulls.get(name, 0) / reg ** down.get(name, 0) for name in vars(self))
         pairs = zip(self, factors, strict=True)
         return type(self)(*((part.T * factor).T for part, factor in pairs))
 

@@ -89,8 +89,8 @@ def _regularization(points: Points) -> bool:
         )
     if points.loss.form is not Form.CODES:
         raise ParameterError(
-            f"at reg = inf order functions are those of the square loss, got loss = {points.loss!r}; "
-            "take loss='square' or a finite reg"
+            "at reg = inf order functions are those of the square loss, "
+            f"got loss = {points.loss!r}; take loss='square' or a finite reg"
         )
     return True
 
