@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from gcnlimit._runtime.memory import require
-from gcnlimit._validation import real
+from gcnlimit._validation import as_real
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.results.order_parameters import OrderParameters
@@ -38,8 +38,8 @@ class _Start(NamedTuple):
 
 def sparse_ceiling(data: CSBM, degree: float, *sizes: int) -> BayesPrediction:
     """Bayes-optimal performance at a finite mean degree, at one point; see `bayes_optimal`."""
-    real("alpha", data.alpha, low=1.0 / _LARGEST, high=_LARGEST)
-    real("mu", data.mu, high=_LARGEST)
+    as_real("alpha", data.alpha, low=1.0 / _LARGEST, high=_LARGEST)
+    as_real("mu", data.mu, high=_LARGEST)
     _require_memory(data, degree, sizes[0])
     return _ceiling(sizes, SparseModel.of(data, degree))
 
