@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -162,8 +161,8 @@ class MessagePassingClassifier(GraphEstimator):
     def _operator(self, adjacency: Any, nodes: int, kind: str) -> SymmetricOperator:
         """Operator of a graph; without one, of nodes that have no edge nor propensity to it, so that nothing is sent."""
         if adjacency is None:
-            empty = as_operator(sparse.csr_array((nodes, nodes)))
-            return replace(empty, theta=torch.zeros(nodes)).to(self.device)
+            empty = as_operator(sparse.csr_array((nodes, nodes)), theta=np.zeros(nodes))
+            return empty.to(self.device)
         return from_graph(adjacency, kind).to(self.device)
 
     def _counts(self, features: Any) -> Counts:
