@@ -121,18 +121,17 @@ class Dataset:
         return np.where(seen, self.y, -1)
 
 
-def load(path: Location) -> Dataset:
-    """Read a file that `save` wrote; nothing in it is executed."""
-    with reading(path, "a graph") as stored:
-        nodes = stored["indptr"].size - 1
-        graph = stored_csr(stored, "weights", (nodes, nodes))
-        X = stored.get("x_dense")
-        if "x_indptr" in stored:
-            rows, columns = field(stored, "x_shape", 2).tolist()
-            X = stored_csr(stored, "x_data", (rows, columns), "x_")
-        y = stored.get("labels", np.full(nodes, -1))
-        train, val, test = (_unpacked(stored.get(name), nodes) for name in SPLITS)
-        return Dataset(graph, X, y, train, val, test, stored.get("names"))
+def from_stored(stored: Stored) -> Dataset:
+    """Data set of the arrays that `save` wrote."""
+    nodes = stored["indptr"].size - 1
+    graph = stored_csr(stored, "weights", (nodes, nodes))
+    X = stored.get("x_dense")
+    if "x_indptr" in stored:
+        rows, columns = field(stored, "x_shape", 2).tolist()
+        X = stored_csr(stored, "x_data", (rows, columns), "x_")
+    y = stored.get("labels", np.full(nodes, -1))
+    train, val, test = (_unpacked(stored.get(name), nodes) for name in SPLITS)
+    return Dataset(graph, X, y, train, val, test, stored.get("names"))
 
 
 def save(data: Dataset, path: Location) -> None:

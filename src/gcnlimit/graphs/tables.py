@@ -8,7 +8,6 @@ import os
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -77,11 +76,11 @@ def read_tables(
     edges: Any, nodes: Any, *, label: str | None, key: str | None, drop: set[str], undirected: bool
 ) -> Dataset:
     """Data set of a list of edges and a table of nodes; see `gcnlimit.real.read`."""
-    table = None if nodes is None else _table(nodes, "nodes", lambda rows: True)
+    table = None if nodes is None else _table(nodes, "nodes")
     if table is None and (label is not None or key is not None):
         raise ParameterError("label and id name columns of the table of nodes; give it as nodes")
     known, classes, features = _nodes(table, label, key, drop) if table else ([], [], {})
-    listed = _table(edges, "edges", lambda rows: _headed(rows, known))
+    listed = _table(edges, "edges", known)
     present = [*(table.columns if table else ()), *listed.columns]
     if absent := drop.difference(present):
         raise ParameterError(f"drop = {absent.pop()!r} is not a column of {', '.join(present)}")
@@ -197,8 +196,8 @@ def write_tables(data: Dataset, edges: Location, nodes: Location) -> None:
             csv.writer(file).writerows(rows)
 
 
-def _table(source: Any, kind: str, headed: Callable[[list[list[str]]], bool]) -> Table:
-    """Table of a data frame or a file; `headed` says whether rows begin with the names of the columns."""
+def _table(source: Any, kind: str, known: list[str] | None = None) -> Table:
+    """Table of a data frame or a file: one of nodes has a head, a list of edges may have, that is none of the nodes `known`."""
     if hasattr(source, "columns"):
         frame = source.reset_index() if _index_counts(source, kind) else source
         columns = {str(name): frame[name].tolist() for name in frame.columns}
@@ -207,7 +206,7 @@ def _table(source: Any, kind: str, headed: Callable[[list[list[str]]], bool]) ->
     opened = gzip.open if Path(source).suffix.lower() == ".gz" else open
     try:
         with opened(source, "rt", encoding="utf-8-sig") as file:
-            return Table(_without_counter(_csv(file, shown, headed), kind), shown)
+            return Table(_without_counter(_csv(file, shown, known), kind), shown)
     except UnicodeDecodeError:
         raise ParameterError(f"{shown} is not UTF-8 text; save it as CSV in UTF-8") from None
     except (OSError, EOFError, zlib.error, csv.Error) as error:
@@ -233,7 +232,7 @@ def _without_counter(table: Columns, kind: str) -> Columns:
     return dict(others) if (len(others) > 1 if kind == "edges" else names_others) else table
 
 
-def _csv(file: Any, shown: str, headed: Any) -> Columns:
+def _csv(file: Any, shown: str, known: list[str] | None) -> Columns:
     lines = [line.rstrip("\n") for line in file if line.strip() and not line.startswith(("#", "%"))]
     first = lines[0] if lines else ""
     mark = max((",", "\t", ";", " "), key=lambda m: first.count(m) if m != " " else 0.5)
@@ -249,7 +248,8 @@ def _csv(file: Any, shown: str, headed: Any) -> Columns:
     if bad := next((k for k, row in enumerate(rows) if len(row) != width), None):
         cells = f"{len(rows[bad])} cells in row {bad + 1} and {width} in the first"
         raise ParameterError(f"{shown} has {cells}; quote a cell that holds {mark!r}")
-    head = rows.pop(0) if headed(rows) else [str(k + 1) for k in range(width)]
+    headed = known is None or _headed(rows, known)
+    head = rows.pop(0) if headed else [str(k + 1) for k in range(width)]
     if twice := [name for name, times in Counter(head).items() if times > 1]:
         raise ParameterError(f"{shown} has two columns called {twice[0]!r}; rename one of them")
     if not rows:

@@ -150,13 +150,13 @@ class MessagePassingClassifier(GraphEstimator):
         operators = {kind: self._operator(adjacency, nodes, kind) for kind in kinds}
         best = self._chosen(features, codes, operators, counts)
         self.network_, self.operator_, self.components_, self.hidden_score_, _ = best
-        logits, self._centroids = self._passed(features, operators[best.operator], codes)
-        return _outputs(logits)
+        outputs, self._centroids = self._passed(features, operators[best.operator], codes)
+        return outputs
 
     def _apply(self, features: Any, adjacency: Any) -> Array:
         nodes = features.shape[0]
         S = self._operator(adjacency, nodes, self.operator_)
-        return _outputs(self._passed(features, S, np.full(nodes, -1), self._centroids)[0])
+        return self._passed(features, S, np.full(nodes, -1), self._centroids)[0]
 
     def _operator(self, adjacency: Any, nodes: int, kind: str) -> SymmetricOperator:
         """Operator of a graph; without one, of nodes that have no edge nor propensity to it, so that nothing is sent."""
@@ -197,13 +197,14 @@ class MessagePassingClassifier(GraphEstimator):
         others = [fitted(best.operator, count) for count in counts if count != middle]
         return max([best, *others], key=attrgetter("score"))
 
-    def _passed(self, X: Any, S: Any, codes: Any, centroids: Any = None) -> tuple[Any, Any]:
-        """Logits and centroids on these nodes."""
+    def _passed(self, X: Any, S: Any, codes: Any, centroids: Any = None) -> tuple[Array, Any]:
+        """Outputs and centroids on these nodes."""
         x = self._inputs(X, len(codes), self.components_)
         known = torch.from_numpy(np.asarray(codes)).to(self.device)
         shown = indicators(known, self.network_.classes, x.dtype)
         with torch.no_grad():
-            return self.network_.passed(x, S, shown[:, None], centroids)
+            logits, found = self.network_.passed(x, S, shown[:, None], centroids)
+        return np.asarray(logits[:, 0].cpu().numpy(), float), found
 
     def _inputs(self, X: Any, nodes: int, count: int | None) -> Any:
         """Features in the unit of the network, no column where there are none."""
@@ -223,9 +224,3 @@ def _hidden(network: MessagePassing, x: Any, S: Any, labels: Any, seed: int) -> 
         logits = network.passed(x, S, known)[0][labelled, fold]
     accuracy = float((logits.argmax(1) == labels[labelled]).double().mean())
     return accuracy, accuracy - float(((torch.softmax(logits, 1) - every[labelled]) ** 2).mean())
-
-
-def _outputs(logits: Any) -> Array:
-    """A column for each class, and a single one for two."""
-    found = np.asarray(logits[:, 0].cpu().numpy(), float)
-    return found[:, 1:] - found[:, :1] if found.shape[1] == 2 else found

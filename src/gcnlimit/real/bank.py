@@ -42,9 +42,7 @@ def members(views: Views, labels: Labels) -> Iterator[Member]:
     """The bank of a fit, or what of it applies to another graph, whose views know those of the fit."""
     width = views.X.shape[1]
     few = width <= NARROW and PER_COLUMN * width <= labels.codes.size
-    for member in _few(views, labels) if few else _many(views, labels):
-        if views.fit is None or not member.local:
-            yield member
+    return _few(views, labels) if few else _many(views, labels)
 
 
 def _few(views: Views, labels: Labels) -> Iterator[Member]:

@@ -131,7 +131,7 @@ class GraphClassifier(GraphEstimator):
         right = correct(self._left_out, labels.codes)
         self.loo_score_ = min(float(share @ right), 1.0)
         self.loo_score_error_ = float(np.sqrt(share**2 @ (right - self.loo_score_) ** 2))
-        self.loo_scores_ = scores(pair(self._left_out), labels.codes)
+        self.loo_scores_ = scores(self._left_out, labels.codes)
         self.expected_accuracy_ = expected_accuracy(right, labels.classes.size)
         return outputs
 
@@ -144,10 +144,10 @@ class GraphClassifier(GraphEstimator):
         self._model = model
         self._sharpness = 1.0
         self.table_ = model.table()
-        self._left_out = _margin(model.left_out)
+        self._left_out = model.left_out
         self.uses_graph_ = model.uses_graph
         self.graph_gain_ = model.gain if adjacency is not None and features is not None else None
-        return _margin(model.scores)
+        return model.scores
 
     def _single(self, features: Any, labels: Labels, adjacency: Any, weights: Array) -> Array:
         family = "pagerank" if self.filter == "auto" else self.filter
@@ -164,7 +164,7 @@ class GraphClassifier(GraphEstimator):
         choice = choose(scaled, labels, weights, operators=operators, tried=offered, reg=reg)
         self._choice = choice
         self._inputs = choice.inputs(scaled)
-        self._left_out = choice.left_out
+        self._left_out = pair(choice.left_out)
         sharpness, _ = sharpened(choice.left_out[None], labels.codes, weights / weights.sum())
         self._sharpness = float(sharpness[0])
         self.uses_graph_ = choice.network is not NO_GRAPH
@@ -210,7 +210,7 @@ class GraphClassifier(GraphEstimator):
         fit = self._graph
         if fit is not None and fit.shape == adjacency.shape and (fit != adjacency).nnz == 0:
             return self._outputs  # the nodes of the fit are known by name
-        return _margin(self._model.elsewhere(features, adjacency, tuned))
+        return self._model.elsewhere(features, adjacency, tuned)
 
 
 def class_weights(labels: Labels, class_weight: object) -> Array:
@@ -226,8 +226,3 @@ def class_weights(labels: Labels, class_weight: object) -> Array:
         raise ParameterError(f"class_weight = {class_weight!r}; use None, 'balanced' or a dict")
     found = each[labels.codes]
     return np.asarray(found / found.mean())
-
-
-def _margin(logs: Array) -> Array:
-    """Scores as the classifier gives them: for two classes one column, the log-odds of the second."""
-    return logs[:, 1:] - logs[:, :1] if logs.shape[1] == 2 else logs

@@ -9,7 +9,7 @@ from typing import Any
 
 from gcnlimit._validation import check_types
 from gcnlimit.errors import ParameterError
-from gcnlimit.graphs.dataset import Dataset, Location, check_path, load, reading, save
+from gcnlimit.graphs.dataset import Dataset, Location, check_path, from_stored, reading, save
 from gcnlimit.graphs.tables import read_tables, write_tables
 from gcnlimit.simulation.data.instance import Instance
 
@@ -55,8 +55,9 @@ def read(
     if nodes is not None or label is not None or id is not None or drop or undirected:
         raise ParameterError("nodes, label, id, drop and undirected do not go with an .npz file")
     with reading(path, "a graph") as stored:
-        sampled = "model" in stored
-    return Instance.load(path).to_dataset() if sampled else load(path)
+        if "model" not in stored:
+            return from_stored(stored)
+    return Instance.load(path).to_dataset()
 
 
 def _suffix(path: Location) -> str:

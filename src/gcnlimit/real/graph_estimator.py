@@ -14,7 +14,6 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import as_adjacency, as_features, check_indices
 from gcnlimit.graphs.labels import Labels, as_labels, is_missing, labelled_nodes
-from gcnlimit.real.leave_one_out import pair
 
 need("a graph classifier", "sklearn", "sklearn")
 
@@ -30,7 +29,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @abstractmethod
     def _learn(self, features: Any, labels: Labels, adjacency: Any) -> Array:
-        """Learn from parts that have been checked, and return the outputs on all nodes, one column for two classes."""
+        """Learn from parts that have been checked, and return the outputs on all nodes, one column for each class."""
 
     @abstractmethod
     def _apply(self, features: Any, adjacency: Any) -> Array:
@@ -65,7 +64,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any = None, graph: Any = None) -> Array:
         """Outputs: one column for each class, one number for two. Without arguments, of the nodes of the fit."""
         outputs = self._evaluate(X, graph)
-        return outputs[:, 0] if outputs.shape[1] == 1 else outputs
+        return outputs[:, 1] - outputs[:, 0] if outputs.shape[1] == 2 else outputs
 
     def predict(self, X: Any = None, graph: Any = None) -> npt.NDArray[Any]:
         """Classes of the nodes of the fit, or of new features `X` on another `graph` (without, if fitted without)."""
@@ -73,7 +72,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any = None, graph: Any = None) -> Array:
         """Probabilities of the classes: softmax of the outputs, at the temperature that the fit has found."""
-        return np.asarray(softmax(self._sharpness * pair(self._evaluate(X, graph)), axis=1))
+        return np.asarray(softmax(self._sharpness * self._evaluate(X, graph), axis=1))
 
     def score(
         self, X: Any = None, y: Any = None, sample_weight: Any = None, *, graph: Any = None
@@ -130,7 +129,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._apply(features, adjacency)
 
     def _decide(self, outputs: Array) -> npt.NDArray[Any]:
-        return np.asarray(self.classes_[pair(outputs).argmax(axis=1)])
+        return np.asarray(self.classes_[outputs.argmax(axis=1)])
 
     def __sklearn_tags__(self) -> Any:
         """Sparse features are accepted."""

@@ -16,7 +16,7 @@ from gcnlimit.filters import Diffusion, Filter, PageRank
 from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import without_degrees
-from gcnlimit.real.leave_one_out import Ridge, correct, targets
+from gcnlimit.real.leave_one_out import Ridge, correct, pair, targets
 from gcnlimit.real.views import STRONGEST
 from gcnlimit.theory.transfer import input_overlaps
 
@@ -73,13 +73,13 @@ class Choice(NamedTuple):
         return np.asarray(features @ self.coefficients[0])
 
     def outputs(self, features: Any, S: Any) -> Array:
-        """Outputs on the nodes of a graph."""
+        """Outputs on the nodes of a graph, one column for each class."""
         *lower, total = [np.asarray(features @ W) for W in self.coefficients]
         if self.network.filter is not None:
             (total,) = self.network.blocks(S, total)
         for block in lower[::-1]:  # Horner's rule
             total = S.operator @ total + block
-        return np.asarray(total + self.intercept)
+        return pair(total + self.intercept)
 
 
 def networks(filter: str | Filter, strengths: npt.ArrayLike | None, hops: int) -> list[Network]:

@@ -97,7 +97,7 @@ def cross_validate(
 
     raw = np.asarray(y, object)
     labels = as_labels(y, raw.size)
-    if not 2 <= whole("folds", folds, low=2) <= labels.labelled.size:
+    if whole("folds", folds, low=2) > labels.labelled.size:
         raise ParameterError(f"folds = {folds} exceeds the {labels.labelled.size} labelled nodes")
     part = stratified(labels.codes, folds, seed)
     rows = []
