@@ -57,7 +57,9 @@ class EdgeMessages:
     variance = 0.0  # a sum of logarithms of probabilities needs no correction by it
 
     def __init__(self, S: SymmetricOperator, means: Any, root: Any) -> None:
-        self.S, self.edges, self.root = S, S.edges, root
+        self.S = S
+        self.edges = S.edges
+        self.root = root
         self.sent = means[self.edges.column]
 
     def evidence(self, means: Any, unsure: Any, gain: Any, memory: Any) -> Any:
@@ -149,7 +151,10 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         if memory not in MEMORIES:
             use = ", ".join(map(repr, MEMORIES))
             raise ParameterError(f"memory = {memory!r} is not allowed; use {use}")
-        self.classes, self.layers, self.sizes, self.memory = classes, layers, sizes, memory
+        self.classes = classes
+        self.layers = layers
+        self.sizes = sizes
+        self.memory = memory
         self.numbers = torch.nn.Parameter(torch.tensor([[0.7, 0.7, 0.7, 1.0, 1.0]]))
         self.bias = torch.nn.Parameter(torch.zeros(classes), requires_grad=bias or sizes)
 
