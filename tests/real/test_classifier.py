@@ -18,7 +18,7 @@ from gcnlimit.graphs.labels import as_labels
 from gcnlimit.graphs.operator import propagation
 from gcnlimit.normalization import Normalization
 from gcnlimit.real.bank import members
-from gcnlimit.real.leave_one_out import Average, Ridge, correct, sharpened, soft_weights, targets
+from gcnlimit.real.leave_one_out import Ridge, averaged, correct, sharpened, soft_weights, targets
 from gcnlimit.real.views import Views
 
 
@@ -292,7 +292,7 @@ def test_weights_are_of_the_best_and_of_what_cannot_be_told_from_it():
     assert found[:2] == pytest.approx([0.5, 0.5], abs=0.1)
     assert found[2] < 1e-6
     assert soft_weights(losses, share, np.array([0.0, 0.0, 1.0])).tolist() == [0.0, 0.0, 1.0]
-    assert Average(found, sharpness).probabilities(outputs).sum(axis=1) == pytest.approx(1.0)
+    assert averaged(outputs, found, sharpness).sum(axis=1) == pytest.approx(1.0)
 
 
 def test_a_complete_graph_and_one_without_use_leave_the_features():

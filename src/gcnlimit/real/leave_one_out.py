@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax, softmax
@@ -87,19 +85,13 @@ def pair(outputs: Array) -> Array:
     return np.concatenate([np.zeros_like(outputs), outputs], axis=-1)
 
 
-class Average(NamedTuple):
-    """Weights of many classifiers, and the inverse temperature of each."""
-
-    weights: Array
-    sharpness: Array
-
-    def probabilities(self, outputs: Array) -> Array:
-        """Weighted mean (nodes by classes) of softmax of sharpness times outputs, along the first axis."""
-        total = np.zeros(())
-        for weight, sharpness, one in zip(self.weights, self.sharpness, outputs, strict=True):
-            if weight > 0.0:
-                total = total + weight * softmax(sharpness * pair(one.astype(float)), axis=-1)
-        return np.asarray(total)
+def averaged(outputs: Array, weights: Array, sharpness: Array) -> Array:
+    """Weighted mean (nodes by classes) of softmax of sharpness times outputs, over the classifiers along the first axis."""
+    total = np.zeros(())
+    for one, weight, s in zip(outputs, weights, sharpness, strict=True):
+        if weight > 0.0:
+            total = total + weight * softmax(s * pair(one.astype(float)), axis=-1)
+    return np.asarray(total)
 
 
 def sharpened(left_out: Array, classes: Indices, share: Array) -> tuple[Array, Array]:
