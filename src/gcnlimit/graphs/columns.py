@@ -44,7 +44,8 @@ def option(name: str, value: Any) -> str:
     >>> option("drop", "joined"), option("undirected", True)
     ("--drop joined (drop='joined')", '--undirected (undirected=True)')
     """
-    return f"--{name}{'' if value is True else f' {shlex.quote(value)}'} ({name}={value!r})"
+    written = "" if value is True else f" {shlex.quote(value)}"
+    return f"--{name}{written} ({name}={value!r})"
 
 
 def is_number(cell: Any) -> bool:
