@@ -254,6 +254,7 @@ BAD_CALLS = {
     "y contains 0.5": lambda: from_data(y=np.array([0.5, 1, 0])),
     "train has dtype bool and shape": lambda: from_data(train_mask=np.array([True])),
     "graph needs nodes": lambda: gl.estimate(None, [0, 1], networkx.Graph()),
+    "y reaches -1152921504606846976": lambda: real.Dataset([[0, 1], [1, 0]], None, [-(2**60), 1]),
     "names have shape": lambda: real.Dataset([[0, 1], [1, 0]], None, [0, 1], names=["a"]),
     "path = None": lambda: real.read(None),
     "nodes = 3": lambda: real.read("e.csv", 3),

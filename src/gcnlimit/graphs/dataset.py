@@ -73,7 +73,8 @@ class Dataset:
         }
         masks = {name: _masks(name, getattr(self, name), nodes) for name in SPLITS}
         if len({len(rows) for rows in masks.values() if rows is not None}) > 1:
-            raise ParameterError("train, val and test differ in length; each has one row per split")
+            differ = "train, val and test have different numbers of rows"
+            raise ParameterError(f"{differ}; each must have one for each split")
         for name, value in (checked | masks).items():
             object.__setattr__(self, name, value)
 
@@ -154,7 +155,8 @@ def _unpacked(packed: npt.NDArray[Any] | None, nodes: int) -> Masks | None:
     if packed is None:
         return None
     if packed.dtype != np.uint8 or packed.shape[1:] != ((nodes + 7) // 8,):
-        raise ParameterError(f"splits have shape {packed.shape}; numpy.packbits makes them of rows")
+        given = f"the splits have dtype {packed.dtype} and shape {packed.shape}"
+        raise ParameterError(f"{given}; they must be numpy.packbits of rows of {nodes} booleans")
     return np.unpackbits(packed, axis=1)[:, :nodes].astype(bool)
 
 
@@ -172,7 +174,8 @@ def _masks(name: str, value: Any, nodes: int) -> Masks | None:
 def _names(value: Any, nodes: int) -> npt.NDArray[Any]:
     names = plain_array("names", value).astype(str)
     if names.shape != (nodes,) or len(set(names.tolist())) != nodes:
-        raise ParameterError(f"names have shape {names.shape}; {nodes} different ones are needed")
+        needed = f"there must be one for each of the {nodes} nodes, all different"
+        raise ParameterError(f"names have shape {names.shape}; {needed}")
     return names
 
 

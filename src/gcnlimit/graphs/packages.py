@@ -30,7 +30,8 @@ def from_networkx(graph: Any, features: str | Sequence[str] = "x", label: str = 
     """
     load("a NetworkX graph", "graphs", "networkx")
     if not hasattr(graph, "number_of_nodes") or graph.number_of_nodes() == 0:
-        raise ParameterError(f"graph must be of NetworkX, with nodes, not {type(graph).__name__}")
+        kind = type(graph).__name__
+        raise ParameterError(f"graph must be a NetworkX graph with nodes, got {kind}")
     attributes = [own for _, own in graph.nodes(data=True)]
     present = {name for own in attributes for name in own}
     columns = [features] if isinstance(features, str) else list(features)
@@ -76,7 +77,8 @@ def from_pyg(data: Any) -> Dataset:
     """Data set of a PyTorch Geometric ``Data``: ``edge_index``, and ``x, y, edge_weight`` and masks where it has them."""
     index = getattr(data, "edge_index", None)
     if index is None:
-        raise ParameterError(f"data must be of PyG, with an edge_index, not {type(data).__name__}")
+        kind = type(data).__name__
+        raise ParameterError(f"data must be a torch_geometric Data with an edge_index, got {kind}")
     names = ("edge_weight", "x", "y", *(f"{name}_mask" for name in SPLITS))
     weight, x, y, *masks = (_numpy(getattr(data, name, None)) for name in names)
     graph = from_edges(_numpy(index).T, data.num_nodes, weight)

@@ -42,9 +42,10 @@ class StandardizedGraph(NamedTuple):
         features = None if X is None else _features(check.as_features(X, nodes))
         labels = as_labels(y, nodes)
         if labels.labelled.size < 3:
-            raise ParameterError(f"y labels {labels.labelled.size} nodes; an estimate needs 3")
+            raise ParameterError(f"y labels {labels.labelled.size} nodes; at least 3 are needed")
         if check.is_complete(adjacency):
-            raise ParameterError("graph joins all pairs alike and says nothing; leave it out")
+            alike = "graph joins all pairs of nodes alike and says nothing of the classes"
+            raise ParameterError(f"{alike}; use GraphClassifier without a graph")
         directed = not check.is_symmetric(adjacency)
         codes = simplex_codes(np.bincount(labels.codes) / labels.codes.size)[labels.codes]
         return cls(centred(adjacency, not directed), directed, features, labels, codes)

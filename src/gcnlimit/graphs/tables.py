@@ -52,7 +52,8 @@ def from_edges(
     require(f"a graph of {count:.3g} nodes", 8.0 * count, "number the nodes from 0 without gaps")
     data = None if weights is None else np.asarray(real("weights", weights))
     if data is not None and data.shape != (len(array),):
-        raise ParameterError(f"weights have shape {data.shape}; {len(array)} edges need one each")
+        needed = f"there must be one for each of the {len(array)} edges"
+        raise ParameterError(f"weights have shape {data.shape}; {needed}")
     return as_adjacency(_matrix(array, count, data))
 
 
@@ -78,19 +79,21 @@ def read_tables(
     """Data set of a list of edges and a table of nodes; see `gcnlimit.real.read`."""
     table = None if nodes is None else _table(nodes, "nodes")
     if table is None and (label is not None or key is not None):
-        raise ParameterError("label and id name columns of the table of nodes; give it as nodes")
+        raise ParameterError("label and id name columns of the table of nodes; give nodes=... too")
     known, classes, features = _nodes(table, label, key, drop) if table else ([], [], {})
     listed = _table(edges, "edges", known)
     present = [*(table.columns if table else ()), *listed.columns]
     if absent := drop.difference(present):
-        raise ParameterError(f"drop = {absent.pop()!r} is not a column of {', '.join(present)}")
+        columns = ", ".join(present)
+        raise ParameterError(f"drop = {absent.pop()!r} is not a column; there are {columns}")
     source, target, weights = _edges(listed, drop)
 
     # nodes of the table first, in its order, then those that only edges name
     ends = {*source, *target}
     if table and not ends & {*known}:
-        such = f"its nodes are such as {known[0]!r}, theirs such as {source[0]!r}; write both alike"
-        raise ParameterError(f"{table.shown} names no node of the edges: {such} or give another id")
+        such = f"its nodes are such as {known[0]!r}, theirs such as {source[0]!r}"
+        remedy = "write both alike, or name another column by id"
+        raise ParameterError(f"{table.shown} names no node of the edges: {such}; {remedy}")
     names = [*known, *sorted(ends - {*known}, key=_natural)]
     place = {name: k for k, name in enumerate(names)}
     pairs = np.array([[place[a], place[b]] for a, b in zip(source, target, strict=True)])
@@ -120,13 +123,14 @@ def _nodes(
     names = _names(table, key)
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
-        raise ParameterError(f"{shown} names the node {name!r} {times} times; each has one row")
+        raise ParameterError(f"{shown} names the node {name!r} {times} times; give each one row")
     others = [name for name in columns if name not in {key, *drop}]
     found = [name for name in others if name.lower() in LABEL] if label is None else [label]
     if len(found) > 1:
         both = " and ".join(map(repr, found))
-        how = f"choose one by {option('label', found[0])}, drop others unless they are features"
-        raise ParameterError(f"{shown} has the columns {both}; {how}")
+        how = f"choose one by {option('label', found[0])}"
+        rest = "leave the others out by drop unless they are features"
+        raise ParameterError(f"{shown} has the columns {both}; {how} and {rest}")
     features = {name: columns[name] for name in others if name not in found}
     return names, columns[found[0]] if found else [], features
 
@@ -135,9 +139,9 @@ def _edges(table: Table, drop: set[str]) -> tuple[list[str], list[str], Any]:
     """Names of both ends of each edge, and weights if there are."""
     columns = [name for name in table.columns if name not in drop]
     if len(columns) not in (2, 3):
-        keep = "keep two (source, target) or three (plus a weight), leave others out by drop"
-        has = f"{len(columns)} columns; {keep}: {', '.join(columns)}"
-        raise ParameterError(f"{table.shown} has {has}")
+        has = f"{table.shown} has {counted(len(columns), 'column')}"
+        keep = "keep two (source, target) or three (plus a weight) and leave the others out by drop"
+        raise ParameterError(f"{has}; {keep}: {', '.join(columns)}")
     source, target = (_names(table, name) for name in columns[:2])
     if len(columns) == 2:
         return source, target, None

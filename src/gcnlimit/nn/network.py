@@ -197,7 +197,7 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         if self.memory != "reverse":
             return NodeMessages(S, means)
         if isinstance(S, TwoGraphs):
-            raise ParameterError("memory = 'reverse' needs one graph; take memory='trained'")
+            raise ParameterError("memory = 'reverse' is for one graph; take memory='trained'")
         return EdgeMessages(S, means, root)
 
     def _of(self, layer: int) -> Any:

@@ -223,6 +223,7 @@ def class_weights(labels: Labels, class_weight: object) -> Array:
     elif class_weight == "balanced":
         each = 1.0 / np.bincount(labels.codes)
     else:
-        raise ParameterError(f"class_weight = {class_weight!r}; use None, 'balanced' or a dict")
+        use = "use None, 'balanced' or a dictionary of weights by class"
+        raise ParameterError(f"class_weight = {class_weight!r} is not allowed; {use}")
     found = each[labels.codes]
     return np.asarray(found / found.mean())

@@ -131,12 +131,13 @@ def estimate_standard(given: StandardizedGraph, method: str = "labels") -> Estim
     if method == "labels":
         return _result(given, by_labels, method, _of_spectrum(given, by_labels))
     if given.fractions.tolist() != [0.5, 0.5]:
-        fractions = f"these are {given.fractions.round(2).tolist()}: use 'labels'"
-        raise ParameterError(f"method = 'likelihood' takes two equal classes; {fractions}")
+        shown = given.fractions.round(2).tolist()
+        problem = f"method = 'likelihood' is for two equal classes, and their fractions are {shown}"
+        raise ParameterError(f"{problem}; use 'labels'")
     best, other = from_likelihood(given)
     found = (*_of_likelihood(best, other, by_labels), *_of_spectrum(given, best.signals))
     if given.has_hubs:
-        hubs = "degrees vary more than at random, which the likelihood ignores; use 'labels'"
+        hubs = "degrees vary more than at random, which the likelihood ignores; use method='labels'"
         found = (hubs, *found)
     return _result(given, best.signals, method, found)
 
@@ -162,8 +163,8 @@ def _of_likelihood(best: Likelihood, other: Likelihood, by_labels: Signals) -> I
         why = "the classes are not of equal size, and few labels hide it"
         yield f"{why}: the likelihood is biased; use method='labels'"
     if best.free_entropy - other.free_entropy < SURE:
-        why = "the labels cannot tell if linked nodes share a class or differ (the sign of lam)"
-        yield f"{why}; predictions from this estimate are unreliable"
+        why = "the labels cannot tell whether linked nodes tend to share a class or to differ"
+        yield f"{why} (the sign of lam); predictions from this estimate are unreliable"
     if not math.isfinite(best.signals.lam_error):
         yield "the likelihood has no curvature at its maximum; the errors are unknown"
     for name in ("lam", "mu"):

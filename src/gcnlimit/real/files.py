@@ -50,10 +50,11 @@ def read(
         without = {drop} if isinstance(drop, str) else {*drop}
         return read_tables(path, nodes, label=label, key=id, drop=without, undirected=undirected)
     if _suffix(path) != ".npz":
-        shown = os.fspath(path)
-        raise ParameterError(f"path = {shown!r} is not a known kind of file; use .npz or .csv")
+        use = f"use .npz, or a list of edges as {', '.join(TABLES)}"
+        raise ParameterError(f"path = {os.fspath(path)!r} is not a known kind of file; {use}")
     if nodes is not None or label is not None or id is not None or drop or undirected:
-        raise ParameterError("nodes, label, id, drop and undirected do not go with an .npz file")
+        given = "nodes, label, id, drop and undirected go with a list of edges"
+        raise ParameterError(f"{given}; an .npz file has its own")
     with reading(path, "a graph") as stored:
         if "model" not in stored:
             return from_stored(stored)
@@ -76,5 +77,5 @@ def write(data: Dataset, path: Location, nodes: Location | None = None) -> None:
         check_path(nodes, "nodes")
         write_tables(data, path, nodes)
     else:
-        shown = os.fspath(path)
-        raise ParameterError(f"path = {shown!r} must end in .npz, or in .csv with a file for nodes")
+        wanted = "must end in .npz, or in .csv with a second file for the nodes"
+        raise ParameterError(f"path = {os.fspath(path)!r} {wanted}")

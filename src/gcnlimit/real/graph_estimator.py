@@ -83,7 +83,8 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         found = self.predict(X, graph)
         raw = np.asarray(y)
         if raw.shape != found.shape:
-            raise ParameterError(f"y has shape {raw.shape}; {found.size} nodes need one entry each")
+            needed = f"it must have one entry for each of the {found.size} nodes"
+            raise ParameterError(f"y has shape {raw.shape}; {needed}")
         known = labelled_nodes(raw) if self._with_graph else np.ones(raw.shape, bool)
         if not known.any():
             raise ParameterError("y labels no node; -1, NaN and None mark those that do not count")
@@ -93,7 +94,8 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _training(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, Labels]:
         if adjacency is None:
             if y is not None and any(map(is_missing, np.ravel(np.asarray(y, object)))):
-                raise ParameterError("y misses classes without a graph; give one by graph=...")
+                unlabelled = "y has nodes without a class, and there is no graph"
+                raise ParameterError(f"{unlabelled}; write fit(X, y, graph=...)")
             check_indices("X", X)  # scikit-learn takes them on trust
             X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
             check_classification_targets(y)

@@ -48,7 +48,8 @@ class Network(NamedTuple):
     def stronger(self, factor: float) -> Network:
         """The same with its strength times a factor, that of PageRank below 1."""
         if self.family not in FAMILIES or math.isnan(self.strength):
-            raise ParameterError("deploy = 'tuned' sets a strength; use 'pagerank' or 'diffusion'")
+            use = "use filter='auto', 'pagerank' or 'diffusion'"
+            raise ParameterError(f"deploy = 'tuned' sets a strength; {use}")
         strength = factor * self.strength
         if self.family == "pagerank":
             strength = float(np.clip(strength, -STRONGEST, STRONGEST))
@@ -92,7 +93,8 @@ def networks(filter: str | Filter, strengths: npt.ArrayLike | None, hops: int) -
         if strengths is not None:
             raise ParameterError("strengths go with a family such as 'pagerank', not with a filter")
         if np.shape(filter(0.0)):
-            raise ParameterError(f"filter = {filter!r} is several; give one, or strengths")
+            use = "give one, or a family such as 'pagerank' with strengths"
+            raise ParameterError(f"filter = {filter!r} is several filters; {use}")
         return [Network(type(filter).__name__.lower(), np.nan, filter)]
     if filter == "hops":
         return [NO_GRAPH, *(Network("hops", k, None, k) for k in range(1, hops + 1))]
@@ -102,7 +104,8 @@ def networks(filter: str | Filter, strengths: npt.ArrayLike | None, hops: int) -
     usual = np.outer((1.0, -1.0), STRENGTHS[filter])
     given = np.ravel(usual if strengths is None else real("strengths", strengths)).tolist()
     if filter == "pagerank" and any(abs(s) >= 1.0 for s in given):
-        raise ParameterError(f"strengths = {given}; those of PageRank are between -1 and 1")
+        problem = f"strengths = {given} are not allowed"
+        raise ParameterError(f"{problem}; those of PageRank are between -1 and 1")
     alone = [NO_GRAPH] if strengths is None or 0.0 in given else []
     return [*alone, *(Network(filter, s, FAMILIES[filter](s)) for s in given if s != 0.0)]
 

@@ -199,7 +199,7 @@ def _ceiling(expected: Interval, estimate: Estimate, doubts: tuple[str, ...]) ->
         why = f"the graph does not follow the block model ({doubts[0]})"
         return f"How much better one could do is not known: {why}."
     if len(estimate.fractions) > UNEQUAL and np.ptp(estimate.fractions):
-        return "gcnlimit.bayes_optimal(estimate.data) computes the best accuracy, in minutes."
+        return "gcnlimit.bayes_optimal(estimate.data) finds the best possible accuracy, in minutes."
     best = bayes_optimal(estimate.data)
     value = float(best.test_accuracy)
     error = float(best.standard_error.test_accuracy)

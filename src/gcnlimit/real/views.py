@@ -40,7 +40,8 @@ class Scaling(NamedTuple):
         The columns of a sparse matrix are not centred, so that it remains sparse.
         """
         if how not in ("auto", "rows", "columns", None):
-            raise ParameterError(f"scale = {how!r} is none of 'auto', 'rows', 'columns' and None")
+            use = "use 'auto', 'rows', 'columns' or None"
+            raise ParameterError(f"scale = {how!r} is not allowed; {use}")
         if how == "auto":
             filled = X.count_nonzero() if is_sparse(X) else np.count_nonzero(X)
             how = "rows" if filled <= 0.5 * X.shape[0] * X.shape[1] else "columns"
