@@ -29,6 +29,7 @@ class Ridge:
 
     def __init__(self, rows: Array, weights: Array | None = None) -> None:
         n = len(rows)
+        self.rows = rows
         self.weights = np.ones(n) if weights is None else weights
         self._share = self.weights / self.weights.sum()
         Zc = np.sqrt(self.weights)[:, None] * (rows - self._share @ rows)
@@ -65,6 +66,11 @@ class Ridge:
         rest = np.maximum(1.0 - leverage, 1e-12).T[..., None]
         left_out = targets - (targets - (mean + smoothed / root)) / rest
         return left_out, root * (centred - smoothed) / r[:, None, None]
+
+    def linear(self, targets: Array, a: Array) -> tuple[Array, Array]:
+        r"""Coefficients :math:`W = Z^T a` of columns, and intercept, of weights :math:`a` of the rows."""
+        W = self.rows.T @ a
+        return W, self._share @ targets - (self._share @ self.rows) @ W
 
 
 def targets(classes: Indices, count: int) -> Array:

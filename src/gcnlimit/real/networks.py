@@ -104,8 +104,7 @@ def networks(filter: str | Filter, strengths: npt.ArrayLike | None, hops: int) -
     usual = np.outer((1.0, -1.0), STRENGTHS[filter])
     given = np.ravel(usual if strengths is None else real("strengths", strengths)).tolist()
     if filter == "pagerank" and any(abs(s) >= 1.0 for s in given):
-        problem = f"strengths = {given} are not allowed"
-        raise ParameterError(f"{problem}; those of PageRank are between -1 and 1")
+        raise ParameterError(f"strengths = {given} must be between -1 and 1 for PageRank")
     alone = [NO_GRAPH] if strengths is None or 0.0 in given else []
     return [*alone, *(Network(filter, s, FAMILIES[filter](s)) for s in given if s != 0.0)]
 
@@ -122,29 +121,26 @@ def choose(
     for name, network in product(operators, tried):
         if network is NO_GRAPH and name != first:
             continue  # it is the same on every operator
-        blocks = _rows(features, labels, operators[name], network)
-        ridge = Ridge(np.hstack(blocks), weights)
+        ridge = Ridge(_rows(features, labels, operators[name], network), weights)
         for r, left_out, dual in zip(reg.tolist(), *ridge.solve(Y, reg), strict=True):
             score = share @ (correct(left_out, labels.codes) - np.mean((left_out - Y) ** 2, axis=1))
             if best is None or score > best[0]:
-                best = score, network, name, r, dual, blocks, left_out
-    _, network, name, r, dual, blocks, left_out = best
-    coefficients = [Z.T @ dual for Z in blocks]
-    means = (share @ Z @ W for Z, W in zip(blocks, coefficients, strict=True))
-    intercept = share @ Y - sum(means, np.zeros(()))
-    return Choice(network, name, r, coefficients, intercept, left_out)
+                best = score, network, name, r, ridge, dual, left_out
+    _, network, name, r, ridge, dual, left_out = best
+    W, intercept = ridge.linear(Y, dual)
+    return Choice(network, name, r, np.split(W, network.hops + 1), intercept, left_out)
 
 
-def _rows(features: Any, labels: Labels, S: Any, network: Network) -> list[Array]:
-    r"""Rows :math:`[g_b(S) X]_R` of the labelled nodes."""
+def _rows(features: Any, labels: Labels, S: Any, network: Network) -> Array:
+    r"""Rows :math:`[g_b(S) X]_R` of the labelled nodes, the filters side by side."""
     R = labels.labelled
     if R.size > features.shape[1]:
-        return [block[R] for block in network.blocks(S, dense(features))]
+        return np.hstack([block[R] for block in network.blocks(S, dense(features))])
     # with more features than labels, as (X' g(S') E_R)': the indicators of labels are propagated
     E = np.zeros((features.shape[0], R.size))
     E[R, np.arange(R.size)] = 1.0
     back = S if S is None else S._replace(operator=S.operator.T)
-    return [np.asarray(features.T @ block).T for block in network.blocks(back, E)]
+    return np.hstack([np.asarray(features.T @ block).T for block in network.blocks(back, E)])
 
 
 class Smoothness(NamedTuple):
