@@ -126,7 +126,9 @@ def test_the_unit_of_weights_plays_no_part_for_networks(kind):
 
     one, other = (from_graph(w * WEIGHTS, kind) @ torch.eye(N) for w in (1.0, 3000.0))
     assert np.allclose(one, other, atol=1e-5)
-    with pytest.raises(gl.ParameterError, match="kind = 'papre' is not an operator"):
+    with pytest.raises(
+        gl.ParameterError, match="kind = 'papre' is not allowed; use 'paper', 'degrees', 'normalized' or 'auto'"
+    ):
         from_graph(WEIGHTS, "papre")
 
 

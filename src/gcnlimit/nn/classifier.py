@@ -11,7 +11,7 @@ import torch
 from scipy import sparse
 from scipy.sparse.linalg import svds
 
-from gcnlimit._validation import whole
+from gcnlimit._validation import one_of, whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import dense
@@ -138,9 +138,7 @@ class MessagePassingClassifier(GraphEstimator):
         self.device = device
 
     def _learn(self, features: Any, labels: Labels, adjacency: Any) -> Array:
-        if self.operator not in ("auto", *OPERATORS):
-            use = "use 'auto', 'normalized' or 'paper'"
-            raise ParameterError(f"operator = {self.operator!r} is not allowed; {use}")
+        one_of("operator", self.operator, "auto", *OPERATORS)
         nodes = features.shape[0] if adjacency is None else adjacency.shape[0]
         codes = np.full(nodes, -1, np.int64)
         codes[labels.labelled] = labels.codes

@@ -6,12 +6,12 @@ from typing import Any
 
 import torch
 
+from gcnlimit._validation import one_of
 from gcnlimit.errors import ParameterError
 from gcnlimit.nn.operators import SymmetricOperator, TwoGraphs, from_edge_index
 
 Operator = SymmetricOperator | TwoGraphs
 
-MEMORIES = ("trained", "matched", "reverse")
 _LOW = -0.99  # of g (C p - 1), which is above -1 for probabilities
 _LEAST = -0.9  # of the shrinkage: 1 + s q > 0 even if more labels are known than in training
 
@@ -148,9 +148,7 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         memory: str = "trained",
     ) -> None:
         super().__init__()
-        if memory not in MEMORIES:
-            use = ", ".join(map(repr, MEMORIES))
-            raise ParameterError(f"memory = {memory!r} is not allowed; use {use}")
+        one_of("memory", memory, "trained", "matched", "reverse")
         self.classes = classes
         self.layers = layers
         self.sizes = sizes

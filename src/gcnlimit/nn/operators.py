@@ -11,14 +11,12 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from gcnlimit.errors import ParameterError
+from gcnlimit._validation import one_of
 from gcnlimit.graphs.check import as_adjacency, is_symmetric
 from gcnlimit.graphs.operator import has_hubs, propagation, weight_unit
 from gcnlimit.graphs.tables import from_edges
 from gcnlimit.normalization import Normalization
 from gcnlimit.simulation.data.operator import Operator, normalized_operator, propensities
-
-KINDS = ("paper", "degrees", "normalized", "auto")
 
 
 class Edges(NamedTuple):
@@ -134,9 +132,7 @@ def from_graph(graph: Any, kind: str = "paper") -> SymmetricOperator:
     eigenvector, over half of its largest eigenvalue: the scale of a semicircle. ``"auto"`` is ``"degrees"`` if the degrees
     scatter more than those of a graph without hubs, else ``"paper"``.
     """
-    if kind not in KINDS:
-        use = ", ".join(map(repr, KINDS))
-        raise ParameterError(f"kind = {kind!r} is not an operator; use one of {use}")
+    one_of("kind", kind, "paper", "degrees", "normalized", "auto")
     graph = as_adjacency(graph)
     graph = graph / weight_unit(graph)
     nodes = graph.shape[0]

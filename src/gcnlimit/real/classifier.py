@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import real
+from gcnlimit._validation import one_of, real
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
@@ -192,8 +192,7 @@ class GraphClassifier(GraphEstimator):
         return S if isinstance(self.filter, Filter) else S.unit()
 
     def _tunes(self) -> bool:
-        if self.deploy not in ("same", "tuned"):
-            raise ParameterError(f"deploy = {self.deploy!r} is not allowed; use 'same' or 'tuned'")
+        one_of("deploy", self.deploy, "same", "tuned")
         return self.deploy == "tuned"
 
     def _apply(self, features: Any, adjacency: Any) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.operator import weight_unit
 from gcnlimit.graphs.standard import Signals, StandardizedGraph, from_labels
 from gcnlimit.results.performance import Status
@@ -44,6 +45,9 @@ def from_likelihood(given: StandardizedGraph) -> tuple[Likelihood, Likelihood]:
 
     and their own derivatives, by differences, give the standard errors. Two classes of equal size.
     """
+    if given.fractions.tolist() != [0.5, 0.5]:
+        told = f"their fractions are {given.fractions.round(2).tolist()}"
+        raise ParameterError(f"method = 'likelihood' needs two equal classes; {told}: use 'labels'")
     graph = Posteriors(given)
     first = math.copysign(1.0, from_labels(given).lam)
     one = _climb(graph, first, -math.inf)

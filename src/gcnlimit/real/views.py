@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from gcnlimit._validation import one_of
 from gcnlimit._values import Array
-from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import column_spread, dense, is_sparse, squared
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import normalized, propagation, undirected
@@ -39,9 +39,7 @@ class Scaling(NamedTuple):
 
         The columns of a sparse matrix are not centred, so that it remains sparse.
         """
-        if how not in ("auto", "rows", "columns", None):
-            use = "use 'auto', 'rows', 'columns' or None"
-            raise ParameterError(f"scale = {how!r} is not allowed; {use}")
+        one_of("scale", how, "auto", "rows", "columns", None)
         if how == "auto":
             filled = X.count_nonzero() if is_sparse(X) else np.count_nonzero(X)
             how = "rows" if filled <= 0.5 * X.shape[0] * X.shape[1] else "columns"
