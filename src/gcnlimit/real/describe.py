@@ -64,10 +64,8 @@ class Description:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Reasons to doubt the model, one sentence each."""
-        more = () if self.likelihood is None else self.likelihood.warnings
-        others = (sentence for sentence in more if "eigenvalues" not in sentence)
-        return (*self.estimate.warnings, *others)
+        """Reasons to doubt the model, one sentence each: those of the likelihood, where it applies."""
+        return (self.likelihood or self.estimate).warnings
 
     @property
     def holds(self) -> bool:
