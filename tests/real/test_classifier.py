@@ -398,6 +398,8 @@ def test_cross_validation_hides_labels_and_keeps_the_graph():
     model = gl.GraphClassifier("pagerank").fit(X, hidden, graph=A)
     assert found["accuracy"].shape == (4,)
     assert found["accuracy"].mean() == pytest.approx(model.loo_score_, abs=0.1)
+    hidden[np.flatnonzero(hidden >= 0)[0]] = 2  # a class that no label shows when this node is hidden
+    assert np.isfinite(gl.cross_validate(gl.GraphClassifier("pagerank"), X, hidden, A, folds=4)["auc"]).all()
     with pytest.raises(gl.ParameterError, match="folds"):
         gl.cross_validate(gl.GraphClassifier(), X, hidden, A, folds=101)
 
