@@ -370,6 +370,14 @@ def test_a_bad_word_for_deploy_is_refused_by_the_fit_and_after_it():
             act(X, graph=A)
 
 
+def test_what_is_set_after_the_fit_does_not_change_what_was_fitted():
+    X, _, hidden, A = problem()
+    for first, then in (("auto", "pagerank"), ("pagerank", "auto")):
+        model = gl.GraphClassifier(first).fit(X, hidden, graph=A)
+        before = model.predict_proba(X, graph=A[::-1, ::-1])
+        assert np.array_equal(model.set_params(filter=then).predict_proba(X, graph=A[::-1, ::-1]), before)
+
+
 def test_another_graph_needs_the_same_features():
     X, _, hidden, A = problem()
     model = gl.GraphClassifier().fit(X, hidden, graph=A)

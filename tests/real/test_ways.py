@@ -66,6 +66,8 @@ def test_pytorch_geometric_gives_back_what_it_was_given(weights):
     assert np.allclose(data.X, back.X, atol=1e-6)
     assert np.array_equal(data.y, back.y)
     assert np.array_equal(data.train, back.train)
+    with pytest.raises(gl.ParameterError, match="split = 1 is not allowed"):
+        real.to_pyg(data, split=1)
 
 
 def test_data_of_pytorch_geometric_need_not_be_tensors():

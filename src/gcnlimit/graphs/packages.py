@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._runtime.extras import load
-from gcnlimit._validation import check_types
+from gcnlimit._validation import check_types, whole
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import dense, is_symmetric
 from gcnlimit.graphs.columns import features_of
@@ -106,7 +106,8 @@ def to_pyg(data: Dataset, split: int = 0) -> Any:
         fields["edge_weight"] = coo.data.astype(np.float32)
     for name in SPLITS:
         if (masks := getattr(data, name)) is not None:
-            fields[f"{name}_mask"] = masks[split].copy()
+            row = whole("split", split, low=0, high=len(masks) - 1)
+            fields[f"{name}_mask"] = masks[row].copy()
     tensors = {name: torch.from_numpy(array) for name, array in fields.items()}
     return geometric.Data(num_nodes=data.nodes, **tensors)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from gcnlimit._validation import one_of
+from gcnlimit._validation import one_of, whole
 from gcnlimit.errors import ParameterError
 from gcnlimit.nn.operators import SymmetricOperator, TwoGraphs, from_edge_index
 
@@ -149,8 +149,8 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
     ) -> None:
         super().__init__()
         one_of("memory", memory, "trained", "matched", "reverse")
-        self.classes = classes
-        self.layers = layers
+        self.classes = whole("classes", classes, low=2)
+        self.layers = whole("layers", layers, low=1)
         self.sizes = sizes
         self.memory = memory
         self.numbers = torch.nn.Parameter(torch.tensor([[0.7, 0.7, 0.7, 1.0, 1.0]]))

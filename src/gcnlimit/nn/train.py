@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 from torch.nn.functional import cross_entropy
 
+from gcnlimit._validation import whole
 from gcnlimit.nn.network import MessagePassing, indicators
 from gcnlimit.nn.operators import SymmetricOperator, TwoGraphs, from_graph
 
@@ -45,7 +46,8 @@ def train(
     maskings, iterations, seed
         How often the labelled nodes are halved, iterations after ten from each start, and the seed of the halves.
     """
-    shown, hidden = _halves(labels, maskings, seed)
+    whole("iterations", iterations, low=1)
+    shown, hidden = _halves(labels, whole("maskings", maskings, low=1), seed)
     known = indicators(labels, network.classes, x.dtype)[:, None] * shown[:, :, None]
     target = labels[:, None].expand(-1, maskings)[hidden]
     counts = torch.bincount(labels[labels >= 0], minlength=network.classes)
@@ -74,7 +76,7 @@ def train(
 
 def _halves(labels: Any, maskings: int, seed: int) -> tuple[Any, Any]:
     """Which of the labelled nodes are shown, and which are hidden (nodes, maskings)."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(whole("seed", seed, low=0))
     labelled = np.flatnonzero(labels.cpu().numpy() >= 0)
     shown = np.zeros((len(labels), maskings), bool)
     for column in shown.T:

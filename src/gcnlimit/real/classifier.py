@@ -197,7 +197,7 @@ class GraphClassifier(GraphEstimator):
 
     def _apply(self, features: Any, adjacency: Any) -> Array:
         tuned = self._tunes() and adjacency is not None
-        if not self._averages():
+        if not self.table_:  # of an average
             scaled = self._scaling(features)
             choice = self._choice
             if tuned and self.uses_graph_:

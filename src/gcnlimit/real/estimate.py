@@ -83,9 +83,9 @@ class Estimate:
 
     def predict(self, gcn: GCN) -> Interval:
         """Predicted accuracy of one network, within two standard errors, those of signals and class fractions included."""
+        found = predict(self.data, gcn)
         if gcn.shape:
             raise ParameterError(f"gcn has parameters of shape {gcn.shape}; give one network")
-        found = predict(self.data, gcn)
         value = float(found.test_accuracy)
         error = float(found.standard_error.test_accuracy)
         return Interval(value, max(value - 2.0 * error, 0.0), min(value + 2.0 * error, 1.0))
