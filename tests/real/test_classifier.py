@@ -182,6 +182,7 @@ def test_the_graph_of_the_fit_given_again_is_the_same_answer():
     X, _, y, A = problem()
     model = gl.GraphClassifier().fit(X, y, graph=A)
     assert np.allclose(model.decision_function(X, graph=A), model.decision_function(), atol=1e-10)
+    assert not np.allclose(model.decision_function(X[::-1], graph=A), model.decision_function(), atol=1e-3)
     pipeline = make_pipeline(StandardScaler(), gl.GraphClassifier()).fit(X, y, graphclassifier__graph=A)
     assert pipeline.predict(X, graph=A).shape == y.shape
     with pytest.raises(gl.ParameterError, match="without a graph"):

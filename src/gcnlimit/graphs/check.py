@@ -125,9 +125,14 @@ def is_sparse(matrix: Any) -> bool:
 
 def is_symmetric(matrix: Any) -> bool:
     """Whether a matrix, sparse or not, equals its transpose."""
-    if is_sparse(matrix):
-        return bool((matrix != matrix.T).nnz == 0)
-    return np.array_equal(matrix, matrix.T)
+    return are_equal(matrix, matrix.T)
+
+
+def are_equal(one: Any, two: Any) -> bool:
+    """Whether two matrices, sparse or not, are the same."""
+    if is_sparse(one) and is_sparse(two):
+        return one.shape == two.shape and bool((one != two).nnz == 0)
+    return np.array_equal(dense(one), dense(two))
 
 
 def is_complete(adjacency: Any) -> bool:

@@ -206,9 +206,6 @@ class GraphClassifier(GraphEstimator):
                 network = choice.network.stronger(relative_strength(here, there))
                 choice = choice._replace(network=network)
             return choice.outputs(scaled, self._propagation(adjacency, self.normalization_))
-        fit = self._graph
-        if fit is not None and fit.shape == adjacency.shape and (fit != adjacency).nnz == 0:
-            return self._outputs  # the nodes of the fit are known by name
         return self._model.elsewhere(features, adjacency, tuned)
 
 
