@@ -387,6 +387,10 @@ def test_another_graph_needs_the_same_features():
     bare = gl.GraphClassifier().fit(None, hidden, graph=A)
     with pytest.raises(gl.ParameterError, match="the graph has 50 nodes, the fit had 60"):
         bare.predict(graph=A[:50, :50])
+    with pytest.raises(gl.ParameterError, match="X is given but the fit had no features"):
+        bare.predict(np.eye(60), graph=A)
+    with pytest.raises(gl.ParameterError, match="X is None but the fit had features"):
+        model.predict(graph=A)
     filtered = gl.GraphClassifier("hops", hops=1, deploy="tuned").fit(X, hidden, graph=A)
     with pytest.raises(gl.ParameterError, match="deploy = 'tuned' sets a strength"):
         filtered.predict(X, graph=A)

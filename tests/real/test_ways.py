@@ -103,6 +103,12 @@ def test_lists_of_edges_need_no_names_and_may_have_spaces(tmp_path):
     assert data.graph.toarray().tolist() == [[0, 1, 0], [0, 0, 0], [1, 0, 0]]
 
 
+def test_names_may_begin_as_comments_do(tmp_path):
+    data = real.Dataset([[0, 1, 0], [0, 0, 1], [1, 0, 0]], None, [0, 1, -1], names=["#a", "%b", "c"])
+    real.write(data, tmp_path / "e.csv", tmp_path / "n.csv")
+    same(data, real.read(tmp_path / "e.csv", tmp_path / "n.csv"))
+
+
 def test_a_node_may_have_any_name_and_a_class_may_be_missing(tmp_path):
     names = ["日本", "a\u2028b", "9" * 5000, "x"]
     (tmp_path / "e.csv").write_text("".join(f"{a},{b}\r\n" for a, b in itertools.pairwise(names)), "utf-8-sig")

@@ -8,6 +8,7 @@ import os
 import re
 import zlib
 from collections import Counter
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -237,7 +238,9 @@ def _without_counter(table: Columns, kind: str) -> Columns:
 
 
 def _csv(file: Any, shown: str, known: list[str] | None) -> Columns:
-    lines = [line.rstrip("\n") for line in file if line.strip() and not line.startswith(("#", "%"))]
+    # comments stand at the head: below it, # may begin the name of a node
+    below = dropwhile(lambda line: line.startswith(("#", "%")) or not line.strip(), file)
+    lines = [line.rstrip("\n") for line in below if line.strip()]
     first = lines[0] if lines else ""
     mark = max((",", "\t", ";", " "), key=lambda m: first.count(m) if m != " " else 0.5)
     lines = [line.strip() for line in lines] if mark == " " else lines

@@ -55,6 +55,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         adjacency = None if graph is None else as_adjacency(graph)
         features, labels = self._training(X, y, adjacency)
         self._with_graph = adjacency is not None
+        self._with_features = features is not None
         self.classes_ = labels.classes
         self.labelled_ = labels.labelled
         self._outputs = self._learn(features, labels, adjacency)
@@ -122,6 +123,10 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return self._apply(X, None)
         if graph is None:
             raise ParameterError("X is given without a graph after a fit with one; add graph=...")
+        if self._with_features and X is None:
+            raise ParameterError("X is None but the fit had features; give those of this graph")
+        if X is not None and not self._with_features:
+            raise ParameterError("X is given but the fit had no features; leave it out")
         adjacency = as_adjacency(graph)
         features = as_features(X, adjacency.shape[0])
         count = features.shape[1]
