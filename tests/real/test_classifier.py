@@ -185,7 +185,7 @@ def test_the_graph_of_the_fit_given_again_is_the_same_answer():
     assert not np.allclose(model.decision_function(X[::-1], graph=A), model.decision_function(), atol=1e-3)
     pipeline = make_pipeline(StandardScaler(), gl.GraphClassifier()).fit(X, y, graphclassifier__graph=A)
     assert pipeline.predict(X, graph=A).shape == y.shape
-    with pytest.raises(gl.ParameterError, match="without a graph"):
+    with pytest.raises(gl.ParameterError, match="graph is None, unlike in the fit; add graph="):
         model.predict(X)
 
 
@@ -387,9 +387,9 @@ def test_another_graph_needs_the_same_features():
     bare = gl.GraphClassifier().fit(None, hidden, graph=A)
     with pytest.raises(gl.ParameterError, match="the graph has 50 nodes, the fit had 60"):
         bare.predict(graph=A[:50, :50])
-    with pytest.raises(gl.ParameterError, match="X is given but the fit had no features"):
+    with pytest.raises(gl.ParameterError, match="X is given, unlike in the fit; leave it out"):
         bare.predict(np.eye(60), graph=A)
-    with pytest.raises(gl.ParameterError, match="X is None but the fit had features"):
+    with pytest.raises(gl.ParameterError, match="X is None, unlike in the fit; add X="):
         model.predict(graph=A)
     filtered = gl.GraphClassifier("hops", hops=1, deploy="tuned").fit(X, hidden, graph=A)
     with pytest.raises(gl.ParameterError, match="deploy = 'tuned' sets a strength"):

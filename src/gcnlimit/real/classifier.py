@@ -146,7 +146,7 @@ class GraphClassifier(GraphEstimator):
         self.table_ = model.table()
         self._left_out = model.left_out
         self.uses_graph_ = model.uses_graph
-        self.graph_gain_ = model.gain if adjacency is not None and features is not None else None
+        self.graph_gain_ = model.gain
         return model.scores
 
     def _single(self, features: Any, labels: Labels, adjacency: Any, weights: Array) -> Array:

@@ -13,6 +13,7 @@ from scipy.special import log_softmax
 
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
+from gcnlimit.graphs.check import are_equal
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import propagation
 from gcnlimit.real.bank import REG, Fitted, members
@@ -66,7 +67,9 @@ class Ensemble:
         self._losses = np.concatenate([losses for _, losses in found])
         self.weights = self._weights(lambda one: True)
         self.without_graph = self._weights(lambda one: not one.graph and not self.bare)
-        self.gain = None if self.bare else self._gain(lambda p: correct(p, labels.codes))
+        self.gain = None
+        if adjacency is not None and not self.bare:
+            self.gain = self._gain(lambda p: correct(p, labels.codes))
         self.uses_graph = adjacency is not None and self._graph_helps()
         if not self.uses_graph:
             self.weights = self.without_graph
@@ -89,7 +92,8 @@ class Ensemble:
         if self.bare:
             features = propagation(adjacency, "symmetric").operator.matrix
         views = Views(self.scaling(features), adjacency, self.views.unit, self.views)
-        if adjacency is not None and views.same_as(self.views):
+        again = adjacency is not None and are_equal(adjacency, self.views.arrows[0])
+        if again and are_equal(views.X, self.views.X):
             return self.scores  # the nodes of the fit are known by name
         filters = any(one.strength is not None for one in self.fitted)
         if tuned and self.uses_graph and filters:

@@ -115,18 +115,15 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if X is None and graph is None:
             return self._outputs
-        if not self._with_graph:
-            if graph is not None:
-                raise ParameterError("graph is given but the fit had none; leave it out")
+        for name, given, had in (("X", X, self._with_features), ("graph", graph, self._with_graph)):
+            if given is None and had:
+                raise ParameterError(f"{name} is None, unlike in the fit; add {name}=...")
+            if given is not None and not had:
+                raise ParameterError(f"{name} is given, unlike in the fit; leave it out")
+        if graph is None:
             check_indices("X", X)
             X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
             return self._apply(X, None)
-        if graph is None:
-            raise ParameterError("X is given without a graph after a fit with one; add graph=...")
-        if self._with_features and X is None:
-            raise ParameterError("X is None but the fit had features; give those of this graph")
-        if X is not None and not self._with_features:
-            raise ParameterError("X is given but the fit had no features; leave it out")
         adjacency = as_adjacency(graph)
         features = as_features(X, adjacency.shape[0])
         count = features.shape[1]

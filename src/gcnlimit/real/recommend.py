@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gcnlimit._runtime.extras import need
+from gcnlimit._runtime.extras import load
 from gcnlimit.graphs.check import as_adjacency
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.real.ensemble import Row
@@ -57,10 +57,8 @@ class Recommendation:
 
     def to_dataframe(self) -> pandas.DataFrame:
         """The table, a row for each member."""
-        need("to_dataframe", "sweep", "pandas")
-        import pandas
-
-        return pandas.DataFrame([row._asdict() for row in self.table])
+        frame: pandas.DataFrame = load("to_dataframe", "sweep", "pandas").DataFrame(self.table)
+        return frame
 
     def plot(self, axes: Any = None) -> Any:
         """Draw leave-one-out accuracy against the strength of the filter (needs matplotlib); returns the axes."""

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from gcnlimit._validation import one_of
 from gcnlimit._values import Array
-from gcnlimit.graphs.check import are_equal, column_spread, dense, is_sparse, squared
+from gcnlimit.graphs.check import column_spread, dense, is_sparse, squared
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import normalized, propagation, undirected
 from gcnlimit.real.leave_one_out import LARGE
@@ -102,10 +102,6 @@ class Views:
         self.directions: Array | None = principal_axes(features) if fit is None else fit.directions
         self._moments: dict[str, tuple[Array, Array]] = {}
         self.factor = 1.0  # of the strengths of PageRank
-
-    def same_as(self, other: Views) -> bool:
-        """Whether these are the same nodes of the same graph."""
-        return are_equal(self.arrows[0], other.arrows[0]) and are_equal(self.X, other.X)
 
     @cached_property
     def base(self) -> Array:
