@@ -335,6 +335,15 @@ def test_another_graph_of_the_same_model_is_classified():
     assert np.mean(found == (one.labels[kept] > 0)) > 0.8
 
 
+@pytest.mark.parametrize("width", [2, 8])
+@pytest.mark.parametrize("directed", [True, False])
+def test_a_graph_with_directions_and_one_without_take_each_others_models(directed, width):
+    X, y, hidden, A = problem(nodes=150, width=width, classes=2, labelled=100, directed=directed)
+    other = np.maximum(A, A.T) if directed else np.triu(A)
+    model = gl.GraphClassifier().fit(X, hidden, graph=A)
+    assert model.score(X, y, graph=other) > 0.8
+
+
 def two_graphs(lam, there, nodes=1500, width=100):
     """Two graphs of the block model, their features alike, a tenth of the first labelled."""
     rng, parts = np.random.default_rng(0), []

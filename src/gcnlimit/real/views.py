@@ -96,9 +96,9 @@ class Views:
         self.nodes = int(features.shape[0])
         self.dtype = np.float64 if self.nodes <= LARGE else np.float32
         self.graph: Any = None if adjacency is None else undirected(adjacency)
-        self.arrows: list[Any] = [adjacency]
-        if self.graph is not adjacency:
-            self.arrows.append(adjacency.T.tocsr())
+        # along and against the edges, on another graph if the fit had two directions
+        both = self.graph is not adjacency if fit is None else len(fit.arrows) > 1
+        self.arrows: list[Any] = [adjacency, adjacency.T.tocsr()] if both else [self.graph]
         self.directions: Array | None = principal_axes(features) if fit is None else fit.directions
         self._moments: dict[str, tuple[Array, Array]] = {}
         self.factor = 1.0  # of the strengths of PageRank
