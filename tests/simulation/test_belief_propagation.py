@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.special import softmax
 
 import gcnlimit as gl
+from gcnlimit.classes import Classes
 from gcnlimit.results.performance import Status
 from gcnlimit.simulation.infer.belief_propagation import Affinity, EdgeMessages
 
@@ -44,9 +45,9 @@ def enumerate_classes(adjacency, odds, field, directed):
 @pytest.mark.parametrize("directed", [False, True])
 def test_with_a_given_field_marginals_and_free_entropy_are_exact_on_a_tree(directed):
     """Three unequal classes; the Bethe free entropy of a tree is the logarithm of its partition function."""
-    fractions, graph = np.array([0.2, 0.3, 0.5]), tree(directed)
-    affinity = Affinity.of(0.9, nodes=1000, degree=5, fractions=fractions)
-    field = np.log(fractions) + np.random.default_rng(0).normal(size=(graph.shape[0], 3))
+    classes, graph = Classes.of([0.2, 0.3, 0.5]), tree(directed)
+    affinity = Affinity.of(0.9, nodes=1000, degree=5, classes=classes)
+    field = np.log(classes.fractions) + np.random.default_rng(0).normal(size=(graph.shape[0], 3))
     messages = EdgeMessages(graph, affinity, directed, np.full(field.shape, 1 / 3))
     for _ in range(8):
         found = messages.step(field)
