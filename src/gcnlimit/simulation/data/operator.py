@@ -100,8 +100,7 @@ class Operator(SparsePlusRankOne):
     @cached_property
     def single(self) -> Operator:
         """The same in single precision."""
-        u, v = (x.astype(np.float32) if np.ndim(x) else x for x in (self.u, self.v))
-        return Operator(self.matrix.astype(np.float32), u, v, self.symmetric)
+        return self.astype(np.float32)
 
     @cached_property
     def _panels(self) -> list[tuple[int, Any]]:
