@@ -17,6 +17,7 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
+from gcnlimit.graphs.labels import labelled_nodes
 from gcnlimit.network import GCN
 from gcnlimit.parameters import FAMILIES, layered, long_name, names_at_test
 from gcnlimit.results.performance import Prediction
@@ -276,7 +277,7 @@ def load_labelled(
         data = real.read(file, nodes, **tables)
     for note in data.notes:
         click.echo(note, err=True)
-    if all(c in (-1, "") for c in data.y.tolist()):
+    if not labelled_nodes(data.y).any():
         if nodes is None:
             raise ParameterError(f"{file!r} lists edges only; give the table of nodes by --nodes")
         raise ParameterError(f"{nodes!r} labels no node; name the column of the classes by --label")
