@@ -52,7 +52,8 @@ def command(
     data = options.load_labelled(file, split=split, **given)
     labels = data.training(split)
     if labelled_nodes(labels).all():
-        click.echo("Every node is labelled: the accuracies are leave-one-out.", err=True)
+        click.echo("Every node is labelled, and none is left to classify.", err=True)
+        click.echo("The accuracies are leave-one-out.", err=True)
     with progress_bar("Classifying", None, unit="fits"):
         from gcnlimit import GraphClassifier
 

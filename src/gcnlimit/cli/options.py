@@ -19,7 +19,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.graphs.labels import labelled_nodes
 from gcnlimit.network import GCN
-from gcnlimit.parameters import FAMILIES, layered, long_name, names_at_test
+from gcnlimit.parameters import FAMILIES, LAWS, layered, long_name, names_at_test
 from gcnlimit.results.performance import Prediction
 
 Verb = Callable[..., Any]
@@ -102,7 +102,7 @@ data_options = together(
     _numbers("classes", _CLASSES, default="2", show_default=False),
     option("--undirected", "The graph is undirected.", is_flag=True),
     option("--degrees-variance", _signal_help("degrees_variance"), type=float),
-    option("--degrees-law", "gamma or lognormal.", default="gamma"),
+    option("--degrees-law", "Law of such degrees.", type=click.Choice([*LAWS]), default="gamma"),
 )
 
 _AT_TEST = "Another filter at test: {}."
@@ -111,7 +111,7 @@ network_options = together(
     *(_numbers(name, _filter_help(name, family)) for name, family in FAMILIES.items()),
     *(_numbers(f"test_{name}", _AT_TEST.format(long_name(name))) for name in _TESTED),
     option("--depth", "Number of layers, which share one value.", type=int),
-    option("--loss", "square, logistic or hinge.", default="square"),
+    option("--loss", "square, logistic, hinge or softmax.", default="square"),
     _numbers("reg", "Regularization, > 0 or inf.", default="inf"),
     option("--normalize", "Measure --reg in units of the filter's gain.", is_flag=True),
     option("--normalization", f"{long_name('normalization')}.", default="symmetric"),
@@ -279,7 +279,10 @@ def load_labelled(
         click.echo(note, err=True)
     if not labelled_nodes(data.y).any():
         if nodes is None:
-            raise ParameterError(f"{file!r} lists edges only; give the table of nodes by --nodes")
+            raise ParameterError(
+                f"{file!r} has no labels; give a table of nodes, with the classes of some of them, "
+                "by --nodes"
+            )
         raise ParameterError(f"{nodes!r} labels no node; name the column of the classes by --label")
     if split and not data.splits:
         raise ParameterError(f"--split {split}: {file!r} has no splits; leave the option out")

@@ -180,10 +180,10 @@ def check_plot(path: Path | None, axes: Collection[str], fewest: int = 1, most: 
     kinds = sorted(FigureCanvasBase.get_supported_filetypes())
     check_writable(path, [f".{kind}" for kind in kinds])
     if not fewest <= len(axes) <= most:
-        wanted = f"{fewest} to {most}" if fewest < most else f"{most}"
         given = f" ({', '.join(axes)})" if axes else "; give one as a range first:last:count"
-        got = f"{len(axes)}{given}"
-        raise ParameterError(f"--plot draws over {wanted} options with several values, got {got}")
+        raise ParameterError(
+            f"--plot draws over {fewest} or {most} options with several values, got {len(axes)}{given}"
+        )
 
 
 def draw(path: Path | None, paint: Callable[[Axes], object]) -> None:

@@ -161,8 +161,9 @@ def runner(
         if workers is not None:
             raise ParameterError("give workers or executor, not both: each says who computes")
         if not hasattr(executor, "submit"):
-            wrong = f"executor = {executor!r} is not allowed"
-            raise ParameterError(f"{wrong}; it must be a concurrent.futures.Executor")
+            raise ParameterError(
+                f"executor = {executor!r} is not allowed; it must be a concurrent.futures.Executor"
+            )
         return lambda blocks: _in_executor(work, blocks, executor)
     usual = cores() if producer.name == "simulate" else 1
     count = usual if workers is None else whole("workers", workers, low=1)
@@ -177,7 +178,9 @@ def _in_executor(work: Work, blocks: Iterable[Block], executor: Executor) -> Ans
     pairs = ((block, block) for block in blocks)
     for block, future in as_finished(executor, work, pairs, _IN_FLIGHT):
         if broken(future):
-            raise GCNLimitError("the executor broke or was closed; with a store, a new one resumes")
+            raise GCNLimitError(
+                "the executor broke or was closed; with a store, the same sweep in a new one resumes"
+            )
         yield block, _result(future, block)
 
 
@@ -230,8 +233,10 @@ def _check_start(work: Work) -> None:
     """Raise `GCNLimitError` if worker processes cannot even start."""
     with process_pool(1) as pool:
         if broken(pool.submit(repr, work)):
-            guard = "a script needs its call to sweep under if __name__ == '__main__':"
-            raise GCNLimitError(f"worker processes cannot start; {guard}")
+            raise GCNLimitError(
+                "worker processes cannot start; a function that is defined in a script needs the "
+                "call to sweep under if __name__ == '__main__':"
+            )
 
 
 class _Answers:

@@ -46,7 +46,8 @@ def estimate(
     if min(np.sum(known > 0), np.sum(known < 0)) < 1 or known.size < 3:
         raise ParameterError(
             f"data = None, and train_mask labels {known.size} nodes, of which {np.sum(known > 0)} "
-            "are +1: too few to estimate it; label three, of both classes, or pass data=CSBM(...)"
+            "are +1: too few to estimate the model; label three or more, of both classes, or pass "
+            "data=CSBM(...)"
         )
     given = StandardizedGraph.of(features, np.where(train_mask, labels > 0, -1), adjacency)
     found = from_labels(given)
@@ -109,7 +110,10 @@ class Instance(Brief):
         adjacency = as_adjacency(adjacency, name="adjacency")
         nodes = adjacency.shape[0]
         if is_complete(adjacency):
-            raise ParameterError(f"adjacency joins all {nodes} nodes alike; leave out some edges")
+            raise ParameterError(
+                f"adjacency joins all {nodes} nodes alike, which says nothing about them; leave out "
+                "the edges that the graph does not have"
+            )
         features = observation.check_features(features, nodes)
         if train_mask is None:
             given = plain_array("labels", labels)
@@ -130,8 +134,11 @@ class Instance(Brief):
         if data is None:
             data = estimate(adjacency, features, known, mask)
         if not data.features.is_white:
-            reason = "data has correlated features, and the noise of each column is not known"
-            raise ParameterError(f"{reason}; whiten the features, and leave out data.features")
+            raise ParameterError(
+                "data has correlated features, but which column has which noise is not known; "
+                "multiply the features by the inverse root of their covariance, and write "
+                "data=CSBM(...) without features"
+            )
         shown = observation.shown_labels(known, mask, classes)
         centroid = np.full(observation.centroid_shape(features.shape[1], classes), np.nan)
         seen = Observation(data, degree, adjacency, features, mask, shown)
@@ -254,7 +261,7 @@ def _model(stored: Stored) -> Any:
     try:
         return json.loads(text, object_hook=_built)
     except (ArithmeticError, KeyError, TypeError, ValueError) as error:
-        raise ParameterError(f"model = {text!r} is none: {error}") from None
+        raise ParameterError(f"model = {text!r} cannot be read as a model: {error}") from None
 
 
 def _features(stored: Stored, labels: Array, data: CSBM) -> Features:
@@ -262,7 +269,10 @@ def _features(stored: Stored, labels: Array, data: CSBM) -> Features:
     if "features" in stored:
         return observation.check_features(stored["features"], labels.size)
     if np.isnan(labels).any():
-        raise ParameterError("labels are unknown in part; all are needed to draw the features")
+        raise ParameterError(
+            "labels are NaN in part, but the streamed features can only be drawn again from all of "
+            "them; save the instance with its features"
+        )
     spike = field(stored, "spike", None, data.classes.count - 1)
     spike = observation.check_features(spike, len(spike))
     key = whole("key", field(stored, "key").item(), low=0, high=LARGEST_KEY)

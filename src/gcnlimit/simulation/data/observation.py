@@ -63,7 +63,9 @@ class Observation(Brief):
     def graph(self) -> Any:
         """Adjacency matrix in CSR form; a Gaussian matrix is refused."""
         if isinstance(self.adjacency, np.ndarray):
-            raise ParameterError("degree = None is a Gaussian matrix, no graph; give a degree")
+            raise ParameterError(
+                "degree = None gives a Gaussian matrix, not a graph; sample with a degree"
+            )
         return self.adjacency
 
     @property
@@ -130,7 +132,8 @@ class Observation(Brief):
         if drawn is not None and wanted is not None and wanted != drawn:
             raise ParameterError(
                 f"device = {wanted!r} is not allowed: the streamed features are those of device = "
-                f"{drawn!r}, and another would draw others; sample there, or with streamed=False"
+                f"{drawn!r}, and another would draw others; sample on that device, or with "
+                "streamed=False"
             )
         device = drawn or wanted or "cpu"
         backend_of(device)
@@ -171,7 +174,9 @@ def check_labels(labels: Any, train_mask: Mask, classes: Classes) -> Array:
     array = plain_array("labels", labels)
     nodes = train_mask.size
     if array.shape != (nodes,):
-        raise ParameterError(f"labels have shape {array.shape}; give one for each of {nodes} nodes")
+        raise ParameterError(
+            f"labels have shape {array.shape}; give one label for each of the {nodes} nodes"
+        )
     allowed = np.array([-1, 1]) if classes.two else np.arange(classes.count)
     bad = array[~np.isin(array, allowed) & ~np.isnan(array)] if array.dtype.kind in "iuf" else array
     words = "-1 or +1" if classes.two else f"a whole number from 0 to {allowed[-1]}"
@@ -180,8 +185,10 @@ def check_labels(labels: Any, train_mask: Mask, classes: Classes) -> Array:
         remedy = ": write np.select([labels == one, labels == other], [1.0, -1.0], np.nan)"
         raise ParameterError(sentence + remedy * classes.two)
     if unknown := int(np.isnan(array[train_mask]).sum()):
-        sentence = f"labels are NaN on {unknown} nodes of train_mask; a label is {words}"
-        raise ParameterError(f"{sentence}: write train_mask & ~np.isnan(labels)")
+        raise ParameterError(
+            f"labels are NaN on {unknown} nodes of train_mask; a labelled node has the label "
+            f"{words}: write train_mask & ~np.isnan(labels)"
+        )
     return array.astype(np.float64)
 
 
@@ -191,7 +198,8 @@ def check_mask(train_mask: Any, nodes: int) -> Mask:
     if array.dtype != np.bool_ or array.shape != (nodes,):
         raise ParameterError(
             f"train_mask has dtype {array.dtype} and shape {array.shape}; it must be {nodes} "
-            "booleans: write np.isin(np.arange(nodes), train_mask) if it lists labelled nodes"
+            "booleans, True for a labelled node: write np.isin(np.arange(nodes), train_mask) if it "
+            "lists nodes"
         )
     return array.copy()
 

@@ -77,8 +77,10 @@ def sample(
     check_types("sample", data=(data, CSBM))
     size = Size.of(data, nodes, degree, streamed, dtype, device)
     if data.shape:
-        many = f"data has arrays of shape {data.shape}"
-        raise ParameterError(f"{many}, and an instance single parameters; sample one by one")
+        raise ParameterError(
+            f"data has parameters of shape {data.shape}, but an instance is drawn from single "
+            "numbers; sample one point after the other"
+        )
     size.check_signals(data)
     root = seed_sequence(seed)
     centroid = None if beside is None else _class_means(beside, data, size)
@@ -95,11 +97,14 @@ def _class_means(beside: Instance, data: CSBM, size: Size) -> Array:
     count = feature_count(size.nodes, float(data.alpha))
     if count != width:
         raise ParameterError(
-            f"nodes = {size.nodes} with alpha = {data.alpha:g} makes {count} features, and beside "
-            f"has {width}; take nodes = {math.floor(width * float(data.alpha) + 0.5)}"
+            f"nodes = {size.nodes} with alpha = {data.alpha:g} makes {count} features, but the "
+            f"instance beside has {width}; take nodes = "
+            f"{math.floor(width * float(data.alpha) + 0.5)}"
         )
     if not np.isfinite(beside.latents.centroid).all():
-        raise ParameterError("the class means of beside are not known; take one that was sampled")
+        raise ParameterError(
+            "the class means of the instance beside are not known; take one that was sampled"
+        )
     return beside.latents.centroid
 
 

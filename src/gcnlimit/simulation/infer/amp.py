@@ -107,11 +107,13 @@ def _pair(instance: Given, to: Given) -> list[Given]:
     feature_signal(here.data, there.data)
     common_classes(here.classes, there.classes)
     if streamed(here.features) or streamed(there.features):
-        raise ParameterError("amp with to needs stored features; sample both with streamed=False")
+        raise ParameterError(
+            "amp on two graphs needs stored features; sample both with streamed=False"
+        )
     remedy = "draw it with sample(..., beside=instance)"
     width, other = here.features.shape[1], there.features.shape[1]
     if width != other:
-        raise ParameterError(f"to has {other} features, and instance {width}; {remedy}")
+        raise ParameterError(f"to has {other} features, but instance has {width}; {remedy}")
     if isinstance(instance, Instance) and isinstance(to, Instance):
         means = instance.latents.centroid, to.latents.centroid
         if np.isfinite(means).all() and not np.array_equal(*means):

@@ -207,7 +207,7 @@ class _Iteration:
         data = observation.data
         nodes = observation.nodes
         if observation.degree is None:
-            raise ParameterError("degree = None is a Gaussian graph, without edges; take amp")
+            raise ParameterError("degree = None is a dense graph, which has no edges; take amp")
         self.codes = data.classes.codes
         affinity = Affinity.of(float(data.lam), nodes, observation.degree, data.classes)
         weight = 1.0 if observation.theta is None else observation.theta[:, None]

@@ -34,8 +34,10 @@ def check_reg(size: float, loss: Loss, reg: float, dtype: np.dtype[Any]) -> None
     tiny = float(np.finfo(dtype).tiny)
     least = tiny if loss.form is Form.CODES else max(tiny, 1e-152)
     if size and reg and min(size, math.sqrt(size)) / reg < least:
-        vanish = f"reg = {reg:g} is too large for numbers of type {dtype}: the weights vanish"
-        raise ParameterError(f"{vanish}; write reg=math.inf, which is its limit")
+        raise ParameterError(
+            f"reg = {reg:g} is too large for numbers of type {dtype}: the weights vanish; write "
+            "reg=math.inf, which is its limit"
+        )
 
 
 class Trained(NamedTuple):
@@ -52,13 +54,18 @@ def train(
 ) -> Trained:
     """Weights, outputs on all nodes, bias and duality gap of each parameter of the network, one row each."""
     if not observation.train_mask.any():
-        raise ParameterError("rho is too small: no node is labelled, and training needs labels")
+        raise ParameterError(
+            "rho is too small: no node is labelled, and a network needs labels to train on; raise "
+            "rho or take more nodes"
+        )
     if not observation.classes.two:
         gcn.require_l2(f"training on classes = {observation.classes}")
     free = observation.biased and gcn.loss.form is not Form.CODES and np.isfinite(gcn.reg).any()
     if free and np.unique(observation.train_class_index).size < observation.classes.count:
-        reason = "a class has no labelled node, so that the free bias has no minimum"
-        raise ParameterError(f"{reason}; label more nodes, or take loss='square'")
+        raise ParameterError(
+            "a class has no labelled node, and without one the free bias of unequal classes has no "
+            "minimum; label more nodes, or take loss='square'"
+        )
     gcn.require_gain(observation.data)
     place = observation.device(device)
     # infinities are refused at the end
@@ -214,7 +221,8 @@ class _Networks:
         if not (np.isfinite(weights).all() and np.isfinite(outputs).all()):
             raise ParameterError(
                 f"the outputs exceed the numbers of type {kind}; scale the features to variance 1, "
-                "raise reg, take fewer layers or smaller parameters of the filter, or float64"
+                "raise reg, take fewer layers or smaller parameters of the filter (many layers "
+                "with c = K/t are Diffusion(t)), or float64"
             )
         double = 1e-12 if self.operator.symmetric else 1e-15
         relative = 1e-6 if kind == np.float32 else double
