@@ -52,11 +52,6 @@ class Training:
     classes: Classes
     loss: Loss
 
-    @property
-    def biased(self) -> bool:
-        """Whether there is a free bias."""
-        return not self.classes.equal
-
     def minimise(self, reg: Array, tol: float) -> Minimum:
         r"""Weights, :math:`M \times (C - 1)`, :math:`C - 1` biases and gap at each `reg`, to the tolerance of `gcnlimit.fit`."""
         if self.loss.form is Form.CODES:
@@ -76,10 +71,10 @@ class Training:
     def _ridge(self, reg: Array, tol: float) -> Minimum:
         """Square loss: each column of the targets by itself, around the means if there is a bias."""
         targets = self.loss.on(self.classes).targets[self.class_index]
-        around = float(self.biased)
-        row = around * self.F.mean(axis=0)
-        target = around * targets.mean(axis=0)
-        rows = TrainingRows(self.F - row if self.biased else self.F)
+        biased = not self.classes.equal
+        row = biased * self.F.mean(axis=0)
+        target = biased * targets.mean(axis=0)
+        rows = TrainingRows(self.F - row if biased else self.F)
         columns = np.ascontiguousarray((targets - target).T)
         weights = np.stack([rows.ridge(reg, tol, column) for column in columns], axis=-1)
         return weights, target - row @ weights, np.zeros(reg.size)
@@ -112,7 +107,7 @@ class Training:
             gap = np.nan
             # what overflowed cannot be factorized
             with contextlib.suppress(LinAlgError, ValueError):
-                if self.biased:
+                if not self.classes.equal:
                     bias, start = self._balanced(rows, own, start, tol)
                     loss = Shifted(loss, self._signs * bias)
                 weights, gap, start = rows.solve(loss, own, start, tol)
@@ -154,7 +149,9 @@ def _decreasing_root(function: Callable[[float], float]) -> float:
         near = far
         far = 2.0 * far
         if abs(far) > 1e6:
-            raise ConvergenceError("the free bias is not finite; label more nodes or raise reg")
+            raise ConvergenceError(
+                "the free bias of the training has no finite value; label more nodes or raise reg"
+            )
     return float(brentq(function, near, far, xtol=1e-13, rtol=1e-13))
 
 
