@@ -279,10 +279,7 @@ def load_labelled(
         click.echo(note, err=True)
     if not labelled_nodes(data.y).any():
         if nodes is None:
-            raise ParameterError(
-                f"{file!r} has no labels; give a table of nodes, with the classes of some of them, "
-                "by --nodes"
-            )
+            raise ParameterError(f"{file!r} has no labels; give them in a table, by --nodes")
         raise ParameterError(f"{nodes!r} labels no node; name the column of the classes by --label")
     if split and not data.splits:
         raise ParameterError(f"--split {split}: {file!r} has no splits; leave the option out")

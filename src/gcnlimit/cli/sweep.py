@@ -70,9 +70,7 @@ def command(
         need("--out", "sweep", package)
     check_plot(plot, asked["axes"])
     if store.exists() and not resume:
-        raise ParameterError(
-            f"the store {store} exists; add --resume to continue it, or name another by --store"
-        )
+        raise ParameterError(f"the store {store} exists; add --resume, or name another by --store")
     try:
         answer = sweep(**asked, store=store, **who)
     except KeyboardInterrupt as stop:
@@ -98,9 +96,7 @@ def read_file(path: Path) -> dict[str, Any]:
     tables = {table: content.get(table, {}) for table in _TABLES}
     for table, values in tables.items():
         if not isinstance(values, dict):
-            raise ParameterError(
-                f"{table} in {path.name} must be a table: write [{table}] on a line of its own"
-            )
+            raise ParameterError(f"{table} in {path.name} must be a table: begin it by [{table}]")
     axes = {name: _axis(name, value) for name, value in tables.pop("axes").items()}
     fixed: dict[str, Any] = {}
     for values in tables.values():
@@ -121,17 +117,14 @@ def _axis(name: str, value: Any) -> Any:
     check_names(value, _RANGE, f"a key of the range of {name}")
     for key in _RANGE[:3]:
         if key not in value:
-            raise ParameterError(
-                f"the range of {name} lacks {key}; write {{start = 0, stop = 2, num = 21}}"
-            )
+            example = "{start = 0, stop = 2, num = 21}"
+            raise ParameterError(f"the range of {name} lacks {key}; write {example}")
     return spaced(name, *(value[key] for key in _RANGE if key in value))
 
 
 def _filters(value: Any) -> dict[str, Any]:
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise ParameterError(
-            "the axis filter must be a list of tables such as {name = 'two layers', c = [1.0, 1.0]}"
-        )
+        raise ParameterError("the axis filter must be a list of tables such as {c = [1.0, 1.0]}")
     filters: dict[str, Any] = {}
     for item in value:
         filter = _filter(item)

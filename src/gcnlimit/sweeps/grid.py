@@ -32,9 +32,8 @@ class Axis:
     def of(cls, name: str, values: Any) -> Axis:
         """Read what the user gave: a sequence, an array, or for filters and losses also a mapping from names."""
         if isinstance(values, str) or not np.iterable(values):
-            raise ParameterError(
-                f"the axis {name} must be a list of values, got {values!r}; one value goes to fixed"
-            )
+            wrong = f"the axis {name} must be a list of values, got {values!r}"
+            raise ParameterError(f"{wrong}; one value goes to fixed")
         named = dict(values) if isinstance(values, Mapping) else {}
         found = read(name, list(named.values() if named else values))
         labels = [str(key) for key in named] if named else _labels(found)
@@ -42,10 +41,7 @@ class Axis:
             raise ParameterError(f"the axis {name} is empty; give at least one value")
         if len(set(labels)) < len(labels):
             twice = next(label for label in labels if labels.count(label) > 1)
-            raise ParameterError(
-                f"the axis {name} has the value {twice!r} twice, but every point needs a label of "
-                "its own; give it once"
-            )
+            raise ParameterError(f"the axis {name} has the value {twice!r} twice; give it once")
         return cls(name, tuple(found), np.asarray(labels))
 
     @property
@@ -88,9 +84,7 @@ def read(name: str, values: Sequence[Any]) -> list[Any]:
     if single:
         numbers = np.asarray(real(name, values, infinite=name == "reg")) if values else np.empty(0)
         if numbers.ndim > 1:
-            raise ParameterError(
-                f"the axis {name} must list numbers, got an array of shape {numbers.shape}"
-            )
+            raise ParameterError(f"the axis {name} must list numbers, got shape {numbers.shape}")
         return [float(number) for number in numbers]
     if name in WHOLE:
         return [_whole(name, value) for value in values]

@@ -123,10 +123,7 @@ def _check_names(producer: Producer, axes: Any, data: object, gcn: object, fixed
         check_names(axes, swept, f"an axis of {producer.name}")
         check_names(fixed, producer.allowed, f"a parameter of {producer.name}")
     if producer.identity and (data is not None or gcn is not None):
-        raise ParameterError(
-            f"{producer.name} is your own function: give its parameters in axes and fixed, not in "
-            "data or gcn"
-        )
+        raise ParameterError(f"{producer.name} is your own function: use axes and fixed alone")
     if gcn is not None and not producer.network:
         raise ParameterError(f"{producer.name} takes no network; leave gcn out")
 
@@ -231,10 +228,8 @@ def _rest_of_filter(gcn: GCN | None, fixed: Mapping[str, Any], axes: Axes) -> di
     if name in axes:
         return {"depth": filter.values.shape[-1]}
     if np.unique(filter.values).size != 1:
-        raise ParameterError(
-            f"depth needs one value of {name} shared by all layers, but gcn has {name} = "
-            f"{filter.values.tolist()}; give {name} in axes or fixed"
-        )
+        several = f"{name} = {filter.values.tolist()}"
+        raise ParameterError(f"depth needs one {name} shared by all layers, but gcn has {several}")
     return {name: float(filter.values[0])}
 
 
@@ -251,8 +246,6 @@ def _filter_at_test(gcn: GCN | None, fixed: Mapping[str, Any], axes: Axes) -> di
 
 def _single(name: str, value: Any) -> Any:
     if np.ndim(value):
-        raise ParameterError(
-            f"{name} has {np.size(value)} values; a sweep takes them as an axis: "
-            f"axes={{{name!r}: ...}}"
-        )
+        axis = f"axes={{{name!r}: ...}}"
+        raise ParameterError(f"{name} has {np.size(value)} values; sweep them as {axis}")
     return value

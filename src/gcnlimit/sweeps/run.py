@@ -161,9 +161,8 @@ def runner(
         if workers is not None:
             raise ParameterError("give workers or executor, not both: each says who computes")
         if not hasattr(executor, "submit"):
-            raise ParameterError(
-                f"executor = {executor!r} is not allowed; it must be a concurrent.futures.Executor"
-            )
+            wrong = f"executor = {executor!r} is not allowed"
+            raise ParameterError(f"{wrong}; it must be a concurrent.futures.Executor")
         return lambda blocks: _in_executor(work, blocks, executor)
     usual = cores() if producer.name == "simulate" else 1
     count = usual if workers is None else whole("workers", workers, low=1)
@@ -178,9 +177,7 @@ def _in_executor(work: Work, blocks: Iterable[Block], executor: Executor) -> Ans
     pairs = ((block, block) for block in blocks)
     for block, future in as_finished(executor, work, pairs, _IN_FLIGHT):
         if broken(future):
-            raise GCNLimitError(
-                "the executor broke or was closed; with a store, the same sweep in a new one resumes"
-            )
+            raise GCNLimitError("the executor broke or was closed; with a store, a new one resumes")
         yield block, _result(future, block)
 
 

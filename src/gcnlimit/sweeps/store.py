@@ -133,10 +133,7 @@ def _check_mark(path: Path) -> None:
     with path.open("rb") as file:
         header = file.read(72)
     if header[:16] != b"SQLite format 3\0" or header[68:] != _MARK.to_bytes(4, "big"):
-        raise StoreError(
-            f"{path} is not a store of sweeps, or its start is damaged; move it, or choose another "
-            "file"
-        )
+        raise StoreError(f"{path} is not a store of sweeps, or is damaged; choose another file")
 
 
 def _connect(path: Path | None) -> sqlite3.Connection:
@@ -219,10 +216,7 @@ def describe(function: Callable[..., Any]) -> str:
     if isinstance(function, functools.partial):
         return json.dumps([describe(function.func), plain(function.args), plain(function.keywords)])
     if not inspect.isfunction(function):
-        raise ParameterError(
-            f"cannot sweep {function!r}: a store could not see that its code has changed; wrap it "
-            "in a function"
-        )
+        raise ParameterError(f"cannot sweep {function!r}, of hidden code; wrap it in a function")
     try:
         source = inspect.getsource(function)
     except OSError:
@@ -254,6 +248,5 @@ def plain(value: Any) -> Any:
         return {"": type(value).__qualname__} | named
     if inspect.isfunction(value):
         return describe(value)
-    raise ParameterError(
-        f"cannot store a result for {value!r}; use numbers, strings, lists or frozen dataclasses"
-    )
+    usable = "numbers, strings, lists or frozen dataclasses"
+    raise ParameterError(f"cannot store a result for {value!r}; use {usable}")

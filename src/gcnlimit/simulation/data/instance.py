@@ -110,10 +110,7 @@ class Instance(Brief):
         adjacency = as_adjacency(adjacency, name="adjacency")
         nodes = adjacency.shape[0]
         if is_complete(adjacency):
-            raise ParameterError(
-                f"adjacency joins all {nodes} nodes alike, which says nothing about them; leave out "
-                "the edges that the graph does not have"
-            )
+            raise ParameterError(f"adjacency joins all {nodes} nodes alike; leave out some edges")
         features = observation.check_features(features, nodes)
         if train_mask is None:
             given = plain_array("labels", labels)
@@ -134,11 +131,8 @@ class Instance(Brief):
         if data is None:
             data = estimate(adjacency, features, known, mask)
         if not data.features.is_white:
-            raise ParameterError(
-                "data has correlated features, but which column has which noise is not known; "
-                "multiply the features by the inverse root of their covariance, and write "
-                "data=CSBM(...) without features"
-            )
+            reason = "data has correlated features, but which column has which noise is not known"
+            raise ParameterError(f"{reason}; whiten the features, and give data without a Spectrum")
         shown = observation.shown_labels(known, mask, classes)
         centroid = np.full(observation.centroid_shape(features.shape[1], classes), np.nan)
         seen = Observation(data, degree, adjacency, features, mask, shown)
@@ -269,10 +263,7 @@ def _features(stored: Stored, labels: Array, data: CSBM) -> Features:
     if "features" in stored:
         return observation.check_features(stored["features"], labels.size)
     if np.isnan(labels).any():
-        raise ParameterError(
-            "labels are NaN in part, but the streamed features can only be drawn again from all of "
-            "them; save the instance with its features"
-        )
+        raise ParameterError("labels are NaN in part, but all are needed to draw the features")
     spike = field(stored, "spike", None, data.classes.count - 1)
     spike = observation.check_features(spike, len(spike))
     key = whole("key", field(stored, "key").item(), low=0, high=LARGEST_KEY)

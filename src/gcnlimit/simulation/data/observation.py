@@ -63,9 +63,7 @@ class Observation(Brief):
     def graph(self) -> Any:
         """Adjacency matrix in CSR form; a Gaussian matrix is refused."""
         if isinstance(self.adjacency, np.ndarray):
-            raise ParameterError(
-                "degree = None gives a Gaussian matrix, not a graph; sample with a degree"
-            )
+            raise ParameterError("degree = None gives a dense matrix, not a graph; give a degree")
         return self.adjacency
 
     @property
@@ -174,9 +172,7 @@ def check_labels(labels: Any, train_mask: Mask, classes: Classes) -> Array:
     array = plain_array("labels", labels)
     nodes = train_mask.size
     if array.shape != (nodes,):
-        raise ParameterError(
-            f"labels have shape {array.shape}; give one label for each of the {nodes} nodes"
-        )
+        raise ParameterError(f"labels have shape {array.shape}; give one for each of {nodes} nodes")
     allowed = np.array([-1, 1]) if classes.two else np.arange(classes.count)
     bad = array[~np.isin(array, allowed) & ~np.isnan(array)] if array.dtype.kind in "iuf" else array
     words = "-1 or +1" if classes.two else f"a whole number from 0 to {allowed[-1]}"
@@ -185,10 +181,8 @@ def check_labels(labels: Any, train_mask: Mask, classes: Classes) -> Array:
         remedy = ": write np.select([labels == one, labels == other], [1.0, -1.0], np.nan)"
         raise ParameterError(sentence + remedy * classes.two)
     if unknown := int(np.isnan(array[train_mask]).sum()):
-        raise ParameterError(
-            f"labels are NaN on {unknown} nodes of train_mask; a labelled node has the label "
-            f"{words}: write train_mask & ~np.isnan(labels)"
-        )
+        sentence = f"labels are NaN on {unknown} nodes of train_mask, where each must be {words}"
+        raise ParameterError(f"{sentence}: write train_mask & ~np.isnan(labels)")
     return array.astype(np.float64)
 
 

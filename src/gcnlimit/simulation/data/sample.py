@@ -77,10 +77,8 @@ def sample(
     check_types("sample", data=(data, CSBM))
     size = Size.of(data, nodes, degree, streamed, dtype, device)
     if data.shape:
-        raise ParameterError(
-            f"data has parameters of shape {data.shape}, but an instance is drawn from single "
-            "numbers; sample one point after the other"
-        )
+        many = f"data has parameters of shape {data.shape}"
+        raise ParameterError(f"{many}, but an instance has single ones; sample one by one")
     size.check_signals(data)
     root = seed_sequence(seed)
     centroid = None if beside is None else _class_means(beside, data, size)
@@ -97,14 +95,11 @@ def _class_means(beside: Instance, data: CSBM, size: Size) -> Array:
     count = feature_count(size.nodes, float(data.alpha))
     if count != width:
         raise ParameterError(
-            f"nodes = {size.nodes} with alpha = {data.alpha:g} makes {count} features, but the "
-            f"instance beside has {width}; take nodes = "
-            f"{math.floor(width * float(data.alpha) + 0.5)}"
+            f"nodes = {size.nodes} with alpha = {data.alpha:g} makes {count} features, but beside "
+            f"has {width}; take nodes = {math.floor(width * float(data.alpha) + 0.5)}"
         )
     if not np.isfinite(beside.latents.centroid).all():
-        raise ParameterError(
-            "the class means of the instance beside are not known; take one that was sampled"
-        )
+        raise ParameterError("beside has unknown class means; take an instance that was sampled")
     return beside.latents.centroid
 
 

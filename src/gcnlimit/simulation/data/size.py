@@ -51,9 +51,7 @@ class Size:
             raise ParameterError(f"dtype = {dtype!r} is not allowed; it must be float32 or float64")
         streamed = device != "cpu" if streamed is None else flag("streamed", streamed)
         if degree is None and data.degrees is not None:
-            raise ParameterError(
-                "degree = None is a dense graph, which has no degrees to vary; give the mean degree"
-            )
+            raise ParameterError("degree = None is dense and has no degrees to vary; give a degree")
         if degree is not None:
             degree = check_degree(degree, nodes)
         width = nodes / float(np.min(data.alpha))
@@ -143,7 +141,7 @@ def edge_probabilities(lam: float, nodes: int, degree: float, classes: Classes) 
         remedy = "more nodes" if degree > nodes / 2 else "a larger degree"
         raise ParameterError(
             f"lam = {lam:g} is not allowed at degree {degree:g} and {nodes} nodes, where it must "
-            f"be from {low:.6g} to {high:.6g} for the edge probabilities to lie in [0, 1]; take "
-            f"{remedy} or a weaker signal"
+            f"be at least {low:.6g} and at most {high:.6g} for the edge probabilities to lie in "
+            f"[0, 1]; take {remedy} or a weaker signal"
         )
     return np.clip(density + lam * spread * overlap, 0.0, 1.0)

@@ -107,9 +107,7 @@ def _pair(instance: Given, to: Given) -> list[Given]:
     feature_signal(here.data, there.data)
     common_classes(here.classes, there.classes)
     if streamed(here.features) or streamed(there.features):
-        raise ParameterError(
-            "amp on two graphs needs stored features; sample both with streamed=False"
-        )
+        raise ParameterError("amp on two graphs needs stored features; sample with streamed=False")
     remedy = "draw it with sample(..., beside=instance)"
     width, other = here.features.shape[1], there.features.shape[1]
     if width != other:

@@ -149,9 +149,7 @@ def _decreasing_root(function: Callable[[float], float]) -> float:
         near = far
         far = 2.0 * far
         if abs(far) > 1e6:
-            raise ConvergenceError(
-                "the free bias of the training has no finite value; label more nodes or raise reg"
-            )
+            raise ConvergenceError("the free bias is not finite; label more nodes or raise reg")
     return float(brentq(function, near, far, xtol=1e-13, rtol=1e-13))
 
 

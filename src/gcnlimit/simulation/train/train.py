@@ -34,10 +34,8 @@ def check_reg(size: float, loss: Loss, reg: float, dtype: np.dtype[Any]) -> None
     tiny = float(np.finfo(dtype).tiny)
     least = tiny if loss.form is Form.CODES else max(tiny, 1e-152)
     if size and reg and min(size, math.sqrt(size)) / reg < least:
-        raise ParameterError(
-            f"reg = {reg:g} is too large for numbers of type {dtype}: the weights vanish; write "
-            "reg=math.inf, which is its limit"
-        )
+        vanish = f"reg = {reg:g} is too large for numbers of type {dtype}: the weights vanish"
+        raise ParameterError(f"{vanish}; write reg=math.inf, which is its limit")
 
 
 class Trained(NamedTuple):
@@ -54,18 +52,13 @@ def train(
 ) -> Trained:
     """Weights, outputs on all nodes, bias and duality gap of each parameter of the network, one row each."""
     if not observation.train_mask.any():
-        raise ParameterError(
-            "rho is too small: no node is labelled, and a network needs labels to train on; raise "
-            "rho or take more nodes"
-        )
+        raise ParameterError("rho is too small: no node is labelled to train on; raise rho")
     if not observation.classes.two:
         gcn.require_l2(f"training on classes = {observation.classes}")
     free = observation.biased and gcn.loss.form is not Form.CODES and np.isfinite(gcn.reg).any()
     if free and np.unique(observation.train_class_index).size < observation.classes.count:
-        raise ParameterError(
-            "a class has no labelled node, and without one the free bias of unequal classes has no "
-            "minimum; label more nodes, or take loss='square'"
-        )
+        reason = "a class has no labelled node, and the free bias of unequal classes no minimum"
+        raise ParameterError(f"{reason}; label more nodes, or take loss='square'")
     gcn.require_gain(observation.data)
     place = observation.device(device)
     # infinities are refused at the end
