@@ -73,14 +73,12 @@ class Backend:
         matrix.sort_indices()
         return matrix
 
-    def sparse(
-        self, matrix: Any, scale: float, symmetrize: bool, transpose: bool, dtype: np.dtype[Any]
-    ) -> tuple[Any, Any]:
-        r"""Matrix :math:`S = sA` or :math:`s(A + A^T)`, to be multiplied by ``@``; :math:`S^T` or None if it can wait."""
+    def sparse(self, matrix: Any, scale: float, symmetrize: bool, dtype: np.dtype[Any]) -> Any:
+        r"""Matrix :math:`S = sA` or :math:`s(A + A^T)`, to be multiplied by ``@`` and transposed by ``.T``."""
         if symmetrize:
             matrix = matrix + matrix.T
         matrix = matrix if isinstance(matrix, np.ndarray) else matrix.tocsr()
-        return (matrix * scale).astype(dtype), None
+        return (matrix * scale).astype(dtype)
 
     def ordered_map(self, function: Callable[[A], B], items: Iterable[A], size: int) -> Iterator[B]:
         """Answers of `function`, in the order of the items; several at a time if `size`, the numbers in all, are many."""

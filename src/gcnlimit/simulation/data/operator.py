@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -62,9 +62,9 @@ class Operator(SparsePlusRankOne):
         if both := symmetrize and not symmetric:
             scale /= np.sqrt(2.0)
             shift *= np.sqrt(2.0)
-        matrix, transpose = backend.sparse(adjacency, scale, both, not symmetric, np.dtype(dtype))
+        matrix = backend.sparse(adjacency, scale, both, np.dtype(dtype))
         parts = matrix, float(shift), None, symmetric or symmetrize
-        return Operator(*parts) if device == "cpu" else DeviceOperator(*parts, transpose, backend)
+        return Operator(*parts) if device == "cpu" else DeviceOperator(*parts, backend)
 
     def __matmul__(self, block: Any) -> Any:
         """Product with a vector or a block of columns."""
@@ -142,7 +142,6 @@ class Operator(SparsePlusRankOne):
 class DeviceOperator(Operator):
     """The same operator on a device of PyTorch, for blocks of few columns."""
 
-    transpose: Any = None
     backend: Backend | None = None
 
     def __matmul__(self, block: Any) -> Any:
@@ -153,14 +152,6 @@ class DeviceOperator(Operator):
     def add_product(self, block: Any, out: Any, factor: float = 1.0) -> None:
         """``out += factor * (a @ block)`` in place."""
         out += float(factor) * (self @ block)
-
-    @cached_property
-    def T(self) -> Self:
-        """The transpose."""
-        if self.symmetric:
-            return self
-        u, v = (self.u, None) if self.v is None else (self.v, self.u)
-        return replace(self, matrix=self.transpose, transpose=self.matrix, u=u, v=v)
 
     def _random_vector(self) -> Any:
         assert self.backend is not None
