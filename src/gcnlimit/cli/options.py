@@ -63,8 +63,12 @@ def option(flag: str, words: str | None = None, name: str = "", **how: Any) -> D
     return click.option(*([flag, name] if name else [flag]), help=words, **shown | how)
 
 
+def _flags(names: Iterable[str], between: str = ", ") -> str:
+    return between.join(f"--{name.replace('_', '-')}" for name in names)
+
+
 def _numbers(name: str, words: str, **how: Any) -> Decorator:
-    return option(f"--{name.replace('_', '-')}", words, type=Numbers(), **how)
+    return option(_flags([name]), words, type=Numbers(), **how)
 
 
 def _signal_help(name: str) -> str:
@@ -258,10 +262,6 @@ class Grid:
         self._take(name, values)
         if depth is not None:
             self.inputs["depth"] = depth
-
-
-def _flags(names: Iterable[str], between: str = ", ") -> str:
-    return between.join(f"--{name}" for name in names)
 
 
 def load_labelled(
