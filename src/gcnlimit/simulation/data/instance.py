@@ -116,9 +116,8 @@ class Instance(Brief):
             given = plain_array("labels", labels)
             train_mask = ~np.isnan(given) if given.dtype.kind == "f" else np.ones(given.shape, bool)
         mask = observation.check_mask(train_mask, nodes)
-        classes = Classes(2)
-        if data is not None:
-            classes = observation.check_model(data, adjacency).classes
+        model = None if data is None else observation.check_model(data, adjacency)
+        classes = Classes(2) if model is None else model.classes
         known = observation.check_labels(labels, mask, classes)
         if not mask.any():
             raise ParameterError(
