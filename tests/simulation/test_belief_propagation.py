@@ -157,6 +157,9 @@ def test_a_dense_graph_a_signal_beyond_the_degree_and_negative_weights_are_refus
     strong = gl.Instance.of(i.adjacency, i.features, i.labels, i.train_mask, data=data.replaced(lam=3.0), degree=4)
     with pytest.raises(gl.ParameterError, match="lam = 3 is not allowed at degree 4"):
         gl.belief_propagation(strong)
+    certain = gl.sample(data.replaced(lam=10.0), nodes=100, degree=50)  # edges of probability 1, and 0
+    with pytest.raises(gl.ParameterError, match="lam = 10, mu = 1: the messages overflow"):
+        gl.belief_propagation(certain)
     signed = i.adjacency.copy()
     signed.data[:9] = -0.1
     with pytest.raises(gl.ParameterError, match="9 negative weights"):

@@ -221,7 +221,7 @@ def _rest_of_filter(gcn: GCN | None, fixed: Mapping[str, Any], axes: Axes) -> di
         owners = " or ".join(FAMILIES[name].__name__ for name in lone or deep)
         raise ParameterError(
             f"{names[0]} is a parameter of {owners}, but gcn has a {type(filter).__name__} filter; "
-            f"give gcn such a filter, or sweep {name}"
+            "give gcn such a filter"
         )
     if name not in deep or (name in axes and ("depth" in axes or isinstance(axes[name][0], tuple))):
         return {}

@@ -141,8 +141,6 @@ class Training:
 def _decreasing_root(function: Callable[[float], float]) -> float:
     """Root of a decreasing function of one number, near 0."""
     value = function(0.0)
-    if value == 0.0:
-        return 0.0
     near = 0.0
     far = float(np.copysign(1.0, value))
     while value * function(far) > 0.0:
