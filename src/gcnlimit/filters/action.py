@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import get_blas_funcs
 
 from gcnlimit._runtime.threads import over_blocks
 from gcnlimit._values import Array
@@ -80,7 +81,7 @@ def chebyshev_sum(
         return total
     here = operator @ block
     here *= float(1.0 / radius)
-    total += weights[1] * here
+    _add(total, weights[1], here)
     rough = block.dtype == np.float64 and hasattr(operator, "single")
     double = max(2, _double_terms(weights, accuracy)) if rough else len(weights)
     pair = 1.0 * block, here
@@ -111,7 +112,6 @@ def _recursion(  # noqa: PLR0917
     added to the one before the last.
     """
     before, here = pair
-    term = np.empty_like(total) if isinstance(total, np.ndarray) else None
     for k in terms:
         factor = float(2.0 / radius if k % 2 else -2.0 / radius)
         if hasattr(operator, "add_product"):
@@ -119,9 +119,18 @@ def _recursion(  # noqa: PLR0917
         else:
             before += factor * (operator @ here)
         before, here = here, before
-        weight = weights[k] if k % 4 < 2 else -weights[k]
-        total += weight * here if term is None else np.multiply(weight, here, out=term)
+        _add(total, weights[k] if k % 4 < 2 else -weights[k], here)
     return before, here
+
+
+def _add(total: Block, weight: Block, term: Block) -> None:
+    """``total += weight * term`` in place; in one pass for each filter of an axis in front."""
+    if not isinstance(total, np.ndarray) or total.ndim == term.ndim:
+        total += weight * term
+        return
+    axpy = get_blas_funcs("axpy", (total,))
+    for part, factor in zip(total, weight, strict=True):
+        axpy(term.reshape(-1), part.reshape(-1), a=factor.item())
 
 
 def _double_terms(weights: Array, accuracy: float) -> int:

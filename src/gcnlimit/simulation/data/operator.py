@@ -80,7 +80,10 @@ class Operator(SparsePlusRankOne):
             sums = np.ones(len(block), block.dtype) @ block
             out += scale * (-block.dtype.type(self.u) * sums)
         wide = block.ndim == 2 and block.shape[1] >= 32 and block.dtype == self.matrix.dtype
-        if wide and len(self._panels) > 1:
+        if wide and not block[:8].any() and np.count_nonzero(block) < 0.02 * block.size:
+            # indicators of nodes, with which the propagation of training nodes begins
+            out += scale * (self.matrix @ sparse.csr_array(block)).toarray()
+        elif wide and len(self._panels) > 1:
             # SciPy's kernel adds each panel to `out`, whose rows are contiguous
             add: Any = csr_matvecs
             for start, panel in self._panels:

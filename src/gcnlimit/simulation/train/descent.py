@@ -14,20 +14,22 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
-from scipy.special import log_softmax, softmax
+from scipy.special import expit
 
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes, Indices
 from gcnlimit.losses import Loss
 from gcnlimit.losses.base import Form
+from gcnlimit.simulation.data.features import Block
 
 ROUNDING = float(np.finfo(float).eps)
+RESOLVED = 2e-6  # relative size of a change that single precision resolves
 _LONGEST = 2.0  # step of a bias, since Newton's method may overshoot where all outputs are large
 T = TypeVar("T")
-Solver = Generator[Array, Array, T]
+Solver = Generator[Block, Block, T]  # asks for single precision by the type of a block
 
 
-def driven(solver: Solver[T], product: Callable[[Array], Array]) -> T:
+def driven(solver: Solver[T], product: Callable[[Block], Block]) -> T:
     """Answer of one solver, given the product with its matrix."""
     try:
         wanted = next(solver)
@@ -112,24 +114,40 @@ class CrossEntropy:
 
     @cached_property
     def _targets(self) -> Array:
-        return np.eye(len(self.E))[self.class_index]
+        return np.eye(len(self.E))[:, self.class_index]
+
+    def _logits(self, outputs: Array) -> Array:
+        """Classes x nodes, less the largest of each node."""
+        logits = self.E @ outputs.T
+        return np.asarray(logits - logits.max(axis=0))
+
+    def _missed(self, outputs: Array) -> Array:
+        """Targets less probabilities, nodes x classes."""
+        if len(self.E) == 2:  # three times as fast
+            first = self._targets[0] - expit(outputs @ (self.E[0] - self.E[1]))
+            return np.stack([first, -first]).T
+        p = np.exp(self._logits(outputs))
+        p /= p.sum(axis=0)
+        return np.asarray((self._targets - p).T)
 
     def value(self, h: Array) -> float:
         """Loss of outputs."""
-        return -float(np.sum(self._targets * log_softmax((h + self.bias(h)) @ self.E.T, axis=1)))
+        logits = self._logits(h + self.bias(h))
+        return float(np.log(np.exp(logits).sum(axis=0)).sum() - np.vdot(self._targets, logits))
 
     def pull(self, h: Array) -> Array:
         r"""Minus the derivative in each output; with a free bias the pulls sum to 0, to the last digit."""
-        f = (self._targets - softmax((h + self.bias(h)) @ self.E.T, axis=1)) @ self.E
+        f = self._missed(h + self.bias(h)) @ self.E
         return np.asarray(f - f.mean(axis=0) if self.biased else f)
 
     def bias(self, h: Array) -> Array:
         """Bias at which the pulls sum to 0, by Newton's method; 0 if there is none."""
         bias = -h.mean(axis=0) if self.biased else np.zeros(self.E.shape[1])
         for _ in range(200 if self.biased else 0):
-            p = softmax((h + bias) @ self.E.T, axis=1)
-            curvature = self.E.T @ (np.diag(p.sum(axis=0) + ROUNDING * len(h)) - p.T @ p) @ self.E
-            step = np.linalg.solve(curvature, np.sum(self._targets - p, axis=0) @ self.E)
+            missed = self._missed(h + bias)
+            p = self._targets - missed.T
+            curvature = self.E.T @ (np.diag(p.sum(axis=1) + ROUNDING * len(h)) - p @ p.T) @ self.E
+            step = np.linalg.solve(curvature, missed.sum(axis=0) @ self.E)
             length = float(np.linalg.norm(step))
             bias = bias + step * min(1.0, _LONGEST / max(length, ROUNDING))
             if not length > 1e-13 * (1.0 + float(np.linalg.norm(bias))):
@@ -165,11 +183,25 @@ def descent(
     none = np.zeros((loss.class_index.size, loss.E.shape[1]))
     beta, outputs, steepest, _ = start or Descent(none, none)
     f = loss.pull(outputs)
+    coarse = 0.0  # largest gradient whose product was rounded to single precision
     last: tuple[Array, float] | None = None  # product and square norm of the last gradient
     along = across = none  # direction, and its product
     for step in range(steps + 1):
         here = reg * beta - f
-        product = yield here
+        size = float(np.linalg.norm(here))
+        # what such products left in the outputs is no longer small: compute them anew
+        if size <= RESOLVED * coarse:
+            outputs = yield beta
+            f = loss.pull(outputs)
+            here = reg * beta - f
+            size = float(np.linalg.norm(here))
+            coarse = 0.0
+        # a rounded gradient is as good a direction, if the one of the weights is rounded alike
+        unit = (here / (size or 1.0)).astype(np.float32)
+        product = yield unit
+        coarse = max(coarse, size) if product.dtype == np.float32 else coarse
+        product = size * product.astype(float)
+        here = size * unit.astype(float)
         square = max(float(np.vdot(here, product)), 0.0)
         steepest = steepest or float(np.sqrt(square))
         small = bool(np.sqrt(square) <= tol * steepest)

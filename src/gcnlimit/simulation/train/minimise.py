@@ -85,11 +85,12 @@ class Training:
         if entropy is None:
             return []
         two = self.classes.count == 2
+        rows = TrainingRows(self.F)
         found = []
         last = None
         for own in reg.tolist():
             solver = descent(entropy, own, tol, _FEW if two else _MANY, last)
-            last, settled = driven(solver, lambda block: np.asarray(self.F @ (self.F.T @ block)))
+            last, settled = driven(solver, rows.kernel)
             if two and not settled:
                 return []
             _check_gap(last.gap, own, tol)

@@ -16,6 +16,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from gcnlimit._values import Array
 from gcnlimit.losses import Loss
+from gcnlimit.simulation.data.features import Block
 from gcnlimit.simulation.train.descent import ROUNDING, driven, krylov
 
 TOLERANCE = 1e-10
@@ -81,14 +82,26 @@ class TrainingRows:
         """Eigenvalues and eigenvectors of the Gram matrix."""
         return eigh(self.gram, driver="evd")
 
-    def _product(self, v: Array) -> Array:
-        """Smaller of the two Gram matrices times `v`, without forming it, in the precision of `v`."""
+    def kernel(self, v: Block) -> Block:
+        r""":math:`ZZ^T v`, in the precision of `v`, or in double if that would overflow or underflow."""
+        if v.dtype == np.float32:
+            with np.errstate(over="ignore", invalid="ignore"):
+                product = np.asarray(self._single @ (self._single.T @ v))
+            if 1e-20 < np.max(np.abs(product)) < 1e20:
+                return product
+        return np.asarray(self.Z @ (self.Z.T @ v))
+
+    def _product(self, v: Block) -> Block:
+        """Smaller of the two Gram matrices times `v`, without forming it."""
+        if self.dual:
+            return self.kernel(v)
         Z = self._single if v.dtype == np.float32 else self.Z
-        return np.asarray(Z @ (v @ Z) if self.dual else (Z @ v) @ Z)
+        return np.asarray((Z @ v) @ Z)
 
     @cached_property
-    def _single(self) -> Array:
-        return self.Z.astype(np.float32)
+    def _single(self) -> Block:
+        with np.errstate(over="ignore"):
+            return self.Z.astype(np.float32)
 
     def solve(
         self, loss: Loss, reg: float, start: Array | None = None, tol: float = TOLERANCE
