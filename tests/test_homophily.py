@@ -58,7 +58,7 @@ def test_there_and_back_over_arrays():
         ({"distance": -1}, "distance = -1 is not allowed"),
         ({"features": 0}, "features = 0 is not allowed"),
         ({"labelled": 3000}, "labelled is larger than nodes"),
-        ({"labelled": 0.05}, "labelled = 0.05 is no number of nodes"),
+        ({"labelled": 0.05}, "labelled = 0.05 is not a number of nodes"),
     ],
 )
 def test_impossible_graphs_are_refused(bad, says):

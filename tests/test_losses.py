@@ -1,5 +1,7 @@
 """Losses: the proximal operator against its definition."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -85,3 +87,21 @@ def test_a_loss_of_the_library_is_final():
         class OtherValue(gl.Square):
             def value(self, z):
                 return 2.0 * super().value(z)
+
+
+@dataclass  # neither frozen nor hashable
+class Exponential(gl.Loss):
+    """A loss of one's own with a parameter."""
+
+    rate: float
+
+    def value(self, z):
+        return np.exp(-self.rate * np.asarray(z))
+
+
+def test_a_loss_may_be_a_plain_dataclass():
+    data = gl.CSBM(4, 1.0, 2.0, 0.1)
+    found, known = (
+        gl.predict(data, gl.GCN(gl.Diffusion(1.0), loss, 1.0)) for loss in (Exponential(1.0), lambda z: np.exp(-z))
+    )
+    assert found.test_accuracy == known.test_accuracy

@@ -31,6 +31,14 @@ def keys(**arguments):
     return [block.key for block in Plan(producer, **given).blocks()]
 
 
+@pytest.mark.parametrize("given", [[[1.0], [1.0, 2.0]], ["a"]])
+def test_layers_that_are_no_numbers_are_refused(given):
+    with pytest.raises(gl.ParameterError, match="c must be"):
+        parameters.build_filter({"c": given})
+    with pytest.raises(gl.ParameterError, match=r"free\['c'\] must be"):
+        parameters.starts({"c": given}, ())
+
+
 def test_the_key_of_a_point_says_its_defaults():
     """A default written out, by name or in a value, is the same point; another value is not."""
     axes = {"t": [0.5, 1.0]}

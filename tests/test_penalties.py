@@ -29,6 +29,13 @@ class Quartic(gl.Penalty):
         return 1 / (1 + np.asarray(v) * (1 + 3 * self.prox(omega, v) ** 2))
 
 
+class QuarticAlone(gl.Penalty):
+    """The same, by its value alone."""
+
+    def value(self, w):
+        return Quartic().value(w)
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("symmetrize", [False, True])
 def test_an_elastic_net_without_absolute_values_is_weight_decay(symmetrize, loss):
@@ -42,9 +49,10 @@ def test_an_elastic_net_without_absolute_values_is_weight_decay(symmetrize, loss
     "given, known",
     [
         (lambda w: Quartic().value(w), Quartic()),
+        (QuarticAlone(), Quartic()),
         (FromValue(gl.ElasticNet(0.4).value, kinks=(0.0,)), gl.ElasticNet(0.4)),
     ],
-    ids=["function", "function with a kink"],
+    ids=["function", "class", "function with a kink"],
 )
 def test_the_value_of_a_penalty_is_enough(given, known):
     gcn = gl.GCN(gl.Residual([1.0, 0.5]), reg=0.7, penalty=given)

@@ -50,10 +50,16 @@ def test_data_refuses(bad, says):
         gl.CSBM(**PARAMETERS | bad)
 
 
+def estimate(lam_error=0.1, counts=None):
+    return gl.real.EstimatedCSBM(**PARAMETERS, lam_error=lam_error, mu_error=0.1, counts=counts)
+
+
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: gl.Residual(1.0), r"c needs an axis of layers, got 1.0; write c=\[1.0\]"),
+        (lambda: gl.Residual(1.0), r"c = 1.0 has no axis of layers; write c=\[1.0\]"),
+        (lambda: estimate(counts=3), r"counts = \(3,\) must be 2 numbers"),
+        (lambda: estimate(lam_error=[0.1, 0.2]), r"parameters have shape \(2,\)"),
         (lambda: gl.Residual([math.inf]), "c = inf"),
         (lambda: gl.Residual.constant(1.0, depth=-1), "depth = -1"),
         (lambda: gl.Residual.constant(1.0, depth=1.5), "depth = 1.5"),

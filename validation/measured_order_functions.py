@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
-from gcnlimit._validation import real, whole
+from gcnlimit._validation import as_real, whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Chain, Diffusion
@@ -45,7 +45,7 @@ def along_depth(operator: Operator, gcn: GCN, depths: npt.ArrayLike | None) -> _
     if isinstance(gcn.filter, Diffusion):
         if depths is None:
             raise ParameterError("a diffusion needs depths, numbers between 0 and 1")
-        x = np.atleast_1d(real("depths", depths, low=0, high=1))
+        x = np.atleast_1d(as_real("depths", depths, low=0, high=1))
         if x.ndim != 1:
             raise ParameterError(f"depths must be a one-dimensional array, got shape {x.shape}")
         return _Continuous(operator, x, float(gcn.filter.t))

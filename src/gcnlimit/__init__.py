@@ -6,112 +6,12 @@
 >>> round(gl.predict(data, gcn).test_accuracy, 4), round(gl.bayes_optimal(data).test_accuracy, 4)
 (0.8809, 0.9127)
 
-Each name is imported when it is first used.
+Each name, listed in ``__init__.pyi``, is imported when it is first used.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from gcnlimit._runtime.extras import on_first_use
-from gcnlimit._version import __version__ as __version__
 
-if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _HOMES
-    from gcnlimit import benchmark as benchmark
-    from gcnlimit import depth as depth
-    from gcnlimit import real as real
-    from gcnlimit import results as results
-    from gcnlimit import theory as theory
-    from gcnlimit.checks import check_filter as check_filter
-    from gcnlimit.checks import check_loss as check_loss
-    from gcnlimit.choose.best_filter import best_filter as best_filter
-    from gcnlimit.choose.compare import compare as compare
-    from gcnlimit.choose.compare import gap_map as gap_map
-    from gcnlimit.choose.tune import tune as tune
-    from gcnlimit.csbm import CSBM as CSBM
-    from gcnlimit.degrees import Degrees as Degrees
-    from gcnlimit.degrees import Gamma as Gamma
-    from gcnlimit.degrees import LogNormal as LogNormal
-    from gcnlimit.degrees import Pareto as Pareto
-    from gcnlimit.errors import ConvergenceError as ConvergenceError
-    from gcnlimit.errors import GCNLimitError as GCNLimitError
-    from gcnlimit.errors import ParameterError as ParameterError
-    from gcnlimit.filters import Diffusion as Diffusion
-    from gcnlimit.filters import Filter as Filter
-    from gcnlimit.filters import PageRank as PageRank
-    from gcnlimit.filters import Polynomial as Polynomial
-    from gcnlimit.filters import Residual as Residual
-    from gcnlimit.losses import Hinge as Hinge
-    from gcnlimit.losses import Logistic as Logistic
-    from gcnlimit.losses import Loss as Loss
-    from gcnlimit.losses import Softmax as Softmax
-    from gcnlimit.losses import Square as Square
-    from gcnlimit.network import GCN as GCN
-    from gcnlimit.normalization import Regularized as Regularized
-    from gcnlimit.penalties import ElasticNet as ElasticNet
-    from gcnlimit.penalties import Penalty as Penalty
-    from gcnlimit.real.classifier import GraphClassifier as GraphClassifier
-    from gcnlimit.real.describe import describe as describe
-    from gcnlimit.real.estimate import estimate as estimate
-    from gcnlimit.real.recommend import recommend as recommend
-    from gcnlimit.real.scores import cross_validate as cross_validate
-    from gcnlimit.results.performance import Status as Status
-    from gcnlimit.simulation.data.instance import Instance as Instance
-    from gcnlimit.simulation.data.sample import sample as sample
-    from gcnlimit.simulation.fit import fit as fit
-    from gcnlimit.simulation.infer.amp import amp as amp
-    from gcnlimit.simulation.infer.belief_propagation import (
-        belief_propagation as belief_propagation,
-    )
-    from gcnlimit.simulation.simulate import simulate as simulate
-    from gcnlimit.spectrum import Spectrum as Spectrum
-    from gcnlimit.sweeps.run import sweep as sweep
-    from gcnlimit.theory import limits as limits
-    from gcnlimit.theory.bayes import bayes_optimal as bayes_optimal
-    from gcnlimit.theory.predict import predict as predict
-    from gcnlimit.theory.transfer import transfer as transfer
-
-_HOMES = {
-    "checks": "check_filter check_loss",
-    "choose.best_filter": "best_filter",
-    "choose.compare": "compare gap_map",
-    "choose.tune": "tune",
-    "csbm": "CSBM",
-    "degrees": "Degrees Gamma LogNormal Pareto",
-    "errors": "ConvergenceError GCNLimitError ParameterError",
-    "filters": "Diffusion Filter PageRank Polynomial Residual",
-    "losses": "Hinge Logistic Loss Softmax Square",
-    "network": "GCN",
-    "normalization": "Regularized",
-    "penalties": "ElasticNet Penalty",
-    "results.performance": "Status",
-    "real.classifier": "GraphClassifier",
-    "real.estimate": "estimate",
-    "real.recommend": "recommend",
-    "real.scores": "cross_validate",
-    "real.describe": "describe",
-    "simulation.infer.amp": "amp",
-    "simulation.infer.belief_propagation": "belief_propagation",
-    "simulation.fit": "fit",
-    "simulation.data.instance": "Instance",
-    "simulation.data.sample": "sample",
-    "simulation.simulate": "simulate",
-    "spectrum": "Spectrum",
-    "sweeps.run": "sweep",
-    "theory.bayes": "bayes_optimal",
-    "theory.predict": "predict",
-    "theory.transfer": "transfer",
-}
-"""Modules, and the public names that each of them defines."""
-
-_HOME = {name: f"{home}:{name}" for home, names in _HOMES.items() for name in names.split()}
-_HOME |= {name: name for name in ("benchmark", "depth", "real", "results", "theory")}
-_HOME |= {"limits": "theory.limits"}
-
-__all__ = ["__version__", *_HOME]  # noqa: PLE0604
-
-if not TYPE_CHECKING:  # type checkers read the imports above, and so find a misspelt name
-    __getattr__ = on_first_use(globals(), _HOME)
+__all__, __getattr__ = on_first_use(globals())
 
 
 def __dir__() -> list[str]:

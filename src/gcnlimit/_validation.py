@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gcnlimit._values import Array, Parameter
+from gcnlimit._values import Array, Parameter, shown
 from gcnlimit.errors import ParameterError
 
 LOOSEST = 1e-3
 """Tolerance of self-consistent equations up to which their solution can be distinguished from another."""
 
 
-def real(
+def as_real(
     name: str,
     value: ArrayLike,
     *,
@@ -36,12 +36,12 @@ def real(
         return float(single)  # the usual case, at once
     raw = plain_array(name, value)
     if raw.dtype.kind not in "iufb" and raw.size:
-        raise ParameterError(f"{name} must be real numbers, got {_show(value)}")
+        raise ParameterError(f"{name} must be real numbers, got {shown(value)}")
     with np.errstate(over="ignore"):  # a longer float beyond the range of float64 is infinite
         array = np.array(raw, dtype=np.float64)
     if array.ndim < minimum_axes:
-        shown = _show(value)
-        raise ParameterError(f"{name} needs an axis of layers, got {shown}; write {name}=[{shown}]")
+        given = shown(value)
+        raise ParameterError(f"{name} = {given} has no axis of layers; write {name}=[{given}]")
     if array.size == 0 and not (empty_last and 0 not in array.shape[:-1]):
         raise ParameterError(f"{name} is empty (shape {array.shape}); give at least one value")
     if np.isnan(array).any():
@@ -62,10 +62,10 @@ def real(
 def number(
     name: str, value: ArrayLike, *, low: float = -inf, high: float = inf, open_low: bool = False
 ) -> float:
-    """Return one finite number as `float`, or raise `ParameterError`; the interval is that of `real`."""
-    checked = real(name, value, low=low, high=high, open_low=open_low)
+    """Return one finite number as `float`, or raise `ParameterError`; the interval is that of `as_real`."""
+    checked = as_real(name, value, low=low, high=high, open_low=open_low)
     if isinstance(checked, np.ndarray):
-        raise ParameterError(f"{name} = {_show(value)} is not allowed; it must be a single number")
+        raise ParameterError(f"{name} = {shown(value)} is not allowed; it must be a single number")
     return checked
 
 
@@ -84,7 +84,9 @@ def plain_array(name: str, value: object) -> NDArray[Any]:
     try:
         return np.asarray(value)
     except ValueError:
-        raise ParameterError(f"{name} must be a rectangular array; its rows differ") from None
+        raise ParameterError(
+            f"{name} must be a rectangular array; its rows differ in length"
+        ) from None
     except Exception as error:  # of another library, such as a tensor that tracks its gradient
         raise ParameterError(f"{name} cannot be read as an array of numbers: {error}") from None
 
@@ -92,7 +94,7 @@ def plain_array(name: str, value: object) -> NDArray[Any]:
 def flag(name: str, value: object) -> bool:
     """Return a yes-or-no parameter as `bool`, or raise `ParameterError`."""
     if not isinstance(value, bool | np.bool_):
-        raise ParameterError(f"{name} must be True or False, got {_show(value)}")
+        raise ParameterError(f"{name} must be True or False, got {shown(value)}")
     return bool(value)
 
 
@@ -102,8 +104,8 @@ def whole(name: str, value: object, low: int, high: int | None = None) -> int:
     if isinstance(value, int | np.integer) and not isinstance(value, bool) and low <= value <= top:
         return int(value)
     wanted = f">= {low}" if high is None else f"from {low} to {high}"
-    shown = _show(value)
-    raise ParameterError(f"{name} = {shown} is not allowed; it must be a whole number {wanted}")
+    given = shown(value)
+    raise ParameterError(f"{name} = {given} is not allowed; it must be a whole number {wanted}")
 
 
 def check_types(function: str, **arguments: tuple[object, type | tuple[type, ...]]) -> None:
@@ -139,12 +141,6 @@ def _masked(value: object) -> bool:
 def _one(kind: type) -> str:
     """Name of a type after its article."""
     return f"{'an' if kind.__name__[0].lower() in 'aeiou' else 'a'} {kind.__name__}"
-
-
-def _show(value: object) -> str:
-    """One line that shows the value, cut if it is long."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _first(array: Array, bad: NDArray[np.bool_]) -> str:

@@ -46,6 +46,12 @@ def brief(value: object) -> str:
     return f"<{size} numbers from {value.min():.6g} to {value.max():.6g}>"
 
 
+def shown(value: object) -> str:
+    """Text of a value in a sentence: one line, cut if it is long."""
+    text = brief(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
 class Value(Brief):
     """Base of the frozen dataclasses: equality and hash by content, arrays included."""
 

@@ -14,7 +14,7 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, as_filter
 from gcnlimit.losses import Loss, as_loss
-from gcnlimit.losses.custom import derivative_problem, jump, prox_problem, value_problem
+from gcnlimit.losses.custom import first, jump, problems
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.theory.finite_reg.averages import eta, expected_losses
@@ -24,9 +24,6 @@ _X = np.linspace(-1.97, 1.99, 41)
 # no round numbers, where kinks are likely
 _OMEGA = np.linspace(-7.9, 8.1, 97)[:, None] + 1e-3 * np.sqrt(2)
 _V = np.array([0.013, 0.31, 1.0, 4.7, 29.0])
-
-Problems = Iterator[str | None]
-"""Sentences of what is wrong, of which the first is shown; what stands after it relies on it not being wrong."""
 
 
 def check_filter(filter: Any) -> None:
@@ -52,10 +49,9 @@ def check_filter(filter: Any) -> None:
     _raise_first("filter", own, checks)
 
 
-def _raise_first(name: str, own: Any, checks: Iterable[Callable[[Any], Problems]]) -> None:
+def _raise_first(name: str, own: Any, checks: Iterable[Callable[[Any], Iterator[str]]]) -> None:
     """Raise `ParameterError` with the first problem that a check finds."""
-    with np.errstate(all="ignore"):
-        problem = next((found for check in checks for found in check(own) if found), None)
+    problem = first(found for check in checks for found in check(own))
     if problem:
         raise ParameterError(f"{name} = {own!r}: {problem}")
 
@@ -65,7 +61,7 @@ def _first(where: npt.NDArray[np.bool_], *arrays: Array) -> list[float]:
     return [float(np.broadcast_to(array, where.shape)[where][0]) for array in arrays]
 
 
-def _check_normalized(filter: Filter) -> Problems:
+def _check_normalized(filter: Filter) -> Iterator[str]:
     g, size = filter.normalized(_X)
     shapes = (*filter.shape, _X.size), filter.shape
     if (np.shape(g), np.shape(size)) != shapes:
@@ -77,10 +73,10 @@ def _check_normalized(filter: Filter) -> Problems:
     wrong = ~(np.abs(values - alone) <= 1e-9 * np.max(np.abs(values)))
     if wrong.any():
         x, here, there = _first(wrong, _X, values, alone)
-        yield f"normalized gives {here:g} at x = {x:g}, {there:g} alone; its second value is wrong"
+        yield f"normalized gives {here:g} at x = {x:g}, alone {there:g}; its second value is wrong"
 
 
-def _check_many(filter: Filter) -> Problems:
+def _check_many(filter: Filter) -> Iterator[str]:
     one = filter.ravel(filter.shape)[:1]
     try:
         g = one.ravel((3,)).normalized(_X)[0]
@@ -88,10 +84,10 @@ def _check_many(filter: Filter) -> Problems:
     except (ValueError, TypeError, IndexError):
         same = False
     if not same:
-        yield "normalized fails for many parameters; give it an axis, as self.values[..., None] * x"
+        yield "normalized fails for many parameters; add an axis, as in self.values[..., None] * x"
 
 
-def _check_nodes(filter: Filter) -> Problems:
+def _check_nodes(filter: Filter) -> Iterator[str]:
     nodes = int(np.max(filter.quadrature_nodes()))
     means = []
     for count in (nodes, 3 * nodes + 50):
@@ -102,7 +98,7 @@ def _check_nodes(filter: Filter) -> Problems:
         yield f"quadrature_nodes gives {nodes}, too few to average g^4 over the semicircle"
 
 
-def _check_chain(filter: Filter) -> Problems:
+def _check_chain(filter: Filter) -> Iterator[str]:
     chain = filter.chain(accuracy=1e-10, radius=2.0)
     b, c, g = chain.b.shape, chain.c.shape, chain.g.shape
     if b != c or g != (*b[:-1], chain.depth + 1):
@@ -117,7 +113,7 @@ def _check_chain(filter: Filter) -> Problems:
         yield f"layers gives at most {layers} where chain has {chain.depth}"
 
 
-def _check_series(filter: Filter) -> Problems:
+def _check_series(filter: Filter) -> Iterator[str]:
     flat = filter.ravel(filter.shape)[:1]
     rng = np.random.default_rng(0)
     operator, block = rng.normal(size=(12, 12)), rng.normal(size=(12, 2))
@@ -127,10 +123,10 @@ def _check_series(filter: Filter) -> Problems:
         found = flat.series(operator, block[:, : wanted.shape[-1]], 1e-12, shape)
         error = 1e-9 * np.max(np.abs(wanted))
         if found.shape != wanted.shape or not np.allclose(found, wanted, rtol=0, atol=error):
-            yield f"series with weights of shape {shape} does not act as the chain does"
+            yield f"series with weights of shape {shape} does not act on a matrix as the chain does"
 
 
-def _check_directed(filter: Filter) -> Problems:
+def _check_directed(filter: Filter) -> Iterator[str]:
     flat = filter.ravel(filter.shape)[:1]
     signal, mu = np.array([0.8]), np.array([1.3])
     by_sums = coefficient_averages(*flat.directed_chain(signal).taylor(signal), signal, mu)
@@ -166,16 +162,11 @@ def check_loss(loss: Any) -> None:
     gcnlimit.errors.ParameterError: loss = ...: prox_derivative is 0.496771 ... where prox changes by 0.987167 ...
     """
     own = loss if isinstance(loss, Loss) else as_loss(loss)
-    _raise_first("loss", own, [_check_value, _check_prox_kinks, _check_pull, _check_averages])
+    usual = partial(problems, omega=_OMEGA, v=_V, tolerance=1e-5)
+    _raise_first("loss", own, [usual, _check_prox_kinks, _check_pull, _check_averages])
 
 
-def _check_value(loss: Loss) -> Problems:
-    yield value_problem(loss)
-    yield prox_problem(loss, _OMEGA, _V)
-    yield derivative_problem(loss, _OMEGA, _V, tolerance=1e-5)
-
-
-def _check_prox_kinks(loss: Loss) -> Problems:
+def _check_prox_kinks(loss: Loss) -> Iterator[str]:
     if type(loss).prox is Loss.prox and type(loss).breakpoints is Loss.breakpoints:
         return
     kinks = loss.breakpoints(_V)
@@ -187,7 +178,7 @@ def _check_prox_kinks(loss: Loss) -> Problems:
             yield f"prox has a kink at omega = {omega:.6g} for v = {v:g} that breakpoints omits"
 
 
-def _check_pull(loss: Loss) -> Problems:
+def _check_pull(loss: Loss) -> Iterator[str]:
     v = _V[1:]
     pull, slope = loss.pull(_OMEGA, v)
     by_prox = (loss.prox(_OMEGA, v) - _OMEGA) / v
@@ -200,7 +191,7 @@ def _check_pull(loss: Loss) -> Problems:
             yield f"the {name} is {here:g} at omega = {omega:.6g}, v = {at:g}; prox gives {there:g}"
 
 
-def _check_averages(loss: Loss) -> Problems:
+def _check_averages(loss: Loss) -> Iterator[str]:
     output = Output(np.array([0.3, 1.7]), np.array([0.8, 2.0]), np.array([0.7, 3.0]))
     plain = copy.copy(loss)  # without the averages that it gives in closed form
     for name in ("gaussian_pull", "gaussian_losses"):

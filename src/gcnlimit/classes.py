@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import plain_array, real, whole
-from gcnlimit._values import Array
+from gcnlimit._validation import as_real, plain_array, whole
+from gcnlimit._values import Array, shown
 from gcnlimit.errors import ParameterError
 
 Indices = npt.NDArray[np.int64]
@@ -42,10 +42,10 @@ class Classes:
             return value
         if plain_array("classes", value).ndim == 0:
             return Classes(whole("classes", value, low=2, high=_MOST))
-        fractions = np.asarray(real("classes", value, low=0, open_low=True))
+        fractions = np.asarray(as_real("classes", value, low=0, open_low=True))
         if fractions.ndim != 1 or fractions.size < 2 or abs(np.sum(fractions) - 1.0) > 1e-9:
             remedy = "give two or more fractions that sum to 1, or a number of equal classes"
-            raise ParameterError(f"classes = {value!r} sum to {np.sum(fractions):g}; {remedy}")
+            raise ParameterError(f"classes = {shown(value)} sum to {np.sum(fractions):g}; {remedy}")
         equal = np.ptp(fractions) < 1e-15
         return Classes(fractions.size if equal else tuple(fractions.tolist()))
 

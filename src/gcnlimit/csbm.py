@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gcnlimit._validation import broadcast, flag, real, whole
+from gcnlimit._validation import as_real, broadcast, flag, whole
 from gcnlimit._values import Array, Parameter, Value, brief
 from gcnlimit.classes import Classes
 from gcnlimit.degrees import DegreeLaw, as_degrees
@@ -109,10 +109,10 @@ class CSBM(Value):
         degrees: DegreeLaw | None = None,
     ) -> None:
         self.__dict__.update(
-            alpha=real("alpha", alpha, low=0, open_low=True),
-            lam=real("lam", lam),
-            mu=real("mu", mu, low=0),
-            rho=real("rho", rho, low=0, high=1),
+            alpha=as_real("alpha", alpha, low=0, open_low=True),
+            lam=as_real("lam", lam),
+            mu=as_real("mu", mu, low=0),
+            rho=as_real("rho", rho, low=0, high=1),
             directed=flag("directed", directed),
             classes=Classes.of(classes),
             features=as_spectrum(features),
@@ -159,16 +159,16 @@ class CSBM(Value):
         >>> round(data.homophily(degree=30, nodes=2000), 12), data.distance
         (0.6, 1.5)
         """
-        h = real("homophily", homophily, low=0, high=1)
-        distance = real("distance", distance, low=0, high=1e50)
-        n = real("nodes", nodes, low=0, open_low=True)
-        alpha = n / real("features", features, low=0, open_low=True)
-        known = np.asarray(real("labelled", labelled, low=0))
+        h = as_real("homophily", homophily, low=0, high=1)
+        distance = as_real("distance", distance, low=0, high=1e50)
+        n = as_real("nodes", nodes, low=0, open_low=True)
+        alpha = n / as_real("features", features, low=0, open_low=True)
+        known = np.asarray(as_real("labelled", labelled, low=0))
         if np.any(known > n):
             raise ParameterError("labelled is larger than nodes; give the number of labelled nodes")
         if np.any((known > 0.0) & (known < 1.0)):
             raise ParameterError(
-                f"labelled = {labelled!r} is no number of nodes; write rate * nodes"
+                f"labelled = {labelled!r} is not a number of nodes; for a rate write rate * nodes"
             )
         count = whole("classes", classes, low=2)
         lam = (count * h - 1.0) / (count - 1) * _full_signal(degree, n)
@@ -191,7 +191,9 @@ class CSBM(Value):
 
     def _equal_classes(self) -> int:
         if not self.classes.equal:
-            raise ParameterError(f"classes = {self.classes} have no homophily; give equal classes")
+            raise ParameterError(
+                f"classes = {self.classes} have no single homophily or distance; give equal classes"
+            )
         return self.classes.count
 
     @cached_property
@@ -305,14 +307,17 @@ class EstimatedCSBM(CSBM):
         counts: ArrayLike | None = None,
     ) -> None:
         super().__init__(alpha, lam, mu, rho, directed, classes=classes, degrees=degrees)
-        given = None if counts is None else tuple(np.asarray(counts).tolist())
+        given = None if counts is None else tuple(np.ravel(counts).tolist())
         if given is not None and len(given) != self.classes.count:
-            raise ParameterError(f"counts = {given} are not {self.classes.count}; give one a class")
+            raise ParameterError(
+                f"counts = {given} must be {self.classes.count} numbers, one for each class"
+            )
         object.__setattr__(self, "counts", given)
-        if self.shape:
-            raise ParameterError(f"parameters have shape {self.shape}; give single numbers")
+        shape = broadcast(signals=self.shape, lam=np.shape(lam_error), mu=np.shape(mu_error))
+        if shape:
+            raise ParameterError(f"parameters have shape {shape}; give single numbers")
         for name, error in (("lam_error", lam_error), ("mu_error", mu_error)):
-            object.__setattr__(self, name, float(real(name, error, low=0, infinite=True)))
+            object.__setattr__(self, name, float(as_real(name, error, low=0, infinite=True)))
 
     def displaced(self, directions: int = 16) -> tuple[CSBM, Array]:
         r"""Models around the estimate (:math:`\mu` at least 0), and how many standard errors away they are.
@@ -356,8 +361,8 @@ class EstimatedCSBM(CSBM):
 
 def _full_signal(degree: ArrayLike, nodes: ArrayLike) -> Parameter:
     r"""Signal :math:`\sqrt{d/(1 - d/N)}` of a graph all of whose edges stay within the classes."""
-    d = real("degree", degree, low=0, open_low=True)
-    n = real("nodes", nodes, low=0, open_low=True, infinite=True)
+    d = as_real("degree", degree, low=0, open_low=True)
+    n = as_real("nodes", nodes, low=0, open_low=True, infinite=True)
     if np.any(np.greater_equal(d, n)):
         raise ParameterError(f"degree = {np.max(d):g} is too large; it must be below nodes")
     return (d / (1.0 - d / n)) ** 0.5
@@ -366,7 +371,7 @@ def _full_signal(degree: ArrayLike, nodes: ArrayLike) -> Parameter:
 def feature_signal(data: CSBM, to: CSBM) -> Array:
     r"""Signal :math:`\mu' = \mu'_{\text{own}}\,\alpha/\alpha'` of the features in units of the training graph."""
     if data.features != to.features:
-        raise ParameterError("the two graphs have different spectra; give both the same features")
+        raise ParameterError("the two graphs have different laws of features; give both the same")
     return np.asarray(np.asarray(to.mu) * data.alpha / to.alpha)
 
 
@@ -376,4 +381,6 @@ def common_classes(data: Classes, to: Classes) -> Classes:
         return to
     if data.count == to.count == 2:
         return Classes((0.5, 0.5)) if to.equal else to  # decided with the bias of the training
-    raise ParameterError(f"classes = {data} are {to} on the new graph; only two classes may change")
+    raise ParameterError(
+        f"classes = {data} at training and {to} on the new graph; only two classes may change"
+    )

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from gcnlimit._validation import broadcast, number, real
-from gcnlimit._values import Array, Value, brief
+from gcnlimit._validation import as_real, broadcast, number
+from gcnlimit._values import Array, Value, brief, shown
 from gcnlimit.errors import ParameterError
 
 # step of the trapezoid rule in log theta: integrands are analytic in a strip of half-width pi/2
@@ -74,7 +74,7 @@ class DegreeLaw(Value):
 
     def asked(self, theta: npt.ArrayLike) -> DegreeLaw:
         """Return the same law with more nodes, of weight 0: what is found at all nodes is then found there as well."""
-        more = np.ravel(real("theta", theta, low=0))
+        more = np.ravel(as_real("theta", theta, low=0))
         law = copy.copy(self)
         theta = np.append(self.theta, more)
         weight = np.append(self.weight, np.zeros(more.size))
@@ -89,7 +89,7 @@ def as_degrees(value: object) -> DegreeLaw | None:
     if isinstance(value, DegreeLaw):
         return None if value.bounds == (1.0, 1.0) else value
     laws = "None, Gamma(variance), LogNormal(variance), Pareto(exponent, cut) or Degrees(sequence)"
-    raise ParameterError(f"degrees = {brief(value)} is no law of degrees; write {laws}")
+    raise ParameterError(f"degrees = {shown(value)} is not a law of degrees; write {laws}")
 
 
 def _frozen(theta: Array, weight: Array) -> tuple[Array, Array]:
@@ -243,13 +243,15 @@ class Degrees(DegreeLaw):
     weight: Array
 
     def __init__(self, sequence: npt.ArrayLike, weight: npt.ArrayLike = 1.0) -> None:
-        degree = np.asarray(real("sequence", sequence, low=0))
-        share = np.asarray(real("weight", weight, low=0, open_low=True))
+        degree = np.asarray(as_real("sequence", sequence, low=0))
+        share = np.asarray(as_real("weight", weight, low=0, open_low=True))
         shape = broadcast(nodes=(1,), sequence=degree.shape, weight=share.shape)
         if len(shape) > 1:
-            raise ParameterError(f"sequence and weight have shape {shape}; give one number a node")
+            raise ParameterError(
+                f"sequence and weight have shape {shape}; give one number for each node"
+            )
         if not np.any(degree):
-            raise ParameterError("sequence has no degree above 0; give that of a graph with edges")
+            raise ParameterError("sequence has no degree above 0; give those of a graph with edges")
         distinct, place = np.unique(np.broadcast_to(degree, shape), return_inverse=True)
         count = np.bincount(place, np.broadcast_to(share, shape)).astype(float)
         theta, fraction = _frozen(distinct, count)

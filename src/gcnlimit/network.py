@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gcnlimit._validation import broadcast, check_types, flag, real
+from gcnlimit._validation import as_real, broadcast, check_types, flag
 from gcnlimit._values import Array, Parameter, Value, brief
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
@@ -83,7 +83,7 @@ class GCN(Value):
     ) -> None:
         object.__setattr__(self, "filter", as_filter(filter))
         object.__setattr__(self, "loss", as_loss(loss))
-        object.__setattr__(self, "reg", real("reg", reg, low=0, open_low=True, infinite=True))
+        object.__setattr__(self, "reg", as_real("reg", reg, low=0, open_low=True, infinite=True))
         object.__setattr__(self, "symmetrize", flag("symmetrize", symmetrize))
         object.__setattr__(self, "normalize", flag("normalize", normalize))
         object.__setattr__(self, "penalty", as_penalty(penalty))
@@ -92,7 +92,9 @@ class GCN(Value):
         object.__setattr__(self, "test_filter", other)
         self.shape  # noqa: B018 - refuses shapes that do not broadcast
         if not isinstance(self.penalty, L2) and np.isinf(self.reg).any():
-            raise ParameterError(f"reg = inf is not allowed with {self.penalty!r}; take reg finite")
+            raise ParameterError(
+                f"reg = inf is not allowed with penalty = {self.penalty!r}; take a finite reg"
+            )
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -123,18 +125,22 @@ class GCN(Value):
         >>> GCN(Diffusion(t=1.0), "hinge", normalize=True).replaced(reg=2.0)
         GCN(filter=Diffusion(t=1.0), loss=Hinge(), reg=2.0, symmetrize=True, normalize=True, penalty=L2())
         """
-        return GCN(**({field.name: getattr(self, field.name) for field in fields(self)} | changes))
+        return replace(self, **changes)
 
     def require_gain(self, data: CSBM) -> None:
         """Raise `ParameterError` if the filter is to be divided by a gain that is not known on the degrees of the data."""
         if self.normalize and data.degrees is not None and not self.normalization.plain:
             got = f"{self.normalization!r} under degrees = {data.degrees!r}"
-            raise ParameterError(f"normalize = True has no gain for {got}; take normalize=False")
+            raise ParameterError(
+                f"normalize = True needs a gain, not known for {got}; take normalize=False"
+            )
 
     def require_l2(self, function: str) -> None:
         """Raise `ParameterError` unless the penalty is the squared weights, which a function needs."""
         if not isinstance(self.penalty, L2):
-            raise ParameterError(f'{function} needs penalty = "l2", got {self.penalty!r}')
+            raise ParameterError(
+                f'{function} needs penalty = "l2", got {self.penalty!r}; leave penalty out'
+            )
 
     def require_one_filter(self, function: str) -> None:
         """Raise `ParameterError` if test nodes are read through another filter, which a function does not know."""

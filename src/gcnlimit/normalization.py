@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gcnlimit._validation import number
-from gcnlimit._values import Array, Value, brief
+from gcnlimit._values import Array, Value, brief, shown
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 
@@ -102,7 +102,9 @@ class Normalization(Value):
             powers = (1.0 - 2.0 * self.left, 2.0 - 4.0 * self.right)
             infinite = [f"theta**{p:g}" for p in powers if math.isinf(law.moment(p))]
             if infinite:
-                problem = f"needs the average of {infinite[0]}, infinite under {brief(law)}"
+                problem = (
+                    f"needs the average of {infinite[0]}, which is infinite under {brief(law)}"
+                )
         if problem:
             raise ParameterError(f"normalization = {self!r} {problem}; {remedy}")
 
@@ -145,4 +147,4 @@ def as_normalization(value: object) -> Normalization:
     if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2:
         return Normalization(*value)
     known = "'symmetric', 'none', 'random-walk', 'regularized' or a pair of exponents (p, q)"
-    raise ParameterError(f"normalization = {brief(value)} is not known; write {known}")
+    raise ParameterError(f"normalization = {shown(value)} is not known; write {known}")

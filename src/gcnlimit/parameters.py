@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from gcnlimit._validation import real, whole
+from gcnlimit._validation import as_real, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.degrees import Gamma, LogNormal
@@ -116,7 +116,7 @@ def spaced(name: str, first: float, last: float, count: int, scale: str = "linea
     log = scale == "log"
     count = whole(f"number of values of {name}", count, low=1, high=10**8)
     least = 0.0 if log else -math.inf
-    low, high = np.asarray(real(f"range of {name}", [first, last], low=least, open_low=log))
+    low, high = np.asarray(as_real(f"range of {name}", [first, last], low=least, open_low=log))
     return np.asarray(np.geomspace(low, high, count) if log else np.linspace(low, high, count))
 
 
@@ -160,7 +160,9 @@ def build_network(parameters: Mapping[str, Any]) -> GCN:
     tau = given.pop("tau", None)
     if tau is not None:
         if as_normalization(given.get("normalization", "symmetric")) != Regularized():
-            raise ParameterError(f"tau = {tau!r} needs normalization = 'regularized'")
+            raise ParameterError(
+                f"tau = {tau!r} needs normalization = 'regularized'; add that, or leave tau out"
+            )
         given["normalization"] = Regularized(tau)
     at_test = [name for name in names_at_test() if name in parameters]
     test = {name.removeprefix("test_"): parameters[name] for name in at_test}
@@ -177,18 +179,22 @@ def build_filter(parameters: Mapping[str, Any]) -> Filter:
         return cast("Filter", parameters["filter"])
     name = next((name for name in FAMILIES if name in parameters), None)
     if name is None:
-        raise ParameterError(f"the network has no filter; give gcn, filter, {filter_choices()}")
+        raise ParameterError(
+            f"the network has no filter; give one of gcn, filter, {filter_choices()}"
+        )
     family = FAMILIES[name]
     make = cast("Callable[[Any], Filter]", family)
     value = parameters[name]
     depth = parameters.get("depth")
     if not layered(family) or isinstance(value, tuple | list):
         if depth is not None:
-            raise ParameterError(f"depth = {depth} beside {name} as a list; leave one of them out")
-        return make(np.asarray(value, float) if family.deep else value)
+            raise ParameterError(f"depth = {depth} is given beside {name} as a list; leave one out")
+        return make(value)
     if depth is None:
-        raise ParameterError(f"{name} shared by all layers needs depth; or give {name} as lists")
-    shared = np.asarray(real(name, value))
+        raise ParameterError(
+            f"{name}, one value for all layers, needs depth; or give {name} as lists"
+        )
+    shared = np.asarray(as_real(name, value))
     return make(np.repeat(shared[..., None], check_depth(depth), axis=-1))
 
 
@@ -200,8 +206,10 @@ def starts(free: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     for name in (*FAMILIES, *names_at_test()[1:]):
-        bounds = np.asarray(free.get(name, ()), float)
-        if bounds.shape[-1:] == (2,) and name not in given:
+        if name not in free or name in given:
+            continue
+        bounds = np.asarray(as_real(f"free[{name!r}]", free[name], infinite=True))
+        if bounds.shape[-1:] == (2,):
             nearest = np.clip(0.0, bounds[..., 0], bounds[..., 1]).tolist()
             found[name] = nearest if bounds.ndim == 1 else tuple(nearest)
     return found

@@ -2,7 +2,6 @@ r"""Penalties on the weights, :math:`r \sum_\nu \gamma(w_\nu)`: strictly convex 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,32 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._validation import number
-from gcnlimit._values import Array, Value, brief
+from gcnlimit._values import Array, Value, shown
 from gcnlimit.errors import ParameterError
+from gcnlimit.losses.base import Convex
 from gcnlimit.losses.custom import FromValue, check_own
 
 
-class Penalty(ABC):
+class Penalty(Convex):
     r"""A strictly convex function :math:`\gamma` of one weight, least at 0; arguments broadcast.
 
-    The proximal operator is :math:`\mathrm{prox}_{v\gamma}(\omega) = \arg\min_x \gamma(x) + (x-\omega)^2/2v`.
+    A new penalty defines `value`; `kinks` and closed forms, such as the proximal operator
+    :math:`\mathrm{prox}_{v\gamma}(\omega) = \arg\min_x \gamma(x) + (x-\omega)^2/2v`, are as in `Loss`.
     """
-
-    @abstractmethod
-    def value(self, w: npt.ArrayLike) -> Array:
-        """Penalty of a weight."""
-
-    @abstractmethod
-    def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        """Proximal operator of `v` times the penalty, at `omega`."""
-
-    @abstractmethod
-    def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        """Derivative of the proximal operator in `omega`."""
-
-    def breakpoints(self, v: npt.ArrayLike) -> Array | None:
-        """Points `omega` where the proximal operator is not smooth, stacked along the first axis; None if there are none."""
-        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +58,7 @@ class ElasticNet(Value, Penalty):
     def __init__(self, l1_ratio: float) -> None:
         ratio = number("l1_ratio", l1_ratio, low=0, high=1)
         if ratio == 1.0:
-            raise ParameterError("l1_ratio = 1 is not allowed; it must be from 0 to less than 1")
+            raise ParameterError("l1_ratio = 1 is not allowed; it must be at least 0 and below 1")
         object.__setattr__(self, "l1_ratio", ratio)
 
     def value(self, w: npt.ArrayLike) -> Array:
@@ -148,8 +133,8 @@ def as_penalty(penalty: Any) -> Penalty:
         penalty = FromValue(penalty)
     if not isinstance(penalty, Penalty):
         remedy = 'take "l2", gcnlimit.ElasticNet, a function of a weight, or a gcnlimit.Penalty'
-        raise ParameterError(f"penalty = {brief(penalty)} is not a penalty; {remedy}")
-    if isinstance(penalty, L2 | ElasticNet | Mixed):
+        raise ParameterError(f"penalty = {shown(penalty)} is not a penalty; {remedy}")
+    if isinstance(penalty, L2 | ElasticNet):
         return penalty
     check_own("penalty", penalty, least_at_0=True)
     is_square = np.allclose(penalty.value(_W), L2().value(_W), rtol=1e-14, atol=0.0)

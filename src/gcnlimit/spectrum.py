@@ -9,8 +9,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gcnlimit._validation import broadcast, real
-from gcnlimit._values import Array, Value, brief
+from gcnlimit._validation import as_real, broadcast
+from gcnlimit._values import Array, Value, shown
 from gcnlimit.errors import ParameterError
 
 
@@ -45,9 +45,9 @@ class Spectrum(Value):
         self, variance: ArrayLike, signal: ArrayLike = 1.0, weight: ArrayLike = 1.0
     ) -> None:
         given = {
-            "variance": real("variance", variance, low=0, open_low=True),
-            "signal": real("signal", signal, low=0),
-            "weight": real("weight", weight, low=0, open_low=True),
+            "variance": as_real("variance", variance, low=0, open_low=True),
+            "signal": as_real("signal", signal, low=0),
+            "weight": as_real("weight", weight, low=0, open_low=True),
         }
         shape = broadcast(features=(1,), **{name: np.shape(level) for name, level in given.items()})
         if len(shape) > 1:
@@ -56,7 +56,9 @@ class Spectrum(Value):
         levels["weight"] /= np.sum(levels["weight"])
         mean = float(levels["signal"] @ levels["weight"])
         if abs(mean - 1.0) > 1e-8:
-            raise ParameterError(f"signal has mean {mean:g}; divide it by that, multiply mu by it")
+            raise ParameterError(
+                f"signal has mean {mean:g}, not 1; divide it by that and multiply mu by it"
+            )
         levels["signal"] /= mean
         for level in levels.values():
             level.flags.writeable = False
@@ -89,6 +91,6 @@ def as_spectrum(features: object) -> Spectrum:
         return Spectrum.white()
     if not isinstance(features, Spectrum):
         raise ParameterError(
-            f"features = {brief(features)} are no Spectrum; write Spectrum(variance)"
+            f"features = {shown(features)} are not a Spectrum; write Spectrum(variance)"
         )
     return features

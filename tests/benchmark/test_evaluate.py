@@ -166,6 +166,14 @@ def test_a_wrong_argument_is_refused_before_any_graph_is_drawn(wrong):
         evaluate(lambda task: task.targets, **{"problems": "reference", "size": "small", "graphs": 1} | wrong)
 
 
+@pytest.mark.parametrize("wrong", [{"size": "huge"}, {"graph": -1}, {"seed": 0.5}])
+def test_a_graph_that_does_not_exist_is_refused(wrong):
+    problem = as_problems("reference")[0]
+    for drawn in (problem.task, problem.truth):
+        with pytest.raises(gl.ParameterError, match=next(iter(wrong))):
+            drawn(**{"size": "small"} | wrong)
+
+
 def test_results_survive_the_disk_and_merge(tmp_path):
     failed = Run("mine", "reference", "small", 0, float("nan"), 1.0, "out of memory")
     good = Run("mine", "reference", "small", 0, 0.9, 1.0)

@@ -18,10 +18,9 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
-from werkzeug.serving import make_server
 
 import gcnlimit as gl
-from gcnlimit.explorer.app import Explorer, Handler, server_of
+from gcnlimit.explorer.app import Explorer
 from gcnlimit.explorer.pictures import PICTURES
 from gcnlimit.explorer.state import State
 
@@ -35,8 +34,7 @@ FLAGS = (
 @pytest.fixture(scope="module")
 def address():
     explorer = Explorer(State())
-    app = server_of(explorer, {"127.0.0.1"})
-    server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=Handler)
+    server = explorer.listen("127.0.0.1", 0)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.port}/"
@@ -64,7 +62,7 @@ class Page:
     def __init__(self, browser, address, query=""):
         self.browser, self.address = browser, address
         browser.get(address + query)
-        self.until(lambda: self.curve("strength-diffusion", "diffusion"))
+        self.until(lambda: self.curve("strength-diffusion", "accuracy"))
         self.resets = 0
 
     def reset(self):
@@ -287,8 +285,8 @@ def test_a_saved_table_of_numbers_is_what_is_drawn(page, tmp_path):
         page.until(path.exists)
         rows = list(csv.reader(path.read_text().splitlines()))
         if name == "strength-diffusion":
-            drawn = [float(row[2]) for row in rows if row[0] == "diffusion"]
-            assert drawn == page.curve(name, "diffusion")
+            drawn = [float(row[2]) for row in rows if row[0] == "accuracy"]
+            assert drawn == page.curve(name, "accuracy")
         else:
             assert len(rows) == {"gap": 1 + 31 * 21}.get(name, len(page.element("table-shown").text.splitlines()))
 

@@ -86,8 +86,9 @@ def test_along_an_axis_nothing_exceeds_the_ceiling(axis):
     assert here.y[3] == pytest.approx(expected, abs=1e-12)
 
 
-def test_code_along_an_axis_prints_its_curves():
-    picture = complete("axis", State(axis="mu"))
+@pytest.mark.parametrize("axis", ["mu", "classes"])
+def test_code_along_an_axis_prints_its_curves(axis):
+    picture = complete("axis", State(axis=axis))
     x, y, ceiling = _printed(picture.python).reshape(-1, 3).T
     np.testing.assert_allclose(x, picture.curves[0].x, rtol=1e-12)
     np.testing.assert_allclose(y, picture.curves[0].y, atol=1e-12)
@@ -144,7 +145,7 @@ def test_along_the_depth_of_a_residual_network_each_layer_is_drawn():
 
 def test_the_best_along_an_axis_is_that_of_tune_at_infinite_regularization():
     state = State(reg=10.0, axis="lam", family="residual")
-    top = next(c for c in complete("axis", state).curves if c.name == "best residual")
+    top = next(c for c in complete("axis", state).curves if c.name == "best residual network")
     data = state.data_at(lam=top.x[20])
     expected = gl.tune(data, state.explicit("residual"), {"c": (-np.inf, np.inf)}).prediction.test_accuracy
     assert top.y[20] == pytest.approx(expected, abs=1e-9)
@@ -269,7 +270,7 @@ def test_hubs_are_answered_by_the_theory_of_degrees():
 @pytest.mark.parametrize("name", ["filter", "depth", "elsewhere"])
 def test_what_hubs_have_no_theory_for_is_a_sentence(name):
     with pytest.raises(gl.GCNLimitError, match="known for equal degrees only"):
-        COMPUTATIONS[name].compute(HUBS)
+        COMPUTATIONS[name].compute(HUBS.replaced(family="residual"))
 
 
 @pytest.mark.parametrize("name", ["diffusion", "layers", "gap"])

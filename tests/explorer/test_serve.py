@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("dash")
 
 import gcnlimit as gl
-from gcnlimit.explorer.app import Explorer, server_of
+from gcnlimit.explorer.app import Explorer
 from gcnlimit.explorer.state import State
 
 
@@ -20,7 +20,7 @@ def explorer():
 
 @pytest.fixture(scope="module")
 def client(explorer):
-    return server_of(explorer, {"127.0.0.1", "localhost"}).test_client()
+    return explorer.server.test_client()
 
 
 def test_the_page_and_what_it_needs_come_from_here(client):

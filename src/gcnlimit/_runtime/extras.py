@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import pkgutil
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable
 from typing import Any
 
 from gcnlimit.errors import GCNLimitError
+
+_IMPORT = re.compile(r"from (\S+) import \(?\s*(\w+) as")
 
 
 def need(what: str, extra: str, *packages: str) -> None:
@@ -30,16 +33,23 @@ def load(what: str, extra: str, module: str) -> Any:
     return importlib.import_module(module)
 
 
-def on_first_use(package: dict[str, Any], homes: Mapping[str, str]) -> Callable[[str], object]:
-    """Return the ``__getattr__`` of a package that imports its public names when they are first used.
+def on_first_use(package: dict[str, Any]) -> tuple[list[str], Callable[[str], object]]:
+    """Return ``__all__`` and ``__getattr__`` of a package that imports its public names when they are first used.
 
-    `package` is its ``globals()``; `homes` gives for each name its module in gcnlimit, or ``"module:name"``.
+    `package` is its ``globals()``. Names and modules stand in its stub ``__init__.pyi``, which editors and type checkers read, in
+    lines such as ``from gcnlimit.csbm import CSBM as CSBM``.
     """
+    stub = pkgutil.get_data(package["__name__"], "__init__.pyi") or b""
+    homes = {name: home for home, name in _IMPORT.findall(stub.decode())}
 
     def __getattr__(name: str) -> object:  # noqa: N807
         if name not in homes:
             raise AttributeError(f"module {package['__name__']!r} has no attribute {name!r}")
-        package[name] = pkgutil.resolve_name(f"gcnlimit.{homes[name]}")
+        home = importlib.import_module(homes[name])
+        if name in vars(home):
+            package[name] = vars(home)[name]
+        else:  # a module of that package
+            package[name] = importlib.import_module(f"{homes[name]}.{name}")
         return package[name]
 
-    return __getattr__
+    return list(homes), __getattr__

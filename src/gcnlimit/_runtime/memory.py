@@ -27,7 +27,7 @@ def available() -> float:
     except ValueError:
         bound = math.nan
     if not bound > 0.0:
-        raise ParameterError(f"{VARIABLE} = {given!r} is no number of GB > 0; change or unset it")
+        raise ParameterError(f"{VARIABLE} = {given!r} must be a number of GB above 0, or unset")
     return bound * GB
 
 

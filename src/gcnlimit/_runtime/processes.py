@@ -7,13 +7,13 @@ import itertools
 import operator
 import os
 import pickle
-import queue
 import signal
 import sys
 import threading
 import types
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from functools import partial
 from typing import Any, TypeVar
 
 from gcnlimit._runtime.threads import single_threaded_blas, single_threaded_children
@@ -51,15 +51,42 @@ def run(
 @contextlib.contextmanager
 def process_pool(workers: int) -> Iterator[Executor]:
     """Executor of spawned processes of one thread each; if anything is raised, they are stopped at once."""
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    spawn = multiprocessing.get_context("spawn")
     with single_threaded_children():
-        pool = _Pool(workers)
+        pool = ProcessPoolExecutor(workers, spawn, initializer=_start_worker)
+        pool.submit = partial(_submit, pool.submit)  # type: ignore[method-assign]
         try:
             yield pool
         except BaseException:
-            pool.terminate()
+            for process in list((pool._processes or {}).values()):
+                process.terminate()
             raise
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _submit(submit: Callable[..., Any], fn: Callable[..., Any], /, *args: Any, **kw: Any) -> Any:
+    """Submit a call without the caller's script, unless the call needs something defined in it.
+
+    This may start a process, which imports ``__main__``: a script without ``if __name__ == "__main__"`` would run once more. An
+    empty module stands in for it.
+    """
+    if b"__main__" in pickle.dumps((fn, args, kw)):
+        return submit(fn, *args, **kw)
+    with _SWAPPED:
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = types.ModuleType("__main__")
+        try:
+            return submit(fn, *args, **kw)
+        finally:
+            sys.modules["__main__"] = main
+
+
+_SWAPPED = threading.Lock()
+"""Held while an empty module stands in for ``__main__``: of two threads, the second would put it back for good."""
 
 
 def _here(tasks: Sequence[Callable[[], R]]) -> Answers[R]:
@@ -73,7 +100,9 @@ def _in_processes(tasks: Sequence[Callable[[], R]], workers: int) -> Answers[R]:
     with process_pool(workers) as pool:
         for index, future in as_finished(pool, operator.call, enumerate(tasks), 4 * workers):
             if broken(future):
-                raise GCNLimitError("a worker process died, out of memory? take fewer workers")
+                raise GCNLimitError(
+                    "a worker process died, perhaps for lack of memory; take fewer workers"
+                )
             yield index, future.result()
 
 
@@ -93,17 +122,14 @@ def as_finished(
     """Labels of the items and futures of ``function(item)`` as they finish, at most `window` of them in flight."""
     rest = iter(items)
     flying: dict[Future[R], K] = {}
-    finished: queue.SimpleQueue[Future[R]] = queue.SimpleQueue()
     try:
         while True:
             for label, item in itertools.islice(rest, window - len(flying)):
-                future = submitted(executor, function, item)
-                flying[future] = label
-                future.add_done_callback(finished.put)
+                flying[submitted(executor, function, item)] = label
             if not flying:
                 return
-            future = finished.get()
-            yield flying.pop(future), future
+            for future in wait(flying, return_when=FIRST_COMPLETED).done:
+                yield flying.pop(future), future
     finally:
         for future in flying:
             future.cancel()
@@ -122,46 +148,6 @@ def submitted(executor: Executor, function: Callable[[T], R], item: T) -> Future
 def broken(future: Future[Any]) -> bool:
     """Whether the executor broke before it could finish the call; waits for the end of the call."""
     return future.cancelled() or isinstance(future.exception(), BrokenExecutor)
-
-
-_SWAPPED = threading.Lock()
-"""Held while an empty module stands in for ``__main__``: of two threads, the second would put it back for good."""
-
-
-class _Pool(Executor):
-    """Spawned processes that import the caller's script only if the work needs something defined in it."""
-
-    def __init__(self, workers: int) -> None:
-        import multiprocessing
-        from concurrent.futures import ProcessPoolExecutor
-
-        spawn = multiprocessing.get_context("spawn")
-        self._pool = ProcessPoolExecutor(workers, spawn, initializer=_start_worker)
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Submit a call.
-
-        This may start a process, which imports ``__main__``: a script without ``if __name__ == "__main__"`` would run once
-        more. An empty module stands in for it, unless the call needs something defined there.
-        """
-        if b"__main__" in pickle.dumps((fn, args, kwargs)):
-            return self._pool.submit(fn, *args, **kwargs)
-        with _SWAPPED:
-            main = sys.modules["__main__"]
-            sys.modules["__main__"] = types.ModuleType("__main__")
-            try:
-                return self._pool.submit(fn, *args, **kwargs)
-            finally:
-                sys.modules["__main__"] = main
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Let the processes end."""
-        self._pool.shutdown(wait, cancel_futures=cancel_futures)
-
-    def terminate(self) -> None:
-        """Stop the processes at once."""
-        for process in list((getattr(self._pool, "_processes", None) or {}).values()):
-            process.terminate()
 
 
 def _start_worker() -> None:

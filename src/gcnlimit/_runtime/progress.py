@@ -33,7 +33,9 @@ def progress_bar(
     """
     if not (show is None or isinstance(show, bool)):
         raise ParameterError(f"progress must be True, False or None, got {show!r}")
-    if not (total != 1 and sys.stderr.isatty() if show is None else show) or not _HAS_RICH:
+    if show is None:
+        show = total != 1 and sys.stderr.isatty()
+    if not (show and _HAS_RICH):
         yield Bar()
         return
     from rich import progress

@@ -35,7 +35,7 @@ def threads() -> int:
     if not given:
         return min(MOST, cores())
     if not given.isdecimal() or int(given) < 1:
-        raise ParameterError(f"{VARIABLE} = {given!r} is no whole number >= 1; change or unset it")
+        raise ParameterError(f"{VARIABLE} = {given!r} must be a whole number >= 1, or unset")
     return int(given)
 
 

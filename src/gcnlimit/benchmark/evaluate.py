@@ -82,7 +82,7 @@ def evaluate(
     from gcnlimit.sweeps.store import Store, describe
 
     if not callable(model):
-        raise ParameterError(f"model = {model!r} is not a function from a task to scores; give one")
+        raise ParameterError(f"model = {model!r} must be a function from a task to scores")
     chosen = as_problems(problems)
     check_size(size)
     if seed is not None:

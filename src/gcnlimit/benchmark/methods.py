@@ -55,7 +55,8 @@ def linear_by_theory(task: Task) -> Array:
     """
     here, there = task.observation, task.new
     if not here.data.classes.equal:
-        raise ParameterError("linear-by-theory is for equal classes; take linear-by-leave-one-out")
+        remedy = "take linear-by-leave-one-out"
+        raise ParameterError(f"linear-by-theory has no bias, which unequal classes need; {remedy}")
     strength, new_strength = _best_strengths(here.data, None if there is None else there.data)
     X, new_X = np.split(task.features, [here.nodes])
     weights = X.T @ _pagerank(here, strength, task.targets[: here.nodes])
@@ -156,8 +157,8 @@ def reference_methods(names: Iterable[str]) -> dict[str, Model]:
     chosen = list(names)
     for name in chosen:
         if name != "all" and name not in METHODS:
-            names = ", ".join(METHODS)
-            raise ParameterError(f"method = {name!r} is unknown; choose among {names} and all")
+            known = ", ".join(METHODS)
+            raise ParameterError(f"method = {name!r} is unknown; choose among {known} and all")
     return {name: model for name, model in METHODS.items() if name in chosen or "all" in chosen}
 
 

@@ -7,7 +7,7 @@ import math
 import warnings
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ import numpy as np
 
 from gcnlimit._validation import check_types, flag, number, whole
 from gcnlimit._values import Value
-from gcnlimit.benchmark.task import Classes, Seed, Task, checksum, entropy, split
+from gcnlimit.benchmark.task import Classes, Task, checksum, split
 from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import Gamma, LogNormal, Pareto
 from gcnlimit.errors import ParameterError
@@ -116,21 +116,21 @@ class Problem(Value):
 
     def __post_init__(self) -> None:
         texts = {"name": (self.name, str), "about": (self.about, str)}
-        check_types("Problem", **texts, data=(self.data, CSBM))
-        check_types("Problem", to=(self.to, (CSBM, type(None))))
+        check_types("Problem", **texts, data=(self.data, CSBM), to=(self.to, (CSBM, type(None))))
         if self.data.shape or (self.to is not None and self.to.shape):
             raise ParameterError(
-                "data and to of a problem have arrays; make a problem of each value"
+                "data and to of a problem have single parameters, got arrays; "
+                "make a problem for each of their values"
             )
         number("degree", self.degree, low=0, open_low=True)
 
     @property
     def exact(self) -> Exact:
         """Exact test accuracies in the large-size limit, recorded for the suite."""
-        if _KNOWN.get(self.name) != self:
+        if KNOWN.get(self.name) != self:
             raise ParameterError(
-                f"problem = {self.name!r} is not of the suite, which has exact accuracies; take "
-                "gl.bayes_optimal(problem.data, to=problem.to, degree=problem.degree)"
+                f"problem = {self.name!r} is not in the suite, whose exact accuracies are known; "
+                "take gl.bayes_optimal(problem.data, to=problem.to, degree=problem.degree)"
             )
         return Exact(**_record()["exact"][self.name])
 
@@ -147,47 +147,48 @@ class Problem(Value):
         seed
             For other graphs than those that everyone can draw: a number that the author of the model does not know.
         """
-        root = self._seed(size, graph, seed)
+        root = self._root(size, graph, seed)
         here, there = self._instances(SIZES[size], root)
         task = split(here, self.name, root, there)
         known = recorded(self.name, size, graph) if seed is None else None
         if known is not None and known["checksum"] != checksum(task):
             warnings.warn(
-                f"graph {graph} of the problem {self.name!r} ({size}) is not the recorded one: "
-                "our sampler, or that of NumPy, has changed; compare accuracies within errors only",
+                f"graph {graph} of the problem {self.name!r} ({size}) is not the recorded one: the "
+                "sampler of this version, or that of NumPy, has changed, and accuracies on it are "
+                "comparable within their errors only",
                 stacklevel=2,
             )
         return task
 
     def truth(self, size: str = "standard", graph: int = 0, *, seed: int | None = None) -> Classes:
         """Classes of all nodes of that graph; they do not depend on the features, of which one is drawn."""
+        root = self._root(size, graph, seed)
         nodes = SIZES[size]
         data, to = self.data, self.to
         # alpha is nodes per feature: one feature, and the sizes of both graphs as they are
         wide = to and to.replaced(alpha=nodes * to.alpha / data.alpha)
         light = replace(self, data=data.replaced(alpha=float(nodes)), to=wide)
-        drawn = light._instances(nodes, self._seed(size, graph, seed))
+        drawn = light._instances(nodes, root)
         labels = np.concatenate([one.labels for one in drawn if one is not None])
         return data.classes.index_of(labels)
 
-    def _seed(self, size: str, graph: int, seed: int | None) -> Seed:
+    def _root(self, size: str, graph: int, seed: int | None) -> list[int]:
+        """Numbers from which the seeds of a graph are made."""
         check_size(size)
         place = [zlib.crc32(self.name.encode()), SIZES[size], whole("graph", graph, low=0)]
         own = [] if seed is None else [whole("seed", seed, low=0)]
-        return Seed([VERSION, *place, *own])
+        return [VERSION, *place, *own]
 
-    def _instances(self, nodes: int, root: Seed) -> tuple[Instance, Instance | None]:
+    def _instances(self, nodes: int, root: list[int]) -> tuple[Instance, Instance | None]:
         """The graph, and the new graph of an inductive problem, which has the same features."""
-        from gcnlimit.simulation.data.sample import draw, sample
-        from gcnlimit.simulation.data.size import Size
+        from gcnlimit.simulation.data.sample import sample
 
-        here = sample(self.data, nodes, self.degree, root, dtype=np.float32)
+        drawn = partial(sample, degree=self.degree, dtype=np.float32)
+        here = drawn(self.data, nodes, seed=np.random.SeedSequence(root))
         if self.to is None:
             return here, None
         more = round(nodes * float(self.to.alpha / self.data.alpha))
-        size = Size.of(self.to, more, self.degree, None, np.float32)
-        seed = Seed([*entropy(root), 2])
-        return here, draw(self.to, size, seed, here.latents.centroid)
+        return here, drawn(self.to, more, seed=np.random.SeedSequence([*root, 2]), beside=here)
 
 
 def check_size(size: object) -> None:
@@ -200,9 +201,11 @@ def check_size(size: object) -> None:
 _undirected = partial(CSBM, directed=False)
 _five = partial(_undirected, 4, mu=2.0, rho=0.1, classes=5)
 _REFERENCE = CSBM(4, 1.0, 2.0, 0.1)
+_REVERSED = CSBM(4, -1.0, 2.0, 0.0)
 _TEN = _undirected(4, -0.8, 0.5, 0.01, classes=10)
 _QUARTERS = CSBM(2.5, 0.8, 1.6, 0.2, classes=(0.25, 0.75))
 _TENTHS = CSBM(3, 0.9, 2.0, 0.15, classes=(0.5, 0.3, 0.2))
+_GAMMA = CSBM(4, 1.0, 2.0, 0.1, degrees=Gamma(1.0))
 _LOG_NORMAL = CSBM(4, -0.9, 2.0, 0.1, degrees=LogNormal(1.0))
 _CITATION = _undirected(4, 1.2, 2.0, 0.05, degrees=Pareto(2.5, 50.0))
 _SMALL = _undirected(4, 1.2, 2.0, 0.1)
@@ -216,21 +219,23 @@ _SUITE = (
     Problem("few-labels", "one label in fifty", CSBM(4, 1.1, 2.0, 0.02)),
     Problem("strong-features", "features that say more than the graph", CSBM(4, 0.5, 6.0, 0.1)),
     Problem("weak-features", "a graph that says almost everything", CSBM(4, 1.1, 0.5, 0.1)),
-    Problem("deep", "few labels: one layer is far from enough", CSBM(4, 1.2, 1.0, 0.03)),
+    Problem("deep", "few labels, weak features: one layer is not enough", CSBM(4, 1.2, 1.0, 0.03)),
     Problem("shallow", "half of the labels: one layer is almost enough", CSBM(2, 0.4, 2.0, 0.5)),
-    Problem("sparse", "three neighbours each", _undirected(4, 1.2, 2.0, 0.1), degree=3.0),
-    Problem("five-classes", "a symmetric graph", _five(lam=1.0), degree=100.0),
-    Problem("five-heterophily", "neighbours of other classes", _five(lam=-1.0), degree=100.0),
-    Problem("three-classes", "two labels in ten", CSBM(2, 0.8, 2.0, 0.2, classes=3), degree=60.0),
-    Problem("hard-phase", "Bayes finds ten classes, message passing none", _TEN, degree=100.0),
-    Problem("unequal", "classes of a quarter and three quarters", _QUARTERS, degree=60.0),
-    Problem("unequal-three", "classes of 5, 3 and 2 tenths", _TENTHS, degree=60.0),
-    Problem("hubs", "Gamma propensities of variance 1", CSBM(4, 1.0, 2.0, 0.1, degrees=Gamma(1.0))),
-    Problem("hubs-heterophily", "log-normal propensities, heterophily", _LOG_NORMAL),
-    Problem("hubs-citation", "few labels, a power law: a citation graph", _CITATION, degree=10.0),
+    Problem("sparse", "three neighbours each", _undirected(4, 1.2, 2.0, 0.1), 3.0),
+    Problem("five-classes", "a symmetric graph", _five(lam=1.0), 100.0),
+    Problem("five-heterophily", "neighbours of other classes", _five(lam=-1.0), 100.0),
+    Problem("three-classes", "two labels in ten", CSBM(2, 0.8, 2.0, 0.2, classes=3), 60.0),
+    Problem("hard-phase", "ten classes that can be found, but not by message passing", _TEN, 100.0),
+    Problem("unequal", "classes of a quarter and three quarters", _QUARTERS, 60.0),
+    Problem("unequal-three", "classes of 5, 3 and 2 tenths", _TENTHS, 60.0),
+    Problem("hubs", "Gamma-distributed propensities of variance 1", _GAMMA),
+    Problem("hubs-heterophily", "log-normal propensities and heterophily", _LOG_NORMAL),
+    Problem(
+        "hubs-citation", "a power law, as in a citation graph, and few labels", _CITATION, 10.0
+    ),
     Problem("inductive", "another graph of the same kind", _REFERENCE, to=CSBM(4, 1.0, 2.0, 0.0)),
-    Problem("inductive-reversed", "homophily is reversed", _REFERENCE, to=CSBM(4, -1.0, 2.0, 0.0)),
-    Problem("inductive-larger", "twice as many nodes, with a weaker signal", _SMALL, to=_LARGE),
+    Problem("inductive-reversed", "a graph whose homophily is reversed", _REFERENCE, to=_REVERSED),
+    Problem("inductive-larger", "a graph of twice the size and a weaker signal", _SMALL, to=_LARGE),
 )
 
 _aside = partial(Problem, aside=True)
@@ -239,7 +244,8 @@ _ASIDE = (
     _aside("aside-heterophily", "a symmetric graph", _undirected(3, -1.3, 1.5, 0.15)),
     _aside("aside-few-labels", "strong features", CSBM(4, 0.8, 4.0, 0.03)),
 )
-_KNOWN = {problem.name: problem for problem in (*_SUITE, *_ASIDE)}
+KNOWN = {problem.name: problem for problem in (*_SUITE, *_ASIDE)}
+"""All of them by name."""
 
 
 def problems(*, aside: bool = False) -> tuple[Problem, ...]:
@@ -257,18 +263,10 @@ def as_problems(chosen: Iterable[str | Problem] | str | Problem | None) -> tuple
         return _SUITE
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):
         chosen = [chosen]
-    return tuple(map(_as_problem, chosen))
-
-
-def _as_problem(given: object) -> Problem:
-    found = _KNOWN.get(given) if isinstance(given, str) else given
-    if not isinstance(found, Problem):
-        raise ParameterError(f"problem = {given!r} is unknown; choose among {', '.join(_KNOWN)}")
-    return found
-
-
-def exact_of(name: str) -> Exact:
-    """Exact accuracies of the problem of that name; NaN for one of your own."""
-    if name in _KNOWN:
-        return _KNOWN[name].exact
-    return Exact(*[math.nan] * len(fields(Exact)))
+    found = []
+    for one in chosen:
+        problem = KNOWN.get(one) if isinstance(one, str) else one
+        if not isinstance(problem, Problem):
+            raise ParameterError(f"problem = {one!r} is unknown; choose among {', '.join(KNOWN)}")
+        found.append(problem)
+    return tuple(found)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._validation import check_types
-from gcnlimit.benchmark.problems import SIZES, VERSION, as_problems, exact_of, problems
+from gcnlimit.benchmark.problems import KNOWN, SIZES, VERSION
 from gcnlimit.errors import ParameterError, check_writable, writing
 from gcnlimit.graphs.dataset import check_path
 from gcnlimit.results.show import table
@@ -99,11 +99,11 @@ class Scores:
             version = raw["suite"]
             runs = tuple(_as_run(run) for run in raw["runs"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            words = "is not a file of results; give one that save wrote"
-            raise ParameterError(f"{given} {words}") from None
+            wrong = "is not a file of results; give one that save wrote"
+            raise ParameterError(f"{given} {wrong}") from None
         if version != VERSION:
-            words = f"of version {version} of the suite, not {VERSION}; run the methods again"
-            raise ParameterError(f"{given} has results {words}")
+            wrong = f"version {version} of the suite, and this is version {VERSION}"
+            raise ParameterError(f"{given} has results of {wrong}; run the methods again")
         return Scores(runs)
 
     def __str__(self) -> str:
@@ -171,9 +171,10 @@ def place(problem: str, accuracy: float) -> float:
     >>> place("reference", 0.5)
     0.0
     """
-    bayes = exact_of(problem).bayes
-    chance = 0.0 if math.isnan(bayes) else float(max(as_problems(problem)[0].data.fractions))
-    return (accuracy - chance) / (bayes - chance)
+    if problem not in KNOWN:
+        return math.nan
+    chance = float(max(KNOWN[problem].data.fractions))
+    return (accuracy - chance) / (KNOWN[problem].exact.bayes - chance)
 
 
 @dataclass(frozen=True)
@@ -208,9 +209,9 @@ class Ranking:
                 found.setdefault((run.method, run.problem), {})[run.graph] = run.accuracy
         if not found:
             raise ParameterError(f"no run of size {chosen!r} finished; merge results of that size")
-        methods, named = (dict.fromkeys(key[k] for key in found) for k in (0, 1))
-        suite = [problem.name for problem in (*problems(), *problems(aside=True))]
-        ordered = dict.fromkeys([*(name for name in suite if name in named), *named])
+        methods = dict.fromkeys(method for method, _ in found)
+        named = dict.fromkeys(problem for _, problem in found)
+        ordered = dict.fromkeys([*(name for name in KNOWN if name in named), *named])
         ranking = Ranking(tuple(methods), tuple(ordered), chosen, found, tuple(mine))
         order = sorted(methods, key=lambda method: -np.nan_to_num(ranking.place(method), nan=-1.0))
         return replace(ranking, methods=tuple(order))
@@ -244,10 +245,11 @@ class Ranking:
             one, two = (self.accuracies.get((name, problem), {}) for name in (method, other))
             gain = np.array([one[graph] - two[graph] for graph in one if graph in two])
             if gain.size:
-                known = 2.0 * exact_of(problem).scatter ** 2 / SIZES[self.size]
+                scatter = KNOWN[problem].exact.scatter if problem in KNOWN else 0.0
+                known = 2.0 * scatter**2 / SIZES[self.size]
                 measured = np.sum((gain - gain.mean()) ** 2)
                 gains.append(gain.mean())
-                variances.append(np.nansum([known, measured]) / gain.size**2)
+                variances.append((known + measured) / gain.size**2)
         if not gains:
             return math.nan, math.nan
         return float(np.mean(gains)), float(np.sqrt(np.sum(variances)) / len(variances))
@@ -296,7 +298,8 @@ def _as_run(stored: dict[str, Any]) -> Run:
     texts = all(isinstance(text, str) for text in (run.method, run.problem, run.error))
     graph = run.size in SIZES and type(run.graph) is int and run.graph >= 0
     failed = math.isnan(run.accuracy) and run.error
-    if not (texts and graph and (failed or 0.0 <= run.accuracy <= 1.0)) or run.seconds < 0.0:
+    measured = failed or 0.0 <= run.accuracy <= 1.0
+    if not (texts and graph and measured) or run.seconds < 0.0:
         raise ValueError
     return run
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:  # listing the suite takes half a second without them
 
 Classes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
-Seed = np.random.SeedSequence
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,10 +102,10 @@ class Task(Brief):
         return np.asarray(one_hot - one_hot.mean(axis=1, keepdims=True))
 
 
-def split(instance: Instance, problem: str, seed: Seed, new: Instance | None = None) -> Task:
+def split(instance: Instance, problem: str, root: list[int], new: Instance | None) -> Task:
     """Task of an instance: a quarter of its labelled nodes, drawn at random, are those of validation."""
     labelled = instance.train_mask
-    rng = np.random.default_rng([*entropy(seed), 1])
+    rng = np.random.default_rng([*root, 1])
     known = np.where(labelled, instance.data.classes.index_of(instance.labels), -1)
     if new is not None:
         more = (0, new.observation.nodes)
@@ -125,12 +124,6 @@ def split(instance: Instance, problem: str, seed: Seed, new: Instance | None = N
         val_mask=chosen,
         seed=int(rng.integers(2**31)),
     )
-
-
-def entropy(seed: Seed) -> list[int]:
-    """Numbers from which a seed was made."""
-    given: Any = seed.entropy
-    return [int(part) for part in np.atleast_1d(given)]
 
 
 def accuracy(scores: npt.ArrayLike, truth: Classes, test: Mask, classes: int) -> float:

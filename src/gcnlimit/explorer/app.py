@@ -24,7 +24,7 @@ from dash import ALL, ClientsideFunction, Dash, Input, Output, ctx, no_update
 from dash import State as Held
 from dash.exceptions import PreventUpdate
 from flask import Response, request
-from werkzeug.serving import WSGIRequestHandler, make_server
+from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.explorer.answers import Answers, Trials, Worker
@@ -33,7 +33,7 @@ from gcnlimit.explorer.page import layout
 from gcnlimit.explorer.picture import Picture
 from gcnlimit.explorer.sentences import ANSWERS, WAIT, answers
 from gcnlimit.explorer.start import LARGEST, describe_upload
-from gcnlimit.explorer.state import FIELDS, LIMITS, SWITCHES, State
+from gcnlimit.explorer.state import FIELDS, SWITCHES, State
 
 Move = Callable[..., tuple[State, Any]]
 """From what was clicked to a state, and what is said of it."""
@@ -45,35 +45,81 @@ _FAULT = "The explorer failed; reload the page. The window in which it was start
 
 
 class Explorer:
-    """The explorer as a web application, `app`, that first shows a state and a sentence; `close` ends its processes."""
+    """The explorer as a web application that first shows a state and a sentence; `close` ends its processes.
 
-    def __init__(self, start: State | None = None, sentence: str = "") -> None:
+    It answers requests to its `hosts`, and refuses all others with one sentence.
+    """
+
+    def __init__(self, start: State, sentence: str = "", hosts: Collection[str] = _LOCAL) -> None:
+        self._hosts = hosts
         self._workers = Worker(), Worker(), Worker()
         self.answers = Answers(*self._workers[:2])
         self.trials = Trials(self._workers[2])
         title = "gcnlimit explorer"
-        self.app = Dash("gcnlimit.explorer", title=title, update_title="", serve_locally=True)
-        self.app.index_string = self.app.index_string.replace("<html>", '<html lang="en">')
-        self.app.layout = lambda: layout(start or State(), sentence)
-        _connect_controls(self.app)
-        _connect_trials(self.app, self.trials)
+        app = Dash("gcnlimit.explorer", title=title, update_title="", serve_locally=True)
+        app.index_string = app.index_string.replace("<html>", '<html lang="en">')
+        app.layout = lambda: layout(start, sentence)
+        _connect_controls(app)
+        _connect_trials(app, self.trials)
+        self.server = app.server
+        # two files in base64, and the state
+        self.server.config["MAX_CONTENT_LENGTH"] = 2 * (4 * LARGEST // 3) + 2**20
+        self.server.before_request(self._check)
+        self.server.add_url_rule("/pictures", "pictures", self._pictures, methods=["POST"])
+
+    def listen(self, host: str, port: int) -> BaseWSGIServer:
+        """Server of the page at an address."""
+        how: Any = {"threaded": True, "request_handler": _Handler}
+        return make_server(host, port, self.server, **how)
 
     def close(self) -> None:
         """End the processes that compute."""
         for worker in self._workers:
             worker.close()
 
+    def _check(self) -> Response | None:
+        asked = [f"//{request.headers.get('Host', '')}", *request.headers.getlist("Origin")]
+        if all(urlsplit(address).hostname in self._hosts for address in asked):
+            return None
+        return Response("This explorer answers only to the address it was started with.\n", 403)
+
+    def _pictures(self) -> Response:
+        found = self._lines(request.get_json(silent=True))
+        lines = (f"{json.dumps(line)}\n" for line in found)
+        return Response(lines, mimetype="application/x-ndjson")
+
+    def _lines(self, given: Any) -> Iterator[dict[str, Any]]:
+        """Pictures and sentences of the state that is asked for, and what it is waiting for, last."""
+        known = self.answers
+        try:
+            state = State.of(given["values"])
+            client = given["client"]
+            answer = known.later if given.get("rest") else known.now
+            for name, picture in answer(state, client, given["number"], given["seen"]):
+                drawn = self.trials.with_dots(name, picture, client, state)
+                words = answers(state, known.results(ANSWERS, state))
+                yield {"picture": name, **_shown(drawn), "answers": words}
+            yield {"waiting": known.waiting(state)}
+        except GCNLimitError as error:
+            yield {"refused": f"{str(error).rstrip('.')}."}
+        except Exception:
+            self.server.logger.exception("a request that cannot be answered")
+            yield {"refused": _FAULT}
+
+
+class _Handler(WSGIRequestHandler):  # type: ignore[misc]
+    """Sends each line of an answer at once, not when the arrival of the one before has been confirmed."""
+
+    disable_nagle_algorithm = True
+
 
 def _connect_controls(app: Dash) -> None:
     """Controls to the state of the page and its address, and back."""
-    limits, held = Held("limits", "data"), Held("state", "data")
-    for name in LIMITS:
-        slider = Output(f"{name}-slider", "value")
-        app.clientside_callback(_in_page("follow"), slider, Input(name, "value"), limits)
+    held = Held("state", "data")
     names = (*FIELDS, "infinite")
     values = [Input(name, "value") for name in names]
     collected = [Output("state", "data"), Output("link", "content")]
-    known = [limits, Held("examples", "data")]
+    known = [Held("limits", "data"), Held("examples", "data")]
     app.clientside_callback(_in_page("collect"), *collected, *values, *known)
     asked = [Input("state", "data"), Input("dots", "data"), Held("client", "data")]
     app.clientside_callback(_in_page("ask"), Output("asked", "data"), *asked)
@@ -177,53 +223,6 @@ def _to_upload(files: list[str] | None, names: list[str], held: Any) -> tuple[St
     return describe_upload(State.of(held), files, names)
 
 
-class Handler(WSGIRequestHandler):  # type: ignore[misc]
-    """Sends each line of an answer at once, not when the arrival of the one before has been confirmed."""
-
-    disable_nagle_algorithm = True
-
-
-def server_of(explorer: Explorer, hosts: Collection[str]) -> Any:
-    """The explorer's server: its page and pictures for requests to these hosts, and one sentence for all others."""
-    server = explorer.app.server
-    # two files in base64, and the state
-    server.config["MAX_CONTENT_LENGTH"] = 2 * (4 * LARGEST // 3) + 2**20
-
-    def check() -> Response | None:
-        asked = [f"//{request.headers.get('Host', '')}", *request.headers.getlist("Origin")]
-        if all(urlsplit(address).hostname in hosts for address in asked):
-            return None
-        return Response("This explorer answers only to the address it was started with.\n", 403)
-
-    def pictures() -> Response:
-        found = _lines(request.get_json(silent=True), explorer)
-        lines = (f"{json.dumps(line)}\n" for line in found)
-        return Response(lines, mimetype="application/x-ndjson")
-
-    server.before_request(check)
-    server.add_url_rule("/pictures", "pictures", pictures, methods=["POST"])
-    return server
-
-
-def _lines(given: Any, explorer: Explorer) -> Iterator[dict[str, Any]]:
-    """Pictures and sentences of the state that is asked for, and what it is waiting for, last."""
-    known = explorer.answers
-    try:
-        state = State.of(given["values"])
-        client = given["client"]
-        answer = known.later if given.get("rest") else known.now
-        for name, picture in answer(state, client, given["number"], given["seen"]):
-            drawn = explorer.trials.with_dots(name, picture, client, state)
-            words = answers(state, known.results(ANSWERS, state))
-            yield {"picture": name, **_shown(drawn), "answers": words}
-        yield {"waiting": known.waiting(state)}
-    except GCNLimitError as error:
-        yield {"refused": f"{str(error).rstrip('.')}."}
-    except Exception:
-        explorer.app.server.logger.exception("a request that cannot be answered")
-        yield {"refused": _FAULT}
-
-
 def _shown(picture: Picture) -> dict[str, Any]:
     """What the page draws; a picture that waits for its numbers stays as it was."""
     code = "\n\n".join(filter(None, (picture.python, picture.command)))
@@ -239,10 +238,9 @@ def serve(start: State, sentence: str, *, host: str, port: int, browser: bool) -
     """Serve until Ctrl-C."""
     # else a line for each movement of a slider
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    explorer = Explorer(start, sentence)
-    app = server_of(explorer, {host, *_LOCAL})
+    explorer = Explorer(start, sentence, {host, *_LOCAL})
     try:
-        server = make_server(host, port, app, threaded=True, request_handler=Handler)
+        server = explorer.listen(host, port)
     except (OSError, SystemExit) as error:
         words = f"port {port} of {host} cannot be used ({error}); choose another with --port"
         raise GCNLimitError(words) from None

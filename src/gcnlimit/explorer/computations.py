@@ -102,7 +102,7 @@ def strength_range(family: str, state: State) -> tuple[float, float]:
 
 def scan(family: str, state: State) -> Scan:
     """Accuracy of a family against its strength, and its maximum on finer grids about the highest point."""
-    _check_cost(state, family)
+    _check_cost(state, family == "diffusion")
 
     def accuracy(x: Array) -> Array:
         gcn = state.gcn_of(state.filter_of(family, x))
@@ -120,16 +120,17 @@ def scan(family: str, state: State) -> Scan:
 
 def along(state: State) -> tuple[Array, Array, Array]:
     """Values along the axis, and there the accuracy of the network and the ceiling."""
-    _check_cost(state, state.family)
+    _check_cost(state, state.family == "diffusion")
     x, network = _along(state, lambda data: predict(data, state.gcn, throw=False))
     return x, network, _along(state, bayes_optimal)[1]
 
 
 def best_along(state: State) -> tuple[Array, Array]:
     """Values along the axis, and there the accuracy of the best of the family at infinite regularization."""
-    _check_cost(state, state.family, ("diffusion", "residual"))
+    what = f"the best {family_name(state.family)}"
+    _check_cost(state, state.family != "pagerank", what)
     gcn = state.explicit(state.family)
-    return _along(state, lambda data: tune(data, gcn, _free(state.family)).prediction)
+    return _along(state, lambda data: tune(data, gcn, bounds(state.family)).prediction)
 
 
 def _along(state: State, answer: Callable[[Any], Any]) -> tuple[Array, Array]:
@@ -147,17 +148,17 @@ def _along(state: State, answer: Callable[[Any], Any]) -> tuple[Array, Array]:
 def gap(state: State) -> tuple[Array, Array, Array]:
     """Signals of graph and features, and there the ceiling less the best of the family at infinite regularization."""
     if _slow_ceiling(state):
-        raise GCNLimitError("A map of 3 or more unequal classes takes minutes; see gl.gap_map")
+        raise GCNLimitError("A map of three or more unequal classes takes minutes; see gl.gap_map")
     family = map_family(state)
-    _check_cost(state, family, STRENGTHS)
+    _check_cost(state)
     lam = np.linspace(*state.span("lam"), 31)
     mu = np.linspace(*state.span("mu"), 21)
     data = state.data_at(lam=lam, mu=mu[:, None])
-    return lam, mu, np.asarray(gap_map(data, state.explicit(family), _free(family)).gap)
+    return lam, mu, np.asarray(gap_map(data, state.explicit(family), bounds(family)).gap)
 
 
-def _free(family: str) -> dict[str, tuple[float, float]]:
-    """Strengths among which the best of a family is searched."""
+def bounds(family: str) -> dict[str, tuple[float, float]]:
+    """Between which strengths the best of a family is searched, as `tune` takes them."""
     bound = 1.0 if family == "pagerank" else math.inf
     return {FAMILIES[family]: (-bound, bound)}
 
@@ -173,8 +174,8 @@ def layers(state: State) -> Layers:
     Each depth has its own best regularization where that of the page is finite, else the gain of the filter would decide.
     """
     if state.finite and _solved(state) == _AVERAGED:
-        raise GCNLimitError("Layers are not tuned for softmax with several classes; see gl.tune")
-    _check_cost(state, "residual", STRENGTHS)
+        raise GCNLimitError("With softmax and several classes, tuning takes minutes; see gl.tune")
+    _check_cost(state)
     networks = [state.replaced(family="residual", depth=int(k)) for k in LAYERS]
     # dense at 0, and the best strength grows as the depth
     spread = np.linspace(-1.0, 1.0, 17)
@@ -188,7 +189,7 @@ def _best(state: State, x: Array) -> float:
     """Highest accuracy between the strengths `x`, and over the regularization relative to the gain of the filter."""
     explicit = state.explicit(state.family, float(x[0]))
     if x.size > 1:
-        found = tune(state.data, explicit, _free(state.family)).prediction
+        found = tune(state.data, explicit, bounds(state.family)).prediction
     else:
         found = predict(state.data, explicit, throw=False)
     best = found.test_accuracy
@@ -226,6 +227,9 @@ def best_filter(state: State) -> tuple[Array, Array, float]:
 
 def along_depth(state: State) -> tuple[Array, Array, Array]:
     """Depth, overlap with the labels and power of the hidden states."""
+    if state.family == "pagerank":
+        remedy = "choose a residual network or a diffusion"
+        raise GCNLimitError(f"PageRank is one filter without layers; {remedy}")
     _check_alike(state, "What the hidden states carry along the depth")
     gcn = state.gcn if state.finite else state.gcn.replaced(loss="square")
     x = np.linspace(0.0, 1.0, 21) if state.family == "diffusion" else None
@@ -247,7 +251,8 @@ def elsewhere(state: State) -> Elsewhere:
     data, gcn = state.data, state.gcn
     there = data.replaced(lam=x, mu=state.to_mu, rho=0.0)
     best = best_test_filter(data, gcn, there)
-    none, read = (gcn.replaced(test_filter=filter) for filter in (Polynomial([1.0]), best))
+    none = gcn.replaced(test_filter=Polynomial([1.0]))
+    read = gcn.replaced(test_filter=best)
     same = np.full(x.size, np.nan)
     known = gcn.filter.defined(there.operator(gcn.symmetrize).radius)
     if known.any():
@@ -260,8 +265,9 @@ def elsewhere(state: State) -> Elsewhere:
 def tuned(state: State) -> State:
     """The state with the strength of its family at its best, and a regularization that matters with it."""
     if state.family not in STRENGTHS:
-        raise GCNLimitError("A polynomial has many parameters; see the best filter on the spectrum")
-    _check_cost(state, state.family)
+        remedy = "see the best filter in the picture of the spectrum"
+        raise GCNLimitError(f"A polynomial has no single strength to tune; {remedy}")
+    _check_cost(state, state.family == "diffusion")
     names = [state.parameter, "reg"] if state.finite else [state.parameter]
     found = tune(state.data, state.gcn, {name: LIMITS[name].slider for name in names}).parameters
     best = {name: np.clip(np.ravel(found[name])[0], *LIMITS[name][:2]) for name in names}
@@ -295,8 +301,8 @@ def _signals(state: State, *drawn: str) -> tuple[str, ...]:
 
 
 def _beyond(state: State, *names: str) -> tuple[str, ...]:
-    sliders = {name: LIMITS[name].slider for name in names if name in LIMITS}
-    return tuple(name for name, slider in sliders.items() if state.span(name) != slider)
+    numbers = [name for name in names if name in LIMITS]
+    return tuple(name for name in numbers if state.span(name) != LIMITS[name].slider)
 
 
 def _scanned(family: str) -> Computation:
@@ -328,11 +334,11 @@ def _check_alike(state: State, what: str) -> None:
         raise GCNLimitError(f"{what} is known for equal degrees only; set their variance to 0")
 
 
-def _check_cost(state: State, family: str, slow: Iterable[str] = ("diffusion",)) -> None:
-    """Refuse families that are slow, each layer by itself, where degrees vary and the normalization is another one."""
-    if state.hubs and state.normalization != "symmetric" and family in slow:
-        words = f"With hubs this takes minutes for {family_name(family)}"
-        raise GCNLimitError(f"{words}, unless the normalization is symmetric")
+def _check_cost(state: State, slow: bool = True, what: str = "this") -> None:
+    """Refuse what is slow, each layer by itself, where degrees vary and the normalization is another one."""
+    if slow and state.hubs and state.normalization != "symmetric":
+        condition = "unless the normalization is symmetric"
+        raise GCNLimitError(f"With hubs {what} takes minutes {condition}")
 
 
 def _solved(state: State) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import uuid
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,10 @@ from typing import Any
 from dash import dcc, html
 
 from gcnlimit.csbm import SIGNALS
+from gcnlimit.explorer.computations import STRENGTHS
 from gcnlimit.explorer.pictures import PICTURES, axis_name
 from gcnlimit.explorer.start import LARGEST, PRESETS
-from gcnlimit.explorer.state import CHOICES, FAMILIES, LIMITS, State, family_name
+from gcnlimit.explorer.state import CHOICES, FAMILIES, LIMITS, SWITCHES, State, family_name
 from gcnlimit.parameters import long_name
 
 _ABOUT = (
@@ -45,8 +45,9 @@ _LABELS = {
 _LABELS |= {name: f"{long_name(name)} ({name})" for name in LIMITS if name not in _LABELS}
 _DATA = (*SIGNALS, "classes", "degrees_variance", "directed", "estimated")
 _FILTER = ("family", "depth", *FAMILIES.values())
+_NETWORK = (*_FILTER, "loss", "infinite", "reg", "symmetrize", "normalization")
 _OTHER = ("elsewhere", "to_lam", "to_mu")
-_LEARNING = ("loss", "infinite", "reg", "symmetrize", "normalization")
+_SIZES = ("nodes", "degree", "trials")
 
 
 def layout(start: State, sentence: str = "") -> Any:
@@ -67,22 +68,21 @@ def layout(start: State, sentence: str = "") -> Any:
         html.Div(id="refusal", className="message"),
         html.Div(id="spoken", className="spoken", **spoken),
         html.Section(html.Dl(lines), className="answers", **reached),
-        *_pictures(start),
+        *_pictures(),
     ]
     whole = [
         *(dcc.Store(id=name, data=data) for name, data in stored.items()),
         dcc.Location(id="url", refresh=False),
         dcc.Interval(id="tick", interval=400, disabled=True),
         html.Header([html.H1("gcnlimit explorer"), html.P(_ABOUT)]),
-        html.Aside(_controls(start), tabIndex="0", **{"aria-label": "Controls"}),
+        html.Aside(_controls(), tabIndex="0", **{"aria-label": "Controls"}),
         html.Main(main),
     ]
     return html.Div(whole, className="explorer")
 
 
-def _controls(start: State) -> list[Any]:
-    names = (_DATA, (*_FILTER, *_LEARNING), _OTHER, ("nodes", "degree", "trials"))
-    data, network, other, sizes = ([_control(one, start) for one in group] for group in names)
+def _controls() -> list[Any]:
+    """Controls without values: the link of the page, or the state to begin with, sets them."""
     told = "Tune the strength, and a finite regularization with it"
     buttons = [html.Button("Run", id="sample"), html.Button("Stop", id="stop", disabled=True)]
     progress = [
@@ -92,10 +92,10 @@ def _controls(start: State) -> list[Any]:
     copy = [html.Span("Link to this state "), dcc.Clipboard(id="link", title="Copy the link")]
     return [
         _group("Start from", *_starts()),
-        _group("Data", *data),
-        _group("Network", *network, html.Button("Tune", id="best", title=told)),
-        _group("Another graph", *other),
-        _group("Check by simulation", *sizes, *buttons, *progress),
+        _group("Data", *map(_control, _DATA)),
+        _group("Network", *map(_control, _NETWORK), html.Button("Tune", id="best", title=told)),
+        _group("Another graph", *map(_control, _OTHER)),
+        _group("Check by simulation", *map(_control, _SIZES), *buttons, *progress),
         html.Div(copy, className="row"),
     ]
 
@@ -120,38 +120,35 @@ def _group(title: str, *children: Any) -> Any:
     return html.Details([html.Summary(title), *children], open=True, className="group")
 
 
-def _control(name: str, start: State) -> Any:
+def _control(name: str) -> Any:
     """Control of a field of the state, or the switch for an infinite regularization, which stands for a number."""
-    value: Any = math.isinf(start.reg) if name == "infinite" else getattr(start, name)
     if name in CHOICES:
-        return _choice(name, value)
-    if isinstance(value, bool):
+        return _choice(name)
+    if name in (*SWITCHES, "infinite"):
         options = [{"label": f" {_LABELS[name]}", "value": "yes"}]
-        box = dcc.Checklist(options, ["yes"] if value else [], id=name)
-        return html.Div(box, id=f"{name}-control")
-    fields = [dcc.Input(id=name, type="text", value=value, debounce=True, maxLength=80)]
+        return html.Div(dcc.Checklist(options, id=name), id=f"{name}-control")
+    fields = [dcc.Input(id=name, type="text", debounce=True, maxLength=80)]
     if name in LIMITS:
-        value = 1.0 if math.isinf(value) else value
         slider = dcc.Input(id=f"{name}-slider", type="range", min=0, max=1000, step=1)
-        fields = [slider, dcc.Input(id=name, type="number", step="any", value=value, debounce=True)]
+        fields = [slider, dcc.Input(id=name, type="number", step="any", debounce=True)]
     label = html.Label(_LABELS[name], htmlFor=name)
     return html.Div([label, *fields], className="number", id=f"{name}-control")
 
 
-def _choice(name: str, value: str) -> Any:
+def _choice(name: str) -> Any:
     """One of some words; families and axes as they are written."""
     written = {"family": family_name, "axis": axis_name}.get(name, str)
     items = [{"label": written(option), "value": option} for option in CHOICES[name]]
-    field = dcc.RadioItems(items, value, id=name, inline=True, className="choice")
+    field = dcc.RadioItems(items, id=name, inline=True, className="choice")
     label = _LABELS[name]
     named = {"id": f"{name}-control", "aria-label": label}
     return html.Div([html.Div(label, className="label"), field], role="radiogroup", **named)
 
 
-def _pictures(start: State) -> list[Any]:
-    strengths = [_picture(f"strength-{family}") for family in ("residual", "diffusion", "pagerank")]
+def _pictures() -> list[Any]:
+    strengths = [_picture(f"strength-{family}") for family in STRENGTHS]
     title = html.H2("Against the strength of the filter")
-    along = [_picture("axis", _control("axis", start)), _picture("gap")]
+    along = [_picture("axis", _control("axis")), _picture("gap")]
     inside = [_picture(name) for name in ("layers", "depth", "spectrum")]
     return [
         html.Section([title, html.Div(strengths, className="grid")]),

@@ -10,7 +10,7 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.explorer import sentences
-from gcnlimit.explorer.computations import LAYERS, SPARSE, STRENGTHS, Results, map_family
+from gcnlimit.explorer.computations import LAYERS, SPARSE, STRENGTHS, Results, bounds, map_family
 from gcnlimit.explorer.picture import Curve, Map, Picture, command, data_line, network_line, script
 from gcnlimit.explorer.sentences import capital, short
 from gcnlimit.explorer.state import FAMILIES, LIMITS, State, family_name
@@ -35,14 +35,13 @@ def needs(name: str, state: State) -> tuple[str, ...]:
     >>> needs("strength-diffusion", State(family="residual"))
     ('ceiling', 'diffusion')
     """
-    empty = {"depth": state.family == "pagerank", "elsewhere": not state.elsewhere}
-    if empty.get(name):
+    if name == "elsewhere" and not state.elsewhere:
         return ()
     recipe = PICTURES[name]
     if name == f"strength-{state.family}":
         return (*recipe.needs, "here")
-    sparse = state.degree < SPARSE
-    left_out = {"best along": state.family not in STRENGTHS, "sparse ceiling": not sparse}
+    dense = state.degree >= SPARSE
+    left_out = {"best along": state.family not in STRENGTHS, "sparse ceiling": dense}
     return (*recipe.needs, *(one for one in recipe.later if not left_out.get(one)))
 
 
@@ -52,7 +51,7 @@ def strength(family: str, state: State, results: Results) -> Picture:
     name = FAMILIES[family]
     first, last = found.x[[0, -1]]
     curves = [
-        Curve(family_name(family), found.x, found.y),
+        Curve("accuracy", found.x, found.y),
         _level(_CEILING, found.x, results["ceiling"], "dash"),
         _dot("best", found.top, found.height),
     ]
@@ -99,18 +98,17 @@ def along_axis(state: State, results: Results) -> Picture:
 def _axis_code(state: State, x: Array) -> tuple[str, str]:
     """Python and command that print the curves along an axis; the command has no axis of classes."""
     axis = state.axis
-    value, values = "int(value)", "np.arange(2, 13)"
+    values = "range(2, 13)"
     line = ""
     if axis != "classes":
         log = LIMITS[axis].log
-        value = "value"
         values = f"np.{'geom' if log else 'lin'}space({x[0]:g}, {x[-1]:g}, {x.size})"
         option = {axis: f"{x[0]:g}:{x[-1]:g}:{x.size}{':log' * log}"}
         strength = str(getattr(state, state.parameter))
         line = command(state, "predict", state.family, strength, **option)
     python = script(
         f"for value in {values}:",
-        f"    {data_line(state, **{axis: value})}",
+        f"    {data_line(state, **{axis: 'value'})}",
         f"    {network_line(state, state.family, repr(state.strength))}",
         f"    print(value, {_PREDICTED}, gl.bayes_optimal(data).test_accuracy)",
     )
@@ -131,10 +129,8 @@ def layers(state: State, results: Results) -> Picture:
         _level("best diffusion", LAYERS, found.diffusion, "dot"),
         _level(_CEILING, LAYERS, results["ceiling"], "dash"),
     )
-    words = sentences.layers_sentence(state, found)
-    at = "" if state.finite else " At infinite regularization."
-    sentence = capital(words) + at
-    return Picture(sentence, _layers_code(state), x="number of layers K", curves=curves)
+    words = capital(sentences.layers_sentence(state, found))
+    return Picture(words, _layers_code(state), x="number of layers K", curves=curves)
 
 
 def _layers_code(state: State) -> str:
@@ -158,20 +154,19 @@ def gap(state: State, results: Results) -> Picture:
     """Bayes-optimal minus accuracy of the best of the family over both signals."""
     lam, mu, z = results["gap"]
     family = map_family(state)
-    name = FAMILIES[family]
     best = f"the best {family_name(family)} at infinite regularization"
     words = f"Bayes-optimal accuracy minus that of {best}"
     if not np.isnan(z).all():
         row, column = np.unravel_index(np.nanargmax(z), z.shape)
         where = f"lam = {short(lam[column])}, mu = {short(mu[row])}"
         words += f": at most {z[row, column]:.3f} in this picture, at {where}"
-    bounds = "(-1, 1)" if name == "theta" else "(-math.inf, math.inf)"
+    free = str(bounds(family)).replace("inf", "math.inf")
     python = script(
         f"lam = np.linspace({lam[0]}, {lam[-1]}, {lam.size})",
         f"mu = np.linspace({mu[0]}, {mu[-1]}, {mu.size})",
         data_line(state, lam="lam", mu="mu[:, None]"),
         network_line(state, family, "0.1", loss='"square"', reg="math.inf"),
-        f"print(gl.gap_map(data, gcn, {{{name!r}: {bounds}}}).gap)",
+        f"print(gl.gap_map(data, gcn, {free}).gap)",
     )
     drawn = Map(lam, mu, z, (state.lam, state.mu))
     words += ". Click to go to a point."
@@ -197,7 +192,7 @@ def spectrum(state: State, results: Results) -> Picture:
         curves.append(Curve("bulk density", x, bulk, "area"))
     if detached:
         curves.append(_dot("spike", spike, float(np.ravel(filter(spike))[0]) / scale))
-    if state.data.degrees is None:
+    if not state.hubs:
         at, values, _ = results.get("filter", (x[:0], x[:0], None))
         curves.append(Curve("best filter", at, values, "dash"))
     words = sentences.spectrum_sentence(state, spike if detached else None, results)
@@ -211,9 +206,6 @@ def spectrum(state: State, results: Results) -> Picture:
 
 def depth(state: State, results: Results) -> Picture:
     """What travels along the depth: signal and power of the hidden states."""
-    if state.family == "pagerank":
-        words = "PageRank is one filter without layers; choose a residual network or a diffusion."
-        return Picture(words)
     continuous = state.family == "diffusion"
     name, style = ("depth x", "line") if continuous else ("layer k", "marked")
     at = ", np.linspace(0, 1, 21)" if continuous else ""
@@ -274,13 +266,13 @@ def table(state: State, results: Results) -> Picture:
     return Picture(words, python, line, table=tuple(rows))
 
 
-_FAMILIES = {"residual": "Residual network", "diffusion": "Diffusion", "pagerank": "PageRank"}
+_TITLES = {family: capital(family_name(family)) for family in STRENGTHS}
 _AXIS = (("ceiling", "here", "along"), ("best along", "sparse ceiling"))
 
 PICTURES: dict[str, Recipe] = {
     **{
         f"strength-{family}": Recipe(title, partial(strength, family), ("ceiling", family))
-        for family, title in _FAMILIES.items()
+        for family, title in _TITLES.items()
     },
     "axis": Recipe("Accuracy along one parameter of the data", along_axis, *_AXIS),
     "layers": Recipe("Where depth stops helping", layers, ("ceiling", "layers")),

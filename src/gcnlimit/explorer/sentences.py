@@ -1,4 +1,4 @@
-"""What the numbers say, in words: the sentence of each curve, and the answers to the two questions of the page."""
+"""What the numbers say, in words: the sentence of each curve, and the answers to the questions of the page."""
 
 from __future__ import annotations
 
@@ -65,11 +65,12 @@ def gain_answer(state: State, results: Results) -> str:
     if "filter" in results:
         named["the best network of one filter"] = results["filter"][2]
     known = {who: at for who, at in named.items() if not np.isnan(at)}
-    reached = [
-        f"{who} is at {at:.4f}, {100 * (ceiling - at):.1f} below" for who, at in known.items()
-    ]
+    reached = []
+    unit = "percentage points below the limit"
+    for who, at in known.items():
+        reached.append(f"{who} is at {at:.4f}, {100 * (ceiling - at):.1f} {unit}")
+        unit = "below"  # once it is said what of what
     if reached:
-        reached[0] = reached[0].replace("below", "percentage points below the limit")
         words += f" {capital('; '.join(reached))}."
     if "sparse ceiling" in results:
         limit = f"at mean degree {short(state.degree)} the limit is {results['sparse ceiling']:.4f}"

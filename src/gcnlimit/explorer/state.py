@@ -101,7 +101,7 @@ class State:
         state.data, state.gcn  # noqa: B018  # refuse here what the library refuses
         _numbers("coefficients", state.coefficients)
         if state.hubs and state.unequal:
-            remedy = "give their number, or set the variance to 0"
+            remedy = "give the number of classes, or set degrees_variance to 0"
             raise ParameterError(f"hubs have a theory for equal classes only; {remedy}")
         state.gcn.normalization.check(Gamma(state.degrees_variance))
         return state
@@ -225,7 +225,7 @@ class State:
 
 def family_name(family: str) -> str:
     """The family as it is written."""
-    return "PageRank" if family == "pagerank" else family
+    return {"residual": "residual network", "pagerank": "PageRank"}.get(family, family)
 
 
 _KINDS = {field.name: field.metadata for field in fields(State)}

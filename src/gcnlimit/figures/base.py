@@ -49,7 +49,7 @@ class Simulation:
         if trials == 0:
             return None
         if trials == 1:
-            raise ParameterError("trials = 1 has no standard error; give 0 (theory alone), or more")
+            raise ParameterError("trials = 1 has no error bar; give 0 (theory alone) or at least 2")
         return replace(self, nodes=nodes or self.nodes, trials=trials or self.trials)
 
     def measure(self, data: CSBM, gcn: GCN, axes: Mapping[str, Any], *names: str) -> xarray.Dataset:

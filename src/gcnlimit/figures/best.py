@@ -16,7 +16,7 @@ from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures import base, style
 from gcnlimit.figures.base import FEW_PERCENT, PaperFigure, Statement, columns, coordinates
-from gcnlimit.figures.depth import LONGEST, tuned_depth
+from gcnlimit.figures.depth import LAYERS, LONGEST, tuned_depth
 from gcnlimit.figures.style import BLACK, COLOURS, draw_curve, each_panel, finish, named, titles
 from gcnlimit.filters import Diffusion, Residual
 from gcnlimit.network import GCN
@@ -25,7 +25,6 @@ from gcnlimit.theory.bayes import bayes_optimal
 ALPHA, RHO = 4.0, 0.1
 SIGNALS = np.linspace(0.0, 2.0, 31)
 FEW = ("1", "2", "inf")
-MANY = (1.0, 2.0, 4.0, 16.0, np.inf)
 TIMED = {"alpha": (4.0, 1.0, 2.0), "mu": (1.0, 2.0, 1.0), "rho": (0.1, 0.1, 0.3)}
 MAPPED = {"alpha": (1.0, 2.0), "rho": (0.1, 0.3)}
 MU = (1.0, 3.0)
@@ -103,7 +102,7 @@ def time_data() -> xarray.Dataset:
     """
     lam = np.linspace(0.0, 2.5, 41)
     csbm = CSBM(lam=lam, **columns(TIMED))
-    tuned = [[tuned_depth(csbm, K, symmetrize) for K in MANY] for symmetrize in (False, True)]
+    tuned = [[tuned_depth(csbm, K, symmetrize) for K in LAYERS] for symmetrize in (False, True)]
     accuracy = [[one.prediction.test_accuracy for one in row] for row in tuned]
     best_t = [row[-1].parameters["t"] for row in tuned]
     return xarray.Dataset(
@@ -112,7 +111,7 @@ def time_data() -> xarray.Dataset:
             "best_t": (("symmetrize", "setting", "lam"), np.array(best_t)),
             "bayes_optimal": (("setting", "lam"), bayes_optimal(csbm).test_accuracy),
         },
-        {"symmetrize": [0, 1], "K": list(MANY), "lam": lam} | coordinates(TIMED),
+        {"symmetrize": [0, 1], "K": list(LAYERS), "lam": lam} | coordinates(TIMED),
         {"reg": "inf"},
     )
 
@@ -121,19 +120,25 @@ def draw_times(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """Accuracies, and the best time of the continuous network in an inset at the lower right."""
     colours = style.shades(dataset.K.size)
     for panel, here in each_panel(axes, dataset, "setting"):
-        draw_curve(panel, here, "bayes_optimal", "Bayes-optimal", color=BLACK)
+        _draw_depths(panel, here, "test_accuracy", colours)
         inset = panel.inset_axes((0.65, 0.12, 0.33, 0.28))
-        for symmetrize, line, graph in GRAPHS:
-            one = here.sel(symmetrize=symmetrize)
-            for K, colour in zip(dataset.K.values, colours, strict=True):
-                label = named(K=K) + graph
-                draw_curve(panel, one.sel(K=K), "test_accuracy", label, line=line, color=colour)
-            inset.plot(here.lam, one.best_t, line, color=colours[-1])
+        for symmetrize, line, _ in GRAPHS:
+            best_t = here.best_t.sel(symmetrize=symmetrize)
+            inset.plot(here.lam, best_t, line, color=colours[-1])
         panel.set(xlabel=r"$\lambda$", xlim=(0, 2.5), ylim=(None, 1.0))
         inset.set(xlim=(0, 2.5), ylim=(0, None))
         inset.set_title("$t^*$", pad=2)
         inset.tick_params(labelsize=7)
     finish(axes, titles(TIMED), columns=4)
+
+
+def _draw_depths(panel: Axes, here: xarray.Dataset, name: str, colours: Sequence[Any]) -> None:
+    """A quantity at each depth, on both graphs, and the ceiling."""
+    draw_curve(panel, here, "bayes_optimal", "Bayes-optimal", color=BLACK)
+    for symmetrize, line, graph in GRAPHS:
+        for K, colour in zip(here.K.values, colours, strict=False):
+            one = here.sel(symmetrize=symmetrize, K=K)
+            draw_curve(panel, one, name, named(K=K) + graph, line=line, color=colour)
 
 
 def time_statements(dataset: xarray.Dataset) -> Iterator[Statement]:
@@ -144,7 +149,8 @@ def time_statements(dataset: xarray.Dataset) -> Iterator[Statement]:
     longest = float(dataset.best_t.max())
     finite = longest < 0.99 * LONGEST
     yield Statement("t* is finite for any lam", finite, f"largest t* {longest:.3f}")
-    none, weak = (float(dataset.best_t.isel(lam=k).max()) for k in (0, 1))
+    none = float(dataset.best_t.isel(lam=0).max())
+    weak = float(dataset.best_t.isel(lam=1).max())
     number = f"largest t* at lam = 0: {none:.1e}, at lam = {float(dataset.lam[1]):g}: {weak:.2f}"
     yield Statement("t* tends to 0 as lam tends to 0", none < 1e-3 and weak < 0.5, number)
     peak = dataset.lam.values[dataset.best_t.argmax("lam")]
@@ -187,12 +193,7 @@ def draw_rates(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     errors = errors.assign_coords(lam=dataset.lam**2)
     slopes = {1.0: ("-.", r"$e^{-\lambda^2}$"), 0.5: (":", r"$e^{-\lambda^2/2}$")}
     for panel, here in each_panel(axes, errors, "mu"):
-        draw_curve(panel, here, "bayes_optimal", "Bayes-optimal", color=BLACK)
-        for symmetrize, line, graph in GRAPHS:
-            for K, colour in zip(dataset.K.values, COLOURS, strict=False):
-                one = here.sel(symmetrize=symmetrize, K=K)
-                label = named(K=K) + graph
-                draw_curve(panel, one, "log_test_error", label, line=line, color=colour)
+        _draw_depths(panel, here, "log_test_error", COLOURS)
         for rate, (line, text) in slopes.items():
             panel.plot(here.lam, np.exp(-rate * here.lam), line, color="0.6", label=text)
         panel.set(yscale="log", ylim=(1e-7, 1.0), xlim=(1, 16), xlabel=r"$\lambda^2$")

@@ -32,7 +32,8 @@ SETTINGS = {
     "mu": (2.0, 1.0, 1.0, 1.0),
     "rho": (0.1, 0.3, 0.1, 0.3),
 }
-TIMED = (1.0, 2.0, 4.0, 16.0, np.inf)
+LAYERS = (1.0, 2.0, 4.0, 16.0, np.inf)
+"""Depths of the figures along diffusion times."""
 
 LONGEST = 20.0
 """Upper end of the search for the best diffusion time."""
@@ -123,13 +124,13 @@ def time_data() -> xarray.Dataset:
     """
     t = np.linspace(0.04, 4.0, 100)
     csbm = CSBM(**columns(SETTINGS))
-    accuracy = [predict(csbm, GCN(of_depth(K, t), symmetrize=False)).test_accuracy for K in TIMED]
+    accuracy = [predict(csbm, GCN(of_depth(K, t), symmetrize=False)).test_accuracy for K in LAYERS]
     return xarray.Dataset(
         {
             "test_accuracy": (("K", "setting", "t"), np.array(accuracy)),
             "bayes_optimal": ("setting", np.ravel(bayes_optimal(csbm).test_accuracy)),
         },
-        {"K": list(TIMED), "t": t} | coordinates(SETTINGS),
+        {"K": list(LAYERS), "t": t} | coordinates(SETTINGS),
         {"reg": "inf", "symmetrize": 0},
     )
 
@@ -137,7 +138,7 @@ def time_data() -> xarray.Dataset:
 def draw_times(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """One curve for each depth."""
     for panel, here in each_panel(axes, dataset, "setting"):
-        for K, colour in zip(TIMED, style.shades(len(TIMED)), strict=True):
+        for K, colour in zip(LAYERS, style.shades(len(LAYERS)), strict=True):
             label = style.named(K=K)
             style.draw_curve(panel, here.sel(K=K), "test_accuracy", label, color=colour)
         panel.axhline(here.bayes_optimal, color=BLACK, linestyle=":", label="Bayes-optimal")

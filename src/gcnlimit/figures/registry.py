@@ -52,13 +52,13 @@ def find(name: str) -> PaperFigure:
     if name in FIGURES:
         return FIGURES[name]
     if not name.endswith(".py"):
-        known = ", ".join(FIGURES)
-        raise ParameterError(f"there is no figure {name!r}; choose one of {known} or NAME.py")
+        choices = f"choose one of {', '.join(FIGURES)}, or give a file NAME.py of your own"
+        raise ParameterError(f"there is no figure {name!r}; {choices}")
     if not Path(name).is_file():
         raise ParameterError(f"there is no file {name}; give a Python file that defines FIGURE")
     figure = runpy.run_path(name).get("FIGURE")
     if not isinstance(figure, PaperFigure):
-        raise ParameterError(f"{name} defines no FIGURE = PaperFigure(...)")
+        raise ParameterError(f"{name} defines no FIGURE; see the page on adding a figure")
     return figure
 
 
@@ -78,15 +78,16 @@ def write(
 def read(figure: PaperFigure, path: Path) -> xarray.Dataset:
     """Numbers of a figure, from the file that `write` made."""
     name = figure.name
+    wanted = f"give the file {name}.nc that gcnlimit figure {name} wrote"
     if not path.exists():
-        raise ParameterError(f"there is no file {path}; give a file {name}.nc made here")
+        raise ParameterError(f"there is no file {path}; {wanted}")
     try:
         dataset = xarray.load_dataset(path, engine="h5netcdf")
     except (OSError, ValueError) as problem:
-        raise ParameterError(f"{path} cannot be read ({problem}); give {name}.nc") from None
+        raise ParameterError(f"{path} cannot be read as NetCDF ({problem}); {wanted}") from None
     found = dataset.attrs.get("figure")
     if found != name:
-        raise ParameterError(f"{path} holds the figure {found}, not {name}; give {name}.nc")
+        raise ParameterError(f"{path} holds the figure {found}, not {name}; {wanted}")
     return dataset
 
 
@@ -113,12 +114,11 @@ def _kept(simulation: Simulation | None, folder: Path) -> Iterator[Simulation | 
         yield None
         return
     backend_of(simulation.device)
-    try:
+    store = folder / "dots.sqlite"
+    with writing(store):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise ParameterError(f"{folder} cannot be made ({problem}); choose another") from None
     with process_pool(cores()) as pool:
-        yield replace(simulation, store=folder / "dots.sqlite", executor=pool)
+        yield replace(simulation, store=store, executor=pool)
 
 
 def z_scores(dataset: xarray.Dataset) -> Array:

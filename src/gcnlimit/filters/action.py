@@ -198,7 +198,7 @@ def series_sum(  # noqa: PLR0917
         if small == 2:
             return total
     too_large = f"{name} = {largest:g} is too large for this operator"
-    raise ParameterError(f"{too_large}: the series of the filter diverges on it; take less")
+    raise ParameterError(f"{too_large}: the series of the filter diverges; take smaller values")
 
 
 class Chain(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import real
+from gcnlimit._validation import as_real
 from gcnlimit._values import Array, Value
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import action
@@ -82,7 +82,9 @@ class Filter(Value, ABC):
 
     def _store(self, values: npt.ArrayLike, *, empty_last: bool = False) -> None:
         """Check and keep the parameter: any real numbers."""
-        checked = real(self.parameter, values, minimum_axes=int(self.deep), empty_last=empty_last)
+        checked = as_real(
+            self.parameter, values, minimum_axes=int(self.deep), empty_last=empty_last
+        )
         object.__setattr__(self, self.parameter, checked)
 
     @property
@@ -131,8 +133,8 @@ class Filter(Value, ABC):
         A series is cut where the rest is below `accuracy` relative to :math:`\sup |g|`.
         """
         raise ParameterError(
-            f"the filter, a {type(self).__name__}, is known by its values alone, which suffice on "
-            "symmetric graphs: pass symmetrize=True to the GCN, or write a Filter with a chain"
+            f"the filter, a {type(self).__name__}, is known by its values alone, enough on "
+            "symmetric graphs only: pass symmetrize=True to the GCN, or write a Filter with a chain"
         )
 
     @property
@@ -201,7 +203,7 @@ class Filter(Value, ABC):
     def apply_each(self, operator: Any, block: Block, *, radius: float | None = None) -> Block:
         """Action of each parameter on its own column of `block`; otherwise as `apply`, to the default accuracy."""
         if self.shape != block.shape[1:]:
-            got = f"got {block.shape} for {self.shape}"
+            got = f"got shape {block.shape} for {self.shape}"
             raise ParameterError(f"apply_each needs a column for each parameter, {got}")
 
         def act(part: slice, piece: Block) -> Block:
@@ -249,7 +251,7 @@ class Filter(Value, ABC):
 
     def __call__(self, x: npt.ArrayLike) -> Array:
         """Value :math:`g(x)`, of the shape of the parameters, then of `x`; infinite at a pole and beyond all numbers."""
-        x = np.asarray(real("x", x, empty_last=True))
+        x = np.asarray(as_real("x", x, empty_last=True))
         own = x.reshape(-1, *(1 for _ in self.shape), 1)  # each value over its own magnitude
         with np.errstate(all="ignore"):
             sign, size = self.normalized(own)

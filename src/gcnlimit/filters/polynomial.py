@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import real, whole
-from gcnlimit._values import Array, Parameter, brief
+from gcnlimit._validation import as_real, whole
+from gcnlimit._values import Array, Parameter, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters.action import Block, Chain, Shape, Whole, power_sum
 from gcnlimit.filters.base import Filter, SearchScale, to_unit
@@ -46,7 +46,7 @@ class Residual(Filter):
     @classmethod
     def constant(cls, c: npt.ArrayLike, depth: int) -> Residual:
         """Network of `depth` layers that all have the same residual strength `c` (one number, or an array of them)."""
-        c = np.asarray(real("c", c))
+        c = np.asarray(as_real("c", c))
         return cls(np.repeat(c[..., None], check_depth(depth), axis=-1))
 
     @property
@@ -179,7 +179,7 @@ class Function(Filter):
             found = f"the filter g(x) is {g[bad][0]} at x = {x[bad][0]:g}"
             raise ParameterError(f"{found}; it must be finite on the spectrum of the graph")
         if g.size >= _MANY and not g.any():
-            raise ParameterError("the filter g(x) is 0 on the spectrum; let something through")
+            raise ParameterError("the filter g(x) is 0 on the whole spectrum; take one that is not")
         return g
 
 
@@ -190,4 +190,4 @@ def as_filter(filter: Any) -> Filter:
     if callable(filter) and not isinstance(filter, type):
         return Function(filter)
     kinds = "Residual, Diffusion, PageRank or Polynomial, or a function g(x)"
-    raise ParameterError(f"filter = {brief(filter)} is not a filter; use {kinds}")
+    raise ParameterError(f"filter = {shown(filter)} is not a filter; use {kinds}")

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gcnlimit._runtime.memory import require
-from gcnlimit._validation import plain_array, real, whole
+from gcnlimit._validation import as_real, plain_array, whole
 from gcnlimit.errors import ParameterError, writing
 from gcnlimit.graphs.check import as_adjacency, counted, dense, is_symmetric
 from gcnlimit.graphs.columns import classes_of, features_of, is_number, option, text
@@ -51,7 +51,7 @@ def from_edges(
         named = array.min() if array.min() < 0 else array.max()
         raise ParameterError(f"edges name the node {named}; nodes are numbered 0 to {count - 1}")
     require(f"a graph of {count:.3g} nodes", 8.0 * count, "number the nodes from 0 without gaps")
-    data = None if weights is None else np.asarray(real("weights", weights))
+    data = None if weights is None else np.asarray(as_real("weights", weights))
     if data is not None and data.shape != (len(array),):
         raise ParameterError(f"weights have shape {data.shape}; {len(array)} edges need one each")
     return as_adjacency(_matrix(array, count, data))

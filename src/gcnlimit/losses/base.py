@@ -33,7 +33,51 @@ class Form(enum.Enum):
     LOGITS = "the outputs of all classes"
 
 
-class Loss(ABC):
+class Convex(ABC):
+    """A convex function of one number and its proximal operator: a loss of the margin, or a penalty of a weight.
+
+    Each method is by default derived from those above it; all arguments broadcast.
+    """
+
+    @abstractmethod
+    def value(self, z: npt.ArrayLike) -> Array:
+        """Function at `z`, a margin or a weight."""
+
+    kinks: ClassVar[tuple[float, ...]] = ()
+    """Points where a derivative of the function jumps."""
+
+    def derivatives(self, z: npt.ArrayLike) -> tuple[Array, Array]:
+        r"""First two derivatives :math:`\ell'`, :math:`\ell''` at `z`, from the right at a kink."""
+        z = np.asarray(z, float)
+        return _derivatives(self, z, np.searchsorted(self.kinks, z, side="right"))
+
+    def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        """Proximal operator of `v` times the function, at `omega`."""
+        return _prox(self, *np.broadcast_arrays(np.asarray(omega, float), np.asarray(v, float)))
+
+    def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        r"""Derivative of the proximal operator in `omega`: :math:`1/(1 + v\ell'')` there, 0 in a corner."""
+        x = self.prox(omega, v)
+        slope = 1.0 / (1.0 + np.asarray(v, float) * self.derivatives(x)[1])
+        return np.where(np.isin(x, self.kinks), 0.0, slope)
+
+    def breakpoints(self, v: npt.ArrayLike) -> Array | None:
+        """Points `omega` where the proximal operator is not smooth, stacked along the first axis; None if there are none."""
+        if not self.kinks:
+            return None
+        v = np.asarray(v, float)
+        sides = [(np.asarray(z), k + side) for k, z in enumerate(self.kinks) for side in (0, 1)]
+        return np.stack([z + v * self._slopes(z, piece)[0] for z, piece in sides])
+
+    def _slopes(self, z: Array, piece: Any) -> tuple[Array, Array]:
+        """Derivatives at `z` on a given piece between kinks."""
+        if type(self).derivatives is Convex.derivatives:
+            return _derivatives(self, z, np.asarray(piece))
+        end = np.array([*self.kinks, np.inf])[piece]
+        return self.derivatives(np.minimum(z, np.nextafter(end, -np.inf)))
+
+
+class Loss(Convex):
     r"""A convex function :math:`\ell` of the margin :math:`z = yh` that decreases at 0; all arguments broadcast.
 
     A new loss defines `value`, and `kinks` if a derivative of it jumps. Its proximal operator (Eq. 3.6)
@@ -48,28 +92,6 @@ class Loss(ABC):
     >>> bool(abs(x - 0.5 - 2.0 * np.exp(-x)) < 1e-12)  # stationarity: x - omega + v l'(x) = 0
     True
     """
-
-    @abstractmethod
-    def value(self, z: npt.ArrayLike) -> Array:
-        """Loss at margin `z`."""
-
-    kinks: ClassVar[tuple[float, ...]] = ()
-    """Margins where a derivative of the loss jumps."""
-
-    def derivatives(self, z: npt.ArrayLike) -> tuple[Array, Array]:
-        r"""First two derivatives :math:`\ell'`, :math:`\ell''` at margin `z`, from the right at a kink."""
-        z = np.asarray(z, float)
-        return _derivatives(self, z, np.searchsorted(self.kinks, z, side="right"))
-
-    def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        """Proximal operator of `v` times the loss, at `omega`."""
-        return _prox(self, *np.broadcast_arrays(np.asarray(omega, float), np.asarray(v, float)))
-
-    def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        r"""Derivative of the proximal operator in `omega`: :math:`1/(1 + v\ell'')` there, 0 in a corner."""
-        x = self.prox(omega, v)
-        slope = 1.0 / (1.0 + np.asarray(v, float) * self.derivatives(x)[1])
-        return np.where(np.isin(x, self.kinks), 0.0, slope)
 
     def pull(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
         r"""Pull :math:`f = (\mathrm{prox} - \omega)/v` of the loss on an output, and :math:`-f' = (1 - \mathrm{prox}')/v`.
@@ -88,14 +110,6 @@ class Loss(ABC):
             return np.where(corner, (x - omega) / v, -slope), np.where(corner, 1.0 / v, stiffness)
         v = np.where(v > _LOST * np.abs(omega), v, np.nan)
         return (self.prox(omega, v) - omega) / v, (1.0 - self.prox_derivative(omega, v)) / v
-
-    def breakpoints(self, v: npt.ArrayLike) -> Array | None:
-        """Points `omega` where the proximal operator is not smooth, stacked along the first axis; None if there are none."""
-        if not self.kinks:
-            return None
-        v = np.asarray(v, float)
-        sides = [(np.asarray(z), k + side) for k, z in enumerate(self.kinks) for side in (0, 1)]
-        return np.stack([z + v * self._slopes(z, piece)[0] for z, piece in sides])
 
     def gaussian_pull(
         self, mean: Array, variance: Array, v: Array
@@ -123,13 +137,6 @@ class Loss(ABC):
         """Return what the loss is on nodes of these classes."""
         return ClassLoss(self, classes)
 
-    def _slopes(self, z: Array, piece: Any) -> tuple[Array, Array]:
-        """Derivatives at `z` on a given piece between kinks."""
-        if type(self).derivatives is Loss.derivatives:
-            return _derivatives(self, z, np.asarray(piece))
-        end = np.array([*self.kinks, np.inf])[piece]
-        return self.derivatives(np.minimum(z, np.nextafter(end, -np.inf)))
-
     def __init_subclass__(cls, **options: Any) -> None:
         """Refuse a class derived from a loss of the library: its proximal operator would be that of the other."""
         super().__init_subclass__(**options)
@@ -140,7 +147,7 @@ class Loss(ABC):
                 raise TypeError(f"{problem}; derive it from gcnlimit.Loss")
 
 
-def _derivatives(loss: Loss, z: Array, piece: npt.NDArray[np.intp]) -> tuple[Array, Array]:
+def _derivatives(loss: Convex, z: Array, piece: npt.NDArray[np.intp]) -> tuple[Array, Array]:
     r"""First two derivatives of a loss at `z`, which lies on the given `piece` of the line cut at the kinks.
 
     The function is interpolated on Chebyshev nodes of a window of width 1 around each point, on one side of a kink: if it is
@@ -160,7 +167,7 @@ def _derivatives(loss: Loss, z: Array, piece: npt.NDArray[np.intp]) -> tuple[Arr
     return slope / width, curvature / width**2
 
 
-def _prox(loss: Loss, omega: Array, v: Array) -> Array:
+def _prox(loss: Convex, omega: Array, v: Array) -> Array:
     r"""Root :math:`x` of :math:`F(x) = x - \omega + v\ell'(x)`, by Newton's method between bounds.
 
     Where :math:`F` jumps through 0 at a kink, the kink is the answer. Elsewhere the root lies between any point :math:`x_0` of
@@ -178,14 +185,16 @@ def _prox(loss: Loss, omega: Array, v: Array) -> Array:
     high = edges[piece + 1]
     x = np.clip(omega, low, high)
     end = omega - v * loss._slopes(x, piece)[0]
-    low, high = np.maximum(low, np.minimum(x, end)), np.minimum(high, np.maximum(x, end))
+    low = np.maximum(low, np.minimum(x, end))
+    high = np.minimum(high, np.maximum(x, end))
     done = ~np.isnan(corner)
     last = high - low
     before_last = high - low
     for _ in range(200):
         slope, curvature = loss._slopes(x, piece)
         F = x - omega + v * slope
-        low, high = np.where(F < 0.0, x, low), np.where(F < 0.0, high, x)
+        low = np.where(F < 0.0, x, low)
+        high = np.where(F < 0.0, high, x)
         step = F / (1.0 + v * np.maximum(curvature, 0.0))
         small = np.abs(step) <= 1e-8 * (1.0 + np.abs(x))  # the next error is rounding
         # a step must stay between the bounds, and be at most half the one before the last
@@ -284,5 +293,7 @@ def resting_bias(loss: Loss, first: float) -> float:
     while excess(-reach) * excess(reach) > 0.0:
         reach *= 2.0
         if reach > _FARTHEST:
-            raise ParameterError(f"loss = {loss!r} has no finite bias; take a loss that flattens")
+            raise ParameterError(
+                f"loss = {loss!r} has no finite bias for unequal classes; take a loss that flattens"
+            )
     return float(brentq(excess, -reach, reach, xtol=1e-15, rtol=1e-15))

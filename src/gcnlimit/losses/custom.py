@@ -5,7 +5,7 @@ What users define is checked for what would make every answer wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._values import Array, Value, brief
+from gcnlimit._values import Array, Value, shown
 from gcnlimit.errors import ParameterError
-from gcnlimit.losses.base import Loss
+from gcnlimit.losses.base import Convex, Loss
 from gcnlimit.losses.standard import Hinge, Logistic, Softmax, Square
 
 _BY_NAME = {loss.__name__.lower(): loss for loss in (Square, Logistic, Hinge, Softmax)}
@@ -25,45 +25,54 @@ _STEP = 1e-5
 _Z = np.linspace(-6.0, 6.0, 1201)
 
 
-def value_problem(loss: Any, *, least_at_0: bool = False) -> str | None:
-    r"""What is wrong with the values of a loss at margins from -6 to 6, if something is.
+def first(problems: Iterator[str]) -> str | None:
+    """Return the first problem; what would be asked after it relies on it not being there."""
+    with np.errstate(all="ignore"):
+        return next(problems, None)
+
+
+def problems(
+    given: Convex, omega: Array, v: Array, tolerance: float, *, least_at_0: bool = False
+) -> Iterator[str]:
+    """What is wrong with a loss or a penalty: its values, its proximal operator, the derivative of that."""
+    yield from _value_problems(given, least_at_0)
+    yield from _prox_problems(given, omega, v)
+    yield from _derivative_problems(given, omega, v, tolerance)
+
+
+def _value_problems(loss: Convex, least_at_0: bool) -> Iterator[str]:
+    r"""What is wrong with the values of a loss at margins from -6 to 6.
 
     They must be real numbers, one for each margin, convex, and decrease at 0, or be least there (a penalty). A function whose
     derivatives come from its values must declare its kinks: a hinge without its corner would have another solution.
     """
-    with np.errstate(all="ignore"):
-        value = np.asarray(loss.value(_Z.copy()))
-        problem = _shape_problem(value, least_at_0)
-        return problem if problem or not isinstance(loss, Loss) else _kink_problem(loss)
-
-
-def _shape_problem(value: Array, least_at_0: bool) -> str | None:
+    value = np.asarray(loss.value(_Z.copy()))
     if value.shape != _Z.shape:
-        return f"value gives shape {value.shape} instead of {_Z.shape}; compute it elementwise"
+        yield f"value gives shape {value.shape} instead of {_Z.shape}; compute it elementwise"
     if value.dtype.kind not in "biuf" or value.dtype in (np.float16, np.float32):
-        return f"value has dtype {value.dtype}; compute it as real numbers in double precision"
+        yield f"value has dtype {value.dtype}; compute it as real numbers in double precision"
     bad = ~np.isfinite(value)
     if bad.any():
-        return f"value is {value[bad][0]} at z = {_Z[bad][0]:g}; it must be finite"
+        yield f"value is {value[bad][0]} at z = {_Z[bad][0]:g}; it must be finite"
     middle = value[1:-1]
     concave = value[2:] + value[:-2] - 2.0 * middle < -1e-12 * (1.0 + np.abs(middle))
     if concave.any():
-        return f"value is not convex near z = {_Z[1:-1][concave][0]:g}; take a convex function"
-    if least_at_0:
-        least = np.argmin(value) == _Z.size // 2
-        return None if least else "value is not least at 0; take a penalty that is"
-    falls = value[601] < value[599]
-    return None if falls else "value does not decrease at z = 0, to push outputs to their labels"
+        yield f"value is not convex near z = {_Z[1:-1][concave][0]:g}; take a convex function"
+    if least_at_0 and np.argmin(value) != _Z.size // 2:
+        yield "value is not least at 0; take a penalty that is"
+    if not least_at_0 and value[601] >= value[599]:
+        yield "value does not decrease at z = 0; take a loss that does"
+    yield from _kink_problems(loss)
 
 
-def _kink_problem(loss: Loss) -> str | None:
+def _kink_problems(loss: Convex) -> Iterator[str]:
     """Kinks are margins in increasing order, which the search for the proximal point relies on, and none is left out."""
     given = np.asarray(loss.kinks)
     real = given.ndim == 1 and given.dtype.kind in "iuf" and np.all(np.isfinite(given))
     if not real or np.any(np.diff(given) <= 0):
-        return f"kinks = {loss.kinks!r} are not allowed; list the margins in increasing order"
-    if type(loss).prox is not Loss.prox or type(loss).derivatives is not Loss.derivatives:
-        return None
+        yield f"kinks = {loss.kinks!r} are not allowed; list the margins in increasing order"
+    if type(loss).prox is not Convex.prox or type(loss).derivatives is not Convex.derivatives:
+        return
 
     def slope(z: Array) -> Array:
         return np.asarray((loss.value(z + 1e-7) - loss.value(z - 1e-7)) / 2e-7)
@@ -74,11 +83,10 @@ def _kink_problem(loss: Loss) -> str | None:
 
     found = jump(slope, given, 5)
     found += jump(curvature, np.append(given, found), 3)
-    if not found:
-        return None
-    places = ", ".join(f"{kink:g}" for kink in sorted(found))
-    remedy = f"declare it, as in kinks = {tuple(sorted([*given.tolist(), *found]))}"
-    return f"a derivative of value jumps at z = {places}; {remedy} of losses.FromValue"
+    if found:
+        places = ", ".join(f"{kink:g}" for kink in sorted(found))
+        remedy = f"declare it, as in kinks = {tuple(sorted([*given.tolist(), *found]))}"
+        yield f"a derivative of value jumps at z = {places}; {remedy} of losses.FromValue"
 
 
 def jump(function: Callable[[Array], Array], known: Array, digits: int) -> list[float]:
@@ -101,10 +109,11 @@ def jump(function: Callable[[Array], Array], known: Array, digits: int) -> list[
     return sorted({round(float(point), digits) + 0.0 for point in low + 0.5 * step})
 
 
-def check_own(name: str, given: Any, *, least_at_0: bool = False) -> None:
+def check_own(name: str, given: Convex, *, least_at_0: bool = False) -> None:
     """Refuse a loss or a penalty of a user that cannot be right; each is looked at once, the library's own never."""
+    find = _problem if isinstance(given, Hashable) else _problem.__wrapped__  # a plain dataclass
     try:
-        problem = _problem(given, least_at_0)
+        problem = find(given, least_at_0)
     except TypeError as error:  # a function of a user that does not take one array
         problem = f"{name} = {given!r} fails on an array of margins ({error})"
         raise ParameterError(f"{problem}; write a function of one array, with NumPy") from None
@@ -113,21 +122,19 @@ def check_own(name: str, given: Any, *, least_at_0: bool = False) -> None:
 
 
 @lru_cache(maxsize=256)
-def _problem(given: Any, least_at_0: bool) -> str | None:
-    with np.errstate(all="ignore"):
-        problem = value_problem(given, least_at_0=least_at_0) or prox_problem(given, _OMEGA, _V)
-        return problem or derivative_problem(given, _OMEGA, _V, tolerance=1e-3)
+def _problem(given: Convex, least_at_0: bool) -> str | None:
+    return first(problems(given, _OMEGA, _V, 1e-3, least_at_0=least_at_0))
 
 
-def prox_problem(given: Any, omega: Array, v: Array) -> str | None:
-    r"""What is wrong with a proximal operator, if it has not the shape of its arguments or does not minimize.
+def _prox_problems(given: Convex, omega: Array, v: Array) -> Iterator[str]:
+    r"""Where a proximal operator has not the shape of its arguments, or does not minimize.
 
     The objective :math:`\ell(x) + (x-\omega)^2/2v` is compared with that of points nearby and farther away.
     """
     shape = np.broadcast_shapes(omega.shape, v.shape)
     x = np.asarray(given.prox(omega, v))
     if x.shape != shape:
-        return f"prox gives shape {x.shape} instead of {shape}; let omega and v broadcast"
+        yield f"prox gives shape {x.shape} instead of {shape}; let omega and v broadcast"
 
     def objective(x: Array) -> Array:
         return np.asarray(given.value(x) + (x - omega) ** 2 / (2.0 * v))
@@ -135,27 +142,24 @@ def prox_problem(given: Any, omega: Array, v: Array) -> str | None:
     least = objective(x)
     for move in (step * sign for step in (1e-3, 1e-2, 0.1, 1.0, 10.0) for sign in (1, -1)):
         lower = ~(objective(x + move) >= least - 1e-11 * (1.0 + np.abs(least)))
-        if lower.any():
-            i, j = np.argwhere(lower)[0]
+        for i, j in np.argwhere(lower):
             place = f"prox is {x[i, j]:g} at omega = {omega[i, 0]:.6g}, v = {v[j]:g}"
-            return f"{place}, but value(x) + (x - omega)^2/2v is lower at x = {x[i, j] + move:g}"
-    return None
+            yield f"{place}, but value(x) + (x - omega)^2/2v is lower at x = {x[i, j] + move:g}"
 
 
-def derivative_problem(given: Any, omega: Array, v: Array, tolerance: float) -> str | None:
+def _derivative_problems(given: Convex, omega: Array, v: Array, tolerance: float) -> Iterator[str]:
     """Where `prox_derivative` differs from differences of `prox`, or these from what is convex, away from kinks."""
     low, here, high = (np.asarray(given.prox(omega + step, v)) for step in (-_STEP, 0.0, _STEP))
     slope = (high - low) / (2.0 * _STEP)
     smooth = np.abs(high + low - 2.0 * here) <= 1e-3 * _STEP
     found = np.broadcast_to(given.prox_derivative(omega, v), slope.shape)
     wrong = smooth & ~(np.abs(found - slope) <= tolerance * (1.0 + np.abs(slope)))
-    for i, j in np.argwhere(wrong | (smooth & (np.abs(slope - 0.5) > 0.501)))[:1]:
+    for i, j in np.argwhere(wrong | (smooth & (np.abs(slope - 0.5) > 0.501))):
         place = f"at omega = {omega[i, 0]:.6g}, v = {v[j]:g}"
         change = f"prox changes by {slope[i, j]:g} per unit of omega"
         if wrong[i, j]:
-            return f"prox_derivative is {found[i, j]:g} {place}, where {change}; correct one"
-        return f"{change} {place}, and that of a convex function by 0 to 1; take a convex one"
-    return None
+            yield f"prox_derivative is {found[i, j]:g} {place}, where {change}; correct one"
+        yield f"{change} {place}, and that of a convex function by 0 to 1; take a convex one"
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +196,7 @@ def as_loss(loss: Any) -> Loss:
     if not isinstance(loss, Loss):
         problem = "unknown" if isinstance(loss, str) else "not a loss"
         known = f"{', '.join(_BY_NAME)}, a function of the margin or a gcnlimit.Loss"
-        raise ParameterError(f"loss = {brief(loss)} is {problem}; choose one of {known}")
+        raise ParameterError(f"loss = {shown(loss)} is {problem}; choose one of {known}")
     if type(loss) not in _BY_NAME.values():
         check_own("loss", loss)
     return loss

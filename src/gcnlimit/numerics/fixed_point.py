@@ -82,7 +82,8 @@ def fixed_point(
         converged[active[done]] = True
         stay = ~done & (np.isfinite(error) | (iteration > 1))
         if not stay.all():
-            active, step = active[stay], step[stay]
+            active = active[stay]
+            step = step[stay]
             search.keep(stay)
         search.move(step)
     return FixedPoint(state, residual, iterations, converged)
@@ -121,7 +122,8 @@ class _Search:
         self.accepted = np.isfinite(error) & (error <= _TOLERATED * self._best_error)
         self._stalled = np.where(improved, 0, self._stalled + 1)
         self.accepted &= self._stalled < self._patience
-        self._best_x[improved], self._best_step[improved] = self.x[improved], step[improved]
+        self._best_x[improved] = self.x[improved]
+        self._best_step[improved] = step[improved]
         self._best_error[improved] = error[improved]
         # weights stay fixed while the memory lasts: steps scaled differently cannot be combined
         anew = self._fresh & self.accepted
@@ -132,7 +134,8 @@ class _Search:
 
     def _fall_back(self, bad: npt.NDArray[np.bool_], step: Array) -> None:
         """Send rows back to their best states, with half the damping, full patience and an empty memory."""
-        self.x[bad], step[bad] = self._best_x[bad], self._best_step[bad]
+        self.x[bad] = self._best_x[bad]
+        step[bad] = self._best_step[bad]
         self._damping[bad] *= 0.5
         self._stalled[bad] = 0
         # the memory that led astray is dropped; zero rows of the Gram matrix take no part
@@ -150,7 +153,8 @@ class _Search:
         diagonal += np.where(size > 1e-280, 1e-12 * size, 1.0)  # a ridge
         mix = solve_each(gram, self._turns @ scaled[:, :, None]).mT
         left = step - (mix @ self._turns)[:, 0] / self._weight  # of the step, after the combination
-        self._last_x, self._last_step = self.x, scaled
+        self._last_x = self.x
+        self._last_step = scaled
         self.x = self.x + self._damping[:, None] * left - (mix @ self._moves)[:, 0]
 
     def _remember(self, scaled: Array) -> None:

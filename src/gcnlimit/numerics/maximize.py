@@ -20,7 +20,8 @@ Objective = Callable[[Array, Index], Array]
 
 _SCAN = 33  # points of the scan: maxima closer than their spacing may be taken for one
 _NUDGE = 1e-6  # from an end of the interval: where the function is lower if the end is a maximum
-_FIRST, _LONGEST = 0.1, 0.5  # longest steps of a climb, the first and any, in a cube of size 1
+_FIRST = 0.1  # longest first step of a climb, in a cube of size 1
+_LONGEST = 0.5  # longest of its steps
 
 
 class Maxima(NamedTuple):
@@ -169,7 +170,8 @@ def _try_walls(objective: Objective, best: Maxima, reach: float, accuracy: float
                 moved[:, k] = wall
                 f = objective(moved, rows)
                 no_loss = _favoured(f, accuracy) >= value[rows]
-                u[rows[no_loss]], value[rows[no_loss]] = moved[no_loss], f[no_loss]
+                u[rows[no_loss]] = moved[no_loss]
+                value[rows[no_loss]] = f[no_loss]
     return best._replace(u=u, value=value)
 
 

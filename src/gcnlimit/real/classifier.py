@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import real
+from gcnlimit._validation import as_real
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
@@ -219,7 +219,7 @@ def class_weights(labels: Labels, class_weight: object) -> Array:
         return np.ones(labels.codes.size)
     if isinstance(class_weight, Mapping):
         given = [class_weight.get(c, 1.0) for c in labels.classes.tolist()]
-        each = np.asarray(real("class_weight", given, low=0, open_low=True))
+        each = np.asarray(as_real("class_weight", given, low=0, open_low=True))
     elif class_weight == "balanced":
         each = 1.0 / np.bincount(labels.codes)
     else:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import real, whole
+from gcnlimit._validation import as_real, whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank
@@ -100,7 +100,7 @@ def networks(filter: str | Filter, strengths: npt.ArrayLike | None, hops: int) -
         use = "'auto', 'pagerank', 'diffusion', 'hops' or a filter such as PageRank(0.5)"
         raise ParameterError(f"filter = {filter!r} is not a family; use {use}")
     usual = np.outer((1.0, -1.0), STRENGTHS[filter])
-    given = np.ravel(usual if strengths is None else real("strengths", strengths)).tolist()
+    given = np.ravel(usual if strengths is None else as_real("strengths", strengths)).tolist()
     if filter == "pagerank" and any(abs(s) >= 1.0 for s in given):
         raise ParameterError(f"strengths = {given}; those of PageRank are between -1 and 1")
     alone = [NO_GRAPH] if strengths is None or 0.0 in given else []
@@ -111,7 +111,7 @@ def choose(
     features: Any, labels: Labels, weights: Array, *, operators: Any, tried: list[Network], reg: Any
 ) -> Choice:
     """Network, operator and regularization of the largest leave-one-out accuracy less square error."""
-    reg = np.ravel(real("reg", reg, low=0, open_low=True))
+    reg = np.ravel(as_real("reg", reg, low=0, open_low=True))
     Y = targets(labels.codes, labels.classes.size)
     share = weights / weights.sum()
     first = next(iter(operators))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, fields
-from functools import cache, cached_property
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -31,24 +31,17 @@ class Record:
 
     def __iter__(self) -> Iterator[Any]:
         """Values in the order of the fields."""
-        return iter([getattr(self, name) for name in self.names()])
-
-    @classmethod
-    @cache
-    def names(cls) -> tuple[str, ...]:
-        """Names of the fields, in their order."""
-        return tuple(f.name for f in fields(cls))
+        return iter(vars(self).values())
 
     def _map(self, function: Callable[[Any, int], Any]) -> Self:
         """Record of what the function makes of each field and its power of 1/reg; shared fields stay as they are."""
 
-        def mapped(name: str) -> Any:
-            value = getattr(self, name)
+        def mapped(name: str, value: Any) -> Any:
             if isinstance(value, Record):
                 return value._map(function)
             return value if name in self.shared else function(value, self.powers.get(name, 0))
 
-        return type(self)(*map(mapped, self.names()))
+        return type(self)(*(mapped(name, value) for name, value in vars(self).items()))
 
     def take(self, rows: npt.NDArray[Any]) -> Self:
         """Record of some of the points."""
@@ -90,7 +83,8 @@ def gathered(parts: Iterable[tuple[Rows, AnyRecord]], size: int) -> AnyRecord:
 
 
 def _enter(whole: Record, rows: Rows, part: Record) -> None:
-    for name, into, value in zip(part.names(), whole, part, strict=True):
+    for name, value in vars(part).items():
+        into = getattr(whole, name)
         if isinstance(value, Record):
             _enter(into, rows, value)
         elif name not in part.shared:
@@ -183,10 +177,9 @@ class OrderFunctions(Record):
 
     def as_dict(self) -> dict[str, Array]:
         """Return the functions by name, those of the weights with ``_w`` at their end."""
-        own = [name for name in self.names() if name not in ("x", "weights")]
-        functions = {name: np.asarray(getattr(self, name)) for name in own}
-        weights = zip(self.weights.names(), self.weights, strict=True)
-        return functions | {f"{name}_w": np.asarray(value) for name, value in weights}
+        functions = vars(self) | {f"{name}_w": value for name, value in vars(self.weights).items()}
+        del functions["x"], functions["weights"]
+        return {name: np.asarray(value) for name, value in functions.items()}
 
     def to_xarray(self) -> xarray.Dataset:
         """Return the functions as a dataset with dimensions `x` and `z` after those of the parameters, `point_0` and so on."""

@@ -36,7 +36,10 @@ class Status(Outcome):
     CONVERGED = 1, "the fixed point was reached to the requested tolerance"
     NOT_CONVERGED = 2, "the fixed point was not reached; allow more iterations or a larger tol"
     UNRESOLVED = 3, "the filter is too steep for the finest grid on the spectrum; take a larger reg"
-    OUT_OF_RANGE = 4, "gain or reg is out of range; take another reg or filter, or normalize=True"
+    OUT_OF_RANGE = (
+        4,
+        "the gain of the filter, or reg in its units, is out of range; take normalize=True",
+    )
     REFUSED = (
         5,
         "the filter is not defined on the spectrum, the data are out of range, or the degree "

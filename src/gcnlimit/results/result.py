@@ -35,8 +35,8 @@ class Coordinates:
 
     def without(self, names: Collection[str]) -> Coordinates:
         """The others."""
-        others = [name for name in self.parameters if name not in names]
-        return Coordinates({name: self.parameters[name] for name in others})
+        others = {name: value for name, value in self.parameters.items() if name not in names}
+        return Coordinates(others)
 
     def axes(self, shape: tuple[int, ...]) -> tuple[str, ...]:
         """Name of each axis of the points; ``point``, numbered if there are several, where no parameter varies along it alone."""
@@ -61,7 +61,7 @@ class Coordinates:
     def columns(self, shape: tuple[int, ...]) -> dict[str, npt.NDArray[Any]]:
         """Each parameter at every point, flattened; those that name the axes first."""
         axes = [name for name in self.axes(shape) if name in self.parameters]
-        names = [*axes, *(name for name in self.parameters if name not in axes)]
+        names = dict.fromkeys([*axes, *self.parameters])  # each once, in that order
         return {name: np.broadcast_to(self.parameters[name], shape).reshape(-1) for name in names}
 
     def constants(self, shape: tuple[int, ...]) -> dict[str, Any]:

@@ -185,7 +185,7 @@ def draw_methods(
     """
     points = shown["gap"].shape[1:]
     if len(points) > 1:
-        raise ParameterError("a comparison over many parameters is not drawn; vary one of them")
+        raise ParameterError("a comparison over several parameters cannot be drawn; vary one")
     name = name or ("gap" if points else "test_accuracy")
     _checked(name, shown)
     axes = ready_axes(axes)

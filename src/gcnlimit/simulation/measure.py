@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.special import log_softmax
 
 from gcnlimit._runtime.threads import ordered_map
-from gcnlimit._validation import real
+from gcnlimit._validation import as_real
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes, Indices
 from gcnlimit.csbm import CSBM
@@ -76,7 +76,7 @@ def measured(data: CSBM, rows: Array) -> Performance:
 
 def _in_cells(edges: Array, accuracy: Array, theta: npt.ArrayLike) -> Array:
     """Accuracy, cells along the last axis, in those of some propensities; `edges` are the bounds between cells."""
-    return np.asarray(accuracy[..., np.searchsorted(edges, real("theta", theta, low=0))])
+    return np.asarray(accuracy[..., np.searchsorted(edges, as_real("theta", theta, low=0))])
 
 
 def _edges(law: DegreeLaw) -> Array:

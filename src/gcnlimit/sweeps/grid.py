@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import real
+from gcnlimit._validation import as_real
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.parameters import FAMILIES, WHOLE, real_names
@@ -79,10 +79,12 @@ def read(name: str, values: Sequence[Any]) -> list[Any]:
     single = name in real_names()
     lists = any(isinstance(v, list | tuple) or getattr(v, "ndim", 0) for v in values)
     if name in FAMILIES and FAMILIES[name].deep and (lists or not single):
-        layers = [np.atleast_1d(real(name, value, minimum_axes=1)) for value in values]
+        layers = [np.atleast_1d(as_real(name, value, minimum_axes=1)) for value in values]
         return [tuple(layer.tolist()) for layer in layers]
     if single:
-        numbers = np.asarray(real(name, values, infinite=name == "reg")) if values else np.empty(0)
+        numbers = (
+            np.asarray(as_real(name, values, infinite=name == "reg")) if values else np.empty(0)
+        )
         if numbers.ndim > 1:
             raise ParameterError(f"the axis {name} must list numbers, got shape {numbers.shape}")
         return [float(number) for number in numbers]

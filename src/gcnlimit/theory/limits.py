@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
-from gcnlimit._validation import broadcast, check_types, flag, real, whole
+from gcnlimit._validation import as_real, broadcast, check_types, flag, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SpikedOperator
 from gcnlimit.errors import ParameterError
@@ -46,7 +46,7 @@ def pca_margin(signal: npt.ArrayLike) -> Array:
     >>> pca_margin([0.5, 1.0, np.sqrt(5)])
     array([0., 0., 2.])
     """
-    size = np.maximum(np.abs(np.asarray(real("signal", signal))), 1.0)
+    size = np.maximum(np.abs(np.asarray(as_real("signal", signal))), 1.0)
     return np.asarray(np.sqrt(size - 1.0) * np.sqrt(size + 1.0))
 
 
@@ -190,7 +190,7 @@ def _pair(**values: npt.ArrayLike) -> Iterable[Array]:
 
 
 def _moderate(name: str, value: npt.ArrayLike) -> Array:
-    return np.asarray(real(name, value, low=-_LARGEST, high=_LARGEST))
+    return np.asarray(as_real(name, value, low=-_LARGEST, high=_LARGEST))
 
 
 class HardPhase(NamedTuple):

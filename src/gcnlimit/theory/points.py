@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import broadcast, real
+from gcnlimit._validation import as_real, broadcast
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM, SIGNALS, EstimatedCSBM, SpikedOperator
@@ -178,7 +178,7 @@ def check_range(data: CSBM, largest: float = _LARGEST) -> None:
         )
     lowest = {"alpha": 1.0 / largest, "lam": -largest, "mu": 0.0, "rho": 1.0 / largest}
     for name, low in lowest.items():
-        real(name, getattr(data, name), low=low, high=largest)
+        as_real(name, getattr(data, name), low=low, high=largest)
 
 
 def in_range(alpha: Array, lam: Array, mu: Array, rho: Array, largest: float = _LARGEST) -> Mask:

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from gcnlimit._validation import LOOSEST, broadcast, check_types, real, tolerance
+from gcnlimit._validation import LOOSEST, as_real, broadcast, check_types, tolerance
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, EstimatedCSBM, common_classes, feature_signal
 from gcnlimit.errors import ParameterError
@@ -323,7 +323,7 @@ def _read(here: Trained, graph: GraphAverages, there: Points, c: Array) -> tuple
 
 def _pagerank(data: CSBM, symmetrize: bool, square: Array) -> PageRank:
     """Best filter on a graph for inputs of that squared margin (Eq. 10.6), kept below the pole of its series."""
-    real("lam", data.lam, low=-_LARGEST, high=_LARGEST)
+    as_real("lam", data.lam, low=-_LARGEST, high=_LARGEST)
     operator = data.operator(symmetrize)
     signal = operator.signal
     across = np.square(best_margin(np.sqrt(square), signal))

@@ -42,6 +42,8 @@
       const name = slider.id.replace("-slider", ""), label = document.querySelector('label[for="' + name + '"]');
       if (label) slider.setAttribute("aria-label", label.textContent + ", slider");
       slider.setAttribute("aria-valuetext", String(state[name]));
+      const position = typeof state[name] === "number" ? toPosition(known[name], state[name]) : NaN;
+      if (Number.isFinite(position)) window.dash_clientside.set_props(slider.id, {value: position});
     });
   }
 
@@ -95,19 +97,13 @@
 
   window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.explorer = Object.assign(window.dash_clientside.explorer || {}, {
-    // a slider follows its number field
-    follow: function (value, limits) {
-      known = limits;
-      const {id} = window.dash_clientside.callback_context.inputs_list[0];
-      const position = typeof value === "number" ? toPosition(limits[id], value) : NaN;
-      return Number.isFinite(position) ? position : window.dash_clientside.no_update;
-    },
     // every control into one state, and into the address of the page
     collect: function (...values) {
       const presets = values.pop();
       known = values.pop();
       const names = window.dash_clientside.callback_context.inputs_list.map((input) => input.id), state = {};
       names.forEach((name, k) => { state[name] = Array.isArray(values[k]) ? values[k].length > 0 : values[k]; });
+      if (!state.family) return Array(2).fill(window.dash_clientside.no_update); // nothing is set yet
       if (state.infinite) state.reg = "inf";
       delete state.infinite;
       showControls(state);

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import plain_array, real, whole
+from gcnlimit._validation import as_real, plain_array, whole
 from gcnlimit._values import Array, Brief
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM, EstimatedCSBM
@@ -197,10 +197,12 @@ class Instance(Brief):
             shape = observation.centroid_shape(features.shape[1], data.classes)
             centroid = field(stored, "centroid", *shape)
             unknown = centroid.dtype.kind == "f" and np.isnan(centroid).all()
-            centroid = centroid.astype(float) if unknown else np.array(real("centroid", centroid))
+            centroid = (
+                centroid.astype(float) if unknown else np.array(as_real("centroid", centroid))
+            )
             theta = None
             if "theta" in stored:
-                theta = np.array(real("theta", field(stored, "theta", nodes), low=0))
+                theta = np.array(as_real("theta", field(stored, "theta", nodes), low=0))
         shown = observation.shown_labels(labels, mask, data.classes)
         seen = Observation(data, degree, adjacency, features, mask, shown)
         return Instance(seen, Latents(labels, centroid, theta))

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from gcnlimit._runtime.memory import require
-from gcnlimit._validation import check_types, number, real, whole
+from gcnlimit._validation import as_real, check_types, number, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
@@ -75,7 +75,7 @@ def message_passing(
     if not data.features.is_white:
         raise ParameterError(f"features = {data.features!r} are not white; use bayes_optimal")
     for name, low in (("alpha", 1.0 / _LARGEST), ("lam", -_LARGEST), ("mu", 0.0)):
-        real(name, getattr(data, name), low=low, high=_LARGEST)
+        as_real(name, getattr(data, name), low=low, high=_LARGEST)
     depth = whole("layers", layers, low=1, high=10_000)
     signal = data.operator(symmetrize=True).signal
     # the network's own numbers, by default those of the data

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from gcnlimit._runtime.memory import require
-from gcnlimit._validation import real
+from gcnlimit._validation import as_real
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
@@ -43,8 +43,8 @@ def sparse_ceiling(data: CSBM, degree: float, *sizes: int) -> BayesPrediction:
     """Bayes-optimal performance at a finite mean degree, with the same randomness at each point; see `bayes_optimal`."""
     if data.degrees is not None and not data.classes.equal:
         raise ParameterError(f"degrees need equal classes, got {data.classes}; leave out one")
-    real("alpha", data.alpha, low=1.0 / _LARGEST, high=_LARGEST)
-    real("mu", data.mu, high=_LARGEST)
+    as_real("alpha", data.alpha, low=1.0 / _LARGEST, high=_LARGEST)
+    as_real("mu", data.mu, high=_LARGEST)
     _require_memory(data, degree, sizes[0])
     answer = at_each_point(data, lambda one: _ceiling(sizes, SparseModel.of(one, degree)))
     return labelled(answer, data)

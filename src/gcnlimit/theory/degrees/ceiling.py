@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import real
+from gcnlimit._validation import as_real
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import DegreeLaw
@@ -159,6 +159,6 @@ def _accuracy_by_degree(
     data: CSBM, evolution: PropensityEvolution, x: Array, theta: npt.ArrayLike
 ) -> Array:
     """Accuracy on test nodes of given propensities, of the shape of the points and then that of `theta`."""
-    asked = np.asarray(real("theta", theta, low=0))
+    asked = np.asarray(as_real("theta", theta, low=0))
     margin = np.sqrt(evolution.at(x, np.ravel(asked)))
     return accuracy(margin, data.classes.count).reshape(data.shape + asked.shape)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import broadcast, real, whole
+from gcnlimit._validation import as_real, broadcast, whole
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Chain, Diffusion
@@ -63,7 +63,7 @@ def order_functions(
     if layers is not None:
         return _euler_functions(points, whole("layers", layers, low=1)).reshape(shape)
     assert depths is not None
-    x = np.atleast_1d(real("depths", depths, low=0, high=1))
+    x = np.atleast_1d(as_real("depths", depths, low=0, high=1))
     if x.ndim != 1:
         raise ParameterError(f"depths must be a one-dimensional array, got shape {x.shape}")
     _check_times(points)

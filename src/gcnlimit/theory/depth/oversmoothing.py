@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import check_types, real
+from gcnlimit._validation import as_real, check_types
 from gcnlimit._values import Array, brief
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
@@ -52,7 +52,7 @@ def learning_rate(data: CSBM, gcn: GCN | None = None, *, signals: npt.ArrayLike 
     data.require_alike("learning_rate")
     if gcn is not None and gcn.shape:
         raise ParameterError(f"learning_rate needs one network, got some of shape {gcn.shape}")
-    lam = np.atleast_1d(real("signals", signals, low=0, open_low=True))
+    lam = np.atleast_1d(as_real("signals", signals, low=0, open_low=True))
     if lam.ndim != 1 or np.unique(lam).size < 6:
         got = brief(signals)
         raise ParameterError(f"signals must be one row of at least six different values, got {got}")
