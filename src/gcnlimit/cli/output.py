@@ -178,7 +178,8 @@ def check_plot(path: Path | None, axes: Collection[str], fewest: int = 1, most: 
     if not fewest <= len(axes) <= most:
         given = f" ({', '.join(axes)})" if axes else "; give one as a range first:last:count"
         raise ParameterError(
-            f"--plot draws over {fewest} or {most} options with several values, got {len(axes)}{given}"
+            f"--plot draws over {fewest} or {most} options with several values, "
+            f"got {len(axes)}{given}"
         )
 
 

@@ -80,6 +80,7 @@ class Operator(SparsePlusRankOne):
             sums = np.ones(len(block), block.dtype) @ block
             out += scale * (-block.dtype.type(self.u) * sums)
         wide = block.ndim == 2 and block.shape[1] >= 32 and block.dtype == self.matrix.dtype
+        wide = wide and sparse.issparse(self.matrix)
         if wide and not block[:8].any() and np.count_nonzero(block) < 0.02 * block.size:
             # indicators of nodes, with which the propagation of training nodes begins
             out += scale * (self.matrix @ sparse.csr_array(block)).toarray()
