@@ -16,7 +16,6 @@ from benchmarks.real_graphs import dataset, quality
 from gcnlimit.graphs.operator import propagation
 from gcnlimit.real import bank, views
 from gcnlimit.real.classifier import GraphClassifier
-from gcnlimit.real.leave_one_out import Average
 
 LEFT_OUT = {
     "without negative strengths": ("PageRank -",),
@@ -84,19 +83,19 @@ def _variants(data: Any, split: int) -> dict[str, float]:
     ensemble = model._model
     outputs = np.concatenate([one.outputs for one in ensemble.fitted])
 
-    def mixed(average: Average) -> float:
-        return score(np.exp(ensemble._mixed(outputs, ensemble.views.degrees, average)))
+    def mixed(weights: Any) -> float:
+        return score(np.exp(ensemble._mixed(outputs, ensemble.views.degrees, weights)))
 
     found = {"default": score(model.predict_proba())}
-    whole = ensemble._averaged(lambda one: True)
-    best = Average((whole.weights == whole.weights.max()).astype(float), whole.sharpness)
+    whole = ensemble._weights(lambda one: True)
+    best = (whole == whole.max()).astype(float)
     found["always with the graph"] = mixed(whole)
     found["the best instead of the average"] = mixed(best)
     for name, prefixes in LEFT_OUT.items():
         kept = [one.name for one in ensemble.fitted if not one.name.startswith(prefixes)]
         found[name] = found["always with the graph"]
         if len(kept) < len(ensemble.fitted):
-            found[name] = mixed(ensemble._averaged(lambda one, kept=kept: one.name in kept))
+            found[name] = mixed(ensemble._weights(lambda one, kept=kept: one.name in kept))
     other = "rows" if ensemble.scaling.how == "columns" else "columns"
     found["columns standardised, or rows where they are"] = score(fitted(scale=other).predict_proba())
     views.propagation = lambda graph, kind: propagation(graph, "regularized" if kind == "centred" else kind)

@@ -11,10 +11,11 @@ from scipy.stats import norm, qmc
 
 import gcnlimit as gl
 from gcnlimit.classes import Classes
+from gcnlimit.csbm import SpikedOperator
 from gcnlimit.numerics.gaussian import roc_area
 from gcnlimit.simulation.measure import hits_of
 from gcnlimit.theory.decision import log_error
-from gcnlimit.theory.large_reg import margins, symmetric_averages
+from gcnlimit.theory.large_reg import filter_averages, margins
 
 SIGNALS = {"alpha": 2.5, "lam": 1.1, "mu": 2.0, "rho": 0.25}
 COLOUR = gl.Spectrum([0.3, 1.7], [1.4, 0.6])
@@ -159,8 +160,9 @@ class WithoutBias(Case):
         unit = 4.0 * self.classes[0] * self.classes[1]
         hidden = (1.0 - self.data.rho) / self.data.rho / unit
         one = [np.array([x]) for x in (self.data.alpha, self.data.mu, 1.0 / (1.0 + hidden))]
-        a = symmetric_averages(FILTER.ravel((1,)), np.array([self.data.lam]), one[1], 200)
-        margin = margins(a, *one)[0][0]
+        operator = SpikedOperator(np.array([self.data.lam]), symmetric=True)
+        a = filter_averages(FILTER.ravel((1,)), operator, one[1], 200)
+        margin = margins(a, *one, self.data.features)[0][0]
         mean = a.excess[0] + self.data.mu * a.e_g[0] ** 2
         offset = -a.tau_g2[0] * (self.classes[0] - self.classes[1]) / (mean * math.sqrt(unit))
         distance = 1.0 / math.sqrt(self.classes[0] * self.classes[1])

@@ -34,11 +34,10 @@ def solved_sgc(task: Task) -> Array:
             continue
         rows = X[nodes].astype(float)
         ridge = Ridge(rows)
-        left_out = ridge.solve(Y, np.array(REG))[0]
+        left_out, dual = ridge.solve(Y, np.array(REG))
         gains = [np.mean(correct(one, classes)) - np.mean((one - Y) ** 2) for one in left_out]
         k = int(np.argmax(gains))
         if gains[k] > best:
-            weights = rows.T @ ridge.solve(Y, np.array(REG[k : k + 1]))[1][0]
-            bias = np.mean(Y - rows @ weights, axis=0)
+            weights, bias = ridge.linear(Y, dual[k])
             best, scores = gains[k], X @ weights + bias
     return pair(scores)

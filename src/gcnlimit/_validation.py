@@ -108,6 +108,14 @@ def whole(name: str, value: object, low: int, high: int | None = None) -> int:
     raise ParameterError(f"{name} = {given} is not allowed; it must be a whole number {wanted}")
 
 
+def one_of(name: str, value: object, *allowed: object) -> None:
+    """Raise `ParameterError` unless `value`, as a rule a word, is one of those allowed."""
+    if value not in allowed:
+        *others, last = map(repr, allowed)
+        use = f"{', '.join(others)} or {last}"
+        raise ParameterError(f"{name} = {shown(value)} is not allowed; use {use}")
+
+
 def check_types(function: str, **arguments: tuple[object, type | tuple[type, ...]]) -> None:
     """Raise `ParameterError` unless each argument of a function, given with the type or types wanted, is of that type."""
     if all(isinstance(value, wanted) for value, wanted in arguments.values()):

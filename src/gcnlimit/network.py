@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,7 @@ class GCN(Value):
                 f"reg = inf is not allowed with penalty = {self.penalty!r}; take a finite reg"
             )
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """Common shape of the parameters (the depth is not an axis of it)."""
         test = () if self.test_filter is None else self.test_filter.shape

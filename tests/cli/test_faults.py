@@ -243,5 +243,5 @@ def test_z_is_missing_where_trials_differ_by_rounding_alone():
     measured = gl.results.Measurement(*mean, *others, standard_error=errors, trials=5)
     exact = gl.results.Performance(0.9, 0.8, 1.2, 0.0, -2.3, *others)
     fields = _beside(measured, exact, 1)
-    assert fields["train_loss"]["_z"][0] is None
+    assert math.isnan(fields["train_loss"]["_z"][0])
     assert stats.norm.cdf(fields["test_loss"]["_z"][0]) == pytest.approx(stats.t.cdf(-2.0, df=4))

@@ -152,4 +152,4 @@ def test_another_graph_and_another_filter():
     assert [row["test_accuracy"] for row in rows] == pytest.approx(exact.tolist(), rel=1e-12)
     refused = CliRunner().invoke(app, ["predict", *OPTIONS, "--t", "1", "--test-t", "1", "--test-theta", "0.1"])
     assert refused.exit_code == 2
-    assert "choose one filter at test" in refused.output
+    assert "choose one filter at test (got --test-t and --test-theta)" in refused.output

@@ -81,7 +81,7 @@ def test_logarithmic_ranges_and_named_filters(tmp_path):
         ("[axes]", "[solver]\nmax_iterations = []\n[axes]", "max_iterations = [] is not allowed"),
         ("t = [0.5, 1.0, 1.5]", "filter = [{t = 1, theta = 0.1}]", "a filter has one parameter"),
         ("t = [0.5, 1.0, 1.5]", "nodes = [10]", "'nodes' is not an axis of predict"),
-        ("[data]", "tune = 3\n[data]", "must be a table: write [tune]"),
+        ("[data]", "tune = 3\n[data]", "must be a table: begin it by [tune]"),
     ],
 )
 def test_a_mistake_in_the_file_gets_one_sentence_and_status_two(file, old, new, sentence):

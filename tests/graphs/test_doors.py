@@ -117,6 +117,21 @@ def test_every_door_gives_networks_the_same_operator(tmp_path, door):
     assert np.allclose(from_graph(door(tmp_path)) @ torch.eye(N), both, atol=1e-5)
 
 
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs torch")
+@pytest.mark.parametrize("kind", ["paper", "degrees", "normalized", "auto"])
+def test_the_unit_of_weights_plays_no_part_for_networks(kind):
+    import torch
+
+    from gcnlimit.nn import from_graph
+
+    one, other = (from_graph(w * WEIGHTS, kind) @ torch.eye(N) for w in (1.0, 3000.0))
+    assert np.allclose(one, other, atol=1e-5)
+    with pytest.raises(
+        gl.ParameterError, match="kind = 'papre' is not allowed; use 'paper', 'degrees', 'normalized' or 'auto'"
+    ):
+        from_graph(WEIGHTS, "papre")
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("unit", [1e-30, 3.0, 1e30])
 def test_the_unit_of_weights_plays_no_part_for_anyone(unit):

@@ -26,6 +26,15 @@ def test_classes_of_any_names():
     assert np.allclose(model.predict_proba().sum(axis=1), 1.0)
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"layers": 0}, {"iterations": 0}, {"maskings": 0}, {"seed": -1}, {"operator": "best"}]
+)
+def test_numbers_with_which_nothing_is_trained_are_refused(wrong):
+    i = gl.sample(gl.CSBM(4, 1.5, 3.0, 0.2), nodes=100, degree=20, seed=0)
+    with pytest.raises(gl.ParameterError, match=f"{next(iter(wrong))} = "):
+        MessagePassingClassifier(**wrong).fit(i.features, np.where(i.train_mask, i.labels > 0, -1), graph=i.adjacency)
+
+
 def test_on_other_nodes_the_graph_adds_to_the_centroids_of_the_fit():
     """Half of the nodes are for the fit; on the others no class is known, and accuracy is above that of features alone."""
     data = gl.CSBM(alpha=1, lam=3.0, mu=3.0, rho=0.5, directed=False)

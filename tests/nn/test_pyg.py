@@ -20,3 +20,6 @@ def test_dataset_is_the_task(tmp_path):
     assert np.array_equal(data.y.numpy()[task.labelled_mask], task.labels[task.labelled_mask])
     assert np.array_equal(data.test_mask.numpy(), task.test_mask)
     assert data.edge_index.shape[1] == task.adjacency.nnz
+    for wrong in ({"size": "tiny"}, {"graphs": 0}):
+        with pytest.raises(gl.ParameterError, match="is not allowed"):
+            CSBMBenchmark(str(tmp_path), "heterophily", **wrong)

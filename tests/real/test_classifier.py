@@ -18,7 +18,7 @@ from gcnlimit.graphs.labels import as_labels
 from gcnlimit.graphs.operator import propagation
 from gcnlimit.normalization import Normalization
 from gcnlimit.real.bank import members
-from gcnlimit.real.leave_one_out import Average, Ridge, correct, sharpened, soft_weights, targets
+from gcnlimit.real.leave_one_out import Ridge, averaged, correct, sharpened, soft_weights, targets
 from gcnlimit.real.views import Views
 
 
@@ -182,9 +182,10 @@ def test_the_graph_of_the_fit_given_again_is_the_same_answer():
     X, _, y, A = problem()
     model = gl.GraphClassifier().fit(X, y, graph=A)
     assert np.allclose(model.decision_function(X, graph=A), model.decision_function(), atol=1e-10)
+    assert not np.allclose(model.decision_function(X[::-1], graph=A), model.decision_function(), atol=1e-3)
     pipeline = make_pipeline(StandardScaler(), gl.GraphClassifier()).fit(X, y, graphclassifier__graph=A)
     assert pipeline.predict(X, graph=A).shape == y.shape
-    with pytest.raises(gl.ParameterError, match="without a graph"):
+    with pytest.raises(gl.ParameterError, match="graph is None, unlike in the fit; add graph="):
         model.predict(X)
 
 
@@ -292,7 +293,7 @@ def test_weights_are_of_the_best_and_of_what_cannot_be_told_from_it():
     assert found[:2] == pytest.approx([0.5, 0.5], abs=0.1)
     assert found[2] < 1e-6
     assert soft_weights(losses, share, np.array([0.0, 0.0, 1.0])).tolist() == [0.0, 0.0, 1.0]
-    assert Average(found, sharpness).probabilities(outputs).sum(axis=1) == pytest.approx(1.0)
+    assert averaged(outputs, found, sharpness).sum(axis=1) == pytest.approx(1.0)
 
 
 def test_a_complete_graph_and_one_without_use_leave_the_features():
@@ -334,6 +335,15 @@ def test_another_graph_of_the_same_model_is_classified():
     assert np.mean(found == (one.labels[kept] > 0)) > 0.8
 
 
+@pytest.mark.parametrize("width", [2, 8])
+@pytest.mark.parametrize("directed", [True, False])
+def test_a_graph_with_directions_and_one_without_take_each_others_models(directed, width):
+    X, y, hidden, A = problem(nodes=150, width=width, classes=2, labelled=100, directed=directed)
+    other = np.maximum(A, A.T) if directed else np.triu(A)
+    model = gl.GraphClassifier().fit(X, hidden, graph=A)
+    assert model.score(X, y, graph=other) > 0.8
+
+
 def two_graphs(lam, there, nodes=1500, width=100):
     """Two graphs of the block model, their features alike, a tenth of the first labelled."""
     rng, parts = np.random.default_rng(0), []
@@ -370,6 +380,14 @@ def test_a_bad_word_for_deploy_is_refused_by_the_fit_and_after_it():
             act(X, graph=A)
 
 
+def test_what_is_set_after_the_fit_does_not_change_what_was_fitted():
+    X, _, hidden, A = problem()
+    for first, then in (("auto", "pagerank"), ("pagerank", "auto")):
+        model = gl.GraphClassifier(first).fit(X, hidden, graph=A)
+        before = model.predict_proba(X, graph=A[::-1, ::-1])
+        assert np.array_equal(model.set_params(filter=then).predict_proba(X, graph=A[::-1, ::-1]), before)
+
+
 def test_another_graph_needs_the_same_features():
     X, _, hidden, A = problem()
     model = gl.GraphClassifier().fit(X, hidden, graph=A)
@@ -378,6 +396,10 @@ def test_another_graph_needs_the_same_features():
     bare = gl.GraphClassifier().fit(None, hidden, graph=A)
     with pytest.raises(gl.ParameterError, match="the graph has 50 nodes, the fit had 60"):
         bare.predict(graph=A[:50, :50])
+    with pytest.raises(gl.ParameterError, match="X is given, unlike in the fit; leave it out"):
+        bare.predict(np.eye(60), graph=A)
+    with pytest.raises(gl.ParameterError, match="X is None, unlike in the fit; add X="):
+        model.predict(graph=A)
     filtered = gl.GraphClassifier("hops", hops=1, deploy="tuned").fit(X, hidden, graph=A)
     with pytest.raises(gl.ParameterError, match="deploy = 'tuned' sets a strength"):
         filtered.predict(X, graph=A)
@@ -398,6 +420,8 @@ def test_cross_validation_hides_labels_and_keeps_the_graph():
     model = gl.GraphClassifier("pagerank").fit(X, hidden, graph=A)
     assert found["accuracy"].shape == (4,)
     assert found["accuracy"].mean() == pytest.approx(model.loo_score_, abs=0.1)
+    hidden[np.flatnonzero(hidden >= 0)[0]] = 2  # a class that no label shows when this node is hidden
+    assert np.isfinite(gl.cross_validate(gl.GraphClassifier("pagerank"), X, hidden, A, folds=4)["auc"]).all()
     with pytest.raises(gl.ParameterError, match="folds"):
         gl.cross_validate(gl.GraphClassifier(), X, hidden, A, folds=101)
 

@@ -80,6 +80,9 @@ def test_few_labels_are_said_to_be_few():
     assert advice.expected.value is None
     assert "too few" in advice.reason
     assert advice.half is None
+    hidden[np.flatnonzero(y == 0)[:39]] = 0
+    hidden[y == 1] = np.where(np.arange((y == 1).sum()) < 1, 1, -1)  # no half of the labels shows both classes
+    assert gl.recommend(X, hidden, A).half is None
 
 
 @pytest.mark.slow

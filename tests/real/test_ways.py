@@ -66,6 +66,8 @@ def test_pytorch_geometric_gives_back_what_it_was_given(weights):
     assert np.allclose(data.X, back.X, atol=1e-6)
     assert np.array_equal(data.y, back.y)
     assert np.array_equal(data.train, back.train)
+    with pytest.raises(gl.ParameterError, match="split = 1 is not allowed"):
+        real.to_pyg(data, split=1)
 
 
 def test_data_of_pytorch_geometric_need_not_be_tensors():
@@ -99,6 +101,12 @@ def test_lists_of_edges_need_no_names_and_may_have_spaces(tmp_path):
     data = real.read(tmp_path / "e.txt")
     assert data.names.tolist() == ["2", "9", "10"]
     assert data.graph.toarray().tolist() == [[0, 1, 0], [0, 0, 0], [1, 0, 0]]
+
+
+def test_names_may_begin_as_comments_do(tmp_path):
+    data = real.Dataset([[0, 1, 0], [0, 0, 1], [1, 0, 0]], None, [0, 1, -1], names=["#a", "%b", "c"])
+    real.write(data, tmp_path / "e.csv", tmp_path / "n.csv")
+    same(data, real.read(tmp_path / "e.csv", tmp_path / "n.csv"))
 
 
 def test_a_node_may_have_any_name_and_a_class_may_be_missing(tmp_path):
@@ -254,6 +262,7 @@ BAD_CALLS = {
     "y contains 0.5": lambda: from_data(y=np.array([0.5, 1, 0])),
     "train has dtype bool and shape": lambda: from_data(train_mask=np.array([True])),
     "graph needs nodes": lambda: gl.estimate(None, [0, 1], networkx.Graph()),
+    "y reaches -1152921504606846976": lambda: real.Dataset([[0, 1], [1, 0]], None, [-(2**60), 1]),
     "names have shape": lambda: real.Dataset([[0, 1], [1, 0]], None, [0, 1], names=["a"]),
     "path = None": lambda: real.read(None),
     "nodes = 3": lambda: real.read("e.csv", 3),

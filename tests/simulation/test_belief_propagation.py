@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.special import softmax
 
 import gcnlimit as gl
+from gcnlimit.classes import Classes
 from gcnlimit.results.performance import Status
 from gcnlimit.simulation.infer.belief_propagation import Affinity, EdgeMessages
 
@@ -44,9 +45,9 @@ def enumerate_classes(adjacency, odds, field, directed):
 @pytest.mark.parametrize("directed", [False, True])
 def test_with_a_given_field_marginals_and_free_entropy_are_exact_on_a_tree(directed):
     """Three unequal classes; the Bethe free entropy of a tree is the logarithm of its partition function."""
-    fractions, graph = np.array([0.2, 0.3, 0.5]), tree(directed)
-    affinity = Affinity.of(0.9, nodes=1000, degree=5, fractions=fractions)
-    field = np.log(fractions) + np.random.default_rng(0).normal(size=(graph.shape[0], 3))
+    classes, graph = Classes.of([0.2, 0.3, 0.5]), tree(directed)
+    affinity = Affinity.of(0.9, nodes=1000, degree=5, classes=classes)
+    field = np.log(classes.fractions) + np.random.default_rng(0).normal(size=(graph.shape[0], 3))
     messages = EdgeMessages(graph, affinity, directed, np.full(field.shape, 1 / 3))
     for _ in range(8):
         found = messages.step(field)
@@ -156,6 +157,9 @@ def test_a_dense_graph_a_signal_beyond_the_degree_and_negative_weights_are_refus
     strong = gl.Instance.of(i.adjacency, i.features, i.labels, i.train_mask, data=data.replaced(lam=3.0), degree=4)
     with pytest.raises(gl.ParameterError, match="lam = 3 is not allowed at degree 4"):
         gl.belief_propagation(strong)
+    certain = gl.sample(data.replaced(lam=10.0), nodes=100, degree=50)  # edges of probability 1, and 0
+    with pytest.raises(gl.ParameterError, match="lam = 10, mu = 1: the messages overflow"):
+        gl.belief_propagation(certain)
     signed = i.adjacency.copy()
     signed.data[:9] = -0.1
     with pytest.raises(gl.ParameterError, match="9 negative weights"):

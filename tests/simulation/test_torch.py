@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.stats import chi2
 
 import gcnlimit as gl
@@ -45,6 +46,16 @@ def test_filters_act_as_on_the_processor(data, symmetrize, dense):
             assert np.allclose(backend.host(g.apply(other, there, radius=b.radius)), shared, atol=1e-9)
             assert np.allclose(backend.host(g.apply_each(other, there, radius=b.radius)), own, atol=1e-9)
     assert b.radius == pytest.approx(a.radius) if symmetrize else b.growth == pytest.approx(a.growth)
+
+
+@pytest.mark.parametrize("weights", [1.0, np.arange(1.0, 100.0)])
+def test_the_transpose_of_a_large_graph_is_that_of_scipy(weights):
+    nodes, rng = 100_000, np.random.default_rng(0)  # the square does not fit into 32 bits
+    places = rng.choice(nodes, (2, 99), replace=False)
+    A = sparse.coo_array((np.broadcast_to(weights, 99), places), shape=(nodes, nodes)).tocsr()
+    backend, v = backend_of(DEVICE), rng.standard_normal(nodes)
+    found = backend.sparse(A, 0.5, False, np.dtype(float)).T @ backend.place(v)
+    np.testing.assert_allclose(backend.host(found), 0.5 * (A.T @ v), rtol=1e-14)
 
 
 @pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])

@@ -134,7 +134,7 @@ def test_a_script_without_a_guard_runs_once_and_is_told_where_it_needs_one(tmp_p
     process = python(script, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     output, message = process.communicate(timeout=60)
     assert output.startswith("script\n[100 100 100 100]\n")
-    assert "needs its call to sweep under if __name__ == '__main__':" in message.strip().splitlines()[-1]
+    assert "needs the call to sweep under if __name__ == '__main__':" in message.strip().splitlines()[-1]
 
 
 def test_two_processes_share_a_store(tmp_path):

@@ -196,7 +196,7 @@ def test_fixed_points_are_those_of_a_plain_iteration():
 
 def test_the_free_entropy_is_stationary_at_a_fixed_point():
     law = gl.Spectrum([0.5, 2.0], [1.2, 0.8])
-    evidence = Evidence(*(np.array([x]) for x in (2.0, 0.7, 1.3)), law)
+    evidence = Evidence(law, *(np.array([x]) for x in (2.0, 0.7, 1.3, 0.0, 0.0)))
     evolution = StateEvolution(evidence, np.array([0.05]), posterior(Classes.of(6)))
     m = evolution.fixed_points().best
     q = evolution.overlap(m)
@@ -210,5 +210,5 @@ def test_the_free_entropy_is_stationary_at_a_fixed_point():
         direct = half * (0.05 * at - 0.35 * q**2 + parts / 2.0) + 0.95 * evolution.tables.information(at)[0]
         return direct[0]
 
-    assert free_entropy(q) == pytest.approx(evolution.free_entropy(m)[0], rel=1e-12)
+    assert free_entropy(q) == pytest.approx(evolution.state(m).free_entropy[0], rel=1e-12)
     assert abs(free_entropy(q + step) - free_entropy(q - step)) / (2 * step) < 1e-7

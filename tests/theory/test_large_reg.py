@@ -9,7 +9,8 @@ from reference import name, problem, rows
 from scipy.special import log_ndtr, ndtr
 
 import gcnlimit as gl
-from gcnlimit.theory.large_reg import directed_averages
+from gcnlimit.csbm import SpikedOperator
+from gcnlimit.theory.large_reg import filter_averages
 
 RNG = np.random.default_rng(7)
 N = 40
@@ -29,6 +30,10 @@ graphs = pytest.mark.parametrize(("data", "symmetrize"), GRAPHS.values(), ids=GR
 
 def margin(data, filter, symmetrize):
     return gl.predict(data, gl.GCN(filter, symmetrize=symmetrize)).order_parameters.test_margin
+
+
+def directed_averages(filter, lam, mu):
+    return filter_averages(filter, SpikedOperator(np.array([lam]), symmetric=False), np.array([mu]), nodes=0)
 
 
 def close(a, b, tol=1e-12):
@@ -116,7 +121,7 @@ def test_directed_diffusion_against_many_digits(lam, t):
     G = [mp.mpf(0)] * (n + 1)
     for k in range(n - 1, -1, -1):
         G[k] = g[k] + lam * G[k + 1]
-    found = directed_averages(gl.Diffusion(np.array([t])), np.array([lam]), np.array([1.5]))
+    found = directed_averages(gl.Diffusion(np.array([t])), lam, 1.5)
     g2 = mp.fsum(x * x for x in g)
     assert found.e_g2[0] / found.tau_g2[0] == pytest.approx(float(mp.fsum(x * x for x in G[:-1]) / g2), rel=1e-12)
     assert found.excess[0] / found.tau_g2[0] == pytest.approx(
@@ -139,7 +144,7 @@ def test_directed_double_sums_against_many_digits():
     coherent = mp.fsum((mu * G[0] * G[i] + R[i]) ** 2 for i in range(1, n))
     coherent += mp.fsum(overlap(g, G, i, j) ** 2 for i in range(n) for j in range(1, n))
     scattered = mp.fsum(overlap(g, g, i, j) ** 2 for i in range(n) for j in range(n)) - overlap(g, g, 0, 0) ** 2
-    found = directed_averages(gl.Residual(np.array([c])), np.array([-30.0]), np.array([2.0]))
+    found = directed_averages(gl.Residual(np.array([c])), -30.0, 2.0)
     scale = found.tau_g2[0] / float(mp.fsum(x * x for x in g))
     assert found.coherent[0] == pytest.approx(float(coherent) * scale**2, rel=1e-12)
     assert found.scattered[0] == pytest.approx(float(scattered) * scale**2, rel=1e-12)

@@ -16,7 +16,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from functools import partial
 from typing import Any, TypeVar
 
-from gcnlimit._runtime.threads import cores, single_threaded_blas, single_threaded_children
+from gcnlimit._runtime.threads import single_threaded_blas, single_threaded_children
 from gcnlimit.errors import GCNLimitError, ParameterError
 
 K = TypeVar("K")
@@ -27,20 +27,17 @@ Answers = Generator[tuple[int, R], None, None]  # numbers of finished tasks, and
 
 def run(
     tasks: Sequence[Callable[[], R]],
-    workers: int | None = None,
+    workers: int,
     *,
-    small: bool = False,
     done: Callable[[int], None] = lambda count: None,
 ) -> list[R | None]:
     """Results of independent tasks, in their order; after Ctrl-C those of the finished tasks, and None for the others.
 
-    `small` work stays in this process unless `workers` is given; `done` is called after each task with the number 1.
+    One worker is this process; `done` is called after each task with the number 1.
 
     >>> run([list, dict], workers=1)
     [[], {}]
     """
-    if workers is None:
-        workers = 1 if small else cores()
     workers = min(workers, len(tasks))
     results: list[R | None] = [None] * len(tasks)
     answers = _here(tasks) if workers == 1 else _in_processes(tasks, workers)

@@ -14,6 +14,7 @@ from gcnlimit.cli import options
 from gcnlimit.cli.options import option
 from gcnlimit.cli.output import check_plot, draw, output_options, show
 from gcnlimit.errors import check_writable, writing
+from gcnlimit.graphs.labels import labelled_nodes
 
 _FILTERS = click.Choice(["auto", "pagerank", "diffusion", "hops"])
 _STRENGTH = "Strength of the single network; 0 leaves the graph out."
@@ -50,8 +51,9 @@ def command(
     weight = "balanced" if given.pop("balanced") else None
     data = options.load_labelled(file, split=split, **given)
     labels = data.training(split)
-    if all(known(labels)):
-        click.echo("Every node is labelled: the accuracies are leave-one-out.", err=True)
+    if labelled_nodes(labels).all():
+        click.echo("Every node is labelled, and none is left to classify.", err=True)
+        click.echo("The accuracies are leave-one-out.", err=True)
     with progress_bar("Classifying", None, unit="fits"):
         from gcnlimit import GraphClassifier
 
@@ -65,14 +67,9 @@ def command(
     columns |= {f"loo_{name}": value for name, value in model.loo_scores_.items()}
     columns |= {"expected_low": low, "expected_high": high}
     test = data.testing(split)
-    if any(known(test)):
+    if labelled_nodes(test).any():
         columns["test_accuracy"] = model.score(y=test)
     show(columns, 1, form, f"Classes of {data.nodes} nodes", file=file, split=split)
-
-
-def known(classes: Any) -> list[bool]:
-    """Whether the class of each node is known."""
-    return [c is not None and c != -1 for c in classes.tolist()]
 
 
 def _network(model: Any) -> str:
@@ -87,10 +84,10 @@ def _network(model: Any) -> str:
 def _write(data: Any, given: Any, model: Any, path: Path) -> None:
     """Class of each node, as given where it was known, whether it was, and the probability of each class."""
     names = range(data.nodes) if data.names is None else data.names.tolist()
-    seen = known(given)
-    classes = np.where(seen, given, model.predict()).tolist()
+    known = labelled_nodes(given)
+    classes = np.where(known, given, model.predict()).tolist()
     shares = [[f"{p:.4f}" for p in row] for row in model.predict_proba().tolist()]
     head = ["node", "class", "known", *(f"probability {c}" for c in model.classes_.tolist())]
-    rows = ([n, c, int(k), *p] for n, c, k, p in zip(names, classes, seen, shares, strict=True))
+    rows = ([n, c, int(k), *p] for n, c, k, p in zip(names, classes, known, shares, strict=True))
     with writing(path), open(path, "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([head, *rows])

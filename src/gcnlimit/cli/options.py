@@ -17,8 +17,9 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
+from gcnlimit.graphs.labels import labelled_nodes
 from gcnlimit.network import GCN
-from gcnlimit.parameters import FAMILIES, layered, long_name, names_at_test
+from gcnlimit.parameters import FAMILIES, LAWS, layered, long_name, names_at_test
 from gcnlimit.results.performance import Prediction
 
 Verb = Callable[..., Any]
@@ -62,8 +63,12 @@ def option(flag: str, words: str | None = None, name: str = "", **how: Any) -> D
     return click.option(*([flag, name] if name else [flag]), help=words, **shown | how)
 
 
+def _flags(names: Iterable[str], between: str = ", ") -> str:
+    return between.join(f"--{name.replace('_', '-')}" for name in names)
+
+
 def _numbers(name: str, words: str, **how: Any) -> Decorator:
-    return option(f"--{name.replace('_', '-')}", words, type=Numbers(), **how)
+    return option(_flags([name]), words, type=Numbers(), **how)
 
 
 def _signal_help(name: str) -> str:
@@ -101,7 +106,7 @@ data_options = together(
     _numbers("classes", _CLASSES, default="2", show_default=False),
     option("--undirected", "The graph is undirected.", is_flag=True),
     option("--degrees-variance", _signal_help("degrees_variance"), type=float),
-    option("--degrees-law", "gamma or lognormal.", default="gamma"),
+    option("--degrees-law", "Law of such degrees.", type=click.Choice([*LAWS]), default="gamma"),
 )
 
 _AT_TEST = "Another filter at test: {}."
@@ -110,7 +115,7 @@ network_options = together(
     *(_numbers(name, _filter_help(name, family)) for name, family in FAMILIES.items()),
     *(_numbers(f"test_{name}", _AT_TEST.format(long_name(name))) for name in _TESTED),
     option("--depth", "Number of layers, which share one value.", type=int),
-    option("--loss", "square, logistic or hinge.", default="square"),
+    option("--loss", "square, logistic, hinge or softmax.", default="square"),
     _numbers("reg", "Regularization, > 0 or inf.", default="inf"),
     option("--normalize", "Measure --reg in units of the filter's gain.", is_flag=True),
     option("--normalization", f"{long_name('normalization')}.", default="symmetric"),
@@ -259,10 +264,6 @@ class Grid:
             self.inputs["depth"] = depth
 
 
-def _flags(names: Iterable[str], between: str = ", ") -> str:
-    return between.join(f"--{name}" for name in names)
-
-
 def load_labelled(
     file: str, nodes: str | None = None, split: int | None = None, **tables: Any
 ) -> Any:
@@ -276,9 +277,9 @@ def load_labelled(
         data = real.read(file, nodes, **tables)
     for note in data.notes:
         click.echo(note, err=True)
-    if all(c in (-1, "") for c in data.y.tolist()):
+    if not labelled_nodes(data.y).any():
         if nodes is None:
-            raise ParameterError(f"{file!r} lists edges only; give the table of nodes by --nodes")
+            raise ParameterError(f"{file!r} has no labels; give them in a table, by --nodes")
         raise ParameterError(f"{nodes!r} labels no node; name the column of the classes by --label")
     if split and not data.splits:
         raise ParameterError(f"--split {split}: {file!r} has no splits; leave the option out")

@@ -23,7 +23,7 @@ from gcnlimit._values import Array
 from gcnlimit.cli.options import Grid, Verb, option
 from gcnlimit.errors import GCNLimitError, ParameterError, check_writable, writing
 from gcnlimit.results.performance import LOST, Measurement, Prediction, Status
-from gcnlimit.results.result import Result
+from gcnlimit.results.result import Result, status_names
 from gcnlimit.results.show import table
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def show_grid(
     """
     reasons = {} if found is None else failures(grid, found)
     if found is not None and (reasons or form != "table"):
-        columns["status"] = [status.name.lower() for status in _statuses(grid, found)]
+        columns["status"] = np.char.lower(status_names(Status, found.status))
         if form != "table":
             columns["error"] = [reasons.get(place) for place in range(grid.size)]
     columns = grid.columns() | columns
@@ -132,17 +132,13 @@ def _plain(value: Any) -> Any:
 def failures(grid: Grid, found: Points) -> dict[int, str]:
     """Why points of a grid failed or did not converge, by their place; an error if all of them failed."""
     lost = np.isnan(np.broadcast_to(found.test_accuracy, grid.shape)).ravel()
-    statuses = _statuses(grid, found)
-    failed = [k for k, status in enumerate(statuses) if status > Status.CONVERGED or lost[k]]
-    reasons = {place: _reason(grid, place, statuses[place]) for place in failed}
+    status = np.broadcast_to(found.status, grid.shape).ravel()
+    failed = np.flatnonzero(lost | (status > Status.CONVERGED)).tolist()
+    reasons = {place: _reason(grid, place, Status(int(status[place]))) for place in failed}
     if lost.all():
         together = f" (all {grid.size} points failed)" if grid.size > 1 else ""
         raise GCNLimitError(reasons[0] + together)
     return reasons
-
-
-def _statuses(grid: Grid, found: Points) -> list[Status]:
-    return [Status(code) for code in np.broadcast_to(found.status, grid.shape).ravel().tolist()]
 
 
 def _reason(grid: Grid, place: int, status: Status) -> str:
@@ -180,10 +176,11 @@ def check_plot(path: Path | None, axes: Collection[str], fewest: int = 1, most: 
     kinds = sorted(FigureCanvasBase.get_supported_filetypes())
     check_writable(path, [f".{kind}" for kind in kinds])
     if not fewest <= len(axes) <= most:
-        wanted = f"{fewest} to {most}" if fewest < most else f"{most}"
         given = f" ({', '.join(axes)})" if axes else "; give one as a range first:last:count"
-        got = f"{len(axes)}{given}"
-        raise ParameterError(f"--plot draws over {wanted} options with several values, got {got}")
+        raise ParameterError(
+            f"--plot draws over {fewest} or {most} options with several values, "
+            f"got {len(axes)}{given}"
+        )
 
 
 def draw(path: Path | None, paint: Callable[[Axes], object]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from typing import Any
 
 import click
@@ -110,11 +111,9 @@ def _beside(
         # a scatter within rounding, as of a quantity that is always 0, has no meaning
         rounding = _ROUNDING * np.maximum(1.0, np.abs(value))
         known = (error > rounding) & np.isfinite(error) & np.isfinite(wanted)
-        quotient = np.divide(value - wanted, error, out=np.zeros(size), where=known)
-        none = np.full(size, None)
+        quotient = np.divide(value - wanted, error, out=np.full(size, np.nan), where=known)
         z = normal_deviate(quotient, np.where(np.isnan(own), measured.trials - 1, np.inf))
-        sure = np.where(np.isnan(wanted), none, wanted)
-        fields[name] = {"": value, "_error": error, "_exact": sure, "_z": np.where(known, z, none)}
+        fields[name] = {"": value, "_error": error, "_exact": wanted, "_z": z}
     return fields
 
 
@@ -127,5 +126,5 @@ def _long(grid: Grid, fields: dict[str, dict[str, Any]]) -> dict[str, Any]:
     for title, style in styles.items():
         end = "" if title == "mean" else f"_{title}"
         values = np.stack([field[end] for field in fields.values()], axis=1).ravel().tolist()
-        columns[title] = ["-" if value is None else format(value, style) for value in values]
+        columns[title] = ["-" if math.isnan(value) else format(value, style) for value in values]
     return columns

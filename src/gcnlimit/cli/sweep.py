@@ -96,7 +96,7 @@ def read_file(path: Path) -> dict[str, Any]:
     tables = {table: content.get(table, {}) for table in _TABLES}
     for table, values in tables.items():
         if not isinstance(values, dict):
-            raise ParameterError(f"{table} in {path.name} must be a table: write [{table}] first")
+            raise ParameterError(f"{table} in {path.name} must be a table: begin it by [{table}]")
     axes = {name: _axis(name, value) for name, value in tables.pop("axes").items()}
     fixed: dict[str, Any] = {}
     for values in tables.values():
@@ -138,7 +138,9 @@ def _filters(value: Any) -> dict[str, Any]:
 def _filter(table: Any) -> Any:
     """Filter of a table of one parameter (or c and depth)."""
     if not isinstance(table, dict):
-        raise ParameterError(f"filter = {table!r} must be a table such as {{t = 1.0}}")
+        raise ParameterError(
+            f"filter = {table!r} must be a table such as {{t = 1.0}} or {{c = [1.0, 1.0]}}"
+        )
     check_names(table, ("name", *filter_names()[1:]), "a key of a filter")
     parameters = {name: value for name, value in table.items() if name != "name"}
     if len(parameters) - ("depth" in parameters) != 1:

@@ -22,7 +22,9 @@ def _interval(text: str) -> tuple[str, tuple[float, float]]:
         name, bounds = text.split("=")
         low, high = (float(bound) for bound in bounds.split(":"))
     except ValueError:
-        raise click.BadParameter(f"{text!r} is not NAME=LOW:HIGH, such as t=0:10") from None
+        raise click.BadParameter(
+            f"{text!r} is not of the form NAME=LOW:HIGH, such as t=0:10"
+        ) from None
     return name.strip(), (low, high)
 
 
@@ -54,7 +56,7 @@ def command(
     name = gcn.filter.parameter
     if per_layer:
         if name not in intervals or not layered(type(gcn.filter)):
-            raise click.UsageError("--per-layer goes with --free c=LOW:HIGH.")
+            raise click.UsageError("--per-layer needs --free c=LOW:HIGH, the only one with layers.")
         intervals[name] = [intervals[name]] * gcn.filter.values.shape[-1]
     check_plot(plot, grid.axes)
     with waiting("tuning", grid.size):
@@ -81,8 +83,13 @@ def _begin(intervals: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
         several = given.get(name) is not None and given[name].size > 1
         layers = name in FAMILIES and FAMILIES[name].deep and given["depth"] is None
         if several and not layers:
-            raise click.UsageError(f"--{name} has several values and is free; give one to start.")
+            raise click.UsageError(
+                f"--{name} is free and has several values; give one, from which the search starts."
+            )
     begun = [FAMILIES[name] for name in intervals if name in FAMILIES and name not in named]
     if any(family.deep and not layered(family) for family in begun):
-        raise click.UsageError("give the coefficients with which the search begins, one per order.")
+        raise click.UsageError(
+            "--free coefficients needs --coefficients, from which the search starts: their number "
+            "is the order plus one."
+        )
     return {name: np.atleast_1d(value) for name, value in starts(intervals, named).items()}

@@ -32,14 +32,17 @@ def as_adjacency(
            [0., 0.]])
     """
     if graph is None:
-        raise ParameterError(f"{name} is None; give a matrix (GraphClassifier alone does without)")
+        raise ParameterError(
+            f"{name} is None; give an adjacency matrix (GraphClassifier needs none)"
+        )
     raw = _matrix(name, _of_networkx(graph) if hasattr(graph, "number_of_nodes") else graph)
     if raw.ndim != 2 or raw.shape[0] != raw.shape[1]:
         hint = "; gcnlimit.real.from_edges reads a list of edges" if 2 in raw.shape else ""
-        raise ParameterError(f"{name} has shape {raw.shape}; it must be nodes by nodes{hint}")
+        square = "it must be square, a row and a column for each node"
+        raise ParameterError(f"{name} has shape {raw.shape}; {square}{hint}")
     matrix = _as_csr(name, raw)
     if not np.isfinite(matrix.data).all():
-        raise ParameterError(f"{name} holds NaN or infinity; weights are finite, 1 for an edge")
+        raise ParameterError(f"{name} holds NaN or infinity; write 1 for an edge, 0 for none")
     dropped = 0 if loops else _drop_loops(matrix)
     matrix.eliminate_zeros()
     check_range(name, matrix.data)
@@ -75,7 +78,7 @@ def as_features(X: Any, nodes: int | None = None, *, name: str = "X", single: bo
         raise ParameterError(f"{name} has shape {raw.shape}; it must be nodes by features")
     if nodes is not None and raw.shape[0] != nodes:
         both = f"{raw.shape[0]} rows but the graph has {nodes} nodes"
-        raise ParameterError(f"{name} has {both}; they must be the same nodes in order")
+        raise ParameterError(f"{name} has {both}; both must list the same nodes in order")
     dtype = np.float32 if single and raw.dtype == np.float32 else np.float64
     with np.errstate(over="ignore"):  # what becomes infinite is refused below
         matrix = _as_csr(name, raw, dtype) if is_sparse(raw) else raw.astype(dtype)
@@ -94,8 +97,8 @@ def check_range(name: str, values: npt.NDArray[Any]) -> None:
     largest = float(np.max(np.abs(values), initial=0.0))
     bound = LARGEST[np.dtype(values.dtype.name)]
     if largest and not 1.0 / bound <= largest <= bound:
-        allowed = f"{1 / bound:g} to {bound:g} in {values.dtype}"
-        raise ParameterError(f"{name} reaches {largest:g}, beyond {allowed}; take other units")
+        allowed = f"{1 / bound:g} to {bound:g}, which {values.dtype} can square"
+        raise ParameterError(f"{name} reaches {largest:g}, outside {allowed}; take other units")
 
 
 def _drop_loops(matrix: Any) -> int:
@@ -122,9 +125,14 @@ def is_sparse(matrix: Any) -> bool:
 
 def is_symmetric(matrix: Any) -> bool:
     """Whether a matrix, sparse or not, equals its transpose."""
-    if is_sparse(matrix):
-        return bool((matrix != matrix.T).nnz == 0)
-    return np.array_equal(matrix, matrix.T)
+    return are_equal(matrix, matrix.T)
+
+
+def are_equal(one: Any, two: Any) -> bool:
+    """Whether two matrices, sparse or not, are the same."""
+    if is_sparse(one) and is_sparse(two):
+        return one.shape == two.shape and bool((one != two).nnz == 0)
+    return np.array_equal(dense(one), dense(two))
 
 
 def is_complete(adjacency: Any) -> bool:
@@ -150,8 +158,8 @@ def check_indices(name: str, matrix: Any) -> None:
             if np.any(matrix.indptr[1:] < matrix.indptr[:-1]):
                 raise ValueError("its row pointers decrease")
     except ValueError as error:
-        told = f"{name} is a broken sparse matrix: {error}"
-        raise ParameterError(f"{told}; build it by scipy.sparse.coo_array") from None
+        remedy = "build it by scipy.sparse.coo_array((weights, (rows, columns)), shape)"
+        raise ParameterError(f"{name} is a broken sparse matrix: {error}; {remedy}") from None
 
 
 def _as_csr(name: str, matrix: Any, dtype: npt.DTypeLike = np.float64) -> Any:

@@ -44,7 +44,8 @@ def option(name: str, value: Any) -> str:
     >>> option("drop", "joined"), option("undirected", True)
     ("--drop joined (drop='joined')", '--undirected (undirected=True)')
     """
-    return f"--{name}{'' if value is True else f' {shlex.quote(value)}'} ({name}={value!r})"
+    written = "" if value is True else f" {shlex.quote(value)}"
+    return f"--{name}{written} ({name}={value!r})"
 
 
 def is_number(cell: Any) -> bool:
@@ -142,7 +143,8 @@ def _one_hot(name: str, words: Any, missing: Any) -> Array:
         told = f"numbers, such as {numbers[0]}, and words, such as {word!r}; correct one of the two"
     elif len(values) > MOST_WORDS:
         other = f"use {option('label', name)} if these are the classes"
-        told = f"{len(values)} words, such as {values[0]!r}; group them into {MOST_WORDS}, {other}"
+        many = f"{len(values)} different words, such as {values[0]!r}"
+        told = f"{many}; group them into at most {MOST_WORDS}, {other}"
     else:
         return np.asarray((words[:, None] == np.array(values)) & ~missing[:, None], float)
     raise ParameterError(f"column {name!r} holds {told}, or leave it out by {option('drop', name)}")

@@ -73,7 +73,8 @@ class Dataset:
         }
         masks = {name: _masks(name, getattr(self, name), nodes) for name in SPLITS}
         if len({len(rows) for rows in masks.values() if rows is not None}) > 1:
-            raise ParameterError("train, val and test differ in length; each has one row per split")
+            differ = "train, val and test have different numbers of rows"
+            raise ParameterError(f"{differ}; each must have one for each split")
         for name, value in (checked | masks).items():
             object.__setattr__(self, name, value)
 
@@ -121,18 +122,17 @@ class Dataset:
         return np.where(seen, self.y, -1)
 
 
-def load(path: Location) -> Dataset:
-    """Read a file that `save` wrote; nothing in it is executed."""
-    with reading(path, "a graph") as stored:
-        nodes = stored["indptr"].size - 1
-        graph = stored_csr(stored, "weights", (nodes, nodes))
-        X = stored.get("x_dense")
-        if "x_indptr" in stored:
-            rows, columns = field(stored, "x_shape", 2).tolist()
-            X = stored_csr(stored, "x_data", (rows, columns), "x_")
-        y = stored.get("labels", np.full(nodes, -1))
-        train, val, test = (_unpacked(stored.get(name), nodes) for name in SPLITS)
-        return Dataset(graph, X, y, train, val, test, stored.get("names"))
+def from_stored(stored: Stored) -> Dataset:
+    """Data set of the arrays that `save` wrote."""
+    nodes = stored["indptr"].size - 1
+    graph = stored_csr(stored, "weights", (nodes, nodes))
+    X = stored.get("x_dense")
+    if "x_indptr" in stored:
+        rows, columns = field(stored, "x_shape", 2).tolist()
+        X = stored_csr(stored, "x_data", (rows, columns), "x_")
+    y = stored.get("labels", np.full(nodes, -1))
+    train, val, test = (_unpacked(stored.get(name), nodes) for name in SPLITS)
+    return Dataset(graph, X, y, train, val, test, stored.get("names"))
 
 
 def save(data: Dataset, path: Location) -> None:
@@ -155,7 +155,8 @@ def _unpacked(packed: npt.NDArray[Any] | None, nodes: int) -> Masks | None:
     if packed is None:
         return None
     if packed.dtype != np.uint8 or packed.shape[1:] != ((nodes + 7) // 8,):
-        raise ParameterError(f"splits have shape {packed.shape}; numpy.packbits makes them of rows")
+        given = f"the splits have dtype {packed.dtype} and shape {packed.shape}"
+        raise ParameterError(f"{given}; they must be numpy.packbits of rows of {nodes} booleans")
     return np.unpackbits(packed, axis=1)[:, :nodes].astype(bool)
 
 
@@ -173,7 +174,8 @@ def _masks(name: str, value: Any, nodes: int) -> Masks | None:
 def _names(value: Any, nodes: int) -> npt.NDArray[Any]:
     names = plain_array("names", value).astype(str)
     if names.shape != (nodes,) or len(set(names.tolist())) != nodes:
-        raise ParameterError(f"names have shape {names.shape}; {nodes} different ones are needed")
+        needed = f"there must be one for each of the {nodes} nodes, all different"
+        raise ParameterError(f"names have shape {names.shape}; {needed}")
     return names
 
 

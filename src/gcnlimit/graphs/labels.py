@@ -36,7 +36,8 @@ def as_labels(y: Any, nodes: int) -> Labels:
     """
     values, known = _entries(y, nodes)
     if not known.any():
-        raise ParameterError("y labels no node (-1 and NaN label none); label two of each class")
+        none = "y labels no node (-1, NaN and None mark unlabelled nodes)"
+        raise ParameterError(f"{none}; label at least two of each class")
     classes, codes = np.unique(values, return_inverse=True)
     if classes.size < 2:
         why = "two are needed (-1 marks an unlabelled node: write classes -1 and 1 as 0 and 1)"
@@ -53,8 +54,10 @@ def classes_of_nodes(y: Any, nodes: int) -> npt.NDArray[Any]:
     values, known = _entries(y, nodes)
     if values.dtype.kind in "US":
         values = values.astype(str)
-    elif values.size and not -_LARGEST <= values.min() <= values.max() <= _LARGEST:
-        raise ParameterError(f"y reaches {values.max()}; classes are below 2**53, or strings")
+    elif values.size:
+        farthest = max(values.min().item(), values.max().item(), key=abs)
+        if abs(farthest) > _LARGEST:
+            raise ParameterError(f"y reaches {farthest}; use classes within 2**53, or strings")
     classes = np.full(nodes, "", values.dtype) if values.dtype.kind == "U" else np.full(nodes, -1)
     classes[known] = values
     return classes
@@ -64,7 +67,7 @@ def labelled_nodes(raw: npt.NDArray[Any]) -> Mask:
     """Which entries name a class; -1, NaN, None and the empty string do not."""
     if raw.dtype.kind not in "biufUSO":
         raise ParameterError(f"y has dtype {raw.dtype}; classes are {KINDS}, -1 where unknown")
-    return np.array([_is_class(value) for value in raw.ravel().tolist()], bool).reshape(raw.shape)
+    return np.array([_is_class(value) for value in raw.tolist()], bool)
 
 
 def _is_class(value: Any) -> bool:

@@ -70,7 +70,7 @@ class SparsePlusRankOne:
         """The transpose."""
         if self.symmetric:
             return self
-        matrix = self.matrix.T if isinstance(self.matrix, np.ndarray) else self.matrix.T.tocsr()
+        matrix = self.matrix.T.tocsr() if hasattr(self.matrix, "tocsr") else self.matrix.T
         u, v = (self.u, None) if self.v is None else (self.v, self.u)
         return replace(self, matrix=matrix, u=u, v=v)
 

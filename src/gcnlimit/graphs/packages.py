@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._runtime.extras import load
-from gcnlimit._validation import check_types
+from gcnlimit._validation import check_types, whole
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import dense, is_symmetric
 from gcnlimit.graphs.columns import features_of
@@ -30,7 +30,8 @@ def from_networkx(graph: Any, features: str | Sequence[str] = "x", label: str = 
     """
     load("a NetworkX graph", "graphs", "networkx")
     if not hasattr(graph, "number_of_nodes") or graph.number_of_nodes() == 0:
-        raise ParameterError(f"graph must be of NetworkX, with nodes, not {type(graph).__name__}")
+        kind = type(graph).__name__
+        raise ParameterError(f"graph must be a NetworkX graph with nodes, got {kind}")
     attributes = [own for _, own in graph.nodes(data=True)]
     present = {name for own in attributes for name in own}
     columns = [features] if isinstance(features, str) else list(features)
@@ -76,7 +77,8 @@ def from_pyg(data: Any) -> Dataset:
     """Data set of a PyTorch Geometric ``Data``: ``edge_index``, and ``x, y, edge_weight`` and masks where it has them."""
     index = getattr(data, "edge_index", None)
     if index is None:
-        raise ParameterError(f"data must be of PyG, with an edge_index, not {type(data).__name__}")
+        kind = type(data).__name__
+        raise ParameterError(f"data must be a torch_geometric Data with an edge_index, got {kind}")
     names = ("edge_weight", "x", "y", *(f"{name}_mask" for name in SPLITS))
     weight, x, y, *masks = (_numpy(getattr(data, name, None)) for name in names)
     graph = from_edges(_numpy(index).T, data.num_nodes, weight)
@@ -104,7 +106,8 @@ def to_pyg(data: Dataset, split: int = 0) -> Any:
         fields["edge_weight"] = coo.data.astype(np.float32)
     for name in SPLITS:
         if (masks := getattr(data, name)) is not None:
-            fields[f"{name}_mask"] = masks[split].copy()
+            row = whole("split", split, low=0, high=len(masks) - 1)
+            fields[f"{name}_mask"] = masks[row].copy()
     tensors = {name: torch.from_numpy(array) for name, array in fields.items()}
     return geometric.Data(num_nodes=data.nodes, **tensors)
 

@@ -42,9 +42,10 @@ class StandardizedGraph(NamedTuple):
         features = None if X is None else _features(check.as_features(X, nodes))
         labels = as_labels(y, nodes)
         if labels.labelled.size < 3:
-            raise ParameterError(f"y labels {labels.labelled.size} nodes; an estimate needs 3")
+            raise ParameterError(f"y labels {labels.labelled.size} nodes; at least 3 are needed")
         if check.is_complete(adjacency):
-            raise ParameterError("graph joins all pairs alike and says nothing; leave it out")
+            alike = "graph joins all pairs of nodes alike and says nothing of the classes"
+            raise ParameterError(f"{alike}; use GraphClassifier without a graph")
         directed = not check.is_symmetric(adjacency)
         codes = simplex_codes(np.bincount(labels.codes) / labels.codes.size)[labels.codes]
         return cls(centred(adjacency, not directed), directed, features, labels, codes)
@@ -83,13 +84,6 @@ class StandardizedGraph(NamedTuple):
         equal = chdtrc(counts.size - 1, chi_squared) > 0.01
         return np.full(counts.size, 1.0 / counts.size) if equal else counts / counts.sum()
 
-    def symmetrized(self) -> SparsePlusRankOne:
-        r"""The operator :math:`(a + a^T)/\sqrt 2` of a directed graph, :math:`a` itself if it is symmetric."""
-        if not self.directed:
-            return self.operator
-        matrix = self.both_ways()[0] / np.sqrt(2.0)
-        return SparsePlusRankOne(matrix, np.sqrt(2.0) * self.shift, None, True)
-
     @property
     def degrees(self) -> Array:
         """Number of edges of each node, whatever their weights; in and out together if directed."""
@@ -120,12 +114,17 @@ class StandardizedGraph(NamedTuple):
         return degree * square / np.count_nonzero(self.degrees)
 
     def spectral(self) -> SparsePlusRankOne:
-        """Symmetrized operator whose noise fills the semicircle: where there are hubs, with the degrees divided out."""
-        if not self.has_hubs:
-            return self.symmetrized()
+        r"""Operator whose noise fills the semicircle: :math:`(a + a^T)/\sqrt 2` of a directed graph, else :math:`a`.
+
+        Where there are hubs, the degrees are divided out.
+        """
         both, degree = self.both_ways()
-        least = LEAF * float(both.sum()) / self.nodes
-        return without_degrees(both, least) / (1.0 / math.sqrt(degree))
+        if self.has_hubs:
+            least = LEAF * float(both.sum()) / self.nodes
+            return without_degrees(both, least) / (1.0 / math.sqrt(degree))
+        if not self.directed:
+            return self.operator
+        return SparsePlusRankOne(both / np.sqrt(2.0), np.sqrt(2.0) * self.shift, None, True)
 
 
 def _features(X: Any) -> SparsePlusRankOne | None:

@@ -8,7 +8,7 @@ import os
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,7 +53,8 @@ def from_edges(
     require(f"a graph of {count:.3g} nodes", 8.0 * count, "number the nodes from 0 without gaps")
     data = None if weights is None else np.asarray(as_real("weights", weights))
     if data is not None and data.shape != (len(array),):
-        raise ParameterError(f"weights have shape {data.shape}; {len(array)} edges need one each")
+        needed = f"there must be one for each of the {len(array)} edges"
+        raise ParameterError(f"weights have shape {data.shape}; {needed}")
     return as_adjacency(_matrix(array, count, data))
 
 
@@ -77,21 +78,23 @@ def read_tables(
     edges: Any, nodes: Any, *, label: str | None, key: str | None, drop: set[str], undirected: bool
 ) -> Dataset:
     """Data set of a list of edges and a table of nodes; see `gcnlimit.real.read`."""
-    table = None if nodes is None else _table(nodes, "nodes", lambda rows: True)
+    table = None if nodes is None else _table(nodes, "nodes")
     if table is None and (label is not None or key is not None):
-        raise ParameterError("label and id name columns of the table of nodes; give it as nodes")
+        raise ParameterError("label and id name columns of the table of nodes; give nodes=... too")
     known, classes, features = _nodes(table, label, key, drop) if table else ([], [], {})
-    listed = _table(edges, "edges", lambda rows: _headed(rows, known))
+    listed = _table(edges, "edges", known)
     present = [*(table.columns if table else ()), *listed.columns]
     if absent := drop.difference(present):
-        raise ParameterError(f"drop = {absent.pop()!r} is not a column of {', '.join(present)}")
+        columns = ", ".join(present)
+        raise ParameterError(f"drop = {absent.pop()!r} is not a column; there are {columns}")
     source, target, weights = _edges(listed, drop)
 
     # nodes of the table first, in its order, then those that only edges name
     ends = {*source, *target}
     if table and not ends & {*known}:
-        such = f"its nodes are such as {known[0]!r}, theirs such as {source[0]!r}; write both alike"
-        raise ParameterError(f"{table.shown} names no node of the edges: {such} or give another id")
+        such = f"its nodes are such as {known[0]!r}, theirs such as {source[0]!r}"
+        remedy = "write both alike, or name another column by id"
+        raise ParameterError(f"{table.shown} names no node of the edges: {such}; {remedy}")
     names = [*known, *sorted(ends - {*known}, key=_natural)]
     place = {name: k for k, name in enumerate(names)}
     pairs = np.array([[place[a], place[b]] for a, b in zip(source, target, strict=True)])
@@ -121,13 +124,14 @@ def _nodes(
     names = _names(table, key)
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
-        raise ParameterError(f"{shown} names the node {name!r} {times} times; each has one row")
+        raise ParameterError(f"{shown} names the node {name!r} {times} times; give each one row")
     others = [name for name in columns if name not in {key, *drop}]
     found = [name for name in others if name.lower() in LABEL] if label is None else [label]
     if len(found) > 1:
         both = " and ".join(map(repr, found))
-        how = f"choose one by {option('label', found[0])}, drop others unless they are features"
-        raise ParameterError(f"{shown} has the columns {both}; {how}")
+        how = f"choose one by {option('label', found[0])}"
+        rest = "leave the others out by drop unless they are features"
+        raise ParameterError(f"{shown} has the columns {both}; {how} and {rest}")
     features = {name: columns[name] for name in others if name not in found}
     return names, columns[found[0]] if found else [], features
 
@@ -136,9 +140,9 @@ def _edges(table: Table, drop: set[str]) -> tuple[list[str], list[str], Any]:
     """Names of both ends of each edge, and weights if there are."""
     columns = [name for name in table.columns if name not in drop]
     if len(columns) not in (2, 3):
-        keep = "keep two (source, target) or three (plus a weight), leave others out by drop"
-        has = f"{len(columns)} columns; {keep}: {', '.join(columns)}"
-        raise ParameterError(f"{table.shown} has {has}")
+        has = f"{table.shown} has {counted(len(columns), 'column')}"
+        keep = "keep two (source, target) or three (plus a weight) and leave the others out by drop"
+        raise ParameterError(f"{has}; {keep}: {', '.join(columns)}")
     source, target = (_names(table, name) for name in columns[:2])
     if len(columns) == 2:
         return source, target, None
@@ -197,8 +201,8 @@ def write_tables(data: Dataset, edges: Location, nodes: Location) -> None:
             csv.writer(file).writerows(rows)
 
 
-def _table(source: Any, kind: str, headed: Callable[[list[list[str]]], bool]) -> Table:
-    """Table of a data frame or a file; `headed` says whether rows begin with the names of the columns."""
+def _table(source: Any, kind: str, known: list[str] | None = None) -> Table:
+    """Table of a data frame or a file: one of nodes has a head, a list of edges may have, that is none of the nodes `known`."""
     if hasattr(source, "columns"):
         frame = source.reset_index() if _index_counts(source, kind) else source
         columns = {str(name): frame[name].tolist() for name in frame.columns}
@@ -207,7 +211,7 @@ def _table(source: Any, kind: str, headed: Callable[[list[list[str]]], bool]) ->
     opened = gzip.open if Path(source).suffix.lower() == ".gz" else open
     try:
         with opened(source, "rt", encoding="utf-8-sig") as file:
-            return Table(_without_counter(_csv(file, shown, headed), kind), shown)
+            return Table(_without_counter(_csv(file, shown, known), kind), shown)
     except UnicodeDecodeError:
         raise ParameterError(f"{shown} is not UTF-8 text; save it as CSV in UTF-8") from None
     except (OSError, EOFError, zlib.error, csv.Error) as error:
@@ -233,8 +237,10 @@ def _without_counter(table: Columns, kind: str) -> Columns:
     return dict(others) if (len(others) > 1 if kind == "edges" else names_others) else table
 
 
-def _csv(file: Any, shown: str, headed: Any) -> Columns:
-    lines = [line.rstrip("\n") for line in file if line.strip() and not line.startswith(("#", "%"))]
+def _csv(file: Any, shown: str, known: list[str] | None) -> Columns:
+    # comments stand at the head: below it, # may begin the name of a node
+    below = dropwhile(lambda line: line.startswith(("#", "%")) or not line.strip(), file)
+    lines = [line.rstrip("\n") for line in below if line.strip()]
     first = lines[0] if lines else ""
     mark = max((",", "\t", ";", " "), key=lambda m: first.count(m) if m != " " else 0.5)
     lines = [line.strip() for line in lines] if mark == " " else lines
@@ -249,7 +255,8 @@ def _csv(file: Any, shown: str, headed: Any) -> Columns:
     if bad := next((k for k, row in enumerate(rows) if len(row) != width), None):
         cells = f"{len(rows[bad])} cells in row {bad + 1} and {width} in the first"
         raise ParameterError(f"{shown} has {cells}; quote a cell that holds {mark!r}")
-    head = rows.pop(0) if headed(rows) else [str(k + 1) for k in range(width)]
+    headed = known is None or _headed(rows, known)
+    head = rows.pop(0) if headed else [str(k + 1) for k in range(width)]
     if twice := [name for name, times in Counter(head).items() if times > 1]:
         raise ParameterError(f"{shown} has two columns called {twice[0]!r}; rename one of them")
     if not rows:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ import torch
 from scipy import sparse
 from scipy.sparse.linalg import svds
 
-from gcnlimit._validation import whole
+from gcnlimit._validation import one_of, whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import dense
@@ -139,9 +138,7 @@ class MessagePassingClassifier(GraphEstimator):
         self.device = device
 
     def _learn(self, features: Any, labels: Labels, adjacency: Any) -> Array:
-        if self.operator not in ("auto", *OPERATORS):
-            use = "use 'auto', 'normalized' or 'paper'"
-            raise ParameterError(f"operator = {self.operator!r} is not allowed; {use}")
+        one_of("operator", self.operator, "auto", *OPERATORS)
         nodes = features.shape[0] if adjacency is None else adjacency.shape[0]
         codes = np.full(nodes, -1, np.int64)
         codes[labels.labelled] = labels.codes
@@ -151,19 +148,19 @@ class MessagePassingClassifier(GraphEstimator):
         operators = {kind: self._operator(adjacency, nodes, kind) for kind in kinds}
         best = self._chosen(features, codes, operators, counts)
         self.network_, self.operator_, self.components_, self.hidden_score_, _ = best
-        logits, self._centroids = self._passed(features, operators[best.operator], codes)
-        return _outputs(logits)
+        outputs, self._centroids = self._passed(features, operators[best.operator], codes)
+        return outputs
 
     def _apply(self, features: Any, adjacency: Any) -> Array:
         nodes = features.shape[0]
         S = self._operator(adjacency, nodes, self.operator_)
-        return _outputs(self._passed(features, S, np.full(nodes, -1), self._centroids)[0])
+        return self._passed(features, S, np.full(nodes, -1), self._centroids)[0]
 
     def _operator(self, adjacency: Any, nodes: int, kind: str) -> SymmetricOperator:
         """Operator of a graph; without one, of nodes that have no edge nor propensity to it, so that nothing is sent."""
         if adjacency is None:
-            empty = as_operator(sparse.csr_array((nodes, nodes)))
-            return replace(empty, theta=torch.zeros(nodes)).to(self.device)
+            empty = as_operator(sparse.csr_array((nodes, nodes)), theta=np.zeros(nodes))
+            return empty.to(self.device)
         return from_graph(adjacency, kind).to(self.device)
 
     def _counts(self, features: Any) -> Counts:
@@ -198,13 +195,14 @@ class MessagePassingClassifier(GraphEstimator):
         others = [fitted(best.operator, count) for count in counts if count != middle]
         return max([best, *others], key=attrgetter("score"))
 
-    def _passed(self, X: Any, S: Any, codes: Any, centroids: Any = None) -> tuple[Any, Any]:
-        """Logits and centroids on these nodes."""
+    def _passed(self, X: Any, S: Any, codes: Any, centroids: Any = None) -> tuple[Array, Any]:
+        """Outputs and centroids on these nodes."""
         x = self._inputs(X, len(codes), self.components_)
         known = torch.from_numpy(np.asarray(codes)).to(self.device)
         shown = indicators(known, self.network_.classes, x.dtype)
         with torch.no_grad():
-            return self.network_.passed(x, S, shown[:, None], centroids)
+            logits, found = self.network_.passed(x, S, shown[:, None], centroids)
+        return np.asarray(logits[:, 0].cpu().numpy(), float), found
 
     def _inputs(self, X: Any, nodes: int, count: int | None) -> Any:
         """Features in the unit of the network, no column where there are none."""
@@ -224,9 +222,3 @@ def _hidden(network: MessagePassing, x: Any, S: Any, labels: Any, seed: int) -> 
         logits = network.passed(x, S, known)[0][labelled, fold]
     accuracy = float((logits.argmax(1) == labels[labelled]).double().mean())
     return accuracy, accuracy - float(((torch.softmax(logits, 1) - every[labelled]) ** 2).mean())
-
-
-def _outputs(logits: Any) -> Array:
-    """A column for each class, and a single one for two."""
-    found = np.asarray(logits[:, 0].cpu().numpy(), float)
-    return found[:, 1:] - found[:, :1] if found.shape[1] == 2 else found

@@ -6,12 +6,12 @@ from typing import Any
 
 import torch
 
+from gcnlimit._validation import one_of, whole
 from gcnlimit.errors import ParameterError
 from gcnlimit.nn.operators import SymmetricOperator, TwoGraphs, from_edge_index
 
 Operator = SymmetricOperator | TwoGraphs
 
-MEMORIES = ("trained", "matched", "reverse")
 _LOW = -0.99  # of g (C p - 1), which is above -1 for probabilities
 _LEAST = -0.9  # of the shrinkage: 1 + s q > 0 even if more labels are known than in training
 
@@ -57,7 +57,9 @@ class EdgeMessages:
     variance = 0.0  # a sum of logarithms of probabilities needs no correction by it
 
     def __init__(self, S: SymmetricOperator, means: Any, root: Any) -> None:
-        self.S, self.edges, self.root = S, S.edges, root
+        self.S = S
+        self.edges = S.edges
+        self.root = root
         self.sent = means[self.edges.column]
 
     def evidence(self, means: Any, unsure: Any, gain: Any, memory: Any) -> Any:
@@ -146,10 +148,11 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         memory: str = "trained",
     ) -> None:
         super().__init__()
-        if memory not in MEMORIES:
-            use = ", ".join(map(repr, MEMORIES))
-            raise ParameterError(f"memory = {memory!r} is not allowed; use {use}")
-        self.classes, self.layers, self.sizes, self.memory = classes, layers, sizes, memory
+        one_of("memory", memory, "trained", "matched", "reverse")
+        self.classes = whole("classes", classes, low=2)
+        self.layers = whole("layers", layers, low=1)
+        self.sizes = sizes
+        self.memory = memory
         self.numbers = torch.nn.Parameter(torch.tensor([[0.7, 0.7, 0.7, 1.0, 1.0]]))
         self.bias = torch.nn.Parameter(torch.zeros(classes), requires_grad=bias or sizes)
 
@@ -192,7 +195,7 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         if self.memory != "reverse":
             return NodeMessages(S, means)
         if isinstance(S, TwoGraphs):
-            raise ParameterError("memory = 'reverse' needs one graph; take memory='trained'")
+            raise ParameterError("memory = 'reverse' is for one graph; take memory='trained'")
         return EdgeMessages(S, means, root)
 
     def _of(self, layer: int) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -11,10 +11,12 @@ import numpy as np
 import torch
 from scipy import sparse
 
+from gcnlimit._validation import one_of
 from gcnlimit.graphs.check import as_adjacency, is_symmetric
-from gcnlimit.graphs.operator import centring, has_hubs, propagation
+from gcnlimit.graphs.operator import has_hubs, propagation, weight_unit
 from gcnlimit.graphs.tables import from_edges
-from gcnlimit.simulation.data.operator import propensities
+from gcnlimit.normalization import Normalization
+from gcnlimit.simulation.data.operator import Operator, normalized_operator, propensities
 
 
 class Edges(NamedTuple):
@@ -130,31 +132,23 @@ def from_graph(graph: Any, kind: str = "paper") -> SymmetricOperator:
     eigenvector, over half of its largest eigenvalue: the scale of a semicircle. ``"auto"`` is ``"degrees"`` if the degrees
     scatter more than those of a graph without hubs, else ``"paper"``.
     """
+    one_of("kind", kind, "paper", "degrees", "normalized", "auto")
     graph = as_adjacency(graph)
-    if kind == "degrees" or (kind == "auto" and has_hubs(graph)):
-        return _by_degrees(graph)
-    if kind in ("auto", "paper"):
-        scale, shift = centring(graph)
-        if not is_symmetric(graph):
-            graph = graph + graph.T
-            scale = scale / np.sqrt(2.0)
-            shift = shift * np.sqrt(2.0)
-        return as_operator(graph * scale, np.full(graph.shape[0], np.sqrt(shift)))
-    S = propagation(graph, "centred", loops=False)
-    scale = 2.0 / S.radius
-    return as_operator(S.operator.matrix * scale, S.operator.u * np.sqrt(scale))
-
-
-def _by_degrees(graph: Any) -> SymmetricOperator:
-    """Operator centred by the degrees: of mean row 0, whose entries scatter in proportion to the propensities."""
+    graph = graph / weight_unit(graph)
     nodes = graph.shape[0]
-    mean = graph.sum() / nodes
-    theta = propensities(graph)
-    copies = 1.0 if is_symmetric(graph) else 2.0
-    both = graph if copies == 1.0 else graph + graph.T
-    scale = 1.0 / np.sqrt(copies * mean * (1.0 - mean / nodes))
-    found = as_operator(both * scale, theta * np.sqrt(copies * mean / nodes * scale))
-    return replace(found, theta=torch.from_numpy(theta.astype(np.float32)))
+    symmetric = is_symmetric(graph)
+    theta = None
+    a: Any
+    if kind == "normalized":
+        S = propagation(graph, "centred", loops=False)
+        a = S.operator / (0.5 * S.radius)
+    elif kind == "degrees" or (kind == "auto" and has_hubs(graph)):
+        theta = propensities(graph)
+        a = normalized_operator(graph, theta, Normalization(0, 0), 1.0, True, symmetric)
+    else:
+        a = Operator.of(graph, graph.sum() / nodes, True, symmetric)
+    v = np.ones(nodes) if a.v is None else a.v
+    return as_operator(a.matrix, np.sqrt(a.u * v), theta)
 
 
 def from_edge_index(edge_index: Any, nodes: int, kind: str = "paper") -> SymmetricOperator:
@@ -163,10 +157,10 @@ def from_edge_index(edge_index: Any, nodes: int, kind: str = "paper") -> Symmetr
     return from_graph(graph, kind).to(edge_index.device)
 
 
-def as_operator(matrix: Any, vector: Any = None) -> SymmetricOperator:
-    """Operator of a symmetric SciPy matrix and a vector, in single precision."""
+def as_operator(matrix: Any, vector: Any = None, theta: Any = None) -> SymmetricOperator:
+    """Operator of a symmetric SciPy matrix, a vector and propensities, in single precision."""
     csr: Any = sparse.csr_array(matrix, dtype=np.float32)
     csr.sort_indices()
-    if vector is not None:
-        vector = torch.from_numpy(np.asarray(vector, np.float32))
-    return SymmetricOperator(csr, vector)
+    parts = (vector, theta)
+    tensors = (None if x is None else torch.from_numpy(x.astype(np.float32)) for x in parts)
+    return SymmetricOperator(csr, *tensors)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import numpy.typing as npt
 import torch
 from torch.nn.functional import cross_entropy
 
+from gcnlimit._validation import whole
 from gcnlimit.nn.network import MessagePassing, indicators
 from gcnlimit.nn.operators import SymmetricOperator, TwoGraphs, from_graph
 
@@ -43,34 +46,37 @@ def train(
     maskings, iterations, seed
         How often the labelled nodes are halved, iterations after ten from each start, and the seed of the halves.
     """
-    shown, hidden = _halves(labels, maskings, seed)
+    whole("iterations", iterations, low=1)
+    shown, hidden = _halves(labels, whole("maskings", maskings, low=1), seed)
     known = indicators(labels, network.classes, x.dtype)[:, None] * shown[:, :, None]
     target = labels[:, None].expand(-1, maskings)[hidden]
     counts = torch.bincount(labels[labels >= 0], minlength=network.classes)
     if network.sizes:
         with torch.no_grad():
             network.bias.copy_(torch.log((counts + 1.0) / (counts + 1.0).sum()))
-    start = copy.deepcopy(network.state_dict())
     weight = 0.5 / max(int(counts.sum()), 1)
 
-    def objective(sign: float) -> Any:
+    def objective(start: Any) -> Any:
         loss = cross_entropy(network.passed(x, S, known)[0][hidden], target)
-        pairs = zip(network.parameters(), start.values(), strict=True)
-        return loss + weight * sum(((p - _signed(s, sign)) ** 2).sum() for p, s in pairs)
+        apart = (((p - start[name]) ** 2).sum() for name, p in network.named_parameters())
+        return loss + weight * sum(apart)
 
+    usual = copy.deepcopy(network.state_dict())
     found = []
     for sign in _STARTS:
-        network.load_state_dict({name: _signed(s, sign) for name, s in start.items()})
-        value = _descend(network, lambda sign=sign: objective(sign), _FIRST)
-        found.append((value, sign, copy.deepcopy(network.state_dict())))
-    _, sign, best = min(found, key=lambda one: one[0] if np.isfinite(one[0]) else np.inf)
+        start = copy.deepcopy(usual)
+        start["numbers"][:, 0] *= sign  # the graph's gain
+        network.load_state_dict(start)
+        value = _descend(network, partial(objective, start), _FIRST)
+        found.append((value, start, copy.deepcopy(network.state_dict())))
+    _, start, best = min(found, key=itemgetter(0))
     network.load_state_dict(best)
-    return _descend(network, lambda: objective(sign), iterations)
+    return _descend(network, partial(objective, start), iterations)
 
 
 def _halves(labels: Any, maskings: int, seed: int) -> tuple[Any, Any]:
     """Which of the labelled nodes are shown, and which are hidden (nodes, maskings)."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(whole("seed", seed, low=0))
     labelled = np.flatnonzero(labels.cpu().numpy() >= 0)
     shown = np.zeros((len(labels), maskings), bool)
     for column in shown.T:
@@ -96,13 +102,6 @@ def _descend(network: MessagePassing, objective: Any, iterations: int) -> float:
     optimizer.step(closure)
     network.load_state_dict(best[1])
     return float(best[0])
-
-
-def _signed(start: Any, sign: float) -> Any:
-    """Start with that sign of the graph's gain, the first column of the numbers."""
-    if start.ndim < 2:
-        return start
-    return start * torch.tensor([sign, 1.0, 1.0, 1.0, 1.0], dtype=start.dtype, device=start.device)
 
 
 def message_passing_scores(

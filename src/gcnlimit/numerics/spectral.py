@@ -15,6 +15,7 @@ the two densities is exact, so that the values of a function there may be chosen
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -53,16 +54,12 @@ class SpikedSemicircle:
     @classmethod
     def of(cls, signal: Array, n: int) -> SpikedSemicircle:
         """Return the measure of each signal, a one-dimensional array, on `n` nodes."""
-        theta = np.arange(1, n + 1) * (np.pi / (n + 1))
-        x = 2.0 * np.cos(theta)
-        w = 2.0 / (n + 1) * np.sin(theta) ** 2  # Eq. 6.1
-        sign = np.where(np.arange(1, n + 1) % 2, 1.0, -1.0)
-
+        x, w, sign, left, right = _gauss_chebyshev(n)
         outside = np.abs(signal) > 1.0
         inner = np.where(outside, 1.0 / np.where(signal == 0, 1.0, signal), signal)[:, None]
         ripple = sign * inner ** (n + 1)
         # 2 - |x| without rounding, which becomes 1 + l^2 - l x in place
-        gap = np.where(inner < 0, 4.0 * np.cos(theta / 2) ** 2, 4.0 * np.sin(theta / 2) ** 2)
+        gap = np.where(inner < 0, left, right)
         gap *= np.abs(inner)
         gap += (1.0 - np.abs(inner)) ** 2
         density = np.divide(w, gap, out=gap)
@@ -83,6 +80,17 @@ class SpikedSemicircle:
         nodes[:, n] = np.where(outside, signal + inner[:, 0], 0.0)
         e[:, n] = excess[:, n] = np.where(outside, 1.0 - inner[:, 0] ** 2, 0.0)
         return cls(nodes, np.append(w, 0.0), e, excess)
+
+
+@lru_cache(maxsize=8)
+def _gauss_chebyshev(n: int) -> tuple[Array, ...]:
+    """Nodes and weights for the semicircle (Eq. 6.1), sign of the ripple, and distance of a node from -2 and from 2."""
+    j = np.arange(1, n + 1)
+    theta = j * (np.pi / (n + 1))
+    weight = 2.0 / (n + 1) * np.sin(theta) ** 2
+    sign = np.where(j % 2, 1.0, -1.0)
+    distance = 4.0 * np.cos(theta / 2) ** 2, 4.0 * np.sin(theta / 2) ** 2
+    return 2.0 * np.cos(theta), weight, sign, *distance
 
 
 ORDER = 12  # nodes of a panel

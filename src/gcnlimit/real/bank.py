@@ -42,9 +42,7 @@ def members(views: Views, labels: Labels) -> Iterator[Member]:
     """The bank of a fit, or what of it applies to another graph, whose views know those of the fit."""
     width = views.X.shape[1]
     few = width <= NARROW and PER_COLUMN * width <= labels.codes.size
-    for member in _few(views, labels) if few else _many(views, labels):
-        if views.fit is None or not member.local:
-            yield member
+    return _few(views, labels) if few else _many(views, labels)
 
 
 def _few(views: Views, labels: Labels) -> Iterator[Member]:
@@ -171,11 +169,10 @@ class Fitted(NamedTuple):
         root = member.root
         if root is not None:
             Z = solve_triangular(root, Z.T, lower=True).T
-        left_out, dual = Ridge(Z, weights).solve(Y, REG)
-        share = weights / weights.sum()
+        ridge = Ridge(Z, weights)
+        left_out, dual = ridge.solve(Y, REG)
         # all regularizations side by side, so that each block of nodes is one product
-        W = Z.T @ np.hstack([*dual])
-        intercept = np.tile(share @ Y, len(REG)) - (share @ Z) @ W
+        W, intercept = ridge.linear(np.tile(Y, len(REG)), np.hstack([*dual]))
         known = (labels.labelled, Z @ W + intercept)
         if root is not None:
             W = solve_triangular(root, W, lower=True, trans="T")

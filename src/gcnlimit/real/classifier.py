@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import as_real
+from gcnlimit._validation import as_real, one_of
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
@@ -131,7 +131,7 @@ class GraphClassifier(GraphEstimator):
         right = correct(self._left_out, labels.codes)
         self.loo_score_ = min(float(share @ right), 1.0)
         self.loo_score_error_ = float(np.sqrt(share**2 @ (right - self.loo_score_) ** 2))
-        self.loo_scores_ = scores(pair(self._left_out), labels.codes)
+        self.loo_scores_ = scores(self._left_out, labels.codes)
         self.expected_accuracy_ = expected_accuracy(right, labels.classes.size)
         return outputs
 
@@ -144,10 +144,10 @@ class GraphClassifier(GraphEstimator):
         self._model = model
         self._sharpness = 1.0
         self.table_ = model.table()
-        self._left_out = _margin(model.left_out)
+        self._left_out = model.left_out
         self.uses_graph_ = model.uses_graph
-        self.graph_gain_ = model.gain if adjacency is not None and features is not None else None
-        return _margin(model.scores)
+        self.graph_gain_ = model.gain
+        return model.scores
 
     def _single(self, features: Any, labels: Labels, adjacency: Any, weights: Array) -> Array:
         family = "pagerank" if self.filter == "auto" else self.filter
@@ -164,7 +164,7 @@ class GraphClassifier(GraphEstimator):
         choice = choose(scaled, labels, weights, operators=operators, tried=offered, reg=reg)
         self._choice = choice
         self._inputs = choice.inputs(scaled)
-        self._left_out = choice.left_out
+        self._left_out = pair(choice.left_out)
         sharpness, _ = sharpened(choice.left_out[None], labels.codes, weights / weights.sum())
         self._sharpness = float(sharpness[0])
         self.uses_graph_ = choice.network is not NO_GRAPH
@@ -192,13 +192,12 @@ class GraphClassifier(GraphEstimator):
         return S if isinstance(self.filter, Filter) else S.unit()
 
     def _tunes(self) -> bool:
-        if self.deploy not in ("same", "tuned"):
-            raise ParameterError(f"deploy = {self.deploy!r} is not allowed; use 'same' or 'tuned'")
+        one_of("deploy", self.deploy, "same", "tuned")
         return self.deploy == "tuned"
 
     def _apply(self, features: Any, adjacency: Any) -> Array:
         tuned = self._tunes() and adjacency is not None
-        if not self._averages():
+        if not self.table_:  # of an average
             scaled = self._scaling(features)
             choice = self._choice
             if tuned and self.uses_graph_:
@@ -207,10 +206,7 @@ class GraphClassifier(GraphEstimator):
                 network = choice.network.stronger(relative_strength(here, there))
                 choice = choice._replace(network=network)
             return choice.outputs(scaled, self._propagation(adjacency, self.normalization_))
-        fit = self._graph
-        if fit is not None and fit.shape == adjacency.shape and (fit != adjacency).nnz == 0:
-            return self._outputs  # the nodes of the fit are known by name
-        return _margin(self._model.elsewhere(features, adjacency, tuned))
+        return self._model.elsewhere(features, adjacency, tuned)
 
 
 def class_weights(labels: Labels, class_weight: object) -> Array:
@@ -223,11 +219,7 @@ def class_weights(labels: Labels, class_weight: object) -> Array:
     elif class_weight == "balanced":
         each = 1.0 / np.bincount(labels.codes)
     else:
-        raise ParameterError(f"class_weight = {class_weight!r}; use None, 'balanced' or a dict")
+        use = "use None, 'balanced' or a dictionary of weights by class"
+        raise ParameterError(f"class_weight = {class_weight!r} is not allowed; {use}")
     found = each[labels.codes]
     return np.asarray(found / found.mean())
-
-
-def _margin(logs: Array) -> Array:
-    """Scores as the classifier gives them: for two classes one column, the log-odds of the second."""
-    return logs[:, 1:] - logs[:, :1] if logs.shape[1] == 2 else logs

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.graphs.check import as_adjacency
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import quadrature, top_eigenvalues
 from gcnlimit.graphs.standard import StandardizedGraph
@@ -65,10 +64,8 @@ class Description:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Reasons to doubt the model, one sentence each."""
-        more = () if self.likelihood is None else self.likelihood.warnings
-        others = (sentence for sentence in more if "eigenvalues" not in sentence)
-        return (*self.estimate.warnings, *others)
+        """Reasons to doubt the model, one sentence each: those of the likelihood, where it applies."""
+        return (self.likelihood or self.estimate).warnings
 
     @property
     def holds(self) -> bool:
@@ -141,12 +138,12 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
     >>> found.holds, bool(abs(found.outliers[0] - (1.5 + 1 / 1.5)) < 0.2)
     (True, True)
     """
-    adjacency = as_adjacency(graph)
-    given = StandardizedGraph.of(X, y, adjacency)
+    given = StandardizedGraph.of(X, y, graph)
+    edges = given.operator.matrix.nnz
     degree = given.degrees
     labels = given.labels
     names = map(str, labels.classes.tolist())
-    same, adjusted = homophily(adjacency, labels)
+    same, adjusted = homophily(given.operator.matrix, labels)
     S = given.spectral()
     tops = top_eigenvalues(S, min(OUTLIERS, given.nodes - 1))
     rng = np.random.default_rng(0)
@@ -155,7 +152,7 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
     likely = best_method(given) == "likelihood"
     return Description(
         nodes=given.nodes,
-        edges=adjacency.nnz if given.directed else adjacency.nnz // 2,
+        edges=edges if given.directed else edges // 2,
         directed=given.directed,
         isolated=int(np.sum(degree == 0)),
         features=0 if X is None else int(np.shape(X)[1]),

@@ -13,10 +13,11 @@ from scipy.special import log_softmax
 
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
+from gcnlimit.graphs.check import are_equal
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import propagation
 from gcnlimit.real.bank import REG, Fitted, members
-from gcnlimit.real.leave_one_out import Average, correct, sharpened, soft_weights
+from gcnlimit.real.leave_one_out import averaged, correct, sharpened, soft_weights
 from gcnlimit.real.networks import Smoothness, relative_strength
 from gcnlimit.real.views import Scaling, Views
 
@@ -39,8 +40,9 @@ class Row(NamedTuple):
 class Ensemble:
     """The bank trained on checked parts and averaged, see `GraphClassifier`; features or graph may be None.
 
-    `gain` is leave-one-out accuracy with the graph less that without, and its standard error; `portable` the average of the
-    members that do not know nodes by name; `left_out` the leave-one-out scores of labelled nodes, logarithms of probabilities.
+    `gain` is leave-one-out accuracy with the graph less that without, and its standard error; `weights` are those of members and
+    regularizations in the average, `portable` where members that know nodes by name are left out; `left_out` are leave-one-out
+    scores of labelled nodes, logarithms of probabilities.
     """
 
     def __init__(
@@ -61,18 +63,20 @@ class Ensemble:
                 bar.advance(1)
         self._left_out = np.concatenate([one.left_out for one in self.fitted])
         found = [sharpened(one.left_out, labels.codes, self.share) for one in self.fitted]
-        self._temperatures = np.concatenate([sharpness for sharpness, _ in found])
+        self.sharpness = np.concatenate([sharpness for sharpness, _ in found])
         self._losses = np.concatenate([losses for _, losses in found])
-        self.average = self._averaged(lambda one: True)
-        self.without_graph = self._averaged(lambda one: not one.graph and not self.bare)
-        self.gain = None if self.bare else self._gain(lambda p: correct(p, labels.codes))
+        self.weights = self._weights(lambda one: True)
+        self.without_graph = self._weights(lambda one: not one.graph and not self.bare)
+        self.gain = None
+        if adjacency is not None and not self.bare:
+            self.gain = self._gain(lambda p: correct(p, labels.codes))
         self.uses_graph = adjacency is not None and self._graph_helps()
-        if not self.uses_graph and not self.bare:
-            self.average = self.without_graph
-        anywhere = self._averaged(lambda one: not one.local)
+        if not self.uses_graph:
+            self.weights = self.without_graph
+        anywhere = self._weights(lambda one: not one.local)
         self.portable = anywhere if self.uses_graph else self.without_graph
         degrees = self.views.degrees[labels.labelled]
-        own = self._mixed(self._left_out, degrees, self.average)
+        own = self._mixed(self._left_out, degrees, self.weights)
         self._slope = self._calibrated(own, degrees)
         self.left_out = self._sharpened(own, degrees)
 
@@ -80,7 +84,7 @@ class Ensemble:
     def scores(self) -> Array:
         """Logarithms of the probabilities of the classes on all nodes of the fit."""
         outputs = np.concatenate([one.outputs for one in self.fitted])
-        logs = self._mixed(outputs, self.views.degrees, self.average)
+        logs = self._mixed(outputs, self.views.degrees, self.weights)
         return self._sharpened(logs, self.views.degrees)
 
     def elsewhere(self, features: Any, adjacency: Any, tuned: bool) -> Array:
@@ -88,6 +92,9 @@ class Ensemble:
         if self.bare:
             features = propagation(adjacency, "symmetric").operator.matrix
         views = Views(self.scaling(features), adjacency, self.views.unit, self.views)
+        again = adjacency is not None and are_equal(adjacency, self.views.arrows[0])
+        if again and are_equal(views.X, self.views.X):
+            return self.scores  # the nodes of the fit are known by name
         filters = any(one.strength is not None for one in self.fitted)
         if tuned and self.uses_graph and filters:
             fit = Smoothness.of(self.views.graph, self._inputs(self.views), self.labels.labelled)
@@ -99,7 +106,7 @@ class Ensemble:
 
     def _inputs(self, views: Views) -> Array:
         """Mean outputs of the members with a filter where the graph is left out: what the filter is there to smooth."""
-        each = (self.portable.weights * self.portable.sharpness).reshape(-1, len(REG))
+        each = (self.portable * self.sharpness).reshape(-1, len(REG))
         total = np.zeros(())
         for one, w in zip(self.fitted, each, strict=True):
             if one.strength is not None:
@@ -112,7 +119,7 @@ class Ensemble:
         codes = self.labels.codes
         ours = correct(self.left_out, codes)
         found = []
-        by_member = self.average.weights.reshape(-1, len(REG)).sum(axis=1)
+        by_member = self.weights.reshape(-1, len(REG)).sum(axis=1)
         for one, weight in zip(self.fitted, by_member.tolist(), strict=True):
             best = max(correct(one.left_out, codes), key=lambda hits: float(self.share @ hits))
             apart = difference(ours, best, self.share)
@@ -122,9 +129,9 @@ class Ensemble:
 
     def _gain(self, measure: Callable[[Array], npt.NDArray[Any]]) -> tuple[float, float]:
         """What the graph adds to a measure of the leave-one-out probabilities of each node, and its standard error."""
-        own = measure(self.average.probabilities(self._left_out))
-        alone = measure(self.without_graph.probabilities(self._left_out))
-        return difference(own, alone, self.share)
+        own = averaged(self._left_out, self.weights, self.sharpness)
+        alone = averaged(self._left_out, self.without_graph, self.sharpness)
+        return difference(measure(own), measure(alone), self.share)
 
     def _graph_helps(self) -> bool:
         """Whether the graph lowers the leave-one-out loss by more than one standard error; few labels cannot refute it."""
@@ -135,22 +142,23 @@ class Ensemble:
         gain, error = self._gain(lambda p: np.log(np.maximum(p[nodes, codes], LEAST)))
         return gain > error
 
-    def _averaged(self, kept: Callable[[Fitted], bool]) -> Average:
-        """Soft average of the members kept."""
+    def _weights(self, kept: Callable[[Fitted], bool]) -> Array:
+        """Weights in the soft average of the members kept."""
         rare = [RARE if (one.strength or 0.0) < 0 else 1.0 for one in self.fitted]
         prior = np.where([kept(one) for one in self.fitted], rare, 0.0)
-        weights = soft_weights(self._losses, self.share, np.repeat(prior, len(REG)))
-        return Average(weights, self._temperatures)
+        return soft_weights(self._losses, self.share, np.repeat(prior, len(REG)))
 
-    def _mixed(self, outputs: Array, degrees: Array, average: Average) -> Array:
+    def _mixed(self, outputs: Array, degrees: Array, weights: Array) -> Array:
         """Logarithms of the mean probabilities."""
-        found = average.probabilities(outputs)
+        found = averaged(outputs, weights, self.sharpness)
         # a node without neighbours is left to members that need not know it by name: weights that
         # were trained through the graph read its features better than those of features alone
         lonely = degrees == 0
         if self.views.graph is not None and lonely.any():
-            prior = np.bincount(self.labels.codes, self.share, self.labels.classes.size)
-            found[lonely] = prior if self.bare else self.portable.probabilities(outputs[:, lonely])
+            if self.bare:
+                found[lonely] = np.bincount(self.labels.codes, self.share)
+            else:
+                found[lonely] = averaged(outputs[:, lonely], self.portable, self.sharpness)
         return np.asarray(np.log(np.maximum(found, LEAST)))
 
     def _calibrated(self, logs: Array, degrees: Array) -> Array:

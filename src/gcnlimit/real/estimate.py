@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._validation import one_of
 from gcnlimit._values import Array
 from gcnlimit.csbm import EstimatedCSBM
 from gcnlimit.degrees import Degrees
@@ -82,9 +83,9 @@ class Estimate:
 
     def predict(self, gcn: GCN) -> Interval:
         """Predicted accuracy of one network, within two standard errors, those of signals and class fractions included."""
+        found = predict(self.data, gcn)
         if gcn.shape:
             raise ParameterError(f"gcn has parameters of shape {gcn.shape}; give one network")
-        found = predict(self.data, gcn)
         value = float(found.test_accuracy)
         error = float(found.standard_error.test_accuracy)
         return Interval(value, max(value - 2.0 * error, 0.0), min(value + 2.0 * error, 1.0))
@@ -125,20 +126,18 @@ def estimate(X: Any, y: Any, graph: Any, *, method: str = "labels") -> Estimate:
 
 def estimate_standard(given: StandardizedGraph, method: str = "labels") -> Estimate:
     """Estimate from parts that have been checked; nothing is warned aloud."""
-    if method not in ("labels", "likelihood"):
-        raise ParameterError(f"method = {method!r} is not allowed; use 'labels' or 'likelihood'")
-    by_labels = from_labels(given)
-    if method == "labels":
-        return _result(given, by_labels, method, _of_spectrum(given, by_labels))
-    if given.fractions.tolist() != [0.5, 0.5]:
-        fractions = f"these are {given.fractions.round(2).tolist()}: use 'labels'"
-        raise ParameterError(f"method = 'likelihood' takes two equal classes; {fractions}")
-    best, other = from_likelihood(given)
-    found = (*_of_likelihood(best, other, by_labels), *_of_spectrum(given, best.signals))
-    if given.has_hubs:
-        hubs = "degrees vary more than at random, which the likelihood ignores; use 'labels'"
-        found = (hubs, *found)
-    return _result(given, best.signals, method, found)
+    one_of("method", method, "labels", "likelihood")
+    s = from_labels(given)
+    doubts: list[str] = []
+    if method == "likelihood":
+        best, other = from_likelihood(given)
+        doubts += _of_likelihood(given, best, other, s)
+        s = best.signals
+    doubts += _of_spectrum(given, s)
+    numbers = (given.alpha, s.lam, s.mu, given.rho, s.lam_error, s.mu_error)
+    labels = (given.labels.classes, given.fractions, np.bincount(given.labels.codes))
+    law = Degrees(given.degrees) if given.has_hubs else None
+    return Estimate(*numbers, *labels, given.directed, law, method, tuple(doubts))
 
 
 def best_method(given: StandardizedGraph) -> str:
@@ -147,23 +146,20 @@ def best_method(given: StandardizedGraph) -> str:
     return "likelihood" if equal and not given.has_hubs else "labels"
 
 
-def _result(given: StandardizedGraph, s: Signals, method: str, found: Iterable[str]) -> Estimate:
-    numbers = (given.alpha, s.lam, s.mu, given.rho, s.lam_error, s.mu_error)
-    labels = (given.labels.classes, given.fractions, np.bincount(given.labels.codes))
-    law = Degrees(given.degrees) if given.has_hubs else None
-    return Estimate(*numbers, *labels, given.directed, law, method, tuple(found))
-
-
-def _of_likelihood(best: Likelihood, other: Likelihood, by_labels: Signals) -> Iterator[str]:
+def _of_likelihood(
+    given: StandardizedGraph, best: Likelihood, other: Likelihood, by_labels: Signals
+) -> Iterator[str]:
     """What the likelihood itself says against its estimates."""
+    if given.has_hubs:
+        yield "degrees vary more than at random, which the likelihood ignores; use method='labels'"
     if not best.converged:
         yield "message passing did not converge; the estimates may be biased"
     if abs(best.skewness) > APART:
         why = "the classes are not of equal size, and few labels hide it"
         yield f"{why}: the likelihood is biased; use method='labels'"
     if best.free_entropy - other.free_entropy < SURE:
-        why = "the labels cannot tell if linked nodes share a class or differ (the sign of lam)"
-        yield f"{why}; predictions from this estimate are unreliable"
+        why = "the labels cannot tell whether linked nodes tend to share a class or to differ"
+        yield f"{why} (the sign of lam); predictions from this estimate are unreliable"
     if not math.isfinite(best.signals.lam_error):
         yield "the likelihood has no curvature at its maximum; the errors are unknown"
     for name in ("lam", "mu"):

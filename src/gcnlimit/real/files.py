@@ -9,7 +9,7 @@ from typing import Any
 
 from gcnlimit._validation import check_types
 from gcnlimit.errors import ParameterError
-from gcnlimit.graphs.dataset import Dataset, Location, check_path, load, reading, save
+from gcnlimit.graphs.dataset import Dataset, Location, check_path, from_stored, reading, save
 from gcnlimit.graphs.tables import read_tables, write_tables
 from gcnlimit.simulation.data.instance import Instance
 
@@ -50,13 +50,15 @@ def read(
         without = {drop} if isinstance(drop, str) else {*drop}
         return read_tables(path, nodes, label=label, key=id, drop=without, undirected=undirected)
     if _suffix(path) != ".npz":
-        shown = os.fspath(path)
-        raise ParameterError(f"path = {shown!r} is not a known kind of file; use .npz or .csv")
+        use = f"use .npz, or a list of edges as {', '.join(TABLES)}"
+        raise ParameterError(f"path = {os.fspath(path)!r} is not a known kind of file; {use}")
     if nodes is not None or label is not None or id is not None or drop or undirected:
-        raise ParameterError("nodes, label, id, drop and undirected do not go with an .npz file")
+        given = "nodes, label, id, drop and undirected go with a list of edges"
+        raise ParameterError(f"{given}; an .npz file has its own")
     with reading(path, "a graph") as stored:
-        sampled = "model" in stored
-    return Instance.load(path).to_dataset() if sampled else load(path)
+        if "model" not in stored:
+            return from_stored(stored)
+    return Instance.load(path).to_dataset()
 
 
 def _suffix(path: Location) -> str:
@@ -75,5 +77,5 @@ def write(data: Dataset, path: Location, nodes: Location | None = None) -> None:
         check_path(nodes, "nodes")
         write_tables(data, path, nodes)
     else:
-        shown = os.fspath(path)
-        raise ParameterError(f"path = {shown!r} must end in .npz, or in .csv with a file for nodes")
+        wanted = "must end in .npz, or in .csv with a second file for the nodes"
+        raise ParameterError(f"path = {os.fspath(path)!r} {wanted}")

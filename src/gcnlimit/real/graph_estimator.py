@@ -14,7 +14,6 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import as_adjacency, as_features, check_indices
 from gcnlimit.graphs.labels import Labels, as_labels, is_missing, labelled_nodes
-from gcnlimit.real.leave_one_out import pair
 
 need("a graph classifier", "sklearn", "sklearn")
 
@@ -30,7 +29,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @abstractmethod
     def _learn(self, features: Any, labels: Labels, adjacency: Any) -> Array:
-        """Learn from parts that have been checked, and return the outputs on all nodes, one column for two classes."""
+        """Learn from parts that have been checked, and return the outputs on all nodes, one column for each class."""
 
     @abstractmethod
     def _apply(self, features: Any, adjacency: Any) -> Array:
@@ -56,6 +55,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         adjacency = None if graph is None else as_adjacency(graph)
         features, labels = self._training(X, y, adjacency)
         self._with_graph = adjacency is not None
+        self._with_features = features is not None
         self.classes_ = labels.classes
         self.labelled_ = labels.labelled
         self._outputs = self._learn(features, labels, adjacency)
@@ -65,7 +65,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any = None, graph: Any = None) -> Array:
         """Outputs: one column for each class, one number for two. Without arguments, of the nodes of the fit."""
         outputs = self._evaluate(X, graph)
-        return outputs[:, 0] if outputs.shape[1] == 1 else outputs
+        return outputs[:, 1] - outputs[:, 0] if outputs.shape[1] == 2 else outputs
 
     def predict(self, X: Any = None, graph: Any = None) -> npt.NDArray[Any]:
         """Classes of the nodes of the fit, or of new features `X` on another `graph` (without, if fitted without)."""
@@ -73,7 +73,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any = None, graph: Any = None) -> Array:
         """Probabilities of the classes: softmax of the outputs, at the temperature that the fit has found."""
-        return np.asarray(softmax(self._sharpness * pair(self._evaluate(X, graph)), axis=1))
+        return np.asarray(softmax(self._sharpness * self._evaluate(X, graph), axis=1))
 
     def score(
         self, X: Any = None, y: Any = None, sample_weight: Any = None, *, graph: Any = None
@@ -84,7 +84,8 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         found = self.predict(X, graph)
         raw = np.asarray(y)
         if raw.shape != found.shape:
-            raise ParameterError(f"y has shape {raw.shape}; {found.size} nodes need one entry each")
+            needed = f"it must have one entry for each of the {found.size} nodes"
+            raise ParameterError(f"y has shape {raw.shape}; {needed}")
         known = labelled_nodes(raw) if self._with_graph else np.ones(raw.shape, bool)
         if not known.any():
             raise ParameterError("y labels no node; -1, NaN and None mark those that do not count")
@@ -94,7 +95,8 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _training(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, Labels]:
         if adjacency is None:
             if y is not None and any(map(is_missing, np.ravel(np.asarray(y, object)))):
-                raise ParameterError("y misses classes without a graph; give one by graph=...")
+                unlabelled = "y has nodes without a class, and there is no graph"
+                raise ParameterError(f"{unlabelled}; write fit(X, y, graph=...)")
             check_indices("X", X)  # scikit-learn takes them on trust
             X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
             check_classification_targets(y)
@@ -113,14 +115,15 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if X is None and graph is None:
             return self._outputs
-        if not self._with_graph:
-            if graph is not None:
-                raise ParameterError("graph is given but the fit had none; leave it out")
+        for name, given, had in (("X", X, self._with_features), ("graph", graph, self._with_graph)):
+            if given is None and had:
+                raise ParameterError(f"{name} is None, unlike in the fit; add {name}=...")
+            if given is not None and not had:
+                raise ParameterError(f"{name} is given, unlike in the fit; leave it out")
+        if graph is None:
             check_indices("X", X)
             X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
             return self._apply(X, None)
-        if graph is None:
-            raise ParameterError("X is given without a graph after a fit with one; add graph=...")
         adjacency = as_adjacency(graph)
         features = as_features(X, adjacency.shape[0])
         count = features.shape[1]
@@ -130,7 +133,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._apply(features, adjacency)
 
     def _decide(self, outputs: Array) -> npt.NDArray[Any]:
-        return np.asarray(self.classes_[pair(outputs).argmax(axis=1)])
+        return np.asarray(self.classes_[outputs.argmax(axis=1)])
 
     def __sklearn_tags__(self) -> Any:
         """Sparse features are accepted."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax, softmax
@@ -31,6 +29,7 @@ class Ridge:
 
     def __init__(self, rows: Array, weights: Array | None = None) -> None:
         n = len(rows)
+        self.rows = rows
         self.weights = np.ones(n) if weights is None else weights
         self._share = self.weights / self.weights.sum()
         Zc = np.sqrt(self.weights)[:, None] * (rows - self._share @ rows)
@@ -68,6 +67,11 @@ class Ridge:
         left_out = targets - (targets - (mean + smoothed / root)) / rest
         return left_out, root * (centred - smoothed) / r[:, None, None]
 
+    def linear(self, targets: Array, a: Array) -> tuple[Array, Array]:
+        r"""Coefficients :math:`W = Z^T a` of columns, and intercept, of weights :math:`a` of the rows."""
+        W = self.rows.T @ a
+        return W, self._share @ targets - (self._share @ self.rows) @ W
+
 
 def targets(classes: Indices, count: int) -> Array:
     """One column of -1 and 1 for each class, and a single one for two."""
@@ -87,19 +91,13 @@ def pair(outputs: Array) -> Array:
     return np.concatenate([np.zeros_like(outputs), outputs], axis=-1)
 
 
-class Average(NamedTuple):
-    """Weights of many classifiers, and the inverse temperature of each."""
-
-    weights: Array
-    sharpness: Array
-
-    def probabilities(self, outputs: Array) -> Array:
-        """Weighted mean (nodes by classes) of softmax of sharpness times outputs, along the first axis."""
-        total = np.zeros(())
-        for weight, sharpness, one in zip(self.weights, self.sharpness, outputs, strict=True):
-            if weight > 0.0:
-                total = total + weight * softmax(sharpness * pair(one.astype(float)), axis=-1)
-        return np.asarray(total)
+def averaged(outputs: Array, weights: Array, sharpness: Array) -> Array:
+    """Weighted mean (nodes by classes) of softmax of sharpness times outputs, over the classifiers along the first axis."""
+    total = np.zeros(())
+    for one, weight, s in zip(outputs, weights, sharpness, strict=True):
+        if weight > 0.0:
+            total = total + weight * softmax(s * pair(one.astype(float)), axis=-1)
+    return np.asarray(total)
 
 
 def sharpened(left_out: Array, classes: Indices, share: Array) -> tuple[Array, Array]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.operator import weight_unit
 from gcnlimit.graphs.standard import Signals, StandardizedGraph, from_labels
 from gcnlimit.results.performance import Status
@@ -44,6 +45,9 @@ def from_likelihood(given: StandardizedGraph) -> tuple[Likelihood, Likelihood]:
 
     and their own derivatives, by differences, give the standard errors. Two classes of equal size.
     """
+    if given.fractions.tolist() != [0.5, 0.5]:
+        told = f"their fractions are {given.fractions.round(2).tolist()}"
+        raise ParameterError(f"method = 'likelihood' needs two equal classes; {told}: use 'labels'")
     graph = Posteriors(given)
     first = math.copysign(1.0, from_labels(given).lam)
     one = _climb(graph, first, -math.inf)
@@ -58,7 +62,7 @@ class Posteriors:
     """Posteriors of one graph by message passing, its symmetrized signal and that of the features free."""
 
     def __init__(self, given: StandardizedGraph) -> None:
-        self.a = given.symmetrized()
+        self.a = given.operator
         self.N = given.nodes
         self.M = given.width
         self.half = math.sqrt(0.5) if given.directed else 1.0
@@ -78,11 +82,11 @@ class Posteriors:
         return amp(replace(self.observation, data=data), start=start, max_iterations=steps)
 
     def averages(self, posterior: Inference, mu: float) -> tuple[float, float, float, float]:
-        r""":math:`m^Tam/N`, :math:`q`, :math:`m^TXu/\sqrt N`, and :math:`|u|^2 + qMs`."""
+        r""":math:`m^Tam/N` with the symmetrized :math:`a`, :math:`q`, :math:`m^TXu/\sqrt N`, and :math:`|u|^2 + qMs`."""
         m = posterior.labels
         u = posterior.centroid
         q = float(m @ m) / self.N
-        along = float(m @ (self.a @ m)) / self.N
+        along = float(m @ (self.a @ m)) / (self.half * self.N)
         cross = float(m @ (self.X @ u)) / math.sqrt(self.N)
         return along, q, cross, float(u @ u) + q * self.M / (1.0 + mu * q)
 
@@ -137,8 +141,11 @@ def _errors(graph: Posteriors, state: Inference, lam: float, root: float) -> Arr
         there = lam + shift[0], max(root + shift[1], 0.0) ** 2
         return graph.gradient(graph.at(*there, state), *there)
 
-    H = np.array([(slope(e) - slope(-e)) / (2.0 * h) for e in h * np.eye(2)[:size]])[:, :size]
+    steps = h * np.eye(2)[:size]
+    H = np.array([slope(e) - slope(-e) for e in steps])[:, :size] / (2.0 * h)
     curvature = -0.5 * (H + H.T)
     if np.linalg.eigvalsh(curvature)[0] <= 0.0:
         return np.full(2, math.inf)
-    return np.append(np.sqrt(np.diag(np.linalg.inv(curvature))), 0.0)[:2]
+    errors = np.zeros(2)
+    errors[:size] = np.sqrt(np.diag(np.linalg.inv(curvature)))
+    return errors

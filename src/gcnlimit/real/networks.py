@@ -16,7 +16,7 @@ from gcnlimit.filters import Diffusion, Filter, PageRank
 from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import without_degrees
-from gcnlimit.real.leave_one_out import Ridge, correct, targets
+from gcnlimit.real.leave_one_out import Ridge, correct, pair, targets
 from gcnlimit.real.views import STRONGEST
 from gcnlimit.theory.transfer import input_overlaps
 
@@ -48,7 +48,8 @@ class Network(NamedTuple):
     def stronger(self, factor: float) -> Network:
         """The same with its strength times a factor, that of PageRank below 1."""
         if self.family not in FAMILIES or math.isnan(self.strength):
-            raise ParameterError("deploy = 'tuned' sets a strength; use 'pagerank' or 'diffusion'")
+            use = "use filter='auto', 'pagerank' or 'diffusion'"
+            raise ParameterError(f"deploy = 'tuned' sets a strength; {use}")
         strength = factor * self.strength
         if self.family == "pagerank":
             strength = float(np.clip(strength, -STRONGEST, STRONGEST))
@@ -73,13 +74,13 @@ class Choice(NamedTuple):
         return np.asarray(features @ self.coefficients[0])
 
     def outputs(self, features: Any, S: Any) -> Array:
-        """Outputs on the nodes of a graph."""
+        """Outputs on the nodes of a graph, one column for each class."""
         *lower, total = [np.asarray(features @ W) for W in self.coefficients]
         if self.network.filter is not None:
             (total,) = self.network.blocks(S, total)
         for block in lower[::-1]:  # Horner's rule
             total = S.operator @ total + block
-        return np.asarray(total + self.intercept)
+        return pair(total + self.intercept)
 
 
 def networks(filter: str | Filter, strengths: npt.ArrayLike | None, hops: int) -> list[Network]:
@@ -92,7 +93,8 @@ def networks(filter: str | Filter, strengths: npt.ArrayLike | None, hops: int) -
         if strengths is not None:
             raise ParameterError("strengths go with a family such as 'pagerank', not with a filter")
         if np.shape(filter(0.0)):
-            raise ParameterError(f"filter = {filter!r} is several; give one, or strengths")
+            use = "give one, or a family such as 'pagerank' with strengths"
+            raise ParameterError(f"filter = {filter!r} is several filters; {use}")
         return [Network(type(filter).__name__.lower(), np.nan, filter)]
     if filter == "hops":
         return [NO_GRAPH, *(Network("hops", k, None, k) for k in range(1, hops + 1))]
@@ -102,7 +104,7 @@ def networks(filter: str | Filter, strengths: npt.ArrayLike | None, hops: int) -
     usual = np.outer((1.0, -1.0), STRENGTHS[filter])
     given = np.ravel(usual if strengths is None else as_real("strengths", strengths)).tolist()
     if filter == "pagerank" and any(abs(s) >= 1.0 for s in given):
-        raise ParameterError(f"strengths = {given}; those of PageRank are between -1 and 1")
+        raise ParameterError(f"strengths = {given} must be between -1 and 1 for PageRank")
     alone = [NO_GRAPH] if strengths is None or 0.0 in given else []
     return [*alone, *(Network(filter, s, FAMILIES[filter](s)) for s in given if s != 0.0)]
 
@@ -119,29 +121,26 @@ def choose(
     for name, network in product(operators, tried):
         if network is NO_GRAPH and name != first:
             continue  # it is the same on every operator
-        blocks = _rows(features, labels, operators[name], network)
-        ridge = Ridge(np.hstack(blocks), weights)
+        ridge = Ridge(_rows(features, labels, operators[name], network), weights)
         for r, left_out, dual in zip(reg.tolist(), *ridge.solve(Y, reg), strict=True):
             score = share @ (correct(left_out, labels.codes) - np.mean((left_out - Y) ** 2, axis=1))
             if best is None or score > best[0]:
-                best = score, network, name, r, dual, blocks, left_out
-    _, network, name, r, dual, blocks, left_out = best
-    coefficients = [Z.T @ dual for Z in blocks]
-    means = (share @ Z @ W for Z, W in zip(blocks, coefficients, strict=True))
-    intercept = share @ Y - sum(means, np.zeros(()))
-    return Choice(network, name, r, coefficients, intercept, left_out)
+                best = score, network, name, r, ridge, dual, left_out
+    _, network, name, r, ridge, dual, left_out = best
+    W, intercept = ridge.linear(Y, dual)
+    return Choice(network, name, r, np.split(W, network.hops + 1), intercept, left_out)
 
 
-def _rows(features: Any, labels: Labels, S: Any, network: Network) -> list[Array]:
-    r"""Rows :math:`[g_b(S) X]_R` of the labelled nodes."""
+def _rows(features: Any, labels: Labels, S: Any, network: Network) -> Array:
+    r"""Rows :math:`[g_b(S) X]_R` of the labelled nodes, the filters side by side."""
     R = labels.labelled
     if R.size > features.shape[1]:
-        return [block[R] for block in network.blocks(S, dense(features))]
+        return np.hstack([block[R] for block in network.blocks(S, dense(features))])
     # with more features than labels, as (X' g(S') E_R)': the indicators of labels are propagated
     E = np.zeros((features.shape[0], R.size))
     E[R, np.arange(R.size)] = 1.0
     back = S if S is None else S._replace(operator=S.operator.T)
-    return [np.asarray(features.T @ block).T for block in network.blocks(back, E)]
+    return np.hstack([np.asarray(features.T @ block).T for block in network.blocks(back, E)])
 
 
 class Smoothness(NamedTuple):

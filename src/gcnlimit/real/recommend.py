@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gcnlimit._runtime.extras import need
+from gcnlimit._runtime.extras import load
 from gcnlimit.graphs.check import as_adjacency
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.real.ensemble import Row
@@ -57,10 +57,8 @@ class Recommendation:
 
     def to_dataframe(self) -> pandas.DataFrame:
         """The table, a row for each member."""
-        need("to_dataframe", "sweep", "pandas")
-        import pandas
-
-        return pandas.DataFrame([row._asdict() for row in self.table])
+        frame: pandas.DataFrame = load("to_dataframe", "sweep", "pandas").DataFrame(self.table)
+        return frame
 
     def plot(self, axes: Any = None) -> Any:
         """Draw leave-one-out accuracy against the strength of the filter (needs matplotlib); returns the axes."""
@@ -120,8 +118,7 @@ def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
     doubts = estimate.warnings
     if given.has_hubs and np.ptp(given.fractions):
         doubts += ("there is no theory of hubs and unequal classes",)
-    many = given.labels.labelled.size >= 2 * FEW
-    half = _with_half(GraphClassifier, X, given, adjacency) if many else None
+    half = _with_half(GraphClassifier, X, given, adjacency)
     used = "the average of graph and features" if model.uses_graph_ else "the features alone"
     network = "the graph alone" if X is None else used
     told = (f"Use GraphClassifier() or gcnlimit classify: {network}.", *_expect(model, half))
@@ -132,18 +129,18 @@ def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
     return Recommendation(network, expected, gain, error, half, table, reason, estimate, doubts)
 
 
-def _with_half(kind: Any, X: Any, given: StandardizedGraph, adjacency: Any) -> float:
-    """Accuracy of a classifier fitted on half of the labels, on the other half (mean of a few draws)."""
+def _with_half(kind: Any, X: Any, given: StandardizedGraph, adjacency: Any) -> float | None:
+    """Accuracy of a classifier fitted on half of the labels, on the other half (mean of a few draws); None with few labels."""
     found = []
     labels = given.labels
-    for draw in range(HALVES):
+    for draw in range(HALVES if labels.labelled.size >= 2 * FEW else 0):
         kept = stratified(labels.codes, 2, draw) == 0
         y = np.full(given.nodes, -1)
         y[labels.labelled[kept]] = labels.codes[kept]
         if np.unique(labels.codes[kept]).size > 1:
             said = kind().fit(X, y, graph=adjacency).predict()[labels.labelled[~kept]]
             found.append(float(np.mean(said == labels.codes[~kept])))
-    return float(np.mean(found))
+    return float(np.mean(found)) if found else None
 
 
 def _expect(model: Any, half: float | None) -> Iterator[str]:
@@ -199,7 +196,7 @@ def _ceiling(expected: Interval, estimate: Estimate, doubts: tuple[str, ...]) ->
         why = f"the graph does not follow the block model ({doubts[0]})"
         return f"How much better one could do is not known: {why}."
     if len(estimate.fractions) > UNEQUAL and np.ptp(estimate.fractions):
-        return "gcnlimit.bayes_optimal(estimate.data) computes the best accuracy, in minutes."
+        return "gcnlimit.bayes_optimal(estimate.data) finds the best possible accuracy, in minutes."
     best = bayes_optimal(estimate.data)
     value = float(best.test_accuracy)
     error = float(best.standard_error.test_accuracy)

@@ -13,6 +13,7 @@ from gcnlimit._validation import whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.labels import as_labels
+from gcnlimit.numerics.gaussian import roc_area
 
 FEW = 20  # labelled nodes below which no single number is named
 SILENT = 10  # labelled nodes below which leave-one-out says nothing
@@ -51,14 +52,14 @@ def scores(outputs: Array, classes: npt.NDArray[np.int64]) -> dict[str, float]:
     >>> scores(np.array([[2.0, 1.0], [0.0, 1.0], [0.0, 3.0]]), np.array([0, 1, 1]))
     {'accuracy': 1.0, 'balanced_accuracy': 1.0, 'macro_f1': 1.0, 'auc': 1.0}
     """
-    from sklearn.metrics import f1_score, roc_auc_score
+    from sklearn.metrics import f1_score
 
     found = outputs.argmax(axis=1)
     present = np.unique(classes)
-    auc = [math.nan]
-    if present.size > 1:
-        margins = (outputs[:, c] - np.delete(outputs, c, axis=1).max(axis=1) for c in present)
-        auc = [roc_auc_score(classes == c, m) for c, m in zip(present, margins, strict=True)]
+    auc = []
+    for c in present:
+        margins = outputs[:, c] - np.delete(outputs, c, axis=1).max(axis=1)
+        auc.append(roc_area(margins, np.where(classes == c, 0, 1)))
     return {
         "accuracy": float(np.mean(found == classes)),
         "balanced_accuracy": float(np.mean([np.mean(found[classes == c] == c) for c in present])),
@@ -97,7 +98,7 @@ def cross_validate(
 
     raw = np.asarray(y, object)
     labels = as_labels(y, raw.size)
-    if not 2 <= whole("folds", folds, low=2) <= labels.labelled.size:
+    if whole("folds", folds, low=2) > labels.labelled.size:
         raise ParameterError(f"folds = {folds} exceeds the {labels.labelled.size} labelled nodes")
     part = stratified(labels.codes, folds, seed)
     rows = []

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from gcnlimit._validation import one_of
 from gcnlimit._values import Array
-from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import column_spread, dense, is_sparse, squared
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import normalized, propagation, undirected
@@ -39,8 +39,7 @@ class Scaling(NamedTuple):
 
         The columns of a sparse matrix are not centred, so that it remains sparse.
         """
-        if how not in ("auto", "rows", "columns", None):
-            raise ParameterError(f"scale = {how!r} is none of 'auto', 'rows', 'columns' and None")
+        one_of("scale", how, "auto", "rows", "columns", None)
         if how == "auto":
             filled = X.count_nonzero() if is_sparse(X) else np.count_nonzero(X)
             how = "rows" if filled <= 0.5 * X.shape[0] * X.shape[1] else "columns"
@@ -97,9 +96,9 @@ class Views:
         self.nodes = int(features.shape[0])
         self.dtype = np.float64 if self.nodes <= LARGE else np.float32
         self.graph: Any = None if adjacency is None else undirected(adjacency)
-        self.arrows: list[Any] = [adjacency]
-        if self.graph is not adjacency:
-            self.arrows.append(adjacency.T.tocsr())
+        # along and against the edges, on another graph if the fit had two directions
+        both = self.graph is not adjacency if fit is None else len(fit.arrows) > 1
+        self.arrows: list[Any] = [adjacency, adjacency.T.tocsr()] if both else [self.graph]
         self.directions: Array | None = principal_axes(features) if fit is None else fit.directions
         self._moments: dict[str, tuple[Array, Array]] = {}
         self.factor = 1.0  # of the strengths of PageRank

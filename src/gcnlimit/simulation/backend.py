@@ -73,10 +73,8 @@ class Backend:
         matrix.sort_indices()
         return matrix
 
-    def sparse(
-        self, matrix: Any, scale: float, symmetrize: bool, transpose: bool, dtype: np.dtype[Any]
-    ) -> tuple[Any, Any]:
-        r"""Matrix :math:`S = sA` or :math:`s(A + A^T)`, to be multiplied by ``@``; :math:`S^T` or None if it can wait."""
+    def sparse(self, matrix: Any, scale: float, symmetrize: bool, dtype: np.dtype[Any]) -> Any:
+        r"""Matrix :math:`S = sA` or :math:`s(A + A^T)`, to be multiplied by ``@`` and transposed by ``.T``."""
         if symmetrize:
             matrix = matrix + matrix.T
         if not isinstance(matrix, np.ndarray):
@@ -85,7 +83,7 @@ class Backend:
             index = sparse.get_index_dtype(maxval=max(csr.nnz, csr.shape[0]))
             places = csr.indices.astype(index), csr.indptr.astype(index)
             matrix = sparse.csr_array((csr.data, *places), csr.shape)
-        return (matrix * scale).astype(dtype), None
+        return (matrix * scale).astype(dtype)
 
     def ordered_map(self, function: Callable[[A], B], items: Iterable[A], size: int) -> Iterator[B]:
         """Answers of `function`, in the order of the items; several at a time if `size`, the numbers in all, are many."""

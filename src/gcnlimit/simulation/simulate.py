@@ -118,10 +118,9 @@ def simulate(  # noqa: PLR0917
         for group, seeds in zip(groups, root.spawn(len(groups)), strict=True)
         for child in seeds.spawn(trials)
     ]
-    if workers is None and available() < needed * cores():
-        workers = int(available() // needed)
-    if workers is None and size.device != "cpu":
-        workers = in_flight(size, math.prod(gcn.shape), len(tasks))
+    if workers is None:
+        most = _usual_workers(size, math.prod(gcn.shape), len(tasks))
+        workers = max(1, int(min(most, available() / needed)))
 
     # at finite reg streamed blocks are drawn more than once, nobody knows how often
     tiles = math.ceil(size.features / backend_of(size.device).tile)
@@ -131,17 +130,21 @@ def simulate(  # noqa: PLR0917
 
 
 def _run(
-    tasks: list[_Trial], workers: int | None, blocks: int | None, progress: bool | None
+    tasks: list[_Trial], workers: int, blocks: int | None, progress: bool | None
 ) -> list[Array | None]:
     """Results of the trials; the bar counts them, or in this process the blocks of streamed features, None if that is unknown."""
-    size = tasks[0].group.size
-    small = size.nodes * len(tasks) < SMALL
-    here = len(tasks) == 1 or workers == 1 or (workers is None and small)
-    if size.streamed and here:
+    if tasks[0].group.size.streamed and min(workers, len(tasks)) == 1:
         with progress_bar("simulating", blocks, progress, unit="blocks"):
-            return run(tasks, workers, small=small)
+            return run(tasks, workers)
     with progress_bar("trials", len(tasks), progress, unit="trials") as bar:
-        return run(tasks, workers, small=small, done=bar.advance)
+        return run(tasks, workers, done=bar.advance)
+
+
+def _usual_workers(size: Size, points: int, trials: int) -> int:
+    """Number of processes by default: as many as share a GPU, else one for small work, and one for each core for more."""
+    if size.device != "cpu":
+        return in_flight(size, points, trials)
+    return 1 if trials * size.nodes < SMALL else cores()
 
 
 def in_flight(size: Size, points: int, trials: int) -> int:

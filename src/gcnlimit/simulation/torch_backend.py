@@ -69,14 +69,11 @@ class TorchBackend:
         parts = (np.ones(len(columns)), self.host(columns), self.host(starts))
         return sparse.csr_array(parts, shape=(nodes, nodes))
 
-    def sparse(
-        self, matrix: Any, scale: float, symmetrize: bool, transpose: bool, dtype: np.dtype[Any]
-    ) -> tuple[Any, Any]:
+    def sparse(self, matrix: Any, scale: float, symmetrize: bool, dtype: np.dtype[Any]) -> Any:
         """Sums over the neighbours; an edge in both directions is two entries in one place, which add up."""
         if isinstance(matrix, np.ndarray):
             dense = scale * self.place(matrix.astype(np.float64))
-            dense = (dense + dense.T if symmetrize else dense).to(_TYPES[dtype])
-            return dense, dense if symmetrize else dense.T
+            return (dense + dense.T if symmetrize else dense).to(_TYPES[dtype])
         nodes = matrix.shape[0]
         columns = self.place(matrix.indices).to(torch.int64)
         counts = self.place(np.diff(matrix.indptr).astype(np.int64))
@@ -84,13 +81,11 @@ class TorchBackend:
         values = (scale * self.place(matrix.data)).to(_TYPES[dtype])
         if (matrix.data == 1.0).all():
             values = values[:1]
-        forwards, backwards = row * nodes + columns, columns * nodes + row
+        places = row * nodes + columns
         if symmetrize:
-            twice = torch.cat([values, values]) if len(values) > 1 else values
-            both = _Sparse.of(torch.cat([forwards, backwards]), twice, nodes)
-            return both, both
-        there = _Sparse.of(forwards, values, nodes)
-        return there, _Sparse.of(backwards, values, nodes) if transpose else there
+            places = torch.cat([places, columns * nodes + row])
+            values = torch.cat([values, values]) if len(values) > 1 else values
+        return _Sparse.of(places, values, nodes)
 
     def ordered_map(self, function: Callable[[A], B], items: Iterable[A], size: int) -> Iterator[B]:
         """Answers in the order of the items; the device itself works while the next ones are prepared."""
@@ -167,6 +162,14 @@ class _Sparse:
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and columns."""
         return len(self.starts) - 1, len(self.starts) - 1
+
+    @property
+    def T(self) -> _Sparse:
+        """The transpose."""
+        nodes = len(self.starts) - 1
+        counts = torch.diff(self.starts)
+        row = torch.repeat_interleave(torch.arange(nodes, device=counts.device), counts)
+        return _Sparse.of(self.columns.to(torch.int64) * nodes + row, self.values, nodes)
 
     @property
     def dtype(self) -> torch.dtype:

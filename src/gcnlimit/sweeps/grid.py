@@ -91,7 +91,10 @@ def read(name: str, values: Sequence[Any]) -> list[Any]:
     if name in WHOLE:
         return [_whole(name, value) for value in values]
     if name in ("filter", "test_filter") and not all(isinstance(v, Filter) for v in values):
-        raise ParameterError(f"the axis {name} must list filters such as Diffusion(1.0)")
+        raise ParameterError(
+            f"the axis {name} must list filters such as Diffusion(1.0), or name them in a "
+            "dictionary"
+        )
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 

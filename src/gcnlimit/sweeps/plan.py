@@ -53,7 +53,9 @@ class Plan:
         self.common = _common(producer, data, gcn, given, swept)
         for name in producer.needed:
             if name not in self.common and name not in axes:
-                raise ParameterError(f"{producer.name} needs {name}, in axes, data or fixed")
+                raise ParameterError(
+                    f"{producer.name} needs {name}; give it in axes, data or fixed"
+                )
         self._block = _block_size(producer, self.common, self.axes)
         along = [axis for axis in self.axes if axis.name in producer.vectorised]
         self._inner = [axis for axis in along if axis.numeric]
@@ -94,7 +96,8 @@ class Plan:
         for axis in self.axes:
             # numbers are checked at once, as an array
             at_once = axis.numeric and axis.name in parameters.real_names()
-            changes += [{axis.name: v} for v in ((axis.labels,) if at_once else axis.values)]
+            values = (axis.labels,) if at_once else axis.values
+            changes += [{axis.name: value} for value in values]
         for change in (*changes, {}):
             if not change or change.keys() & set(DATA):
                 parameters.build_data(point | change)
@@ -203,9 +206,10 @@ def _rest_of_filter(gcn: GCN | None, fixed: Mapping[str, Any], axes: Axes) -> di
     lone = [name for name in names if name != "depth"]
     deep = [name for name, family in FAMILIES.items() if parameters.layered(family)]
     if len(lone) > 1 or ("depth" in names and any(name not in deep for name in lone)):
-        both = " and ".join(names)
-        one = f"{parameters.filter_choices()}, or the axis filter"
-        raise ParameterError(f"{both} belong to different filters; sweep one of {one}")
+        raise ParameterError(
+            f"{' and '.join(names)} belong to different filters; sweep one of "
+            f"{parameters.filter_choices()}, or use the axis filter to compare filters"
+        )
     if gcn is None or names == ["filter"]:
         return {}
     filter = gcn.filter
@@ -215,8 +219,10 @@ def _rest_of_filter(gcn: GCN | None, fixed: Mapping[str, Any], axes: Axes) -> di
         return {"filter": filter}
     if name not in (lone or deep):
         owners = " or ".join(FAMILIES[name].__name__ for name in lone or deep)
-        kind = type(filter).__name__
-        raise ParameterError(f"{names[0]} is a parameter of {owners}, but gcn has a {kind} filter")
+        raise ParameterError(
+            f"{names[0]} is a parameter of {owners}, but gcn has a {type(filter).__name__} filter; "
+            "give gcn such a filter"
+        )
     if name not in deep or (name in axes and ("depth" in axes or isinstance(axes[name][0], tuple))):
         return {}
     if name in axes:
@@ -241,5 +247,5 @@ def _filter_at_test(gcn: GCN | None, fixed: Mapping[str, Any], axes: Axes) -> di
 def _single(name: str, value: Any) -> Any:
     if np.ndim(value):
         axis = f"axes={{{name!r}: ...}}"
-        raise ParameterError(f"{name} has {np.size(value)} values; give them as {axis}")
+        raise ParameterError(f"{name} has {np.size(value)} values; sweep them as {axis}")
     return value

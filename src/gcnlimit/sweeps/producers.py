@@ -98,7 +98,9 @@ def _own(function: Callable[..., Any]) -> Producer:
     try:
         arguments = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        raise ParameterError(f"cannot sweep {function!r}; wrap it in a function") from None
+        raise ParameterError(
+            f"cannot sweep {function!r}: its parameters have no names; wrap it in a function"
+        ) from None
     open_ended = any(p.kind is p.VAR_KEYWORD for p in arguments)
     named = {p.name: p for p in arguments if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
     return Producer(
@@ -120,9 +122,11 @@ def _call(function: Callable[..., Any], given: Given) -> Answer:
         if np.ndim(value):
             raise TypeError(f"{said} an array as {name!r}; give each of its numbers a name")
         if not isinstance(name, str) or name in (*given, "error"):
-            raise TypeError(f"{said} {name!r}, which has another meaning; rename it")
+            raise TypeError(
+                f"{said} a number named {name!r}, which means something else; rename it"
+            )
     if "status" in answer and answer["status"] not in list(Status):
-        raise TypeError(f"{said} status = {answer['status']!r}, which is no gcnlimit.Status")
+        raise TypeError(f"{said} status = {answer['status']!r}, which is not a gcnlimit.Status")
     return answer
 
 

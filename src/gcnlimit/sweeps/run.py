@@ -230,8 +230,10 @@ def _check_start(work: Work) -> None:
     """Raise `GCNLimitError` if worker processes cannot even start."""
     with process_pool(1) as pool:
         if broken(pool.submit(repr, work)):
-            guard = "a script needs its call to sweep under if __name__ == '__main__':"
-            raise GCNLimitError(f"worker processes cannot start; {guard}")
+            raise GCNLimitError(
+                "worker processes cannot start; a function that is defined in a script needs the "
+                "call to sweep under if __name__ == '__main__':"
+            )
 
 
 class _Answers:

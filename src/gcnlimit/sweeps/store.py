@@ -84,8 +84,7 @@ class Store:
         try:
             return self._connection.execute(statement, values).fetchone()
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            if not self._is_damaged(error):
-                raise self._unusable(error) from error
+            self._check_damaged(error)
             self._connection.close()
             self._connection = self._fresh(error)
             return self._connection.execute(statement, values).fetchone()
@@ -96,15 +95,20 @@ class Store:
                 _check_mark(self.path)
             return _connect(self.path)
         except (sqlite3.Error, UnicodeDecodeError, OSError) as error:
-            if not self._is_damaged(error):
-                raise self._unusable(error) from None
+            self._check_damaged(error)
             return self._fresh(error)
 
-    def _is_damaged(self, error: Exception) -> bool:
-        """Whether the content of the file is at fault; the message of an error that quotes it may not be text."""
-        if self.path is None or not self.path.is_file() or isinstance(error, OSError):
-            return False
-        return getattr(error, "sqlite_errorcode", SQLITE_CORRUPT) & 0xFF in _DAMAGE
+    def _check_damaged(self, error: Exception) -> None:
+        """Raise `StoreError` unless the content of the file is at fault."""
+        # an error that quotes the content may not be text, and has no code then
+        file = self.path is not None and self.path.is_file() and not isinstance(error, OSError)
+        if file and getattr(error, "sqlite_errorcode", SQLITE_CORRUPT) & 0xFF in _DAMAGE:
+            return
+        raise StoreError(
+            f"cannot use the store {self.path}: {error}; check that its folder exists and is "
+            "writable, that the disk has space and that nobody locks the file; every block "
+            "written is safe, and the same sweep resumes"
+        ) from error
 
     def _fresh(self, error: Exception) -> sqlite3.Connection:
         """Give the damaged file a free name, and begin a new one: its blocks are computed again."""
@@ -115,15 +119,10 @@ class Store:
         for ending in ("-journal", ""):  # the journal first: it must not be applied to the new file
             with contextlib.suppress(FileNotFoundError):
                 path.with_name(path.name + ending).rename(aside.with_name(aside.name + ending))
-        self._warn(f"the file is damaged ({error}); it is kept as {aside}, and computed again")
-        return _connect(path)
-
-    def _unusable(self, error: Exception) -> StoreError:
-        return StoreError(
-            f"cannot use the store {self.path}: {error}; check that its folder exists and is "
-            "writable, that the disk has space and that nobody locks the file; every block "
-            "written is safe, and the same sweep resumes"
+        self._warn(
+            f"the file is damaged ({error}); it is kept as {aside}, and all is computed again"
         )
+        return _connect(path)
 
     def _warn(self, message: str) -> None:
         warnings.warn(f"store {self.path}: {' '.join(message.split())}", stacklevel=2)
@@ -134,7 +133,7 @@ def _check_mark(path: Path) -> None:
     with path.open("rb") as file:
         header = file.read(72)
     if header[:16] != b"SQLite format 3\0" or header[68:] != _MARK.to_bytes(4, "big"):
-        raise StoreError(f"{path} is not a store of sweeps, or damaged; choose another file")
+        raise StoreError(f"{path} is not a store of sweeps, or is damaged; choose another file")
 
 
 def _connect(path: Path | None) -> sqlite3.Connection:
@@ -217,7 +216,7 @@ def describe(function: Callable[..., Any]) -> str:
     if isinstance(function, functools.partial):
         return json.dumps([describe(function.func), plain(function.args), plain(function.keywords)])
     if not inspect.isfunction(function):
-        raise ParameterError(f"cannot sweep {function!r}, of unknown code; wrap it in a function")
+        raise ParameterError(f"cannot sweep {function!r}, of hidden code; wrap it in a function")
     try:
         source = inspect.getsource(function)
     except OSError:
@@ -235,7 +234,9 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, str | int | float | bool):
         return value
     if isinstance(value, np.longdouble | np.clongdouble):
-        raise ParameterError(f"cannot store a result for {value!r}; use double precision")
+        raise ParameterError(
+            f"cannot store a result for {value!r}; use numbers of double precision"
+        )
     if isinstance(value, np.generic | np.ndarray):
         return plain(value.tolist())
     if isinstance(value, Mapping):

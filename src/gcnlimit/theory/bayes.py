@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -14,14 +14,14 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS, common_classes, feature_signal
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
+from gcnlimit.numerics.linear import batches
 from gcnlimit.parameters import labelled
-from gcnlimit.results.performance import BayesPrediction, Performance
+from gcnlimit.results.performance import BayesPrediction, Performance, scalar_or_array
 from gcnlimit.theory.ceiling.finite_degree import sparse_ceiling, sparse_elsewhere
-from gcnlimit.theory.ceiling.posterior import posterior
-from gcnlimit.theory.ceiling.state_evolution import Evidence, StateEvolution, ceiling
+from gcnlimit.theory.ceiling.state_evolution import FixedPoints, StateEvolution
 from gcnlimit.theory.ceiling.unequal import unequal_ceiling
 from gcnlimit.theory.decision import from_margins
-from gcnlimit.theory.degrees.ceiling import heterogeneous_ceiling
+from gcnlimit.theory.degrees.ceiling import PropensityEvolution
 from gcnlimit.theory.points import with_errors
 from gcnlimit.theory.transfer import Trained, with_errors_of_both
 
@@ -132,19 +132,64 @@ def bayes_optimal(
             return _at_degree(data, to, gcn, mean, *sizes)
         return _elsewhere(data, to, gcn)
     if gcn is not None:
-        raise ParameterError("gcn goes with to, another graph; give both, or leave out gcn")
+        raise ParameterError(
+            "gcn is given without to: a ceiling on another graph keeps its weights; "
+            "give to as well, or leave out gcn"
+        )
+    if data.degrees is not None and not data.classes.equal:
+        raise ParameterError(
+            f"degrees = {data.degrees!r} need equal classes, got classes = {data.classes}; "
+            "leave out one of the two"
+        )
     if mean is not None:
-        return sparse_ceiling(data, mean, *sizes)
-    if data.degrees is not None:
-        answer = heterogeneous_ceiling(data, data.degrees)
-    elif not data.classes.equal and data.classes.count > 2:
+        return _at_each_point(data, lambda one: sparse_ceiling(one, mean, *sizes))
+    if not data.classes.equal and data.classes.count > 2:
         # a few models only: each takes seconds
-        answer = with_errors(unequal_ceiling(data), data, bayes_optimal, directions=4)
-        return labelled(answer, data)
-    else:
-        with np.errstate(all="ignore"):  # evidence beyond the largest number is infinite
-            answer = ceiling(data, _evolution(data))
-    return labelled(with_errors(answer, data, _nearby(data)), data)
+        answer = _at_each_point(data, unequal_ceiling)
+        return with_errors(answer, data, bayes_optimal, directions=4)
+    with np.errstate(all="ignore"):  # evidence beyond the largest number is infinite
+        law = data.degrees
+        evolution = StateEvolution.of(data) if law is None else PropensityEvolution.of(data, law)
+        answer = _ceiling(data, evolution)
+    return with_errors(answer, data, _nearby(data))
+
+
+def _ceiling(data: CSBM, evolution: StateEvolution | PropensityEvolution) -> BayesPrediction:
+    """Bayes-optimal performance at the fixed points of a state evolution, whose points are those of the data."""
+    together = batches(evolution.rho.size, evolution.together)
+    blocks = [evolution.take(rows).fixed_points() for rows in together]
+    found = FixedPoints(*map(np.concatenate, zip(*blocks, strict=True)))
+    best, free_entropy = evolution.prediction(data, found, found.best)
+    algorithmic = best
+    if np.any(found.hard):
+        algorithmic, _ = evolution.prediction(data, found, found.reached)
+    return BayesPrediction(
+        **vars(best),
+        algorithmic=algorithmic,
+        hard=scalar_or_array(found.hard.reshape(data.shape)),
+        free_entropy=scalar_or_array(free_entropy.reshape(data.shape)),
+    )
+
+
+def _at_each_point(data: CSBM, answer: Callable[[CSBM], BayesPrediction]) -> BayesPrediction:
+    """Answers at each point of the data in turn, as one record whose fields have the shape of the points."""
+    columns = (np.broadcast_to(getattr(data, name), data.shape).ravel() for name in SIGNALS)
+    points = (dict(zip(SIGNALS, row, strict=True)) for row in zip(*columns, strict=True))
+    answers = [answer(data.replaced(**point)) for point in points]
+    found: BayesPrediction = _stacked(answers, data.shape)
+    return labelled(replace(found, algorithmic=labelled(found.algorithmic, data)), data)
+
+
+def _stacked(answers: list[Any], shape: tuple[int, ...]) -> Any:
+    """One answer whose fields have the shape of the points."""
+    first = answers[0]
+    if not shape or first is None:
+        return first
+    if is_dataclass(first) and not isinstance(first, type):
+        names = [f.name for f in fields(first) if f.init]
+        columns = {name: [getattr(answer, name) for answer in answers] for name in names}
+        return replace(first, **{name: _stacked(column, shape) for name, column in columns.items()})
+    return np.reshape(answers, shape) if isinstance(first, int | float) else first
 
 
 def _nearby(data: CSBM) -> Callable[[CSBM], Performance]:
@@ -195,7 +240,10 @@ def degree_correction(
     """
     check_types("degree_correction", data=(data, CSBM))
     if data.shape:
-        raise ParameterError(f"data has shape {data.shape}; give single numbers, and loop")
+        raise ParameterError(
+            f"degree_correction takes single parameters, got data of shape {data.shape}; "
+            "call it for each point"
+        )
     limit = number("tolerance", tolerance, low=0)
     degree = number("degree", degree, low=0, open_low=True)
     found = bayes_optimal(data, degree=degree, population=population, sweeps=sweeps, seed=seed)
@@ -204,7 +252,8 @@ def degree_correction(
     if abs(shift) > limit + 2.0 * error:
         sentence = (
             f"at degree {degree:g} the accuracy differs by {shift:+.4f} from that of large degree, "
-            "which predict computes; take a larger degree, or bayes_optimal(data, degree=...)"
+            "which predict computes; take a larger degree, "
+            "or compare with bayes_optimal(data, degree=...)"
         )
         warnings.warn(sentence, stacklevel=2)
     return DegreeCorrection(shift, error)
@@ -222,7 +271,7 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
     network = () if slope is None else slope.shape
     shape = broadcast(data=data.shape, to=to.shape, network=network)
     new = _spread(to, shape)
-    home, there = _evolution(_spread(data, shape)), _evolution(new)
+    home, there = (StateEvolution.of(model) for model in (_spread(data, shape), new))
     mu = home.evidence.mu
     alone = _overlap(home)
     taught = _taught(there, known=mu * alone)
@@ -230,9 +279,9 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
     learned = taught.evidence.at(np.zeros_like(mu))
     if slope is not None:
         learned = np.full(shape, signal * slope**2).ravel()
-    frozen = ceiling(new, _taught(there, given=learned, mu=np.zeros_like(mu)))
-    two_stages = ceiling(new, taught)
-    joint = ceiling(new, _taught(there, known=mu * _exchanged(home, there, alone)))
+    frozen = _ceiling(new, _taught(there, given=learned, mu=np.zeros_like(mu)))
+    two_stages = _ceiling(new, taught)
+    joint = _ceiling(new, _taught(there, known=mu * _exchanged(home, there, alone)))
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
     answer = with_errors_of_both(answer, data, to, lambda one, other: _elsewhere(one, other, gcn))
     return labelled(answer, data, gcn, to)
@@ -244,7 +293,8 @@ def _at_degree(data: CSBM, to: CSBM, gcn: GCN | None, degree: float, *sizes: int
     equal = common_classes(data.classes, to.classes).equal
     if gcn is not None or data.shape or to.shape or not equal:
         raise ParameterError(
-            "to and degree together need single parameters, equal classes and no gcn; omit degree"
+            "bayes_optimal with to and degree needs single parameters, equal classes and no gcn; "
+            "leave out degree"
         )
     joint, two_stages, frozen = sparse_elsewhere(data, to, degree, *sizes)
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
@@ -254,11 +304,6 @@ def _at_degree(data: CSBM, to: CSBM, gcn: GCN | None, degree: float, *sizes: int
 def _spread(data: CSBM, shape: tuple[int, ...]) -> CSBM:
     """Data with a value of each signal at every point of that shape."""
     return data.replaced(**{n: np.broadcast_to(getattr(data, n), shape) for n in SIGNALS})
-
-
-def _evolution(data: CSBM) -> StateEvolution:
-    rho = np.broadcast_to(data.rho, data.shape).ravel()
-    return StateEvolution(Evidence.of(data), rho, posterior(data.classes))
 
 
 def _taught(evolution: StateEvolution, **evidence: Any) -> StateEvolution:

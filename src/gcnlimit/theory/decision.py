@@ -15,8 +15,7 @@ two. Errors are integrals of positive terms, taken in logarithms.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -70,12 +69,14 @@ def from_margins(
         # the logarithm is at hand, and quicker than another table
         test = balanced = ndtr(test_margin) if classes.two else -np.expm1(log_test_error)
         train = accuracy(train_margin, count)
-        best = _best_accuracy(test_margin, classes, test)
+        best = test
+        if (test_margin < 0.0).any():  # the other sign is better
+            best = np.maximum(test, accuracy(-test_margin, count))
     else:
         log_test_error, log = _unequal_decision(classes, test_margin, train_margin, offset)
         test = -np.expm1(log_test_error)
         train = -np.expm1(log)
-        best = _best_accuracy(test_margin, classes, test)
+        best = _best_of_two(test_margin, classes.fractions) if count == 2 else test
         balanced = balanced_accuracy(test_margin, classes)
     columns = test, train, test_loss, train_loss, log_test_error, best, balanced
     known = weight is None and count == 2
@@ -97,30 +98,39 @@ def ceiling_prediction(
     residual: Array,
     iterations: npt.NDArray[np.int64],
     *,
+    known: dict[str, Any],
     weight: Array | None = None,
-    by_degree: Callable[[npt.ArrayLike], Array] | None = None,
+    status: Status = Status.CONVERGED,
     **order_parameters: Any,
 ) -> Prediction:
-    """Prediction of inference at a margin, which has one axis more than the loss if propensities have a `weight`."""
+    """Prediction of inference at a margin, which has one axis more than the loss if propensities have a `weight`.
+
+    `known` as in `as_prediction`.
+    """
     shape = loss.shape
-    known = np.full(margin.shape, np.inf)
-    performance = from_margins(classes, margin, known, loss, np.zeros(shape), weight=weight)
+    sure = np.full(margin.shape, np.inf)
+    performance = from_margins(classes, margin, sure, loss, np.zeros(shape), weight=weight)
     if weight is not None:
-        margin, known = mean_margin(performance)
-    performance = replace(performance, by_degree=by_degree)
-    found = OrderParameters(*map(scalar_or_array, (margin, known)), **order_parameters)
-    status = np.full(shape, int(Status.CONVERGED))
-    return as_prediction(performance, found, status, residual, iterations)
+        margin, sure = mean_margin(performance)
+    found = OrderParameters(*map(scalar_or_array, (margin, sure)), **order_parameters)
+    ended = np.full(shape, int(status)), residual, iterations
+    return as_prediction(performance, found, *ended, **known)
 
 
 def as_prediction(
-    performance: Performance, order_parameters: OrderParameters, *ended: npt.NDArray[Any]
+    performance: Performance,
+    order_parameters: OrderParameters,
+    *ended: npt.NDArray[Any],
+    **known: Any,
 ) -> Prediction:
-    """Prediction without standard errors; `ended` are status, residual and iterations, of the shape of the first."""
+    """Prediction without standard errors; `ended` are status, residual and iterations, of the shape of the first.
+
+    `known` are its coordinates, and fields that take the place of those of the performance.
+    """
     status, residual, iterations = ended
     shape = status.shape
     return Prediction(
-        **vars(performance),
+        **(vars(performance) | known),
         standard_error=same_everywhere(0.0, shape),
         order_parameters=order_parameters,
         status=status if shape else Status(int(status)),
@@ -143,20 +153,10 @@ def _unequal_decision(
     return np.where(at_best, test, own_test), np.where(at_best, train, own_train)
 
 
-def _best_accuracy(margin: Array, classes: Classes, own: Array) -> Array:
-    """Accuracy at the best threshold: for equal classes the network's own unless the margin is negative."""
-    p = classes.fractions
-    if not classes.equal and p.size > 2:
-        return np.asarray(-np.expm1(best_log_error(margin, classes)))
-    if not classes.equal:
-        first, second = _two_bounds(np.abs(margin), p, p)
-        return np.asarray(p[0] * ndtr(first) + p[1] * ndtr(second))
-    below = np.asarray(margin < 0.0)
-    if not np.any(below):
-        return own
-    best = np.array(own)
-    best[below] = accuracy(-margin[below], classes.count)
-    return best
+def _best_of_two(margin: Array, p: Array) -> Array:
+    """Accuracy on two unequal classes at the best threshold."""
+    first, second = _two_bounds(np.abs(margin), p, p)
+    return np.asarray(p[0] * ndtr(first) + p[1] * ndtr(second))
 
 
 def balanced_accuracy(margin: Array, classes: Classes) -> Array:

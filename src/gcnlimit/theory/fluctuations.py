@@ -33,7 +33,8 @@ class Profile(NamedTuple):
 
     def fluctuation(self, i: int, j: int) -> Array:
         """Vector whose products are :math:`N` times the covariance of the overlaps of directions `i` and `j`."""
-        part = (self.K if j == 0 else self.J if i == 0 else self.f)[..., 1:]
+        labels = (i, j).count(0)  # how many of the directions are that of the labels
+        part = (self.f, self.J, self.K)[labels][..., 1:]
         return part * np.sqrt(2.0) if i == j else part
 
 

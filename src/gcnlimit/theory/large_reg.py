@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gcnlimit._values import Array
+from gcnlimit.csbm import SpikedOperator
 from gcnlimit.filters import Averages, Filter
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.spectrum import Spectrum
@@ -40,7 +41,7 @@ def margins(
     alpha: Array,
     mu: Array,
     rho: Array,
-    features: Spectrum | None = None,
+    features: Spectrum,
     *,
     readout: Readout | None = None,
 ) -> tuple[Array, Array]:
@@ -51,7 +52,7 @@ def margins(
     """
     a = averages
     out = readout or Readout(a.tau_g2, a.e_g, a.tau_g2, a.excess, a.coherent, a.scattered)
-    s1 = 1.0 if features is None else features.moments[0]
+    s1 = features.moments[0]
     hidden = (1.0 - rho) / rho
     centre = s1 * out.excess + mu * (a.e_g * out.e)
     variance = s1**2 * out.coherent + hidden * (s1**2 * out.scattered)  # Eq. 4.7
@@ -59,23 +60,33 @@ def margins(
     return centre / deviation, (centre + s1 * out.both / rho) / deviation
 
 
-def weight_square(a: Averages, mu: Array, rho: Array, features: Spectrum | None = None) -> Array:
+def weight_square(a: Averages, mu: Array, rho: Array, features: Spectrum) -> Array:
     r"""Squared length :math:`s_2[e(g^2) + \frac{1-\rho}\rho\tau(g^2)] + g_1\mu\,e(g)^2` of the weights (Eqs. 4.5 and 8.15)."""
-    _, s2, g1 = (1.0, 1.0, 1.0) if features is None else features.moments
+    _, s2, g1 = features.moments
     return np.asarray(s2 * (a.e_g2 + (1.0 - rho) / rho * a.tau_g2) + g1 * (mu * a.e_g**2))
 
 
-def symmetric_averages(filter: Filter, signal: Array, mu: Array, nodes: int) -> Averages:
-    r"""Return the averages for a symmetric operator; `signal` and `mu` are one-dimensional, as are the filter's parameters.
+def filter_averages(filter: Filter, operator: SpikedOperator, mu: Array, nodes: int) -> Averages:
+    r"""Return the averages of a filter on an operator; parameters along one axis, on that many nodes if it is symmetric.
 
-    `coherent` is :math:`\mathrm{Var}_e[g^2 + \mu\, e(g)\, g]` and `scattered` is :math:`\mathrm{Var}_\tau[g^2]` (Eq. 4.7).
+    A directed operator does not commute with its transpose: there they are sums over the Taylor coefficients :math:`g_i` of the
+    filter and their tails :math:`G_i = \sum_k g_{i+k} \lambda^k` (Eqs. 4.10 to 4.13).
     """
-    measure = SpikedSemicircle.of(signal, nodes)
-    return spectral_averages(measure, filter.normalized(measure.x)[0], mu)
+    signal = operator.signal
+    if operator.symmetric:
+        measure = SpikedSemicircle.of(signal, nodes)
+        return spectral_averages(measure, filter.normalized(measure.x)[0], mu)
+    closed = filter.directed_averages(signal, mu)
+    if closed is not None:
+        return closed
+    return coefficient_averages(*filter.directed_chain(signal).taylor(signal), signal, mu)
 
 
 def spectral_averages(measure: SpikedSemicircle, g: Array, mu: Array) -> Averages:
-    """Return the averages of a filter known by its values `g` at the nodes of the measure."""
+    r"""Return the averages of a filter known by its values `g` at the nodes of the measure.
+
+    `coherent` is :math:`\mathrm{Var}_e[g^2 + \mu\, e(g)\, g]` and `scattered` is :math:`\mathrm{Var}_\tau[g^2]` (Eq. 4.7).
+    """
     g2 = g * g
     tau_g2 = g2 @ measure.tau
     e_g, e_g2 = mean(measure.e, g), mean(measure.e, g2)
@@ -111,17 +122,6 @@ def _variances(
     away = product - both[:, None]
     away *= away
     return np.einsum("bn,bn,bn->b", measure.e, spread, spread), away @ measure.tau
-
-
-def directed_averages(filter: Filter, signal: Array, mu: Array) -> Averages:
-    r"""Return the averages for a directed operator, which does not commute with its transpose (Eqs. 4.10 to 4.13).
-
-    They are sums over the Taylor coefficients :math:`g_i` of the filter and their tails :math:`G_i = \sum_k g_{i+k} \lambda^k`.
-    """
-    closed = filter.directed_averages(signal, mu)
-    if closed is not None:
-        return closed
-    return coefficient_averages(*filter.directed_chain(signal).taylor(signal), signal, mu)
 
 
 def coefficient_averages(g: Array, G: Array, signal: Array, mu: Array) -> Averages:
@@ -171,8 +171,13 @@ def paired_series(first: Filter, second: Filter, signal: Array) -> tuple[Series,
 
 
 def _running_sum(terms: Array) -> Array:
-    """Sums from each row to the end."""
-    return np.cumsum(terms[::-1], axis=0)[::-1]
+    """Sums from each row to the end; `terms` may be overwritten."""
+    if terms.shape[1] < 500:
+        return np.cumsum(terms[::-1], axis=0)[::-1]
+    # NumPy would go along one column after the other, two to eight times as slow
+    for k in range(len(terms) - 2, -1, -1):
+        terms[k] += terms[k + 1]
+    return terms
 
 
 def _sum(a: Array, b: Array) -> Array:

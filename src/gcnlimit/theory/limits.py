@@ -72,7 +72,9 @@ def no_residual_margin(data: CSBM, depth: int) -> Array:
     K = whole("depth", depth, low=1, high=_DEEPEST)
     if np.max(np.abs(lam)) ** (2 * K) * np.max(mu + 1.0) > _LARGEST:
         size = np.max(np.abs(lam))
-        raise ParameterError(f"lam = {size:g} to the depth {K} is out of range; take less of it")
+        raise ParameterError(
+            f"lam = {size:g} to the power of the depth {K} is out of range; take less of either"
+        )
 
     def power_sum(count: int) -> Array:
         return np.asarray(np.sum([lam ** (2 * k) for k in range(1, count + 1)], axis=0))
@@ -93,10 +95,7 @@ def constant_residual_limit(signal: npt.ArrayLike, c: npt.ArrayLike, symmetric: 
     >>> constant_residual_limit([2.0, -2.0, -2.0], [1.0, 1.0, 0.0], symmetric=False).round(3)
     array([1.732, 0.   , 1.732])
     """
-    signal, c = _pair(signal=signal, c=c)
-    operator = SpikedOperator(signal, flag("symmetric", symmetric))
-    leads = (np.abs(signal) > 1.0) & (np.abs(operator.spike + c) > operator.edge + np.abs(c))
-    return np.where(leads, pca_margin(signal), 0.0)
+    return np.where(pca_rate(signal, c, symmetric) > 0.0, pca_margin(signal), 0.0)
 
 
 def long_diffusion_limit(signal: npt.ArrayLike, t: npt.ArrayLike = 1.0) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gcnlimit._validation import as_real, broadcast
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
-from gcnlimit.csbm import CSBM, SIGNALS, EstimatedCSBM, SpikedOperator
+from gcnlimit.csbm import CSBM, EstimatedCSBM, SpikedOperator
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
@@ -78,10 +78,7 @@ class Points(NamedTuple):
         """Same points, or a `ParameterError` where the filter is not defined on the spectrum of the operator."""
         for filter in self.filters:
             filter.check_radius(self.radius)
-            if self.symmetric:
-                filter.quadrature_nodes()
-            else:
-                filter.layers(radius=self.radius)
+            self.cost(filter)  # refuses one that is too steep, or has no chain
         return self
 
     def usable(self) -> Mask:
@@ -185,27 +182,6 @@ def in_range(alpha: Array, lam: Array, mu: Array, rho: Array, largest: float = _
     """Where `check_range` would pass."""
     small = (np.abs(lam) <= largest) & (mu <= largest) & (alpha <= largest)
     return np.asarray(small & (alpha >= 1.0 / largest) & (rho >= 1.0 / largest))
-
-
-def at_each_point(data: CSBM, answer: Callable[[CSBM], Answer]) -> Answer:
-    """Answers at each point of the data in turn, as one record whose fields have the shape of the points."""
-    values = (np.broadcast_to(getattr(data, name), data.shape).ravel() for name in SIGNALS)
-    rows = np.column_stack(list(values)).tolist()
-    points = (dict(zip(SIGNALS, row, strict=True)) for row in rows)
-    found: Answer = _stacked([answer(data.replaced(**point)) for point in points], data.shape)
-    return found
-
-
-def _stacked(answers: list[Any], shape: tuple[int, ...]) -> Any:
-    """One answer whose fields have the shape of the points."""
-    first = answers[0]
-    if not shape or first is None:
-        return first
-    if is_dataclass(first) and not isinstance(first, type):
-        names = [f.name for f in fields(first) if f.init]
-        columns = {name: [getattr(answer, name) for answer in answers] for name in names}
-        return replace(first, **{name: _stacked(column, shape) for name, column in columns.items()})
-    return np.reshape(answers, shape) if isinstance(first, int | float) else first
 
 
 def with_errors(

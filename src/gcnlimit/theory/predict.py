@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial, reduce
 from typing import Any, NamedTuple, Never
 
@@ -16,7 +15,7 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ConvergenceError
 from gcnlimit.network import GCN, check_problem
-from gcnlimit.parameters import labelled
+from gcnlimit.parameters import coordinates_of
 from gcnlimit.results.order_parameters import OrderParameters, gathered
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.theory.decision import accuracy, as_prediction, from_margins, mean_margin
@@ -25,7 +24,7 @@ from gcnlimit.theory.finite_reg import class_losses
 from gcnlimit.theory.finite_reg.averages import expected_losses, nonzero_weights
 from gcnlimit.theory.finite_reg.propensities import losses_by_degree
 from gcnlimit.theory.finite_reg.solution import Solution
-from gcnlimit.theory.large_reg import directed_averages, margins, symmetric_averages
+from gcnlimit.theory.large_reg import filter_averages, margins
 from gcnlimit.theory.points import Mask, Points, Rows, with_errors
 from gcnlimit.theory.readout import explicit_margins, read_outputs
 from gcnlimit.theory.solve import asymptote, kind, kind_by_degree, solve
@@ -91,8 +90,7 @@ def predict(
     if gcn.test_filter is not None:
         data.require_alike("another filter at test")
     answer = predict_points(points, data, gcn, Search(tol, max_iterations, progress), throw)
-    answer = with_errors(answer, data, lambda there: predict(there, gcn, tol=tol, throw=False))
-    return labelled(answer, data, gcn)
+    return with_errors(answer, data, lambda there: predict(there, gcn, tol=tol, throw=False))
 
 
 def predict_points(
@@ -102,12 +100,12 @@ def predict_points(
     check_degrees(points)
     shape = broadcast(data=data.shape, network=gcn.shape)
     usable = np.ones(points.size, bool) if throw else points.usable()
-    found = find(points, usable, search)
-    prediction = _prediction(points, found, shape)
+    found, solved = find(points, usable, search)
+    known: dict[str, Any] = {"coordinates": coordinates_of(data, gcn)}
     if points.degrees is not None:
-        by_degree = partial(_accuracy_by_degree, points, usable, shape, search)
-        prediction = replace(prediction, by_degree=by_degree)
-    if throw and max(part.status.max() for part in found) > Status.CONVERGED:
+        known["by_degree"] = partial(_accuracy_by_degree, points, usable, shape, search)
+    prediction = _prediction(points, found, solved, shape, **known)
+    if throw and found.status.max() > Status.CONVERGED:
         _raise_failure(points, prediction)
     return prediction
 
@@ -127,18 +125,27 @@ class _Found(NamedTuple):
     solution: Solution | None = None
 
 
-def find(points: Points, usable: Mask, search: Search) -> list[_Found]:
-    """What is found for all points, in parts: those refused, at infinite regularization, and at a finite one."""
+_Solved = list[tuple[Rows, Solution]]
+
+
+def find(points: Points, usable: Mask, search: Search) -> tuple[_Found, _Solved]:
+    """What is found for all points: those refused, at infinite regularization, and at a finite one; and the solutions there."""
     infinite = np.isinf(points.reg)
     at_infinity = _pinned if points.class_loss.is_pinned else _explicit
     ways = {_refused: ~usable, at_infinity: usable & infinite, _self_consistent: usable & ~infinite}
-    found: list[_Found] = []
+    parts: list[_Found] = []
     for way, which in ways.items():
-        rows = np.flatnonzero(which)
+        (rows,) = which.nonzero()
         if rows.size:
             here = points if rows.size == points.size else points.take(rows)
-            found += way(here, rows, search)
-    return found
+            parts += way(here, rows, search)
+    solved = [(part.rows, part.solution) for part in parts if part.solution is not None]
+    if points.size == 1:
+        return parts[0], solved
+    order = np.argsort(np.concatenate([part.rows for part in parts]))
+    columns = zip(*(part[:-1] for part in parts), strict=True)
+    together: list[Any] = [np.concatenate(column)[order] for column in columns]
+    return _Found(*together), solved
 
 
 def _refused(points: Points, rows: Rows, _: Search) -> Iterator[_Found]:
@@ -156,10 +163,8 @@ def _accuracy_by_degree(
     """Accuracy on test nodes of given propensities, of the shape of the points and then that of `theta`."""
     assert points.degrees is not None
     asked = points.degrees.asked(theta)
-    found = find(points._replace(degrees=asked), usable, search)
-    margin = np.empty((points.size, np.size(theta)))
-    for part in found:
-        margin[part.rows] = part.test_margin[:, -np.size(theta) :]
+    found, _ = find(points._replace(degrees=asked), usable, search)
+    margin = found.test_margin[:, -np.size(theta) :]
     return accuracy(margin, points.classes.count).reshape(shape + np.shape(theta))
 
 
@@ -193,8 +198,7 @@ def _pinned(points: Points, rows: Rows, _: Search) -> Iterator[_Found]:
 
 def _any_nan(test: Array, train: Array) -> Mask:
     """Which points have no margins, or none at some propensity."""
-    lost = np.isnan(test + train)
-    return lost if lost.ndim == 1 else np.any(lost, axis=1)
+    return np.asarray(np.isnan(test + train).reshape(len(test), -1).any(axis=1))
 
 
 def _margins(points: Points, quadrature_nodes: int) -> tuple[Array, Array]:
@@ -203,10 +207,7 @@ def _margins(points: Points, quadrature_nodes: int) -> tuple[Array, Array]:
         return margins_by_degree(points, points.degrees)
     features = points.features
     mu = points.mu / features.moments[0]
-    if points.symmetric:
-        averages = symmetric_averages(points.filter, points.signal, mu, quadrature_nodes)
-    else:
-        averages = directed_averages(points.filter, points.signal, mu)
+    averages = filter_averages(points.filter, points.operator, mu, quadrature_nodes)
     test, train = margins(averages, points.alpha, points.mu, points.rho, features)
     return test if points.test_filter is None else explicit_margins(points, quadrature_nodes), train
 
@@ -260,30 +261,30 @@ def _raise_failure(points: Points, prediction: Prediction) -> Never:
     where = f"reg = {points.reg[first]:g} with residual {residual[first]:.1e}"
     raise ConvergenceError(
         f"{failed.size} of {points.size} points have no solution, the first at {where}: "
-        f"{Status(int(status[first])).message}; pass throw=False to keep the others"
+        f"{Status(int(status[first])).message}; "
+        "pass throw=False to keep the others, and look at status"
     )
 
 
-def _prediction(points: Points, found: list[_Found], shape: tuple[int, ...]) -> Prediction:
-    """Put the parts together in the shape of the points."""
-    order = np.argsort(np.concatenate([part.rows for part in found]))
+def _prediction(
+    points: Points, found: _Found, solved: _Solved, shape: tuple[int, ...], **known: Any
+) -> Prediction:
+    """Prediction in the shape of the points; `known` as in `as_prediction`."""
 
-    def column(name: str) -> npt.NDArray[Any]:
-        values = np.concatenate([getattr(part, name) for part in found])[order]
+    def shaped(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return values.reshape(shape + values.shape[1:])
 
-    margin = column("test_margin"), column("train_margin")
-    losses = column("test_loss"), column("train_loss")
-    offset = column("offset")
+    margin = shaped(found.test_margin), shaped(found.train_margin)
+    losses = shaped(found.test_loss), shaped(found.train_loss)
+    offset = shaped(found.offset)
     weight = None if points.degrees is None else points.degrees.weight
     performance = from_margins(points.classes, *margin, *losses, offset=offset, weight=weight)
     if weight is not None:
         margin = mean_margin(performance)
-    solved = [(part.rows, part.solution) for part in found if part.solution is not None]
     output = weights = nonzero = None
     if solved:
-        output = gathered([(rows, s.output) for rows, s in solved], order.size).reshape(shape)
-        weights = gathered([(rows, s.weights) for rows, s in solved], order.size).reshape(shape)
+        output = gathered([(rows, s.output) for rows, s in solved], points.size).reshape(shape)
+        weights = gathered([(rows, s.weights) for rows, s in solved], points.size).reshape(shape)
         nonzero = nonzero_weights(points.penalty, points.reg.reshape(shape), weights)
     bias = class_losses.trained_bias(points.class_loss, offset, output)
     order_parameters = OrderParameters(
@@ -295,5 +296,5 @@ def _prediction(points: Points, found: list[_Found], shape: tuple[int, ...]) -> 
         nonzero=nonzero,
         sources=tuple(solved) if points.filter.deep else (),
     )
-    ended = (column(name) for name in ("status", "residual", "iterations"))
-    return as_prediction(performance, order_parameters, *ended)
+    ended = map(shaped, (found.status, found.residual, found.iterations))
+    return as_prediction(performance, order_parameters, *ended, **known)

@@ -10,17 +10,17 @@ of :math:`c_k`).
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gcnlimit._values import Array, Parameter
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Averages, Filter
 from gcnlimit.filters.base import to_unit
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.results.order_parameters import Output
+from gcnlimit.results.order_parameters import Output, Record, Weights
+from gcnlimit.theory.finite_reg.equations import Pulls
 from gcnlimit.theory.finite_reg.solution import Solution
 from gcnlimit.theory.finite_reg.symmetric import SymmetricEquations, SymmetricSolution
 from gcnlimit.theory.large_reg import (
@@ -69,10 +69,12 @@ def read_outputs(found: Solution) -> Output:
         measure = equations.measure
         read, size = filter[rows].normalized(measure.x)
         divisor = filter[rows].log_gain(symmetric=True) if points.normalize else 0.0
-        own = equations.evaluate(found.state[rows])[0].output.variance
-        unit = np.exp(size - divisor) / equations.gain * np.sqrt(found.output.variance[rows] / own)
+        own = equations.evaluate(found.state[rows])[0]
+        scale = np.sqrt(found.output.variance[rows] / own.output.variance)
+        unit = np.exp(size - divisor) / equations.gain * scale
         joining = points.signal[rows] if points.joining else None
-        centre, variance = _output(equations, found.state[rows], measure, read, joining)
+        pulls = equations.pulls(found.state[rows])
+        centre, variance = _output(equations, pulls, own.weights, read, joining)
         law[:, rows] = unit * centre, unit**2 * variance
     return Output(law[0], law[1], np.zeros(points.size))
 
@@ -104,7 +106,8 @@ class BestReadout(Filter):
         return to_unit(((pieces.c1 * k + pieces.c2 * g * w) / below).reshape(rows.shape))
 
 
-class _Pieces(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Pieces(Record):
     """What the best filter at test is made of, at each point: columns, but for the filter of the training."""
 
     filter: Filter
@@ -115,10 +118,6 @@ class _Pieces(NamedTuple):
     noise: Array
     c1: Any = None
     c2: Any = None
-
-    def take(self, rows: npt.NDArray[np.intp]) -> _Pieces:
-        columns: tuple[Any, ...] = self[1:]
-        return _Pieces(self.filter[rows], *(column[rows] for column in columns))
 
     def at(self, x: Array) -> tuple[Array, Array, Array, Array]:
         """Of the filter of the training: k, its values, the distance to the outlier, and the denominator."""
@@ -160,7 +159,7 @@ def best_readout(points: Points) -> tuple[BestReadout, Array]:
     drive = points.mu / s1 * mean(measure.e, g)
     out = spectral_readout(measure, g, c1 * first + c2 * second, drive)
     margin, _ = margins(averages, points.alpha, points.mu, points.rho, points.features, readout=out)
-    return BestReadout(np.arange(float(points.size)), pieces._replace(c1=c1, c2=c2)), margin
+    return BestReadout(np.arange(float(points.size)), replace(pieces, c1=c1, c2=c2)), margin
 
 
 def _averages(points: Points, nodes: int) -> tuple[Averages, Readout, Array]:
@@ -171,42 +170,40 @@ def _averages(points: Points, nodes: int) -> tuple[Averages, Readout, Array]:
         measure = SpikedSemicircle.of(points.signal, nodes)
         g, read = (f.normalized(measure.x)[0] for f in (points.filter, filter))
         first = read @ measure.tau
-        read = shifted_filter(measure, points.signal, read) if points.joining else read
+        read = shifted_filter(measure.e, points.signal, read) if points.joining else read
         averages = spectral_averages(measure, g, mu)
         return averages, spectral_readout(measure, g, read, mu * averages.e_g), first
     trained, (h, H) = paired_series(points.filter, filter, points.signal)
-    pair = (_next(h), _next(H)) if points.joining else (h, H)
+    pair = (h, H)
+    if points.joining:  # one power lower, without the first
+        h_next, H_next = (np.pad(part[1:], ((0, 1), (0, 0))) for part in (h, H))
+        pair = (h_next, H_next)
     averages = coefficient_averages(*trained, points.signal, mu)
     return averages, coefficient_readout(trained, pair, points.signal, mu * averages.e_g), h[0]
 
 
-def _next(coefficients: Array) -> Array:
-    """Coefficients one power lower, without the first."""
-    return np.concatenate([coefficients[1:], np.zeros_like(coefficients[:1])])
-
-
-def shifted_filter(measure: SpikedSemicircle, signal: Array, values: Array) -> Array:
-    r"""Values of :math:`\sum_{j \ge 1} c_j U_{j-1}(x/2)` from those of :math:`\sum_j c_j U_j(x/2)` at the nodes of the measure.
+def shifted_filter(e: Array, signal: Array, values: Array) -> Array:
+    r"""Values of :math:`\sum_{j \ge 1} c_j U_{j-1}(x/2)` from those of :math:`\sum_j c_j U_j(x/2)` at the nodes of a measure `e`.
 
     In the bulk by a sine transform; at the outlier it is :math:`g(x)/\lambda_e` less :math:`\lambda_e` times the average of
     :math:`g` over the part of the measure in the bulk.
     """
-    n = measure.tau.size - 1
+    n = e.shape[1] - 1
     angle = np.arange(1, n + 1) * (np.pi / (n + 1))
     sines = np.sin(np.outer(np.arange(1, n + 1), angle))
     coefficients = (values[:, :-1] * (2.0 / (n + 1) * np.sin(angle))) @ sines.T
     bulk = coefficients[:, 1:] @ sines[:-1] / np.sin(angle)
     outside = np.abs(signal) > 1.0
     safe = np.where(outside, signal, 1.0)
-    in_bulk = mean(measure.e[:, :-1], values[:, :-1])
+    in_bulk = mean(e[:, :-1], values[:, :-1])
     atom = np.where(outside, values[:, -1] / safe - safe * in_bulk, 0.0)
     return np.concatenate([bulk, atom[:, None]], axis=1)
 
 
 def _output(
     equations: SymmetricEquations,
-    state: Array,
-    measure: SpikedSemicircle,
+    pulls: Pulls,
+    weights: Weights,
     read: Array,
     joining: Array | None,
 ) -> tuple[Array, Array]:
@@ -214,9 +211,7 @@ def _output(
 
     With the signal of the graph, `joining`, of a node that joins it (Eq. 10.13).
     """
-    pulls = equations.pulls(state)
-    weights = equations.evaluate(state)[0].weights
-    g, tau = equations.g, measure.tau
+    g, tau, e = equations.g, equations.tau, equations.e
     D = 1.0 / (1.0 + pulls.product[:, None] * g**2)
     if joining is None:
         b = (pulls.product * ((read * g * D) @ tau) / (D @ tau))[:, None]
@@ -224,16 +219,16 @@ def _output(
         by_input = read * D + b * (g * D)
         by_pull = pulls.V_w[:, None] * (echo - (echo @ tau)[:, None])
     else:
-        by_input = shifted_filter(measure, joining, read) * D
+        by_input = shifted_filter(e, joining, read) * D
         by_pull = by_input * g * pulls.V_w[:, None]
     features = np.sqrt(equations.mu) * weights.m
     labels = features[:, None] * by_input + pulls.drive[:, None] * by_pull
-    along = mean(measure.e, labels)
+    along = mean(e, labels)
     noise = weights.Q * (by_input**2 @ tau) + pulls.scatter * (by_pull**2 @ tau)
     if joining is None:
-        pulled = mean(measure.excess, by_pull)
-        centre = features * mean(measure.e, by_input) + pulls.drive * pulled
-        return centre, mean(measure.e, (labels - along[:, None]) ** 2) + noise
+        pulled = mean(equations.excess, by_pull)
+        centre = features * mean(e, by_input) + pulls.drive * pulled
+        return centre, mean(e, (labels - along[:, None]) ** 2) + noise
     first = read @ tau
-    variance = mean(measure.e, labels**2) + noise + weights.Q * first**2
+    variance = mean(e, labels**2) + noise + weights.Q * first**2
     return first * features + joining * along, variance

@@ -21,7 +21,7 @@ from gcnlimit.filters import Filter
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.numerics.linear import hankel
 from gcnlimit.theory.fluctuations import Profile, filter_series, profile, sampled_margins
-from gcnlimit.theory.points import check_range
+from gcnlimit.theory.points import Points, check_range
 from gcnlimit.theory.predict import predict
 from gcnlimit.theory.transfer import transfer
 
@@ -87,7 +87,8 @@ def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None) -> Scat
         to.require_plain("scatter")
         if to.shape or data.mu * to.mu == 0.0:
             raise ParameterError(
-                f"scatter needs one new graph and features on both, got mu = {data.mu} and {to.mu}"
+                "scatter on a new graph needs one point, and features that carry a signal on both "
+                f"graphs, got mu = {data.mu} and {to.mu}"
             )
         accuracy = float(transfer(data, gcn, to).test_accuracy)
         count = nodes * float(to.alpha) / float(data.alpha)
@@ -128,10 +129,13 @@ def paired_scatter(data: CSBM, gcn: GCN, other: GCN, nodes: int) -> PairedScatte
     """
     for network in (gcn, other):
         _check("paired_scatter", data, network)
-        predict(data, network)  # refuses a filter that is not defined there
+        Points.of(data, network)  # refuses a filter that is not defined there
         network.require_one_filter("paired_scatter")
         if not (np.all(np.isinf(network.reg)) and data.operator(network.symmetrize).symmetric):
-            raise ParameterError("paired_scatter needs reg=math.inf and symmetrize=True; take both")
+            raise ParameterError(
+                "paired_scatter has a formula at reg = inf on a symmetric operator; "
+                "take reg=math.inf and symmetrize=True"
+            )
     nodes = whole("nodes", nodes, low=2)
     operator = data.operator(symmetrize=True)
     with np.errstate(all="ignore"):  # numbers out of range are refused below
@@ -140,7 +144,9 @@ def paired_scatter(data: CSBM, gcn: GCN, other: GCN, nodes: int) -> PairedScatte
         F, covariance = _training_graph(data, True, [gcn.filter, other.filter])
         variance = float(covariance[0, 0] + covariance[1, 1] - 2.0 * covariance[0, 1])
     if not math.isfinite(variance):
-        raise ParameterError("paired_scatter is out of range here; take weaker signals or filters")
+        raise ParameterError(
+            "paired_scatter is out of range at these parameters; take weaker signals or filters"
+        )
     return PairedScatter(float(F[0] - F[1]), math.sqrt(max(variance, 0.0) / nodes))
 
 
@@ -148,12 +154,17 @@ def _check(function: str, data: CSBM, gcn: GCN) -> None:
     check_problem(function, data, gcn)
     data.require_plain(function)
     if data.shape or gcn.shape:
-        raise ParameterError(f"{function} takes one point at a time; give single numbers")
+        raise ParameterError(
+            f"{function} takes one point at a time; give single numbers, and call it for each point"
+        )
     check_range(data, _LARGEST)
     if data.rho == 1.0:
         raise ParameterError(f"{function} has no test nodes at rho = 1; take rho < 1")
     if not (gcn.filter.has_chain and gcn.read_filter.has_chain):
-        raise ParameterError(f"{function} needs a series; take Polynomial, PageRank or Diffusion")
+        raise ParameterError(
+            f"{function} needs the coefficients of the filter; "
+            "take a Polynomial, Residual, PageRank or Diffusion"
+        )
 
 
 def _alike(a: Array, b: Array) -> bool:

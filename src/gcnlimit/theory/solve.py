@@ -70,5 +70,6 @@ def checked(status: npt.NDArray[np.int64]) -> None:
     failed = int(np.count_nonzero(status != Status.CONVERGED))
     if failed:
         raise ConvergenceError(
-            f"no solution at {failed} of {len(status)} points; take a larger reg or fewer layers"
+            f"the equations have no solution at {failed} of {len(status)} points; "
+            "take a larger reg or fewer layers"
         )

@@ -19,7 +19,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, PageRank
 from gcnlimit.network import GCN
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.parameters import labelled
+from gcnlimit.parameters import coordinates_of
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.theory.decision import as_prediction, from_margins
@@ -64,8 +64,7 @@ def transfer(
     check_types("transfer", to=(to, CSBM))
     to.require_alike("transfer")
     answer = _elsewhere(data, gcn, to, tol)
-    answer = with_errors_of_both(answer, data, to, lambda a, b: transfer(a, gcn, b, tol=tol))
-    return labelled(answer, data, gcn, to)
+    return with_errors_of_both(answer, data, to, lambda a, b: transfer(a, gcn, b, tol=tol))
 
 
 def with_errors_of_both(
@@ -94,11 +93,13 @@ def with_errors_of_both(
 def _joining(data: CSBM, gcn: GCN, to: str, tol: float) -> Prediction:
     """Performance on nodes that join the training graph (Eq. 10.13)."""
     if to != "joining":
-        raise ParameterError(f"to = {to!r} is not a graph; give a CSBM, or 'joining'")
+        raise ParameterError(
+            f"to = {to!r} is not a graph; give a CSBM, "
+            "or 'joining' for nodes that join the training graph"
+        )
     points = Points.of(data, gcn.replaced(test_filter=gcn.read_filter))._replace(joining=True)
     answer = predict_points(points, data, gcn, Search(tol))
-    answer = with_errors(answer, data, lambda model: _joining(model, gcn, to, tol))
-    return labelled(answer, data, gcn)
+    return with_errors(answer, data, lambda model: _joining(model, gcn, to, tol))
 
 
 def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
@@ -133,7 +134,8 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
     least = np.where(np.isnan(margin), int(Status.OUT_OF_RANGE), 0)
     status = np.asarray(np.maximum(prediction.status, least))
     ended = (np.full(shape, one) for one in (prediction.residual, prediction.iterations))
-    return as_prediction(replace(found, **train), order_parameters, status, *ended)
+    known = train | {"coordinates": coordinates_of(data, gcn, to)}
+    return as_prediction(found, order_parameters, status, *ended, **known)
 
 
 def best_test_filter(data: CSBM, gcn: GCN, to: CSBM | None = None, *, tol: float = 1e-10) -> Filter:
@@ -291,7 +293,8 @@ def _explicit(points: Points) -> tuple[Array, Array]:
     """Slope and effective labels at infinite regularization (Eq. 10.5)."""
     if points.class_loss.is_pinned:
         raise ParameterError(
-            f"loss = {points.loss!r} has no explicit weights at reg = inf; take a finite reg"
+            f"loss = {points.loss!r} on unequal classes has no explicit weights at reg = inf; "
+            "take a finite reg or another loss"
         )
     e, spread, tau2 = graph_averages(points)
     hidden = (1.0 - points.rho) / points.rho

@@ -46,7 +46,8 @@ def estimate(
     if min(np.sum(known > 0), np.sum(known < 0)) < 1 or known.size < 3:
         raise ParameterError(
             f"data = None, and train_mask labels {known.size} nodes, of which {np.sum(known > 0)} "
-            "are +1: too few to estimate it; label three, of both classes, or pass data=CSBM(...)"
+            "are +1: too few to estimate the model; label three or more, of both classes, or pass "
+            "data=CSBM(...)"
         )
     given = StandardizedGraph.of(features, np.where(train_mask, labels > 0, -1), adjacency)
     found = from_labels(given)
@@ -115,9 +116,8 @@ class Instance(Brief):
             given = plain_array("labels", labels)
             train_mask = ~np.isnan(given) if given.dtype.kind == "f" else np.ones(given.shape, bool)
         mask = observation.check_mask(train_mask, nodes)
-        classes = Classes(2)
-        if data is not None:
-            classes = observation.check_model(data, adjacency).classes
+        model = None if data is None else observation.check_model(data, adjacency)
+        classes = Classes(2) if model is None else model.classes
         known = observation.check_labels(labels, mask, classes)
         if not mask.any():
             raise ParameterError(
@@ -130,8 +130,8 @@ class Instance(Brief):
         if data is None:
             data = estimate(adjacency, features, known, mask)
         if not data.features.is_white:
-            reason = "data has correlated features, and the noise of each column is not known"
-            raise ParameterError(f"{reason}; whiten the features, and leave out data.features")
+            reason = "data has correlated features, but which column has which noise is not known"
+            raise ParameterError(f"{reason}; whiten the features, and give data without a Spectrum")
         shown = observation.shown_labels(known, mask, classes)
         centroid = np.full(observation.centroid_shape(features.shape[1], classes), np.nan)
         seen = Observation(data, degree, adjacency, features, mask, shown)
@@ -256,7 +256,7 @@ def _model(stored: Stored) -> Any:
     try:
         return json.loads(text, object_hook=_built)
     except (ArithmeticError, KeyError, TypeError, ValueError) as error:
-        raise ParameterError(f"model = {text!r} is none: {error}") from None
+        raise ParameterError(f"model = {text!r} cannot be read as a model: {error}") from None
 
 
 def _features(stored: Stored, labels: Array, data: CSBM) -> Features:
@@ -264,7 +264,7 @@ def _features(stored: Stored, labels: Array, data: CSBM) -> Features:
     if "features" in stored:
         return observation.check_features(stored["features"], labels.size)
     if np.isnan(labels).any():
-        raise ParameterError("labels are unknown in part; all are needed to draw the features")
+        raise ParameterError("labels are NaN in part, but all are needed to draw the features")
     spike = field(stored, "spike", None, data.classes.count - 1)
     spike = observation.check_features(spike, len(spike))
     key = whole("key", field(stored, "key").item(), low=0, high=LARGEST_KEY)

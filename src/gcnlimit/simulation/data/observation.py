@@ -63,7 +63,7 @@ class Observation(Brief):
     def graph(self) -> Any:
         """Adjacency matrix in CSR form; a Gaussian matrix is refused."""
         if isinstance(self.adjacency, np.ndarray):
-            raise ParameterError("degree = None is a Gaussian matrix, no graph; give a degree")
+            raise ParameterError("degree = None gives a dense matrix, not a graph; give a degree")
         return self.adjacency
 
     @property
@@ -130,7 +130,8 @@ class Observation(Brief):
         if drawn is not None and wanted is not None and wanted != drawn:
             raise ParameterError(
                 f"device = {wanted!r} is not allowed: the streamed features are those of device = "
-                f"{drawn!r}, and another would draw others; sample there, or with streamed=False"
+                f"{drawn!r}, and another would draw others; sample on that device, or with "
+                "streamed=False"
             )
         device = drawn or wanted or "cpu"
         backend_of(device)
@@ -180,7 +181,7 @@ def check_labels(labels: Any, train_mask: Mask, classes: Classes) -> Array:
         remedy = ": write np.select([labels == one, labels == other], [1.0, -1.0], np.nan)"
         raise ParameterError(sentence + remedy * classes.two)
     if unknown := int(np.isnan(array[train_mask]).sum()):
-        sentence = f"labels are NaN on {unknown} nodes of train_mask; a label is {words}"
+        sentence = f"labels are NaN on {unknown} nodes of train_mask, where each must be {words}"
         raise ParameterError(f"{sentence}: write train_mask & ~np.isnan(labels)")
     return array.astype(np.float64)
 
@@ -191,7 +192,8 @@ def check_mask(train_mask: Any, nodes: int) -> Mask:
     if array.dtype != np.bool_ or array.shape != (nodes,):
         raise ParameterError(
             f"train_mask has dtype {array.dtype} and shape {array.shape}; it must be {nodes} "
-            "booleans: write np.isin(np.arange(nodes), train_mask) if it lists labelled nodes"
+            "booleans, True for a labelled node: write np.isin(np.arange(nodes), train_mask) if it "
+            "lists nodes"
         )
     return array.copy()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -62,9 +62,9 @@ class Operator(SparsePlusRankOne):
         if both := symmetrize and not symmetric:
             scale /= np.sqrt(2.0)
             shift *= np.sqrt(2.0)
-        matrix, transpose = backend.sparse(adjacency, scale, both, not symmetric, np.dtype(dtype))
+        matrix = backend.sparse(adjacency, scale, both, np.dtype(dtype))
         parts = matrix, float(shift), None, symmetric or symmetrize
-        return Operator(*parts) if device == "cpu" else DeviceOperator(*parts, transpose, backend)
+        return Operator(*parts) if device == "cpu" else DeviceOperator(*parts, backend)
 
     def __matmul__(self, block: Any) -> Any:
         """Product with a vector or a block of columns."""
@@ -80,6 +80,7 @@ class Operator(SparsePlusRankOne):
             sums = np.ones(len(block), block.dtype) @ block
             out += scale * (-block.dtype.type(self.u) * sums)
         wide = block.ndim == 2 and block.shape[1] >= 32 and block.dtype == self.matrix.dtype
+        wide = wide and sparse.issparse(self.matrix)
         if wide and not block[:8].any() and np.count_nonzero(block) < 0.02 * block.size:
             # indicators of nodes, with which the propagation of training nodes begins
             out += scale * (self.matrix @ sparse.csr_array(block)).toarray()
@@ -103,8 +104,7 @@ class Operator(SparsePlusRankOne):
     @cached_property
     def single(self) -> Operator:
         """The same in single precision."""
-        u, v = (x.astype(np.float32) if np.ndim(x) else x for x in (self.u, self.v))
-        return Operator(self.matrix.astype(np.float32), u, v, self.symmetric)
+        return self.astype(np.float32)
 
     @cached_property
     def _panels(self) -> list[tuple[int, Any]]:
@@ -146,7 +146,6 @@ class Operator(SparsePlusRankOne):
 class DeviceOperator(Operator):
     """The same operator on a device of PyTorch, for blocks of few columns."""
 
-    transpose: Any = None
     backend: Backend | None = None
 
     def __matmul__(self, block: Any) -> Any:
@@ -157,14 +156,6 @@ class DeviceOperator(Operator):
     def add_product(self, block: Any, out: Any, factor: float = 1.0) -> None:
         """``out += factor * (a @ block)`` in place."""
         out += float(factor) * (self @ block)
-
-    @cached_property
-    def T(self) -> Self:
-        """The transpose."""
-        if self.symmetric:
-            return self
-        u, v = (self.u, None) if self.v is None else (self.v, self.u)
-        return replace(self, matrix=self.transpose, transpose=self.matrix, u=u, v=v)
 
     def _random_vector(self) -> Any:
         assert self.backend is not None

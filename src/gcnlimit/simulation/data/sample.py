@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import combinations_with_replacement, product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -77,8 +77,8 @@ def sample(
     check_types("sample", data=(data, CSBM))
     size = Size.of(data, nodes, degree, streamed, dtype, device)
     if data.shape:
-        many = f"data has arrays of shape {data.shape}"
-        raise ParameterError(f"{many}, and an instance single parameters; sample one by one")
+        many = f"data has parameters of shape {data.shape}"
+        raise ParameterError(f"{many}, but an instance has single ones; sample one by one")
     size.check_signals(data)
     root = seed_sequence(seed)
     centroid = None if beside is None else _class_means(beside, data, size)
@@ -95,11 +95,11 @@ def _class_means(beside: Instance, data: CSBM, size: Size) -> Array:
     count = feature_count(size.nodes, float(data.alpha))
     if count != width:
         raise ParameterError(
-            f"nodes = {size.nodes} with alpha = {data.alpha:g} makes {count} features, and beside "
+            f"nodes = {size.nodes} with alpha = {data.alpha:g} makes {count} features, but beside "
             f"has {width}; take nodes = {math.floor(width * float(data.alpha) + 0.5)}"
         )
     if not np.isfinite(beside.latents.centroid).all():
-        raise ParameterError("the class means of beside are not known; take one that was sampled")
+        raise ParameterError("beside has unknown class means; take an instance that was sampled")
     return beside.latents.centroid
 
 
@@ -185,7 +185,6 @@ def bernoulli_graph(
            [0., 0., 1.]])
     """
     backend = backend or backend_of("cpu")
-    draws = _Draws(directed, rng, backend)
     classes = len(probabilities)
     largest = float(np.max(probabilities))
     own = backend.place(kinds)
@@ -195,7 +194,14 @@ def bernoulli_graph(
     for (first, high), (second, other) in _pairs_of_groups(theta, len(kinds), directed):
         # propose pairs at the largest probability of the two groups, and keep the share of each
         bound = min(1.0, largest * high * other)
-        row, column = draws.pairs(first, second, bound)
+        if first is second and not directed:
+            row, column = _unordered_pairs(len(first), bound, rng, backend)
+        else:
+            places = _successes(len(first) * len(second), bound, rng, backend)
+            row, column = places // len(second), places % len(second)
+        # all nodes, or the first ones, stand where they are
+        if first is not second or first[-1] != len(first) - 1:
+            row, column = backend.place(first)[row], backend.place(second)[column]
         allowed = table[own[row] * classes + own[column]]
         if weight is not None:
             allowed = allowed * weight[row] * weight[column]
@@ -234,49 +240,31 @@ def _pairs_of_groups(
     return product(groups, groups) if directed else combinations_with_replacement(groups, 2)
 
 
-class _Draws(NamedTuple):
-    """Independent pairs of nodes, drawn by a generator of a backend."""
+def _unordered_pairs(nodes: int, p: float, rng: Any, backend: Backend) -> tuple[Placed, Placed]:
+    r"""Each of the unordered pairs, with probability `p`.
 
-    directed: bool
-    rng: Any
-    backend: Backend
+    The pair :math:`\{i,\, (i + d) \bmod n\}` is numbered by :math:`i` and :math:`d = 0 \dots \lfloor n/2 \rfloor`, one to one
+    but for :math:`2d = n`: there :math:`i` and :math:`i + n/2` name the same pair, and only :math:`i < n/2` is kept.
+    """
+    half = nodes // 2
+    places = _successes(nodes * (half + 1), p, rng, backend)
+    row, way = places // (half + 1), places % (half + 1)
+    once = (2 * way < nodes) | (row < half)
+    row, way = row[once], way[once]
+    return row, (row + way) % nodes
 
-    def pairs(self, first: Indices, second: Indices, p: float) -> tuple[Placed, Placed]:
-        """Pairs of a node of the first group and one of the second, each with probability `p`."""
-        if first is second and not self.directed:
-            row, column = self._undirected(len(first), p)
-        else:
-            places = self._successes(len(first) * len(second), p)
-            row, column = places // len(second), places % len(second)
-        # all nodes, or the first ones, stand where they are
-        if first is second and first[-1] == len(first) - 1:
-            return row, column
-        return self.backend.place(first)[row], self.backend.place(second)[column]
 
-    def _undirected(self, nodes: int, p: float) -> tuple[Placed, Placed]:
-        r"""Each of the unordered pairs, with probability `p`.
-
-        The pair :math:`\{i,\, (i + d) \bmod n\}` is numbered by :math:`i` and :math:`d = 0 \dots \lfloor n/2 \rfloor`, one to
-        one but for :math:`2d = n`: there :math:`i` and :math:`i + n/2` name the same pair, and only :math:`i < n/2` is kept.
-        """
-        half = nodes // 2
-        places = self._successes(nodes * (half + 1), p)
-        row, way = places // (half + 1), places % (half + 1)
-        once = (2 * way < nodes) | (row < half)
-        row, way = row[once], way[once]
-        return row, (row + way) % nodes
-
-    def _successes(self, trials: int, p: float) -> Placed:
-        """Places of the successes among independent trials, from the geometric law of the gaps between them."""
-        if p <= 0.0:
-            return self.backend.place(np.empty(0, np.int64))
-        found = []
-        last = -1
-        while last < trials:
-            expected = (trials - last) * p
-            gaps = self.rng.geometric(p, size=int(expected + 4.0 * np.sqrt(expected) + 16.0))
-            places = last + gaps.cumsum(0)
-            found.append(places)
-            last = int(places[-1])
-        places = self.backend.join(found)
-        return places[places < trials]
+def _successes(trials: int, p: float, rng: Any, backend: Backend) -> Placed:
+    """Places of the successes among independent trials, from the geometric law of the gaps between them."""
+    if p <= 0.0:
+        return backend.place(np.empty(0, np.int64))
+    found = []
+    last = -1
+    while last < trials:
+        expected = (trials - last) * p
+        gaps = rng.geometric(p, size=int(expected + 4.0 * np.sqrt(expected) + 16.0))
+        places = last + gaps.cumsum(0)
+        found.append(places)
+        last = int(places[-1])
+    places = backend.join(found)
+    return places[places < trials]

@@ -51,7 +51,7 @@ class Size:
             raise ParameterError(f"dtype = {dtype!r} is not allowed; it must be float32 or float64")
         streamed = device != "cpu" if streamed is None else flag("streamed", streamed)
         if degree is None and data.degrees is not None:
-            raise ParameterError("degree = None is dense, with no degrees to vary; give a degree")
+            raise ParameterError("degree = None is dense and has no degrees to vary; give a degree")
         if degree is not None:
             degree = check_degree(degree, nodes)
         width = nodes / float(np.min(data.alpha))
@@ -63,9 +63,9 @@ class Size:
         mu = float(np.max(data.mu))
         for name, value, entry in (("lam", lam, lam), ("mu", mu, math.sqrt(mu / self.nodes))):
             if entry > LARGEST[self.dtype] / 10.0:
-                largest = f"{name} = {value:g} is too large"
                 raise ParameterError(
-                    f"{largest} to be simulated in {self.dtype}; take a smaller one"
+                    f"{name} = {value:g} is too large to be simulated in {self.dtype}; take a "
+                    "smaller one"
                 )
         if self.degree is not None:
             for lam in (float(np.min(data.lam)), float(np.max(data.lam))):
@@ -140,7 +140,8 @@ def edge_probabilities(lam: float, nodes: int, degree: float, classes: Classes) 
     if not low * (1.0 + 1e-12) <= lam <= high * (1.0 + 1e-12):
         remedy = "more nodes" if degree > nodes / 2 else "a larger degree"
         raise ParameterError(
-            f"lam = {lam:g} is not allowed at degree {degree:g} and {nodes} nodes: at least "
-            f"{low:.6g} and at most {high:.6g} give probabilities; take {remedy} or a weaker signal"
+            f"lam = {lam:g} is not allowed at degree {degree:g} and {nodes} nodes, where it must "
+            f"be at least {low:.6g} and at most {high:.6g} for the edge probabilities to lie in "
+            f"[0, 1]; take {remedy} or a weaker signal"
         )
     return np.clip(density + lam * spread * overlap, 0.0, 1.0)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeVar
 
 import numpy as np
 from scipy.special import softmax
 
-from gcnlimit._validation import check_types, number, tolerance, whole
+from gcnlimit._validation import check_types, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import code_moments
 from gcnlimit.csbm import common_classes, feature_signal
@@ -80,23 +79,21 @@ def amp(
     """
     for given in (instance,) if to is None else (instance, to):
         check_types("amp", instance=(given, (Instance, Observation)))
-    steps = whole("max_iterations", max_iterations, low=1)
-    tol = tolerance("tol", tol)
-    keep = number("damping", damping, low=0, high=0.99)
     graphs = [instance] if to is None else _pair(instance, to)
-    place = observed(instance).device(device)
-    guard = backend_of(place).guard(observed(instance).nodes)
+    observations = [observed(graph) for graph in graphs]
+    place = observations[0].device(device)
+    guard = backend_of(place).guard(observations[0].nodes)
     with guard, np.errstate(over="ignore", invalid="ignore"):
-        iteration = _Iteration([observed(graph) for graph in graphs], place)
+        iteration = _Iteration(observations, place)
         if isinstance(start, Inference):
             iteration.go_on(start)
         elif start == "labels":
             iteration.evidence = iteration.uninformed(seed)
         else:
             iteration.evidence = _informed(graphs, start)
-        ended = iterate(lambda: iteration.step(keep), steps, tol)
+        ended = iterate(iteration.step, observations, max_iterations, tol, damping)
         entropy = iteration.free_entropy()
-    nodes = observed(graphs[-1]).nodes
+    nodes = observations[-1].nodes
     scores = (iteration.prior + iteration.evidence)[-nodes:]
     means = iteration.means(iteration.marginals())[-nodes:]
     centroid = iteration.features.centroids * iteration.features.deviation
@@ -110,11 +107,11 @@ def _pair(instance: Given, to: Given) -> list[Given]:
     feature_signal(here.data, there.data)
     common_classes(here.classes, there.classes)
     if streamed(here.features) or streamed(there.features):
-        raise ParameterError("amp with to needs stored features; sample both with streamed=False")
+        raise ParameterError("amp on two graphs needs stored features; sample with streamed=False")
     remedy = "draw it with sample(..., beside=instance)"
     width, other = here.features.shape[1], there.features.shape[1]
     if width != other:
-        raise ParameterError(f"to has {other} features, and instance {width}; {remedy}")
+        raise ParameterError(f"to has {other} features, but instance has {width}; {remedy}")
     if isinstance(instance, Instance) and isinstance(to, Instance):
         means = instance.latents.centroid, to.latents.centroid
         if np.isfinite(means).all() and not np.array_equal(*means):
@@ -179,12 +176,7 @@ class _Iteration:
         new = np.concatenate(fields) + self.features.field(marginals)
         self.evidence = (1.0 - keep) * new + keep * self.evidence
         moved = self.means(self.marginals()) - self.means(marginals)
-        change = float(np.sqrt(np.mean(moved**2))) / (1.0 - keep)
-        if not math.isfinite(change):
-            models = [graph.data for graph in self.graphs]
-            signals = ", ".join(f"lam = {data.lam:g}, mu = {data.mu:g}" for data in models)
-            raise ParameterError(f"{signals}: the log-odds overflow; take weaker signals")
-        return change
+        return float(np.sqrt(np.mean(moved**2))) / (1.0 - keep)
 
     def free_entropy(self) -> float:
         """Bethe free entropy per node: that of nodes in their evidence, of features (Eq. 9.5), and of the graphs."""
@@ -197,9 +189,8 @@ class _GraphMessages:
     """Approximate message passing along the Gaussian entries that stand for a graph."""
 
     def __init__(self, observation: Observation, device: Device) -> None:
-        self.data = observation.data
         self.backend = backend_of(device)
-        self.signal = float(self.data.effective_signal(symmetrize=True))
+        self.signal = float(observation.data.effective_signal(symmetrize=True))
         self.S = observation.operator(True, device, as_normalization("none"))
         self.theta = observation.theta
         self.dtype = observation.features.dtype

@@ -10,13 +10,14 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
-from gcnlimit._validation import check_types, number, tolerance, whole
+from gcnlimit._validation import check_types, whole
 from gcnlimit._values import Array
-from gcnlimit.classes import code_moments
+from gcnlimit.classes import Classes, code_moments
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.instance import Instance, observed
 from gcnlimit.simulation.data.observation import Observation
+from gcnlimit.simulation.data.size import edge_probabilities
 from gcnlimit.simulation.infer.inference import FeatureMessages, Inference, iterate, log_prior
 
 _TINY = 1e-300  # least factor of an edge, so that differences of logarithms stay finite
@@ -37,22 +38,18 @@ class Affinity:
     repulsion: float
 
     @classmethod
-    def of(cls, lam: float, nodes: int, degree: float, fractions: Array) -> Self:
+    def of(cls, lam: float, nodes: int, degree: float, classes: Classes) -> Self:
         """Affinity of a block model of that signal, or `ParameterError` if there is none.
 
-        >>> odds = Affinity.of(0.5, nodes=10**9, degree=4, fractions=np.array([0.5, 0.5]))
+        >>> odds = Affinity.of(0.5, nodes=10**9, degree=4, classes=Classes.of(2))
         >>> odds.same.round(6), round(odds.other, 6)
         (array([1.25, 1.25]), 0.75)
         """
+        edge_probabilities(lam, nodes, degree, classes)  # refuses a signal beyond the degree
         p = degree / nodes
         epsilon = lam * math.sqrt((1.0 - p) / degree)
         other = 1.0 - epsilon
-        same = 1.0 - epsilon + epsilon / fractions
-        if min(other, float(np.min(same))) < -1e-12 or p * max(other, float(np.max(same))) >= 1.0:
-            raise ParameterError(
-                f"lam = {lam:g} is not allowed at degree {degree:g} and {nodes} nodes: edge "
-                "probabilities would leave [0, 1); take a larger degree or a weaker signal"
-            )
+        same = 1.0 - epsilon + epsilon / classes.fractions
         odds = [(1.0 - p) * np.maximum(w, 0.0) / (1.0 - p * w) for w in (same, np.array(other))]
         return cls(odds[0], float(odds[1]), p * epsilon / (1.0 - p))
 
@@ -190,14 +187,13 @@ def belief_propagation(
     True
     """
     check_types("belief_propagation", instance=(instance, (Instance, Observation)))
-    steps = whole("max_iterations", max_iterations, low=1)
-    tol = tolerance("tol", tol)
-    keep = number("damping", damping, low=0, high=0.99)
     observation = observed(instance)
     place = observation.device(device)
-    with backend_of(place).guard(observation.nodes):
+    guard = backend_of(place).guard(observation.nodes)
+    # where an edge has probability 1, its odds are infinite
+    with guard, np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         iteration = _Iteration(observation, seed, place)
-        ended = iterate(lambda: iteration.step(keep), steps, tol)
+        ended = iterate(iteration.step, [observation], max_iterations, tol, damping)
     means = iteration.marginals @ iteration.codes
     centroid = iteration.features.centroids * iteration.features.deviation
     entropy = iteration.free_entropy()  # renews the centroids
@@ -211,10 +207,9 @@ class _Iteration:
         data = observation.data
         nodes = observation.nodes
         if observation.degree is None:
-            raise ParameterError("degree = None is a Gaussian graph, without edges; take amp")
-        fractions = data.fractions
+            raise ParameterError("degree = None is a dense graph, which has no edges; take amp")
         self.codes = data.classes.codes
-        affinity = Affinity.of(float(data.lam), nodes, observation.degree, fractions)
+        affinity = Affinity.of(float(data.lam), nodes, observation.degree, data.classes)
         weight = 1.0 if observation.theta is None else observation.theta[:, None]
         directions = 2.0 if data.directed else 1.0
         self.absent = AbsentEdges(affinity.repulsion, directions, self.codes, weight)
@@ -223,7 +218,7 @@ class _Iteration:
         rng = np.random.default_rng(whole("seed", seed, low=0))
         noise = rng.standard_normal(self.prior.shape)
         self.marginals = softmax(self.prior + 1e-2 * noise, axis=1)
-        self.old = np.broadcast_to(fractions, self.marginals.shape)
+        self.old = np.broadcast_to(data.fractions, self.marginals.shape)
         counts = observation.edge_counts
         self.edges = EdgeMessages(counts, affinity, data.directed, self.marginals)
         self.logarithms = self.prior
@@ -237,8 +232,6 @@ class _Iteration:
         """One step; returns the root mean square change of the posterior means that it would make without damping."""
         self.logarithms = self.edges.step(self.field(keep), keep)
         new = softmax(self.logarithms, axis=1)
-        if not np.all(np.isfinite(new)):
-            raise ParameterError("the messages overflow; take weaker signals lam and mu")
         self.old = self.marginals
         self.marginals = (1.0 - keep) * new + keep * self.marginals
         change = (new - self.old) @ self.codes

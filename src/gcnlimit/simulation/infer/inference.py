@@ -10,8 +10,10 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import log_softmax, logsumexp
 
+from gcnlimit._validation import number, tolerance, whole
 from gcnlimit._values import Array, Brief
 from gcnlimit.classes import Classes, Indices, code_moments
+from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.gaussian import roc_area
 from gcnlimit.results.performance import Performance, Status
 from gcnlimit.simulation.backend import Device, backend_of
@@ -69,18 +71,31 @@ class Inference(Brief):
         return cls(np.exp(logs), labels, odds, centroid, *ended, performance, entropy)
 
 
-def iterate(step: Callable[[], float], most: int, tol: float) -> Ended:
-    """Repeat a step, at most so many times, until the change that it returns is at most `tol`; how and when it ended.
+def iterate(
+    step: Callable[[float], float],
+    observations: Sequence[Observation],
+    max_iterations: int,
+    tol: float,
+    damping: float,
+) -> Ended:
+    """Repeat a step, which is given the `damping`, until the change that it returns is at most `tol`; how and when it ended.
 
     >>> changes = iter([1.0, 0.1, 0.01])
-    >>> iterate(lambda: next(changes), most=9, tol=0.1)
+    >>> iterate(lambda damping: next(changes), [], max_iterations=9, tol=0.1, damping=0.0)
     (<Status.CONVERGED: 1>, 2, 0.1)
     """
-    change = math.inf
+    most = whole("max_iterations", max_iterations, low=1)
+    tol = tolerance("tol", tol)
+    keep = number("damping", damping, low=0, high=0.99)
     for count in range(1, most + 1):
-        change = step()
+        change = step(keep)
         if change <= tol:
             return Status.CONVERGED, count, change
+        if not math.isfinite(change):
+            signals = (f"lam = {o.data.lam:g}, mu = {o.data.mu:g}" for o in observations)
+            raise ParameterError(
+                f"{', '.join(signals)}: the messages overflow; take weaker signals"
+            )
     return Status.NOT_CONVERGED, most, change
 
 

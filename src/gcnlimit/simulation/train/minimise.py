@@ -52,11 +52,6 @@ class Training:
     classes: Classes
     loss: Loss
 
-    @property
-    def biased(self) -> bool:
-        """Whether there is a free bias."""
-        return not self.classes.equal
-
     def minimise(self, reg: Array, tol: float) -> Minimum:
         r"""Weights, :math:`M \times (C - 1)`, :math:`C - 1` biases and gap at each `reg`, to the tolerance of `gcnlimit.fit`."""
         if self.loss.form is Form.CODES:
@@ -76,10 +71,10 @@ class Training:
     def _ridge(self, reg: Array, tol: float) -> Minimum:
         """Square loss: each column of the targets by itself, around the means if there is a bias."""
         targets = self.loss.on(self.classes).targets[self.class_index]
-        around = float(self.biased)
-        row = around * self.F.mean(axis=0)
-        target = around * targets.mean(axis=0)
-        rows = TrainingRows(self.F - row if self.biased else self.F)
+        biased = not self.classes.equal
+        row = biased * self.F.mean(axis=0)
+        target = biased * targets.mean(axis=0)
+        rows = TrainingRows(self.F - row if biased else self.F)
         columns = np.ascontiguousarray((targets - target).T)
         weights = np.stack([rows.ridge(reg, tol, column) for column in columns], axis=-1)
         return weights, target - row @ weights, np.zeros(reg.size)
@@ -113,7 +108,7 @@ class Training:
             gap = np.nan
             # what overflowed cannot be factorized
             with contextlib.suppress(LinAlgError, ValueError):
-                if self.biased:
+                if not self.classes.equal:
                     bias, start = self._balanced(rows, own, start, tol)
                     loss = Shifted(loss, self._signs * bias)
                 weights, gap, start = rows.solve(loss, own, start, tol)
@@ -147,8 +142,6 @@ class Training:
 def _decreasing_root(function: Callable[[float], float]) -> float:
     """Root of a decreasing function of one number, near 0."""
     value = function(0.0)
-    if value == 0.0:
-        return 0.0
     near = 0.0
     far = float(np.copysign(1.0, value))
     while value * function(far) > 0.0:

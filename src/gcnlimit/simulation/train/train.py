@@ -21,7 +21,7 @@ from gcnlimit.simulation.data.features import Block, streamed
 from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.data.operator import Operator
 from gcnlimit.simulation.train.descent import CrossEntropy
-from gcnlimit.simulation.train.minimise import Minimum, Training, penalized
+from gcnlimit.simulation.train.minimise import Training, penalized
 from gcnlimit.simulation.train.products import Products, TrainingByProducts, rows_by_filter
 from gcnlimit.simulation.train.solvers import TOLERANCE, TrainingRows
 
@@ -52,12 +52,12 @@ def train(
 ) -> Trained:
     """Weights, outputs on all nodes, bias and duality gap of each parameter of the network, one row each."""
     if not observation.train_mask.any():
-        raise ParameterError("rho is too small: no node is labelled, and training needs labels")
+        raise ParameterError("rho is too small: no node is labelled to train on; raise rho")
     if not observation.classes.two:
         gcn.require_l2(f"training on classes = {observation.classes}")
     free = observation.biased and gcn.loss.form is not Form.CODES and np.isfinite(gcn.reg).any()
     if free and np.unique(observation.train_class_index).size < observation.classes.count:
-        reason = "a class has no labelled node, so that the free bias has no minimum"
+        reason = "a class has no labelled node, and the free bias of unequal classes no minimum"
         raise ParameterError(f"{reason}; label more nodes, or take loss='square'")
     gcn.require_gain(observation.data)
     place = observation.device(device)
@@ -74,8 +74,7 @@ def train(
 def read_outputs(observation: Observation, gcn: GCN, weights: Block, nodes: int) -> Block:
     r"""Outputs :math:`g'(a') X' w/\sqrt N` through the test filter on any graph, of weights trained on `nodes` nodes."""
     networks = _Networks.of(observation, gcn, gcn.read_filter)
-    outputs, signal = networks.outputs(weights)
-    networks.check_outputs(weights, signal, outputs)
+    outputs = networks.outputs(weights)
     scale = math.sqrt(observation.nodes / nodes) / networks.gain
     return np.asarray(outputs * scale[:, None, None].astype(outputs.dtype))
 
@@ -97,19 +96,18 @@ def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> Tr
     apart = device != "cpu" or streamed(observation.features)
     if apart and _by_products(gcn, observation.classes):
         networks = _Networks.of(observation, gcn, gcn.filter, device)
-        weights, outputs, signal, bias, gap = networks.through_products(tol, device)
+        trained = networks.through_products(tol, device)
     else:
         networks = _Networks.of(observation, gcn, gcn.filter)
-        weights, bias, gap = networks.through_rows(tol)
-        outputs, signal = networks.outputs(weights)
-    networks.check_outputs(weights, signal, outputs)
+        trained = networks.through_rows(tol)
     # a normalized filter is trained as it is, at reg in its units
     if gcn.normalize and isinstance(gcn.penalty, L2):
+        weights, outputs, _, _ = trained
         infinite = np.isinf(networks.reg)
         gain = networks.gain
         weights *= np.where(infinite, 1.0 / gain, gain)[:, None, None].astype(weights.dtype)
         outputs *= np.where(infinite, gain**-2, 1.0)[:, None, None].astype(outputs.dtype)
-    return Trained(weights, outputs, bias, gap)
+    return trained
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,10 +131,8 @@ class _Networks:
         gain = np.exp(filters.log_gain(operator.symmetric)) if gcn.normalize else np.ones(reg.size)
         return _Networks(observation, gcn, operator, filters, gain, reg)
 
-    def through_products(
-        self, tol: float, device: Device
-    ) -> tuple[Block, Block, Block, Array, Array]:
-        """Weights, outputs, features times weights, bias and gap of each point."""
+    def through_products(self, tol: float, device: Device) -> Trained:
+        """Networks trained by products with the features alone."""
         seen = self.observation
         loss = self.gcn.loss
         products = Products(seen, self.operator, device)
@@ -147,6 +143,7 @@ class _Networks:
         entropy = CrossEntropy.of(loss, seen.train_class_index, seen.classes)
         task = TrainingByProducts(products, self.filters, entropy, reg, codes, tol, seen.biased)
         weights, outputs, signal, gap = task.train()
+        self._check_outputs(weights, signal, outputs)
 
         bias = np.full((reg.size, codes.shape[1]), self._limiting_bias())
         for k in np.flatnonzero(np.isfinite(self.reg)) if seen.biased else ():
@@ -156,10 +153,10 @@ class _Networks:
                 bias[k] = targets.mean(axis=0) - h.mean(axis=0)
             else:
                 bias[k] = entropy.bias(np.asarray(h, float))
-        return weights, outputs, signal, bias, gap
+        return Trained(weights, outputs, bias, gap)
 
-    def through_rows(self, tol: float) -> Minimum:
-        """Weights, bias and gap of each point, from the training rows of its filter."""
+    def through_rows(self, tol: float) -> Trained:
+        """Networks trained on the training rows of each filter."""
         seen = self.observation
         loss = self.gcn.loss
         penalty = self.gcn.penalty
@@ -190,10 +187,10 @@ class _Networks:
                 found = penalized(Z, loss, penalty, float(self.reg[k]), max(tol, 1e-8))
                 weights[k, :, 0], gap[k] = found
         bias[infinite] = self._limiting_bias()
-        return weights, bias, gap
+        return Trained(weights, self.outputs(weights), bias, gap)
 
-    def outputs(self, weights: Block) -> tuple[Block, Block]:
-        r"""Outputs :math:`g(a) X w/\sqrt N` on all nodes, points x nodes x directions, and :math:`Xw/\sqrt N`."""
+    def outputs(self, weights: Block) -> Block:
+        r"""Outputs :math:`g(a) X w/\sqrt N` on all nodes, points x nodes x directions."""
         points, width, directions = weights.shape
         columns = np.ascontiguousarray(np.moveaxis(weights, 1, 0).reshape(width, -1))
         signal = self.observation.features @ columns
@@ -202,9 +199,10 @@ class _Networks:
         outputs = each.apply_each(self.operator, signal, radius=self.operator.radius)
         shape = (-1, points, directions)
         outputs, signal = (np.moveaxis(x.reshape(shape), 0, 1) for x in (outputs, signal))
-        return np.ascontiguousarray(outputs), signal
+        self._check_outputs(weights, signal, outputs)
+        return np.ascontiguousarray(outputs)
 
-    def check_outputs(self, weights: Block, signal: Block, outputs: Block) -> None:
+    def _check_outputs(self, weights: Block, signal: Block, outputs: Block) -> None:
         r"""Refuse what is not finite, and outputs that are lost in the rounding of the filter's series.
 
         Rounding is a part of :math:`\sup |g|` on :math:`[-R, R]`: the spectrum may reach one end of that interval only, and the
@@ -214,7 +212,8 @@ class _Networks:
         if not (np.isfinite(weights).all() and np.isfinite(outputs).all()):
             raise ParameterError(
                 f"the outputs exceed the numbers of type {kind}; scale the features to variance 1, "
-                "raise reg, take fewer layers or smaller parameters of the filter, or float64"
+                "raise reg, take fewer layers or smaller parameters of the filter (many layers "
+                "with c = K/t are Diffusion(t)), or float64"
             )
         double = 1e-12 if self.operator.symmetric else 1e-15
         relative = 1e-6 if kind == np.float32 else double

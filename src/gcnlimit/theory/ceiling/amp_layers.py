@@ -16,7 +16,6 @@ classes the network takes the mean of the covariance over the directions, and lo
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,7 +72,10 @@ def message_passing(
     check_types("message_passing", data=(data, CSBM))
     data.require_alike("message_passing")
     if not data.features.is_white:
-        raise ParameterError(f"features = {data.features!r} are not white; use bayes_optimal")
+        raise ParameterError(
+            f"message_passing needs white features, got features = {data.features!r}; "
+            "bayes_optimal takes others"
+        )
     for name, low in (("alpha", 1.0 / _LARGEST), ("lam", -_LARGEST), ("mu", 0.0)):
         as_real(name, getattr(data, name), low=low, high=_LARGEST)
     depth = whole("layers", layers, low=1, high=10_000)
@@ -191,13 +193,21 @@ def _prediction(data: CSBM, found: list[Layer], shape: tuple[int, ...]) -> Predi
     with np.errstate(invalid="ignore", divide="ignore"):
         margin = np.where(variance > 0.0, mean / np.sqrt(variance), 0.0)
     none = np.zeros(shape)
-    found_at: dict[str, Any] = {"output": Output(mean, variance, none), "overlap": overlap}
-    answer = ceiling_prediction(data.classes, margin, loss, none, none.astype(int), **found_at)
     names = ("alpha", "lam", "mu", "rho", "directed")
     parameters = {name: np.expand_dims(np.asarray(getattr(data, name)), -1) for name in names}
     coordinates = Coordinates(parameters | {"layer": np.arange(1, shape[-1] + 1)})
     own = {} if data.classes.equal else _decision(data.classes, found, shape)
-    return replace(answer, **own, status=np.full(shape, Status.EXPLICIT), coordinates=coordinates)
+    return ceiling_prediction(
+        data.classes,
+        margin,
+        loss,
+        none,
+        none.astype(int),
+        known=own | {"coordinates": coordinates},
+        status=Status.EXPLICIT,
+        output=Output(mean, variance, none),
+        overlap=overlap,
+    )
 
 
 def _decision(classes: Classes, found: list[Layer], shape: tuple[int, ...]) -> dict[str, Any]:

@@ -13,12 +13,9 @@ from gcnlimit._runtime.memory import require
 from gcnlimit._validation import as_real
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
-from gcnlimit.errors import ParameterError
-from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters
 from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, Status
 from gcnlimit.theory.ceiling.population import Draw, Population, SparseModel
-from gcnlimit.theory.points import at_each_point
 
 _OVERLAP, _ENTROPY = (Draw._fields.index(name) for name in ("overlap", "free_entropy"))
 _NUMBERS = 12.0  # held at once for each node and class
@@ -40,14 +37,11 @@ class _Start(NamedTuple):
 
 
 def sparse_ceiling(data: CSBM, degree: float, *sizes: int) -> BayesPrediction:
-    """Bayes-optimal performance at a finite mean degree, with the same randomness at each point; see `bayes_optimal`."""
-    if data.degrees is not None and not data.classes.equal:
-        raise ParameterError(f"degrees need equal classes, got {data.classes}; leave out one")
+    """Bayes-optimal performance at a finite mean degree, at one point; see `bayes_optimal`."""
     as_real("alpha", data.alpha, low=1.0 / _LARGEST, high=_LARGEST)
     as_real("mu", data.mu, high=_LARGEST)
     _require_memory(data, degree, sizes[0])
-    answer = at_each_point(data, lambda one: _ceiling(sizes, SparseModel.of(one, degree)))
-    return labelled(answer, data)
+    return _ceiling(sizes, SparseModel.of(data, degree))
 
 
 def sparse_elsewhere(data: CSBM, to: CSBM, degree: float, *sizes: int) -> list[BayesPrediction]:
@@ -130,16 +124,16 @@ def _prediction(model: SparseModel, start: _Start, sweeps: int) -> Prediction:
     mean = Draw(*start.means.mean(axis=0).tolist())
     error = Draw(*(np.std(start.means, axis=0, ddof=1) / math.sqrt(len(start.means))).tolist())
     wrong = 1.0 - mean.accuracy
-    log_error = (math.log(wrong), error.accuracy / wrong) if wrong > 0.0 else (-math.inf, 0.0)
-    areas = (mean.roc_auc, error.roc_auc) if model.fractions.size == 2 else (None, None)
-    known = 1.0, 0.0  # accuracy on labelled nodes, and its error
-    measured, uncertain = (
-        Performance(x.accuracy, one, x.loss, 0.0, log, x.accuracy, x.balanced, area)
-        for x, one, log, area in zip((mean, error), known, log_error, areas, strict=True)
-    )
+    log = math.log(wrong) if wrong > 0.0 else -math.inf
+    log_error = error.accuracy / wrong if wrong > 0.0 else 0.0
+
+    def performance(x: Draw, known: float, log: float) -> Performance:
+        area = x.roc_auc if model.fractions.size == 2 else None
+        return Performance(x.accuracy, known, x.loss, 0.0, log, x.accuracy, x.balanced, area)
+
     return Prediction(
-        **vars(measured),
-        standard_error=uncertain,
+        **vars(performance(mean, 1.0, log)),
+        standard_error=performance(error, 0.0, log_error),
         order_parameters=OrderParameters(math.nan, math.inf, overlap=mean.overlap),
         status=Status.NOT_CONVERGED if start.drift else Status.CONVERGED,
         residual=start.drift,

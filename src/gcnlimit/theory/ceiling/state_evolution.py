@@ -6,37 +6,39 @@ first convex, then concave, and may have two stable fixed points with an unstabl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
-from gcnlimit.numerics.linear import batches
-from gcnlimit.parameters import labelled
-from gcnlimit.results.order_parameters import Output
-from gcnlimit.results.performance import BayesPrediction, Prediction, scalar_or_array
+from gcnlimit.parameters import coordinates_of
+from gcnlimit.results.order_parameters import Output, Record
+from gcnlimit.results.performance import Prediction, scalar_or_array
 from gcnlimit.spectrum import Spectrum
-from gcnlimit.theory.ceiling.posterior import Overlap, Posterior
+from gcnlimit.theory.ceiling.posterior import Overlap, Posterior, posterior
 from gcnlimit.theory.decision import ceiling_prediction
+from gcnlimit.theory.points import Mask, Rows
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class Evidence(Record):
     r"""Evidence of graph and features in one direction of the codes, of a batch of points; `graph` is :math:`\lambda_s^2`.
 
     What another graph has taught enters by two numbers of each point (Eqs. 10.15 and 10.16): `given`, evidence on a node that
     does not depend on the others, and `known`, :math:`\mu m_y` of that graph, evidence on the class means of the features.
     """
 
+    features: Spectrum
     alpha: Array
     graph: Array
     mu: Array
-    features: Spectrum
-    given: Array | float = 0.0
-    known: Array | float = 0.0
+    given: Array
+    known: Array
+
+    shared: ClassVar[frozenset[str]] = frozenset({"features"})
 
     @classmethod
     def of(cls, data: CSBM) -> Self:
@@ -44,19 +46,13 @@ class Evidence:
         signal = data.operator(symmetrize=True).signal
         columns = (data.alpha, signal, data.mu)
         alpha, signal, mu = (np.broadcast_to(p, data.shape).ravel() for p in columns)
-        return cls(alpha, np.square(signal), mu, data.features)
+        none = np.zeros_like(mu)
+        return cls(data.features, alpha, np.square(signal), mu, none, none)
 
-    def take(self, rows: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Evidence:
-        """Evidence of some of the points."""
-        given = self.given if isinstance(self.given, float) else self.given[rows]
-        known = self.known if isinstance(self.known, float) else self.known[rows]
-        alpha, graph, mu = self.alpha[rows], self.graph[rows], self.mu[rows]
-        return Evidence(alpha, graph, mu, self.features, given, known)
-
-    def _levels(self) -> list[tuple[Array, Array | float, float]]:
+    def _levels(self) -> list[tuple[Array, Array, float]]:
         r"""Levels of the features: `mu` times :math:`\Gamma/\sigma^2`, `known` times the same, and fraction of the features."""
         law = self.features
-        if law.is_white:
+        if law.is_white:  # the usual case, at once
             return [(self.mu, self.known, 1.0)]
         ratio = law.signal / law.variance
         levels = zip(ratio, law.weight, strict=True)
@@ -94,32 +90,49 @@ _SMALL = 0.1  # evidence below which the balance is that of the deficit m - T, t
 _STEPS = 400  # of a search for a root: halving the distance from 1 to 1e-120
 _NOTHING = 1e-100  # evidence to which halving falls where there is none
 _SAME = 1e-9  # relative distance of two fixed points that are one
-_BLOCK = 4096  # points solved together, whose numbers fit in a cache
-
-Rows = npt.NDArray[np.intp]
-Mask = npt.NDArray[np.bool_]
 
 
 class FixedPoints(NamedTuple):
-    """Evidence at the Bayes-optimal fixed point and at that which message passing reaches; residual, and steps of the search."""
+    """Bayes-optimal fixed point and that which message passing reaches, whether they differ, residual, and steps of the search.
+
+    They are known by their evidence, or with propensities by their overlaps.
+    """
 
     best: Array
     reached: Array
+    hard: Mask
     residual: Array
     iterations: npt.NDArray[np.int64]
 
 
+class State(NamedTuple):
+    """What is known at a fixed point: overlap of the labels with their estimates, free entropy and cross-entropy."""
+
+    overlap: Array
+    free_entropy: Array
+    loss: Array
+
+
 @dataclass(frozen=True, eq=False)
-class StateEvolution:
+class StateEvolution(Record):
     """State evolution of a batch of points."""
 
     evidence: Evidence
     rho: Array
     tables: Posterior
 
-    def take(self, rows: Rows | Mask) -> Self:
-        """State evolution of some of the points."""
-        return replace(self, evidence=self.evidence.take(rows), rho=self.rho[rows])
+    together: ClassVar[int] = 4096  # points solved together, whose numbers fit in a cache
+    shared: ClassVar[frozenset[str]] = frozenset({"tables"})
+
+    @classmethod
+    def of(cls, data: CSBM) -> Self:
+        """State evolution of all points of the data."""
+        rho = np.broadcast_to(data.rho, data.shape).ravel()
+        return cls(Evidence.of(data), rho, posterior(data.classes))
+
+    def take(self, rows: Rows) -> Self:
+        """State evolution of some of the points, in their order."""
+        return self if rows.size == self.rho.size else super().take(rows)
 
     def overlap(self, m: Array) -> Array:
         r"""Overlap :math:`q = \rho + (1 - \rho) T(m)`."""
@@ -134,7 +147,8 @@ class StateEvolution:
         T = self.tables.at(m)
         q = self.rho + (1.0 - self.rho) * T.overlap
         back = self.evidence.at(q)
-        value, rounding = m - back, 1e-15 * m
+        value = m - back
+        rounding = 1e-15 * m
         small = m < _SMALL
         if np.any(small):
             law = self.evidence.features
@@ -150,11 +164,13 @@ class StateEvolution:
         size = m * np.abs(1.0 - hidden) + snr * self.rho + np.abs(lost)
         return np.asarray(m * (1.0 - hidden) - snr * self.rho + lost), np.asarray(1e-15 * size)
 
-    def free_entropy(self, m: Array) -> Array:
-        """Free entropy at a fixed point (Eq. 8.11)."""
-        shape = self.rho * m + self.evidence.free_entropy(self.overlap(m))
-        information = self.tables.information(m)[0]
-        return np.asarray(0.5 * self.tables.directions * shape + (1.0 - self.rho) * information)
+    def state(self, m: Array) -> State:
+        """State at a fixed point (Eq. 8.11)."""
+        overlap = self.overlap(m)
+        information, loss = self.tables.information(m)
+        shape = self.rho * m + self.evidence.free_entropy(overlap)
+        free_entropy = 0.5 * self.tables.directions * shape + (1.0 - self.rho) * information
+        return State(overlap, free_entropy, loss)
 
     def fixed_points(self) -> FixedPoints:
         """Find the fixed points of each point."""
@@ -173,7 +189,7 @@ class StateEvolution:
         rows = np.flatnonzero(several & np.isfinite(high))
         if rows.size:
             best[rows], reached[rows] = self.take(rows)._two(low[rows], best[rows])
-        return FixedPoints(best, reached, residual, iterations)
+        return FixedPoints(best, reached, reached < best, residual, iterations)
 
     def root(self, low: Array, high: Array) -> tuple[Array, Array, npt.NDArray[np.int64]]:
         """Root of the balance between `low`, where it is not positive, and `high`, where it is not negative; residual, steps.
@@ -187,8 +203,7 @@ class StateEvolution:
         active = np.arange(m.size)
         for _ in range(_STEPS):
             at = m[active]
-            here = self if active.size == m.size else self.take(active)
-            value, slope, rounding = here.balance(at)
+            value, slope, rounding = self.take(active).balance(at)
             residual[active] = np.abs(value) / (1.0 + at)
             iterations[active] += 1
             high[active] = np.where(value > 0.0, at, high[active])
@@ -213,7 +228,7 @@ class StateEvolution:
         below, alone = self._from_below(low)
         above = np.where((below == 0.0) & (above < _NOTHING), 0.0, above)
         reached = np.where(alone | (above - below <= _SAME * above), above, below)
-        better = self.free_entropy(above) > self.free_entropy(reached)
+        better = self.state(above).free_entropy > self.state(reached).free_entropy
         return np.where(better, above, reached), reached
 
     def _from_below(self, low: Array) -> tuple[Array, Mask]:
@@ -232,33 +247,17 @@ class StateEvolution:
                 break
         return m, passed
 
-
-@np.errstate(all="ignore")
-def ceiling(data: CSBM, evolution: StateEvolution) -> BayesPrediction:
-    """Bayes-optimal performance at the fixed points of a state evolution, whose points are those of the data."""
-    blocks = [evolution.take(rows).fixed_points() for rows in batches(evolution.rho.size, _BLOCK)]
-    found = FixedPoints(*map(np.concatenate, zip(*blocks, strict=True)))
-    best = _prediction(data, evolution, found, found.best)
-    hard = found.reached < found.best
-    reached = _prediction(data, evolution, found, found.reached) if np.any(hard) else best
-    free_entropy = evolution.free_entropy(found.best).reshape(data.shape)
-    return BayesPrediction(
-        **vars(best),
-        algorithmic=labelled(reached, data),
-        hard=scalar_or_array(hard.reshape(data.shape)),
-        free_entropy=scalar_or_array(free_entropy),
-    )
-
-
-def _prediction(data: CSBM, evolution: StateEvolution, found: FixedPoints, m: Array) -> Prediction:
-    """Prediction at the evidence `m`."""
-    shape = data.shape
-    return ceiling_prediction(
-        data.classes,
-        np.sqrt(m).reshape(shape),
-        evolution.tables.information(m)[1].reshape(shape),
-        found.residual,
-        found.iterations,
-        output=Output(m, m, np.zeros_like(m)).reshape(shape),
-        overlap=scalar_or_array(evolution.overlap(m).reshape(shape)),
-    )
+    def prediction(self, data: CSBM, found: FixedPoints, m: Array) -> tuple[Prediction, Array]:
+        """Prediction at the evidence `m`, and the free entropy there."""
+        shape = data.shape
+        state = self.state(m)
+        return ceiling_prediction(
+            data.classes,
+            np.sqrt(m).reshape(shape),
+            state.loss.reshape(shape),
+            found.residual,
+            found.iterations,
+            known={"coordinates": coordinates_of(data)},
+            output=Output(m, m, np.zeros_like(m)).reshape(shape),
+            overlap=scalar_or_array(state.overlap.reshape(shape)),
+        ), state.free_entropy

@@ -7,7 +7,7 @@ from :math:`q = 1` therefore falls to the largest fixed point, and that from :ma
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,6 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.numerics.fixed_point import FixedPoint, fixed_point
 from gcnlimit.numerics.linear import matrix_function
-from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, Status
 from gcnlimit.theory.ceiling.state_evolution import Evidence
@@ -28,7 +27,6 @@ from gcnlimit.theory.ceiling.unequal_posterior import (
     posterior_log_error,
     single_rule,
 )
-from gcnlimit.theory.points import at_each_point
 
 _LENGTH = 0.01  # relative change up to which small steps are lengthened
 _NEAR = (3e-4, 3e-5, 1e-6)  # changes below which the iteration is accelerated, in turn if it fails
@@ -93,7 +91,8 @@ class MatrixEvolution:
 
     def _search(self, start: Array) -> MatrixFixedPoint:
         """Fixed point to which the iteration from there leads: by steps in one direction, accelerated at the end."""
-        q, total = start, 0
+        q = start
+        total = 0
         for near in _NEAR:
             q, sign, steps = self._march(q, near)
             found = self._accelerated(q)
@@ -137,19 +136,13 @@ class MatrixEvolution:
 
 
 def _solve(update: Callable[[Array], Array], start: Array, **how: Any) -> tuple[Array, FixedPoint]:
-    """Fixed point of a map of symmetric matrices, and how the search ended."""
-    upper = np.triu_indices(len(start))
-
-    def matrix(entries: Array) -> Array:
-        half = np.zeros_like(start)
-        half[upper] = entries
-        return half + np.triu(half, 1).T
+    """Fixed point of a map of matrices, and how the search ended."""
 
     def step(states: Array, _: Any) -> Array:
-        return np.stack([update(matrix(x))[upper] for x in states])
+        return update(states.reshape(start.shape)).reshape(1, -1)
 
-    found = fixed_point(step, start[upper][None], memory=4, **how)
-    return matrix(found.state[0]), found
+    found = fixed_point(step, start.reshape(1, -1), memory=4, **how)
+    return found.state.reshape(start.shape), found
 
 
 def _size(states: Array) -> Array:
@@ -233,15 +226,12 @@ class _Curve:
         return float(self.posterior.information(m)[0] - lost)
 
 
+@np.errstate(all="ignore")  # evidence beyond the largest number is infinite
 def unequal_ceiling(data: CSBM) -> BayesPrediction:
-    """Bayes-optimal performance on three or more unequal classes; see `bayes_optimal`."""
-    with np.errstate(all="ignore"):  # evidence beyond the largest number is infinite
-        answer = at_each_point(data, _ceiling)
-    return replace(answer, algorithmic=labelled(answer.algorithmic, data))
+    """Bayes-optimal performance on three or more unequal classes, at one point; see `bayes_optimal`.
 
-
-def _ceiling(data: CSBM) -> BayesPrediction:
-    """Answer at one point: the means over the rules, with their standard error if there are several."""
+    It is the mean over the rules, with its standard error if there are several.
+    """
     rules = gaussian_rules(data.fractions.size - 1)
     posteriors = [MatrixPosterior(data.fractions, rule) for rule in rules]
     source = Evidence.of(data)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,24 +17,23 @@ from gcnlimit._validation import as_real
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import DegreeLaw
-from gcnlimit.errors import ParameterError
-from gcnlimit.numerics.linear import batches
-from gcnlimit.parameters import labelled
-from gcnlimit.results.performance import BayesPrediction, Prediction, scalar_or_array
+from gcnlimit.parameters import coordinates_of
+from gcnlimit.results.order_parameters import Record
+from gcnlimit.results.performance import Prediction, scalar_or_array
 from gcnlimit.theory.ceiling.posterior import Posterior, posterior
-from gcnlimit.theory.ceiling.state_evolution import Evidence
+from gcnlimit.theory.ceiling.state_evolution import Evidence, FixedPoints, State
 from gcnlimit.theory.decision import accuracy, ceiling_prediction
+from gcnlimit.theory.points import Mask
 
 _SWEEPS = 3000  # of the map at most, before Newton's method, where there may be two fixed points
 _SETTLED = 1e-4  # relative change in a sweep at which Newton's method takes over
 _LITTLE = 1e-6  # overlap from which evidence grows where there are no labels
 _STEPS = 60  # of Newton's method
-_BLOCK = 256  # points solved together
 _APART = 1e-9  # overlaps by which two fixed points differ
 
 
 @dataclass(frozen=True, eq=False)
-class PropensityEvolution:
+class PropensityEvolution(Record):
     r"""State evolution of a batch of points under a law of degrees; `signal` is :math:`\lambda_s^2`.
 
     Overlaps are rows of two: that which the graph weights by degree, and the plain one.
@@ -46,6 +45,9 @@ class PropensityEvolution:
     law: DegreeLaw
     tables: Posterior
 
+    together: ClassVar[int] = 256  # points solved together
+    shared: ClassVar[frozenset[str]] = frozenset({"law", "tables"})
+
     @classmethod
     def of(cls, data: CSBM, law: DegreeLaw) -> Self:
         """State evolution of the data under that law."""
@@ -54,24 +56,22 @@ class PropensityEvolution:
         features = replace(evidence, graph=np.zeros_like(evidence.graph))
         return cls(features, evidence.graph, rho, law, posterior(data.classes))
 
-    def take(self, rows: npt.NDArray[np.intp]) -> Self:
-        """State evolution of some of the points."""
-        evidence = self.evidence.take(rows)
-        return replace(self, evidence=evidence, signal=self.signal[rows], rho=self.rho[rows])
-
     def at(self, x: Array, theta: Array) -> Array:
         """Evidence on nodes of each propensity at overlaps `x`, points along the first axis."""
         graph = (self.signal * x[:, 0])[:, None] * theta
         return np.asarray(graph + self.evidence.at(x[:, 1])[:, None])
 
-    def fixed_points(self) -> tuple[Array, Array]:
+    def fixed_points(self) -> FixedPoints:
         """Overlaps at the Bayes-optimal fixed point, and at that which message passing reaches from the labels alone."""
-        above = self._follow(np.ones_like(self.rho))
-        if self.tables.convexity == 0.0:
-            return above, above
-        below = self._follow(np.where(self.detectable(), np.maximum(self.rho, _LITTLE), self.rho))
-        better = self.free_entropy(above) >= self.free_entropy(below)
-        return np.where(better[:, None], above, below), below
+        best = below = self._follow(np.ones_like(self.rho))
+        if self.tables.convexity > 0.0:
+            start = np.where(self.detectable(), np.maximum(self.rho, _LITTLE), self.rho)
+            below = self._follow(start)
+            better = self.state(best).free_entropy >= self.state(below).free_entropy
+            best = np.where(better[:, None], best, below)
+        hard = below[:, 1] < best[:, 1] - _APART
+        residual = np.max(np.abs(self.next(best)[0] - best), axis=1)
+        return FixedPoints(best, below, hard, residual, np.zeros(residual.size, np.int64))
 
     def _follow(self, start: Array) -> Array:
         """Fixed point to which the map falls, or rises, from a start: some sweeps, then Newton's method."""
@@ -105,60 +105,39 @@ class PropensityEvolution:
         image = self.rho[:, None] + hidden * (T.overlap @ shares)
         return image, hidden[:, None] * np.stack(slope, axis=2)
 
-    def free_entropy(self, x: Array) -> Array:
-        """Free entropy, extremal at a fixed point."""
+    def state(self, x: Array) -> State:
+        """State at a fixed point, where the free entropy is extremal."""
         m = self.at(x, self.law.theta)
         weight = self.law.weight
         parts = self.rho * (m @ weight) + self.evidence.free_entropy(x[:, 1])
         parts -= 0.5 * self.signal * x[:, 0] ** 2
-        psi = self.tables.information(m)[0] @ weight
-        return np.asarray(0.5 * self.tables.directions * parts + (1.0 - self.rho) * psi)
+        psi, loss = (values @ weight for values in self.tables.information(m))
+        free_entropy = 0.5 * self.tables.directions * parts + (1.0 - self.rho) * psi
+        return State(x[:, 1], free_entropy, loss)
 
-    def detectable(self) -> npt.NDArray[np.bool_]:
+    def detectable(self) -> Mask:
         """Where evidence grows from nothing, without any label: the threshold of the features and of the degrees."""
         slope = self.next(np.zeros((self.rho.size, 2)))[1]
         return np.asarray(np.max(np.abs(np.linalg.eigvals(slope)), axis=1) > 1.0)
 
+    def prediction(self, data: CSBM, found: FixedPoints, x: Array) -> tuple[Prediction, Array]:
+        """Prediction at the overlaps `x`, and the free entropy there."""
+        shape = data.shape
+        state = self.state(x)
+        by_degree = partial(self._accuracy_by_degree, data, x)
+        return ceiling_prediction(
+            data.classes,
+            np.sqrt(self.at(x, self.law.theta)).reshape(*shape, -1),
+            state.loss.reshape(shape),
+            found.residual,
+            found.iterations,
+            known={"coordinates": coordinates_of(data), "by_degree": by_degree},
+            weight=self.law.weight,
+            overlap=scalar_or_array(state.overlap.reshape(shape)),
+        ), state.free_entropy
 
-@np.errstate(all="ignore")  # evidence beyond the largest number is infinite
-def heterogeneous_ceiling(data: CSBM, law: DegreeLaw) -> BayesPrediction:
-    """Bayes-optimal performance under a law of degrees, and that which message passing reaches (Eq. 11.13)."""
-    if not data.classes.equal:
-        raise ParameterError(f"degrees need equal classes, got {data.classes}; leave out one")
-    evolution = PropensityEvolution.of(data, law)
-    parts = [evolution.take(rows).fixed_points() for rows in batches(evolution.rho.size, _BLOCK)]
-    best, reached = map(np.concatenate, zip(*parts, strict=True))
-    hard = reached[:, 1] < best[:, 1] - _APART
-    answer = _prediction(data, evolution, best)
-    algorithmic = _prediction(data, evolution, reached) if np.any(hard) else answer
-    return BayesPrediction(
-        **vars(answer),
-        algorithmic=labelled(algorithmic, data),
-        hard=scalar_or_array(hard.reshape(data.shape)),
-        free_entropy=scalar_or_array(evolution.free_entropy(best).reshape(data.shape)),
-    )
-
-
-def _prediction(data: CSBM, evolution: PropensityEvolution, x: Array) -> Prediction:
-    """Prediction at these overlaps."""
-    shape, law = data.shape, evolution.law
-    m = evolution.at(x, law.theta)
-    return ceiling_prediction(
-        data.classes,
-        np.sqrt(m).reshape(*shape, -1),
-        (evolution.tables.information(m)[1] @ law.weight).reshape(shape),
-        np.max(np.abs(evolution.next(x)[0] - x), axis=1),
-        np.zeros(len(x), np.int64),
-        weight=law.weight,
-        overlap=scalar_or_array(x[:, 1].reshape(shape)),
-        by_degree=partial(_accuracy_by_degree, data, evolution, x),
-    )
-
-
-def _accuracy_by_degree(
-    data: CSBM, evolution: PropensityEvolution, x: Array, theta: npt.ArrayLike
-) -> Array:
-    """Accuracy on test nodes of given propensities, of the shape of the points and then that of `theta`."""
-    asked = np.asarray(as_real("theta", theta, low=0))
-    margin = np.sqrt(evolution.at(x, np.ravel(asked)))
-    return accuracy(margin, data.classes.count).reshape(data.shape + asked.shape)
+    def _accuracy_by_degree(self, data: CSBM, x: Array, theta: npt.ArrayLike) -> Array:
+        """Accuracy on test nodes of given propensities, of the shape of the points and then that of `theta`."""
+        asked = np.asarray(as_real("theta", theta, low=0))
+        margin = np.sqrt(self.at(x, np.ravel(asked)))
+        return accuracy(margin, data.classes.count).reshape(data.shape + asked.shape)

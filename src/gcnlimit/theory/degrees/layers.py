@@ -6,8 +6,8 @@ A node sends its layers with the factor :math:`r` and receives with :math:`l` (`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from gcnlimit.degrees import DegreeLaw
 from gcnlimit.filters import PageRank
 from gcnlimit.losses import Loss
 from gcnlimit.numerics.fixed_point import FixedPoint, fixed_point
-from gcnlimit.results.order_parameters import Output
+from gcnlimit.results.order_parameters import Output, Record
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.finite_reg.class_losses import node_loss
 from gcnlimit.theory.finite_reg.directed import linear_response, outer
@@ -28,10 +28,10 @@ from gcnlimit.theory.points import Points
 
 _MEMORY = 8  # past steps that the search combines
 _ACCURACY = 1e-13  # of the chain that stands for a filter
-_POINTWISE = ("alpha", "mu", "rho", "signal", "reg", "left", "right")
 
 
-class Wiring(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Wiring(Record):
     """Layers of a network, points along the first axis: the chain, the layers that are sent, and those that receive them."""
 
     b: Array
@@ -40,6 +40,8 @@ class Wiring(NamedTuple):
     send: slice
     receive: slice
     gain: Array
+
+    shared: ClassVar[frozenset[str]] = frozenset({"send", "receive"})
 
     @classmethod
     def of(cls, points: Points) -> Self:
@@ -65,7 +67,8 @@ class Wiring(NamedTuple):
         return outer(self.b, self.b)
 
 
-class Layers(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Layers(Record):
     """Order parameters of the layers and of the weights, points along the first axis; see Eqs. 3.9 to 3.11."""
 
     m: Array
@@ -96,15 +99,11 @@ class Layers(NamedTuple):
         parts = zip(np.split(rows, np.cumsum(cls.sizes(k)[:-1]), axis=1), shapes, strict=True)
         return cls(*(part.reshape(len(rows), *shape) for part, shape in parts))
 
-    def take(self, rows: npt.NDArray[np.intp]) -> Self:
-        """Order parameters of some of the points."""
-        return type(self)(*(part[rows] for part in self))
-
     def at(self, reg: Array, pull: Array) -> Self:
         """State at a large regularization and that pull, from the coefficients of the leading powers of its inverse."""
         down = {"m": 1, "Q": 2, "Q_qh": 1, "V": 1, "m_w": 1, "Q_w": 2, "V_w": 1}
         pulls = {"m": 1, "m_hat": 1, "Q": 2, "Q_hat": 2, "Q_qh": 2, "m_w": 1, "Q_w": 2}
-        factors = (pull ** pulls.get(name, 0) / reg ** down.get(name, 0) for name in self._fields)
+        factors = (pull ** pulls.get(name, 0) / reg ** down.get(name, 0) for name in vars(self))
         pairs = zip(self, factors, strict=True)
         return type(self)(*((part.T * factor).T for part, factor in pairs))
 
@@ -122,8 +121,8 @@ class Nodes(NamedTuple):
     output: Output
 
 
-@dataclass(frozen=True)
-class LayerEquations:
+@dataclass(frozen=True, eq=False)
+class LayerEquations(Record):
     """The equations of the layers for a batch of points; `left` and `right` are the factors of each propensity there."""
 
     alpha: Array
@@ -139,6 +138,8 @@ class LayerEquations:
     loss: Loss
     features: Spectrum
 
+    shared: ClassVar[frozenset[str]] = frozenset({"law", "symmetric", "loss", "features"})
+
     @classmethod
     def of(cls, points: Points, law: DegreeLaw) -> Self:
         """Equations of the points, at a regularization that is still to be set."""
@@ -148,13 +149,8 @@ class LayerEquations:
         return cls(**fields, wiring=Wiring.of(points), law=law, loss=node_loss(points))
 
     def take(self, rows: npt.NDArray[np.intp]) -> Self:
-        """Equations of some of the points."""
-        if rows.size == self.alpha.size:
-            return self
-        b, c, g, send, receive, gain = self.wiring
-        wiring = Wiring(b[rows], c[rows], g[rows], send, receive, gain[rows])
-        columns = {name: getattr(self, name)[rows] for name in _POINTWISE}
-        return replace(self, wiring=wiring, **columns)
+        """Equations of some of the points, in their order."""
+        return self if rows.size == self.alpha.size else super().take(rows)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -51,7 +51,10 @@ def check_degrees(points: Points) -> None:
     if not points.classes.equal or not isinstance(points.penalty, L2):
         penalty = f"penalty = {points.penalty!r}"
         got = penalty if points.classes.equal else f"classes = {points.classes}"
-        raise ParameterError(f"degrees need equal classes and penalty L2, got {got}; leave out one")
+        raise ParameterError(
+            f"degrees = {law!r} are solved for equal classes and squared weights, got {got}; "
+            "leave out one of the two"
+        )
     points.normalization.check(law)
 
 

@@ -59,7 +59,10 @@ def order_functions(
             raise ParameterError(f"{name} has its own layers; leave depths and layers out")
         return _layer_functions(points, points.filter.chain(radius=points.radius)).reshape(shape)
     if (depths is None) == (layers is None):
-        raise ParameterError("a diffusion needs either depths (continuous) or layers (discretized)")
+        raise ParameterError(
+            "a diffusion needs either depths (of the continuous network) or layers "
+            "(of its discretization); give one of the two"
+        )
     if layers is not None:
         return _euler_functions(points, whole("layers", layers, low=1)).reshape(shape)
     assert depths is not None
@@ -80,9 +83,15 @@ def _regularization(points: Points) -> bool:
     if not infinite.any():
         return False
     if not infinite.all():
-        raise ParameterError("reg mixes finite and infinite values; ask for each of them alone")
+        raise ParameterError(
+            "reg mixes finite and infinite values, whose order functions differ in scale; "
+            "ask for each of them alone"
+        )
     if points.loss.form is not Form.CODES:
-        raise ParameterError(f"reg = inf is solved for the square loss, got loss = {points.loss!r}")
+        raise ParameterError(
+            "at reg = inf order functions are those of the square loss, "
+            f"got loss = {points.loss!r}; take loss='square' or a finite reg"
+        )
     return True
 
 

@@ -51,7 +51,10 @@ def learning_rate(data: CSBM, gcn: GCN | None = None, *, signals: npt.ArrayLike 
     check_types("learning_rate", data=(data, CSBM), gcn=(gcn, (GCN, type(None))))
     data.require_alike("learning_rate")
     if gcn is not None and gcn.shape:
-        raise ParameterError(f"learning_rate needs one network, got some of shape {gcn.shape}")
+        raise ParameterError(
+            f"learning_rate needs one network, got parameters of shape {gcn.shape}; "
+            "call it for each network"
+        )
     lam = np.atleast_1d(as_real("signals", signals, low=0, open_low=True))
     if lam.ndim != 1 or np.unique(lam).size < 6:
         got = brief(signals)
@@ -112,7 +115,10 @@ def oversmoothing(
     check_types("oversmoothing", data=(data, CSBM), filters=(filters, Sequence))
     data.require_alike("oversmoothing")
     if not filters or not all(isinstance(f, Filter) and not f.shape for f in filters):
-        raise ParameterError("filters must be at least one filter, each with one value a parameter")
+        raise ParameterError(
+            "filters must be a sequence of at least one filter, each with the parameters of "
+            "one network; write [Residual.constant(c, K) for K in depths]"
+        )
     blind = data.replaced(mu=0.0 * np.asarray(data.mu))
     networks = [GCN(f, symmetrize=symmetrize) for f in filters]
     answers = [predict(data, gcn) for gcn in networks]
