@@ -66,8 +66,7 @@ def read_outputs(found: Solution) -> Output:
     nodes = np.maximum(found.grids.nodes, 2 * filter.quadrature_nodes() + 32)
     law = np.empty((2, points.size))
     for rows, equations in replace(found.grids, nodes=nodes).blocks(_BLOCK):
-        measure = equations.measure
-        read, size = filter[rows].normalized(measure.x)
+        read, size = filter[rows].normalized(equations.measure.x)
         divisor = filter[rows].log_gain(symmetric=True) if points.normalize else 0.0
         own = equations.evaluate(found.state[rows])[0]
         scale = np.sqrt(found.output.variance[rows] / own.output.variance)
@@ -211,7 +210,8 @@ def _output(
 
     With the signal of the graph, `joining`, of a node that joins it (Eq. 10.13).
     """
-    g, tau, e = equations.g, equations.tau, equations.e
+    g = equations.g
+    tau, e = equations.measure.tau, equations.measure.e
     D = 1.0 / (1.0 + pulls.product[:, None] * g**2)
     if joining is None:
         b = (pulls.product * ((read * g * D) @ tau) / (D @ tau))[:, None]
@@ -226,7 +226,7 @@ def _output(
     along = mean(e, labels)
     noise = weights.Q * (by_input**2 @ tau) + pulls.scatter * (by_pull**2 @ tau)
     if joining is None:
-        pulled = mean(equations.excess, by_pull)
+        pulled = mean(equations.measure.excess, by_pull)
         centre = features * mean(e, by_input) + pulls.drive * pulled
         return centre, mean(e, (labels - along[:, None]) ** 2) + noise
     first = read @ tau
