@@ -146,7 +146,7 @@ NAN[2, 1] = np.nan
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"adjacency": sparse.csr_array(np.ones((4, 3)))}, r"adjacency has shape \(4, 3\); it must be nodes by nodes"),
+        ({"adjacency": sparse.csr_array(np.ones((4, 3)))}, r"adjacency has shape \(4, 3\); it must be square"),
         ({"adjacency": sparse.csr_array((4, 4))}, "adjacency joins no two nodes"),
         ({"adjacency": 1.0 - np.eye(4)}, "adjacency joins all 4 nodes alike"),
         ({"adjacency": -np.eye(4, k=1)}, "adjacency has 3 negative weights, such as -1"),
@@ -166,8 +166,8 @@ NAN[2, 1] = np.nan
         ({"features": None}, "features = None"),
         ({"adjacency": sparse.csr_array(np.diag([np.longdouble("1e400")] * 4))}, "adjacency holds NaN or infinity"),
         ({"features": [[1.0], [1.0, 2.0]]}, "features must be a rectangular array"),
-        ({"features": np.full((4, 2), 1e-200)}, "features reaches 1e-200, beyond"),
-        ({"features": np.full((4, 2), 1e30, np.float32)}, r"features reaches 1e\+30, .* in float32"),
+        ({"features": np.full((4, 2), 1e-200)}, "features reaches 1e-200, outside"),
+        ({"features": np.full((4, 2), 1e30, np.float32)}, r"features reaches 1e\+30, .* which float32 can square"),
         ({"train_mask": np.array([True, False, False, False])}, "train_mask labels 1 nodes, .* too few"),
         ({"labels": [1, 1, 1, -1]}, "labels 3 nodes, of which 3 are"),
         ({"degree": [2.0]}, "degree = .* single number"),
