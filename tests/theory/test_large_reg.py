@@ -183,6 +183,14 @@ def test_long_symmetric_diffusions(t, lam):
         assert prediction.order_parameters.test_margin == pytest.approx(float(expected), rel=1e-9)
 
 
+def test_many_directed_points_are_summed_as_a_few_are():
+    lam = np.linspace(-2.0, 2.0, 600)
+    gcn = gl.GCN(gl.Residual([1.0, 0.5, 2.0]), symmetrize=False)
+    whole = gl.predict(gl.CSBM(4, lam, 2.0, 0.1), gcn).log_test_error
+    parts = [gl.predict(gl.CSBM(4, part, 2.0, 0.1), gcn).log_test_error for part in np.split(lam, 2)]
+    close(whole, np.concatenate(parts), 1e-13)
+
+
 def test_vectorised_equals_one_by_one():
     data, _ = GRAPHS["symmetrized"]
     t = RNG.uniform(-30, 30, (3, 1))
