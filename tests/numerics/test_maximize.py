@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gcnlimit.numerics.maximize import ascend, maximize_box, maximize_interval, spread
+from gcnlimit.numerics.climb import ascend
+from gcnlimit.numerics.maximize import maximize_box, maximize_interval, spread
 
 
 def test_climb_solves_random_quadratics():

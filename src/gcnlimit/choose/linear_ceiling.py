@@ -20,7 +20,7 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.filters import PageRank
-from gcnlimit.numerics.maximize import ascend
+from gcnlimit.numerics.climb import ascend
 from gcnlimit.numerics.spectral import SpikedSemicircle, edge_panels, halved, panel_measure
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.transfer import best_margin

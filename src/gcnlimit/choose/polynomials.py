@@ -15,8 +15,9 @@ import numpy as np
 from gcnlimit._values import Array
 from gcnlimit.choose.spectral import Best, SpectralMargin
 from gcnlimit.filters import Averages
+from gcnlimit.numerics.climb import Ascent, Index, ascend
 from gcnlimit.numerics.linear import hankel
-from gcnlimit.numerics.maximize import Ascent, Index, ascend, spread
+from gcnlimit.numerics.maximize import spread
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory.large_reg import coefficient_averages, margins
 from gcnlimit.theory.points import Points

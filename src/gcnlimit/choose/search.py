@@ -17,7 +17,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, PageRank, Polynomial, SearchScale
 from gcnlimit.losses.base import Form
 from gcnlimit.network import GCN
-from gcnlimit.numerics.maximize import Index
+from gcnlimit.numerics.climb import Index
 from gcnlimit.penalties import L2
 from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.theory.finite_reg.square import square_margins

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.numerics.maximize import Index
+from gcnlimit.numerics.climb import Index
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.finite_reg import square

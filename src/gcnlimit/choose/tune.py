@@ -16,8 +16,9 @@ from gcnlimit.choose.search import Bounds, Search, search_of
 from gcnlimit.csbm import CSBM
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.numerics import maximize
+from gcnlimit.numerics.climb import Index, Objective
 from gcnlimit.numerics.linear import batches
-from gcnlimit.numerics.maximize import Index, Maxima, Objective
+from gcnlimit.numerics.maximize import Maxima
 from gcnlimit.parameters import each_layer, labelled
 from gcnlimit.results.performance import Outcome, Prediction, Status, scalar_or_array
 from gcnlimit.results.result import Coordinates, Result, status_names
