@@ -81,7 +81,7 @@ benchmark: install       ## tables of ratios, measured side by side
 	$(BIN)/python -m benchmarks
 
 lock:                    ## renew the pins (needs uv)
-	uv pip compile pyproject.toml --extra test --extra docs --universal --fork-strategy fewest --generate-hashes --no-header --no-annotate \
+	uv pip compile pyproject.toml --extra test --extra docs --universal --fork-strategy fewest --generate-hashes --no-strip-extras --no-header --no-annotate \
 		--python-version 3.11 --output-file requirements.lock
 
 clean:                   ## remove what was built
