@@ -36,3 +36,10 @@ def random_data(count, seed=0):
     rng = np.random.default_rng(seed)
     low, high = np.array([[0.3, -2.0, 0.0, 0.02], [6.0, 2.0, 5.0, 0.9]])
     return gl.CSBM(*rng.uniform(low, high, size=(count, 4)).T)
+
+
+def margin(prediction):
+    """Margin of a test node, very low where there is no answer."""
+    value = np.asarray(prediction.order_parameters.test_margin)
+    failed = (np.asarray(prediction.status) == gl.Status.NOT_CONVERGED) | np.isnan(value)
+    return np.where(failed, -1e3, value)

@@ -23,7 +23,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank, Residual
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.normalization import Regularized, as_normalization
-from gcnlimit.parameters import labelled
+from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.results.result import Coordinates, Result
 from gcnlimit.results.show import draw_methods
@@ -192,7 +192,7 @@ def compare(
             bar.advance(1)
     entries.append(_eigenvector(data, symmetrize))
     entries.append(_of_ceiling("Bayes-optimal", {}, bayes_optimal(data)))
-    return labelled(Comparison(tuple(entries)), data)
+    return with_coordinates(Comparison(tuple(entries)), data)
 
 
 def _networks(

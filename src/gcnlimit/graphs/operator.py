@@ -194,10 +194,10 @@ def propagation(graph: Any, normalization: object = "centred", loops: bool = Tru
     (array([1., 2., 1.]), 1.0)
     """
     graph = undirected(graph)
-    given = as_normalization("symmetric" if normalization == "centred" else normalization)
-    left = given.left
-    right = given.right
-    tau = 1.0 if given.tau is None else given.tau
+    given = as_normalization("symmetric" if normalization == "centred" else normalization).single()
+    left = float(given.left)
+    right = float(given.right)
+    tau = 1.0 if given.tau is None else float(given.tau)
     if left == right == tau == 0.0:
         return _bounded(centred(graph, symmetric=True))
     if loops:

@@ -15,7 +15,7 @@ from gcnlimit.csbm import CSBM, SIGNALS, common_classes, feature_signal
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
 from gcnlimit.numerics.linear import batches
-from gcnlimit.parameters import labelled
+from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.performance import BayesPrediction, Performance, scalar_or_array
 from gcnlimit.theory.ceiling.finite_degree import sparse_ceiling, sparse_elsewhere
 from gcnlimit.theory.ceiling.state_evolution import FixedPoints, StateEvolution
@@ -177,7 +177,7 @@ def _at_each_point(data: CSBM, answer: Callable[[CSBM], BayesPrediction]) -> Bay
     points = (dict(zip(SIGNALS, row, strict=True)) for row in zip(*columns, strict=True))
     answers = [answer(data.replaced(**point)) for point in points]
     found: BayesPrediction = _stacked(answers, data.shape)
-    return labelled(replace(found, algorithmic=labelled(found.algorithmic, data)), data)
+    return with_coordinates(replace(found, algorithmic=with_coordinates(found.algorithmic, data)), data)
 
 
 def _stacked(answers: list[Any], shape: tuple[int, ...]) -> Any:
@@ -284,7 +284,7 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
     joint = _ceiling(new, _taught(there, known=mu * _exchanged(home, there, alone)))
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
     answer = with_errors_of_both(answer, data, to, lambda one, other: _elsewhere(one, other, gcn))
-    return labelled(answer, data, gcn, to)
+    return with_coordinates(answer, data, gcn, to)
 
 
 def _at_degree(data: CSBM, to: CSBM, gcn: GCN | None, degree: float, *sizes: int) -> BayesTransfer:
@@ -298,7 +298,7 @@ def _at_degree(data: CSBM, to: CSBM, gcn: GCN | None, degree: float, *sizes: int
         )
     joint, two_stages, frozen = sparse_elsewhere(data, to, degree, *sizes)
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
-    return labelled(answer, data, None, to)
+    return with_coordinates(answer, data, None, to)
 
 
 def _spread(data: CSBM, shape: tuple[int, ...]) -> CSBM:
