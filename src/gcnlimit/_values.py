@@ -43,7 +43,7 @@ def brief(value: object) -> str:
     if not isinstance(value, np.ndarray) or value.size <= _SHORT:
         return " ".join(repr(value).split())
     size = " x ".join(map(str, value.shape))
-    return f"<{size} numbers from {value.min():.6g} to {value.max():.6g}>"
+    return f"<{size} numbers from {np.nanmin(value):.6g} to {np.nanmax(value):.6g}>"
 
 
 def shown(value: object) -> str:

@@ -3,7 +3,7 @@ r"""Normalization of the adjacency: powers of the degrees by which its rows and 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -76,10 +76,14 @@ class Normalization(Value):
 
     def replaced(self, **numbers: Any) -> Self:
         """Same normalization with some of its numbers changed."""
+        checked = Normalization(**{name: getattr(self, name) for name in NUMBERS} | numbers)
+        return self._with({name: getattr(checked, name) for name in NUMBERS})
+
+    def _with(self, numbers: Mapping[str, Any]) -> Self:
+        """Same normalization with other numbers, known to be valid."""
         other = copy(self)
         other.__dict__.pop("shape", None)
-        given = {name: getattr(self, name) for name in NUMBERS} | numbers
-        Normalization.__init__(other, **given)
+        other.__dict__.update(numbers)
         return other
 
     def ravel(self, shape: tuple[int, ...]) -> Self:
@@ -88,17 +92,17 @@ class Normalization(Value):
 
     def reshape(self, shape: tuple[int, ...]) -> Self:
         """Normalization whose numbers have another shape, if they are arrays."""
-        return self._mapped(lambda numbers: numbers.reshape(shape))
+        return self._mapped(lambda numbers: numbers.reshape(shape) if shape else numbers.item())
 
     def __getitem__(self, index: Any) -> Self:
         """Normalization at that index of one axis, if its numbers are arrays."""
         return self._mapped(lambda numbers: numbers[index])
 
-    def _mapped(self, change: Callable[[Array], Array]) -> Self:
+    def _mapped(self, change: Callable[[Array], Any]) -> Self:
         """Same normalization with a change of those of its numbers that are arrays."""
         numbers = {name: getattr(self, name) for name in NUMBERS}
         changed = {name: change(value) for name, value in numbers.items() if np.ndim(value)}
-        return self.replaced(**changed) if changed else self
+        return self._with(changed) if changed else self
 
     def single(self) -> Self:
         """Same normalization if all its points agree, or a `ParameterError`: one graph has one operator."""

@@ -14,8 +14,8 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, flag, whole
 from gcnlimit._values import Array, Numbers
 from gcnlimit.choose.best_filter import LARGEST, MAX_ORDER, FilterCeiling, best_filter, is_infinite
+from gcnlimit.choose.free_numbers import Bounds
 from gcnlimit.choose.linear_ceiling import best_linear_network, beyond_one_filter
-from gcnlimit.choose.search import Bounds
 from gcnlimit.choose.tune import Tuned, tune
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.degrees import DegreeLaw

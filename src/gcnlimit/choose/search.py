@@ -1,144 +1,43 @@
-"""The free numbers of a network as points of the unit cube, and the margin of the networks there."""
+"""The search for the best networks: free numbers as points of the unit cube, climbed to the highest margin."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import Enum
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import broadcast
-from gcnlimit._values import Array, brief
-from gcnlimit.csbm import CSBM
-from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Filter, PageRank, Polynomial, Residual, SearchScale
-from gcnlimit.losses.base import Form
-from gcnlimit.network import GCN
+from gcnlimit._runtime.progress import progress_bar
+from gcnlimit._values import Array
+from gcnlimit.choose.free_numbers import FreeNumber, free_numbers, named_filters
+from gcnlimit.choose.margins import Mask, Method
+from gcnlimit.filters import Filter, Polynomial
 from gcnlimit.normalization import NUMBERS
-from gcnlimit.numerics.climb import Index
-from gcnlimit.penalties import L2
-from gcnlimit.results.performance import Status
-from gcnlimit.theory.decision import from_margins, mean_margin
-from gcnlimit.theory.degrees.solve import check_degrees
-from gcnlimit.theory.finite_reg.square import square_margins
+from gcnlimit.numerics import maximize
+from gcnlimit.numerics.climb import Index, Objective
+from gcnlimit.numerics.linear import batches
+from gcnlimit.numerics.maximize import Maxima
+from gcnlimit.results.performance import Outcome
 from gcnlimit.theory.points import Points
-from gcnlimit.theory.predict import Search, find
-from gcnlimit.theory.readout import best_readout
 
-Interval = tuple[float, float]
-Bounds = Interval | Sequence[Interval]  # of a parameter, or of each of its layers
-Mask = npt.NDArray[np.bool_]
-
-_LONGEST = 64  # layers of a chain: on directed graphs the equations of a longer one take minutes
-_WORST = -1e3  # margin given to a point without an answer: worse than any other
-_ANY_REG = (1e-2, 1e6)  # regularizations searched if any is allowed, over the filter's gain
-_ANY_CLOSED = (1e-7, 1e7)  # the same where the margin is closed, at any of them
-_FILTERS = ("filter", "test_filter")
-_EQUAL_STEPS = SearchScale(to=np.positive, back=np.positive)
-_LEAST = {"left": -10.0, "right": -10.0, "tau": 0.0}
-_MOST = {"left": 10.0, "right": 10.0, "tau": math.inf}
-_SCALES = {
-    "reg": SearchScale(to=np.log, back=np.exp, largest=1e6),
-    "tau": SearchScale(),
-    "left": _EQUAL_STEPS,
-    "right": _EQUAL_STEPS,
-}
+_APART = 0.1  # distance of the starts: else all would lie on the plateau of large regularization
+_NEAR = 0.05  # distance of a wall that is worth trying where evaluations are expensive
+FLAT = 1e-12  # range of explicit margins below which no choice is better than another
 
 
-class Method(Enum):
-    """How the margins of trials are computed: a word, their relative accuracy, and problems searched together."""
+class TuneStatus(Outcome):
+    """Where an optimum lies."""
 
-    BEST_READOUT = "explicit, test nodes read through the best filter", 4e-16, 8192
-    EXPLICIT = "explicit", 4e-16, 8192
-    EXPLICIT_LAYERS = "explicit, layer by layer", 4e-16, 64
-    CLOSED = "one equation for one number", 1e-13, 8192
-    EQUATIONS = "self-consistent equations", 1e-11, 8192
-    LAYERS = "self-consistent equations of all layers, which are slow to solve", 1e-11, 64
-
-    @classmethod
-    def of(cls, points: Points, free: Mapping[str, Any]) -> Method:
-        """The quickest method for the points with those parameters free."""
-        if "test_filter" in free:
-            return cls.BEST_READOUT
-        explicit = "reg" not in free and bool(np.all(np.isinf(points.reg)))
-        alike = points.degrees is None
-        short = points.symmetric or explicit or (type(points.filter) is PageRank and alike)
-        if not (
-            short and (alike or (points.normalization.plain and free.keys().isdisjoint(NUMBERS)))
-        ):
-            return cls.EXPLICIT_LAYERS if explicit else cls.LAYERS
-        if explicit:
-            return cls.EXPLICIT
-        ridge = points.loss.form is Form.CODES and isinstance(points.penalty, L2)
-        one_filter = points.test_filter is None
-        closed = ridge and alike and points.features.is_white and one_filter
-        return cls.CLOSED if closed else cls.EQUATIONS
-
-    @property
-    def accuracy(self) -> float:
-        """Relative accuracy of a margin."""
-        return self.value[1]
-
-    @property
-    def together(self) -> int:
-        """Number of problems that are searched together."""
-        return self.value[2]
-
-    @property
-    def layered(self) -> bool:
-        """Whether the equations are those of all layers."""
-        return self in (Method.EXPLICIT_LAYERS, Method.LAYERS)
-
-    @property
-    def solved(self) -> bool:
-        """Whether self-consistent equations are solved, which takes long."""
-        return self in (Method.EQUATIONS, Method.LAYERS)
-
-
-@dataclass(frozen=True)
-class FreeNumber:
-    """One free number: its interval for each problem and the scale on which it is searched."""
-
-    name: str
-    scale: SearchScale
-    layer: int  # -1 for a number that all layers share
-    low: Array
-    high: Array
-    unit: Array  # multiplies the number before the scale is applied: the spectral radius, or 1
-    asked: Interval
-
-    def value(self, u: Array, which: Index) -> Array:
-        """Number at `u` in [0, 1]; an infinite regularization is reached at ``u = 1``."""
-        low, high = (self._scaled(end[which], which) for end in (self.low, self.high))
-        value = self.scale.back(low + u * (high - low)) / self.unit[which]
-        value = np.clip(value, self.low[which], self.high[which])
-        unbounded = self.name == "reg" and math.isinf(self.asked[1])
-        return np.where(u == 1.0, math.inf if unbounded else self.high[which], value)
-
-    def place(self, value: npt.ArrayLike, which: Index) -> Array:
-        """Coordinate in [0, 1] of a number, the inverse of `value`."""
-        low, high = (self._scaled(end[which], which) for end in (self.low, self.high))
-        at = self._scaled(np.clip(value, self.low[which], self.high[which]), which)
-        return np.asarray((at - low) / np.where(high > low, high - low, 1.0))
-
-    def _scaled(self, value: Array, which: Index) -> Array:
-        return np.asarray(self.scale.to(value * self.unit[which]))
-
-    @property
-    def any_reg(self) -> bool:
-        """Whether it is the regularization, and any is allowed; it is then searched in units of the gain."""
-        return self.name == "reg" and self.asked[0] == 0.0
-
-    def without(self, refused: Mask) -> FreeNumber:
-        """Same number; 0, at which every filter can be computed, for problems that are refused."""
-        if self.name == "reg":
-            return self
-        low, high = (np.where(refused, 0.0, end) for end in (self.low, self.high))
-        return replace(self, low=low, high=high)
+    INTERIOR = 0, "the optimum lies inside the bounds"
+    LOWER_BOUND = 1, "the optimum is at a lower bound; a wider interval may hold a better network"
+    UPPER_BOUND = 2, "the optimum is at an upper bound; a wider interval may hold a better network"
+    INFINITE = 3, "accuracy rises to a limit of the family (infinity, reg = 0, pole of PageRank)"
+    FLAT = 4, "the accuracy does not depend on the parameters; an end of the interval is reported"
+    NOT_CONVERGED = 5, "the search did not settle; start from another network or narrow the bounds"
+    REFUSED = 6, "no network within the bounds can be computed at this point; narrow the bounds"
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,21 +54,8 @@ class NetworkSearch:
     def of(cls, points: Points, free: Mapping[str, Any], throw: bool = True) -> NetworkSearch:
         """Search over the `free` numbers; `throw` says that a problem which has no allowed values raises an error."""
         method = Method.of(points, free)
-        refused = np.zeros(points.size, bool)
-        numbers = []
-        for name, bounds in free.items():
-            if name == "test_filter":
-                continue
-            filter = named_filters(points).get(name)
-            for layer, interval in _intervals(filter, name, bounds):
-                allowed = _allowed(points, method, name, interval)
-                if throw and np.any(allowed.refused):
-                    raise ParameterError(f"free[{name!r}] = {interval} {allowed.reason}")
-                refused |= allowed.refused
-                low, high, unit, scale = allowed[:4]
-                numbers.append(FreeNumber(name, scale, layer, low, high, unit, interval))
-        computable = tuple(number.without(refused) for number in numbers)
-        return cls(points, free, method, computable, refused)
+        numbers, refused = free_numbers(points, free, method, throw)
+        return cls(points, free, method, numbers, refused)
 
     @property
     def size(self) -> int:
@@ -232,34 +118,7 @@ class NetworkSearch:
 
     def margins(self, values: Array, which: Index) -> Array:
         """Margins of a test node of these networks on the data of their problems; very low where there is no answer."""
-        points = self.trial(values, which)
-        usable = points.usable()
-        margin = np.full(points.size, np.nan)
-        if self.method in (Method.BEST_READOUT, Method.CLOSED):
-            with np.errstate(all="ignore"):  # a filter or a regularization may be extreme
-                taken = points.take(np.flatnonzero(usable))
-                best_read = self.method is Method.BEST_READOUT
-                margin[usable] = best_readout(taken)[1] if best_read else square_margins(taken)
-        else:
-            margin = _solved_margins(points, usable)
-        return np.where(np.isnan(margin), _WORST, margin)
-
-
-def _solved_margins(points: Points, usable: Mask) -> Array:
-    """Margins of a test node, NaN where there is no answer."""
-    answer, _ = find(points, usable, Search(progress=False))
-    margin = answer.test_margin
-    if points.degrees is not None:
-        weight = points.degrees.weight
-        margins = answer.test_margin, answer.train_margin
-        losses = answer.test_loss, answer.train_loss
-        margin, _ = mean_margin(from_margins(points.classes, *margins, *losses, weight=weight))
-    return np.where(answer.status == Status.NOT_CONVERGED, np.nan, margin)
-
-
-def named_filters(network: Points | GCN) -> dict[str, Filter]:
-    """Filters of a network by the names of their parameters; those of the test begin with ``test_``."""
-    return {f"{'test_' * k}{filter.parameter}": filter for k, filter in enumerate(network.filters)}
+        return self.method.margins(self.trial(values, which))
 
 
 def with_parameters(points: Points, parameters: Mapping[str, Array]) -> Points:
@@ -270,7 +129,9 @@ def with_parameters(points: Points, parameters: Mapping[str, Array]) -> Points:
     scaled = {name: parameters[name] for name in NUMBERS if name in parameters}
     if scaled:
         changes["normalization"] = points.normalization.replaced(**scaled)
-    for field, (name, filter) in zip(_FILTERS, named_filters(points).items(), strict=False):
+    for field, (name, filter) in zip(
+        ("filter", "test_filter"), named_filters(points).items(), strict=False
+    ):
         if name in parameters:
             changes[field] = _with_parameter(filter, parameters[name])
     return points._replace(**changes)
@@ -287,139 +148,155 @@ def _with_parameter(filter: Filter, parameter: Array) -> Filter:
     return filter.replaced(parameter)
 
 
-def start_points(data: CSBM, gcn: GCN, free: Mapping[str, Any]) -> tuple[Points, tuple[int, ...]]:
-    """Points from which the search starts, and the shape of the problems; of a free array the first value counts."""
-    changes: dict[str, Any] = {}
-    if "reg" in free:
-        changes["reg"] = float(np.ravel(gcn.reg)[0])
-    for field, (name, filter) in zip(_FILTERS, named_filters(gcn).items(), strict=False):
-        if name in free:
-            changes[field] = filter.ravel(filter.shape)[0]
-    normalization = gcn.normalization
-    arrays = {name: getattr(normalization, name) for name in NUMBERS if name in free}
-    firsts = {name: np.ravel(value)[0] for name, value in arrays.items() if np.ndim(value)}
-    network = gcn.replaced(**changes, normalization=normalization.replaced(**firsts))
-    network.require_gain(data)
-    points = Points.unchecked(data, network)
-    check_degrees(points)
-    return points, broadcast(data=data.shape, network=network.shape)
+class Optimum(NamedTuple):
+    """The best networks, problems along one axis; the margin is NaN where a problem was refused."""
+
+    points: Points
+    parameters: dict[str, Array]
+    curvature: dict[str, Array]
+    margin: Array
+    status: npt.NDArray[np.int64]
 
 
-def _intervals(filter: Filter | None, name: str, bounds: Bounds) -> Iterable[tuple[int, Interval]]:
-    """Layer and interval of each free number: one for all layers (-1), or one for each."""
-    depth = filter.values.shape[-1] if filter is not None and filter.deep else -1
-    if not (isinstance(bounds, Sequence) and all(isinstance(pair, Sequence) for pair in bounds)):
-        layers = [-1] if filter is None or filter.shared or depth < 0 else range(depth)
-        return [(layer, _interval(name, bounds)) for layer in layers]
-    if len(bounds) != depth:
-        raise ParameterError(
-            f"free[{name!r}] = {bounds!r} is neither a pair (low, high) "
-            "nor one pair for each layer of the network"
-        )
-    return enumerate(_interval(name, pair) for pair in bounds)
-
-
-class _Allowed(NamedTuple):
-    """Where a free number can be searched; problems without an allowed value, and why."""
-
-    low: Array
-    high: Array
-    unit: Array
-    scale: SearchScale
-    refused: Mask
-    reason: str = ""
-
-
-def _allowed(points: Points, method: Method, name: str, asked: Interval) -> _Allowed:
-    """The part of an interval in which networks can be computed."""
-    ones = np.ones(points.size)
-    nowhere = np.zeros(points.size, bool)
-    filter = named_filters(points).get(name)
-    scale = _SCALES[name] if filter is None else filter.scale
-    if name == "reg" and asked[0] == 0.0:
-        least, most = _ANY_CLOSED if method is Method.CLOSED else _ANY_REG
-        return _Allowed(least * ones, most * ones, ones, scale, nowhere)
-    unit = points.radius if scale.per_radius else ones
-    limit = scale.largest / unit
-    if scale.strict:
-        low, high = np.maximum(asked[0], -limit), np.minimum(asked[1], limit)
-        convergent = f"the convergent interval |{name}| < {np.min(limit):.6g} of the data"
-        return _Allowed(low, high, unit, scale, low > high, f"lies outside {convergent}")
-    far = max((abs(bound) for bound in asked if math.isfinite(bound)), default=0.0)
-    limit = np.maximum(limit, 10.0 * far)
-    reason = ""
-    if method.layered and filter is not None and not filter.deep:
-        limit, nowhere, reason = _longest(points, filter, far, limit)
-    low, high = (
-        np.maximum(asked[0], np.maximum(-limit, _LEAST.get(name, -np.inf))),
-        np.minimum(asked[1], limit),
+def optimum(
+    points: Points, free: Mapping[str, Any], throw: bool = True, progress: bool | None = False
+) -> Optimum:
+    """The best networks at each point over the free numbers."""
+    search = NetworkSearch.of(points, free, throw)
+    best = _maximized(search, progress)
+    every = np.arange(search.size)
+    values = search.values(best.u, every)
+    curvature = np.zeros_like(values)
+    for rows in batches(search.size, search.method.together) if search.numbers else ():
+        curvature[rows] = _curvature(search, values[rows], rows)
+    return Optimum(
+        search.trial(values, every),
+        search.by_name(values),
+        search.by_name(curvature),
+        np.where(search.refused, np.nan, best.value),
+        _status(search, best),
     )
-    return _Allowed(low, high, unit, scale, nowhere, reason)
 
 
-def _longest(points: Points, filter: Filter, far: float, limit: Array) -> tuple[Array, Mask, str]:
-    """Largest magnitude, below `limit`, of a continuous filter whose series can be solved layer by layer."""
-    reach = points.radius
-    tried = np.linspace(0.0, 1.0, 501)[:, None] * limit
-    computed = filter.replaced(tried).layers(radius=reach) <= _LONGEST
-    allowed = np.max(np.where(computed, tried, 0.0), axis=0)
-    layers = filter.replaced(far).layers(radius=reach)
-    reason = (
-        f"reaches series of {np.max(layers)} layers, too long for a directed graph at finite reg; "
-        f"keep |{filter.parameter}| below {np.min(allowed):.3g}, symmetrize, or tune at reg = inf"
+def _maximized(search: NetworkSearch, progress: bool | None = False) -> Maxima:
+    """Best points of all problems that are not refused, a block of them at a time."""
+    rows = np.flatnonzero(~search.refused)
+    n = search.size
+    best = Maxima(np.zeros((n, len(search.numbers))), np.zeros(n), np.ones(n), np.ones(n, bool))
+    if not search.numbers:  # nothing to search beside the depth or the best filter at test
+        best.value[rows] = search.margins(best.u[rows], rows)
+        return best
+    blocks = list(batches(rows.size, search.method.together))
+    # Even one problem can take a minute where equations are solved: show the time.
+    total = None if search.method.solved and len(blocks) == 1 else len(blocks)
+    with progress_bar("batches", total, progress, unit="batches") as bar:
+        for block in blocks:
+            parts = zip(best, _maximize_block(search, rows[block]), strict=True)
+            for column, part in parts:
+                column[rows[block]] = part
+            bar.advance(1)
+    return best
+
+
+def _maximize_block(search: NetworkSearch, block: Index) -> Maxima:
+    def objective(u: Array, which: Index) -> Array:
+        rows = block[which]
+        return search.margins(search.values(u.reshape(rows.size, -1), rows), rows)
+
+    accuracy = search.method.accuracy
+    count = len(search.numbers)
+    if count == 1:
+        return maximize.maximize_interval(objective, block.size, accuracy=accuracy)
+    candidates = _candidates(search, block)
+    if search.reg_place < 0 or not np.isinf(search.numbers[search.reg_place].asked[1]):
+        return maximize.maximize_box(objective, candidates, keep=4 * count, accuracy=accuracy)
+    # The filters that are best at infinite regularization, at every regularization.
+    at_infinity = _at_infinity(search, block)
+    rays = np.repeat(at_infinity.u[:, None], 33, axis=1)
+    rays[:, :, search.reg_place] = np.linspace(0.0, 1.0, 33)
+    if search.method is Method.LAYERS:
+        return _along_rays(objective, rays[:, ::2], at_infinity, accuracy)
+    candidates = np.concatenate([rays, candidates], axis=1)
+    best = maximize.maximize_box(
+        objective, candidates, keep=4 * count, apart=_APART, accuracy=accuracy
     )
-    return np.asarray(np.maximum(allowed, far)), layers > _LONGEST, reason
+    return maximize.better(best, at_infinity, accuracy=accuracy)
 
 
-def check_names(data: CSBM, gcn: GCN, free: Mapping[str, Any]) -> None:
-    """Refuse what cannot be tuned, and say what can."""
-    if not isinstance(free, Mapping) or not free:
-        example = "write for example free={'t': (0, 10)}"
-        raise ParameterError(f"free = {brief(free)} names nothing to tune; {example}")
-    filters = named_filters(gcn)
-    depth = ["depth"] if isinstance(gcn.filter, Residual) else []
-    scales = NUMBERS if data.degrees is not None else ()
-    allowed = (*filters, "reg", *depth, *scales, "test_filter")
-    for name, bounds in free.items():
-        if name in NUMBERS and not scales:
-            raise ParameterError(
-                f"free contains {name!r}, which has no effect where all degrees are alike; "
-                f"leave it out, or give the data degrees; choose among {', '.join(allowed)}"
-            )
-        if name not in allowed:
-            families = (f"{type(f).__name__}, whose parameter is {n!r}" for n, f in filters.items())
-            raise ParameterError(
-                f"free contains {name!r}, which is unknown here: the filter is "
-                f"{' and '.join(families)}; choose among {', '.join(allowed)}"
-            )
-        if name == "test_filter" and bounds != "best":
-            raise ParameterError(
-                f"free['test_filter'] = {bounds!r} is not allowed; take 'best', or give the "
-                "network a test_filter and free its parameter, such as 'test_t'"
-            )
-        if name in filters and filters[name].deep and filters[name].values.shape[-1] == 0:
-            raise ParameterError("the network has no layers to tune; give it at least one")
+def _along_rays(objective: Objective, rays: Array, at_infinity: Maxima, accuracy: float) -> Maxima:
+    """Maxima where evaluations are expensive: climbs from the best of the rays, where it exceeds infinite regularization."""
+    problems, count, d = rays.shape
+    every = np.repeat(np.arange(problems), count)
+    values = objective(rays.reshape(-1, d), every).reshape(problems, count)
+    best = at_infinity._replace(range=np.maximum(at_infinity.range, np.ptp(values, axis=1)))
+    rows = np.flatnonzero(np.max(values, axis=1) > at_infinity.value)
+    if not rows.size:
+        return best
+
+    def of_rows(u: Array, which: Index) -> Array:
+        return objective(u, rows[which])
+
+    first = rays[rows, np.argmax(values[rows], axis=1)][:, None]
+    seen = best.range[rows]
+    climbed = maximize.maximize_from(of_rows, first, seen, walls=_NEAR, accuracy=accuracy)
+    infinite: Any = (column[rows] for column in best)
+    higher = maximize.better(climbed, Maxima(*infinite), accuracy=accuracy)
+    for column, value in zip(best, higher, strict=True):
+        column[rows] = value
+    return best
 
 
-def _interval(name: str, bounds: Any) -> Interval:
-    """Check one pair of bounds."""
-    try:
-        low, high = (float(bound) for bound in bounds)
-    except (TypeError, ValueError, OverflowError):
-        raise ParameterError(f"free[{name!r}] = {bounds!r} is not a pair (low, high)") from None
-    asked = f"free[{name!r}] = ({low:g}, {high:g})"
-    if not low <= high:
-        raise ParameterError(f"{asked} is empty; the lower bound must come first")
-    if name == "reg" and not (low > 0 or (low == 0 and math.isinf(high))):
-        raise ParameterError(
-            f"{asked} is not allowed: the lower bound must be > 0, such as 1e-2; "
-            "for any regularization write (0, math.inf)"
-        )
-    if name in NUMBERS and not (_LEAST[name] <= low and high <= _MOST[name]):
-        raise ParameterError(
-            f"{asked} is not allowed; stay between {_LEAST[name]:g} and {_MOST[name]:g}"
-        )
-    if low == high and math.isinf(low):
-        raise ParameterError(f"{asked} contains no finite value; widen it")
-    # No wider interval exists below tau = 0: an optimum there is at a limit of the family.
-    return (-math.inf, high) if name == "tau" and low == 0.0 < high else (low, high)
+def _candidates(search: NetworkSearch, block: Index) -> Array:
+    """Starts of the climbs: the network as given, evenly spread points, and the diagonal, where all layers are equal."""
+    d = len(search.numbers)
+    diagonal = np.repeat(np.linspace(0.02, 0.98, 17)[:, None], d, axis=1)
+    common = np.concatenate([maximize.spread(16 * d * d, d), diagonal])
+    common = np.broadcast_to(common, (block.size, *common.shape))
+    return np.concatenate([search.start(block)[:, None], common], axis=1)
+
+
+def _at_infinity(search: NetworkSearch, block: Index) -> Maxima:
+    """Optima at infinite regularization, as points of the cube with one more coordinate."""
+    face = search.at_infinite_reg(block)
+    best = _maximized(face)
+    values = face.values(best.u, np.arange(face.size))
+    others = [number for number in search.numbers if number.name != "reg"]
+    u = np.stack([number.place(values[:, k], block) for k, number in enumerate(others)], axis=1)
+    return best._replace(u=np.insert(u, search.reg_place, 1.0, axis=1))
+
+
+def _curvature(search: NetworkSearch, values: Array, rows: Index) -> Array:
+    """Second derivatives of the margin, by differences inside the bounds, all in one call; 0 at infinity."""
+    count = len(search.numbers)
+    trials = np.tile(values, (count, 3, 1, 1))
+    step = np.ones_like(values)
+    finite = np.zeros(values.shape, bool)
+    for k, number in enumerate(search.numbers):
+        log = number.name == "reg"
+        ends: Any = (1e-300, 1e300) if number.any_reg else (number.low[rows], number.high[rows])
+        low, high, at = (np.log(p) if log else p for p in (*ends, values[:, k]))
+        size = np.where(np.isinf(at), 0.0, np.abs(at))
+        h = np.minimum(1e-3 * (1.0 + size), (high - low) / 4.0)
+        centre = np.clip(at, low + h, np.maximum(high - h, low + h))
+        moved = centre + np.outer((-1.0, 0.0, 1.0), h)
+        trials[k, :, :, k] = np.exp(moved) if log else moved
+        finite[:, k] = np.isfinite(at) & (high > low)
+        step[:, k] = np.where(finite[:, k], h, 1.0)
+    margins = search.margins(trials.reshape(-1, count), np.tile(rows, 3 * count))
+    below, middle, above = margins.reshape(count, 3, -1).swapaxes(0, 1)
+    return np.where(finite, (below - 2.0 * middle + above).T / step**2, 0.0)
+
+
+def _status(search: NetworkSearch, best: Maxima) -> npt.NDArray[np.int64]:
+    """Where each optimum lies: the most noteworthy of its coordinates."""
+    status = np.full(search.size, TuneStatus.INTERIOR)
+    for k, number in enumerate(search.numbers):
+        asked = number.asked
+        lower = np.where(number.low == asked[0], TuneStatus.LOWER_BOUND, TuneStatus.INFINITE)
+        upper = np.where(number.high == asked[1], TuneStatus.UPPER_BOUND, TuneStatus.INFINITE)
+        for end, where in ((0.0, lower), (1.0, upper)):
+            status = np.where(best.u[:, k] == end, np.maximum(status, where), status)
+    flat = max(FLAT, 10.0 * search.method.accuracy)
+    status = np.where(best.range <= flat, TuneStatus.FLAT, status)
+    settled = best.converged & (best.value > -100.0)
+    return np.where(settled | search.refused, status, TuneStatus.NOT_CONVERGED)

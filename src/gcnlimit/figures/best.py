@@ -11,7 +11,7 @@ import xarray
 from matplotlib.axes import Axes
 
 from gcnlimit.choose.compare import gap_map
-from gcnlimit.choose.search import Bounds
+from gcnlimit.choose.free_numbers import Bounds
 from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures import base, style
