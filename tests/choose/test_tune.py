@@ -8,7 +8,7 @@ import pytest
 from problems import DATA, margin, random_data
 
 import gcnlimit as gl
-from gcnlimit.choose import search
+from gcnlimit.choose import method
 from gcnlimit.theory import limits
 
 EVERYWHERE = (-math.inf, math.inf)
@@ -196,10 +196,10 @@ def known(monkeypatch):
                 off = np.log(reg) - math.log(best_reg) if math.isfinite(best_reg) else 1.0 / reg
             return 2.0 - np.tanh(off / 5.0) ** 2 - (t - best_t) ** 2 / 9.0
 
-        def solved(points, usable):
+        def solved(points):
             return np.where(points.reg < 0.1, np.nan, margins(points.reg, points.filter.t))
 
-        monkeypatch.setattr(search, "_solved_margins", solved)
+        monkeypatch.setattr(method, "margins_of", solved)
 
     return install
 

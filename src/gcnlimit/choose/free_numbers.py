@@ -11,18 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array, brief
-from gcnlimit.choose.margins import Method
+from gcnlimit.choose.method import Method
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, Residual, SearchScale
 from gcnlimit.network import GCN
 from gcnlimit.normalization import NUMBERS
 from gcnlimit.numerics.climb import Index
-from gcnlimit.theory.points import Points
+from gcnlimit.theory.points import Mask, Points
 
 Interval = tuple[float, float]
 Bounds = Interval | Sequence[Interval]  # of a parameter, or of each of its layers
-Mask = npt.NDArray[np.bool_]
 
 _LONGEST = 64  # layers of a chain: on directed graphs the equations of a longer one take minutes
 _ANY_REG = (1e-2, 1e6)  # regularizations searched if any is allowed, over the filter's gain

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
 from gcnlimit.choose.free_numbers import FreeNumber, free_numbers, named_filters
-from gcnlimit.choose.margins import Mask, Method
+from gcnlimit.choose.method import Method
 from gcnlimit.filters import Filter, Polynomial
 from gcnlimit.normalization import NUMBERS
 from gcnlimit.numerics import maximize
@@ -21,7 +21,7 @@ from gcnlimit.numerics.climb import Index, Objective
 from gcnlimit.numerics.linear import batches
 from gcnlimit.numerics.maximize import Maxima
 from gcnlimit.results.performance import Outcome
-from gcnlimit.theory.points import Points
+from gcnlimit.theory.points import Mask, Points
 
 _APART = 0.1  # distance of the starts: else all would lie on the plateau of large regularization
 _NEAR = 0.05  # distance of a wall that is worth trying where evaluations are expensive

@@ -17,7 +17,7 @@ from gcnlimit.choose.search import TuneStatus
 from gcnlimit.csbm import CSBM
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.normalization import NUMBERS
-from gcnlimit.parameters import each_layer, with_coordinates
+from gcnlimit.parameters import each_layer
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.results.result import Coordinates, Result, status_names
 from gcnlimit.theory.degrees.solve import check_degrees
@@ -38,7 +38,8 @@ class Tuned(Result):
         Best value of each free parameter, by name.
     curvature
         Second derivative of the margin in each free parameter, in ``log reg`` for the regularization: how sharp the choice is.
-        A change by ``d`` costs about ``-curvature * d**2 / 2``.
+        A change by ``d`` costs about ``-curvature * d**2 / 2``. For the depth the second difference, the others tuned again;
+        0 at an end of its interval.
     status
         Where the optimum lies, see `TuneStatus`; of several free parameters, the most noteworthy.
     """
@@ -92,6 +93,8 @@ def tune(
         Interval ``(low, high)``, bounds may be infinite, of each free parameter: that of the filter (``t``, ``theta``, ``c``,
         ``coefficients``, or your own), of a `test_filter` (``test_t``, ...), and ``reg``, for which ``(0, math.inf)`` means any
         regularization, infinity included. One interval for ``c`` is a strength shared by all layers; a list frees each layer.
+        ``depth``, whole numbers, is that of a residual network whose layers are alike. Where degrees vary, ``tau``, ``left``
+        and ``right`` are those of the `normalization`.
         ``theta`` is kept in its convergent interval. ``"test_filter": "best"`` reads the test nodes through the best of all
         filters, given that of the training (Eq. 10.14; symmetric operators at infinite `reg`).
     throw
@@ -106,6 +109,9 @@ def tune(
     >>> best = gl.tune(data, gl.GCN(gl.Diffusion(t=1), symmetrize=True), free={"t": (0, 10)})
     >>> round(best.gcn.filter.t, 3), round(best.prediction.test_accuracy, 5), best.status.name
     (1.488, 0.88095, 'INTERIOR')
+    >>> deep = gl.tune(data, gl.GCN(gl.Residual([1.0])), {"depth": (1, 8)})
+    >>> deep.parameters["depth"], deep.gcn.filter.c.tolist()
+    (4, [1.0, 1.0, 1.0, 1.0])
     >>> few = gl.CSBM(alpha=1, lam=1.0, mu=2.0, rho=0.1)
     >>> two = gl.tune(few, gl.GCN(gl.PageRank(0)), {"theta": (-1, 1), "test_filter": "best"})
     >>> round(two.prediction.test_accuracy, 4)  # with one filter, 0.9219
@@ -127,7 +133,7 @@ def tune(
     status = np.where(refused, TuneStatus.REFUSED, best.status.reshape(shape))
     return Tuned(
         gcn=network,
-        prediction=with_coordinates(_without(prediction, refused), data, network),
+        prediction=_without(prediction, refused),
         parameters=_shaped(best.parameters, refused),
         curvature=_shaped(best.curvature, refused),
         status=status if shape else TuneStatus(int(status)),

@@ -47,7 +47,7 @@ class Residual(Filter):
     def constant(cls, c: npt.ArrayLike, depth: int | npt.ArrayLike) -> Residual:
         """Network of `depth` layers that all have the same residual strength `c`; arrays broadcast.
 
-        >>> Residual.constant(1.0, depth=[1, 2])(3.0).tolist()
+        >>> Residual.constant(1.0, depth=[1, 2])(3.0).round(12).tolist()
         [4.0, 16.0]
         """
         c = np.asarray(as_real("c", c))

@@ -160,10 +160,10 @@ def _ceiling(data: CSBM, evolution: StateEvolution | PropensityEvolution) -> Bay
     blocks = [evolution.take(rows).fixed_points() for rows in together]
     found = FixedPoints(*map(np.concatenate, zip(*blocks, strict=True)))
     best, free_entropy = evolution.prediction(data, found, found.best)
-    best = labelled(best, data)
+    best = with_coordinates(best, data)
     algorithmic = best
     if np.any(found.hard):
-        algorithmic = labelled(evolution.prediction(data, found, found.reached)[0], data)
+        algorithmic = with_coordinates(evolution.prediction(data, found, found.reached)[0], data)
     return BayesPrediction(
         **vars(best),
         algorithmic=algorithmic,
@@ -178,7 +178,9 @@ def _at_each_point(data: CSBM, answer: Callable[[CSBM], BayesPrediction]) -> Bay
     points = (dict(zip(SIGNALS, row, strict=True)) for row in zip(*columns, strict=True))
     answers = [answer(data.replaced(**point)) for point in points]
     found: BayesPrediction = _stacked(answers, data.shape)
-    return with_coordinates(replace(found, algorithmic=with_coordinates(found.algorithmic, data)), data)
+    return with_coordinates(
+        replace(found, algorithmic=with_coordinates(found.algorithmic, data)), data
+    )
 
 
 def _stacked(answers: list[Any], shape: tuple[int, ...]) -> Any:

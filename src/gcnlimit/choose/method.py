@@ -7,21 +7,16 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.filters import PageRank
 from gcnlimit.losses.base import Form
 from gcnlimit.normalization import NUMBERS
 from gcnlimit.penalties import L2
-from gcnlimit.results.performance import Status
-from gcnlimit.theory.decision import from_margins, mean_margin
 from gcnlimit.theory.finite_reg.square import square_margins
+from gcnlimit.theory.margins import margins_of
 from gcnlimit.theory.points import Points
-from gcnlimit.theory.predict import Search, find
 from gcnlimit.theory.readout import best_readout
-
-Mask = npt.NDArray[np.bool_]
 
 _WORST = -1e3  # margin given to a point without an answer: worse than any other
 
@@ -77,25 +72,13 @@ class Method(Enum):
 
     def margins(self, points: Points) -> Array:
         """Margins of a test node; very low where there is no answer."""
-        usable = points.usable()
         if self not in (Method.BEST_READOUT, Method.CLOSED):
-            margin = _solved_margins(points, usable)
+            margin = margins_of(points)
         else:
+            usable = points.usable()
             margin = np.full(points.size, np.nan)
             with np.errstate(all="ignore"):  # a filter or a regularization may be extreme
                 taken = points.take(np.flatnonzero(usable))
                 best = self is Method.BEST_READOUT
                 margin[usable] = best_readout(taken)[1] if best else square_margins(taken)
         return np.where(np.isnan(margin), _WORST, margin)
-
-
-def _solved_margins(points: Points, usable: Mask) -> Array:
-    """Margins of a test node, NaN where there is no answer."""
-    answer, _ = find(points, usable, Search(progress=False))
-    margin = answer.test_margin
-    if points.degrees is not None:
-        weight = points.degrees.weight
-        margins = answer.test_margin, answer.train_margin
-        losses = answer.test_loss, answer.train_loss
-        margin, _ = mean_margin(from_margins(points.classes, *margins, *losses, weight=weight))
-    return np.where(answer.status == Status.NOT_CONVERGED, np.nan, margin)
