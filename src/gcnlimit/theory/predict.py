@@ -57,7 +57,7 @@ def predict(
         Whether to raise an error if a point has no answer: `ConvergenceError`, or `ParameterError` if the filter is not
         defined there. Otherwise the point has NaN or its last numbers, and `status` says why; the others are kept.
     progress
-        Whether to draw a progress bar on standard error (with rich), by default only if it is a terminal.
+        Whether to draw a progress bar on standard error, by default only if it is a terminal.
 
     Examples
     --------
