@@ -193,9 +193,6 @@ def _prediction(data: CSBM, found: list[Layer], shape: tuple[int, ...]) -> Predi
     with np.errstate(invalid="ignore", divide="ignore"):
         margin = np.where(variance > 0.0, mean / np.sqrt(variance), 0.0)
     none = np.zeros(shape)
-    names = ("alpha", "lam", "mu", "rho", "directed")
-    parameters = {name: np.expand_dims(np.asarray(getattr(data, name)), -1) for name in names}
-    coordinates = Coordinates(parameters | {"layer": np.arange(1, shape[-1] + 1)})
     own = {} if data.classes.equal else _decision(data.classes, found, shape)
     return ceiling_prediction(
         data.classes,
@@ -203,11 +200,18 @@ def _prediction(data: CSBM, found: list[Layer], shape: tuple[int, ...]) -> Predi
         loss,
         none,
         none.astype(int),
-        known=own | {"coordinates": coordinates},
+        known=own | {"coordinates": layer_coordinates(data, shape[-1])},
         status=Status.EXPLICIT,
         output=Output(mean, variance, none),
         overlap=overlap,
     )
+
+
+def layer_coordinates(data: CSBM, depth: int) -> Coordinates:
+    """Coordinates of answers with a last axis over the layers."""
+    names = ("alpha", "lam", "mu", "rho", "directed")
+    parameters = {name: np.expand_dims(np.asarray(getattr(data, name)), -1) for name in names}
+    return Coordinates(parameters | {"layer": np.arange(1, depth + 1)})
 
 
 def _decision(classes: Classes, found: list[Layer], shape: tuple[int, ...]) -> dict[str, Any]:
