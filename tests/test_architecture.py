@@ -38,7 +38,7 @@ def test_import_floors():
 
 
 def test_core_needs_numpy_and_scipy_only():
-    optional = ["click", "rich", "matplotlib", "xarray", "pandas", "distributed", "networkx", "h5py", "sklearn"]
+    optional = ["click", "matplotlib", "xarray", "pandas", "distributed", "networkx", "h5py", "sklearn"]
     code = f"import sys, gcnlimit; print([m for m in {optional!r} if m in sys.modules])"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
 

@@ -155,9 +155,10 @@ def _ceiling(data: CSBM, evolution: StateEvolution | PropensityEvolution) -> Bay
     """Bayes-optimal performance at the fixed points of a state evolution, whose points are those of the data."""
     found = evolution.solved()
     best, free_entropy = evolution.prediction(data, found, found.best)
+    best = labelled(best, data)
     algorithmic = best
     if np.any(found.hard):
-        algorithmic, _ = evolution.prediction(data, found, found.reached)
+        algorithmic = labelled(evolution.prediction(data, found, found.reached)[0], data)
     return BayesPrediction(
         **vars(best),
         algorithmic=algorithmic,
@@ -200,7 +201,7 @@ def _nearby(data: CSBM) -> Callable[[CSBM], Performance]:
         equal = bayes_optimal(model.replaced(classes=data.classes))  # type: ignore[arg-type]
         margin = np.asarray(equal.order_parameters.test_margin)
         loss = np.asarray(equal.test_loss)
-        decided = from_margins(model.classes, margin, margin, loss, loss)
+        decided = from_margins(model.classes, (margin, margin), (loss, loss))
         return replace(decided, train_accuracy=equal.train_accuracy, train_loss=equal.train_loss)
 
     return again

@@ -23,7 +23,7 @@ from gcnlimit.theory.ceiling.linear_node import LinearNode, label_evidence
 from gcnlimit.theory.ceiling.population import LinearPopulation
 from gcnlimit.theory.ceiling.state_evolution import FixedPoints, StateEvolution
 from gcnlimit.theory.ceiling.two_graphs import spread_points, stages_of_learning
-from gcnlimit.theory.decision import ceiling_prediction
+from gcnlimit.theory.decision import ceiling_prediction, certain, from_margins
 from gcnlimit.theory.degrees.ceiling import PropensityEvolution
 from gcnlimit.theory.points import with_errors
 from gcnlimit.theory.transfer import with_errors_of_both
@@ -155,7 +155,8 @@ def _on_one_graph(data: CSBM, node: LinearNode, symmetrize: bool, layers: int | 
 
     if layers is None:
         fixed = evolution.solved()
-        return with_errors(evolution.prediction(data, fixed, fixed.best)[0], data, again)
+        answer = labelled(evolution.prediction(data, fixed, fixed.best)[0], data)
+        return with_errors(answer, data, again)
     depth = whole("layers", layers, low=1, high=_MOST_LAYERS)
     states = evolution.layers(depth)
     shape = (*data.shape, depth)
@@ -262,30 +263,30 @@ def label_propagation(
     shape = broadcast(data=data.shape, graph=np.shape(on_graph), features=np.shape(on_features))
     signal = data.effective_signal(symmetrize=True)
     columns = data.alpha, signal, data.mu, data.rho, on_graph, on_features
-    output, s, residual = _two_numbers([np.broadcast_to(x, shape).ravel() for x in columns])
-    if not np.all(s > 0.0):
+    output, overlap, residual = _two_numbers([np.broadcast_to(x, shape).ravel() for x in columns])
+    if not np.all(overlap >= 0.0):
         raise ParameterError(
             f"graph = {shown(graph)}, features = {shown(features)} make the system of label "
             "propagation singular on these data; take smaller numbers"
         )
+    margin = (output.mean / np.sqrt(output.variance)).reshape(shape)
+    loss = LinearNode(data.classes).cross_entropy(np.square(margin))
+    answer = ceiling_prediction(
+        from_margins(data.classes, *certain(margin, loss)),
+        margin,
+        residual,
+        np.zeros(residual.size, np.int64),
+        output=output.reshape(shape),
+        overlap=overlap.reshape(shape),
+    )
     names = ("alpha", "lam", "mu", "rho", "directed")
     parameters = {name: getattr(data, name) for name in names}
     numbers = {"graph": on_graph, "features": on_features}
-    margin = (output.mean / np.sqrt(output.variance)).reshape(shape)
-    loss = LinearNode(data.classes).cross_entropy(np.square(margin))
-    return ceiling_prediction(
-        data.classes,
-        margin,
-        loss,
-        residual,
-        np.zeros(residual.size, np.int64),
-        known={"coordinates": Coordinates(parameters | numbers)},
-        output=output.reshape(shape),
-    )
+    return replace(answer, coordinates=Coordinates(parameters | numbers))
 
 
 def _two_numbers(columns: list[Array]) -> tuple[Output, Array, Array]:
-    """Output of test nodes, response `s` of a node, 0 where the system is not positive, and residual (Eq. 12.7)."""
+    """Output of test nodes, overlap of all with the labels, NaN where the system is not positive, and residual (Eq. 12.7)."""
     alpha, signal, mu, rho, graph, features = columns
     hidden = 1.0 - rho
 
@@ -312,4 +313,4 @@ def _two_numbers(columns: list[Array]) -> tuple[Output, Array, Array]:
     positive = (left > 0.0) & (h >= 0.0) & (hidden * s**2 * spread < 1.0)
     variance = s**2 * (spread * Q + shared * overlap**2)
     output = Output(s * pull * overlap, variance, np.zeros_like(s))
-    return output, np.where(positive, s, 0.0), np.abs(value)
+    return output, np.where(positive, overlap, np.nan), np.abs(value)

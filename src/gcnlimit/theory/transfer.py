@@ -20,14 +20,15 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, PageRank
 from gcnlimit.network import GCN
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.parameters import coordinates_of
+from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.theory.decision import as_prediction, from_margins
 from gcnlimit.theory.finite_reg import class_losses
 from gcnlimit.theory.large_reg import mean
+from gcnlimit.theory.margins import Effort
 from gcnlimit.theory.points import Answer, Points, with_errors
-from gcnlimit.theory.predict import Search, predict, predict_points
+from gcnlimit.theory.predict import predict, predict_points
 from gcnlimit.theory.readout import best_readout
 
 _LARGEST = 1e50  # of a signal, whose square must be a number
@@ -99,7 +100,8 @@ def _joining(data: CSBM, gcn: GCN, to: str, tol: float) -> Prediction:
             "or 'joining' for nodes that join the training graph"
         )
     points = Points.of(data, gcn.replaced(test_filter=gcn.read_filter))._replace(joining=True)
-    answer = predict_points(points, data, gcn, Search(tol))
+    shape = broadcast(data=data.shape, network=gcn.shape)
+    answer = labelled(predict_points(points, shape, Effort(tol)), data, gcn)
     return with_errors(answer, data, lambda model: _joining(model, gcn, to, tol))
 
 
@@ -122,21 +124,23 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
 
     if data.classes != to.classes:  # the bias is that of other classes
         loss = np.full(shape, np.nan)
-    found = from_margins(classes, margin, margin, loss, loss, offset=bias)
-    prediction = here.prediction
-    train = {name: spread(getattr(prediction, name)) for name in ("train_accuracy", "train_loss")}
+    trained = here.prediction
+    performance = replace(
+        from_margins(classes, (margin, margin), (loss, loss), bias),
+        train_accuracy=spread(trained.train_accuracy),
+        train_loss=spread(trained.train_loss),
+    )
     order_parameters = OrderParameters(
         test_margin=spread(margin),
-        train_margin=spread(prediction.order_parameters.train_margin),
-        weights=prediction.order_parameters.weights,
+        train_margin=spread(trained.order_parameters.train_margin),
+        weights=trained.order_parameters.weights,
         feature_margin=spread(c),
         effective_labels=spread(here.labels),
     )
     least = np.where(np.isnan(margin), int(Status.OUT_OF_RANGE), 0)
-    status = np.asarray(np.maximum(prediction.status, least))
-    ended = (np.full(shape, one) for one in (prediction.residual, prediction.iterations))
-    known = train | {"coordinates": coordinates_of(data, gcn, to)}
-    return as_prediction(found, order_parameters, status, *ended, **known)
+    status = np.asarray(np.maximum(trained.status, least))
+    ended = (np.full(shape, number) for number in (trained.residual, trained.iterations))
+    return labelled(as_prediction(performance, order_parameters, status, *ended), data, gcn, to)
 
 
 def best_test_filter(data: CSBM, gcn: GCN, to: CSBM | None = None, *, tol: float = 1e-10) -> Filter:

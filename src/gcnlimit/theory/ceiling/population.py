@@ -285,7 +285,7 @@ class LinearPopulation(Population):
         evidence = self.evidence[0, :, 0]
         margin = np.sqrt(evidence)
         none = np.zeros_like(margin)
-        answer = from_margins(self.classes, margin, margin, none, none)
+        answer = from_margins(self.classes, (margin, margin), (none, none))
         # the cross-entropy of more than two unequal classes takes long: at quantiles
         at = np.quantile(evidence, np.linspace(0.0, 1.0, _LOSSES))
         loss = np.interp(evidence, at, LinearNode(self.classes).cross_entropy(at))
