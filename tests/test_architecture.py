@@ -16,7 +16,7 @@ CSBM Spectrum Gamma LogNormal Pareto Degrees GCN Regularized Residual Diffusion 
 Square Logistic Hinge Softmax Loss Penalty ElasticNet
 predict transfer bayes_optimal simulate sample Instance fit amp belief_propagation tune best_filter best_linear compare gap_map sweep
 check_filter check_loss Status ConvergenceError GCNLimitError ParameterError __version__
-GraphClassifier cross_validate estimate recommend describe
+GraphClassifier FilterClassifier cross_validate estimate recommend describe
 benchmark depth limits real results theory
 """
 
