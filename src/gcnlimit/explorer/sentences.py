@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gcnlimit.explorer.computations import LAYERS, STRENGTHS, Layers, Results, Scan, strength_range
-from gcnlimit.explorer.state import FAMILIES, State, family_name
+from gcnlimit.explorer.state import PARAMETER_OF, State, family_name
 from gcnlimit.parameters import long_name
 
 WAIT = "computing ..."
@@ -101,7 +101,7 @@ def _of_the_model(state: State, words: str) -> str:
 
 def strength_sentence(family: str, state: State, found: Scan) -> str:
     """The best strength of a family, and what happens on either side."""
-    name = FAMILIES[family]
+    name = PARAMETER_OF[family]
     if np.isnan(found.height):
         return ""
     title = capital(family_name(family))
