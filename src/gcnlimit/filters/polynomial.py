@@ -12,8 +12,9 @@ import numpy.typing as npt
 from gcnlimit._validation import as_real, whole
 from gcnlimit._values import Array, Parameter, shown
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters.action import Block, Chain, Shape, Whole, power_sum
+from gcnlimit.filters.action import Block, Shape, Whole, power_sum
 from gcnlimit.filters.base import Filter, SearchScale, to_unit
+from gcnlimit.filters.chain import Chain
 
 _DEEPEST = 10_000  # layers: seconds, and the time grows with their square
 _MANY = 9  # points of the spectrum at which a filter may not vanish together
