@@ -51,5 +51,6 @@ from gcnlimit.spectrum import Spectrum as Spectrum
 from gcnlimit.sweeps.run import sweep as sweep
 from gcnlimit.theory import limits as limits
 from gcnlimit.theory.bayes import bayes_optimal as bayes_optimal
+from gcnlimit.theory.linear import best_linear as best_linear
 from gcnlimit.theory.predict import predict as predict
 from gcnlimit.theory.transfer import transfer as transfer
