@@ -41,16 +41,16 @@ def far_layers(equations: LayerEquations) -> LayerState:
         """Second moment over all paths of two layers that go through the same noisy edges."""
         return _settled(lambda x: average(1.0, first @ x[:, None] @ last), source)
 
-    # Response of the layers to forces, averaged and on one node. At infinite regularization the weights
-    # respond like 1/reg whatever the layers do, so that this comes first.
+    # Response of the layers to forces, averaged and on one node. It comes first, since at infinite
+    # regularization the weights respond like 1/reg whatever the layers do.
     gain = weight_gain(equations.features, equations.alpha, np.ones(len(b)), np.zeros(len(b)))
     start = back[..., send, 0]  # the features enter layer 0
     source = gain.response[:, None, None] * average(equations.right**2, outer(start, start))
     V = between(U, U.mT, source)
     S = back @ equations.forces(V, gain.response) @ forth
 
-    # Conjugates: a node is pulled by its label, if it has one, and by the fields F, whose second moment
-    # is FF. Labels are drawn with probability rho, which adds the variance of that draw.
+    # Conjugates: a node is pulled by its label, if it has one, and by the fields F, of second moment
+    # FF. Labels are drawn with probability rho, which adds the variance of that draw.
     rho = equations.rho[:, None]
     pulled = (forth @ g[:, None, :, None])[..., receive, 0]
     m_hat = along_spike(U.mT, rho * (b * average(root * equations.left, pulled)))
@@ -106,7 +106,7 @@ def _returning(equations: LayerEquations) -> Array:
     if not equations.symmetric:
         return V_qh
     if send == receive:
-        # one layer that feeds itself: the resolvent of the operator, beyond the edge of its spectrum
+        # one layer that feeds itself: the resolvent of the operator beyond its spectrum
         with np.errstate(divide="ignore"):
             response = resolvent(phi, equations.law.weight, 1.0 / b[:, 0])
         return np.where(b[:, 0] == 0.0, 0.0, response)[:, None, None]
