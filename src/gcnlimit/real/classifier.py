@@ -15,7 +15,7 @@ from gcnlimit.real.fractions import Shift, as_fractions
 from gcnlimit.real.graph_estimator import GraphEstimator, class_weights
 from gcnlimit.real.leave_one_out import correct
 from gcnlimit.real.scores import expected_accuracy
-from gcnlimit.results.show import ready_axes
+from gcnlimit.results.pictures import ready_axes
 
 FEWEST = 50  # nodes of another graph whose outputs say something of its fractions
 SURELY = 1e-3  # level from which a warning says that they moved,
@@ -141,7 +141,5 @@ class GraphClassifier(GraphEstimator):
             )
             told = f"about {there} instead of {here} for {labels.classes.tolist()}"
             use = "give fractions=..., or y=... with the classes of a few nodes there"
-            warnings.warn(
-                f"the outputs say that the classes have other fractions here than in the fit, {told}; {use}",
-                stacklevel=5,
-            )
+            moved = "the outputs say that the classes have other fractions here than in the fit"
+            warnings.warn(f"{moved}, {told}; {use}", stacklevel=5)
