@@ -10,7 +10,7 @@ from transfers import deployment, made, rows, sampled, training
 
 import gcnlimit as gl
 from gcnlimit.choose.linear_ceiling import best_linear_network, beyond_one_filter, pieces
-from gcnlimit.csbm import EstimatedCSBM
+from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.readout import best_readout

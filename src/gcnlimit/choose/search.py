@@ -20,6 +20,7 @@ from gcnlimit.network import GCN
 from gcnlimit.numerics.climb import Index
 from gcnlimit.penalties import L2
 from gcnlimit.results.performance import Prediction, Status
+from gcnlimit.theory import scope
 from gcnlimit.theory.finite_reg.square import square_margins
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
@@ -184,7 +185,11 @@ def search_of(data: CSBM, gcn: GCN, free: Mapping[str, Any], throw: bool = True)
     given = {name: filter.shape for name, filter in filters.items()} | {"reg": np.shape(gcn.reg)}
     fixed = {name: shape for name, shape in given.items() if name not in free}
     shape = broadcast(data=data.shape, **fixed)
-    gcn.require_gain(data)
+    # a regularization that is free is finite, and perhaps infinite
+    scope.check("tune", data, gcn.replaced(reg=1.0) if "reg" in free else gcn)
+    if reads_best:
+        scope.check("best_test_filter", data, gcn)
+    data = data.model
     symmetric = data.operator(gcn.symmetrize).symmetric
     explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))
     alike = data.degrees is None

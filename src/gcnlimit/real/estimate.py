@@ -14,9 +14,9 @@ import numpy.typing as npt
 from gcnlimit._validation import one_of
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
-from gcnlimit.csbm import EstimatedCSBM
 from gcnlimit.degrees import Degrees
 from gcnlimit.errors import ParameterError
+from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.graphs.operator import top_eigenvalues
 from gcnlimit.graphs.standard import Signals, StandardizedGraph, from_labels
 from gcnlimit.graphs.verdict import degree_law

@@ -11,7 +11,6 @@ from scipy.special import softmax
 from gcnlimit._validation import check_types, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import code_moments
-from gcnlimit.csbm import common_classes, feature_signal
 from gcnlimit.errors import ParameterError
 from gcnlimit.normalization import as_normalization
 from gcnlimit.simulation.backend import Device, backend_of
@@ -19,6 +18,7 @@ from gcnlimit.simulation.data.features import streamed
 from gcnlimit.simulation.data.instance import Given, Instance, observed
 from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.infer.inference import FeatureMessages, Inference, iterate, log_prior
+from gcnlimit.two_graphs import check_pair
 
 T = TypeVar("T")
 _CERTAIN = 40.0  # score of the true class over the others from which an informed start sets out
@@ -104,8 +104,7 @@ def _pair(instance: Given, to: Given) -> list[Given]:
     """The two graphs, if their features can have the same class means."""
     here = observed(instance)
     there = observed(to)
-    feature_signal(here.data, there.data)
-    common_classes(here.classes, there.classes)
+    check_pair(here.data, there.data)
     if streamed(here.features) or streamed(there.features):
         raise ParameterError("amp on two graphs needs stored features; sample with streamed=False")
     remedy = "draw it with sample(..., beside=instance)"
