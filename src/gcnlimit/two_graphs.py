@@ -19,7 +19,7 @@ def check_pair(data: CSBM, to: CSBM) -> None:
     if data.classes != to.classes and not data.classes.count == to.classes.count == 2:
         raise ParameterError(
             f"classes = {data.classes} at training and {to.classes} on the new graph; "
-            "give both the same, or two classes"
+            "only two classes may change, give both the same"
         )
 
 

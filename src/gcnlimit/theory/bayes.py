@@ -11,16 +11,15 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from gcnlimit._validation import broadcast, check_types, number, whole
-from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
-from gcnlimit.numerics.linear import batches
 from gcnlimit.parameters import labelled
 from gcnlimit.results.performance import BayesPrediction, Performance, scalar_or_array
 from gcnlimit.theory import scope
 from gcnlimit.theory.ceiling.finite_degree import sparse_ceiling, sparse_elsewhere
-from gcnlimit.theory.ceiling.state_evolution import FixedPoints, StateEvolution
+from gcnlimit.theory.ceiling.state_evolution import StateEvolution
+from gcnlimit.theory.ceiling.two_graphs import spread_points, stages_of_learning
 from gcnlimit.theory.ceiling.unequal import unequal_ceiling
 from gcnlimit.theory.decision import from_margins
 from gcnlimit.theory.degrees.ceiling import PropensityEvolution
@@ -29,8 +28,6 @@ from gcnlimit.theory.uncertainty import carries_errors
 from gcnlimit.two_graphs import check_pair, feature_signal
 
 _QUICK = 3  # unequal classes up to which a ceiling takes a fraction of a second
-_SWEEPS = 1000  # exchanges between the two graphs
-_STILL = 1e-15  # change of an overlap that ends them
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,7 +137,7 @@ def bayes_optimal(
         )
     if mean is not None:
         scope.check("bayes_optimal at finite degree", data)
-        return _at_each_point(data.model, lambda point: sparse_ceiling(point, mean, *sizes))
+        return at_each_point(data.model, lambda point: sparse_ceiling(point, mean, *sizes))
     scope.check("bayes_optimal", data)
     return _ceiling(data)
 
@@ -148,7 +145,7 @@ def bayes_optimal(
 def _ceiling_at(data: CSBM) -> BayesPrediction:
     """Bayes-optimal performance at large degree."""
     if data.classes.count > 2 and not data.classes.equal:
-        return _at_each_point(data, unequal_ceiling)
+        return at_each_point(data, unequal_ceiling)
     with np.errstate(all="ignore"):  # evidence beyond the largest number is infinite
         law = data.degrees
         evolution = StateEvolution.of(data) if law is None else PropensityEvolution.of(data, law)
@@ -165,7 +162,7 @@ def _ceiling_nearby(data: CSBM, near: CSBM) -> Performance:
     if data.classes.equal or count <= _QUICK:
         return _ceiling_at(data)
     if not near.classes.equal:
-        return _at_each_point(data, partial(unequal_ceiling, coarse=True))
+        return at_each_point(data, partial(unequal_ceiling, coarse=True))
     equal = _ceiling_at(data.having(classes=near.classes))
     margin = np.asarray(equal.order_parameters.test_margin)
     losses = np.asarray(equal.test_loss), np.asarray(equal.train_loss)
@@ -180,9 +177,7 @@ def _at_fixed_points(
     data: CSBM, evolution: StateEvolution | PropensityEvolution
 ) -> BayesPrediction:
     """Bayes-optimal performance at the fixed points of a state evolution, whose points are those of the data."""
-    together = batches(evolution.rho.size, evolution.together)
-    blocks = [evolution.take(rows).fixed_points() for rows in together]
-    roots = FixedPoints(*map(np.concatenate, zip(*blocks, strict=True)))
+    roots = evolution.solved()
     best, free_entropy = evolution.prediction(data, roots, roots.best)
     best = algorithmic = labelled(best, data)
     if np.any(roots.hard):
@@ -195,7 +190,7 @@ def _at_fixed_points(
     )
 
 
-def _at_each_point(data: CSBM, answer: Callable[[CSBM], BayesPrediction]) -> BayesPrediction:
+def at_each_point(data: CSBM, answer: Callable[[CSBM], BayesPrediction]) -> BayesPrediction:
     """Answers at each point of the data in turn, as one record whose fields have the shape of the points."""
     columns = (np.broadcast_to(getattr(data, name), data.shape).ravel() for name in SIGNALS)
     points = (
@@ -281,18 +276,13 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
         slope = Trained.of(data, gcn, 1e-10).slope
     network = () if slope is None else slope.shape
     shape = broadcast(data=data.shape, to=to.shape, network=network)
-    new = _spread(to, shape)
-    home, there = (StateEvolution.of(model) for model in (_spread(data, shape), new))
-    mu = home.evidence.mu
-    alone = _overlap(home)
-    taught = _taught(there, known=mu * alone)
-    # frozen weights give evidence of their own, and learn nothing from the new graph
-    learned = taught.evidence.at(np.zeros_like(mu))
+    new = spread_points(to, shape)
+    home, there = (StateEvolution.of(model) for model in (spread_points(data, shape), new))
+    learned = None
     if slope is not None:
         learned = np.full(shape, feature_signal(data, to) * slope**2).ravel()
-    frozen = _at_fixed_points(new, _taught(there, given=learned, mu=np.zeros_like(mu)))
-    two_stages = _at_fixed_points(new, taught)
-    joint = _at_fixed_points(new, _taught(there, known=mu * _exchanged(home, there, alone)))
+    stages = stages_of_learning(home, there, learned)
+    joint, two_stages, frozen = (_at_fixed_points(new, evolution) for evolution in stages)
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
     return labelled(answer, data, gcn, to)
 
@@ -310,30 +300,3 @@ def _elsewhere_at_degree(
     joint, two_stages, frozen = sparse_elsewhere(data, to, degree, *sizes)
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
     return labelled(answer, data, None, to)
-
-
-def _spread(data: CSBM, shape: tuple[int, ...]) -> CSBM:
-    """Data with a value of each signal at every point of that shape."""
-    return data.having(**{name: np.broadcast_to(getattr(data, name), shape) for name in SIGNALS})
-
-
-def _taught(evolution: StateEvolution, **evidence: Any) -> StateEvolution:
-    """State evolution with what another graph has taught of the evidence."""
-    return replace(evolution, evidence=replace(evolution.evidence, **evidence))
-
-
-def _overlap(evolution: StateEvolution) -> Array:
-    """Overlap of the labels with their best estimates."""
-    return evolution.overlap(evolution.fixed_points().best)
-
-
-def _exchanged(home: StateEvolution, there: StateEvolution, alone: Array) -> Array:
-    """Overlap on the training graph when each graph has learned from the other all it can."""
-    q = alone
-    for _ in range(_SWEEPS):
-        before = q
-        elsewhere = _overlap(_taught(there, known=home.evidence.mu * q))
-        q = _overlap(_taught(home, known=there.evidence.mu * elsewhere))
-        if not np.any(np.abs(q - before) > _STILL):
-            break
-    return q

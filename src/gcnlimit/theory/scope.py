@@ -84,6 +84,8 @@ HOME = ("predict", "tune", "transfer to joining nodes", "learning_rate")
 """Those that read the nodes of the training graph."""
 
 ALIKE = (
+    "best_linear on another graph",
+    "label_propagation",
     "transfer",
     "transfer to joining nodes",
     "bayes_optimal on another graph",
@@ -111,13 +113,26 @@ PLAIN = ("scatter", "scatter on another graph", "paired_scatter", "large_reg_exp
 
 FUNCTIONS = tuple(
     dict.fromkeys(
-        ("predict", "tune", "compare", "bayes_optimal", "bayes_optimal at finite degree", *ALIKE)
+        (
+            "predict",
+            "tune",
+            "compare",
+            "bayes_optimal",
+            "bayes_optimal at finite degree",
+            "best_linear",
+            "best_linear at finite degree",
+            *ALIKE,
+        )
     )
 )
 """The functions that read the table; one that answers several questions is named with each."""
 
 DATA_ONLY = (
     "compare",
+    "best_linear",
+    "best_linear at finite degree",
+    "best_linear on another graph",
+    "label_propagation",
     "bayes_optimal",
     "bayes_optimal at finite degree",
     "bayes_optimal on another graph of finite degree",
@@ -137,6 +152,8 @@ CARRY = (
     "transfer to joining nodes",
     "bayes_optimal",
     "bayes_optimal on another graph",
+    "best_linear",
+    "best_linear on another graph",
 )
 """Functions whose answers carry the errors of an estimate; `tune` and `best_filter` do so in their prediction."""
 
@@ -155,7 +172,15 @@ class Refusal(NamedTuple):
 
 
 UNEQUAL = ("2 unequal", "more unequal")
-LAW_AND_CLASSES = ("predict", "tune", "compare", "bayes_optimal", "bayes_optimal at finite degree")
+LAW_AND_CLASSES = (
+    "predict",
+    "tune",
+    "compare",
+    "bayes_optimal",
+    "bayes_optimal at finite degree",
+    "best_linear",
+    "best_linear at finite degree",
+)
 FILTERED = ("scatter", "paired_scatter", "large_reg_expansion", "order_functions")
 
 REFUSALS = (
@@ -172,7 +197,7 @@ REFUSALS = (
         "take classes=2",
     ),
     Refusal(
-        (*PLAIN, "message_passing", "oversmoothing"),
+        (*PLAIN, "message_passing", "label_propagation", "oversmoothing"),
         {"features": ("correlated",)},
         "{function} needs white features, got features = {features}",
         "leave out features",

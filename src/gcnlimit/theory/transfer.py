@@ -205,13 +205,18 @@ def label_free_signals(operator: Any, inputs: Any, weights: Any = None) -> tuple
     (True, True)
     """
     x1, x2 = input_overlaps(operator, inputs)
-    square = x1**2 / (x2 - x1**2) if x2 > x1**2 else 0.0
     if weights is not None:
         size = max(float((weights**2).sum()), 1e-300)
         square = float((inputs**2).sum()) / len(inputs) / size - 1.0
-    if x1**2 < 8.0 / math.prod(inputs.shape) or square <= 0.0:
+        x2 = x1**2 * (1.0 + 1.0 / square) if square > 0.0 else 0.0
+    if x1**2 < 8.0 / math.prod(inputs.shape) or x2 <= x1**2:
         return 0.0, np.inf
-    return x1 * (1.0 + square) / square, square
+    return signals_of(x1, x2)
+
+
+def signals_of(x1: float, x2: float) -> tuple[float, float]:
+    r"""Return :math:`\lambda' = x_2/x_1` and :math:`c^2 = x_1^2/(x_2 - x_1^2)` of two overlaps (Eq. 10.10)."""
+    return x2 / x1, x1**2 / (x2 - x1**2) if x2 > x1**2 else np.inf
 
 
 def input_overlaps(operator: Any, inputs: Any) -> tuple[float, float]:

@@ -110,7 +110,8 @@ class _Around(NamedTuple):
         moved = self.again(**{name: models.having(lam=lam, mu=mu)})
         squares = {}
         for field, value in self.answer.as_dict().items():
-            slopes = _change(getattr(moved, field), value) / distance.reshape(column)
+            there = np.reshape(getattr(moved, field), (-1, *np.shape(value)))
+            slopes = _change(there, value) / distance.reshape(column)
             circles = slopes[:4], slopes[4 : 4 + self.directions]
             means = [np.sqrt(2.0 * np.mean(circle**2, axis=0)) for circle in circles]
             squares[field] = np.max([*means, *slopes], axis=0) ** 2
