@@ -14,7 +14,7 @@ from gcnlimit._validation import broadcast, check_types, number, whole
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
-from gcnlimit.parameters import labelled
+from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.performance import BayesPrediction, Performance, scalar_or_array
 from gcnlimit.theory import scope
 from gcnlimit.theory.ceiling.finite_degree import sparse_ceiling, sparse_elsewhere
@@ -179,9 +179,9 @@ def _at_fixed_points(
     """Bayes-optimal performance at the fixed points of a state evolution, whose points are those of the data."""
     roots = evolution.solved()
     best, free_entropy = evolution.prediction(data, roots, roots.best)
-    best = algorithmic = labelled(best, data)
+    best = algorithmic = with_coordinates(best, data)
     if np.any(roots.hard):
-        algorithmic = labelled(evolution.prediction(data, roots, roots.reached)[0], data)
+        algorithmic = with_coordinates(evolution.prediction(data, roots, roots.reached)[0], data)
     return BayesPrediction(
         **vars(best),
         algorithmic=algorithmic,
@@ -198,7 +198,9 @@ def at_each_point(data: CSBM, answer: Callable[[CSBM], BayesPrediction]) -> Baye
     )
     answers = [answer(data.having(**point)) for point in points]
     together: BayesPrediction = _stacked(answers, data.shape)
-    return labelled(replace(together, algorithmic=labelled(together.algorithmic, data)), data)
+    return with_coordinates(
+        replace(together, algorithmic=with_coordinates(together.algorithmic, data)), data
+    )
 
 
 def _stacked(answers: list[Any], shape: tuple[int, ...]) -> Any:
@@ -284,7 +286,7 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
     stages = stages_of_learning(home, there, learned)
     joint, two_stages, frozen = (_at_fixed_points(new, evolution) for evolution in stages)
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
-    return labelled(answer, data, gcn, to)
+    return with_coordinates(answer, data, gcn, to)
 
 
 def _elsewhere_at_degree(
@@ -299,4 +301,4 @@ def _elsewhere_at_degree(
         )
     joint, two_stages, frozen = sparse_elsewhere(data, to, degree, *sizes)
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
-    return labelled(answer, data, None, to)
+    return with_coordinates(answer, data, None, to)

@@ -12,7 +12,7 @@ from gcnlimit._validation import as_real, broadcast, check_types, flag, number, 
 from gcnlimit._values import Array, shown
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.parameters import labelled
+from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.results.result import Coordinates
@@ -165,7 +165,7 @@ def _on_one_graph(data: CSBM, label: float, symmetrize: bool, layers: int | None
     evolution = _evolution(data, LinearNode(data.classes, label), symmetrize)
     if layers is None:
         fixed = evolution.solved()
-        return labelled(evolution.prediction(data, fixed, fixed.best)[0], data)
+        return with_coordinates(evolution.prediction(data, fixed, fixed.best)[0], data)
     depth = whole("layers", layers, low=1, high=_MOST_LAYERS)
     states = evolution.layers(depth)
     shape = (*data.shape, depth)
@@ -213,7 +213,7 @@ def _elsewhere(data: CSBM, to: CSBM, label: float, symmetrize: bool) -> LinearTr
 def _linear_transfer(answers: list[Prediction], data: CSBM, to: CSBM) -> LinearTransfer:
     joint, two_stages, frozen = answers
     answer = LinearTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
-    return labelled(answer, data, None, to)
+    return with_coordinates(answer, data, None, to)
 
 
 @np.errstate(all="ignore")

@@ -14,7 +14,7 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ConvergenceError
 from gcnlimit.network import GCN, check_problem
-from gcnlimit.parameters import labelled
+from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.order_parameters import OrderParameters, gathered
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.theory import scope
@@ -82,7 +82,7 @@ def predict(
     points = Points.of(data, gcn) if throw else Points.unchecked(data, gcn)
     shape = broadcast(data=data.shape, network=gcn.shape)
     answer = predict_points(points, shape, Effort(tol, max_iterations, progress), throw)
-    return labelled(answer, data, gcn)
+    return with_coordinates(answer, data, gcn)
 
 
 def predict_points(
