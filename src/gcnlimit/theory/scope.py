@@ -283,13 +283,15 @@ REFUSALS = (
     Refusal(
         HOME,
         {"test_filter": ("other",), "operator": ("directed",), "reg": ("finite",)},
-        "another filter at test, or nodes that join, have no theory on a directed operator at finite reg",
+        "another filter at test, or nodes that join, have no theory on a directed operator "
+        "at finite reg",
         "take symmetrize=True or reg=math.inf, or simulate it",
     ),
     Refusal(
         HOME,
         {"test_filter": ("other",), "operator": ("directed",), "loss": ("corner",)},
-        "another filter at test, or nodes that join, have no theory on a directed operator for loss = {loss}",
+        "another filter at test, or nodes that join, have no theory on a directed operator "
+        "for loss = {loss}",
         "take symmetrize=True or another loss, or simulate it",
     ),
     Refusal(
