@@ -1,9 +1,12 @@
 """Linear message passing on sampled graphs: layers, systems and fitted numbers, beside the theory and each other."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import gcnlimit as gl
+from gcnlimit.simulation.data.instance import observed
 
 POINT = gl.CSBM(4, np.sqrt(2), 2, 0.1, directed=False)
 FEW = gl.CSBM(1, 0.849, 4, 0.01, directed=False)  # twenty labels of 2000 nodes: samples are indefinite
@@ -119,9 +122,8 @@ def test_a_network_without_parameters_is_nearly_as_good():
     expected = np.array([np.sqrt(2), 2 / (1 + 2 * Q)]) / (1 + M)
     assert np.all(np.abs(np.mean(weights, axis=0) - expected) < 4 * error)
     assert np.all(error < 0.25 * expected)
-    wrong = gl.Instance.of(  # it does not read the signals of the model
-        graph.adjacency, graph.features, graph.labels, graph.train_mask, data=gl.CSBM(4, 0.1, 0.1, 0.1, directed=False)
-    )
+    other = gl.CSBM(4, 0.1, 0.1, 0.1, directed=False)  # it does not read the signals of the model
+    wrong = replace(observed(graph), data=other)
     assert np.allclose(gl.linear_message_passing(wrong, by="labels").labels, fitted.labels, atol=1e-9)
 
 
