@@ -277,8 +277,8 @@ def test_labels_around_a_node_do_not_tell_its_own(labelled):
         A = np.triu(rng.random((200, 200)) < 0.1, 1).astype(float)
         labels = as_labels(np.where(np.arange(200) < labelled, y, -1), 200)
         Z = Views(np.eye(200), sparse.csr_array(A + A.T), unit=True).labels(labels)[labels.labelled]
-        left_out = Ridge(Z).solve(targets(labels.codes, 2), np.array([1.0]))[0][0]
-        hits += correct(left_out, labels.codes).tolist()
+        left_out = Ridge(Z).solve(targets(labels.index, 2), np.array([1.0]))[0][0]
+        hits += correct(left_out, labels.index).tolist()
     assert abs(np.mean(hits) - 0.5) < 4 * 0.5 / math.sqrt(len(hits))
 
 

@@ -17,7 +17,8 @@ from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import PageRank
-from gcnlimit.graphs.operator import has_hubs, propagation
+from gcnlimit.graphs.operator import propagation
+from gcnlimit.graphs.verdict import edge_counts, has_hubs
 from gcnlimit.network import GCN
 from gcnlimit.normalization import as_normalization
 from gcnlimit.simulation.data.observation import Observation
@@ -74,7 +75,7 @@ def linear_by_leave_one_out(task: Task) -> Array:
     from gcnlimit.real.classifier import GraphClassifier
 
     here, new = task.observation, task.new
-    operator = "regularized" if has_hubs(here.adjacency) else "none"
+    operator = "regularized" if has_hubs(edge_counts(here.adjacency)) else "none"
     settings: dict[str, Any] = {"strengths": STRENGTHS, "scale": None, "deploy": "tuned"}
     model = GraphClassifier("pagerank", normalization=operator, **settings)
     model.fit(np.asarray(here.features, float), task.labels[: here.nodes], graph=here.adjacency)

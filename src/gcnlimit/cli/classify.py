@@ -12,7 +12,7 @@ import numpy as np
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit.cli import options
 from gcnlimit.cli.options import option
-from gcnlimit.cli.output import check_plot, draw, output_options, show
+from gcnlimit.cli.output import as_text, check_plot, draw, output_options, show
 from gcnlimit.errors import check_writable, writing
 from gcnlimit.graphs.labels import labelled_nodes
 
@@ -38,6 +38,7 @@ def command(
 
     FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv with --nodes.
     With --out, classes that were given are kept; the columns are node, class, known, and a probability for each class.
+    A name that a spreadsheet would run as a formula (=1+1) has an apostrophe before it there.
 
     \b
     Examples:
@@ -83,11 +84,11 @@ def _network(model: Any) -> str:
 
 def _write(data: Any, given: Any, model: Any, path: Path) -> None:
     """Class of each node, as given where it was known, whether it was, and the probability of each class."""
-    names = range(data.nodes) if data.names is None else data.names.tolist()
+    names = range(data.nodes) if data.names is None else map(as_text, data.names.tolist())
     known = labelled_nodes(given)
-    classes = np.where(known, given, model.predict()).tolist()
+    classes = map(as_text, np.where(known, given, model.predict()).tolist())
     shares = [[f"{p:.4f}" for p in row] for row in model.predict_proba().tolist()]
     head = ["node", "class", "known", *(f"probability {c}" for c in model.classes_.tolist())]
     rows = ([n, c, int(k), *p] for n, c, k, p in zip(names, classes, known, shares, strict=True))
-    with writing(path), open(path, "w", newline="", encoding="utf-8") as file:
+    with writing(path) as new, open(new, "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([head, *rows])

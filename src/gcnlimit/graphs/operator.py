@@ -160,13 +160,6 @@ def undirected(graph: Any) -> Any:
     return graph if is_symmetric(graph) else graph.maximum(graph.T).tocsr()
 
 
-def has_hubs(graph: Any) -> bool:
-    """Whether the degrees scatter more than Poisson numbers do: the variance of the propensities is above 0.1."""
-    degrees = graph.sum(axis=0) + graph.sum(axis=1)
-    degrees = degrees / (2.0 if is_symmetric(graph) else 1.0)
-    return bool(degrees.var() - degrees.mean() > 0.1 * degrees.mean() ** 2)
-
-
 class Propagation(NamedTuple):
     """Operator :math:`S` of real eigenvalues that propagates features, and a bound `radius` of these."""
 

@@ -197,7 +197,7 @@ def write_tables(data: Dataset, edges: Location, nodes: Location) -> None:
     head = ["node", "label", *(f"x{k}" for k in range(X.shape[1]))]
     tables = ((edges, [["source", "target", "weight"], *weighted]), (nodes, [head, *body]))
     for path, rows in tables:
-        with writing(path), open(path, "w", newline="", encoding="utf-8") as file:
+        with writing(path) as new, open(new, "w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows(rows)
 
 

@@ -128,10 +128,10 @@ class GraphClassifier(GraphEstimator):
         share = weights / weights.sum()
         learn = self._average if self._averages() else self._single
         outputs = learn(features, labels, adjacency, weights)
-        right = correct(self._left_out, labels.codes)
+        right = correct(self._left_out, labels.index)
         self.loo_score_ = min(float(share @ right), 1.0)
         self.loo_score_error_ = float(np.sqrt(share**2 @ (right - self.loo_score_) ** 2))
-        self.loo_scores_ = scores(self._left_out, labels.codes)
+        self.loo_scores_ = scores(self._left_out, labels.index)
         self.expected_accuracy_ = expected_accuracy(right, labels.classes.size)
         return outputs
 
@@ -165,7 +165,7 @@ class GraphClassifier(GraphEstimator):
         self._choice = choice
         self._inputs = choice.inputs(scaled)
         self._left_out = pair(choice.left_out)
-        sharpness, _ = sharpened(choice.left_out[None], labels.codes, weights / weights.sum())
+        sharpness, _ = sharpened(choice.left_out[None], labels.index, weights / weights.sum())
         self._sharpness = float(sharpness[0])
         self.uses_graph_ = choice.network is not NO_GRAPH
         self.table_ = []
@@ -212,14 +212,14 @@ class GraphClassifier(GraphEstimator):
 def class_weights(labels: Labels, class_weight: object) -> Array:
     """Weight of each labelled node, 1 on average."""
     if class_weight is None:
-        return np.ones(labels.codes.size)
+        return np.ones(labels.index.size)
     if isinstance(class_weight, Mapping):
         given = [class_weight.get(c, 1.0) for c in labels.classes.tolist()]
         each = np.asarray(as_real("class_weight", given, low=0, open_low=True))
     elif class_weight == "balanced":
-        each = 1.0 / np.bincount(labels.codes)
+        each = 1.0 / labels.counts
     else:
         use = "use None, 'balanced' or a dictionary of weights by class"
         raise ParameterError(f"class_weight = {class_weight!r} is not allowed; {use}")
-    found = each[labels.codes]
+    found = each[labels.index]
     return np.asarray(found / found.mean())

@@ -100,10 +100,10 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             check_indices("X", X)  # scikit-learn takes them on trust
             X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
             check_classification_targets(y)
-            classes, codes = np.unique(y, return_inverse=True)
+            classes, index = np.unique(y, return_inverse=True)
             if classes.size < 2:
                 raise ParameterError(f"y has one class, {classes[0]!s}; a classifier needs two")
-            return X, Labels(classes, np.arange(len(y)), codes)
+            return X, Labels(classes, np.arange(len(y)), index)
         features = as_features(X, adjacency.shape[0])
         labels = as_labels(y, adjacency.shape[0])
         if X is not None:

@@ -114,7 +114,7 @@ def choose(
 ) -> Choice:
     """Network, operator and regularization of the largest leave-one-out accuracy less square error."""
     reg = np.ravel(as_real("reg", reg, low=0, open_low=True))
-    Y = targets(labels.codes, labels.classes.size)
+    Y = targets(labels.index, labels.classes.size)
     share = weights / weights.sum()
     first = next(iter(operators))
     best: Any = None
@@ -123,7 +123,7 @@ def choose(
             continue  # it is the same on every operator
         ridge = Ridge(_rows(features, labels, operators[name], network), weights)
         for r, left_out, dual in zip(reg.tolist(), *ridge.solve(Y, reg), strict=True):
-            score = share @ (correct(left_out, labels.codes) - np.mean((left_out - Y) ** 2, axis=1))
+            score = share @ (correct(left_out, labels.index) - np.mean((left_out - Y) ** 2, axis=1))
             if best is None or score > best[0]:
                 best = score, network, name, r, ridge, dual, left_out
     _, network, name, r, ridge, dual, left_out = best

@@ -100,7 +100,7 @@ def cross_validate(
     labels = as_labels(y, raw.size)
     if whole("folds", folds, low=2) > labels.labelled.size:
         raise ParameterError(f"folds = {folds} exceeds the {labels.labelled.size} labelled nodes")
-    part = stratified(labels.codes, folds, seed)
+    part = stratified(labels.index, folds, seed)
     rows = []
     for k in range(folds):
         hidden = labels.labelled[part == k]
@@ -112,15 +112,15 @@ def cross_validate(
         outputs = np.full((hidden.size, labels.classes.size), -np.inf)
         columns = [labels.classes.tolist().index(c) for c in fitted.classes_.tolist()]
         outputs[:, columns] = np.log(np.maximum(fitted.predict_proba()[hidden], 1e-300))
-        rows.append(scores(outputs, labels.codes[part == k]) | {"fit_seconds": seconds})
+        rows.append(scores(outputs, labels.index[part == k]) | {"fit_seconds": seconds})
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
-def stratified(codes: npt.NDArray[np.int64], folds: int, seed: int) -> npt.NDArray[np.int64]:
+def stratified(index: npt.NDArray[np.int64], folds: int, seed: int) -> npt.NDArray[np.int64]:
     """Part of each labelled node, each class spread evenly over the parts."""
     rng = np.random.default_rng(whole("seed", seed, low=0))
-    mixed = rng.permutation(codes.size)
-    order = mixed[np.argsort(codes[mixed], kind="stable")]
-    part = np.empty(codes.size, np.int64)
-    part[order] = np.arange(codes.size) % folds
+    mixed = rng.permutation(index.size)
+    order = mixed[np.argsort(index[mixed], kind="stable")]
+    part = np.empty(index.size, np.int64)
+    part[order] = np.arange(index.size) % folds
     return part
