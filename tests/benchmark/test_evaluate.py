@@ -6,6 +6,7 @@ import json
 import secrets
 import subprocess
 import sys
+import time
 
 import cheats
 import numpy as np
@@ -321,3 +322,45 @@ def test_what_two_methods_share_on_a_graph_is_not_an_error_of_their_difference()
     luck = np.array([-0.05, 0.0, 0.05])
     both = Ranking.of(Scores((*made("a", 0.8 + luck), *made("b", 0.79 + luck))))
     assert both.difference("a", "b")[1] < 0.01
+
+
+def test_seconds_are_those_of_the_model():
+    def slow(task):
+        time.sleep(0.2)
+        return task.targets
+
+    seconds = evaluate(slow, "reference", size="small", graphs=1).runs[0].seconds
+    assert 0.2 <= seconds < 60.0
+
+
+def test_results_are_known_as_published_by_what_they_are(tmp_path):
+    """Saved, loaded and merged again, also in part, they neither double nor become mine."""
+    published().save(tmp_path / "a.json")
+    loaded = Scores.load(tmp_path / "a.json")
+    assert len(merge([loaded, published()]).runs) == len(published().runs)
+    part = Scores(tuple(run for run in loaded.runs if run.method == "GCN"))
+    mine = Scores((Run("GCN", "reference", "standard", 0, 0.9, 1.0),))
+    names = {run.method for run in merge([mine, part]).runs}
+    assert names == {"GCN", "GCN, published"}
+
+
+def test_tables_fit_a_terminal_and_say_what_cannot_be_compared():
+    mine = Scores(tuple(Run("mine", problem.name, "small", 0, 0.6, 1.0) for problem in gl.benchmark.problems()))
+    both = merge([mine, published()])
+    standard, small = (str(Ranking.of(both, ["mine"], size)) for size in ("standard", "small"))
+    assert "not comparable: yours (mine) are small graphs" in standard
+    assert "run size='standard'" in standard
+    assert "not comparable: yours are small graphs, 20 other methods ran on standard graphs" in small
+    assert max(map(len, [*standard.splitlines(), *small.splitlines(), *str(mine).splitlines()])) <= 100
+
+
+def test_exact_values_stand_beside_a_score_and_a_dash_where_there_is_none():
+    own = Run("mine", "own", "small", 0, 0.6, 1.0)
+    failed = Run("mine", "reference", "small", 0, float("nan"), float("nan"), "broke")
+    text = str(Scores((own, failed)))
+    head, _, first, second = text.splitlines()[1:5]
+    assert head.split() == ["problem", "graphs", "features", "linear", "mine", "Bayes", "place", "seconds"]
+    assert first.split() == ["own", "1", "-", "-", "60.0", "-", "-", "1.00"]
+    assert second.split() == ["reference", "0", "65.2", "88.7", "-", "91.4", "-", "-"]
+    assert "nan" not in text
+    assert "inf" not in text
