@@ -162,7 +162,7 @@ def places(scores: gl.benchmark.Scores) -> None:
     axes = figure.subplots()
     for k, problem in enumerate(as_problems(problems)):
         marks = [
-            (place(line.problem, line.accuracy), order.index(line.method))
+            (as_place(line.problem, line.accuracy), order.index(line.method))
             for line in lines
             if line.problem == problem.name
         ]

@@ -343,7 +343,8 @@ def _means(method: str, size: str, lines: list[Line]) -> str:
     columns |= _reference_columns(exact, last=True)
     columns["place"] = [_digits(line.place, ".3f") for line in lines]
     columns["seconds"] = [_digits(line.seconds, ".2f") for line in lines]
-    return f"{method}, on {size} graphs: test accuracy in per cent, exact values beside it\n{table(columns)}"
+    title = f"{method}, on {size} graphs: test accuracy in per cent, exact values beside it"
+    return f"{title}\n{table(columns)}"
 
 
 def _reference_columns(exact: list[dict[str, float]], *, last: bool) -> dict[str, list[str]]:
