@@ -86,7 +86,7 @@ def drawn(data, nodes, seed):
 
 @pytest.mark.parametrize("data", [UNEQUAL, HUBS], ids=["unequal", "hubs"])
 def test_function_and_estimator_train_the_same_network(data):
-    i, _, known = drawn(data, 500, seed=0)
+    i, _, known = drawn(data, 1000, seed=0)
     scores = message_passing_scores(i.features, i.adjacency, known, layers=2)
     model = MessagePassingClassifier(2).fit(i.features, known, graph=i.adjacency)
     assert np.array_equal(scores, model._outputs)
