@@ -27,7 +27,7 @@ from gcnlimit.nn.operators import (
     suitable_kinds,
 )
 from gcnlimit.nn.train import train
-from gcnlimit.theory.transfer import label_free_signals
+from gcnlimit.theory.label_free import label_free_signals
 
 Index = npt.NDArray[np.int64]
 
