@@ -25,6 +25,7 @@ _FILTER = "The average that recommend recommends, or a single network of this fa
 @options.file_argument
 @options.table_options
 @options.split_option
+@options.scale_option
 @option("--filter", _FILTER, type=_FILTERS, default="auto")
 @option("--strength", _STRENGTH, "strengths", type=float)
 @option("--balanced", "Give small classes the weight of large ones.", is_flag=True)
@@ -48,7 +49,7 @@ def command(
     if out is not None:
         check_writable(out)
     check_plot(plot, (), fewest=0)
-    how = {name: given.pop(name) for name in ("filter", "strengths")}
+    how = {name: given.pop(name) for name in ("filter", "strengths", "scale")}
     weight = "balanced" if given.pop("balanced") else None
     data = options.load_labelled(file, split=split, **given)
     labels = data.training(split)

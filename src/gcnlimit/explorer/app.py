@@ -34,7 +34,7 @@ from gcnlimit._runtime.threads import cores
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.explorer.answers import Answers, Trials, Workers
 from gcnlimit.explorer.computations import tuned
-from gcnlimit.explorer.page import READING, layout
+from gcnlimit.explorer.page import READING, layout, said
 from gcnlimit.explorer.picture import Picture
 from gcnlimit.explorer.pictures import PICTURES
 from gcnlimit.explorer.sentences import ANSWERS, WAIT, answers
@@ -88,8 +88,13 @@ class Explorer:
 
     def prepare(self, state: State) -> None:
         """Start the processes, and have them compute what the page shows first, before anyone asks for it."""
-        first = partial(self.answers.later, state, "", 0, [])
-        threading.Thread(target=lambda: list(first()), daemon=True).start()
+
+        def compute() -> None:
+            with contextlib.suppress(GCNLimitError, RuntimeError, OSError):  # closed meanwhile
+                for _ in self.answers.later(state, "", 0, []):
+                    pass
+
+        threading.Thread(target=compute, daemon=True).start()
 
     def close(self) -> None:
         """End the processes that compute."""
@@ -242,7 +247,7 @@ def _moved(move: Move) -> Callable[..., tuple[Any, ...]]:
             state, sentence = move(*given)
         except GCNLimitError as error:
             return (*[no_update] * (len(FIELDS) + 1), str(error))
-        return (*_values(state), sentence)
+        return (*_values(state), sentence if sentence is no_update else said(sentence))
 
     return values
 

@@ -74,11 +74,11 @@ def layout(start: State, sentence: str = "") -> Any:
         html.Div([html.Dt(words), html.Dd(id=name)], id=f"{name}-control")
         for name, words in _QUESTIONS.items()
     ]
+    lesson = html.Section(id="lesson", **{"aria-label": "Lesson"})
     # reached by the keyboard, since their box is scrolled on narrow screens
     reached = {"tabIndex": "0", "aria-label": "Answers at this point"}
     main = [
-        html.Section(id="lesson", **{"aria-label": "Lesson"}),
-        html.Div(sentence, id="message", className="message", tabIndex="0", **spoken),
+        html.Div(said(sentence), id="message", className="message", tabIndex="0", **spoken),
         html.Div(id="refusal", className="message"),
         html.Div(id="spoken", className="spoken", **spoken),
         html.Section(html.Dl(lines), className="answers", **reached),
@@ -88,11 +88,17 @@ def layout(start: State, sentence: str = "") -> Any:
         *(dcc.Store(id=name, data=data) for name, data in stored.items()),
         dcc.Location(id="url", refresh=False),
         dcc.Interval(id="tick", interval=400, disabled=True),
-        html.Header([html.H1("gcnlimit explorer"), html.P(_ABOUT)]),
+        html.Header([html.H1("gcnlimit explorer"), html.P(_ABOUT), lesson]),
         html.Aside(_controls(), tabIndex="0", **{"aria-label": "Controls"}),
         html.Main(main),
     ]
     return html.Div(whole, className="explorer")
+
+
+def said(sentence: str) -> list[Any]:
+    """What is said above the pictures; a table in it keeps its lines."""
+    words, head, table = sentence.partition("\n\nmember")
+    return [words, html.Pre(f"{head}{table}".strip())] if table else [words]
 
 
 def _controls() -> list[Any]:
@@ -184,8 +190,7 @@ def _pictures() -> list[Any]:
         html.Section([title, html.Div(strengths, className="grid")]),
         html.Section(_picture("elsewhere"), id="elsewhere-section"),
         html.Section(along, className="grid"),
-        html.Section(inside, className="grid"),
-        html.Figure(id="alike", className="picture", **{"aria-labelledby": "alike-title"}),
+        html.Section([*inside, html.Figure(id="alike")], className="grid"),
         _picture("table"),
     ]
 

@@ -20,7 +20,7 @@
     });
     nodes.forEach((a, i) => nodes.forEach((b, j) => {
       const alike = (a.side === b.side) === homophilic;
-      if (i < j && random() < (alike ? 0.25 : 0.04)) { a.near.push(j); b.near.push(i); }
+      if (i < j && random() < (alike ? 0.24 : 0.07)) { a.near.push(j); b.near.push(i); }
     }));
     nodes.forEach((a, i) => { if (!a.near.length) { a.near.push((i + 2) % NODES); nodes[(i + 2) % NODES].near.push(i); } });
     return nodes;
@@ -47,7 +47,7 @@
     place.replaceChildren();
     const title = make(place, "H3", {id: "alike-title"});
     title.textContent = "What oversmoothing looks like";
-    const picture = make(place, "svg", {viewBox: "-10 0 340 240", role: "img", "aria-labelledby": "alike-title alike-words", id: "alike-drawing"});
+    const picture = make(place, "svg", {viewBox: "-55 10 430 220", role: "img", "aria-labelledby": "alike-title alike-words", id: "alike-drawing"});
     nodes.forEach((a, i) => a.near.forEach((j) => {
       if (i < j) make(picture, "line", {x1: a.x, y1: a.y, x2: nodes[j].x, y2: nodes[j].y});
     }));
