@@ -13,7 +13,7 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit.cli import options
 from gcnlimit.cli.options import option
 from gcnlimit.cli.output import as_text, check_plot, draw, output_options, show
-from gcnlimit.errors import check_writable, writing
+from gcnlimit.errors import ParameterError, check_writable, writing
 from gcnlimit.graphs.labels import labelled_nodes
 
 _FILTERS = click.Choice(["auto", "pagerank", "diffusion", "hops"])
@@ -33,7 +33,14 @@ _FILTER = "The average that recommend recommends, or a single network of this fa
 @options.plot_option
 @output_options
 def command(
-    *, file: str, split: int, out: Path | None, plot: Path | None, form: str, **given: Any
+    *,
+    file: str,
+    split: int,
+    scale: str,
+    out: Path | None,
+    plot: Path | None,
+    form: str,
+    **given: Any,
 ) -> None:
     """Classify the nodes of the graph in FILE, as gcnlimit recommend recommends.
 
@@ -49,7 +56,10 @@ def command(
     if out is not None:
         check_writable(out)
     check_plot(plot, (), fewest=0)
-    how = {name: given.pop(name) for name in ("filter", "strengths", "scale")}
+    single = _single(given.pop("filter"), given.pop("strengths"))
+    if single and plot is not None:
+        said = "--plot draws the members of the average"
+        raise ParameterError(f"{said}; leave out --filter and --strength, or --plot")
     weight = "balanced" if given.pop("balanced") else None
     data = options.load_labelled(file, split=split, **given)
     labels = data.training(split)
@@ -57,11 +67,13 @@ def command(
         click.echo("Every node is labelled, and none is left to classify.", err=True)
         click.echo("The accuracies are leave-one-out.", err=True)
     with progress_bar("Classifying", None, unit="fits"):
-        from gcnlimit import GraphClassifier
+        from gcnlimit import FilterClassifier, GraphClassifier
 
-        model = GraphClassifier(**how, class_weight=weight)
+        kind = FilterClassifier if single else GraphClassifier
+        model = kind(**single, class_weight=weight, scale=scale)
         model.fit(data.X, labels, graph=data.graph)
-    draw(plot, model.plot)
+    if not single:
+        draw(plot, model.plot)
     if out is not None:
         _write(data, labels, model, out)
     low, high = model.expected_accuracy_[1:]
@@ -74,10 +86,17 @@ def command(
     show(columns, 1, form, f"Classes of {data.nodes} nodes", file=file, split=split)
 
 
+def _single(family: str, strength: float | None) -> dict[str, Any]:
+    """Settings of a single network; none for the average."""
+    if family == "auto" and strength is None:
+        return {}
+    return {"filter": "pagerank" if family == "auto" else family, "strengths": strength}
+
+
 def _network(model: Any) -> str:
     if not model.uses_graph_:
         return "features alone"
-    if model.table_:
+    if hasattr(model, "table_"):
         return "average"
     family = "PageRank" if model.family_ == "pagerank" else model.family_
     return f"{family} {model.strength_:g}"

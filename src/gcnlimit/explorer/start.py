@@ -109,9 +109,9 @@ def describe_upload(
             raise ParameterError(f"{name[:60]!r} is not a known kind of file; {wanted}")
     if len(contents) not in {1, 2} or len(contents) != len(names):
         raise ParameterError(f"{len(contents)} files were uploaded; {wanted}")
-    before = spelling.set(_on_the_page)
     with tempfile.TemporaryDirectory() as folder, at_most(MEMORY):
         paths = {_write(Path(folder), k, contents[k], name): name for k, name in enumerate(names)}
+        before = spelling.set(_on_the_page)
         try:
             return describe(state, read(*sorted(paths, key=_edge_like), **how), scale)
         except GCNLimitError as error:

@@ -13,7 +13,8 @@ from gcnlimit.classes import Classes, simplex_codes
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs import check, verdict
 from gcnlimit.graphs.labels import Labels, as_labels
-from gcnlimit.graphs.operator import SparsePlusRankOne, centred, weight_unit, without_degrees
+from gcnlimit.graphs.operator import centred, weight_unit, without_degrees
+from gcnlimit.graphs.rank_one import SparsePlusRankOne
 
 LEAF = 0.25  # degree of a leaf, in units of the mean degree
 PAIRS = 600  # nodes among which the correlations of features are measured

@@ -21,7 +21,7 @@ from gcnlimit.graphs.check import is_symmetric
 # Variance of the propensities from which dividing the degrees out is worth it: at 0.05 the best
 # PageRank gains 0.8 +- 0.3, 0.9 +- 0.6 and 3.1 +- 0.5 points at mean degrees of 6, 20 and 60.
 VARIES = 0.03
-# The same in units of 1/d: beyond 1 the degrees have an eigenvalue sqrt(d v) of the centred operator
+# The same in units of 1/d: beyond 1 the degrees have an eigenvalue sqrt(d v) of the centred graph
 # that leaves the bulk.
 OUTLIER = 2.0
 # Standard errors of that variance on a graph without hubs. No such graph is taken for one with hubs

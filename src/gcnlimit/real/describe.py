@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.graphs.operator import quadrature, top_eigenvalues
 from gcnlimit.graphs.standard import StandardizedGraph
+from gcnlimit.numerics.lanczos import quadrature, top_eigenvalues
 from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
-from gcnlimit.results.show import ready_axes
+from gcnlimit.results.pictures import ready_axes
 
 VECTORS = 8
 STEPS = 80

@@ -17,10 +17,10 @@ from gcnlimit.classes import Classes
 from gcnlimit.csbm import EstimatedCSBM
 from gcnlimit.degrees import Degrees
 from gcnlimit.errors import ParameterError
-from gcnlimit.graphs.operator import top_eigenvalues
 from gcnlimit.graphs.standard import Signals, StandardizedGraph, from_labels
 from gcnlimit.graphs.verdict import degree_law
 from gcnlimit.network import GCN
+from gcnlimit.numerics.lanczos import top_eigenvalues
 from gcnlimit.real.likelihood import Likelihood, from_likelihood
 from gcnlimit.real.scores import Interval
 from gcnlimit.theory.predict import predict

@@ -79,7 +79,8 @@ def cross_validate(
     Parameters
     ----------
     model
-        `GraphClassifier`, `nn.MessagePassingClassifier`, or another estimator with ``fit(X, y, graph=...)``; it is cloned.
+        `GraphClassifier`, `FilterClassifier`, `nn.MessagePassingClassifier`, or another estimator with ``fit(X, y, graph=...)``;
+        it is cloned.
     X, y, graph
         As for `GraphClassifier`.
     folds, seed
@@ -90,7 +91,7 @@ def cross_validate(
     >>> import gcnlimit as gl
     >>> i = gl.sample(gl.CSBM(alpha=2, lam=2.0, mu=3.0, rho=0.5, directed=False), nodes=300, degree=20, seed=0)
     >>> y = np.where(i.train_mask, i.labels > 0, -1)
-    >>> found = gl.cross_validate(gl.GraphClassifier("pagerank"), i.features, y, i.adjacency, folds=3)
+    >>> found = gl.cross_validate(gl.FilterClassifier(), i.features, y, i.adjacency, folds=3)
     >>> bool(found["accuracy"].mean() > 0.8), sorted(found)
     (True, ['accuracy', 'auc', 'balanced_accuracy', 'fit_seconds', 'macro_f1'])
     """

@@ -20,7 +20,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, PageRank
 from gcnlimit.network import GCN
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.parameters import labelled
+from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.theory.decision import as_prediction, from_margins
@@ -101,7 +101,7 @@ def _joining(data: CSBM, gcn: GCN, to: str, tol: float) -> Prediction:
         )
     points = Points.of(data, gcn.replaced(test_filter=gcn.read_filter))._replace(joining=True)
     shape = broadcast(data=data.shape, network=gcn.shape)
-    answer = labelled(predict_points(points, shape, Effort(tol)), data, gcn)
+    answer = with_coordinates(predict_points(points, shape, Effort(tol)), data, gcn)
     return with_errors(answer, data, lambda model: _joining(model, gcn, to, tol))
 
 
@@ -140,7 +140,9 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
     least = np.where(np.isnan(margin), int(Status.OUT_OF_RANGE), 0)
     status = np.asarray(np.maximum(trained.status, least))
     ended = (np.full(shape, number) for number in (trained.residual, trained.iterations))
-    return labelled(as_prediction(performance, order_parameters, status, *ended), data, gcn, to)
+    return with_coordinates(
+        as_prediction(performance, order_parameters, status, *ended), data, gcn, to
+    )
 
 
 def best_test_filter(data: CSBM, gcn: GCN, to: CSBM | None = None, *, tol: float = 1e-10) -> Filter:
@@ -217,13 +219,18 @@ def label_free_signals(operator: Any, inputs: Any, weights: Any = None) -> tuple
     (True, True)
     """
     x1, x2 = input_overlaps(operator, inputs)
-    square = x1**2 / (x2 - x1**2) if x2 > x1**2 else 0.0
     if weights is not None:
         size = max(float((weights**2).sum()), 1e-300)
         square = float((inputs**2).sum()) / len(inputs) / size - 1.0
-    if x1**2 < 8.0 / math.prod(inputs.shape) or square <= 0.0:
+        x2 = x1**2 * (1.0 + 1.0 / square) if square > 0.0 else 0.0
+    if x1**2 < 8.0 / math.prod(inputs.shape) or x2 <= x1**2:
         return 0.0, np.inf
-    return x1 * (1.0 + square) / square, square
+    return signals_of(x1, x2)
+
+
+def signals_of(x1: float, x2: float) -> tuple[float, float]:
+    r"""Return :math:`\lambda' = x_2/x_1` and :math:`c^2 = x_1^2/(x_2 - x_1^2)` of two overlaps (Eq. 10.10)."""
+    return x2 / x1, x1**2 / (x2 - x1**2) if x2 > x1**2 else np.inf
 
 
 def input_overlaps(operator: Any, inputs: Any) -> tuple[float, float]:
