@@ -141,7 +141,11 @@ def _with_half(kind: Any, X: Any, given: StandardizedGraph, adjacency: Any) -> f
         y = np.full(given.nodes, -1)
         y[labels.labelled[kept]] = labels.index[kept]
         if np.unique(labels.index[kept]).size > 1:
-            said = kind().fit(X, y, graph=adjacency).predict()[labels.labelled[~kept]]
+            said = (
+                kind(fractions="labels")
+                .fit(X, y, graph=adjacency)
+                .predict()[labels.labelled[~kept]]
+            )
             found.append(float(np.mean(said == labels.index[~kept])))
     return float(np.mean(found)) if found else None
 
