@@ -60,8 +60,8 @@ def evaluate_rows(
 
 def measured(data: CSBM, rows: Array) -> Performance:
     """Performance from the rows of `FIELDS` and `by_cell`."""
-    own, cells = np.split(rows, [len(FIELDS)])
-    named: dict[str, Any] = dict(zip(FIELDS, map(scalar_or_array, own), strict=True))
+    averages, cells = np.split(rows, [len(FIELDS)])
+    named: dict[str, Any] = dict(zip(FIELDS, map(scalar_or_array, averages), strict=True))
     if data.classes.count > 2:
         named["roc_auc"] = None
     # standard errors may exceed 1, and cells be empty
@@ -225,8 +225,8 @@ def hits_of(scores: Array, class_index: Indices) -> Array:
     array([1. , 0.5])
     """
     if scores.shape[1] == 2:  # ten times faster
-        own, other = (np.where(class_index == k, *scores.T) for k in (0, 1))
-        return np.asarray((own > other) + 0.5 * (own == other))
+        true, other = (np.where(class_index == k, *scores.T) for k in (0, 1))
+        return np.asarray((true > other) + 0.5 * (true == other))
     top = scores == np.max(scores, axis=1, keepdims=True)
-    own = top[np.arange(class_index.size), class_index]
-    return np.asarray(own / np.maximum(top.sum(axis=1), 1))
+    true = top[np.arange(class_index.size), class_index]
+    return np.asarray(true / np.maximum(top.sum(axis=1), 1))

@@ -18,7 +18,9 @@ from gcnlimit.theory.depth import continuous
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.solve import asymptote, checked, solve
 
-_LARGEST = 170.0  # |t| times the spectral radius beyond which fourth powers of the filter overflow
+_LARGEST_TIME = (
+    170.0  # |t| times the spectral radius beyond which fourth powers of the filter overflow
+)
 
 
 def order_functions(
@@ -99,10 +101,10 @@ def _check_times(points: Points) -> None:
     """Refuse a diffusion time at which order functions are not floating-point numbers."""
     reach = np.abs(points.filter.values) * points.radius
     worst = np.argmax(reach)
-    if reach[worst] > _LARGEST:
+    if reach[worst] > _LARGEST_TIME:
         raise ParameterError(
             f"t = {points.filter.values[worst]:g} is too long for order functions, which grow like "
-            f"exp(4 |t| radius); take |t| <= {_LARGEST / points.radius[worst]:.3g}"
+            f"exp(4 |t| radius); take |t| <= {_LARGEST_TIME / points.radius[worst]:.3g}"
         )
 
 
@@ -121,6 +123,6 @@ def _layer_functions(points: Points, chain: Chain) -> OrderFunctions:
     if np.isinf(points.reg).all():
         far, reg = asymptote(points, chain)
         return far.chain_layers().without_powers(reg)
-    found = solve(points, chain, tol=1e-10, max_iterations=5000)
-    checked(found.status)
-    return found.chain_layers()
+    solution = solve(points, chain, tol=1e-10, max_iterations=5000)
+    checked(solution.status)
+    return solution.chain_layers()
