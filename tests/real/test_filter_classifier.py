@@ -71,7 +71,8 @@ def _function(filter, S):
 def test_without_a_graph_the_strength_is_none():
     X, y, hidden, A = classed_graph()
     seen = hidden >= 0
-    alone = gl.FilterClassifier("pagerank", scale=None).fit(X[seen], y[seen])
+    with pytest.warns(UserWarning, match="there is no graph, so the filter is not used; write fit"):
+        alone = gl.FilterClassifier("pagerank", scale=None).fit(X[seen], y[seen])
     same = gl.FilterClassifier(strengths=0, scale=None).fit(X, hidden, graph=A)
     assert same.family_ == "no graph"
     assert np.allclose(alone.coef_, same.coef_, atol=1e-9)
@@ -98,8 +99,53 @@ def test_balanced_weights_are_those_of_repeated_nodes():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((30, 3)), np.repeat([0, 1], [20, 10])
     X[y == 1] += 1.0
-    weighted = gl.FilterClassifier(class_weight="balanced", reg=0.1, scale=None).fit(X, y)
+    weighted = gl.FilterClassifier(strengths=0, class_weight="balanced", reg=0.1, scale=None).fit(X, y)
     twice = np.concatenate([np.arange(30), np.arange(20, 30)])
-    repeated = gl.FilterClassifier(reg=0.1 * 40 / 30, scale=None).fit(X[twice], y[twice])
+    repeated = gl.FilterClassifier(strengths=0, reg=0.1 * 40 / 30, scale=None).fit(X[twice], y[twice])
     assert np.allclose(weighted.coef_, repeated.coef_, atol=1e-10)
     assert np.allclose(weighted.intercept_, repeated.intercept_, atol=1e-10)
+
+
+def two_graphs(lam, there, nodes=1500, width=100):
+    """Two graphs of the block model, their features alike, a tenth of the first labelled."""
+    rng, parts = np.random.default_rng(0), []
+    for k, signal in enumerate((lam, there)):
+        data = gl.CSBM(alpha=nodes / width, lam=signal, mu=0.0, rho=0.1, directed=False)
+        i = gl.sample(data, nodes=nodes, degree=30, seed=k)
+        X = rng.standard_normal((nodes, width)) + 0.1 * i.labels[:, None]
+        parts.append((X, i.labels > 0, i.adjacency, i.train_mask))
+    return parts
+
+
+@pytest.mark.parametrize("model", [gl.FilterClassifier(), gl.FilterClassifier("diffusion")])
+def test_filters_tuned_without_labels_follow_the_homophily_of_another_graph(model):
+    (X, y, A, seen), (Z, z, B, _) = two_graphs(1.5, -1.5)
+    model.fit(X, np.where(seen, y, -1), graph=A).set_params(deploy="same")
+    same = model.score(Z, z, graph=B)
+    tuned = model.set_params(deploy="tuned").score(Z, z, graph=B)
+    assert tuned > 0.8 > same + 0.1
+
+
+@pytest.mark.parametrize("there", [1.2, 0.8])
+def test_tuned_filters_are_the_same_where_the_homophily_keeps_its_sign(there):
+    model = gl.FilterClassifier()
+    (X, y, A, seen), (Z, _, B, _) = two_graphs(1.2, there)
+    model.fit(X, np.where(seen, y, -1), graph=A).set_params(deploy="same")
+    same = model.predict_proba(Z, graph=B)
+    assert np.array_equal(model.set_params(deploy="tuned").predict_proba(Z, graph=B), same)
+
+
+def test_a_bad_word_for_deploy_is_refused_by_the_fit_and_after_it():
+    X, _, hidden, A = classed_graph()
+    model = gl.FilterClassifier().fit(X, hidden, graph=A).set_params(deploy="new")
+    for act in (model.predict, lambda X, graph: model.fit(X, hidden, graph=graph)):
+        with pytest.raises(gl.ParameterError, match="deploy = 'new' is not allowed; use 'same' or 'tuned'"):
+            act(X, graph=A)
+
+
+def test_what_is_set_after_the_fit_does_not_change_what_was_fitted():
+    X, _, hidden, A = classed_graph()
+    model = gl.FilterClassifier().fit(X, hidden, graph=A)
+    before = model.predict_proba(X, graph=A[::-1, ::-1])
+    for then in ({"filter": gl.PageRank(0.2)}, {"filter": "hops"}, {"strengths": 0.0, "scale": "rows"}):
+        assert np.array_equal(model.set_params(**then).predict_proba(X, graph=A[::-1, ::-1]), before)

@@ -10,15 +10,15 @@ from transfers import deployment, made, rows, sampled, training
 
 import gcnlimit as gl
 from gcnlimit.choose.linear_ceiling import best_linear_network
-from gcnlimit.csbm import EstimatedCSBM
+from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.numerics.spectral import SpikedSemicircle
+from gcnlimit.theory.label_free import label_free_signals
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.readout import best_readout
 from gcnlimit.theory.transfer import (
     best_margin,
     best_test_filter,
     best_training_filter,
-    label_free_signals,
     transfer,
 )
 from validation.several_filters import Pairs, pieces, several_filters, two_filters, with_labels

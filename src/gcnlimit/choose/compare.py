@@ -25,8 +25,8 @@ from gcnlimit.network import GCN
 from gcnlimit.normalization import Regularized, as_normalization
 from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
+from gcnlimit.results.pictures import draw_methods
 from gcnlimit.results.result import Coordinates, Result
-from gcnlimit.results.show import draw_methods
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.decision import best_log_error, from_margins, mean_performance
 from gcnlimit.theory.limits import pca_margin

@@ -12,8 +12,9 @@ import numpy.typing as npt
 from gcnlimit._validation import as_real, whole
 from gcnlimit._values import Array, Parameter, shown
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters.action import Block, Chain, Shape, Whole, power_sum
+from gcnlimit.filters.action import Block, Shape, Whole, power_sum
 from gcnlimit.filters.base import Filter, SearchScale, to_unit
+from gcnlimit.filters.chain import Chain
 
 _DEEPEST = 10_000  # layers: seconds, and the time grows with their square
 _MANY = 9  # points of the spectrum at which a filter may not vanish together
@@ -187,8 +188,8 @@ class Function(Filter):
         g = np.broadcast_to(g.astype(float), np.shape(x))
         bad = ~np.isfinite(g)
         if bad.any():
-            found = f"the filter g(x) is {g[bad][0]} at x = {x[bad][0]:g}"
-            raise ParameterError(f"{found}; it must be finite on the spectrum of the graph")
+            fault = f"the filter g(x) is {g[bad][0]} at x = {x[bad][0]:g}"
+            raise ParameterError(f"{fault}; it must be finite on the spectrum of the graph")
         if g.size >= _MANY and not g.any():
             raise ParameterError("the filter g(x) is 0 on the whole spectrum; take one that is not")
         return g

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,8 +18,9 @@ from gcnlimit.graphs.operator import propagation, undirected
 from gcnlimit.normalization import Normalization, as_normalization
 from gcnlimit.real.graph_estimator import GraphEstimator, class_weights
 from gcnlimit.real.leave_one_out import REG, pair, sharpened
-from gcnlimit.real.networks import NO_GRAPH, Smoothness, choose, networks, relative_strength
+from gcnlimit.real.networks import NO_GRAPH, choose, networks
 from gcnlimit.real.views import HOPS, Scaling
+from gcnlimit.theory.label_free import Smoothness, relative_strength
 
 TRIED = ("symmetric", "centred")  # the others are worse on public graphs, or as good
 
@@ -45,8 +47,11 @@ class FilterClassifier(GraphEstimator):
     reg
         One regularization or several to choose from, in units of the mean squared norm of a propagated, centred row; by default
         from 1e-4 to 1e3.
-    scale, class_weight, deploy
+    scale, class_weight
         As for `GraphClassifier`.
+    deploy
+        Filter on another graph than that of the fit: the ``"same"``, or ``"tuned"`` to it without a label there where its
+        homophily has vanished or changed its sign: its strength is then multiplied by the ratio of the best ones on both.
 
     Attributes
     ----------
@@ -96,6 +101,9 @@ class FilterClassifier(GraphEstimator):
         names = self._normalizations()
         self._relative = not isinstance(self.filter, Filter)
         if adjacency is None:
+            if np.any(np.asarray(0.5 if self.strengths is None else self.strengths) != 0.0):
+                use = "write fit(X, y, graph=...), or strengths=0 for the features alone"
+                warnings.warn(f"there is no graph, so the filter is not used; {use}", stacklevel=3)
             names = ("none",)
             offered = [NO_GRAPH]
         operators = {name: self._propagation(adjacency, name) for name in names}

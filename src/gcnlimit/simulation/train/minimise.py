@@ -2,10 +2,6 @@ r"""Weights that minimize the loss on given training rows, for any classes.
 
 Equal classes need no bias. Unequal classes have one that is not regularized, as in the theory (Eqs. 8.13 and 8.14): with the
 square loss it is the mean of the targets less that of the outputs, with other losses the root of a monotone function.
-
-Any other penalty than squared weights is trained by the alternating direction method of multipliers: minimize
-:math:`\sum_i \ell(z_i) + r \sum_\nu \gamma(w_\nu)` subject to :math:`z = Zw`, each function by its proximal operator, then a
-projection onto the constraint, one linear system that is factorized once.
 """
 
 from __future__ import annotations
@@ -16,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError
 
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes, Indices
@@ -24,7 +20,6 @@ from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.losses import Loss
 from gcnlimit.losses.base import Form
 from gcnlimit.numerics.roots import first_root
-from gcnlimit.penalties import Penalty
 from gcnlimit.simulation.train.descent import CrossEntropy, descent, driven
 from gcnlimit.simulation.train.solvers import TrainingRows
 
@@ -62,9 +57,9 @@ class Training:
                 f"{self.classes}; take loss='softmax' or 'square', or reg=math.inf"
             )
         order = np.argsort(-reg)
-        found = self._descend(reg[order], tol) or self._binary(reg[order], tol)
+        trained = self._descend(reg[order], tol) or self._binary(reg[order], tol)
         weights, bias, gap = (
-            np.array(part)[np.argsort(order)] for part in zip(*found, strict=True)
+            np.array(part)[np.argsort(order)] for part in zip(*trained, strict=True)
         )
         return weights, bias, gap
 
@@ -86,35 +81,35 @@ class Training:
             return []
         two = self.classes.count == 2
         rows = TrainingRows(self.F)
-        found = []
+        trained = []
         last = None
-        for own in reg.tolist():
-            solver = descent(entropy, own, tol, _FEW if two else _MANY, last)
+        for strength in reg.tolist():
+            solver = descent(entropy, strength, tol, _FEW if two else _MANY, last)
             last, settled = driven(solver, rows.kernel)
             if two and not settled:
                 return []
-            _check_gap(last.gap, own, tol)
-            found.append((self.F.T @ last.beta, entropy.bias(last.outputs), last.gap))
-        return found
+            _check_gap(last.gap, strength, tol)
+            trained.append((self.F.T @ last.beta, entropy.bias(last.outputs), last.gap))
+        return trained
 
     def _binary(self, reg: Array, tol: float) -> list[tuple[Array, Array, float]]:
         """A loss of the margin, each `reg` from where the last ended."""
         rows = TrainingRows(self.signed)
-        found = []
+        trained = []
         start = None
-        for own in reg.tolist():
+        for strength in reg.tolist():
             loss = self.loss
             bias = 0.0
             gap = np.nan
             # what overflowed cannot be factorized
             with contextlib.suppress(LinAlgError, ValueError):
                 if not self.classes.equal:
-                    bias, start = self._balanced(rows, own, start, tol)
+                    bias, start = self._balanced(rows, strength, start, tol)
                     loss = Shifted(loss, self._signs * bias)
-                weights, gap, start = rows.solve(loss, own, start, tol)
-            _check_gap(gap, own, tol)
-            found.append((weights[:, None], np.array([bias]), gap))
-        return found
+                weights, gap, start = rows.solve(loss, strength, start, tol)
+            _check_gap(gap, strength, tol)
+            trained.append((weights[:, None], np.array([bias]), gap))
+        return trained
 
     def _balanced(
         self, rows: TrainingRows, reg: float, start: Array | None, tol: float
@@ -169,55 +164,3 @@ class Shifted(Loss):
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         """Derivative of the shifted proximal operator."""
         return self.loss.prox_derivative(np.asarray(omega, float) + self.shift, v)
-
-
-_MOST = 20_000  # iterations of the splitting
-_RELAXATION = 1.6
-_CHECK = 25  # iterations between two looks at the residual
-_ACCEPTED = 1e-5  # residual of the splitting
-
-
-def penalized(
-    Z: Array, loss: Loss, penalty: Penalty, reg: float, tol: float
-) -> tuple[Array, float]:
-    r"""Weights on signed training rows, and the residual of the optimality conditions that they reach.
-
-    With :math:`f_i = -\ell'(z_i)`, they are :math:`z = Zw` and :math:`w = \mathrm{prox}_{\gamma}(w + Z^T f/r)`; the residual is
-    relative to the norms of :math:`z` and :math:`w`.
-
-    >>> from gcnlimit import ElasticNet, Square
-    >>> Z = np.array([[1.0, 2.0, 0.1], [0.0, 1.0, -0.1]])
-    >>> w, residual = penalized(Z, Square(), ElasticNet(0.5), 0.5, 1e-10)
-    >>> residual < 1e-10, (Z.T @ (1.0 - Z @ w))[1].round(8) == (0.25 + 0.25 * w[1]).round(8)  # stationary where w > 0
-    (True, np.True_)
-    """
-    rows, columns = Z.shape
-    size = max(float(np.vdot(Z, Z)) / max(rows, columns), 1e-300)  # square of a typical gain of Z
-    v = size / reg
-    factor = cho_factor(np.eye(columns) + Z.T @ Z / size)
-    w, z, off_w, off_z = (np.zeros(n) for n in (columns, rows, columns, rows))
-    residual = np.inf
-    for iteration in range(1, _MOST + 1):
-        near_w = penalty.prox(w - off_w, 1.0)
-        near_z = loss.prox(z - off_z, v)
-        if iteration % _CHECK == 0:
-            pull = (near_z - z + off_z) / v
-            moved = penalty.prox(near_w + Z.T @ pull / reg, 1.0)
-            residual = _relative(Z @ near_w - near_z, near_z)
-            residual = max(residual, _relative(moved - near_w, near_w))
-            if residual <= tol:
-                break
-        # beyond the proximal points, and back onto z = Zw
-        target_w = _RELAXATION * near_w + (1.0 - _RELAXATION) * w + off_w
-        target_z = _RELAXATION * near_z + (1.0 - _RELAXATION) * z + off_z
-        w = cho_solve(factor, target_w + Z.T @ target_z / size)
-        z = Z @ w
-        off_w, off_z = target_w - w, target_z - z
-    if not residual <= _ACCEPTED:
-        stopped = f"the training at reg = {reg:g} stopped at a residual of {residual:.1e}"
-        raise ConvergenceError(f"{stopped}; raise reg")
-    return np.asarray(near_w), float(residual)
-
-
-def _relative(difference: Array, whole: Array) -> float:
-    return float(np.linalg.norm(difference) / max(float(np.linalg.norm(whole)), 1e-300))

@@ -28,7 +28,7 @@ from gcnlimit.theory.points import Points
 _COARSEST, _FINEST = 63, (1 << 15) - 1  # nodes on the spectrum; each grid contains the one before
 _SAME = 1e-12  # change of a margin between two grids at which the finer one is fine enough
 _NEWTON = 60  # steps at most
-_BLOCK = 1 << 19  # numbers held by one temporary array
+_NUMBERS_AT_ONCE = 1 << 19  # held by one temporary array
 _INFINITE = 500.0  # logarithm of a regularization at which s is 0 beside any other number
 
 WHITE = Spectrum.white()
@@ -160,7 +160,7 @@ def square_margins(points: Points) -> Array:
     n = _COARSEST
     while left.size and n <= _FINEST:
         before = margin[left]
-        for block in batches(left.size, max(1, _BLOCK // n)):
+        for block in batches(left.size, max(1, _NUMBERS_AT_ONCE // n)):
             rows = left[block]
             margin[rows], s[rows] = _on_grid(points.take(rows), n, s[rows])
         same = np.abs(margin[left] - before) <= _SAME * (1.0 + np.abs(margin[left]))
