@@ -11,7 +11,6 @@ from scipy.special import softmax
 from gcnlimit._validation import check_types, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import code_moments
-from gcnlimit.csbm import common_classes, feature_signal
 from gcnlimit.errors import ParameterError
 from gcnlimit.normalization import as_normalization
 from gcnlimit.simulation.backend import Device, backend_of
@@ -19,12 +18,13 @@ from gcnlimit.simulation.data.features import streamed
 from gcnlimit.simulation.data.instance import Given, Instance, observed
 from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.infer.inference import (
-    FeatureMessages,
+    CentroidMessages,
     Inference,
     Moments,
     iterate,
     log_prior,
 )
+from gcnlimit.two_graphs import check_pair
 
 T = TypeVar("T")
 _CERTAIN = 40.0  # score of the true class over the others from which an informed start sets out
@@ -83,14 +83,14 @@ def amp(
     >>> bool(abs(posterior.performance.test_accuracy - gl.bayes_optimal(data).test_accuracy) < 0.04)
     True
     """
-    for given in (instance,) if to is None else (instance, to):
-        check_types("amp", instance=(given, (Instance, Observation)))
+    for problem in (instance,) if to is None else (instance, to):
+        check_types("amp", instance=(problem, (Instance, Observation)))
     graphs = [instance] if to is None else alike_pair(instance, to)
     observations = [observed(graph) for graph in graphs]
     place = observations[0].device(device)
     guard = backend_of(place).guard(observations[0].nodes)
     with guard, np.errstate(over="ignore", invalid="ignore"):
-        iteration = _Iteration(observations, place)
+        iteration = _NodeIteration(observations, place)
         if isinstance(start, Inference):
             iteration.go_on(start)
         elif start == "labels":
@@ -108,14 +108,13 @@ def amp(
 
 def alike_pair(instance: Given, to: Given) -> list[Given]:
     """The two graphs, if their features can have the same class means."""
-    here = observed(instance)
+    first = observed(instance)
     there = observed(to)
-    feature_signal(here.data, there.data)
-    common_classes(here.classes, there.classes)
-    if streamed(here.features) or streamed(there.features):
+    check_pair(first.data, there.data)
+    if streamed(first.features) or streamed(there.features):
         raise ParameterError("amp on two graphs needs stored features; sample with streamed=False")
     remedy = "draw it with sample(..., beside=instance)"
-    width, other = here.features.shape[1], there.features.shape[1]
+    width, other = first.features.shape[1], there.features.shape[1]
     if width != other:
         raise ParameterError(f"to has {other} features, but instance has {width}; {remedy}")
     if isinstance(instance, Instance) and isinstance(to, Instance):
@@ -139,12 +138,12 @@ def _informed(graphs: Sequence[Given], start: str) -> Array:
     return np.concatenate(sure)
 
 
-class _Iteration:
+class _NodeIteration:
     """State of the iteration on the nodes of all graphs, one after the other: evidence on their classes, and messages."""
 
     def __init__(self, observations: Sequence[Observation], device: Device) -> None:
         self.graphs = [GraphMessages(observation, device) for observation in observations]
-        self.features = FeatureMessages(observations, device)
+        self.features = CentroidMessages(observations, device)
         self.prior = np.concatenate([log_prior(observation) for observation in observations])
         self.evidence = np.zeros(self.prior.shape)
 

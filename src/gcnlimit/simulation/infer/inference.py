@@ -109,7 +109,7 @@ def log_prior(observation: Observation) -> Array:
     return prior
 
 
-class FeatureMessages:
+class CentroidMessages:
     r"""Approximate message passing between the centroids of the classes and the nodes.
 
     With :math:`\hat Y` the posterior means of the codes and :math:`\Sigma` the sum over the nodes of their covariances (Eq. 9.4)
@@ -194,8 +194,8 @@ class FeatureMessages:
             field = root * weights * over[part] - back[part]
             return (field @ turn * shrunk[part]) @ turn.T * over[part]
 
-        found = one_pass(self.X, sent, weigh)
-        weights, product = (self.backend.host(v).astype(float) for v in found)
+        sums = one_pass(self.X, sent, weigh)
+        weights, product = (self.backend.host(v).astype(float) for v in sums)
         self.centroids = (1.0 - keep) * weights * self.deviation + keep * self.centroids
         self.product = (1.0 - keep) * product + keep * self.product
 
@@ -216,8 +216,8 @@ def measured_posterior(instance: Instance, logs: Array) -> Performance:
     prior = classes.fractions
     scores = logs[test] if instance.train_mask.any() else _renamed(logs[test], class_index, classes)
     hits = hits_of(scores, class_index)
-    own = scores[np.arange(hits.size), class_index]
-    right, loss = (float(np.mean(v)) if v.size else math.nan for v in (hits, -own))
+    true = scores[np.arange(hits.size), class_index]
+    right, loss = (float(np.mean(v)) if v.size else math.nan for v in (hits, -true))
     balanced = balanced_rate(scores - np.log(prior), class_index, prior.size)
     area = roc_area(scores[:, 0] - scores[:, 1], class_index) if prior.size == 2 else math.nan
     fields = [right, 1.0, loss, 0.0, right, balanced, area]

@@ -27,8 +27,8 @@ from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.data.operator import propensities
 from gcnlimit.simulation.infer.amp import GraphMessages, alike_pair
 from gcnlimit.simulation.infer.inference import (
+    CentroidMessages,
     Ended,
-    FeatureMessages,
     iterate,
     log_prior,
     measured_posterior,
@@ -141,7 +141,7 @@ class _Network:
 
     def __init__(self, observations: Sequence[Observation], device: Device, bethe: bool) -> None:
         self.graphs = [GraphMessages(observation, device) for observation in observations]
-        self.features = FeatureMessages(observations, device)
+        self.features = CentroidMessages(observations, device)
         self.mask = np.concatenate([observation.train_mask for observation in observations])
         self.codes = np.concatenate([observation.train_codes for observation in observations])
         self.ends = self.features.ends
