@@ -17,7 +17,7 @@ import gcnlimit as gl
 from gcnlimit.graphs.labels import as_labels
 from gcnlimit.graphs.operator import propagation
 from gcnlimit.normalization import Normalization
-from gcnlimit.real.bank import members
+from gcnlimit.real import ensemble
 from gcnlimit.real.leave_one_out import Ridge, averaged, correct, sharpened, soft_weights, targets
 from gcnlimit.real.views import Views
 
@@ -405,13 +405,18 @@ def test_another_graph_needs_the_same_features():
         filtered.predict(X, graph=A)
 
 
-def test_the_bank_of_a_fit_holds_that_of_another_graph():
-    for width, labelled in ((8, 50), (2, 50)):
-        X, _, hidden, A = problem(width=width, labelled=labelled, classes=2)
-        labels = as_labels(hidden, len(hidden))
-        first = Views(X, sparse.csr_array(A), unit=False)
-        mine = [member.name for member in members(first, labels) if not member.local]
-        assert [member.name for member in members(Views(X, sparse.csr_array(A), False, first), labels)] == mine
+@pytest.mark.parametrize("width", [8, 2])
+def test_members_are_found_by_name_on_another_graph(width, monkeypatch):
+    """In whatever order, and a bank that lacks one is refused, not read wrongly."""
+    X, _, hidden, A = problem(width=width, labelled=50, classes=2)
+    model = gl.GraphClassifier().fit(X, hidden, graph=A)
+    wanted = model.predict_proba(X[::-1], graph=A)
+    in_order = ensemble.members
+    monkeypatch.setattr(ensemble, "members", lambda *given: reversed(list(in_order(*given))))
+    assert np.allclose(model.predict_proba(X[::-1], graph=A), wanted, atol=1e-12)
+    monkeypatch.setattr(ensemble, "members", lambda *given: iter(()))
+    with pytest.raises(RuntimeError, match="of the fit are not in the bank"):
+        model.predict_proba(X[::-1], graph=A)
 
 
 def test_cross_validation_hides_labels_and_keeps_the_graph():

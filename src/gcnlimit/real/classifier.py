@@ -140,7 +140,7 @@ class GraphClassifier(GraphEstimator):
         return self._normalizations() == TRIED and self.filter == "auto" and unnamed
 
     def _average(self, features: Any, labels: Labels, adjacency: Any, weights: Array) -> Array:
-        model = Ensemble(features, labels, adjacency, weights, self.scale)
+        model = Ensemble.fit(features, labels, adjacency, weights, self.scale)
         self._model = model
         self._sharpness = 1.0
         self.table_ = model.table()
