@@ -35,6 +35,7 @@ from gcnlimit.penalties import Penalty as Penalty
 from gcnlimit.real.classifier import GraphClassifier as GraphClassifier
 from gcnlimit.real.describe import describe as describe
 from gcnlimit.real.estimate import estimate as estimate
+from gcnlimit.real.filter_classifier import FilterClassifier as FilterClassifier
 from gcnlimit.real.recommend import recommend as recommend
 from gcnlimit.real.scores import cross_validate as cross_validate
 from gcnlimit.results.performance import Status as Status
@@ -50,5 +51,6 @@ from gcnlimit.spectrum import Spectrum as Spectrum
 from gcnlimit.sweeps.run import sweep as sweep
 from gcnlimit.theory import limits as limits
 from gcnlimit.theory.bayes import bayes_optimal as bayes_optimal
+from gcnlimit.theory.linear import best_linear as best_linear
 from gcnlimit.theory.predict import predict as predict
 from gcnlimit.theory.transfer import transfer as transfer

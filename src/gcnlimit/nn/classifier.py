@@ -16,11 +16,11 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels
+from gcnlimit.graphs.scaling import Scaling
 from gcnlimit.nn.network import MessagePassing, indicators
 from gcnlimit.nn.operators import SymmetricOperator, as_operator, from_graph
 from gcnlimit.nn.train import train
 from gcnlimit.real.graph_estimator import GraphEstimator
-from gcnlimit.real.views import Scaling
 
 Codes = npt.NDArray[np.int64]
 Counts = list[int | None]
@@ -141,7 +141,7 @@ class MessagePassingClassifier(GraphEstimator):
         one_of("operator", self.operator, "auto", *OPERATORS)
         nodes = features.shape[0] if adjacency is None else adjacency.shape[0]
         codes = np.full(nodes, -1, np.int64)
-        codes[labels.labelled] = labels.codes
+        codes[labels.labelled] = labels.index
         counts = self._counts(features)
         self._whitening = None if features is None else Components.of(features, counts[-1])
         kinds = OPERATORS if self.operator == "auto" and adjacency is not None else (self.operator,)

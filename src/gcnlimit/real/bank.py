@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import solve_triangular
 
 from gcnlimit._values import Array
-from gcnlimit.graphs.check import dense, squared
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.real.leave_one_out import (
-    LARGE,
-    IteratedRidge,
-    Ridge,
-    correct,
-    sharpened,
-    soft_weights,
-    targets,
-)
+from gcnlimit.graphs.lazy import BLOCK, Averaged, Beside, Kernel, Units, gaussian, linear
+from gcnlimit.numerics.ridge import LARGE, IteratedRidge, Ridge
+from gcnlimit.real.leave_one_out import correct, sharpened, soft_weights, targets
 from gcnlimit.real.views import Views
 
 Nodes = npt.NDArray[np.int64]
@@ -30,155 +23,16 @@ UNITS = 100  # random, of a member for few features
 DRAWS = 3  # such members
 REG = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
 ITERATED = REG[2:]  # what is less takes many steps
-BLOCK = 4096  # nodes whose outputs are computed at once
 PER_CLASS = 20  # labelled nodes for each class from which labels are an input
 PER_COLUMN = 20  # labelled nodes for each feature from which hops and random units have members
 NARROW = 100  # features above which they are many: the cost grows as the cube of the columns
-
-
-class Columns(Protocol):
-    """Numbers of the nodes that a member learns from: a matrix whose rows are asked for, or multiplied, only."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Nodes by columns."""
-        ...
-
-    def __getitem__(self, nodes: Nodes, /) -> Any:
-        """Rows of some nodes."""
-        ...
-
-    def __matmul__(self, W: Array, /) -> Any:
-        """Product of all nodes with a matrix."""
-        ...
-
-
-class Beside(NamedTuple):
-    """Blocks of columns side by side, which are put together for some nodes only."""
-
-    blocks: list[Any]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Nodes by columns."""
-        return self.blocks[0].shape[0], sum(block.shape[1] for block in self.blocks)
-
-    def __getitem__(self, nodes: Any) -> Any:
-        return np.hstack([dense(block[nodes]) for block in self.blocks])
-
-    def __matmul__(self, W: Array) -> Array:
-        ends = np.cumsum([block.shape[1] for block in self.blocks])[:-1]
-        parts = zip(self.blocks, np.split(W, ends), strict=True)
-        return np.asarray(sum(block @ part for block, part in parts))
-
-
-class Units(NamedTuple):
-    """Random rectified units of columns, computed when they are asked for."""
-
-    columns: Beside
-    weights: Array
-    shift: Array
-
-    @classmethod
-    def of(cls, columns: Beside, count: int, draw: int) -> Units:
-        """Some units, always the same of one `draw`."""
-        rng = np.random.default_rng(draw)
-        dtype = columns.blocks[0].dtype
-        width = columns.shape[1]
-        weights = rng.standard_normal((width, count)) / np.sqrt(width)
-        return cls(columns, weights.astype(dtype), rng.standard_normal(count).astype(dtype))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Nodes by units."""
-        return self.columns.shape[0], self.shift.size
-
-    def __getitem__(self, nodes: Any) -> Any:
-        blocks = Beside([block[nodes] for block in self.columns.blocks])
-        return np.maximum(blocks @ self.weights + self.shift, 0.0)
-
-    def __matmul__(self, W: Array) -> Array:
-        return by_blocks(self, W)
-
-
-class Averaged(NamedTuple):
-    """Units averaged one and two steps away in each direction; those of labels would return the node's own label."""
-
-    units: Units
-    walks: list[Any]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Nodes by averages."""
-        nodes, count = self.units.shape
-        return nodes, 2 * count * len(self.walks)
-
-    def __getitem__(self, nodes: Any) -> Any:
-        units = self.units[:]
-        parts = []
-        for walk in self.walks:
-            first = walk[nodes]
-            # two steps from few nodes are the cheaper product
-            few = first.nnz**2 < walk.nnz * first.shape[0]
-            parts += [first @ units, (first @ walk) @ units if few else first @ (walk @ units)]
-        return np.hstack(parts)
-
-    def __matmul__(self, W: Array) -> Array:
-        # averages of outputs are fewer than averages of units
-        parts = np.split(W, 2 * len(self.walks))
-        pairs = zip(self.walks, parts[::2], parts[1::2], strict=True)
-        return np.asarray(
-            sum(walk @ (self.units @ one + walk @ (self.units @ two)) for walk, one, two in pairs)
-        )
-
-
-class Kernel(NamedTuple):
-    """Mean of a kernel over several views, with the rows of landmarks."""
-
-    form: Callable[[Any, Any], Array]
-    views: list[Any]
-    marks: list[Any]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Nodes by landmarks."""
-        return self.views[0].shape[0], self.marks[0].shape[0]
-
-    def __getitem__(self, nodes: Any) -> Any:
-        return self._mean([view[nodes] for view in self.views], self.marks)
-
-    def __matmul__(self, W: Array) -> Array:
-        return by_blocks(self, W)
-
-    def root(self) -> Array:
-        """Lower triangle :math:`L` of :math:`LL^T`, the kernel of the landmarks.
-
-        In double precision products of any rows are positive up to a rounding far below what is added to the diagonal.
-        """
-        marks = [mark.astype(float) for mark in self.marks]
-        K = self._mean(marks, marks)
-        least = 1e-8 * np.trace(K) / len(K) or 1.0
-        return np.asarray(cholesky(K + least * np.eye(len(K)), lower=True))
-
-    def _mean(self, rows: list[Any], marks: list[Any]) -> Array:
-        kernels = (self.form(here, there) for here, there in zip(rows, marks, strict=True))
-        return np.asarray(sum(kernels) / len(marks))
-
-
-def by_blocks(columns: Columns, W: Array) -> Array:
-    """Product of all nodes with a matrix, some nodes at a time."""
-    total = np.empty((columns.shape[0], W.shape[1]), W.dtype)
-    for first in range(0, len(total), BLOCK):
-        some = np.arange(first, min(first + BLOCK, len(total)))
-        total[some] = columns[some] @ W
-    return total
 
 
 class Member(NamedTuple):
     """One regression of the bank."""
 
     name: str
-    columns: Columns
+    columns: Beside | Kernel
     graph: bool = True  # whether it uses the graph
     local: bool = False  # whether it knows nodes by name, so that it has no answer on another graph
     strength: float | None = None  # of a PageRank filter
@@ -188,7 +42,7 @@ class Member(NamedTuple):
 def members(views: Views, labels: Labels, wanted: Container[str] | None = None) -> Iterator[Member]:
     """The bank of a fit, or the members wanted of it; on another graph, those that do not know nodes by name."""
     width = views.X.shape[1]
-    few = width <= NARROW and PER_COLUMN * width <= labels.codes.size
+    few = width <= NARROW and PER_COLUMN * width <= labels.index.size
     bank = _few if few else _many
     return bank(views, labels, lambda *names: wanted is None or any(n in wanted for n in names))
 
@@ -204,20 +58,22 @@ def _few(views: Views, labels: Labels, want: Callable[..., bool]) -> Iterator[Me
     hops = [block for blocks in steps for block in blocks]
     near = [block for blocks in steps[:3] for block in blocks]
 
-    def averaged(draw: int) -> list[Any]:
-        units = Units.of(Beside(near), UNITS, draw)
-        return [units, Averaged(units, views.walks)]
+    rng = np.random.default_rng(0)
+
+    def averaged() -> list[Any]:
+        units = Units.of(Beside(near), UNITS, rng)
+        return [units, Averaged(units, views.walks)]  # those of labels would return a node's own
 
     yield Member("hops", Beside(hops))
-    yield Member("random units", Beside([*hops, *averaged(0)]))
-    enough = labels.codes.size >= PER_CLASS * labels.classes.size
+    yield Member("random units", Beside([*hops, *averaged()]))
+    enough = labels.index.size >= PER_CLASS * labels.classes.size
     if views.elsewhere or not (enough and want("hops, labels", *mixed)):
         return
     seen = views.labels(labels)
     yield Member("hops, labels", Beside([*hops, seen]), local=True)
-    for k, name in enumerate(mixed if Beside(hops).shape[1] <= LANDMARKS else mixed[:1], 1):
-        both = Units.of(Beside([*near, seen]), 3 * UNITS, DRAWS + k)
-        yield Member(name, Beside([*hops, seen, *averaged(k), both]), local=True)
+    for name in mixed if Beside(hops).shape[1] <= LANDMARKS else mixed[:1]:
+        blocks = [*hops, seen, *averaged(), Units.of(Beside([*near, seen]), 3 * UNITS, rng)]
+        yield Member(name, Beside(blocks), local=True)
 
 
 def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Iterator[Member]:
@@ -249,13 +105,13 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Iterator[M
         marked = [view[landmarks(labels)] for view in around]
         yield Member("neighbourhood kernel", Kernel(gaussian, around, marked), local=True)
         del around, marked
-    enough = labels.codes.size >= PER_CLASS * labels.classes.size
+    enough = labels.index.size >= PER_CLASS * labels.classes.size
     if enough and want("labels", "random units, labels"):
         seen = views.labels(labels)
         yield Member("labels", Beside([seen]), local=True)
-        if labels.codes.size >= PER_COLUMN * F.shape[1]:
+        if labels.index.size >= PER_COLUMN * F.shape[1]:
             near = [block for blocks in views.hops(2) for block in blocks]
-            units = Units.of(Beside([*near, seen]), 3 * UNITS, 0)
+            units = Units.of(Beside([*near, seen]), 3 * UNITS, np.random.default_rng(0))
             yield Member("random units, labels", Beside([*near, seen, units]), local=True)
 
 
@@ -273,21 +129,6 @@ def products(name: str, views: list[Any], sparse: list[Any], labels: Labels) -> 
         return Member(name, Beside(sparse), local=True, iterated=True)
     marks = [view[labels.labelled] for view in views]
     return Member(name, Kernel(linear, views, marks), local=True)
-
-
-def linear(rows: Any, marks: Any) -> Array:
-    """Scalar products of rows with those of landmarks."""
-    return np.asarray(dense(rows @ marks.T))
-
-
-def gaussian(rows: Any, marks: Any) -> Array:
-    r"""Kernel :math:`\exp(-|x - y|^2)`, for rows of unit mean square."""
-    here, there = (np.asarray(squared(part).sum(axis=1)).ravel() for part in (rows, marks))
-    found = linear(rows, marks)  # in place from here: it is the largest array
-    found *= 2.0
-    found -= here[:, None]
-    found -= there
-    return np.exp(found, out=found)
 
 
 class Fitted(NamedTuple):
@@ -312,21 +153,23 @@ class Fitted(NamedTuple):
         Those that are worse than another of the same member, beyond doubt, are left out.
         """
         nodes = labels.labelled
-        dtype = np.float64 if nodes.size <= LARGE else np.float32
-        Y = targets(labels.codes, labels.classes.size).astype(dtype)
+        dtype: Any = np.float64 if nodes.size <= LARGE else np.float32
+        Y: Any = targets(labels.index, labels.classes.size).astype(dtype)
         columns = member.columns
-        root = columns.root() if isinstance(columns, Kernel) else None
         reg = ITERATED if member.iterated else REG
+        root = None
         ridge: Ridge | IteratedRidge
         if member.iterated and isinstance(columns, Beside):
             ridge = IteratedRidge([block[nodes] for block in columns.blocks], weights)
         else:
             Z = columns[nodes].astype(dtype, copy=False)
+            _check_finite(Z)
+            root = columns.root() if isinstance(columns, Kernel) else None
             ridge = Ridge(Z if root is None else _over(Z, root), weights)
         left_out, dual = ridge.solve(Y, reg)
         share = weights / weights.sum()
-        sharpness, losses = sharpened(left_out, labels.codes, share)
-        hits = correct(left_out, labels.codes)
+        sharpness, losses = sharpened(left_out, labels.index, share)
+        hits = correct(left_out, labels.index)
         best = int((hits @ share).argmax())
         kept = soft_weights(losses, share, np.ones(len(reg))) > 0.0
         # the regularizations side by side, so that a product serves all of them
@@ -334,19 +177,23 @@ class Fitted(NamedTuple):
         if root is not None:
             W = solve_triangular(root, W, lower=True, trans="T")
         numbers = (left_out[kept], sharpness[kept], losses[kept])
-        if not all(np.isfinite(part).all() for part in (*numbers, W)):
-            raise FloatingPointError("it is not finite")
+        _check_finite(*numbers, W)
         about = (member.name, member.graph, member.local, member.strength)
         return cls(*about, *numbers, float(share @ hits[best]), hits[best], W, intercept)
 
-    def outputs(self, columns: Columns, use: npt.NDArray[np.bool_]) -> Array:
+    def outputs(self, columns: Beside | Kernel, use: npt.NDArray[np.bool_]) -> Array:
         """Outputs at the regularizations to use, on all nodes of some graph (regularizations by nodes by classes)."""
         shape = (len(self.weights), len(self.sharpness), -1)
         W = self.weights.reshape(shape)[:, use]
-        dtype = np.float64 if columns.shape[0] <= LARGE else np.float32
+        dtype: Any = np.float64 if columns.shape[0] <= LARGE else np.float32
         found = columns @ W.reshape(len(W), -1).astype(dtype)
         found += self.intercept.reshape(shape[1:])[use].ravel().astype(found.dtype)
         return np.moveaxis(found.reshape(len(found), int(use.sum()), -1), 1, 0)
+
+
+def _check_finite(*parts: Array) -> None:
+    if not all(np.isfinite(part).all() for part in parts):
+        raise FloatingPointError("its numbers are not finite")
 
 
 def _over(Z: Array, root: Array) -> Array:

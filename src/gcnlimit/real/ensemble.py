@@ -18,18 +18,12 @@ from gcnlimit._values import Array
 from gcnlimit.graphs.check import are_equal, dense, squared
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import propagation
+from gcnlimit.graphs.scaling import Scaling
+from gcnlimit.numerics.ridge import Ridge
 from gcnlimit.real.bank import REG, Fitted, Member, members
-from gcnlimit.real.leave_one_out import (
-    SAMPLE,
-    Ridge,
-    averaged,
-    correct,
-    sharpened,
-    soft_weights,
-    targets,
-)
+from gcnlimit.real.leave_one_out import SAMPLE, averaged, correct, sharpened, soft_weights, targets
 from gcnlimit.real.networks import Smoothness, relative_strength
-from gcnlimit.real.views import Scaling, Views
+from gcnlimit.real.views import Views
 
 LEAST = 1e-6  # probability below which nothing is said
 CALIBRATED = 50  # labelled nodes from which sharpness depends on the degree
@@ -104,9 +98,9 @@ class Ensemble:
         uses_graph = adjacency is not None
         gain = None
         if uses_graph and not bare:
-            both = [_left_out(fitted, mixture) for mixture in (everywhere, alone)]
-            gain = difference(*(correct(p, labels.codes) for p in both), share)
-            uses_graph = _graph_helps(*both, labels, share)
+            both, rest = (_left_out(fitted, mixture) for mixture in (everywhere, alone))
+            gain = difference(correct(both, labels.index), correct(rest, labels.index), share)
+            uses_graph = _graph_helps(both, rest, labels, share)
         anywhere = _mixture(fitted, share, lambda one: not one.local)
         used, portable = (everywhere, anywhere) if uses_graph else (alone, alone)
         about = (labels, share, scaling, views, bare, fitted, unusable)
@@ -132,8 +126,7 @@ class Ensemble:
         """The same on another graph, by the members that do not know nodes by name; `tuned` fits their strengths to it."""
         features = _rows_of(adjacency) if self.bare else features
         scaled = self.scaling(features)
-        kept = self.views.kept.for_another()
-        views = Views(scaled, adjacency, self.views.unit, kept)
+        views = Views(scaled, adjacency, self.views.unit, self.views)
         again = adjacency is not None and are_equal(adjacency, self.views.arrows[0])
         if again and are_equal(views.X, self.views.X):
             return self.scores  # the nodes of the fit are known by name
@@ -142,7 +135,7 @@ class Ensemble:
             fit = Smoothness.of(self.views.graph, self._inputs(self.views), self.labels.labelled)
             there = Smoothness.of(views.graph, self._inputs(views))
             factor = relative_strength(fit, there)
-            views = Views(scaled, adjacency, self.views.unit, kept, factor)
+            views = Views(scaled, adjacency, self.views.unit, self.views, factor)
         return self._scores(views, self.portable)
 
     def _scores(self, views: Views, mixture: Mixture, bank: list[Member] | None = None) -> Array:
@@ -180,7 +173,7 @@ class Ensemble:
 
     def _for_lonely(self, portable: Array) -> Array:
         """Probabilities of nodes without neighbours: the fractions of the classes where there are no features either."""
-        return np.bincount(self.labels.codes, self.share) if self.bare else portable
+        return np.bincount(self.labels.index, self.share).astype(float) if self.bare else portable
 
     def _inputs(self, views: Views) -> Array:
         """Mean outputs of the members with a filter where the graph is left out: what the filter is there to smooth."""
@@ -193,7 +186,7 @@ class Ensemble:
 
     def table(self) -> list[Row]:
         """Every member with its weight and leave-one-out accuracy; one that could not be trained has none, and says why."""
-        ours = correct(self.left_out, self.labels.codes)
+        ours = correct(self.left_out, self.labels.index)
         found = []
         for name, one in self.fitted.items():
             apart = difference(ours, one.right, self.share)
@@ -206,7 +199,7 @@ class Ensemble:
     @cached_property
     def _slope(self) -> Array:
         """Logarithm of the sharpness, and its slope in the logarithm of the degree, of least leave-one-out loss."""
-        codes = self.labels.codes
+        codes = self.labels.index
         degrees = self.views.degrees[self.labels.labelled]
         use = np.flatnonzero(degrees > 0)
         if self.views.graph is None or use.size < CALIBRATED:
@@ -244,17 +237,17 @@ class Ensemble:
 def chosen_scaling(features: Any, labels: Labels, scale: str | None) -> Scaling:
     """Scaling of the features; ``"auto"`` is what they look like, unless leave-one-out of the features prefers another.
 
-    Rows and columns are compared on some labelled nodes, and the other one must lower the loss by a standard error.
+    Rows and columns are compared on some labelled nodes, and the other one must lower the loss by two standard errors.
     """
     usual = Scaling.of(features, scale)
     if scale is None:  # one unit for all, in which the squares of single precision have room
         size = np.sqrt(squared(features).sum() / features.shape[0]) or 1.0
         return Scaling("columns", 0.0 * usual.mean, np.full_like(usual.spread, size))
-    if scale != "auto" or labels.codes.size < CALIBRATED:
+    if scale != "auto" or labels.index.size < CALIBRATED:
         return usual
     other = Scaling.of(features, "columns" if usual.how == "rows" else "rows")
-    some = np.sort(np.random.default_rng(0).permutation(labels.codes.size)[:COMPARED])
-    codes = labels.codes[some]
+    some = np.sort(np.random.default_rng(0).permutation(labels.index.size)[:COMPARED])
+    codes = labels.index[some]
     share = np.full(some.size, 1.0 / some.size)
     losses = []
     for scaling in (usual, other):
@@ -262,8 +255,8 @@ def chosen_scaling(features: Any, labels: Labels, scale: str | None) -> Scaling:
         left_out, _ = Ridge(rows).solve(targets(codes, labels.classes.size), REG)
         each = sharpened(left_out, codes, share)[1]
         losses.append(each[(each @ share).argmin()])
-    gain, error = difference(*losses, share)
-    return other if gain > error else usual
+    gain, error = difference(losses[0], losses[1], share)
+    return other if gain > 2.0 * error else usual
 
 
 def _rows_of(adjacency: Any) -> Any:
@@ -311,11 +304,12 @@ def _left_out(fitted: dict[str, Fitted], mixture: Mixture, nodes: Any = slice(No
 
 def _graph_helps(used: Array, alone: Array, labels: Labels, share: Array) -> bool:
     """Whether the graph lowers the leave-one-out loss by more than one standard error; few labels cannot refute it."""
-    codes = labels.codes
+    codes = labels.index
     if codes.size < CALIBRATED:
         return True
-    logs = [np.log(np.maximum(p[np.arange(codes.size), codes], LEAST)) for p in (used, alone)]
-    gain, error = difference(*logs, share)
+    nodes = np.arange(codes.size)
+    logs = [np.log(np.maximum(p[nodes, codes], LEAST)) for p in (used, alone)]
+    gain, error = difference(logs[0], logs[1], share)
     return gain > error
 
 

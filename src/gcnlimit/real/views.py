@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
-from gcnlimit._validation import one_of
 from gcnlimit._values import Array
-from gcnlimit.graphs.check import column_spread, dense, is_sparse, squared
+from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import normalized, propagation, undirected
-from gcnlimit.real.leave_one_out import LARGE
+from gcnlimit.graphs.scaling import unit_rows
+from gcnlimit.numerics.ridge import LARGE
 
 RANK = 256  # principal directions to which many features are reduced
 NUMBERS = 1.5e7  # in a view: large graphs have fewer directions
@@ -25,52 +24,6 @@ HOPS = 4
 GROUPS = 256  # most columns in which labels are spread
 WORK = 2e7  # products in one step of spreading the labels
 AT_ONCE = 64  # columns of labels that are spread together
-
-
-class Scaling(NamedTuple):
-    """Rows of unit norm, columns of mean 0 and variance 1, or features as they are: `how` is "rows", "columns" or None."""
-
-    how: str | None
-    mean: Array  # of each column, 0 where it is not centred
-    spread: Array  # 1 where a column is constant
-
-    @classmethod
-    def of(cls, X: Any, how: str | None) -> Scaling:
-        """Scaling of these features; ``"auto"`` takes rows if most features are 0, as counts of words are, else columns.
-
-        Rows that a column or two dominate, as one of another unit does, tell nothing of the others: they are scaled by
-        columns. The columns of a sparse matrix are not centred, so that it remains sparse.
-        """
-        one_of("scale", how, "auto", "rows", "columns", None)
-        if how == "auto":
-            filled = X.count_nonzero() if is_sparse(X) else np.count_nonzero(X)
-            counts = filled <= 0.5 * X.shape[0] * X.shape[1] and _even(X)
-            how = "rows" if counts else "columns"
-        mean, spread, varies = column_spread(X)
-        shift = np.zeros_like(mean) if is_sparse(X) else mean
-        return cls(how, shift, np.where(varies, spread, 1.0))
-
-    def __call__(self, X: Any) -> Any:
-        """Scaled features."""
-        if self.how != "columns":
-            return X if self.how is None else unit_rows(X)
-        if is_sparse(X):
-            return (X @ sparse.diags_array(1.0 / self.spread)).tocsr()
-        return (X - self.mean) / self.spread
-
-
-def _even(X: Any) -> bool:
-    """Whether rows of unit norm are spread over columns: over more than two, and more than a twentieth of them."""
-    share = np.asarray(squared(unit_rows(X)).sum(axis=0)).ravel()
-    effective = share.sum() ** 2 / max(float(share @ share), 1e-300)
-    return bool(effective > max(2.0, 0.05 * share.size))
-
-
-def unit_rows(X: Any) -> Any:
-    """Rows over their norms; those of norm 0 stay."""
-    norms = np.sqrt(np.asarray(squared(X).sum(axis=1)).ravel())
-    factor = np.asarray(1.0 / np.where(norms > 0, norms, 1.0), X.dtype)
-    return (sparse.diags_array(factor) @ X).tocsr() if is_sparse(X) else X * factor[:, None]
 
 
 def principal_axes(X: Any) -> Array | None:
@@ -92,29 +45,11 @@ def principal_axes(X: Any) -> Array | None:
     return basis
 
 
-class Kept:
-    """What the views of a fit hand on to those of other graphs, by name: computed in the fit, looked up elsewhere."""
-
-    def __init__(self, values: dict[str, Any] | None = None) -> None:
-        self._values: dict[str, Any] = {} if values is None else values
-        self.elsewhere = values is not None
-
-    def __call__(self, name: str, compute: Callable[[], Any]) -> Any:
-        """The value of this name."""
-        if not self.elsewhere:
-            self._values[name] = compute()
-        return self._values[name]
-
-    def for_another(self) -> Kept:
-        """The same, to be looked up."""
-        return Kept(self._values)
-
-
 class Views:
-    r"""Views of the nodes of one graph (or none) with scaled features, each computed when it is first asked for.
+    r"""Views of the nodes of one graph (or none) with scaled features, each computed when it is asked for.
 
-    If `unit`, their rows have unit norm, as suits counts; else they keep their relative norms. `kept` are directions, means and
-    norms of the fit, which are used on other graphs; `factor` multiplies the strengths of PageRank.
+    If `unit`, their rows have unit norm, as suits counts; else they keep their relative norms. On another graph than that of the
+    fit, `fit` are the views there, whose directions, means and norms are used; `factor` multiplies the strengths of PageRank.
     """
 
     def __init__(
@@ -122,25 +57,27 @@ class Views:
         features: Any,
         adjacency: Any,
         unit: bool,
-        kept: Kept | None = None,
+        fit: Views | None = None,
         factor: float = 1.0,
     ) -> None:
         self.nodes = int(features.shape[0])
-        self.dtype = np.float64 if self.nodes <= LARGE else np.float32
+        self.dtype: Any = np.float64 if self.nodes <= LARGE else np.float32
         self.X = features.astype(self.dtype, copy=False)
         self.unit = unit
-        self.kept = Kept() if kept is None else kept
         self.factor = factor
+        self.elsewhere = fit is not None
+        self._kept: dict[str, Any] = {} if fit is None else fit._kept
         self.graph: Any = None if adjacency is None else undirected(adjacency)
         # along and against the edges, on another graph if the fit had two directions
         both = self.kept("two directions", lambda: self.graph is not adjacency)
         self.arrows: list[Any] = [adjacency, adjacency.T.tocsr()] if both else [self.graph]
         self.directions: Array | None = self.kept("directions", lambda: principal_axes(self.X))
 
-    @property
-    def elsewhere(self) -> bool:
-        """Whether this is another graph than that of the fit."""
-        return self.kept.elsewhere
+    def kept(self, name: str, compute: Callable[[], Any]) -> Any:
+        """A value of the fit: computed there, looked up by its name on another graph."""
+        if not self.elsewhere:
+            self._kept[name] = compute()
+        return self._kept[name]
 
     @cached_property
     def base(self) -> Array:
@@ -221,18 +158,18 @@ class Views:
             start[place] = 1.0
             (found,) = geometric(S, start, (0.9,))
             spread += found @ kinds
-            spread[place[0], labels.codes[here]] -= found[place]
+            spread[place[0], labels.index[here]] -= found[place]
         own = np.zeros((self.nodes, count), self.dtype)
-        own[labels.labelled, labels.codes] = 1.0
+        own[labels.labelled, labels.index] = 1.0
         blocks = [np.maximum(spread, 0.0)]
         for walk in self.walks:
             blocks += near(walk, own)
         # the others hold one label less of a node's own class, which alone would tell it: means are
         # over the others
-        counts = np.bincount(labels.codes, minlength=count)[labels.codes]
+        counts = np.bincount(labels.index, minlength=count)[labels.index]
         for k, block in enumerate(blocks):
             hidden = np.bincount(group)[group] if k == 0 else 1
-            block[labels.labelled, labels.codes] *= counts / np.maximum(counts - hidden, 1)
+            block[labels.labelled, labels.index] *= counts / np.maximum(counts - hidden, 1)
         blocks[0] = np.asarray(unit_rows(blocks[0]))
         return self._standard("labels", np.hstack(blocks))
 
@@ -262,11 +199,11 @@ def _root_mean_square(view: Array) -> Array:
 
 def grouped(labels: Labels, most: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Group of each labelled node, and class of each group: at most about `most`, of one class each."""
-    if labels.codes.size <= most:
-        return np.arange(labels.codes.size), labels.codes
+    if labels.index.size <= most:
+        return np.arange(labels.index.size), labels.index
     parts = max(most // labels.classes.size, 2)
-    place = np.random.default_rng(0).permutation(labels.codes.size) % parts
-    return labels.codes * parts + place, np.repeat(np.arange(labels.classes.size), parts)
+    place = np.random.default_rng(0).permutation(labels.index.size) % parts
+    return labels.index * parts + place, np.repeat(np.arange(labels.classes.size), parts)
 
 
 def near(walk: Any, block: Array) -> list[Array]:
