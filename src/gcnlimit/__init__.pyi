@@ -8,7 +8,7 @@ from gcnlimit.checks import check_filter as check_filter
 from gcnlimit.checks import check_loss as check_loss
 from gcnlimit.choose.best_filter import best_filter as best_filter
 from gcnlimit.choose.compare import compare as compare
-from gcnlimit.choose.compare import gap_map as gap_map
+from gcnlimit.choose.gap_map import gap_map as gap_map
 from gcnlimit.choose.tune import tune as tune
 from gcnlimit.csbm import CSBM as CSBM
 from gcnlimit.degrees import Degrees as Degrees

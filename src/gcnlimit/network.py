@@ -101,7 +101,8 @@ class GCN(Value):
     def shape(self) -> tuple[int, ...]:
         """Common shape of the parameters (the depth is not an axis of it)."""
         test = () if self.test_filter is None else self.test_filter.shape
-        return broadcast(filter=self.filter.shape, reg=np.shape(self.reg), test_filter=test)
+        shapes = {"normalization": self.normalization.shape, "test_filter": test}
+        return broadcast(filter=self.filter.shape, reg=np.shape(self.reg), **shapes)
 
     @property
     def filters(self) -> tuple[Filter, ...]:

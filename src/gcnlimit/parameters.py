@@ -23,7 +23,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank, Polynomial, Residual
 from gcnlimit.filters.polynomial import check_depth
 from gcnlimit.network import GCN
-from gcnlimit.normalization import Regularized, as_normalization
+from gcnlimit.normalization import NUMBERS, Regularized, as_normalization
 from gcnlimit.results.result import Coordinates, Result
 
 AnyResult = TypeVar("AnyResult", bound=Result)
@@ -221,10 +221,10 @@ def filter_choices() -> str:
     return ", ".join(f"{name} with depth" if name in shared else name for name in FAMILIES)
 
 
-def labelled(
+def with_coordinates(
     result: AnyResult, data: CSBM | None, gcn: GCN | None = None, to: CSBM | None = None
 ) -> AnyResult:
-    """Return a result with the parameters that it was computed for."""
+    """Same result with the parameters that it was computed for."""
     return replace(result, coordinates=coordinates_of(data, gcn, to))
 
 
@@ -248,6 +248,8 @@ def coordinates_of(
             parameters["degrees"] = repr(data.degrees)
             if gcn is not None:
                 parameters["normalization"] = repr(gcn.normalization)
+                numbers = {name: getattr(gcn.normalization, name) for name in NUMBERS}
+                parameters |= {name: value for name, value in numbers.items() if np.ndim(value)}
     if gcn is not None:
         parameters |= _of_filter(gcn.filter)
         if gcn.test_filter is not None:
@@ -275,6 +277,8 @@ def _of_filter(filter: Filter) -> dict[str, Any]:
     values = np.asarray(filter.values)
     if not filter.deep:
         return {filter.parameter: values}
-    if filter.shared and values.shape[-1] and np.all(values == values[..., :1]):
-        return {filter.parameter: values[..., 0], "depth": values.shape[-1]}
+    missing = np.isnan(values)  # networks of different depths
+    if filter.shared and values.shape[-1] and np.all((values == values[..., :1]) | missing):
+        depth = np.count_nonzero(~missing, axis=-1) if missing.any() else values.shape[-1]
+        return {filter.parameter: values[..., 0], "depth": depth}
     return each_layer(filter.parameter, values, first=1 if filter.shared else 0)

@@ -17,7 +17,7 @@ from gcnlimit._validation import whole
 from gcnlimit.graphs.verdict import class_sizes
 from gcnlimit.nn.network import MessagePassing, indicators
 from gcnlimit.nn.operators import SymmetricOperator, TwoGraphs, from_graph
-from gcnlimit.theory.transfer import label_free_signals
+from gcnlimit.theory.label_free import label_free_signals
 
 Placed = tuple[Any, SymmetricOperator]  # features and operator of a graph, on a device
 

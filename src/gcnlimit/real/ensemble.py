@@ -22,7 +22,6 @@ from gcnlimit.graphs.scaling import Scaling
 from gcnlimit.numerics.ridge import Ridge
 from gcnlimit.real.bank import REG, Fitted, Member, members
 from gcnlimit.real.leave_one_out import SAMPLE, averaged, correct, sharpened, soft_weights, targets
-from gcnlimit.real.networks import Smoothness, relative_strength
 from gcnlimit.real.views import Views
 
 LEAST = 1e-6  # probability below which nothing is said
@@ -50,20 +49,10 @@ Mixture = dict[str, Array]  # weight of each member of the average, at each of i
 class Ensemble:
     """The bank trained and averaged, see `GraphClassifier`.
 
-    Parameters
-    ----------
-    labels, share
-        Labelled nodes and their weights, of sum 1.
-    scaling, views, bare
-        How features are scaled, and the views of the nodes of the fit; whether it has no features.
-    fitted, unusable
-        Members by name, and those that could not be trained, with the reason.
-    weights, without_graph, portable
-        Weights in the average, in that of members that do not use the graph, and of those that do not know nodes by name.
-    uses_graph, gain
-        Whether the graph is used; leave-one-out accuracy with it less that without, and its standard error.
-    scores
-        Logarithms of the probabilities of the classes on all nodes of the fit.
+    `share` are the weights of labelled nodes, of sum 1; `bare` says that there are no features. Members are by name, and those
+    that could not be trained with the reason. `weights` are those of the average, `portable` those without members that know
+    nodes by name. `gain` is leave-one-out accuracy with the graph less that without, and its standard error. `scores` are
+    logarithms of probabilities, on all nodes of the fit.
     """
 
     labels: Labels
@@ -74,7 +63,6 @@ class Ensemble:
     fitted: dict[str, Fitted]
     unusable: dict[str, str]
     weights: Mixture
-    without_graph: Mixture
     portable: Mixture
     uses_graph: bool
     gain: tuple[float, float] | None
@@ -104,38 +92,37 @@ class Ensemble:
         anywhere = _mixture(fitted, share, lambda one: not one.local)
         used, portable = (everywhere, anywhere) if uses_graph else (alone, alone)
         about = (labels, share, scaling, views, bare, fitted, unusable)
-        found = cls(*about, used, alone, portable, uses_graph, gain)
+        found = cls(*about, used, portable, uses_graph, gain)
         found.scores = found._scores(views, used, bank)
         return found
 
     @cached_property
-    def _left_out_logs(self) -> Array:
-        """Logarithms of the leave-one-out probabilities, before they are sharpened."""
-        used = _left_out(self.fitted, self.weights)
-        lonely = self._lonely(self.views, self.labels.labelled)
-        if lonely.any():
-            used[lonely] = self._for_lonely(_left_out(self.fitted, self.portable, lonely))
-        return np.asarray(np.log(np.maximum(used, LEAST)))
-
-    @cached_property
     def left_out(self) -> Array:
         """Leave-one-out scores of the labelled nodes, logarithms of probabilities."""
-        return self._sharpened(self._left_out_logs, self.views.degrees[self.labels.labelled])
+        degrees = self.views.degrees[self.labels.labelled]
+        return self._sharpened(self._left_out_logs(self.weights), degrees)
 
-    def elsewhere(self, features: Any, adjacency: Any, tuned: bool) -> Array:
-        """The same on another graph, by the members that do not know nodes by name; `tuned` fits their strengths to it."""
+    @property
+    def left_out_elsewhere(self) -> Array:
+        """Leave-one-out scores by the members that apply to another graph."""
+        degrees = self.views.degrees[self.labels.labelled]
+        return self._sharpened(self._left_out_logs(self.portable), degrees)
+
+    def _left_out_logs(self, mixture: Mixture) -> Array:
+        """Logarithms of the leave-one-out probabilities, before they are sharpened."""
+        mean = _left_out(self.fitted, mixture)
+        lonely = self._lonely(self.views)[self.labels.labelled]
+        if lonely.any():
+            mean[lonely] = self._for_lonely(_left_out(self.fitted, self.portable, lonely))
+        return np.asarray(np.log(np.maximum(mean, LEAST)))
+
+    def elsewhere(self, features: Any, adjacency: Any) -> Array:
+        """The same on another graph, by the members that do not know nodes by name."""
         features = _rows_of(adjacency) if self.bare else features
-        scaled = self.scaling(features)
-        views = Views(scaled, adjacency, self.views.unit, self.views)
+        views = Views(self.scaling(features), adjacency, self.views.unit, self.views)
         again = adjacency is not None and are_equal(adjacency, self.views.arrows[0])
         if again and are_equal(views.X, self.views.X):
             return self.scores  # the nodes of the fit are known by name
-        filters = any(one.strength is not None for one in self.fitted.values())
-        if tuned and self.uses_graph and filters:
-            fit = Smoothness.of(self.views.graph, self._inputs(self.views), self.labels.labelled)
-            there = Smoothness.of(views.graph, self._inputs(views))
-            factor = relative_strength(fit, there)
-            views = Views(scaled, adjacency, self.views.unit, self.views, factor)
         return self._scores(views, self.portable)
 
     def _scores(self, views: Views, mixture: Mixture, bank: list[Member] | None = None) -> Array:
@@ -163,26 +150,17 @@ class Ensemble:
         logs = np.log(np.maximum(mean, LEAST, out=mean), out=mean)
         return self._sharpened(logs, views.degrees)
 
-    def _lonely(self, views: Views, nodes: Any = slice(None)) -> npt.NDArray[np.bool_]:
-        """Which nodes have no neighbour on a graph that has edges.
+    def _lonely(self, views: Views) -> npt.NDArray[np.bool_]:
+        """Which nodes have no neighbour, on a graph.
 
         They are left to members that need not know them by name: weights that were trained through the graph read their
         features better than those of features alone.
         """
-        return np.asarray((views.degrees[nodes] == 0) & (views.graph is not None))
+        return np.asarray((views.degrees == 0) & (views.graph is not None))
 
     def _for_lonely(self, portable: Array) -> Array:
         """Probabilities of nodes without neighbours: the fractions of the classes where there are no features either."""
         return np.bincount(self.labels.index, self.share).astype(float) if self.bare else portable
-
-    def _inputs(self, views: Views) -> Array:
-        """Mean outputs of the members with a filter where the graph is left out: what the filter is there to smooth."""
-        total = np.zeros(())
-        for name, one in self.fitted.items():
-            if one.strength is not None:
-                by_reg = one.weights.reshape(len(one.weights), len(one.sharpness), -1)
-                total = total + np.einsum("frc,r->fc", by_reg, self.portable[name] * one.sharpness)
-        return np.asarray(views.features @ total)
 
     def table(self) -> list[Row]:
         """Every member with its weight and leave-one-out accuracy; one that could not be trained has none, and says why."""
@@ -205,7 +183,7 @@ class Ensemble:
         if self.views.graph is None or use.size < CALIBRATED:
             return np.zeros(2)
         use = np.sort(np.random.default_rng(0).permutation(use)[:SAMPLE])
-        logs = self._left_out_logs[use]
+        logs = self._left_out_logs(self.weights)[use]
         share = self.share[use] / self.share[use].sum()
         # labels count as sure up to half of one among them, so that no sharpness is infinite
         blur = 0.5 / codes.size

@@ -15,7 +15,7 @@ from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.real.ensemble import Row
 from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
 from gcnlimit.real.scores import FEW, Interval, stratified
-from gcnlimit.results.show import ready_axes
+from gcnlimit.results.pictures import ready_axes
 from gcnlimit.theory.bayes import bayes_optimal
 
 if TYPE_CHECKING:
@@ -139,7 +139,11 @@ def _with_half(kind: Any, X: Any, given: StandardizedGraph, adjacency: Any) -> f
         y = np.full(given.nodes, -1)
         y[labels.labelled[kept]] = labels.index[kept]
         if np.unique(labels.index[kept]).size > 1:
-            said = kind().fit(X, y, graph=adjacency).predict()[labels.labelled[~kept]]
+            said = (
+                kind(fractions="labels")
+                .fit(X, y, graph=adjacency)
+                .predict()[labels.labelled[~kept]]
+            )
             found.append(float(np.mean(said == labels.index[~kept])))
     return float(np.mean(found)) if found else None
 

@@ -19,7 +19,6 @@ from gcnlimit.numerics.ridge import LARGE
 RANK = 256  # principal directions to which many features are reduced
 NUMBERS = 1.5e7  # in a view: large graphs have fewer directions
 STEPS = 20  # of PageRank
-STRONGEST = 0.95
 HOPS = 4
 GROUPS = 256  # most columns in which labels are spread
 WORK = 2e7  # products in one step of spreading the labels
@@ -49,22 +48,14 @@ class Views:
     r"""Views of the nodes of one graph (or none) with scaled features, each computed when it is asked for.
 
     If `unit`, their rows have unit norm, as suits counts; else they keep their relative norms. On another graph than that of the
-    fit, `fit` are the views there, whose directions, means and norms are used; `factor` multiplies the strengths of PageRank.
+    fit, `fit` are the views there, whose directions, means and norms are used.
     """
 
-    def __init__(
-        self,
-        features: Any,
-        adjacency: Any,
-        unit: bool,
-        fit: Views | None = None,
-        factor: float = 1.0,
-    ) -> None:
+    def __init__(self, features: Any, adjacency: Any, unit: bool, fit: Views | None = None) -> None:
         self.nodes = int(features.shape[0])
         self.dtype: Any = np.float64 if self.nodes <= LARGE else np.float32
         self.X = features.astype(self.dtype, copy=False)
         self.unit = unit
-        self.factor = factor
         self.elsewhere = fit is not None
         self._kept: dict[str, Any] = {} if fit is None else fit._kept
         self.graph: Any = None if adjacency is None else undirected(adjacency)
@@ -105,8 +96,7 @@ class Views:
     def pagerank(self, strengths: Sequence[float]) -> list[Array]:
         r"""Features by :math:`\sum_k (sS)^k`, :math:`S` the centred operator over its top eigenvalue."""
         S = propagation(self.graph, "centred").unit().operator
-        used = np.clip(self.factor * np.array(strengths), -STRONGEST, STRONGEST).tolist()
-        found = zip(strengths, geometric(S, self.base, used), strict=True)
+        found = zip(strengths, geometric(S, self.base, strengths), strict=True)
         return [self._scaled(f"pagerank {s}", block) for s, block in found]
 
     def steps(self) -> list[Array]:

@@ -13,7 +13,7 @@ from gcnlimit._validation import broadcast, check_types, number, whole
 from gcnlimit.csbm import CSBM, SIGNALS, common_classes, feature_signal
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
-from gcnlimit.parameters import labelled
+from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.performance import BayesPrediction, Performance, scalar_or_array
 from gcnlimit.theory.ceiling.finite_degree import sparse_ceiling, sparse_elsewhere
 from gcnlimit.theory.ceiling.state_evolution import StateEvolution
@@ -155,10 +155,10 @@ def _ceiling(data: CSBM, evolution: StateEvolution | PropensityEvolution) -> Bay
     """Bayes-optimal performance at the fixed points of a state evolution, whose points are those of the data."""
     found = evolution.solved()
     best, free_entropy = evolution.prediction(data, found, found.best)
-    best = labelled(best, data)
+    best = with_coordinates(best, data)
     algorithmic = best
     if np.any(found.hard):
-        algorithmic = labelled(evolution.prediction(data, found, found.reached)[0], data)
+        algorithmic = with_coordinates(evolution.prediction(data, found, found.reached)[0], data)
     return BayesPrediction(
         **vars(best),
         algorithmic=algorithmic,
@@ -173,7 +173,9 @@ def at_each_point(data: CSBM, answer: Callable[[CSBM], BayesPrediction]) -> Baye
     points = (dict(zip(SIGNALS, row, strict=True)) for row in zip(*columns, strict=True))
     answers = [answer(data.replaced(**point)) for point in points]
     found: BayesPrediction = _stacked(answers, data.shape)
-    return labelled(replace(found, algorithmic=labelled(found.algorithmic, data)), data)
+    return with_coordinates(
+        replace(found, algorithmic=with_coordinates(found.algorithmic, data)), data
+    )
 
 
 def _stacked(answers: list[Any], shape: tuple[int, ...]) -> Any:
@@ -273,7 +275,7 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
     joint, two_stages, frozen = (_ceiling(new, evolution) for evolution in stages)
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
     answer = with_errors_of_both(answer, data, to, lambda one, other: _elsewhere(one, other, gcn))
-    return labelled(answer, data, gcn, to)
+    return with_coordinates(answer, data, gcn, to)
 
 
 def _at_degree(data: CSBM, to: CSBM, gcn: GCN | None, degree: float, *sizes: int) -> BayesTransfer:
@@ -287,4 +289,4 @@ def _at_degree(data: CSBM, to: CSBM, gcn: GCN | None, degree: float, *sizes: int
         )
     joint, two_stages, frozen = sparse_elsewhere(data, to, degree, *sizes)
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
-    return labelled(answer, data, None, to)
+    return with_coordinates(answer, data, None, to)

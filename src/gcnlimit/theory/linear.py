@@ -12,7 +12,7 @@ from gcnlimit._validation import as_real, broadcast, check_types, flag, number, 
 from gcnlimit._values import Array, shown
 from gcnlimit.csbm import CSBM, common_classes, feature_signal
 from gcnlimit.errors import ParameterError
-from gcnlimit.parameters import labelled
+from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.results.result import Coordinates
@@ -155,7 +155,7 @@ def _on_one_graph(data: CSBM, node: LinearNode, symmetrize: bool, layers: int | 
 
     if layers is None:
         fixed = evolution.solved()
-        answer = labelled(evolution.prediction(data, fixed, fixed.best)[0], data)
+        answer = with_coordinates(evolution.prediction(data, fixed, fixed.best)[0], data)
         return with_errors(answer, data, again)
     depth = whole("layers", layers, low=1, high=_MOST_LAYERS)
     states = evolution.layers(depth)
@@ -220,7 +220,7 @@ def _elsewhere(
     def again(model: CSBM, other: CSBM) -> LinearTransfer:
         return _elsewhere(model, other, node, symmetrize, sparse)
 
-    return labelled(with_errors_of_both(answer, data, to, again), data, None, to)
+    return with_coordinates(with_errors_of_both(answer, data, to, again), data, None, to)
 
 
 @np.errstate(all="ignore")

@@ -72,7 +72,8 @@ class Points(NamedTuple):
         network = (gcn.filter.ravel(shape), gcn.loss, gcn.normalize, gcn.penalty)
         laws = (data.classes, data.features, data.degrees)
         read = None if gcn.test_filter is None else gcn.test_filter.ravel(shape)
-        return cls(alpha, mu, rho, reg, operator, *network, *laws, gcn.normalization, read)
+        normalization = gcn.normalization.ravel(shape)
+        return cls(alpha, mu, rho, reg, operator, *network, *laws, normalization, read)
 
     def checked(self) -> Self:
         """Same points, or a `ParameterError` where the filter is not defined on the spectrum of the operator."""
@@ -147,7 +148,7 @@ class Points(NamedTuple):
 
     def take(self, index: npt.NDArray[Any]) -> Self:
         """Points at that index."""
-        names = ("alpha", "mu", "rho", "reg", "filter")
+        names = ("alpha", "mu", "rho", "reg", "filter", "normalization")
         columns = {name: getattr(self, name)[index] for name in names}
         operator = SpikedOperator(self.signal[index], self.symmetric)
         read = None if self.test_filter is None else self.test_filter[index]

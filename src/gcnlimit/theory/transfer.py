@@ -6,7 +6,6 @@ graph of signal :math:`\lambda'`, the margin is that of Eq. 10.3.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
@@ -20,7 +19,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, PageRank
 from gcnlimit.network import GCN
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.parameters import labelled
+from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.theory.decision import as_prediction, from_margins
@@ -101,7 +100,7 @@ def _joining(data: CSBM, gcn: GCN, to: str, tol: float) -> Prediction:
         )
     points = Points.of(data, gcn.replaced(test_filter=gcn.read_filter))._replace(joining=True)
     shape = broadcast(data=data.shape, network=gcn.shape)
-    answer = labelled(predict_points(points, shape, Effort(tol)), data, gcn)
+    answer = with_coordinates(predict_points(points, shape, Effort(tol)), data, gcn)
     return with_errors(answer, data, lambda model: _joining(model, gcn, to, tol))
 
 
@@ -140,7 +139,9 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
     least = np.where(np.isnan(margin), int(Status.OUT_OF_RANGE), 0)
     status = np.asarray(np.maximum(trained.status, least))
     ended = (np.full(shape, number) for number in (trained.residual, trained.iterations))
-    return labelled(as_prediction(performance, order_parameters, status, *ended), data, gcn, to)
+    return with_coordinates(
+        as_prediction(performance, order_parameters, status, *ended), data, gcn, to
+    )
 
 
 def best_test_filter(data: CSBM, gcn: GCN, to: CSBM | None = None, *, tol: float = 1e-10) -> Filter:
@@ -200,42 +201,6 @@ def best_margin(c: Any, signal: Any) -> Any:
     with np.errstate(divide="ignore", invalid="ignore"):
         m2 = np.where(b >= 0.0, 0.5 * (b + root), 2.0 * c**2 / (root - b))
     return scalar_or_array(np.sign(c) * np.sqrt(m2))
-
-
-def label_free_signals(operator: Any, inputs: Any, weights: Any = None) -> tuple[float, float]:
-    r"""Return estimates of :math:`\lambda'` and :math:`c^2` of a graph from the inputs :math:`z = X'w` alone, without labels.
-
-    From the two overlaps of Eq. 10.10; with the `weights` :math:`w`, and features whose noise has unit variance,
-    :math:`|z|^2/N = (1 + c^2)|w|^2` replaces the second. `operator` is anything with ``@``, scaled like the library's; arrays
-    are of NumPy or PyTorch. Where the first overlap is within its scatter of 0 the graph says nothing, and the answer is
-    ``(0.0, inf)``: the best filter is then none.
-
-    >>> rng = np.random.default_rng(1)
-    >>> y, noise = np.repeat([1.0, -1.0], 1000), rng.normal(size=(2000, 2000)) / 2000**0.5
-    >>> lam, square = label_free_signals(-1.5 / 2000 * np.outer(y, y) + noise, 0.8 * y + rng.normal(size=2000))
-    >>> bool(abs(lam + 1.5) < 0.2), bool(abs(square - 0.64) < 0.2)
-    (True, True)
-    """
-    x1, x2 = input_overlaps(operator, inputs)
-    if weights is not None:
-        size = max(float((weights**2).sum()), 1e-300)
-        square = float((inputs**2).sum()) / len(inputs) / size - 1.0
-        x2 = x1**2 * (1.0 + 1.0 / square) if square > 0.0 else 0.0
-    if x1**2 < 8.0 / math.prod(inputs.shape) or x2 <= x1**2:
-        return 0.0, np.inf
-    return signals_of(x1, x2)
-
-
-def signals_of(x1: float, x2: float) -> tuple[float, float]:
-    r"""Return :math:`\lambda' = x_2/x_1` and :math:`c^2 = x_1^2/(x_2 - x_1^2)` of two overlaps (Eq. 10.10)."""
-    return x2 / x1, x1**2 / (x2 - x1**2) if x2 > x1**2 else np.inf
-
-
-def input_overlaps(operator: Any, inputs: Any) -> tuple[float, float]:
-    r"""Overlaps :math:`x_1` and :math:`x_2` of inputs with an operator (Eq. 10.10), over all columns if there are several."""
-    carried = operator @ inputs
-    size = max(float((inputs**2).sum()), 1e-300)
-    return float((inputs * carried).sum()) / size, float((carried**2).sum()) / size - 1.0
 
 
 class GraphAverages(NamedTuple):
