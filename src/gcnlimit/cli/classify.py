@@ -32,6 +32,7 @@ _FILTER = "The average that recommend recommends, or a single network of this fa
 @option("--filter", _FILTER, type=_FILTERS, default="auto")
 @option("--strength", _STRENGTH, "strengths", type=float)
 @option("--fractions", _FRACTIONS, metavar="WORD|SHARES")
+@options.scale_option
 @option("--balanced", "Give small classes the weight of large ones.", is_flag=True)
 @option("--out", "Write the class of every node as CSV.", type=options.FILE)
 @options.plot_option
@@ -60,6 +61,7 @@ def command(
             said = f"{name} goes with the average"
             raise ParameterError(f"{said}; leave out --filter and --strength, or {name}")
     weight = "balanced" if given.pop("balanced") else None
+    scale = given.pop("scale")
     data = options.load_labelled(file, split=split, **given)
     labels = data.training(split)
     if labelled_nodes(labels).all():
@@ -71,7 +73,7 @@ def command(
         kind = FilterClassifier if single else GraphClassifier
         if fractions is not None:
             single = {"fractions": _fractions(fractions, labels)}
-        model = kind(**single, class_weight=weight)
+        model = kind(**single, scale=scale, class_weight=weight)
         model.fit(data.X, labels, graph=data.graph)
     if plot is not None:
         draw(plot, model.plot)

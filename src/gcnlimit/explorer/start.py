@@ -113,13 +113,13 @@ def describe_upload(state: State, contents: list[str], names: list[str]) -> tupl
             raise GCNLimitError(sentence) from None
 
 
-def describe(state: State, data: Dataset) -> tuple[State, str]:
+def describe(state: State, data: Dataset, scale: str | None = "auto") -> tuple[State, str]:
     """State of the model that a graph resembles, the network as it is, and what `recommend` says."""
     known = data.training()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say is part of the recommendation
         found = estimate(data.X, known, data.graph)
-        advice = recommend(data.X, known, data.graph)
+        advice = recommend(data.X, known, data.graph, scale=scale)
     values: dict[str, Any] = {"directed": found.directed, "estimated": True}
     values |= {name: float(np.clip(getattr(found, name), *LIMITS[name][:2])) for name in SIGNALS}
     values |= {"classes": _classes(found.fractions.tolist())}

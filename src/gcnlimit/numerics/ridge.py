@@ -84,7 +84,7 @@ class IteratedRidge:
     r"""The same regression on many rows, in blocks of columns that may be sparse, by products with them alone.
 
     Each block counts in units of its root mean squared norm. Conjugate gradients solve :math:`(Z_c Z_c^T + r) a = y` at every
-    regularization at once, because all these systems have the same Krylov space (Frommer 2003). Leave-one-out needs
+    regularization at once, because all these systems have the same Krylov space. Leave-one-out needs
     :math:`1 - H_{ii} = r\,[(Z_c Z_c^T + r)^{-1}]_{ii} - w_i/\sum w`, whose diagonal is the mean of
     :math:`v_i\,[(Z_c Z_c^T + r)^{-1} v]_i` over random :math:`v` of entries :math:`\pm 1`, solved for beside the targets.
     """

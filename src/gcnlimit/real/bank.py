@@ -88,10 +88,8 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Iterator[M
     strengths = [s for s in STRENGTHS if want(f"PageRank {s:g}") or (s == 0.9 and want(smoothed))]
     filtered = dict(zip(strengths, views.pagerank(strengths), strict=True))
     smooth = filtered.get(0.9)
-    while filtered:
-        s, P = filtered.popitem()
-        yield Member(f"PageRank {s:g}", Beside([P]), strength=s)
-        del P  # before the next view is computed
+    for s in strengths:  # none is held longer than it is used
+        yield Member(f"PageRank {s:g}", Beside([filtered.pop(s)]), strength=s)
     if views.elsewhere:
         return
     rows = views.rows()

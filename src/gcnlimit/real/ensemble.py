@@ -21,7 +21,15 @@ from gcnlimit.graphs.operator import propagation
 from gcnlimit.graphs.scaling import Scaling
 from gcnlimit.numerics.ridge import Ridge
 from gcnlimit.real.bank import REG, Fitted, Member, members
-from gcnlimit.real.leave_one_out import SAMPLE, averaged, correct, sharpened, soft_weights, targets
+from gcnlimit.real.leave_one_out import (
+    SAMPLE,
+    averaged,
+    blurred,
+    correct,
+    sharpened,
+    soft_weights,
+    targets,
+)
 from gcnlimit.real.views import Views
 
 LEAST = 1e-6  # probability below which nothing is said
@@ -185,10 +193,7 @@ class Ensemble:
         use = np.sort(np.random.default_rng(0).permutation(use)[:SAMPLE])
         logs = self._left_out_logs(self.weights)[use]
         share = self.share[use] / self.share[use].sum()
-        # labels count as sure up to half of one among them, so that no sharpness is infinite
-        blur = 0.5 / codes.size
-        count = logs.shape[1]
-        wanted = blur / count + (1.0 - blur) * np.eye(count)[codes[use]]
+        wanted = blurred(codes[use], logs.shape[1], 0.5 / codes.size)  # half of one among them
 
         def loss(slope: Array) -> float:
             found = log_softmax(self._sharpness(slope, degrees[use])[:, None] * logs, axis=1)

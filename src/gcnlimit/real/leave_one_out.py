@@ -20,6 +20,16 @@ def targets(classes: Indices, count: int) -> Array:
     return one[:, 1:] if count == 2 else one
 
 
+def blurred(classes: Indices, count: int, blur: float) -> Array:
+    """Probabilities of the classes of labelled nodes that are sure up to `blur`, so that no best temperature is infinite.
+
+    >>> blurred(np.array([0, 1]), 2, 0.2)
+    array([[0.9, 0.1],
+           [0.1, 0.9]])
+    """
+    return np.asarray(blur / count + (1.0 - blur) * (classes[:, None] == np.arange(count)))
+
+
 def correct(outputs: Array, classes: Indices) -> npt.NDArray[np.bool_]:
     """Whether each node is given its class."""
     return np.asarray(pair(outputs).argmax(axis=-1) == classes)
@@ -59,8 +69,7 @@ def sharpened(left_out: Array, classes: Indices, share: Array) -> tuple[Array, A
 def _temperatures(outputs: Array, classes: Indices, share: Array) -> Array:
     """Inverse temperature of each classifier, by steps of Newton."""
     count = outputs.shape[-1]
-    blur = 1.0 / (classes.size + 2.0)  # labels count as sure up to one in n + 2
-    wanted = blur / count + (1.0 - blur) * (classes[:, None] == np.arange(count))
+    wanted = blurred(classes, count, 1.0 / (classes.size + 2.0))  # sure up to one in n + 2
     aim = np.sum(wanted * outputs, axis=-1) @ share
     found = np.ones(len(outputs))
     for _ in range(20):
