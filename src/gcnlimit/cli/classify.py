@@ -29,16 +29,23 @@ _FILTER = "The average that recommend recommends, or a single network of this fa
 @options.file_argument
 @options.table_options
 @options.split_option
+@options.scale_option
 @option("--filter", _FILTER, type=_FILTERS, default="auto")
 @option("--strength", _STRENGTH, "strengths", type=float)
 @option("--fractions", _FRACTIONS, metavar="WORD|SHARES")
-@options.scale_option
 @option("--balanced", "Give small classes the weight of large ones.", is_flag=True)
 @option("--out", "Write the class of every node as CSV.", type=options.FILE)
 @options.plot_option
 @output_options
 def command(
-    *, file: str, split: int, out: Path | None, plot: Path | None, form: str, **given: Any
+    *,
+    file: str,
+    split: int,
+    scale: str,
+    out: Path | None,
+    plot: Path | None,
+    form: str,
+    **given: Any,
 ) -> None:
     """Classify the nodes of the graph in FILE, as gcnlimit recommend recommends.
 
@@ -61,7 +68,6 @@ def command(
             said = f"{name} goes with the average"
             raise ParameterError(f"{said}; leave out --filter and --strength, or {name}")
     weight = "balanced" if given.pop("balanced") else None
-    scale = given.pop("scale")
     data = options.load_labelled(file, split=split, **given)
     labels = data.training(split)
     if labelled_nodes(labels).all():
@@ -73,7 +79,7 @@ def command(
         kind = FilterClassifier if single else GraphClassifier
         if fractions is not None:
             single = {"fractions": _fractions(fractions, labels)}
-        model = kind(**single, scale=scale, class_weight=weight)
+        model = kind(**single, class_weight=weight, scale=scale)
         model.fit(data.X, labels, graph=data.graph)
     if plot is not None:
         draw(plot, model.plot)
@@ -86,6 +92,10 @@ def command(
     test = data.testing(split)
     if labelled_nodes(test).any():
         columns["test_accuracy"] = model.score(y=test)
+    if model.expected_accuracy_.value is None:
+        from gcnlimit.real.recommend import expectation
+
+        click.echo(expectation(model), err=True)
     show(columns, 1, form, f"Classes of {data.nodes} nodes", file=file, split=split)
 
 

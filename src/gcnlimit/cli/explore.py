@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from gcnlimit._runtime.extras import need
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit.cli.options import EXISTING, load_labelled, option, scale_option, table_options
 
 _HOST = "Address to serve on; others may then reach the page."
@@ -21,7 +22,7 @@ _PORTS = click.IntRange(0, 65535)
 @option("--host", _HOST, default="127.0.0.1")
 @option("--no-browser", "Do not open a browser.", is_flag=True)
 def command(
-    *, file: str | None, port: int, host: str, no_browser: bool, scale: str | None, **tables: Any
+    *, file: str | None, port: int, host: str, no_browser: bool, scale: str, **tables: Any
 ) -> None:
     """Open the explorer in the browser: sliders for data and network, and pictures that follow them.
 
@@ -42,5 +43,7 @@ def command(
     start = State()
     sentence = ""
     if file is not None:
-        start, sentence = describe(start, load_labelled(file, **tables), scale)
+        data = load_labelled(file, **tables)
+        with progress_bar("Comparing networks", None):
+            start, sentence = describe(start, data, scale)
     serve(start, sentence, host=host, port=port, browser=not no_browser)

@@ -98,14 +98,6 @@ _SYMMETRIZE = "Use edges in both directions, or as they are."
 symmetrize_option = option("--symmetrize/--no-symmetrize", _SYMMETRIZE, default=True)
 device_option = option("--device", "cpu, or cuda for a GPU (extra gpu).", default="cpu")
 plot_option = option("--plot", "Also save a plot to this file (.png, .pdf, .svg).", type=FILE)
-_SCALE = "Scale rows (counts of words), columns (numbers of several units) or none of the features."
-scale_option = option(
-    "--scale",
-    f"{_SCALE} By default what they look like, unless leave-one-out prefers the other.",
-    type=click.Choice(["auto", "rows", "columns", "none"]),
-    default="auto",
-    callback=lambda context, given, word: None if word == "none" else word,
-)
 split_option = option("--split", "Which split of FILE to train on.", type=NATURAL, default=0)
 
 _CLASSES = "Number of equal classes, or their fractions such as 0.2,0.8."
@@ -143,6 +135,10 @@ graph_options = together(
     option("--seed", "The same seed gives the same graphs.", type=NATURAL, default=0),
 )
 
+_SCALE = "Scale columns to variance 1, rows to norm 1, or whichever suits the table."
+scale_option = option(
+    "--scale", _SCALE, type=click.Choice(["auto", "columns", "rows"]), default="auto"
+)
 _WORDS = "Column of words, also where they look like numbers or NA; may be repeated."
 file_argument = click.argument("file", type=EXISTING)
 table_options = together(

@@ -23,7 +23,7 @@ _WIDTH = 100
 @options.plot_option
 @output_options
 def command(
-    *, file: str, split: int, scale: str | None, plot: Path | None, form: str, **tables: Any
+    *, file: str, split: int, scale: str, plot: Path | None, form: str, **tables: Any
 ) -> None:
     """Recommend a network for the graph in FILE: what accuracy to expect, and what the graph adds. Then use gcnlimit classify.
 
