@@ -247,16 +247,3 @@ def test_the_members_can_be_drawn():
     model = gl.GraphClassifier().fit(X, hidden, graph=A)
     assert sum(row.weight for row in model.table_) == pytest.approx(1.0)
     assert len(model.plot(figure.add_subplot()).get_yticklabels()) == len(model.table_)
-
-
-@pytest.mark.parametrize("labelled", [60, 300])
-def test_sure_outputs_that_are_right_are_sharpened_as_far_as_the_labels_allow(labelled):
-    """Classes that the features tell without an error: a sharpness that grows with the labels, but stays finite."""
-    rng = np.random.default_rng(0)
-    y = np.arange(600) % 2
-    X, A = np.where(y, 1.0, -1.0)[:, None] + 0.05 * rng.standard_normal((600, 4)), rng.random((600, 600)) < 0.02
-    model = gl.GraphClassifier().fit(X, np.where(np.arange(600) < labelled, y, -1), graph=np.triu(A, 1) + np.triu(A, 1).T)
-    doubt = 1.0 - model.predict_proba().max(axis=1)
-    assert np.array_equal(model.predict(), y)
-    # half a label among them counts as wrong, as do the temperatures one in n + 2
-    assert 0.05 / labelled < np.median(doubt) < 5.0 / labelled
