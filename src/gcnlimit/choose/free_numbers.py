@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array, brief
 from gcnlimit.choose.method import Method
-from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, Residual, SearchScale
 from gcnlimit.network import GCN
@@ -184,14 +183,13 @@ def _longest(points: Points, filter: Filter, far: float, limit: Array) -> tuple[
     return np.asarray(np.maximum(allowed, far)), layers > _LONGEST, reason
 
 
-def check_free(data: CSBM, gcn: GCN, free: Mapping[str, Any]) -> None:
-    """Refuse what cannot be tuned, and say what can."""
+def check_free(gcn: GCN, free: Mapping[str, Any], scales: Sequence[str]) -> None:
+    """Refuse what cannot be tuned, and say what can; `scales` are the numbers of a normalization that has an effect."""
     if not isinstance(free, Mapping) or not free:
         example = "write for example free={'t': (0, 10)}"
         raise ParameterError(f"free = {brief(free)} names nothing to tune; {example}")
     filters = named_filters(gcn)
     depth = ["depth"] if isinstance(gcn.filter, Residual) else []
-    scales = NUMBERS if data.degrees is not None else ()
     allowed = (*filters, "reg", *depth, *scales, "test_filter")
     for name, bounds in free.items():
         if name in NUMBERS and not scales:

@@ -170,9 +170,7 @@ def optimum(
     best = _maximized(search, progress)
     every = np.arange(search.size)
     values = search.values(best.u, every)
-    curvature = np.zeros_like(values)
-    for rows in batches(search.size, search.method.together) if search.numbers else ():
-        curvature[rows] = _curvature(search, values[rows], rows)
+    curvature = _curvature(search, values) if search.numbers else values
     return Optimum(
         search.trial(values, every),
         search.by_name(values),
@@ -276,7 +274,7 @@ def _at_infinity(search: NetworkSearch, block: Index) -> Maxima:
     )
 
 
-def _curvature(search: NetworkSearch, values: Array, rows: Index) -> Array:
+def _curvature(search: NetworkSearch, values: Array) -> Array:
     """Second derivatives of the margin, by differences inside the bounds, all in one call; 0 at infinity."""
     count = len(search.numbers)
     trials = np.tile(values, (count, 3, 1, 1))
@@ -284,7 +282,7 @@ def _curvature(search: NetworkSearch, values: Array, rows: Index) -> Array:
     finite = np.zeros(values.shape, bool)
     for k, number in enumerate(search.numbers):
         log = number.name == "reg"
-        ends: Any = (1e-300, 1e300) if number.any_reg else (number.low[rows], number.high[rows])
+        ends: Any = (1e-300, 1e300) if number.any_reg else (number.low, number.high)
         low, high, at = (np.log(p) if log else p for p in (*ends, values[:, k]))
         size = np.where(np.isinf(at), 0.0, np.abs(at))
         h = np.minimum(1e-3 * (1.0 + size), (high - low) / 4.0)
@@ -293,7 +291,8 @@ def _curvature(search: NetworkSearch, values: Array, rows: Index) -> Array:
         trials[k, :, :, k] = np.exp(moved) if log else moved
         finite[:, k] = np.isfinite(at) & (high > low)
         step[:, k] = np.where(finite[:, k], h, 1.0)
-    margins = search.margins(trials.reshape(-1, count), np.tile(rows, 3 * count))
+    every = np.tile(np.arange(search.size), 3 * count)
+    margins = search.margins(trials.reshape(-1, count), every)
     below, middle, above = margins.reshape(count, 3, -1).swapaxes(0, 1)
     return np.where(finite, (below - 2.0 * middle + above).T / step**2, 0.0)
 
