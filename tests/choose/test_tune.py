@@ -75,6 +75,12 @@ def test_freeing_each_layer_gains_and_equal_strengths_are_among_its_starts():
     assert np.any(gain > 1e-3)
 
 
+def test_equal_strengths_are_among_the_starts_of_many_layers():
+    data, gcn = random_data(6, seed=5), gl.GCN(gl.Residual.constant(1.0, 7))
+    shared, each = (gl.tune(data, gcn, {"c": c}) for c in (EVERYWHERE, [EVERYWHERE] * 7))
+    assert np.all(margin(each.prediction) >= margin(shared.prediction) - 1e-12)
+
+
 def test_coefficients_reach_the_best_filter():
     gcn = gl.GCN(gl.Polynomial(np.ones(4)), symmetrize=True)
     best = gl.tune(DATA, gcn, {"coefficients": (-1, 1)})
