@@ -27,6 +27,7 @@ from scipy.stats import rankdata
 
 from gcnlimit import real
 from gcnlimit.real.classifier import GraphClassifier
+from gcnlimit.real.filter_classifier import FilterClassifier
 from gcnlimit.real.leave_one_out import pair
 
 Outputs = tuple[Any, Any]
@@ -110,8 +111,8 @@ def quality(classes: Any, outputs: Any, y: Any) -> float:
 
 
 def ours(data: real.Dataset, y: Any, split: int, **options: Any) -> Outputs:
-    """`GraphClassifier`, the average by default."""
-    model = GraphClassifier(**options).fit(data.X, y, graph=data.graph)
+    """`GraphClassifier`, or with options a single network."""
+    model = (FilterClassifier if options else GraphClassifier)(**options).fit(data.X, y, graph=data.graph)
     return model.classes_, pair(model._outputs)
 
 

@@ -69,7 +69,7 @@ def scores(fit: Part, other: Part, labels: int, seed: int) -> list[float]:
         some = rng.choice(mine, min(labels, (len(mine) + 1) // 2), replace=False)
         seen[some] = c
     model = gl.GraphClassifier().fit(fit.X, seen, graph=fit.graph)
-    alone = gl.GraphClassifier(strengths=0.0).fit(fit.X, seen, graph=fit.graph)
+    alone = gl.FilterClassifier(strengths=0.0).fit(fit.X, seen, graph=fit.graph)
     found = [model.score(y=np.where(seen < 0, fit.y, -1)), alone.score(other.X, other.y, graph=other.graph)]
     for deploy in ("same", "tuned"):
         found.append(model.set_params(deploy=deploy).score(other.X, other.y, graph=other.graph))

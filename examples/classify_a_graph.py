@@ -21,8 +21,8 @@ def main() -> None:
     data = gl.real.read(given.file, given.nodes)
     y, test = data.training(given.split), data.testing(given.split)
     model = gl.GraphClassifier().fit(data.X, y, graph=data.graph)
-    single = gl.GraphClassifier("pagerank").fit(data.X, y, graph=data.graph)
-    alone = gl.GraphClassifier(strengths=0).fit(data.X, y, graph=data.graph)
+    single = gl.FilterClassifier().fit(data.X, y, graph=data.graph)
+    alone = gl.FilterClassifier(strengths=0).fit(data.X, y, graph=data.graph)
 
     print(f"{model.labelled_.size} of {data.nodes} nodes are labelled, {model.classes_.size} classes")
     print("                     leave-one-out   test")

@@ -36,3 +36,16 @@ def random_data(count, seed=0):
     rng = np.random.default_rng(seed)
     low, high = np.array([[0.3, -2.0, 0.0, 0.02], [6.0, 2.0, 5.0, 0.9]])
     return gl.CSBM(*rng.uniform(low, high, size=(count, 4)).T)
+
+
+def classed_graph(nodes=60, width=8, classes=3, labelled=30, directed=False):
+    """A graph that follows the classes, its features, and its labels with some hidden."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(classes, size=nodes)
+    same = y[:, None] == y
+    A = (rng.random((nodes, nodes)) < np.where(same, 0.3, 0.05)).astype(float)
+    A = A if directed else np.maximum(A, A.T)
+    np.fill_diagonal(A, 0.0)
+    X = rng.standard_normal((nodes, width)) + rng.standard_normal((classes, width))[y]
+    hidden = np.where(np.isin(np.arange(nodes), rng.choice(nodes, labelled, replace=False)), y, -1)
+    return X, y, hidden, A

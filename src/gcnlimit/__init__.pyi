@@ -35,6 +35,7 @@ from gcnlimit.penalties import Penalty as Penalty
 from gcnlimit.real.classifier import GraphClassifier as GraphClassifier
 from gcnlimit.real.describe import describe as describe
 from gcnlimit.real.estimate import estimate as estimate
+from gcnlimit.real.filter_classifier import FilterClassifier as FilterClassifier
 from gcnlimit.real.recommend import recommend as recommend
 from gcnlimit.real.scores import cross_validate as cross_validate
 from gcnlimit.results.performance import Status as Status

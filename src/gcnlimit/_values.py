@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import fields
 from typing import Any
 
@@ -39,17 +40,31 @@ class Brief:
 
 
 def brief(value: object) -> str:
-    """Text of a value, a long array summarized."""
+    """Text of a value, a long array summarized.
+
+    >>> brief(np.arange(11)), brief(np.array(["a"] * 11))
+    ('<11 numbers from 0 to 10>', '<11 values of type <U1>')
+    """
     if not isinstance(value, np.ndarray) or value.size <= _SHORT:
         return " ".join(repr(value).split())
     size = " x ".join(map(str, value.shape))
-    return f"<{size} numbers from {value.min():.6g} to {value.max():.6g}>"
+    if value.dtype.kind not in "biuf":
+        return f"<{size} values of type {value.dtype}>"
+    return f"<{size} numbers from {float(value.min()):.6g} to {float(value.max()):.6g}>"
 
 
 def shown(value: object) -> str:
-    """Text of a value in a sentence: one line, cut if it is long."""
-    text = brief(value)
+    """Text of a value in a sentence, whatever it is: one line, cut if it is long."""
+    try:
+        text = brief(value) if isinstance(value, np.ndarray) else " ".join(_cut.repr(value).split())
+    except Exception:  # a repr of somebody else's, or a number of too many digits
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+_cut = reprlib.Repr()
+_cut.maxlist = _cut.maxtuple = _cut.maxset = _cut.maxdict = _cut.maxstring = _cut.maxother = 100
+"""Writes the beginning of long lists, whose whole text would take a while."""
 
 
 class Value(Brief):

@@ -2,5 +2,5 @@
 
 __version__ = "1.0.0"
 
-NUMERICAL_VERSION = 5
+NUMERICAL_VERSION = 6
 """Raised whenever the same inputs give other numbers (beyond rounding): stored sweeps of another value are not reused."""

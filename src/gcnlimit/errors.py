@@ -3,6 +3,8 @@
 import contextlib
 import errno
 import os
+import secrets
+import shutil
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -30,13 +32,35 @@ class ConvergenceError(GCNLimitError, RuntimeError):
 
 
 @contextlib.contextmanager
-def writing(path: str | os.PathLike[str]) -> Iterator[None]:
+def writing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Path of a new file that takes the place of `path` once it is written; if that fails, the old file stays as it was.
+
+    A device or a pipe, and a file in a folder that takes no others, is written to directly.
+    """
+    with cannot_write(path):
+        place = Path(os.path.realpath(path))
+        only_there = place.exists() and not (place.is_file() and os.access(place.parent, os.W_OK))
+        beside = place if only_there else place.with_name(f".{secrets.token_hex(8)}{place.suffix}")
+        try:
+            yield beside
+            if beside != place:
+                if place.exists():
+                    shutil.copymode(place, beside)
+                os.replace(beside, place)
+        finally:
+            if beside != place:
+                beside.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def cannot_write(path: str | os.PathLike[str]) -> Iterator[None]:
     """Say in one sentence why a file could not be written."""
     try:
         yield
     except OSError as problem:
         folder = os.path.dirname(os.fspath(path)) or os.curdir
-        reason = f"{problem.strerror or problem}; choose another file"
+        told = os.strerror(problem.errno) if problem.errno else problem
+        reason = f"{told}; choose another file"
         if not os.path.isdir(folder):
             reason = f"there is no folder {folder}; make it, or choose another"
         raise ParameterError(f"{os.fspath(path)} cannot be written: {reason}") from None
@@ -47,7 +71,7 @@ def check_writable(path: str | os.PathLike[str], endings: Collection[str] = ()) 
     path = Path(path)
     if endings and path.suffix.lower() not in endings:
         raise ParameterError(f"{path} cannot be written: its name must end in {', '.join(endings)}")
-    with writing(path):
+    with cannot_write(path):
         problem = errno.EISDIR if path.is_dir() else errno.EACCES
         place = path if path.exists() else path.absolute().parent
         if path.is_dir() or not os.access(place, os.W_OK):

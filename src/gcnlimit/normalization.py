@@ -70,12 +70,15 @@ class Normalization(Value):
         left, right = self.scales(theta, signal)
         return np.sqrt(theta) * left, np.sqrt(theta) * right
 
+    def added(self, signal: Array) -> Array:
+        r"""Degree :math:`\tau` added to each node, at each signal."""
+        with np.errstate(divide="ignore"):
+            return 1.0 / np.square(signal) if self.tau is None else np.full(signal.size, self.tau)
+
     def scales(self, theta: Array, signal: Array) -> tuple[Array, Array]:
         r"""Powers :math:`[(\theta + \tau)/(1 + \tau)]^{-p}` and with :math:`q`, likewise; 0 for nodes without an edge."""
-        with np.errstate(divide="ignore"):
-            tau = 1.0 / np.square(signal) if self.tau is None else np.full(signal.size, self.tau)
         # finite also for tau = inf, where the degrees do not matter
-        share = 1.0 / (1.0 + tau[:, None])
+        share = 1.0 / (1.0 + self.added(signal)[:, None])
         mixed = 1.0 + share * (theta - 1.0)
         left, right = np.zeros_like(mixed), np.zeros_like(mixed)
         np.power(mixed, -self.left, where=mixed > 0.0, out=left)

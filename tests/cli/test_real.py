@@ -109,3 +109,11 @@ def test_explore_reads_tables_as_the_other_verbs_do(tmp_path, monkeypatch):
     (state, sentence), how = shown[0]
     assert (state.directed, state.estimated, how["browser"]) == (False, True, False)
     assert "183 nodes" in sentence
+
+
+def test_a_single_network_has_no_members_to_draw(tmp_path):
+    done = CliRunner().invoke(app, ["classify", TEXAS, "--filter", "pagerank", "--plot", str(tmp_path / "members.png")])
+    assert done.exit_code != 0
+    assert "--plot draws the members of the average; leave out --filter and --strength" in str(done.output)
+    assert "PageRank" in run("classify", TEXAS, "--filter", "pagerank")
+    assert "features alone" in run("classify", TEXAS, "--strength", "0")

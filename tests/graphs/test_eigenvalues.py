@@ -4,14 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gcnlimit.graphs.operator import (
-    SparsePlusRankOne,
-    centred,
-    largest_eigenvalue,
-    normalized,
-    quadrature,
-    top_eigenvalues,
-)
+from gcnlimit.graphs.operator import centred, normalized
+from gcnlimit.graphs.rank_one import SparsePlusRankOne
+from gcnlimit.numerics.lanczos import largest_eigenvalue, quadrature, top_eigenvalues
 
 rng = np.random.default_rng(0)
 BLOCKS = np.kron(np.eye(6), np.ones((50, 50))) - np.eye(300)

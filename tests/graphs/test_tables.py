@@ -1,6 +1,7 @@
 """Tables as people have them: what they say is read, what was done to it is said."""
 
 import gzip
+import tracemalloc
 
 import networkx
 import numpy as np
@@ -102,14 +103,14 @@ def test_names_of_columns_are_known_from_the_table_of_nodes(read):
         ("source,target,date\na,b,2024-01-01\n", None, "column 'date' of .* contains '2024-01-01'; .* weight"),
         (
             EDGES,
-            "node,label,born\na,x,2001-02-03\nb,y,2002-03-04\n",
-            "column 'born' holds dates or times, such as '2001-02-03'",
-        ),
-        (
-            EDGES,
             "node,label,size\na,x,3\nb,y,tall\n",
-            "column 'size' holds numbers, such as 3, and words, such as 'tall'",
+            "column 'size' holds numbers, such as 3, and words, such as 'tall'; .* --words size",
         ),
+        (EDGES, "node,label,part\na,x,12%\nb,y,$5\n", "'part' holds numbers written in different ways, such as '\\$5'"),
+        (EDGES, "node,label,part\na,x,12%\nb,y,5\n", "'part' holds numbers written in different ways"),
+        (EDGES, "node,label,part\na,x,5%\nb,y,high\n", "'part' holds numbers, such as 5%, and words, such as 'high'"),
+        (EDGES, "node,label,born\na,x,1/2/2023\nb,y,3/4/2023\n", "'born' holds dates or times, such as '1/2/2023'"),
+        (EDGES, "node,label,born\na,x,9:30\nb,y,10:30\n", "'born' holds dates or times, such as '10:30'"),
         (EDGES, "node,label,class\na,x,p\nb,y,q\n", "the columns 'label' and 'class'; choose one by --label label"),
         ("a,\n", None, "names no node in row 1"),
         ("a,b,-2\n", None, "1 negative weight, such as -2"),
@@ -145,8 +146,8 @@ def test_data_frames_are_read_as_files_are(read):
     assert np.array_equal(data.X, file.X)
     assert data.y.tolist() == file.y.tolist() == [1, -1, 2, 1]
     assert (data.graph != file.graph).nnz == 0
-    with pytest.raises(gl.ParameterError, match="column 'born' holds dates or times"):
-        real.read(edges, frame.assign(born=pd.Timestamp("2001-02-03")))
+    born = pd.to_datetime(["2001-02-03", None, "2001-02-13", "2001-02-03"])
+    assert real.read(edges, frame.assign(born=born)).X[:, -2].tolist() == [0, 10 / 3, 10, 0]
 
 
 def test_what_filtering_leaves_in_the_index_of_a_frame_is_no_column():
@@ -178,21 +179,116 @@ def test_the_numbers_of_rows_that_pandas_writes_are_no_column(read, index):
     assert read("0,1\n1,2\n", f"{index},age,label\n0,1,x\n1,2,y\n2,3,x\n").names.tolist() == ["0", "1", "2"]
 
 
-@pytest.mark.parametrize("day", ["31-Dec-2023", "12/31/23", "31.12.23", "31 December 2023", "2023-12-31T09:00", "9:30"])
-def test_dates_and_times_are_no_words(read, day):
-    with pytest.raises(gl.ParameterError, match="holds dates or times"):
-        read(nodes=f"id,born,label\na,{day},x\nb,{day},y\n")
+@pytest.mark.parametrize("index", ["", "Unnamed: 0"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_numbers_of_rows_are_left_out_with_a_note_whatever_names_the_nodes(read, index, first):
+    """As pandas writes them, from 0, and R, from 1."""
+    edges = f"{index},src,dst\n" + "".join(f"{first + k},{e}\n" for k, e in enumerate(["p,q", "q,r", "r,p"]))
+    nodes = f"{index},device,age,label\n" + "".join(f"{first + k},{n},{10 * k},x\n" for k, n in enumerate("pqr"))
+    for options in ({}, {"id": "device"}, {"drop": "Unnamed: 0"}, {"drop": ""}, {"id": "device", "drop": "Unnamed: 0"}):
+        data = read(edges, nodes, **options)
+        assert data.names.tolist() == ["p", "q", "r"]
+        assert data.graph.toarray().tolist() == [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+        assert data.X.ravel().tolist() == [0, 10, 20]
+        told = [note for note in data.notes if note.startswith("Left out the numbers of the rows")]
+        assert len(told) == (0 if "drop" in options else 2)
 
 
-def test_tables_without_a_common_node_are_refused(read):
-    with pytest.raises(gl.ParameterError, match=r"names no node of the edges: .* 'A', theirs such as 'a'"):
+def test_edges_most_of_whose_nodes_are_not_in_the_table_are_refused(read):
+    sentence = "names 1 of the 4 nodes of the edges: its nodes are such as 'a', theirs such as 'b'"
+    with pytest.raises(gl.ParameterError, match=sentence):
+        read(nodes="id,label\na,x\nz,y\n")
+    with pytest.raises(gl.ParameterError, match=r"names 0 of the 4 nodes .* 'A', theirs such as 'a'"):
         read(nodes="id,label\nA,x\nB,y\n")
 
 
-def test_a_table_in_another_encoding_is_told_so(tmp_path):
-    (tmp_path / "e.csv").write_bytes("Zürich,Köln\n".encode("latin-1"))
-    with pytest.raises(gl.ParameterError, match="save it as CSV in UTF-8"):
+NUMBERS = {
+    ("1,200", "7", "1,000,000.5"): ([1200, 7, 1000000.5], "thousands separators"),
+    ("1.200,50", "7", "1.200"): ([1200.5, 7, 1200], "thousands separators, decimal commas"),
+    ("1 200", "7", "12 000,5"): ([1200, 7, 12000.5], "thousands separators, decimal commas"),
+    ("12%", "7.5 %", "-1%"): ([12, 7.5, -1], "%"),
+    ("$1,200", "-$7", "$0.50"): ([1200, -7, 0.5], "thousands separators, $"),
+    ("3 €", "7 €", "0,5 €"): ([3, 7, 0.5], "decimal commas, €"),
+    ("2023-12-31", "2024-01-02", "2024-01-01 12:00"): None,
+    ("2023-12-31", "2024-01-02", "2024-01-01"): ([0, 2, 1], "days since 2023-12-31"),
+    ("31/12/2023", "2/1/2024", "01/01/2024"): ([0, 2, 1], "days since 2023-12-31"),
+    ("12/31/23", "1/2/24", "1/1/24"): ([0, 2, 1], "days since 2023-12-31"),
+    ("31.12.23", "02.01.24", "01.01.24"): ([0, 2, 1], "days since 2023-12-31"),
+    ("31-Dec-2023", "02-Jan-2024", "1-Jan-2024"): ([0, 2, 1], "days since 2023-12-31"),
+    ("31 December 2023", "2 January 2024", "1 January 2024"): ([0, 2, 1], "days since 2023-12-31"),
+    ("2023-12-31T00:00", "2024-01-02T12:00", "2024-01-01T00:00"): ([0, 2.5, 1], "days since 2023-12-31"),
+    ("2023-12-31 00:00:00+00:00", "2024-01-02 01:00:00+01:00", "2024-01-01 00:00:00+00:00"): (
+        [0, 2, 1],
+        "days since 2023-12-31",
+    ),
+}
+
+
+@pytest.mark.parametrize("cells", NUMBERS)
+def test_numbers_are_read_however_people_write_them(read, cells):
+    rows = "".join(f'{name},"{cell}",x\n' for name, cell in zip("abc", cells, strict=True))
+    if NUMBERS[cells] is None:
+        with pytest.raises(gl.ParameterError, match="holds dates or times"):
+            read(nodes=f"id,size,label\n{rows}")
+        return
+    values, way = NUMBERS[cells]
+    data = read(nodes=f"id,size,label\n{rows}d,,y\n")
+    assert data.X[:3, 0].tolist() == values
+    assert data.X[3].tolist() == [np.mean(values), 1]
+    assert f"Read as numbers: size ({way})." in data.notes
+
+
+def test_commas_and_points_of_weights_and_columns_between_semicolons(read):
+    data = read("a;b;1.200,5\nb;c;1,5\n", "id;age;size;label\na;1.234,50;1,234;x\nb;2;2;y\nc;1.000;3,5;x\n")
+    assert data.graph.data.tolist() == [1200.5, 1.5]
+    assert data.X.tolist() == [[1234.5, 1.234], [2, 2], [1000, 3.5]]
+
+
+def test_missing_words_are_counted_and_may_be_words(read):
+    nodes = "id,country,code,label\na,NA,1,NA\nb,DE,2,y\nc,,1,x\nd,FR,2,y\n"
+    data = read(nodes=nodes)
+    assert "Missing words have 0 in all of these columns: country (2: NA, empty)." in data.notes
+    assert "To keep words such as NA, use --words COLUMN (words='COLUMN')." in data.notes
+    kept = read(nodes=nodes, words=["country", "code", "label"])
+    assert kept.X.tolist() == [[0, 0, 1, 1, 0], [1, 0, 0, 0, 1], [0, 0, 0, 1, 0], [0, 1, 0, 0, 1]]
+    assert kept.y.tolist() == ["NA", "y", "x", "y"]
+    with pytest.raises(gl.ParameterError, match="words = 'land' is not a column; there are id, country"):
+        read(nodes=nodes, words="land")
+
+
+@pytest.mark.parametrize("code", ["latin-1", "cp1252", "utf-16", "utf-8", "utf-8-sig"])
+def test_the_encodings_of_spreadsheets_are_read(tmp_path, code):
+    (tmp_path / "e.csv").write_bytes("Zürich,Köln\n".encode(code))
+    data = real.read(tmp_path / "e.csv")
+    assert data.names.tolist() == ["Köln", "Zürich"]
+    assert any("was read as cp1252" in note for note in data.notes) == (code in ("latin-1", "cp1252"))
+    assert real.read(tmp_path / "e.csv", encoding=code).names.tolist() == ["Köln", "Zürich"]
+
+
+def test_other_encodings_are_given_by_name(tmp_path):
+    (tmp_path / "e.csv").write_bytes("東京,大阪\n".encode("shift_jis"))
+    assert real.read(tmp_path / "e.csv", encoding="shift_jis").names.tolist() == ["大阪", "東京"]
+    for code, sentence in (
+        ("shift-jsi", "encoding = 'shift-jsi' is not known"),
+        ("ascii", "is not text in ascii; use"),
+    ):
+        with pytest.raises(gl.ParameterError, match=sentence):
+            real.read(tmp_path / "e.csv", encoding=code)
+    (tmp_path / "e.csv").write_bytes(b"a,\x81\n")
+    with pytest.raises(gl.ParameterError, match=r"is not text in UTF-8 or cp1252; use --encoding NAME"):
         real.read(tmp_path / "e.csv")
+
+
+def test_a_compressed_table_is_unpacked_no_further_than_memory_allows(tmp_path, monkeypatch):
+    with gzip.open(tmp_path / "bomb.csv.gz", "wb") as file:
+        file.write(b"a,b\n" * 10**7)
+    monkeypatch.setenv("GCNLIMIT_MEMORY", "0.1")
+    tracemalloc.start()
+    with pytest.raises(gl.ParameterError, match=r"bomb.csv.gz' holds more than 2.5 MB, for which there is not"):
+        real.read(tmp_path / "bomb.csv.gz")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10**7
 
 
 def test_attributes_of_networkx_are_read_as_columns_are():

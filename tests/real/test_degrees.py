@@ -5,8 +5,8 @@ import pytest
 
 import gcnlimit as gl
 from gcnlimit.degrees import Gamma
-from gcnlimit.graphs.operator import top_eigenvalues
 from gcnlimit.graphs.standard import StandardizedGraph, from_labels
+from gcnlimit.numerics.lanczos import top_eigenvalues
 from gcnlimit.simulation.data.sample import bernoulli_graph
 
 NODES, DEGREE, LAM = 2000, 40.0, 1.3

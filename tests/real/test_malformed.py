@@ -163,7 +163,7 @@ MALFORMED = [
 @pytest.mark.parametrize("changes, options", MALFORMED)
 def test_what_is_malformed_is_refused_in_a_sentence(changes, options):
     with pytest.raises(gl.ParameterError) as caught:
-        gl.GraphClassifier(**options).fit(**({"X": X, "y": Y, "graph": A} | changes))
+        gl.FilterClassifier(**options).fit(**({"X": X, "y": Y, "graph": A} | changes))
     text = str(caught.value)
     assert 20 < len(text) < 300
     assert "\n" not in text
@@ -231,7 +231,7 @@ UNUSUAL = {
 @pytest.mark.filterwarnings("ignore:graph has 30 self-loops")
 def test_what_is_unusual_is_answered(changes, filter):
     given = {"X": X, "y": Y, "graph": A} | changes
-    model = gl.GraphClassifier(filter).fit(**given)
+    model = gl.FilterClassifier(filter).fit(**given)
     assert np.isfinite(model.decision_function()).all()
     known = np.isin(model.predict(), model.classes_)
     assert known.all()

@@ -22,6 +22,7 @@ PINNED = {
     3: THEORY,  # losses with a corner on unequal classes at infinite regularization; noise of streamed features on a card
     4: THEORY,  # accuracies at other thresholds are stored as well
     5: THEORY,  # best reg of two unequal classes; softmax averages at a large response
+    6: THEORY,  # margins of three or more classes under a law of degrees
 }
 """Test accuracy at lam = 0 and 1 in each version of the numbers."""
 

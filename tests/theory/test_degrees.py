@@ -12,8 +12,8 @@ from gcnlimit.degrees import Degrees, Gamma, LogNormal, Pareto
 from gcnlimit.normalization import Normalization, Regularized, as_normalization
 from gcnlimit.theory.decision import accuracy
 from gcnlimit.theory.degrees.ceiling import PropensityEvolution
+from gcnlimit.theory.margins import Effort, answers_at
 from gcnlimit.theory.points import Points
-from gcnlimit.theory.predict import Search, find
 from gcnlimit.theory.propensity_spectrum import spectrum
 from gcnlimit.theory.transfer import transfer
 
@@ -50,7 +50,7 @@ def points(law, *network, **data):
 
 def solve(points):
     """Margins and losses of points that are solved together."""
-    return find(points, np.ones(points.size, bool), Search(progress=False))[0]
+    return answers_at(points, np.ones(points.size, bool), Effort(progress=False))[0]
 
 
 def of_row(row):
@@ -304,3 +304,22 @@ def test_names_of_normalisations():
 def test_a_variance_below_rounding_is_that_of_degrees_all_alike(kind):
     for variance in (5e-324, 1e-308, 1e-20):
         assert kind(variance) == kind(0.0)
+
+
+CONTINUOUS = {
+    "predict": lambda data: gl.predict(data, gl.GCN(gl.PageRank(0.2), reg=[1.0, np.inf])),
+    "other operators": lambda data: gl.predict(
+        data, gl.GCN(gl.Residual([1.0]), normalization="regularized", symmetrize=False)
+    ),
+    "ceiling": gl.bayes_optimal,
+}
+
+
+@pytest.mark.parametrize("answer", CONTINUOUS.values(), ids=CONTINUOUS)
+@pytest.mark.parametrize("classes", [2, 3, 4, 5])
+def test_margins_are_continuous_in_the_variance_of_the_degrees(answer, classes):
+    """The margin is that of nodes all alike with the mean accuracy: the inverse of Phi_C, for any number of classes."""
+    data = {"alpha": 4.0, "lam": 1.0, "mu": 2.0, "rho": 0.1, "classes": classes}
+    alike, varied = (answer(gl.CSBM(**data, degrees=law)).order_parameters for law in (None, Gamma(1e-8)))
+    assert varied.test_margin == pytest.approx(alike.test_margin, rel=1e-6)
+    assert varied.train_margin == pytest.approx(alike.train_margin, rel=1e-6)

@@ -78,7 +78,7 @@ def own_graph(X: Floats, y: npt.NDArray[np.int64], graph: Floats) -> None:
     recommended = gl.recommend(X, y, graph)
     assert_type(recommended, real.Recommendation)
     assert_type(gl.describe(X, y, graph), real.Description)
-    classifier = gl.GraphClassifier(filter="diffusion").fit(X, y, graph=graph)
+    classifier = gl.FilterClassifier(filter="diffusion").fit(X, y, graph=graph)
     assert_type(classifier, gl.GraphClassifier)
     assert_type(classifier.loo_score_, float)
     edges = real.from_edges([[0, 1], [1, 2]])

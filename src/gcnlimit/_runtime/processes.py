@@ -75,14 +75,28 @@ def _submit(submit: Callable[..., Any], fn: Callable[..., Any], /, *args: Any, *
     empty module stands in for it.
     """
     if b"__main__" in pickle.dumps((fn, args, kw)):
-        return submit(fn, *args, **kw)
-    with _SWAPPED:
+        with _blocked_interruptions():
+            return submit(fn, *args, **kw)
+    with _SWAPPED, _blocked_interruptions():
         main = sys.modules["__main__"]
         sys.modules["__main__"] = types.ModuleType("__main__")
         try:
             return submit(fn, *args, **kw)
         finally:
             sys.modules["__main__"] = main
+
+
+@contextlib.contextmanager
+def _blocked_interruptions() -> Iterator[None]:
+    """Ctrl-C waits, where the system can do so; a process that starts inherits this, and is not interrupted while it imports."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _SWAPPED = threading.Lock()

@@ -17,7 +17,8 @@ from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import PageRank
-from gcnlimit.graphs.operator import has_hubs, propagation
+from gcnlimit.graphs.operator import propagation
+from gcnlimit.graphs.verdict import edge_counts, has_hubs
 from gcnlimit.network import GCN
 from gcnlimit.normalization import as_normalization
 from gcnlimit.simulation.data.observation import Observation
@@ -67,16 +68,16 @@ def linear_by_theory(task: Task) -> Array:
 
 
 def linear_by_leave_one_out(task: Task) -> Array:
-    """Single network of `GraphClassifier`: PageRank and ridge regression, both chosen by leave-one-out.
+    """`FilterClassifier`: PageRank and ridge regression, both chosen by leave-one-out.
 
     Where the graph has hubs its operator is the regularized one; on a new graph the strength is tuned without labels.
     """
-    from gcnlimit.real.classifier import GraphClassifier
+    from gcnlimit.real.filter_classifier import FilterClassifier
 
     here, new = task.observation, task.new
-    operator = "regularized" if has_hubs(here.adjacency) else "none"
+    operator = "regularized" if has_hubs(edge_counts(here.adjacency)) else "none"
     settings: dict[str, Any] = {"strengths": STRENGTHS, "scale": None, "deploy": "tuned"}
-    model = GraphClassifier("pagerank", normalization=operator, **settings)
+    model = FilterClassifier("pagerank", normalization=operator, **settings)
     model.fit(np.asarray(here.features, float), task.labels[: here.nodes], graph=here.adjacency)
     if new is None:
         return model.decision_function()
@@ -90,11 +91,11 @@ def features_alone(task: Task) -> Array:
     Unequal classes need a bias: there it is ridge regression, its regularization chosen by leave-one-out.
     """
     if not task.observation.data.classes.equal:
-        from gcnlimit.real.classifier import GraphClassifier
+        from gcnlimit.real.filter_classifier import FilterClassifier
 
         X = task.features.astype(float)
         known = task.labelled_mask
-        model = GraphClassifier("pagerank", scale=None).fit(X[known], task.labels[known])
+        model = FilterClassifier(scale=None).fit(X[known], task.labels[known])
         outputs = model.decision_function(X)
         return outputs if task.classes > 2 else np.column_stack([-outputs, outputs])
     return task.features @ (task.features.T @ task.targets)

@@ -87,8 +87,8 @@ class Scores:
         check_writable(path, ENDINGS)
         runs = [{key: _plain(value) for key, value in asdict(run).items()} for run in self.runs]
         text = json.dumps({"suite": VERSION, "runs": runs}, indent=1)
-        with writing(path):
-            Path(path).write_text(f"{text}\n", encoding="utf-8")
+        with writing(path) as new:
+            new.write_text(f"{text}\n", encoding="utf-8")
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Scores:

@@ -131,7 +131,7 @@ def best_filter(
         The best regularization if None (infinite on a directed graph), or ``math.inf``; a finite value would only set the
         scale of the filter.
     progress
-        Whether to draw a progress bar on standard error (with rich), batch by batch; by default only if it is a terminal.
+        Whether to draw a progress bar on standard error, batch by batch; by default only if it is a terminal.
 
     Examples
     --------

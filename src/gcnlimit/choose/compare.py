@@ -28,7 +28,7 @@ from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.results.result import Coordinates, Result
 from gcnlimit.results.show import draw_methods
 from gcnlimit.theory.bayes import bayes_optimal
-from gcnlimit.theory.decision import best_log_error, from_margins
+from gcnlimit.theory.decision import best_log_error, from_margins, mean_performance
 from gcnlimit.theory.limits import pca_margin
 from gcnlimit.theory.points import Points, check_range, in_range
 from gcnlimit.theory.propensity_spectrum import spectrum
@@ -160,7 +160,7 @@ def compare(
     symmetrize, reg
         Whether the networks apply the symmetrized graph; the best regularization of each family if None, or ``math.inf``.
     progress
-        Whether to draw a progress bar on standard error (with rich), method by method; by default only if it is a terminal.
+        Whether to draw a progress bar on standard error, method by method; by default only if it is a terminal.
 
     Examples
     --------
@@ -310,7 +310,10 @@ def _of_margin(
     """Entry of what is known by its margin at each point; with the `weight` of each propensity, by one for each."""
     margin = margin.reshape(data.shape + margin.shape[1:])
     none = np.zeros(data.shape)
-    found = from_margins(data.classes, margin, margin, none, none, weight=weight)
+    if weight is None:
+        found = from_margins(data.classes, (margin, margin), (none, none))
+    else:
+        found = mean_performance(data.classes.count, (margin, margin), (none, none), weight)
     shaped = {name: scalar_or_array(values.reshape(data.shape)) for name, values in chosen.items()}
     return Entry(method, shaped, found.test_accuracy, found.log_test_error)
 

@@ -118,7 +118,7 @@ def tune(
     throw
         Whether to raise `ParameterError` if at some point no network within the bounds can be computed; else that point has NaN.
     progress
-        Whether to draw a progress bar on standard error (with rich), batch by batch; by default only if it is a terminal.
+        Whether to draw a progress bar on standard error, batch by batch; by default only if it is a terminal.
 
     Examples
     --------

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import sys
+from typing import Any, TextIO
 
 
 def main() -> None:
-    """Entry point of ``gcnlimit``."""
+    """Entry point of ``gcnlimit``: whatever becomes of its streams, or Ctrl-C at any moment, an exit status and no traceback."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _leave)
+    sys.stderr = _Forgiving(sys.stderr)
     try:
         from gcnlimit.cli.app import app
     except ModuleNotFoundError as missing:
@@ -14,4 +21,52 @@ def main() -> None:
             f"gcnlimit: the command line needs {missing.name}; install it with "
             "pip install 'gcnlimit[cli]' (in a checkout: pip install '.[cli]')"
         )
-    app()
+    status: Any = 0
+    try:
+        try:
+            app()
+        except SystemExit as end:
+            status = end.code
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as problem:
+        status = 1
+        print(f"Error: {problem.filename or 'the output'}: {problem.strerror}", file=sys.stderr)
+        # Python would try once more to write what is left, and complain
+        with contextlib.suppress(OSError, AttributeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _leave)
+    sys.exit(status)
+
+
+def interruptible() -> None:
+    """From here on Ctrl-C is an exception: nothing is being imported any more, which it could break."""
+    if signal.getsignal(signal.SIGINT) is _leave:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _leave(*_: object) -> None:
+    """End at once on Ctrl-C."""
+    with contextlib.suppress(OSError):
+        os.write(2, b"interrupted\n")
+    os._exit(130)
+
+
+class _Forgiving:
+    """Standard error, on which nothing fails: if it is closed or full, what is said there is lost, and the work goes on."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self._stream.flush()

@@ -8,7 +8,9 @@ from typing import Any
 
 import click
 
+from gcnlimit._runtime.progress import progress_in_lines
 from gcnlimit._version import __version__
+from gcnlimit.cli import interruptible
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.parameters import suggestion
 
@@ -51,6 +53,7 @@ class Verbs(click.Group):
         if cmd_name not in VERBS:
             return None
         command: click.Command = importlib.import_module(f"gcnlimit.cli.{cmd_name}").command
+        interruptible()
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
@@ -68,7 +71,7 @@ class Verbs(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a verb: errors and warnings are sentences, and Ctrl-C ends with exit status 130."""
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), progress_in_lines():
                 # numbers out of range are reported as such
                 warnings.simplefilter("ignore", RuntimeWarning)
                 warnings.showwarning = _warn

@@ -12,8 +12,8 @@ import numpy as np
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit.cli import options
 from gcnlimit.cli.options import option
-from gcnlimit.cli.output import check_plot, draw, output_options, show
-from gcnlimit.errors import check_writable, writing
+from gcnlimit.cli.output import as_text, check_plot, draw, output_options, show
+from gcnlimit.errors import ParameterError, check_writable, writing
 from gcnlimit.graphs.labels import labelled_nodes
 
 _FILTERS = click.Choice(["auto", "pagerank", "diffusion", "hops"])
@@ -38,6 +38,7 @@ def command(
 
     FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv with --nodes.
     With --out, classes that were given are kept; the columns are node, class, known, and a probability for each class.
+    A name that a spreadsheet would run as a formula (=1+1) has an apostrophe before it there.
 
     \b
     Examples:
@@ -47,7 +48,10 @@ def command(
     if out is not None:
         check_writable(out)
     check_plot(plot, (), fewest=0)
-    how = {name: given.pop(name) for name in ("filter", "strengths")}
+    single = _single(given.pop("filter"), given.pop("strengths"))
+    if single and plot is not None:
+        said = "--plot draws the members of the average"
+        raise ParameterError(f"{said}; leave out --filter and --strength, or --plot")
     weight = "balanced" if given.pop("balanced") else None
     data = options.load_labelled(file, split=split, **given)
     labels = data.training(split)
@@ -55,11 +59,13 @@ def command(
         click.echo("Every node is labelled, and none is left to classify.", err=True)
         click.echo("The accuracies are leave-one-out.", err=True)
     with progress_bar("Classifying", None, unit="fits"):
-        from gcnlimit import GraphClassifier
+        from gcnlimit import FilterClassifier, GraphClassifier
 
-        model = GraphClassifier(**how, class_weight=weight)
+        kind = FilterClassifier if single else GraphClassifier
+        model = kind(**single, class_weight=weight)
         model.fit(data.X, labels, graph=data.graph)
-    draw(plot, model.plot)
+    if not single:
+        draw(plot, model.plot)
     if out is not None:
         _write(data, labels, model, out)
     low, high = model.expected_accuracy_[1:]
@@ -72,10 +78,17 @@ def command(
     show(columns, 1, form, f"Classes of {data.nodes} nodes", file=file, split=split)
 
 
+def _single(family: str, strength: float | None) -> dict[str, Any]:
+    """Settings of a single network; none for the average."""
+    if family == "auto" and strength is None:
+        return {}
+    return {"filter": "pagerank" if family == "auto" else family, "strengths": strength}
+
+
 def _network(model: Any) -> str:
     if not model.uses_graph_:
         return "features alone"
-    if model.table_:
+    if hasattr(model, "table_"):
         return "average"
     family = "PageRank" if model.family_ == "pagerank" else model.family_
     return f"{family} {model.strength_:g}"
@@ -83,11 +96,11 @@ def _network(model: Any) -> str:
 
 def _write(data: Any, given: Any, model: Any, path: Path) -> None:
     """Class of each node, as given where it was known, whether it was, and the probability of each class."""
-    names = range(data.nodes) if data.names is None else data.names.tolist()
+    names = range(data.nodes) if data.names is None else map(as_text, data.names.tolist())
     known = labelled_nodes(given)
-    classes = np.where(known, given, model.predict()).tolist()
+    classes = map(as_text, np.where(known, given, model.predict()).tolist())
     shares = [[f"{p:.4f}" for p in row] for row in model.predict_proba().tolist()]
     head = ["node", "class", "known", *(f"probability {c}" for c in model.classes_.tolist())]
     rows = ([n, c, int(k), *p] for n, c, k, p in zip(names, classes, known, shares, strict=True))
-    with writing(path), open(path, "w", newline="", encoding="utf-8") as file:
+    with writing(path) as new, open(new, "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([head, *rows])

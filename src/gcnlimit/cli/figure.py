@@ -10,7 +10,7 @@ import click
 
 from gcnlimit._runtime.extras import need
 from gcnlimit.cli.options import FILE, FOLDER, option, together
-from gcnlimit.errors import ParameterError
+from gcnlimit.errors import ParameterError, cannot_write
 
 _FORMATS = click.Choice(["pdf", "png", "svg"])
 _TRIALS = "Simulated graphs for each dot; 0 draws the theory alone."
@@ -27,8 +27,9 @@ def check_figures(folder: Path | None) -> None:
     if folder is None:
         return
     place = folder.absolute()
-    while not place.exists():
-        place = place.parent
+    with cannot_write(folder):
+        while not place.exists():
+            place = place.parent
     if not place.is_dir() or not os.access(place, os.W_OK):
         raise ParameterError(f"--out {folder} cannot be written; choose another folder")
 

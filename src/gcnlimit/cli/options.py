@@ -135,13 +135,16 @@ graph_options = together(
     option("--seed", "The same seed gives the same graphs.", type=NATURAL, default=0),
 )
 
+_WORDS = "Column of words, also where they look like numbers or NA; may be repeated."
 file_argument = click.argument("file", type=EXISTING)
 table_options = together(
     option("--nodes", "Table of nodes, if FILE is a list of edges.", type=EXISTING),
     option("--label", "Column of the classes [default: label, class or y].", metavar="COLUMN"),
     option("--id", "Column that names the nodes [default: the first].", metavar="COLUMN"),
     option("--drop", "Leave out a column; may be repeated.", metavar="COLUMN", multiple=True),
+    option("--words", _WORDS, metavar="COLUMN", multiple=True),
     option("--undirected", "Ignore the direction of the edges.", is_flag=True),
+    option("--encoding", "Encoding of the tables [default: utf-8, else cp1252].", metavar="NAME"),
 )
 """How tables of edges and nodes are read, for `load_labelled`."""
 

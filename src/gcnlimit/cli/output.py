@@ -18,10 +18,11 @@ import click
 import numpy as np
 
 from gcnlimit._runtime.extras import need
-from gcnlimit._runtime.progress import Bar, progress_bar
+from gcnlimit._runtime.progress import Bar, is_terminal, progress_bar
 from gcnlimit._values import Array
 from gcnlimit.cli.options import Grid, Verb, option
 from gcnlimit.errors import GCNLimitError, ParameterError, check_writable, writing
+from gcnlimit.graphs.columns import is_number
 from gcnlimit.results.performance import LOST, Measurement, Prediction, Status
 from gcnlimit.results.result import Result, status_names
 from gcnlimit.results.show import table
@@ -36,6 +37,7 @@ Points = Prediction | Measurement
 _FORMS = click.Choice(["table", "csv", "json"])
 _FEW = 64  # points that the library solves in one batch
 _SHOWN = 3  # failures that are listed
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def output_options(function: Verb) -> Verb:
@@ -76,7 +78,7 @@ def show(
 
 def terminal_width() -> int | None:
     """Columns of the terminal; none if the output goes elsewhere."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
 
 
 def show_grid(
@@ -107,8 +109,18 @@ def _csv(names: list[str], rows: Any) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
     for row in rows:
-        writer.writerow([json.dumps(v) if isinstance(v, list) else v for v in row])
+        writer.writerow([json.dumps(v) if isinstance(v, list) else as_text(v) for v in row])
     return text.getvalue()
+
+
+def as_text(cell: Any) -> Any:
+    """Cell that spreadsheets show and do not run: words that begin as a formula does have an apostrophe before them.
+
+    >>> as_text("=1+1"), as_text("-1"), as_text(-1), as_text("a=b")
+    ("'=1+1", '-1', -1, 'a=b')
+    """
+    runs = isinstance(cell, str) and cell.startswith(_FORMULA) and not is_number(cell)
+    return f"'{cell}" if runs else cell
 
 
 def _cell(value: Any) -> str:
@@ -191,8 +203,8 @@ def draw(path: Path | None, paint: Callable[[Axes], object]) -> None:
 
     figure = Figure(figsize=(7, 3.6), layout="constrained")
     paint(figure.add_subplot())
-    with writing(path):
-        figure.savefig(path, dpi=200)
+    with writing(path) as new:
+        figure.savefig(new, dpi=200)
 
 
 def draw_beside(path: Path | None, found: Result, ceiling: Array) -> None:

@@ -151,12 +151,12 @@ def _filter(table: Any) -> Any:
 def _export(dataset: xarray.Dataset, path: Path) -> None:
     """Write the dataset whole (NetCDF), or as a table of one row for each point (CSV, Parquet)."""
     ending = path.suffix.lower()
-    with writing(path):
+    with writing(path) as new:
         if ending == ".nc":
-            dataset.to_netcdf(path, engine="h5netcdf")
+            dataset.to_netcdf(new, engine="h5netcdf")
         else:
             table = dataset.to_dataframe().reset_index()
-            (table.to_csv if ending == ".csv" else table.to_parquet)(path, index=False)
+            (table.to_csv if ending == ".csv" else table.to_parquet)(new, index=False)
 
 
 def _report(answer: xarray.Dataset, where: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gcnlimit.benchmark.problems import Problem, problems
+from gcnlimit.classes import Classes
 from gcnlimit.csbm import SIGNALS
 from gcnlimit.degrees import DegreeLaw, Gamma
 from gcnlimit.errors import GCNLimitError, ParameterError
@@ -132,8 +133,8 @@ def describe(state: State, data: Dataset) -> tuple[State, str]:
 
 
 def _classes(fractions: list[float]) -> str:
-    """Fractions as text that sums to 1, or their number for classes of the same size, or of about the same if two."""
-    if np.ptp(fractions) < (0.2 if len(fractions) == 2 else 1e-3):
+    """Fractions as text that sums to 1, or their number for classes of the same size."""
+    if Classes.of(fractions).equal:
         return str(len(fractions))
     rounded = [round(f, 4) for f in fractions[:-1]]
     return ", ".join(map(str, [*rounded, round(1.0 - sum(rounded), 4)]))

@@ -17,7 +17,7 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._runtime.threads import cores
 from gcnlimit._values import Array
 from gcnlimit._version import __version__
-from gcnlimit.errors import ParameterError, writing
+from gcnlimit.errors import ParameterError, cannot_write, writing
 from gcnlimit.figures import best, depth, diffusion, strength
 from gcnlimit.figures.base import PaperFigure, Simulation, dot_error
 from gcnlimit.figures.style import picture, save
@@ -69,10 +69,15 @@ def write(
     names = {"figure": figure.name, "title": figure.title, "gcnlimit_version": __version__}
     dataset = dataset.assign_attrs(names)
     numbers = folder / f"{figure.name}.nc"
-    with writing(numbers):
-        folder.mkdir(parents=True, exist_ok=True)
-        dataset.to_netcdf(numbers, engine="h5netcdf")
+    _make(folder)
+    with writing(numbers) as new:
+        dataset.to_netcdf(new, engine="h5netcdf")
     return numbers, save(picture(figure, dataset), numbers.with_suffix(f".{form}"))
+
+
+def _make(folder: Path) -> None:
+    with cannot_write(folder):
+        folder.mkdir(parents=True, exist_ok=True)
 
 
 def read(figure: PaperFigure, path: Path) -> xarray.Dataset:
@@ -115,8 +120,7 @@ def _kept(simulation: Simulation | None, folder: Path) -> Iterator[Simulation | 
         return
     backend_of(simulation.device)
     store = folder / "dots.sqlite"
-    with writing(store):
-        folder.mkdir(parents=True, exist_ok=True)
+    _make(folder)
     with process_pool(cores()) as pool:
         yield replace(simulation, store=store, executor=pool)
 
@@ -161,9 +165,9 @@ def statements(datasets: Mapping[str, xarray.Dataset]) -> list[dict[str, Any]]:
 def write_agreement(datasets: Mapping[str, xarray.Dataset], folder: Path) -> Path:
     """Write both tables as ``agreement.md``."""
     page = folder / "agreement.md"
-    with writing(page):
-        tables = [_markdown(rows) for rows in (agreement(datasets), statements(datasets))]
-        page.write_text("\n\n".join(tables) + "\n", encoding="utf-8")
+    tables = [_markdown(rows) for rows in (agreement(datasets), statements(datasets))]
+    with writing(page) as new:
+        new.write_text("\n\n".join(tables) + "\n", encoding="utf-8")
     return page
 
 

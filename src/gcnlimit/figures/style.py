@@ -55,8 +55,8 @@ def picture(figure: PaperFigure, dataset: xarray.Dataset) -> Figure:
 def save(canvas: Figure, path: Path) -> Path:
     """Write the picture; the same numbers give the same file."""
     undated = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(path.suffix, {})
-    with writing(path), rc_context(_RC):
-        canvas.savefig(path, dpi=160, metadata=undated)
+    with writing(path) as new, rc_context(_RC):
+        canvas.savefig(new, dpi=160, metadata=undated)
     return path
 
 

@@ -19,6 +19,7 @@ from scipy.linalg import get_blas_funcs
 from gcnlimit._runtime.threads import over_blocks
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
+from gcnlimit.numerics.linear import norm
 
 Block = Any  # an array of NumPy, or a tensor of PyTorch
 Layer = Callable[[int, Any], Any]  # product of layer k + 1 with what the layers before it made
@@ -152,11 +153,6 @@ def like(block: Block, numbers: Block) -> Block:
     if isinstance(block, np.ndarray):
         return np.asarray(numbers, block.dtype)
     return block.new_tensor(np.array(numbers))
-
-
-def norm(block: Block) -> float:
-    """Euclidean norm of all entries."""
-    return float(np.linalg.norm(block) if isinstance(block, np.ndarray) else block.norm())
 
 
 def power_sum(weights: Block, operator: Any, block: Block) -> Block:

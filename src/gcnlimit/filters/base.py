@@ -16,6 +16,7 @@ from gcnlimit._values import Array, Value
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import action
 from gcnlimit.filters.action import Block, Chain, Shape, Whole, by_columns
+from gcnlimit.numerics.linear import norm
 
 
 class Averages(NamedTuple):
@@ -244,7 +245,7 @@ class Filter(Value, ABC):
                 return total
             before = total
             total = chain.apply(operator, block)
-            if action.norm(total - before) <= accuracy * action.norm(total):
+            if norm(total - before) <= accuracy * norm(total):
                 return total
         remedy = f"take smaller values of {self.parameter}"
         raise ParameterError(f"the series of {self!r} diverges on this operator; {remedy}")

@@ -11,11 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from gcnlimit._runtime.memory import require
 from gcnlimit._validation import plain_array
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 
 # numbers up to these, and down to their inverses, have powers that are floating-point numbers too
+MANY = 1 << 20
 LARGEST = {np.dtype(np.float32): 1e9, np.dtype(np.float64): 1e50}
 
 
@@ -79,6 +81,8 @@ def as_features(X: Any, nodes: int | None = None, *, name: str = "X", single: bo
     if nodes is not None and raw.shape[0] != nodes:
         both = f"{raw.shape[0]} rows but the graph has {nodes} nodes"
         raise ParameterError(f"{name} has {both}; both must list the same nodes in order")
+    if raw.shape[1] > MANY:  # columns of zeros take no memory in a sparse matrix, their means do
+        require(f"{name} of {raw.shape[1]:.3g} columns", 32.0 * raw.shape[1], "leave columns out")
     dtype = np.float32 if single and raw.dtype == np.float32 else np.float64
     with np.errstate(over="ignore"):  # what becomes infinite is refused below
         matrix = _as_csr(name, raw, dtype) if is_sparse(raw) else raw.astype(dtype)

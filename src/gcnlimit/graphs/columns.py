@@ -6,7 +6,9 @@ import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextvars import ContextVar
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,13 @@ MISSING = {"", "-", "?", "na", "n/a", "n.a.", "#n/a", "<na>", "none", "null", "n
 UNKNOWN = MISSING | {"unknown", "-1"}
 """What marks an unlabelled node in a table; a missing feature is one of the others, or `unknown` among numbers."""
 MOST_WORDS = 20
+_UNIT = "[$€£¥%]"
+_SPACES = "[ '\u2019\u00a0\u202f]"
+_YEAR_FIRST = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d")
+_DAY_FIRST = ("%d/%m/%Y", "%d-%m-%Y", "%d/%m/%y", "%d-%m-%y", "%d.%m.%Y", "%d.%m.%y")
+_MONTH_FIRST = ("%m/%d/%Y", "%m-%d-%Y", "%m/%d/%y", "%m-%d-%y", "%b %d, %Y", "%B %d, %Y")
+_NAMED = ("%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%d %B %Y", "%d/%b/%Y")
+_CLOCK = ("", "%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%H:%M:%S%z", "%H:%M%z")
 # 2020-1-31, 31/1/2020 or 31 January 2020, 31-Jan-20, 31.01.20, each with a time or not; or a time
 _DAY = re.compile(
     r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/. ])(\d{1,2}|[A-Za-z]{3,9})\3\d{4}"
@@ -38,14 +47,23 @@ def text(cell: Any) -> str:
     return "" if cell is None else str(cell).strip()
 
 
+def _in_both(name: str, value: Any) -> str:
+    """An option as it is written on the command line and in Python."""
+    written = "" if value is True else f" {shlex.quote(value)}"
+    return f"--{name}{written} ({name}={value!r})"
+
+
+spelling: ContextVar[Callable[[str, Any], str]] = ContextVar("spelling", default=_in_both)
+"""How sentences write an option: a page in the browser has controls instead."""
+
+
 def option(name: str, value: Any) -> str:
-    """How an option is written, on the command line and in Python.
+    """How an option is written by those who read the sentence.
 
     >>> option("drop", "joined"), option("undirected", True)
     ("--drop joined (drop='joined')", '--undirected (undirected=True)')
     """
-    written = "" if value is True else f" {shlex.quote(value)}"
-    return f"--{name}{written} ({name}={value!r})"
+    return spelling.get()(name, value)
 
 
 def is_number(cell: Any) -> bool:
@@ -56,33 +74,99 @@ def is_number(cell: Any) -> bool:
         return False
 
 
-def classes_of(cells: Cells) -> tuple[list[Any], list[str]]:
+def numbers_of(texts: Collection[str], comma: bool = False) -> tuple[dict[str, float] | None, str]:
+    """Numbers that texts stand for, all written in one way, else None; and what that way is unless it is the usual one.
+
+    Thousands may be separated, and all may be per cent or have one currency. `comma` prefers decimal commas.
+
+    >>> numbers_of(["$1,200.50", "$7"])
+    ({'$1,200.50': 1200.5, '$7': 7.0}, 'thousands separators, $')
+    >>> numbers_of(["1.200,50", "1.200"])[0]
+    {'1.200,50': 1200.5, '1.200': 1200.0}
+    """
+    if all(map(is_number, texts)):
+        return {value: float(value) for value in texts}, ""
+    ways = [(",", r"\."), (_SPACES, r"\."), (r"\.", ","), (_SPACES, ",")]
+    for group, point in [*ways[2:], *ways[:2]] if comma else ways:
+        digits = rf"(\d{{1,3}}(?:{group}\d{{3}})+|\d+)(?:{point}(\d+))?(e[+-]?\d+)?"
+        way = re.compile(rf"({_UNIT}?) ?([+-]?)({_UNIT}?) ?{digits}\s?({_UNIT}?)", re.IGNORECASE)
+        parts = {value: match.groups("") for value in texts if (match := way.fullmatch(value))}
+        units = {before + after + last for before, _, after, *_, last in parts.values()}
+        if len(parts) < len(texts) or len(units - {""}) > 1 or {"", "%"} <= units:
+            continue
+        value = {
+            text: float(f"{sign}{re.sub('[^0-9]', '', whole)}.{fraction}{power}")
+            for text, (_, sign, _, whole, fraction, power, _) in parts.items()
+        }
+        grouped = any(not whole.isdecimal() for *_, whole, _, _, _ in parts.values())
+        told = ["thousands separators"] * grouped + ["decimal commas"] * (
+            point == "," and not comma
+        )
+        return value, ", ".join([*told, *(units - {""})])
+    return None, ""
+
+
+def days_of(texts: Collection[str]) -> tuple[dict[str, float] | None, str]:
+    """Days since the first of some dates, all written in one way, None if they are not, or if day and month cannot be told apart.
+
+    >>> days_of(["31/12/2023", "2/1/2024"])
+    ({'31/12/2023': 0.0, '2/1/2024': 2.0}, 'days since 2023-12-31')
+    """
+    found = []
+    for date in (*_YEAR_FIRST, *_DAY_FIRST, *_MONTH_FIRST, *_NAMED):
+        for form in (
+            f"{date}{join}{clock}" for clock in _CLOCK for join in " T"[: len(clock) or 1]
+        ):
+            try:
+                dates = {value: datetime.strptime(value, form.strip()) for value in texts}
+            except ValueError:
+                continue
+            found.append(
+                {
+                    k: d.astimezone(UTC).replace(tzinfo=None) if d.tzinfo else d
+                    for k, d in dates.items()
+                }
+            )
+    if not found or any(other != found[0] for other in found):
+        return None, ""
+    first = min(found[0].values())
+    days = {value: (date - first).total_seconds() / 86400.0 for value, date in found[0].items()}
+    return days, f"days since {first:%Y-%m-%d}"
+
+
+def classes_of(cells: Cells, kept: bool = False) -> tuple[list[Any], list[str]]:
     """Classes, whole numbers or strings, None where unknown; and sentences on what they are and what counted as unknown.
+
+    If all words are `kept`, only an empty cell is unknown.
 
     >>> classes_of(["2", "NA", "1.0"])
     ([2, None, 1], ['Classes: 1 (1), 2 (1).', '1 of 3 nodes has no label (NA).'])
     """
+    unknown = {""} if kept else UNKNOWN
     texts = [text(cell) for cell in cells]
-    known = [value for value in texts if value.lower() not in UNKNOWN]
+    known = [value for value in texts if value.lower() not in unknown]
     whole = all(re.fullmatch(r"-?[0-9]{1,15}(\.0+)?", value) for value in known)
     read = (lambda value: int(float(value))) if whole else str
-    classes = [None if value.lower() in UNKNOWN else read(value) for value in texts]
+    classes = [None if value.lower() in unknown else read(value) for value in texts]
     counts = sorted(Counter(value for value in classes if value is not None).items())
     more = f" and {len(counts) - MOST_WORDS} more" if len(counts) > MOST_WORDS else ""
     shown = ", ".join(f"{c} ({n})" for c, n in counts[:MOST_WORDS])
     notes = [f"Classes: {shown}{more}."] if counts else []
     if rest := len(texts) - len(known):
-        marks = ", ".join(sorted({value or "empty" for value in texts if value.lower() in UNKNOWN}))
+        marks = ", ".join(sorted({value or "empty" for value in texts if value.lower() in unknown}))
         have = "has" if rest == 1 else "have"
         notes.append(f"{rest} of {len(texts)} nodes {have} no label ({marks}).")
     return classes, notes
 
 
-def features_of(columns: Mapping[str, Cells]) -> tuple[Array | None, list[str]]:
+def features_of(
+    columns: Mapping[str, Cells], kept: Collection[str] = (), comma: bool = False
+) -> tuple[Array | None, list[str]]:
     """Matrix of features, None without a column; and sentences on what was filled in or encoded.
 
     Words become a column of 0 and 1 for each, up to 20. A missing number becomes the mean of its column, and one more column
-    of 0 and 1 marks where numbers are missing, shared by the columns in which the same ones are.
+    of 0 and 1 marks where numbers are missing, shared by the columns in which the same ones are. In the columns that are `kept`
+    every cell is a word; `comma` prefers decimal commas.
 
     >>> X, notes = features_of({"age": ["20", "", "30"], "town": ["x", "y", "x"]})
     >>> X
@@ -94,34 +178,50 @@ def features_of(columns: Mapping[str, Cells]) -> tuple[Array | None, list[str]]:
     """
     parts = []
     marks = []
-    filled = []
-    encoded = []
+    notes: dict[str, list[str]] = {_FILLED: [], _READ: [], _ENCODED: [], _LACKING: []}
     for name, cells in columns.items():
-        if (plain := _numbers(cells)) is not None:
+        if name not in kept and (plain := _numbers(cells)) is not None:
             parts.append(plain[:, None])
             continue
-        texts = [text(cell).lower() for cell in cells]
-        words = {value for value in texts if value not in MISSING and not is_number(value)}
-        gaps = MISSING | {"unknown"} if words == {"unknown"} else MISSING
-        missing = np.array([value in gaps for value in texts])
+        texts = [text(cell) for cell in cells]
+        gaps = {""} if name in kept else MISSING
+        present = {value for value in texts if value.lower() not in gaps}
+        if {value.lower() for value in present if not is_number(value)} == {
+            "unknown"
+        } and gaps == MISSING:
+            present = {value for value in present if value.lower() != "unknown"}
+        missing = np.array([value not in present for value in texts])
+        value, how = (None, "") if name in kept else numbers_of(present, comma)
+        if value is None and name not in kept:
+            value, how = days_of(present)
         if missing.all():
-            filled.append(f"{name} (all, left out)")
-        elif words - {"unknown"}:
-            parts.append(_one_hot(name, np.array([text(cell) for cell in cells]), missing))
-            encoded.append(f"{name} ({parts[-1].shape[1]})")
+            notes[_FILLED].append(f"{name} (all, left out)")
+        elif value is None:
+            parts.append(_one_hot(name, np.array(texts), missing, name in kept))
+            notes[_ENCODED].append(f"{name} ({parts[-1].shape[1]})")
+            if missing.any():
+                lost = sorted({value or "empty" for value in texts} - present)
+                notes[_LACKING].append(f"{name} ({missing.sum()}: {', '.join(lost)})")
         else:
-            values = np.array([0.0 if value in gaps else float(value) for value in texts])
-            parts.append(np.where(missing, values[~missing].mean(), values)[:, None])
+            numbers = np.array([value.get(each, math.nan) for each in texts])
+            parts.append(np.where(missing, numbers[~missing].mean(), numbers)[:, None])
+            if how:
+                notes[_READ].append(f"{name} ({how})")
             if missing.any():
                 marks.append(missing)
-                filled.append(f"{name} ({missing.sum()})")
+                notes[_FILLED].append(f"{name} ({missing.sum()})")
     if marks:
         parts.append(np.unique(np.array(marks, float), axis=0).T)
-    notes = [f"Words became columns of 0 and 1: {', '.join(encoded)}."] if encoded else []
-    if filled:
-        became = "Missing numbers became the mean of their column and are marked"
-        notes = [f"{became}: {', '.join(filled)}.", *notes]
-    return (np.hstack(parts) if parts else None), notes
+    told = [f"{sentence}: {', '.join(names)}." for sentence, names in notes.items() if names]
+    if notes[_LACKING]:
+        told.append(f"To keep words such as NA, use {option('words', 'COLUMN')}.")
+    return (np.hstack(parts) if parts else None), told
+
+
+_FILLED = "Missing numbers became the mean of their column and are marked"
+_READ = "Read as numbers"
+_ENCODED = "Words became columns of 0 and 1"
+_LACKING = "Missing words have 0 in all of these columns"
 
 
 def _numbers(cells: Cells) -> Array | None:
@@ -133,14 +233,19 @@ def _numbers(cells: Cells) -> Array | None:
     return None if isinstance(cells[0], bool) or not np.isfinite(values).all() else values
 
 
-def _one_hot(name: str, words: Any, missing: Any) -> Array:
+def _one_hot(name: str, words: Any, missing: Any, kept: bool) -> Array:
     """A column for each word, 0 in all of them where it is missing."""
     values = sorted(set(words[~missing].tolist()))
-    if days := [value for value in values if _DAY.fullmatch(value)]:
-        told = f"dates or times, such as {days[0]!r}; write them as numbers"
-    elif numbers := [value for value in values if is_number(value)]:
-        word = next(value for value in values if not is_number(value))
-        told = f"numbers, such as {numbers[0]}, and words, such as {word!r}; correct one of the two"
+    alone = [] if kept else [value for value in values if numbers_of([value])[0] is not None]
+    if not kept and (days := [value for value in values if _DAY.fullmatch(value)]):
+        told = f"dates or times, such as {days[0]!r}; write them as 2023-12-31, or as numbers"
+    elif alone and len(alone) == len(values):
+        ways = f"{alone[0]!r} and {alone[-1]!r}"
+        told = f"numbers written in different ways, such as {ways}; write them alike"
+    elif alone:
+        word = next(value for value in values if value not in alone)
+        both = f"numbers, such as {alone[0]}, and words, such as {word!r}"
+        told = f"{both}; correct one of the two, take all as words by {option('words', name)}"
     elif len(values) > MOST_WORDS:
         other = f"use {option('label', name)} if these are the classes"
         many = f"{len(values)} different words, such as {values[0]!r}"

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from gcnlimit._runtime.memory import require
 from gcnlimit._validation import plain_array, whole
 from gcnlimit.errors import ParameterError, writing
 from gcnlimit.graphs.check import as_adjacency, as_features, is_sparse
@@ -128,7 +129,7 @@ def from_stored(stored: Stored) -> Dataset:
     graph = stored_csr(stored, "weights", (nodes, nodes))
     X = stored.get("x_dense")
     if "x_indptr" in stored:
-        rows, columns = field(stored, "x_shape", 2).tolist()
+        rows, columns = (whole("x_shape", n, 1) for n in field(stored, "x_shape", 2).tolist())
         X = stored_csr(stored, "x_data", (rows, columns), "x_")
     y = stored.get("labels", np.full(nodes, -1))
     train, val, test = (_unpacked(stored.get(name), nodes) for name in SPLITS)
@@ -188,7 +189,10 @@ def reading(path: Location, kind: str) -> Iterator[Stored]:
             file = np.load(opened, allow_pickle=False)
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise ValueError(f"it holds one array instead of the fields of {kind}")
+            require("it", unpacked_size(file), "write a smaller one")
             stored = {name: file[name] for name in file.files}
+            if others := [name for name in stored if not isinstance(stored[name], np.ndarray)]:
+                raise ValueError(f"its entry {others[0]!r} is no array")
     except Exception as error:  # of fifteen types, where NumPy or zipfile meets a damaged file
         raise _unreadable(path, kind, error) from None
     try:
@@ -202,8 +206,13 @@ def reading(path: Location, kind: str) -> Iterator[Stored]:
 def write_arrays(path: Location, fields: Mapping[str, Any], compress: bool) -> None:
     """Write arrays by name to one ``.npz`` file."""
     check_path(path)
-    with writing(path), open(path, "wb") as file:
+    with writing(path) as new, open(new, "wb") as file:
         (np.savez_compressed if compress else np.savez)(file, **fields)
+
+
+def unpacked_size(file: Any) -> int:
+    """Bytes of what an ``.npz`` file declares to hold; of a larger entry no more is ever read."""
+    return sum(entry.file_size for entry in file.zip.infolist())
 
 
 def field(stored: Stored, name: str, *shape: int | None) -> npt.NDArray[Any]:
@@ -229,7 +238,7 @@ def stored_csr(stored: Stored, data: str, shape: tuple[int, int], prefix: str = 
         indices, indptr = (stored[name].astype(np.int64, casting="same_kind") for name in names)
         entries = stored.get(data, np.ones(indices.shape)).astype(np.float64, casting="same_kind")
         return sparse.csr_array((entries, indices, indptr), shape=shape)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ParameterError(f"{' and '.join(names)} are no sparse matrix: {error}") from None
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +17,18 @@ KINDS = "whole numbers or strings"
 _LARGEST = 2**53  # up to which a float is a whole number
 
 
-class Labels(NamedTuple):
-    """The classes, which nodes are labelled, and the class (0, 1, ...) of each of these."""
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Names of the classes, which nodes are labelled, and the index (0, 1, ...) of the class of each of these."""
 
     classes: npt.NDArray[Any]
     labelled: npt.NDArray[np.int64]
-    codes: npt.NDArray[np.int64]
+    index: npt.NDArray[np.int64]
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """Number of labelled nodes of each class."""
+        return np.bincount(self.index, minlength=self.classes.size)
 
 
 def as_labels(y: Any, nodes: int) -> Labels:
@@ -29,7 +36,7 @@ def as_labels(y: Any, nodes: int) -> Labels:
 
     >>> for y in (["a", None, "b"], ["a", "", "b"], [0, -1, 1]):
     ...     found = as_labels(y, nodes=3)
-    ...     print(found.classes.tolist(), found.labelled.tolist(), found.codes.tolist())
+    ...     print(found.classes.tolist(), found.labelled.tolist(), found.index.tolist())
     ['a', 'b'] [0, 2] [0, 1]
     ['a', 'b'] [0, 2] [0, 1]
     [0, 1] [0, 2] [0, 1]
@@ -38,11 +45,11 @@ def as_labels(y: Any, nodes: int) -> Labels:
     if not known.any():
         none = "y labels no node (-1, NaN and None mark unlabelled nodes)"
         raise ParameterError(f"{none}; label at least two of each class")
-    classes, codes = np.unique(values, return_inverse=True)
+    classes, index = np.unique(values, return_inverse=True)
     if classes.size < 2:
         why = "two are needed (-1 marks an unlabelled node: write classes -1 and 1 as 0 and 1)"
         raise ParameterError(f"y has one class, {classes[0]!s}, among its labelled nodes; {why}")
-    return Labels(classes, np.flatnonzero(known), codes.astype(np.int64))
+    return Labels(classes, np.flatnonzero(known), index.astype(np.int64))
 
 
 def classes_of_nodes(y: Any, nodes: int) -> npt.NDArray[Any]:

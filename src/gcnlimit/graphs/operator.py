@@ -1,78 +1,18 @@
-"""Operators of a graph: a sparse matrix plus one of rank one, the ways to normalize an adjacency matrix, and eigenvalues."""
+"""Operators of an adjacency matrix: centred, or divided by powers of the degrees."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, NamedTuple, Self
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
-from scipy.linalg import eigh_tridiagonal
 
 from gcnlimit._values import Array
-from gcnlimit.filters.action import norm
 from gcnlimit.graphs.check import is_symmetric
-from gcnlimit.normalization import as_normalization
-
-_STEPS = 500  # for the largest eigenvalue, at most
-
-
-@dataclass(frozen=True, eq=False)
-class SparsePlusRankOne:
-    r"""Operator :math:`S - u v^T`: a `matrix`, as a rule sparse, plus one of rank one.
-
-    Without `v`, `u` is one number for all entries; without `u` there is no second part. `symmetric` says that it equals its
-    transpose.
-
-    >>> a = SparsePlusRankOne(sparse.eye_array(2, format="csr"), u=0.5)
-    >>> a @ np.eye(2)
-    array([[ 0.5, -0.5],
-           [-0.5,  0.5]])
-    """
-
-    matrix: Any
-    u: Array | float | None = None
-    v: Any = None
-    symmetric: bool = False
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of rows and columns."""
-        return (self.matrix.shape[0], self.matrix.shape[1])
-
-    @property
-    def dtype(self) -> Any:
-        """Precision of the matrix."""
-        return self.matrix.dtype
-
-    def __matmul__(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Product with a vector or a block of columns."""
-        product = np.asarray(self.matrix @ block)
-        if self.u is not None:
-            sums = block.sum(axis=0) if self.v is None else self.v @ block
-            product -= np.multiply.outer(self.u, sums)
-        return product
-
-    def __truediv__(self, number: float) -> Self:
-        """The operator over a number."""
-        u = None if self.u is None else self.u / number
-        return replace(self, matrix=self.matrix / number, u=u)
-
-    def astype(self, dtype: npt.DTypeLike) -> Self:
-        """The operator in another precision."""
-        u, v = (part if part is None else np.asarray(part, dtype) for part in (self.u, self.v))
-        return replace(self, matrix=self.matrix.astype(dtype), u=u, v=v)
-
-    @cached_property
-    def T(self) -> Self:
-        """The transpose."""
-        if self.symmetric:
-            return self
-        matrix = self.matrix.T.tocsr() if hasattr(self.matrix, "tocsr") else self.matrix.T
-        u, v = (self.u, None) if self.v is None else (self.v, self.u)
-        return replace(self, matrix=matrix, u=u, v=v)
+from gcnlimit.graphs.rank_one import SparsePlusRankOne
+from gcnlimit.normalization import Normalization, as_normalization
+from gcnlimit.numerics.lanczos import largest_eigenvalue
 
 
 def weight_unit(adjacency: Any) -> float:
@@ -139,32 +79,51 @@ def _inverse_power(degrees: Array, power: float) -> Array:
     return np.power(degrees, -power, out=np.zeros_like(degrees), where=degrees > 0.0)
 
 
-def without_degrees(
-    graph: Any, least: float = 0.0, tau: float = 0.0, left: float = 0.5, right: float = 0.5
+def degree_normalized(
+    graph: Any,
+    normalization: Normalization,
+    signal: float = 1.0,
+    theta: Array | None = None,
+    least: float = 0.0,
 ) -> SparsePlusRankOne:
-    r"""Operator :math:`(D + \tau d)^{-p} (A - DD^T/2m) (D + \tau d)^{-q}` of a symmetric graph, `left` and `right` the exponents.
+    r"""Operator :math:`\mathrm{diag}(L)\,(A - d\,\theta\theta^T/N)\,\mathrm{diag}(R)` of a symmetric graph or a directed one.
 
-    By default it is the normalized one, less its top eigenvector. Where degrees divide, those below `least` count as this,
-    since a few leaves have large eigenvalues of their own.
+    :math:`L = [(\theta + \tau)/(1 + \tau)]^{-p}`, likewise :math:`R` with :math:`q`, are the powers by which the normalization
+    divides (Eq. 11.3), with :math:`\tau = 1/\lambda^2` of the `signal` where it has none. The propensities `theta` are by
+    default the degrees of a symmetric graph over their mean :math:`d`. Where degrees divide, those below `least` count as
+    this, since a few leaves have large eigenvalues of their own.
+
+    >>> star = sparse.csr_array(np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]))
+    >>> modularity = degree_normalized(star, Normalization(0, 0))
+    >>> bool(np.abs(modularity @ np.ones(3)).max() < 1e-12)  # rows sum to 0
+    True
     """
-    degrees = graph.sum(axis=1)
-    more = np.maximum(degrees, least) + tau * degrees.mean()
-    rows, columns = (_inverse_power(more, power) for power in (left, right))
-    mean = degrees / max(float(degrees.sum()), 1e-300) ** 0.5
-    matrix = (sparse.diags_array(rows) @ graph @ sparse.diags_array(columns)).tocsr()
-    return SparsePlusRankOne(matrix, mean * rows, mean * columns, symmetric=left == right)
+    nodes = graph.shape[0]
+    degree = mean_degree(graph)
+    theta = graph.sum(axis=1) / degree if theta is None else theta
+    dividing = np.maximum(theta, least / degree)
+    left, right = (power[0] for power in normalization.scales(dividing, np.array([signal])))
+    matrix = (sparse.diags_array(left) @ graph @ sparse.diags_array(right)).tocsr()
+    return SparsePlusRankOne(matrix, degree / nodes * theta * left, theta * right)
+
+
+def without_degrees(graph: Any, least: float = 0.0) -> SparsePlusRankOne:
+    r"""Operator :math:`D^{-1/2} (A - DD^T/2m)\, D^{-1/2}` of a symmetric graph: the normalized one, less its top eigenvector.
+
+    Degrees below `least` divide as this.
+    """
+    operator = degree_normalized(graph, as_normalization("symmetric"), least=least)
+    return replace(operator / mean_degree(graph), symmetric=True)
+
+
+def mean_degree(graph: Any) -> float:
+    """Sum of all entries of an adjacency matrix over the number of nodes; positive also without an edge."""
+    return float(max(graph.sum() / graph.shape[0], 1e-300))
 
 
 def undirected(graph: Any) -> Any:
     r"""Adjacency matrix :math:`\max(A, A^T)`."""
     return graph if is_symmetric(graph) else graph.maximum(graph.T).tocsr()
-
-
-def has_hubs(graph: Any) -> bool:
-    """Whether the degrees scatter more than Poisson numbers do: the variance of the propensities is above 0.1."""
-    degrees = graph.sum(axis=0) + graph.sum(axis=1)
-    degrees = degrees / (2.0 if is_symmetric(graph) else 1.0)
-    return bool(degrees.var() - degrees.mean() > 0.1 * degrees.mean() ** 2)
 
 
 class Propagation(NamedTuple):
@@ -185,7 +144,8 @@ def propagation(graph: Any, normalization: object = "centred", loops: bool = Tru
       the identity is added, in the unit of the weights.
     - ``"centred"``: the same without its top eigenvector :math:`D^{1/2} 1`.
     - ``"random-walk"``, or another pair of exponents :math:`(p, 1 - p)`: :math:`D^{-p} (A + 1) D^{p-1}`, of the same eigenvalues.
-    - ``"regularized"`` and all others: `without_degrees`; :math:`\tau` that is not given is 1.
+    - ``"regularized"`` and all others: :math:`(D + \tau d)^{-p} (A - DD^T/2m) (D + \tau d)^{-q}`, the mean degree :math:`d`;
+      :math:`\tau` that is not given is that of the signal 1.
     - ``"none"``: `centred`, of the whole graph alike (Eq. 1.3).
 
     >>> path = sparse.csr_array(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
@@ -194,10 +154,10 @@ def propagation(graph: Any, normalization: object = "centred", loops: bool = Tru
     (array([1., 2., 1.]), 1.0)
     """
     graph = undirected(graph)
-    given = as_normalization("symmetric" if normalization == "centred" else normalization)
-    left = given.left
-    right = given.right
-    tau = 1.0 if given.tau is None else given.tau
+    scaled = as_normalization("symmetric" if normalization == "centred" else normalization)
+    left = scaled.left
+    right = scaled.right
+    tau = float(scaled.added(np.ones(1))[0])
     if left == right == tau == 0.0:
         return _bounded(centred(graph, symmetric=True))
     if loops:
@@ -205,88 +165,17 @@ def propagation(graph: Any, normalization: object = "centred", loops: bool = Tru
     if left + right == 1.0 and tau == 0.0 and normalization != "centred":
         matrix = normalized(graph, left, right)
         return Propagation(SparsePlusRankOne(matrix, symmetric=left == right), 1.0)
+    unit = (mean_degree(graph) * (1.0 + tau)) ** (left + right)
     # the operator of the mean exponent is similar: it is symmetric and has the same eigenvalues
     half = 0.5 * (left + right)
-    similar = _bounded(without_degrees(graph, 0.0, tau, half, half))
+    similar = degree_normalized(graph, Normalization(half, half, tau)) / unit
+    bounded = _bounded(replace(similar, symmetric=True))
     if left == right:
-        return similar
-    return similar._replace(operator=without_degrees(graph, 0.0, tau, left, right))
+        return bounded
+    return bounded._replace(operator=degree_normalized(graph, scaled) / unit)
 
 
 def _bounded(operator: SparsePlusRankOne) -> Propagation:
     """The operator with its largest eigenvalue, to half a per cent from above."""
     start = np.random.default_rng(0).standard_normal(operator.shape[0])
     return Propagation(operator, max(1.005 * largest_eigenvalue(operator, start), 1e-6))
-
-
-def largest_eigenvalue(operator: Any, start: Any) -> float:
-    r"""Largest magnitude of the eigenvalues of a symmetric operator, from the vector `start`, of NumPy or PyTorch.
-
-    Stops when the residual of the eigenvector, :math:`\beta_k` times its last entry in the Lanczos basis, is below a
-    thousandth of the eigenvalue; lost orthogonality only repeats eigenvalues that were found.
-
-    >>> round(largest_eigenvalue(np.diag([1.0, -3.0, 2.0]), np.ones(3)), 6)
-    3.0
-    """
-    before = 0.0 * start
-    v = start / norm(start)
-    diagonal: list[float] = []
-    beside = [0.0]
-    for k in range(1, _STEPS + 1):
-        w = operator @ v - beside[-1] * before
-        diagonal.append(float((v * w).sum()))
-        w = w - diagonal[-1] * v
-        beside.append(norm(w))
-        last = k == len(start)
-        if k % 8 == 0 or beside[-1] <= 1e-6 * abs(diagonal[-1]) or last:
-            values, vectors = eigh_tridiagonal(diagonal, beside[1:-1])
-            top = int(np.argmax(np.abs(values)))
-            if beside[-1] * abs(vectors[-1, top]) <= 1e-3 * abs(values[top]) or last:
-                break
-        before = v
-        v = w / beside[-1]
-    return float(abs(values[top]))
-
-
-def top_eigenvalues(operator: Any, count: int, steps: int = 120) -> Array:
-    """Distinct eigenvalues of a symmetric operator of largest magnitude, largest first, at most `count`.
-
-    Those outside of the bulk of the spectrum converge in far fewer than `steps` products; those at its edge are then right to
-    a thousandth of its width.
-
-    >>> top_eigenvalues(np.diag([3.0, -5.0, 1.0, 0.5]), 2).round(9)
-    array([-5.,  3.])
-    """
-    start = np.random.default_rng(0).standard_normal(operator.shape[0])
-    values, _ = quadrature(operator, start, steps)
-    return np.asarray(sorted(values, key=abs, reverse=True)[:count])
-
-
-def quadrature(operator: Any, start: Array, steps: int) -> tuple[Array, Array]:
-    r"""Nodes and weights that average :math:`f` over the spectrum: :math:`v^Tf(a)v = \sum_k w_k f(x_k)`, :math:`v` of norm 1.
-
-    From random vectors it gives the spectral density; it is exact for polynomials of degree below twice the `steps`.
-
-    >>> a, v = np.diag([1.0, 2.0, 4.0, 7.0]), np.full(4, 0.5)
-    >>> x, w = quadrature(a, v, steps=2)
-    >>> [round(float(w @ x**k - v @ np.linalg.matrix_power(a, k) @ v), 9) + 0.0 for k in range(4)]
-    [0.0, 0.0, 0.0, 0.0]
-    """
-    steps = min(steps, start.size)
-    basis = np.zeros((steps, start.size))
-    diagonal = np.zeros(steps)
-    beside = np.zeros(steps)
-    v = start / np.linalg.norm(start)
-    for k in range(steps):
-        basis[k] = v
-        w = operator @ v
-        diagonal[k] = v @ w
-        for _ in range(2):  # once more removes what rounding left
-            w = w - (basis[: k + 1] @ w) @ basis[: k + 1]
-        beside[k] = np.linalg.norm(w)
-        if beside[k] <= 1e-10 * max(np.max(np.abs(diagonal) + beside), 1e-300):
-            steps = k + 1  # the space is invariant
-            break
-        v = w / beside[k]
-    values, vectors = eigh_tridiagonal(diagonal[:steps], beside[: steps - 1])
-    return np.asarray(values), np.asarray(vectors[0] ** 2)

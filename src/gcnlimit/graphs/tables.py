@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import os
 import re
 import zlib
 from collections import Counter
-from itertools import dropwhile
+from collections.abc import Iterable
+from itertools import chain, dropwhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,18 +18,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gcnlimit._runtime.memory import require
+from gcnlimit._runtime.memory import available, require
 from gcnlimit._validation import as_real, plain_array, whole
 from gcnlimit.errors import ParameterError, writing
 from gcnlimit.graphs.check import as_adjacency, counted, dense, is_symmetric
-from gcnlimit.graphs.columns import classes_of, features_of, is_number, option, text
+from gcnlimit.graphs.columns import classes_of, features_of, is_number, numbers_of, option, text
 from gcnlimit.graphs.dataset import Dataset, Location
 
 LABEL = ("label", "class", "y")
 ENDS = ("source", "src", "from", "node1", "u")
-NAMES = ("id", "node", "node_id", "name")
 Columns = dict[str, list[Any]]
-_DECIMAL_COMMA = re.compile(r"^([+-]?\d+),(\d+(?:[eE][+-]?\d+)?)$")
+_MEMORY = 40.0  # bytes for each byte of a table that is read
 
 
 def from_edges(
@@ -68,77 +69,128 @@ def _matrix(pairs: npt.NDArray[Any], nodes: int, weights: Any) -> Any:
 
 
 class Table(NamedTuple):
-    """Columns of a table by name, and what sentences call it."""
+    """Columns of a table by name, what sentences call it, whether a comma is its decimal point, and what was done to it."""
 
     columns: Columns
     shown: str
+    comma: bool
+    notes: list[str]
 
 
-def read_tables(
-    edges: Any, nodes: Any, *, label: str | None, key: str | None, drop: set[str], undirected: bool
-) -> Dataset:
+class How(NamedTuple):
+    """How tables are read; see `gcnlimit.real.read`."""
+
+    label: str | None = None
+    id: str | None = None
+    drop: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+    undirected: bool = False
+    encoding: str | None = None
+
+
+def read_tables(edges: Any, nodes: Any, how: How) -> Dataset:
     """Data set of a list of edges and a table of nodes; see `gcnlimit.real.read`."""
-    table = None if nodes is None else _table(nodes, "nodes")
-    if table is None and (label is not None or key is not None):
+    table = None if nodes is None else _table(nodes, "nodes", how.encoding)
+    if table is None and (how.label is not None or how.id is not None):
         raise ParameterError("label and id name columns of the table of nodes; give nodes=... too")
-    known, classes, features = _nodes(table, label, key, drop) if table else ([], [], {})
-    listed = _table(edges, "edges", known)
+    keys = [] if table is None else _keys(table, how)
+    naming = {name for key in keys for name in map(text, table.columns[key])} if table else set()
+    listed = _table(edges, "edges", how.encoding, naming)
     present = [*(table.columns if table else ()), *listed.columns]
-    if absent := drop.difference(present):
-        columns = ", ".join(present)
-        raise ParameterError(f"drop = {absent.pop()!r} is not a column; there are {columns}")
-    source, target, weights = _edges(listed, drop)
+    for parameter, named in (("drop", how.drop), ("words", how.words)):
+        if absent := named.difference(present):
+            there = f"there are {', '.join(present)}"
+            raise ParameterError(f"{parameter} = {min(absent)!r} is not a column; {there}")
+    source, target, weights = _edges(listed, how.drop)
+    ends = {*source, *target}
+    known, label, features = _nodes(table, keys, ends, how) if table else ([], None, {})
 
     # nodes of the table first, in its order, then those that only edges name
-    ends = {*source, *target}
-    if table and not ends & {*known}:
-        such = f"its nodes are such as {known[0]!r}, theirs such as {source[0]!r}"
-        remedy = "write both alike, or name another column by id"
-        raise ParameterError(f"{table.shown} names no node of the edges: {such}; {remedy}")
-    names = [*known, *sorted(ends - {*known}, key=_natural)]
+    strange = ends.difference(known)
+    if table and 2 * len(strange) > len(ends):
+        such = f"its nodes are such as {known[0]!r}, theirs such as {min(strange)!r}"
+        few = f"{len(ends) - len(strange)} of the {len(ends)} nodes of the edges: {such}"
+        remedy = "write both alike, name another column by id, or add rows for the others"
+        raise ParameterError(f"{table.shown} names {few}; {remedy}")
+    names = [*known, *sorted(strange, key=_natural)]
     place = {name: k for k, name in enumerate(names)}
-    pairs = np.array([[place[a], place[b]] for a, b in zip(source, target, strict=True)])
-    graph, notes = _graph(pairs, len(names), weights, undirected)
-    rest: list[Any] = [None] * (len(names) - len(known) if table else 0)
+    pairs = np.array([[place[name] for name in each] for each in (source, target)]).T
+    graph, notes = _graph(pairs, len(names), weights, how.undirected)
+    rest: list[Any] = [None] * (len(strange) if table else 0)
     if rest:
         lacking = f"The table of nodes lacks {counted(len(rest), 'node')} of the edges"
         notes.append(f"{lacking}; their labels and features are missing.")
-    y, unlabelled = classes_of([*classes, *rest]) if classes else ([None] * len(names), [])
-    if table and not classes:
+    y: list[Any] = [None] * len(names)
+    unlabelled: list[str] = []
+    if table and label is not None:
+        y, unlabelled = classes_of([*table.columns[label], *rest], label in how.words)
+    elif table:
         notes.append(f"No column holds the classes: {table.shown} has {', '.join(table.columns)}.")
-    X, encoded = features_of({name: [*cells, *rest] for name, cells in features.items()})
-    notes += [*unlabelled, *encoded]
+    columns = {name: [*cells, *rest] for name, cells in features.items()}
+    X, encoded = features_of(columns, how.words, bool(table and table.comma))
+    notes = [*(table.notes if table else ()), *listed.notes, *notes, *unlabelled, *encoded]
     return Dataset(graph, X, np.array(y, object), names=np.array(names), notes=tuple(notes))
 
 
-def _nodes(
-    table: Table, label: str | None, key: str | None, drop: set[str]
-) -> tuple[list[str], list[Any], Columns]:
-    """Names of the nodes, cells of the column of their classes, empty if there is none, and other columns by name."""
-    columns, shown = table
-    for parameter, column in (("id", key), ("label", label)):
+def _keys(table: Table, how: How) -> list[str]:
+    """Columns that may name the nodes: the one that is given, or the first; where that counts the rows, the next one too."""
+    columns = table.columns
+    for parameter, column in (("id", how.id), ("label", how.label)):
         if column is not None and column not in columns:
-            having = f"{shown}, which has {', '.join(columns)}"
+            having = f"{table.shown}, which has {', '.join(columns)}"
             raise ParameterError(f"{parameter} = {column!r} is not a column of {having}")
-    key = next(iter(columns)) if key is None else key
+    if how.id is not None:
+        return [how.id]
+    usable = [name for name in columns if name not in {how.label, *how.drop}]
+    first, *others = usable or columns
+    if not (counts_rows(table, first) and others):
+        return [first]
+    second = [text(cell) for cell in columns[others[0]]]
+    return [first, others[0]] if len({*second}) == len(second) else [first]
+
+
+def _nodes(
+    table: Table, keys: list[str], ends: set[str], how: How
+) -> tuple[list[str], str | None, Columns]:
+    """Names of the nodes, name of the column of their classes if there is one, and other columns by name."""
+    columns, shown, *_ = table
+    label, drop = how.label, how.drop
+    key = max(keys, key=lambda key: len(ends.intersection(map(text, columns[key]))))
     names = _names(table, key)
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
         raise ParameterError(f"{shown} names the node {name!r} {times} times; give each one row")
+    first = next(iter(columns))
+    if first not in {key, label, *drop} and counts_rows(table, first):
+        table.notes.append(_COUNTER.format(shown))
+        drop |= {first}
     others = [name for name in columns if name not in {key, *drop}]
     found = [name for name in others if name.lower() in LABEL] if label is None else [label]
     if len(found) > 1:
         both = " and ".join(map(repr, found))
-        how = f"choose one by {option('label', found[0])}"
+        choose = f"choose one by {option('label', found[0])}"
         rest = "leave the others out by drop unless they are features"
-        raise ParameterError(f"{shown} has the columns {both}; {how} and {rest}")
+        raise ParameterError(f"{shown} has the columns {both}; {choose} and {rest}")
     features = {name: columns[name] for name in others if name not in found}
-    return names, columns[found[0]] if found else [], features
+    return names, found[0] if found else None, features
 
 
-def _edges(table: Table, drop: set[str]) -> tuple[list[str], list[str], Any]:
+def counts_rows(table: Table, name: str) -> bool:
+    """Whether a column has no name and counts the rows, as pandas writes them, from 0, and R, from 1."""
+    cells = [text(cell) for cell in table.columns[name]]
+    rows = range(cells[0] == "1", len(cells) + (cells[0] == "1"))
+    return name == "Unnamed: 0" and cells == list(map(str, rows))
+
+
+_COUNTER = "Left out the numbers of the rows in the first column of {}, which has no name."
+
+
+def _edges(table: Table, drop: frozenset[str]) -> tuple[list[str], list[str], Any]:
     """Names of both ends of each edge, and weights if there are."""
     columns = [name for name in table.columns if name not in drop]
+    if len(columns) > 2 and counts_rows(table, columns[0]):
+        table.notes.append(_COUNTER.format(table.shown))
+        del columns[0]
     if len(columns) not in (2, 3):
         has = f"{table.shown} has {counted(len(columns), 'column')}"
         keep = "keep two (source, target) or three (plus a weight) and leave the others out by drop"
@@ -146,12 +198,14 @@ def _edges(table: Table, drop: set[str]) -> tuple[list[str], list[str], Any]:
     source, target = (_names(table, name) for name in columns[:2])
     if len(columns) == 2:
         return source, target, None
-    cells = table.columns[columns[2]]
-    if wrong := [cell for cell in cells if not is_number(cell)]:
-        given = f"column {columns[2]!r} of {table.shown} contains {text(wrong[0])!r}"
+    cells = [text(cell) for cell in table.columns[columns[2]]]
+    value, _ = numbers_of({*cells}, table.comma)
+    if value is None:
+        alone = (cell for cell in cells if numbers_of({cell}, table.comma)[0] is None)
+        given = f"column {columns[2]!r} of {table.shown} contains {next(alone, cells[0])!r}"
         leave = f"leave the column out by {option('drop', columns[2])}"
         raise ParameterError(f"{given}; the third column is the weight, a number: {leave}")
-    return source, target, np.array(cells, float)
+    return source, target, np.array([value[cell] for cell in cells])
 
 
 def _names(table: Table, column: str) -> list[str]:
@@ -197,25 +251,58 @@ def write_tables(data: Dataset, edges: Location, nodes: Location) -> None:
     head = ["node", "label", *(f"x{k}" for k in range(X.shape[1]))]
     tables = ((edges, [["source", "target", "weight"], *weighted]), (nodes, [head, *body]))
     for path, rows in tables:
-        with writing(path), open(path, "w", newline="", encoding="utf-8") as file:
+        with writing(path) as new, open(new, "w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows(rows)
 
 
-def _table(source: Any, kind: str, known: list[str] | None = None) -> Table:
-    """Table of a data frame or a file: one of nodes has a head, a list of edges may have, that is none of the nodes `known`."""
+def _table(source: Any, kind: str, encoding: str | None, naming: set[str] | None = None) -> Table:
+    """Table of a data frame or a file: one of nodes has a head, a list of edges may have, that is none of the nodes `naming`."""
     if hasattr(source, "columns"):
         frame = source.reset_index() if _index_counts(source, kind) else source
-        columns = {str(name): frame[name].tolist() for name in frame.columns}
-        return Table(columns, f"the table of {kind}")
+        columns = {str(name) or "Unnamed: 0": frame[name].tolist() for name in frame.columns}
+        return Table(columns, f"the table of {kind}", False, [])
     shown = repr(os.fspath(source))
-    opened = gzip.open if Path(source).suffix.lower() == ".gz" else open
     try:
-        with opened(source, "rt", encoding="utf-8-sig") as file:
-            return Table(_without_counter(_csv(file, shown, known), kind), shown)
-    except UnicodeDecodeError:
-        raise ParameterError(f"{shown} is not UTF-8 text; save it as CSV in UTF-8") from None
+        raw = _content(source, shown)
+        code, notes = _encoding(raw, shown, encoding)
+        lines = io.TextIOWrapper(io.BytesIO(raw), encoding=code)
+        columns, comma = _csv(lines, shown, naming)
     except (OSError, EOFError, zlib.error, csv.Error) as error:
         raise ParameterError(f"{shown} cannot be read as a table: {error}") from None
+    return Table(columns, shown, comma, notes)
+
+
+def _content(path: Location, shown: str) -> bytes:
+    """Bytes of a file, unpacked if it is compressed; no more is unpacked than a table may have."""
+    most = available() / _MEMORY
+    raw = bytearray()
+    opened = gzip.open if Path(path).suffix.lower() == ".gz" else open
+    with opened(path, "rb") as file:
+        while part := file.read(1 << 20):
+            raw += part
+            if len(raw) > most:
+                bound = f"more than {most / 1e6:.3g} MB, for which there is not enough memory"
+                remedy = "take a smaller one, or set GCNLIMIT_MEMORY"
+                raise ParameterError(f"{shown} holds {bound}; {remedy}")
+    return bytes(raw)
+
+
+def _encoding(raw: bytes, shown: str, given: str | None) -> tuple[str, list[str]]:
+    """Encoding of a table, and a sentence if it is not the usual one: that given, else Unicode, else that of Windows."""
+    marked = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
+    for code in [given] if given else ["utf-16" if marked else "utf-8-sig", "cp1252"]:
+        try:
+            raw.decode(code)
+        except UnicodeError:
+            continue
+        except LookupError:
+            known = "write it as Python does, such as utf-8, cp1252 or shift_jis"
+            raise ParameterError(f"encoding = {given!r} is not known; {known}") from None
+        told = f"{shown} is not UTF-8 and was read as cp1252, the encoding of Windows"
+        other = f"for another use {option('encoding', 'NAME')}"
+        return code, [f"{told}; {other}."] if code == "cp1252" != given else []
+    tried = given or "UTF-8 or cp1252"
+    raise ParameterError(f"{shown} is not text in {tried}; use {option('encoding', 'NAME')}")
 
 
 def _index_counts(frame: Any, kind: str) -> bool:
@@ -228,53 +315,47 @@ def _index_counts(frame: Any, kind: str) -> bool:
     return type(index).__name__ != "RangeIndex" and kind == "nodes" and not names_rows
 
 
-def _without_counter(table: Columns, kind: str) -> Columns:
-    """The table without the numbers of its rows, which pandas writes first, under no name, unless told otherwise."""
-    (first, cells), *others = table.items()
-    if first not in ("", "Unnamed: 0") or cells != [str(k) for k in range(len(cells))]:
-        return table
-    names_others = any(name.lower() in NAMES for name, _ in others)
-    return dict(others) if (len(others) > 1 if kind == "edges" else names_others) else table
-
-
-def _csv(file: Any, shown: str, known: list[str] | None) -> Columns:
+def _csv(file: Iterable[str], shown: str, naming: set[str] | None) -> tuple[Columns, bool]:
+    """Columns of a file, and whether commas may be decimal points, since semicolons separate its cells."""
     # comments stand at the head: below it, # may begin the name of a node
     below = dropwhile(lambda line: line.startswith(("#", "%")) or not line.strip(), file)
-    lines = [line.rstrip("\n") for line in below if line.strip()]
-    first = lines[0] if lines else ""
+    lines = (line.rstrip("\n") for line in below if line.strip())
+    first = next(lines, "")
     mark = max((",", "\t", ";", " "), key=lambda m: first.count(m) if m != " " else 0.5)
-    lines = [line.strip() for line in lines] if mark == " " else lines
-    read = csv.reader(lines, delimiter=mark, skipinitialspace=True)
-    rows = [[cell.strip() for cell in row] for row in read]
-    if mark == ";":  # a comma may be the decimal point
-        rows = [[_DECIMAL_COMMA.sub(r"\1.\2", cell) for cell in row] for row in rows]
-    rows = [row for row in rows if any(row)]
-    if not rows:
+    lines = (line.strip() if mark == " " else line for line in chain([first], lines))
+    columns: list[list[str]] = []
+    seen: dict[str, str] = {}  # each different cell is kept once
+    for number, row in enumerate(csv.reader(lines, delimiter=mark, skipinitialspace=True), 1):
+        cells = [seen.setdefault(cell, cell) for cell in map(str.strip, row)]
+        columns = columns or [[] for _ in cells]
+        if len(cells) != len(columns):
+            both = f"{len(cells)} cells in row {number} and {len(columns)} in the first"
+            raise ParameterError(f"{shown} has {both}; quote a cell that holds {mark!r}")
+        for column, cell in zip(columns if any(cells) else (), cells, strict=False):
+            column.append(cell)
+    if not columns or not columns[0]:
         raise ParameterError(f"{shown} is empty; it must have a row for each edge or node")
-    width = len(rows[0])
-    if bad := next((k for k, row in enumerate(rows) if len(row) != width), None):
-        cells = f"{len(rows[bad])} cells in row {bad + 1} and {width} in the first"
-        raise ParameterError(f"{shown} has {cells}; quote a cell that holds {mark!r}")
-    headed = known is None or _headed(rows, known)
-    head = rows.pop(0) if headed else [str(k + 1) for k in range(width)]
+    head = [str(k + 1) for k in range(len(columns))]
+    if naming is None or _headed(columns, naming):
+        head = [column.pop(0) or f"Unnamed: {k}" for k, column in enumerate(columns)]
     if twice := [name for name, times in Counter(head).items() if times > 1]:
         raise ParameterError(f"{shown} has two columns called {twice[0]!r}; rename one of them")
-    if not rows:
+    if not columns[0]:
         raise ParameterError(f"{shown} has no rows below the names; give one for each edge or node")
-    return dict(zip(head, map(list, zip(*rows, strict=True)), strict=True))
+    return dict(zip(head, columns, strict=True)), mark == ";"
 
 
-def _headed(rows: list[list[str]], names: list[str]) -> bool:
+def _headed(columns: list[list[str]], names: set[str]) -> bool:
     """Whether a list of edges begins with the names of its columns: usual ones, or words where other rows are not such."""
-    first = rows[0]
-    ends = {cell for row in rows[1:] for cell in row[:2]}
+    first = [column[0] for column in columns]
+    ends = {cell for column in columns[:2] for cell in column[1:]}
     usual = not first[0] or any(cell.lower() in ENDS for cell in first[:2])
     if usual or len(first) < 2 or not ends:
         return usual
-    numbers_below = all(map(is_number, ends)) or (len(first) > 2 and is_number(rows[1][2]))
+    numbers_below = all(map(is_number, ends)) or (len(first) > 2 and is_number(columns[2][1]))
     if numbers_below and not any(map(is_number, first)):
         return True
-    return bool(names) and not {*first[:2]} & ({*names} | ends)
+    return bool(names) and not {*first[:2]} & (names | ends)
 
 
 def _natural(name: str) -> tuple[int, int, str]:

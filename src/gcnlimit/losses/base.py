@@ -15,9 +15,10 @@ from numpy.polynomial import chebyshev
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.errors import ParameterError
+from gcnlimit.numerics.roots import bracketed_roots, first_root
 
 _LOST = 1e-12  # v over an output, below which the move by the proximal operator is rounding
-_FARTHEST = 1e6  # bias beyond which there is none that is finite
+_REACHES = 2.0 ** np.arange(20)  # bounds of a bias, beyond which there is none that is finite
 _NEAR = 1e-5  # distance from a margin at which pulls are compared
 _NARROW = 1e-8  # width of their proximal operator
 _WINDOW = 0.5  # half the width of the interpolation of a loss
@@ -171,8 +172,7 @@ def _prox(loss: Convex, omega: Array, v: Array) -> Array:
     r"""Root :math:`x` of :math:`F(x) = x - \omega + v\ell'(x)`, by Newton's method between bounds.
 
     Where :math:`F` jumps through 0 at a kink, the kink is the answer. Elsewhere the root lies between any point :math:`x_0` of
-    its piece and :math:`\omega - v\ell'(x_0)`, since :math:`\ell'` increases; steps that leave these bounds, or do not shrink,
-    halve them.
+    its piece and :math:`\omega - v\ell'(x_0)`, since :math:`\ell'` increases.
     """
     piece = np.zeros(omega.shape, np.intp)
     corner = np.full(omega.shape, np.nan)
@@ -187,25 +187,15 @@ def _prox(loss: Convex, omega: Array, v: Array) -> Array:
     end = omega - v * loss._slopes(x, piece)[0]
     low = np.maximum(low, np.minimum(x, end))
     high = np.minimum(high, np.maximum(x, end))
-    done = ~np.isnan(corner)
-    last = high - low
-    before_last = high - low
-    for _ in range(200):
+
+    def stationarity(x: Array) -> tuple[Array, Array]:
         slope, curvature = loss._slopes(x, piece)
-        F = x - omega + v * slope
-        low = np.where(F < 0.0, x, low)
-        high = np.where(F < 0.0, high, x)
-        step = F / (1.0 + v * np.maximum(curvature, 0.0))
-        small = np.abs(step) <= 1e-8 * (1.0 + np.abs(x))  # the next error is rounding
-        # a step must stay between the bounds, and be at most half the one before the last
-        inside = (x - step >= low) & (x - step <= high) & (np.abs(step) <= 0.5 * before_last)
-        after = np.where(small | inside, x - step, 0.5 * (low + high))
-        before_last = last
-        last = np.abs(after - x)
-        x = np.where(done, x, after)
-        done = done | small
-        if done.all():
-            break
+        return x - omega + v * slope, 1.0 + v * np.maximum(curvature, 0.0)
+
+    # a kink leaves no room between its bounds
+    low, high, x = (np.where(np.isnan(corner), part, corner) for part in (low, high, x))
+    # after a step of 1e-8 the error is its square, rounding
+    x = bracketed_roots(stationarity, x, low, high, tol=1e-8)
     return np.where(np.isnan(corner), x, corner)
 
 
@@ -279,21 +269,17 @@ class ClassLoss:
 
 def resting_bias(loss: Loss, first: float) -> float:
     r"""Bias :math:`b` that minimizes :math:`p\,\ell(b) + (1-p)\,\ell(-b)`, with the fraction `first` :math:`p` of one class."""
-    from scipy.optimize import brentq  # slow to import, and rarely needed
-
-    given = loss.kinks or loss.breakpoints(np.ones(1)) is None
+    has_derivatives = loss.kinks or loss.breakpoints(np.ones(1)) is None
 
     def slope(bias: float) -> float:
-        return float(loss.derivatives(bias)[0] if given else -loss.pull(bias, 1e-6)[0])
+        return float(loss.derivatives(bias)[0] if has_derivatives else -loss.pull(bias, 1e-6)[0])
 
     def excess(bias: float) -> float:
         return first * slope(bias) - (1.0 - first) * slope(-bias)
 
-    reach = 1.0
-    while excess(-reach) * excess(reach) > 0.0:
-        reach *= 2.0
-        if reach > _FARTHEST:
-            raise ParameterError(
-                f"loss = {loss!r} has no finite bias for unequal classes; take a loss that flattens"
-            )
-    return float(brentq(excess, -reach, reach, xtol=1e-15, rtol=1e-15))
+    bias = first_root(excess, ((-reach, reach) for reach in _REACHES))
+    if bias is None:
+        raise ParameterError(
+            f"loss = {loss!r} has no finite bias for unequal classes; take a loss that flattens"
+        )
+    return bias

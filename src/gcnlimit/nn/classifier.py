@@ -141,7 +141,7 @@ class MessagePassingClassifier(GraphEstimator):
         one_of("operator", self.operator, "auto", *OPERATORS)
         nodes = features.shape[0] if adjacency is None else adjacency.shape[0]
         codes = np.full(nodes, -1, np.int64)
-        codes[labels.labelled] = labels.codes
+        codes[labels.labelled] = labels.index
         counts = self._counts(features)
         self._whitening = None if features is None else Components.of(features, counts[-1])
         kinds = OPERATORS if self.operator == "auto" and adjacency is not None else (self.operator,)

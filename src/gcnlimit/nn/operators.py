@@ -13,8 +13,9 @@ from scipy import sparse
 
 from gcnlimit._validation import one_of
 from gcnlimit.graphs.check import as_adjacency, is_symmetric
-from gcnlimit.graphs.operator import has_hubs, propagation, weight_unit
+from gcnlimit.graphs.operator import propagation, weight_unit
 from gcnlimit.graphs.tables import from_edges
+from gcnlimit.graphs.verdict import edge_counts, has_hubs
 from gcnlimit.normalization import Normalization
 from gcnlimit.simulation.data.operator import Operator, normalized_operator, propensities
 
@@ -142,7 +143,7 @@ def from_graph(graph: Any, kind: str = "paper") -> SymmetricOperator:
     if kind == "normalized":
         S = propagation(graph, "centred", loops=False)
         a = S.operator / (0.5 * S.radius)
-    elif kind == "degrees" or (kind == "auto" and has_hubs(graph)):
+    elif kind == "degrees" or (kind == "auto" and has_hubs(edge_counts(graph, not symmetric))):
         theta = propensities(graph)
         a = normalized_operator(graph, theta, Normalization(0, 0), 1.0, True, symmetric)
     else:

@@ -14,8 +14,10 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from gcnlimit._validation import whole
+from gcnlimit.graphs.verdict import class_sizes
 from gcnlimit.nn.network import MessagePassing, indicators
 from gcnlimit.nn.operators import SymmetricOperator, TwoGraphs, from_graph
+from gcnlimit.theory.transfer import label_free_signals
 
 Placed = tuple[Any, SymmetricOperator]  # features and operator of a graph, on a device
 
@@ -129,7 +131,7 @@ def message_passing_scores(
 
     counts = np.bincount(labels[labels >= 0])
     memory = "trained" if new is None else "matched"  # numbers that mean the same on any graph
-    usual: dict[str, Any] = {"sizes": _unequal(counts), "memory": memory}
+    usual: dict[str, Any] = {"sizes": not class_sizes(counts).equal, "memory": memory}
     network = kind(counts.size, layers, **(usual | options)).to(device)
     here = placed(features, graph)
     y = torch.from_numpy(np.asarray(labels, np.int64)).to(device)
@@ -140,13 +142,6 @@ def message_passing_scores(
         return np.asarray(_on_both(network, here, placed(*new), y).cpu().numpy())
 
 
-def _unequal(counts: npt.NDArray[np.int64]) -> bool:
-    """Whether so many labels of each class differ by more than chance from equal numbers: at four deviations of chi squared."""
-    mean = counts.mean()
-    freedom = counts.size - 1
-    return bool(np.sum((counts - mean) ** 2) / mean > freedom + 4.0 * np.sqrt(2.0 * freedom))
-
-
 def _on_both(network: MessagePassing, here: Placed, there: Placed, labels: Any) -> Any:
     """Logits on two graphs, of a network trained on the first; the signal of the second is estimated as it is used."""
     (x, S), (x_new, S_new) = here, there
@@ -154,24 +149,14 @@ def _on_both(network: MessagePassing, here: Placed, there: Placed, labels: Any) 
     every = torch.cat([labels, labels.new_full((len(x_new),), -1)])
     known = indicators(every, network.classes, x.dtype)[:, None]
     gain = float(network.numbers[0, 0])
-    signal = label_free_signal(S_new, x_new, network.passed(x, S, known[: len(x)])[1][:, 0])
+    centroids = network.passed(x, S, known[: len(x)])[1][:, 0]
+    signal, _ = label_free_signals(S_new, x_new @ centroids, centroids)
     wider = copy.deepcopy(network)
     wider.numbers[:, 1:3] *= len(both) / len(x)  # more nodes say more of the class means
     for _ in range(_REFINEMENTS):
         logits = wider.passed(both, TwoGraphs(S, S_new, signal / gain), known)[0]
         signal = refined_signal(S_new, wider.means(logits)[len(x) :], signal)
     return wider.passed(both, TwoGraphs(S, S_new, signal / gain), known)[0][:, 0]
-
-
-def label_free_signal(S: SymmetricOperator, x: Any, centroids: Any) -> float:
-    r"""Signal :math:`\lambda` of a graph from features read by centroids of other nodes, without labels (Eq. 10.10).
-
-    The scores :math:`z = Xu` have :math:`|z|^2/N = (1 + c^2)|u|^2` and :math:`z\cdot Sz/|z|^2 = \lambda c^2/(1 + c^2)`.
-    """
-    z = x @ centroids
-    square = float((z**2).sum())
-    c2 = square / len(z) / max(float((centroids**2).sum()), 1e-300) - 1.0
-    return float((z * (S @ z)).sum()) / square * (1.0 + c2) / c2 if c2 > 0.0 else 0.0
 
 
 def refined_signal(S: SymmetricOperator, means: Any, signal: float) -> float:

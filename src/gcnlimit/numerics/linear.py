@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,11 @@ def solve_each(matrices: Array, sides: Array) -> Array:
     sides = np.broadcast_to(sides, (len(matrices), *sides.shape[-2:]))
     pairs = zip(matrices[:, None], sides[:, None], strict=True)
     return np.concatenate([solve_each(matrix, side) for matrix, side in pairs])
+
+
+def norm(block: Any) -> float:
+    """Euclidean norm of all entries of an array of NumPy or a tensor of PyTorch."""
+    return float(np.linalg.norm(block) if isinstance(block, np.ndarray) else block.norm())
 
 
 def hankel(rows: Array) -> Array:

@@ -41,7 +41,7 @@ class Member(NamedTuple):
 def members(views: Views, labels: Labels) -> Iterator[Member]:
     """The bank of a fit, or what of it applies to another graph, whose views know those of the fit."""
     width = views.X.shape[1]
-    few = width <= NARROW and PER_COLUMN * width <= labels.codes.size
+    few = width <= NARROW and PER_COLUMN * width <= labels.index.size
     return _few(views, labels) if few else _many(views, labels)
 
 
@@ -55,7 +55,7 @@ def _few(views: Views, labels: Labels) -> Iterator[Member]:
     yield Member("hops", hops.__getitem__)
     rng = np.random.default_rng(0)
     yield Member("random units", _beside(hops, *_averaged(views, _units(near, UNITS, rng))))
-    if views.fit is not None or labels.codes.size < PER_CLASS * labels.classes.size:
+    if views.fit is not None or labels.index.size < PER_CLASS * labels.classes.size:
         return
     seen = views.labels(labels)
     yield Member("hops, labels", _beside(hops, seen), local=True)
@@ -104,10 +104,10 @@ def _many(views: Views, labels: Labels) -> Iterator[Member]:
     yield kernel("PageRank 0.9, rows", linear, smooth, smooth, labels)
     around = [F, *views.steps(), *rows, views.degree_profile()]
     yield kernel("neighbourhood kernel", gaussian, around, around, labels)
-    if labels.codes.size >= PER_CLASS * labels.classes.size:
+    if labels.index.size >= PER_CLASS * labels.classes.size:
         seen = views.labels(labels)
         yield Member("labels", seen.__getitem__, local=True)
-        if labels.codes.size >= PER_COLUMN * F.shape[1]:
+        if labels.index.size >= PER_COLUMN * F.shape[1]:
             near = views.hops(2)
             units = _units(np.hstack([near, seen]), 3 * UNITS, np.random.default_rng(0))
             yield Member("random units, labels", _beside(near, seen, units), local=True)
@@ -165,7 +165,7 @@ class Fitted(NamedTuple):
     def of(cls, member: Member, labels: Labels, weights: Array, nodes: int) -> Fitted:
         """Ridge regression on the labelled nodes, at each regularization of the bank."""
         Z = member.columns(labels.labelled).astype(float)
-        Y = targets(labels.codes, labels.classes.size)
+        Y = targets(labels.index, labels.classes.size)
         root = member.root
         if root is not None:
             Z = solve_triangular(root, Z.T, lower=True).T

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.graphs.operator import quadrature, top_eigenvalues
 from gcnlimit.graphs.standard import StandardizedGraph
+from gcnlimit.numerics.lanczos import quadrature, top_eigenvalues
 from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
 from gcnlimit.results.show import ready_axes
 
@@ -159,7 +159,7 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
         degree=float(degree.mean()),
         degree_spread=float(degree.std()),
         largest_degree=float(degree.max()),
-        classes=dict(zip(names, np.bincount(labels.codes).tolist(), strict=True)),
+        classes=dict(zip(names, labels.counts.tolist(), strict=True)),
         labelled=labels.labelled.size,
         homophily=same,
         adjusted_homophily=adjusted,
@@ -176,10 +176,10 @@ def homophily(adjacency: Any, labels: Labels) -> tuple[float, float]:
 
     :math:`p_k` is the share of class :math:`k` among the ends of the edges. Edges between labelled nodes only.
     """
-    code = np.full(adjacency.shape[0], -1)
-    code[labels.labelled] = labels.codes
+    index = np.full(adjacency.shape[0], -1)
+    index[labels.labelled] = labels.index
     coo = adjacency.tocoo()
-    ends: npt.NDArray[Any] = np.stack([code[coo.row], code[coo.col]])
+    ends: npt.NDArray[Any] = np.stack([index[coo.row], index[coo.col]])
     ends = ends[:, (ends >= 0).all(axis=0)]
     if ends.size == 0:
         return float("nan"), float("nan")

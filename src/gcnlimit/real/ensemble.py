@@ -62,14 +62,14 @@ class Ensemble:
                 del member  # with its columns, before those of the next
                 bar.advance(1)
         self._left_out = np.concatenate([one.left_out for one in self.fitted])
-        found = [sharpened(one.left_out, labels.codes, self.share) for one in self.fitted]
+        found = [sharpened(one.left_out, labels.index, self.share) for one in self.fitted]
         self.sharpness = np.concatenate([sharpness for sharpness, _ in found])
         self._losses = np.concatenate([losses for _, losses in found])
         self.weights = self._weights(lambda one: True)
         self.without_graph = self._weights(lambda one: not one.graph and not self.bare)
         self.gain = None
         if adjacency is not None and not self.bare:
-            self.gain = self._gain(lambda p: correct(p, labels.codes))
+            self.gain = self._gain(lambda p: correct(p, labels.index))
         self.uses_graph = adjacency is not None and self._graph_helps()
         if not self.uses_graph:
             self.weights = self.without_graph
@@ -116,7 +116,7 @@ class Ensemble:
 
     def table(self) -> list[Row]:
         """Every member with its weight and leave-one-out accuracy."""
-        codes = self.labels.codes
+        codes = self.labels.index
         ours = correct(self.left_out, codes)
         found = []
         by_member = self.weights.reshape(-1, len(REG)).sum(axis=1)
@@ -135,7 +135,7 @@ class Ensemble:
 
     def _graph_helps(self) -> bool:
         """Whether the graph lowers the leave-one-out loss by more than one standard error; few labels cannot refute it."""
-        codes = self.labels.codes
+        codes = self.labels.index
         if self.bare or codes.size < CALIBRATED:
             return True
         nodes = np.arange(codes.size)
@@ -156,14 +156,14 @@ class Ensemble:
         lonely = degrees == 0
         if self.views.graph is not None and lonely.any():
             if self.bare:
-                found[lonely] = np.bincount(self.labels.codes, self.share)
+                found[lonely] = np.bincount(self.labels.index, self.share)
             else:
                 found[lonely] = averaged(outputs[:, lonely], self.portable, self.sharpness)
         return np.asarray(np.log(np.maximum(found, LEAST)))
 
     def _calibrated(self, logs: Array, degrees: Array) -> Array:
         """Logarithm of the sharpness, and its slope in the logarithm of the degree, of least leave-one-out loss."""
-        codes = self.labels.codes
+        codes = self.labels.index
         use = degrees > 0
         if self.views.graph is None or use.sum() < CALIBRATED:
             return np.zeros(2)

@@ -13,12 +13,14 @@ import numpy.typing as npt
 
 from gcnlimit._validation import one_of
 from gcnlimit._values import Array
+from gcnlimit.classes import Classes
 from gcnlimit.csbm import EstimatedCSBM
 from gcnlimit.degrees import Degrees
 from gcnlimit.errors import ParameterError
-from gcnlimit.graphs.operator import top_eigenvalues
 from gcnlimit.graphs.standard import Signals, StandardizedGraph, from_labels
+from gcnlimit.graphs.verdict import degree_law
 from gcnlimit.network import GCN
+from gcnlimit.numerics.lanczos import top_eigenvalues
 from gcnlimit.real.likelihood import Likelihood, from_likelihood
 from gcnlimit.real.scores import Interval
 from gcnlimit.theory.predict import predict
@@ -75,7 +77,7 @@ class Estimate:
             rho=self.rho,
             directed=self.directed,
             classes=self.fractions,
-            degrees=None if np.ptp(self.fractions) else self.degrees,
+            degrees=self.degrees if Classes.of(self.fractions).equal else None,
             lam_error=self.lam_error,
             mu_error=self.mu_error,
             counts=self.counts,
@@ -135,15 +137,14 @@ def estimate_standard(given: StandardizedGraph, method: str = "labels") -> Estim
         s = best.signals
     doubts += _of_spectrum(given, s)
     numbers = (given.alpha, s.lam, s.mu, given.rho, s.lam_error, s.mu_error)
-    labels = (given.labels.classes, given.fractions, np.bincount(given.labels.codes))
-    law = Degrees(given.degrees) if given.has_hubs else None
+    labels = (given.labels.classes, given.classes.fractions, given.labels.counts)
+    law = degree_law(given.degrees)
     return Estimate(*numbers, *labels, given.directed, law, method, tuple(doubts))
 
 
 def best_method(given: StandardizedGraph) -> str:
     """``"likelihood"`` where it applies, two classes of equal size and no hubs; else ``"labels"``."""
-    equal = given.fractions.tolist() == [0.5, 0.5]
-    return "likelihood" if equal and not given.has_hubs else "labels"
+    return "likelihood" if given.classes.two and not given.has_hubs else "labels"
 
 
 def _of_likelihood(

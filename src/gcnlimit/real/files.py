@@ -10,7 +10,7 @@ from typing import Any
 from gcnlimit._validation import check_types
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.dataset import Dataset, Location, check_path, from_stored, reading, save
-from gcnlimit.graphs.tables import read_tables, write_tables
+from gcnlimit.graphs.tables import How, read_tables, write_tables
 from gcnlimit.simulation.data.instance import Instance
 
 TABLES = (".csv", ".tsv", ".txt")
@@ -23,7 +23,9 @@ def read(
     label: str | None = None,
     id: str | None = None,  # noqa: A002
     drop: str | Sequence[str] = (),
+    words: str | Sequence[str] = (),
     undirected: bool = False,
+    encoding: str | None = None,
 ) -> Dataset:
     """Data set of a file, or of tables; its `notes` say what was dropped, joined or filled in.
 
@@ -40,25 +42,35 @@ def read(
         that is empty, -, ?, NA, N/A, #N/A, None, null, nan, unknown or -1 is unknown.
     drop
         Columns of either table to leave out.
+    words
+        Columns whose cells are words even if they look like numbers, dates or marks of a missing value: NA is a country there.
     undirected
         Whether an edge counts in both directions, however it is listed.
+    encoding
+        Encoding of the files, by default UTF-8, or that of Windows (cp1252) where they are not UTF-8.
     """
     for name, value in (("path", path), ("nodes", nodes)):
         if not (hasattr(value, "columns") or (name == "nodes" and value is None)):
             check_path(value, name)
     if hasattr(path, "columns") or _suffix(path) in TABLES:
-        without = {drop} if isinstance(drop, str) else {*drop}
-        return read_tables(path, nodes, label=label, key=id, drop=without, undirected=undirected)
+        how = How(label, id, _named(drop), _named(words), undirected, encoding)
+        return read_tables(path, nodes, how)
     if _suffix(path) != ".npz":
         use = f"use .npz, or a list of edges as {', '.join(TABLES)}"
         raise ParameterError(f"path = {os.fspath(path)!r} is not a known kind of file; {use}")
-    if nodes is not None or label is not None or id is not None or drop or undirected:
-        given = "nodes, label, id, drop and undirected go with a list of edges"
+    if nodes is not None or label is not None or id is not None or drop or words or undirected:
+        given = "nodes, label, id, drop, words and undirected go with a list of edges"
         raise ParameterError(f"{given}; an .npz file has its own")
     with reading(path, "a graph") as stored:
         if "model" not in stored:
             return from_stored(stored)
     return Instance.load(path).to_dataset()
+
+
+def _named(columns: str | Sequence[str]) -> frozenset[str]:
+    """Names of columns; one without a name is called as pandas does."""
+    names = [columns] if isinstance(columns, str) else columns
+    return frozenset(str(name) or "Unnamed: 0" for name in names)
 
 
 def _suffix(path: Location) -> str:

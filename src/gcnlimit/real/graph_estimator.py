@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -10,10 +11,13 @@ import numpy.typing as npt
 from scipy.special import softmax
 
 from gcnlimit._runtime.extras import need
+from gcnlimit._validation import as_real
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import as_adjacency, as_features, check_indices
 from gcnlimit.graphs.labels import Labels, as_labels, is_missing, labelled_nodes
+from gcnlimit.real.leave_one_out import correct
+from gcnlimit.real.scores import expected_accuracy, scores
 
 need("a graph classifier", "sklearn", "sklearn")
 
@@ -100,16 +104,25 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             check_indices("X", X)  # scikit-learn takes them on trust
             X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
             check_classification_targets(y)
-            classes, codes = np.unique(y, return_inverse=True)
+            classes, index = np.unique(y, return_inverse=True)
             if classes.size < 2:
                 raise ParameterError(f"y has one class, {classes[0]!s}; a classifier needs two")
-            return X, Labels(classes, np.arange(len(y)), codes)
+            return X, Labels(classes, np.arange(len(y)), index)
         features = as_features(X, adjacency.shape[0])
         labels = as_labels(y, adjacency.shape[0])
         if X is not None:
             validate_data(self, X, accept_sparse="csr", dtype=None, skip_check_array=True)
         self.n_features_in_ = features.shape[1]
         return (None if X is None else features), labels
+
+    def _judge(self, left_out: Array, labels: Labels, weights: Array) -> None:
+        """Set what leave-one-out outputs say of the accuracy."""
+        share = weights / weights.sum()
+        right = correct(left_out, labels.index)
+        self.loo_score_ = min(float(share @ right), 1.0)
+        self.loo_score_error_ = float(np.sqrt(share**2 @ (right - self.loo_score_) ** 2))
+        self.loo_scores_ = scores(left_out, labels.index)
+        self.expected_accuracy_ = expected_accuracy(right, labels.classes.size)
 
     def _evaluate(self, X: Any, graph: Any) -> Array:
         check_is_fitted(self)
@@ -140,3 +153,19 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def class_weights(labels: Labels, class_weight: object) -> Array:
+    """Weight of each labelled node, 1 on average."""
+    if class_weight is None:
+        return np.ones(labels.index.size)
+    if isinstance(class_weight, Mapping):
+        given = [class_weight.get(c, 1.0) for c in labels.classes.tolist()]
+        each = np.asarray(as_real("class_weight", given, low=0, open_low=True))
+    elif class_weight == "balanced":
+        each = 1.0 / labels.counts
+    else:
+        use = "use None, 'balanced' or a dictionary of weights by class"
+        raise ParameterError(f"class_weight = {class_weight!r} is not allowed; {use}")
+    weights = each[labels.index]
+    return np.asarray(weights / weights.mean())

@@ -45,8 +45,8 @@ def from_likelihood(given: StandardizedGraph) -> tuple[Likelihood, Likelihood]:
 
     and their own derivatives, by differences, give the standard errors. Two classes of equal size.
     """
-    if given.fractions.tolist() != [0.5, 0.5]:
-        told = f"their fractions are {given.fractions.round(2).tolist()}"
+    if not given.classes.two:
+        told = f"their fractions are {given.classes.fractions.round(2).tolist()}"
         raise ParameterError(f"method = 'likelihood' needs two equal classes; {told}: use 'labels'")
     graph = Posteriors(given)
     first = math.copysign(1.0, from_labels(given).lam)
@@ -69,7 +69,7 @@ class Posteriors:
         self.known = given.labels.labelled
         A = given.operator.matrix
         labels = np.zeros(self.N)
-        labels[self.known] = np.where(given.labels.codes == 1, 1.0, -1.0)
+        labels[self.known] = given.classes.labels_of(given.labels.index)
         features: Any = given.features
         self.X = np.zeros((self.N, 1)) if features is None else features
         data = CSBM(given.alpha, 0.0, 0.0, given.rho, given.directed)

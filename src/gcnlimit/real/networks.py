@@ -18,7 +18,7 @@ from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import without_degrees
 from gcnlimit.real.leave_one_out import Ridge, correct, pair, targets
 from gcnlimit.real.views import STRONGEST
-from gcnlimit.theory.transfer import input_overlaps
+from gcnlimit.theory.transfer import input_overlaps, signals_of
 
 FAMILIES: dict[str, type[PageRank | Diffusion]] = {"pagerank": PageRank, "diffusion": Diffusion}
 STRENGTHS = {"pagerank": (0.3, 0.5, 0.7, 0.8, 0.9, 0.95), "diffusion": (0.5, 1, 2, 4, 8, 12)}
@@ -48,7 +48,7 @@ class Network(NamedTuple):
     def stronger(self, factor: float) -> Network:
         """The same with its strength times a factor, that of PageRank below 1."""
         if self.family not in FAMILIES or math.isnan(self.strength):
-            use = "use filter='auto', 'pagerank' or 'diffusion'"
+            use = "use filter='pagerank' or 'diffusion'"
             raise ParameterError(f"deploy = 'tuned' sets a strength; {use}")
         strength = factor * self.strength
         if self.family == "pagerank":
@@ -99,7 +99,7 @@ def networks(filter: str | Filter, strengths: npt.ArrayLike | None, hops: int) -
     if filter == "hops":
         return [NO_GRAPH, *(Network("hops", k, None, k) for k in range(1, hops + 1))]
     if filter not in FAMILIES:
-        use = "'auto', 'pagerank', 'diffusion', 'hops' or a filter such as PageRank(0.5)"
+        use = "'pagerank', 'diffusion', 'hops' or a filter such as PageRank(0.5)"
         raise ParameterError(f"filter = {filter!r} is not a family; use {use}")
     usual = np.outer((1.0, -1.0), STRENGTHS[filter])
     given = np.ravel(usual if strengths is None else as_real("strengths", strengths)).tolist()
@@ -114,7 +114,7 @@ def choose(
 ) -> Choice:
     """Network, operator and regularization of the largest leave-one-out accuracy less square error."""
     reg = np.ravel(as_real("reg", reg, low=0, open_low=True))
-    Y = targets(labels.codes, labels.classes.size)
+    Y = targets(labels.index, labels.classes.size)
     share = weights / weights.sum()
     first = next(iter(operators))
     best: Any = None
@@ -123,7 +123,7 @@ def choose(
             continue  # it is the same on every operator
         ridge = Ridge(_rows(features, labels, operators[name], network), weights)
         for r, left_out, dual in zip(reg.tolist(), *ridge.solve(Y, reg), strict=True):
-            score = share @ (correct(left_out, labels.codes) - np.mean((left_out - Y) ** 2, axis=1))
+            score = share @ (correct(left_out, labels.index) - np.mean((left_out - Y) ** 2, axis=1))
             if best is None or score > best[0]:
                 best = score, network, name, r, ridge, dual, left_out
     _, network, name, r, ridge, dual, left_out = best
@@ -169,19 +169,23 @@ class Smoothness(NamedTuple):
     @property
     def strength(self) -> float:
         r"""Strength :math:`\lambda/(1 + \lambda^2 + c^2)` of the best filter (Eq. 10.6)."""
-        signal = self.second / self.first
-        left = max(self.second - self.first**2, self.first**2 / SUREST)
-        return signal / (1.0 + signal**2 + self.first**2 / left)
+        signal, square = signals_of(self.first, self.second)
+        return signal / (1.0 + signal**2 + min(square, SUREST))
 
 
 def relative_strength(here: Smoothness, there: Smoothness) -> float:
-    """Strength of the best filter there over that here, 1 where the overlaps do not differ measurably.
+    """Strength of the best filter there over that here; 1 unless the homophily has vanished or changed its sign.
+
+    A graph that is somewhat more or less homophilous is not told from one whose other structure the inputs follow.
 
     >>> relative_strength(Smoothness(0.5, 0.6, 1000), Smoothness(-0.5, 0.6, 1000))
     -1.0
+    >>> relative_strength(Smoothness(0.5, 0.6, 1000), Smoothness(0.2, 0.6, 1000))
+    1.0
     """
     error = APART * math.sqrt(2.0 / here.nodes + 2.0 / there.nodes)
     least = APART * math.sqrt(2.0 / here.nodes)
-    if abs(here.first - there.first) < error or abs(here.first) < least:
+    alike = there.first * np.sign(here.first) > math.sqrt(2.0 / there.nodes)
+    if alike or abs(here.first - there.first) < error or abs(here.first) < least:
         return 1.0
     return there.strength / here.strength if there.first else 0.0

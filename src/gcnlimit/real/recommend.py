@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gcnlimit._runtime.extras import load
+from gcnlimit.classes import Classes
 from gcnlimit.graphs.check import as_adjacency
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.real.ensemble import Row
@@ -116,7 +117,7 @@ def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
     model = GraphClassifier().fit(X, y, graph=adjacency)
     estimate = estimate_standard(given, best_method(given))
     doubts = estimate.warnings
-    if given.has_hubs and np.ptp(given.fractions):
+    if given.has_hubs and not given.classes.equal:
         doubts += ("there is no theory of hubs and unequal classes",)
     half = _with_half(GraphClassifier, X, given, adjacency)
     used = "the average of graph and features" if model.uses_graph_ else "the features alone"
@@ -134,12 +135,12 @@ def _with_half(kind: Any, X: Any, given: StandardizedGraph, adjacency: Any) -> f
     found = []
     labels = given.labels
     for draw in range(HALVES if labels.labelled.size >= 2 * FEW else 0):
-        kept = stratified(labels.codes, 2, draw) == 0
+        kept = stratified(labels.index, 2, draw) == 0
         y = np.full(given.nodes, -1)
-        y[labels.labelled[kept]] = labels.codes[kept]
-        if np.unique(labels.codes[kept]).size > 1:
+        y[labels.labelled[kept]] = labels.index[kept]
+        if np.unique(labels.index[kept]).size > 1:
             said = kind().fit(X, y, graph=adjacency).predict()[labels.labelled[~kept]]
-            found.append(float(np.mean(said == labels.codes[~kept])))
+            found.append(float(np.mean(said == labels.index[~kept])))
     return float(np.mean(found)) if found else None
 
 
@@ -195,7 +196,7 @@ def _ceiling(expected: Interval, estimate: Estimate, doubts: tuple[str, ...]) ->
     if doubts:
         why = f"the graph does not follow the block model ({doubts[0]})"
         return f"How much better one could do is not known: {why}."
-    if len(estimate.fractions) > UNEQUAL and np.ptp(estimate.fractions):
+    if len(estimate.fractions) > UNEQUAL and not Classes.of(estimate.fractions).equal:
         return "gcnlimit.bayes_optimal(estimate.data) finds the best possible accuracy, in minutes."
     best = bayes_optimal(estimate.data)
     value = float(best.test_accuracy)

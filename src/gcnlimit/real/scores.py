@@ -79,7 +79,8 @@ def cross_validate(
     Parameters
     ----------
     model
-        `GraphClassifier`, `nn.MessagePassingClassifier`, or another estimator with ``fit(X, y, graph=...)``; it is cloned.
+        `GraphClassifier`, `FilterClassifier`, `nn.MessagePassingClassifier`, or another estimator with ``fit(X, y, graph=...)``;
+        it is cloned.
     X, y, graph
         As for `GraphClassifier`.
     folds, seed
@@ -90,7 +91,7 @@ def cross_validate(
     >>> import gcnlimit as gl
     >>> i = gl.sample(gl.CSBM(alpha=2, lam=2.0, mu=3.0, rho=0.5, directed=False), nodes=300, degree=20, seed=0)
     >>> y = np.where(i.train_mask, i.labels > 0, -1)
-    >>> found = gl.cross_validate(gl.GraphClassifier("pagerank"), i.features, y, i.adjacency, folds=3)
+    >>> found = gl.cross_validate(gl.FilterClassifier(), i.features, y, i.adjacency, folds=3)
     >>> bool(found["accuracy"].mean() > 0.8), sorted(found)
     (True, ['accuracy', 'auc', 'balanced_accuracy', 'fit_seconds', 'macro_f1'])
     """
@@ -100,7 +101,7 @@ def cross_validate(
     labels = as_labels(y, raw.size)
     if whole("folds", folds, low=2) > labels.labelled.size:
         raise ParameterError(f"folds = {folds} exceeds the {labels.labelled.size} labelled nodes")
-    part = stratified(labels.codes, folds, seed)
+    part = stratified(labels.index, folds, seed)
     rows = []
     for k in range(folds):
         hidden = labels.labelled[part == k]
@@ -112,15 +113,15 @@ def cross_validate(
         outputs = np.full((hidden.size, labels.classes.size), -np.inf)
         columns = [labels.classes.tolist().index(c) for c in fitted.classes_.tolist()]
         outputs[:, columns] = np.log(np.maximum(fitted.predict_proba()[hidden], 1e-300))
-        rows.append(scores(outputs, labels.codes[part == k]) | {"fit_seconds": seconds})
+        rows.append(scores(outputs, labels.index[part == k]) | {"fit_seconds": seconds})
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
-def stratified(codes: npt.NDArray[np.int64], folds: int, seed: int) -> npt.NDArray[np.int64]:
+def stratified(index: npt.NDArray[np.int64], folds: int, seed: int) -> npt.NDArray[np.int64]:
     """Part of each labelled node, each class spread evenly over the parts."""
     rng = np.random.default_rng(whole("seed", seed, low=0))
-    mixed = rng.permutation(codes.size)
-    order = mixed[np.argsort(codes[mixed], kind="stable")]
-    part = np.empty(codes.size, np.int64)
-    part[order] = np.arange(codes.size) % folds
+    mixed = rng.permutation(index.size)
+    order = mixed[np.argsort(index[mixed], kind="stable")]
+    part = np.empty(index.size, np.int64)
+    part[order] = np.arange(index.size) % folds
     return part

@@ -173,18 +173,18 @@ class Views:
         start[labels.labelled, group] = 1.0
         (found,) = geometric(propagation(self.graph, "symmetric").operator, start, (0.9,))
         own = np.zeros((self.nodes, count))
-        own[labels.labelled, labels.codes] = 1.0
+        own[labels.labelled, labels.index] = 1.0
         spread = found @ np.eye(count)[owner]
-        spread[labels.labelled, labels.codes] -= found[labels.labelled, group]
+        spread[labels.labelled, labels.index] -= found[labels.labelled, group]
         blocks = [np.maximum(spread, 0.0)]
         for walk in self.walks:
             blocks += near(walk, own)
         # the others hold one label less of a node's own class, which alone would tell it: means are
         # over the others
-        counts = np.bincount(labels.codes, minlength=count)[labels.codes]
+        counts = np.bincount(labels.index, minlength=count)[labels.index]
         for k, block in enumerate(blocks):
             hidden = np.bincount(group)[group] if k == 0 else 1
-            block[labels.labelled, labels.codes] *= counts / np.maximum(counts - hidden, 1)
+            block[labels.labelled, labels.index] *= counts / np.maximum(counts - hidden, 1)
         blocks[0] = np.asarray(unit_rows(blocks[0]))
         return self._standard("labels", np.hstack(blocks)).astype(self.dtype)
 
@@ -212,11 +212,11 @@ class Views:
 
 def grouped(labels: Labels, most: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Group of each labelled node, and class of each group: at most about `most`, of one class each."""
-    if labels.codes.size <= most:
-        return np.arange(labels.codes.size), labels.codes
+    if labels.index.size <= most:
+        return np.arange(labels.index.size), labels.index
     parts = max(most // labels.classes.size, 2)
-    place = np.random.default_rng(0).permutation(labels.codes.size) % parts
-    return labels.codes * parts + place, np.repeat(np.arange(labels.classes.size), parts)
+    place = np.random.default_rng(0).permutation(labels.index.size) % parts
+    return labels.index * parts + place, np.repeat(np.arange(labels.classes.size), parts)
 
 
 def near(walk: Any, block: Array) -> list[Array]:

@@ -160,9 +160,10 @@ def _ceiling(data: CSBM, evolution: StateEvolution | PropensityEvolution) -> Bay
     blocks = [evolution.take(rows).fixed_points() for rows in together]
     found = FixedPoints(*map(np.concatenate, zip(*blocks, strict=True)))
     best, free_entropy = evolution.prediction(data, found, found.best)
+    best = labelled(best, data)
     algorithmic = best
     if np.any(found.hard):
-        algorithmic, _ = evolution.prediction(data, found, found.reached)
+        algorithmic = labelled(evolution.prediction(data, found, found.reached)[0], data)
     return BayesPrediction(
         **vars(best),
         algorithmic=algorithmic,
@@ -205,7 +206,7 @@ def _nearby(data: CSBM) -> Callable[[CSBM], Performance]:
         equal = bayes_optimal(model.replaced(classes=data.classes))  # type: ignore[arg-type]
         margin = np.asarray(equal.order_parameters.test_margin)
         loss = np.asarray(equal.test_loss)
-        decided = from_margins(model.classes, margin, margin, loss, loss)
+        decided = from_margins(model.classes, (margin, margin), (loss, loss))
         return replace(decided, train_accuracy=equal.train_accuracy, train_loss=equal.train_loss)
 
     return again

@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_ndtr, logsumexp, ndtr, ndtri, ndtri_exp
+from scipy.special import log_ndtr, logsumexp, ndtr, ndtri_exp
 
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.numerics.chebyshev import Panels
 from gcnlimit.numerics.linear import batches
-from gcnlimit.results.order_parameters import OrderParameters
+from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import (
     Performance,
     Prediction,
@@ -39,98 +39,165 @@ from gcnlimit.results.performance import (
 _LOWEST, _WIDTH, _PANELS, _DEGREE = -12.0, 0.25, 144, 7  # of the table of an error, in sqrt(C) m
 _REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
 _BLOCK = 1 << 20  # numbers held by one temporary array
+_STEPS = 100  # of Newton's method, at most
 
 
-@np.errstate(invalid="ignore")  # the margins of refused points are NaN, and so are their answers
+Pair = tuple[Array, Array]  # of a test node, and of a train node
+
+
 def from_margins(
-    classes: Classes,
-    test_margin: Array,
-    train_margin: Array,
-    test_loss: Array,
-    train_loss: Array,
-    *,
-    offset: Array | None = None,
-    weight: Array | None = None,
+    classes: Classes, margins: Pair, losses: Pair, offset: Array | None = None
 ) -> Performance:
-    """Return the performance from margins in units of their standard deviation.
+    """Return the performance from margins in units of their standard deviation, and losses.
 
     `offset` is the bias of a network on two unequal classes, over the standard deviation of its output. Without it, where it
     is NaN, and if they are more than two, unequal classes are decided by the posterior, which is the best threshold of two.
-    With the `weight` of nodes of different degrees the margins have a last axis over them, and the classes are equal.
     """
-    count = classes.count
-    if weight is not None:
-        log_test_error = logsumexp(log_error(test_margin, count), axis=-1, b=weight)
-        test = balanced = accuracy(test_margin, count) @ weight
-        train = accuracy(train_margin, count) @ weight
-        best = np.maximum(test, accuracy(-test_margin, count) @ weight)
-    elif classes.equal:
-        log_test_error = log_error(test_margin, count)
-        # the logarithm is at hand, and quicker than another table
-        test = balanced = ndtr(test_margin) if classes.two else -np.expm1(log_test_error)
-        train = accuracy(train_margin, count)
-        best = test
-        if (test_margin < 0.0).any():  # the other sign is better
-            best = np.maximum(test, accuracy(-test_margin, count))
-    else:
-        log_test_error, log = _unequal_decision(classes, test_margin, train_margin, offset)
-        test = -np.expm1(log_test_error)
-        train = -np.expm1(log)
-        best = _best_of_two(test_margin, classes.fractions) if count == 2 else test
-        balanced = balanced_accuracy(test_margin, classes)
-    columns = test, train, test_loss, train_loss, log_test_error, best, balanced
-    known = weight is None and count == 2
-    area = scalar_or_array(roc_auc(test_margin, classes)) if known else None
-    numbers = [*map(scalar_or_array, columns), area]
-    return Performance(*numbers)
+    if classes.equal:
+        return equal_performance(classes.count, margins, losses)
+    return unequal_performance(classes, margins, losses, offset)
 
 
-def mean_margin(performance: Performance) -> tuple[Array, Array]:
-    """Margins of which one node would have the accuracies on test and train nodes, of two classes."""
-    test = -ndtri_exp(np.asarray(performance.log_test_error))
-    return test, ndtri(np.asarray(performance.train_accuracy))
+@np.errstate(invalid="ignore")  # the margins of refused points are NaN, and so are their answers
+def equal_performance(count: int, margins: Pair, losses: Pair) -> Performance:
+    """Performance on equal classes."""
+    test_margin, train_margin = margins
+    log_test_error = log_error(test_margin, count)
+    # the logarithm is at hand, and quicker than another table
+    test = ndtr(test_margin) if count == 2 else -np.expm1(log_test_error)
+    train = accuracy(train_margin, count)
+    best = test
+    if (test_margin < 0.0).any():  # the other sign is better
+        best = np.maximum(test, accuracy(-test_margin, count))
+    area = roc_auc(test_margin, Classes(2)) if count == 2 else None
+    return _performance(
+        losses,
+        area,
+        test_accuracy=test,
+        train_accuracy=train,
+        log_test_error=log_test_error,
+        best_accuracy=best,
+        balanced_accuracy=test,
+    )
+
+
+@np.errstate(invalid="ignore")
+def unequal_performance(
+    classes: Classes, margins: Pair, losses: Pair, offset: Array | None
+) -> Performance:
+    """Performance on unequal classes, or on any two that are decided with a bias; see `from_margins`."""
+    test_margin, _ = margins
+    log_test_error, log_train_error = _unequal_decision(classes, *margins, offset)
+    test, train = -np.expm1(log_test_error), -np.expm1(log_train_error)
+    two = classes.count == 2
+    best = _best_of_two(test_margin, classes.fractions) if two else test
+    balanced = balanced_accuracy(test_margin, classes)
+    area = roc_auc(test_margin, classes) if two else None
+    return _performance(
+        losses,
+        area,
+        test_accuracy=test,
+        train_accuracy=train,
+        log_test_error=log_test_error,
+        best_accuracy=best,
+        balanced_accuracy=balanced,
+    )
+
+
+@np.errstate(invalid="ignore")
+def mean_performance(count: int, margins: Pair, losses: Pair, weight: Array) -> Performance:
+    """Performance on equal classes of nodes of different degrees: margins have a last axis over them, of that `weight`."""
+    test_margin, _ = margins
+    log_test_error = _mean_log_error(test_margin, count, weight)
+    test, train = (accuracy(margin, count) @ weight for margin in margins)
+    best = np.maximum(test, accuracy(-test_margin, count) @ weight)
+    return _performance(
+        losses,
+        None,
+        test_accuracy=test,
+        train_accuracy=train,
+        log_test_error=log_test_error,
+        best_accuracy=best,
+        balanced_accuracy=test,
+    )
+
+
+def _performance(losses: Pair, area: Array | None, **accuracies: Array) -> Performance:
+    test_loss, train_loss = losses
+    columns = accuracies | {"test_loss": test_loss, "train_loss": train_loss}
+    numbers: dict[str, Any] = {name: scalar_or_array(values) for name, values in columns.items()}
+    return Performance(**numbers, roc_auc=None if area is None else scalar_or_array(area))
+
+
+def mean_margin(margin: Array, count: int, weight: Array) -> Array:
+    r"""Margin at which all nodes alike would have the mean accuracy of nodes of different degrees: the inverse of `log_error`.
+
+    >>> m = np.array([[0.3, 0.3], [2.0, 2.0]])
+    >>> all(np.allclose(mean_margin(m, C, np.array([0.2, 0.8])), m[:, 0], rtol=1e-13) for C in (2, 3, 10))
+    True
+    """
+    log = _mean_log_error(margin, count, weight)
+    if count == 2:
+        return np.asarray(-ndtri_exp(log))
+    # the error of pairs is larger, so that this start is above the root of a concave function:
+    # Newton's method falls to it
+    with np.errstate(divide="ignore"):
+        shift = np.asarray(-np.sqrt(2.0) * ndtri_exp(log - np.log(count - 1.0)))
+    near = shift <= _LOWEST + _WIDTH * _PANELS
+    x = shift[near]
+    for _ in range(_STEPS):
+        value, slope = _log_error(count)(x)
+        below = np.maximum(x, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = (value - 0.25 * below**2 - log[near]) / (slope - 0.5 * below)
+        x = np.maximum(x - np.where(np.isfinite(step), step, 0.0), _LOWEST)
+        if not np.any(np.abs(step) > 1e-15 * (1.0 + np.abs(x))):
+            break
+    shift[near] = x
+    return np.asarray(shift / np.sqrt(count))
+
+
+def _mean_log_error(margin: Array, count: int, weight: Array) -> Array:
+    return np.asarray(logsumexp(log_error(margin, count), axis=-1, b=weight))
 
 
 def ceiling_prediction(
-    classes: Classes,
+    performance: Performance,
     margin: Array,
-    loss: Array,
     residual: Array,
     iterations: npt.NDArray[np.int64],
     *,
-    known: dict[str, Any],
-    weight: Array | None = None,
     status: Status = Status.CONVERGED,
-    **order_parameters: Any,
+    output: Output | None = None,
+    overlap: Array,
 ) -> Prediction:
-    """Prediction of inference at a margin, which has one axis more than the loss if propensities have a `weight`.
+    """Prediction of inference at a margin; it knows the labels of train nodes."""
+    order_parameters = OrderParameters(
+        test_margin=scalar_or_array(margin),
+        train_margin=scalar_or_array(np.full(margin.shape, np.inf)),
+        output=output,
+        overlap=scalar_or_array(overlap),
+    )
+    ended = np.full(margin.shape, int(status)), residual, iterations
+    return as_prediction(performance, order_parameters, *ended)
 
-    `known` as in `as_prediction`.
-    """
-    shape = loss.shape
-    sure = np.full(margin.shape, np.inf)
-    performance = from_margins(classes, margin, sure, loss, np.zeros(shape), weight=weight)
-    if weight is not None:
-        margin, sure = mean_margin(performance)
-    found = OrderParameters(*map(scalar_or_array, (margin, sure)), **order_parameters)
-    ended = np.full(shape, int(status)), residual, iterations
-    return as_prediction(performance, found, *ended, **known)
+
+def certain(margin: Array, loss: Array) -> tuple[Pair, Pair]:
+    """Margins and losses of inference, which knows the labels of train nodes."""
+    return (margin, np.full(margin.shape, np.inf)), (loss, np.zeros(loss.shape))
 
 
 def as_prediction(
     performance: Performance,
     order_parameters: OrderParameters,
-    *ended: npt.NDArray[Any],
-    **known: Any,
+    status: npt.NDArray[np.int64],
+    residual: npt.NDArray[Any],
+    iterations: npt.NDArray[np.int64],
 ) -> Prediction:
-    """Prediction without standard errors; `ended` are status, residual and iterations, of the shape of the first.
-
-    `known` are its coordinates, and fields that take the place of those of the performance.
-    """
-    status, residual, iterations = ended
+    """Prediction without standard errors or coordinates, of the shape of the status."""
     shape = status.shape
     return Prediction(
-        **(vars(performance) | known),
+        **vars(performance),
         standard_error=same_everywhere(0.0, shape),
         order_parameters=order_parameters,
         status=status if shape else Status(int(status)),

@@ -7,17 +7,18 @@ classes (Eq. 8.3). Correlated features enter through the moments :math:`s_1, s_2
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
 
 from gcnlimit._validation import as_real, broadcast, check_types, flag, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SpikedOperator
 from gcnlimit.errors import ParameterError
+from gcnlimit.numerics.roots import first_root
 from gcnlimit.theory.ceiling.posterior import posterior
 from gcnlimit.theory.ceiling.unequal import hard_phase_ends
 from gcnlimit.theory.points import check_range
@@ -230,9 +231,6 @@ def hard_phase(classes: int | npt.ArrayLike) -> HardPhase:
         lost = 0.25 * tables.directions * evidence * tables.at(evidence).overlap
         return float((tables.information(evidence)[0] - lost)[0])
 
-    stop = start
-    while advantage(stop) < 0.0:
-        stop *= 1.5
-    m = np.array([brentq(advantage, start, stop, xtol=1e-15)])
+    m = np.array([first_root(advantage, ((start, start * 1.5**k) for k in itertools.count(1)))])
     transition = float(np.sqrt(m / tables.at(m).overlap)[0])
     return HardPhase(steepest**-0.5, transition, tables.convexity / (1.0 + tables.convexity))

@@ -13,9 +13,9 @@ import numpy as np
 from gcnlimit._values import Array
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.normalization import Normalization
+from gcnlimit.numerics.roots import bracketed_roots
 
-_HALVES = 8  # halvings of the interval before the search for a root
-_STEPS = 100  # of the search at most
+_STEP = 1e-30  # along the imaginary axis
 
 
 class OperatorSpectrum(NamedTuple):
@@ -93,31 +93,14 @@ def radius(normalization: Normalization, law: DegreeLaw, signal: Array, symmetri
 
 
 def _root(function: Callable[[Array], Array], low: Array) -> Array:
-    """Root above `low` of a function that is positive there and negative far away; `low` if it has none."""
+    """Root above `low` of an analytic function, positive there and negative far away; `low` if it has none."""
 
-    def at(x: Array) -> Array:
-        return function(low * (1.0 + np.exp(x)))
+    def descending(x: Array) -> tuple[Array, Array]:
+        # the part along an imaginary step is the derivative, without rounding
+        f = function(low * (1.0 + np.exp(x + 1j * _STEP)))
+        return -f.real, -f.imag / _STEP
 
-    # the Illinois method in the logarithm of the distance, after a few halvings
-    near, far = np.full_like(low, np.log(1e-15)), np.full_like(low, np.log(1e15))
-    f_near, f_far = at(near), at(far)
-    x = far
-    side = np.zeros(low.shape, bool)
-    for step in range(_STEPS):
-        last = x
-        with np.errstate(invalid="ignore", divide="ignore"):
-            secant = far - f_far * (far - near) / (f_far - f_near)
-        inside = (secant > near) & (secant < far) & (step >= _HALVES)
-        x = np.where(inside, secant, 0.5 * (near + far))
-        f = at(x)
-        above = f > 0.0
-        # the value at an end that stays twice is halved, so that the other end moves as well
-        stale = np.where(above == side, 0.5, 1.0)
-        f_near = np.where(above, f, stale * f_near)
-        f_far = np.where(above, stale * f_far, f)
-        near = np.where(above, x, near)
-        far = np.where(above, far, x)
-        side = above
-        if np.all(np.abs(x - last) < 1e-14 * (1.0 + np.abs(x))):
-            break
+    # in the logarithm of the distance, since the function diverges at `low`
+    farthest = np.full_like(low, np.log(1e15))
+    x = bracketed_roots(descending, np.zeros_like(low), -farthest, farthest)
     return np.asarray(low * (1.0 + np.exp(x)))

@@ -6,6 +6,7 @@ graph of signal :math:`\lambda'`, the margin is that of Eq. 10.3.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
@@ -19,14 +20,15 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, PageRank
 from gcnlimit.network import GCN
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.parameters import coordinates_of
+from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.theory.decision import as_prediction, from_margins
 from gcnlimit.theory.finite_reg import class_losses
 from gcnlimit.theory.large_reg import mean
+from gcnlimit.theory.margins import Effort
 from gcnlimit.theory.points import Answer, Points, with_errors
-from gcnlimit.theory.predict import Search, predict, predict_points
+from gcnlimit.theory.predict import predict, predict_points
 from gcnlimit.theory.readout import best_readout
 
 _LARGEST = 1e50  # of a signal, whose square must be a number
@@ -98,7 +100,8 @@ def _joining(data: CSBM, gcn: GCN, to: str, tol: float) -> Prediction:
             "or 'joining' for nodes that join the training graph"
         )
     points = Points.of(data, gcn.replaced(test_filter=gcn.read_filter))._replace(joining=True)
-    answer = predict_points(points, data, gcn, Search(tol))
+    shape = broadcast(data=data.shape, network=gcn.shape)
+    answer = labelled(predict_points(points, shape, Effort(tol)), data, gcn)
     return with_errors(answer, data, lambda model: _joining(model, gcn, to, tol))
 
 
@@ -121,21 +124,23 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
 
     if data.classes != to.classes:  # the bias is that of other classes
         loss = np.full(shape, np.nan)
-    found = from_margins(classes, margin, margin, loss, loss, offset=bias)
-    prediction = here.prediction
-    train = {name: spread(getattr(prediction, name)) for name in ("train_accuracy", "train_loss")}
+    trained = here.prediction
+    performance = replace(
+        from_margins(classes, (margin, margin), (loss, loss), bias),
+        train_accuracy=spread(trained.train_accuracy),
+        train_loss=spread(trained.train_loss),
+    )
     order_parameters = OrderParameters(
         test_margin=spread(margin),
-        train_margin=spread(prediction.order_parameters.train_margin),
-        weights=prediction.order_parameters.weights,
+        train_margin=spread(trained.order_parameters.train_margin),
+        weights=trained.order_parameters.weights,
         feature_margin=spread(c),
         effective_labels=spread(here.labels),
     )
     least = np.where(np.isnan(margin), int(Status.OUT_OF_RANGE), 0)
-    status = np.asarray(np.maximum(prediction.status, least))
-    ended = (np.full(shape, one) for one in (prediction.residual, prediction.iterations))
-    known = train | {"coordinates": coordinates_of(data, gcn, to)}
-    return as_prediction(found, order_parameters, status, *ended, **known)
+    status = np.asarray(np.maximum(trained.status, least))
+    ended = (np.full(shape, number) for number in (trained.residual, trained.iterations))
+    return labelled(as_prediction(performance, order_parameters, status, *ended), data, gcn, to)
 
 
 def best_test_filter(data: CSBM, gcn: GCN, to: CSBM | None = None, *, tol: float = 1e-10) -> Filter:
@@ -197,11 +202,13 @@ def best_margin(c: Any, signal: Any) -> Any:
     return scalar_or_array(np.sign(c) * np.sqrt(m2))
 
 
-def label_free_signals(operator: Any, inputs: Array) -> tuple[float, float]:
+def label_free_signals(operator: Any, inputs: Any, weights: Any = None) -> tuple[float, float]:
     r"""Return estimates of :math:`\lambda'` and :math:`c^2` of a graph from the inputs :math:`z = X'w` alone, without labels.
 
-    From the two overlaps of Eq. 10.10. `operator` is anything with ``@``, scaled like the library's. Where the first is within
-    its scatter of 0 the graph says nothing, and the answer is ``(0.0, inf)``: the best filter is then none.
+    From the two overlaps of Eq. 10.10; with the `weights` :math:`w`, and features whose noise has unit variance,
+    :math:`|z|^2/N = (1 + c^2)|w|^2` replaces the second. `operator` is anything with ``@``, scaled like the library's; arrays
+    are of NumPy or PyTorch. Where the first overlap is within its scatter of 0 the graph says nothing, and the answer is
+    ``(0.0, inf)``: the best filter is then none.
 
     >>> rng = np.random.default_rng(1)
     >>> y, noise = np.repeat([1.0, -1.0], 1000), rng.normal(size=(2000, 2000)) / 2000**0.5
@@ -210,16 +217,25 @@ def label_free_signals(operator: Any, inputs: Array) -> tuple[float, float]:
     (True, True)
     """
     x1, x2 = input_overlaps(operator, inputs)
-    if x1**2 < 8.0 / inputs.size or x2 <= x1**2:
+    if weights is not None:
+        size = max(float((weights**2).sum()), 1e-300)
+        square = float((inputs**2).sum()) / len(inputs) / size - 1.0
+        x2 = x1**2 * (1.0 + 1.0 / square) if square > 0.0 else 0.0
+    if x1**2 < 8.0 / math.prod(inputs.shape) or x2 <= x1**2:
         return 0.0, np.inf
-    return x2 / x1, x1**2 / (x2 - x1**2)
+    return signals_of(x1, x2)
 
 
-def input_overlaps(operator: Any, inputs: Array) -> tuple[float, float]:
+def signals_of(x1: float, x2: float) -> tuple[float, float]:
+    r"""Return :math:`\lambda' = x_2/x_1` and :math:`c^2 = x_1^2/(x_2 - x_1^2)` of two overlaps (Eq. 10.10)."""
+    return x2 / x1, x1**2 / (x2 - x1**2) if x2 > x1**2 else np.inf
+
+
+def input_overlaps(operator: Any, inputs: Any) -> tuple[float, float]:
     r"""Overlaps :math:`x_1` and :math:`x_2` of inputs with an operator (Eq. 10.10), over all columns if there are several."""
-    carried = np.asarray(operator @ inputs)
-    size = float(np.vdot(inputs, inputs))
-    return float(np.vdot(inputs, carried)) / size, float(np.vdot(carried, carried)) / size - 1.0
+    carried = operator @ inputs
+    size = max(float((inputs**2).sum()), 1e-300)
+    return float((inputs * carried).sum()) / size, float((carried**2).sum()) / size - 1.0
 
 
 class GraphAverages(NamedTuple):

@@ -31,14 +31,14 @@ _CLASSES = (CSBM, EstimatedCSBM, Spectrum, Gamma, LogNormal, Pareto, Degrees)
 _KINDS: dict[str, Any] = {kind.__name__: kind for kind in _CLASSES}
 
 
-def estimate(
+def two_class_model(
     adjacency: Graph, features: Features, labels: Array, train_mask: Mask
 ) -> EstimatedCSBM:
     r"""Model of two equal classes with its standard errors, from the labelled nodes; a negative :math:`\mu` counts as 0.
 
     >>> import gcnlimit as gl
     >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=1.0), nodes=2000, degree=30, seed=0)
-    >>> found = estimate(i.adjacency, i.features, i.labels, i.train_mask)
+    >>> found = two_class_model(i.adjacency, i.features, i.labels, i.train_mask)
     >>> bool(abs(found.lam - 1.0) < 2 * found.lam_error), bool(abs(found.mu - 2.0) < 2 * found.mu_error), found.alpha
     (True, True, 4.0)
     """
@@ -49,10 +49,11 @@ def estimate(
             "are +1: too few to estimate the model; label three or more, of both classes, or pass "
             "data=CSBM(...)"
         )
-    given = StandardizedGraph.of(features, np.where(train_mask, labels > 0, -1), adjacency)
+    index = Classes(2).index_of(np.where(train_mask, labels, np.nan))
+    given = StandardizedGraph.of(features, index, adjacency)
     found = from_labels(given)
     point = given.alpha, found.lam, max(found.mu, 0.0), given.rho, given.directed
-    n = np.bincount(given.labels.codes)
+    n = given.labels.counts
     return EstimatedCSBM(*point, lam_error=found.lam_error, mu_error=found.mu_error, counts=n)
 
 
@@ -92,7 +93,7 @@ class Instance(Brief):
         train_mask
             Which nodes are labelled: booleans; by default those of known label.
         data
-            The model; by default that of `estimate` from the labelled nodes, with standard errors that predictions carry on.
+            The model; by default estimated from the labelled nodes, with standard errors that predictions carry on.
         degree
             Mean degree :math:`d` that centres the adjacency; by default the sum of the weights, in their unit, per node.
 
@@ -128,7 +129,7 @@ class Instance(Brief):
         else:
             degree = observation.check_degree(degree, nodes)
         if data is None:
-            data = estimate(adjacency, features, known, mask)
+            data = two_class_model(adjacency, features, known, mask)
         if not data.features.is_white:
             reason = "data has correlated features, but which column has which noise is not known"
             raise ParameterError(f"{reason}; whiten the features, and give data without a Spectrum")

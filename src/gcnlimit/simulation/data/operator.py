@@ -12,9 +12,11 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gcnlimit._values import Array
-from gcnlimit.filters.action import norm
-from gcnlimit.graphs.operator import SparsePlusRankOne, centring, largest_eigenvalue
+from gcnlimit.graphs.operator import centring, degree_normalized, mean_degree
+from gcnlimit.graphs.rank_one import SparsePlusRankOne
 from gcnlimit.normalization import Normalization
+from gcnlimit.numerics.lanczos import largest_eigenvalue
+from gcnlimit.numerics.linear import norm
 from gcnlimit.simulation.backend import Backend, Device, backend_of
 
 try:  # adds a product to a given array, which no public function does
@@ -179,24 +181,16 @@ def normalized_operator(  # noqa: PLR0917
     dtype: npt.DTypeLike = float,
     device: Device = "cpu",
 ) -> Operator:
-    r"""Operator :math:`\mathrm{diag}(L)\,(A - d\,\theta\theta^T/N)\,\mathrm{diag}(R)/\sqrt d` of measured propensities `theta`.
-
-    :math:`L` and :math:`R` are the powers by which a normalization divides (Eq. 11.3), the best one with the `signal`.
-
-    >>> A = sparse.csr_array(np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]))
-    >>> a = normalized_operator(A, propensities(A), Normalization(0, 0), 1.0)
-    >>> bool(np.abs(a @ np.ones(3)).max() < 1e-12)  # the modularity matrix: rows sum to 0
-    True
-    """
+    r"""Operator `degree_normalized` over :math:`\sqrt{d(1 - d/N)}`, of measured propensities `theta`: noise of unit variance."""
     nodes = adjacency.shape[0]
-    mean = float(adjacency.sum()) / nodes
-    left, right = (scale[0] for scale in normalization.scales(theta, np.array([signal])))
-    unit = 1.0 / np.sqrt(mean * (1.0 - mean / nodes))
+    degree = mean_degree(adjacency)
+    noise = np.sqrt(degree * (1.0 - degree / nodes))
     both = symmetrize and not symmetric
     graph = (adjacency + adjacency.T) / np.sqrt(2.0) if both else adjacency
-    weighted = sparse.diags_array(left * unit * np.sqrt(nodes)) @ graph @ sparse.diags_array(right)
+    centred = degree_normalized(graph, normalization, signal, theta) / noise
     alike = normalization.left == normalization.right and (symmetrize or symmetric)
-    share = unit * mean / nodes * (np.sqrt(2.0) if both else 1.0)
+    # a matrix without a degree is taken as sqrt(N) times the operator
+    parts = (centred.matrix * np.sqrt(nodes), None, False, alike, dtype, device)
     place = backend_of(device).place
-    u, v = (place((side * theta).astype(dtype)) for side in (share * left, right))
-    return replace(Operator.of(weighted.tocsr(), None, False, alike, dtype, device), u=u, v=v)
+    u, v = (place(np.asarray(part, dtype)) for part in (centred.u, centred.v))
+    return replace(Operator.of(*parts), u=u, v=v)

@@ -13,13 +13,13 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from scipy.linalg import eigh_tridiagonal
 from scipy.special import expit
 
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes, Indices
 from gcnlimit.losses import Loss
 from gcnlimit.losses.base import Form
+from gcnlimit.numerics.lanczos import Lanczos
 from gcnlimit.simulation.data.features import Block
 
 ROUNDING = float(np.finfo(float).eps)
@@ -52,38 +52,26 @@ def krylov(b: Array, shifts: Array, tol: float, steps: int) -> Solver[Array | No
     >>> np.allclose(x, 1 / (np.diag(K) + r[:, None]))
     True
     """
-    size = float(np.linalg.norm(b))
+    space = Lanczos(b)
     slowest = float(np.min(shifts))
-    basis = np.empty((8, b.size))
-    basis[0] = b / size
-    diagonal: list[float] = []
-    beside = [0.0]
     residual = 1.0
     pivot = np.inf
-    for k in range(steps):
-        V = basis[: k + 1]
+    for _ in range(steps):
         # the smaller the residual, the less precise a product needs to be
-        product = yield V[k] if residual > 1e5 * tol else V[k].astype(np.float32)
-        # orthogonal to all of the basis, twice for what rounding left
-        overlap = V @ product
-        rest = product - overlap @ V
-        rest -= (V @ rest) @ V
-        diagonal.append(float(overlap[-1]))
-        whole = diagonal[-1] + slowest
+        v = space.last
+        space.extend((yield v if residual > 1e5 * tol else v.astype(np.float32)))
+        before, beside = space.beside[-2:]
+        whole = space.diagonal[-1] + slowest
         # a pivot that rounding cancels is as large as its rounding; the true residual decides
-        pivot = (whole - beside[-1] * (beside[-1] / pivot)) or ROUNDING * whole
-        beside.append(float(np.linalg.norm(rest)))
-        residual *= beside[-1] / abs(pivot)
+        pivot = (whole - before * (before / pivot)) or ROUNDING * whole
+        residual *= beside / abs(pivot)
         if residual <= 0.5 * tol:
             break
-        if len(V) == len(basis):
-            basis = np.concatenate([basis, np.empty_like(basis)])
-        basis[k + 1] = rest / beside[-1]
     else:
         return None
-    values, vectors = eigh_tridiagonal(diagonal, beside[1:-1])
+    values, vectors = space.eigenvalues()
     parts = vectors[0] / (values + shifts[:, None]) @ vectors.T
-    return np.asarray(size * parts @ basis[: len(diagonal)])
+    return np.asarray(space.size * parts @ space.vectors)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,19 +11,19 @@ projection onto the constraint, one linear system that is factorized once.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.optimize import brentq
 
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes, Indices
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.losses import Loss
 from gcnlimit.losses.base import Form
+from gcnlimit.numerics.roots import first_root
 from gcnlimit.penalties import Penalty
 from gcnlimit.simulation.train.descent import CrossEntropy, descent, driven
 from gcnlimit.simulation.train.solvers import TrainingRows
@@ -126,7 +126,13 @@ class Training:
             _, _, start = rows.solve(Shifted(self.loss, self._signs * bias), reg, start, tol)
             return float(self._signs @ start)
 
-        bias = _decreasing_root(excess)
+        # the pulls decrease with the bias: it lies on the side to which they pull
+        side = float(np.copysign(1.0, excess(0.0)))
+        reaches = (side * 2.0**k for k in range(20))
+        intervals = itertools.pairwise(itertools.chain([0.0], reaches))
+        bias = first_root(excess, intervals, xtol=1e-13, rtol=1e-13)
+        if bias is None:
+            raise ConvergenceError("the free bias is not finite; label more nodes or raise reg")
         return bias, start
 
     @property
@@ -137,19 +143,6 @@ class Training:
     def signed(self) -> Array:
         """Rows of two classes, each times the sign of its node."""
         return self._signs[:, None] * self.F
-
-
-def _decreasing_root(function: Callable[[float], float]) -> float:
-    """Root of a decreasing function of one number, near 0."""
-    value = function(0.0)
-    near = 0.0
-    far = float(np.copysign(1.0, value))
-    while value * function(far) > 0.0:
-        near = far
-        far = 2.0 * far
-        if abs(far) > 1e6:
-            raise ConvergenceError("the free bias is not finite; label more nodes or raise reg")
-    return float(brentq(function, near, far, xtol=1e-13, rtol=1e-13))
 
 
 def _check_gap(gap: float, reg: float, tol: float) -> None:

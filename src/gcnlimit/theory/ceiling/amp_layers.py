@@ -16,6 +16,7 @@ classes the network takes the mean of the covariance over the directions, and lo
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +34,7 @@ from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.results.result import Coordinates
 from gcnlimit.theory.ceiling.posterior import STEP, gumbel_density, gumbel_tail, smeared
 from gcnlimit.theory.ceiling.unequal_posterior import log_ratios, posterior_log_error, single_rule
-from gcnlimit.theory.decision import ceiling_prediction
+from gcnlimit.theory.decision import ceiling_prediction, certain, from_margins
 
 _LARGEST = 1e50  # of a parameter: products of several must be floating-point numbers
 _REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
@@ -195,19 +196,20 @@ def _prediction(data: CSBM, found: list[Layer], shape: tuple[int, ...]) -> Predi
     none = np.zeros(shape)
     names = ("alpha", "lam", "mu", "rho", "directed")
     parameters = {name: np.expand_dims(np.asarray(getattr(data, name)), -1) for name in names}
-    coordinates = Coordinates(parameters | {"layer": np.arange(1, shape[-1] + 1)})
-    own = {} if data.classes.equal else _decision(data.classes, found, shape)
-    return ceiling_prediction(
-        data.classes,
+    performance = from_margins(data.classes, *certain(margin, loss))
+    if not data.classes.equal:
+        performance = replace(performance, **_decision(data.classes, found, shape))
+    answer = ceiling_prediction(
+        performance,
         margin,
-        loss,
         none,
         none.astype(int),
-        known=own | {"coordinates": coordinates},
         status=Status.EXPLICIT,
         output=Output(mean, variance, none),
         overlap=overlap,
     )
+    layer = {"layer": np.arange(1, shape[-1] + 1)}
+    return replace(answer, coordinates=Coordinates(parameters | layer))
 
 
 def _decision(classes: Classes, found: list[Layer], shape: tuple[int, ...]) -> dict[str, Any]:

@@ -14,12 +14,11 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
-from gcnlimit.parameters import coordinates_of
 from gcnlimit.results.order_parameters import Output, Record
-from gcnlimit.results.performance import Prediction, scalar_or_array
+from gcnlimit.results.performance import Prediction
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.ceiling.posterior import Overlap, Posterior, posterior
-from gcnlimit.theory.decision import ceiling_prediction
+from gcnlimit.theory.decision import ceiling_prediction, certain, from_margins
 from gcnlimit.theory.points import Mask, Rows
 
 
@@ -251,13 +250,13 @@ class StateEvolution(Record):
         """Prediction at the evidence `m`, and the free entropy there."""
         shape = data.shape
         state = self.state(m)
+        margin = np.sqrt(m).reshape(shape)
+        known = certain(margin, state.loss.reshape(shape))
         return ceiling_prediction(
-            data.classes,
-            np.sqrt(m).reshape(shape),
-            state.loss.reshape(shape),
+            from_margins(data.classes, *known),
+            margin,
             found.residual,
             found.iterations,
-            known={"coordinates": coordinates_of(data)},
             output=Output(m, m, np.zeros_like(m)).reshape(shape),
-            overlap=scalar_or_array(state.overlap.reshape(shape)),
+            overlap=state.overlap.reshape(shape),
         ), state.free_entropy

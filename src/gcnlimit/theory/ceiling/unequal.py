@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import minimize_scalar
 
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.numerics.fixed_point import FixedPoint, fixed_point
 from gcnlimit.numerics.linear import matrix_function
+from gcnlimit.numerics.roots import first_root
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, Status
 from gcnlimit.theory.ceiling.state_evolution import Evidence
@@ -187,7 +188,8 @@ def hard_phase_ends(fractions: Array) -> tuple[float, float]:
     how: dict[str, Any] = {"method": "bounded", "options": {"xatol": 1e-7}}
     place = float(minimize_scalar(curve.square, bounds=near, **how).x)
     stop = next(x for x in sizes[::-1] if x > place and curve.advantage(x) > 0.0)
-    transition = float(brentq(curve.advantage, place, stop, xtol=1e-10))
+    transition = first_root(curve.advantage, [(place, stop)], xtol=1e-10)
+    assert transition is not None
     return float(np.sqrt(curve.square(place))), float(np.sqrt(curve.square(transition)))
 
 

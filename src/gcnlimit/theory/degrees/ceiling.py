@@ -17,12 +17,17 @@ from gcnlimit._validation import as_real
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import DegreeLaw
-from gcnlimit.parameters import coordinates_of
 from gcnlimit.results.order_parameters import Record
-from gcnlimit.results.performance import Prediction, scalar_or_array
+from gcnlimit.results.performance import Prediction
 from gcnlimit.theory.ceiling.posterior import Posterior, posterior
 from gcnlimit.theory.ceiling.state_evolution import Evidence, FixedPoints, State
-from gcnlimit.theory.decision import accuracy, ceiling_prediction
+from gcnlimit.theory.decision import (
+    accuracy,
+    ceiling_prediction,
+    certain,
+    mean_margin,
+    mean_performance,
+)
 from gcnlimit.theory.points import Mask
 
 _SWEEPS = 3000  # of the map at most, before Newton's method, where there may be two fixed points
@@ -124,16 +129,17 @@ class PropensityEvolution(Record):
         """Prediction at the overlaps `x`, and the free entropy there."""
         shape = data.shape
         state = self.state(x)
+        count, weight = data.classes.count, self.law.weight
+        margin = np.sqrt(self.at(x, self.law.theta)).reshape(*shape, -1)
+        known = certain(margin, state.loss.reshape(shape))
+        performance = mean_performance(count, *known, weight)
         by_degree = partial(self._accuracy_by_degree, data, x)
         return ceiling_prediction(
-            data.classes,
-            np.sqrt(self.at(x, self.law.theta)).reshape(*shape, -1),
-            state.loss.reshape(shape),
+            replace(performance, by_degree=by_degree),
+            mean_margin(margin, count, weight),
             found.residual,
             found.iterations,
-            known={"coordinates": coordinates_of(data), "by_degree": by_degree},
-            weight=self.law.weight,
-            overlap=scalar_or_array(state.overlap.reshape(shape)),
+            overlap=state.overlap.reshape(shape),
         ), state.free_entropy
 
     def _accuracy_by_degree(self, data: CSBM, x: Array, theta: npt.ArrayLike) -> Array:

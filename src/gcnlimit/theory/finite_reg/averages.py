@@ -19,6 +19,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss
 from gcnlimit.numerics.gaussian import gaussian_grid
 from gcnlimit.numerics.linear import batches
+from gcnlimit.numerics.roots import first_root
 from gcnlimit.penalties import Penalty
 from gcnlimit.results.order_parameters import Output, Weights
 from gcnlimit.results.performance import scalar_or_array
@@ -114,17 +115,14 @@ def slope_at_zero(loss: Loss) -> float:
     r"""Return :math:`\ell'(0)`: the point that :math:`\mathrm{prox}_\ell` maps to 0."""
     if loss.slope_at_zero is not None:
         return loss.slope_at_zero
-    from scipy.optimize import brentq
-
-    reach = 1.0
-    while not float(loss.prox(-reach, 1.0)) < 0.0 < float(loss.prox(reach, 1.0)):
-        reach *= 4.0
-        if reach > 1e12:
-            raise ParameterError(
-                f"loss = {loss!r} has no finite slope at 0: its prox never changes sign; "
-                "take a loss that is differentiable there"
-            )
-    slope = brentq(lambda x: float(loss.prox(x, 1.0)), -reach, reach, xtol=1e-15, rtol=1e-14)
+    reaches = 4.0 ** np.arange(20)
+    intervals = ((-reach, reach) for reach in reaches)
+    slope = first_root(lambda x: float(loss.prox(x, 1.0)), intervals, rtol=1e-14)
+    if slope is None:
+        raise ParameterError(
+            f"loss = {loss!r} has no finite slope at 0: its prox never changes sign; "
+            "take a loss that is differentiable there"
+        )
     if slope >= 0.0:
         raise ParameterError(
             f"loss = {loss!r} does not pull outputs to their labels: its slope at 0 is {slope:g}; "

@@ -12,14 +12,13 @@ from gcnlimit.classes import Classes
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss
 from gcnlimit.losses.base import ClassLoss, Form
+from gcnlimit.numerics.roots import bracketed_roots
 from gcnlimit.penalties import L2
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.theory.decision import two_codes
 from gcnlimit.theory.finite_reg.averages import Eta, eta, expected_losses, slope_at_zero
 from gcnlimit.theory.finite_reg.softmax import SoftmaxOf
 from gcnlimit.theory.points import Points
-
-_STEPS = 60  # of the search for a bias; Newton's method needs about six
 
 
 def node_loss(points: Points) -> Loss:
@@ -124,32 +123,17 @@ class Biased(Loss):
         return Output(mean * upper + bias, variance, v), Output(-(mean * lower + bias), variance, v)
 
     def bias(self, mean: Array, variance: Array, v: Array) -> Array:
-        """Bias at which the pulls of the two classes balance, the root of a decreasing function.
-
-        Newton's method, by halves where it does not halve its step, in an interval that is first found by doubling.
-        """
+        """Bias at which the pulls of the two classes balance."""
         p, other = self.fractions
-        bias = np.full_like(mean, np.log(p / other))
-        low, high = np.full_like(mean, -np.inf), np.full_like(mean, np.inf)
-        reach = np.abs(mean) + np.sqrt(variance) + v
-        last = np.full_like(mean, np.inf)
-        for _ in range(_STEPS):
+
+        def imbalance(bias: Array) -> tuple[Array, Array]:
             first, second = self._classes(mean, variance, v, bias)
-            excess = p * first.pull - other * second.pull
             slope = p * first.stiffness + other * second.stiffness
-            low, high = np.where(excess >= 0.0, bias, low), np.where(excess <= 0.0, bias, high)
-            open_ended = np.isinf(high - low)
-            step = np.clip(excess / np.maximum(slope, 1e-300), -reach, reach)
-            inside = (bias + step >= low) & (bias + step <= high)
-            halve = ~open_ended & (~inside | (np.abs(step) > 0.5 * np.abs(last)))
-            step[halve] = (0.5 * (low + high) - bias)[halve]
-            last = np.where(open_ended, np.inf, step)
-            reach = np.where(open_ended, 2.0 * reach, reach)
-            moved = np.abs(step) > 1e-15 * (1.0 + np.abs(bias))
-            bias = bias + step
-            if not np.any(moved):
-                break
-        return bias
+            return other * second.pull - p * first.pull, slope
+
+        anywhere = np.full_like(mean, np.inf)
+        start = np.full_like(mean, np.log(p / other))
+        return bracketed_roots(imbalance, start, -anywhere, anywhere)
 
     def gaussian_pull(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array, Array]:
         r"""Averages :math:`\mathbb E[\eta f]`, :math:`\mathbb E f^2` and :math:`-\mathbb E f'` over both classes."""

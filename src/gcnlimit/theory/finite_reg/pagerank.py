@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.filters import Chain
+from gcnlimit.numerics.roots import bracketed_roots
 from gcnlimit.theory.finite_reg.equations import Equations, Pulls, Transforms
 from gcnlimit.theory.finite_reg.solution import FollowedSolution
 from gcnlimit.theory.points import Points
 
-_NEWTON = 60  # steps at most; they fall monotonically to the root
 _COST = 64  # numbers that the search keeps for a point
 
 
@@ -57,15 +57,14 @@ def pagerank_transforms(theta: Array, signal: Array, s: Array) -> Transforms:
 
 
 def _root(square: Array, s: Array) -> Array:
-    r"""Solve :math:`y\,[1 + s (1+y)^2] = \theta^2 (1 + y)` by Newton's method, from above, where the function is convex."""
-    y = square / (1.0 + s - square)
-    for _ in range(_NEWTON):
+    r"""Solve :math:`y\,[1 + s (1+y)^2] = \theta^2 (1 + y)`, from above, where the function is convex."""
+
+    def excess(y: Array) -> tuple[Array, Array]:
         x = 1.0 + y
-        lower = y - (y * (1.0 + s * x**2) - square * x) / (1.0 + s * x * (x + 2.0 * y) - square)
-        if np.all(np.abs(lower - y) <= 1e-15 * y):
-            break
-        y = lower
-    return y
+        return y * (1.0 + s * x**2) - square * x, 1.0 + s * x * (x + 2.0 * y) - square
+
+    highest = square / (1.0 + s - square)
+    return bracketed_roots(excess, highest, np.zeros_like(highest), highest)
 
 
 @dataclass(frozen=True)

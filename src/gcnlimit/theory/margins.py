@@ -1,0 +1,228 @@
+"""Margins and losses of networks at points: explicit at infinite regularization, from equations at a finite one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._runtime.progress import progress_bar
+from gcnlimit._values import Array
+from gcnlimit.degrees import DegreeLaw
+from gcnlimit.results.performance import Status
+from gcnlimit.theory.decision import mean_margin
+from gcnlimit.theory.degrees.solve import LayerSolution, margins_by_degree
+from gcnlimit.theory.finite_reg import class_losses
+from gcnlimit.theory.finite_reg.averages import expected_losses
+from gcnlimit.theory.finite_reg.propensities import losses_by_degree
+from gcnlimit.theory.finite_reg.solution import Solution
+from gcnlimit.theory.large_reg import filter_averages, margins
+from gcnlimit.theory.points import Mask, Points, Rows
+from gcnlimit.theory.readout import explicit_margins, read_outputs
+from gcnlimit.theory.solve import asymptote, kind, kind_by_degree, solve
+
+_HISTORY = 1 << 21  # numbers held by the memory of the fixed-point search: 16 MiB
+
+
+class Effort(NamedTuple):
+    """How self-consistent equations are solved, see `predict`; and whether losses are wanted."""
+
+    tol: float = 1e-10
+    max_iterations: int = 5000
+    progress: bool | None = None
+    losses: bool = True
+
+
+_MARGINS_ONLY = Effort(progress=False, losses=False)
+
+
+class Answers(NamedTuple):
+    """What is known of each point; under a law of degrees margins have a last axis over the propensities.
+
+    `offset` is the bias over the standard deviation of the output. `solution` is that of all points, if they were solved
+    together, degrees alike.
+    """
+
+    test_margin: Array
+    train_margin: Array
+    offset: Array
+    test_loss: Array
+    train_loss: Array
+    status: npt.NDArray[np.int64]
+    residual: Array
+    iterations: npt.NDArray[np.int64]
+    solution: Solution | None = None
+
+
+Solved = list[tuple[Rows, Solution]]
+
+
+def margins_of(points: Points) -> Array:
+    """Margin of a test node at each point, NaN where there is no answer.
+
+    Under a law of degrees it is that of the mean accuracy. Points need not be usable; their variant must have a theory.
+
+    >>> import gcnlimit as gl
+    >>> data, gcn = gl.CSBM(alpha=4, lam=[0.5, 1.0], mu=2.0, rho=0.1), gl.GCN(gl.PageRank(0.45))
+    >>> margin = gl.predict(data, gcn, throw=False).order_parameters.test_margin
+    >>> bool(np.array_equal(margins_of(Points.unchecked(data, gcn)), margin, equal_nan=True))
+    True
+    """
+    answers, _ = answers_at(points, points.usable(), _MARGINS_ONLY)
+    margin = answers.test_margin
+    if points.degrees is not None:
+        margin = mean_margin(margin, points.classes.count, points.degrees.weight)
+    return np.where(answers.status == Status.NOT_CONVERGED, np.nan, margin)
+
+
+def answers_at(points: Points, usable: Mask, effort: Effort) -> tuple[Answers, Solved]:
+    """Answers at all points, those not usable refused; and the solutions of the equations, with the points of each."""
+    infinite = np.isinf(points.reg)
+    at_infinity = _pinned if points.class_loss.is_pinned else _explicit
+    cases = (
+        (_refused, ~usable),
+        (at_infinity, usable & infinite),
+        (_self_consistent, usable & ~infinite),
+    )
+    parts: list[tuple[Rows, Answers]] = []
+    for method, which in cases:
+        (rows,) = which.nonzero()
+        if rows.size:
+            some = points if rows.size == points.size else points.take(rows)
+            parts += [(rows[where], part) for where, part in method(some, effort)]
+    solved = [(rows, part.solution) for rows, part in parts if part.solution is not None]
+    if points.size == 1:
+        return parts[0][1], solved
+    order = np.argsort(np.concatenate([rows for rows, _ in parts]))
+    columns = zip(*(part[:-1] for _, part in parts), strict=True)
+    together: list[Any] = [np.concatenate(column)[order] for column in columns]
+    return Answers(*together), solved
+
+
+_Parts = Iterator[tuple[Rows, Answers]]
+
+
+def _refused(points: Points, _: Effort) -> _Parts:
+    """Points at which the filter is not defined."""
+    none = np.full(points.size, np.nan)
+    law = points.degrees
+    margin = none if law is None else np.full((points.size, law.theta.size), np.nan)
+    status = np.full(points.size, int(Status.REFUSED))
+    answers = Answers(margin, margin, none, none, none, status, none, np.zeros_like(status))
+    yield np.arange(points.size), answers
+
+
+def _explicit(points: Points, _: Effort) -> _Parts:
+    """Infinite regularization: explicit formulas, chunk by chunk."""
+    class_losses.train_push(points)  # refuses a loss that does not pull outputs to their labels
+    cost = reduce(np.maximum, map(points.cost, points.filters))
+    for where, chunk in points.chunks(cost):
+        with np.errstate(all="ignore"):  # out-of-range points are reported as such
+            test, train = _explicit_margins(chunk, int(cost[where[0]]))
+        status = np.where(_any_nan(test, train), int(Status.OUT_OF_RANGE), int(Status.EXPLICIT))
+        offset, loss = _at_rest(points, where.size)
+        none = np.zeros(where.size, np.int64)
+        yield where, Answers(test, train, offset, loss, loss, status, none.astype(float), none)
+
+
+def _pinned(points: Points, _: Effort) -> _Parts:
+    """Infinite regularization where a bias pins outputs at a corner: the self-consistent equations far away, chunk by chunk."""
+    for where, chunk in points.chunks(kind(points).cost(points), _HISTORY):
+        far = chunk._replace(reg=asymptote(chunk)[1])
+        for rows, answers in _self_consistent(far, _MARGINS_ONLY):
+            offset, loss = _at_rest(points, rows.size)
+            resting = answers._replace(offset=offset, test_loss=loss, train_loss=loss)
+            yield where[rows], resting._replace(solution=None)
+
+
+def _at_rest(points: Points, size: int) -> tuple[Array, Array]:
+    """Offset and loss of so many points at infinite regularization, where outputs vanish."""
+    offset = class_losses.limiting_offset(points.classes)
+    return np.full(size, offset), np.full(size, points.class_loss.at_rest)
+
+
+def _any_nan(test: Array, train: Array) -> Mask:
+    """Which points have no margins, or none at some propensity."""
+    return np.asarray(np.isnan(test + train).reshape(len(test), -1).any(axis=1))
+
+
+def _explicit_margins(points: Points, quadrature_nodes: int) -> tuple[Array, Array]:
+    """Margins at infinite regularization; under a law of degrees with a last axis over the propensities."""
+    if points.degrees is not None:
+        return margins_by_degree(points, points.degrees)
+    features = points.features
+    mu = points.mu / features.moments[0]
+    averages = filter_averages(points.filter, points.operator, mu, quadrature_nodes)
+    test, train = margins(averages, points.alpha, points.mu, points.rho, features)
+    return test if points.test_filter is None else explicit_margins(points, quadrature_nodes), train
+
+
+def _self_consistent(points: Points, effort: Effort) -> _Parts:
+    """Finite regularization: the self-consistent equations, as many points at once as memory allows."""
+    law = points.degrees
+    method = kind(points) if law is None else kind_by_degree(points)
+    chunks = list(points.chunks(method.cost(points), _HISTORY))
+    with progress_bar("batches", len(chunks), effort.progress, unit="batches") as bar:
+        for where, chunk in chunks:
+            # a point without a solution may have no law of its output
+            with np.errstate(all="ignore"):
+                answers = _by_degree(chunk, law, effort) if law else _alike(chunk, effort)
+            bar.advance(1)
+            yield where, answers
+
+
+def _alike(points: Points, effort: Effort) -> Answers:
+    """Answers at the solution of the equations, degrees alike."""
+    loss = class_losses.node_loss(points)
+    solution = solve(points, tol=effort.tol, max_iterations=effort.max_iterations)
+    test, train, deviation = _margins_at(points, solution)
+    offset = class_losses.offset(points.class_loss, loss, solution.output)
+    none = np.full(points.size, np.nan)
+    losses = expected_losses(loss, solution.output) if effort.losses else (none, none)
+    answers = _ended(solution, test, train, offset, losses)._replace(solution=solution)
+    if points.test_filter is None:
+        return answers
+    # test nodes are read through another filter: their output is another
+    read = read_outputs(solution)
+    read_deviation = np.sqrt(read.variance)
+    offset = offset * deviation / read_deviation
+    if effort.losses:
+        losses = (class_losses.loss_elsewhere(loss, read.mean, read_deviation, offset), losses[1])
+    answers = _ended(solution, read.mean / read_deviation, train, offset, losses)
+    return answers._replace(solution=solution)
+
+
+def _by_degree(points: Points, law: DegreeLaw, effort: Effort) -> Answers:
+    """Answers at the solution of the equations under a law of degrees."""
+    method = kind_by_degree(points)
+    solution = method.solve(points, None, tol=effort.tol, max_iterations=effort.max_iterations)
+    test, train, _ = _margins_at(points, solution)
+    none = np.full(points.size, np.nan)
+    losses = (none, none)
+    if effort.losses:
+        losses = losses_by_degree(class_losses.node_loss(points), solution.output, law.weight)
+    return _ended(solution, test, train, np.zeros(points.size), losses)
+
+
+def _margins_at(points: Points, solution: Solution | LayerSolution) -> tuple[Array, Array, Array]:
+    """Margins of a test and of a train node at a solution, and the standard deviation of their output."""
+    mean, variance, v = solution.output
+    deviation = np.sqrt(variance)
+    train = (mean + v * class_losses.train_push(points)) / deviation
+    return mean / deviation, train, deviation
+
+
+def _ended(
+    solution: Solution | LayerSolution,
+    test: Array,
+    train: Array,
+    offset: Array,
+    losses: tuple[Array, Array],
+) -> Answers:
+    """Answers with the status of the solution; without a margin it did not converge."""
+    failed = np.maximum(solution.status, Status.NOT_CONVERGED)
+    status = np.where(_any_nan(test, train), failed, solution.status)
+    return Answers(test, train, offset, *losses, status, solution.residual, solution.iterations)

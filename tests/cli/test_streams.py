@@ -1,0 +1,86 @@
+"""Streams that are missing, closed or full, and Ctrl-C at any moment: an exit status, at most one line, no traceback."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from problems import OPTIONS
+from waiting import wait_for
+
+import gcnlimit as gl
+from gcnlimit._runtime import progress
+
+GCNLIMIT = [sys.executable, "-c", "from gcnlimit.cli import main; main()"]
+PREDICT = [*GCNLIMIT, "predict", *OPTIONS, "--t", "1"]
+WRONG = [*GCNLIMIT, "predict", *OPTIONS, "--t", "x"]
+DATA = gl.CSBM(4, 1, 2, 0.1)
+
+
+def shell(command, redirected):
+    line = " ".join(f"'{word}'" for word in command)
+    return subprocess.run(["bash", "-c", f"{line} {redirected}"], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("to", ["2>&-", "2> /dev/full"])
+def test_what_is_said_on_a_lost_standard_error_costs_nothing(to):
+    done = shell(PREDICT, to)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "0.8" in done.stdout
+    assert shell(WRONG, to).returncode == 2
+
+
+def test_a_full_standard_output_is_one_line():
+    done = shell(PREDICT, "> /dev/full")
+    assert (done.returncode, done.stderr) == (1, "Error: the output: No space left on device\n")
+
+
+def test_without_standard_output_nothing_is_said():
+    done = shell(PREDICT, ">&-")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("stream", [None, open(os.devnull)])  # noqa: SIM115
+def test_the_library_works_without_standard_error(stream, monkeypatch):
+    if stream is not None:
+        stream.close()
+    monkeypatch.setattr(sys, "stderr", stream)
+    gl.simulate(DATA, gl.GCN(gl.Diffusion(1.0)), nodes=60, degree=10, trials=2, workers=1)
+    gl.sweep("predict", data=DATA, gcn=gl.GCN(gl.Diffusion(1.0)), axes={"lam": [1.0, 2.0]})
+    monkeypatch.setattr(progress, "FIRST", 0.01)
+    with progress.progress_bar("waiting", 3, show=True):
+        time.sleep(0.05)
+
+
+def test_where_there_is_no_terminal_a_line_says_now_and_then_what_is_done(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "FIRST", 0.02)
+    monkeypatch.setattr(progress, "EVERY", 0.02)
+    bar, inside = progress.progress_bar("Reading", 4, unit="rows"), progress.progress_bar("inside another", None)
+    with progress.progress_in_lines(), bar as moved, inside:
+        moved.advance(3)
+        wait_for(lambda: "3 of 4" in (lines := capsys.readouterr().err) and "inside" not in lines)
+    with progress.progress_bar("a library is silent", 4):
+        time.sleep(0.1)
+    assert capsys.readouterr().err == ""
+
+
+SIMULATE = [*GCNLIMIT, "simulate", *OPTIONS, "--t", "1", "--nodes", "4000", "--trials", "400", "--workers", "2"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [0.2, 0.35, 0.5, 0.7, 0.9, 1.2, 1.6, 2.2])
+def test_ctrl_c_at_any_moment_is_one_line_and_its_exit_status(seconds):
+    begin = "import gcnlimit.cli; print('begun', flush=True); gcnlimit.cli.main()"
+    words = [sys.executable, "-c", begin, *SIMULATE[3:]]
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
+    with subprocess.Popen(words, **how) as process:
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(seconds)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to the workers too
+        said = process.communicate(timeout=30)[1]
+    assert process.returncode in (0, 130)  # 0: what is done is shown
+    assert "Traceback" not in said
+    assert len(said.splitlines()) == 1
+    assert said.startswith("interrupted")

@@ -1,0 +1,105 @@
+"""The single network: its outputs are those of the formula, and its choice is that of leave-one-out."""
+
+import math
+
+import numpy as np
+import pytest
+from problems import classed_graph
+from scipy import sparse
+from scipy.linalg import expm
+
+import gcnlimit as gl
+from gcnlimit.graphs.operator import propagation
+from gcnlimit.normalization import Normalization
+from gcnlimit.real.leave_one_out import Ridge, targets
+
+
+@pytest.mark.parametrize(
+    "normalization", ["auto", "symmetric", "regularized", "none", "random-walk", (0.2, 0.4), Normalization(1, 0, 0.5)]
+)
+@pytest.mark.parametrize("filter", ["pagerank", "diffusion", "hops", gl.Diffusion(0.7), gl.Residual([1.0])])
+def test_outputs_are_those_of_the_dense_formula(normalization, filter):
+    """The network g(S) X W + b with the coefficients found, from a dense matrix function."""
+    X, _, y, A = classed_graph(directed=True)
+    model = gl.FilterClassifier(filter, normalization=normalization, scale=None).fit(X, y, graph=A)
+    S = propagation(sparse.csr_array(A), model.normalization_)
+    S = (S if isinstance(filter, gl.Filter) else S.unit()).operator @ np.eye(len(X))
+    if model.filter_ is None:
+        Z = np.hstack([np.linalg.matrix_power(S, k) @ X for k in range(model.hops_ + 1)])
+    else:
+        Z = _function(model.filter_, S) @ X
+    assert np.allclose(Z @ model.coef_.T + model.intercept_, model.decision_function(), atol=1e-5)
+
+
+@pytest.mark.parametrize("normalization", ["random-walk", (0.2, 0.4)])
+def test_indicators_are_propagated_by_the_transpose(normalization):
+    """More features than labelled nodes: the other route to the same rows."""
+    X, _, y, A = classed_graph(width=50)
+    model = gl.FilterClassifier(gl.PageRank(0.5), normalization=normalization, scale=None).fit(X, y, graph=A)
+    S = propagation(sparse.csr_array(A), normalization).operator @ np.eye(len(X))
+    known = y >= 0
+    Z, Y = (_function(gl.PageRank(0.5), S) @ X)[known], targets(y[known], 3)
+    ridge = Ridge(Z)
+    assert np.allclose(model.coef_, (Z.T @ ridge.solve(Y, np.array([model.reg_]))[1][0]).T, atol=1e-8)
+
+
+@pytest.mark.parametrize("strength", [12.0, -12.0])
+def test_a_filter_of_wide_range_and_a_small_regularization_are_not_spoiled_by_rounding(strength, texas):
+    model = gl.FilterClassifier("diffusion", strengths=[strength], normalization="centred", reg=1e-4)
+    model.fit(texas.X, texas.training(), graph=texas.graph)
+    S = propagation(texas.graph, "centred").unit().operator @ np.eye(texas.nodes)
+    X = texas.X.toarray() if sparse.issparse(texas.X) else texas.X
+    X = X / np.maximum(np.linalg.norm(X, axis=1), 1e-300)[:, None]
+    values, vectors = np.linalg.eigh(S)
+    wanted = vectors @ (np.exp(strength * values)[:, None] * (vectors.T @ X @ model.coef_.T)) + model.intercept_
+    assert np.allclose(model.decision_function(), wanted, atol=1e-4)
+
+
+def _function(filter, S):
+    """The filter of a dense matrix that need not be symmetric."""
+    one = np.eye(len(S))
+    if isinstance(filter, gl.Diffusion):
+        return expm(filter.t * S)
+    if isinstance(filter, gl.PageRank):
+        return np.linalg.inv(one - filter.theta * S)
+    product = one
+    for c in filter.c:
+        product = (S + c * one) @ product
+    return product
+
+
+def test_without_a_graph_the_strength_is_none():
+    X, y, hidden, A = classed_graph()
+    seen = hidden >= 0
+    alone = gl.FilterClassifier("pagerank", scale=None).fit(X[seen], y[seen])
+    same = gl.FilterClassifier(strengths=0, scale=None).fit(X, hidden, graph=A)
+    assert same.family_ == "no graph"
+    assert np.allclose(alone.coef_, same.coef_, atol=1e-9)
+    assert alone.loo_score_ == pytest.approx(same.loo_score_)
+
+
+def test_the_leave_one_out_score_is_that_of_new_nodes_if_nothing_is_chosen():
+    scores, tests, errors = [], [], []
+    for seed in range(20):
+        i = gl.sample(gl.CSBM(alpha=2, lam=1.0, mu=3.0, rho=0.3, directed=False), nodes=400, degree=20, seed=seed)
+        model = gl.FilterClassifier(gl.PageRank(0.5), reg=1.0)
+        model.fit(i.features, np.where(i.train_mask, i.labels > 0, -1), graph=i.adjacency)
+        scores.append(model.loo_score_)
+        errors.append(model.loo_score_error_)
+        tests.append(model.score(y=np.where(i.train_mask, -1, i.labels > 0)))
+    apart = np.array(scores) - tests
+    assert abs(np.mean(apart)) < 4 * np.std(apart) / math.sqrt(20) + 0.01
+    of_test = math.sqrt(np.mean(tests) * (1 - np.mean(tests)) / 280)
+    assert np.std(apart) == pytest.approx(math.hypot(np.mean(errors), of_test), rel=0.5)
+
+
+def test_balanced_weights_are_those_of_repeated_nodes():
+    """A class of half the size with double weight is as the class with each of its nodes twice."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 3)), np.repeat([0, 1], [20, 10])
+    X[y == 1] += 1.0
+    weighted = gl.FilterClassifier(class_weight="balanced", reg=0.1, scale=None).fit(X, y)
+    twice = np.concatenate([np.arange(30), np.arange(20, 30)])
+    repeated = gl.FilterClassifier(reg=0.1 * 40 / 30, scale=None).fit(X[twice], y[twice])
+    assert np.allclose(weighted.coef_, repeated.coef_, atol=1e-10)
+    assert np.allclose(weighted.intercept_, repeated.intercept_, atol=1e-10)

@@ -1,0 +1,142 @@
+"""Files are written whole or not at all: what fails leaves the old one as it was, and nothing beside it."""
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from problems import OPTIONS
+
+import gcnlimit as gl
+from gcnlimit.cli.app import app
+from gcnlimit.errors import ParameterError, writing
+
+DATA = gl.CSBM(4, 1, 2, 0.1)
+GRAPH = ["--nodes", "60", "--degree", "10"]
+
+
+class Full:
+    """A file of which only the first bytes fit on the disk."""
+
+    def __init__(self, file):
+        self._file = file
+
+    def __getattr__(self, name):
+        return getattr(self._file, name)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._file.close()
+
+    def write(self, content):
+        self._file.write(content[:5])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.fixture
+def full_disk(monkeypatch):
+    """From when it is called, writing to a new file fails after a few bytes."""
+    import builtins
+    import io
+
+    real = builtins.open
+
+    def opened(file, mode="r", *given, **how):
+        found = real(file, mode, *given, **how)
+        return Full(found) if mode[:1] in "wx" else found
+
+    def fill():
+        monkeypatch.setattr(builtins, "open", opened)
+        monkeypatch.setattr(io, "open", opened)
+
+    return fill
+
+
+def graph(seed=0):
+    return gl.sample(DATA, nodes=60, degree=10, seed=seed)
+
+
+WRITERS = {
+    "instance.npz": lambda path: graph().save(path),
+    "data.npz": lambda path: gl.real.write(graph().to_dataset(), path),
+    "edges.csv": lambda path: gl.real.write(graph().to_dataset(), path, path.with_name("nodes.csv")),
+    "scores.json": lambda path: gl.benchmark.Scores(()).save(path),
+    "sample.npz": lambda path: _verb("sample", *OPTIONS, *GRAPH, "--out", path),
+    "plot.png": lambda path: _verb("predict", *OPTIONS, "--t", "0:1:3", "--plot", path),
+}
+
+
+def _verb(*words):
+    done = CliRunner().invoke(app, list(map(str, words)))
+    if done.exit_code:
+        raise ParameterError(done.stderr)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("old", [True, False])
+def test_a_full_disk_leaves_the_old_file_and_no_other(name, old, tmp_path, full_disk):
+    path = tmp_path / name
+    if old:
+        path.write_bytes(b"old")
+    full_disk()
+    with pytest.raises(ParameterError, match="cannot be written: No space left on device"):
+        WRITERS[name](path)
+    assert [one.name for one in tmp_path.iterdir()] == [name] * old
+    assert not old or path.read_bytes() == b"old"
+
+
+def test_classes_and_figures_of_a_full_disk(tmp_path, full_disk):
+    graph().save(tmp_path / "graph.npz")
+    (tmp_path / "out").mkdir()
+    old = tmp_path / "out" / "classes.csv"
+    old.write_text("old")
+    full_disk()
+    with pytest.raises(ParameterError, match="No space left"):
+        _verb("classify", tmp_path / "graph.npz", "--out", old)
+    assert [one.read_text() for one in (tmp_path / "out").iterdir()] == ["old"]
+
+
+def test_an_interruption_leaves_the_old_file_too(tmp_path):
+    path = tmp_path / "kept.txt"
+    path.write_text("old")
+
+    def interrupted():
+        with writing(path) as new:
+            new.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert [one.read_text() for one in tmp_path.iterdir()] == ["old"]
+
+
+def test_what_is_written_keeps_the_rights_and_the_link_of_the_old_file(tmp_path):
+    path, link = tmp_path / "real.npz", tmp_path / "link.npz"
+    graph(0).save(path)
+    path.chmod(0o640)
+    link.symlink_to(path)
+    graph(1).save(link)
+    assert link.is_symlink()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert np.array_equal(gl.Instance.load(path).features, graph(1).features)
+
+
+def test_a_device_is_written_to_and_not_replaced():
+    before = os.stat(os.devnull).st_mode
+    with writing(os.devnull) as new:
+        assert new == Path(os.devnull)
+        new.write_text("lost")
+    assert os.stat(os.devnull).st_mode == before
+
+
+@pytest.mark.parametrize("verb", ["figure", "sample"])
+def test_a_name_that_is_too_long_is_one_sentence(verb, tmp_path):
+    given = {"figure": ["best-time"], "sample": [*OPTIONS, *GRAPH]}[verb]
+    done = CliRunner().invoke(app, [verb, *given, "--out", str(tmp_path / ("x" * 300 + ".npz"))])
+    assert done.exit_code == 2
+    assert "cannot be written: File name too long" in done.stderr
