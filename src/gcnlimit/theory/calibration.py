@@ -1,4 +1,4 @@
-r"""How sure a network is, and how sure it should be: outputs given the class are Gaussian (Eqs. 14.1 to 14.8).
+r"""How sure a network is, and how sure it should be: outputs given the class are Gaussian (Eqs. 14.1 to 14.7).
 
 An output :math:`h` is read as the probability :math:`\sigma(h)` of the class +1, outputs of several classes by the softmax. With
 means :math:`\pm m` and variance :math:`v` the true probability is :math:`\sigma(bh)`, :math:`b = 2m/v`: one slope repairs
@@ -25,7 +25,9 @@ _LEGENDRE = np.polynomial.legendre.leggauss(24)
 _HALVES = np.append(0.0, 10.0 * 0.5 ** np.arange(8.0, -1.0, -1.0))
 _SIDE = (_HALVES[:-1, None] + 0.5 * np.diff(_HALVES)[:, None] * (1.0 + _LEGENDRE[0])).ravel()
 _SIDE_WEIGHT = (np.diff(_HALVES)[:, None] * _LEGENDRE[1]).ravel() / np.sqrt(8.0 * np.pi)
-_PANELS = np.array([0.0, 2.0, 6.0, 14.0, 34.0])  # logits below the largest; beyond, others do not count
+_PANELS = np.array(
+    [0.0, 2.0, 6.0, 14.0, 34.0]
+)  # logits below the largest; beyond, others do not count
 
 
 class Scores(NamedTuple):
@@ -63,7 +65,7 @@ def calibration(
 
 
 def calibration_by_degree(mean: Array, deviation: Array, weight: Array) -> Calibration:
-    """Calibration of two equal classes; the last axis runs over propensities of that weight (Eq. 14.8)."""
+    """Calibration of two equal classes; the last axis runs over propensities of that weight (Eq. 14.7)."""
     slope = _best_slope(mean, deviation, weight)
     sure = _two_classes(mean, deviation)
     repaired = _two_classes(slope[..., None] * mean, np.abs(slope)[..., None] * deviation)

@@ -23,6 +23,7 @@ from gcnlimit.theory.large_reg import filter_averages, margins
 from gcnlimit.theory.points import Mask, Points, Rows
 from gcnlimit.theory.readout import explicit_margins, read_outputs
 from gcnlimit.theory.solve import asymptote, kind, kind_by_degree, solve
+from gcnlimit.theory.training import Stopped, trained_outputs
 
 _HISTORY = 1 << 21  # numbers held by the memory of the fixed-point search: 16 MiB
 
@@ -54,10 +55,10 @@ class Answers(NamedTuple):
     status: npt.NDArray[np.int64]
     residual: Array
     iterations: npt.NDArray[np.int64]
-    solution: Solution | None = None
+    solution: Solution | Stopped | None = None
 
 
-Solved = list[tuple[Rows, Solution]]
+Solved = list[tuple[Rows, Solution | Stopped]]
 
 
 def margins_of(points: Points) -> Array:
@@ -85,7 +86,7 @@ def answers_at(points: Points, usable: Mask, effort: Effort) -> tuple[Answers, S
     cases = (
         (_refused, ~usable),
         (at_infinity, usable & infinite),
-        (_self_consistent, usable & ~infinite),
+        (_self_consistent if points.training is None else _stopped, usable & ~infinite),
     )
     parts: list[tuple[Rows, Answers]] = []
     for method, which in cases:
@@ -172,6 +173,23 @@ def _self_consistent(points: Points, effort: Effort) -> _Parts:
                 answers = _by_degree(chunk, law, effort) if law else _alike(chunk, effort)
             bar.advance(1)
             yield where, answers
+
+
+@np.errstate(all="ignore")  # points that are not resolved are reported as such
+def _stopped(points: Points, _: Effort) -> _Parts:
+    """Training that stops: integrals over ridge regressions."""
+    assert points.training is not None
+    outputs = trained_outputs(points, points.training)
+    test = outputs.mean / np.sqrt(outputs.variance)
+    train = outputs.train_mean / np.sqrt(outputs.train_variance)
+    losses = (
+        0.5 * ((1.0 - outputs.mean) ** 2 + outputs.variance),
+        0.5 * ((1.0 - outputs.train_mean) ** 2 + outputs.train_variance),
+    )
+    status = np.where(_any_nan(test, train), int(Status.UNRESOLVED), int(Status.EXPLICIT))
+    none = np.zeros(points.size, np.int64)
+    ended = (status, none.astype(float), none, Stopped.of(outputs))
+    yield np.arange(points.size), Answers(test, train, none.astype(float), *losses, *ended)
 
 
 def _alike(points: Points, effort: Effort) -> Answers:

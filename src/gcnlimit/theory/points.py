@@ -25,6 +25,7 @@ from gcnlimit.penalties import Penalty
 from gcnlimit.results.performance import Performance, Prediction, same_everywhere, scalar_or_array
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.propensity_spectrum import radius
+from gcnlimit.training import Training
 
 _LARGEST = 1e50  # of a parameter or its inverse: products of several must be floating-point numbers
 _CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
@@ -54,6 +55,7 @@ class Points(NamedTuple):
     test_filter: Filter | None = None
     joining: bool = False
     """Through which filter test nodes are read, if another; whether they join the graph after the training."""
+    training: Training | None = None
 
     @classmethod
     def of(cls, data: CSBM, gcn: GCN) -> Self:
@@ -72,7 +74,10 @@ class Points(NamedTuple):
         network = (gcn.filter.ravel(shape), gcn.loss, gcn.normalize, gcn.penalty)
         laws = (data.classes, data.features, data.degrees)
         read = None if gcn.test_filter is None else gcn.test_filter.ravel(shape)
-        return cls(alpha, mu, rho, reg, operator, *network, *laws, gcn.normalization, read)
+        points = cls(alpha, mu, rho, reg, operator, *network, *laws, gcn.normalization, read)
+        return (
+            points if gcn.training is None else points._replace(training=gcn.training.ravel(shape))
+        )
 
     def checked(self) -> Self:
         """Same points, or a `ParameterError` where the filter is not defined on the spectrum of the operator."""
@@ -151,7 +156,8 @@ class Points(NamedTuple):
         columns = {name: getattr(self, name)[index] for name in names}
         operator = SpikedOperator(self.signal[index], self.symmetric)
         read = None if self.test_filter is None else self.test_filter[index]
-        return self._replace(**columns, operator=operator, test_filter=read)
+        training = None if self.training is None else self.training[index]
+        return self._replace(**columns, operator=operator, test_filter=read, training=training)
 
     def chunks(self, cost: npt.NDArray[Any], budget: int = _CHUNK) -> Iterator[tuple[Rows, Self]]:
         """Points of similar cost together, within a factor of two and at most `budget` units at once; and where they stand."""

@@ -27,6 +27,7 @@ from gcnlimit.numerics.contour import (
     slit_nodes,
 )
 from gcnlimit.numerics.linear import batches
+from gcnlimit.results.order_parameters import Output, Weights
 from gcnlimit.theory.finite_reg.path import (
     PageRankRidge,
     Path,
@@ -62,6 +63,23 @@ class Outputs(NamedTuple):
     train_variance: Array
     m_w: Array
     Q_w: Array
+
+
+class Stopped(NamedTuple):
+    """Order parameters of a training that stops, in the place of a solution; responses are not defined."""
+
+    output: Output
+    weights: Weights
+
+    @classmethod
+    def of(cls, outputs: Outputs) -> Stopped:
+        """Records of means, variances and weights."""
+        none = np.full_like(outputs.mean, np.nan)
+        weights = Weights(outputs.m_w, outputs.Q_w, none, none, none, none)
+        return cls(Output(outputs.mean, outputs.variance, none), weights)
+
+    def layers(self) -> None:
+        """Return nothing: the order functions of the layers are those of networks that are trained to the end."""
 
 
 def trained_outputs(points: Points, training: Training) -> Outputs:

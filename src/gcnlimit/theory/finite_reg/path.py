@@ -229,7 +229,7 @@ class SymmetricRidge(Ridge):
 
 
 class PageRankRidge(Ridge):
-    r"""PageRank on a directed graph: closed averages (Eq. 13.16), and the variable is :math:`w = \tau(W)`.
+    r"""PageRank on a directed graph: closed averages (Eq. 13.14), and the variable is :math:`w = \tau(W)`.
 
     With :math:`x = 1 + \theta^2w` (that of Eq. 3.30) and :math:`\kappa = 1 - \theta\lambda`,
     :math:`s = \frac1{xw} - \frac1{x^2}`, :math:`e(W) = x/L`, :math:`e(U) = \kappa/L`, :math:`L = \kappa^2 - 1 + x/w`. Pairs are
