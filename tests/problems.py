@@ -38,6 +38,13 @@ def random_data(count, seed=0):
     return gl.CSBM(*rng.uniform(low, high, size=(count, 4)).T)
 
 
+def margin(prediction):
+    """Margin of a test node, very low where there is no answer."""
+    value = np.asarray(prediction.order_parameters.test_margin)
+    failed = (np.asarray(prediction.status) == gl.Status.NOT_CONVERGED) | np.isnan(value)
+    return np.where(failed, -1e3, value)
+
+
 def classed_graph(nodes=60, width=8, classes=3, labelled=30, directed=False):
     """A graph that follows the classes, its features, and its labels with some hidden."""
     rng = np.random.default_rng(0)

@@ -10,6 +10,7 @@ ROOT = Path(__file__).parent.parent
 REFERENCE = json.loads((ROOT / "validation" / "predictions.json").read_text())
 CLASSES = json.loads((ROOT / "validation" / "classes.json").read_text())
 DEGREES = json.loads((ROOT / "validation" / "degrees.json").read_text())
+LINEAR = json.loads((ROOT / "validation" / "linear.json").read_text())["rows"]
 FILTERS = {"residual": gl.Residual, "diffusion": gl.Diffusion, "pagerank": gl.PageRank, "polynomial": gl.Polynomial}
 
 

@@ -8,7 +8,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-_PAGES = ("learn/theory.md", "learn/classes.md", "findings/degree.md", "learn/transfer.md", "learn/degrees.md")
+_PAGES = (
+    "learn/theory.md",
+    "learn/classes.md",
+    "findings/degree.md",
+    "learn/transfer.md",
+    "learn/degrees.md",
+    "learn/linear.md",
+)
 THEORY = "".join((DOCS / page).read_text() for page in _PAGES)
 EQUATIONS = [tuple(map(int, found)) for found in re.findall(r"^\(eq-(\d+)-(\d+)\)=$", THEORY, re.MULTILINE)]
 CITATION = re.compile(r"\bEqs?\.\s(\d+\.\d+(?:(?:,|\sand|\sto)\s\d+\.\d+)*)")

@@ -21,6 +21,8 @@ CALLS = {
     "gap_map": lambda data: gl.gap_map(data, NETWORK, {"t": (0, 10)}),
     "predict": lambda data: gl.predict(data, NETWORK),
     "bayes_optimal": gl.bayes_optimal,
+    "best_linear": gl.best_linear,
+    "label_propagation": lambda data: gl.theory.label_propagation(data, 0.1),
     "tune": lambda data: gl.tune(data, NETWORK, {"t": (0, 1)}),
     "best_filter": lambda data: gl.best_filter(data, order=2),
     "large_reg_expansion": lambda data: gl.theory.large_reg_expansion(data, NETWORK),

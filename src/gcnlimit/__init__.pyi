@@ -8,7 +8,7 @@ from gcnlimit.checks import check_filter as check_filter
 from gcnlimit.checks import check_loss as check_loss
 from gcnlimit.choose.best_filter import best_filter as best_filter
 from gcnlimit.choose.compare import compare as compare
-from gcnlimit.choose.compare import gap_map as gap_map
+from gcnlimit.choose.gap_map import gap_map as gap_map
 from gcnlimit.choose.tune import tune as tune
 from gcnlimit.csbm import CSBM as CSBM
 from gcnlimit.degrees import Degrees as Degrees
@@ -51,5 +51,6 @@ from gcnlimit.spectrum import Spectrum as Spectrum
 from gcnlimit.sweeps.run import sweep as sweep
 from gcnlimit.theory import limits as limits
 from gcnlimit.theory.bayes import bayes_optimal as bayes_optimal
+from gcnlimit.theory.linear import best_linear as best_linear
 from gcnlimit.theory.predict import predict as predict
 from gcnlimit.theory.transfer import transfer as transfer

@@ -50,7 +50,8 @@ def brief(value: object) -> str:
     size = " x ".join(map(str, value.shape))
     if value.dtype.kind not in "biuf":
         return f"<{size} values of type {value.dtype}>"
-    return f"<{size} numbers from {float(value.min()):.6g} to {float(value.max()):.6g}>"
+    low, high = float(np.nanmin(value)), float(np.nanmax(value))
+    return f"<{size} numbers from {low:.6g} to {high:.6g}>"
 
 
 def shown(value: object) -> str:

@@ -113,8 +113,8 @@ class GCN(Value):
         """Common shape of the parameters (the depth is not an axis of it)."""
         test = () if self.test_filter is None else self.test_filter.shape
         time = () if self.training is None else self.training.shape
-        shapes = {"filter": self.filter.shape, "reg": np.shape(self.reg), "test_filter": test}
-        return broadcast(**shapes, training=time)
+        shapes = {"normalization": self.normalization.shape, "test_filter": test, "training": time}
+        return broadcast(filter=self.filter.shape, reg=np.shape(self.reg), **shapes)
 
     @property
     def filters(self) -> tuple[Filter, ...]:

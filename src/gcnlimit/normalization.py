@@ -3,17 +3,23 @@ r"""Normalization of the adjacency: powers of the degrees by which its rows and 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
 
-from gcnlimit._validation import number
-from gcnlimit._values import Array, Value, brief, shown
+from gcnlimit._validation import as_real, broadcast
+from gcnlimit._values import Array, Parameter, Value, brief, shown
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 
 _ENOUGH = 5.0  # edges of a node at which its degree is close enough to its mean
+NUMBERS = ("left", "right", "tau")
 _NAMED = {"symmetric": (0.5, 0.5), "none": (0.0, 0.0), "random-walk": (1.0, 0.0)}
 
 
@@ -31,6 +37,7 @@ class Normalization(Value):
         Exponents :math:`p` and :math:`q`.
     tau
         Degree added to each node, in units of the mean degree; None for :math:`1/\lambda^2`, the best.
+        Arrays broadcast with the parameters of data and network.
 
     >>> as_normalization("random-walk") == as_normalization((1, 0))
     True
@@ -38,37 +45,100 @@ class Normalization(Value):
     ('symmetric', (0.25, 0.25), Regularized())
     """
 
-    left: float
-    right: float
-    tau: float | None
+    left: Parameter
+    right: Parameter
+    tau: Parameter | None
 
-    def __init__(self, left: float, right: float, tau: float | None = 0.0) -> None:
-        object.__setattr__(self, "left", number("left", left, low=-10, high=10))
-        object.__setattr__(self, "right", number("right", right, low=-10, high=10))
-        object.__setattr__(self, "tau", tau if tau is None else number("tau", tau, low=0))
+    def __init__(self, left: ArrayLike, right: ArrayLike, tau: ArrayLike | None = 0.0) -> None:
+        object.__setattr__(self, "left", as_real("left", left, low=-10, high=10))
+        object.__setattr__(self, "right", as_real("right", right, low=-10, high=10))
+        object.__setattr__(self, "tau", tau if tau is None else as_real("tau", tau, low=0))
+        self.shape  # noqa: B018 - refuses shapes that do not broadcast
 
     def __repr__(self) -> str:
         exponents = (self.left, self.right)
-        if self.tau == 0.0:
-            names = {pair: name for name, pair in _NAMED.items()}
-            return repr(names.get(exponents, exponents))
-        if exponents == (0.5, 0.5):
-            return "Regularized()" if self.tau is None else f"Regularized(tau={self.tau})"
-        return f"Normalization({self.left}, {self.right}, tau={self.tau})"
+        if not self.shape:
+            names: dict[Any, str] = {pair: name for name, pair in _NAMED.items()}
+            if self.tau == 0.0:
+                return repr(names.get(exponents, exponents))
+            if exponents == (0.5, 0.5) and self.tau is None:
+                return "Regularized()"
+        left, right, tau = map(brief, (*exponents, self.tau))
+        if np.all(np.equal(self.left, 0.5) & np.equal(self.right, 0.5)):
+            return f"Regularized(tau={tau})"
+        return f"Normalization({left}, {right}, tau={tau})"
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Common shape of the three numbers."""
+        shapes = {name: np.shape(getattr(self, name)) for name in NUMBERS}
+        return broadcast(**shapes)
+
+    def replaced(self, **numbers: Any) -> Self:
+        """Same normalization with some of its numbers changed."""
+        checked = Normalization(**{name: getattr(self, name) for name in NUMBERS} | numbers)
+        return self._with({name: getattr(checked, name) for name in NUMBERS})
+
+    def _with(self, numbers: Mapping[str, Any]) -> Self:
+        """Same normalization with other numbers, known to be valid."""
+        other = copy(self)
+        other.__dict__.pop("shape", None)
+        other.__dict__.update(numbers)
+        return other
+
+    def ravel(self, shape: tuple[int, ...]) -> Self:
+        """Normalization whose numbers are broadcast to `shape` and flattened, if they are arrays."""
+        return self._mapped(lambda numbers: np.broadcast_to(numbers, shape).ravel())
+
+    def reshape(self, shape: tuple[int, ...]) -> Self:
+        """Normalization whose numbers have another shape, if they are arrays."""
+        return self._mapped(lambda numbers: numbers.reshape(shape) if shape else numbers.item())
+
+    def __getitem__(self, index: Any) -> Self:
+        """Normalization at that index of one axis, if its numbers are arrays."""
+        return self._mapped(lambda numbers: numbers[index])
+
+    def _mapped(self, change: Callable[[Array], Any]) -> Self:
+        """Same normalization with a change of those of its numbers that are arrays."""
+        numbers = {name: getattr(self, name) for name in NUMBERS}
+        changed = {name: change(value) for name, value in numbers.items() if np.ndim(value)}
+        return self._with(changed) if changed else self
+
+    def single(self) -> Self:
+        """Same normalization if all its points agree, or a `ParameterError`: one graph has one operator."""
+
+        def only(numbers: Array) -> Any:
+            if np.ptp(numbers) > 0.0:
+                got = f"normalization = {self!r} has several values for one graph"
+                raise ParameterError(f"{got}; give one at a time")
+            return numbers.flat[0]
+
+        return self._mapped(only)
+
+    @property
+    def _bare(self) -> npt.NDArray[np.bool_]:
+        """Where no degree is added."""
+        return np.asarray(self.tau is not None and np.equal(self.tau, 0.0))
 
     @property
     def plain(self) -> bool:
         """Whether it is the symmetric one, for which the operator is :math:`a_0` itself."""
-        return (self.left, self.right, self.tau) == (0.5, 0.5, 0.0)
+        half = np.equal(self.left, 0.5) & np.equal(self.right, 0.5)
+        return bool(np.all(half & self._bare))
 
     def factors(self, theta: Array, signal: Array) -> tuple[Array, Array]:
         r"""Factors :math:`l` and :math:`r`, points along the first axis and `theta` along the second."""
-        if self.tau == 0.0:  # no scale but the degrees: also where they are 0
-            shape = (signal.size, theta.size)
-            left, right = theta ** (0.5 - self.left), theta ** (0.5 - self.right)
-            return np.broadcast_to(left, shape), np.broadcast_to(right, shape)
-        left, right = self.scales(theta, signal)
-        return np.sqrt(theta) * left, np.sqrt(theta) * right
+        bare = _column(self._bare)  # no scale but the degrees: also where they are 0
+        shape = (signal.size, theta.size)
+        if np.all(bare):
+            powers = (theta ** (0.5 - _column(p)) for p in (self.left, self.right))
+            left, right = (np.broadcast_to(power, shape) for power in powers)
+            return left, right
+        left, right = (np.sqrt(theta) * scale for scale in self.scales(theta, signal))
+        if np.any(bare):
+            rows = np.flatnonzero(np.broadcast_to(bare[:, 0], signal.size))
+            left[rows], right[rows] = self[rows].factors(theta, signal[rows])
+        return left, right
 
     def added(self, signal: Array) -> Array:
         r"""Degree :math:`\tau` added to each node, at each signal."""
@@ -81,8 +151,8 @@ class Normalization(Value):
         share = 1.0 / (1.0 + self.added(signal)[:, None])
         mixed = 1.0 + share * (theta - 1.0)
         left, right = np.zeros_like(mixed), np.zeros_like(mixed)
-        np.power(mixed, -self.left, where=mixed > 0.0, out=left)
-        np.power(mixed, -self.right, where=mixed > 0.0, out=right)
+        np.power(mixed, -_column(self.left), where=mixed > 0.0, out=left)
+        np.power(mixed, -_column(self.right), where=mixed > 0.0, out=right)
         return left, right
 
     def check(self, law: DegreeLaw) -> None:
@@ -92,18 +162,22 @@ class Normalization(Value):
         :math:`\mathbb E r^4` finite, for outputs and weights to have a variance.
         """
         smallest, largest = law.bounds
-        power = 1.0 - self.left - self.right
+        power = 1.0 - np.add(self.left, self.right)
+        bare = np.broadcast_to(self._bare, self.shape)
         edge = f"has no spectral edge under {brief(law)}"
         remedy = "take normalization='symmetric' or Regularized()"
         problem = None
-        if power > 0.0 and math.isinf(largest):
+        if np.any(power > 0.0) and math.isinf(largest):
             problem = f"{edge}, whose hubs are unbounded"
             remedy += ", or Degrees(sequence) of the graph"
-        elif self.tau == 0.0 and power < 0.0 and smallest == 0.0:
+        elif np.any(bare & (power < 0.0)) and smallest == 0.0:
             problem = f"{edge}, whose leaves have propensities down to 0"
-        elif self.tau == 0.0:
-            powers = (1.0 - 2.0 * self.left, 2.0 - 4.0 * self.right)
-            infinite = [f"theta**{p:g}" for p in powers if math.isinf(law.moment(p))]
+        elif np.any(bare):
+            needed = (1.0 - 2.0 * np.asarray(self.left), 2.0 - 4.0 * np.asarray(self.right))
+            # moments that are finite at both ends of a range of powers are finite within it
+            powers = [np.broadcast_to(p, self.shape)[bare] for p in needed]
+            ends = np.concatenate([[p.min(), p.max()] for p in powers])
+            infinite = [f"theta**{p:g}" for p in ends if math.isinf(law.moment(float(p)))]
             if infinite:
                 problem = (
                     f"needs the average of {infinite[0]}, which is infinite under {brief(law)}"
@@ -116,7 +190,7 @@ class Normalization(Value):
         order = np.argsort(law.theta)
         rank = np.searchsorted(np.cumsum(law.weight[order]), 0.01)
         fewest = degree * float(law.theta[order][rank])
-        if self.tau != 0.0 or self.left + self.right < 1.0 or fewest >= _ENOUGH:
+        if not np.any(self._bare & (np.add(self.left, self.right) >= 1.0)) or fewest >= _ENOUGH:
             return None
         rare = f"one node in a hundred has about {fewest:.2g} edges or less"
         problem = f"normalization = {self!r} is not reliable at degree {degree:g}: {rare}"
@@ -135,8 +209,13 @@ class Regularized(Normalization):
 
     __repr__ = Normalization.__repr__
 
-    def __init__(self, tau: float | None = None) -> None:
+    def __init__(self, tau: ArrayLike | None = None) -> None:
         super().__init__(0.5, 0.5, tau)
+
+
+def _column(number: Any) -> Array:
+    """One number, or one for each point, beside an axis of propensities."""
+    return np.atleast_1d(number)[:, None]
 
 
 def as_normalization(value: object) -> Normalization:

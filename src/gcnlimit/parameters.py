@@ -23,16 +23,18 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank, Polynomial, Residual
 from gcnlimit.filters.polynomial import check_depth
 from gcnlimit.network import GCN
-from gcnlimit.normalization import Regularized, as_normalization
+from gcnlimit.normalization import NUMBERS, Regularized, as_normalization
 from gcnlimit.results.result import Coordinates, Result
+from gcnlimit.training import GradientDescent, GradientFlow, Training
 
 AnyResult = TypeVar("AnyResult", bound=Result)
 LAWS = {"gamma": Gamma, "lognormal": LogNormal}  # laws of degrees that their variance describes
 DATA = (*(f.name for f in fields(CSBM)), "degrees_variance", "degrees_law")
-LEARNING = (*(f.name for f in fields(GCN) if f.name not in ("filter", "test_filter")), "tau")
+TIMES = ("time", "steps", "rate", "momentum")  # of a training that stops
+LEARNING = (*(f.name for f in fields(GCN) if f.name not in ("filter", "test_filter")), "tau", *TIMES)
 """Parameters of the network beside its filters."""
 SIMULATION = ("nodes", "degree", "trials", "seed")
-WHOLE = ("depth", "nodes", "trials", "seed")
+WHOLE = ("depth", "steps", "nodes", "trials", "seed")
 SETTINGS = ("tol", "max_iterations", "free", "streamed", "dtype", "device")
 """How to compute rather than what: never an axis."""
 
@@ -57,6 +59,11 @@ _LONG_NAMES = {
     "normalize": "regularization relative to the gain of the filter",
     "penalty": "penalty of the weights",
     "normalization": "symmetric, none, random-walk or regularized",
+    "training": "gradient flow or descent that stops",
+    "time": "time of gradient flow",
+    "steps": "steps of gradient descent",
+    "rate": "step size of gradient descent",
+    "momentum": "momentum of gradient descent",
     "tau": "degree added by the regularized normalization, over the mean",
     "nodes": "number of nodes",
     "degree": "average degree",
@@ -92,7 +99,7 @@ def network_names() -> tuple[str, ...]:
 def real_names() -> tuple[str, ...]:
     """Names of the parameters that are one real number, along which theory is vectorized."""
     numbers = [name for name, family in FAMILIES.items() if not family.deep or layered(family)]
-    return (*SIGNALS, *numbers, *names_at_test()[1:], "reg")
+    return (*SIGNALS, *numbers, *names_at_test()[1:], "reg", *TIMES)
 
 
 def long_name(name: str) -> str:
@@ -164,9 +171,29 @@ def build_network(parameters: Mapping[str, Any]) -> GCN:
                 f"tau = {tau!r} needs normalization = 'regularized'; add that, or leave tau out"
             )
         given["normalization"] = Regularized(tau)
+    times = {name: given.pop(name) for name in TIMES if name in given}
+    if times:
+        if "training" in given:
+            raise ParameterError(f"training is given beside {', '.join(times)}; give one of them")
+        given["training"] = build_training(times)
     at_test = [name for name in names_at_test() if name in parameters]
     test = {name.removeprefix("test_"): parameters[name] for name in at_test}
     return GCN(build_filter(parameters), **given, test_filter=build_filter(test) if test else None)
+
+
+def build_training(times: Mapping[str, Any]) -> Training:
+    """Training that stops after a `time`, or after some `steps` of size `rate`.
+
+    >>> build_training({"steps": 10, "rate": 0.5})
+    GradientDescent(steps=10.0, rate=0.5, momentum=0.0)
+    """
+    if set(times) == {"time"}:
+        return GradientFlow(times["time"])
+    if "time" not in times and {"steps", "rate"} <= set(times):
+        return GradientDescent(**times)
+    raise ParameterError(
+        f"{', '.join(times)} do not describe a training; give time, or steps and rate (and momentum)"
+    )
 
 
 def build_filter(parameters: Mapping[str, Any]) -> Filter:
@@ -221,10 +248,10 @@ def filter_choices() -> str:
     return ", ".join(f"{name} with depth" if name in shared else name for name in FAMILIES)
 
 
-def labelled(
+def with_coordinates(
     result: AnyResult, data: CSBM | None, gcn: GCN | None = None, to: CSBM | None = None
 ) -> AnyResult:
-    """Return a result with the parameters that it was computed for."""
+    """Same result with the parameters that it was computed for."""
     return replace(result, coordinates=coordinates_of(data, gcn, to))
 
 
@@ -248,6 +275,8 @@ def coordinates_of(
             parameters["degrees"] = repr(data.degrees)
             if gcn is not None:
                 parameters["normalization"] = repr(gcn.normalization)
+                numbers = {name: getattr(gcn.normalization, name) for name in NUMBERS}
+                parameters |= {name: value for name, value in numbers.items() if np.ndim(value)}
     if gcn is not None:
         parameters |= _of_filter(gcn.filter)
         if gcn.test_filter is not None:
@@ -255,6 +284,8 @@ def coordinates_of(
             parameters |= {f"test_{name}": values for name, values in other.items()}
         loss = type(gcn.loss).__name__
         parameters |= {"loss": loss, "reg": gcn.reg, "symmetrize": gcn.symmetrize}
+        if gcn.training is not None:
+            parameters |= {name: getattr(gcn.training, name) for name in gcn.training.names}
     if to is not None:
         parameters |= {f"to_{name}": getattr(to, name) for name in SIGNALS}
     return Coordinates(parameters)
@@ -275,6 +306,8 @@ def _of_filter(filter: Filter) -> dict[str, Any]:
     values = np.asarray(filter.values)
     if not filter.deep:
         return {filter.parameter: values}
-    if filter.shared and values.shape[-1] and np.all(values == values[..., :1]):
-        return {filter.parameter: values[..., 0], "depth": values.shape[-1]}
+    missing = np.isnan(values)  # networks of different depths
+    if filter.shared and values.shape[-1] and np.all((values == values[..., :1]) | missing):
+        depth = np.count_nonzero(~missing, axis=-1) if missing.any() else values.shape[-1]
+        return {filter.parameter: values[..., 0], "depth": depth}
     return each_layer(filter.parameter, values, first=1 if filter.shared else 0)

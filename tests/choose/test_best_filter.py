@@ -4,12 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from problems import DATA, random_data
+from problems import DATA, margin, random_data
 
 import gcnlimit as gl
 from gcnlimit.choose.best_filter import filter_ceiling
 from gcnlimit.choose.polynomials import DirectedFilters, SymmetricFilters
-from gcnlimit.choose.search import margin
 from gcnlimit.theory import limits
 from gcnlimit.theory.points import Points
 

@@ -5,12 +5,11 @@ import math
 
 import numpy as np
 import pytest
-from problems import random_data
+from problems import margin, random_data
 
 import gcnlimit as gl
 from gcnlimit.choose import spectral
 from gcnlimit.choose.best_filter import filter_ceiling
-from gcnlimit.choose.search import margin
 from gcnlimit.choose.spectral import SpectralMargin, maximize
 from gcnlimit.choose.spectral_ceiling import spectral_ceiling
 from gcnlimit.numerics.spectral import edge_panels, halved, panel_measure

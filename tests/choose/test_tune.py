@@ -1,22 +1,15 @@
 """Tuned networks: known optima, dense scans on random parameters, limits and bounds."""
 
-import dataclasses
-import importlib
 import math
 from dataclasses import dataclass
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from problems import DATA, random_data
-from scipy.special import log_ndtr, ndtr
+from problems import DATA, margin, random_data
 
 import gcnlimit as gl
-from gcnlimit.choose import search
-from gcnlimit.choose.search import margin
+from gcnlimit.choose import method
 from gcnlimit.theory import limits
-
-tune_module = importlib.import_module("gcnlimit.choose.tune")
 
 EVERYWHERE = (-math.inf, math.inf)
 
@@ -193,29 +186,20 @@ def test_arguments_in_the_wrong_order_are_refused():
         gl.tune(gl.GCN(gl.Diffusion(1.0), symmetrize=False), DATA, {"t": (0, 1)})
 
 
-class Known:
-    """Stand-in for the prediction: a margin with a known maximum over ``log reg`` and ``t``, unsolved below ``reg = 0.1``."""
-
-    def __init__(self, best_reg, best_t=1.0):
-        self.best_reg, self.best_t = best_reg, best_t
-
-    def __call__(self, data, gcn, throw=True, progress=None):
-        with np.errstate(divide="ignore"):
-            off = np.log(gcn.reg) - math.log(self.best_reg) if math.isfinite(self.best_reg) else 1.0 / gcn.reg
-        z = 2.0 - np.tanh(off / 5.0) ** 2 - (gcn.filter.t - self.best_t) ** 2 / 9.0 + 0.0 * data.lam
-        answer = gl.predict(data, gl.GCN(gcn.filter, symmetrize=True))
-        status = np.where(gcn.reg < 0.1, gl.Status.NOT_CONVERGED, gl.Status.CONVERGED)
-        order_parameters = SimpleNamespace(test_margin=z)
-        return dataclasses.replace(
-            answer, test_accuracy=ndtr(z), log_test_error=log_ndtr(-z), status=status, order_parameters=order_parameters
-        )
-
-
 @pytest.fixture
 def known(monkeypatch):
-    def install(*best):
-        for module in (search, tune_module):
-            monkeypatch.setattr(module, "predict", Known(*best))
+    """Stand-in for the equations: a margin with a known maximum over ``log reg`` and ``t``, unsolved below ``reg = 0.1``."""
+
+    def install(best_reg, best_t=1.0):
+        def margins(reg, t):
+            with np.errstate(divide="ignore"):
+                off = np.log(reg) - math.log(best_reg) if math.isfinite(best_reg) else 1.0 / reg
+            return 2.0 - np.tanh(off / 5.0) ** 2 - (t - best_t) ** 2 / 9.0
+
+        def solved(points):
+            return np.where(points.reg < 0.1, np.nan, margins(points.reg, points.filter.t))
+
+        monkeypatch.setattr(method, "margins_of", solved)
 
     return install
 

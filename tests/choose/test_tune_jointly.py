@@ -4,10 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from problems import DATA
+from problems import DATA, margin
 
 import gcnlimit as gl
-from gcnlimit.choose.search import margin
 
 REG = (0.05, math.inf)
 GRID = np.append(np.geomspace(0.05, 1e4, 12), math.inf)

@@ -11,7 +11,7 @@ from problems import OPTIONS
 
 import gcnlimit as gl
 from gcnlimit.cli.app import app
-from gcnlimit.results.show import table
+from gcnlimit.results.text import table
 
 
 def run(*words):

@@ -205,9 +205,9 @@ def test_the_free_entropy_is_stationary_at_a_fixed_point():
 
     def free_entropy(q):
         at = evidence.at(q)
-        half = 0.5 * evolution.tables.directions
+        half = 0.5 * evolution.node.directions
         parts = sum(w * (a * q - np.log1p(a * q) - (a * q) ** 2 / (1 + a * q)) for a, w in levels)
-        direct = half * (0.05 * at - 0.35 * q**2 + parts / 2.0) + 0.95 * evolution.tables.information(at)[0]
+        direct = half * (0.05 * at - 0.35 * q**2 + parts / 2.0) + 0.95 * evolution.node.information(at)[0]
         return direct[0]
 
     assert free_entropy(q) == pytest.approx(evolution.state(m).free_entropy[0], rel=1e-12)

@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from transfers import deployment, made, rows, sampled, training
 
 import gcnlimit as gl
-from gcnlimit.choose.linear_ceiling import best_linear_network, beyond_one_filter, pieces
+from gcnlimit.choose.linear_ceiling import best_linear_network
 from gcnlimit.csbm import EstimatedCSBM
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory.points import Points
@@ -21,7 +21,7 @@ from gcnlimit.theory.transfer import (
     label_free_signals,
     transfer,
 )
-from validation.several_filters import several_filters
+from validation.several_filters import Pairs, pieces, several_filters, two_filters, with_labels
 
 RNG = np.random.default_rng(5)
 DATA = random_data(40, seed=3)
@@ -299,9 +299,16 @@ def test_pieces_of_one_filter_are_a_network():
 def test_linear_networks_by_what_they_may_use():
     data = gl.CSBM([4.0, 1.0], [1.0, 0.6], [2.0, 4.0], [0.1, 0.02])
     points = Points.of(data, gl.GCN(gl.PageRank(0.0)))
-    two, labels = (ndtr(found) for found in beyond_one_filter(points))
-    several = np.array([several_filters(gl.CSBM(*point)) for point in ((4.0, 1.0, 2.0, 0.1), (1.0, 0.6, 4.0, 0.02))])
-    every = ndtr(best_linear_network(points).margin)
+    each = [gl.CSBM(*point) for point in ((4.0, 1.0, 2.0, 0.1), (1.0, 0.6, 4.0, 0.02))]
+    two, labels = (ndtr([search(Pairs.of(one)) for one in each]) for search in (two_filters, with_labels))
+    several = np.array([several_filters(one) for one in each])
+    best = best_linear_network(points)
+    every = ndtr(best.margin)
+    measure = SpikedSemicircle.of(points.signal, 400)
+    g, read = (np.stack([f[k](measure.x[k]) for k in range(2)])[:, None] for f in (best.train, best.test))
+    b, V = pieces(measure, points, g, read, np.concatenate([read, read * g], axis=1))
+    p = np.stack([best.features, np.ones(2), -best.features], axis=1)
+    close(np.vecdot(p, b) / np.sqrt(np.vecdot(np.matvec(V, p), p)), best.margin, 1e-12)
     one = gl.best_filter(data, reg=np.inf).prediction.test_accuracy
     assert np.all(one <= several + 1e-6)
     assert np.all(np.max([several, two, labels], axis=0) <= every)

@@ -19,7 +19,7 @@ from gcnlimit._validation import check_types
 from gcnlimit.benchmark.problems import KNOWN, SIZES, VERSION
 from gcnlimit.errors import ParameterError, check_writable, writing
 from gcnlimit.graphs.dataset import check_path
-from gcnlimit.results.show import table
+from gcnlimit.results.text import table
 
 ENDINGS = (".json",)
 PUBLISHED = "published.json"

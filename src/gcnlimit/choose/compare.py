@@ -1,9 +1,9 @@
-"""Families of networks compared with each other and with the ceilings; maps of the gap between one family and the ceiling."""
+"""Families of networks compared with each other and with the ceilings."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,19 +14,19 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, flag, whole
 from gcnlimit._values import Array, Numbers
 from gcnlimit.choose.best_filter import LARGEST, MAX_ORDER, FilterCeiling, best_filter, is_infinite
-from gcnlimit.choose.linear_ceiling import best_linear_network, beyond_one_filter
-from gcnlimit.choose.search import Bounds
-from gcnlimit.choose.tune import Tuned, tune
+from gcnlimit.choose.free_numbers import Bounds
+from gcnlimit.choose.linear_ceiling import best_linear_network
+from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank, Residual
-from gcnlimit.network import GCN, check_problem
+from gcnlimit.network import GCN
 from gcnlimit.normalization import Regularized, as_normalization
-from gcnlimit.parameters import labelled
+from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
+from gcnlimit.results.pictures import draw_methods
 from gcnlimit.results.result import Coordinates, Result
-from gcnlimit.results.show import draw_methods
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.decision import best_log_error, from_margins, mean_performance
 from gcnlimit.theory.limits import pca_margin
@@ -44,7 +44,8 @@ class Entry:
     """One line of a comparison: a method, what was chosen, and its accuracy, on unequal classes at the best threshold.
 
     The chosen regularization is in the units of the filter, of largest magnitude 1 on the spectrum for polynomials and for any
-    one filter. `gcn` is the network, None for what is not one. The status is ``REFUSED`` where the data are out of range.
+    one filter. `gcn` is the network, None for what is not one. The status is ``REFUSED`` where the data are out of range; the
+    network is then that of the other points, along one axis.
     """
 
     method: str
@@ -98,8 +99,8 @@ class Comparison(Result):
         """Entry of that name."""
         named = dict(zip(self.methods, self.entries, strict=True))
         if method not in named:
-            known = ", ".join(named)
-            raise ParameterError(f"method = {method!r} is unknown; choose among {known}")
+            every = "; ".join(named)
+            raise ParameterError(f"method = {method!r} is unknown; choose among {every}")
         return named[method]
 
     @property
@@ -126,7 +127,7 @@ class Comparison(Result):
     def __repr__(self) -> str:
         """Table, for data of a single point; else one line."""
         if self.gap.ndim > 1:
-            return f"Comparison of {', '.join(self.methods)} on data of shape {self.gap.shape[1:]}"
+            return f"Comparison of {'; '.join(self.methods)} on data of shape {self.gap.shape[1:]}"
         lines = [f"{'method':<34}{'accuracy':>10}{'gap':>10}  chosen"]
         for entry, gap in zip(self.entries, self.gap, strict=True):
             numbers = f"{entry.test_accuracy:>10.5f}{gap:>10.5f}"
@@ -174,8 +175,6 @@ def compare(
     best polynomial, order 12            0.88749   0.02524  reg = 0.05348
     any one filter, reg = inf            0.88609   0.02664  reg = inf
     any one filter, any reg              0.88749   0.02523  reg = 0.05346
-    two filters, reg = inf               0.88832   0.02441  reg = inf
-    labels as input, reg = inf           0.88910   0.02363  reg = inf
     all linear networks, reg = inf       0.88913   0.02360  theta = 0.4546; test_theta = 0.4194; reg = inf
     PCA of the graph                     0.84134   0.07138
     Bayes-optimal                        0.91273   0.00000
@@ -184,15 +183,21 @@ def compare(
     order = whole("order", order, low=0, high=MAX_ORDER)
     check_types("compare", data=(data, CSBM))
     is_infinite(reg)
-    usable, searched = _searched(data)
+    columns = {name: np.broadcast_to(getattr(data, name), data.shape) for name in SIGNALS}
+    usable = in_range(**columns, largest=LARGEST)
+    taken = data
+    if not usable.any():
+        check_range(data, LARGEST)  # raises the error that says why
+    elif not usable.all():
+        taken = data.replaced(**{name: column[usable] for name, column in columns.items()})
     entries = []
     with progress_bar("methods", None, progress, unit="methods") as bar:
-        for entry in _networks(searched, depth, order, symmetrize, reg):
-            entries.append(_refused(entry, usable))
+        for entry in _networks(taken, depth, order, symmetrize, reg):
+            entries.append(entry if usable.all() else _placed(entry, usable))
             bar.advance(1)
     entries.append(_eigenvector(data, symmetrize))
     entries.append(_of_ceiling("Bayes-optimal", {}, bayes_optimal(data)))
-    return labelled(Comparison(tuple(entries)), data)
+    return with_coordinates(Comparison(tuple(entries)), data)
 
 
 def _networks(
@@ -242,25 +247,23 @@ def _eigenvector(data: CSBM, symmetrize: bool) -> Entry:
     return _of_margin("PCA of the graph", {}, margin, data, law.weight)
 
 
-def _searched(data: CSBM) -> tuple[npt.NDArray[np.bool_], CSBM]:
-    """Where filters can be searched, and data in which one of these points stands in for each of the others."""
-    columns = {name: np.broadcast_to(getattr(data, name), data.shape) for name in SIGNALS}
-    usable = in_range(**columns, largest=LARGEST)
-    if usable.all() or not usable.any():
-        check_range(data, LARGEST)
-        return usable, data
-    others = {name: np.where(usable, v, v[usable][0]) for name, v in columns.items()}
-    return usable, data.replaced(**others)
+def _placed(entry: Entry, usable: npt.NDArray[np.bool_]) -> Entry:
+    """Entry at all points, NaN and a status of its own at those that cannot be used."""
 
+    def spread(values: Any) -> Array:
+        whole_array = np.full(usable.shape + np.shape(values)[1:], np.nan)
+        whole_array[usable] = values
+        return whole_array
 
-def _refused(entry: Entry, usable: npt.NDArray[np.bool_]) -> Entry:
-    """Same entry with NaN and a status of its own at the points that cannot be used."""
-    if usable.all():
-        return entry
-    accuracy = np.where(usable, entry.test_accuracy, np.nan)
-    error = np.where(usable, entry.log_test_error, np.nan)
-    status = np.where(usable, entry.status, Status.REFUSED)
-    return replace(entry, test_accuracy=accuracy, log_test_error=error, status=status)
+    status = np.full(usable.shape, int(Status.REFUSED))
+    status[usable] = entry.status
+    return replace(
+        entry,
+        parameters={name: spread(values) for name, values in entry.parameters.items()},
+        test_accuracy=spread(entry.test_accuracy),
+        log_test_error=spread(entry.log_test_error),
+        status=status,
+    )
 
 
 def _tuned(method: str, data: CSBM, gcn: GCN, free: dict[str, Bounds]) -> Entry:
@@ -269,8 +272,8 @@ def _tuned(method: str, data: CSBM, gcn: GCN, free: dict[str, Bounds]) -> Entry:
     points = len(data.shape)
     chosen = {name: np.sort(v) if np.ndim(v) > points else v for name, v in best.parameters.items()}
     chosen.setdefault("reg", best.gcn.reg)
-    found = best.prediction
-    return Entry(method, chosen, *scored(found, data), best.gcn, found.status)
+    prediction = best.prediction
+    return Entry(method, chosen, *scored(prediction, data), best.gcn, prediction.status)
 
 
 def _of_ceiling(method: str, chosen: dict[str, Any], top: FilterCeiling | Prediction) -> Entry:
@@ -280,9 +283,9 @@ def _of_ceiling(method: str, chosen: dict[str, Any], top: FilterCeiling | Predic
 def _polynomials(data: CSBM, order: int, symmetrize: bool, reg: float | None) -> Iterator[Entry]:
     """Entries of the best polynomial and of any one filter, at infinite regularization and at any."""
     best = best_filter(data, order, symmetrize, reg=reg, progress=False)
-    found = best.prediction
+    scores = scored(best.prediction, data)
     method = f"best polynomial, order {order}"
-    yield Entry(method, {"reg": best.gcn.reg}, *scored(found, data), best.gcn, found.status)
+    yield Entry(method, {"reg": best.gcn.reg}, *scores, best.gcn, best.prediction.status)
     top = best.ceiling_at_infinite_reg
     bound = " (>=)" if top.lower_bound else ""
     yield _of_ceiling(f"any one filter, reg = inf{bound}", {"reg": top.reg}, top)
@@ -296,9 +299,6 @@ def _beyond_one_filter(data: CSBM) -> Iterator[Entry]:
         return
     points = Points.of(data, GCN(PageRank(0.0)))
     infinite = {"reg": np.full(points.size, math.inf)}
-    two, labels = beyond_one_filter(points)
-    yield _of_margin("two filters, reg = inf", infinite, two, data)
-    yield _of_margin("labels as input, reg = inf", infinite, labels, data)
     best = best_linear_network(points)
     chosen = {"theta": best.train.values, "test_theta": best.test.values} | infinite
     yield _of_margin("all linear networks, reg = inf", chosen, best.margin, data)
@@ -311,57 +311,11 @@ def _of_margin(
     margin = margin.reshape(data.shape + margin.shape[1:])
     none = np.zeros(data.shape)
     if weight is None:
-        found = from_margins(data.classes, (margin, margin), (none, none))
+        reached = from_margins(data.classes, (margin, margin), (none, none))
     else:
-        found = mean_performance(data.classes.count, (margin, margin), (none, none), weight)
+        reached = mean_performance(data.classes.count, (margin, margin), (none, none), weight)
     shaped = {name: scalar_or_array(values.reshape(data.shape)) for name, values in chosen.items()}
-    return Entry(method, shaped, found.test_accuracy, found.log_test_error)
-
-
-@dataclass(frozen=True, repr=False)
-class GapMap(Result):
-    """Gap between a network, `tuned` at each point of `data`, and the Bayes-optimal `ceiling`."""
-
-    data: CSBM
-    tuned: Tuned
-    ceiling: Prediction
-
-    _plotted = "gap"
-
-    def _points(self) -> Coordinates:
-        return self.tuned._points()
-
-    def _shown(self) -> dict[str, Any]:
-        return self.tuned._shown() | {"bayes_optimal": self.ceiling.test_accuracy, "gap": self.gap}
-
-    @property
-    def gap(self) -> Numbers:
-        """Bayes-optimal minus tuned test accuracy, on unequal classes at the best threshold."""
-        return self.ceiling.test_accuracy - scored(self.tuned.prediction, self.data)[0]
-
-
-def gap_map(
-    data: CSBM, gcn: GCN, free: Mapping[str, Bounds], *, progress: bool | None = None
-) -> GapMap:
-    """Gap between a family of networks, tuned at each point of a map of data, and the ceiling.
-
-    Parameters
-    ----------
-    data
-        The data: two parameters as arrays that broadcast, such as ``lam=x[:, None], mu=y``, make a map.
-    gcn, free, progress
-        The family, what is free, and whether to draw a bar, as in `tune`; ``reg`` stays as it is in `gcn` unless it is free.
-
-    Examples
-    --------
-    >>> import gcnlimit as gl
-    >>> data = gl.CSBM(alpha=4, lam=np.array([[0.5], [1.0]]), mu=[1.0, 2.0, 3.0], rho=0.1)
-    >>> gl.gap_map(data, gl.GCN(gl.Diffusion(t=1), symmetrize=True), {"t": (0, 10)}).gap.round(3)
-    array([[0.017, 0.045, 0.063],
-           [0.031, 0.032, 0.031]])
-    """
-    check_problem("gap_map", data, gcn)
-    return GapMap(data, tune(data, gcn, free, progress=progress), bayes_optimal(data))
+    return Entry(method, shaped, reached.test_accuracy, reached.log_test_error)
 
 
 def scored(prediction: Prediction, data: CSBM) -> tuple[Numbers, Numbers]:

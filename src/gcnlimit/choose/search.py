@@ -1,324 +1,302 @@
-"""The free parameters of a network as points of the unit cube, and the margin there."""
+"""The search for the best networks: free numbers as points of the unit cube, climbed to the highest margin."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import broadcast
-from gcnlimit._values import Array, brief
-from gcnlimit.csbm import CSBM, SIGNALS
-from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Filter, PageRank, Polynomial, SearchScale
-from gcnlimit.losses.base import Form
-from gcnlimit.network import GCN
-from gcnlimit.numerics.climb import Index
-from gcnlimit.penalties import L2
-from gcnlimit.results.performance import Prediction, Status
-from gcnlimit.theory.finite_reg.square import square_margins
-from gcnlimit.theory.points import Points
-from gcnlimit.theory.predict import predict
-from gcnlimit.theory.propensity_spectrum import radius
-from gcnlimit.theory.readout import best_readout
+from gcnlimit._runtime.progress import progress_bar
+from gcnlimit._values import Array
+from gcnlimit.choose.free_numbers import FreeNumber, free_numbers, named_filters
+from gcnlimit.choose.method import Method
+from gcnlimit.filters import Filter, Polynomial
+from gcnlimit.normalization import NUMBERS
+from gcnlimit.numerics import maximize
+from gcnlimit.numerics.climb import Index, Objective
+from gcnlimit.numerics.linear import batches
+from gcnlimit.numerics.maximize import Maxima
+from gcnlimit.results.performance import Outcome
+from gcnlimit.theory.points import Mask, Points
 
-Interval = tuple[float, float]
-Bounds = Interval | Sequence[Interval]  # of a parameter, or of each of its layers
-Free = Mapping[str, Bounds]
-Mask = npt.NDArray[np.bool_]
-
-_LONGEST = 64  # layers of a chain: on directed graphs the equations of a longer one take minutes
-_WORST = -1e3  # margin given to a point without an answer: worse than any other
-_REG = SearchScale(to=np.log, back=np.exp, largest=1e6)
-_ANY_REG = (1e-2, 1e6)  # regularizations searched if any is allowed, over the filter's gain
-_ANY_CLOSED = (1e-7, 1e7)  # the same where the margin is closed, at any of them
+_APART = 0.1  # distance of the starts: else all would lie on the plateau of large regularization
+_NEAR = 0.05  # distance of a wall that is worth trying where evaluations are expensive
+FLAT = 1e-12  # range of explicit margins below which no choice is better than another
 
 
-@dataclass(frozen=True)
-class Axis:
-    """One free number: its interval for each problem and the scale on which it is searched."""
+class TuneStatus(Outcome):
+    """Where an optimum lies."""
 
-    name: str
-    scale: SearchScale
-    layer: int  # -1 for a number that all layers share
-    low: Array
-    high: Array
-    unit: Array  # multiplies the parameter before the scale is applied: the spectral radius, or 1
-    asked: Interval
-
-    def value(self, u: Array, which: Index) -> Array:
-        """Parameter at `u` in [0, 1]; an infinite regularization is reached at ``u = 1``."""
-        low, high = (self._scaled(end[which], which) for end in (self.low, self.high))
-        value = self.scale.back(low + u * (high - low)) / self.unit[which]
-        value = np.clip(value, self.low[which], self.high[which])
-        unbounded = self.name == "reg" and math.isinf(self.asked[1])
-        return np.where(u == 1.0, math.inf if unbounded else self.high[which], value)
-
-    def place(self, value: npt.ArrayLike, which: Index) -> Array:
-        """Coordinate in [0, 1] of a parameter, the inverse of `value`."""
-        low, high = (self._scaled(end[which], which) for end in (self.low, self.high))
-        here = self._scaled(np.clip(value, self.low[which], self.high[which]), which)
-        return np.asarray((here - low) / np.where(high > low, high - low, 1.0))
-
-    def _scaled(self, value: Array, which: Index) -> Array:
-        return np.asarray(self.scale.to(value * self.unit[which]))
-
-    @property
-    def any_reg(self) -> bool:
-        """Whether it is the regularization, and any is allowed; it is then searched in units of the gain."""
-        return self.name == "reg" and self.asked[0] == 0.0
+    INTERIOR = 0, "the optimum lies inside the bounds"
+    LOWER_BOUND = 1, "the optimum is at a lower bound; a wider interval may hold a better network"
+    UPPER_BOUND = 2, "the optimum is at an upper bound; a wider interval may hold a better network"
+    INFINITE = 3, "accuracy rises to a limit of the family (infinity, reg = 0, pole of PageRank)"
+    FLAT = 4, "the accuracy does not depend on the parameters; an end of the interval is reported"
+    NOT_CONVERGED = 5, "the search did not settle; start from another network or narrow the bounds"
+    REFUSED = 6, "no network within the bounds can be computed at this point; narrow the bounds"
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
-    """Problems to tune, data and network broadcast to one `shape`, with the free numbers of each; see `search_of`."""
+class NetworkSearch:
+    """Problems to tune, points of data and network along one axis, with the free numbers of each."""
 
-    data: CSBM  # along one axis
-    gcn: GCN
-    free: Free
-    filters: Mapping[str, Filter]  # of the network, by the names of their parameters
-    shape: tuple[int, ...]
-    explicit: bool  # no equations to solve, and so no noise
-    layered: bool  # the equations are those of all layers, which are slow to solve
-    closed: bool  # the margin solves one equation for one number
-    reads_best: bool  # test nodes are read through the best filter, given that of the training
-    axes: tuple[Axis, ...]
+    points: Points
+    free: Mapping[str, Any]
+    method: Method
+    numbers: tuple[FreeNumber, ...]
     refused: Mask  # problems without allowed values
+
+    @classmethod
+    def of(cls, points: Points, free: Mapping[str, Any], throw: bool = True) -> NetworkSearch:
+        """Search over the `free` numbers; `throw` says that a problem which has no allowed values raises an error."""
+        method = Method.of(points, free)
+        numbers, refused = free_numbers(points, free, method, throw)
+        return cls(points, free, method, numbers, refused)
 
     @property
     def size(self) -> int:
         """Number of problems."""
-        return math.prod(self.shape)
+        return self.points.size
 
     @property
-    def reg_axis(self) -> int:
-        """Number of the axis of the regularization, -1 if it is not free."""
-        return next((k for k, axis in enumerate(self.axes) if axis.name == "reg"), -1)
+    def reg_place(self) -> int:
+        """Place of the regularization among the free numbers, -1 if it is not one of them."""
+        return next((k for k, number in enumerate(self.numbers) if number.name == "reg"), -1)
 
-    def at_infinite_reg(self, which: Index) -> Search:
+    def at_infinite_reg(self, which: Index) -> NetworkSearch:
         """Return the same problems at infinite regularization."""
         others = {name: bounds for name, bounds in self.free.items() if name != "reg"}
-        return search_of(self._data(which), self.gcn.replaced(reg=math.inf), others)
+        points = self.points.take(which)
+        return NetworkSearch.of(points._replace(reg=np.full(which.size, math.inf)), others)
 
     def values(self, u: Array, which: Index) -> Array:
         """Free numbers at points of the unit cube, one row per point."""
-        values = np.empty((which.size, len(self.axes)))
-        for k, axis in enumerate(self.axes):
-            values[:, k] = axis.value(u[:, k], which)
-        known = self.data.degrees is None or self.gcn.normalization.plain
-        in_gains = any(axis.any_reg for axis in self.axes)
-        if in_gains and not self.gcn.normalize and known:
+        values = np.empty((which.size, len(self.numbers)))
+        for k, number in enumerate(self.numbers):
+            values[:, k] = number.value(u[:, k], which)
+        points = self.points
+        gain_known = points.degrees is None or points.normalization.plain
+        if any(number.any_reg for number in self.numbers) and gain_known and not points.normalize:
             # Regularizations are searched in units of the mean square gain of the filters.
-            operator = self.data.operator(self.gcn.symmetrize)
-            gain = self.network(values, which).filter.log_gain(operator.symmetric)
-            values[:, self.reg_axis] *= np.exp(np.clip(2.0 * gain, -600.0, 600.0))
+            gain = self.trial(values, which).filter.log_gain(points.symmetric)
+            values[:, self.reg_place] *= np.exp(np.clip(2.0 * gain, -600.0, 600.0))
         return values
 
-    def place(self, axis: Axis, which: Index) -> Array:
-        """Coordinate in [0, 1] of the given network on an axis (of the first, if there are several)."""
-        if axis.name != "reg":
-            given = float(np.ravel(self.filters[axis.name].values)[max(axis.layer, 0)])
-        else:
-            given = 1.0 if axis.any_reg else float(np.ravel(self.gcn.reg)[0])
-        return axis.place(given, which)
+    def start(self, which: Index) -> Array:
+        """Networks as they were given, as points of the unit cube."""
+        columns = [number.place(self._given(number, which), which) for number in self.numbers]
+        return np.stack(columns, axis=1)
 
-    def parameters(self, values: Array) -> dict[str, Array]:
+    def _given(self, number: FreeNumber, which: Index) -> Array:
+        """Value of a number in the network as it was given; 1 for any regularization, or a `tau` of its own choice."""
+        if number.name in NUMBERS:
+            tau = getattr(self.points.normalization, number.name)
+            return np.broadcast_to(1.0 if tau is None else tau, which.size)
+        if number.name == "reg":
+            return np.ones(which.size) if number.any_reg else self.points.reg[which]
+        filter = named_filters(self.points)[number.name]
+        values = filter.values[which]
+        return np.asarray(values[:, max(number.layer, 0)] if filter.deep else values)
+
+    def by_name(self, values: Array) -> dict[str, Array]:
         """Free parameters by name; the last axis of a parameter given for each layer runs over the layers."""
         columns: dict[str, Any] = {}
-        for k, axis in enumerate(self.axes):
-            if axis.layer < 0:
-                columns[axis.name] = k
+        for k, number in enumerate(self.numbers):
+            if number.layer < 0:
+                columns[number.name] = k
             else:
-                columns.setdefault(axis.name, []).append(k)
+                columns.setdefault(number.name, []).append(k)
         return {name: values[..., column] for name, column in columns.items()}
 
-    def network(self, values: Array, which: Index) -> GCN:
-        """Networks with these values of the free numbers."""
-        free = self.parameters(values)
-        train, *test = (self._filter(name, free.get(name), which) for name in self.filters)
-        reg = free.get("reg")
-        if reg is None:
-            reg = np.broadcast_to(self.gcn.reg, self.shape).ravel()[which]
-        return self.gcn.replaced(filter=train, reg=reg, test_filter=test[0] if test else None)
+    def trial(self, values: Array, which: Index) -> Points:
+        """Points of some problems with these values of the free numbers."""
+        return with_parameters(self.points.take(which), self.by_name(values))
 
-    def _filter(self, name: str, parameter: Array | None, which: Index) -> Filter:
-        """Filters with these values of their parameter; as they were given if it is not free."""
-        filter = self.filters[name]
-        if parameter is None:
-            return filter.ravel(self.shape)[which]
-        if filter.deep and parameter.ndim == 1:
-            parameter = np.repeat(parameter[:, None], filter.values.shape[-1], axis=1)
-        if isinstance(filter, Polynomial):
-            # Only the direction of the coefficients matters, and 0 has none.
-            parameter[~np.any(parameter, axis=-1), 0] = 1e-9
-        return filter.replaced(parameter)
-
-    def margin(self, values: Array, which: Index) -> Array:
-        """Margins of these networks on the data of their problems."""
-        data = self._data(which)
-        network = self.network(values, which)
-        if not self.closed and not self.reads_best:
-            return margin(predict(data, network, throw=False, progress=False))
-        points = Points.unchecked(data, network)
-        usable = points.usable()
-        found = np.full(points.size, np.nan)
-        with np.errstate(all="ignore"):  # a filter or a regularization may be extreme
-            taken = points.take(np.flatnonzero(usable))
-            found[usable] = best_readout(taken)[1] if self.reads_best else square_margins(taken)
-        return np.where(np.isnan(found), _WORST, found)
-
-    def _data(self, which: Index) -> CSBM:
-        return self.data.replaced(**{name: getattr(self.data, name)[which] for name in SIGNALS})
+    def margins(self, values: Array, which: Index) -> Array:
+        """Margins of a test node of these networks on the data of their problems; very low where there is no answer."""
+        return self.method.margins(self.trial(values, which))
 
 
-def search_of(data: CSBM, gcn: GCN, free: Mapping[str, Any], throw: bool = True) -> Search:
-    """Search over the `free` numbers; `throw` says that a problem which has no allowed values raises an error."""
-    filters = {f"{'test_' * k}{filter.parameter}": filter for k, filter in enumerate(gcn.filters)}
-    _check_names(filters, free)
-    reads_best = "test_filter" in free
-    free = {name: bounds for name, bounds in free.items() if name != "test_filter"}
-    given = {name: filter.shape for name, filter in filters.items()} | {"reg": np.shape(gcn.reg)}
-    fixed = {name: shape for name, shape in given.items() if name not in free}
-    shape = broadcast(data=data.shape, **fixed)
-    gcn.require_gain(data)
-    symmetric = data.operator(gcn.symmetrize).symmetric
-    explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))
-    alike = data.degrees is None
-    short = symmetric or explicit or (type(gcn.filter) is PageRank and alike)
-    layered = not (short and (alike or gcn.normalization.plain))
-    ridge = gcn.loss.form is Form.CODES and isinstance(gcn.penalty, L2)
-    plain = short and alike and data.features.is_white and gcn.test_filter is None
-    closed = ridge and plain and not (explicit or reads_best)
-    kind = (explicit, layered, closed, reads_best)
-    refused = np.zeros(math.prod(shape), bool)
-    flat = data.replaced(**{name: np.full(shape, getattr(data, name)).ravel() for name in SIGNALS})
-    search = Search(flat, gcn, free, filters, shape, *kind, axes=(), refused=refused)
-    axes = []
-    for name, bounds in free.items():
-        for layer, interval in _intervals(filters.get(name), name, bounds):
-            axis, impossible, sentence = _axis(search, name, layer, interval)
-            if throw and np.any(impossible):
-                raise ParameterError(sentence)
-            axes.append(axis)
-            refused |= impossible
-    for axis in axes:
-        if axis.name != "reg":  # a filter that can be computed, to be hidden
-            axis.low[refused] = 0.0
-            axis.high[refused] = 0.0
-    return replace(search, axes=tuple(axes))
+def with_parameters(points: Points, parameters: Mapping[str, Array]) -> Points:
+    """Same points with other values of the named parameters."""
+    changes: dict[str, Any] = {}
+    if "reg" in parameters:
+        changes["reg"] = parameters["reg"]
+    scaled = {name: parameters[name] for name in NUMBERS if name in parameters}
+    if scaled:
+        changes["normalization"] = points.normalization.replaced(**scaled)
+    for field, (name, filter) in zip(
+        ("filter", "test_filter"), named_filters(points).items(), strict=False
+    ):
+        if name in parameters:
+            changes[field] = _with_parameter(filter, parameters[name])
+    return points._replace(**changes)
 
 
-def _intervals(filter: Filter | None, name: str, bounds: Bounds) -> Iterable[tuple[int, Interval]]:
-    """Layer and interval of each free number: one for all layers (-1), or one for each."""
-    depth = filter.values.shape[-1] if filter is not None and filter.deep else -1
-    if not (isinstance(bounds, Sequence) and all(isinstance(pair, Sequence) for pair in bounds)):
-        layers = [-1] if filter is None or filter.shared or depth < 0 else range(depth)
-        return [(layer, _interval(name, bounds)) for layer in layers]
-    if len(bounds) != depth:
-        raise ParameterError(
-            f"free[{name!r}] = {bounds!r} is neither a pair (low, high) "
-            "nor one pair for each layer of the network"
-        )
-    return enumerate(_interval(name, pair) for pair in bounds)
+def _with_parameter(filter: Filter, parameter: Array) -> Filter:
+    """Filters with these values of their parameter, of all layers if there is one for each point."""
+    if filter.deep and parameter.ndim == 1:
+        parameter = np.repeat(parameter[:, None], filter.values.shape[-1], axis=1)
+    if isinstance(filter, Polynomial):
+        # Only the direction of the coefficients matters, and 0 has none.
+        first = np.eye(1, parameter.shape[-1])
+        parameter = np.where(np.any(parameter, axis=-1)[:, None], parameter, 1e-9 * first)
+    return filter.replaced(parameter)
 
 
-def _axis(search: Search, name: str, layer: int, asked: Interval) -> tuple[Axis, Mask, str]:
-    """Axis of a free number, cut to where networks can be computed; problems without an allowed value, and why."""
-    ones = np.ones(search.size)
-    impossible = np.zeros(search.size, bool)
-    sentence = ""
-    if name == "reg" and asked[0] == 0.0:
-        least, most = _ANY_CLOSED if search.closed else _ANY_REG
-        return Axis(name, _REG, layer, least * ones, most * ones, ones, asked), impossible, sentence
-    scale = _REG if name == "reg" else search.filters[name].scale
-    unit = _radius(search) if scale.per_radius else ones
-    limit = scale.largest / unit
-    if not scale.strict:
-        far = max((abs(bound) for bound in asked if math.isfinite(bound)), default=0.0)
-        limit = np.maximum(limit, 10.0 * far)
-        if search.layered and name != "reg" and not search.filters[name].deep:
-            limit, impossible, too_long = _longest(search, far, limit)
-            sentence = f"free[{name!r}] = {asked} {too_long}"
-    low = np.maximum(asked[0], -limit)
-    high = np.minimum(asked[1], limit)
-    if scale.strict:
-        impossible = low > high
-        convergent = f"the convergent interval |{name}| < {np.min(limit):.6g} of the data"
-        sentence = f"free[{name!r}] = {asked} lies outside {convergent}"
-    return Axis(name, scale, layer, low, high, unit, asked), impossible, sentence
+class Optimum(NamedTuple):
+    """The best networks, problems along one axis; the margin is NaN where a problem was refused."""
+
+    points: Points
+    parameters: dict[str, Array]
+    curvature: dict[str, Array]
+    margin: Array
+    status: npt.NDArray[np.int64]
 
 
-def _radius(search: Search) -> Array:
-    """Spectral radius of each problem."""
-    operator = search.data.operator(search.gcn.symmetrize)
-    law = search.data.degrees
-    if law is None or search.gcn.normalization.plain:
-        return operator.radius
-    return radius(search.gcn.normalization, law, *operator)
-
-
-def _longest(search: Search, far: float, limit: Array) -> tuple[Array, Mask, str]:
-    """Largest magnitude, below `limit`, of a continuous filter whose series can be solved on a directed graph."""
-    filter = search.gcn.filter
-    reach = _radius(search)
-    tried = np.linspace(0.0, 1.0, 501)[:, None] * limit
-    computed = filter.replaced(tried).layers(radius=reach) <= _LONGEST
-    allowed = np.max(np.where(computed, tried, 0.0), axis=0)
-    layers = filter.replaced(far).layers(radius=reach)
-    sentence = (
-        f"reaches series of {np.max(layers)} layers, too long for a directed graph at finite reg; "
-        f"keep |{filter.parameter}| below {np.min(allowed):.3g}, symmetrize, or tune at reg = inf"
+def optimum(
+    points: Points, free: Mapping[str, Any], throw: bool = True, progress: bool | None = False
+) -> Optimum:
+    """The best networks at each point over the free numbers."""
+    search = NetworkSearch.of(points, free, throw)
+    best = _maximized(search, progress)
+    every = np.arange(search.size)
+    values = search.values(best.u, every)
+    curvature = np.zeros_like(values)
+    for rows in batches(search.size, search.method.together) if search.numbers else ():
+        curvature[rows] = _curvature(search, values[rows], rows)
+    return Optimum(
+        search.trial(values, every),
+        search.by_name(values),
+        search.by_name(curvature),
+        np.where(search.refused, np.nan, best.value),
+        _status(search, best),
     )
-    return np.asarray(np.maximum(allowed, far)), layers > _LONGEST, sentence
 
 
-def margin(prediction: Prediction) -> Array:
-    r"""Return the margin :math:`\bar\omega/\sigma`, very low where there is no answer."""
-    found = np.asarray(prediction.order_parameters.test_margin)
-    failed = (np.asarray(prediction.status) == Status.NOT_CONVERGED) | np.isnan(found)
-    return np.where(failed, _WORST, found)
+def _maximized(search: NetworkSearch, progress: bool | None = False) -> Maxima:
+    """Best points of all problems that are not refused, a block of them at a time."""
+    rows = np.flatnonzero(~search.refused)
+    n = search.size
+    best = Maxima(np.zeros((n, len(search.numbers))), np.zeros(n), np.ones(n), np.ones(n, bool))
+    if not search.numbers:  # nothing to search beside the depth or the best filter at test
+        best.value[rows] = search.margins(best.u[rows], rows)
+        return best
+    blocks = list(batches(rows.size, search.method.together))
+    # Even one problem can take a minute where equations are solved: show the time.
+    total = None if search.method.solved and len(blocks) == 1 else len(blocks)
+    with progress_bar("batches", total, progress, unit="batches") as bar:
+        for block in blocks:
+            parts = zip(best, _maximize_block(search, rows[block]), strict=True)
+            for column, part in parts:
+                column[rows[block]] = part
+            bar.advance(1)
+    return best
 
 
-def _check_names(filters: Mapping[str, Filter], free: Mapping[str, Any]) -> None:
-    if not isinstance(free, Mapping) or not free:
-        example = "write for example free={'t': (0, 10)}"
-        raise ParameterError(f"free = {brief(free)} names nothing to tune; {example}")
-    for name, bounds in free.items():
-        if name == "test_filter":
-            if bounds != "best":
-                raise ParameterError(
-                    f"free['test_filter'] = {bounds!r} is not allowed; take 'best', or give the "
-                    "network a test_filter and free its parameter, such as 'test_t'"
-                )
-            continue
-        if name not in ("reg", *filters):
-            kinds = (f"{type(f).__name__}, whose parameter is {n!r}" for n, f in filters.items())
-            raise ParameterError(
-                f"free contains {name!r}, which is unknown here: the filter is "
-                f"{' and '.join(kinds)}; choose among {', '.join((*filters, 'reg'))}"
-            )
-        if name != "reg" and filters[name].deep and filters[name].values.shape[-1] == 0:
-            raise ParameterError("the network has no layers to tune; give it at least one")
+def _maximize_block(search: NetworkSearch, block: Index) -> Maxima:
+    def objective(u: Array, which: Index) -> Array:
+        rows = block[which]
+        return search.margins(search.values(u.reshape(rows.size, -1), rows), rows)
+
+    accuracy = search.method.accuracy
+    count = len(search.numbers)
+    if count == 1:
+        return maximize.maximize_interval(objective, block.size, accuracy=accuracy)
+    candidates = _candidates(search, block)
+    if search.reg_place < 0 or not np.isinf(search.numbers[search.reg_place].asked[1]):
+        return maximize.maximize_box(objective, candidates, keep=4 * count, accuracy=accuracy)
+    # The filters that are best at infinite regularization, at every regularization.
+    at_infinity = _at_infinity(search, block)
+    rays = np.repeat(at_infinity.u[:, None], 33, axis=1)
+    rays[:, :, search.reg_place] = np.linspace(0.0, 1.0, 33)
+    if search.method is Method.LAYERS:
+        return _along_rays(objective, rays[:, ::2], at_infinity, accuracy)
+    candidates = np.concatenate([rays, candidates], axis=1)
+    best = maximize.maximize_box(
+        objective, candidates, keep=4 * count, apart=_APART, accuracy=accuracy
+    )
+    return maximize.better(best, at_infinity, accuracy=accuracy)
 
 
-def _interval(name: str, bounds: Any) -> Interval:
-    """Check one pair of bounds."""
-    try:
-        low, high = (float(bound) for bound in bounds)
-    except (TypeError, ValueError, OverflowError):
-        raise ParameterError(f"free[{name!r}] = {bounds!r} is not a pair (low, high)") from None
-    given = f"free[{name!r}] = ({low:g}, {high:g})"
-    if not low <= high:
-        raise ParameterError(f"{given} is empty; the lower bound must come first")
-    if name == "reg" and not (low > 0 or (low == 0 and math.isinf(high))):
-        raise ParameterError(
-            f"{given} is not allowed: the lower bound must be > 0, such as 1e-2; "
-            "for any regularization write (0, math.inf)"
-        )
-    if low == high and math.isinf(low):
-        raise ParameterError(f"{given} contains no finite value; widen it")
-    return low, high
+def _along_rays(objective: Objective, rays: Array, at_infinity: Maxima, accuracy: float) -> Maxima:
+    """Maxima where evaluations are expensive: climbs from the best of the rays, where it exceeds infinite regularization."""
+    problems, count, d = rays.shape
+    every = np.repeat(np.arange(problems), count)
+    values = objective(rays.reshape(-1, d), every).reshape(problems, count)
+    best = at_infinity._replace(range=np.maximum(at_infinity.range, np.ptp(values, axis=1)))
+    rows = np.flatnonzero(np.max(values, axis=1) > at_infinity.value)
+    if not rows.size:
+        return best
+
+    def of_rows(u: Array, which: Index) -> Array:
+        return objective(u, rows[which])
+
+    first = rays[rows, np.argmax(values[rows], axis=1)][:, None]
+    seen = best.range[rows]
+    climbed = maximize.maximize_from(of_rows, first, seen, walls=_NEAR, accuracy=accuracy)
+    infinite: Any = (column[rows] for column in best)
+    higher = maximize.better(climbed, Maxima(*infinite), accuracy=accuracy)
+    for column, value in zip(best, higher, strict=True):
+        column[rows] = value
+    return best
+
+
+def _candidates(search: NetworkSearch, block: Index) -> Array:
+    """Starts of the climbs: the network as given, evenly spread points, and the diagonal, where all layers are equal."""
+    d = len(search.numbers)
+    diagonal = np.repeat(np.linspace(0.02, 0.98, 17)[:, None], d, axis=1)
+    common = np.concatenate([maximize.spread(16 * d * d, d), diagonal])
+    common = np.broadcast_to(common, (block.size, *common.shape))
+    return np.concatenate([search.start(block)[:, None], common], axis=1)
+
+
+def _at_infinity(search: NetworkSearch, block: Index) -> Maxima:
+    """Optima at infinite regularization, as points of the cube with one more coordinate."""
+    face = search.at_infinite_reg(block)
+    best = _maximized(face)
+    values = face.values(best.u, np.arange(face.size))
+    others = [number for number in search.numbers if number.name != "reg"]
+    u = np.stack([number.place(values[:, k], block) for k, number in enumerate(others)], axis=1)
+    return best._replace(u=np.insert(u, search.reg_place, 1.0, axis=1))
+
+
+def _curvature(search: NetworkSearch, values: Array, rows: Index) -> Array:
+    """Second derivatives of the margin, by differences inside the bounds, all in one call; 0 at infinity."""
+    count = len(search.numbers)
+    trials = np.tile(values, (count, 3, 1, 1))
+    step = np.ones_like(values)
+    finite = np.zeros(values.shape, bool)
+    for k, number in enumerate(search.numbers):
+        log = number.name == "reg"
+        ends: Any = (1e-300, 1e300) if number.any_reg else (number.low[rows], number.high[rows])
+        low, high, at = (np.log(p) if log else p for p in (*ends, values[:, k]))
+        size = np.where(np.isinf(at), 0.0, np.abs(at))
+        h = np.minimum(1e-3 * (1.0 + size), (high - low) / 4.0)
+        centre = np.clip(at, low + h, np.maximum(high - h, low + h))
+        moved = centre + np.outer((-1.0, 0.0, 1.0), h)
+        trials[k, :, :, k] = np.exp(moved) if log else moved
+        finite[:, k] = np.isfinite(at) & (high > low)
+        step[:, k] = np.where(finite[:, k], h, 1.0)
+    margins = search.margins(trials.reshape(-1, count), np.tile(rows, 3 * count))
+    below, middle, above = margins.reshape(count, 3, -1).swapaxes(0, 1)
+    return np.where(finite, (below - 2.0 * middle + above).T / step**2, 0.0)
+
+
+def _status(search: NetworkSearch, best: Maxima) -> npt.NDArray[np.int64]:
+    """Where each optimum lies: the most noteworthy of its coordinates."""
+    status = np.full(search.size, TuneStatus.INTERIOR)
+    for k, number in enumerate(search.numbers):
+        asked = number.asked
+        lower = np.where(number.low == asked[0], TuneStatus.LOWER_BOUND, TuneStatus.INFINITE)
+        upper = np.where(number.high == asked[1], TuneStatus.UPPER_BOUND, TuneStatus.INFINITE)
+        for end, where in ((0.0, lower), (1.0, upper)):
+            status = np.where(best.u[:, k] == end, np.maximum(status, where), status)
+    flat = max(FLAT, 10.0 * search.method.accuracy)
+    status = np.where(best.range <= flat, TuneStatus.FLAT, status)
+    settled = best.converged & (best.value > -100.0)
+    return np.where(settled | search.refused, status, TuneStatus.NOT_CONVERGED)

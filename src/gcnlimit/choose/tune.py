@@ -9,42 +9,21 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._runtime.progress import progress_bar
-from gcnlimit._validation import flag
+from gcnlimit._validation import broadcast, flag
 from gcnlimit._values import Array, Numbers
-from gcnlimit.choose.search import Bounds, Search, search_of
+from gcnlimit.choose.depths import best_of_depths
+from gcnlimit.choose.free_numbers import Bounds, check_free, named_filters
+from gcnlimit.choose.search import TuneStatus
 from gcnlimit.csbm import CSBM
 from gcnlimit.network import GCN, check_problem
-from gcnlimit.numerics import maximize
-from gcnlimit.numerics.climb import Index, Objective
-from gcnlimit.numerics.linear import batches
-from gcnlimit.numerics.maximize import Maxima
-from gcnlimit.parameters import each_layer, labelled
-from gcnlimit.results.performance import Outcome, Prediction, Status, scalar_or_array
+from gcnlimit.normalization import NUMBERS
+from gcnlimit.parameters import each_layer
+from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.results.result import Coordinates, Result, status_names
+from gcnlimit.theory.degrees.solve import check_degrees
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
-from gcnlimit.theory.transfer import best_test_filter
-
-_BLOCK = 8192  # problems searched together
-_FEW = 64  # the same where each margin takes long
-_ACCURACY = 1e-11  # of margins at finite regularization, where equations are solved
-_CLOSED = 1e-13  # of those for the square loss on symmetric graphs
-_APART = 0.1  # distance of the starts: else all would lie on the plateau of large regularization
-_NEAR = 0.05  # distance of a wall that is worth trying where evaluations are expensive
-_FLAT = 1e-12  # range of explicit margins below which no choice is better than another
-
-
-class TuneStatus(Outcome):
-    """Where an optimum lies."""
-
-    INTERIOR = 0, "the optimum lies inside the bounds"
-    LOWER_BOUND = 1, "the optimum is at a lower bound; a wider interval may hold a better network"
-    UPPER_BOUND = 2, "the optimum is at an upper bound; a wider interval may hold a better network"
-    INFINITE = 3, "accuracy rises to a limit of the family (infinity, reg = 0, pole of PageRank)"
-    FLAT = 4, "the accuracy does not depend on the parameters; an end of the interval is reported"
-    NOT_CONVERGED = 5, "the search did not settle; start from another network or narrow the bounds"
-    REFUSED = 6, "no network within the bounds can be computed at this point; narrow the bounds"
+from gcnlimit.theory.readout import best_readout
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,7 +38,8 @@ class Tuned(Result):
         Best value of each free parameter, by name.
     curvature
         Second derivative of the margin in each free parameter, in ``log reg`` for the regularization: how sharp the choice is.
-        A change by ``d`` costs about ``-curvature * d**2 / 2``.
+        A change by ``d`` costs about ``-curvature * d**2 / 2``. For the depth the second difference, the others tuned again;
+        0 at an end of its interval.
     status
         Where the optimum lies, see `TuneStatus`; of several free parameters, the most noteworthy.
     """
@@ -113,6 +93,8 @@ def tune(
         Interval ``(low, high)``, bounds may be infinite, of each free parameter: that of the filter (``t``, ``theta``, ``c``,
         ``coefficients``, or your own), of a `test_filter` (``test_t``, ...), and ``reg``, for which ``(0, math.inf)`` means any
         regularization, infinity included. One interval for ``c`` is a strength shared by all layers; a list frees each layer.
+        ``depth``, whole numbers, is that of a residual network whose layers are alike. Where degrees vary, ``tau``, ``left``
+        and ``right`` are those of the `normalization`.
         ``theta`` is kept in its convergent interval. ``"test_filter": "best"`` reads the test nodes through the best of all
         filters, given that of the training (Eq. 10.14; symmetric operators at infinite `reg`).
     throw
@@ -127,125 +109,76 @@ def tune(
     >>> best = gl.tune(data, gl.GCN(gl.Diffusion(t=1), symmetrize=True), free={"t": (0, 10)})
     >>> round(best.gcn.filter.t, 3), round(best.prediction.test_accuracy, 5), best.status.name
     (1.488, 0.88095, 'INTERIOR')
+    >>> deep = gl.tune(data, gl.GCN(gl.Residual([1.0])), {"depth": (1, 8)})
+    >>> deep.parameters["depth"], deep.gcn.filter.c.tolist()
+    (4, [1.0, 1.0, 1.0, 1.0])
     >>> few = gl.CSBM(alpha=1, lam=1.0, mu=2.0, rho=0.1)
     >>> two = gl.tune(few, gl.GCN(gl.PageRank(0)), {"theta": (-1, 1), "test_filter": "best"})
     >>> round(two.prediction.test_accuracy, 4)  # with one filter, 0.9219
     0.9421
     """
     check_problem("tune", data, gcn)
+    check_free(data, gcn, free)
+    points, shape = _start(data, gcn, free)
     with np.errstate(all="ignore"):  # networks out of range have the worst margin
-        search = search_of(data, gcn, free, flag("throw", throw))
-        best = _maximize(search, progress)
-        values = search.values(best.u, np.arange(search.size))
-        curvature = np.zeros_like(values)
-        for rows in batches(search.size, _BLOCK) if search.axes else ():
-            curvature[rows] = _curvature(search, values[rows], rows)
-    network = _shaped_network(search, values)
-    if search.reads_best:
-        network = network.replaced(test_filter=best_test_filter(data, network))
+        best = best_of_depths(points, free, flag("throw", throw), progress)
+        if "test_filter" in free:
+            best = best._replace(points=_read_best(best.points))
+    network = _network(gcn, best.points, shape)
     prediction = predict(data, network, throw=False, progress=False)
     refused = np.asarray(prediction.status) == Status.REFUSED
-    refused |= search.refused.reshape(search.shape)
+    refused |= np.isnan(best.margin).reshape(shape)
     if throw and np.any(refused):
         Points.of(data, network)  # raises the error that says why
-    hidden = np.where(refused.ravel()[:, None], np.nan, 1.0)
+    status = np.where(refused, TuneStatus.REFUSED, best.status.reshape(shape))
     return Tuned(
         gcn=network,
-        prediction=labelled(_without(prediction, refused), data, network),
-        parameters=_shaped(search, hidden * values),
-        curvature=_shaped(search, hidden * curvature),
-        status=_status(search, best, refused),
+        prediction=_without(prediction, refused),
+        parameters=_shaped(best.parameters, refused),
+        curvature=_shaped(best.curvature, refused),
+        status=status if shape else TuneStatus(int(status)),
     )
 
 
-def _maximize(search: Search, progress: bool | None = False) -> Maxima:
-    """Best points of all problems that are not refused, a block of them at a time."""
-    rows = np.flatnonzero(~search.refused)
-    n = search.size
-    best = Maxima(np.zeros((n, len(search.axes))), np.zeros(n), np.ones(n), np.ones(n, bool))
-    if not search.axes:  # nothing to search beside the best filter at test
-        return best
-    blocks = list(batches(rows.size, _FEW if search.layered else _BLOCK))
-    # Even one problem can take a minute where equations are solved: show the time.
-    solved = not (search.explicit or search.closed)
-    total = None if solved and len(blocks) == 1 else len(blocks)
-    with progress_bar("batches", total, progress, unit="batches") as bar:
-        for block in blocks:
-            for column, found in zip(best, _maximize_block(search, rows[block]), strict=True):
-                column[rows[block]] = found
-            bar.advance(1)
-    return best
+def _start(data: CSBM, gcn: GCN, free: Mapping[str, Any]) -> tuple[Points, tuple[int, ...]]:
+    """Points from which the search starts, and the shape of the problems; of a free array the first value counts."""
+    changes: dict[str, Any] = {}
+    if "reg" in free:
+        changes["reg"] = float(np.ravel(gcn.reg)[0])
+    for field, (name, filter) in zip(
+        ("filter", "test_filter"), named_filters(gcn).items(), strict=False
+    ):
+        if name in free:
+            changes[field] = filter.ravel(filter.shape)[0]
+    normalization = gcn.normalization
+    arrays = {name: getattr(normalization, name) for name in NUMBERS if name in free}
+    firsts = {name: np.ravel(value)[0] for name, value in arrays.items() if np.ndim(value)}
+    network = gcn.replaced(**changes, normalization=normalization.replaced(**firsts))
+    network.require_gain(data)
+    points = Points.unchecked(data, network)
+    check_degrees(points)
+    return points, broadcast(data=data.shape, network=network.shape)
 
 
-def _maximize_block(search: Search, block: Index) -> Maxima:
-    def objective(u: Array, which: Index) -> Array:
-        rows = block[which]
-        return search.margin(search.values(u.reshape(rows.size, -1), rows), rows)
-
-    accuracy = _margin_accuracy(search)
-    if len(search.axes) == 1:
-        return maximize.maximize_interval(objective, block.size, accuracy=accuracy)
-    keep = 4 * len(search.axes)
-    candidates = _candidates(search, block)
-    if search.reg_axis < 0 or not np.isinf(search.axes[search.reg_axis].asked[1]):
-        return maximize.maximize_box(objective, candidates, keep=keep, accuracy=accuracy)
-    # The filters that are best at infinite regularization, at every regularization.
-    at_infinity = _at_infinity(search, block)
-    rays = np.repeat(at_infinity.u[:, None], 33, axis=1)
-    rays[:, :, search.reg_axis] = np.linspace(0.0, 1.0, 33)
-    if search.layered:
-        return _along_rays(objective, rays[:, ::2], at_infinity, accuracy)
-    candidates = np.concatenate([rays, candidates], axis=1)
-    best = maximize.maximize_box(objective, candidates, keep=keep, apart=_APART, accuracy=accuracy)
-    return maximize.better(best, at_infinity, accuracy=accuracy)
+def _read_best(points: Points) -> Points:
+    """Same networks, whose test nodes are read through the best filter."""
+    return points._replace(test_filter=best_readout(points.checked())[0])
 
 
-def _along_rays(objective: Objective, rays: Array, at_infinity: Maxima, accuracy: float) -> Maxima:
-    """Maxima where evaluations are expensive: climbs from the best of the rays, where it exceeds infinite regularization."""
-    problems, count, d = rays.shape
-    every = np.repeat(np.arange(problems), count)
-    values = objective(rays.reshape(-1, d), every).reshape(problems, count)
-    best = at_infinity._replace(range=np.maximum(at_infinity.range, np.ptp(values, axis=1)))
-    rows = np.flatnonzero(np.max(values, axis=1) > at_infinity.value)
-    if not rows.size:
-        return best
-
-    def of_rows(u: Array, which: Index) -> Array:
-        return objective(u, rows[which])
-
-    first = rays[rows, np.argmax(values[rows], axis=1)][:, None]
-    seen = best.range[rows]
-    found = maximize.maximize_from(of_rows, first, seen, walls=_NEAR, accuracy=accuracy)
-    infinite: Any = (column[rows] for column in best)
-    found = maximize.better(found, Maxima(*infinite), accuracy=accuracy)
-    for column, value in zip(best, found, strict=True):
-        column[rows] = value
-    return best
-
-
-def _margin_accuracy(search: Search) -> float:
-    """Relative accuracy of the margins: explicit, closed up to one number, or from equations."""
-    return 4e-16 if search.explicit else _CLOSED if search.closed else _ACCURACY
-
-
-def _candidates(search: Search, block: Index) -> Array:
-    """Starts of the climbs: the network as given, evenly spread points, and the diagonal, where all layers are equal."""
-    d = len(search.axes)
-    diagonal = np.repeat(np.linspace(0.02, 0.98, 17)[:, None], d, axis=1)
-    common = np.concatenate([maximize.spread(16 * d * d, d), diagonal])
-    common = np.broadcast_to(common, (block.size, *common.shape))
-    given = np.stack([search.place(axis, block) for axis in search.axes], axis=1)
-    return np.concatenate([given[:, None], common], axis=1)
-
-
-def _at_infinity(search: Search, block: Index) -> Maxima:
-    """Optima at infinite regularization, as points of the cube with one more coordinate."""
-    face = search.at_infinite_reg(block)
-    best = _maximize(face)
-    values = face.values(best.u, np.arange(face.size))
-    others = [axis for axis in search.axes if axis.name != "reg"]
-    u = np.stack([axis.place(values[:, k], block) for k, axis in enumerate(others)], axis=1)
-    return best._replace(u=np.insert(u, search.reg_axis, 1.0, axis=1))
+def _network(gcn: GCN, points: Points, shape: tuple[int, ...]) -> GCN:
+    """The network of the points, its parameters in the shape of the problems."""
+    filters = []
+    for filter in points.filters:
+        values = filter.values.reshape(shape + filter.values.shape[1:])
+        uneven = np.isnan(values).any()  # networks of different depths
+        filters.append(filter._with(values) if uneven else filter.replaced(values))
+    train, *test = filters
+    return gcn.replaced(
+        filter=train,
+        reg=points.reg.reshape(shape),
+        test_filter=test[0] if test else None,
+        normalization=points.normalization.reshape(shape),
+    )
 
 
 def _without(prediction: Prediction, refused: npt.NDArray[np.bool_]) -> Prediction:
@@ -258,55 +191,13 @@ def _without(prediction: Prediction, refused: npt.NDArray[np.bool_]) -> Predicti
     return replace(prediction, **blank, status=status if status.ndim else Status(int(status)))
 
 
-def _curvature(search: Search, values: Array, rows: Index) -> Array:
-    """Second derivatives of the margin, by differences inside the bounds, all in one call; 0 at infinity."""
-    count = len(search.axes)
-    trials = np.tile(values, (count, 3, 1, 1))
-    step = np.ones_like(values)
-    known = np.zeros(values.shape, bool)
-    for k, axis in enumerate(search.axes):
-        log = axis.name == "reg"
-        ends: Any = (1e-300, 1e300) if axis.any_reg else (axis.low[rows], axis.high[rows])
-        low, high, here = (np.log(p) if log else p for p in (*ends, values[:, k]))
-        size = np.where(np.isinf(here), 0.0, np.abs(here))
-        h = np.minimum(1e-3 * (1.0 + size), (high - low) / 4.0)
-        centre = np.clip(here, low + h, np.maximum(high - h, low + h))
-        moved = centre + np.outer((-1.0, 0.0, 1.0), h)
-        trials[k, :, :, k] = np.exp(moved) if log else moved
-        known[:, k] = np.isfinite(here) & (high > low)
-        step[:, k] = np.where(known[:, k], h, 1.0)
-    margins = search.margin(trials.reshape(-1, count), np.tile(rows, 3 * count))
-    below, here, above = margins.reshape(count, 3, -1).swapaxes(0, 1)
-    return np.where(known, (below - 2.0 * here + above).T / step**2, 0.0)
-
-
-def _status(search: Search, best: Maxima, refused: npt.NDArray[np.bool_]) -> Any:
-    """Where each optimum lies: the most noteworthy of its coordinates."""
-    status = np.full(search.size, TuneStatus.INTERIOR)
-    for k, axis in enumerate(search.axes):
-        lower = np.where(axis.low == axis.asked[0], TuneStatus.LOWER_BOUND, TuneStatus.INFINITE)
-        upper = np.where(axis.high == axis.asked[1], TuneStatus.UPPER_BOUND, TuneStatus.INFINITE)
-        for end, where in ((0.0, lower), (1.0, upper)):
-            status = np.where(best.u[:, k] == end, np.maximum(status, where), status)
-    flat = max(_FLAT, 10.0 * _margin_accuracy(search))
-    status = np.where(best.range <= flat, TuneStatus.FLAT, status)
-    found = best.converged & (best.value > -100.0)
-    status = np.where(found, status, TuneStatus.NOT_CONVERGED).reshape(search.shape)
-    status = np.where(refused, TuneStatus.REFUSED, status)
-    return status if search.shape else TuneStatus(int(status))
-
-
-def _shaped_network(search: Search, values: Array) -> GCN:
-    """The network of the best values, its parameters in the shape of the problem."""
-    network = search.network(values, np.arange(search.size))
-    shape = search.shape
-    own = (f.replaced(f.values.reshape(shape + f.values.shape[1:])) for f in network.filters)
-    train, *test = own
-    reg = np.reshape(network.reg, shape)
-    return network.replaced(filter=train, reg=reg, test_filter=test[0] if test else None)
-
-
-def _shaped(search: Search, values: Array) -> dict[str, Any]:
-    """Free numbers by name, in the shape of the problem."""
-    named = search.parameters(values.reshape(*search.shape, len(search.axes)))
-    return {name: scalar_or_array(numbers) for name, numbers in named.items()}
+def _shaped(parameters: Mapping[str, Array], refused: npt.NDArray[np.bool_]) -> dict[str, Any]:
+    """Numbers of each parameter in the shape of the problems, NaN where one was refused."""
+    shaped = {}
+    for name, values in parameters.items():
+        whole_shape = refused.shape + values.shape[1:]
+        hidden = refused.reshape(refused.shape + (1,) * (values.ndim - 1))
+        numbers = values.reshape(whole_shape)
+        shown = np.where(hidden, np.nan, numbers) if np.any(refused) else numbers
+        shaped[name] = scalar_or_array(shown)
+    return shaped

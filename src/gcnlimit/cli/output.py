@@ -25,7 +25,7 @@ from gcnlimit.errors import GCNLimitError, ParameterError, check_writable, writi
 from gcnlimit.graphs.columns import is_number
 from gcnlimit.results.performance import LOST, Measurement, Prediction, Status
 from gcnlimit.results.result import Result, status_names
-from gcnlimit.results.show import table
+from gcnlimit.results.text import table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -46,7 +46,8 @@ def command(
       gcnlimit tune --alpha 1 --lam 1 --mu 2 --rho 0.1 --free theta=-1:1 --free test_theta=-1:1
       gcnlimit tune --alpha 4 --lam 0.5:2:7 --mu 2 --rho 0.1 --free c=-inf:inf --depth 3 --plot best.png
     """
-    from gcnlimit.choose.tune import TuneStatus, tune
+    from gcnlimit.choose.search import TuneStatus
+    from gcnlimit.choose.tune import tune
     from gcnlimit.results.result import status_names
 
     intervals: dict[str, Any] = dict(map(_interval, free))

@@ -10,8 +10,8 @@ import numpy as np
 import xarray
 from matplotlib.axes import Axes
 
-from gcnlimit.choose.compare import gap_map
-from gcnlimit.choose.search import Bounds
+from gcnlimit.choose.free_numbers import Bounds
+from gcnlimit.choose.gap_map import gap_map
 from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures import base, style

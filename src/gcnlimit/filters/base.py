@@ -15,7 +15,8 @@ from gcnlimit._validation import as_real
 from gcnlimit._values import Array, Value
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import action
-from gcnlimit.filters.action import Block, Chain, Shape, Whole, by_columns
+from gcnlimit.filters.action import Block, Shape, Whole, by_columns
+from gcnlimit.filters.chain import Chain
 from gcnlimit.numerics.linear import norm
 
 

@@ -12,8 +12,9 @@ import numpy.typing as npt
 from gcnlimit._validation import as_real, whole
 from gcnlimit._values import Array, Parameter, shown
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters.action import Block, Chain, Shape, Whole, power_sum
+from gcnlimit.filters.action import Block, Shape, Whole, power_sum
 from gcnlimit.filters.base import Filter, SearchScale, to_unit
+from gcnlimit.filters.chain import Chain
 
 _DEEPEST = 10_000  # layers: seconds, and the time grows with their square
 _MANY = 9  # points of the spectrum at which a filter may not vanish together
@@ -27,7 +28,7 @@ class Residual(Filter):
     ----------
     c
         Strengths of the residual connections; the last axis runs over the layers. An empty last axis is the network
-        without layers, which ignores the graph.
+        without layers, which ignores the graph. Networks of different depths (`constant`) end with NaN, without a layer.
 
     Examples
     --------
@@ -44,10 +45,19 @@ class Residual(Filter):
         check_depth(self.depth)
 
     @classmethod
-    def constant(cls, c: npt.ArrayLike, depth: int) -> Residual:
-        """Network of `depth` layers that all have the same residual strength `c` (one number, or an array of them)."""
+    def constant(cls, c: npt.ArrayLike, depth: int | npt.ArrayLike) -> Residual:
+        """Network of `depth` layers that all have the same residual strength `c`; arrays broadcast.
+
+        >>> Residual.constant(1.0, depth=[1, 2])(3.0).round(12).tolist()
+        [4.0, 16.0]
+        """
         c = np.asarray(as_real("c", c))
-        return cls(np.repeat(c[..., None], check_depth(depth), axis=-1))
+        if not np.ndim(depth):
+            return cls(np.repeat(c[..., None], check_depth(depth), axis=-1))
+        depths = np.reshape([check_depth(one) for one in np.ravel(depth)], (*np.shape(depth), 1))
+        layers = np.arange(np.max(depths, initial=0))
+        c, _ = np.broadcast_arrays(c[..., None], depths)
+        return cls(np.empty(0))._with(np.where(layers < depths, c, np.nan))
 
     @property
     def depth(self) -> int:
@@ -61,15 +71,23 @@ class Residual(Filter):
         """Product of the layers, scaled to 1 after each."""
         g, size = to_unit(np.ones(np.broadcast_shapes(x.shape, (*self.shape, 1))))
         for k in range(self.depth):
-            g, more = to_unit(g * (x + self.c[..., k, None]))
+            layer = x + self.c[..., k, None]
+            g, more = to_unit(
+                g * (np.where(np.isnan(layer), 1.0, layer) if self._uneven else layer)
+            )
             size = size + more
         return g, size
 
+    @property
+    def _uneven(self) -> bool:
+        """Whether some of the networks have fewer layers than others."""
+        return bool(np.isnan(self.c[..., -1:]).any())
+
     def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> Chain:
         """The network itself: :math:`b_k = 1`, read out at the end."""
-        readout = np.zeros((*self.shape, self.depth + 1))
-        readout[..., -1] = 1.0
-        return Chain(np.ones_like(self.c), self.c, readout)
+        end = np.count_nonzero(~np.isnan(self.c), axis=-1)
+        readout = np.asarray(np.arange(self.depth + 1) == end[..., None], float)
+        return Chain(np.ones_like(self.c), np.nan_to_num(self.c), readout)
 
 
 def check_depth(depth: object) -> int:

@@ -11,8 +11,9 @@ import numpy.typing as npt
 import scipy
 
 from gcnlimit._values import Array, Parameter
-from gcnlimit.filters.action import Block, Chain, Shape, Whole, series_sum
+from gcnlimit.filters.action import Block, Shape, Whole, series_sum
 from gcnlimit.filters.base import Averages, Filter, SearchScale, to_unit
+from gcnlimit.filters.chain import Chain
 
 _LONGEST = 1e5  # of |t| times the spectral radius, about the number of terms
 

@@ -154,9 +154,9 @@ def propagation(graph: Any, normalization: object = "centred", loops: bool = Tru
     (array([1., 2., 1.]), 1.0)
     """
     graph = undirected(graph)
-    scaled = as_normalization("symmetric" if normalization == "centred" else normalization)
-    left = scaled.left
-    right = scaled.right
+    scaled = as_normalization("symmetric" if normalization == "centred" else normalization).single()
+    left = float(scaled.left)
+    right = float(scaled.right)
     tau = float(scaled.added(np.ones(1))[0])
     if left == right == tau == 0.0:
         return _bounded(centred(graph, symmetric=True))

@@ -12,7 +12,7 @@ from gcnlimit._values import Array
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.real.ensemble import Ensemble
 from gcnlimit.real.graph_estimator import GraphEstimator, class_weights
-from gcnlimit.results.show import ready_axes
+from gcnlimit.results.pictures import ready_axes
 
 
 class GraphClassifier(GraphEstimator):

@@ -14,7 +14,7 @@ from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.numerics.lanczos import quadrature, top_eigenvalues
 from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
-from gcnlimit.results.show import ready_axes
+from gcnlimit.results.pictures import ready_axes
 
 VECTORS = 8
 STEPS = 80

@@ -15,7 +15,7 @@ from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.real.ensemble import Row
 from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
 from gcnlimit.real.scores import FEW, Interval, stratified
-from gcnlimit.results.show import ready_axes
+from gcnlimit.results.pictures import ready_axes
 from gcnlimit.theory.bayes import bayes_optimal
 
 if TYPE_CHECKING:

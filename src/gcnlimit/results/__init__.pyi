@@ -1,9 +1,9 @@
 from gcnlimit.choose.best_filter import BestFilter as BestFilter
 from gcnlimit.choose.best_filter import FilterCeiling as FilterCeiling
 from gcnlimit.choose.compare import Comparison as Comparison
-from gcnlimit.choose.compare import GapMap as GapMap
+from gcnlimit.choose.gap_map import GapMap as GapMap
+from gcnlimit.choose.search import TuneStatus as TuneStatus
 from gcnlimit.choose.tune import Tuned as Tuned
-from gcnlimit.choose.tune import TuneStatus as TuneStatus
 from gcnlimit.results.order_parameters import OrderFunctions as OrderFunctions
 from gcnlimit.results.order_parameters import OrderParameters as OrderParameters
 from gcnlimit.results.performance import BayesPrediction as BayesPrediction

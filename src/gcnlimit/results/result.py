@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._runtime.extras import need
-from gcnlimit.results.show import as_html, draw, summary
+from gcnlimit.results.markup import as_html
+from gcnlimit.results.pictures import draw
+from gcnlimit.results.text import summary
 
 if TYPE_CHECKING:
     import pandas

@@ -13,7 +13,7 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, tolerance
 from gcnlimit._values import Brief, Numbers
 from gcnlimit.network import GCN
-from gcnlimit.parameters import labelled
+from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.performance import Performance, scalar_or_array
 from gcnlimit.simulation.backend import Device
 from gcnlimit.simulation.data.features import Block, streamed
@@ -98,7 +98,7 @@ def fit(
         return scalar_or_array(values.reshape((*gcn.shape, *own)))
 
     weights, outputs, bias, gap = (shaped(values) for values in trained)
-    return Fit(weights, outputs, bias, labelled(performance, instance.data, gcn), gap)
+    return Fit(weights, outputs, bias, with_coordinates(performance, instance.data, gcn), gap)
 
 
 def _check_memory(seen: Observation, gcn: GCN) -> None:

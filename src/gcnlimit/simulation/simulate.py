@@ -19,7 +19,7 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS, common_classes, feature_signal
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.network import GCN, check_problem
-from gcnlimit.parameters import labelled
+from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.performance import Measurement, Performance, Status, scalar_or_array
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.instance import Instance
@@ -126,7 +126,7 @@ def simulate(  # noqa: PLR0917
     tiles = math.ceil(size.features / backend_of(size.device).tile)
     blocks = tiles * len(tasks) if np.isinf(gcn.reg).all() else None
     results = _run(tasks, workers, blocks, progress)
-    return labelled(_assemble(groups, results, shape), data, gcn, to)
+    return with_coordinates(_assemble(groups, results, shape), data, gcn, to)
 
 
 def _run(
@@ -201,7 +201,8 @@ def _network(gcn: GCN, shape: tuple[int, ...], where: Any) -> GCN:
     """The networks at some places of the flattened points."""
     read = None if gcn.test_filter is None else gcn.test_filter.ravel(shape)[where]
     reg = np.broadcast_to(gcn.reg, shape).ravel()[where]
-    return gcn.replaced(filter=gcn.filter.ravel(shape)[where], reg=reg, test_filter=read)
+    filter, scaled = (part.ravel(shape)[where] for part in (gcn.filter, gcn.normalization))
+    return gcn.replaced(filter=filter, reg=reg, test_filter=read, normalization=scaled)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from gcnlimit.theory.bayes import degree_correction
 from gcnlimit.theory.ceiling.amp_layers import message_passing
 from gcnlimit.theory.expansion import large_reg_expansion
+from gcnlimit.theory.linear import label_propagation
 from gcnlimit.theory.scatter import paired_scatter, scatter
 from gcnlimit.theory.transfer import best_test_filter, best_training_filter, label_free_signals
 
@@ -11,6 +12,7 @@ __all__ = [
     "best_training_filter",
     "degree_correction",
     "label_free_signals",
+    "label_propagation",
     "large_reg_expansion",
     "message_passing",
     "paired_scatter",

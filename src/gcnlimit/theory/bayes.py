@@ -10,15 +10,14 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from gcnlimit._validation import broadcast, check_types, number, whole
-from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS, common_classes, feature_signal
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
-from gcnlimit.numerics.linear import batches
-from gcnlimit.parameters import labelled
+from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.performance import BayesPrediction, Performance, scalar_or_array
 from gcnlimit.theory.ceiling.finite_degree import sparse_ceiling, sparse_elsewhere
-from gcnlimit.theory.ceiling.state_evolution import FixedPoints, StateEvolution
+from gcnlimit.theory.ceiling.state_evolution import StateEvolution
+from gcnlimit.theory.ceiling.two_graphs import spread_points, stages_of_learning
 from gcnlimit.theory.ceiling.unequal import unequal_ceiling
 from gcnlimit.theory.decision import from_margins
 from gcnlimit.theory.degrees.ceiling import PropensityEvolution
@@ -26,8 +25,6 @@ from gcnlimit.theory.points import with_errors
 from gcnlimit.theory.transfer import Trained, with_errors_of_both
 
 _SLOW = 3  # unequal classes above which a ceiling takes seconds
-_SWEEPS = 1000  # exchanges between the two graphs
-_STILL = 1e-15  # change of an overlap that ends them
 
 
 @dataclass(frozen=True, repr=False)
@@ -142,10 +139,10 @@ def bayes_optimal(
             "leave out one of the two"
         )
     if mean is not None:
-        return _at_each_point(data, lambda one: sparse_ceiling(one, mean, *sizes))
+        return at_each_point(data, lambda one: sparse_ceiling(one, mean, *sizes))
     if not data.classes.equal and data.classes.count > 2:
         # a few models only: each takes seconds
-        answer = _at_each_point(data, unequal_ceiling)
+        answer = at_each_point(data, unequal_ceiling)
         return with_errors(answer, data, bayes_optimal, directions=4)
     with np.errstate(all="ignore"):  # evidence beyond the largest number is infinite
         law = data.degrees
@@ -156,14 +153,12 @@ def bayes_optimal(
 
 def _ceiling(data: CSBM, evolution: StateEvolution | PropensityEvolution) -> BayesPrediction:
     """Bayes-optimal performance at the fixed points of a state evolution, whose points are those of the data."""
-    together = batches(evolution.rho.size, evolution.together)
-    blocks = [evolution.take(rows).fixed_points() for rows in together]
-    found = FixedPoints(*map(np.concatenate, zip(*blocks, strict=True)))
+    found = evolution.solved()
     best, free_entropy = evolution.prediction(data, found, found.best)
-    best = labelled(best, data)
+    best = with_coordinates(best, data)
     algorithmic = best
     if np.any(found.hard):
-        algorithmic = labelled(evolution.prediction(data, found, found.reached)[0], data)
+        algorithmic = with_coordinates(evolution.prediction(data, found, found.reached)[0], data)
     return BayesPrediction(
         **vars(best),
         algorithmic=algorithmic,
@@ -172,13 +167,15 @@ def _ceiling(data: CSBM, evolution: StateEvolution | PropensityEvolution) -> Bay
     )
 
 
-def _at_each_point(data: CSBM, answer: Callable[[CSBM], BayesPrediction]) -> BayesPrediction:
+def at_each_point(data: CSBM, answer: Callable[[CSBM], BayesPrediction]) -> BayesPrediction:
     """Answers at each point of the data in turn, as one record whose fields have the shape of the points."""
     columns = (np.broadcast_to(getattr(data, name), data.shape).ravel() for name in SIGNALS)
     points = (dict(zip(SIGNALS, row, strict=True)) for row in zip(*columns, strict=True))
     answers = [answer(data.replaced(**point)) for point in points]
     found: BayesPrediction = _stacked(answers, data.shape)
-    return labelled(replace(found, algorithmic=labelled(found.algorithmic, data)), data)
+    return with_coordinates(
+        replace(found, algorithmic=with_coordinates(found.algorithmic, data)), data
+    )
 
 
 def _stacked(answers: list[Any], shape: tuple[int, ...]) -> Any:
@@ -271,21 +268,14 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
     slope = None if gcn is None else Trained.of(data, gcn, 1e-10).slope
     network = () if slope is None else slope.shape
     shape = broadcast(data=data.shape, to=to.shape, network=network)
-    new = _spread(to, shape)
-    home, there = (StateEvolution.of(model) for model in (_spread(data, shape), new))
-    mu = home.evidence.mu
-    alone = _overlap(home)
-    taught = _taught(there, known=mu * alone)
-    # frozen weights give evidence of their own, and learn nothing from the new graph
-    learned = taught.evidence.at(np.zeros_like(mu))
-    if slope is not None:
-        learned = np.full(shape, signal * slope**2).ravel()
-    frozen = _ceiling(new, _taught(there, given=learned, mu=np.zeros_like(mu)))
-    two_stages = _ceiling(new, taught)
-    joint = _ceiling(new, _taught(there, known=mu * _exchanged(home, there, alone)))
+    new = spread_points(to, shape)
+    home, there = (StateEvolution.of(model) for model in (spread_points(data, shape), new))
+    learned = None if slope is None else np.full(shape, signal * slope**2).ravel()
+    stages = stages_of_learning(home, there, learned)
+    joint, two_stages, frozen = (_ceiling(new, evolution) for evolution in stages)
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
     answer = with_errors_of_both(answer, data, to, lambda one, other: _elsewhere(one, other, gcn))
-    return labelled(answer, data, gcn, to)
+    return with_coordinates(answer, data, gcn, to)
 
 
 def _at_degree(data: CSBM, to: CSBM, gcn: GCN | None, degree: float, *sizes: int) -> BayesTransfer:
@@ -299,31 +289,4 @@ def _at_degree(data: CSBM, to: CSBM, gcn: GCN | None, degree: float, *sizes: int
         )
     joint, two_stages, frozen = sparse_elsewhere(data, to, degree, *sizes)
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
-    return labelled(answer, data, None, to)
-
-
-def _spread(data: CSBM, shape: tuple[int, ...]) -> CSBM:
-    """Data with a value of each signal at every point of that shape."""
-    return data.replaced(**{n: np.broadcast_to(getattr(data, n), shape) for n in SIGNALS})
-
-
-def _taught(evolution: StateEvolution, **evidence: Any) -> StateEvolution:
-    """State evolution with what another graph has taught of the evidence."""
-    return replace(evolution, evidence=replace(evolution.evidence, **evidence))
-
-
-def _overlap(evolution: StateEvolution) -> Array:
-    """Overlap of the labels with their best estimates."""
-    return evolution.overlap(evolution.fixed_points().best)
-
-
-def _exchanged(home: StateEvolution, there: StateEvolution, alone: Array) -> Array:
-    """Overlap on the training graph when each graph has learned from the other all it can."""
-    q = alone
-    for _ in range(_SWEEPS):
-        before = q
-        found = _overlap(_taught(there, known=home.evidence.mu * q))
-        q = _overlap(_taught(home, known=there.evidence.mu * found))
-        if not np.any(np.abs(q - before) > _STILL):
-            break
-    return q
+    return with_coordinates(answer, data, None, to)

@@ -74,10 +74,10 @@ class Points(NamedTuple):
         network = (gcn.filter.ravel(shape), gcn.loss, gcn.normalize, gcn.penalty)
         laws = (data.classes, data.features, data.degrees)
         read = None if gcn.test_filter is None else gcn.test_filter.ravel(shape)
-        points = cls(alpha, mu, rho, reg, operator, *network, *laws, gcn.normalization, read)
-        return (
-            points if gcn.training is None else points._replace(training=gcn.training.ravel(shape))
-        )
+        normalization = gcn.normalization.ravel(shape)
+        training = None if gcn.training is None else gcn.training.ravel(shape)
+        points = cls(alpha, mu, rho, reg, operator, *network, *laws, normalization, read)
+        return points._replace(training=training)
 
     def checked(self) -> Self:
         """Same points, or a `ParameterError` where the filter is not defined on the spectrum of the operator."""
@@ -152,7 +152,7 @@ class Points(NamedTuple):
 
     def take(self, index: npt.NDArray[Any]) -> Self:
         """Points at that index."""
-        names = ("alpha", "mu", "rho", "reg", "filter")
+        names = ("alpha", "mu", "rho", "reg", "filter", "normalization")
         columns = {name: getattr(self, name)[index] for name in names}
         operator = SpikedOperator(self.signal[index], self.symmetric)
         read = None if self.test_filter is None else self.test_filter[index]

@@ -14,7 +14,7 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ConvergenceError
 from gcnlimit.network import GCN, check_problem
-from gcnlimit.parameters import labelled
+from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.order_parameters import OrderParameters, gathered
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.theory.decision import (
@@ -82,7 +82,7 @@ def predict(
         data.require_alike("another filter at test")
     shape = broadcast(data=data.shape, network=gcn.shape)
     answer = predict_points(points, shape, Effort(tol, max_iterations, progress), throw)
-    answer = labelled(answer, data, gcn)
+    answer = with_coordinates(answer, data, gcn)
     return with_errors(answer, data, lambda there: predict(there, gcn, tol=tol, throw=False))
 
 

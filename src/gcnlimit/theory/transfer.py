@@ -20,7 +20,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, PageRank
 from gcnlimit.network import GCN
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.parameters import labelled
+from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.theory.decision import as_prediction, from_margins
@@ -101,7 +101,7 @@ def _joining(data: CSBM, gcn: GCN, to: str, tol: float) -> Prediction:
         )
     points = Points.of(data, gcn.replaced(test_filter=gcn.read_filter))._replace(joining=True)
     shape = broadcast(data=data.shape, network=gcn.shape)
-    answer = labelled(predict_points(points, shape, Effort(tol)), data, gcn)
+    answer = with_coordinates(predict_points(points, shape, Effort(tol)), data, gcn)
     return with_errors(answer, data, lambda model: _joining(model, gcn, to, tol))
 
 
@@ -140,7 +140,9 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
     least = np.where(np.isnan(margin), int(Status.OUT_OF_RANGE), 0)
     status = np.asarray(np.maximum(trained.status, least))
     ended = (np.full(shape, number) for number in (trained.residual, trained.iterations))
-    return labelled(as_prediction(performance, order_parameters, status, *ended), data, gcn, to)
+    return with_coordinates(
+        as_prediction(performance, order_parameters, status, *ended), data, gcn, to
+    )
 
 
 def best_test_filter(data: CSBM, gcn: GCN, to: CSBM | None = None, *, tol: float = 1e-10) -> Filter:

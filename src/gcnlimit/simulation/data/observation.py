@@ -107,6 +107,7 @@ class Observation(Brief):
         """
         both = symmetrize and self.data.directed
         given = normalization or as_normalization("symmetric")
+        given = given if self.theta is None else given.single()
         key = (both, device, None if self.theta is None else given)
         if key in self._operators:
             return self._operators[key]

@@ -21,7 +21,8 @@ from gcnlimit.simulation.data.features import Block, streamed
 from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.data.operator import Operator
 from gcnlimit.simulation.train.descent import CrossEntropy
-from gcnlimit.simulation.train.minimise import Training, penalized
+from gcnlimit.simulation.train.minimise import Training
+from gcnlimit.simulation.train.penalized import penalized
 from gcnlimit.simulation.train.products import Products, TrainingByProducts, rows_by_filter
 from gcnlimit.simulation.train.solvers import TOLERANCE, TrainingRows
 

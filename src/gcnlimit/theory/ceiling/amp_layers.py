@@ -194,8 +194,6 @@ def _prediction(data: CSBM, found: list[Layer], shape: tuple[int, ...]) -> Predi
     with np.errstate(invalid="ignore", divide="ignore"):
         margin = np.where(variance > 0.0, mean / np.sqrt(variance), 0.0)
     none = np.zeros(shape)
-    names = ("alpha", "lam", "mu", "rho", "directed")
-    parameters = {name: np.expand_dims(np.asarray(getattr(data, name)), -1) for name in names}
     performance = from_margins(data.classes, *certain(margin, loss))
     if not data.classes.equal:
         performance = replace(performance, **_decision(data.classes, found, shape))
@@ -208,8 +206,14 @@ def _prediction(data: CSBM, found: list[Layer], shape: tuple[int, ...]) -> Predi
         output=Output(mean, variance, none),
         overlap=overlap,
     )
-    layer = {"layer": np.arange(1, shape[-1] + 1)}
-    return replace(answer, coordinates=Coordinates(parameters | layer))
+    return replace(answer, coordinates=layer_coordinates(data, shape[-1]))
+
+
+def layer_coordinates(data: CSBM, depth: int) -> Coordinates:
+    """Coordinates of answers with a last axis over the layers."""
+    names = ("alpha", "lam", "mu", "rho", "directed")
+    parameters = {name: np.expand_dims(np.asarray(getattr(data, name)), -1) for name in names}
+    return Coordinates(parameters | {"layer": np.arange(1, depth + 1)})
 
 
 def _decision(classes: Classes, found: list[Layer], shape: tuple[int, ...]) -> dict[str, Any]:

@@ -36,24 +36,30 @@ class _Start(NamedTuple):
         return float(self.means[:, _ENTROPY].mean())
 
 
-def sparse_ceiling(data: CSBM, degree: float, *sizes: int) -> BayesPrediction:
-    """Bayes-optimal performance at a finite mean degree, at one point; see `bayes_optimal`."""
+def sparse_ceiling(
+    data: CSBM, degree: float, *sizes: int, nodes: type[Population] = Population
+) -> BayesPrediction:
+    """Performance of Bayes-optimal or linear nodes at a finite mean degree, at one point; see `bayes_optimal`."""
     as_real("alpha", data.alpha, low=1.0 / _LARGEST, high=_LARGEST)
     as_real("mu", data.mu, high=_LARGEST)
     _require_memory(data, degree, sizes[0])
-    return _ceiling(sizes, SparseModel.of(data, degree))
+    return _ceiling(sizes, nodes, SparseModel.of(data, degree))
 
 
-def sparse_elsewhere(data: CSBM, to: CSBM, degree: float, *sizes: int) -> list[BayesPrediction]:
+def sparse_elsewhere(
+    data: CSBM, to: CSBM, degree: float, *sizes: int, nodes: type[Population] = Population
+) -> list[BayesPrediction]:
     """Ceilings on a new graph at a finite mean degree: both graphs at hand, in two stages, with frozen weights."""
     for model in (data, to):
         _require_memory(model, degree, sizes[0])
     home, there = (SparseModel.of(model, degree) for model in (data, to))
-    known = home.features.mu * float(np.asarray(_ceiling(sizes, home).order_parameters.overlap))
+    known = home.features.mu * float(
+        np.asarray(_ceiling(sizes, nodes, home).order_parameters.overlap)
+    )
     taught = replace(there.features, known=known)
     fixed = replace(there.features, given=taught.at(np.zeros(1)), mu=np.zeros(1))
-    alone = (_ceiling(sizes, replace(there, features=one)) for one in (taught, fixed))
-    return [_ceiling(sizes, there, home), *alone]
+    alone = (_ceiling(sizes, nodes, replace(there, features=one)) for one in (taught, fixed))
+    return [_ceiling(sizes, nodes, there, home), *alone]
 
 
 def _require_memory(data: CSBM, degree: float, population: int) -> None:
@@ -64,12 +70,14 @@ def _require_memory(data: CSBM, degree: float, population: int) -> None:
     require(what, needed, "take a smaller population or leave out degree")
 
 
-def _ceiling(sizes: tuple[int, ...], *models: SparseModel) -> BayesPrediction:
+def _ceiling(
+    sizes: tuple[int, ...], nodes: type[Population], *models: SparseModel
+) -> BayesPrediction:
     """Ceiling of one point, on the graph of the first model, with another graph of the same features at hand or not."""
     population, sweeps, seed = sizes
     streams = SeedSequence(seed).spawn(2)
-    below = _run(models, population, sweeps, streams[0], informed=False)
-    above = _run(models, population, sweeps, streams[1], informed=True)
+    below = _run(nodes, models, population, sweeps, streams[0], informed=False)
+    above = _run(nodes, models, population, sweeps, streams[1], informed=True)
     if _differ(below.means, above.means):
         best = max(below, above, key=lambda start: start.entropy)
         reached = below
@@ -85,13 +93,19 @@ def _ceiling(sizes: tuple[int, ...], *models: SparseModel) -> BayesPrediction:
 
 
 def _run(
-    models: tuple[SparseModel, ...], size: int, sweeps: int, seed: SeedSequence, *, informed: bool
+    nodes: type[Population],
+    models: tuple[SparseModel, ...],
+    size: int,
+    sweeps: int,
+    seed: SeedSequence,
+    *,
+    informed: bool,
 ) -> _Start:
     """Several populations, each swept half of the time to forget its start and half to be measured."""
     drawn = []
     for stream in seed.spawn(_REPLICAS):
         rng = np.random.Generator(np.random.SFC64(stream))  # the fastest
-        members, *others = (Population(model, size, informed, rng) for model in models)
+        members, *others = (nodes(model, size, informed, rng) for model in models)
         seen = []
         for sweep in range(sweeps):
             for other in others:  # each learns what the other says of the class means (Eq. 10.15)

@@ -19,19 +19,23 @@ from scipy import sparse
 from scipy.special import pdtr
 
 from gcnlimit._values import Array
-from gcnlimit.classes import simplex_codes
+from gcnlimit.classes import Classes, simplex_codes
 from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.gaussian import roc_area
 from gcnlimit.numerics.linear import matrix_function
+from gcnlimit.theory.ceiling.linear_node import LinearNode
 from gcnlimit.theory.ceiling.state_evolution import Evidence
+from gcnlimit.theory.decision import from_margins
 
 _TINY = 1e-300  # least factor of an edge, so that its logarithm stays finite
 _HINT = 0.05  # weight of the true class in the start from below: none would be a fixed point
 _RUNS = 64  # runs of messages in a class, at least
 _WEAK = 0.25  # least factor of an edge with which messages are drawn in runs
 _QUANTILES = 2**14  # of a Poisson number
+_ALIKE = 1e-30  # least distance of a correlation from 1, so that evidence stays finite
+_LOSSES = 129  # quantiles of the evidence at which a loss is computed
 
 Places = npt.NDArray[np.int32]
 
@@ -126,12 +130,16 @@ class Population:
         shape = (*self.members.shape[:2], 1)
         theta = None if law is None else law.draw(self.rng, shape[0] * shape[1]).reshape(shape)
         absent = self._absent() if theta is None else theta * self._absent()
-        total = np.log(self.model.fractions) + self._features() + absent + self._present(theta)
+        self._estimate(self._features() + absent + self._present(theta))
+        self.sent = self.members if theta is None else self._in_proportion(theta[..., 0])
+
+    def _estimate(self, evidence: Array) -> None:
+        """Posteriors of new nodes from the logarithm of the evidence on their classes."""
+        total = np.log(self.model.fractions) + evidence
         top = np.max(total, axis=2, keepdims=True)
         self.members = np.exp(total - top)
         size = np.sum(self.members, axis=2, keepdims=True)
         self.members /= size
-        self.sent = self.members if theta is None else self._in_proportion(theta[..., 0])
         scale = top + np.log(size)
         self.logarithms = total - scale
         self.scale = scale[..., 0]
@@ -169,13 +177,18 @@ class Population:
 
     def _present(self, theta: Array | None) -> Array:
         """Evidence of the edges: the sum over a Poisson number of neighbours of each class, labelled and not."""
-        p, strength = self.model.fractions, self.model.strength
-        known = _log_factors(1.0 - strength + strength * np.eye(p.size) / p)
+        C = self.model.fractions.size
+        known = self._factors(np.eye(C))
         labelled = self.labelled.draw(self.each, theta)
         unlabelled = self.unlabelled.draw(self.each, theta)
         pieces = np.stack(np.divmod(unlabelled, self.run), axis=-1)
-        drawn = self._drawn(pieces.reshape(-1, 2 * p.size)) @ self._tables()
+        drawn = self._drawn(pieces.reshape(-1, 2 * C)) @ self._tables()
         return np.asarray(labelled @ known + drawn.reshape(self.members.shape))
+
+    def _factors(self, members: Array) -> Array:
+        """Logarithms of the factors of an edge on the classes of a node, by the posterior of its neighbour."""
+        p, strength = self.model.fractions, self.model.strength
+        return np.asarray(np.log(np.maximum(1.0 - strength + strength * members / p, _TINY)))
 
     def _tables(self) -> Array:
         r"""Logarithms of the factors of an edge, of each class those of runs of messages and those of single ones.
@@ -183,13 +196,13 @@ class Population:
         A run is the sum over :math:`r` of the :math:`n` messages of a class, in a row. As none is taken twice, it scatters
         :math:`\sqrt{(n - r)/(n - 1)}` times as much as :math:`r` independent ones; it is scaled to scatter as these do.
         """
-        p, strength, each, run = self.model.fractions, self.model.strength, self.each, self.run
-        single = _log_factors(1.0 - strength + strength * self.sent / p)
+        each, run = self.each, self.run
+        single = self._factors(self.sent)
         sums = np.cumsum(np.concatenate([single, single[:, :run]], axis=1), axis=1)
         mean = single.mean(axis=1, keepdims=True)
         scatter = (sums[:, run:] - sums[:, :each]) - run * mean
         runs = run * mean + math.sqrt((each - 1.0) / (each - run)) * scatter if run > 1 else single
-        return np.stack([runs, single], axis=1).reshape(-1, p.size)
+        return np.stack([runs, single], axis=1).reshape(-1, single.shape[2])
 
     def _drawn(self, pieces: Places) -> sparse.csr_array:
         """Random rows of the tables, a number of each kind for each node: an array of ones, of node and row."""
@@ -251,8 +264,48 @@ class Population:
         return np.asarray(((y @ M)[:, None] + noise) @ y.T - 0.5 * np.sum((y @ M) * y, axis=1))
 
 
-def _log_factors(factors: Array) -> Array:
-    return np.asarray(np.log(np.maximum(factors, _TINY)))
+class LinearPopulation(Population):
+    r"""The same for linear nodes: the one class has the overlap :math:`q` of a node for its member (Eq. 12.10).
+
+    The correlation of two labels is that of a Gaussian field on the tree, so that evidence is a number that adds:
+    :math:`P_i = c^2 + \sum_j t^2 q_j/(1 - t^2 q_j)` with :math:`q = P/(1 + P)`, and 1 on labelled nodes.
+    """
+
+    def __init__(self, model: SparseModel, size: int, informed: bool, rng: Generator) -> None:
+        one = np.ones(1)
+        super().__init__(replace(model, fractions=one, codes=np.eye(1)), size, informed, rng)
+        self.classes = Classes.of(model.fractions.tolist())
+        # a start at 1, or at little, of the overlap
+        self.members = np.full((1, self.each, 1), 1.0 if informed else _HINT)
+        self.sent = self.members
+
+    def measure(self) -> Draw:
+        """One sweep, and what is seen in it, fields taken for Gaussian; there is no free entropy."""
+        self.sweep()
+        evidence = self.evidence[0, :, 0]
+        margin = np.sqrt(evidence)
+        none = np.zeros_like(margin)
+        answer = from_margins(self.classes, (margin, margin), (none, none))
+        # the cross-entropy of more than two unequal classes takes long: at quantiles
+        at = np.quantile(evidence, np.linspace(0.0, 1.0, _LOSSES))
+        loss = np.interp(evidence, at, LinearNode(self.classes).cross_entropy(at))
+        area = math.nan if answer.roc_auc is None else answer.roc_auc
+        fields = answer.test_accuracy, loss, answer.balanced_accuracy, area, self.overlap, 0.0
+        return Draw._make(float(np.mean(value)) for value in fields)
+
+    def _estimate(self, evidence: Array) -> None:
+        self.evidence = evidence
+        self.members = evidence / (1.0 + evidence)
+
+    def _factors(self, members: Array) -> Array:
+        x = self.model.strength**2 * members
+        return np.asarray(x / np.maximum(1.0 - x, _ALIKE))
+
+    def _absent(self) -> Array:
+        return np.zeros((1, 1, 1))
+
+    def _features(self) -> Array:
+        return self.model.features.at(self.overlap[0])[:, None, None]
 
 
 class _Poisson:

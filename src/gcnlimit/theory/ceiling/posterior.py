@@ -118,6 +118,10 @@ class Posterior:
         far = self._far(m, np.maximum(s, _FROM))
         return Overlap(*(np.where(is_near, a, b) for a, b in zip(near, far, strict=True)))
 
+    def labelled(self, m: Array) -> tuple[float, float]:
+        """Overlap on labelled nodes, which are certain, and its slope."""
+        return 1.0, 0.0
+
     def _near(self, m: Array, s: Array) -> Overlap:
         rest, change = self.near(s)
         bend = self.curvature + m * rest

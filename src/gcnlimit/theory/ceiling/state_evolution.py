@@ -7,19 +7,24 @@ first convex, then concave, and may have two stable fixed points with an unstabl
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
+from gcnlimit.numerics.linear import batches
 from gcnlimit.results.order_parameters import Output, Record
 from gcnlimit.results.performance import Prediction
 from gcnlimit.spectrum import Spectrum
+from gcnlimit.theory.ceiling.linear_node import LinearNode
 from gcnlimit.theory.ceiling.posterior import Overlap, Posterior, posterior
 from gcnlimit.theory.decision import ceiling_prediction, certain, from_margins
 from gcnlimit.theory.points import Mask, Rows
+
+Node: TypeAlias = Posterior | LinearNode
+"""What makes an estimate of the evidence on a node: the posterior, or the best linear function."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +45,9 @@ class Evidence(Record):
     shared: ClassVar[frozenset[str]] = frozenset({"features"})
 
     @classmethod
-    def of(cls, data: CSBM) -> Self:
-        """Evidence of all points of the data, along one axis."""
-        signal = data.operator(symmetrize=True).signal
+    def of(cls, data: CSBM, symmetrize: bool = True) -> Self:
+        """Evidence of all points of the data, along one axis; of a directed graph in both directions, or in one."""
+        signal = data.operator(symmetrize).signal
         columns = (data.alpha, signal, data.mu)
         alpha, signal, mu = (np.broadcast_to(p, data.shape).ravel() for p in columns)
         none = np.zeros_like(mu)
@@ -112,30 +117,49 @@ class State(NamedTuple):
     loss: Array
 
 
+class Evolution(Record):
+    """State evolution of a batch of points, by one overlap or, with propensities, by two."""
+
+    rho: Array
+    node: Node
+    together: ClassVar[int]
+
+    def fixed_points(self) -> FixedPoints:
+        """Find the fixed points of each point."""
+        raise NotImplementedError
+
+    def solved(self) -> FixedPoints:
+        """Fixed points of all points, some of them together."""
+        together = batches(self.rho.size, self.together)
+        blocks = [self.take(rows).fixed_points() for rows in together]
+        return FixedPoints(*map(np.concatenate, zip(*blocks, strict=True)))
+
+
 @dataclass(frozen=True, eq=False)
-class StateEvolution(Record):
-    """State evolution of a batch of points."""
+class StateEvolution(Evolution):
+    """State evolution of a batch of points, whose nodes are Bayes-optimal or linear."""
 
     evidence: Evidence
     rho: Array
-    tables: Posterior
+    node: Node
 
     together: ClassVar[int] = 4096  # points solved together, whose numbers fit in a cache
-    shared: ClassVar[frozenset[str]] = frozenset({"tables"})
+    shared: ClassVar[frozenset[str]] = frozenset({"node"})
 
     @classmethod
-    def of(cls, data: CSBM) -> Self:
-        """State evolution of all points of the data."""
+    def of(cls, data: CSBM, node: Node | None = None, symmetrize: bool = True) -> Self:
+        """State evolution of all points of the data, of Bayes-optimal nodes by default."""
         rho = np.broadcast_to(data.rho, data.shape).ravel()
-        return cls(Evidence.of(data), rho, posterior(data.classes))
+        return cls(Evidence.of(data, symmetrize), rho, node or posterior(data.classes))
 
     def take(self, rows: Rows) -> Self:
         """State evolution of some of the points, in their order."""
         return self if rows.size == self.rho.size else super().take(rows)
 
     def overlap(self, m: Array) -> Array:
-        r"""Overlap :math:`q = \rho + (1 - \rho) T(m)`."""
-        return np.asarray(self.rho + (1.0 - self.rho) * self.tables.at(m).overlap)
+        r"""Overlap :math:`q = \rho + (1 - \rho) T(m)`, less on labelled nodes where labels are not certain."""
+        known, _ = self.node.labelled(m)
+        return np.asarray(self.rho * known + (1.0 - self.rho) * self.node.at(m).overlap)
 
     def balance(self, m: Array) -> tuple[Array, Array, Array]:
         r"""Return :math:`m - M(m)`, its derivative, and the rounding error of the former.
@@ -143,8 +167,9 @@ class StateEvolution(Record):
         At small evidence it is :math:`m(1 - s(1-\rho)) - s\rho + s(1-\rho)(m - T)` plus the saturation of the features, with
         :math:`s` the signal-to-noise ratio: no digits cancel at the transition.
         """
-        T = self.tables.at(m)
-        q = self.rho + (1.0 - self.rho) * T.overlap
+        T = self.node.at(m)
+        known, rise = self.node.labelled(m)
+        q = self.rho * known + (1.0 - self.rho) * T.overlap
         back = self.evidence.at(q)
         value = m - back
         rounding = 1e-15 * m
@@ -152,32 +177,42 @@ class StateEvolution(Record):
         if np.any(small):
             law = self.evidence.features
             small &= self.evidence.mu * q * np.max(law.signal / law.variance) < 1.0
-            fine, error = self._near_transition(m, T, q)
+            fine, error = self._near_transition(m, T, q, self.rho * known)
             value, rounding = np.where(small, fine, value), np.where(small, error, rounding)
-        return value, 1.0 - self.evidence.gain(q) * (1.0 - self.rho) * T.slope, rounding
+        slope = (1.0 - self.rho) * T.slope + self.rho * rise
+        return value, 1.0 - self.evidence.gain(q) * slope, rounding
 
-    def _near_transition(self, m: Array, T: Overlap, q: Array) -> tuple[Array, Array]:
+    def _near_transition(
+        self, m: Array, T: Overlap, q: Array, labels: Array
+    ) -> tuple[Array, Array]:
         snr = self.evidence.gain(np.zeros_like(q))
         hidden = snr * (1.0 - self.rho)
         lost = hidden * T.deficit + self.evidence.saturation(q)
-        size = m * np.abs(1.0 - hidden) + snr * self.rho + np.abs(lost)
-        return np.asarray(m * (1.0 - hidden) - snr * self.rho + lost), np.asarray(1e-15 * size)
+        size = m * np.abs(1.0 - hidden) + snr * labels + np.abs(lost)
+        return np.asarray(m * (1.0 - hidden) - snr * labels + lost), np.asarray(1e-15 * size)
 
     def state(self, m: Array) -> State:
         """State at a fixed point (Eq. 8.11)."""
         overlap = self.overlap(m)
-        information, loss = self.tables.information(m)
+        information, loss = self.node.information(m)
         shape = self.rho * m + self.evidence.free_entropy(overlap)
-        free_entropy = 0.5 * self.tables.directions * shape + (1.0 - self.rho) * information
+        free_entropy = 0.5 * self.node.directions * shape + (1.0 - self.rho) * information
         return State(overlap, free_entropy, loss)
+
+    def layers(self, depth: int) -> Array:
+        """Evidence after each layer, from the labels alone: all layers of the first point, then those of the next."""
+        m = [np.zeros_like(self.rho)]
+        for _ in range(depth):
+            m.append(self.evidence.at(self.overlap(m[-1])))
+        return np.stack(m[1:], axis=1).ravel()
 
     def fixed_points(self) -> FixedPoints:
         """Find the fixed points of each point."""
-        low = self.evidence.at(self.rho)
+        low = self.evidence.at(self.overlap(np.zeros_like(self.rho)))
         high = self.evidence.at(np.ones_like(self.rho))
         residual = np.zeros_like(high)
         iterations = np.zeros(high.size, np.int64)
-        several = self.rho < (1.0 - self.rho) * self.tables.convexity
+        several = self.rho < (1.0 - self.rho) * self.node.convexity
         nothing = (low == 0.0) & (self.evidence.gain(np.zeros_like(high)) <= 1.0) & ~several
         best = np.where(nothing, 0.0, high)
         rows = np.flatnonzero(~nothing & np.isfinite(high))

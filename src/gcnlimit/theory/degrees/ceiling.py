@@ -17,10 +17,15 @@ from gcnlimit._validation import as_real
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import DegreeLaw
-from gcnlimit.results.order_parameters import Record
 from gcnlimit.results.performance import Prediction
-from gcnlimit.theory.ceiling.posterior import Posterior, posterior
-from gcnlimit.theory.ceiling.state_evolution import Evidence, FixedPoints, State
+from gcnlimit.theory.ceiling.posterior import posterior
+from gcnlimit.theory.ceiling.state_evolution import (
+    Evidence,
+    Evolution,
+    FixedPoints,
+    Node,
+    State,
+)
 from gcnlimit.theory.decision import (
     accuracy,
     ceiling_prediction,
@@ -38,7 +43,7 @@ _APART = 1e-9  # overlaps by which two fixed points differ
 
 
 @dataclass(frozen=True, eq=False)
-class PropensityEvolution(Record):
+class PropensityEvolution(Evolution):
     r"""State evolution of a batch of points under a law of degrees; `signal` is :math:`\lambda_s^2`.
 
     Overlaps are rows of two: that which the graph weights by degree, and the plain one.
@@ -48,18 +53,20 @@ class PropensityEvolution(Record):
     signal: Array
     rho: Array
     law: DegreeLaw
-    tables: Posterior
+    node: Node
 
     together: ClassVar[int] = 256  # points solved together
-    shared: ClassVar[frozenset[str]] = frozenset({"law", "tables"})
+    shared: ClassVar[frozenset[str]] = frozenset({"law", "node"})
 
     @classmethod
-    def of(cls, data: CSBM, law: DegreeLaw) -> Self:
-        """State evolution of the data under that law."""
-        evidence = Evidence.of(data)
+    def of(
+        cls, data: CSBM, law: DegreeLaw, node: Node | None = None, symmetrize: bool = True
+    ) -> Self:
+        """State evolution of the data under that law, of Bayes-optimal nodes by default."""
+        evidence = Evidence.of(data, symmetrize)
         rho = np.broadcast_to(data.rho, data.shape).ravel()
         features = replace(evidence, graph=np.zeros_like(evidence.graph))
-        return cls(features, evidence.graph, rho, law, posterior(data.classes))
+        return cls(features, evidence.graph, rho, law, node or posterior(data.classes))
 
     def at(self, x: Array, theta: Array) -> Array:
         """Evidence on nodes of each propensity at overlaps `x`, points along the first axis."""
@@ -69,7 +76,7 @@ class PropensityEvolution(Record):
     def fixed_points(self) -> FixedPoints:
         """Overlaps at the Bayes-optimal fixed point, and at that which message passing reaches from the labels alone."""
         best = below = self._follow(np.ones_like(self.rho))
-        if self.tables.convexity > 0.0:
+        if self.node.convexity > 0.0:
             start = np.where(self.detectable(), np.maximum(self.rho, _LITTLE), self.rho)
             below = self._follow(start)
             better = self.state(best).free_entropy >= self.state(below).free_entropy
@@ -81,7 +88,8 @@ class PropensityEvolution(Record):
     def _follow(self, start: Array) -> Array:
         """Fixed point to which the map falls, or rises, from a start: some sweeps, then Newton's method."""
         x = np.stack([start, start], axis=1)
-        for _ in range(_SWEEPS if self.tables.convexity else 2):
+        least = self.next(np.zeros_like(x))[0]  # what labels give by themselves
+        for _ in range(_SWEEPS if self.node.convexity else 2):
             last = x
             x = self.next(x)[0]
             if np.all(np.abs(x - last) <= _SETTLED * (x + _LITTLE)):
@@ -90,7 +98,7 @@ class PropensityEvolution(Record):
             image, slope = self.next(x)
             step = np.linalg.solve(np.eye(2) - slope, (image - x)[:, :, None])[:, :, 0]
             ahead = x + step
-            clipped = np.clip(ahead, self.rho[:, None], 1.0)
+            clipped = np.clip(ahead, least, 1.0)
             inside = np.all(np.abs(ahead - clipped) <= 1e-12, axis=1, keepdims=True)
             ahead = np.where(inside, clipped, image)
             moved = np.max(np.abs(ahead - x))
@@ -103,12 +111,23 @@ class PropensityEvolution(Record):
         """Overlaps that follow from overlaps, and their derivatives."""
         theta, weight = self.law.theta, self.law.weight
         shares = np.stack([theta * weight, weight], axis=1)
-        T = self.tables.at(self.at(x, theta))
-        hidden = 1.0 - self.rho[:, None]
+        m = self.at(x, theta)
+        T = self.node.at(m)
+        labels, label_slope = self.node.labelled(m)
+        rho = self.rho[:, None]
+        rate = (1.0 - rho) * T.slope + rho * label_slope
         rise = self.signal[:, None], self.evidence.gain(x[:, 1])[:, None]
-        slope = rise[0] * (T.slope @ (theta[:, None] * shares)), rise[1] * (T.slope @ shares)
-        image = self.rho[:, None] + hidden * (T.overlap @ shares)
-        return image, hidden[:, None] * np.stack(slope, axis=2)
+        slope = rise[0] * (rate @ (theta[:, None] * shares)), rise[1] * (rate @ shares)
+        known = labels @ shares if isinstance(labels, np.ndarray) else labels
+        image = rho * known + (1.0 - rho) * (T.overlap @ shares)
+        return image, np.stack(slope, axis=2)
+
+    def layers(self, depth: int) -> Array:
+        """Overlaps that each layer starts from: all layers of the first point, then those of the next."""
+        x = [self.next(np.zeros((self.rho.size, 2)))[0]]
+        for _ in range(depth - 1):
+            x.append(self.next(x[-1])[0])
+        return np.stack(x, axis=1).reshape(-1, 2)
 
     def state(self, x: Array) -> State:
         """State at a fixed point, where the free entropy is extremal."""
@@ -116,8 +135,8 @@ class PropensityEvolution(Record):
         weight = self.law.weight
         parts = self.rho * (m @ weight) + self.evidence.free_entropy(x[:, 1])
         parts -= 0.5 * self.signal * x[:, 0] ** 2
-        psi, loss = (values @ weight for values in self.tables.information(m))
-        free_entropy = 0.5 * self.tables.directions * parts + (1.0 - self.rho) * psi
+        psi, loss = (values @ weight for values in self.node.information(m))
+        free_entropy = 0.5 * self.node.directions * parts + (1.0 - self.rho) * psi
         return State(x[:, 1], free_entropy, loss)
 
     def detectable(self) -> Mask:

@@ -32,7 +32,7 @@ _ACCURACY = 1e-13  # of the chain that stands for a filter
 
 @dataclass(frozen=True, eq=False)
 class Wiring(Record):
-    """Layers of a network, points along the first axis: the chain, the layers that are sent, and those that receive them."""
+    """LayerState of a network, points along the first axis: the chain, the layers that are sent, and those that receive them."""
 
     b: Array
     c: Array
@@ -47,9 +47,9 @@ class Wiring(Record):
     def of(cls, points: Points) -> Self:
         """Wiring of the filter of the points: one implicit layer for PageRank, else a chain of gain about 1."""
         if type(points.filter) is PageRank:
-            one = slice(0, 1)
+            itself = slice(0, 1)
             ones = np.ones((points.size, 1))
-            return cls(points.filter.values[:, None], ones[:, :0], ones, one, one, ones[:, 0])
+            return cls(points.filter.values[:, None], ones[:, :0], ones, itself, itself, ones[:, 0])
         chain = points.filter.chain(accuracy=_ACCURACY, radius=points.radius)
         scaled = ScaledChain.of(chain, points.signal, points.symmetric)
         return cls(*scaled.chain, slice(0, chain.depth), slice(1, chain.depth + 1), scaled.gain)
@@ -68,7 +68,7 @@ class Wiring(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class Layers(Record):
+class LayerState(Record):
     """Order parameters of the layers and of the weights, points along the first axis; see Eqs. 3.9 to 3.11."""
 
     m: Array
@@ -175,19 +175,23 @@ class LayerEquations(Record):
 
     def back(self, V_qh: Array) -> Array:
         r"""Inverse of :math:`\mathbf D` (Eq. 3.1)."""
-        b, c, g, send, receive, _ = self.wiring
-        n = g.shape[1]
+        wiring = self.wiring
+        n = self.shape[2]
         D = np.zeros(self.shape)
         D[..., np.arange(n), np.arange(n)] = 1.0
-        D[..., np.arange(1, n), np.arange(n - 1)] = -c[:, None]
+        # a residual connection hands a layer of the node itself to its next
+        D[..., np.arange(1, n), np.arange(n - 1)] = -wiring.c[:, None]
         if self.symmetric:
-            D[..., receive, send] -= self.phi * (b[:, :, None] * V_qh.mT)[:, None]
+            # what a node sends returns along the same edge, as the memory of message passing does
+            returned = wiring.b[:, :, None] * V_qh.mT
+            D[..., wiring.receive, wiring.send] -= self.phi * returned[:, None]
         return np.asarray(np.linalg.inv(D))
 
     def forces(self, V: Array, V_w: Array) -> Array:
         r"""Matrix :math:`\mathbf G_0` of each node (Eq. 3.1)."""
         receive = self.wiring.receive
         G = np.zeros(self.shape)
+        # each neighbour yields to a force as V says, the weights, behind layer 0, as V_w
         G[..., receive, receive] = (self.left**2)[..., None, None] * (self.wiring.bb * V)[:, None]
         G[..., 0, 0] += V_w[:, None]
         return G
@@ -206,7 +210,7 @@ class LayerEquations(Record):
         B[..., 0] += (np.sqrt(self.mu) * m_w)[:, None]
         return B
 
-    def noise(self, state: Layers) -> Array:
+    def noise(self, state: LayerState) -> Array:
         r"""Covariance of the fields :math:`(B_h, B)` of each node (Eq. 3.4)."""
         n = self.shape[2]
         send = self.wiring.send
@@ -221,7 +225,7 @@ class LayerEquations(Record):
             cov[..., receive, send] = cov[..., send, receive].mT
         return cov
 
-    def nodes(self, state: Layers) -> Nodes:
+    def nodes(self, state: LayerState) -> Nodes:
         """Nodes of each propensity, points along the first axis and propensities along the second."""
         g = self.wiring.g
         send = self.wiring.send
@@ -240,7 +244,7 @@ class LayerEquations(Record):
         law = (np.vecdot(values[..., n:], g[:, None]) for values in (mean, with_output, pull))
         return Nodes(C, L, M, pull, mean, cov, with_output, Output(*law))
 
-    def next(self, state: Layers) -> Layers:
+    def next(self, state: LayerState) -> LayerState:
         """One application of the equations."""
         nodes = self.nodes(state)
         push, square, slope = eta_by_degree(self.loss, nodes.output)
@@ -248,18 +252,21 @@ class LayerEquations(Record):
         pull = nodes.pull
         # moments of (q, h): a labelled node is pulled by its loss
         first = nodes.mean + (rho * push)[..., None] * pull
+        # by Stein's lemma the pull, a function of the output, correlates with what the output does
         moved = push[..., None] * nodes.mean - slope[..., None] * nodes.with_output
+        # half of the square here, since the matrix is added with its transpose
         moved = outer(rho[..., None] * (moved + 0.5 * square[..., None] * pull), pull)  # Eq. 3.8
         second = nodes.cov + outer(nodes.mean, nodes.mean) + moved + moved.mT
         hard = (rho * slope)[..., None, None] * outer(pull, pull)
         return self._averaged(nodes, first, second, hard)
 
-    def _averaged(self, nodes: Nodes, first: Array, second: Array, hard: Array) -> Layers:
+    def _averaged(self, nodes: Nodes, first: Array, second: Array, hard: Array) -> LayerState:
         """Order parameters, from the moments of (q, h) on each node and the response of the loss (Eqs. 3.9 to 3.11)."""
-        b, _, _, send, q, _ = self.wiring
-        bb = self.wiring.bb
+        b, bb = self.wiring.b, self.wiring.bb
+        send, q = self.wiring.send, self.wiring.receive
         n = self.shape[2]
         average = self.average
+        # moments list the conjugates q of all layers first, then the layers h
         h = slice(n + send.start, n + send.stop)
         left, right = self.left, self.right
         phi = left * right
@@ -267,7 +274,7 @@ class LayerEquations(Record):
         stiff = nodes.M + hard[..., :n, :n]
         m_hat_w = np.sqrt(self.mu) * average(1.0, first[..., 0])
         gain = weight_gain(self.features, self.alpha, self.reg, average(1.0, stiff[..., 0, 0]))
-        return Layers(
+        return LayerState(
             m=average(root * right, first[..., h]),
             m_hat=b * average(root * left, first[..., q]),
             Q=average(right**2, second[..., h, h]),
@@ -281,14 +288,14 @@ class LayerEquations(Record):
             V_w=gain.response,
         )
 
-    def solve(self, start: Layers, *, tol: float, max_iterations: int) -> FixedPoint:
+    def solve(self, start: LayerState, *, tol: float, max_iterations: int) -> FixedPoint:
         """Solve from a state, by the accelerated search; an entry counts relative to the largest of its kind."""
         k = self.wiring.b.shape[1]
-        sizes = [size for size in Layers.sizes(k) if size]
+        sizes = [size for size in LayerState.sizes(k) if size]
         starts = np.cumsum([0, *sizes[:-1]])
 
         def update(rows: Array, active: npt.NDArray[np.intp]) -> Array:
-            return self.take(active).next(Layers.unpack(rows, k)).pack()
+            return self.take(active).next(LayerState.unpack(rows, k)).pack()
 
         def scale(rows: Array) -> Array:
             return np.repeat(np.maximum.reduceat(np.abs(rows), starts, axis=1), sizes, axis=1)

@@ -1,147 +1,24 @@
-"""Results shown: one line, a table of text or in HTML, and pictures; Matplotlib is imported where it is used."""
+"""Results drawn; Matplotlib is imported where it is used."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gcnlimit._runtime.extras import need
 from gcnlimit.errors import ParameterError
+from gcnlimit.results.text import ERROR, Columns, Values, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Values = npt.NDArray[Any]
-Columns = Mapping[str, Values]
 Places = Mapping[str, tuple[Any, Values]]
 """Each parameter with the axes along which it varies, and its values there."""
 
-_ERROR = "_standard_error"
-_LAYERS = 6  # with a layer of this number there are too many for one line
-_ROWS = 12  # of the longest table that is shown whole
-_CURVES = 8  # the most that can be distinguished in one panel
+_MOST_CURVES = 8  # that can be distinguished in one panel
 _DECADES = 100.0  # ratio of positive values from which their axis is logarithmic
-
-
-def number(value: Any) -> str:
-    """Six digits of a number; anything else as it prints."""
-    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
-        return f"{value:.6g}"
-    return str(value)
-
-
-def table(columns: Mapping[str, Sequence[str]], *, width: int | None = None, keys: int = 1) -> str:
-    """Columns side by side, words to the left and numbers to the right.
-
-    Columns that do not fit into `width` follow below, beside the first `keys` columns, which name the rows.
-
-    >>> print(table({"method": ["PCA", "diffusion"], "accuracy": ["0.84", "0.882"], "gap": ["0.07", "-"]}))
-    method      accuracy    gap
-    ───────────────────────────
-    PCA             0.84   0.07
-    diffusion      0.882      -
-    """
-    cells = [_aligned(name, rows) for name, rows in columns.items()]
-    parts = [cells[:keys]]
-    for column in cells[keys:]:
-        wide = len("   ".join(one[0] for one in (*parts[-1], column)))
-        if width is not None and wide > width and len(parts[-1]) > keys:
-            parts.append(cells[:keys])
-        parts[-1] = [*parts[-1], column]
-    return "\n\n".join(map(_lines, parts))
-
-
-def _aligned(name: str, rows: Sequence[str]) -> list[str]:
-    """Heading and cells of one width, numbers to the right."""
-    size = max(map(len, [name, *rows]))
-    right = all(_is_number(cell) for cell in rows)
-    return [cell.rjust(size) if right else cell.ljust(size) for cell in (name, *rows)]
-
-
-def _is_number(cell: str) -> bool:
-    """Whether a cell begins with a number, or says by a dash that there is none."""
-    try:
-        float(cell.split(maxsplit=1)[0])
-    except (IndexError, ValueError):
-        return cell in ("", "-")
-    return True
-
-
-def _lines(columns: list[list[str]]) -> str:
-    head, *rows = ("   ".join(row) for row in zip(*columns, strict=True))
-    lines = [head, "─" * len(head), *rows]
-    return "\n".join(line.rstrip() for line in lines)
-
-
-def summary(kind: str, axes: Mapping[str, int], shown: Columns) -> str:
-    """One line for a result.
-
-    >>> summary("Answer", {"lam": 3}, {"m": np.array([0.25, 0.75, 0.5]), "status": np.array(["GOOD", "BAD", "GOOD"])})
-    '<Answer over lam (3): m 0.25 to 0.75, status BAD 1, GOOD 2>'
-    >>> summary("Answer", {}, {"m": np.array(0.25), "m_standard_error": np.array(0.0123)})
-    'Answer(m=0.25 ± 0.01)'
-    """
-    brief = [name for name in shown if not (name.endswith(_ERROR) or _numbered(name, shown))]
-    if not axes:
-        return f"{kind}({', '.join(f'{name}={_cells(name, shown)[0]}' for name in brief)})"
-    points = " x ".join(f"{name} ({length})" for name, length in axes.items())
-    ranges = [f"{name} {text}" for name in brief if (text := _range(shown[name]))]
-    return f"<{kind} over {points}: {', '.join(ranges)}>"
-
-
-def as_html(kind: str, fixed: Mapping[str, Any], columns: Columns) -> str:
-    """Table of the columns, the middle of a long one left out, under a line that names what is fixed."""
-    size = next(iter(columns.values())).size
-    shown = [*range(size)]
-    if size > _ROWS:
-        shown[_ROWS // 2 : -_ROWS // 2] = [-1]
-    names = [name for name in columns if not name.endswith(_ERROR)]
-    cells = [_cells(name, columns) for name in names]
-    rows = [_row([column[i] if i >= 0 else "…" for column in cells], "td") for i in shown]
-    points = f", {size} points" if size > 1 else ""
-    at = "; ".join(f"{name} = {number(value)}" for name, value in fixed.items())
-    caption = f"<p><b>{html.escape(kind)}</b>{points}{': ' if at else ''}{html.escape(at)}</p>"
-    table = f"<table><thead>{_row(names, 'th')}</thead><tbody>{''.join(rows)}</tbody></table>"
-    return f'<div style="overflow-x: auto">{caption}{table}</div>'
-
-
-def _cells(name: str, columns: Columns) -> list[str]:
-    """Values of a column, with their standard errors if there are any."""
-    values = np.ravel(columns[name])
-    if name + _ERROR not in columns:
-        return [number(value) for value in values]
-    errors = np.ravel(columns[name + _ERROR])
-    return [f"{number(v)} ± {e:.1g}" for v, e in zip(values, errors, strict=True)]
-
-
-def _numbered(name: str, columns: Columns) -> bool:
-    """Whether a column is one of many layers, ``c_1`` and so on."""
-    family, _, index = name.rpartition("_")
-    return index.isdigit() and f"{family}_{_LAYERS}" in columns
-
-
-def _row(cells: list[str], tag: str) -> str:
-    return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
-
-
-def _range(values: Values) -> str:
-    """Smallest and largest number, or how often each word occurs (nothing for more than four words)."""
-    if values.dtype.kind not in "iuf":
-        words, counts = np.unique(values, return_counts=True)
-        if words.size == 1:
-            return str(words[0])
-        numbered = [f"{word} {count}" for word, count in zip(words, counts, strict=True)]
-        return ", ".join(numbered) if words.size <= 4 else ""
-    known = values[~np.isnan(values)]
-    if not known.size:
-        return "nan"
-    low, high = number(known.min()), number(known.max())
-    missing = values.size - known.size
-    return (low if low == high else f"{low} to {high}") + (f" ({missing} nan)" if missing else "")
 
 
 def draw(
@@ -165,12 +42,12 @@ def draw(
 
     lines = [(names[k], _along(places, names[k], shape[k])) for k in long]
     values = columns(shown[name])
-    if len(lines) == 2 and values.shape[1] > _CURVES:
+    if len(lines) == 2 and values.shape[1] > _MOST_CURVES:
         x, y = _place(axes, *lines[0], "x"), _place(axes, *lines[1], "y")
         mesh = axes.pcolormesh(x, y, values.T, shading="nearest")
         axes.figure.colorbar(mesh, ax=axes, label=name.replace("_", " "))
     else:
-        error = shown.get(name + _ERROR)
+        error = shown.get(name + ERROR)
         _curves(axes, lines, values, None if error is None else columns(error))
         axes.set_ylabel(name.replace("_", " "))
     return axes

@@ -1,0 +1,227 @@
+"""The free numbers of a network: their names, their bounds, and the scales on which they are searched."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._values import Array, brief
+from gcnlimit.choose.method import Method
+from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ParameterError
+from gcnlimit.filters import Filter, Residual, SearchScale
+from gcnlimit.network import GCN
+from gcnlimit.normalization import NUMBERS
+from gcnlimit.numerics.climb import Index
+from gcnlimit.theory.points import Mask, Points
+
+Interval = tuple[float, float]
+Bounds = Interval | Sequence[Interval]  # of a parameter, or of each of its layers
+
+_LONGEST = 64  # layers of a chain: on directed graphs the equations of a longer one take minutes
+_ANY_REG = (1e-2, 1e6)  # regularizations searched if any is allowed, over the filter's gain
+_ANY_CLOSED = (1e-7, 1e7)  # the same where the margin is closed, at any of them
+_EQUAL_STEPS = SearchScale(to=np.positive, back=np.positive)
+_LEAST = {"left": -10.0, "right": -10.0, "tau": 0.0}
+_MOST = {"left": 10.0, "right": 10.0, "tau": math.inf}
+_SCALES = {
+    "reg": SearchScale(to=np.log, back=np.exp, largest=1e6),
+    "tau": SearchScale(),
+    "left": _EQUAL_STEPS,
+    "right": _EQUAL_STEPS,
+}
+
+
+@dataclass(frozen=True)
+class FreeNumber:
+    """One free number: its interval for each problem and the scale on which it is searched."""
+
+    name: str
+    scale: SearchScale
+    layer: int  # -1 for a number that all layers share
+    low: Array
+    high: Array
+    unit: Array  # multiplies the number before the scale is applied: the spectral radius, or 1
+    asked: Interval
+
+    def value(self, u: Array, which: Index) -> Array:
+        """Number at `u` in [0, 1]; an infinite regularization is reached at ``u = 1``."""
+        low, high = (self._scaled(end[which], which) for end in (self.low, self.high))
+        value = self.scale.back(low + u * (high - low)) / self.unit[which]
+        value = np.clip(value, self.low[which], self.high[which])
+        unbounded = self.name == "reg" and math.isinf(self.asked[1])
+        return np.where(u == 1.0, math.inf if unbounded else self.high[which], value)
+
+    def place(self, value: npt.ArrayLike, which: Index) -> Array:
+        """Coordinate in [0, 1] of a number, the inverse of `value`."""
+        low, high = (self._scaled(end[which], which) for end in (self.low, self.high))
+        at = self._scaled(np.clip(value, self.low[which], self.high[which]), which)
+        return np.asarray((at - low) / np.where(high > low, high - low, 1.0))
+
+    def _scaled(self, value: Array, which: Index) -> Array:
+        return np.asarray(self.scale.to(value * self.unit[which]))
+
+    @property
+    def any_reg(self) -> bool:
+        """Whether it is the regularization, and any is allowed; it is then searched in units of the gain."""
+        return self.name == "reg" and self.asked[0] == 0.0
+
+    def without(self, refused: Mask) -> FreeNumber:
+        """Same number; 0, at which every filter can be computed, for problems that are refused."""
+        if self.name == "reg":
+            return self
+        low, high = (np.where(refused, 0.0, end) for end in (self.low, self.high))
+        return replace(self, low=low, high=high)
+
+
+def free_numbers(
+    points: Points, free: Mapping[str, Any], method: Method, throw: bool = True
+) -> tuple[tuple[FreeNumber, ...], Mask]:
+    """The free numbers, and which problems have no allowed values; with `throw` these raise an error."""
+    filters = named_filters(points)
+    refused = np.zeros(points.size, bool)
+    numbers = []
+    for name, bounds in free.items():
+        if name == "test_filter":
+            continue
+        for layer, interval in _intervals(filters.get(name), name, bounds):
+            allowed = _allowed(points, method, name, interval)
+            if throw and np.any(allowed.refused):
+                raise ParameterError(f"free[{name!r}] = {interval} {allowed.reason}")
+            refused |= allowed.refused
+            low, high, unit, scale = allowed[:4]
+            numbers.append(FreeNumber(name, scale, layer, low, high, unit, interval))
+    return tuple(number.without(refused) for number in numbers), refused
+
+
+def named_filters(network: Points | GCN) -> dict[str, Filter]:
+    """Filters of a network by the names of their parameters; those of the test begin with ``test_``."""
+    return {f"{'test_' * k}{filter.parameter}": filter for k, filter in enumerate(network.filters)}
+
+
+def _intervals(filter: Filter | None, name: str, bounds: Bounds) -> Iterable[tuple[int, Interval]]:
+    """Layer and interval of each free number: one for all layers (-1), or one for each."""
+    depth = filter.values.shape[-1] if filter is not None and filter.deep else -1
+    if not (isinstance(bounds, Sequence) and all(isinstance(pair, Sequence) for pair in bounds)):
+        layers = [-1] if filter is None or filter.shared or depth < 0 else range(depth)
+        return [(layer, _interval(name, bounds)) for layer in layers]
+    if len(bounds) != depth:
+        raise ParameterError(
+            f"free[{name!r}] = {bounds!r} is neither a pair (low, high) "
+            "nor one pair for each layer of the network"
+        )
+    return enumerate(_interval(name, pair) for pair in bounds)
+
+
+class _Allowed(NamedTuple):
+    """Where a free number can be searched; problems without an allowed value, and why."""
+
+    low: Array
+    high: Array
+    unit: Array
+    scale: SearchScale
+    refused: Mask
+    reason: str = ""
+
+
+def _allowed(points: Points, method: Method, name: str, asked: Interval) -> _Allowed:
+    """The part of an interval in which networks can be computed."""
+    ones = np.ones(points.size)
+    nowhere = np.zeros(points.size, bool)
+    filter = named_filters(points).get(name)
+    scale = _SCALES[name] if filter is None else filter.scale
+    if name == "reg" and asked[0] == 0.0:
+        least, most = _ANY_CLOSED if method is Method.CLOSED else _ANY_REG
+        return _Allowed(least * ones, most * ones, ones, scale, nowhere)
+    if name in NUMBERS and points.degrees is not None:
+        for end in (bound for bound in asked if math.isfinite(bound)):
+            points.normalization.replaced(**{name: end}).check(points.degrees)
+    unit = points.radius if scale.per_radius else ones
+    limit = scale.largest / unit
+    if scale.strict:
+        low, high = np.maximum(asked[0], -limit), np.minimum(asked[1], limit)
+        convergent = f"the convergent interval |{name}| < {np.min(limit):.6g} of the data"
+        return _Allowed(low, high, unit, scale, low > high, f"lies outside {convergent}")
+    far = max((abs(bound) for bound in asked if math.isfinite(bound)), default=0.0)
+    limit = np.maximum(limit, 10.0 * far)
+    reason = ""
+    if method.layered and filter is not None and not filter.deep:
+        limit, nowhere, reason = _longest(points, filter, far, limit)
+    lowest = np.maximum(-limit, _LEAST.get(name, -np.inf))
+    low, high = np.maximum(asked[0], lowest), np.minimum(asked[1], limit)
+    return _Allowed(low, high, unit, scale, nowhere, reason)
+
+
+def _longest(points: Points, filter: Filter, far: float, limit: Array) -> tuple[Array, Mask, str]:
+    """Largest magnitude, below `limit`, of a continuous filter whose series can be solved layer by layer."""
+    reach = points.radius
+    tried = np.linspace(0.0, 1.0, 501)[:, None] * limit
+    computed = filter.replaced(tried).layers(radius=reach) <= _LONGEST
+    allowed = np.max(np.where(computed, tried, 0.0), axis=0)
+    layers = filter.replaced(far).layers(radius=reach)
+    reason = (
+        f"reaches series of {np.max(layers)} layers, too long for a directed graph at finite reg; "
+        f"keep |{filter.parameter}| below {np.min(allowed):.3g}, symmetrize, or tune at reg = inf"
+    )
+    return np.asarray(np.maximum(allowed, far)), layers > _LONGEST, reason
+
+
+def check_free(data: CSBM, gcn: GCN, free: Mapping[str, Any]) -> None:
+    """Refuse what cannot be tuned, and say what can."""
+    if not isinstance(free, Mapping) or not free:
+        example = "write for example free={'t': (0, 10)}"
+        raise ParameterError(f"free = {brief(free)} names nothing to tune; {example}")
+    filters = named_filters(gcn)
+    depth = ["depth"] if isinstance(gcn.filter, Residual) else []
+    scales = NUMBERS if data.degrees is not None else ()
+    allowed = (*filters, "reg", *depth, *scales, "test_filter")
+    for name, bounds in free.items():
+        if name in NUMBERS and not scales:
+            raise ParameterError(
+                f"free contains {name!r}, which has no effect where all degrees are alike; "
+                f"leave it out, or give the data degrees; choose among {', '.join(allowed)}"
+            )
+        if name not in allowed:
+            families = (f"{type(f).__name__}, whose parameter is {n!r}" for n, f in filters.items())
+            raise ParameterError(
+                f"free contains {name!r}, which is unknown here: the filter is "
+                f"{' and '.join(families)}; choose among {', '.join(allowed)}"
+            )
+        if name == "test_filter":
+            data.require_alike("the best filter at test")
+        if name == "test_filter" and bounds != "best":
+            raise ParameterError(
+                f"free['test_filter'] = {bounds!r} is not allowed; take 'best', or give the "
+                "network a test_filter and free its parameter, such as 'test_t'"
+            )
+        if name in filters and filters[name].deep and filters[name].values.shape[-1] == 0:
+            raise ParameterError("the network has no layers to tune; give it at least one")
+
+
+def _interval(name: str, bounds: Any) -> Interval:
+    """Check one pair of bounds."""
+    try:
+        low, high = (float(bound) for bound in bounds)
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError(f"free[{name!r}] = {bounds!r} is not a pair (low, high)") from None
+    asked = f"free[{name!r}] = ({low:g}, {high:g})"
+    if not low <= high:
+        raise ParameterError(f"{asked} is empty; the lower bound must come first")
+    if name == "reg" and not (low > 0 or (low == 0 and math.isinf(high))):
+        raise ParameterError(
+            f"{asked} is not allowed: the lower bound must be > 0, such as 1e-2; "
+            "for any regularization write (0, math.inf)"
+        )
+    if name in NUMBERS and not (_LEAST[name] <= low and high <= _MOST[name]):
+        raise ParameterError(
+            f"{asked} is not allowed; stay between {_LEAST[name]:g} and {_MOST[name]:g}"
+        )
+    if low == high and math.isinf(low):
+        raise ParameterError(f"{asked} contains no finite value; widen it")
+    # No wider interval exists below tau = 0: an optimum there is at a limit of the family.
+    return (-math.inf, high) if name == "tau" and low == 0.0 < high else (low, high)

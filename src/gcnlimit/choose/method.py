@@ -1,0 +1,84 @@
+"""The margins of trial networks: how they are computed, how precisely, and how many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from gcnlimit._values import Array
+from gcnlimit.filters import PageRank
+from gcnlimit.losses.base import Form
+from gcnlimit.normalization import NUMBERS
+from gcnlimit.penalties import L2
+from gcnlimit.theory.finite_reg.square import square_margins
+from gcnlimit.theory.margins import margins_of
+from gcnlimit.theory.points import Points
+from gcnlimit.theory.readout import best_readout
+
+_WORST = -1e3  # margin given to a point without an answer: worse than any other
+
+
+class Method(Enum):
+    """How the margins of trials are computed: a word, their relative accuracy, and problems searched together."""
+
+    BEST_READOUT = "explicit, test nodes read through the best filter", 4e-16, 8192
+    EXPLICIT = "explicit", 4e-16, 8192
+    EXPLICIT_LAYERS = "explicit, layer by layer", 4e-16, 64
+    CLOSED = "one equation for one number", 1e-13, 8192
+    EQUATIONS = "self-consistent equations", 1e-11, 8192
+    LAYERS = "self-consistent equations of all layers, which are slow to solve", 1e-11, 64
+
+    @classmethod
+    def of(cls, points: Points, free: Mapping[str, Any]) -> Method:
+        """The quickest method for the points with those parameters free."""
+        if "test_filter" in free:
+            return cls.BEST_READOUT
+        explicit = "reg" not in free and bool(np.all(np.isinf(points.reg)))
+        alike = points.degrees is None
+        short = points.symmetric or explicit or (type(points.filter) is PageRank and alike)
+        if not (
+            short and (alike or (points.normalization.plain and free.keys().isdisjoint(NUMBERS)))
+        ):
+            return cls.EXPLICIT_LAYERS if explicit else cls.LAYERS
+        if explicit:
+            return cls.EXPLICIT
+        ridge = points.loss.form is Form.CODES and isinstance(points.penalty, L2)
+        one_filter = points.test_filter is None
+        closed = ridge and alike and points.features.is_white and one_filter
+        return cls.CLOSED if closed else cls.EQUATIONS
+
+    @property
+    def accuracy(self) -> float:
+        """Relative accuracy of a margin."""
+        return self.value[1]
+
+    @property
+    def together(self) -> int:
+        """Number of problems that are searched together."""
+        return self.value[2]
+
+    @property
+    def layered(self) -> bool:
+        """Whether the equations are those of all layers."""
+        return self in (Method.EXPLICIT_LAYERS, Method.LAYERS)
+
+    @property
+    def solved(self) -> bool:
+        """Whether self-consistent equations are solved, which takes long."""
+        return self in (Method.EQUATIONS, Method.LAYERS)
+
+    def margins(self, points: Points) -> Array:
+        """Margins of a test node; very low where there is no answer."""
+        if self not in (Method.BEST_READOUT, Method.CLOSED):
+            margin = margins_of(points)
+        else:
+            usable = points.usable()
+            margin = np.full(points.size, np.nan)
+            with np.errstate(all="ignore"):  # a filter or a regularization may be extreme
+                taken = points.take(np.flatnonzero(usable))
+                best = self is Method.BEST_READOUT
+                margin[usable] = best_readout(taken)[1] if best else square_margins(taken)
+        return np.where(np.isnan(margin), _WORST, margin)

@@ -1,0 +1,316 @@
+r"""All linear networks: the best margin of any of them (Eq. 12.1), and that of clamped label propagation (Eq. 12.7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._validation import as_real, broadcast, check_types, flag, number, whole
+from gcnlimit._values import Array, shown
+from gcnlimit.csbm import CSBM, common_classes, feature_signal
+from gcnlimit.errors import ParameterError
+from gcnlimit.parameters import with_coordinates
+from gcnlimit.results.order_parameters import Output
+from gcnlimit.results.performance import Prediction, Status
+from gcnlimit.results.result import Coordinates
+from gcnlimit.theory.bayes import at_each_point
+from gcnlimit.theory.ceiling.amp_layers import layer_coordinates
+from gcnlimit.theory.ceiling.finite_degree import sparse_ceiling, sparse_elsewhere
+from gcnlimit.theory.ceiling.linear_node import LinearNode, label_evidence
+from gcnlimit.theory.ceiling.population import LinearPopulation
+from gcnlimit.theory.ceiling.state_evolution import FixedPoints, StateEvolution
+from gcnlimit.theory.ceiling.two_graphs import spread_points, stages_of_learning
+from gcnlimit.theory.decision import ceiling_prediction, certain, from_margins
+from gcnlimit.theory.degrees.ceiling import PropensityEvolution
+from gcnlimit.theory.points import with_errors
+from gcnlimit.theory.transfer import with_errors_of_both
+
+_STEPS = 200  # of Newton's method
+_MOST_LAYERS = 10_000
+
+
+@dataclass(frozen=True, repr=False)
+class LinearTransfer(Prediction):
+    """Best linear network on a new graph with both graphs at hand; `two_stages` and `frozen` are as in `BayesTransfer`."""
+
+    two_stages: Prediction
+    frozen: Prediction
+
+
+@overload
+def best_linear(
+    data: CSBM,
+    *,
+    layers: int | None = None,
+    symmetrize: bool = True,
+    flips: float = 0.0,
+    degree: float | None = None,
+    population: int = 3000,
+    sweeps: int = 40,
+    seed: int = 0,
+) -> Prediction: ...
+@overload
+def best_linear(
+    data: CSBM,
+    *,
+    to: CSBM,
+    symmetrize: bool = True,
+    flips: float = 0.0,
+    degree: float | None = None,
+    population: int = 3000,
+    sweeps: int = 40,
+    seed: int = 0,
+) -> LinearTransfer: ...
+def best_linear(
+    data: CSBM,
+    *,
+    to: CSBM | None = None,
+    layers: int | None = None,
+    symmetrize: bool = True,
+    flips: float = 0.0,
+    degree: float | None = None,
+    population: int = 3000,
+    sweeps: int = 40,
+    seed: int = 0,
+) -> Prediction:
+    r"""Performance of the best linear network: no network that is linear on the unlabelled nodes has a larger margin.
+
+    That holds for any filters, depth, convex loss, penalty and regularization, and with labels as inputs. The squared margin is
+    (Eq. 12.1)
+
+    .. math:: M = \frac\mu\alpha \frac A{1 + A} + \lambda_s^2 Q, \qquad A = \mu Q, \qquad Q = \frac{\rho + M}{1 + M},
+
+    the state evolution of `bayes_optimal` with :math:`M/(1 + M)` in place of the average of a tanh; the network that has it
+    clamps the labels and passes through graph and features in turn (`linear_message_passing`). `test_loss` is the
+    cross-entropy of its calibrated output, :math:`P(y|v) = 1/(1 + e^{-2(1+M)vy})` for two classes, and the mean square error
+    of :math:`v` is :math:`1/(1+M)` in each direction of the codes. Classes of any number and sizes have the same :math:`M`.
+
+    Parameters
+    ----------
+    data
+        The data; array parameters broadcast.
+    to
+        Another graph with the same features, as for `bayes_optimal` (Eq. 12.12). The answer is a `LinearTransfer`.
+    layers
+        Number of layers: the answer has one more axis, over them (Eq. 12.2). By default the limit of many.
+    symmetrize
+        Whether the network applies a directed graph in both directions, which is best, or in one.
+    flips
+        Probability that a label is wrong, known to the network (Eq. 12.13).
+    degree
+        Mean degree; by default it is large. The answer is that of population dynamics for the linear estimate of least square
+        error (Eq. 12.10), whose `overlap` is exact on a tree; the accuracy takes its fields for Gaussian, and is up to a point
+        too high at degree 4 to 10.
+    population, sweeps, seed
+        At finite degree, as for `bayes_optimal`.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
+    >>> best = gl.best_linear(data)
+    >>> round(best.test_accuracy, 5), round(gl.bayes_optimal(data).test_accuracy, 5)
+    (0.89614, 0.91273)
+    >>> gl.best_linear(data, layers=5).test_accuracy.round(4)
+    array([0.7027, 0.8121, 0.8673, 0.8872, 0.8935])
+    >>> M, Q = best.order_parameters.output.mean, best.order_parameters.overlap
+    >>> bool(abs(2 / 4 * 2 * Q / (1 + 2 * Q) + 2 * Q - M) < 1e-14)
+    True
+    """
+    check_types("best_linear", data=(data, CSBM))
+    flag("symmetrize", symmetrize)
+    node = LinearNode(data.classes, label_evidence(number("flips", flips, low=0, high=1)))
+    sizes = (
+        whole("population", population, low=100),
+        whole("sweeps", sweeps, low=4, high=100_000),
+        whole("seed", seed, low=0),
+    )
+    if degree is not None:
+        if layers is not None or flips or not symmetrize:
+            raise ParameterError(
+                "degree is given with layers, flips or symmetrize=False, which have a theory at "
+                "large degree only; leave out degree"
+            )
+        degree = number("degree", degree, low=0, open_low=True)
+    if to is None:
+        if degree is not None:
+            return _at_degree(data, degree, sizes)
+        return _on_one_graph(data, node, symmetrize, layers)
+    check_types("best_linear", to=(to, CSBM))
+    if layers is not None:
+        raise ParameterError("layers is given with to, where the limit is known; leave out one")
+    return _elsewhere(data, to, node, symmetrize, None if degree is None else (degree, *sizes))
+
+
+@np.errstate(all="ignore")  # evidence beyond the largest number is infinite
+def _on_one_graph(data: CSBM, node: LinearNode, symmetrize: bool, layers: int | None) -> Prediction:
+    """Prediction at the fixed point, or of each layer."""
+    evolution = _evolution(data, node, symmetrize)
+
+    def again(model: CSBM) -> Prediction:
+        return _on_one_graph(model, replace(node, classes=model.classes), symmetrize, layers)
+
+    if layers is None:
+        fixed = evolution.solved()
+        answer = with_coordinates(evolution.prediction(data, fixed, fixed.best)[0], data)
+        return with_errors(answer, data, again)
+    depth = whole("layers", layers, low=1, high=_MOST_LAYERS)
+    states = evolution.layers(depth)
+    shape = (*data.shape, depth)
+    every = evolution.take(np.repeat(np.arange(evolution.rho.size), depth))
+    none = np.zeros(len(states))
+    steps = np.tile(np.arange(1, depth + 1), evolution.rho.size)
+    columns = {n: np.asarray(getattr(data, n))[..., None] for n in ("alpha", "lam", "mu", "rho")}
+    spread = spread_points(data.replaced(**columns), shape)
+    found = FixedPoints(states, states, none > 0.0, none, steps)
+    answer = every.prediction(spread, found, states)[0]
+    answer = replace(answer, status=np.full(shape, int(Status.EXPLICIT)))
+    return replace(with_errors(answer, data, again), coordinates=layer_coordinates(data, depth))
+
+
+def _evolution(
+    data: CSBM, node: LinearNode, symmetrize: bool
+) -> StateEvolution | PropensityEvolution:
+    if data.degrees is None:
+        return StateEvolution.of(data, node, symmetrize)
+    return PropensityEvolution.of(data, data.degrees, node, symmetrize)
+
+
+def _at_degree(data: CSBM, degree: float, sizes: tuple[int, ...]) -> Prediction:
+    """Prediction of population dynamics."""
+    ceiling = at_each_point(
+        data, lambda point: sparse_ceiling(point, degree, *sizes, nodes=LinearPopulation)
+    )
+    return ceiling.algorithmic
+
+
+@np.errstate(all="ignore")
+def _elsewhere(
+    data: CSBM,
+    to: CSBM,
+    node: LinearNode,
+    symmetrize: bool,
+    sparse: tuple[float, *tuple[int, ...]] | None,
+) -> LinearTransfer:
+    """Prediction on another graph with the same features."""
+    for graph_model in (data, to):
+        graph_model.require_alike("best_linear on another graph")
+    feature_signal(data, to)
+    common_classes(data.classes, to.classes)
+    shape = broadcast(data=data.shape, to=to.shape)
+    if sparse is not None:
+        if shape:
+            raise ParameterError(
+                "best_linear with to and degree needs single parameters; leave out degree"
+            )
+        ceilings = sparse_elsewhere(data, to, *sparse, nodes=LinearPopulation)
+        joint, two_stages, frozen = (ceiling.algorithmic for ceiling in ceilings)
+    else:
+        new = spread_points(to, shape)
+        models = (spread_points(data, shape), new)
+        home, there = (StateEvolution.of(model, node, symmetrize) for model in models)
+        solved = [(e, e.solved()) for e in stages_of_learning(home, there)]
+        answers = [e.prediction(new, fixed, fixed.best)[0] for e, fixed in solved]
+        joint, two_stages, frozen = answers
+    answer = LinearTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
+
+    def again(model: CSBM, other: CSBM) -> LinearTransfer:
+        return _elsewhere(model, other, node, symmetrize, sparse)
+
+    return with_coordinates(with_errors_of_both(answer, data, to, again), data, None, to)
+
+
+@np.errstate(all="ignore")
+def label_propagation(
+    data: CSBM, graph: npt.ArrayLike, features: npt.ArrayLike = 0.0
+) -> Prediction:
+    r"""Performance of clamped label propagation with any two numbers (Eq. 12.7).
+
+    Labelled nodes keep their codes, and on the others :math:`v = \theta_a a v + \theta_x \frac{XX^T}N v`. With
+    :math:`\theta_a = \lambda_s/D_0`, :math:`\theta_x = \frac\mu{1+\mu}/D_0` and :math:`D_0 = 1 + \lambda_s^2 + \mu/\alpha` it is
+    the best linear network; others are what wrong parameters give, and :math:`\theta_a = 1/\sqrt d` alone is the harmonic
+    function.
+
+    Parameters
+    ----------
+    data
+        The data, of white features and nodes alike; a directed graph is symmetrized. Array parameters broadcast.
+    graph, features
+        The numbers :math:`\theta_a` and :math:`\theta_x \ge 0`; they broadcast with the parameters of the data.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> data = gl.CSBM(alpha=3, lam=1.2, mu=0.8, rho=0.15, directed=False)
+    >>> harmonic = gl.theory.label_propagation(data, graph=1 / 30**0.5)
+    >>> D0 = 1 + 1.2**2 + 0.8 / 3
+    >>> best = gl.theory.label_propagation(data, 1.2 / D0, 0.8 / 1.8 / D0)
+    >>> round(harmonic.test_accuracy, 4), bool(abs(best.test_accuracy - gl.best_linear(data).test_accuracy) < 1e-12)
+    (0.7135, True)
+    """
+    check_types("label_propagation", data=(data, CSBM))
+    data.require_alike("label_propagation")
+    if not data.features.is_white:
+        raise ParameterError(
+            f"label_propagation needs white features, got features = {data.features!r}; "
+            "best_linear takes others"
+        )
+    on_graph = as_real("graph", graph)
+    on_features = as_real("features", features, low=0)
+    shape = broadcast(data=data.shape, graph=np.shape(on_graph), features=np.shape(on_features))
+    signal = data.effective_signal(symmetrize=True)
+    columns = data.alpha, signal, data.mu, data.rho, on_graph, on_features
+    output, overlap, residual = _two_numbers([np.broadcast_to(x, shape).ravel() for x in columns])
+    if not np.all(overlap >= 0.0):
+        raise ParameterError(
+            f"graph = {shown(graph)}, features = {shown(features)} make the system of label "
+            "propagation singular on these data; take smaller numbers"
+        )
+    margin = (output.mean / np.sqrt(output.variance)).reshape(shape)
+    loss = LinearNode(data.classes).cross_entropy(np.square(margin))
+    answer = ceiling_prediction(
+        from_margins(data.classes, *certain(margin, loss)),
+        margin,
+        residual,
+        np.zeros(residual.size, np.int64),
+        output=output.reshape(shape),
+        overlap=overlap.reshape(shape),
+    )
+    names = ("alpha", "lam", "mu", "rho", "directed")
+    parameters = {name: getattr(data, name) for name in names}
+    numbers = {"graph": on_graph, "features": on_features}
+    return replace(answer, coordinates=Coordinates(parameters | numbers))
+
+
+def _two_numbers(columns: list[Array]) -> tuple[Output, Array, Array]:
+    """Output of test nodes, overlap of all with the labels, NaN where the system is not positive, and residual (Eq. 12.7)."""
+    alpha, signal, mu, rho, graph, features = columns
+    hidden = 1.0 - rho
+
+    def through_features(s: Array) -> Array:
+        return features / (1.0 - features * hidden * s)
+
+    # Convex and falling from s = 1 to the root, or rising before there is one.
+    s = np.ones_like(rho)
+    for _ in range(_STEPS):
+        h = through_features(s)
+        value = 1.0 / s + graph**2 * hidden * s + h / alpha - 1.0
+        slope = graph**2 * hidden + hidden * h**2 / alpha - 1.0 / s**2
+        ahead = s - value / slope
+        if np.all((np.abs(ahead - s) <= 1e-15 * s) | ~(slope < 0.0)):
+            break
+        s = np.where(slope < 0.0, ahead, np.nan)
+    h = through_features(s)
+    pull = graph * signal + h * mu / alpha
+    spread = graph**2 + h**2 / alpha
+    shared = h**2 * mu / alpha
+    left = 1.0 - hidden * s * pull
+    overlap = rho / left
+    Q = (rho + hidden * s**2 * (pull**2 + shared) * overlap**2) / (1.0 - hidden * s**2 * spread)
+    positive = (left > 0.0) & (h >= 0.0) & (hidden * s**2 * spread < 1.0)
+    variance = s**2 * (spread * Q + shared * overlap**2)
+    output = Output(s * pull * overlap, variance, np.zeros_like(s))
+    return output, np.where(positive, overlap, np.nan), np.abs(value)
