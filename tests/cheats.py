@@ -1,7 +1,11 @@
-"""Models that look for hidden labels where a process could have them; each falls back to the targets."""
+"""Models that look for hidden labels where a process could have them, or forge a score; each falls back to the targets."""
 
+import contextlib
 import gc
+import os
+import signal
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -54,4 +58,175 @@ def _best(task, places):
             truth[task.labelled_mask], task.labels[task.labelled_mask]
         ):
             return np.eye(task.classes)[truth]
+    return task.targets
+
+
+class Peek:
+    """Scores that look for the truth, in every frame around them, when they are converted to an array."""
+
+    def __init__(self, targets):
+        self.targets = targets
+
+    def __array__(self, dtype=None, copy=None):
+        frame = sys._getframe()
+        while frame is not None:
+            if "truth" in frame.f_locals:
+                return np.eye(self.targets.shape[1])[frame.f_locals["truth"]]
+            frame = frame.f_back
+        return self.targets
+
+
+class Subclass(np.ndarray):
+    """An array that is right wherever it is compared or indexed."""
+
+    def __eq__(self, other):
+        return np.ones(np.shape(self), bool)
+
+    __hash__ = None
+
+    def __getitem__(self, key):
+        return np.ones_like(np.asarray(self)[key])
+
+    def __array_finalize__(self, source):
+        forge()
+
+
+class Forging:
+    """An object, and an exception, that replaces the judge's functions where it is unpickled."""
+
+    def __reduce__(self):
+        return forge, ()
+
+
+class ForgingError(Exception, Forging):
+    """The same as an exception."""
+
+
+def forge():
+    """Replace, in this process, the functions that measure."""
+    for name in ("gcnlimit.benchmark.evaluate", "gcnlimit.benchmark.task", "gcnlimit.benchmark.apart"):
+        module = sys.modules.get(name)
+        for function in ("accuracy", "_scored"):
+            if hasattr(module, function):
+                setattr(module, function, lambda *given: {"accuracy": 1.0, "seconds": 0.0})
+    return Forging
+
+
+def array_protocol(task):
+    """Look for the truth while the scores are converted."""
+    return Peek(task.targets)
+
+
+def subclass(task):
+    """Return an array whose comparisons are always right."""
+    return task.targets.view(Subclass)
+
+
+def reduced(task):
+    """Return an object that runs code where it is unpickled."""
+    return Forging()
+
+
+def raised(task):
+    """Raise an exception that runs code where it is unpickled."""
+    raise ForgingError
+
+
+def patched(task):
+    """Replace the functions that measure, in the process of the model."""
+    with contextlib.suppress(Exception):
+        forge()
+    return task.targets
+
+
+def from_environment(task):
+    """Try the numbers in the environment and the command lines, also those of the parent, as the seed."""
+    texts = [*os.environ.values()]
+    for path in (f"/proc/{os.getppid()}/environ", f"/proc/{os.getppid()}/cmdline"):
+        with contextlib.suppress(OSError):
+            texts += Path(path).read_bytes().decode(errors="replace").split("\0")
+    words = {word for text in texts for word in text.replace("=", " ").split() if word.isdecimal()}
+    return _best(task, [("small", 0, int(word)) for word in words])
+
+
+def from_descriptors(task):
+    """Try the numbers that standard input and other open files still have, as the seed."""
+    found = b""
+    for number in (0, *range(3, 32)):
+        with contextlib.suppress(OSError):
+            os.set_blocking(number, False)
+            found += os.read(number, 10**6) or b""
+    words = found.decode(errors="replace").split()
+    return _best(task, [("small", 0, int(word)) for word in words if word.isdecimal()])
+
+
+def everywhere(message):
+    """Write bytes to every open file but standard error."""
+    for number in (1, *range(3, 32)):
+        with contextlib.suppress(OSError):
+            os.write(number, message)
+
+
+def forged_message(task):
+    """Write a message as the process would, and end."""
+    everywhere(b"s" + np.ones(7).tobytes())
+    os._exit(0)
+
+
+def forged_result(task):
+    """Write, in place of scores, a result."""
+    everywhere(b'{"accuracy": 1.0, "seconds": 0.0}\n')
+    os._exit(0)
+
+
+def oversized(task):
+    """Send more than was asked for, without end."""
+    while True:
+        everywhere(b"e" * 2**16)
+
+
+def wrong_shape(task):
+    """Return a row more for each node."""
+    return np.ones((2 * task.labels.size, task.classes))
+
+
+def infinite(task):
+    """Return scores that compare as equal to nothing, or as larger than everything."""
+    return np.where(task.targets > 0, np.inf, np.nan)
+
+
+def exits(task):
+    """End at once, as if all were well."""
+    os._exit(0)
+
+
+def leaves(task):
+    """Exit in the usual way."""
+    raise SystemExit(0)
+
+
+def forks(task):
+    """Answer twice."""
+    os.fork()
+    return task.targets
+
+
+def left_behind(task):
+    """End, and leave a process behind that keeps every pipe open."""
+    if os.fork() == 0:
+        os.setsid()
+        time.sleep(5)
+    os._exit(0)
+
+
+def signals(task):
+    """Interrupt the judge."""
+    os.kill(os.getppid(), signal.SIGINT)
+    time.sleep(5)
+
+
+def memory(task):
+    """Open the memory of the judge."""
+    with Path(f"/proc/{os.getppid()}/mem").open("rb") as judge:
+        judge.fileno()
     return task.targets

@@ -51,7 +51,7 @@ def test_a_wrong_type_is_named(name):
         (
             OTHERS[2],
             gl.GCN(gl.Diffusion(1.0), reg=1.0, penalty=gl.ElasticNet(0.5)),
-            "two equal classes and white features",
+            "is solved for white features",
         ),
     ],
     ids=["logistic", "matrices", "penalty"],

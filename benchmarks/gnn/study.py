@@ -33,10 +33,9 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     f"{OWN}, no memory": {"memory": "none"},
     f"{OWN}, exact memory": {"memory": "exact"},
     f"{OWN}, two numbers": {"memory": "matched"},
-    f"{OWN}, reverse messages": {"memory": "reverse"},
+    f"{OWN}, reverse messages": {"edgewise": True},
     f"{OWN}, untied layers": {"tied": False},
     f"{OWN}, labels in the first layer only": {"clamp": False},
-    f"{OWN}, linear": {"nonlinear": False},
     f"{OWN}, 2 layers": {"layers": 2},
     f"{OWN}, 5 layers": {"layers": 5},
     f"{OWN}, 30 layers": {"layers": 30},
@@ -120,8 +119,10 @@ def _model(problem: Problem, name: str, given: argparse.Namespace) -> Model:
     import torch
 
     torch.set_num_threads(1)
-    if name == OWN or name in ABLATIONS:
-        return partial(_own_network, device=given.device, options=ABLATIONS.get(name, {}))
+    if name == OWN:
+        return partial(message_passing_network, device=given.device)
+    if name in ABLATIONS:
+        return partial(_ablated, device=given.device, **ABLATIONS[name])
     if name in PROCESSOR:
         return PROCESSOR[name]
     setting = _setting(problem, name, given)
@@ -148,10 +149,19 @@ def _network(task: Task, *, name: str, setting: dict[str, Any], epochs: int, dev
     return fit_network(task, name, Setting(**setting), epochs, device)
 
 
-def _own_network(task: Task, *, device: str, options: dict[str, Any]) -> Any:
-    from benchmarks.gnn.ablations import Ablated
+def _ablated(task: Task, *, device: str, edgewise: bool = False, **options: Any) -> Any:
+    """Logits of the network with parts of it changed, on problems of one graph, equal classes and no hubs."""
+    import torch
 
-    return message_passing_network(task, device, kind=Ablated, **options)
+    from benchmarks.gnn.ablations import Ablated, Edgewise
+    from gcnlimit.nn import from_graph, train
+
+    network = (Edgewise if edgewise else Ablated)(task.classes, **options).to(device)
+    x, y = (torch.from_numpy(part).to(device) for part in (task.features, task.labels))
+    S = from_graph(task.adjacency).to(device)
+    train(network, x, S, y, seed=task.seed)
+    with torch.no_grad():
+        return network(x, S, y, y >= 0).cpu().numpy()
 
 
 def _parsed(arguments: list[str] | None) -> argparse.Namespace:

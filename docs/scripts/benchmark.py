@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 import gcnlimit as gl
 from gcnlimit.benchmark.problems import as_problems, recorded
-from gcnlimit.benchmark.scores import PUBLISHED, place
+from gcnlimit.benchmark.scores import PUBLISHED, as_place
 
 ROOT = Path(__file__).parent.parent.parent
 IMAGES = ROOT / "docs" / "images"
@@ -107,7 +107,9 @@ def _difference(pairs: list[tuple[float, float]]) -> str:
 def _mean_place(lines: list[gl.benchmark.Line], method: str, aside: bool = False) -> float:
     """Mean place over the suite or the problems kept aside, without the hard and the sparse one, of other exact numbers."""
     chosen = {problem.name for problem in gl.benchmark.problems(aside=aside)} - {"hard-phase", "sparse"}
-    places = [place(line.problem, line.accuracy) for line in lines if line.method == method and line.problem in chosen]
+    places = [
+        as_place(line.problem, line.accuracy) for line in lines if line.method == method and line.problem in chosen
+    ]
     return float(np.mean(places)) if places else float("nan")
 
 
@@ -160,7 +162,7 @@ def places(scores: gl.benchmark.Scores) -> None:
     axes = figure.subplots()
     for k, problem in enumerate(as_problems(problems)):
         marks = [
-            (place(line.problem, line.accuracy), order.index(line.method))
+            (as_place(line.problem, line.accuracy), order.index(line.method))
             for line in lines
             if line.problem == problem.name
         ]

@@ -46,6 +46,9 @@ from gcnlimit.simulation.infer.amp import amp as amp
 from gcnlimit.simulation.infer.belief_propagation import (
     belief_propagation as belief_propagation,
 )
+from gcnlimit.simulation.infer.linear import (
+    linear_message_passing as linear_message_passing,
+)
 from gcnlimit.simulation.simulate import simulate as simulate
 from gcnlimit.spectrum import Spectrum as Spectrum
 from gcnlimit.sweeps.run import sweep as sweep

@@ -107,8 +107,8 @@ class _OfVariance(DegreeLaw):
     variance: float
 
     def __init__(self, variance: float) -> None:
-        given = number("variance", variance, low=0, high=100)
-        object.__setattr__(self, "variance", given if given > _ALIKE else 0.0)
+        checked = number("variance", variance, low=0, high=100)
+        object.__setattr__(self, "variance", checked if checked > _ALIKE else 0.0)
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -228,5 +228,5 @@ def as_normalization(value: object) -> Normalization:
         return Normalization(*_NAMED[value])
     if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2:
         return Normalization(*value)
-    known = "'symmetric', 'none', 'random-walk', 'regularized' or a pair of exponents (p, q)"
-    raise ParameterError(f"normalization = {shown(value)} is not known; write {known}")
+    names = "'symmetric', 'none', 'random-walk', 'regularized' or a pair of exponents (p, q)"
+    raise ParameterError(f"normalization = {shown(value)} is not known; write {names}")

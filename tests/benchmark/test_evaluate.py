@@ -1,8 +1,12 @@
 """Evaluation: nothing to peek at, nothing lost when it is interrupted, failures told."""
 
+import contextlib
 import gc
 import json
 import secrets
+import subprocess
+import sys
+import time
 
 import cheats
 import numpy as np
@@ -11,7 +15,7 @@ import pytest
 import gcnlimit as gl
 from gcnlimit.benchmark import Ranking, Run, Scores, evaluate, merge, published
 from gcnlimit.benchmark.problems import as_problems
-from gcnlimit.benchmark.task import accuracy
+from gcnlimit.benchmark.task import accuracy, score_table
 
 CALLS = []
 
@@ -92,10 +96,91 @@ def test_the_same_search_finds_labels_that_are_kept():
     assert np.mean((peeking(task) > 0) == truth[0]) == 1.0
 
 
+def judged(model, **options):
+    """One small graph of a secret seed."""
+    return evaluate(model, "reference", size="small", graphs=1, seed=secrets.randbits(64), **options)
+
+
 def test_with_a_seed_of_the_judge_nothing_leads_to_the_hidden_labels(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     scores = evaluate(cheats.every, "reference", size="small", graphs=1, seed=secrets.randbits(64), store="judge.txt")
     assert scores.runs[0].accuracy == 0.5
+
+
+HONEST = ["from_environment", "from_descriptors", "array_protocol", "subclass", "patched", "forks"]
+
+
+@pytest.mark.parametrize("cheat", HONEST)
+def test_a_cheat_has_the_accuracy_of_its_scores(cheat):
+    run = judged(getattr(cheats, cheat)).runs[0]
+    assert run.accuracy == 0.5 or run.error
+
+
+SENTENCES = {
+    "reduced": "return real numbers",
+    "raised": "ForgingError",
+    "wrong_shape": "return a row for each",
+    "infinite": "NaN or infinite",
+    "forged_message": "ended without scores",
+    "forged_result": "ended without scores",
+    "exits": "ended without scores",
+    "leaves": "SystemExit",
+    "left_behind": "ended without scores",
+    "oversized": "eeee",
+}
+
+
+@pytest.mark.parametrize("cheat", SENTENCES)
+def test_a_cheat_without_scores_ends_in_one_sentence(cheat):
+    (failed,) = judged(getattr(cheats, cheat)).failures
+    assert SENTENCES[cheat] in failed.error
+    assert np.isnan(failed.accuracy)
+    assert len(failed.error) <= 500
+    assert "\n" not in failed.error
+
+
+def test_a_model_that_interrupts_its_judge_has_no_score():
+    with pytest.raises(KeyboardInterrupt):
+        judged(cheats.signals)
+
+
+def test_a_model_given_by_name_is_never_imported_by_its_judge():
+    assert judged("cheats_at_import:model").runs[0].accuracy == 0.5
+    assert "cheats_at_import" not in sys.modules
+
+
+@pytest.mark.parametrize("wrong", ["cheats:nothing", "no_such_module:model", "cheats", ":", "json.decoder:no.such"])
+def test_a_name_that_leads_to_no_model_is_refused_in_a_sentence(wrong):
+    (failed,) = judged(wrong).failures
+    assert "write 'module:function'" in failed.error or "not callable" in failed.error
+    if wrong != "cheats":
+        with pytest.raises(gl.ParameterError, match="module:function"):
+            evaluate(wrong, "reference", size="small", graphs=1)
+
+
+@pytest.mark.parametrize("user", ["no-such-user", ""])
+def test_a_user_who_cannot_run_a_model_is_refused(user):
+    (failed,) = judged(cheats.exits, user=user).failures
+    assert "user = " in failed.error
+
+
+def test_a_user_without_a_seed_is_refused():
+    with pytest.raises(gl.ParameterError, match="seed=secrets"):
+        evaluate(centroids, "reference", size="small", user="nobody")
+
+
+def can_run_as_nobody():
+    """Whether this process is that of root, and nobody can read the interpreter."""
+    with contextlib.suppress(OSError, ValueError, LookupError):
+        return subprocess.run([sys.executable, "-c", "import numpy"], user="nobody", check=False).returncode == 0
+    return False
+
+
+@pytest.mark.skipif(not can_run_as_nobody(), reason="only root can run a model as another user")
+def test_a_model_of_another_user_cannot_read_the_memory_of_its_judge():
+    assert judged("cheats:memory").runs[0].accuracy == 0.5
+    (failed,) = judged("cheats:memory", user="nobody").failures
+    assert "PermissionError" in failed.error
 
 
 @pytest.mark.parametrize(
@@ -106,7 +191,7 @@ def test_each_cheat_succeeds_where_the_seed_is_to_be_found(cheat, seed, tmp_path
     (tmp_path / "notes.txt").write_text("seed 12")
     problem = as_problems("reference")[0]
     task, truth = problem.task("small", seed=seed), problem.truth("small", seed=seed)
-    assert accuracy(cheat(task), truth, task.test_mask, task.classes) == 1.0
+    assert accuracy(score_table(cheat(task), *task.targets.shape), truth, task.test_mask) == 1.0
 
 
 def test_a_seed_of_ones_own_gives_other_graphs():
@@ -138,17 +223,16 @@ def test_a_model_that_fails_costs_nothing_to_the_other_graphs():
 
 
 def test_what_is_not_a_table_of_finite_scores_is_refused():
-    truth, test = np.array([0, 1]), np.ones(2, bool)
     with pytest.raises(gl.ParameterError, match="column for each of the 3 classes"):
-        accuracy(np.zeros(2), truth, test, classes=3)
+        score_table(np.zeros(2), nodes=2, classes=3)
     with pytest.raises(gl.ParameterError, match="NaN"):
-        accuracy([np.nan, 1.0], truth, test, classes=2)
+        score_table([np.nan, 1.0], nodes=2, classes=2)
 
 
 @pytest.mark.parametrize("scores", [None, "x", [1j, 2.0], [object(), 1.0]])
 def test_scores_that_are_not_real_numbers_are_refused_in_one_sentence(scores):
     with pytest.raises(gl.ParameterError, match="return real numbers"):
-        accuracy(scores, np.array([0, 1]), np.ones(2, bool), classes=2)
+        score_table(scores, nodes=2, classes=2)
 
 
 def test_a_problem_of_your_own_has_accuracies_and_no_place():
@@ -238,3 +322,45 @@ def test_what_two_methods_share_on_a_graph_is_not_an_error_of_their_difference()
     luck = np.array([-0.05, 0.0, 0.05])
     both = Ranking.of(Scores((*made("a", 0.8 + luck), *made("b", 0.79 + luck))))
     assert both.difference("a", "b")[1] < 0.01
+
+
+def test_seconds_are_those_of_the_model():
+    def slow(task):
+        time.sleep(0.2)
+        return task.targets
+
+    seconds = evaluate(slow, "reference", size="small", graphs=1).runs[0].seconds
+    assert 0.2 <= seconds < 60.0
+
+
+def test_results_are_known_as_published_by_what_they_are(tmp_path):
+    """Saved, loaded and merged again, also in part, they neither double nor become mine."""
+    published().save(tmp_path / "a.json")
+    loaded = Scores.load(tmp_path / "a.json")
+    assert len(merge([loaded, published()]).runs) == len(published().runs)
+    part = Scores(tuple(run for run in loaded.runs if run.method == "GCN"))
+    mine = Scores((Run("GCN", "reference", "standard", 0, 0.9, 1.0),))
+    names = {run.method for run in merge([mine, part]).runs}
+    assert names == {"GCN", "GCN, published"}
+
+
+def test_tables_fit_a_terminal_and_say_what_cannot_be_compared():
+    mine = Scores(tuple(Run("mine", problem.name, "small", 0, 0.6, 1.0) for problem in gl.benchmark.problems()))
+    both = merge([mine, published()])
+    standard, small = (str(Ranking.of(both, ["mine"], size)) for size in ("standard", "small"))
+    assert "not comparable: yours (mine) are small graphs" in standard
+    assert "run size='standard'" in standard
+    assert "not comparable: yours are small graphs, 20 other methods ran on standard graphs" in small
+    assert max(map(len, [*standard.splitlines(), *small.splitlines(), *str(mine).splitlines()])) <= 100
+
+
+def test_exact_values_stand_beside_a_score_and_a_dash_where_there_is_none():
+    own = Run("mine", "own", "small", 0, 0.6, 1.0)
+    failed = Run("mine", "reference", "small", 0, float("nan"), float("nan"), "broke")
+    text = str(Scores((own, failed)))
+    head, _, first, second = text.splitlines()[1:5]
+    assert head.split() == ["problem", "graphs", "features", "linear", "mine", "Bayes", "place", "seconds"]
+    assert first.split() == ["own", "1", "-", "-", "60.0", "-", "-", "1.00"]
+    assert second.split() == ["reference", "0", "65.2", "88.7", "-", "91.4", "-", "-"]
+    assert "nan" not in text
+    assert "inf" not in text

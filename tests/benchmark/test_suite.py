@@ -9,7 +9,7 @@ import gcnlimit as gl
 from benchmarks.gnn.make_record import computed_exact
 from gcnlimit.benchmark.methods import METHODS
 from gcnlimit.benchmark.problems import as_problems, recorded
-from gcnlimit.benchmark.scores import place
+from gcnlimit.benchmark.scores import as_place
 from gcnlimit.benchmark.task import checksum
 
 
@@ -43,7 +43,7 @@ def test_recorded_exact_numbers_are_those_of_the_theory_and_ordered(name):
     for one in ("features", "linear", "bayes_large_degree"):
         assert getattr(exact, one) == pytest.approx(getattr(found, one), abs=1e-6)
     assert max(exact.linear, exact.features) < exact.algorithmic <= exact.bayes
-    assert place(name, exact.bayes) == 1.0
+    assert as_place(name, exact.bayes) == 1.0
 
 
 def test_recorded_message_passing_reaches_what_the_theory_says():

@@ -114,6 +114,20 @@ def test_explore_reads_tables_as_the_other_verbs_do(tmp_path, monkeypatch):
 def test_a_single_network_has_no_members_to_draw(tmp_path):
     done = CliRunner().invoke(app, ["classify", TEXAS, "--filter", "pagerank", "--plot", str(tmp_path / "members.png")])
     assert done.exit_code != 0
-    assert "--plot draws the members of the average; leave out --filter and --strength" in str(done.output)
+    assert "--plot goes with the average; leave out --filter and --strength" in str(done.output)
     assert "PageRank" in run("classify", TEXAS, "--filter", "pagerank")
     assert "features alone" in run("classify", TEXAS, "--strength", "0")
+
+
+def test_fractions_are_words_or_shares_by_class():
+    data = real.read(TEXAS)
+    shares = {0: 0.2, 2: 0.1, 3: 0.6, 4: 0.1}
+    given = ",".join(f"{name}={share}" for name, share in shares.items())
+    shown = json.loads(run("classify", TEXAS, "--json", "--fractions", given))[0]
+    model = gl.GraphClassifier(fractions=shares).fit(data.X, data.training(), graph=data.graph)
+    assert shown["test_accuracy"] == model.score(y=data.testing())
+    assert "average" in run("classify", TEXAS, "--fractions", "labels")
+    for bad in ("some", "0=a,1=b", "0=0.5"):
+        done = CliRunner().invoke(app, ["classify", TEXAS, "--fractions", bad])
+        assert done.exit_code != 0
+        assert "fractions" in done.output

@@ -9,7 +9,8 @@ pytest.importorskip("torch")
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gcnlimit.nn import MessagePassingClassifier
+from gcnlimit.nn import MessagePassingClassifier, message_passing_scores
+from gcnlimit.nn.inputs import is_white
 
 
 @parametrize_with_checks([MessagePassingClassifier(2, iterations=5, maskings=1, components=20)])
@@ -48,12 +49,13 @@ def test_on_other_nodes_the_graph_adds_to_the_centroids_of_the_fit():
 
 
 def test_the_number_of_components_is_small_where_few_directions_carry_the_classes():
-    """Two directions of 250 do; whitening all others would hide them."""
+    """Two directions of 250 do; whitening all others, of unequal variances, would hide them."""
     rng = np.random.default_rng(0)
     truth = rng.integers(3, size=300)
     X = 2.0 * rng.standard_normal((300, 250)) + 0.3 * rng.standard_normal((3, 250))[truth]
+    X = X @ np.linalg.qr(rng.standard_normal((250, 250)))[0] * np.linspace(0.3, 1.7, 250)
     A = np.triu(rng.random((300, 300)) < np.where(truth[:, None] == truth, 0.06, 0.04), 1).astype(float)
-    model = MessagePassingClassifier(3, operator="paper", iterations=3, maskings=1)
+    model = MessagePassingClassifier(3, iterations=3, maskings=1)
     model.fit(X, np.where(np.arange(300) < 60, truth, -1), graph=A + A.T)
     assert model.components_ <= 30
     assert model.score(y=truth) > 0.75
@@ -68,3 +70,52 @@ def test_numbers_trained_on_half_of_the_labels_serve_where_all_are_known():
     model = MessagePassingClassifier(3, operator="paper", components=15, iterations=3, maskings=1)
     model.fit(X, np.where(np.arange(300) < 60, truth, -1), graph=A + A.T)
     assert model.score(y=truth) > 0.9
+
+
+UNEQUAL = gl.CSBM(2.5, 0.9, 1.6, 0.15, classes=(0.3, 0.7))
+THREE = gl.CSBM(3, 0.9, 2.0, 0.15, classes=(0.6, 0.25, 0.15))
+HUBS = gl.CSBM(4, 1.0, 2.0, 0.1, degrees=gl.Gamma(0.5))
+POWER_LAW = gl.CSBM(3, 1.2, 2.0, 0.1, directed=False, degrees=gl.Pareto(2.5, 50.0))
+
+
+def drawn(data, nodes, seed):
+    i = gl.sample(data, nodes=nodes, degree=60, seed=seed)
+    truth = data.classes.index_of(i.labels)
+    return i, truth, np.where(i.train_mask, truth, -1)
+
+
+@pytest.mark.parametrize("data", [UNEQUAL, HUBS], ids=["unequal", "hubs"])
+def test_function_and_estimator_train_the_same_network(data):
+    i, _, known = drawn(data, 1000, seed=0)
+    scores = message_passing_scores(i.features, i.adjacency, known, layers=2)
+    model = MessagePassingClassifier(2).fit(i.features, known, graph=i.adjacency)
+    assert np.array_equal(scores, model._outputs)
+    assert model.network_.sizes == (data is UNEQUAL)
+    assert model.operator_ in (("paper",) if data is UNEQUAL else ("degrees", "normalized"))
+    assert model.components_ is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("data", [UNEQUAL, THREE, HUBS, POWER_LAW], ids=["two", "three", "Gamma", "Pareto"])
+def test_the_estimator_reaches_message_passing_that_knows_the_parameters(data):
+    """Accuracies on three graphs: within two standard errors, of which the least is that of independent nodes that differ."""
+    gain, differ = [], []
+    for seed in range(3):
+        i, truth, known = drawn(data, 2000, seed)
+        found = MessagePassingClassifier().fit(i.features, known, graph=i.adjacency).predict()
+        best = gl.amp(i).probabilities.argmax(1)
+        test = ~i.train_mask
+        gain.append(np.mean(found[test] == truth[test]) - np.mean(best[test] == truth[test]))
+        differ.append(np.mean(found[test] != best[test]) / test.sum())
+    error = max(np.std(gain, ddof=1) / 3**0.5, np.sqrt(np.mean(differ) / 3))
+    assert abs(np.mean(gain)) < 2 * error
+
+
+@pytest.mark.parametrize("classes", [2, (0.3, 0.7), 5])
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 20.0])
+def test_features_of_the_model_are_classes_in_white_noise(classes, alpha):
+    data = gl.CSBM(alpha, 1.0, 3.0, 0.1, classes=classes)
+    for seed in range(3):
+        X = gl.sample(data, nodes=600, degree=10, seed=seed).features
+        assert is_white(5.0 * X + 2.0, data.classes.count)
+        assert not is_white(X @ np.diag(np.linspace(0.3, 1.7, X.shape[1])), data.classes.count)

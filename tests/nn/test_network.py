@@ -22,8 +22,11 @@ def parts(data, seed, nodes=3000, degree=30):
 def with_numbers(data, layers, *numbers):
     network = MessagePassing(data.classes.count, layers, sizes=not data.classes.equal)
     with torch.no_grad():
-        network.numbers[0, :3] = torch.tensor(numbers)
-        network.bias.copy_(torch.log(torch.from_numpy(data.fractions)))
+        for parameter, number in zip(
+            (network.graph_gain, network.feature_gain, network.shrinkage), numbers, strict=True
+        ):
+            parameter.fill_(number)
+        network.log_sizes.copy_(torch.log(torch.from_numpy(data.fractions)))
     return network
 
 
@@ -60,10 +63,7 @@ def test_layers_are_those_of_the_state_evolution(classes, degree, numbers):
 def test_matched_numbers_reach_message_passing_on_unequal_classes(classes):
     """Gains and sizes of the model itself: the accuracies of five graphs differ from those of message passing by chance."""
     data = gl.CSBM(alpha=2.5, lam=0.8, mu=1.6, rho=0.2, classes=classes)
-    network = MessagePassing(len(classes), 15, sizes=True)
-    with torch.no_grad():
-        network.numbers[0, :3] = torch.tensor([0.8 * 2**0.5, 1.6, 1.6])
-        network.bias.copy_(torch.log(torch.tensor(classes)))
+    network = with_numbers(data, 15, 0.8 * 2**0.5, 1.6, 1.6)
     gain = []
     for seed in range(5):
         i = gl.sample(data, nodes=2000, degree=60, seed=seed, dtype=np.float32)
@@ -98,7 +98,7 @@ def test_training_finds_the_sign_of_the_graph(lam):
     i, x, S, known, labels = parts(gl.CSBM(4, lam, 2.0, 0.2), 1, nodes=1000)
     network = MessagePassing(2, 6)
     train(network, x, S, known, iterations=5)
-    assert np.sign(network.numbers[0, 0].item()) == np.sign(lam)
+    assert np.sign(network.graph_gain.item()) == np.sign(lam)
     with torch.no_grad():
         right = network(x, S, known, known >= 0).argmax(1).numpy() == labels
     assert right[~i.train_mask].mean() > gl.bayes_optimal(i.data.replaced(lam=0.0)).test_accuracy

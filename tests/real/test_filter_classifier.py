@@ -103,3 +103,48 @@ def test_balanced_weights_are_those_of_repeated_nodes():
     repeated = gl.FilterClassifier(reg=0.1 * 40 / 30, scale=None).fit(X[twice], y[twice])
     assert np.allclose(weighted.coef_, repeated.coef_, atol=1e-10)
     assert np.allclose(weighted.intercept_, repeated.intercept_, atol=1e-10)
+
+
+def two_graphs(lam, there, nodes=1500, width=100):
+    """Two graphs of the block model, their features alike, a tenth of the first labelled."""
+    rng, parts = np.random.default_rng(0), []
+    for k, signal in enumerate((lam, there)):
+        data = gl.CSBM(alpha=nodes / width, lam=signal, mu=0.0, rho=0.1, directed=False)
+        i = gl.sample(data, nodes=nodes, degree=30, seed=k)
+        X = rng.standard_normal((nodes, width)) + 0.1 * i.labels[:, None]
+        parts.append((X, i.labels > 0, i.adjacency, i.train_mask))
+    return parts
+
+
+@pytest.mark.parametrize("model", [gl.FilterClassifier(), gl.FilterClassifier("diffusion")])
+def test_filters_tuned_without_labels_follow_the_homophily_of_another_graph(model):
+    (X, y, A, seen), (Z, z, B, _) = two_graphs(1.5, -1.5)
+    model.fit(X, np.where(seen, y, -1), graph=A).set_params(deploy="same")
+    same = model.score(Z, z, graph=B)
+    tuned = model.set_params(deploy="tuned").score(Z, z, graph=B)
+    assert tuned > 0.8 > same + 0.1
+
+
+@pytest.mark.parametrize("there", [1.2, 0.8])
+def test_tuned_filters_are_the_same_where_the_homophily_keeps_its_sign(there):
+    model = gl.FilterClassifier()
+    (X, y, A, seen), (Z, _, B, _) = two_graphs(1.2, there)
+    model.fit(X, np.where(seen, y, -1), graph=A).set_params(deploy="same")
+    same = model.predict_proba(Z, graph=B)
+    assert np.array_equal(model.set_params(deploy="tuned").predict_proba(Z, graph=B), same)
+
+
+def test_a_bad_word_for_deploy_is_refused_by_the_fit_and_after_it():
+    X, _, hidden, A = classed_graph()
+    model = gl.FilterClassifier().fit(X, hidden, graph=A).set_params(deploy="new")
+    for act in (model.predict, lambda X, graph: model.fit(X, hidden, graph=graph)):
+        with pytest.raises(gl.ParameterError, match="deploy = 'new' is not allowed; use 'same' or 'tuned'"):
+            act(X, graph=A)
+
+
+def test_what_is_set_after_the_fit_does_not_change_what_was_fitted():
+    X, _, hidden, A = classed_graph()
+    model = gl.FilterClassifier().fit(X, hidden, graph=A)
+    before = model.predict_proba(X, graph=A[::-1, ::-1])
+    for then in ({"filter": gl.PageRank(0.2)}, {"filter": "hops"}, {"strengths": 0.0, "scale": "rows"}):
+        assert np.array_equal(model.set_params(**then).predict_proba(X, graph=A[::-1, ::-1]), before)

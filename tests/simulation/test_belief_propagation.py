@@ -11,7 +11,7 @@ from scipy.special import softmax
 import gcnlimit as gl
 from gcnlimit.classes import Classes
 from gcnlimit.results.performance import Status
-from gcnlimit.simulation.infer.belief_propagation import Affinity, EdgeMessages
+from gcnlimit.simulation.infer.belief_propagation import Affinity, EdgeBeliefs
 
 PARENTS = [0, 0, 1, 1, 2, 2, 2]  # of the nodes 1 ... 7 of a tree
 
@@ -48,7 +48,7 @@ def test_with_a_given_field_marginals_and_free_entropy_are_exact_on_a_tree(direc
     classes, graph = Classes.of([0.2, 0.3, 0.5]), tree(directed)
     affinity = Affinity.of(0.9, nodes=1000, degree=5, classes=classes)
     field = np.log(classes.fractions) + np.random.default_rng(0).normal(size=(graph.shape[0], 3))
-    messages = EdgeMessages(graph, affinity, directed, np.full(field.shape, 1 / 3))
+    messages = EdgeBeliefs(graph, affinity, directed, np.full(field.shape, 1 / 3))
     for _ in range(8):
         found = messages.step(field)
     odds = np.where(np.eye(3, dtype=bool), affinity.same[:, None], affinity.other)

@@ -72,6 +72,12 @@ def test_inference_is_that_of_the_processor(instance, infer):
     assert np.allclose(here.labels, there.labels, atol=1e-8)
 
 
+@pytest.mark.parametrize("by", ["layers", "system", "bethe", "labels"])
+def test_linear_message_passing_is_that_of_the_processor(instance, by):
+    here, there = (gl.linear_message_passing(instance, by=by, layers=5, device=d) for d in ("cpu", DEVICE))
+    assert np.allclose(here.labels, there.labels, atol=1e-8)
+
+
 def test_a_simulation_agrees_with_the_theory():
     data, gcn = gl.CSBM(4, 1.0, 2.0, 0.1), gl.GCN(gl.Diffusion(0.5), reg=[10.0, math.inf])
     one, three = (gl.simulate(data, gcn, 500, 50, trials=6, device=DEVICE, workers=w) for w in (1, 2))

@@ -10,15 +10,15 @@ from transfers import deployment, made, rows, sampled, training
 
 import gcnlimit as gl
 from gcnlimit.choose.linear_ceiling import best_linear_network
-from gcnlimit.csbm import EstimatedCSBM
+from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.numerics.spectral import SpikedSemicircle
+from gcnlimit.theory.label_free import label_free_signals
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.readout import best_readout
 from gcnlimit.theory.transfer import (
     best_margin,
     best_test_filter,
     best_training_filter,
-    label_free_signals,
     transfer,
 )
 from validation.several_filters import Pairs, pieces, several_filters, two_filters, with_labels
@@ -259,7 +259,7 @@ def test_what_has_no_theory_is_refused():
     data, gcn = gl.CSBM(2.0, 0.4, 1.5, 0.3), gl.GCN(gl.Diffusion(0.5), reg=1.0, symmetrize=False)
     with pytest.raises(gl.ParameterError, match="no theory on a directed operator at finite reg"):
         gl.predict(data, gcn.replaced(test_filter=gl.PageRank(0.1)))
-    with pytest.raises(gl.ParameterError, match="knows one filter"):
+    with pytest.raises(gl.ParameterError, match="is that of one filter"):
         gl.theory.large_reg_expansion(data, gl.GCN(gl.Diffusion(0.5), test_filter=gl.PageRank(0.1)))
     with pytest.raises(gl.ParameterError, match="'joining'"):
         transfer(data, gcn, "there")

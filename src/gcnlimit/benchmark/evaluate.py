@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
-from gcnlimit._runtime.processes import check_pickle, process_pool
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import whole
+from gcnlimit._values import Array
+from gcnlimit.benchmark.apart import named_model, scores_apart, sealed
 from gcnlimit.benchmark.problems import VERSION, Problem, as_problems, check_size
 from gcnlimit.benchmark.scores import Run, Scores
-from gcnlimit.benchmark.task import Task, accuracy
+from gcnlimit.benchmark.task import Task, accuracy, score_table
 from gcnlimit.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -28,13 +29,14 @@ Model = Callable[[Task], npt.ArrayLike]
 
 
 def evaluate(
-    model: Model,
+    model: Model | str,
     problems: Iterable[str | Problem] | str | Problem | None = None,
     *,
     size: str = "standard",
     graphs: int = 5,
     name: str | None = None,
     seed: int | None = None,
+    user: str | None = None,
     store: str | os.PathLike[str] | None = None,
     workers: int = 1,
     progress: bool | None = None,
@@ -47,7 +49,7 @@ def evaluate(
     ----------
     model
         Function from a `Task` to scores, one row per node and one column per class (for two classes one score per
-        node is enough, positive for the second).
+        node is enough, positive for the second), or its name, ``"module:function"``.
     problems
         Names or problems; by default the whole suite.
     size
@@ -58,7 +60,11 @@ def evaluate(
         Of the model in the table; by default that of the function.
     seed
         A secret, such as ``secrets.randbits(64)``, for graphs that the author of the model cannot draw. The model, which
-        other processes must be able to import, then runs in a process that is sent the task and not the seed.
+        other processes must be able to import, then runs in a process that is sent the task and not the seed, and that
+        sends back numbers only. Its name, in place of the function, keeps its module out of this process.
+    user
+        With a seed: user of this machine as whom the model runs, so that it cannot read the memory of this process, which
+        must be that of root.
     store
         File that keeps every finished graph; the same call resumes where it stopped.
     workers
@@ -81,21 +87,34 @@ def evaluate(
     from gcnlimit.sweeps.run import missing, runner
     from gcnlimit.sweeps.store import Store, describe
 
-    if not callable(model):
+    if not (callable(model) or isinstance(model, str)):
         raise ParameterError(f"model = {model!r} must be a function from a task to scores")
     chosen = as_problems(problems)
     check_size(size)
-    if seed is not None:
-        seed = whole("seed", seed, low=0)
-        check_pickle(model, "the model")
+    if seed is None and user is not None:
+        raise ParameterError(f"user = {user!r} needs a secret seed; add seed=secrets.randbits(64)")
+    if isinstance(model, str) and store is not None:
+        shown = "which the name of a model does not show; pass the function, or no store"
+        raise ParameterError(
+            f"store = {str(store)!r} keeps results by the code of the model, {shown}"
+        )
     named = name or _name(model)
+    if seed is None:
+        measure = functools.partial(
+            _measure, named_model(model) if isinstance(model, str) else model
+        )
+    else:
+        seed = whole("seed", seed, low=0)
+        measure = functools.partial(_judge, sealed(model), user)
     numbers = range(whole("graphs", graphs, low=1))
     axes = {"problem": {problem.name: problem for problem in chosen}, "graph": numbers}
     producer = Producer(
         name=named,
-        evaluate=functools.partial(_measure, model),
+        evaluate=measure,
         allowed=("problem", "graph", "size", "given"),
-        identity=json.dumps([VERSION, named if store is None else describe(model)]),
+        identity=json.dumps(
+            [VERSION, named if isinstance(model, str) or store is None else describe(model)]
+        ),
     )
     plan = Plan(producer, axes, None, None, {"size": size, "given": seed})
     run = runner(producer, whole("workers", workers, low=1))
@@ -115,25 +134,29 @@ def evaluate(
 
 
 def _measure(model: Model, parameters: dict[str, Any]) -> dict[str, float]:
-    """Accuracy and time on one graph; the hidden labels are drawn when the model has answered."""
-    problem = parameters["problem"]
-    seed = parameters["given"]
+    """Accuracy and time on one graph that everyone can draw."""
+    return _scored(
+        lambda task: score_table(model(task), task.labels.size, task.classes), parameters
+    )
+
+
+def _judge(model: bytes | str, user: str | None, parameters: dict[str, Any]) -> dict[str, float]:
+    """Accuracy and time on one graph of a secret seed: the model, as it is sent, runs in another process."""
+    return _scored(lambda task: scores_apart(model, task, user), parameters)
+
+
+def _scored(scores: Callable[[Task], Array], parameters: dict[str, Any]) -> dict[str, float]:
+    """Accuracy and time; the hidden labels are drawn when the scores are a plain array of this process."""
+    problem, seed = parameters["problem"], parameters["given"]
     where = (parameters["size"], parameters["graph"])
     task = problem.task(*where, seed=seed)
     started = time.perf_counter()
-    scores = model(task) if seed is None else _apart(model, task)
+    table = scores(task)
     seconds = time.perf_counter() - started
-    test, classes = task.test_mask, task.classes
+    test = task.test_mask
     del task
     truth = problem.truth(*where, seed=seed)
-    return {"accuracy": accuracy(scores, truth, test, classes), "seconds": seconds}
-
-
-def _apart(model: Model, task: Task) -> npt.ArrayLike:
-    """Scores from a process that has nothing but the task."""
-    with process_pool(1) as pool:
-        scores: npt.ArrayLike = pool.submit(model, task).result()
-    return scores
+    return {"accuracy": accuracy(table, truth, test), "seconds": seconds}
 
 
 def _outcome(columns: Columns) -> tuple[float, float, str]:
@@ -144,5 +167,7 @@ def _outcome(columns: Columns) -> tuple[float, float, str]:
 
 
 def _name(model: object) -> str:
+    if isinstance(model, str):
+        return model.rpartition(":")[2]
     inner = model.func if isinstance(model, functools.partial) else model
     return str(getattr(inner, "__name__", type(inner).__name__))

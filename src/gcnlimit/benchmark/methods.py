@@ -123,16 +123,15 @@ def correct_and_smooth(task: Task) -> Array:
     return _corrected(task, S, fewer * scale * features_alone(task), task.labelled_mask, best)
 
 
-def message_passing_network(task: Task, device: str = "cpu", **options: Any) -> Array:
+def message_passing_network(task: Task, device: str = "cpu") -> Array:
     """Message passing as a network whose few numbers are trained on the labelled nodes (PyTorch, extra ``nn``)."""
     from gcnlimit.nn import message_passing_scores
 
     here, new = task.observation, task.new
-    options |= {"seed": task.seed, "device": device}
-    if new is not None:
-        options["new"] = (np.asarray(new.features), new.adjacency)
-    labels = task.labels[: here.nodes]
-    return message_passing_scores(np.asarray(here.features), here.adjacency, labels, **options)
+    second = None if new is None else (np.asarray(new.features), new.adjacency)
+    labels, X = task.labels[: here.nodes], np.asarray(here.features)
+    settings: dict[str, Any] = {"seed": task.seed, "device": device}
+    return message_passing_scores(X, here.adjacency, labels, new=second, **settings)
 
 
 _TABLE: dict[str, tuple[Model, float, float]] = {

@@ -247,6 +247,19 @@ _ASIDE = (
 KNOWN = {problem.name: problem for problem in (*_SUITE, *_ASIDE)}
 """All of them by name."""
 
+REFERENCES = {"features": "features", "linear": "linear", "Bayes": "bayes"}
+"""Exact values beside which an accuracy is shown, by heading, as fields of `Exact`; the best possible is the last."""
+
+
+def reference_values(name: str) -> dict[str, float]:
+    """Exact values of a problem by heading; NaN for a problem of your own.
+
+    >>> reference_values("reference")["features"] < reference_values("reference")["Bayes"]
+    True
+    """
+    exact = KNOWN[name].exact if name in KNOWN else None
+    return {head: getattr(exact, field, math.nan) for head, field in REFERENCES.items()}
+
 
 def problems(*, aside: bool = False) -> tuple[Problem, ...]:
     """Fixed problems of the suite, or those kept aside.

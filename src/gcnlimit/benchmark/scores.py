@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._validation import check_types
-from gcnlimit.benchmark.problems import KNOWN, SIZES, VERSION
+from gcnlimit.benchmark.problems import KNOWN, REFERENCES, SIZES, VERSION, reference_values
 from gcnlimit.errors import ParameterError, check_writable, writing
 from gcnlimit.graphs.dataset import check_path
 from gcnlimit.results.text import table
@@ -24,6 +24,7 @@ from gcnlimit.results.text import table
 ENDINGS = (".json",)
 PUBLISHED = "published.json"
 _SIGNIFICANT = 3.0  # standard errors
+_SIDE_BY_SIDE = 2  # problems that have a column each in a ranking
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,10 @@ class Scores:
     --------
     >>> runs = [Run("mine", "reference", "small", k, a, 1.0) for k, a in enumerate([0.90, 0.91, 0.92])]
     >>> print(Scores(tuple(runs)))
-    method   problem     size    graphs          accuracy   place   seconds
-    ───────────────────────────────────────────────────────────────────────
-    mine     reference   small        3   0.9100 ± 0.0058   0.991      1.00
+    mine, on small graphs: test accuracy in per cent, exact values beside it
+    problem     graphs   features   linear         mine   Bayes   place   seconds
+    ─────────────────────────────────────────────────────────────────────────────
+    reference        3       65.2     88.7   91.0 ± 0.6    91.4   0.991      1.00
     """
 
     runs: tuple[Run, ...]
@@ -107,18 +109,17 @@ class Scores:
         return Scores(runs)
 
     def __str__(self) -> str:
-        """Table of means, and a sentence on the runs that failed."""
-        lines, failed = self.lines, self.failures
-        names = ("method", "problem", "size", "graphs")
-        columns = {name: [str(getattr(line, name)) for line in lines] for name in names}
-        columns["accuracy"] = [f"{one.accuracy:.4f} ± {one.standard_error:.4f}" for one in lines]
-        columns["place"] = [f"{line.place:.3f}" for line in lines]
-        columns["seconds"] = [f"{line.seconds:.2f}" for line in lines]
-        if not failed:
-            return table(columns)
-        first = f"{failed[0].method} on {failed[0].problem}: {failed[0].error}"
-        told = f"{len(failed)} of {len(self.runs)} runs failed, the first of them {first}"
-        return f"{table(columns)}\n{told}"
+        """Tables of means, one for each method and size, between the exact values, and a sentence on failures."""
+        groups: dict[tuple[str, str], list[Line]] = {}
+        for line in self.lines:
+            groups.setdefault((line.method, line.size), []).append(line)
+        parts = [_means(*key, lines) for key, lines in groups.items()]
+        if failed := self.failures:
+            first = f"{failed[0].method} on {failed[0].problem}: {failed[0].error}"
+            parts.append(
+                f"{len(failed)} of {len(self.runs)} runs failed, the first of them {first}"
+            )
+        return "\n\n".join(parts)
 
 
 @lru_cache(maxsize=1)
@@ -152,23 +153,34 @@ def merge(parts: Iterable[Scores]) -> Scores:
     given = [*parts]
     for part in given:
         check_types("merge", part=(part, Scores))
-    theirs = published()
-    own = {run.method for part in given if part is not theirs for run in part.runs}
+    theirs = _published_accuracies()
+    own = {run.method for part in given for run in part.runs if not _is_published(run, theirs)}
     kept: dict[tuple[str, str, str, int], Run] = {}
     for part in given:
         for run in part.runs:
-            taken = part is theirs and run.method in own
-            one = replace(run, method=f"{run.method}, published") if taken else run
-            key = (one.method, one.problem, one.size, one.graph)
-            if not one.error or key not in kept:
-                kept[key] = one
+            taken = run.method in own and _is_published(run, theirs)
+            named = replace(run, method=f"{run.method}, published") if taken else run
+            key = (named.method, named.problem, named.size, named.graph)
+            if not named.error or key not in kept:
+                kept[key] = named
     return Scores(tuple(kept.values()))
 
 
-def place(problem: str, accuracy: float) -> float:
+@lru_cache(maxsize=1)
+def _published_accuracies() -> dict[tuple[str, str, int], float]:
+    return {(run.method, run.problem, run.graph): run.accuracy for run in published().runs}
+
+
+def _is_published(run: Run, theirs: Mapping[tuple[str, str, int], float]) -> bool:
+    """Whether a run is one of those that are published: known by its accuracy, and by having no time."""
+    known = theirs.get((run.method, run.problem, run.graph))
+    return run.size == "standard" and run.accuracy == known and math.isnan(run.seconds)
+
+
+def as_place(problem: str, accuracy: float) -> float:
     """Place of an accuracy between chance, 0, and the best possible, 1; NaN for a problem of your own.
 
-    >>> place("reference", 0.5)
+    >>> as_place("reference", 0.5)
     0.0
     """
     if problem not in KNOWN:
@@ -198,6 +210,9 @@ class Ranking:
     # by method and problem, on each graph
     accuracies: Mapping[tuple[str, str], Mapping[int, float]]
     mine: tuple[str, ...]
+    elsewhere: Mapping[
+        str, str
+    ]  # size of the graphs of each method that has run on other sizes only
 
     @staticmethod
     def of(scores: Scores, mine: Sequence[str] = (), size: str | None = None) -> Ranking:
@@ -210,10 +225,13 @@ class Ranking:
         if not found:
             raise ParameterError(f"no run of size {chosen!r} finished; merge results of that size")
         methods = dict.fromkeys(method for method, _ in found)
+        ran = {run.method: run.size for run in scores.runs if not run.error}
+        others = {method: other for method, other in ran.items() if method not in methods}
         named = dict.fromkeys(problem for _, problem in found)
         ordered = dict.fromkeys([*(name for name in KNOWN if name in named), *named])
-        ranking = Ranking(tuple(methods), tuple(ordered), chosen, found, tuple(mine))
-        order = sorted(methods, key=lambda method: -np.nan_to_num(ranking.place(method), nan=-1.0))
+        ranking = Ranking(tuple(methods), tuple(ordered), chosen, found, tuple(mine), others)
+        places = {method: np.nan_to_num(ranking.mean_place(method), nan=-1.0) for method in methods}
+        order = sorted(methods, key=lambda method: -places[method])
         return replace(ranking, methods=tuple(order))
 
     @property
@@ -223,10 +241,10 @@ class Ranking:
         shared = tuple(name for name in self.problems if ran[name] == len(self.methods))
         return shared or self.problems
 
-    def place(self, method: str) -> float:
+    def mean_place(self, method: str) -> float:
         """Mean place on the common problems: 0 at chance, 1 at the best possible."""
         ran = [name for name in self.common if (method, name) in self.accuracies]
-        places = [place(name, self.mean(method, name)) for name in ran]
+        places = [as_place(name, self.mean(method, name)) for name in ran]
         return float(np.mean(places)) if places else math.nan
 
     def mean(self, method: str, problem: str) -> float:
@@ -258,7 +276,7 @@ class Ranking:
         """Columns of the table, accuracies and differences as numbers."""
         columns: dict[str, list[object]] = {"rank": [*range(1, len(self.methods) + 1)]}
         columns["method"] = [*self.methods]
-        columns["place"] = [self.place(method) for method in self.methods]
+        columns["place"] = [self.mean_place(method) for method in self.methods]
         if self._own is not None:
             pairs = [self.difference(method, self._own) for method in self.methods]
             columns["beside mine"] = [gain for gain, _ in pairs]
@@ -270,24 +288,69 @@ class Ranking:
         """The best of mine."""
         return next((method for method in self.methods if method in self.mine), None)
 
-    def text(self, width: int | None = None) -> str:
-        """Table in per cent, mine marked, as wide as that."""
+    def __str__(self) -> str:
+        """Methods in per cent, mine marked; of many problems a table of their own; and what cannot be compared."""
         own = self._own
+        few = len(self.problems) <= _SIDE_BY_SIDE
         columns = {"rank": [str(k + 1) for k in range(len(self.methods))]}
         columns["method"] = ["* " * (name in self.mine) + name for name in self.methods]
-        columns["place"] = [f"{self.place(name):.3f}" for name in self.methods]
+        columns["place"] = [_digits(self.mean_place(name), ".3f") for name in self.methods]
         if own is not None:
             others = [name for name in self.methods if name != own]
             gains = {name: _signed(*self.difference(name, own)) for name in others}
             columns["beside mine"] = [gains.get(name, "") for name in self.methods]
-        for problem in self.problems:
-            found = [self.accuracies.get((name, problem)) for name in self.methods]
-            columns[problem] = [_percent(one) for one in found]
-        return table(columns, width=width, keys=2)
+        for problem in self.problems if few else ():
+            cells = [self.accuracies.get((name, problem)) for name in self.methods]
+            columns[problem] = [_percent(cell) for cell in cells]
+        parts = [table(columns), *([] if few else [self._by_problem(own)]), self._not_compared()]
+        return "\n\n".join(part for part in parts if part)
 
-    def __str__(self) -> str:
-        """Table in per cent."""
-        return self.text()
+    def _by_problem(self, own: str | None) -> str:
+        """A row for each problem: exact values, mine, and the best of the others."""
+        exact = [reference_values(problem) for problem in self.problems]
+        columns = {"problem": [*self.problems]} | _reference_columns(exact, last=False)
+        rest = [method for method in self.methods if method != own]
+        if own is not None:
+            cells = [self.accuracies.get((own, problem)) for problem in self.problems]
+            columns["mine"] = [_percent(cell) for cell in cells]
+        if rest:
+            means = [[self.mean(method, problem) for method in rest] for problem in self.problems]
+            best = [max((m for m in row if not math.isnan(m)), default=math.nan) for row in means]
+            columns["best other" if own else "best"] = [_digits(100.0 * one, ".1f") for one in best]
+        return table(columns | _reference_columns(exact, last=True))
+
+    def _not_compared(self) -> str:
+        """Sentence on methods that ran on graphs of another size; mine are named."""
+        mine = [name for name in self.elsewhere if name in self.mine]
+        if mine:
+            yours = f"yours ({', '.join(mine)}) are {self.elsewhere[mine[0]]} graphs"
+            return f"not comparable: {yours}, these are {self.size} ones; run size={self.size!r}"
+        if not self.elsewhere or not self.mine:
+            return ""
+        sizes = " and ".join(dict.fromkeys(self.elsewhere.values()))
+        others = f"{len(self.elsewhere)} other methods ran on {sizes} graphs"
+        return f"not comparable: yours are {self.size} graphs, {others}"
+
+
+def _means(method: str, size: str, lines: list[Line]) -> str:
+    """Means of one method on graphs of one size, between the exact values of each problem."""
+    exact = [reference_values(line.problem) for line in lines]
+    columns = {"problem": [line.problem for line in lines]}
+    columns["graphs"] = [str(line.graphs) for line in lines]
+    columns |= _reference_columns(exact, last=False)
+    means = [(100.0 * line.accuracy, 100.0 * line.standard_error) for line in lines]
+    columns[method] = [_with_error(*mean) for mean in means]
+    columns |= _reference_columns(exact, last=True)
+    columns["place"] = [_digits(line.place, ".3f") for line in lines]
+    columns["seconds"] = [_digits(line.seconds, ".2f") for line in lines]
+    title = f"{method}, on {size} graphs: test accuracy in per cent, exact values beside it"
+    return f"{title}\n{table(columns)}"
+
+
+def _reference_columns(exact: list[dict[str, float]], *, last: bool) -> dict[str, list[str]]:
+    """Exact values of the problems in per cent: the last of them, the best possible, or those before it."""
+    names = [*REFERENCES][-1:] if last else [*REFERENCES][:-1]
+    return {name: [_digits(100.0 * values[name], ".1f") for values in exact] for name in names}
 
 
 def _as_run(stored: dict[str, Any]) -> Run:
@@ -310,7 +373,7 @@ def _line(method: str, problem: str, size: str, runs: list[Run]) -> Line:
     mean = float(found.mean()) if done else math.nan
     error = float(found.std(ddof=1) / math.sqrt(found.size)) if found.size > 1 else math.inf
     seconds = float(np.mean([run.seconds for run in done])) if done else math.nan
-    return Line(method, problem, size, found.size, mean, error, place(problem, mean), seconds)
+    return Line(method, problem, size, found.size, mean, error, as_place(problem, mean), seconds)
 
 
 def _plain(value: str | float) -> str | float | None:
@@ -323,8 +386,19 @@ def _percent(found: Mapping[int, float] | None) -> str:
     if not found:
         return ""
     values = 100.0 * np.array([*found.values()])
-    error = f" ± {values.std(ddof=1) / values.size**0.5:.1f}" if values.size > 1 else ""
-    return f"{values.mean():.1f}{error}"
+    error = values.std(ddof=1) / values.size**0.5 if values.size > 1 else math.inf
+    return _with_error(values.mean(), error)
+
+
+def _with_error(value: float, error: float) -> str:
+    """Number and its error; no error if there is none, a dash if there is no number."""
+    text = _digits(value, ".1f")
+    return f"{text} ± {error:.1f}" if math.isfinite(value) and math.isfinite(error) else text
+
+
+def _digits(value: float, form: str) -> str:
+    """Number, or a dash for NaN."""
+    return "-" if math.isnan(value) else format(value, form)
 
 
 def _signed(gain: float, error: float) -> str:

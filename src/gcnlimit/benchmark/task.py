@@ -126,28 +126,37 @@ def split(instance: Instance, problem: str, root: list[int], new: Instance | Non
     )
 
 
-def accuracy(scores: npt.ArrayLike, truth: Classes, test: Mask, classes: int) -> float:
-    """Fraction of the test nodes whose class has the largest score; a tie counts in proportion.
+def score_table(scores: npt.ArrayLike, nodes: int, classes: int) -> Array:
+    """Scores of a model as an array of floats, a row for each node and a column for each class, or a refusal.
 
-    `scores` has a column for each class, or for two classes one number for each node, positive for the second.
+    For two classes one number for each node is enough, positive for the second.
 
-    >>> accuracy([1.0, -1.0, 0.0], np.array([1, 1, 0]), np.ones(3, bool), classes=2)
-    0.5
+    >>> score_table([1, -2], nodes=2, classes=2).tolist()
+    [[-1.0, 1.0], [2.0, -2.0]]
     """
     table = plain_array("the scores of the model", scores)
     if table.dtype.kind not in "biuf":
         kind = f"{type(scores).__name__} of dtype {table.dtype}"
         raise ParameterError(f"the model returned {kind}; return real numbers")
-    table = table.astype(float)
-    if table.ndim == 1 and classes == 2:
+    table = np.array(table, float, subok=False)
+    if classes == 2 and table.ndim == 1:
         table = np.stack([-table, table], axis=1)
-    if table.shape != (truth.size, classes):
+    if table.shape != (nodes, classes):
         raise ParameterError(
             f"the model returned scores of shape {np.shape(scores)}; return a row for each of the "
-            f"{truth.size} nodes and a column for each of the {classes} classes"
+            f"{nodes} nodes and a column for each of the {classes} classes"
         )
     if not np.isfinite(table).all():
         raise ParameterError("the model returned NaN or infinite scores; return finite numbers")
+    return table
+
+
+def accuracy(table: Array, truth: Classes, test: Mask) -> float:
+    """Fraction of the test nodes whose class has the largest score; a tie counts in proportion.
+
+    >>> accuracy(score_table([1.0, -1.0, 0.0], 3, 2), np.array([1, 1, 0]), np.ones(3, bool))
+    0.5
+    """
     table, truth = table[test], truth[test]
     best = table == table.max(axis=1, keepdims=True)
     return float(np.mean(best[np.arange(truth.size), truth] / best.sum(axis=1)))

@@ -25,6 +25,7 @@ from gcnlimit.numerics.linear import batches
 from gcnlimit.parameters import each_layer
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.results.result import Coordinates, Result, status_names
+from gcnlimit.theory import scope
 from gcnlimit.theory.decision import best_log_error
 from gcnlimit.theory.points import Points, check_range
 from gcnlimit.theory.predict import predict
@@ -215,7 +216,7 @@ def is_infinite(reg: float | None) -> bool:
 
 def _points(data: CSBM, symmetrize: bool) -> Points:
     check_types("best_filter", data=(data, CSBM))
-    data.require_alike("best_filter")
+    scope.check("best_filter", data)
     check_range(data, LARGEST)
     return Points.of(data, GCN(Polynomial(np.ones(1)), symmetrize=symmetrize))
 

@@ -192,8 +192,6 @@ def check_free(data: CSBM, gcn: GCN, free: Mapping[str, Any]) -> None:
                 f"free contains {name!r}, which is unknown here: the filter is "
                 f"{' and '.join(families)}; choose among {', '.join(allowed)}"
             )
-        if name == "test_filter":
-            data.require_alike("the best filter at test")
         if name == "test_filter" and bounds != "best":
             raise ParameterError(
                 f"free['test_filter'] = {bounds!r} is not allowed; take 'best', or give the "

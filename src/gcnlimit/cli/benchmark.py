@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gcnlimit.cli.options import EXISTING, FILE, NATURAL, POSITIVE, option
-from gcnlimit.cli.output import output_options, show, terminal_width
+from gcnlimit.cli.output import output_options, show
 from gcnlimit.csbm import SIGNALS
 from gcnlimit.errors import check_writable
 
@@ -120,4 +120,4 @@ def _rank(scores: Scores, mine: Sequence[str], form: str) -> None:
         few = len(ranking.common) < 3
         common = ", ".join(ranking.common) if few else f"{len(ranking.common)} common problems"
         click.echo(f"Ranked by place, 0 at chance and 1 at the ceiling, over {common}\n")
-        click.echo(ranking.text(terminal_width()) + "\n")
+        click.echo(f"{ranking}\n")

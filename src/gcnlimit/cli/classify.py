@@ -18,6 +18,10 @@ from gcnlimit.graphs.labels import labelled_nodes
 
 _FILTERS = click.Choice(["auto", "pagerank", "diffusion", "hops"])
 _STRENGTH = "Strength of the single network; 0 leaves the graph out."
+_FRACTIONS = (
+    "Fractions of the classes among nodes without labels: auto, labels, estimated, or shares such "
+    "as a=0.2,b=0.8; for the average."
+)
 _FILTER = "The average that recommend recommends, or a single network of this family."
 
 
@@ -25,14 +29,23 @@ _FILTER = "The average that recommend recommends, or a single network of this fa
 @options.file_argument
 @options.table_options
 @options.split_option
+@options.scale_option
 @option("--filter", _FILTER, type=_FILTERS, default="auto")
 @option("--strength", _STRENGTH, "strengths", type=float)
+@option("--fractions", _FRACTIONS, metavar="WORD|SHARES")
 @option("--balanced", "Give small classes the weight of large ones.", is_flag=True)
 @option("--out", "Write the class of every node as CSV.", type=options.FILE)
 @options.plot_option
 @output_options
 def command(
-    *, file: str, split: int, out: Path | None, plot: Path | None, form: str, **given: Any
+    *,
+    file: str,
+    split: int,
+    scale: str,
+    out: Path | None,
+    plot: Path | None,
+    form: str,
+    **given: Any,
 ) -> None:
     """Classify the nodes of the graph in FILE, as gcnlimit recommend recommends.
 
@@ -49,9 +62,11 @@ def command(
         check_writable(out)
     check_plot(plot, (), fewest=0)
     single = _single(given.pop("filter"), given.pop("strengths"))
-    if single and plot is not None:
-        said = "--plot draws the members of the average"
-        raise ParameterError(f"{said}; leave out --filter and --strength, or --plot")
+    fractions = given.pop("fractions")
+    for name, value in (("--plot", plot), ("--fractions", fractions)):
+        if single and value is not None:
+            said = f"{name} goes with the average"
+            raise ParameterError(f"{said}; leave out --filter and --strength, or {name}")
     weight = "balanced" if given.pop("balanced") else None
     data = options.load_labelled(file, split=split, **given)
     labels = data.training(split)
@@ -62,9 +77,11 @@ def command(
         from gcnlimit import FilterClassifier, GraphClassifier
 
         kind = FilterClassifier if single else GraphClassifier
-        model = kind(**single, class_weight=weight)
+        if fractions is not None:
+            single = {"fractions": _fractions(fractions, labels)}
+        model = kind(**single, class_weight=weight, scale=scale)
         model.fit(data.X, labels, graph=data.graph)
-    if not single:
+    if plot is not None:
         draw(plot, model.plot)
     if out is not None:
         _write(data, labels, model, out)
@@ -83,6 +100,19 @@ def _single(family: str, strength: float | None) -> dict[str, Any]:
     if family == "auto" and strength is None:
         return {}
     return {"filter": "pagerank" if family == "auto" else family, "strengths": strength}
+
+
+def _fractions(text: str, labels: Any) -> Any:
+    """Word, or share of each class by name."""
+    if "=" not in text:
+        return text
+    names = {str(c): c for c in np.unique(labels[labelled_nodes(labels)]).tolist()}
+    shares = dict(part.rpartition("=")[::2] for part in text.split(","))
+    try:
+        return {names.get(name.strip(), name): float(share) for name, share in shares.items()}
+    except ValueError:
+        use = "write a share for each class, such as a=0.2,b=0.8"
+        raise ParameterError(f"--fractions {text!r} is not allowed; {use}") from None
 
 
 def _network(model: Any) -> str:

@@ -61,12 +61,13 @@ class Computation:
 
 
 class Scan(NamedTuple):
-    """Accuracies `y` of strengths `x`, and the highest accuracy with its strength."""
+    """Accuracies `y` of strengths `x`, the highest accuracy with its strength, and why some are not known."""
 
     x: Array
     y: Array
     top: float
     height: float
+    why: str = ""
 
 
 class Elsewhere(NamedTuple):
@@ -116,14 +117,27 @@ def scan(family: str, state: State) -> Scan:
         fine = _between(fine, _highest(height), np.linspace, 9 if state.finite else 17)
         height = accuracy(fine)
     top = _highest(height)
-    return Scan(x, y, float(fine[top]), float(height[top]))
+    at = lambda value: (state.data, state.gcn_of(state.filter_of(family, value)))  # noqa: E731
+    return Scan(x, y, float(fine[top]), float(height[top]), _why_lost(x, y, at))
 
 
-def along(state: State) -> tuple[Array, Array, Array]:
-    """Values along the axis, and there the accuracy of the network and the ceiling."""
+def _why_lost(x: Array, y: Array, problem: Callable[[float], tuple[Any, Any]]) -> str:
+    """Why accuracies `y` at some values are not known, as the library says it of the first."""
+    for value in x[np.isnan(y)]:
+        try:
+            predict(*problem(float(value)))
+        except GCNLimitError as error:
+            return str(error)
+    return ""
+
+
+def along(state: State) -> tuple[Array, Array, Array, str]:
+    """Values along the axis, there the accuracy of the network and the ceiling, and why some are not known."""
     _check_cost(state, state.family == "diffusion")
     x, network = _along(state, lambda data: predict(data, state.gcn, throw=False))
-    return x, network, _along(state, bayes_optimal)[1]
+    whole = int if state.axis == "classes" else float
+    why = _why_lost(x, network, lambda v: (state.data_at(**{state.axis: whole(v)}), state.gcn))
+    return x, network, _along(state, bayes_optimal)[1], why
 
 
 def best_along(state: State) -> tuple[Array, Array]:

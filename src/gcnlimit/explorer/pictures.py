@@ -81,7 +81,7 @@ def _level(name: str, x: Array, y: float, style: str) -> Curve:
 
 def along_axis(state: State, results: Results) -> Picture:
     """Accuracy of the network, of the best of its family, and the ceiling, against a parameter of the data."""
-    x, network, ceiling = results["along"]
+    x, network, ceiling, _ = results["along"]
     curves = [Curve("this network", x, network), Curve(_CEILING, x, ceiling, "dash")]
     if state.family in STRENGTHS:
         # a curve without points keeps its place in the legend, and the others their colours

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
+from gcnlimit._values import shown
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.degrees import Gamma
 from gcnlimit.errors import ParameterError
@@ -250,7 +251,7 @@ def _value(name: str, value: Any) -> Any:
     text = str(value).lower() if switch else str(value)
     choices = ("true", "false") if switch else CHOICES.get(name, (text,))
     if text not in choices:
-        raise ParameterError(f"{name} = {value!r} is not one of {', '.join(choices)}")
+        raise ParameterError(f"{name} = {shown(value)} is not one of {', '.join(choices)}")
     return text == "true" if switch else text
 
 
@@ -260,8 +261,8 @@ def _within(name: str, value: Any, limit: Limit) -> float | int:
         raise ParameterError(f"{name} is empty; {allowed}")
     try:
         number = float(value)
-    except (TypeError, ValueError):
-        raise ParameterError(f"{name} = {value!r} is not a number; {allowed}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError(f"{name} = {shown(value)} is not a number; {allowed}") from None
     if name == "reg" and number == math.inf:
         return number
     if not limit.low <= number <= limit.high or (limit.whole and not number.is_integer()):

@@ -78,21 +78,21 @@ def chebyshev_sum(
     total: Block = weights[0] * block
     if len(weights) == 1:
         return total
-    here = operator @ block
-    here *= float(1.0 / radius)
-    _add(total, weights[1], here)
+    newest = operator @ block
+    newest *= float(1.0 / radius)
+    _add(total, weights[1], newest)
     rough = block.dtype == np.float64 and hasattr(operator, "single")
     double = max(2, _double_terms(weights, accuracy)) if rough else len(weights)
-    pair = 1.0 * block, here
+    pair = 1.0 * block, newest
     pair = _recursion(total, weights, operator, pair, radius, range(2, double))
     if double < len(weights):
         # columns of size 1 suit the range of single precision
-        size = np.maximum(*(np.abs(one).max(axis=0) for one in pair))
+        size = np.maximum(*(np.abs(term).max(axis=0) for term in pair))
         size[size == 0.0] = 1.0
-        before, here = ((one / size).astype(np.float32) for one in pair)
+        before, newest = ((term / size).astype(np.float32) for term in pair)
         rest = np.zeros_like(total, np.float32)
         terms = range(double, len(weights))
-        _recursion(rest, like(rest, weights), operator.single, (before, here), radius, terms)
+        _recursion(rest, like(rest, weights), operator.single, (before, newest), radius, terms)
         total += rest * size
     return total
 
@@ -110,16 +110,16 @@ def _recursion(  # noqa: PLR0917
     The recursion :math:`T_{k+1} = \frac2R a T_k - T_{k-1}` runs on :math:`\pm T_k`, signs ``++--++--``, so that each term is
     added to the one before the last.
     """
-    before, here = pair
+    before, newest = pair
     for k in terms:
         factor = float(2.0 / radius if k % 2 else -2.0 / radius)
         if hasattr(operator, "add_product"):
-            operator.add_product(here, before, factor)
+            operator.add_product(newest, before, factor)
         else:
-            before += factor * (operator @ here)
-        before, here = here, before
-        _add(total, weights[k] if k % 4 < 2 else -weights[k], here)
-    return before, here
+            before += factor * (operator @ newest)
+        before, newest = newest, before
+        _add(total, weights[k] if k % 4 < 2 else -weights[k], newest)
+    return before, newest
 
 
 def _add(total: Block, weight: Block, term: Block) -> None:

@@ -254,9 +254,9 @@ class Filter(Value, ABC):
     def __call__(self, x: npt.ArrayLike) -> Array:
         """Value :math:`g(x)`, of the shape of the parameters, then of `x`; infinite at a pole and beyond all numbers."""
         x = np.asarray(as_real("x", x, empty_last=True))
-        own = x.reshape(-1, *(1 for _ in self.shape), 1)  # each value over its own magnitude
+        each = x.reshape(-1, *(1 for _ in self.shape), 1)  # each value over its own magnitude
         with np.errstate(all="ignore"):
-            sign, size = self.normalized(own)
+            sign, size = self.normalized(each)
             values = np.moveaxis(sign[..., 0] * np.exp(size), 0, -1).reshape(self.shape + x.shape)
         return np.where(np.isnan(values), np.inf, values)
 

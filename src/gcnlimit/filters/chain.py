@@ -142,20 +142,20 @@ class Chain(NamedTuple):
         product[..., 1:] += self.b[..., k, None] * state[..., :-1]
         return product
 
-    def _readouts(self, layer: Layer, one: Array) -> Iterator[Array]:
+    def _readouts(self, layer: Layer, identity: Array) -> Iterator[Array]:
         r""":math:`R_K, \dots, R_0`."""
-        state = self.g[..., -1, None] * one
+        state = self.g[..., -1, None] * identity
         yield state
         for k in range(self.depth - 1, -1, -1):
-            state = self.g[..., k, None] * one + layer(k, state)
+            state = self.g[..., k, None] * identity + layer(k, state)
             yield state
 
-    def _both(self, layer: Layer, one: Array) -> tuple[Array, Array]:
-        products = list(_products(self.depth, layer, one))
-        readouts = list(self._readouts(layer, one))
+    def _both(self, layer: Layer, identity: Array) -> tuple[Array, Array]:
+        products = list(_products(self.depth, layer, identity))
+        readouts = list(self._readouts(layer, identity))
         return np.stack(products, axis=-2), np.stack(readouts[::-1], axis=-2)
 
 
-def _products(depth: int, layer: Layer, one: Any) -> Iterator[Any]:
+def _products(depth: int, layer: Layer, first: Any) -> Iterator[Any]:
     r""":math:`P_0, \dots, P_K`, from the `layer` that multiplies and the `one` to start with."""
-    return accumulate(range(depth), lambda state, k: layer(k, state), initial=one)
+    return accumulate(range(depth), lambda state, k: layer(k, state), initial=first)

@@ -194,8 +194,8 @@ class Function(Filter):
         g = np.broadcast_to(g.astype(float), np.shape(x))
         bad = ~np.isfinite(g)
         if bad.any():
-            found = f"the filter g(x) is {g[bad][0]} at x = {x[bad][0]:g}"
-            raise ParameterError(f"{found}; it must be finite on the spectrum of the graph")
+            fault = f"the filter g(x) is {g[bad][0]} at x = {x[bad][0]:g}"
+            raise ParameterError(f"{fault}; it must be finite on the spectrum of the graph")
         if g.size >= _MANY and not g.any():
             raise ParameterError("the filter g(x) is 0 on the whole spectrum; take one that is not")
         return g

@@ -32,12 +32,12 @@ def first(problems: Iterator[str]) -> str | None:
 
 
 def problems(
-    given: Convex, omega: Array, v: Array, tolerance: float, *, least_at_0: bool = False
+    function: Convex, omega: Array, v: Array, tolerance: float, *, least_at_0: bool = False
 ) -> Iterator[str]:
     """What is wrong with a loss or a penalty: its values, its proximal operator, the derivative of that."""
-    yield from _value_problems(given, least_at_0)
-    yield from _prox_problems(given, omega, v)
-    yield from _derivative_problems(given, omega, v, tolerance)
+    yield from _value_problems(function, least_at_0)
+    yield from _prox_problems(function, omega, v)
+    yield from _derivative_problems(function, omega, v, tolerance)
 
 
 def _value_problems(loss: Convex, least_at_0: bool) -> Iterator[str]:
@@ -67,9 +67,9 @@ def _value_problems(loss: Convex, least_at_0: bool) -> Iterator[str]:
 
 def _kink_problems(loss: Convex) -> Iterator[str]:
     """Kinks are margins in increasing order, which the search for the proximal point relies on, and none is left out."""
-    given = np.asarray(loss.kinks)
-    real = given.ndim == 1 and given.dtype.kind in "iuf" and np.all(np.isfinite(given))
-    if not real or np.any(np.diff(given) <= 0):
+    declared = np.asarray(loss.kinks)
+    real = declared.ndim == 1 and declared.dtype.kind in "iuf" and np.all(np.isfinite(declared))
+    if not real or np.any(np.diff(declared) <= 0):
         yield f"kinks = {loss.kinks!r} are not allowed; list the margins in increasing order"
     if type(loss).prox is not Convex.prox or type(loss).derivatives is not Convex.derivatives:
         return
@@ -81,15 +81,15 @@ def _kink_problems(loss: Convex) -> Iterator[str]:
         around = loss.value(z + 1e-4) + loss.value(z - 1e-4)
         return np.asarray((around - 2.0 * loss.value(z)) / 1e-8)
 
-    found = jump(slope, given, 5)
-    found += jump(curvature, np.append(given, found), 3)
-    if found:
-        places = ", ".join(f"{kink:g}" for kink in sorted(found))
-        remedy = f"declare it, as in kinks = {tuple(sorted([*given.tolist(), *found]))}"
+    jumps = jump(slope, declared, 5)
+    jumps += jump(curvature, np.append(declared, jumps), 3)
+    if jumps:
+        places = ", ".join(f"{kink:g}" for kink in sorted(jumps))
+        remedy = f"declare it, as in kinks = {tuple(sorted([*declared.tolist(), *jumps]))}"
         yield f"a derivative of value jumps at z = {places}; {remedy} of losses.FromValue"
 
 
-def jump(function: Callable[[Array], Array], known: Array, digits: int) -> list[float]:
+def jump(function: Callable[[Array], Array], declared: Array, digits: int) -> list[float]:
     """Points of [-6, 6] away from the `known` ones where the function jumps, by bisection to that many decimals."""
     width = 10.0**-digits
 
@@ -104,40 +104,40 @@ def jump(function: Callable[[Array], Array], known: Array, digits: int) -> list[
         step *= 0.5
         middle = low + step
         low = np.where(jumps(low, middle) >= jumps(middle, middle + step), low, middle)
-    low = low[np.all(np.abs(low[:, None] - known) > 4.0 * width, axis=1)]
+    low = low[np.all(np.abs(low[:, None] - declared) > 4.0 * width, axis=1)]
     low = low[jumps(low, low + step) > 0.02]
     return sorted({round(float(point), digits) + 0.0 for point in low + 0.5 * step})
 
 
-def check_own(name: str, given: Convex, *, least_at_0: bool = False) -> None:
+def check_own(name: str, function: Convex, *, least_at_0: bool = False) -> None:
     """Refuse a loss or a penalty of a user that cannot be right; each is looked at once, the library's own never."""
-    find = _problem if isinstance(given, Hashable) else _problem.__wrapped__  # a plain dataclass
+    find = _problem if isinstance(function, Hashable) else _problem.__wrapped__  # a plain dataclass
     try:
-        problem = find(given, least_at_0)
+        problem = find(function, least_at_0)
     except TypeError as error:  # a function of a user that does not take one array
-        problem = f"{name} = {given!r} fails on an array of margins ({error})"
+        problem = f"{name} = {function!r} fails on an array of margins ({error})"
         raise ParameterError(f"{problem}; write a function of one array, with NumPy") from None
     if problem:
-        raise ParameterError(f"{name} = {given!r}: {problem}")
+        raise ParameterError(f"{name} = {function!r}: {problem}")
 
 
 @lru_cache(maxsize=256)
-def _problem(given: Convex, least_at_0: bool) -> str | None:
-    return first(problems(given, _OMEGA, _V, 1e-3, least_at_0=least_at_0))
+def _problem(function: Convex, least_at_0: bool) -> str | None:
+    return first(problems(function, _OMEGA, _V, 1e-3, least_at_0=least_at_0))
 
 
-def _prox_problems(given: Convex, omega: Array, v: Array) -> Iterator[str]:
+def _prox_problems(function: Convex, omega: Array, v: Array) -> Iterator[str]:
     r"""Where a proximal operator has not the shape of its arguments, or does not minimize.
 
     The objective :math:`\ell(x) + (x-\omega)^2/2v` is compared with that of points nearby and farther away.
     """
     shape = np.broadcast_shapes(omega.shape, v.shape)
-    x = np.asarray(given.prox(omega, v))
+    x = np.asarray(function.prox(omega, v))
     if x.shape != shape:
         yield f"prox gives shape {x.shape} instead of {shape}; let omega and v broadcast"
 
     def objective(x: Array) -> Array:
-        return np.asarray(given.value(x) + (x - omega) ** 2 / (2.0 * v))
+        return np.asarray(function.value(x) + (x - omega) ** 2 / (2.0 * v))
 
     least = objective(x)
     for move in (step * sign for step in (1e-3, 1e-2, 0.1, 1.0, 10.0) for sign in (1, -1)):
@@ -147,18 +147,22 @@ def _prox_problems(given: Convex, omega: Array, v: Array) -> Iterator[str]:
             yield f"{place}, but value(x) + (x - omega)^2/2v is lower at x = {x[i, j] + move:g}"
 
 
-def _derivative_problems(given: Convex, omega: Array, v: Array, tolerance: float) -> Iterator[str]:
+def _derivative_problems(
+    function: Convex, omega: Array, v: Array, tolerance: float
+) -> Iterator[str]:
     """Where `prox_derivative` differs from differences of `prox`, or these from what is convex, away from kinks."""
-    low, here, high = (np.asarray(given.prox(omega + step, v)) for step in (-_STEP, 0.0, _STEP))
+    low, middle, high = (
+        np.asarray(function.prox(omega + step, v)) for step in (-_STEP, 0.0, _STEP)
+    )
     slope = (high - low) / (2.0 * _STEP)
-    smooth = np.abs(high + low - 2.0 * here) <= 1e-3 * _STEP
-    found = np.broadcast_to(given.prox_derivative(omega, v), slope.shape)
-    wrong = smooth & ~(np.abs(found - slope) <= tolerance * (1.0 + np.abs(slope)))
+    smooth = np.abs(high + low - 2.0 * middle) <= 1e-3 * _STEP
+    stated = np.broadcast_to(function.prox_derivative(omega, v), slope.shape)
+    wrong = smooth & ~(np.abs(stated - slope) <= tolerance * (1.0 + np.abs(slope)))
     for i, j in np.argwhere(wrong | (smooth & (np.abs(slope - 0.5) > 0.501))):
         place = f"at omega = {omega[i, 0]:.6g}, v = {v[j]:g}"
         change = f"prox changes by {slope[i, j]:g} per unit of omega"
         if wrong[i, j]:
-            yield f"prox_derivative is {found[i, j]:g} {place}, where {change}; correct one"
+            yield f"prox_derivative is {stated[i, j]:g} {place}, where {change}; correct one"
         yield f"{change} {place}, and that of a convex function by 0 to 1; take a convex one"
 
 
@@ -178,9 +182,9 @@ class FromValue(Value, Loss):
     kinks: tuple[float, ...] = ()  # type: ignore[misc]
 
     def __post_init__(self) -> None:
-        given: object = self.kinks
-        if isinstance(given, list | np.ndarray):
-            object.__setattr__(self, "kinks", tuple(np.ravel(given).tolist()))
+        kinks: object = self.kinks
+        if isinstance(kinks, list | np.ndarray):
+            object.__setattr__(self, "kinks", tuple(np.ravel(kinks).tolist()))
 
     def value(self, z: npt.ArrayLike) -> Array:
         z = np.array(z, float)  # a copy, since the function may work in place
@@ -195,8 +199,8 @@ def as_loss(loss: Any) -> Loss:
         loss = FromValue(loss)
     if not isinstance(loss, Loss):
         problem = "unknown" if isinstance(loss, str) else "not a loss"
-        known = f"{', '.join(_BY_NAME)}, a function of the margin or a gcnlimit.Loss"
-        raise ParameterError(f"loss = {shown(loss)} is {problem}; choose one of {known}")
+        names = f"{', '.join(_BY_NAME)}, a function of the margin or a gcnlimit.Loss"
+        raise ParameterError(f"loss = {shown(loss)} is {problem}; choose one of {names}")
     if type(loss) not in _BY_NAME.values():
         check_own("loss", loss)
     return loss

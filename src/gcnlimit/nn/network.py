@@ -2,82 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from itertools import repeat
+from typing import Any, NamedTuple
 
 import torch
 
 from gcnlimit._validation import one_of, whole
-from gcnlimit.errors import ParameterError
 from gcnlimit.nn.operators import SymmetricOperator, TwoGraphs, from_edge_index
 
 Operator = SymmetricOperator | TwoGraphs
 
-_LOW = -0.99  # of g (C p - 1), which is above -1 for probabilities
 _LEAST = -0.9  # of the shrinkage: 1 + s q > 0 even if more labels are known than in training
 
 
 def indicators(labels: Any, classes: int, dtype: Any) -> Any:
     """Indicators of the classes, rows of 0 where the label is -1."""
-    found = torch.nn.functional.one_hot(labels.clamp(min=0), classes)
-    return (found * (labels >= 0)[:, None]).to(dtype)
+    one_hot = torch.nn.functional.one_hot(labels.clamp(min=0), classes)
+    return (one_hot * (labels >= 0)[:, None]).to(dtype)
 
 
 def _product(matrix: Any, block: Any) -> Any:
     """Product with the first axis of a block."""
-    found = matrix @ block.flatten(1)
-    return found.reshape(len(found), *block.shape[1:])
+    product = matrix @ block.flatten(1)
+    return product.reshape(len(product), *block.shape[1:])
 
 
-class NodeMessages:
+class Numbers(NamedTuple):
+    """The numbers of a layer: gains of graph and features, shrinkage of the centroids, weights of the two memories."""
+
+    graph_gain: Any
+    feature_gain: Any
+    shrinkage: Any
+    graph_memory: Any
+    feature_memory: Any
+
+
+class GraphMessages:
     r"""Evidence :math:`\gamma S\hat y - \gamma^2 m V\,\hat y^{old}`: its second term, Onsager's, takes the echo back."""
 
     def __init__(self, S: Operator, means: Any) -> None:
         self.S = S
         self.old = torch.zeros_like(means)
 
-    def evidence(self, means: Any, unsure: Any, gain: Any, memory: Any) -> Any:
+    def evidence(self, means: Any, unsure: Any, numbers: Numbers) -> Any:
         """Evidence on each node, of shape (nodes, batch, classes)."""
-        found = gain * _product(self.S, means)
-        found = found - gain**2 * memory * self.S.reaction(unsure) * self.old
+        gain, memory = numbers.graph_gain, numbers.graph_memory
+        heard = gain * _product(self.S, means)
+        heard = heard - gain**2 * memory * self.S.reaction(unsure) * self.old
         self.old = means
         self.variance = gain**2 * (means**2).mean(dim=0)
-        return found
-
-    def update(self, logits: Any, means_of: Any, seen: Any, code: Any) -> None:
-        """The messages are the means of the nodes: nothing is left to do."""
-
-
-class EdgeMessages:
-    r"""Evidence :math:`\sqrt\pi\sum_j \log(1 + \gamma S_{ij}(p_{j\to i}/\pi - 1)) - \gamma\, v v^T\hat y`, as on a sparse graph.
-
-    The message :math:`p_{j\to i}` is the posterior of :math:`j` without the evidence that :math:`i` gave it, of which
-    Onsager's term is the limit of large degree.
-    """
-
-    variance = 0.0  # a sum of logarithms of probabilities needs no correction by it
-
-    def __init__(self, S: SymmetricOperator, means: Any, root: Any) -> None:
-        self.S = S
-        self.edges = S.edges
-        self.root = root
-        self.sent = means[self.edges.column]
-
-    def evidence(self, means: Any, unsure: Any, gain: Any, memory: Any) -> Any:
-        """Evidence on each node, of shape (nodes, batch, classes)."""
-        ratio = gain * self.edges.weight[:, None, None] * self.sent / self.root
-        self.received = torch.log1p(ratio.clamp(min=_LOW)) * self.root
-        self.memory = memory
-        found = torch.zeros_like(means).index_add(0, self.edges.row, self.received)
-        if self.S.vector is None:
-            return found
-        return found - gain * torch.einsum("i,j,jbc->ibc", self.S.vector, self.S.vector, means)
-
-    def update(self, logits: Any, means_of: Any, seen: Any, code: Any) -> None:
-        """Send to each neighbour the mean without what it said itself."""
-        column = self.edges.column
-        back = self.received[self.edges.reverse]
-        cavity = means_of(logits[column] - self.memory * back / self.root)
-        self.sent = torch.where(seen[column], code[column], cavity)
+        return heard
 
 
 class FeatureMessages:
@@ -91,19 +66,23 @@ class FeatureMessages:
         self.centroids = centroids
         self.fixed = centroids is not None
 
-    def evidence(self, means: Any, unsure: Any, gain: Any, shrinkage: Any, memory: Any) -> Any:
+    def evidence(self, means: Any, unsure: Any, numbers: Numbers) -> Any:
         """Evidence on each node, of shape (nodes, batch, classes)."""
+        gain, memory = numbers.feature_gain, numbers.feature_memory
         nodes, width = self.x.shape
         q = (means**2).sum(dim=2, keepdim=True).mean(dim=0, keepdim=True) / (means.shape[2] - 1)
-        shrunk = 1.0 + torch.clamp(shrinkage, min=_LEAST) * q
+        shrunk = 1.0 + torch.clamp(numbers.shrinkage, min=_LEAST) * q
         if not self.fixed:
-            found = _product(self.x.T, means) / nodes
+            sums = _product(self.x.T, means) / nodes
             if self.centroids is not None:
-                found = found - gain * memory * unsure.mean(dim=0, keepdim=True) * self.centroids
-            self.centroids = found / shrunk
+                sums = sums - gain * memory * unsure.mean(dim=0, keepdim=True) * self.centroids
+            self.centroids = sums / shrunk
         field = _product(self.x, self.centroids)
         self.variance = gain**2 * (self.centroids**2).sum(dim=0)
         return gain * (field if self.fixed else field - memory * width / nodes / shrunk * means)
+
+
+STARTS = Numbers(0.7, 0.7, 0.7, 1.0, 1.0)
 
 
 class MessagePassing(torch.nn.Module):  # type: ignore[misc]
@@ -128,33 +107,35 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
     ----------
     classes, layers
         Their numbers.
-    bias
-        Whether each class has a trained bias, in place of :math:`\log\pi`.
     sizes
-        Whether the classes have unequal sizes :math:`\pi`, which are trained; else :math:`\pi = 1/C` divides everywhere.
+        Whether the classes have unequal sizes :math:`\pi`, which are trained; else :math:`\pi = 1/C`.
     memory
         ``"trained"``, from 1; ``"matched"``: 1, and :math:`s = \kappa`, which leaves two numbers that estimate
-        :math:`\lambda_s` and :math:`\mu` and serve on another graph too; ``"reverse"``, for sparse graphs: messages along the
-        edges, each without the one that came back, in place of the memory of the graph.
+        :math:`\lambda_s` and :math:`\mu` and serve on another graph too.
     """
 
     def __init__(
-        self,
-        classes: int,
-        layers: int = 15,
-        *,
-        bias: bool = False,
-        sizes: bool = False,
-        memory: str = "trained",
+        self, classes: int, layers: int = 15, *, sizes: bool = False, memory: str = "trained"
     ) -> None:
         super().__init__()
-        one_of("memory", memory, "trained", "matched", "reverse")
+        one_of("memory", memory, "trained", "matched")
         self.classes = whole("classes", classes, low=2)
         self.layers = whole("layers", layers, low=1)
         self.sizes = sizes
         self.memory = memory
-        self.numbers = torch.nn.Parameter(torch.tensor([[0.7, 0.7, 0.7, 1.0, 1.0]]))
-        self.bias = torch.nn.Parameter(torch.zeros(classes), requires_grad=bias or sizes)
+        for name, start in STARTS._asdict().items():
+            self.register_parameter(name, torch.nn.Parameter(torch.tensor(start)))
+        self.log_sizes = torch.nn.Parameter(torch.zeros(classes), requires_grad=sizes)
+
+    def numbers(self) -> Iterable[Numbers]:
+        """Numbers of each layer: all layers share them."""
+        shared = Numbers(*(getattr(self, name) for name in Numbers._fields))
+        if self.memory == "matched":
+            one = torch.ones_like(shared.graph_gain)
+            shared = shared._replace(
+                shrinkage=shared.feature_gain, graph_memory=one, feature_memory=one
+            )
+        return repeat(shared, self.layers)
 
     def forward(self, x: Any, edge_index: Any, y: Any, mask: Any) -> Any:
         """Logits of the classes.
@@ -174,36 +155,19 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         `known` are indicators of the known classes, 0 on other nodes; `centroids` of other nodes replace those found here.
         """
         seen = known.sum(dim=2, keepdim=True) > 0
-        prior = torch.softmax(self.bias, 0)
-        root = self._root(prior)
+        prior, root = self._prior()
         code = (known - prior) / root
         y = logits = torch.where(seen, code, 0.0)
-        messages = self._messages(S, y, root)
+        graph = GraphMessages(S, y)
         features = FeatureMessages(x, centroids)
-        for layer in range(self.layers):
-            gamma, kappa, s, m1, m2 = self._of(layer)
+        for numbers in self.numbers():
             unsure = self._unsure(y, root)
-            b = messages.evidence(y, unsure, gamma, m1) + features.evidence(y, unsure, kappa, s, m2)
-            logits = b / root + self.bias
+            b = graph.evidence(y, unsure, numbers) + features.evidence(y, unsure, numbers)
+            logits = b / root + self.log_sizes
             if self.sizes:
-                logits = logits - 0.5 * (messages.variance + features.variance) / prior
-            y = self._layer_means(logits, seen, code)
-            messages.update(logits, self.means, seen, code)
+                logits = logits - 0.5 * (graph.variance + features.variance) / prior
+            y = self.layer_means(logits, seen, code)
         return logits, features.centroids
-
-    def _messages(self, S: Operator, means: Any, root: Any) -> NodeMessages | EdgeMessages:
-        if self.memory != "reverse":
-            return NodeMessages(S, means)
-        if isinstance(S, TwoGraphs):
-            raise ParameterError("memory = 'reverse' is for one graph; take memory='trained'")
-        return EdgeMessages(S, means, root)
-
-    def _of(self, layer: int) -> Any:
-        """The five numbers of a layer: all layers share them."""
-        numbers = self.numbers[0]
-        if self.memory != "matched":
-            return numbers
-        return torch.cat([numbers[:2], numbers[1:2], numbers[3:].detach()])
 
     def _unsure(self, y: Any, root: Any) -> Any:
         """Posterior variance of the code on each node, in the mean over its directions; 0 on known nodes."""
@@ -214,12 +178,14 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
 
     def means(self, logits: Any) -> Any:
         """Posterior means of the codes of the classes, from logits."""
-        prior = torch.softmax(self.bias, 0)
-        return (torch.softmax(logits, 2) - prior) / self._root(prior)
+        prior, root = self._prior()
+        return (torch.softmax(logits, 2) - prior) / root
 
-    def _layer_means(self, logits: Any, seen: Any, code: Any) -> Any:
+    def layer_means(self, logits: Any, seen: Any, code: Any) -> Any:
         """Means after a layer: those of known nodes are their codes."""
         return torch.where(seen, code, self.means(logits))
 
-    def _root(self, prior: Any) -> Any:
-        return torch.sqrt(prior if self.sizes else torch.full_like(prior, 1.0 / self.classes))
+    def _prior(self) -> tuple[Any, Any]:
+        """Sizes of the classes, and their square roots."""
+        prior = torch.softmax(self.log_sizes, 0)
+        return prior, torch.sqrt(prior)

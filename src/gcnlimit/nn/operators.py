@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,14 +18,7 @@ from gcnlimit.graphs.verdict import edge_counts, has_hubs
 from gcnlimit.normalization import Normalization
 from gcnlimit.simulation.data.operator import Operator, normalized_operator, propensities
 
-
-class Edges(NamedTuple):
-    """Entries of a symmetric matrix, sorted by their row, and the place of the entry across the diagonal of each."""
-
-    row: Any
-    column: Any
-    weight: Any
-    reverse: Any
+KINDS = ("paper", "degrees", "normalized")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,19 +59,6 @@ class SymmetricOperator:
             tensor = torch.sparse_csr_tensor(*places, torch.from_numpy(csr.data), csr.shape)
         parts = (tensor, self.vector, self.theta)
         return SymmetricOperator(*(None if part is None else part.to(device) for part in parts))
-
-    @cached_property
-    def edges(self) -> Edges:
-        """Entries of the sparse matrix one by one, for messages along edges."""
-        m = self.matrix
-        if isinstance(m, torch.Tensor):
-            ends, column, weight = m.crow_indices(), m.col_indices(), m.values()
-        else:
-            ends, column, weight = map(torch.from_numpy, (m.indptr, m.indices, m.data))
-        row = torch.repeat_interleave(ends.diff().long())
-        column = column.long()
-        # Entries are sorted by rows: sorting them by columns transposes.
-        return Edges(row, column, weight, torch.argsort(column * len(ends) + row))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,10 +109,9 @@ def from_graph(graph: Any, kind: str = "paper") -> SymmetricOperator:
     ``"paper"`` is :math:`(A - p)/\sqrt{Np(1-p)}` symmetrized (Eq. 1.3), which suits graphs without hubs; ``"degrees"`` is
     :math:`(A - d\,\theta\theta^T/N)/\sqrt d` with the measured propensities :math:`\theta`, degrees over their mean :math:`d`,
     best on graphs of the model with hubs (Eq. 11.16); ``"normalized"`` is :math:`D^{-1/2}AD^{-1/2}` without its top
-    eigenvector, over half of its largest eigenvalue: the scale of a semicircle. ``"auto"`` is ``"degrees"`` if the degrees
-    scatter more than those of a graph without hubs, else ``"paper"``.
+    eigenvector, over half of its largest eigenvalue: the scale of a semicircle.
     """
-    one_of("kind", kind, "paper", "degrees", "normalized", "auto")
+    one_of("kind", kind, *KINDS)
     graph = as_adjacency(graph)
     graph = graph / weight_unit(graph)
     nodes = graph.shape[0]
@@ -143,13 +121,18 @@ def from_graph(graph: Any, kind: str = "paper") -> SymmetricOperator:
     if kind == "normalized":
         S = propagation(graph, "centred", loops=False)
         a = S.operator / (0.5 * S.radius)
-    elif kind == "degrees" or (kind == "auto" and has_hubs(edge_counts(graph, not symmetric))):
+    elif kind == "degrees":
         theta = propensities(graph)
         a = normalized_operator(graph, theta, Normalization(0, 0), 1.0, True, symmetric)
     else:
         a = Operator.of(graph, graph.sum() / nodes, True, symmetric)
     v = np.ones(nodes) if a.v is None else a.v
     return as_operator(a.matrix, np.sqrt(a.u * v), theta)
+
+
+def suitable_kinds(graph: Any) -> tuple[str, ...]:
+    """Kinds of operator to choose from: the paper's on graphs without hubs, else the two that divide degrees out."""
+    return ("degrees", "normalized") if has_hubs(edge_counts(graph)) else ("paper",)
 
 
 def from_edge_index(edge_index: Any, nodes: int, kind: str = "paper") -> SymmetricOperator:

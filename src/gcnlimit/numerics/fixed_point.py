@@ -160,9 +160,9 @@ class _Search:
     def _remember(self, scaled: Array) -> None:
         """Store the last difference of states and steps, and its products with the others."""
         slot = self._slot
-        known = ~self._fresh[:, None]
-        self._moves[:, slot] = np.where(known, self.x - self._last_x, 0.0)
-        self._turns[:, slot] = np.where(known, scaled - self._last_step, 0.0)
+        remembered = ~self._fresh[:, None]
+        self._moves[:, slot] = np.where(remembered, self.x - self._last_x, 0.0)
+        self._turns[:, slot] = np.where(remembered, scaled - self._last_step, 0.0)
         products = (self._turns @ self._turns[:, slot, :, None])[:, :, 0]
         self._gram[:, slot, :] = products
         self._gram[:, :, slot] = products

@@ -10,7 +10,7 @@ import numpy as np
 from gcnlimit._values import Array
 
 _CLOSED = 4.5e-16  # distance of two bounds, over their size, between which there is hardly a number
-_STEPS = 200  # of Newton's method at most; by halves alone, 60 reach the last digit
+_MOST_STEPS = 200  # of Newton's method at most; by halves alone, 60 reach the last digit
 
 
 def bracketed_roots(
@@ -34,7 +34,7 @@ def bracketed_roots(
     last = before_last = high - low
     reach = 1.0
     done = np.zeros(np.shape(x), bool)
-    for _ in range(_STEPS):
+    for _ in range(_MOST_STEPS):
         value, slope = function(x)
         low = np.where(value < 0.0, x, low)
         high = np.where(value < 0.0, high, x)

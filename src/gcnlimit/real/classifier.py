@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from gcnlimit._validation import one_of
 from gcnlimit._values import Array
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.real.ensemble import Ensemble
+from gcnlimit.real.fractions import Shift, as_fractions
 from gcnlimit.real.graph_estimator import GraphEstimator, class_weights
+from gcnlimit.real.leave_one_out import correct
+from gcnlimit.real.scores import expected_accuracy
 from gcnlimit.results.pictures import ready_axes
+
+FEWEST = 50  # nodes of another graph whose outputs say something of its fractions
+SURELY = 1e-3  # level from which a warning says that they moved,
+MOVED = 0.1  # by so much in total variation
 
 
 class GraphClassifier(GraphEstimator):
@@ -27,11 +34,12 @@ class GraphClassifier(GraphEstimator):
     ----------
     scale
         ``"rows"`` of unit norm, ``"columns"`` of mean 0 and variance 1, None, or ``"auto"``: rows if most features are 0.
+    fractions
+        Fractions of the classes among the nodes without labels: those of the ``"labels"``, ``"estimated"`` from the outputs on
+        these nodes, or given, in the order of the classes or by class. ``"auto"`` estimates them only where the outputs refute
+        that the labels are a random sample, as with 20 of each class; with a `class_weight` it takes those of the labels.
     class_weight
         None, or ``"balanced"`` for classes of equal weight, or a weight for each class as a dictionary.
-    deploy
-        Filters on another graph than that of the fit: the ``"same"``, or ``"tuned"`` to it without a label there, where its
-        homophily has vanished or changed its sign: strengths are then multiplied by the ratio of the best ones on the two graphs.
 
     Attributes
     ----------
@@ -39,7 +47,9 @@ class GraphClassifier(GraphEstimator):
         Classes, number of features, labelled nodes, and the class predicted for each node.
     loo_score_, loo_score_error_, loo_scores_, expected_accuracy_
         Leave-one-out accuracy and its standard error; balanced accuracy, macro F1 and area under the ROC curve beside it;
-        interval for the accuracy on other nodes: value (None with few labels), low and high.
+        interval for the accuracy on the nodes without labels: value (None with few labels), low and high.
+    fractions_
+        Fractions of the classes that are assumed among the nodes without labels, in the order of `classes_`.
     uses_graph_, graph_gain_
         Whether the graph is used; leave-one-out accuracy less that of the features alone, and the standard error of this
         difference (None without features).
@@ -60,12 +70,12 @@ class GraphClassifier(GraphEstimator):
         self,
         *,
         scale: str | None = "auto",
+        fractions: Any = "auto",
         class_weight: str | Mapping[Any, float] | None = None,
-        deploy: str = "same",
     ) -> None:
         self.scale = scale
+        self.fractions = fractions
         self.class_weight = class_weight
-        self.deploy = deploy
 
     def plot(self, axes: Any = None) -> Any:
         """Draw weight and leave-one-out accuracy of the members (needs matplotlib); returns the axes."""
@@ -82,7 +92,6 @@ class GraphClassifier(GraphEstimator):
         return axes
 
     def _learn(self, features: Any, labels: Labels, adjacency: Any) -> Array:
-        one_of("deploy", self.deploy, "same", "tuned")
         weights = class_weights(labels, self.class_weight)
         model = Ensemble(features, labels, adjacency, weights, self.scale)
         self._model = model
@@ -90,9 +99,47 @@ class GraphClassifier(GraphEstimator):
         self.uses_graph_ = model.uses_graph
         self.graph_gain_ = model.gain
         self._judge(model.left_out, labels, weights)
-        return model.scores
+        self._labels = labels
+        outputs = model.scores
+        self._set_fractions(np.delete(outputs, labels.labelled, axis=0))
+        return outputs
+
+    def _set_fractions(self, outputs: Array) -> None:
+        """Fractions of the classes among nodes without labels, of these outputs, and the accuracy to expect there."""
+        labels, left_out = self._labels, self._model.left_out
+        word = self.fractions if isinstance(self.fractions, str) else None
+        if word == "auto" and self.class_weight is not None:
+            word = "labels"
+        shift = None
+        fractions = self._prior
+        if word in ("auto", "estimated") and len(outputs):
+            shift = Shift.of(left_out, labels.index, outputs, self._prior)
+            if word == "estimated" or shift.refutes(labels.counts):
+                fractions = shift.fractions
+        elif word not in ("auto", "estimated", "labels"):
+            fractions = as_fractions(self.fractions, labels.classes)
+        self.fractions_ = fractions
+        if fractions is self._prior and (shift is None or np.ptp(labels.counts)):
+            return
+        self._offset = np.log(fractions / self._prior)
+        right = correct(left_out + self._offset, labels.index)
+        share = (fractions / labels.counts)[labels.index]
+        by_class = np.bincount(labels.index, right) / labels.counts
+        variance = 0.0 if shift is None else max(float(by_class @ shift.covariance @ by_class), 0.0)
+        self.expected_accuracy_ = expected_accuracy(right, labels.classes.size, share, variance)
 
     def _apply(self, features: Any, adjacency: Any) -> Array:
-        one_of("deploy", self.deploy, "same", "tuned")
-        tuned = self.deploy == "tuned" and adjacency is not None
-        return self._model.elsewhere(features, adjacency, tuned)
+        return self._model.elsewhere(features, adjacency)
+
+    def _warn_of_shift(self, logs: Array) -> None:
+        labels, left_out = self._labels, self._model.left_out_elsewhere + self._offset
+        shift = Shift.of(left_out, labels.index, logs, self.fractions_)
+        apart = 0.5 * float(np.abs(shift.fractions - self.fractions_).sum())
+        if len(logs) >= FEWEST and shift.level < SURELY and apart > MOVED:
+            there, here = (
+                np.round(part, 2).tolist() for part in (shift.fractions, self.fractions_)
+            )
+            told = f"about {there} instead of {here} for {labels.classes.tolist()}"
+            use = "give fractions=..., or y=... with the classes of a few nodes there"
+            moved = "the outputs say that the classes have other fractions here than in the fit"
+            warnings.warn(f"{moved}, {told}; {use}", stacklevel=5)

@@ -18,7 +18,6 @@ from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import propagation
 from gcnlimit.real.bank import REG, Fitted, members
 from gcnlimit.real.leave_one_out import averaged, correct, sharpened, soft_weights
-from gcnlimit.real.networks import Smoothness, relative_strength
 from gcnlimit.real.views import Scaling, Views
 
 LEAST = 1e-6  # probability below which nothing is said
@@ -81,38 +80,30 @@ class Ensemble:
         self.left_out = self._sharpened(own, degrees)
 
     @property
+    def left_out_elsewhere(self) -> Array:
+        """Leave-one-out scores by the members that apply to another graph."""
+        degrees = self.views.degrees[self.labels.labelled]
+        return self._sharpened(self._mixed(self._left_out, degrees, self.portable), degrees)
+
+    @property
     def scores(self) -> Array:
         """Logarithms of the probabilities of the classes on all nodes of the fit."""
         outputs = np.concatenate([one.outputs for one in self.fitted])
         logs = self._mixed(outputs, self.views.degrees, self.weights)
         return self._sharpened(logs, self.views.degrees)
 
-    def elsewhere(self, features: Any, adjacency: Any, tuned: bool) -> Array:
-        """The same on another graph, by the members that do not know nodes by name; `tuned` fits their strengths to it."""
+    def elsewhere(self, features: Any, adjacency: Any) -> Array:
+        """The same on another graph, by the members that do not know nodes by name."""
         if self.bare:
             features = propagation(adjacency, "symmetric").operator.matrix
         views = Views(self.scaling(features), adjacency, self.views.unit, self.views)
         again = adjacency is not None and are_equal(adjacency, self.views.arrows[0])
         if again and are_equal(views.X, self.views.X):
             return self.scores  # the nodes of the fit are known by name
-        filters = any(one.strength is not None for one in self.fitted)
-        if tuned and self.uses_graph and filters:
-            fit = Smoothness.of(self.views.graph, self._inputs(self.views), self.labels.labelled)
-            views.factor = relative_strength(fit, Smoothness.of(views.graph, self._inputs(views)))
         bank = members(views, self.labels)
         outputs = [one.on(bank, views.nodes) for one in self.fitted]
         logs = self._mixed(np.concatenate(outputs), views.degrees, self.portable)
         return self._sharpened(logs, views.degrees)
-
-    def _inputs(self, views: Views) -> Array:
-        """Mean outputs of the members with a filter where the graph is left out: what the filter is there to smooth."""
-        each = (self.portable * self.sharpness).reshape(-1, len(REG))
-        total = np.zeros(())
-        for one, w in zip(self.fitted, each, strict=True):
-            if one.strength is not None:
-                by_reg = one.weights.reshape(len(one.weights), len(REG), -1)
-                total = total + np.einsum("frc,r->fc", by_reg, w)
-        return np.asarray(views.features @ total)
 
     def table(self) -> list[Row]:
         """Every member with its weight and leave-one-out accuracy."""

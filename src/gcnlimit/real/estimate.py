@@ -14,9 +14,9 @@ import numpy.typing as npt
 from gcnlimit._validation import one_of
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
-from gcnlimit.csbm import EstimatedCSBM
 from gcnlimit.degrees import Degrees
 from gcnlimit.errors import ParameterError
+from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.graphs.standard import Signals, StandardizedGraph, from_labels
 from gcnlimit.graphs.verdict import degree_law
 from gcnlimit.network import GCN
@@ -84,12 +84,21 @@ class Estimate:
         )
 
     def predict(self, gcn: GCN) -> Interval:
-        """Predicted accuracy of one network, within two standard errors, those of signals and class fractions included."""
-        found = predict(self.data, gcn)
+        """Predicted accuracy of one network, within two standard errors, those of signals and class fractions included.
+
+        Where the network has no answer at the estimated signals, as beyond the pole of a PageRank, the value is None, the
+        interval all of [0, 1], and a `UserWarning` says why.
+        """
         if gcn.shape:
             raise ParameterError(f"gcn has parameters of shape {gcn.shape}; give one network")
+        found = predict(self.data, gcn, throw=False)
         value = float(found.test_accuracy)
         error = float(found.standard_error.test_accuracy)
+        if math.isnan(value):
+            near = f"lam = {self.lam:.3g} +- {self.lam_error:.2g}"
+            remedy = "take a weaker filter, or label more nodes"
+            warnings.warn(f"the network has no answer at {near}; {remedy}", stacklevel=2)
+            return Interval(None, 0.0, 1.0)
         return Interval(value, max(value - 2.0 * error, 0.0), min(value + 2.0 * error, 1.0))
 
     def __str__(self) -> str:

@@ -17,8 +17,9 @@ from gcnlimit.graphs.operator import propagation, undirected
 from gcnlimit.normalization import Normalization, as_normalization
 from gcnlimit.real.graph_estimator import GraphEstimator, class_weights
 from gcnlimit.real.leave_one_out import REG, pair, sharpened
-from gcnlimit.real.networks import NO_GRAPH, Smoothness, choose, networks, relative_strength
+from gcnlimit.real.networks import NO_GRAPH, choose, networks
 from gcnlimit.real.views import HOPS, Scaling
+from gcnlimit.theory.label_free import Smoothness, relative_strength
 
 TRIED = ("symmetric", "centred")  # the others are worse on public graphs, or as good
 
@@ -45,8 +46,11 @@ class FilterClassifier(GraphEstimator):
     reg
         One regularization or several to choose from, in units of the mean squared norm of a propagated, centred row; by default
         from 1e-4 to 1e3.
-    scale, class_weight, deploy
+    scale, class_weight
         As for `GraphClassifier`.
+    deploy
+        Filter on another graph than that of the fit: the ``"same"``, or ``"tuned"`` to it without a label there where its
+        homophily has vanished or changed its sign: its strength is then multiplied by the ratio of the best ones on both.
 
     Attributes
     ----------

@@ -16,6 +16,7 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import as_adjacency, as_features, check_indices
 from gcnlimit.graphs.labels import Labels, as_labels, is_missing, labelled_nodes
+from gcnlimit.real.fractions import as_fractions, recalibrated
 from gcnlimit.real.leave_one_out import correct
 from gcnlimit.real.scores import expected_accuracy, scores
 
@@ -62,39 +63,99 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._with_features = features is not None
         self.classes_ = labels.classes
         self.labelled_ = labels.labelled
+        self._prior = labels.counts / labels.index.size
+        self._offset = np.zeros(labels.classes.size)
         self._outputs = self._learn(features, labels, adjacency)
-        self.transduction_ = self._decide(self._outputs)
+        self.transduction_ = self.predict()
         return self
 
     def decision_function(self, X: Any = None, graph: Any = None) -> Array:
         """Outputs: one column for each class, one number for two. Without arguments, of the nodes of the fit."""
         outputs = self._evaluate(X, graph)
+        outputs = outputs + self._offset / self._sharpness
         return outputs[:, 1] - outputs[:, 0] if outputs.shape[1] == 2 else outputs
 
-    def predict(self, X: Any = None, graph: Any = None) -> npt.NDArray[Any]:
-        """Classes of the nodes of the fit, or of new features `X` on another `graph` (without, if fitted without)."""
-        return self._decide(self._evaluate(X, graph))
+    def predict(
+        self, X: Any = None, graph: Any = None, *, fractions: Any = None, y: Any = None
+    ) -> npt.NDArray[Any]:
+        """Classes of the nodes of the fit, or of new features `X` on another `graph` (without, if fitted without).
 
-    def predict_proba(self, X: Any = None, graph: Any = None) -> Array:
-        """Probabilities of the classes: softmax of the outputs, at the temperature that the fit has found."""
-        return np.asarray(softmax(self._sharpness * self._evaluate(X, graph), axis=1))
+        `fractions` and `y` are as in `predict_proba`.
+        """
+        best = self._logs(X, graph, fractions, y).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def predict_proba(
+        self, X: Any = None, graph: Any = None, *, fractions: Any = None, y: Any = None
+    ) -> Array:
+        """Probabilities of the classes: softmax of the outputs, at the temperature that the fit has found.
+
+        `fractions` of the classes among these nodes, in the order of `classes_` or by class, replace those of the fit; or `y`
+        has the class of a few nodes of the other graph, -1 or None elsewhere, drawn at random there, which recalibrate it. With
+        neither, a warning says where the outputs tell that the fractions are not those of the fit.
+        """
+        return np.asarray(softmax(self._logs(X, graph, fractions, y), axis=1))
 
     def score(
-        self, X: Any = None, y: Any = None, sample_weight: Any = None, *, graph: Any = None
+        self,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        graph: Any = None,
+        fractions: Any = None,
     ) -> float:
         """Accuracy on the nodes that `y` labels; without `X`, on the nodes of the fit."""
         if y is None:
             raise ParameterError("y is None; write score(y=classes) for the nodes of the fit")
-        found = self.predict(X, graph)
+        found = self.predict(X, graph, fractions=fractions)
         raw = np.asarray(y)
         if raw.shape != found.shape:
             needed = f"it must have one entry for each of the {found.size} nodes"
             raise ParameterError(f"y has shape {raw.shape}; {needed}")
-        known = labelled_nodes(raw) if self._with_graph else np.ones(raw.shape, bool)
-        if not known.any():
-            raise ParameterError("y labels no node; -1, NaN and None mark those that do not count")
+        known = self._known(raw)
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(np.average(found[known] == raw[known], weights=weights))
+
+    def _known(self, y: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Which nodes have a class; without a graph, all."""
+        known = labelled_nodes(y) if self._with_graph else np.ones(y.shape, bool)
+        if not known.any():
+            raise ParameterError("y labels no node; -1, NaN and None mark those that do not count")
+        return known
+
+    def _logs(self, X: Any, graph: Any, fractions: Any, y: Any) -> Array:
+        """Logarithms of the probabilities, up to a constant of each node."""
+        outputs = self._evaluate(X, graph)
+        logs = self._sharpness * outputs
+        elsewhere = X is not None or graph is not None
+        if y is not None:
+            if fractions is not None or not elsewhere:
+                use = "give it alone, with another graph" if elsewhere else "fit with these labels"
+                raise ParameterError(f"y recalibrates the classifier on another graph; {use}")
+            return recalibrated(logs + self._offset, *self._few(y, len(logs)))
+        if fractions is not None:
+            return np.asarray(logs + np.log(as_fractions(fractions, self.classes_) / self._prior))
+        if elsewhere:
+            self._warn_of_shift(logs + self._offset)
+        return np.asarray(logs + self._offset)
+
+    def _few(self, y: Any, nodes: int) -> tuple[Any, Any]:
+        """Nodes that `y` labels, and the indices of their classes."""
+        raw = np.asarray(y)
+        if raw.shape != (nodes,):
+            raise ParameterError(
+                f"y has shape {raw.shape}; give one entry for each of {nodes} nodes"
+            )
+        known = np.flatnonzero(self._known(raw))
+        names = self.classes_.tolist()
+        for c in raw[known].tolist():
+            if c not in names:
+                raise ParameterError(f"y has the class {c!r}; the classes of the fit are {names}")
+        return known, np.array([names.index(c) for c in raw[known].tolist()])
+
+    def _warn_of_shift(self, logs: Array) -> None:
+        """Warn where outputs on other nodes tell other fractions of the classes than those of the fit."""
 
     def _training(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, Labels]:
         if adjacency is None:
@@ -116,9 +177,10 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return (None if X is None else features), labels
 
     def _judge(self, left_out: Array, labels: Labels, weights: Array) -> None:
-        """Set what leave-one-out outputs say of the accuracy."""
+        """Set what leave-one-out outputs say of the accuracy, on nodes drawn like the labels."""
         share = weights / weights.sum()
         right = correct(left_out, labels.index)
+        self._prior = np.asarray(np.bincount(labels.index, share), float)
         self.loo_score_ = min(float(share @ right), 1.0)
         self.loo_score_error_ = float(np.sqrt(share**2 @ (right - self.loo_score_) ** 2))
         self.loo_scores_ = scores(left_out, labels.index)
@@ -144,9 +206,6 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             has = f"the graph has {count} nodes" if X is None else f"X has {count} features"
             raise ParameterError(f"{has}, the fit had {self.n_features_in_}; they must be the same")
         return self._apply(features, adjacency)
-
-    def _decide(self, outputs: Array) -> npt.NDArray[Any]:
-        return np.asarray(self.classes_[outputs.argmax(axis=1)])
 
     def __sklearn_tags__(self) -> Any:
         """Sparse features are accepted."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import product
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,16 +15,11 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank
 from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.graphs.operator import without_degrees
 from gcnlimit.real.leave_one_out import Ridge, correct, pair, targets
-from gcnlimit.real.views import STRONGEST
-from gcnlimit.theory.transfer import input_overlaps, signals_of
 
 FAMILIES: dict[str, type[PageRank | Diffusion]] = {"pagerank": PageRank, "diffusion": Diffusion}
 STRENGTHS = {"pagerank": (0.3, 0.5, 0.7, 0.8, 0.9, 0.95), "diffusion": (0.5, 1, 2, 4, 8, 12)}
-APART = 3.0  # standard errors between two graphs from which they differ
-FEWEST = 30  # nodes with an edge from which a graph says something
-SUREST = 30.0  # largest square of the margin that inputs are believed to have
+STRONGEST = 0.95  # of PageRank elsewhere
 ACCURACY = 1e-10  # of propagated features: a small reg magnifies errors by the filter's range
 
 
@@ -141,51 +136,3 @@ def _rows(features: Any, labels: Labels, S: Any, network: Network) -> Array:
     E[R, np.arange(R.size)] = 1.0
     back = S if S is None else S._replace(operator=S.operator.T)
     return np.hstack([np.asarray(features.T @ block).T for block in network.blocks(back, E)])
-
-
-class Smoothness(NamedTuple):
-    r"""Overlaps :math:`x_1, x_2` of inputs :math:`z` with a graph (Eq. 10.10), and the number of its nodes with an edge."""
-
-    first: float
-    second: float
-    nodes: int
-
-    @classmethod
-    def of(cls, graph: Any, inputs: Array, left_out: npt.NDArray[np.int64] | None = None) -> Self:
-        """Overlaps on a symmetric graph, its degrees divided out and its noise of unit size; some nodes may be left out."""
-        kept = np.ones(graph.shape[0], bool)
-        kept[[] if left_out is None else left_out] = False
-        part = graph[kept][:, kept]
-        joined = np.diff(part.indptr) > 0
-        if joined.sum() < FEWEST:
-            return cls(0.0, 0.0, 1)
-        part = part[joined][:, joined]
-        z = inputs[kept][joined]
-        S = without_degrees(part)
-        noise = (float(np.sum(S.matrix.data**2)) - 1.0) / len(z)
-        overlaps = input_overlaps(S / math.sqrt(max(noise, 1e-12)), z - z.mean(axis=0))
-        return cls(*overlaps, len(z))
-
-    @property
-    def strength(self) -> float:
-        r"""Strength :math:`\lambda/(1 + \lambda^2 + c^2)` of the best filter (Eq. 10.6)."""
-        signal, square = signals_of(self.first, self.second)
-        return signal / (1.0 + signal**2 + min(square, SUREST))
-
-
-def relative_strength(here: Smoothness, there: Smoothness) -> float:
-    """Strength of the best filter there over that here; 1 unless the homophily has vanished or changed its sign.
-
-    A graph that is somewhat more or less homophilous is not told from one whose other structure the inputs follow.
-
-    >>> relative_strength(Smoothness(0.5, 0.6, 1000), Smoothness(-0.5, 0.6, 1000))
-    -1.0
-    >>> relative_strength(Smoothness(0.5, 0.6, 1000), Smoothness(0.2, 0.6, 1000))
-    1.0
-    """
-    error = APART * math.sqrt(2.0 / here.nodes + 2.0 / there.nodes)
-    least = APART * math.sqrt(2.0 / here.nodes)
-    alike = there.first * np.sign(here.first) > math.sqrt(2.0 / there.nodes)
-    if alike or abs(here.first - there.first) < error or abs(here.first) < least:
-        return 1.0
-    return there.strength / here.strength if there.first else 0.0

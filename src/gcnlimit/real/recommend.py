@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,12 +96,12 @@ class Recommendation:
         return "\n".join([*lines, "", self.reason])
 
 
-def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
+def recommend(X: Any, y: Any, graph: Any, *, scale: str | None = "auto") -> Recommendation:
     """Recommend what to use on a graph, and say why; `GraphClassifier` and ``gcnlimit classify`` do what is recommended.
 
     It fits `GraphClassifier` and says what to expect: an interval that holds the accuracy on other nodes, what the graph adds,
     how far along the edges to look, what more labels may buy, and the best possible accuracy where the block model holds.
-    `X`, `y` and `graph` are as for `GraphClassifier`.
+    `X`, `y`, `graph` and `scale` are as for `GraphClassifier`.
 
     Examples
     --------
@@ -114,12 +115,13 @@ def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
 
     adjacency = as_adjacency(graph)
     given = StandardizedGraph.of(X, y, adjacency)
-    model = GraphClassifier().fit(X, y, graph=adjacency)
+    kind = partial(GraphClassifier, scale=scale)
+    model = kind().fit(X, y, graph=adjacency)
     estimate = estimate_standard(given, best_method(given))
     doubts = estimate.warnings
     if given.has_hubs and not given.classes.equal:
         doubts += ("there is no theory of hubs and unequal classes",)
-    half = _with_half(GraphClassifier, X, given, adjacency)
+    half = _with_half(kind, X, given, adjacency)
     used = "the average of graph and features" if model.uses_graph_ else "the features alone"
     network = "the graph alone" if X is None else used
     told = (f"Use GraphClassifier() or gcnlimit classify: {network}.", *_expect(model, half))
@@ -139,7 +141,11 @@ def _with_half(kind: Any, X: Any, given: StandardizedGraph, adjacency: Any) -> f
         y = np.full(given.nodes, -1)
         y[labels.labelled[kept]] = labels.index[kept]
         if np.unique(labels.index[kept]).size > 1:
-            said = kind().fit(X, y, graph=adjacency).predict()[labels.labelled[~kept]]
+            said = (
+                kind(fractions="labels")
+                .fit(X, y, graph=adjacency)
+                .predict()[labels.labelled[~kept]]
+            )
             found.append(float(np.mean(said == labels.index[~kept])))
     return float(np.mean(found)) if found else None
 

@@ -20,7 +20,6 @@ from gcnlimit.real.leave_one_out import LARGE
 RANK = 256  # principal directions to which many features are reduced
 NUMBERS = 1.5e7  # in a view: large graphs have fewer directions
 STEPS = 20  # of PageRank
-STRONGEST = 0.95
 HOPS = 4
 GROUPS = 256  # most columns in which labels are spread
 WORK = 2e7  # products in one step of spreading the labels
@@ -101,7 +100,6 @@ class Views:
         self.arrows: list[Any] = [adjacency, adjacency.T.tocsr()] if both else [self.graph]
         self.directions: Array | None = principal_axes(features) if fit is None else fit.directions
         self._moments: dict[str, tuple[Array, Array]] = {}
-        self.factor = 1.0  # of the strengths of PageRank
 
     @cached_property
     def base(self) -> Array:
@@ -128,8 +126,7 @@ class Views:
     def pagerank(self, strengths: tuple[float, ...]) -> list[Array]:
         r"""Features by :math:`\sum_k (sS)^k`, :math:`S` the centred operator over its top eigenvalue."""
         S = propagation(self.graph, "centred").unit().operator
-        used = np.clip(self.factor * np.array(strengths), -STRONGEST, STRONGEST).tolist()
-        found = zip(strengths, geometric(S, self.base, used), strict=True)
+        found = zip(strengths, geometric(S, self.base, strengths), strict=True)
         return [self._scaled(f"pagerank {s}", block) for s, block in found]
 
     def steps(self) -> list[Array]:

@@ -44,21 +44,21 @@ class Coordinates:
         """Name of each axis of the points; ``point``, numbered if there are several, where no parameter varies along it alone."""
         names = ["point"] if len(shape) == 1 else [f"point_{k}" for k in range(len(shape))]
         for k in range(len(shape)):
-            own = (name for name in self.parameters if self._belongs(name, k, shape))
-            names[k] = next(own, names[k])
+            along = (name for name in self.parameters if self._belongs(name, k, shape))
+            names[k] = next(along, names[k])
         return tuple(names)
 
     def coordinates(self, shape: tuple[int, ...]) -> dict[str, tuple[Any, npt.NDArray[Any]]]:
         """Each parameter with the axes along which it varies, and its values there."""
         axes = self.axes(shape)
-        found = {}
+        places = {}
         for name, value in self.parameters.items():
             along = self._spans(name, shape)
             if name in axes and not along:
                 along = (axes.index(name),)
             values = np.reshape(value, [shape[k] for k in along])
-            found[name] = (tuple(axes[k] for k in along), values)
-        return found
+            places[name] = (tuple(axes[k] for k in along), values)
+        return places
 
     def columns(self, shape: tuple[int, ...]) -> dict[str, npt.NDArray[Any]]:
         """Each parameter at every point, flattened; those that name the axes first."""
@@ -74,14 +74,14 @@ class Coordinates:
 
     def _spans(self, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Axes along which a parameter varies."""
-        own = np.shape(self.parameters[name])
-        return tuple(k + len(shape) - len(own) for k, length in enumerate(own) if length > 1)
+        spans = np.shape(self.parameters[name])
+        return tuple(k + len(shape) - len(spans) for k, length in enumerate(spans) if length > 1)
 
     def _belongs(self, name: str, k: int, shape: tuple[int, ...]) -> bool:
         """Whether a parameter lies along one axis only; along an axis of length 1, whether it was given as such."""
         if shape[k] == 1:
-            own = np.shape(self.parameters[name])
-            return len(own) == len(shape) - k and np.prod(own) == 1
+            spans = np.shape(self.parameters[name])
+            return len(spans) == len(shape) - k and np.prod(spans) == 1
         return self._spans(name, shape) == (k,)
 
 

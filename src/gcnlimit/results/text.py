@@ -36,7 +36,7 @@ def table(columns: Mapping[str, Sequence[str]], *, width: int | None = None, key
     cells = [_aligned(name, rows) for name, rows in columns.items()]
     parts = [cells[:keys]]
     for column in cells[keys:]:
-        wide = len("   ".join(one[0] for one in (*parts[-1], column)))
+        wide = len("   ".join(cell[0] for cell in (*parts[-1], column)))
         if width is not None and wide > width and len(parts[-1]) > keys:
             parts.append(cells[:keys])
         parts[-1] = [*parts[-1], column]
@@ -104,9 +104,9 @@ def _range(values: Values) -> str:
             return str(words[0])
         numbered = [f"{word} {count}" for word, count in zip(words, counts, strict=True)]
         return ", ".join(numbered) if words.size <= 4 else ""
-    known = values[~np.isnan(values)]
-    if not known.size:
+    numbers = values[~np.isnan(values)]
+    if not numbers.size:
         return "nan"
-    low, high = number(known.min()), number(known.max())
-    missing = values.size - known.size
+    low, high = number(numbers.min()), number(numbers.max())
+    missing = values.size - numbers.size
     return (low if low == high else f"{low} to {high}") + (f" ({missing} nan)" if missing else "")

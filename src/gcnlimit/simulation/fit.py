@@ -94,8 +94,8 @@ def fit(
 
     def shaped(values: Block) -> Any:
         alone = values.ndim > 1 and values.shape[-1] == 1
-        own = values.shape[1 : -1 if alone else None]
-        return scalar_or_array(values.reshape((*gcn.shape, *own)))
+        width = values.shape[1 : -1 if alone else None]
+        return scalar_or_array(values.reshape((*gcn.shape, *width)))
 
     weights, outputs, bias, gap = (shaped(values) for values in trained)
     return Fit(weights, outputs, bias, with_coordinates(performance, instance.data, gcn), gap)
@@ -105,8 +105,8 @@ def _check_memory(seen: Observation, gcn: GCN) -> None:
     X = seen.features
     directions = seen.classes.count - 1
     size = Size(seen.nodes, X.shape[1], seen.degree, streamed(X), X.dtype, "cpu", directions)
-    known = int(seen.train_mask.sum())
+    labelled = int(seen.train_mask.sum())
     rows = holds_rows(gcn, seen.classes, streamed(X))
-    needed = training_bytes(size, known, math.prod(gcn.shape), rows)
-    what = f"training on {known} nodes with {X.shape[1]} features each"
+    needed = training_bytes(size, labelled, math.prod(gcn.shape), rows)
+    what = f"training on {labelled} nodes with {X.shape[1]} features each"
     require(what, needed, "take fewer labelled nodes or parameters")

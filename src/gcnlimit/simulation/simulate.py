@@ -16,7 +16,7 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._runtime.threads import cores
 from gcnlimit._validation import broadcast, check_types, flag, whole
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM, SIGNALS, common_classes, feature_signal
+from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.parameters import with_coordinates
@@ -27,6 +27,7 @@ from gcnlimit.simulation.data.sample import Seed, draw, seed_sequence
 from gcnlimit.simulation.data.size import Size, training_bytes
 from gcnlimit.simulation.measure import FIELDS, evaluate_rows, measured
 from gcnlimit.simulation.train.train import holds_rows, read_outputs, train
+from gcnlimit.two_graphs import check_pair
 
 _TRAINING = [FIELDS.index(name) for name in ("train_accuracy", "train_loss")]
 SMALL = 40_000  # nodes of all trials together below which they stay in this process
@@ -91,8 +92,9 @@ def simulate(  # noqa: PLR0917
     if to is not None:
         # its labels are not used; its features and classes must be those of the training
         check_types("simulate", data=(data, CSBM), to=(to, CSBM))
-        feature_signal(data, to)
-        to = replace(to.replaced(rho=0.0), classes=common_classes(data.classes, to.classes))
+        check_pair(data, to)
+        to = to.model.replaced(rho=0.0)
+    data = data.model
     trials = whole("trials", trials, low=1, high=10**6)
     workers = workers if workers is None else whole("workers", workers, low=1, high=10**6)
     progress = progress if progress is None else flag("progress", progress)
@@ -179,21 +181,21 @@ def _groups(
 ) -> list[_Group]:
     """Distinct data points; the other graph has as many features, and so a number of nodes in proportion to alpha."""
     models = [data] if to is None else [data, to]
-    given = [getattr(model, name) for model in models for name in SIGNALS]
-    columns = [np.broadcast_to(values, shape).ravel() for values in given]
+    signals = [getattr(model, name) for model in models for name in SIGNALS]
+    columns = [np.broadcast_to(values, shape).ravel() for values in signals]
     points, which = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
     groups = []
     for k, point in enumerate(points.tolist()):
         where = np.flatnonzero(which.reshape(-1) == k)
-        here = replace(data, **dict(zip(SIGNALS, point, strict=False)))
+        point_model = data.having(**dict(zip(SIGNALS, point, strict=False)))
         other = None
         there = size
         if to is not None:
-            other = replace(to, **dict(zip(SIGNALS, point[len(SIGNALS) :], strict=True)))
-            nodes = math.floor(size.nodes * float(other.alpha) / float(here.alpha) + 0.5)
+            other = to.having(**dict(zip(SIGNALS, point[len(SIGNALS) :], strict=True)))
+            nodes = math.floor(size.nodes * float(other.alpha) / float(point_model.alpha) + 0.5)
             nodes = whole("number of nodes of the graph to test on", nodes, low=2, high=10**12)
             there = replace(size, nodes=nodes)
-        groups.append(_Group(here, _network(gcn, shape, where), other, size, there, where))
+        groups.append(_Group(point_model, _network(gcn, shape, where), other, size, there, where))
     return groups
 
 
@@ -219,32 +221,35 @@ class _Trial:
         other = None
         try:
             self.group.check_signals()
-            here = draw(data, size, self.seed)
+            instance = draw(data, size, self.seed)
             if to is not None:
-                other = draw(to, there, self.seed.spawn(1)[0], here.latents.centroid)
+                other = draw(to, there, self.seed.spawn(1)[0], instance.latents.centroid)
         except ParameterError as error:
             return self._without_answer(error, gcn)
-        return self._answer(here, other, gcn)
+        return self._answer(instance, other, gcn)
 
-    def _answer(self, here: Instance, there: Instance | None, gcn: GCN) -> Array:
+    def _answer(self, instance: Instance, there: Instance | None, gcn: GCN) -> Array:
         """Rows of the networks; of each by itself, where one of them has no answer."""
         try:
-            return self._measure(here, there, gcn)
+            return self._measure(instance, there, gcn)
         except (ParameterError, ConvergenceError) as error:
             points = math.prod(gcn.shape)
             if self.throw or points == 1:
                 return self._without_answer(error, gcn)
         each = (_network(gcn, gcn.shape, slice(k, k + 1)) for k in range(points))
-        return np.concatenate([self._answer(here, there, one) for one in each], axis=1)
+        return np.concatenate([self._answer(instance, there, network) for network in each], axis=1)
 
-    def _measure(self, here: Instance, there: Instance | None, gcn: GCN) -> Array:
-        trained = train(here.observation, gcn if there is None else gcn.replaced(test_filter=None))
-        rows = evaluate_rows(here, gcn, trained.outputs, trained.bias)
+    def _measure(self, instance: Instance, there: Instance | None, gcn: GCN) -> Array:
+        trained = train(
+            instance.observation, gcn if there is None else gcn.replaced(test_filter=None)
+        )
+        rows = evaluate_rows(instance, gcn, trained.outputs, trained.bias)
         if there is not None:
-            outputs = read_outputs(there.observation, gcn, trained.weights, here.observation.nodes)
-            known = here.observation.train_class_index
+            outputs = read_outputs(
+                there.observation, gcn, trained.weights, instance.observation.nodes
+            )
             at_training = rows[_TRAINING]
-            rows = evaluate_rows(there, gcn, outputs, trained.bias, known)
+            rows = evaluate_rows(there, gcn, outputs, trained.bias, instance)
             rows[_TRAINING] = at_training
         return np.array([*rows, np.full(gcn.shape, float(Status.CONVERGED))])
 
@@ -299,11 +304,11 @@ def _assemble(
 def _standard_error(values: Array) -> Array:
     """Standard errors of the means of rows over the trials; of a cell of propensities that of a ratio, then its nodes."""
     mean = values.mean(axis=0)
-    own = values[:, : len(FIELDS)]
+    averages = values[:, : len(FIELDS)]
     right, nodes = np.split(values[:, len(FIELDS) :], 2, axis=1)
     mean_right, mean_nodes = np.split(mean[len(FIELDS) :], 2)
     with np.errstate(invalid="ignore"):
         beyond = right - nodes * (mean_right / mean_nodes)
-    scatter = np.concatenate([own, beyond], axis=1)
+    scatter = np.concatenate([averages, beyond], axis=1)
     error = np.full(scatter.shape[1:], np.inf) if len(values) < 2 else scatter.std(axis=0, ddof=1)
     return np.concatenate([error / math.sqrt(len(values)), mean_nodes])

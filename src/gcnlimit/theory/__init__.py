@@ -3,9 +3,10 @@
 from gcnlimit.theory.bayes import degree_correction
 from gcnlimit.theory.ceiling.amp_layers import message_passing
 from gcnlimit.theory.expansion import large_reg_expansion
+from gcnlimit.theory.label_free import label_free_signals
 from gcnlimit.theory.linear import label_propagation
 from gcnlimit.theory.scatter import paired_scatter, scatter
-from gcnlimit.theory.transfer import best_test_filter, best_training_filter, label_free_signals
+from gcnlimit.theory.transfer import best_test_filter, best_training_filter
 
 __all__ = [
     "best_test_filter",

@@ -20,9 +20,9 @@ from gcnlimit._validation import broadcast, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.losses.base import Form
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.numerics.spectral import SpikedSemicircle
+from gcnlimit.theory import scope
 from gcnlimit.theory.finite_reg.directed import DirectedEquations, Medium
 from gcnlimit.theory.finite_reg.equations import Transforms
 from gcnlimit.theory.finite_reg.solution import ScaledChain
@@ -54,11 +54,7 @@ def large_reg_expansion(data: CSBM, gcn: GCN, order: int = 2) -> Array:
     """
     check_problem("large_reg_expansion", data, gcn)
     order = whole("order", order, low=0, high=_HIGHEST)
-    gcn.require_l2("large_reg_expansion")
-    gcn.require_one_filter("large_reg_expansion")
-    data.require_plain("large_reg_expansion")
-    if gcn.loss.form is not Form.CODES:
-        raise ParameterError(f"loss = {gcn.loss!r} has no expansion in 1/reg; take loss='square'")
+    scope.check("large_reg_expansion", data, gcn)
     network = gcn.replaced(reg=np.inf)
     shape = broadcast(data=data.shape, network=network.shape)
     points = Points.of(data, network)

@@ -83,8 +83,8 @@ def _edge(phi: Array, weight: Array) -> Array:
 def radius(normalization: Normalization, law: DegreeLaw, signal: Array, symmetric: bool) -> Array:
     """Spectral radius of the operator at each signal, spike included."""
     if symmetric:
-        found = spectrum(normalization, law, signal)
-        return np.fmax(found.edge, np.abs(found.outlier))
+        ends = spectrum(normalization, law, signal)
+        return np.fmax(ends.edge, np.abs(ends.outlier))
     normalization.check(law)
     left, right = normalization.factors(law.theta, signal)
     phi = left * right

@@ -190,8 +190,8 @@ class _Transposed:
         def one(part: slice, noise: Any) -> Any:
             return X._weights(part, noise, *against)
 
-        found = X._by_blocks(lambda size: X.backend.join(list(X._in_order(one, size))))
-        return X.backend.host(found).reshape(X.shape[1], *block.shape[1:])
+        product = X._by_blocks(lambda size: X.backend.join(list(X._in_order(one, size))))
+        return X.backend.host(product).reshape(X.shape[1], *block.shape[1:])
 
 
 Features = Block | StreamedFeatures

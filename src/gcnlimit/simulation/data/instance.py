@@ -13,9 +13,10 @@ import numpy.typing as npt
 from gcnlimit._validation import as_real, plain_array, whole
 from gcnlimit._values import Array, Brief
 from gcnlimit.classes import Classes
-from gcnlimit.csbm import CSBM, EstimatedCSBM
+from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import Degrees, Gamma, LogNormal, Pareto
 from gcnlimit.errors import ParameterError
+from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.graphs import dataset
 from gcnlimit.graphs.check import as_adjacency, is_complete
 from gcnlimit.graphs.dataset import Dataset, Location, Stored, field
@@ -42,19 +43,19 @@ def two_class_model(
     >>> bool(abs(found.lam - 1.0) < 2 * found.lam_error), bool(abs(found.mu - 2.0) < 2 * found.mu_error), found.alpha
     (True, True, 4.0)
     """
-    known = labels[train_mask]
-    if min(np.sum(known > 0), np.sum(known < 0)) < 1 or known.size < 3:
+    labelled = labels[train_mask]
+    if min(np.sum(labelled > 0), np.sum(labelled < 0)) < 1 or labelled.size < 3:
         raise ParameterError(
-            f"data = None, and train_mask labels {known.size} nodes, of which {np.sum(known > 0)} "
-            "are +1: too few to estimate the model; label three or more, of both classes, or pass "
-            "data=CSBM(...)"
+            f"data = None, and train_mask labels {labelled.size} nodes, of which "
+            f"{np.sum(labelled > 0)} are +1: too few to estimate the model; label three or more, "
+            "of both classes, or pass data=CSBM(...)"
         )
     index = Classes(2).index_of(np.where(train_mask, labels, np.nan))
-    given = StandardizedGraph.of(features, index, adjacency)
-    found = from_labels(given)
-    point = given.alpha, found.lam, max(found.mu, 0.0), given.rho, given.directed
-    n = given.labels.counts
-    return EstimatedCSBM(*point, lam_error=found.lam_error, mu_error=found.mu_error, counts=n)
+    graph = StandardizedGraph.of(features, index, adjacency)
+    signals = from_labels(graph)
+    point = graph.alpha, signals.lam, max(signals.mu, 0.0), graph.rho, graph.directed
+    n = graph.labels.counts
+    return EstimatedCSBM(*point, lam_error=signals.lam_error, mu_error=signals.mu_error, counts=n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,12 +115,14 @@ class Instance(Brief):
             raise ParameterError(f"adjacency joins all {nodes} nodes alike; leave out some edges")
         features = observation.check_features(features, nodes)
         if train_mask is None:
-            given = plain_array("labels", labels)
-            train_mask = ~np.isnan(given) if given.dtype.kind == "f" else np.ones(given.shape, bool)
+            numbers = plain_array("labels", labels)
+            train_mask = (
+                ~np.isnan(numbers) if numbers.dtype.kind == "f" else np.ones(numbers.shape, bool)
+            )
         mask = observation.check_mask(train_mask, nodes)
         model = None if data is None else observation.check_model(data, adjacency)
         classes = Classes(2) if model is None else model.classes
-        known = observation.check_labels(labels, mask, classes)
+        checked = observation.check_labels(labels, mask, classes)
         if not mask.any():
             raise ParameterError(
                 "train_mask is False everywhere; label at least one node to train on"
@@ -129,14 +132,14 @@ class Instance(Brief):
         else:
             degree = observation.check_degree(degree, nodes)
         if data is None:
-            data = two_class_model(adjacency, features, known, mask)
+            data = two_class_model(adjacency, features, checked, mask)
         if not data.features.is_white:
             reason = "data has correlated features, but which column has which noise is not known"
             raise ParameterError(f"{reason}; whiten the features, and give data without a Spectrum")
-        shown = observation.shown_labels(known, mask, classes)
+        shown = observation.shown_labels(checked, mask, classes)
         centroid = np.full(observation.centroid_shape(features.shape[1], classes), np.nan)
         seen = Observation(data, degree, adjacency, features, mask, shown)
-        return Instance(seen, Latents(known, centroid))
+        return Instance(seen, Latents(checked, centroid))
 
     @property
     def data(self) -> CSBM:
@@ -240,10 +243,10 @@ def _plain(value: Any) -> Any:
         return value.value
     if type(value).__name__ not in _KINDS:
         return value.tolist() if isinstance(value, np.ndarray) else value
-    own = {part.name: getattr(value, part.name) for part in dataclasses.fields(value)}
+    fields = {part.name: getattr(value, part.name) for part in dataclasses.fields(value)}
     if isinstance(value, CSBM) and value.features.is_white:
-        del own["features"]
-    return {"kind": type(value).__name__} | {name: _plain(part) for name, part in own.items()}
+        del fields["features"]
+    return {"kind": type(value).__name__} | {name: _plain(part) for name, part in fields.items()}
 
 
 def _built(parts: dict[str, Any]) -> Any:

@@ -106,20 +106,22 @@ class Observation(Brief):
         The normalization, symmetric by default, counts where the model has heterogeneous degrees.
         """
         both = symmetrize and self.data.directed
-        given = normalization or as_normalization("symmetric")
-        given = given if self.theta is None else given.single()
-        key = (both, device, None if self.theta is None else given)
+        normalized = normalization or as_normalization("symmetric")
+        normalized = normalized if self.theta is None else normalized.single()
+        key = (both, device, None if self.theta is None else normalized)
         if key in self._operators:
             return self._operators[key]
         settings = both, not self.data.directed, self.features.dtype, device
         with backend_of(device).guard(self.nodes):
             if self.theta is None:
-                found = Operator.of(self.adjacency, self.degree, *settings)
+                operator = Operator.of(self.adjacency, self.degree, *settings)
             else:
                 signal = float(self.data.effective_signal(both))
-                found = normalized_operator(self.edge_counts, self.theta, given, signal, *settings)
-        self._operators[key] = found
-        return found
+                operator = normalized_operator(
+                    self.edge_counts, self.theta, normalized, signal, *settings
+                )
+        self._operators[key] = operator
+        return operator
 
     @cached_property
     def _operators(self) -> dict[tuple[bool, Device, Normalization | None], Operator]:

@@ -15,13 +15,14 @@ from scipy import sparse
 from gcnlimit._validation import check_types, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import Indices
-from gcnlimit.csbm import CSBM, common_classes, feature_signal
+from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.backend import Backend, Device, backend_of
 from gcnlimit.simulation.data.features import StreamedFeatures, feature_count, feature_levels
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.observation import Graph, Latents, Observation, shown_labels
 from gcnlimit.simulation.data.size import Size, edge_probabilities
+from gcnlimit.two_graphs import check_pair
 
 Seed = int | SeedSequence
 Placed = Any  # integers on the device of the backend
@@ -89,8 +90,7 @@ def sample(
 def _class_means(beside: Instance, data: CSBM, size: Size) -> Array:
     """Directions of the features of an instance, if another of that size can have them."""
     check_types("sample", beside=(beside, Instance))
-    feature_signal(beside.data, data)
-    common_classes(beside.data.classes, data.classes)
+    check_pair(beside.data, data)
     width = beside.features.shape[1]
     count = feature_count(size.nodes, float(data.alpha))
     if count != width:
@@ -163,7 +163,7 @@ def seed_sequence(seed: Seed) -> SeedSequence:
 
 
 def bernoulli_graph(
-    kinds: Indices,
+    class_index: Indices,
     probabilities: Array,
     directed: bool,
     rng: Any,
@@ -187,11 +187,11 @@ def bernoulli_graph(
     backend = backend or backend_of("cpu")
     classes = len(probabilities)
     largest = float(np.max(probabilities))
-    own = backend.place(kinds)
+    placed = backend.place(class_index)
     table = backend.place(probabilities.ravel())
     weight = None if theta is None else backend.place(theta)
     rows, columns = [], []
-    for (first, high), (second, other) in _pairs_of_groups(theta, len(kinds), directed):
+    for (first, high), (second, other) in _pairs_of_groups(theta, len(class_index), directed):
         # propose pairs at the largest probability of the two groups, and keep the share of each
         bound = min(1.0, largest * high * other)
         if first is second and not directed:
@@ -202,7 +202,7 @@ def bernoulli_graph(
         # all nodes, or the first ones, stand where they are
         if first is not second or first[-1] != len(first) - 1:
             row, column = backend.place(first)[row], backend.place(second)[column]
-        allowed = table[own[row] * classes + own[column]]
+        allowed = table[placed[row] * classes + placed[column]]
         if weight is not None:
             allowed = allowed * weight[row] * weight[column]
         kept = rng.random(len(row)) * bound < allowed
@@ -212,7 +212,7 @@ def bernoulli_graph(
     if not directed:
         mirrored = row != column
         row, column = backend.join([row, column[mirrored]]), backend.join([column, row[mirrored]])
-    return backend.csr(row, column, len(kinds))
+    return backend.csr(row, column, len(class_index))
 
 
 def gaussian_graph(codes: Array, lam: float, directed: bool, rng: Generator) -> Array:
@@ -258,13 +258,13 @@ def _successes(trials: int, p: float, rng: Any, backend: Backend) -> Placed:
     """Places of the successes among independent trials, from the geometric law of the gaps between them."""
     if p <= 0.0:
         return backend.place(np.empty(0, np.int64))
-    found = []
+    hits = []
     last = -1
     while last < trials:
         expected = (trials - last) * p
         gaps = rng.geometric(p, size=int(expected + 4.0 * np.sqrt(expected) + 16.0))
         places = last + gaps.cumsum(0)
-        found.append(places)
+        hits.append(places)
         last = int(places[-1])
-    places = backend.join(found)
+    places = backend.join(hits)
     return places[places < trials]

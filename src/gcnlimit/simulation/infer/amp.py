@@ -11,14 +11,20 @@ from scipy.special import softmax
 from gcnlimit._validation import check_types, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import code_moments
-from gcnlimit.csbm import common_classes, feature_signal
 from gcnlimit.errors import ParameterError
 from gcnlimit.normalization import as_normalization
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.features import streamed
 from gcnlimit.simulation.data.instance import Given, Instance, observed
 from gcnlimit.simulation.data.observation import Observation
-from gcnlimit.simulation.infer.inference import FeatureMessages, Inference, iterate, log_prior
+from gcnlimit.simulation.infer.inference import (
+    CentroidMessages,
+    Inference,
+    Moments,
+    iterate,
+    log_prior,
+)
+from gcnlimit.two_graphs import check_pair
 
 T = TypeVar("T")
 _CERTAIN = 40.0  # score of the true class over the others from which an informed start sets out
@@ -77,14 +83,14 @@ def amp(
     >>> bool(abs(posterior.performance.test_accuracy - gl.bayes_optimal(data).test_accuracy) < 0.04)
     True
     """
-    for given in (instance,) if to is None else (instance, to):
-        check_types("amp", instance=(given, (Instance, Observation)))
-    graphs = [instance] if to is None else _pair(instance, to)
+    for problem in (instance,) if to is None else (instance, to):
+        check_types("amp", instance=(problem, (Instance, Observation)))
+    graphs = [instance] if to is None else alike_pair(instance, to)
     observations = [observed(graph) for graph in graphs]
     place = observations[0].device(device)
     guard = backend_of(place).guard(observations[0].nodes)
     with guard, np.errstate(over="ignore", invalid="ignore"):
-        iteration = _Iteration(observations, place)
+        iteration = _NodeIteration(observations, place)
         if isinstance(start, Inference):
             iteration.go_on(start)
         elif start == "labels":
@@ -100,16 +106,15 @@ def amp(
     return Inference.of(graphs[-1], scores, means, centroid, ended, entropy)
 
 
-def _pair(instance: Given, to: Given) -> list[Given]:
+def alike_pair(instance: Given, to: Given) -> list[Given]:
     """The two graphs, if their features can have the same class means."""
-    here = observed(instance)
+    first = observed(instance)
     there = observed(to)
-    feature_signal(here.data, there.data)
-    common_classes(here.classes, there.classes)
-    if streamed(here.features) or streamed(there.features):
+    check_pair(first.data, there.data)
+    if streamed(first.features) or streamed(there.features):
         raise ParameterError("amp on two graphs needs stored features; sample with streamed=False")
     remedy = "draw it with sample(..., beside=instance)"
-    width, other = here.features.shape[1], there.features.shape[1]
+    width, other = first.features.shape[1], there.features.shape[1]
     if width != other:
         raise ParameterError(f"to has {other} features, but instance has {width}; {remedy}")
     if isinstance(instance, Instance) and isinstance(to, Instance):
@@ -133,16 +138,16 @@ def _informed(graphs: Sequence[Given], start: str) -> Array:
     return np.concatenate(sure)
 
 
-class _Iteration:
+class _NodeIteration:
     """State of the iteration on the nodes of all graphs, one after the other: evidence on their classes, and messages."""
 
     def __init__(self, observations: Sequence[Observation], device: Device) -> None:
-        self.graphs = [_GraphMessages(observation, device) for observation in observations]
-        self.features = FeatureMessages(observations, device)
+        self.graphs = [GraphMessages(observation, device) for observation in observations]
+        self.features = CentroidMessages(observations, device)
         self.prior = np.concatenate([log_prior(observation) for observation in observations])
         self.evidence = np.zeros(self.prior.shape)
 
-    def of_graphs(self, function: Callable[[_GraphMessages, Array], T], rows: Array) -> list[T]:
+    def of_graphs(self, function: Callable[[GraphMessages, Array], T], rows: Array) -> list[T]:
         """Answers of a function of each graph and its rows."""
         return list(map(function, self.graphs, np.split(rows, self.features.ends)))
 
@@ -172,7 +177,7 @@ class _Iteration:
     def step(self, keep: float) -> float:
         """One step; returns the root mean square change of the posterior means, over one less `keep`."""
         marginals = self.marginals()
-        fields = self.of_graphs(_GraphMessages.field, marginals)
+        fields = self.of_graphs(GraphMessages.field, marginals)
         new = np.concatenate(fields) + self.features.field(marginals)
         self.evidence = (1.0 - keep) * new + keep * self.evidence
         moved = self.means(self.marginals()) - self.means(marginals)
@@ -180,12 +185,12 @@ class _Iteration:
 
     def free_entropy(self) -> float:
         """Bethe free entropy per node: that of nodes in their evidence, of features (Eq. 9.5), and of the graphs."""
-        entries = sum(self.of_graphs(_GraphMessages.free_entropy, self.marginals()))
+        entries = sum(self.of_graphs(GraphMessages.free_entropy, self.marginals()))
         nodes = np.sum(np.logaddexp.reduce(self.prior + self.evidence, axis=1))
         return float(nodes + entries + self.features.free_entropy()) / len(self.prior)
 
 
-class _GraphMessages:
+class GraphMessages:
     """Approximate message passing along the Gaussian entries that stand for a graph."""
 
     def __init__(self, observation: Observation, device: Device) -> None:
@@ -196,17 +201,22 @@ class _GraphMessages:
         self.dtype = observation.features.dtype
         self.codes = observation.classes.codes
         self.old = np.zeros((observation.nodes, self.codes.shape[1]))
+        square = self.signal * self.signal / observation.nodes
+        self.own = square if self.theta is None else square * self.theta[:, None]
 
     def field(self, marginals: Array) -> Array:
         """Evidence on the classes of the nodes, with the reaction to the means of one step before."""
         y = self.codes
-        square = self.signal * self.signal / len(marginals)
-        means, second, squares = code_moments(marginals, y, self.theta)
-        own = square if self.theta is None else square * self.theta[:, None]
-        # less what the neighbours only heard from the node itself
-        field = self._neighbours(means) - own * (self.old @ (second - squares))
+        moments = code_moments(marginals, y, self.theta)
+        field = self.messages(moments)
+        return np.asarray(field @ y.T - 0.5 * self.own * np.sum((y @ moments[2]) * y, axis=1))
+
+    def messages(self, moments: Moments) -> Array:
+        """Fields on the nodes, from the moments of their codes, less what the neighbours only heard from the node itself."""
+        means, second, squares = moments
+        field = self._neighbours(means) - self.own * (self.old @ (second - squares))
         self.old = means
-        return np.asarray(field @ y.T - 0.5 * own * np.sum((y @ squares) * y, axis=1))
+        return np.asarray(field)
 
     def free_entropy(self, marginals: Array) -> float:
         r"""Bethe term of the entries.

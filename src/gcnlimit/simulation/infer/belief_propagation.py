@@ -18,7 +18,7 @@ from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.instance import Instance, observed
 from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.data.size import edge_probabilities
-from gcnlimit.simulation.infer.inference import FeatureMessages, Inference, iterate, log_prior
+from gcnlimit.simulation.infer.inference import CentroidMessages, Inference, iterate, log_prior
 
 _TINY = 1e-300  # least factor of an edge, so that differences of logarithms stay finite
 
@@ -54,7 +54,7 @@ class Affinity:
         return cls(odds[0], float(odds[1]), p * epsilon / (1.0 - p))
 
 
-class EdgeMessages:
+class EdgeBeliefs:
     r"""Belief propagation on the edges of a graph, with messages :math:`\psi^{j \to i}_k` along both directions of each edge.
 
     With a local field :math:`f_{jk}` on each node, the logarithm of what else is known of its class,
@@ -138,9 +138,9 @@ class AbsentEdges:
         spread = second - squares
         first = -pull * (y @ np.sum(self.weight * means, axis=0))
         square = np.sum((y @ (pull * self.repulsion * second + pull**2 * spread)) * y, axis=1)
-        own = self.weight * self.weight
-        reaction = own * pull**2 * (old @ y) @ spread @ y.T
-        return np.asarray(self.weight * first - own * 0.5 * square + reaction)
+        variance = self.weight * self.weight
+        reaction = variance * pull**2 * (old @ y) @ spread @ y.T
+        return np.asarray(self.weight * first - variance * 0.5 * square + reaction)
 
     def _moments(self, marginals: Array) -> tuple[Array, Array, Array]:
         weight = None if isinstance(self.weight, float) else self.weight[:, 0] ** 2
@@ -192,7 +192,7 @@ def belief_propagation(
     guard = backend_of(place).guard(observation.nodes)
     # where an edge has probability 1, its odds are infinite
     with guard, np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        iteration = _Iteration(observation, seed, place)
+        iteration = _EdgeIteration(observation, seed, place)
         ended = iterate(iteration.step, [observation], max_iterations, tol, damping)
     means = iteration.marginals @ iteration.codes
     centroid = iteration.features.centroids * iteration.features.deviation
@@ -200,7 +200,7 @@ def belief_propagation(
     return Inference.of(instance, iteration.logarithms, means, centroid, ended, entropy)
 
 
-class _Iteration:
+class _EdgeIteration:
     """State of the iteration on one observation."""
 
     def __init__(self, observation: Observation, seed: int, device: Device) -> None:
@@ -213,14 +213,14 @@ class _Iteration:
         weight = 1.0 if observation.theta is None else observation.theta[:, None]
         directions = 2.0 if data.directed else 1.0
         self.absent = AbsentEdges(affinity.repulsion, directions, self.codes, weight)
-        self.features = FeatureMessages([observation], device)
+        self.features = CentroidMessages([observation], device)
         self.prior = log_prior(observation)
         rng = np.random.default_rng(whole("seed", seed, low=0))
         noise = rng.standard_normal(self.prior.shape)
         self.marginals = softmax(self.prior + 1e-2 * noise, axis=1)
         self.old = np.broadcast_to(data.fractions, self.marginals.shape)
         counts = observation.edge_counts
-        self.edges = EdgeMessages(counts, affinity, data.directed, self.marginals)
+        self.edges = EdgeBeliefs(counts, affinity, data.directed, self.marginals)
         self.logarithms = self.prior
 
     def field(self, keep: float = 0.0) -> Array:

@@ -23,6 +23,7 @@ from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.measure import balanced_rate, by_cell, hits_of, measurable, measured
 
 Ended = tuple[Status, int, float]  # how an iteration ended, its steps, and the change in the last
+Moments = tuple[Array, Array, Array]  # means of the codes, and the sums of `code_moments`
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,7 @@ class Inference(Brief):
         """Posterior from its logarithms up to a constant, and the posterior means of codes and centroids."""
         logs = log_softmax(logs, axis=1)
         odds = _half_log_odds(logs)
-        performance = _measured(graph, logs) if isinstance(graph, Instance) else None
+        performance = measured_posterior(graph, logs) if isinstance(graph, Instance) else None
         labels, centroid = (x[:, 0] if x.shape[1] == 1 else x for x in (means, centroid))
         return cls(np.exp(logs), labels, odds, centroid, *ended, performance, entropy)
 
@@ -108,7 +109,7 @@ def log_prior(observation: Observation) -> Array:
     return prior
 
 
-class FeatureMessages:
+class CentroidMessages:
     r"""Approximate message passing between the centroids of the classes and the nodes.
 
     With :math:`\hat Y` the posterior means of the codes and :math:`\Sigma` the sum over the nodes of their covariances (Eq. 9.4)
@@ -147,7 +148,16 @@ class FeatureMessages:
 
     def field(self, marginals: Array, keep: float = 0.0) -> Array:
         """Renew the centroids, of which a fraction `keep` stays, and return logarithms of the evidence on classes of nodes."""
-        moments = map(code_moments, np.split(marginals, self.ends), self.codes)
+        moments = list(map(code_moments, np.split(marginals, self.ends), self.codes))
+        fields = self.messages(moments, keep)
+        evidence = []
+        for rate, y, field in zip(self.rates, self.codes, fields, strict=True):
+            size = np.sum((self.centroids @ y.T) ** 2, axis=0)
+            evidence.append(field @ y.T - 0.5 * rate * size)
+        return np.concatenate(evidence)
+
+    def messages(self, moments: Sequence[Moments], keep: float = 0.0) -> list[Array]:
+        """Renew the centroids and return the fields :math:`b` on the nodes of each graph, from the moments of their codes."""
         means, second, own = zip(*moments, strict=True)
         squares = self._summed(own)
         values, basis = np.linalg.eigh(squares)
@@ -158,13 +168,8 @@ class FeatureMessages:
         sent = [math.sqrt(share) * part for share, part in zip(self.share, means, strict=True)]
         self._renew(np.concatenate(sent), reaction, shrink, basis, keep)
         variance = basis * shrink.sum(axis=0) @ basis.T
-        products = np.split(self.product, self.ends)
-        evidence = []
-        for rate, y, mean, product in zip(self.rates, self.codes, means, products, strict=True):
-            size = np.sum((self.centroids @ y.T) ** 2, axis=0)
-            field = math.sqrt(rate) * product - rate * mean @ variance
-            evidence.append(field @ y.T - 0.5 * rate * size)
-        return np.concatenate(evidence)
+        parts = zip(self.rates, means, np.split(self.product, self.ends), strict=True)
+        return [math.sqrt(rate) * product - rate * mean @ variance for rate, mean, product in parts]
 
     def _summed(self, matrices: Sequence[Array]) -> Array:
         """Sum over the graphs, each with its rate over the largest."""
@@ -189,8 +194,8 @@ class FeatureMessages:
             field = root * weights * over[part] - back[part]
             return (field @ turn * shrunk[part]) @ turn.T * over[part]
 
-        found = one_pass(self.X, sent, weigh)
-        weights, product = (self.backend.host(v).astype(float) for v in found)
+        sums = one_pass(self.X, sent, weigh)
+        weights, product = (self.backend.host(v).astype(float) for v in sums)
         self.centroids = (1.0 - keep) * weights * self.deviation + keep * self.centroids
         self.product = (1.0 - keep) * product + keep * self.product
 
@@ -203,7 +208,7 @@ def _half_log_odds(logs: Array) -> Array:
     return np.asarray(0.5 * (logs - np.stack(others, axis=1)))
 
 
-def _measured(instance: Instance, logs: Array) -> Performance:
+def measured_posterior(instance: Instance, logs: Array) -> Performance:
     """Performance of a posterior, given by its logarithms."""
     test = measurable(instance)
     classes = instance.data.classes
@@ -211,8 +216,8 @@ def _measured(instance: Instance, logs: Array) -> Performance:
     prior = classes.fractions
     scores = logs[test] if instance.train_mask.any() else _renamed(logs[test], class_index, classes)
     hits = hits_of(scores, class_index)
-    own = scores[np.arange(hits.size), class_index]
-    right, loss = (float(np.mean(v)) if v.size else math.nan for v in (hits, -own))
+    true = scores[np.arange(hits.size), class_index]
+    right, loss = (float(np.mean(v)) if v.size else math.nan for v in (hits, -true))
     balanced = balanced_rate(scores - np.log(prior), class_index, prior.size)
     area = roc_area(scores[:, 0] - scores[:, 1], class_index) if prior.size == 2 else math.nan
     fields = [right, 1.0, loss, 0.0, right, balanced, area]

@@ -175,22 +175,22 @@ def descent(
     last: tuple[Array, float] | None = None  # product and square norm of the last gradient
     along = across = none  # direction, and its product
     for step in range(steps + 1):
-        here = reg * beta - f
-        size = float(np.linalg.norm(here))
+        gradient = reg * beta - f
+        size = float(np.linalg.norm(gradient))
         # what such products left in the outputs is no longer small: compute them anew
         if size <= RESOLVED * coarse:
             outputs = yield beta
             f = loss.pull(outputs)
-            here = reg * beta - f
-            size = float(np.linalg.norm(here))
+            gradient = reg * beta - f
+            size = float(np.linalg.norm(gradient))
             coarse = 0.0
         # a rounded gradient is as good a direction, if the one of the weights is rounded alike
-        unit = (here / (size or 1.0)).astype(np.float32)
+        unit = (gradient / (size or 1.0)).astype(np.float32)
         product = yield unit
         coarse = max(coarse, size) if product.dtype == np.float32 else coarse
         product = size * product.astype(float)
-        here = size * unit.astype(float)
-        square = max(float(np.vdot(here, product)), 0.0)
+        gradient = size * unit.astype(float)
+        square = max(float(np.vdot(gradient, product)), 0.0)
         steepest = steepest or float(np.sqrt(square))
         small = bool(np.sqrt(square) <= tol * steepest)
         if small or step == steps:
@@ -199,11 +199,11 @@ def descent(
             if step == steps or not gap > tol:
                 break
         # the factor of Polak and Ribiere, or a fresh start
-        turn = max(0.0, (square - float(np.vdot(here, last[0]))) / last[1]) if last else 0.0
+        turn = max(0.0, (square - float(np.vdot(gradient, last[0]))) / last[1]) if last else 0.0
         last = product, square
-        along = turn * along - here
+        along = turn * along - gradient
         across = turn * across - product
-        slope = float(np.vdot(here, across))
+        slope = float(np.vdot(gradient, across))
         curvature = reg * float(np.vdot(along, across))
         length, f = line_search(loss, outputs, f, across, slope, curvature)
         beta = beta + length * along
@@ -224,11 +224,11 @@ def line_search(  # noqa: PLR0917
     length = np.float64(-slope) / (curvature + 0.25 * float(np.vdot(across, across)))
     for _ in range(20):
         there = loss.pull(outputs + length * across)
-        here = slope + curvature * length + float(np.vdot(f - there, across))
-        if abs(here) <= 1e-3 * abs(slope) or here == before:
+        tilt = slope + curvature * length + float(np.vdot(f - there, across))
+        if abs(tilt) <= 1e-3 * abs(slope) or tilt == before:
             break
-        step = here * (length - last) / (here - before)
-        last, before = length, here
+        step = tilt * (length - last) / (tilt - before)
+        last, before = length, tilt
         length = length - step
     else:
         there = loss.pull(outputs + length * across)

@@ -57,9 +57,9 @@ class Training:
                 f"{self.classes}; take loss='softmax' or 'square', or reg=math.inf"
             )
         order = np.argsort(-reg)
-        found = self._descend(reg[order], tol) or self._binary(reg[order], tol)
+        trained = self._descend(reg[order], tol) or self._binary(reg[order], tol)
         weights, bias, gap = (
-            np.array(part)[np.argsort(order)] for part in zip(*found, strict=True)
+            np.array(part)[np.argsort(order)] for part in zip(*trained, strict=True)
         )
         return weights, bias, gap
 
@@ -81,35 +81,35 @@ class Training:
             return []
         two = self.classes.count == 2
         rows = TrainingRows(self.F)
-        found = []
+        trained = []
         last = None
-        for own in reg.tolist():
-            solver = descent(entropy, own, tol, _FEW if two else _MANY, last)
+        for strength in reg.tolist():
+            solver = descent(entropy, strength, tol, _FEW if two else _MANY, last)
             last, settled = driven(solver, rows.kernel)
             if two and not settled:
                 return []
-            _check_gap(last.gap, own, tol)
-            found.append((self.F.T @ last.beta, entropy.bias(last.outputs), last.gap))
-        return found
+            _check_gap(last.gap, strength, tol)
+            trained.append((self.F.T @ last.beta, entropy.bias(last.outputs), last.gap))
+        return trained
 
     def _binary(self, reg: Array, tol: float) -> list[tuple[Array, Array, float]]:
         """A loss of the margin, each `reg` from where the last ended."""
         rows = TrainingRows(self.signed)
-        found = []
+        trained = []
         start = None
-        for own in reg.tolist():
+        for strength in reg.tolist():
             loss = self.loss
             bias = 0.0
             gap = np.nan
             # what overflowed cannot be factorized
             with contextlib.suppress(LinAlgError, ValueError):
                 if not self.classes.equal:
-                    bias, start = self._balanced(rows, own, start, tol)
+                    bias, start = self._balanced(rows, strength, start, tol)
                     loss = Shifted(loss, self._signs * bias)
-                weights, gap, start = rows.solve(loss, own, start, tol)
-            _check_gap(gap, own, tol)
-            found.append((weights[:, None], np.array([bias]), gap))
-        return found
+                weights, gap, start = rows.solve(loss, strength, start, tol)
+            _check_gap(gap, strength, tol)
+            trained.append((weights[:, None], np.array([bias]), gap))
+        return trained
 
     def _balanced(
         self, rows: TrainingRows, reg: float, start: Array | None, tol: float

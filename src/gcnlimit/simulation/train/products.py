@@ -28,7 +28,7 @@ from gcnlimit.simulation.data.operator import Operator
 from gcnlimit.simulation.data.size import PROPAGATED_AT_ONCE
 from gcnlimit.simulation.train.descent import CrossEntropy, Solver, descent, krylov
 
-Points = npt.NDArray[np.intp]
+PointIndex = npt.NDArray[np.intp]
 T = TypeVar("T")
 ROWS_AT_ONCE = 1 << 26  # numbers: the training rows of several filters held together
 PASSES = 500  # of one training, at most
@@ -51,8 +51,8 @@ def training_rows(observation: Observation, operator: Operator, filters: Filter)
     return out
 
 
-def groups_by_filter(filters: Filter, points: Points) -> list[Points]:
-    """Points that have the same filter."""
+def groups_by_filter(filters: Filter, points: PointIndex) -> list[PointIndex]:
+    """PointIndex that have the same filter."""
     if not points.size:
         return []
     values = filters.values[points].reshape(points.size, -1)
@@ -61,9 +61,9 @@ def groups_by_filter(filters: Filter, points: Points) -> list[Points]:
 
 
 def rows_by_filter(
-    observation: Observation, operator: Operator, filters: Filter, points: Points
-) -> Iterator[tuple[Points, Array]]:
-    """Points that have the same filter, and its training rows."""
+    observation: Observation, operator: Operator, filters: Filter, points: PointIndex
+) -> Iterator[tuple[PointIndex, Array]]:
+    """PointIndex that have the same filter, and its training rows."""
     groups = groups_by_filter(filters, points)
     size = int(observation.train_mask.sum()) * observation.features.shape[1]
     at_once = max(1, ROWS_AT_ONCE // size)
@@ -210,28 +210,28 @@ class TrainingByProducts:
         for group in groups_by_filter(self.filters, np.flatnonzero(np.isfinite(self.reg))):
             points = group[np.argsort(-self.reg[group])]
             if self.entropy is None:
-                own = [self._ridge(points, k, duals) for k in range(self.codes.shape[1])]
+                of_filter = [self._ridge(points, k, duals) for k in range(self.codes.shape[1])]
             else:
-                own = [self._descend(points, self.entropy, duals, gap)]
-            solvers += [(points[0], solver) for solver in own]
+                of_filter = [self._descend(points, self.entropy, duals, gap)]
+            solvers += [(points[0], solver) for solver in of_filter]
         self._run(solvers)
         return duals, gap
 
-    def _ridge(self, points: Points, code: int, duals: Array) -> Solver[None]:
+    def _ridge(self, points: PointIndex, code: int, duals: Array) -> Solver[None]:
         """Fill in the dual variables of one filter and code, all `reg` from one Krylov space."""
         b = self.codes[:, code]
-        found = yield from krylov(b, self.reg[points], self._tol, self._passes + 1)
-        duals[points, :, code] = self._settled(found)
+        solutions = yield from krylov(b, self.reg[points], self._tol, self._passes + 1)
+        duals[points, :, code] = self._settled(solutions)
 
     def _descend(
-        self, points: Points, loss: CrossEntropy, duals: Array, gap: Array
+        self, points: PointIndex, loss: CrossEntropy, duals: Array, gap: Array
     ) -> Solver[None]:
         """Fill in the dual variables and gaps of one filter, each `reg` from where the last ended."""
         last = None
         for point in points:
             solver = descent(loss, float(self.reg[point]), self._tol, self._passes, last)
-            found, settled = yield from solver
-            last = self._settled(found if settled else None)
+            end, settled = yield from solver
+            last = self._settled(end if settled else None)
             duals[point] = last.beta
             gap[point] = last.gap
 
@@ -256,8 +256,8 @@ class TrainingByProducts:
             blocks = [block.reshape(len(block), -1).astype(float) for block in wanted.values()]
             widths = [block.shape[1] for block in blocks]
             filters = self.filters[np.repeat([solvers[k][0] for k in wanted], widths)]
-            found = self._centred(self.products.gram(np.concatenate(blocks, axis=1), filters))
-            parts = np.split(found, np.cumsum(widths)[:-1], axis=1)
+            products = self._centred(self.products.gram(np.concatenate(blocks, axis=1), filters))
+            parts = np.split(products, np.cumsum(widths)[:-1], axis=1)
             for k, product in zip([*wanted], parts, strict=True):
                 try:
                     wanted[k] = solvers[k][1].send(product.reshape(wanted[k].shape))

@@ -70,12 +70,12 @@ class TrainingRows:
 
     def _in_krylov_space(self, target: Array, reg: Array, tol: float) -> Array | None:
         """Solutions if the true residual of the slowest is small enough, after fewer steps than a diagonalisation costs."""
-        found = driven(krylov(target, reg, tol, target.size // 5), self._product)
-        if found is None:
+        solutions = driven(krylov(target, reg, tol, target.size // 5), self._product)
+        if solutions is None:
             return None
-        slowest = found[np.argmin(reg)]
+        slowest = solutions[np.argmin(reg)]
         left = np.linalg.norm(self._product(slowest) + np.min(reg) * slowest - target)
-        return found if left <= tol * np.linalg.norm(target) else None
+        return solutions if left <= tol * np.linalg.norm(target) else None
 
     @cached_property
     def _spectrum(self) -> tuple[Array, Array]:
@@ -136,8 +136,7 @@ class _Problem:
     def margins(self, f: Array) -> Array:
         r"""Margins :math:`\mathcal K f`."""
         Z = self.rows.Z
-        formed = self.rows.dual and "gram" in vars(self.rows)
-        return np.asarray((self.rows.gram @ f if formed else Z @ (f @ Z)) / self.reg)
+        return np.asarray((self.rows.gram @ f if self.rows.dual else Z @ (f @ Z)) / self.reg)
 
     def residual(self, f: Array) -> tuple[Array, Array]:
         r""":math:`z - \mathrm{prox}(\omega)` and :math:`\omega = z - vf`."""

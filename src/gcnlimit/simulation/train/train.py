@@ -39,7 +39,7 @@ def check_reg(size: float, loss: Loss, reg: float, dtype: np.dtype[Any]) -> None
         raise ParameterError(f"{vanish}; write reg=math.inf, which is its limit")
 
 
-class Trained(NamedTuple):
+class TrainedNetworks(NamedTuple):
     r"""Networks trained at each of some points: weights, points x :math:`M` x :math:`(C - 1)`, outputs, bias and duality gap."""
 
     weights: Block
@@ -50,17 +50,24 @@ class Trained(NamedTuple):
 
 def train(
     observation: Observation, gcn: GCN, tol: float = TOLERANCE, device: Device | None = None
-) -> Trained:
+) -> TrainedNetworks:
     """Weights, outputs on all nodes, bias and duality gap of each parameter of the network, one row each."""
     if not observation.train_mask.any():
         raise ParameterError("rho is too small: no node is labelled to train on; raise rho")
-    if not observation.classes.two:
-        gcn.require_l2(f"training on classes = {observation.classes}")
+    if not observation.classes.two and not isinstance(gcn.penalty, L2):
+        raise ParameterError(
+            f"training on classes = {observation.classes} needs squared weights, "
+            f"got penalty = {gcn.penalty!r}; leave out penalty"
+        )
     free = observation.biased and gcn.loss.form is not Form.CODES and np.isfinite(gcn.reg).any()
     if free and np.unique(observation.train_class_index).size < observation.classes.count:
         reason = "a class has no labelled node, and the free bias of unequal classes no minimum"
         raise ParameterError(f"{reason}; label more nodes, or take loss='square'")
-    gcn.require_gain(observation.data)
+    if gcn.normalize and observation.data.degrees is not None and not gcn.normalization.plain:
+        raise ParameterError(
+            f"normalize = True needs a gain, not known for {gcn.normalization!r} under "
+            f"degrees = {observation.data.degrees!r}; take normalize=False"
+        )
     place = observation.device(device)
     # infinities are refused at the end
     with backend_of(place).guard(observation.nodes), np.errstate(all="ignore"):
@@ -93,7 +100,7 @@ def _by_products(gcn: GCN, classes: Classes) -> bool:
     return isinstance(gcn.penalty, L2) and (smooth or loss.form is Form.CODES or explicit)
 
 
-def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> Trained:
+def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> TrainedNetworks:
     apart = device != "cpu" or streamed(observation.features)
     if apart and _by_products(gcn, observation.classes):
         networks = _Networks.of(observation, gcn, gcn.filter, device)
@@ -103,11 +110,13 @@ def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> Tr
         trained = networks.through_rows(tol)
     # a normalized filter is trained as it is, at reg in its units
     if gcn.normalize and isinstance(gcn.penalty, L2):
-        weights, outputs, _, _ = trained
         infinite = np.isinf(networks.reg)
-        gain = networks.gain
-        weights *= np.where(infinite, 1.0 / gain, gain)[:, None, None].astype(weights.dtype)
-        outputs *= np.where(infinite, gain**-2, 1.0)[:, None, None].astype(outputs.dtype)
+        gain = networks.gain[:, None, None].astype(trained.weights.dtype)
+        unit = np.where(infinite[:, None, None], 1.0 / gain, gain)
+        return trained._replace(
+            weights=trained.weights * unit,
+            outputs=trained.outputs * np.where(infinite[:, None, None], gain**-2, 1.0),
+        )
     return trained
 
 
@@ -132,7 +141,7 @@ class _Networks:
         gain = np.exp(filters.log_gain(operator.symmetric)) if gcn.normalize else np.ones(reg.size)
         return _Networks(observation, gcn, operator, filters, gain, reg)
 
-    def through_products(self, tol: float, device: Device) -> Trained:
+    def through_products(self, tol: float, device: Device) -> TrainedNetworks:
         """Networks trained by products with the features alone."""
         seen = self.observation
         loss = self.gcn.loss
@@ -154,9 +163,9 @@ class _Networks:
                 bias[k] = targets.mean(axis=0) - h.mean(axis=0)
             else:
                 bias[k] = entropy.bias(np.asarray(h, float))
-        return Trained(weights, outputs, bias, gap)
+        return TrainedNetworks(weights, outputs, bias, gap)
 
-    def through_rows(self, tol: float) -> Trained:
+    def through_rows(self, tol: float) -> TrainedNetworks:
         """Networks trained on the training rows of each filter."""
         seen = self.observation
         loss = self.gcn.loss
@@ -188,7 +197,7 @@ class _Networks:
                 found = penalized(Z, loss, penalty, float(self.reg[k]), max(tol, 1e-8))
                 weights[k, :, 0], gap[k] = found
         bias[infinite] = self._limiting_bias()
-        return Trained(weights, self.outputs(weights), bias, gap)
+        return TrainedNetworks(weights, self.outputs(weights), bias, gap)
 
     def outputs(self, weights: Block) -> Block:
         r"""Outputs :math:`g(a) X w/\sqrt N` on all nodes, points x nodes x directions."""

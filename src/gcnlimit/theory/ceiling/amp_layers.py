@@ -27,16 +27,16 @@ from gcnlimit._validation import as_real, check_types, number, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
-from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.linear import matrix_function
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.results.result import Coordinates
+from gcnlimit.theory import scope
 from gcnlimit.theory.ceiling.posterior import STEP, gumbel_density, gumbel_tail, smeared
 from gcnlimit.theory.ceiling.unequal_posterior import log_ratios, posterior_log_error, single_rule
 from gcnlimit.theory.decision import ceiling_prediction, certain, from_margins
 
-_LARGEST = 1e50  # of a parameter: products of several must be floating-point numbers
+_LARGEST_PARAMETER = 1e50  # of a parameter: products of several must be floating-point numbers
 _REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
 _RESOLVED = 8.0  # deviation of a log ratio of two classes that the coarsest rule resolves
 _FINEST = {1: 10_000, 2: 8, 3: 2}  # finest rules, of about a million nodes, by dimension
@@ -71,27 +71,28 @@ def message_passing(
     array([0.7027, 0.8138, 0.8748, 0.8998, 0.9085, 0.9114])
     """
     check_types("message_passing", data=(data, CSBM))
-    data.require_alike("message_passing")
-    if not data.features.is_white:
-        raise ParameterError(
-            f"message_passing needs white features, got features = {data.features!r}; "
-            "bayes_optimal takes others"
-        )
-    for name, low in (("alpha", 1.0 / _LARGEST), ("lam", -_LARGEST), ("mu", 0.0)):
-        as_real(name, getattr(data, name), low=low, high=_LARGEST)
+    scope.check("message_passing", data)
+    for name, low in (
+        ("alpha", 1.0 / _LARGEST_PARAMETER),
+        ("lam", -_LARGEST_PARAMETER),
+        ("mu", 0.0),
+    ):
+        as_real(name, getattr(data, name), low=low, high=_LARGEST_PARAMETER)
     depth = whole("layers", layers, low=1, high=10_000)
     signal = data.operator(symmetrize=True).signal
     # the network's own numbers, by default those of the data
     numbers = {"graph": (graph, signal), "features": (features, data.mu)}
     numbers["shrinkage"] = (shrinkage, data.mu)
     own = [
-        matched if given is None else number(name, given, low=-_LARGEST, high=_LARGEST)
-        for name, (given, matched) in numbers.items()
+        matched
+        if value is None
+        else number(name, value, low=-_LARGEST_PARAMETER, high=_LARGEST_PARAMETER)
+        for name, (value, matched) in numbers.items()
     ]
     columns = (data.alpha, signal, data.mu, data.rho, *own)
     points = zip(*(np.broadcast_to(p, data.shape).ravel() for p in columns), strict=True)
-    found = [layer for point in points for layer in _layers(data.classes, depth, *point)]
-    return _prediction(data, found, (*data.shape, depth))
+    flat = [layer for point in points for layer in _layers(data.classes, depth, *point)]
+    return _prediction(data, flat, (*data.shape, depth))
 
 
 class Layer(NamedTuple):
@@ -106,9 +107,9 @@ class Layer(NamedTuple):
 def _layers(classes: Classes, depth: int, *point: float) -> list[Layer]:
     """All layers of one point."""
     alpha, signal, mu, rho, gain, kappa, s = point
-    one = np.eye(1 if classes.equal else classes.count - 1)
-    o = q = rho * one
-    found = []
+    identity = np.eye(1 if classes.equal else classes.count - 1)
+    o = q = rho * identity
+    layers = []
     for _ in range(depth):
         shrunk = 1.0 + s * float(np.trace(q)) / len(q)
         mean = (gain * signal + kappa * mu / alpha / shrunk) * o
@@ -118,9 +119,9 @@ def _layers(classes: Classes, depth: int, *point: float) -> list[Layer]:
         else:
             averages = unequal_averages(mean, covariance, classes)
         *matrices, loss = averages
-        o, q = (rho * one + (1.0 - rho) * part for part in matrices)
-        found.append(Layer(mean, covariance, o, loss))
-    return found
+        o, q = (rho * identity + (1.0 - rho) * part for part in matrices)
+        layers.append(Layer(mean, covariance, o, loss))
+    return layers
 
 
 def unequal_averages(mean: Array, cov: Array, classes: Classes) -> tuple[Array, Array, float]:
@@ -186,17 +187,17 @@ def _G2(tau: Array) -> Array:
     return np.asarray(raised**2 * np.exp(-raised))
 
 
-def _prediction(data: CSBM, found: list[Layer], shape: tuple[int, ...]) -> Prediction:
+def _prediction(data: CSBM, layers: list[Layer], shape: tuple[int, ...]) -> Prediction:
     """Prediction at each layer; margin and overlap are means over the directions of the codes."""
-    matrices = (np.stack(column) for column in list(zip(*found, strict=True))[:3])
+    matrices = (np.stack(column) for column in list(zip(*layers, strict=True))[:3])
     mean, variance, overlap = (np.einsum("nii->n", m).reshape(shape) / m.shape[1] for m in matrices)
-    loss = np.reshape([layer.loss for layer in found], shape)
+    loss = np.reshape([layer.loss for layer in layers], shape)
     with np.errstate(invalid="ignore", divide="ignore"):
         margin = np.where(variance > 0.0, mean / np.sqrt(variance), 0.0)
     none = np.zeros(shape)
     performance = from_margins(data.classes, *certain(margin, loss))
     if not data.classes.equal:
-        performance = replace(performance, **_decision(data.classes, found, shape))
+        performance = replace(performance, **_decision(data.classes, layers, shape))
     answer = ceiling_prediction(
         performance,
         margin,
@@ -216,18 +217,18 @@ def layer_coordinates(data: CSBM, depth: int) -> Coordinates:
     return Coordinates(parameters | {"layer": np.arange(1, depth + 1)})
 
 
-def _decision(classes: Classes, found: list[Layer], shape: tuple[int, ...]) -> dict[str, Any]:
+def _decision(classes: Classes, layers: list[Layer], shape: tuple[int, ...]) -> dict[str, Any]:
     """Accuracy of each layer's own decision on unequal classes; of three or more it is taken for the best."""
     p = classes.fractions
     rule = single_rule(max(1, classes.count - 2))
 
     def log_error(prior: Array) -> Array:
-        errors = [posterior_log_error(x.covariance, p, prior, rule, mean=x.mean) for x in found]
+        errors = [posterior_log_error(x.covariance, p, prior, rule, mean=x.mean) for x in layers]
         return np.reshape(errors, shape)
 
     log = log_error(p)
-    own = {"test_accuracy": -np.expm1(log), "log_test_error": log}
+    accuracy = {"test_accuracy": -np.expm1(log), "log_test_error": log}
     if classes.count == 2:
-        return own
+        return accuracy
     balanced = -np.expm1(log_error(np.full(p.size, 1.0 / p.size)))
-    return own | {"best_accuracy": own["test_accuracy"], "balanced_accuracy": balanced}
+    return accuracy | {"best_accuracy": accuracy["test_accuracy"], "balanced_accuracy": balanced}

@@ -21,7 +21,9 @@ _OVERLAP, _ENTROPY = (Draw._fields.index(name) for name in ("overlap", "free_ent
 _NUMBERS = 12.0  # held at once for each node and class
 _EDGE = 3.0  # and for each edge, at most
 _REPLICAS = 8  # independent populations for each of the two starts
-_LARGEST = 1e50  # of a parameter or its inverse: the square of the evidence must be a number
+_LARGEST_PARAMETER = (
+    1e50  # of a parameter or its inverse: the square of the evidence must be a number
+)
 _DIFFERENT = 0.01  # overlap by which two fixed points differ, or a population drifts, at least
 
 
@@ -40,8 +42,8 @@ def sparse_ceiling(
     data: CSBM, degree: float, *sizes: int, nodes: type[Population] = Population
 ) -> BayesPrediction:
     """Performance of Bayes-optimal or linear nodes at a finite mean degree, at one point; see `bayes_optimal`."""
-    as_real("alpha", data.alpha, low=1.0 / _LARGEST, high=_LARGEST)
-    as_real("mu", data.mu, high=_LARGEST)
+    as_real("alpha", data.alpha, low=1.0 / _LARGEST_PARAMETER, high=_LARGEST_PARAMETER)
+    as_real("mu", data.mu, high=_LARGEST_PARAMETER)
     _require_memory(data, degree, sizes[0])
     return _ceiling(sizes, nodes, SparseModel.of(data, degree))
 

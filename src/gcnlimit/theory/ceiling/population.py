@@ -98,7 +98,7 @@ class Population:
         # mean number of neighbours of each class, columns, of a node of each class, rows
         chances = model.fractions * (1.0 - model.strength) + model.strength * np.eye(C)
         self.rates = model.neighbours * np.maximum(chances, 0.0)
-        self.run = self._run()
+        self.run = self._length_of_run()
         self.labelled = _Poisson(model.rho * self.rates, rng)
         self.unlabelled = _Poisson((1.0 - model.rho) * self.rates, rng)
         weight = 1.0 if informed else _HINT
@@ -106,8 +106,8 @@ class Population:
         self.members: Array = np.repeat(start[:, None], self.each, axis=1)
         self.sent = self.members
 
-    def _run(self) -> int:
-        """Messages in a run: with so many the draws are fewest; one if a single message may weigh much."""
+    def _length_of_run(self) -> int:
+        """Number of messages in a run: with so many the draws are fewest; one if a single message may weigh much."""
         least = np.min(self.rates / self.model.fractions) / self.model.neighbours
         fewest = math.sqrt(2.0 * float(np.mean(self.rates)))
         return int(min(fewest, self.each // _RUNS)) or 1 if least > _WEAK else 1
@@ -116,33 +116,33 @@ class Population:
     def overlap(self) -> Array:
         r"""Overlap :math:`Q = \rho + (1 - \rho)\, \mathbb E\, \hat y y^T`, a symmetric matrix."""
         y, p, rho = self.model.codes, self.model.fractions, self.model.rho
-        found = y.T @ (p[:, None] * self.members.mean(axis=1)) @ y
-        return np.asarray(rho * np.eye(y.shape[1]) + 0.5 * (1.0 - rho) * (found + found.T))
+        matrix = y.T @ (p[:, None] * self.members.mean(axis=1)) @ y
+        return np.asarray(rho * np.eye(y.shape[1]) + 0.5 * (1.0 - rho) * (matrix + matrix.T))
 
     def learn_from(self, other: Population) -> None:
         """Take what a graph of the same features says of the class means: :math:`\\mu m_y` there (Eq. 10.15)."""
         known = other.model.features.mu * np.trace(other.overlap) / len(other.overlap)
         self.model = replace(self.model, features=replace(self.model.features, known=known))
 
-    def sweep(self) -> None:
-        """Draw the posteriors of new nodes."""
+    def sweep(self) -> Array:
+        """Draw the posteriors of new nodes; returns the logarithm of the evidence that they follow from."""
         law = self.model.degrees
         shape = (*self.members.shape[:2], 1)
         theta = None if law is None else law.draw(self.rng, shape[0] * shape[1]).reshape(shape)
         absent = self._absent() if theta is None else theta * self._absent()
-        self._estimate(self._features() + absent + self._present(theta))
+        evidence = self._features() + absent + self._present(theta)
+        self.members = self._estimate(evidence)
+        # a node has neighbours in proportion to its propensity, and sends to each of them
         self.sent = self.members if theta is None else self._in_proportion(theta[..., 0])
+        return evidence
 
-    def _estimate(self, evidence: Array) -> None:
+    def _estimate(self, evidence: Array) -> Array:
         """Posteriors of new nodes from the logarithm of the evidence on their classes."""
-        total = np.log(self.model.fractions) + evidence
-        top = np.max(total, axis=2, keepdims=True)
-        self.members = np.exp(total - top)
-        size = np.sum(self.members, axis=2, keepdims=True)
-        self.members /= size
-        scale = top + np.log(size)
-        self.logarithms = total - scale
-        self.scale = scale[..., 0]
+        members = np.log(self.model.fractions) + evidence
+        members -= np.max(members, axis=2, keepdims=True)
+        np.exp(members, out=members)
+        members /= np.sum(members, axis=2, keepdims=True)
+        return members
 
     def _in_proportion(self, theta: Array) -> Array:
         """As many messages as nodes of each class, in proportion to the propensities of those who send them."""
@@ -156,34 +156,41 @@ class Population:
         p, rho, C = self.model.fractions, self.model.rho, self.model.fractions.size
         q = np.maximum(np.linalg.eigvalsh(self.overlap), 0.0)
         elsewhere = 0.5 * float(np.sum(self.model.features.free_entropy(q))) - self._edge_term()
-        self.sweep()
+        total = np.log(p) + self.sweep()
+        top = np.max(total, axis=2)
+        largest = np.max(self.members, axis=2)  # exp(top) over the sum
+        scale = top - np.log(largest)
+        posterior = total - scale[..., None]  # logarithms
 
         def mean(values: npt.NDArray[Any]) -> float:
             return float(p @ values.mean(axis=1))
 
         truth = np.arange(C)[:, None]
-        right = self.logarithms[np.arange(C), :, np.arange(C)]
-        decided = np.argmax(self.logarithms - np.log(p), axis=2) == truth
-        known = self.scale + right - np.log(p)[:, None]
-        odds = self.logarithms[..., 0] - self.logarithms[..., 1]
+        right = posterior[np.arange(C), :, np.arange(C)]
+        # without the fractions of the classes, so that each counts alike
+        decided = np.argmax(posterior - np.log(p), axis=2) == truth
+        # a labelled node has the evidence of its own class, another the sum over all
+        of_label = scale + right - np.log(p)[:, None]
+        odds = posterior[..., 0] - posterior[..., 1]
         return Draw(
-            mean(np.argmax(self.logarithms, axis=2) == truth),
+            mean(np.argmax(posterior, axis=2) == truth),
             -mean(right),
             float(np.mean(decided)),
             roc_area(odds.ravel(), np.repeat([0, 1], self.each)) if C == 2 else math.nan,
             float(np.trace(self.overlap)) / (C - 1),
-            rho * mean(known) + (1.0 - rho) * mean(self.scale) + elsewhere,
+            rho * mean(of_label) + (1.0 - rho) * mean(scale) + elsewhere,
         )
 
     def _present(self, theta: Array | None) -> Array:
         """Evidence of the edges: the sum over a Poisson number of neighbours of each class, labelled and not."""
         C = self.model.fractions.size
-        known = self._factors(np.eye(C))
+        of_label = self._factors(np.eye(C))
         labelled = self.labelled.draw(self.each, theta)
         unlabelled = self.unlabelled.draw(self.each, theta)
+        # n neighbours are n // r sums of r messages in a row, and the rest one by one: fewer draws
         pieces = np.stack(np.divmod(unlabelled, self.run), axis=-1)
         drawn = self._drawn(pieces.reshape(-1, 2 * C)) @ self._tables()
-        return np.asarray(labelled @ known + drawn.reshape(self.members.shape))
+        return np.asarray(labelled @ of_label + drawn.reshape(self.members.shape))
 
     def _factors(self, members: Array) -> Array:
         """Logarithms of the factors of an edge on the classes of a node, by the posterior of its neighbour."""
@@ -229,8 +236,8 @@ class Population:
         places = np.sum(joint) * (np.arange(nodes) + self.rng.random()) / nodes
         # pairs of classes, by their numbers of edges
         cells = np.searchsorted(np.cumsum(joint)[:-1], places, side="right")
-        one, other = (self._sent(y, ends) for ends in np.divmod(cells, len(joint)))
-        x = strength * np.sum(one * other, axis=1)
+        first, other = (self._sent(y, ends) for ends in np.divmod(cells, len(joint)))
+        x = strength * np.sum(first * other, axis=1)
         rest = np.log(np.maximum(1.0 + x, _TINY)) - x + 0.5 * x**2
         return 0.5 * float(np.sum(joint * orders) + joint.sum() * np.mean(rest))
 
@@ -281,8 +288,7 @@ class LinearPopulation(Population):
 
     def measure(self) -> Draw:
         """One sweep, and what is seen in it, fields taken for Gaussian; there is no free entropy."""
-        self.sweep()
-        evidence = self.evidence[0, :, 0]
+        evidence = self.sweep()[0, :, 0]
         margin = np.sqrt(evidence)
         none = np.zeros_like(margin)
         answer = from_margins(self.classes, (margin, margin), (none, none))
@@ -293,9 +299,8 @@ class LinearPopulation(Population):
         fields = answer.test_accuracy, loss, answer.balanced_accuracy, area, self.overlap, 0.0
         return Draw._make(float(np.mean(value)) for value in fields)
 
-    def _estimate(self, evidence: Array) -> None:
-        self.evidence = evidence
-        self.members = evidence / (1.0 + evidence)
+    def _estimate(self, evidence: Array) -> Array:
+        return evidence / (1.0 + evidence)
 
     def _factors(self, members: Array) -> Array:
         x = self.model.strength**2 * members
@@ -319,11 +324,11 @@ class _Poisson:
         self.rng, self.means = rng, means
         places = (np.arange(_QUANTILES) + rng.random()) / _QUANTILES
         numbers = np.arange(distinct[-1] + 10.0 * math.sqrt(distinct[-1]) + 40.0)
-        found = [np.searchsorted(pdtr(numbers, mean), places) for mean in distinct]
-        self.quantiles = np.array(found, dtype=np.int32)
+        quantiles = [np.searchsorted(pdtr(numbers, mean), places) for mean in distinct]
+        self.quantiles = np.array(quantiles, dtype=np.int32)
 
     def draw(self, each: int, theta: Array | None) -> Places:
-        """Numbers of so many nodes of each row, of means times the propensities: an array of row, node and column."""
+        """Poisson numbers for `each` nodes of a row, of the means times their propensities: an array of row, node and column."""
         if theta is not None:
             return np.asarray(self.rng.poisson(theta * self.means[:, None]), dtype=np.int32)
         shape = (len(self.kinds), each, len(self.kinds))

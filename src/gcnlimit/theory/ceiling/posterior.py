@@ -159,8 +159,8 @@ class Posterior:
             return -float(function(np.exp(x)))
 
         ends = (np.log(1e-4 / self.rate), np.log(30.0 / self.rate))
-        found = minimize_scalar(below, bounds=ends, method="bounded", options={"xatol": 1e-9})
-        return float(np.exp(found.x)), -float(found.fun)
+        best = minimize_scalar(below, bounds=ends, method="bounded", options={"xatol": 1e-9})
+        return float(np.exp(best.x)), -float(best.fun)
 
     def information(self, m: Array) -> tuple[Array, Array]:
         r"""Free entropy :math:`\psi = \frac d2\int_0^m T` of the evidence, and cross-entropy of the posterior.

@@ -91,7 +91,7 @@ class Evidence(Record):
 
 
 _SMALL = 0.1  # evidence below which the balance is that of the deficit m - T, to keep its digits
-_STEPS = 400  # of a search for a root: halving the distance from 1 to 1e-120
+_HALVINGS = 400  # of a search for a root: halving the distance from 1 to 1e-120
 _NOTHING = 1e-100  # evidence to which halving falls where there is none
 _SAME = 1e-9  # relative distance of two fixed points that are one
 
@@ -109,7 +109,7 @@ class FixedPoints(NamedTuple):
     iterations: npt.NDArray[np.int64]
 
 
-class State(NamedTuple):
+class EvolutionState(NamedTuple):
     """What is known at a fixed point: overlap of the labels with their estimates, free entropy and cross-entropy."""
 
     overlap: Array
@@ -191,13 +191,13 @@ class StateEvolution(Evolution):
         size = m * np.abs(1.0 - hidden) + snr * labels + np.abs(lost)
         return np.asarray(m * (1.0 - hidden) - snr * labels + lost), np.asarray(1e-15 * size)
 
-    def state(self, m: Array) -> State:
+    def state(self, m: Array) -> EvolutionState:
         """State at a fixed point (Eq. 8.11)."""
         overlap = self.overlap(m)
         information, loss = self.node.information(m)
         shape = self.rho * m + self.evidence.free_entropy(overlap)
         free_entropy = 0.5 * self.node.directions * shape + (1.0 - self.rho) * information
-        return State(overlap, free_entropy, loss)
+        return EvolutionState(overlap, free_entropy, loss)
 
     def layers(self, depth: int) -> Array:
         """Evidence after each layer, from the labels alone: all layers of the first point, then those of the next."""
@@ -235,7 +235,7 @@ class StateEvolution(Evolution):
         residual = np.zeros_like(m)
         iterations = np.zeros(m.size, np.int64)
         active = np.arange(m.size)
-        for _ in range(_STEPS):
+        for _ in range(_HALVINGS):
             at = m[active]
             value, slope, rounding = self.take(active).balance(at)
             residual[active] = np.abs(value) / (1.0 + at)
@@ -270,7 +270,7 @@ class StateEvolution(Evolution):
         m = low.copy()
         passed = np.zeros(m.size, bool)
         active = np.arange(m.size)
-        for _ in range(_STEPS):
+        for _ in range(_HALVINGS):
             at = m[active]
             value, slope, rounding = self.take(active).balance(at)
             passed[active] = (slope <= 0.0) | (value > 1e-12 * at)

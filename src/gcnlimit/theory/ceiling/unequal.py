@@ -23,6 +23,7 @@ from gcnlimit.results.performance import BayesPrediction, Performance, Predictio
 from gcnlimit.theory.ceiling.state_evolution import Evidence
 from gcnlimit.theory.ceiling.unequal_posterior import (
     MatrixPosterior,
+    coarse_rule,
     gaussian_rules,
     log_ratios,
     posterior_log_error,
@@ -31,7 +32,7 @@ from gcnlimit.theory.ceiling.unequal_posterior import (
 
 _LENGTH = 0.01  # relative change up to which small steps are lengthened
 _NEAR = (3e-4, 3e-5, 1e-6)  # changes below which the iteration is accelerated, in turn if it fails
-_STEPS = 1000  # down to one of them, at most
+_PLAIN_STEPS = 1000  # down to one of them, at most
 _TOL = 1e-11
 _SURE = 320.0  # least squared distance of two classes at which all is known: errors below exp(-40)
 _SEED = 1e-2  # overlap to start from without labels, where none at all is a fixed point
@@ -61,11 +62,11 @@ class MatrixEvolution:
 
     def overlap(self, m: Array) -> Array:
         r"""Overlap :math:`q = \rho + (1 - \rho)\, T(m)`."""
-        one = np.eye(len(m))
+        identity = np.eye(len(m))
         apart = -2.0 * log_ratios(self.posterior.codes, m, m) + 2.0 * _SURE * np.eye(len(m) + 1)
         if np.min(apart) > _SURE:
-            return one
-        return np.asarray(self.rho * one + (1.0 - self.rho) * self.posterior.overlap(m))
+            return identity
+        return np.asarray(self.rho * identity + (1.0 - self.rho) * self.posterior.overlap(m))
 
     def free_entropy(self, q: Array) -> float:
         r"""Free entropy with the evidence at overlap `q` (Eq. 8.19); its fixed points are the stationary ones."""
@@ -76,15 +77,17 @@ class MatrixEvolution:
 
     def fixed_points(self) -> tuple[MatrixFixedPoint, MatrixFixedPoint]:
         """Return the largest fixed point, and the smallest one, which message passing reaches; the same twice if they agree."""
-        one = np.eye(self.posterior.codes.shape[1])
+        identity = np.eye(self.posterior.codes.shape[1])
         by_labels = float(self.source.at(np.array([self.rho]))[0])
         if not by_labels * _nearest(self.posterior.fractions) <= _SURE:
-            sure = MatrixFixedPoint(one, np.diag(self.source.at(np.diag(one))), 0.0, 0, True)
+            sure = MatrixFixedPoint(
+                identity, np.diag(self.source.at(np.diag(identity))), 0.0, 0, True
+            )
             return sure, sure
         unlabelled = self.rho == 0.0 and float(self.source.gain(np.zeros(1))[0]) <= 1.0
-        none = MatrixFixedPoint(0.0 * one, 0.0 * one, 0.0, 0, True)
-        above = self._search(one)
-        below = none if unlabelled else self._search((self.rho or _SEED) * one)
+        none = MatrixFixedPoint(0.0 * identity, 0.0 * identity, 0.0, 0, True)
+        above = self._search(identity)
+        below = none if unlabelled else self._search((self.rho or _SEED) * identity)
         size = np.trace(above.overlap)
         if size - np.trace(below.overlap) > 1e-6 * size + 1e-9:
             return above, below
@@ -96,13 +99,13 @@ class MatrixEvolution:
         total = 0
         for near in _NEAR:
             q, sign, steps = self._march(q, near)
-            found = self._accelerated(q)
-            total += steps + found.iterations
+            end = self._accelerated(q)
+            total += steps + end.iterations
             # the acceleration may turn back to an unstable fixed point; smaller steps then lead on
-            onward = sign * np.trace(found.overlap - q) > -1e-9
-            if found.converged and onward:
-                return found._replace(iterations=total)
-        return found._replace(iterations=total, converged=False)
+            onward = sign * np.trace(end.overlap - q) > -1e-9
+            if end.converged and onward:
+                return end._replace(iterations=total)
+        return end._replace(iterations=total, converged=False)
 
     def _march(self, start: Array, tolerance: float) -> tuple[Array, float, int]:
         """Overlap after steps in one direction, until the change is below the tolerance; their sign, and their number.
@@ -112,7 +115,7 @@ class MatrixEvolution:
         q = start
         step = self._next(start) - start
         sign = float(np.sign(np.trace(step)))
-        for steps in range(_STEPS):
+        for steps in range(_PLAIN_STEPS):
             change = float(np.max(np.abs(step)) / np.max(_size(q[None])))
             if not change > tolerance:
                 return q, sign, steps
@@ -122,7 +125,7 @@ class MatrixEvolution:
                 trial = q + step
                 ahead = self._next(trial) - trial
             q, step = trial, ahead
-        return q, sign, _STEPS
+        return q, sign, _PLAIN_STEPS
 
     def _next(self, q: Array) -> Array:
         return self.overlap(self.evidence(q))
@@ -130,9 +133,9 @@ class MatrixEvolution:
     def _accelerated(self, start: Array) -> MatrixFixedPoint:
         """Fixed point by Anderson acceleration."""
         how = {"scale": _size, "tol": _TOL, "max_iterations": 200}
-        q, found = _solve(lambda q: self._next(_clipped(q)), start, **how)
+        q, end = _solve(lambda q: self._next(_clipped(q)), start, **how)
         q = _clipped(q)
-        ended = found.residual.item(), found.iterations.item(), found.converged.item()
+        ended = end.residual.item(), end.iterations.item(), end.converged.item()
         return MatrixFixedPoint(q, self.evidence(q), *ended)
 
 
@@ -142,8 +145,8 @@ def _solve(update: Callable[[Array], Array], start: Array, **how: Any) -> tuple[
     def step(states: Array, _: Any) -> Array:
         return update(states.reshape(start.shape)).reshape(1, -1)
 
-    found = fixed_point(step, start.reshape(1, -1), memory=4, **how)
-    return found.state.reshape(start.shape), found
+    end = fixed_point(step, start.reshape(1, -1), memory=4, **how)
+    return end.state.reshape(start.shape), end
 
 
 def _size(states: Array) -> Array:
@@ -229,15 +232,16 @@ class _Curve:
 
 
 @np.errstate(all="ignore")  # evidence beyond the largest number is infinite
-def unequal_ceiling(data: CSBM) -> BayesPrediction:
+def unequal_ceiling(data: CSBM, *, coarse: bool = False) -> BayesPrediction:
     """Bayes-optimal performance on three or more unequal classes, at one point; see `bayes_optimal`.
 
-    It is the mean over the rules, with its standard error if there are several.
+    It is the mean over the rules, with its standard error if there are several; quick and to about four digits if `coarse`.
     """
-    rules = gaussian_rules(data.fractions.size - 1)
+    dimensions = data.fractions.size - 1
+    rules = (coarse_rule(dimensions),) if coarse else gaussian_rules(dimensions)
     posteriors = [MatrixPosterior(data.fractions, rule) for rule in rules]
     source = Evidence.of(data)
-    evolutions = [MatrixEvolution(source, float(data.rho), one) for one in posteriors]
+    evolutions = [MatrixEvolution(source, float(data.rho), posterior) for posterior in posteriors]
     pairs = [evolution.fixed_points() for evolution in evolutions]
     above, below = map(list, zip(*pairs, strict=True))
 
@@ -257,12 +261,12 @@ def unequal_ceiling(data: CSBM) -> BayesPrediction:
     )
 
 
-def _prediction(posteriors: list[MatrixPosterior], found: list[MatrixFixedPoint]) -> Prediction:
+def _prediction(posteriors: list[MatrixPosterior], points: list[MatrixFixedPoint]) -> Prediction:
     """Prediction at these fixed points, one for each rule; their scatter is its standard error."""
     p = posteriors[0].fractions
     equal = np.full(p.size, 1.0 / p.size)
     numbers = []
-    for posterior, x in zip(posteriors, found, strict=True):
+    for posterior, x in zip(posteriors, points, strict=True):
         # the decision has one variable fewer: a rule of its own, or some of the random coordinates
         rule = single_rule(p.size - 2) if p.size <= 4 else posterior.rule
         log, unfair = (posterior_log_error(x.evidence, p, prior, rule) for prior in (p, equal))
@@ -274,7 +278,7 @@ def _prediction(posteriors: list[MatrixPosterior], found: list[MatrixFixedPoint]
     right = 1.0 - wrong
     error, loss_error, log_error, unfair_error = map(_spread, columns)
     errors = Performance(error, 0.0, loss_error, 0.0, log_error, error, unfair_error, None)
-    evidence = float(np.mean([np.diag(x.evidence) for x in found]))
+    evidence = float(np.mean([np.diag(x.evidence) for x in points]))
     output: Any = (evidence, evidence, 0.0)
     return Prediction(
         **vars(Performance(right, 1.0, loss, 0.0, log, right, 1.0 - unfair, None)),
@@ -283,11 +287,11 @@ def _prediction(posteriors: list[MatrixPosterior], found: list[MatrixFixedPoint]
             test_margin=float(np.sqrt(evidence)),
             train_margin=np.inf,
             output=Output(*output),
-            overlap=float(np.mean([np.diag(x.overlap) for x in found])),
+            overlap=float(np.mean([np.diag(x.overlap) for x in points])),
         ),
-        status=Status.CONVERGED if all(x.converged for x in found) else Status.NOT_CONVERGED,
-        residual=max(x.residual for x in found),
-        iterations=max(x.iterations for x in found),
+        status=Status.CONVERGED if all(x.converged for x in points) else Status.NOT_CONVERGED,
+        residual=max(x.residual for x in points),
+        iterations=max(x.iterations for x in points),
     )
 
 

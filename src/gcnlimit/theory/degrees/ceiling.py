@@ -22,9 +22,9 @@ from gcnlimit.theory.ceiling.posterior import posterior
 from gcnlimit.theory.ceiling.state_evolution import (
     Evidence,
     Evolution,
+    EvolutionState,
     FixedPoints,
     Node,
-    State,
 )
 from gcnlimit.theory.decision import (
     accuracy,
@@ -38,7 +38,7 @@ from gcnlimit.theory.points import Mask
 _SWEEPS = 3000  # of the map at most, before Newton's method, where there may be two fixed points
 _SETTLED = 1e-4  # relative change in a sweep at which Newton's method takes over
 _LITTLE = 1e-6  # overlap from which evidence grows where there are no labels
-_STEPS = 60  # of Newton's method
+_NEWTON_STEPS = 60  # of Newton's method
 _APART = 1e-9  # overlaps by which two fixed points differ
 
 
@@ -94,7 +94,7 @@ class PropensityEvolution(Evolution):
             x = self.next(x)[0]
             if np.all(np.abs(x - last) <= _SETTLED * (x + _LITTLE)):
                 break
-        for _ in range(_STEPS):
+        for _ in range(_NEWTON_STEPS):
             image, slope = self.next(x)
             step = np.linalg.solve(np.eye(2) - slope, (image - x)[:, :, None])[:, :, 0]
             ahead = x + step
@@ -129,7 +129,7 @@ class PropensityEvolution(Evolution):
             x.append(self.next(x[-1])[0])
         return np.stack(x, axis=1).reshape(-1, 2)
 
-    def state(self, x: Array) -> State:
+    def state(self, x: Array) -> EvolutionState:
         """State at a fixed point, where the free entropy is extremal."""
         m = self.at(x, self.law.theta)
         weight = self.law.weight
@@ -137,7 +137,7 @@ class PropensityEvolution(Evolution):
         parts -= 0.5 * self.signal * x[:, 0] ** 2
         psi, loss = (values @ weight for values in self.node.information(m))
         free_entropy = 0.5 * self.node.directions * parts + (1.0 - self.rho) * psi
-        return State(x[:, 1], free_entropy, loss)
+        return EvolutionState(x[:, 1], free_entropy, loss)
 
     def detectable(self) -> Mask:
         """Where evidence grows from nothing, without any label: the threshold of the features and of the degrees."""

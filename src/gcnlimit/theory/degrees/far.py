@@ -49,8 +49,8 @@ def far_layers(equations: LayerEquations) -> LayerState:
     V = between(U, U.mT, source)
     S = back @ equations.forces(V, gain.response) @ forth
 
-    # Conjugates: a node is pulled by its label, if it has one, and by the fields F, of second moment
-    # FF. Labels are drawn with probability rho, which adds the variance of that draw.
+    # Conjugates: a node is pulled by its label, if it has one, and by the fields F, whose second
+    # moment is FF. Labels are drawn with probability rho: the variance of that draw is added.
     rho = equations.rho[:, None]
     pulled = (forth @ g[:, None, :, None])[..., receive, 0]
     m_hat = along_spike(U.mT, rho * (b * average(root * equations.left, pulled)))

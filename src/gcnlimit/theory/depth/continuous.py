@@ -48,24 +48,24 @@ def symmetric_functions(points: Points, x: Array) -> OrderFunctions:
     """Order functions on a symmetric graph at depths `x`; without powers of the regularization if it is infinite."""
     infinite = bool(np.isinf(points.reg).all())
     if infinite:
-        found, reg = asymptote(points)
+        solution, reg = asymptote(points)
     else:
-        found = solve(points, tol=_TOLERANCE, max_iterations=5000)
-        checked(found.status)
+        solution = solve(points, tol=_TOLERANCE, max_iterations=5000)
+        checked(solution.status)
     nodes = 2 * int(np.max(points.filter.quadrature_nodes())) + 32
-    functions = _on_spectrum(found, x, nodes)
+    functions = _on_spectrum(solution, x, nodes)
     while nodes < _FINEST:
         nodes *= 2
         before = functions
-        functions = _on_spectrum(found, x, nodes)
+        functions = _on_spectrum(solution, x, nodes)
         pairs = zip(functions.as_dict().values(), before.as_dict().values(), strict=True)
         if all(np.max(np.abs(a - b)) <= _STEADY * np.max(np.abs(a)) for a, b in pairs):
             return functions.without_powers(reg) if infinite else functions
     raise ConvergenceError("the averages over the spectrum did not settle; take a larger reg")
 
 
-def _on_spectrum(found: Solution, x: Array, nodes: int) -> OrderFunctions:
-    points = found.points
+def _on_spectrum(solution: Solution, x: Array, nodes: int) -> OrderFunctions:
+    points = solution.points
     measure = SpikedSemicircle.of(points.signal, nodes)
     t = points.filter.values[:, None, None]
     ahead = x - x[:, None]
@@ -78,8 +78,8 @@ def _on_spectrum(found: Solution, x: Array, nodes: int) -> OrderFunctions:
         response=np.where(ahead > 0.0, t * resolvents.kappa(ahead, t=t, symmetric=True), 0.0),
         signal=points.signal,
     )
-    pulls = pulls_of(node_loss(points), points.rho, found.output, found.weights.V)
-    return spectral_functions(passage, measure, pulls, found.weights, points.mu)
+    pulls = pulls_of(node_loss(points), points.rho, solution.output, solution.weights.V)
+    return spectral_functions(passage, measure, pulls, solution.weights, points.mu)
 
 
 def directed_functions(points: Points, x: Array) -> OrderFunctions:
@@ -88,9 +88,9 @@ def directed_functions(points: Points, x: Array) -> OrderFunctions:
     reach = np.max(np.abs(points.filter.values) * points.radius)
     depths, weight = legendre.leggauss(int(np.ceil(12 + reach)))
     equations = _Collocation.on(points, depths)
-    found = follow(equations, tol=_TOLERANCE, max_iterations=5000)
-    checked(status_of(found))
-    f = directed_layers(equations, found.state)
+    end = follow(equations, tol=_TOLERANCE, max_iterations=5000)
+    checked(status_of(end))
+    f = directed_layers(equations, end.state)
     smooth = f.V_qh - t * equations.back[:, :-1, 1:].mT  # less a step, which no polynomial follows
 
     # functions of the depth are polynomials through the collocated values
@@ -156,8 +156,8 @@ class _Collocation(DirectedEquations):
 
 def closed_functions(points: Points, x: Array) -> OrderFunctions:
     """Order functions of each point at depths `x`; powers of the regularization are dropped."""
-    found = [_closed_form(points.take(row), x) for row in batches(points.size, 1)]
-    functions = {name: np.stack([each[name] for each in found]) for name in found[0]}
+    parts = [_closed_form(points.take(row), x) for row in batches(points.size, 1)]
+    functions = {name: np.stack([each[name] for each in parts]) for name in parts[0]}
     return OrderFunctions(x=x, weights=Weights(*functions.pop("weights").T), **functions)
 
 

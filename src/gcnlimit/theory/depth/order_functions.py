@@ -11,14 +11,16 @@ from gcnlimit._validation import as_real, broadcast, whole
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Chain, Diffusion
-from gcnlimit.losses.base import Form
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.results.order_parameters import OrderFunctions
+from gcnlimit.theory import scope
 from gcnlimit.theory.depth import continuous
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.solve import asymptote, checked, solve
 
-_LARGEST = 170.0  # |t| times the spectral radius beyond which fourth powers of the filter overflow
+_LARGEST_TIME = (
+    170.0  # |t| times the spectral radius beyond which fourth powers of the filter overflow
+)
 
 
 def order_functions(
@@ -46,8 +48,7 @@ def order_functions(
     ((3, 3), True)
     """
     check_problem("order_functions", data, gcn)
-    gcn.require_one_filter("order_functions")
-    data.require_alike("order_functions")
+    scope.check("order_functions", data, gcn)
     shape = broadcast(data=data.shape, network=gcn.shape)
     points = Points.of(data, gcn)
     infinite = _regularization(points)
@@ -87,11 +88,6 @@ def _regularization(points: Points) -> bool:
             "reg mixes finite and infinite values, whose order functions differ in scale; "
             "ask for each of them alone"
         )
-    if points.loss.form is not Form.CODES:
-        raise ParameterError(
-            "at reg = inf order functions are those of the square loss, "
-            f"got loss = {points.loss!r}; take loss='square' or a finite reg"
-        )
     return True
 
 
@@ -99,10 +95,10 @@ def _check_times(points: Points) -> None:
     """Refuse a diffusion time at which order functions are not floating-point numbers."""
     reach = np.abs(points.filter.values) * points.radius
     worst = np.argmax(reach)
-    if reach[worst] > _LARGEST:
+    if reach[worst] > _LARGEST_TIME:
         raise ParameterError(
             f"t = {points.filter.values[worst]:g} is too long for order functions, which grow like "
-            f"exp(4 |t| radius); take |t| <= {_LARGEST / points.radius[worst]:.3g}"
+            f"exp(4 |t| radius); take |t| <= {_LARGEST_TIME / points.radius[worst]:.3g}"
         )
 
 
@@ -121,6 +117,6 @@ def _layer_functions(points: Points, chain: Chain) -> OrderFunctions:
     if np.isinf(points.reg).all():
         far, reg = asymptote(points, chain)
         return far.chain_layers().without_powers(reg)
-    found = solve(points, chain, tol=1e-10, max_iterations=5000)
-    checked(found.status)
-    return found.chain_layers()
+    solution = solve(points, chain, tol=1e-10, max_iterations=5000)
+    checked(solution.status)
+    return solution.chain_layers()

@@ -191,9 +191,9 @@ class DirectedEquations(Equations):
         V, V_hat = rows[:, NUMBERS:].reshape(len(rows), 4, -1).swapaxes(0, 1)[:2]
         effect = linear.log_diagonal(np.minimum(V[:, :K] + V_hat[:, :K], 0.0), K)
         conjugate = np.exp(-np.maximum(effect, -60.0))
-        one = np.ones_like(V)
+        ones = np.ones_like(V)
         size = super().scale(rows)
-        size[:, NUMBERS:] = np.concatenate([one, conjugate, one, conjugate], axis=1)
+        size[:, NUMBERS:] = np.concatenate([ones, conjugate, ones, conjugate], axis=1)
         return size
 
     def medium(self, rows: Array) -> Medium:

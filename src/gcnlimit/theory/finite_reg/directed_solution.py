@@ -92,9 +92,9 @@ def _overlaps(node: Response, bb: Array, source: Array) -> Array:
         return pack_positive(source[where] + passed_on).reshape(len(rows), -1)
 
     start = pack_positive(source).reshape(points, -1)
-    found = fixed_point(around, start, scale=np.ones_like, tol=1e-13, max_iterations=2000)
-    state = unpack_positive(found.state.reshape(points, 2, -1), K)
-    for k in np.flatnonzero(~(found.residual <= _GOOD)):
+    overlaps = fixed_point(around, start, scale=np.ones_like, tol=1e-13, max_iterations=2000)
+    state = unpack_positive(overlaps.state.reshape(points, 2, -1), K)
+    for k in np.flatnonzero(~(overlaps.residual <= _GOOD)):
         state[k] = _at_once(node.take(k), bb[k], source[k]) if K <= _SMALL else np.nan
     return state.swapaxes(0, 1)
 
@@ -107,8 +107,8 @@ def _at_once(node: Response, bb: Array, source: Array) -> Array:
     around = np.block([[np.kron(L, L) * bb, np.kron(C, C)], lower])
     if not np.isfinite(around).all():
         return np.full_like(source, np.nan)
-    found = solve_each((np.eye(source.size) - around)[None], source.reshape(1, -1, 1))
-    return found.reshape(source.shape)
+    solution = solve_each((np.eye(source.size) - around)[None], source.reshape(1, -1, 1))
+    return solution.reshape(source.shape)
 
 
 @dataclass(frozen=True, eq=False)

@@ -94,8 +94,8 @@ class PropensityEquations(SymmetricEquations):
         # the spike carries the part along the roots; the rest is scatter, and tilt along the labels
         along = (beta * root) @ weight
         linear = pull**2 @ weight + slope**2 * variance
-        own = np.maximum(rho * (square @ weight) - rho**2 * linear, 0.0)
-        scatter = stretch**2 * own + (beta - along[:, None] * root) ** 2 @ weight
+        scattered = np.maximum(rho * (square @ weight) - rho**2 * linear, 0.0)
+        scatter = stretch**2 * scattered + (beta - along[:, None] * root) ** 2 @ weight
         tilt = (beta @ weight - self.b * along) / np.sqrt(along**2 + scatter)
         return Pulls(graph.weights.V, stiffness, along, scatter), tilt[:, None]
 

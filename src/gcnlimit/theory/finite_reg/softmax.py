@@ -146,8 +146,8 @@ def _counts(C: int, nodes: int) -> tuple[Array, Array, Array]:
     count = np.zeros((1, 0))
     for _ in range(nodes - 1):
         left = (C - 1 - np.sum(count, axis=1)).astype(int)
-        here = np.concatenate([np.arange(k + 1.0) for k in left])
-        count = np.column_stack([np.repeat(count, left + 1, axis=0), here])
+        first = np.concatenate([np.arange(k + 1.0) for k in left])
+        count = np.column_stack([np.repeat(count, left + 1, axis=0), first])
     count = np.column_stack([count, C - 1 - np.sum(count, axis=1)])
     ways = gammaln(C) - np.sum(gammaln(count + 1.0), axis=1)  # logarithm of the multinomial
     log_weight = ways + count @ np.log(weight / np.sum(weight))
@@ -158,32 +158,32 @@ def _counts(C: int, nodes: int) -> tuple[Array, Array, Array]:
 
 def _by_convolution(C: int, mean: float, deviation: float, v: float) -> _ClassAverages:
     """Convolutions of the densities of the probabilities at each :math:`L`."""
-    own = np.sqrt(C) * mean
+    true_class = np.sqrt(C) * mean
     reach = _REACH * deviation
     others = np.array([[C - 1.0]])
 
     # The other classes share what the own one misses. That is most where its output is lowest and
     # theirs are highest; far below 1 where v is large, and the grid then covers no more of [0, 1].
-    missed = 1.0 - float(_proximal(np.array([[2.0 * reach - own]]), others, v)[1][0])
+    missed = 1.0 - float(_proximal(np.array([[2.0 * reach - true_class]]), others, v)[1][0])
     span = missed if missed < _NARROW_SPAN else 1.0
     cells = _cells(1 << max(10, int(np.ceil(np.log2(6.0 * (C + v) * span / deviation)))))
 
     # Values of L outside these ends have a negligible density: L rises with each output, and is
     # highest where all are. The trapezoidal rule between the ends converges faster than any power
     # of the step, once this is below the deviation of L, about `deviation` over sqrt(C).
-    lowest = max(own - reach, deviation * float(ndtri(10.0 ** (-13.0 / (C - 1)))) - v)
-    highest = own + reach + float(_proximal(np.array([[-own]]), others, v)[0][0])
+    lowest = max(true_class - reach, deviation * float(ndtri(10.0 ** (-13.0 / (C - 1)))) - v)
+    highest = true_class + reach + float(_proximal(np.array([[-true_class]]), others, v)[0][0])
     L = np.arange(lowest, highest, min(0.45, 0.9 * C**-0.5) * min(deviation, 1.0))[:, None]
 
     # The own class has the rest of the probability, and an output of mean `own`, with v more from
     # its target. Near 0 its density varies with the logarithm, as theirs does.
     if span == 1.0:
-        skip = cells.negligible(L - own - v, deviation, v)
+        skip = cells.negligible(L - true_class - v, deviation, v)
         x, share = cells.probability[skip:], cells.share[skip:]
     else:
         x = 1.0 - span * np.arange(cells.size + 1.0) / cells.size
         share = np.ones(cells.size + 1)
-    mass = _density(x, L - own - v, deviation, v) * share
+    mass = _density(x, L - true_class - v, deviation, v) * share
     weights = (np.ones_like(x), 1.0 - x, (1.0 - x) ** 2, -np.log(x))
 
     def masses(factor: Array | float) -> list[Array]:

@@ -83,17 +83,17 @@ class FollowedSolution(Solution, ABC):
         return cls._at(points, far, explicit(far.start())), reg * far.gain**2
 
     @classmethod
-    def _at(cls, points: Points, equations: Equations, found: FixedPoint) -> Self:
-        output, weights = equations.evaluate(found.state)[0].in_units(equations.gain)
-        state, residual, iterations, _ = found
-        status = status_of(found)
+    def _at(cls, points: Points, equations: Equations, end: FixedPoint) -> Self:
+        output, weights = equations.evaluate(end.state)[0].in_units(equations.gain)
+        state, residual, iterations, _ = end
+        status = status_of(end)
         return cls(points, state, output, weights, residual, iterations, status, equations)
 
 
-def status_of(found: FixedPoint) -> npt.NDArray[np.int64]:
+def status_of(end: FixedPoint) -> npt.NDArray[np.int64]:
     """How the search for each point ended; without a residual it never began."""
-    failed = np.where(np.isfinite(found.residual), Status.NOT_CONVERGED, Status.OUT_OF_RANGE)
-    return np.where(found.converged, Status.CONVERGED, failed)
+    failed = np.where(np.isfinite(end.residual), Status.NOT_CONVERGED, Status.OUT_OF_RANGE)
+    return np.where(end.converged, Status.CONVERGED, failed)
 
 
 def scaled_chain(points: Points, chain: Chain | None) -> ScaledChain:
@@ -116,28 +116,28 @@ def follow(equations: Equations, *, tol: float, max_iterations: int) -> FixedPoi
     """
     if not isinstance(equations.penalty, L2):
         plain = replace(equations, penalty=L2())
-        found = follow(plain, tol=_ROUGH, max_iterations=max_iterations)
-        return _turn_on(equations, found, tol)
+        end = follow(plain, tol=_ROUGH, max_iterations=max_iterations)
+        return _turn_on(equations, end, tol)
     top = np.maximum(equations.reg, equations.far)
-    found = _Track(equations, top, 10.0).run(tol, max_iterations)
-    lost = np.flatnonzero(~found.converged)
+    end = _Track(equations, top, 10.0).run(tol, max_iterations)
+    lost = np.flatnonzero(~end.converged)
     if lost.size and max_iterations > 1000:
         again = _Track(equations.take(lost), 3.0 * top[lost], 4.0).run(tol, max_iterations)
-        again.iterations[:] += found.iterations[lost]
-        for whole, part in zip(found, again, strict=True):
+        again.iterations[:] += end.iterations[lost]
+        for whole, part in zip(end, again, strict=True):
             whole[lost] = part
-    return found
+    return end
 
 
-def _turn_on(equations: Equations, found: FixedPoint, tol: float) -> FixedPoint:
+def _turn_on(equations: Equations, end: FixedPoint, tol: float) -> FixedPoint:
     """Solutions with a penalty, from those with the squared weights, through mixtures of both."""
-    iterations = found.iterations
+    iterations = end.iterations
     for share in _SHARES:
         penalty = equations.penalty if share == 1.0 else Mixed(equations.penalty, share)
         wanted = tol if share == 1.0 else max(tol, _ROUGH)
-        found = iterate(replace(equations, penalty=penalty), found.state, tol=wanted, level=1)
-        iterations = iterations + found.iterations
-    return found._replace(iterations=iterations)
+        end = iterate(replace(equations, penalty=penalty), end.state, tol=wanted, level=1)
+        iterations = iterations + end.iterations
+    return end._replace(iterations=iterations)
 
 
 def iterate(equations: Equations, start: Array, *, tol: float | Array, level: int) -> FixedPoint:
@@ -181,14 +181,14 @@ class _Track:
             change = start[:, :NUMBERS] - self._before[rows, :NUMBERS]
             start[:, :NUMBERS] += np.clip(ratio[:, None] * change, -3.0, 3.0)
             wanted = np.where(reg == self._equations.reg[rows], tol, max(tol, _ROUGH))
-            here = self._equations.take(rows).at(reg)
-            found = iterate(here, start, tol=wanted, level=int(level.min()))
-            self._record(rows, found, max_iterations)
+            stage = self._equations.take(rows).at(reg)
+            end = iterate(stage, start, tol=wanted, level=int(level.min()))
+            self._record(rows, end, max_iterations)
         return FixedPoint(self._state, self._residual, self._iterations, self._converged)
 
-    def _record(self, rows: Rows, found: FixedPoint, limit: int) -> None:
+    def _record(self, rows: Rows, end: FixedPoint, limit: int) -> None:
         """Advance the points that were solved, let the others try a smaller step, and drop those that are done."""
-        state, residual, iterations, good = found
+        state, residual, iterations, good = end
         wanted = self._equations.reg[rows]
         arrived = good & (self._reg[rows] == wanted)
         won = rows[good]

@@ -28,7 +28,7 @@ from gcnlimit.theory.points import Points
 _COARSEST, _FINEST = 63, (1 << 15) - 1  # nodes on the spectrum; each grid contains the one before
 _SAME = 1e-12  # change of a margin between two grids at which the finer one is fine enough
 _NEWTON = 60  # steps at most
-_BLOCK = 1 << 19  # numbers held by one temporary array
+_NUMBERS_AT_ONCE = 1 << 19  # held by one temporary array
 _INFINITE = 500.0  # logarithm of a regularization at which s is 0 beside any other number
 
 WHITE = Spectrum.white()
@@ -158,10 +158,10 @@ def square_margins(points: Points) -> Array:
     left = np.arange(points.size)
     n = _COARSEST
     while left.size and n <= _FINEST:
-        blocks = batches(left.size, max(1, _BLOCK // n))
-        found = np.concatenate([_on_grid(points.take(left[block]), n) for block in blocks])
-        same = np.abs(found - margin[left]) <= _SAME * (1.0 + np.abs(found))
-        margin[left] = found
+        blocks = batches(left.size, max(1, _NUMBERS_AT_ONCE // n))
+        finer = np.concatenate([_on_grid(points.take(left[block]), n) for block in blocks])
+        same = np.abs(finer - margin[left]) <= _SAME * (1.0 + np.abs(finer))
+        margin[left] = finer
         left = left[~same]
         n = 2 * n + 1
     return margin

@@ -34,6 +34,10 @@ from gcnlimit.theory.finite_reg.solution import (
 from gcnlimit.theory.finite_reg.square import spectral_transforms
 from gcnlimit.theory.points import Points
 
+_FINEST = 1 << 16  # nodes on the spectrum beyond which a solution that still moves is given up
+_STILL = 1e-10  # residual on a finer grid at which a solution did not move, whatever the tolerance
+_NUMBERS_AT_ONCE = 1 << 18  # held by one temporary array
+
 
 @dataclass(frozen=True)
 class SymmetricEquations(Equations):
@@ -110,8 +114,8 @@ def _layers(
         signal=signal,
     )
     weights = equations.evaluate(state)[0].weights
-    found = spectral_functions(passage, measure, equations.pulls(state), weights, equations.mu)
-    return found.in_units(scaled.gain, scaled.layers)
+    functions = spectral_functions(passage, measure, equations.pulls(state), weights, equations.mu)
+    return functions.in_units(scaled.gain, scaled.layers)
 
 
 def spectral_functions(
@@ -168,11 +172,6 @@ def _between(layer: Array, tau: Array) -> Array:
     return average
 
 
-_FINEST = 1 << 16  # nodes on the spectrum beyond which a solution that still moves is given up
-_STILL = 1e-10  # residual on a finer grid at which a solution did not move, whatever the tolerance
-_BLOCK = 1 << 18  # numbers held by one temporary array
-
-
 @dataclass(frozen=True, eq=False)
 class SymmetricSolution(Solution):
     """Solution on a symmetric graph, each point on a grid of its own."""
@@ -190,20 +189,20 @@ class SymmetricSolution(Solution):
     def solve(cls, points: Points, chain: Chain | None, *, tol: float, max_iterations: int) -> Self:
         """Solve on a grid, then on grids twice as fine until a solution stays where it is."""
         grids = Grids.of(points, chain, cls.kind)
-        found = follow(grids.equations(), tol=tol, max_iterations=max_iterations)
-        status = status_of(found)
-        rough = np.flatnonzero(found.converged)
+        end = follow(grids.equations(), tol=tol, max_iterations=max_iterations)
+        status = status_of(end)
+        rough = np.flatnonzero(end.converged)
         still = min(tol, _STILL)
         while rough.size and grids.nodes[rough[0]] < _FINEST:
-            grids.nodes[rough] *= 2
-            finer = iterate(grids.equations(rough), found.state[rough], tol=still, level=1)
-            found.state[rough] = finer.state
-            found.residual[rough] = finer.residual
-            found.iterations[rough] += finer.iterations
+            grids = grids.finer(rough)
+            finer = iterate(grids.equations(rough), end.state[rough], tol=still, level=1)
+            end.state[rough] = finer.state
+            end.residual[rough] = finer.residual
+            end.iterations[rough] += finer.iterations
             status[rough[~(finer.residual <= tol)]] = Status.NOT_CONVERGED
             rough = rough[finer.converged & (finer.iterations > 1)]
         status[rough] = Status.UNRESOLVED
-        return cls._at(grids, found, status)
+        return cls._at(grids, end, status)
 
     @classmethod
     def asymptote(cls, points: Points, chain: Chain | None) -> tuple[Self, Array]:
@@ -211,14 +210,14 @@ class SymmetricSolution(Solution):
         grids = Grids.of(points, chain, cls.kind)
         equations = grids.equations()
         reg = FAR * equations.far
-        found = explicit(equations.at(reg).start())
-        return cls._at(replace(grids, reg=reg), found, status_of(found)), reg * equations.gain**2
+        end = explicit(equations.at(reg).start())
+        return cls._at(replace(grids, reg=reg), end, status_of(end)), reg * equations.gain**2
 
     @classmethod
-    def _at(cls, grids: Grids, found: FixedPoint, status: npt.NDArray[np.int64]) -> Self:
-        state, residual, iterations, _ = found
+    def _at(cls, grids: Grids, end: FixedPoint, status: npt.NDArray[np.int64]) -> Self:
+        state, residual, iterations, _ = end
         parts = []
-        for rows, equations in grids.blocks(_BLOCK):
+        for rows, equations in grids.blocks(_NUMBERS_AT_ONCE):
             parts.append((rows, equations.evaluate(state[rows])[0].in_units(equations.gain)))
         output, weights = gathered(parts, len(state))
         return cls(grids.points, state, output, weights, residual, iterations, status, grids)
@@ -229,9 +228,9 @@ class SymmetricSolution(Solution):
         signal = self.points.signal
         parts = []
         with np.errstate(all="ignore"):  # NaN where a point has no solution
-            for rows, here in self.grids.blocks(_BLOCK / (scaled.chain.depth + 1)):
-                found = _layers(here, signal[rows], self.state[rows], scaled.take(rows))
-                parts.append((rows, found))
+            for rows, equations in self.grids.blocks(_NUMBERS_AT_ONCE / (scaled.chain.depth + 1)):
+                functions = _layers(equations, signal[rows], self.state[rows], scaled.take(rows))
+                parts.append((rows, functions))
         return gathered(parts, self.points.size)
 
 
@@ -254,12 +253,18 @@ class Grids:
         nodes = np.full(points.size, np.max(_first_nodes(points, chain)))
         return cls(points, nodes, chain and scaled_chain(points, chain), kind)
 
+    def finer(self, rows: Rows) -> Self:
+        """Grids with twice as many nodes for some of the points."""
+        nodes = self.nodes.copy()
+        nodes[rows] *= 2
+        return replace(self, nodes=nodes)
+
     def equations(self, rows: Rows | None = None) -> SymmetricEquations:
         """Equations of some of the points, all on the grid of the first of them."""
         rows = np.arange(self.points.size) if rows is None else rows
         scaled = self.scaled and self.scaled.take(rows)
-        found = self.kind.of(self.points.take(rows), int(self.nodes[rows[0]]), scaled)
-        return found if self.reg is None else found.at(self.reg[rows])
+        equations = self.kind.of(self.points.take(rows), int(self.nodes[rows[0]]), scaled)
+        return equations if self.reg is None else equations.at(self.reg[rows])
 
     def blocks(self, budget: float) -> Iterator[tuple[Rows, SymmetricEquations]]:
         """Points that share a grid, as many at a time as memory allows, and their equations."""

@@ -8,7 +8,7 @@ from scipy import sparse
 
 torch = pytest.importorskip("torch")
 
-from gcnlimit.nn import MessagePassing  # noqa: E402
+from benchmarks.gnn.ablations import Edgewise  # noqa: E402
 from gcnlimit.nn.operators import as_operator  # noqa: E402
 
 TREE = [(0, 1), (0, 2), (1, 3), (1, 4), (2, 5), (5, 6)]
@@ -30,9 +30,9 @@ def test_on_a_tree_the_logits_are_the_posterior(gain):
 
 
 def _network(gain):
-    network = MessagePassing(3, layers=8, memory="reverse")
+    network = Edgewise(3, layers=8)
     with torch.no_grad():
-        network.numbers[0, 0] = gain
+        network.graph_gain.fill_(gain)
     return network
 
 

@@ -1,0 +1,171 @@
+"""A model in a process of its own, from which bytes of numbers come back and nothing else.
+
+The process that knows the seed never imports, unpickles or converts anything of the model's: it sends the task, and reads either
+so many bytes of scores or a short text. What a model prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._runtime.processes import check_pickle
+from gcnlimit._runtime.threads import single_threaded_children
+from gcnlimit._values import Array
+from gcnlimit.benchmark.task import Task, score_table
+from gcnlimit.errors import GCNLimitError, ParameterError
+
+if TYPE_CHECKING:
+    Model = Callable[[Task], npt.ArrayLike]
+
+_SCORES, _REASON = b"s", b"e"  # the first byte of an answer
+_LONGEST = 500  # letters of a reason
+_GRACE = 1.0  # seconds in which the rest of an answer arrives once the model's process has ended
+_CHILD = "from gcnlimit.benchmark.apart import main; main()"
+
+
+def sealed(model: Model | str) -> bytes | str:
+    """A model as it is sent to another process: its name, or a pickle that is opened there only."""
+    if isinstance(model, str):
+        return model
+    check_pickle(model, "the model")
+    return pickle.dumps(model)
+
+
+def named_model(name: str) -> Model:
+    """Import the model named ``"module:function"``.
+
+    >>> named_model("gcnlimit.benchmark.methods:features_alone").__name__
+    'features_alone'
+    """
+    module, _, function = name.partition(":")
+    try:
+        model: Any = importlib.import_module(module)
+        for part in function.split("."):
+            model = getattr(model, part)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ParameterError(
+            f"model = {name!r} cannot be imported ({error}); write 'module:function', "
+            "of a module in the folder or on the path"
+        ) from None
+    return cast("Model", model)
+
+
+def scores_apart(model: bytes | str, task: Task, user: str | None = None) -> Array:
+    """Scores of a model that runs in another process, as that user if one is named."""
+    process = _started(user)
+    received: list[bytes] = []
+    length = task.labels.size * task.classes * 8
+    reader = threading.Thread(target=lambda: received.append(_read(process.stdout, length)))
+    reader.daemon = True  # a process that the model has left behind may keep the pipe open
+    reader.start()
+    try:
+        with contextlib.suppress(BrokenPipeError):  # it may end before it has read everything
+            pickle.dump((_preparation(model), model, task), process.stdin)
+            process.stdin.flush()
+        while reader.is_alive() and process.poll() is None:
+            reader.join(0.1)
+        reader.join(_GRACE)
+    finally:
+        _end(process)
+        reader.join(_GRACE)
+    return _scores(b"".join(received), task)
+
+
+def _started(user: str | None) -> Any:
+    """Process of the model: a session of its own, so that all that it starts can be ended."""
+    options: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    path = os.pathsep.join(folder or os.getcwd() for folder in sys.path)
+    command = [sys.executable, "-c", _CHILD]
+    try:
+        if user is not None:
+            import pwd
+
+            options |= {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []}
+        with single_threaded_children():
+            options["env"] = os.environ | {"PYTHONPATH": path}
+            return subprocess.Popen(command, start_new_session=True, **options)
+    except (OSError, LookupError, ValueError, ImportError) as error:
+        raise ParameterError(
+            f"user = {user!r} cannot run a model ({error}); name a user of this machine, as root"
+        ) from None
+
+
+def _preparation(model: bytes | str) -> dict[str, Any]:
+    """What a spawned process is told of this one: path and folder; the script, only if the model is defined in it."""
+    from multiprocessing import spawn
+
+    known = spawn.get_preparation_data("model")
+    secret = {"authkey", "sys_argv"}
+    if b"__main__" not in (model if isinstance(model, bytes) else b""):
+        secret |= {"init_main_from_name", "init_main_from_path"}
+    return {key: value for key, value in known.items() if key not in secret}
+
+
+def _read(stream: BinaryIO, length: int) -> bytes:
+    """First byte of an answer, and as many as its kind may have."""
+    with stream:
+        kind = stream.read(1)
+        return kind + stream.read(length if kind == _SCORES else 4 * _LONGEST)
+
+
+def _end(process: Any) -> None:
+    """End the process and those it has started; what it has sent is here."""
+    with contextlib.suppress(OSError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    process.wait()
+    with contextlib.suppress(OSError):
+        process.stdin.close()
+
+
+def _scores(answer: bytes, task: Task) -> Array:
+    """Scores in an answer, or the sentence that says why there are none."""
+    kind, content = answer[:1], answer[1:]
+    shape = (task.labels.size, task.classes)
+    if kind == _SCORES and len(content) == shape[0] * shape[1] * 8:
+        return score_table(np.frombuffer(content, "<f8").reshape(shape), *shape)
+    if kind == _REASON and content:
+        text = content.decode("utf-8", "replace")[:_LONGEST]
+        raise GCNLimitError("".join(letter if letter.isprintable() else " " for letter in text))
+    raise GCNLimitError("the model's process ended without scores; return them from the function")
+
+
+def main() -> None:
+    """Read a task on standard input, run the model, and answer on what was standard output."""
+    from multiprocessing import spawn
+
+    from gcnlimit.sweeps.producers import reason
+
+    answer = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what the model prints is no answer
+    try:
+        preparation, model, task = pickle.load(sys.stdin.buffer)
+        threading.Thread(target=_follow, daemon=True).start()
+        spawn.prepare(preparation)
+        run = named_model(model) if isinstance(model, str) else pickle.loads(model)
+        table = score_table(run(task), task.labels.size, task.classes)
+        answer.write(_SCORES + table.astype("<f8").tobytes())
+    except BaseException as error:
+        answer.write(_REASON + reason(error).encode("utf-8", "replace"))
+    answer.flush()
+    os._exit(0)
+
+
+def _follow() -> None:
+    """End when the parent does, however it ends: its side of standard input is then closed."""
+    sys.stdin.buffer.read()
+    os._exit(1)

@@ -1,0 +1,41 @@
+"""Reference methods: what their formulas say on graphs small enough to solve by hand."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from gcnlimit.benchmark.methods import _chosen, _corrected, _spread, reference_methods
+from gcnlimit.errors import ParameterError
+
+PAIR = np.array([[0.0, 1.0], [1.0, 0.0]])
+
+
+@pytest.mark.parametrize("strength", [0.2, 0.5, 0.8])
+def test_labels_spread_as_the_resolvent_says(strength):
+    start = np.array([[1.0, -1.0], [0.0, 0.5]])
+    exact = (1 - strength) * np.linalg.solve(np.eye(2) - strength * PAIR, start)
+    assert np.allclose(_spread(PAIR, start, strength), exact, atol=strength**50)
+
+
+@pytest.mark.parametrize("strength", [0.2, 0.5, 0.8])
+def test_errors_of_known_nodes_are_added_to_their_neighbours_in_full(strength):
+    """The error e of a node adds s e/(1 - s^2) to the other node of the pair: the sum of all walks between them."""
+    targets, base = np.array([[0.5, -0.5], [0.0, 0.0]]), np.array([[0.1, -0.1], [0.3, -0.3]])
+    task, known = SimpleNamespace(targets=targets), np.array([True, False])
+    scores = _corrected(task, PAIR, base, known, (strength, 0.0))
+    added = strength * (targets[0] - base[0]) / (1 - strength**2)
+    assert np.allclose(scores, [targets[0], base[1] + added], atol=2 * strength**50 / (1 - strength))
+
+
+def test_the_setting_is_chosen_by_the_validation_nodes_alone():
+    task = SimpleNamespace(labels=np.array([0, 1, -1, -1]), val_mask=np.array([True, True, False, False]))
+    right, wrong = np.eye(2)[[0, 1, 0, 0]], np.eye(2)[[1, 1, 1, 1]]
+    assert _chosen(task, ["wrong", "right"], {"right": right, "wrong": wrong}.get) == "right"
+
+
+def test_all_stands_for_every_method_and_an_unknown_one_is_named():
+    assert list(reference_methods(["all"])) == list(reference_methods(["amp", "all"]))
+    assert list(reference_methods(["amp"])) == ["amp"]
+    with pytest.raises(ParameterError, match="magic"):
+        reference_methods(["magic"])

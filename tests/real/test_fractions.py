@@ -1,0 +1,180 @@
+"""Fractions of the classes among nodes without labels: given, estimated, moved on another graph."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.special import log_softmax, softmax
+
+import gcnlimit as gl
+from gcnlimit.real.fractions import Shift, recalibrated
+
+SHARES = np.array([0.6, 0.25, 0.15])
+
+
+def drawn(seed, shares=SHARES, nodes=900, width=20, signal=0.6):
+    """A graph that follows classes of these shares, with features whose class means do not depend on the seed."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(len(shares), nodes, p=shares)
+    rate = np.where(y[:, None] == y, 0.02, 0.008)
+    A = np.triu(rng.random((nodes, nodes)) < rate, 1).astype(float)
+    means = signal * np.random.default_rng(99).standard_normal((len(shares), width))
+    return rng.standard_normal((nodes, width)) + means[y], y, A + A.T
+
+
+def by_class(y, count, seed):
+    """Labels of so many nodes of each class."""
+    rng, seen = np.random.default_rng(seed), np.full(len(y), -1)
+    for c in np.unique(y):
+        seen[rng.choice(np.flatnonzero(y == c), count, replace=False)] = c
+    return seen
+
+
+def outputs(rng, classes, prior, sharpness=2.0):
+    """Exact log probabilities of Gaussian classes of unit variance on a line of corners, under a prior."""
+    corners = sharpness * np.eye(len(prior))
+    x = corners[classes] + rng.standard_normal((len(classes), len(prior)))
+    return log_softmax(-0.5 * np.sum((x[:, None] - corners) ** 2, axis=2) + np.log(prior), axis=1)
+
+
+def test_fractions_come_back_from_exact_probabilities():
+    rng = np.random.default_rng(0)
+    prior = np.full(3, 1 / 3)
+    for true in (SHARES, np.array([0.1, 0.1, 0.8]), prior):
+        here, there = np.repeat(np.arange(3), 40), rng.choice(3, 3000, p=true)
+        shift = Shift.of(outputs(rng, here, prior), here, outputs(rng, there, prior), prior)
+        error = np.sqrt(np.diag(shift.covariance))
+        assert np.all(np.abs(shift.fractions - true) < 3 * error)
+        assert error.max() < 0.08
+        assert shift.refutes(np.full(3, 40)) == (true is not prior)
+
+
+def test_outputs_that_say_nothing_leave_the_fractions_of_the_labels():
+    rng, prior = np.random.default_rng(1), np.array([0.3, 0.7])
+    blind = np.log(prior) + 1e-3 * rng.standard_normal((500, 2))
+    shift = Shift.of(blind[:60], np.repeat([0, 1], [18, 42]), blind[60:], prior)
+    assert shift.fractions == pytest.approx(prior, abs=0.02)
+    assert shift.level > 0.05
+
+
+def test_the_estimate_is_certain_where_outputs_are():
+    rng, prior = np.random.default_rng(2), np.array([0.5, 0.5])
+    here, there = np.repeat([0, 1], 50), rng.choice(2, 2000, p=[0.2, 0.8])
+    errors = []
+    for sharpness in (0.3, 1.0, 4.0):
+        left_out, other = (outputs(rng, classes, prior, sharpness) for classes in (here, there))
+        errors.append(Shift.of(left_out, here, other, prior).covariance[0, 0])
+    assert errors[0] > errors[1] > errors[2] > 0
+
+
+def test_given_fractions_are_the_rule_of_bayes():
+    X, y, A = drawn(0)
+    model = gl.GraphClassifier(fractions="labels").fit(X, by_class(y, 20, 0), graph=A)
+    p, shares = model.predict_proba(), np.array([0.5, 0.3, 0.2])
+    wanted = p * shares / np.full(3, 1 / 3)
+    wanted /= wanted.sum(axis=1, keepdims=True)
+    assert model.predict_proba(fractions=shares) == pytest.approx(wanted, abs=1e-9)
+    by_name = dict(zip(range(3), shares, strict=True))
+    given = gl.GraphClassifier(fractions=by_name).fit(X, by_class(y, 20, 0), graph=A)
+    assert given.predict_proba() == pytest.approx(wanted, abs=1e-9)
+    assert given.fractions_ == pytest.approx(shares)
+    assert softmax(given.decision_function(), axis=1) == pytest.approx(wanted, abs=1e-9)
+    assert np.array_equal(given.predict(), given.classes_[wanted.argmax(axis=1)])
+
+
+@pytest.mark.slow
+def test_labels_drawn_by_class_lose_nothing_and_expect_what_they_reach():
+    """The accuracy is within its interval in nine of ten draws, and higher than with the fractions of the labels."""
+    inside, gains = [], []
+    for seed in range(20):
+        X, y, A = drawn(seed, nodes=600, signal=0.35)
+        seen = by_class(y, 15, seed)
+        test = np.where(seen < 0, y, -1)
+        model = gl.GraphClassifier().fit(X, seen, graph=A)
+        plain = gl.GraphClassifier(fractions="labels").fit(X, seen, graph=A)
+        gains.append(model.score(y=test) - plain.score(y=test))
+        inside.append(model.expected_accuracy_.low <= model.score(y=test) <= model.expected_accuracy_.high)
+    assert np.mean(inside) >= 0.9
+    assert np.mean(gains) > 0.0
+
+
+def test_random_labels_keep_their_fractions():
+    kept = []
+    for seed in range(8):
+        X, y, A = drawn(seed, nodes=400)
+        seen = np.where(np.random.default_rng(100 + seed).random(400) < 0.2, y, -1)
+        model = gl.GraphClassifier().fit(X, seen, graph=A)
+        kept.append(np.allclose(model.fractions_, np.bincount(seen[seen >= 0]) / np.sum(seen >= 0)))
+    assert np.mean(kept) >= 0.85
+
+
+def test_balanced_weights_are_not_undone():
+    X, y, A = drawn(0, nodes=400)
+    seen = np.where(np.arange(400) < 120, y, -1)
+    model = gl.GraphClassifier(class_weight="balanced").fit(X, seen, graph=A)
+    assert model.fractions_ == pytest.approx(np.full(3, 1 / 3))
+
+
+def test_another_graph_of_other_fractions_is_warned_of_and_repaired():
+    X, y, A = drawn(0, [0.5, 0.5])
+    Z, z, B = drawn(1, [0.15, 0.85])
+    model = gl.GraphClassifier().fit(X, np.where(np.arange(900) < 200, y, -1), graph=A)
+    with pytest.warns(UserWarning, match="other fractions here than in the fit.*give fractions="):
+        same = model.score(Z, z, graph=B)
+    given = model.score(Z, z, graph=B, fractions=[0.15, 0.85])
+    few = np.where(np.arange(900) < 40, z, -1)
+    recalibrated = np.mean(model.predict(Z, graph=B, y=few) == z)
+    assert given > same + 0.01
+    assert recalibrated > same
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        W, w, C = drawn(2, [0.5, 0.5])
+        assert model.score(W, w, graph=C) > 0.8
+
+
+def test_a_few_labels_find_offsets_and_sharpness():
+    """Logarithms that are too blunt and shifted come back, the more labels the nearer."""
+    rng = np.random.default_rng(0)
+    truth = outputs(rng, rng.choice(3, 4000, p=SHARES), SHARES)
+    classes = np.array([rng.choice(3, p=p) for p in np.exp(truth)])
+    wrong = 0.5 * truth + np.array([0.7, 0.0, -0.7])
+    off = []
+    for count in (20, 200, 4000):
+        found = recalibrated(wrong, np.arange(count), classes[:count])
+        off.append(np.abs(np.exp(found) - np.exp(truth)).mean())
+    assert off[0] < np.abs(softmax(wrong, axis=1) - np.exp(truth)).mean()
+    assert off[2] < off[1] < 0.06
+    assert off[2] < 0.02
+
+
+@pytest.mark.parametrize(
+    "fractions, said",
+    [
+        ("some", "use 'auto', 'labels', 'estimated', or a number for each class"),
+        ([0.5, 0.5], "give 3 that sum to 1, in the order"),
+        ([0.5, 0.5, 0.5], "give 3 that sum to 1"),
+        ([1.0, 0.0, 0.0], "fractions"),
+        ({0: 0.5, 1: 0.5}, "give one for each of"),
+        (None, "fractions"),
+    ],
+)
+def test_bad_fractions_are_refused(fractions, said):
+    X, y, A = drawn(0, nodes=200)
+    with pytest.raises(gl.ParameterError, match=said):
+        gl.GraphClassifier(fractions=fractions).fit(X, np.where(np.arange(200) < 80, y, -1), graph=A)
+
+
+def test_labels_of_another_graph_are_checked():
+    X, y, A = drawn(0, nodes=200)
+    model = gl.GraphClassifier().fit(X, np.where(np.arange(200) < 80, y, -1), graph=A)
+    few = np.where(np.arange(200) < 9, y, -1)
+    with pytest.raises(gl.ParameterError, match="y recalibrates the classifier on another graph; fit with these"):
+        model.predict(y=few)
+    with pytest.raises(gl.ParameterError, match="give it alone"):
+        model.predict(X, graph=A, y=few, fractions=SHARES)
+    with pytest.raises(gl.ParameterError, match="y has the class 7; the classes of the fit are"):
+        model.predict(X, graph=A, y=np.where(few == 1, 7, few))
+    with pytest.raises(gl.ParameterError, match="y labels no node"):
+        model.predict(X, graph=A, y=np.full(200, -1))
+    with pytest.raises(gl.ParameterError, match="y has shape"):
+        model.predict(X, graph=A, y=few[:-1])
