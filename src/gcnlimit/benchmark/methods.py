@@ -95,7 +95,7 @@ def features_alone(task: Task) -> Array:
 
         X = task.features.astype(float)
         known = task.labelled_mask
-        model = FilterClassifier(scale=None).fit(X[known], task.labels[known])
+        model = FilterClassifier(strengths=0, scale=None).fit(X[known], task.labels[known])
         outputs = model.decision_function(X)
         return outputs if task.classes > 2 else np.column_stack([-outputs, outputs])
     return task.features @ (task.features.T @ task.targets)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -100,6 +101,9 @@ class FilterClassifier(GraphEstimator):
         names = self._normalizations()
         self._relative = not isinstance(self.filter, Filter)
         if adjacency is None:
+            if np.any(np.asarray(0.5 if self.strengths is None else self.strengths) != 0.0):
+                use = "write fit(X, y, graph=...), or strengths=0 for the features alone"
+                warnings.warn(f"there is no graph, so the filter is not used; {use}", stacklevel=3)
             names = ("none",)
             offered = [NO_GRAPH]
         operators = {name: self._propagation(adjacency, name) for name in names}
