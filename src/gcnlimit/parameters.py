@@ -31,7 +31,11 @@ AnyResult = TypeVar("AnyResult", bound=Result)
 LAWS = {"gamma": Gamma, "lognormal": LogNormal}  # laws of degrees that their variance describes
 DATA = (*(f.name for f in fields(CSBM)), "degrees_variance", "degrees_law")
 TIMES = ("time", "steps", "rate", "momentum")  # of a training that stops
-LEARNING = (*(f.name for f in fields(GCN) if f.name not in ("filter", "test_filter")), "tau", *TIMES)
+LEARNING = (
+    *(f.name for f in fields(GCN) if f.name not in ("filter", "test_filter")),
+    "tau",
+    *TIMES,
+)
 """Parameters of the network beside its filters."""
 SIMULATION = ("nodes", "degree", "trials", "seed")
 WHOLE = ("depth", "steps", "nodes", "trials", "seed")

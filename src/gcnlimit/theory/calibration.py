@@ -14,9 +14,13 @@ import numpy as np
 from scipy.special import expit, log_expit, ndtr
 
 from gcnlimit._values import Array
+from gcnlimit.classes import Classes
+from gcnlimit.degrees import DegreeLaw
+from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.roots import bracketed_roots
 from gcnlimit.results.calibration import Calibration
 from gcnlimit.results.performance import scalar_or_array
+from gcnlimit.theory.decision import accuracy
 
 _Z = np.linspace(-10.0, 10.0, 321)  # standard deviations of an output: a trapezoid rule
 _NORMAL = np.exp(-0.5 * _Z**2) * (_Z[1] - _Z[0]) / np.sqrt(2.0 * np.pi)
@@ -38,10 +42,37 @@ class Scores(NamedTuple):
     brier: Array
 
 
-def calibration(
-    mean: Array, deviation: Array, margin: Array, accuracy: Array, classes: int
+def calibration_at(
+    classes: Classes,
+    degrees: DegreeLaw | None,
+    margin: Array,
+    deviation: Array,
+    shape: tuple[int, ...],
 ) -> Calibration:
-    r"""Calibration of equal classes from mean and standard deviation of the output at each point, and their ratio.
+    """Calibration of networks from margin and deviation of their outputs, in the shape of the points."""
+    if not classes.equal:
+        raise ParameterError(
+            f"calibration needs equal classes, got classes = {classes}: unequal ones need a shift "
+            "beside the slope; take equal classes, or calibrate on sampled graphs"
+        )
+    if degrees is not None and (classes.count > 2 or np.any(deviation == 0.0)):
+        raise ParameterError(
+            f"calibration under degrees = {degrees!r} needs two classes and a finite reg; "
+            "leave out degrees"
+        )
+    margin, deviation = (x.reshape(shape + x.shape[1:]) for x in (margin, deviation))
+    if degrees is not None:
+        return calibration_by_degree(margin * deviation, deviation, degrees.weight)
+    return calibration(
+        margin * deviation, deviation, margin, accuracy(margin, classes.count), classes.count
+    )
+
+
+def calibration(
+    mean: Array, deviation: Array, margin: Array, right: Array, classes: int
+) -> Calibration:
+    r"""Calibration of equal classes from mean and standard deviation of the output at each point, and their ratio, of which
+    the fraction `right` of nodes is classified correctly.
 
     At infinite regularization both vanish, their ratio does not, and the slope is infinite.
 
@@ -59,8 +90,8 @@ def calibration(
     # outputs times the slope: functions of the margin alone
     repaired = scores(apart * margin**2, apart * np.abs(margin))
     # the slope of the truth differs from 1 by the same sign at every output
-    error = np.abs(accuracy - raw.confidence)
-    columns = (slope, accuracy, raw.confidence, error, *raw[1:], *repaired[1:])
+    error = np.abs(right - raw.confidence)
+    columns = (slope, right, raw.confidence, error, *raw[1:], *repaired[1:])
     return Calibration(*map(scalar_or_array, columns), classes=classes)
 
 
@@ -69,10 +100,10 @@ def calibration_by_degree(mean: Array, deviation: Array, weight: Array) -> Calib
     slope = _best_slope(mean, deviation, weight)
     sure = _two_classes(mean, deviation)
     repaired = _two_classes(slope[..., None] * mean, np.abs(slope)[..., None] * deviation)
-    accuracy = ndtr(mean / deviation) @ weight
+    right = ndtr(mean / deviation) @ weight
     error = _mixed_error(mean, deviation, weight)
     columns = [score @ weight for score in (*sure, *repaired[1:])]
-    numbers = (slope, accuracy, columns[0], error, *columns[1:])
+    numbers = (slope, right, columns[0], error, *columns[1:])
     return Calibration(*map(scalar_or_array, numbers))
 
 

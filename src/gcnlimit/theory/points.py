@@ -151,6 +151,7 @@ class Points(NamedTuple):
         return route_of(
             {
                 "reg": "finite",
+                "training": "to the end" if self.training is None else "stopped",
                 "operator": "symmetric" if self.symmetric else "directed",
                 "degrees": "alike" if self.degrees is None else "varied",
                 "normalization": "symmetric" if self.normalization.plain else "other",
