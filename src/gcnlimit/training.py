@@ -47,6 +47,10 @@ class Training(Value, ABC):
         return other
 
     @abstractmethod
+    def in_units(self, unit: Array) -> Self:
+        """Training on an objective whose second derivatives are `unit` times as large, as seen by the first."""
+
+    @abstractmethod
     def left(self, x: Array) -> Array:
         r"""Part :math:`P(x)` that is not yet learned of eigenvalues `x`, whose last axis comes after those of the parameters."""
 
@@ -71,6 +75,9 @@ class GradientFlow(Training):
     def __init__(self, time: ArrayLike) -> None:
         checked = as_real("time", time, low=0, open_low=True, infinite=True)
         object.__setattr__(self, "time", checked)
+
+    def in_units(self, unit: Array) -> Self:
+        return self._with(lambda time: time * unit)
 
     def left(self, x: Array) -> Array:
         return np.asarray(np.exp(-_along(self.time) * x))
@@ -133,6 +140,11 @@ class GradientDescent(Training):
         rho = as_real("rho", rho, low=0, high=1, open_low=True)
         rate = as_real("learning_rate", learning_rate, low=0, open_low=True)
         return cls(epochs, np.asarray(rate) / rho, momentum)
+
+    def in_units(self, unit: Array) -> Self:
+        other = self._with(np.asarray)
+        other.__dict__["rate"] = other.rate * unit
+        return other
 
     def left(self, x: Array) -> Array:
         steps, rate, momentum = (_along(getattr(self, name)) for name in self.names)
