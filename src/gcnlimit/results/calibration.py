@@ -68,9 +68,9 @@ class Calibration(Result):
 
         >>> import gcnlimit as gl
         >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
-        >>> p = gl.predict(data, gl.GCN(gl.Residual([1.0, 1.0]), "logistic", reg=10.0))
+        >>> p = gl.predict(data, gl.GCN(gl.Residual([1.0, 1.0]), "logistic", reg=0.5))
         >>> p.calibration.reliability([0.5, 0.6, 0.7]).round(3)  # under-confident
-        array([0.5  , 0.936, 0.996])
+        array([0.5  , 0.717, 0.875])
         """
         if self.classes != 2:
             raise ParameterError(

@@ -160,9 +160,9 @@ class Prediction(Performance):
 
         >>> import gcnlimit as gl
         >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
-        >>> sure = gl.predict(data, gl.GCN(gl.Residual([1.0]), "logistic", reg=[0.1, 10.0])).calibration
+        >>> sure = gl.predict(data, gl.GCN(gl.Residual([1.0]), "logistic", reg=[0.01, 1.0])).calibration
         >>> sure.slope.round(3), sure.expected_error.round(3)  # over-confident, then under-confident
-        (array([0.523, 6.003]), array([0.075, 0.215]))
+        (array([0.837, 8.416]), array([0.027, 0.243]))
         """
         if self.calibrated is None:
             raise ParameterError("calibration is that of a network at home; use predict or fit")

@@ -22,8 +22,8 @@ from gcnlimit.results.calibration import Calibration
 from gcnlimit.results.performance import scalar_or_array
 from gcnlimit.theory.decision import accuracy
 
-_Z = np.linspace(-10.0, 10.0, 321)  # standard deviations of an output: a trapezoid rule
-_NORMAL = np.exp(-0.5 * _Z**2) * (_Z[1] - _Z[0]) / np.sqrt(2.0 * np.pi)
+_REACH = 10.0  # standard deviations of an output that carry all of it
+_STEP = 0.4  # between two logits, at which a trapezoid rule is exact
 _LAGUERRE = np.polynomial.laguerre.laggauss(40)
 _LEGENDRE = np.polynomial.legendre.leggauss(24)
 _HALVES = np.append(0.0, 10.0 * 0.5 ** np.arange(8.0, -1.0, -1.0))
@@ -107,21 +107,30 @@ def calibration_by_degree(mean: Array, deviation: Array, weight: Array) -> Calib
     return Calibration(*map(scalar_or_array, numbers))
 
 
+def _gaussian(deviation: Array | float) -> tuple[Array, Array]:
+    """Nodes and weights of an average over a normal variable, for logits of these deviations."""
+    count = int(np.clip(_REACH * np.max(deviation, initial=0.0) / _STEP, 160.0, 1e4))
+    z = np.linspace(-_REACH, _REACH, 2 * count + 1)
+    return z, np.exp(-0.5 * z**2) * (_REACH / count) / np.sqrt(2.0 * np.pi)
+
+
 def _two_classes(mean: Array, deviation: Array) -> Scores:
     """Scores of a node of class +1, whose output is a logit (Eqs. 14.2 and 14.3)."""
-    h = mean[..., None] + deviation[..., None] * _Z
-    chosen = expit(h if np.all(mean >= 0.0) else np.sign(mean)[..., None] * h) @ _NORMAL
+    z, normal = _gaussian(deviation)
+    h = mean[..., None] + deviation[..., None] * z
+    chosen = expit(h if np.all(mean >= 0.0) else np.sign(mean)[..., None] * h) @ normal
     # nodes on the other side of the threshold: from there the integrand is smooth
     x = deviation[..., None] * _SIDE
     tail = np.exp(-0.5 * (_SIDE + (np.abs(mean) / np.maximum(deviation, 1e-300))[..., None]) ** 2)
     other = (np.tanh(0.5 * x) * tail) @ _SIDE_WEIGHT
-    return Scores(chosen + other, -log_expit(h) @ _NORMAL, expit(-h) ** 2 @ _NORMAL)
+    return Scores(chosen + other, -log_expit(h) @ normal, expit(-h) ** 2 @ normal)
 
 
 def _best_slope(mean: Array, deviation: Array, weight: Array) -> Array:
     r"""Slope of the smallest log loss, where :math:`\mathbb E[h\,\sigma(-bh)] = 0`."""
-    h = (mean[..., None] + deviation[..., None] * _Z).reshape(*mean.shape[:-1], -1)
-    probability = (weight[:, None] * _NORMAL).ravel()
+    z, normal = _gaussian(deviation)
+    h = (mean[..., None] + deviation[..., None] * z).reshape(*mean.shape[:-1], -1)
+    probability = (weight[:, None] * normal).ravel()
 
     def pull(b: Array) -> tuple[Array, Array]:
         wrong = expit(-b[..., None] * h)
@@ -134,7 +143,7 @@ def _best_slope(mean: Array, deviation: Array, weight: Array) -> Array:
 
 def _mixed_error(mean: Array, deviation: Array, weight: Array) -> Array:
     r"""Mean distance :math:`\int dh\,|f_+ - \sigma(h)(f_+ + f_-)|` of the true probability from the one read off."""
-    reach = np.max(np.abs(mean) + _Z[-1] * deviation, axis=-1)
+    reach = np.max(np.abs(mean) + _REACH * deviation, axis=-1)
     h = reach[..., None, None] * np.linspace(-1.0, 1.0, 2001)[:, None]
     densities = []
     for sign in (1.0, -1.0):
@@ -165,7 +174,8 @@ def _softmax_scores(classes: int, lead: float, deviation: float) -> tuple[float,
     if not np.isfinite(lead + deviation):
         return np.nan, np.nan, np.nan
     others = classes - 1
-    true, other = (centre + deviation * _Z for centre in (lead, 0.0))
+    z, normal = _gaussian(deviation)
+    true, other = (centre + deviation * z for centre in (lead, 0.0))
     reach = 45.0 + 10.0 * deviation
     step = 0.1
     log_a = np.arange(-reach - max(lead, 0.0), reach - min(lead, 0.0), step)
@@ -174,7 +184,7 @@ def _softmax_scores(classes: int, lead: float, deviation: float) -> tuple[float,
         """Mean of (a e^x)^power exp(-a e^x)."""
         size = log_a[:, None] + x
         with np.errstate(over="ignore", under="ignore"):
-            return np.asarray(np.exp(power * size - np.exp(size)) @ _NORMAL)
+            return np.asarray(np.exp(power * size - np.exp(size)) @ normal)
 
     true_0, other_0 = transform(true, 0), transform(other, 0)
     with np.errstate(under="ignore"):
@@ -207,8 +217,9 @@ def _softmax_confidence(others: int, lead: float, deviation: float) -> float:
         far = ndtr((largest - ends[-1] - centre) / deviation)
         return np.asarray(density @ factor.T + far[:, None])
 
-    top = lead + deviation * _Z
-    confidence = _NORMAL @ beaten(top, 0.0) ** others @ weight
-    top = deviation * _Z
+    z, normal = _gaussian(deviation)
+    top = lead + deviation * z
+    confidence = normal @ beaten(top, 0.0) ** others @ weight
+    top = deviation * z
     wrong = beaten(top, lead) * beaten(top, 0.0) ** (others - 1)
-    return float(confidence + others * (_NORMAL @ wrong @ weight))
+    return float(confidence + others * (normal @ wrong @ weight))

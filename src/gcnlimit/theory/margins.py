@@ -179,14 +179,14 @@ def _self_consistent(points: Points, effort: Effort) -> _Parts:
             yield where, answers
 
 
-@np.errstate(all="ignore")  # points that are not resolved are reported as such
 def _stopped(points: Points, _: Effort) -> _Parts:
     """Training that stops: integrals over ridge regressions."""
     assert points.training is not None
-    outputs = trained_outputs(points, points.training)
-    deviation = np.sqrt(outputs.variance)
-    test = outputs.mean / deviation
-    train = outputs.train_mean / np.sqrt(outputs.train_variance)
+    with np.errstate(all="ignore"):  # points that are not resolved are reported as such
+        outputs = trained_outputs(points, points.training)
+        deviation = np.sqrt(outputs.variance)
+        test = outputs.mean / deviation
+        train = outputs.train_mean / np.sqrt(outputs.train_variance)
     losses = (
         0.5 * ((1.0 - outputs.mean) ** 2 + outputs.variance),
         0.5 * ((1.0 - outputs.train_mean) ** 2 + outputs.train_variance),
