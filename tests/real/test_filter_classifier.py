@@ -11,7 +11,8 @@ from scipy.linalg import expm
 import gcnlimit as gl
 from gcnlimit.graphs.operator import propagation
 from gcnlimit.normalization import Normalization
-from gcnlimit.real.leave_one_out import Ridge, targets
+from gcnlimit.numerics.ridge import Ridge
+from gcnlimit.real.leave_one_out import targets
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,12 @@ from gcnlimit.filters import Filter
 from gcnlimit.graphs.check import as_features
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import propagation, undirected
+from gcnlimit.graphs.scaling import Scaling
 from gcnlimit.normalization import Normalization, as_normalization
 from gcnlimit.real.graph_estimator import GraphEstimator, class_weights
 from gcnlimit.real.leave_one_out import REG, pair, sharpened
 from gcnlimit.real.networks import NO_GRAPH, choose, networks
-from gcnlimit.real.views import HOPS, Scaling
+from gcnlimit.real.views import HOPS
 from gcnlimit.theory.label_free import Smoothness, relative_strength
 
 TRIED = ("symmetric", "centred")  # the others are worse on public graphs, or as good

@@ -15,7 +15,8 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank
 from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.real.leave_one_out import Ridge, correct, pair, targets
+from gcnlimit.numerics.ridge import Ridge
+from gcnlimit.real.leave_one_out import correct, pair, targets
 
 FAMILIES: dict[str, type[PageRank | Diffusion]] = {"pagerank": PageRank, "diffusion": Diffusion}
 STRENGTHS = {"pagerank": (0.3, 0.5, 0.7, 0.8, 0.9, 0.95), "diffusion": (0.5, 1, 2, 4, 8, 12)}

@@ -22,7 +22,7 @@ from gcnlimit.sweeps.store import describe
 Given = dict[str, Any]
 Answer = Mapping[str, Any]
 
-PRODUCERS = ("predict", "bayes_optimal", "simulate", "tune")
+PRODUCERS = ("predict", "bayes_optimal", "best_linear", "simulate", "tune")
 """The producers of the library."""
 
 FAILED, DONE = -1, 100
@@ -30,6 +30,7 @@ FAILED, DONE = -1, 100
 
 STATUS_NAMES = {FAILED: "failed", DONE: "done"} | {int(s): s.name.lower() for s in Status}
 
+_CEILINGS = ("bayes_optimal", "best_linear")
 _SOLVER = ("tol", "max_iterations")
 _SIMULATED = (*SIMULATION, "streamed", "dtype", "device")
 
@@ -69,8 +70,9 @@ def as_producer(what: Callable[..., Any] | str) -> Producer:
 
 def _ours(name: str) -> Producer:
     """Producer of the library; made when asked for, so that a filter added meanwhile is among the names."""
-    if name == "bayes_optimal":
-        return Producer(name, _bayes_optimal, (*DATA, "degree"), SIGNALS, SIGNALS, block=4096)
+    if name in _CEILINGS:
+        ceiling = functools.partial(_ceiling, name)
+        return Producer(name, ceiling, (*DATA, "degree"), SIGNALS, SIGNALS, block=4096)
     problem = (*DATA, *parameters.network_names())
     if name == "tune":
         names = (*problem, "free")
@@ -139,12 +141,13 @@ def _predict(given: Given) -> Answer:
     return _numbers(data, found) | {"status": found.status}
 
 
-def _bayes_optimal(given: Given) -> Answer:
+def _ceiling(name: str, given: Given) -> Answer:
     from gcnlimit.theory.bayes import bayes_optimal
+    from gcnlimit.theory.linear import best_linear
 
     data = build_data(given)
     degree = given.get("degree")
-    found = bayes_optimal(data, degree=degree)
+    found = (best_linear if name == "best_linear" else bayes_optimal)(data, degree=degree)
     random = ("test_accuracy", "test_loss", "log_test_error") if degree is not None else ()
     errors = {f"{name}_standard_error": getattr(found.standard_error, name) for name in random}
     return _numbers(data, found) | errors | {"status": found.status}
