@@ -2,14 +2,15 @@
 
 import json
 
-import gcnlimit as gl
 import numpy as np
 import pytest
-from gcnlimit.theory.calibration import calibration
-from gcnlimit.theory.decision import accuracy
 from reference import ROOT
 from scipy.integrate import quad
 from scipy.special import expit
+
+import gcnlimit as gl
+from gcnlimit.theory.calibration import calibration
+from gcnlimit.theory.decision import accuracy
 
 ROWS = [row for row in json.loads((ROOT / "validation" / "training.json").read_text())["rows"] if "loss" in row]
 DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)

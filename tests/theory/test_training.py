@@ -3,10 +3,11 @@
 import json
 import math
 
-import gcnlimit as gl
 import numpy as np
 import pytest
 from reference import FILTERS, ROOT
+
+import gcnlimit as gl
 
 ROWS = json.loads((ROOT / "validation" / "training.json").read_text())["rows"]
 DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)

@@ -7,9 +7,10 @@ is the complex conjugate. For a function that is real on the real axis
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import ellipj, ellipk, ellipkm1
 
 from gcnlimit._values import Array
@@ -20,8 +21,8 @@ _ROUNDING = 34.0  # minus the logarithm of the error of a rule: below 1e-14
 class Contour(NamedTuple):
     """Nodes and weights of the upper half of a contour, for each point a row."""
 
-    z: Array
-    weight: Array
+    z: npt.NDArray[Any]
+    weight: npt.NDArray[Any]
 
     def shifted(self, distance: Array) -> Contour:
         """Move the contour to the right."""

@@ -59,7 +59,7 @@ class Calibration(Result):
     @property
     def signed_error(self) -> Numbers:
         """Accuracy less confidence: positive if the network is under-confident."""
-        return self.accuracy - self.confidence  # type: ignore[no-any-return]
+        return self.accuracy - self.confidence
 
     def reliability(self, confidence: ArrayLike) -> Array:
         r"""Accuracy among nodes that are classified with a given confidence, :math:`\sigma(b\,\mathrm{logit})`; two classes.

@@ -7,6 +7,7 @@ everything, and what is left depends on the margin alone. Under a law of degrees
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -92,7 +93,7 @@ def calibration(
     # the slope of the truth differs from 1 by the same sign at every output
     error = np.abs(right - raw.confidence)
     columns = (slope, right, raw.confidence, error, *raw[1:], *repaired[1:])
-    return Calibration(*map(scalar_or_array, columns), classes=classes)
+    return replace(Calibration(*map(scalar_or_array, columns)), classes=classes)
 
 
 def calibration_by_degree(mean: Array, deviation: Array, weight: Array) -> Calibration:

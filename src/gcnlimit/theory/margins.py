@@ -193,8 +193,8 @@ def _stopped(points: Points, _: Effort) -> _Parts:
     )
     status = np.where(_any_nan(test, train), int(Status.UNRESOLVED), int(Status.EXPLICIT))
     none = np.zeros(points.size)
-    ended = (status, none, none.astype(np.int64), Stopped.of(outputs))
-    yield np.arange(points.size), Answers(test, train, deviation, none, *losses, *ended)
+    answers = Answers(test, train, deviation, none, *losses, status, none, none.astype(np.int64))
+    yield np.arange(points.size), answers._replace(solution=Stopped.of(outputs))
 
 
 def _alike(points: Points, effort: Effort) -> Answers:

@@ -197,7 +197,7 @@ TO_THE_END = (
 )
 FILTERED = ("scatter", "paired_scatter", "large_reg_expansion", "order_functions")
 
-REFUSALS = (
+REFUSALS: tuple[Refusal, ...] = (
     Refusal(
         ALIKE,
         {"degrees": ("varied",)},

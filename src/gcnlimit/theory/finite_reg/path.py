@@ -14,7 +14,7 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.theory.points import Points
+from gcnlimit.theory.points import Mask, Points
 
 _FAR, _FACTORS = 200.0, 13  # contours, each smaller by a factor, along which the root is followed
 _NEWTON = 30  # steps at most on the last one
@@ -123,7 +123,7 @@ class Ridge(ABC):
         falls = dp * (1.0 + self.alpha * (self.rho - 2.0 * p)) / (self.alpha * below)
         return value, -falls - value * slope / below
 
-    def _scanned(self, variable: Array, outlier: Array) -> Array:
+    def _scanned(self, variable: Array, outlier: Mask) -> Array:
         """Largest eigenvalue or more, given variables that approach the spectrum from above and where an outlier is passed."""
         value = self.reg(variable)[0]
         falling = np.diff(value, axis=1, append=-np.inf) <= 0.0
