@@ -43,8 +43,8 @@ _MARGINS_ONLY = Effort(progress=False, losses=False)
 class Answers(NamedTuple):
     """What is known of each point; under a law of degrees margins have a last axis over the propensities.
 
-    `deviation` is the standard deviation of the output of a test node, `offset` the bias over it. `solution` is that of all points, if they were solved
-    together, degrees alike.
+    `deviation` is the standard deviation of the output of a test node, `offset` the bias over it. `solution` is that of all
+    points, if they were solved together, degrees alike.
     """
 
     test_margin: Array

@@ -169,9 +169,10 @@ class TrainingByProducts:
     r"""Networks to be trained, a filter and a `reg` at each point, on the `codes` :math:`Y` of the labelled nodes.
 
     Without `entropy` the loss is the square loss, which solves :math:`(K + r)\beta = Y` in the Krylov space that all `reg`
-    share, or a function of :math:`K + r` if the `training` stops; a cross-entropy descends, from the strongest `reg` to the weakest, each from where the last ended. All filters share
-    the passes. If `biased`, there is a free bias, and the codes and dual variables have mean 0: the Krylov spaces are those of
-    the outputs less their mean, while the pulls of a cross-entropy sum to 0 by themselves.
+    share, or takes another function of :math:`K + r` there if the `training` stops. A cross-entropy descends, from the strongest
+    `reg` to the weakest, each from where the last ended. All filters share the passes. If `biased`, there is a free bias, and
+    the codes and dual variables have mean 0: the Krylov spaces are those of the outputs less their mean, while the pulls of a
+    cross-entropy sum to 0 by themselves.
     """
 
     products: Products

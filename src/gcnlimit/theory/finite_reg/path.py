@@ -24,7 +24,7 @@ _SCAN = np.linspace(
 
 
 class Means(NamedTuple):
-    r"""Numbers :math:`s`, and averages there of :math:`U = gD` and :math:`W = g^2D`, :math:`D = 1/(1 + sg^2)`, as in `Transforms`."""
+    r"""Numbers :math:`s`, and averages there of :math:`U = gD`, :math:`W = g^2D`, :math:`D = 1/(1 + sg^2)`, as in `Transforms`."""
 
     s: Array
     W: Array
@@ -57,7 +57,7 @@ class Path(NamedTuple):
 
 
 class Ridge(ABC):
-    """Ridge regressions of a filter on a graph, at each point; `unit` is the squared gain by which regularizations are divided."""
+    """Ridge regressions of a filter on a graph, at each point; regularizations are divided by `unit`, the squared gain."""
 
     unit: Array
 
