@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit import parameters
+from gcnlimit._values import shown
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.parameters import DATA, SIMULATION, build_data, build_network, defaults
@@ -64,7 +65,9 @@ def as_producer(what: Callable[..., Any] | str) -> Producer:
         return _ours(name)
     if isinstance(what, str) or not callable(what):
         known = ", ".join(PRODUCERS)
-        raise ParameterError(f"cannot sweep {what!r}; choose one of {known}, or pass a function")
+        raise ParameterError(
+            f"cannot sweep {shown(what)}; choose one of {known}, or pass a function"
+        )
     return _own(what)
 
 
