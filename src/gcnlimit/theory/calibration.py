@@ -74,7 +74,8 @@ def calibration(
 ) -> Calibration:
     r"""Calibration of equal classes from mean and standard deviation of the output at each point, and their ratio.
 
-    `right` is the fraction of nodes classified correctly. At infinite regularization both vanish, their ratio does not, and the slope is infinite.
+    `right` is the fraction of nodes classified correctly. At infinite regularization mean and deviation vanish, their ratio
+    does not, and the slope is infinite.
 
     >>> one = np.ones(1)
     >>> c = calibration(0.5 * one, one, 0.5 * one, ndtr(0.5 * one), classes=2)
@@ -200,7 +201,7 @@ def _softmax_scores(classes: int, lead: float, deviation: float) -> tuple[float,
 
 
 def _softmax_confidence(others: int, lead: float, deviation: float) -> float:
-    r"""Mean largest probability, for each largest :math:`x` :math:`\int da\,e^{-a} \prod_j \mathbb E[e^{-ae^{x_j - x}}; x_j < x]`."""
+    r"""Mean largest probability: :math:`\int da\,e^{-a} \prod_j \mathbb E[e^{-ae^{x_j - x}}; x_j < x]` over the largest :math:`x`."""
     if deviation == 0.0:
         return float(1.0 / (1.0 + others * np.exp(-lead))) if lead >= 0.0 else np.nan
     a, weight = _LAGUERRE

@@ -24,7 +24,7 @@ _SCAN = np.linspace(
 
 
 class Means(NamedTuple):
-    r"""Numbers :math:`s`, and averages there of :math:`U = gD`, :math:`W = g^2D`, :math:`D = 1/(1 + sg^2)`, as in `Transforms`."""
+    r"""Numbers :math:`s` and averages there of :math:`U = gD`, :math:`W = g^2D`, :math:`D = 1/(1 + sg^2)`, as in `Transforms`."""
 
     s: Array
     W: Array
