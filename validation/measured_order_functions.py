@@ -31,6 +31,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Chain, Diffusion
 from gcnlimit.losses.base import Form
 from gcnlimit.network import GCN
+from gcnlimit.penalties import L2
 from gcnlimit.results.order_parameters import OrderFunctions, Weights
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.operator import Operator
@@ -38,6 +39,7 @@ from gcnlimit.simulation.data.sample import Seed, seed_sequence
 from gcnlimit.simulation.train.products import training_rows
 from gcnlimit.simulation.train.solvers import TrainingRows
 from gcnlimit.simulation.train.train import train
+from gcnlimit.theory import scope
 
 
 def along_depth(operator: Operator, gcn: GCN, depths: npt.ArrayLike | None) -> _Continuous | _Layers:
@@ -165,9 +167,12 @@ def measure_order_functions(
         raise ParameterError(
             f"measure_order_functions needs an Instance and one GCN, got {type(instance).__name__} and {gcn!r}"
         )
-    gcn.require_l2("measure_order_functions")
-    gcn.require_one_filter("measure_order_functions")
-    instance.data.require_plain("measure_order_functions")
+    scope.check("order_functions", instance.data, gcn)
+    if not instance.data.classes.two or not instance.data.features.is_white or not isinstance(gcn.penalty, L2):
+        raise ParameterError(
+            "measure_order_functions needs two equal classes, white features and squared weights; "
+            "leave out classes, features and penalty"
+        )
     probes = whole("probes", probes, low=1, high=100_000)
     depth = along_depth(instance.observation.operator(gcn.symmetrize), gcn, depths)
     rng = np.random.default_rng(seed_sequence(seed))

@@ -1,11 +1,12 @@
-"""The data: the contextual stochastic block model, known or estimated, and the law of the operator that a network applies."""
+"""The data: the contextual stochastic block model, and the law of the operator that a network applies."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -205,32 +206,28 @@ class CSBM(Value):
         """Parameters by name; two equal classes, white features and degrees that are alike left out."""
         usual = {"degrees": self.degrees is None}
         usual |= {"classes": self.classes.two, "features": self.features.is_white}
-        shown = [f.name for f in fields(CSBM) if not usual.get(f.name, False)]
+        shown = [f.name for f in dataclasses.fields(CSBM) if not usual.get(f.name, False)]
         return f"CSBM({', '.join(f'{name}={brief(getattr(self, name))}' for name in shown)})"
 
-    def replaced(self, **parameters: ArrayLike) -> CSBM:
+    def replaced(self, **parameters: Any) -> Self:
         """Return the same model with other values of some of `alpha`, `lam`, `mu`, `rho`.
 
         >>> CSBM(4, 1, 2, 0.1, classes=3).replaced(mu=0.0)
         CSBM(alpha=4.0, lam=1.0, mu=0.0, rho=0.1, directed=True, classes=3)
         """
-        return CSBM(**({f.name: getattr(self, f.name) for f in fields(CSBM)} | parameters))
+        return replace(self, **parameters)
 
-    def require_plain(self, function: str) -> None:
-        """Raise `ParameterError` unless classes are two and equal, features white and degrees alike, as `function` needs."""
-        self.require_alike(function)
-        if not self.classes.two or not self.features.is_white:
-            got = "correlated features" if self.classes.two else f"classes = {self.classes}"
-            needs = f"{function} needs two equal classes and white features, got {got}"
-            raise ParameterError(f"{needs}; predict and bayes_optimal take others")
+    def having(self, **fields: Any) -> Self:
+        """Return the same model with other fields, which have been checked: for use within the library."""
+        other = object.__new__(type(self))
+        kept = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        other.__dict__.update(kept | fields)
+        return other
 
-    def require_alike(self, function: str) -> None:
-        """Raise `ParameterError` if degrees are heterogeneous, for which `function` has no theory."""
-        if self.degrees is not None:
-            needs = f"{function} needs degrees that are alike, got degrees = {self.degrees!r}"
-            raise ParameterError(
-                f"{needs}; predict, bayes_optimal, tune, simulate and amp take them"
-            )
+    @property
+    def model(self) -> CSBM:
+        """The model itself; of an estimate, that without its errors."""
+        return self
 
     @property
     def fractions(self) -> Array:
@@ -274,91 +271,6 @@ class CSBM(Value):
         return ratio if isinstance(ratio, np.ndarray) else float(ratio)
 
 
-@dataclass(frozen=True, eq=False, init=False)
-class EstimatedCSBM(CSBM):
-    r"""Contextual stochastic block model of single parameters with standard errors, which predictions from it carry on.
-
-    Those of :math:`\lambda` and :math:`\mu` are taken as independent, and are infinite if unknown. Class fractions have an error
-    from `counts`, the labelled nodes of each class; None if they are known.
-
-    >>> import gcnlimit as gl
-    >>> found = EstimatedCSBM(4, 1.0, 2.0, 0.1, lam_error=0.1, mu_error=0.3)
-    >>> p = gl.predict(found, gl.GCN(gl.Diffusion(1.0)))
-    >>> print(f"{p.test_accuracy:.3f} +- {p.standard_error.test_accuracy:.3f}")
-    0.873 +- 0.037
-    """
-
-    lam_error: float
-    mu_error: float
-    counts: tuple[int, ...] | None
-
-    def __init__(
-        self,
-        alpha: float,
-        lam: float,
-        mu: float,
-        rho: float,
-        directed: bool = True,
-        *,
-        lam_error: float,
-        mu_error: float,
-        classes: int | ArrayLike = 2,
-        degrees: DegreeLaw | None = None,
-        counts: ArrayLike | None = None,
-    ) -> None:
-        super().__init__(alpha, lam, mu, rho, directed, classes=classes, degrees=degrees)
-        given = None if counts is None else tuple(np.ravel(counts).tolist())
-        if given is not None and len(given) != self.classes.count:
-            raise ParameterError(
-                f"counts = {given} must be {self.classes.count} numbers, one for each class"
-            )
-        object.__setattr__(self, "counts", given)
-        shape = broadcast(signals=self.shape, lam=np.shape(lam_error), mu=np.shape(mu_error))
-        if shape:
-            raise ParameterError(f"parameters have shape {shape}; give single numbers")
-        for name, error in (("lam_error", lam_error), ("mu_error", mu_error)):
-            object.__setattr__(self, name, float(as_real(name, error, low=0, infinite=True)))
-
-    def displaced(self, directions: int = 16) -> tuple[CSBM, Array]:
-        r"""Models around the estimate (:math:`\mu` at least 0), and how many standard errors away they are.
-
-        Four are one error away, as many as there are `directions` two errors, both signals moved at once; where two errors
-        reach :math:`\lambda = 0`, two more have no signal in the graph.
-        """
-        steps = []
-        for radius, count in ((1.0, 4), (2.0, directions)):
-            turn = 2.0 * np.pi * np.arange(count) / count
-            steps.append(radius * np.array([np.cos(turn), np.sin(turn)]))
-        lam = float(self.lam)
-        if abs(lam) < 2.0 * self.lam_error:
-            none = -lam / self.lam_error
-            rest = math.sqrt(4.0 - none**2)
-            steps.append(np.array([[none, none], [rest, -rest]]))
-        z = np.concatenate(steps, axis=1)
-        mu = np.maximum(self.mu + self.mu_error * z[1], 0.0)
-        return self.replaced(lam=lam + self.lam_error * z[0], mu=mu), np.linalg.norm(z, axis=0)
-
-    def other_fractions(self) -> list[CSBM]:
-        r"""Models of alike degrees around the class fractions of the labelled nodes; none if these are known.
-
-        Means over them are those over the posterior of the fractions given the counts (Dirichlet, :math:`n_c + 1/2`) to second
-        order: :math:`2(C-1)` of them are :math:`\sqrt{C-1}` standard deviations away, along the axes of the covariance.
-        """
-        if self.counts is None:
-            return []
-        weights = np.array(self.counts) + 0.5
-        p = weights / weights.sum()
-        values, axes = np.linalg.eigh((np.diag(p) - np.outer(p, p)) / (weights.sum() + 1.0))
-        steps = (np.sqrt((p.size - 1) * values[1:]) * axes[:, 1:]).T
-        moved = p * np.exp(np.concatenate([steps, -steps]) / p)
-        signals = (self.alpha, self.lam, self.mu, self.rho)
-        return [CSBM(*signals, self.directed, classes=q / q.sum()) for q in moved]
-
-    def __repr__(self) -> str:
-        errors = f", lam_error={self.lam_error:.3g}, mu_error={self.mu_error:.3g})"
-        return "Estimated" + super().__repr__()[:-1] + errors
-
-
 def _full_signal(degree: ArrayLike, nodes: ArrayLike) -> Parameter:
     r"""Signal :math:`\sqrt{d/(1 - d/N)}` of a graph all of whose edges stay within the classes."""
     d = as_real("degree", degree, low=0, open_low=True)
@@ -366,21 +278,3 @@ def _full_signal(degree: ArrayLike, nodes: ArrayLike) -> Parameter:
     if np.any(np.greater_equal(d, n)):
         raise ParameterError(f"degree = {np.max(d):g} is too large; it must be below nodes")
     return (d / (1.0 - d / n)) ** 0.5
-
-
-def feature_signal(data: CSBM, to: CSBM) -> Array:
-    r"""Signal :math:`\mu' = \mu'_{\text{own}}\,\alpha/\alpha'` of the features in units of the training graph."""
-    if data.features != to.features:
-        raise ParameterError("the two graphs have different laws of features; give both the same")
-    return np.asarray(np.asarray(to.mu) * data.alpha / to.alpha)
-
-
-def common_classes(data: Classes, to: Classes) -> Classes:
-    """Classes of the new graph; two classes may change their fractions."""
-    if data == to:
-        return to
-    if data.count == to.count == 2:
-        return Classes((0.5, 0.5)) if to.equal else to  # decided with the bias of the training
-    raise ParameterError(
-        f"classes = {data} at training and {to} on the new graph; only two classes may change"
-    )

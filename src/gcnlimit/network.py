@@ -129,27 +129,6 @@ class GCN(Value):
         """
         return replace(self, **changes)
 
-    def require_gain(self, data: CSBM) -> None:
-        """Raise `ParameterError` if the filter is to be divided by a gain that is not known on the degrees of the data."""
-        if self.normalize and data.degrees is not None and not self.normalization.plain:
-            got = f"{self.normalization!r} under degrees = {data.degrees!r}"
-            raise ParameterError(
-                f"normalize = True needs a gain, not known for {got}; take normalize=False"
-            )
-
-    def require_l2(self, function: str) -> None:
-        """Raise `ParameterError` unless the penalty is the squared weights, which a function needs."""
-        if not isinstance(self.penalty, L2):
-            raise ParameterError(
-                f'{function} needs penalty = "l2", got {self.penalty!r}; leave penalty out'
-            )
-
-    def require_one_filter(self, function: str) -> None:
-        """Raise `ParameterError` if test nodes are read through another filter, which a function does not know."""
-        if self.test_filter is not None:
-            got = f"test_filter = {self.test_filter!r}"
-            raise ParameterError(f"{function} knows one filter, got {got}; leave it out")
-
 
 def check_problem(function: str, data: object, gcn: object) -> None:
     """Raise `ParameterError` unless a function was given data and a network."""

@@ -5,9 +5,10 @@ import time
 
 import numpy as np
 import pytest
+from waiting import wait_for
 
 from gcnlimit.explorer import answers as module
-from gcnlimit.explorer.answers import Answers, Computed, Worker
+from gcnlimit.explorer.answers import Answers, Computed, Workers
 from gcnlimit.explorer.computations import COMPUTATIONS
 from gcnlimit.explorer.state import State
 
@@ -53,6 +54,42 @@ def test_a_number_is_computed_once_for_all_states_that_it_does_not_depend_on(cou
     assert [counted.names.count(name) for name in ("ceiling", "diffusion", "here")] == [1, 1, 3]
 
 
+def test_a_number_that_many_ask_for_at_once_is_computed_once(monkeypatch):
+    """The first client leaves while it is computed, and the others still have it."""
+    names, begun, left, goes_on = [], threading.Event(), threading.Event(), threading.Event()
+
+    def slow(name, state):
+        names.append(name)
+        begun.set()
+        goes_on.wait(20)
+        return Computed(None, "Left out.")
+
+    class Patient:
+        def run(self, call, *given, unwanted):
+            done = call(*given)
+            return None if left.is_set() and unwanted() else done
+
+    monkeypatch.setattr(module, "compute", slow)
+    served = Answers(Patient(), Patient())
+    key = ("ceiling", COMPUTATIONS["ceiling"].key(State()))
+    found = []
+    first = threading.Thread(target=lambda: served._compute_once(key, Patient(), left.is_set))
+    first.start()
+    assert begun.wait(20)
+    others = [
+        threading.Thread(target=lambda: found.append(served._compute_once(key, Patient(), lambda: False)))
+        for _ in range(11)
+    ]
+    for one in others:
+        one.start()
+    wait_for(lambda: served._asking[key] == 12)
+    left.set()
+    goes_on.set()
+    for one in (first, *others):
+        one.join(20)
+    assert (names, found) == (["ceiling"], [True] * 11)
+
+
 def test_a_movement_computes_its_first_picture_and_others_only_while_they_are_quick(counted):
     served = Answers(Here(), Here())
     seen = ["strength-diffusion", "strength-residual", "strength-pagerank", "axis"]
@@ -93,7 +130,7 @@ def test_a_number_depends_on_nothing_else_than_it_says(name):
 
 
 def test_an_unwanted_call_is_ended_and_the_next_one_answered():
-    worker, wanted = Worker(patience=0.1), threading.Event()
+    worker, wanted = Workers(patience=0.1), threading.Event()
     wanted.set()
     answers = []
     call = lambda: answers.append(worker.run(time.sleep, 600, unwanted=lambda: not wanted.is_set()))  # noqa: E731

@@ -3,10 +3,12 @@
 import csv
 import os
 import pathlib
+import re
 import shutil
 import threading
 import time
 
+import numpy as np
 import pytest
 
 pytest.importorskip("dash")
@@ -355,3 +357,58 @@ def test_an_impossible_link_is_a_sentence(browser, address):
     page = Page(browser, address, "?rho=7&lam=<script>alert(1)</script>")
     page.until(lambda: "cannot be shown" in page.element("message").text)
     assert "rho" in page.element("message").text
+
+
+BAD = "<img src=x onerror=document.title=1>"
+
+
+def test_markup_in_an_upload_is_text_and_its_fields_say_how_it_is_read(page, tmp_path):
+    """Names of columns, nodes and classes are shown as they are, and nothing of them is run."""
+    rng = np.random.default_rng(0)
+    y = np.arange(80) % 2
+    pairs = [(i, j) for i in range(80) for j in range(i) if rng.random() < (0.2 if y[i] == y[j] else 0.05)]
+    (tmp_path / "e.csv").write_text("source,target\n" + "\n".join(f"{BAD}{i},{BAD}{j}" for i, j in pairs))
+    rows = [f"{BAD}{i},{BAD}{'AB'[y[i]]},{BAD}{'XY'[i % 3 == 0]},{y[i] + rng.normal():.3f},1/2/2003" for i in range(80)]
+    (tmp_path / "n.csv").write_text(f"{BAD}id,{BAD}label,{BAD}city,size,born\n" + "\n".join(rows))
+    page.upload(f"{tmp_path / 'e.csv'}\n{tmp_path / 'n.csv'}")
+    told = lambda: page.element("message").text  # noqa: E731
+    page.until(lambda: "leave it out by the field Leave out (born) beside the upload" in told())
+    page.run("document.getElementById('how').open = true")
+    page.type("read-drop", "born")
+    page.type("read-label", f"{BAD}label")
+    page.click("again")
+    page.until(lambda: f"Classes: {BAD}A (40), {BAD}B (40)" in told())
+    assert f"{BAD}city (2)" in told()
+    assert page.state().estimated
+    assert page.browser.title == "gcnlimit explorer"
+    assert page.run("return document.querySelectorAll('img').length") == 0
+
+
+def test_the_lesson_steps_through_the_addresses_of_its_page(page):
+    text = pathlib.Path("docs/how-to/teach.md").read_text()
+    addresses = re.findall(r"`(\?[^`]+)`", text)
+    page.click("lesson-next")
+    shown = []
+    for _ in range(4):
+        page.until(lambda: page.element("lesson-words").text)
+        page.until(lambda: shown[-1:] != [page.state()])
+        shown.append(page.state())
+        page.click("lesson-next")
+    page.click("lesson-next")
+    assert all(State.of_query(address) in shown for address in addresses)
+
+
+def test_nodes_of_the_drawn_graph_become_alike_with_depth(page):
+    def spread(layers):
+        page.run(
+            "const s = document.getElementById('alike-layers'); s.value = arguments[0]; s.dispatchEvent(new Event('input'))",
+            layers,
+        )
+        return float(re.search(r"differ by ([0-9.]+)", page.element("alike-words").text)[1])
+
+    found = [spread(layers) for layers in range(0, 21, 4)]
+    assert found == sorted(found, reverse=True)
+    assert found[-1] < 0.05 * found[0]
+    assert (
+        len({mark.get_attribute("fill") for mark in page.browser.find_elements(By.CSS_SELECTOR, "#alike circle")}) < 15
+    )

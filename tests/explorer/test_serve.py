@@ -1,12 +1,15 @@
 """The application answers this machine alone, and nothing that it is sent breaks it."""
 
 import json
+import socket
+import threading
 
 import pytest
 
 pytest.importorskip("dash")
 
 import gcnlimit as gl
+from gcnlimit.explorer import app as app_module
 from gcnlimit.explorer.app import Explorer
 from gcnlimit.explorer.state import State
 
@@ -45,6 +48,103 @@ def test_other_hosts_and_pages_are_refused(client, headers):
     assert "address" in answer.text
 
 
+HEADERS = {"Host": "localhost"}
+
+
+def quiet(answer, caplog, status=400):
+    """Whether an answer is a sentence, and nothing was logged but perhaps a line."""
+    return answer.status_code == status and "Traceback" not in caplog.text and len(answer.text) < 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "[::1"},
+        {"Host": "[bad]:80"},
+        {"Host": "localhost", "Origin": "http://[bad"},
+    ],
+)
+def test_a_host_that_is_none_is_refused_without_a_traceback(client, headers, caplog):
+    for path in ("/", "/_dash-layout", "/pictures"):
+        assert quiet(client.get(path, headers=headers), caplog)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"no json",
+        b"[]",
+        b"{}",
+        b"3",
+        b'{"output": "x", "inputs": []}',
+        b'{"output": "asked.data", "inputs": 3}',
+        b'{"output": ["state.data"], "changedPropIds": {}, "inputs": [{"id": [], "property": 3}]}',
+        b'{"output": "stop.title", "outputs": {"id": "stop", "property": "title"}, "changedPropIds": ["stop.n_clicks"],'
+        b' "inputs": [{"id": "stop", "property": "n_clicks", "value": 1}],'
+        b' "state": [{"id": "client", "property": "data", "value": [[]]}]}',
+        b"\xff\xfe",
+        b"[" * 100000,
+    ],
+)
+def test_a_callback_that_the_page_would_not_make_is_refused_without_a_traceback(client, body, caplog):
+    answer = client.post("/_dash-update-component", data=body, content_type="application/json", headers=HEADERS)
+    assert quiet(answer, caplog)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/_dash-component-suites/../../etc/passwd", "/_dash-component-suites/dash/%00", "/assets/../app.py", "/%ff%fe"],
+)
+def test_a_path_that_leads_elsewhere_is_refused_without_a_traceback(client, path, caplog):
+    answer = client.get(path, headers=HEADERS)
+    assert answer.status_code in (200, 400, 404)
+    assert "root:" not in answer.text
+    assert "Traceback" not in caplog.text
+
+
+@pytest.fixture
+def port(explorer):
+    """The server on a socket, whose connections time out soon."""
+    server = explorer.listen("127.0.0.1", 0)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server.port
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+RAW = [
+    b"nonsense\r\n\r\n",
+    b"GET //[bad HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET http://[::1 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"POST /pictures HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",
+    b"POST /pictures HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    b"GET / HTTP/9.9\r\n\r\n",
+    b"\x16\x03\x01\x02\x00\x01",
+]
+
+
+@pytest.mark.parametrize("sent", RAW, ids=range(len(RAW)))
+def test_bytes_that_are_no_request_leave_no_traceback(port, sent, caplog, capfd):
+    with socket.create_connection(("127.0.0.1", port)) as one:
+        one.sendall(sent)
+        one.shutdown(socket.SHUT_WR)
+        answer = b"".join(iter(lambda: one.recv(4096), b""))
+    assert b" 500 " not in answer.partition(b"\r\n")[0]
+    assert "Traceback" not in caplog.text + capfd.readouterr().err
+
+
+def test_a_connection_that_sends_nothing_is_closed(port, monkeypatch, capfd):
+    monkeypatch.setattr(app_module._Handler, "timeout", 0.2)
+    with socket.create_connection(("127.0.0.1", port)) as one:
+        one.sendall(b"GET / HTTP/1.1\r\nHost: local")
+        one.settimeout(20)
+        assert one.recv(100) == b""
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_the_layout_names_every_control(client):
     text = json.dumps(client.get("/_dash-layout", headers={"Host": "localhost"}).json)
     for name in ("alpha", "lam-slider", "classes", "best", "sample", "upload"):
@@ -60,11 +160,17 @@ def test_the_layout_names_every_control(client):
         (b'{"values": {}, "client": "", "number": 1, "seen": ["../etc"]}', "reload"),
         (b'{"values": {"rho": 7}, "client": "", "number": 1, "seen": []}', "rho"),
         (b'{"values": {"lam": [1]}, "client": "", "number": 1, "seen": []}', "lam"),
+        (b'{"values": {"lam": 1' + b"0" * 400 + b'}, "client": "", "number": 1, "seen": []}', "lam"),
+        (b'{"values": {"loss": {}}, "client": "", "number": 1, "seen": []}', "loss"),
+        (b'{"values": {}, "client": [], "number": 1, "seen": []}', "reload"),
+        (b'{"values": {}, "client": "", "number": "1", "seen": []}', "reload"),
+        (b'{"values": {}, "client": "", "number": 1, "seen": [[]]}', "reload"),
     ],
 )
 def test_a_request_that_the_page_would_not_make_is_a_sentence(client, body, word):
     answer = client.post("/pictures", data=body, content_type="application/json", headers={"Host": "localhost"})
     assert word in json.loads(answer.text)["refused"]
+    assert answer.status_code == (400 if word == "reload" else 200)
 
 
 def broken(*_):

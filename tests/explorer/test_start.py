@@ -1,7 +1,9 @@
 """Uploaded graphs: good ones give the library's estimate, bad ones a sentence."""
 
 import base64
+import io
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -25,12 +27,14 @@ def test_a_sampled_graph_gives_its_estimate(instance, tmp_path):
     instance.save(path)
     state, text = describe_upload(State(), [_encoded(path.read_bytes())], ["graph.npz"])
     data = gl.real.read(path)
-    expected = gl.estimate(data.X, data.training(), data.graph)
+    advice = gl.recommend(data.X, data.training(), data.graph)
+    expected = advice.estimate
     assert state.lam == pytest.approx(expected.lam, rel=1e-3)
     assert state.mu == pytest.approx(expected.mu, rel=1e-3)
     assert state.estimated
-    advice = str(gl.recommend(data.X, data.training(), data.graph))
-    assert set(advice.splitlines()) <= set(text.splitlines())
+    assert set(str(advice).splitlines()) <= set(text.splitlines())
+    assert f"lam = {expected.lam:.3g} +- {expected.lam_error:.2g}, mu = {expected.mu:.3g} +- " in text
+    assert f"{gl.bayes_optimal(state.data).test_accuracy:.2f}" in text  # the ceiling of the page is that of the advice
     assert abs(state.lam - 1.2) < 4 * expected.lam_error
 
 
@@ -45,6 +49,38 @@ def test_edges_and_nodes_may_come_in_either_order(tmp_path):
     one = describe_upload(State(), [_encoded(t.encode()) for t, _ in files], [n for _, n in files])
     other = describe_upload(State(), [_encoded(t.encode()) for t, _ in files[::-1]], [n for _, n in files[::-1]])
     assert one == other
+
+
+def test_what_is_said_of_tables_names_fields_of_the_page_and_no_options():
+    edges = "source,target\n" + "\n".join(f"{k},{(k + 1) % 40}" for k in range(40))
+    nodes = "id,label,class,born\n" + "\n".join(f"{k},{k % 2},{k % 3},1/2/2003" for k in range(40))
+    files = [_encoded(edges.encode()), _encoded(nodes.encode())], ["e.csv", "n.csv"]
+    for how, words in (
+        ({}, "the field Classes (label) beside the upload"),
+        ({"label": "class"}, "leave it out by the field Leave out (born) beside the upload"),
+        ({"label": "class", "drop": ["born"]}, "use the field Undirected beside the upload"),
+        ({"label": "class", "drop": ["born"], "undirected": True}, "Your graph: 40 nodes, 3 classes"),
+    ):
+        try:
+            text = describe_upload(State(), *files, **how)[1]
+        except gl.GCNLimitError as error:
+            text = str(error)
+        assert words in text
+        assert "--" not in text
+        assert "undirected=" not in text
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(monkeypatch):
+    monkeypatch.setattr("gcnlimit.explorer.start.MEMORY", 2e7)
+    raw = io.BytesIO()
+    np.savez_compressed(raw, indptr=np.zeros(2 * 10**7), other=np.zeros(10**7))
+    tracemalloc.start()
+    sentence = r"needs about 0.24 GB of memory, of 0.02 GB available; write a smaller one$"
+    with pytest.raises(gl.GCNLimitError, match=sentence):
+        describe_upload(State(), [_encoded(raw.getvalue())], ["a.npz"])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1e7
 
 
 class _Harm:

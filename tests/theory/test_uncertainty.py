@@ -1,5 +1,7 @@
 """Predictions from an estimated model carry its standard errors on."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -100,8 +102,8 @@ def test_the_fractions_of_one_estimate_count_once(answer):
     """Used as both graphs, its classes change together; two estimates of other fractions are independent."""
     one, other = counted((0.3, 0.7), 40), counted((0.35, 0.65), 40)
     same = answer(one, one).standard_error.test_accuracy
-    assert same == answer(one, one.replaced()).standard_error.test_accuracy > 0.0
-    parts = [answer(a, b).standard_error.test_accuracy for a, b in ((one, other.replaced()), (one.replaced(), other))]
+    assert same == answer(one, one.model).standard_error.test_accuracy > 0.0
+    parts = [answer(a, b).standard_error.test_accuracy for a, b in ((one, other.model), (one.model, other))]
     assert answer(one, other).standard_error.test_accuracy == pytest.approx(np.hypot(*parts), rel=1e-12)
 
 
@@ -110,3 +112,84 @@ def test_the_error_of_many_equal_classes_falls_faster_than_the_root_of_the_label
     """To first order it is 0, by symmetry."""
     few, many = (answer(counted((0.25,) * 4, n)).standard_error.test_accuracy for n in (400, 1600))
     assert few > 2.0 * many > 0.0
+
+
+MINE = gl.sample(gl.CSBM(4, 1.2, 2.0, 0.5, directed=False), nodes=400, degree=20, seed=0)
+X, Y, A = MINE.features, np.where(MINE.train_mask, MINE.labels > 0, -1), MINE.adjacency
+FILTER = gl.GCN(gl.PageRank(0.2), reg=1.0)
+FAR = gl.GCN(gl.PageRank(0.2))
+SMALL = {"nodes": 200, "degree": 20}
+EVERY_DOOR = {
+    "predict": lambda data: gl.predict(data, FILTER),
+    "transfer": lambda data: gl.transfer(data, FILTER, data),
+    "joining": lambda data: gl.transfer(data, FILTER, "joining"),
+    "ceiling": gl.bayes_optimal,
+    "ceiling elsewhere": lambda data: gl.bayes_optimal(data, to=data, gcn=FILTER),
+    "ceiling at finite degree": lambda data: gl.bayes_optimal(data, degree=5, population=100, sweeps=4),
+    "best_linear": gl.best_linear,
+    "best_linear in layers": lambda data: gl.best_linear(data, layers=3),
+    "best_linear elsewhere": lambda data: gl.best_linear(data, to=data),
+    "tune": lambda data: gl.tune(data, FAR, {"theta": (-1, 1)}),
+    "compare": lambda data: gl.compare(data, depth=1, order=1, reg=np.inf),
+    "gap_map": lambda data: gl.gap_map(data, FAR, {"theta": (-1, 1)}),
+    "best_filter": lambda data: gl.best_filter(data, order=2, reg=np.inf),
+    "scatter": lambda data: gl.theory.scatter(data, FILTER, 1000, to=data),
+    "paired_scatter": lambda data: gl.theory.paired_scatter(data, FAR, gl.GCN(gl.Diffusion(0.5)), 1000),
+    "message_passing": lambda data: gl.theory.message_passing(data, layers=2),
+    "best_test_filter": lambda data: gl.theory.best_test_filter(data, FAR, data),
+    "order_functions": lambda data: gl.depth.order_functions(data, gl.GCN(gl.Residual([1.0]))),
+    "learning_rate": lambda data: gl.depth.learning_rate(data, gl.GCN(gl.Residual([1.0]))),
+    "oversmoothing": lambda data: gl.depth.oversmoothing(data, [gl.Residual([1.0])]),
+    "limits": gl.limits.one_layer_rate,
+    "sample": lambda data: gl.sample(data, **SMALL),
+    "simulate": lambda data: gl.simulate(data, FILTER, **SMALL, trials=2, workers=1),
+    "simulate elsewhere": lambda data: gl.simulate(data, FILTER, **SMALL, trials=2, workers=1, to=data),
+    "fit": lambda data: gl.fit(gl.sample(data, **SMALL), FILTER),
+    "amp": lambda data: gl.amp(gl.sample(data, **SMALL)),
+    "belief_propagation": lambda data: gl.belief_propagation(gl.sample(data, **SMALL)),
+    "sweep": lambda data: gl.sweep("predict", data=data, gcn=FILTER, axes={"lam": [0.5, 1.0]}),
+    "problem": lambda data: gl.benchmark.Problem("mine", "an estimate", data).truth("small").size,
+}
+
+
+@pytest.mark.parametrize("door", EVERY_DOOR)
+def test_an_estimate_goes_through_every_door(door):
+    """As its model does: the answer is that of the model; only its standard errors differ."""
+    data = gl.estimate(X, Y, A).data
+    answer, plain = (EVERY_DOOR[door](model) for model in (data, data.model))
+    for name in ("test_accuracy", "accuracy"):
+        if hasattr(plain, name):
+            assert np.array_equal(getattr(answer, name), getattr(plain, name))
+
+
+def test_an_estimate_keeps_its_type_and_takes_its_fields():
+    data = gl.estimate(X, Y, A).data
+    moved = data.replaced(lam=0.5)
+    assert isinstance(moved, EstimatedCSBM)
+    assert (moved.lam, moved.lam_error, moved.counts) == (0.5, data.lam_error, data.counts)
+    assert dataclasses.replace(data, lam_error=0.2).lam_error == 0.2
+    assert dataclasses.replace(data) == data
+    assert type(data.model) is gl.CSBM
+    assert data.model.model is data.model
+
+
+def test_an_estimate_without_errors_is_its_model():
+    data = EstimatedCSBM(**POINT, lam_error=0.0, mu_error=0.0)
+    errors = gl.predict(data, NETWORK).standard_error
+    assert all(np.all(np.abs(value) < 1e-9) for value in errors.as_dict().values())
+
+
+def test_a_network_beyond_its_pole_is_answered_by_a_sentence():
+    """As few labels make it: the estimated signal is where the series diverges."""
+    estimate = gl.estimate(X, Y, A)
+    strong = gl.GCN(gl.PageRank(0.9 / (estimate.lam + 1 / estimate.lam) * 1.2))
+    with pytest.warns(UserWarning, match="the network has no answer at lam = .*; take a weaker filter"):
+        assert estimate.predict(strong) == (None, 0.0, 1.0)
+
+
+def test_several_unequal_classes_have_an_error_from_a_coarse_rule():
+    """The change under the coarse rule, the same for all models, is that of the exact ceiling."""
+    p, h = (0.4, 0.3, 0.2, 0.1), 0.002
+    found = gl.bayes_optimal(EstimatedCSBM(**POINT, classes=p, lam_error=h, mu_error=0.0)).standard_error.test_accuracy
+    up, down = (gl.bayes_optimal(gl.CSBM(2.0, 1.2 + s * h, 2.0, 0.1, classes=p)).test_accuracy for s in (1, -1))
+    assert found == pytest.approx(0.5 * abs(up - down), rel=0.03)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 
 from gcnlimit.errors import ParameterError
@@ -13,15 +15,28 @@ VARIABLE = "GCNLIMIT_MEMORY"
 GB = 1e9
 
 
+_most: ContextVar[float] = ContextVar("most", default=math.inf)
+
+
+@contextlib.contextmanager
+def at_most(size: float) -> Iterator[None]:
+    """Allow no more bytes than this to a computation for somebody else, however many there are."""
+    before = _most.set(size)
+    try:
+        yield
+    finally:
+        _most.reset(before)
+
+
 def available() -> float:
-    """Bytes that a computation may take: ``GCNLIMIT_MEMORY`` in GB, else what the machine has left.
+    """Bytes that a computation may take: ``GCNLIMIT_MEMORY`` in GB, else what the machine has left; or fewer, inside `at_most`.
 
     >>> available() > 0
     True
     """
     given = os.environ.get(VARIABLE, "").strip()
-    if not given:
-        return min(_limits(), default=math.inf)
+    if not given or _most.get() < math.inf:
+        return min(_most.get(), *_limits())
     try:
         bound = float(given)
     except ValueError:
@@ -42,7 +57,8 @@ def require(what: str, needed: float, remedy: str) -> None:
     bound = available()
     if not needed <= bound:
         sizes = f"{needed / GB:.3g} GB of memory, of {bound / GB:.3g} GB available"
-        raise ParameterError(f"{what} needs about {sizes}; {remedy}, or set {VARIABLE} to more GB")
+        more = "" if _most.get() < math.inf else f", or set {VARIABLE} to more GB"
+        raise ParameterError(f"{what} needs about {sizes}; {remedy}{more}")
 
 
 def _limits() -> Iterator[float]:

@@ -20,11 +20,14 @@ from gcnlimit.choose.spectral_ceiling import spectral_ceiling
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Polynomial
+from gcnlimit.losses import Loss, as_loss
+from gcnlimit.losses.base import Form
 from gcnlimit.network import GCN
 from gcnlimit.numerics.linear import batches
 from gcnlimit.parameters import each_layer
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.results.result import Coordinates, Result, status_names
+from gcnlimit.theory import scope
 from gcnlimit.theory.decision import best_log_error
 from gcnlimit.theory.points import Points, check_range
 from gcnlimit.theory.predict import predict
@@ -113,6 +116,7 @@ def best_filter(
     symmetrize: bool = True,
     *,
     reg: float | None = None,
+    loss: Loss | str = "square",
     progress: bool | None = None,
 ) -> BestFilter:
     r"""Find the polynomial filter of an order, and the regularization, with the highest test accuracy; square loss.
@@ -130,6 +134,8 @@ def best_filter(
     reg
         The best regularization if None (infinite on a directed graph), or ``math.inf``; a finite value would only set the
         scale of the filter.
+    loss
+        The square loss. For others tune the coefficients of a `Polynomial`.
     progress
         Whether to draw a progress bar on standard error, batch by batch; by default only if it is a terminal.
 
@@ -146,6 +152,11 @@ def best_filter(
     """
     order = whole("order", order, low=0, high=MAX_ORDER)
     infinite = is_infinite(reg)
+    if as_loss(loss).form is not Form.CODES:
+        raise ParameterError(
+            f"loss = {loss!r} is not searched over all filters; leave it out, since at reg = inf "
+            "all losses agree, or tune the coefficients of a Polynomial with that loss"
+        )
     points = _points(data, symmetrize)
     blocks = list(batches(points.size, _BLOCK))
     parts = []
@@ -215,7 +226,7 @@ def is_infinite(reg: float | None) -> bool:
 
 def _points(data: CSBM, symmetrize: bool) -> Points:
     check_types("best_filter", data=(data, CSBM))
-    data.require_alike("best_filter")
+    scope.check("best_filter", data)
     check_range(data, LARGEST)
     return Points.of(data, GCN(Polynomial(np.ones(1)), symmetrize=symmetrize))
 

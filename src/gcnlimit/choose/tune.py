@@ -20,7 +20,7 @@ from gcnlimit.normalization import NUMBERS
 from gcnlimit.parameters import each_layer
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.results.result import Coordinates, Result, status_names
-from gcnlimit.theory.degrees.solve import check_degrees
+from gcnlimit.theory import scope
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
 from gcnlimit.theory.readout import best_readout
@@ -154,9 +154,11 @@ def _start(data: CSBM, gcn: GCN, free: Mapping[str, Any]) -> tuple[Points, tuple
     arrays = {name: getattr(normalization, name) for name in NUMBERS if name in free}
     firsts = {name: np.ravel(value)[0] for name, value in arrays.items() if np.ndim(value)}
     network = gcn.replaced(**changes, normalization=normalization.replaced(**firsts))
-    network.require_gain(data)
+    # a regularization that is free is finite, and perhaps infinite
+    scope.check("tune", data, network.replaced(reg=1.0) if "reg" in free else network)
+    if "test_filter" in free:
+        scope.check("best_test_filter", data, network)
     points = Points.unchecked(data, network)
-    check_degrees(points)
     return points, broadcast(data=data.shape, network=network.shape)
 
 

@@ -29,6 +29,7 @@ _FILTER = "The average that recommend recommends, or a single network of this fa
 @options.file_argument
 @options.table_options
 @options.split_option
+@options.scale_option
 @option("--filter", _FILTER, type=_FILTERS, default="auto")
 @option("--strength", _STRENGTH, "strengths", type=float)
 @option("--fractions", _FRACTIONS, metavar="WORD|SHARES")
@@ -37,7 +38,14 @@ _FILTER = "The average that recommend recommends, or a single network of this fa
 @options.plot_option
 @output_options
 def command(
-    *, file: str, split: int, out: Path | None, plot: Path | None, form: str, **given: Any
+    *,
+    file: str,
+    split: int,
+    scale: str,
+    out: Path | None,
+    plot: Path | None,
+    form: str,
+    **given: Any,
 ) -> None:
     """Classify the nodes of the graph in FILE, as gcnlimit recommend recommends.
 
@@ -71,7 +79,7 @@ def command(
         kind = FilterClassifier if single else GraphClassifier
         if fractions is not None:
             single = {"fractions": _fractions(fractions, labels)}
-        model = kind(**single, class_weight=weight)
+        model = kind(**single, class_weight=weight, scale=scale)
         model.fit(data.X, labels, graph=data.graph)
     if plot is not None:
         draw(plot, model.plot)
@@ -84,6 +92,10 @@ def command(
     test = data.testing(split)
     if labelled_nodes(test).any():
         columns["test_accuracy"] = model.score(y=test)
+    if model.expected_accuracy_.value is None:
+        from gcnlimit.real.recommend import expectation
+
+        click.echo(expectation(model), err=True)
     show(columns, 1, form, f"Classes of {data.nodes} nodes", file=file, split=split)
 
 

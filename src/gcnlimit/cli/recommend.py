@@ -19,9 +19,12 @@ _WIDTH = 100
 @options.file_argument
 @options.table_options
 @options.split_option
+@options.scale_option
 @options.plot_option
 @output_options
-def command(*, file: str, split: int, plot: Path | None, form: str, **tables: Any) -> None:
+def command(
+    *, file: str, split: int, scale: str, plot: Path | None, form: str, **tables: Any
+) -> None:
     """Recommend a network for the graph in FILE: what accuracy to expect, and what the graph adds. Then use gcnlimit classify.
 
     FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv with --nodes.
@@ -36,7 +39,7 @@ def command(*, file: str, split: int, plot: Path | None, form: str, **tables: An
     with progress_bar("Comparing networks", None, unit="fits"):
         from gcnlimit import recommend
 
-        advice = recommend(data.X, data.training(split), data.graph)
+        advice = recommend(data.X, data.training(split), data.graph, scale=scale)
     draw(plot, advice.plot)
     if form == "table":
         for line in str(advice).splitlines():

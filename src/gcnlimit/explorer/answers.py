@@ -6,10 +6,12 @@ Graphs are sampled in a process of their own, at the point that the page shows.
 from __future__ import annotations
 
 import contextlib
+import queue
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor
+from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -61,55 +63,70 @@ class Recent(dict[K, V]):
                 del self[next(iter(self))]
 
 
-class Worker:
-    """One process, started when it is first needed, that answers one call at a time.
+class _Process:
+    """One process, started when it is first needed."""
+
+    def __init__(self) -> None:
+        self._running = contextlib.ExitStack()
+        self._pool: Executor | None = None
+
+    def submit(self, call: Callable[..., V], *given: Any) -> Future[V]:
+        """Future of a call."""
+        if self._pool is None:
+            self._pool = self._running.enter_context(process_pool(1))
+        return self._pool.submit(call, *given)
+
+    def end(self) -> None:
+        """End the process as if its call had failed: it is not waited for."""
+        self._pool = None
+        with contextlib.suppress(InterruptedError), self._running:
+            raise InterruptedError
+
+
+class Workers:
+    """Some processes, each of which answers one call at a time.
 
     `patience` is for how many seconds an unwanted call may go on before its process is ended: a new one takes as long.
     """
 
-    def __init__(self, patience: float = 1.5) -> None:
+    def __init__(self, size: int = 1, patience: float = 1.5) -> None:
         self._patience = patience
-        self._turn = threading.Lock()
-        self._process = contextlib.ExitStack()
-        self._pool: Executor | None = None
+        self._all = [_Process() for _ in range(size)]
+        self._free: queue.LifoQueue[_Process] = queue.LifoQueue()
+        for process in self._all:
+            self._free.put(process)
 
     def run(self, call: Callable[..., V], *given: Any, unwanted: Callable[[], bool]) -> V | None:
         """Result of a call, None if it became unwanted before it ended."""
-        while not self._turn.acquire(timeout=_LOOK):
-            if unwanted():
-                return None
+        while not unwanted():
+            with contextlib.suppress(queue.Empty):
+                process = self._free.get(timeout=_LOOK)
+                break
+        else:
+            return None
         try:
-            return None if unwanted() else self._run(call, *given, unwanted=unwanted)
+            return self._wait(process, process.submit(call, *given), unwanted)
         except BrokenExecutor:
-            self._end()
+            process.end()
             words = "the computing process died, perhaps for lack of memory; try again"
             raise GCNLimitError(words) from None
         finally:
-            self._turn.release()
+            self._free.put(process)
 
     def close(self) -> None:
-        """End the process."""
-        with self._turn:
-            self._end()
+        """End the processes."""
+        for process in self._all:
+            process.end()
 
-    def _run(self, call: Callable[..., V], *given: Any, unwanted: Callable[[], bool]) -> V | None:
-        if self._pool is None:
-            self._pool = self._process.enter_context(process_pool(1))
-        future = self._pool.submit(call, *given)
+    def _wait(self, process: _Process, future: Future[V], unwanted: Callable[[], bool]) -> V | None:
         began = time.monotonic()
         while True:
             try:
                 return future.result(timeout=_LOOK)
             except TimeoutError:
                 if unwanted() and time.monotonic() - began > self._patience:
-                    self._end()
+                    process.end()
                     return None
-
-    def _end(self) -> None:
-        """End the process as if its call had failed: it is not waited for."""
-        self._pool = None
-        with contextlib.suppress(InterruptedError), self._process:
-            raise InterruptedError
 
 
 class Computed(NamedTuple):
@@ -128,11 +145,13 @@ def compute(name: str, state: State) -> Computed:
 
 
 class Answers:
-    """Pictures of states, each number computed once: by a `quick` process if a slider may wait for it, or a `slow` one."""
+    """Pictures of states, each number computed once: by `quick` processes if a slider may wait for it, or by `slow` ones."""
 
-    def __init__(self, quick: Worker, slow: Worker) -> None:
+    def __init__(self, quick: Workers, slow: Workers) -> None:
         self._workers = {True: quick, False: slow}
         self._computed: Recent[Key, Computed] = Recent(1024)
+        self._asking: Counter[Key] = Counter()  # clients that wait for a number
+        self._turns: Recent[Key, threading.Lock] = Recent(1024)
         self._latest: Recent[str, int] = Recent(4096)
         self._turn = threading.Lock()
 
@@ -164,12 +183,35 @@ class Answers:
             for name in dict.fromkeys((*seen, *PICTURES)):
                 wanted = [one for one in needs(name, state) if COMPUTATIONS[one].prompt is prompt]
                 for key in self._missing(wanted, state):
-                    found = worker.run(compute, *key, unwanted=unwanted)
-                    if found is None:
+                    if not self._compute_once(key, worker, unwanted):
                         return
-                    self._computed.put(key, found)
                 if prompt or wanted:
                     yield name, self._draw(name, state)
+
+    def _compute_once(self, key: Key, worker: Workers, unwanted: Callable[[], bool]) -> bool:
+        """Whether a number is known in the end: of all clients that ask for it one computes, for as long as any wants it."""
+        with self._turn:
+            if self._turns.get(key) is None:
+                self._turns.put(key, threading.Lock())
+            turn = self._turns[key]
+            self._asking[key] += 1
+        try:
+            while not turn.acquire(timeout=_LOOK):
+                if unwanted():
+                    return False
+            try:
+                if key not in self._computed:
+                    alone = lambda: self._asking[key] < 2 and unwanted()  # noqa: E731
+                    found = worker.run(compute, *key, unwanted=alone)
+                    if found is not None:
+                        self._computed.put(key, found)
+            finally:
+                turn.release()
+        finally:
+            with self._turn:
+                self._asking[key] -= 1
+                self._asking += Counter()  # forgets what nobody asks for
+        return key in self._computed
 
     def waiting(self, state: State) -> list[str]:
         """Pictures of which something is not known."""
@@ -265,7 +307,7 @@ class Run:
 class Trials:
     """The run of each client, sampled by a process."""
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: Workers) -> None:
         self._worker = worker
         self.runs: Recent[str, Run] = Recent(64)
 

@@ -13,10 +13,13 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import sys
 import threading
+import traceback
 import webbrowser
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,13 +27,16 @@ from dash import ALL, ClientsideFunction, Dash, Input, Output, ctx, no_update
 from dash import State as Held
 from dash.exceptions import PreventUpdate
 from flask import Response, request
+from werkzeug.exceptions import HTTPException
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 
+from gcnlimit._runtime.threads import cores
 from gcnlimit.errors import GCNLimitError
-from gcnlimit.explorer.answers import Answers, Trials, Worker
+from gcnlimit.explorer.answers import Answers, Trials, Workers
 from gcnlimit.explorer.computations import tuned
-from gcnlimit.explorer.page import layout
+from gcnlimit.explorer.page import READING, layout, said
 from gcnlimit.explorer.picture import Picture
+from gcnlimit.explorer.pictures import PICTURES
 from gcnlimit.explorer.sentences import ANSWERS, WAIT, answers
 from gcnlimit.explorer.start import LARGEST, describe_upload
 from gcnlimit.explorer.state import FIELDS, SWITCHES, State
@@ -42,6 +48,9 @@ _in_page = partial(ClientsideFunction, "explorer")  # a function of the scripts 
 _SAID = Output("message", "children", allow_duplicate=True)
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 _FAULT = "The explorer failed; reload the page. The window in which it was started says more."
+_UNKNOWN = "The page asked for something unknown; reload it."
+_STRANGER = "This explorer answers only to the address it was started with.\n"
+_MALFORMED = "The explorer does not understand this request.\n"
 
 
 class Explorer:
@@ -52,25 +61,40 @@ class Explorer:
 
     def __init__(self, start: State, sentence: str = "", hosts: Collection[str] = _LOCAL) -> None:
         self._hosts = hosts
-        self._workers = Worker(), Worker(), Worker()
-        self.answers = Answers(*self._workers[:2])
-        self.trials = Trials(self._workers[2])
+        quick, slow, sampling = Workers(), Workers(max(1, min(4, cores() - 1))), Workers()
+        self._workers = quick, slow, sampling
+        self.answers = Answers(quick, slow)
+        self.trials = Trials(sampling)
         title = "gcnlimit explorer"
         app = Dash("gcnlimit.explorer", title=title, update_title="", serve_locally=True)
         app.index_string = app.index_string.replace("<html>", '<html lang="en">')
         app.layout = lambda: layout(start, sentence)
-        _connect_controls(app)
+        _connect_controls(app, slow)
         _connect_trials(app, self.trials)
         self.server = app.server
         # two files in base64, and the state
         self.server.config["MAX_CONTENT_LENGTH"] = 2 * (4 * LARGEST // 3) + 2**20
         self.server.before_request(self._check)
+        self.server.register_error_handler(Exception, self._refuse)
         self.server.add_url_rule("/pictures", "pictures", self._pictures, methods=["POST"])
 
     def listen(self, host: str, port: int) -> BaseWSGIServer:
         """Server of the page at an address."""
         how: Any = {"threaded": True, "request_handler": _Handler}
-        return make_server(host, port, self.server, **how)
+        server = make_server(host, port, self.server, **how)
+        server.daemon_threads = True
+        server.handle_error = lambda *given: self._log("a broken request")
+        return server
+
+    def prepare(self, state: State) -> None:
+        """Start the processes, and have them compute what the page shows first, before anyone asks for it."""
+
+        def compute() -> None:
+            with contextlib.suppress(GCNLimitError, RuntimeError, OSError):  # closed meanwhile
+                for _ in self.answers.later(state, "", 0, []):
+                    pass
+
+        threading.Thread(target=compute, daemon=True).start()
 
     def close(self) -> None:
         """End the processes that compute."""
@@ -79,16 +103,36 @@ class Explorer:
 
     def _check(self) -> Response | None:
         asked = [f"//{request.headers.get('Host', '')}", *request.headers.getlist("Origin")]
-        if all(urlsplit(address).hostname in self._hosts for address in asked):
-            return None
-        return Response("This explorer answers only to the address it was started with.\n", 403)
+        try:
+            known = all(urlsplit(address).hostname in self._hosts for address in asked)
+        except ValueError:
+            return Response(_MALFORMED, 400)
+        return None if known else Response(_STRANGER, 403)
+
+    def _refuse(self, error: Exception) -> Any:
+        """Answer to a request that Dash or a callback could not handle: one sentence, and one line where it was started."""
+        if isinstance(error, HTTPException):
+            return error
+        self._log("a request that cannot be answered")
+        return Response(_MALFORMED, 400)
+
+    def _log(self, what: str) -> None:
+        """Log the error that is being handled, and where it was raised, in one line."""
+        error = sys.exc_info()[1]
+        *_, place = traceback.extract_tb(error.__traceback__) if error else [None]
+        words = " ".join(f"{type(error).__name__}: {str(error)[:200]}".split())
+        where = f"{Path(place.filename).name}:{place.lineno}" if place else "?"
+        self.server.logger.error("%s (%s, %s)", what, words, where)
 
     def _pictures(self) -> Response:
-        found = self._lines(request.get_json(silent=True))
+        given = request.get_json(silent=True)
+        understood = _is_asked(given)
+        found = self._lines(given) if understood else iter([{"refused": _UNKNOWN}])
         lines = (f"{json.dumps(line)}\n" for line in found)
-        return Response(lines, mimetype="application/x-ndjson")
+        status = 200 if understood else 400
+        return Response(lines, status, mimetype="application/x-ndjson")
 
-    def _lines(self, given: Any) -> Iterator[dict[str, Any]]:
+    def _lines(self, given: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Pictures and sentences of the state that is asked for, and what it is waiting for, last."""
         known = self.answers
         try:
@@ -107,13 +151,31 @@ class Explorer:
             yield {"refused": _FAULT}
 
 
+def _is_asked(given: Any) -> bool:
+    """Whether a request for pictures is one that the page makes."""
+    kinds = {"values": dict, "client": str, "number": int, "seen": list}
+    if not isinstance(given, dict) or not all(isinstance(given.get(k), kinds[k]) for k in kinds):
+        return False
+    return all(isinstance(name, str) and name in PICTURES for name in given["seen"])
+
+
 class _Handler(WSGIRequestHandler):  # type: ignore[misc]
-    """Sends each line of an answer at once, not when the arrival of the one before has been confirmed."""
+    """Sends each line of an answer at once, not when the one before has arrived, and waits for nobody longer than `timeout`."""
 
     disable_nagle_algorithm = True
+    timeout = 20  # seconds
+
+    def run_wsgi(self) -> None:
+        """Answer a request; an address that is none is refused."""
+        try:
+            self.make_environ()
+        except ValueError:
+            self.send_error(400)
+            return
+        super().run_wsgi()
 
 
-def _connect_controls(app: Dash) -> None:
+def _connect_controls(app: Dash, workers: Workers) -> None:
     """Controls to the state of the page and its address, and back."""
     held = Held("state", "data")
     names = (*FIELDS, "infinite")
@@ -123,6 +185,8 @@ def _connect_controls(app: Dash) -> None:
     app.clientside_callback(_in_page("collect"), *collected, *values, *known)
     asked = [Input("state", "data"), Input("dots", "data"), Held("client", "data")]
     app.clientside_callback(_in_page("ask"), Output("asked", "data"), *asked)
+    for name, given in (("lesson", "lessons"), ("alike", "state")):
+        app.clientside_callback(_in_page(name), Output(name, "title"), Input(given, "data"))
 
     def connect(move: Move, *given: Any, prevent: Any = True, **how: Any) -> None:
         controls = [Output(name, "value", allow_duplicate=True) for name in names]
@@ -133,8 +197,10 @@ def _connect_controls(app: Dash) -> None:
     connect(_to_best, Input("best", "n_clicks"), held)
     connect(_to_click, Input("gap-shown", "clickData"), held)
     words = "Reading your graph; a large one takes a minute ..."
-    files = [Input("upload", "contents"), Held("upload", "filename")]
-    connect(_to_upload, *files, held, running=[(Output("reading", "children"), words, "")])
+    files = [Input("upload", "contents"), Input("again", "n_clicks"), Held("upload", "filename")]
+    how = [Held(f"read-{name}", "value") for name in READING]
+    running = [(Output("reading", "children"), words, "")]
+    connect(partial(_to_upload, workers), *files, held, *how, running=running)
 
 
 def _connect_trials(app: Dash, trials: Trials) -> None:
@@ -181,7 +247,7 @@ def _moved(move: Move) -> Callable[..., tuple[Any, ...]]:
             state, sentence = move(*given)
         except GCNLimitError as error:
             return (*[no_update] * (len(FIELDS) + 1), str(error))
-        return (*_values(state), sentence)
+        return (*_values(state), sentence if sentence is no_update else said(sentence))
 
     return values
 
@@ -217,10 +283,21 @@ def _to_click(click: dict[str, Any], held: dict[str, Any]) -> tuple[State, str]:
     return State.of({**held, "lam": point["x"], "mu": point["y"]}).rounded(), ""
 
 
-def _to_upload(files: list[str] | None, names: list[str], held: Any) -> tuple[State, str]:
+def _to_upload(
+    workers: Workers, files: list[str] | None, again: Any, names: list[str], held: Any, *given: Any
+) -> tuple[State, str]:
+    """State of the files that were uploaded, read in another process as the fields beside the upload say."""
     if not files:
         raise PreventUpdate
-    return describe_upload(State.of(held), files, names)
+    how = {name: value for name, value in zip(READING, given, strict=True) if value}
+    for name in {"drop", "words"} & {*how}:
+        how[name] = [column.strip() for column in how[name].split(",")]
+    if "undirected" in how:
+        how["undirected"] = True
+    call = partial(describe_upload, State.of(held), files, names, **how)
+    found = workers.run(call, unwanted=lambda: False)
+    assert found is not None
+    return found
 
 
 def _shown(picture: Picture) -> dict[str, Any]:
@@ -239,6 +316,7 @@ def serve(start: State, sentence: str, *, host: str, port: int, browser: bool) -
     # else a line for each movement of a slider
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     explorer = Explorer(start, sentence, {host, *_LOCAL})
+    explorer.prepare(start)
     try:
         server = explorer.listen(host, port)
     except (OSError, SystemExit) as error:

@@ -17,7 +17,7 @@ from gcnlimit.choose.gap_map import gap_map
 from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import SIGNALS
 from gcnlimit.errors import GCNLimitError
-from gcnlimit.explorer.state import FAMILIES, LEARNING, LIMITS, State, family_name
+from gcnlimit.explorer.state import LEARNING, LIMITS, PARAMETER_OF, State, family_name
 from gcnlimit.filters import Polynomial
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.depth.order_functions import order_functions
@@ -27,7 +27,7 @@ from gcnlimit.theory.transfer import best_test_filter, transfer
 Results = Mapping[str, Any]
 """What has been computed, by name."""
 
-STRENGTHS = tuple(family for family in FAMILIES if family != "polynomial")
+STRENGTHS = tuple(family for family in PARAMETER_OF if family != "polynomial")
 """Families with one strength."""
 
 LAYERS = np.arange(1.0, LIMITS["depth"].high + 1.0)
@@ -61,12 +61,13 @@ class Computation:
 
 
 class Scan(NamedTuple):
-    """Accuracies `y` of strengths `x`, and the highest accuracy with its strength."""
+    """Accuracies `y` of strengths `x`, the highest accuracy with its strength, and why some are not known."""
 
     x: Array
     y: Array
     top: float
     height: float
+    why: str = ""
 
 
 class Elsewhere(NamedTuple):
@@ -95,7 +96,7 @@ class Layers(NamedTuple):
 
 def strength_range(family: str, state: State) -> tuple[float, float]:
     """Strengths that are drawn: those of the slider, and more for many layers, whose best strength grows with them."""
-    low, high = state.span(FAMILIES[family])
+    low, high = state.span(PARAMETER_OF[family])
     if family == "residual" and state.depth > 6:
         return min(low, -10.0), max(high, 10.0)
     return low, high
@@ -116,14 +117,27 @@ def scan(family: str, state: State) -> Scan:
         fine = _between(fine, _highest(height), np.linspace, 9 if state.finite else 17)
         height = accuracy(fine)
     top = _highest(height)
-    return Scan(x, y, float(fine[top]), float(height[top]))
+    at = lambda value: (state.data, state.gcn_of(state.filter_of(family, value)))  # noqa: E731
+    return Scan(x, y, float(fine[top]), float(height[top]), _why_lost(x, y, at))
 
 
-def along(state: State) -> tuple[Array, Array, Array]:
-    """Values along the axis, and there the accuracy of the network and the ceiling."""
+def _why_lost(x: Array, y: Array, problem: Callable[[float], tuple[Any, Any]]) -> str:
+    """Why accuracies `y` at some values are not known, as the library says it of the first."""
+    for value in x[np.isnan(y)]:
+        try:
+            predict(*problem(float(value)))
+        except GCNLimitError as error:
+            return str(error)
+    return ""
+
+
+def along(state: State) -> tuple[Array, Array, Array, str]:
+    """Values along the axis, there the accuracy of the network and the ceiling, and why some are not known."""
     _check_cost(state, state.family == "diffusion")
     x, network = _along(state, lambda data: predict(data, state.gcn, throw=False))
-    return x, network, _along(state, bayes_optimal)[1]
+    whole = int if state.axis == "classes" else float
+    why = _why_lost(x, network, lambda v: (state.data_at(**{state.axis: whole(v)}), state.gcn))
+    return x, network, _along(state, bayes_optimal)[1], why
 
 
 def best_along(state: State) -> tuple[Array, Array]:
@@ -161,7 +175,7 @@ def gap(state: State) -> tuple[Array, Array, Array]:
 def bounds(family: str) -> dict[str, tuple[float, float]]:
     """Between which strengths the best of a family is searched, as `tune` takes them."""
     bound = 1.0 if family == "pagerank" else math.inf
-    return {FAMILIES[family]: (-bound, bound)}
+    return {PARAMETER_OF[family]: (-bound, bound)}
 
 
 def map_family(state: State) -> str:
@@ -308,7 +322,7 @@ def _beyond(state: State, *names: str) -> tuple[str, ...]:
 
 def _scanned(family: str) -> Computation:
     names = (*_DATA, *LEARNING, *_depth(family))
-    return Computation(partial(scan, family), lambda s: (*names, *_beyond(s, FAMILIES[family])))
+    return Computation(partial(scan, family), lambda s: (*names, *_beyond(s, PARAMETER_OF[family])))
 
 
 _slow = partial(Computation, prompt=False)

@@ -12,7 +12,7 @@ from gcnlimit.csbm import SIGNALS
 from gcnlimit.explorer.computations import STRENGTHS
 from gcnlimit.explorer.pictures import PICTURES, axis_name
 from gcnlimit.explorer.start import LARGEST, PRESETS
-from gcnlimit.explorer.state import CHOICES, FAMILIES, LIMITS, SWITCHES, State, family_name
+from gcnlimit.explorer.state import CHOICES, LIMITS, PARAMETER_OF, SWITCHES, State, family_name
 from gcnlimit.parameters import long_name
 
 _ABOUT = (
@@ -25,6 +25,7 @@ _QUESTIONS = {
     "elsewhere-answer": "What does it reach on another graph?",
 }
 _TEXT = (Path(__file__).parent / "assets/formulas.md").read_text()
+_LESSON = (Path(__file__).parent / "assets/lesson.md").read_text().split("\n## ")[1:]
 _FORMULAS = dict(part.split("\n", 1) for part in _TEXT.split("\n## ")[1:])
 _LABELS = {
     "classes": "Classes: their number, or fractions",
@@ -44,10 +45,21 @@ _LABELS = {
 }
 _LABELS |= {name: f"{long_name(name)} ({name})" for name in LIMITS if name not in _LABELS}
 _DATA = (*SIGNALS, "classes", "degrees_variance", "directed", "estimated")
-_FILTER = ("family", "depth", *FAMILIES.values())
+_FILTER = ("family", "depth", *PARAMETER_OF.values())
 _NETWORK = (*_FILTER, "loss", "infinite", "reg", "symmetrize", "normalization")
 _OTHER = ("elsewhere", "to_lam", "to_mu")
 _SIZES = ("nodes", "degree", "trials")
+READING = {
+    "label": "Classes: column [label, class or y]",
+    "id": "Names of nodes: column [the first]",
+    "drop": "Leave out: columns, separated by commas",
+    "words": "Words: columns in which 3 and NA are words",
+    "encoding": "Encoding [utf-8, else cp1252]",
+    "undirected": "Undirected: ignore the direction of edges",
+    "scale": "Scale",
+}
+"""Fields beside the upload, named as the options of `gcnlimit.real.read` and `recommend`."""
+_SCALES = {"auto": "by itself", "columns": "columns", "rows": "rows"}
 
 
 def layout(start: State, sentence: str = "") -> Any:
@@ -56,15 +68,17 @@ def layout(start: State, sentence: str = "") -> Any:
     presets = {name: state.texts() for group in PRESETS.values() for name, state in group.items()}
     stored: dict[str, Any] = {"client": uuid.uuid4().hex, "limits": sliders, "examples": presets}
     stored |= {"start": start.query(), "state": None, "dots": None, "asked": None}
+    stored |= {"lessons": [part.split("\n", 2) for part in _LESSON]}
     spoken = {"role": "status", "aria-live": "polite"}
     lines = [
         html.Div([html.Dt(words), html.Dd(id=name)], id=f"{name}-control")
         for name, words in _QUESTIONS.items()
     ]
+    lesson = html.Section(id="lesson", **{"aria-label": "Lesson"})
     # reached by the keyboard, since their box is scrolled on narrow screens
     reached = {"tabIndex": "0", "aria-label": "Answers at this point"}
     main = [
-        html.Div(sentence, id="message", className="message", tabIndex="0", **spoken),
+        html.Div(said(sentence), id="message", className="message", tabIndex="0", **spoken),
         html.Div(id="refusal", className="message"),
         html.Div(id="spoken", className="spoken", **spoken),
         html.Section(html.Dl(lines), className="answers", **reached),
@@ -74,11 +88,17 @@ def layout(start: State, sentence: str = "") -> Any:
         *(dcc.Store(id=name, data=data) for name, data in stored.items()),
         dcc.Location(id="url", refresh=False),
         dcc.Interval(id="tick", interval=400, disabled=True),
-        html.Header([html.H1("gcnlimit explorer"), html.P(_ABOUT)]),
+        html.Header([html.H1("gcnlimit explorer"), html.P(_ABOUT), lesson]),
         html.Aside(_controls(), tabIndex="0", **{"aria-label": "Controls"}),
         html.Main(main),
     ]
     return html.Div(whole, className="explorer")
+
+
+def said(sentence: str) -> list[Any]:
+    """What is said above the pictures; a table in it keeps its lines."""
+    words, head, table = sentence.partition("\n\nmember")
+    return [words, html.Pre(f"{head}{table}".strip())] if table else [words]
 
 
 def _controls() -> list[Any]:
@@ -109,11 +129,27 @@ def _starts() -> list[Any]:
             place = {"preset": name, "to": state.query()}
             examples.append(html.Button(name, place, className="preset"))
     words = f"My graph: .npz, or edges and nodes as .csv (up to {LARGEST // 2**20} MB)"
+    how = [html.Summary("How to read my graph"), *map(_reading, READING)]
+    again = html.Button("Read again", id="again", title="Read the uploaded files once more")
     return [
         html.Details([html.Summary("Examples"), html.Div(examples, id="presets")]),
         dcc.Upload(html.Button(words), id="upload", multiple=True),
+        html.Details([*how, again], id="how"),
         html.Div("", id="reading", role="status"),
     ]
+
+
+def _reading(name: str) -> Any:
+    """Field that says how an upload is read."""
+    place = f"read-{name}"
+    if name == "undirected":
+        return dcc.Checklist([{"label": f" {READING[name]}", "value": "yes"}], id=place)
+    label = html.Label(READING[name], htmlFor=place)
+    if name == "scale":
+        items = [{"label": words, "value": value} for value, words in _SCALES.items()]
+        field = dcc.RadioItems(items, "auto", id=place, inline=True, className="choice")
+        return html.Div([html.Div("Scale features", className="label"), field])
+    return html.Div([label, dcc.Input(id=place, type="text", maxLength=200)], className="number")
 
 
 def _group(title: str, *children: Any) -> Any:
@@ -154,7 +190,7 @@ def _pictures() -> list[Any]:
         html.Section([title, html.Div(strengths, className="grid")]),
         html.Section(_picture("elsewhere"), id="elsewhere-section"),
         html.Section(along, className="grid"),
-        html.Section(inside, className="grid"),
+        html.Section([*inside, html.Figure(id="alike")], className="grid"),
         _picture("table"),
     ]
 

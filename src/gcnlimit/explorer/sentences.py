@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gcnlimit._values import Array
 from gcnlimit.explorer.computations import LAYERS, STRENGTHS, Layers, Results, Scan, strength_range
-from gcnlimit.explorer.state import FAMILIES, State, family_name
+from gcnlimit.explorer.state import PARAMETER_OF, State, family_name
 from gcnlimit.parameters import long_name
 
 WAIT = "computing ..."
@@ -92,6 +93,8 @@ def elsewhere_answer(state: State, results: Results) -> str:
         f"the same weights reach {found.best[-1]:.4f}. With these weights no algorithm exceeds "
         f"{found.frozen[-1]:.4f}; with both graphs at hand, {found.ceiling[-1]:.4f}."
     )
+    ends = ends_sentence("lam'", found.x[:-1], found.same[:-1], "there its filter is not defined")
+    words = f"{words} {ends}".strip()
     return _of_the_model(state, words)
 
 
@@ -99,9 +102,28 @@ def _of_the_model(state: State, words: str) -> str:
     return f"{_ESTIMATED} {words}" if state.estimated and words else words
 
 
+def ends_sentence(name: str, x: Array, y: Array, why: str) -> str:
+    """Where a curve ends before the picture does, and why; nothing if it does not.
+
+    >>> ends_sentence("lam", np.arange(4.0), np.array([np.nan, 0.6, 0.7, np.nan]), "the series diverges.")
+    'The curve ends at lam = 1 and 2: the series diverges.'
+    """
+    known = x[np.isfinite(y)]
+    if known.size in (0, x.size):
+        return ""
+    ends = [end for end, last in ((known[0], x[0]), (known[-1], x[-1])) if end != last]
+    places = f"at {name} = {' and '.join(map(short, ends))}" if ends else "and begins again"
+    return f"The curve ends {places}: {why.rstrip('.')}."
+
+
 def strength_sentence(family: str, state: State, found: Scan) -> str:
-    """The best strength of a family, and what happens on either side."""
-    name = FAMILIES[family]
+    """The best strength of a family, what happens on either side, and where the curve ends."""
+    ends = ends_sentence(PARAMETER_OF[family], found.x, found.y, found.why)
+    return f"{_best_strength(family, state, found)} {ends}".strip()
+
+
+def _best_strength(family: str, state: State, found: Scan) -> str:
+    name = PARAMETER_OF[family]
     if np.isnan(found.height):
         return ""
     title = capital(family_name(family))
@@ -153,10 +175,12 @@ def _oversmoothing(state: State, kept: np.ndarray) -> str:
 def axis_sentence(state: State, results: Results) -> str:
     """The network at its place on the axis."""
     here = f"Here the network reaches {results['here']:.4f} of {results['ceiling']:.4f}."
-    if "best along" not in results:
-        return here
-    best = f"The best {family_name(state.family)} is tuned at each point"
-    return f"{here} {best}, at infinite regularization."
+    x, network, _, why = results["along"]
+    words = [here, ends_sentence(state.axis, x, network, why)]
+    if "best along" in results:
+        best = f"The best {family_name(state.family)} is tuned at each point"
+        words.append(f"{best}, at infinite regularization.")
+    return " ".join(filter(None, words))
 
 
 def spectrum_sentence(state: State, spike: float | None, results: Results) -> str:

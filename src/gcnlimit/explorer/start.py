@@ -11,19 +11,22 @@ from typing import Any
 
 import numpy as np
 
+from gcnlimit._runtime.memory import at_most
 from gcnlimit.benchmark.problems import Problem, problems
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import SIGNALS
 from gcnlimit.degrees import DegreeLaw, Gamma
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.explorer.state import LIMITS, State
+from gcnlimit.graphs.columns import spelling
 from gcnlimit.graphs.dataset import Dataset
-from gcnlimit.real.estimate import estimate
 from gcnlimit.real.files import TABLES, read
 from gcnlimit.real.recommend import recommend
 
 LARGEST = 32 * 2**20
 """Bytes that an upload may have."""
+MEMORY = 2.5e9
+"""Bytes that reading one may take, and that it may unpack to."""
 
 
 def _of_problem(problem: Problem) -> State:
@@ -88,8 +91,12 @@ PRESETS = {
 """States by group and name."""
 
 
-def describe_upload(state: State, contents: list[str], names: list[str]) -> tuple[State, str]:
+def describe_upload(
+    state: State, contents: list[str], names: list[str], scale: str = "auto", **how: Any
+) -> tuple[State, str]:
     """State of uploaded files, each ``data:...;base64,...``: one ``.npz``, or a list of edges and a table of nodes.
+
+    `scale` is that of `recommend`, the others are options of `gcnlimit.real.read`, which sentences call by the names on the page.
 
     >>> describe_upload(State(), ["data:;base64,AAAA"], ["graph.exe"])
     Traceback (most recent call last):
@@ -102,24 +109,33 @@ def describe_upload(state: State, contents: list[str], names: list[str]) -> tupl
             raise ParameterError(f"{name[:60]!r} is not a known kind of file; {wanted}")
     if len(contents) not in {1, 2} or len(contents) != len(names):
         raise ParameterError(f"{len(contents)} files were uploaded; {wanted}")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, at_most(MEMORY):
         paths = {_write(Path(folder), k, contents[k], name): name for k, name in enumerate(names)}
+        before = spelling.set(_on_the_page)
         try:
-            return describe(state, read(*sorted(paths, key=_edge_like)))
+            return describe(state, read(*sorted(paths, key=_edge_like), **how), scale)
         except GCNLimitError as error:
             sentence = str(error)
             for path, name in paths.items():
                 sentence = sentence.replace(str(path), name[:60])
             raise GCNLimitError(sentence) from None
+        finally:
+            spelling.reset(before)
 
 
-def describe(state: State, data: Dataset) -> tuple[State, str]:
-    """State of the model that a graph resembles, the network as it is, and what `recommend` says."""
-    known = data.training()
+def _on_the_page(name: str, value: Any) -> str:
+    """An option of `gcnlimit.real.read` as the page has it."""
+    field = {"id": "Names of nodes", "drop": "Leave out", "words": "Words", "label": "Classes"}
+    wanted = "" if value is True or value.isupper() else f" ({value})"
+    return f"the field {field.get(name, name.capitalize())}{wanted} beside the upload"
+
+
+def describe(state: State, data: Dataset, scale: str = "auto") -> tuple[State, str]:
+    """State of the model that `recommend` finds in a graph, with its errors, the network as it is, and what is recommended."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say is part of the recommendation
-        found = estimate(data.X, known, data.graph)
-        advice = recommend(data.X, known, data.graph)
+        advice = recommend(data.X, data.training(), data.graph, scale=scale)
+    found = advice.estimate
     values: dict[str, Any] = {"directed": found.directed, "estimated": True}
     values |= {name: float(np.clip(getattr(found, name), *LIMITS[name][:2])) for name in SIGNALS}
     values |= {"classes": _classes(found.fractions.tolist())}
@@ -128,7 +144,11 @@ def describe(state: State, data: Dataset) -> tuple[State, str]:
     fitted = fitted.replaced(degrees_variance=hubs).rounded()
     *tables, sentences = str(advice).split("\n\n")
     size = f"Your graph: {data.nodes} nodes, {len(found.fractions)} classes."
-    head = " ".join([size, *data.notes])
+    signals = f"lam = {found.lam:.3g} +- {found.lam_error:.2g}, mu = {found.mu:.3g} +- {found.mu_error:.2g}"
+    trusted = "The sliders are at the model that it resembles most"
+    if advice.doubts:
+        trusted = f"The sliders are at a model that it may not resemble ({advice.doubts[0]})"
+    head = " ".join([size, *data.notes, f"{trusted}: {signals}."])
     return State.of_query(fitted.query()), "\n\n".join((head, sentences, *tables))
 
 
@@ -141,7 +161,10 @@ def _classes(fractions: list[float]) -> str:
 
 
 def _write(folder: Path, number: int, text: str, name: str) -> Path:
-    raw = base64.b64decode(text.partition(",")[2])
+    try:
+        raw = base64.b64decode(text.partition(",")[2])
+    except ValueError:
+        raise ParameterError(f"{name[:60]!r} did not arrive whole; upload it again") from None
     if len(raw) > LARGEST:
         size = f"{name[:60]!r} is larger than {LARGEST // 2**20} MB"
         raise GCNLimitError(f"{size}; use gcnlimit recommend on the command line")

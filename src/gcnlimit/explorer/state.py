@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
+from gcnlimit._values import shown
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.degrees import Gamma
 from gcnlimit.errors import ParameterError
@@ -41,7 +42,12 @@ def _choice(default: str, *choices: str) -> Any:
     return field(default=default, metadata={"choices": choices})
 
 
-FAMILIES = {"residual": "c", "diffusion": "t", "pagerank": "theta", "polynomial": "coefficients"}
+PARAMETER_OF = {
+    "residual": "c",
+    "diffusion": "t",
+    "pagerank": "theta",
+    "polynomial": "coefficients",
+}
 """Families of filters, and the parameter of each."""
 LEARNING = ("loss", "reg", "symmetrize", "normalization")
 """What describes a network beside its filter."""
@@ -75,7 +81,7 @@ class State:
     directed: bool = True
     degrees_variance: float = _number(0.0, 0.0, 20.0, (0.0, 2.0))
     estimated: bool = False
-    family: str = _choice("diffusion", *FAMILIES)
+    family: str = _choice("diffusion", *PARAMETER_OF)
     depth: int = _number(2, 1, 12, whole=True)
     c: float = _number(1.0, -100.0, 100.0, (-5.0, 5.0))
     t: float = _number(1.0, -20.0, 20.0, (-5.0, 5.0))
@@ -167,12 +173,12 @@ class State:
     def filter_of(self, family: str, strength: Any) -> Filter:
         """Filter of a family at one or several strengths."""
         depth = {"depth": self.depth} if family == "residual" else {}
-        return build_filter({FAMILIES[family]: strength} | depth)
+        return build_filter({PARAMETER_OF[family]: strength} | depth)
 
     @property
     def parameter(self) -> str:
         """Name of the parameter of the family."""
-        return FAMILIES[self.family]
+        return PARAMETER_OF[self.family]
 
     @property
     def strength(self) -> Any:
@@ -250,7 +256,7 @@ def _value(name: str, value: Any) -> Any:
     text = str(value).lower() if switch else str(value)
     choices = ("true", "false") if switch else CHOICES.get(name, (text,))
     if text not in choices:
-        raise ParameterError(f"{name} = {value!r} is not one of {', '.join(choices)}")
+        raise ParameterError(f"{name} = {shown(value)} is not one of {', '.join(choices)}")
     return text == "true" if switch else text
 
 
@@ -260,8 +266,8 @@ def _within(name: str, value: Any, limit: Limit) -> float | int:
         raise ParameterError(f"{name} is empty; {allowed}")
     try:
         number = float(value)
-    except (TypeError, ValueError):
-        raise ParameterError(f"{name} = {value!r} is not a number; {allowed}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError(f"{name} = {shown(value)} is not a number; {allowed}") from None
     if name == "reg" and number == math.inf:
         return number
     if not limit.low <= number <= limit.high or (limit.whole and not number.is_integer()):

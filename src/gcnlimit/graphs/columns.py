@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gcnlimit._runtime.memory import require
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 
@@ -215,6 +216,10 @@ def features_of(
     told = [f"{sentence}: {', '.join(names)}." for sentence, names in notes.items() if names]
     if notes[_LACKING]:
         told.append(f"To keep words such as NA, use {option('words', 'COLUMN')}.")
+    size = 16.0 * sum(part.size for part in parts)
+    require(
+        f"a table of {sum(part.shape[1] for part in parts)} features", size, "drop some columns"
+    )
     return (np.hstack(parts) if parts else None), told
 
 

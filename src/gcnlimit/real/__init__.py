@@ -5,7 +5,7 @@
 2
 """
 
-from gcnlimit.csbm import EstimatedCSBM
+from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.graphs.dataset import Dataset
 from gcnlimit.graphs.packages import from_networkx, from_pyg, to_networkx, to_pyg
 from gcnlimit.graphs.tables import from_edges

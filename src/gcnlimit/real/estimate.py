@@ -14,9 +14,10 @@ import numpy.typing as npt
 from gcnlimit._validation import one_of
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
-from gcnlimit.csbm import EstimatedCSBM
 from gcnlimit.degrees import Degrees
 from gcnlimit.errors import ParameterError
+from gcnlimit.estimated import EstimatedCSBM
+from gcnlimit.graphs.blocks import block_doubts
 from gcnlimit.graphs.standard import Signals, StandardizedGraph, from_labels
 from gcnlimit.graphs.verdict import degree_law
 from gcnlimit.network import GCN
@@ -84,12 +85,21 @@ class Estimate:
         )
 
     def predict(self, gcn: GCN) -> Interval:
-        """Predicted accuracy of one network, within two standard errors, those of signals and class fractions included."""
-        found = predict(self.data, gcn)
+        """Predicted accuracy of one network, within two standard errors, those of signals and class fractions included.
+
+        Where the network has no answer at the estimated signals, as beyond the pole of a PageRank, the value is None, the
+        interval all of [0, 1], and a `UserWarning` says why.
+        """
         if gcn.shape:
             raise ParameterError(f"gcn has parameters of shape {gcn.shape}; give one network")
+        found = predict(self.data, gcn, throw=False)
         value = float(found.test_accuracy)
         error = float(found.standard_error.test_accuracy)
+        if math.isnan(value):
+            near = f"lam = {self.lam:.3g} +- {self.lam_error:.2g}"
+            remedy = "take a weaker filter, or label more nodes"
+            warnings.warn(f"the network has no answer at {near}; {remedy}", stacklevel=2)
+            return Interval(None, 0.0, 1.0)
         return Interval(value, max(value - 2.0 * error, 0.0), min(value + 2.0 * error, 1.0))
 
     def __str__(self) -> str:
@@ -110,7 +120,8 @@ def estimate(X: Any, y: Any, graph: Any, *, method: str = "labels") -> Estimate:
         ``"labels"`` uses pairs of labelled nodes, and aims at the signal of these classes; its errors are
         :math:`\sqrt{2N}/n` for :math:`\lambda`, large if few of the :math:`N` nodes are labelled. ``"likelihood"`` uses all
         nodes by approximate message passing, for two classes of equal size; its errors are small, but on a graph that is
-        not one of the model it follows the strongest structure, and it warns where the two disagree.
+        not one of the model it follows the strongest structure, and it warns where the two disagree; ``"labels"`` is then
+        the one to use.
 
     Examples
     --------
@@ -130,7 +141,7 @@ def estimate_standard(given: StandardizedGraph, method: str = "labels") -> Estim
     """Estimate from parts that have been checked; nothing is warned aloud."""
     one_of("method", method, "labels", "likelihood")
     s = from_labels(given)
-    doubts: list[str] = []
+    doubts = [*block_doubts(given)]
     if method == "likelihood":
         best, other = from_likelihood(given)
         doubts += _of_likelihood(given, best, other, s)
@@ -152,12 +163,12 @@ def _of_likelihood(
 ) -> Iterator[str]:
     """What the likelihood itself says against its estimates."""
     if given.has_hubs:
-        yield "degrees vary more than at random, which the likelihood ignores; use method='labels'"
+        yield "degrees vary more than at random, which the likelihood ignores"
     if not best.converged:
         yield "message passing did not converge; the estimates may be biased"
     if abs(best.skewness) > APART:
-        why = "the classes are not of equal size, and few labels hide it"
-        yield f"{why}: the likelihood is biased; use method='labels'"
+        why = "the classes may be of unequal size, which so few labels cannot show"
+        yield f"{why}, or there is other structure; the likelihood is then biased"
     if best.free_entropy - other.free_entropy < SURE:
         why = "the labels cannot tell whether linked nodes tend to share a class or to differ"
         yield f"{why} (the sign of lam); predictions from this estimate are unreliable"

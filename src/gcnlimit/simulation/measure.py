@@ -35,20 +35,20 @@ FIELDS = tuple(field.name for field in MEASURED if field.name != "log_test_error
 
 
 def evaluate_rows(
-    instance: Instance, gcn: GCN, outputs: Block, bias: Array, known: Indices | None = None
+    instance: Instance, gcn: GCN, outputs: Block, bias: Array, home: Instance | None = None
 ) -> Array:
     """The numbers of `FIELDS` and `by_cell`, one row each, of outputs, networks x nodes x directions.
 
-    Ties are split evenly. NaN stands for what no known label measures. Of a network that was trained on another instance, `known`
-    are the classes of the nodes that were labelled there.
+    Ties are split evenly. NaN stands for what no known label measures. `home` is the instance of the training, if it is another.
     """
     class_index = instance.data.classes.index_of(instance.labels)
     test = measurable(instance)
     seen = instance.train_mask
     infinite = np.broadcast_to(np.isinf(gcn.reg), gcn.shape).ravel()
-    labelled = class_index[seen] if known is None else known
+    labelled = class_index[seen] if home is None else home.observation.train_class_index
     model = instance.data.classes
-    classifier = _Classifier(model, gcn.loss, class_index, labelled, (test, seen))
+    biased = not model.equal or (home is not None and not home.data.classes.equal)
+    classifier = _Classifier(model, gcn.loss, class_index, labelled, (test, seen), biased)
     networks = zip(outputs, bias, infinite, strict=True)
 
     def one(network: tuple[Any, Any, Any]) -> list[float]:
@@ -113,6 +113,7 @@ class _Classifier:
     class_index: Indices
     known: Indices
     masks: tuple[Mask, Mask]
+    biased: bool  # with a bias, that of unequal classes
 
     def measure(self, h: Block, bias: Array, limit: bool) -> tuple[list[float], Array]:
         """The numbers of `FIELDS` for one network, and which test nodes are right; `limit`: its regularization is infinite."""
@@ -132,7 +133,7 @@ class _Classifier:
     def scores(self, h: Array, bias: Array, class_index: Indices, limit: bool) -> Array:
         """Score of each class, of which the network decides for the largest."""
         codes = self.classes.codes
-        if self.classes.equal:
+        if not self.biased:
             return np.asarray(h @ codes.T)
         if self.classes.count == 2 and not limit:
             return np.asarray((h + bias) * [1.0, -1.0])
@@ -161,7 +162,7 @@ class _Classifier:
             seen = np.bincount(self.known, minlength=count) / self.known.size
             p = np.full(count, 1.0 / count) if self.classes.equal else seen
             return -float(np.mean(np.log(p[class_index])))
-        if self.classes.equal or not self.loss.on(self.classes).solved:
+        if not self.biased or not self.loss.on(self.classes).solved:
             return float(self.loss.value(0.0))
         if self.loss.form is Form.CODES:
             targets = self.loss.on(self.classes).targets

@@ -16,7 +16,7 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._runtime.threads import cores
 from gcnlimit._validation import broadcast, check_types, flag, whole
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM, SIGNALS, common_classes, feature_signal
+from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.parameters import with_coordinates
@@ -27,6 +27,7 @@ from gcnlimit.simulation.data.sample import Seed, draw, seed_sequence
 from gcnlimit.simulation.data.size import Size, training_bytes
 from gcnlimit.simulation.measure import FIELDS, evaluate_rows, measured
 from gcnlimit.simulation.train.train import holds_rows, read_outputs, train
+from gcnlimit.two_graphs import check_pair
 
 _TRAINING = [FIELDS.index(name) for name in ("train_accuracy", "train_loss")]
 SMALL = 40_000  # nodes of all trials together below which they stay in this process
@@ -91,8 +92,9 @@ def simulate(  # noqa: PLR0917
     if to is not None:
         # its labels are not used; its features and classes must be those of the training
         check_types("simulate", data=(data, CSBM), to=(to, CSBM))
-        feature_signal(data, to)
-        to = replace(to.replaced(rho=0.0), classes=common_classes(data.classes, to.classes))
+        check_pair(data, to)
+        to = to.model.replaced(rho=0.0)
+    data = data.model
     trials = whole("trials", trials, low=1, high=10**6)
     workers = workers if workers is None else whole("workers", workers, low=1, high=10**6)
     progress = progress if progress is None else flag("progress", progress)
@@ -185,11 +187,11 @@ def _groups(
     groups = []
     for k, point in enumerate(points.tolist()):
         where = np.flatnonzero(which.reshape(-1) == k)
-        point_model = replace(data, **dict(zip(SIGNALS, point, strict=False)))
+        point_model = data.having(**dict(zip(SIGNALS, point, strict=False)))
         other = None
         there = size
         if to is not None:
-            other = replace(to, **dict(zip(SIGNALS, point[len(SIGNALS) :], strict=True)))
+            other = to.having(**dict(zip(SIGNALS, point[len(SIGNALS) :], strict=True)))
             nodes = math.floor(size.nodes * float(other.alpha) / float(point_model.alpha) + 0.5)
             nodes = whole("number of nodes of the graph to test on", nodes, low=2, high=10**12)
             there = replace(size, nodes=nodes)
@@ -246,9 +248,8 @@ class _Trial:
             outputs = read_outputs(
                 there.observation, gcn, trained.weights, instance.observation.nodes
             )
-            class_index = instance.observation.train_class_index
             at_training = rows[_TRAINING]
-            rows = evaluate_rows(there, gcn, outputs, trained.bias, class_index)
+            rows = evaluate_rows(there, gcn, outputs, trained.bias, instance)
             rows[_TRAINING] = at_training
         return np.array([*rows, np.full(gcn.shape, float(Status.CONVERGED))])
 

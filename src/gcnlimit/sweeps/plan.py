@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gcnlimit import parameters
 from gcnlimit._validation import LOOSEST, flag, tolerance, whole
+from gcnlimit._values import shown
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import as_degrees
@@ -158,7 +159,7 @@ def _check_settings(settings: Mapping[str, Any]) -> None:
         flag("streamed", settings["streamed"])
     free = settings.get("free", {})
     if not isinstance(free, Mapping):
-        raise ParameterError(f"free = {free!r} must be a dictionary such as {{'t': (0, 10)}}")
+        raise ParameterError(f"free = {shown(free)} must be a dictionary such as {{'t': (0, 10)}}")
 
 
 def _block_size(producer: Producer, common: Mapping[str, Any], axes: Sequence[Axis]) -> int:

@@ -5,26 +5,29 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 from gcnlimit._validation import broadcast, check_types, number, whole
-from gcnlimit.csbm import CSBM, SIGNALS, common_classes, feature_signal
+from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
 from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.performance import BayesPrediction, Performance, scalar_or_array
+from gcnlimit.theory import scope
 from gcnlimit.theory.ceiling.finite_degree import sparse_ceiling, sparse_elsewhere
 from gcnlimit.theory.ceiling.state_evolution import StateEvolution
 from gcnlimit.theory.ceiling.two_graphs import spread_points, stages_of_learning
 from gcnlimit.theory.ceiling.unequal import unequal_ceiling
 from gcnlimit.theory.decision import from_margins
 from gcnlimit.theory.degrees.ceiling import PropensityEvolution
-from gcnlimit.theory.points import with_errors
-from gcnlimit.theory.transfer import Trained, with_errors_of_both
+from gcnlimit.theory.transfer import Trained
+from gcnlimit.theory.uncertainty import carries_errors
+from gcnlimit.two_graphs import check_pair, feature_signal
 
-_SLOW = 3  # unequal classes above which a ceiling takes seconds
+_QUICK = 3  # unequal classes up to which a ceiling takes a fraction of a second
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,46 +126,66 @@ def bayes_optimal(
     mean = None if degree is None else number("degree", degree, low=0, open_low=True)
     if to is not None:
         check_types("bayes_optimal", to=(to, CSBM), gcn=(gcn, (GCN, type(None))))
-        for graph_model in (data, to):
-            graph_model.require_alike("bayes_optimal on another graph")
+        check_pair(data, to)
         if mean is not None:
-            return _at_degree(data, to, gcn, mean, *sizes)
+            return _elsewhere_at_degree(data.model, to.model, gcn, mean, *sizes)
         return _elsewhere(data, to, gcn)
     if gcn is not None:
         raise ParameterError(
             "gcn is given without to: a ceiling on another graph keeps its weights; "
             "give to as well, or leave out gcn"
         )
-    if data.degrees is not None and not data.classes.equal:
-        raise ParameterError(
-            f"degrees = {data.degrees!r} need equal classes, got classes = {data.classes}; "
-            "leave out one of the two"
-        )
     if mean is not None:
-        return at_each_point(data, lambda one: sparse_ceiling(one, mean, *sizes))
-    if not data.classes.equal and data.classes.count > 2:
-        # a few models only: each takes seconds
-        answer = at_each_point(data, unequal_ceiling)
-        return with_errors(answer, data, bayes_optimal, directions=4)
+        scope.check("bayes_optimal at finite degree", data)
+        return at_each_point(data.model, lambda point: sparse_ceiling(point, mean, *sizes))
+    scope.check("bayes_optimal", data)
+    return _ceiling(data)
+
+
+def _ceiling_at(data: CSBM) -> BayesPrediction:
+    """Bayes-optimal performance at large degree."""
+    if data.classes.count > 2 and not data.classes.equal:
+        return at_each_point(data, unequal_ceiling)
     with np.errstate(all="ignore"):  # evidence beyond the largest number is infinite
         law = data.degrees
         evolution = StateEvolution.of(data) if law is None else PropensityEvolution.of(data, law)
-        answer = _ceiling(data, evolution)
-    return with_errors(answer, data, _nearby(data))
+        return _at_fixed_points(data, evolution)
 
 
-def _ceiling(data: CSBM, evolution: StateEvolution | PropensityEvolution) -> BayesPrediction:
+def _ceiling_nearby(data: CSBM, near: CSBM) -> Performance:
+    """Ceiling of a model near another, quick where that of several unequal classes takes seconds to minutes.
+
+    Near equal classes they keep the evidence that these have, and differ in the decision alone: 65 to 100 per cent of the change
+    where the two were compared. Near unequal ones averages are those of a coarse rule, the same for all models.
+    """
+    count = data.classes.count
+    if data.classes.equal or count <= _QUICK:
+        return _ceiling_at(data)
+    if not near.classes.equal:
+        return at_each_point(data, partial(unequal_ceiling, coarse=True))
+    equal = _ceiling_at(data.having(classes=near.classes))
+    margin = np.asarray(equal.order_parameters.test_margin)
+    losses = np.asarray(equal.test_loss), np.asarray(equal.train_loss)
+    decided = from_margins(data.classes, (margin, margin), losses)
+    return replace(decided, train_accuracy=equal.train_accuracy)
+
+
+_ceiling = carries_errors(_ceiling_at, nearby=_ceiling_nearby)
+
+
+def _at_fixed_points(
+    data: CSBM, evolution: StateEvolution | PropensityEvolution
+) -> BayesPrediction:
     """Bayes-optimal performance at the fixed points of a state evolution, whose points are those of the data."""
-    found = evolution.solved()
-    best, free_entropy = evolution.prediction(data, found, found.best)
-    best = with_coordinates(best, data)
-    algorithmic = best
-    if np.any(found.hard):
-        algorithmic = with_coordinates(evolution.prediction(data, found, found.reached)[0], data)
+    roots = evolution.solved()
+    best, free_entropy = evolution.prediction(data, roots, roots.best)
+    best = algorithmic = with_coordinates(best, data)
+    if np.any(roots.hard):
+        algorithmic = with_coordinates(evolution.prediction(data, roots, roots.reached)[0], data)
     return BayesPrediction(
         **vars(best),
         algorithmic=algorithmic,
-        hard=scalar_or_array(found.hard.reshape(data.shape)),
+        hard=scalar_or_array(roots.hard.reshape(data.shape)),
         free_entropy=scalar_or_array(free_entropy.reshape(data.shape)),
     )
 
@@ -170,11 +193,13 @@ def _ceiling(data: CSBM, evolution: StateEvolution | PropensityEvolution) -> Bay
 def at_each_point(data: CSBM, answer: Callable[[CSBM], BayesPrediction]) -> BayesPrediction:
     """Answers at each point of the data in turn, as one record whose fields have the shape of the points."""
     columns = (np.broadcast_to(getattr(data, name), data.shape).ravel() for name in SIGNALS)
-    points = (dict(zip(SIGNALS, row, strict=True)) for row in zip(*columns, strict=True))
-    answers = [answer(data.replaced(**point)) for point in points]
-    found: BayesPrediction = _stacked(answers, data.shape)
+    points = (
+        dict(zip(SIGNALS, map(float, row), strict=True)) for row in zip(*columns, strict=True)
+    )
+    answers = [answer(data.having(**point)) for point in points]
+    together: BayesPrediction = _stacked(answers, data.shape)
     return with_coordinates(
-        replace(found, algorithmic=with_coordinates(found.algorithmic, data)), data
+        replace(together, algorithmic=with_coordinates(together.algorithmic, data)), data
     )
 
 
@@ -188,25 +213,6 @@ def _stacked(answers: list[Any], shape: tuple[int, ...]) -> Any:
         columns = {name: [getattr(answer, name) for answer in answers] for name in names}
         return replace(first, **{name: _stacked(column, shape) for name, column in columns.items()})
     return np.reshape(answers, shape) if isinstance(first, int | float) else first
-
-
-def _nearby(data: CSBM) -> Callable[[CSBM], Performance]:
-    """Ceiling of models near an estimate of equal classes.
-
-    Those of more than three unequal classes take seconds to minutes each: they keep the evidence that the equal classes
-    have, and differ in the decision alone. That is 65 to 100 per cent of the change where the two were compared.
-    """
-
-    def again(model: CSBM) -> Performance:
-        if model.classes.equal or model.classes.count <= _SLOW:
-            return bayes_optimal(model)
-        equal = bayes_optimal(model.replaced(classes=data.classes))  # type: ignore[arg-type]
-        margin = np.asarray(equal.order_parameters.test_margin)
-        loss = np.asarray(equal.test_loss)
-        decided = from_margins(model.classes, (margin, margin), (loss, loss))
-        return replace(decided, train_accuracy=equal.train_accuracy, train_loss=equal.train_loss)
-
-    return again
 
 
 class DegreeCorrection(NamedTuple):
@@ -257,35 +263,41 @@ def degree_correction(
     return DegreeCorrection(shift, error)
 
 
+@carries_errors
 @np.errstate(all="ignore")  # evidence beyond the largest number is infinite
 def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
     """Bayes-optimal performance on an independent graph with the features of a training graph (Eqs. 10.15 to 10.17).
 
     Where the state evolution has several stable fixed points, the two graphs exchange what each has found by itself.
     """
-    signal = feature_signal(data, to)
-    common_classes(data.classes, to.classes)
-    slope = None if gcn is None else Trained.of(data, gcn, 1e-10).slope
+    for model in (data, to):
+        scope.check("bayes_optimal on another graph", model)
+    slope = None
+    if gcn is not None:
+        scope.check("transfer", data, gcn)
+        slope = Trained.of(data, gcn, 1e-10).slope
     network = () if slope is None else slope.shape
     shape = broadcast(data=data.shape, to=to.shape, network=network)
     new = spread_points(to, shape)
     home, there = (StateEvolution.of(model) for model in (spread_points(data, shape), new))
-    learned = None if slope is None else np.full(shape, signal * slope**2).ravel()
+    learned = None
+    if slope is not None:
+        learned = np.full(shape, feature_signal(data, to) * slope**2).ravel()
     stages = stages_of_learning(home, there, learned)
-    joint, two_stages, frozen = (_ceiling(new, evolution) for evolution in stages)
+    joint, two_stages, frozen = (_at_fixed_points(new, evolution) for evolution in stages)
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
-    answer = with_errors_of_both(answer, data, to, lambda one, other: _elsewhere(one, other, gcn))
     return with_coordinates(answer, data, gcn, to)
 
 
-def _at_degree(data: CSBM, to: CSBM, gcn: GCN | None, degree: float, *sizes: int) -> BayesTransfer:
+def _elsewhere_at_degree(
+    data: CSBM, to: CSBM, gcn: GCN | None, degree: float, *sizes: int
+) -> BayesTransfer:
     """The same at a finite mean degree of both graphs, by population dynamics; see `bayes_optimal`."""
-    feature_signal(data, to)  # refuses features of another kind
-    equal = common_classes(data.classes, to.classes).equal
-    if gcn is not None or data.shape or to.shape or not equal:
+    for model in (data, to):
+        scope.check("bayes_optimal on another graph of finite degree", model)
+    if gcn is not None or data.shape or to.shape:
         raise ParameterError(
-            "bayes_optimal with to and degree needs single parameters, equal classes and no gcn; "
-            "leave out degree"
+            "bayes_optimal with to and degree needs single parameters and no gcn; leave out degree"
         )
     joint, two_stages, frozen = sparse_elsewhere(data, to, degree, *sizes)
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)

@@ -19,6 +19,7 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SpikedOperator
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.roots import first_root
+from gcnlimit.theory import scope
 from gcnlimit.theory.ceiling.posterior import posterior
 from gcnlimit.theory.ceiling.unequal import hard_phase_ends
 from gcnlimit.theory.points import check_range
@@ -178,7 +179,7 @@ def one_layer_rate(data: CSBM, c: npt.ArrayLike = 0.0, *, symmetrize: bool = Tru
 
 def _check(function: str, data: CSBM) -> None:
     check_types(function, data=(data, CSBM))
-    data.require_alike(function)
+    scope.check(function, data)
     check_range(data)
 
 

@@ -10,12 +10,13 @@ import numpy.typing as npt
 
 from gcnlimit._validation import as_real, broadcast, check_types, flag, number, whole
 from gcnlimit._values import Array, shown
-from gcnlimit.csbm import CSBM, common_classes, feature_signal
+from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.results.result import Coordinates
+from gcnlimit.theory import scope
 from gcnlimit.theory.bayes import at_each_point
 from gcnlimit.theory.ceiling.amp_layers import layer_coordinates
 from gcnlimit.theory.ceiling.finite_degree import sparse_ceiling, sparse_elsewhere
@@ -25,8 +26,8 @@ from gcnlimit.theory.ceiling.state_evolution import FixedPoints, StateEvolution
 from gcnlimit.theory.ceiling.two_graphs import spread_points, stages_of_learning
 from gcnlimit.theory.decision import ceiling_prediction, certain, from_margins
 from gcnlimit.theory.degrees.ceiling import PropensityEvolution
-from gcnlimit.theory.points import with_errors
-from gcnlimit.theory.transfer import with_errors_of_both
+from gcnlimit.theory.uncertainty import carries_errors
+from gcnlimit.two_graphs import check_pair
 
 _STEPS = 200  # of Newton's method
 _MOST_LAYERS = 10_000
@@ -122,7 +123,7 @@ def best_linear(
     """
     check_types("best_linear", data=(data, CSBM))
     flag("symmetrize", symmetrize)
-    node = LinearNode(data.classes, label_evidence(number("flips", flips, low=0, high=1)))
+    label = label_evidence(number("flips", flips, low=0, high=1))
     sizes = (
         whole("population", population, low=100),
         whole("sweeps", sweeps, low=4, high=100_000),
@@ -137,26 +138,34 @@ def best_linear(
         degree = number("degree", degree, low=0, open_low=True)
     if to is None:
         if degree is not None:
-            return _at_degree(data, degree, sizes)
-        return _on_one_graph(data, node, symmetrize, layers)
+            scope.check("best_linear at finite degree", data)
+            return _at_degree(data.model, degree, sizes)
+        scope.check("best_linear", data)
+        return _on_one_graph(data, label, symmetrize, layers)
     check_types("best_linear", to=(to, CSBM))
     if layers is not None:
         raise ParameterError("layers is given with to, where the limit is known; leave out one")
-    return _elsewhere(data, to, node, symmetrize, None if degree is None else (degree, *sizes))
+    for model in (data, to):
+        scope.check("best_linear on another graph", model)
+    check_pair(data, to)
+    if degree is None:
+        return _elsewhere(data, to, label, symmetrize)
+    if data.shape or to.shape:
+        raise ParameterError(
+            "best_linear with to and degree needs single parameters; leave out degree"
+        )
+    ceilings = sparse_elsewhere(data.model, to.model, degree, *sizes, nodes=LinearPopulation)
+    return _linear_transfer([ceiling.algorithmic for ceiling in ceilings], data, to)
 
 
+@carries_errors
 @np.errstate(all="ignore")  # evidence beyond the largest number is infinite
-def _on_one_graph(data: CSBM, node: LinearNode, symmetrize: bool, layers: int | None) -> Prediction:
+def _on_one_graph(data: CSBM, label: float, symmetrize: bool, layers: int | None) -> Prediction:
     """Prediction at the fixed point, or of each layer."""
-    evolution = _evolution(data, node, symmetrize)
-
-    def again(model: CSBM) -> Prediction:
-        return _on_one_graph(model, replace(node, classes=model.classes), symmetrize, layers)
-
+    evolution = _evolution(data, LinearNode(data.classes, label), symmetrize)
     if layers is None:
         fixed = evolution.solved()
-        answer = with_coordinates(evolution.prediction(data, fixed, fixed.best)[0], data)
-        return with_errors(answer, data, again)
+        return with_coordinates(evolution.prediction(data, fixed, fixed.best)[0], data)
     depth = whole("layers", layers, low=1, high=_MOST_LAYERS)
     states = evolution.layers(depth)
     shape = (*data.shape, depth)
@@ -164,11 +173,11 @@ def _on_one_graph(data: CSBM, node: LinearNode, symmetrize: bool, layers: int | 
     none = np.zeros(len(states))
     steps = np.tile(np.arange(1, depth + 1), evolution.rho.size)
     columns = {n: np.asarray(getattr(data, n))[..., None] for n in ("alpha", "lam", "mu", "rho")}
-    spread = spread_points(data.replaced(**columns), shape)
+    spread = spread_points(data.having(**columns), shape)
     found = FixedPoints(states, states, none > 0.0, none, steps)
     answer = every.prediction(spread, found, states)[0]
     answer = replace(answer, status=np.full(shape, int(Status.EXPLICIT)))
-    return replace(with_errors(answer, data, again), coordinates=layer_coordinates(data, depth))
+    return replace(answer, coordinates=layer_coordinates(data, depth))
 
 
 def _evolution(
@@ -187,40 +196,24 @@ def _at_degree(data: CSBM, degree: float, sizes: tuple[int, ...]) -> Prediction:
     return ceiling.algorithmic
 
 
+@carries_errors
 @np.errstate(all="ignore")
-def _elsewhere(
-    data: CSBM,
-    to: CSBM,
-    node: LinearNode,
-    symmetrize: bool,
-    sparse: tuple[float, *tuple[int, ...]] | None,
-) -> LinearTransfer:
+def _elsewhere(data: CSBM, to: CSBM, label: float, symmetrize: bool) -> LinearTransfer:
     """Prediction on another graph with the same features."""
-    for graph_model in (data, to):
-        graph_model.require_alike("best_linear on another graph")
-    feature_signal(data, to)
-    common_classes(data.classes, to.classes)
+    node = LinearNode(data.classes, label)
     shape = broadcast(data=data.shape, to=to.shape)
-    if sparse is not None:
-        if shape:
-            raise ParameterError(
-                "best_linear with to and degree needs single parameters; leave out degree"
-            )
-        ceilings = sparse_elsewhere(data, to, *sparse, nodes=LinearPopulation)
-        joint, two_stages, frozen = (ceiling.algorithmic for ceiling in ceilings)
-    else:
-        new = spread_points(to, shape)
-        models = (spread_points(data, shape), new)
-        home, there = (StateEvolution.of(model, node, symmetrize) for model in models)
-        solved = [(e, e.solved()) for e in stages_of_learning(home, there)]
-        answers = [e.prediction(new, fixed, fixed.best)[0] for e, fixed in solved]
-        joint, two_stages, frozen = answers
+    new = spread_points(to, shape)
+    models = (spread_points(data, shape), new)
+    home, there = (StateEvolution.of(model, node, symmetrize) for model in models)
+    solved = [(e, e.solved()) for e in stages_of_learning(home, there)]
+    answers = [e.prediction(new, fixed, fixed.best)[0] for e, fixed in solved]
+    return _linear_transfer(answers, data, to)
+
+
+def _linear_transfer(answers: list[Prediction], data: CSBM, to: CSBM) -> LinearTransfer:
+    joint, two_stages, frozen = answers
     answer = LinearTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
-
-    def again(model: CSBM, other: CSBM) -> LinearTransfer:
-        return _elsewhere(model, other, node, symmetrize, sparse)
-
-    return with_coordinates(with_errors_of_both(answer, data, to, again), data, None, to)
+    return with_coordinates(answer, data, None, to)
 
 
 @np.errstate(all="ignore")
@@ -252,12 +245,7 @@ def label_propagation(
     (0.7135, True)
     """
     check_types("label_propagation", data=(data, CSBM))
-    data.require_alike("label_propagation")
-    if not data.features.is_white:
-        raise ParameterError(
-            f"label_propagation needs white features, got features = {data.features!r}; "
-            "best_linear takes others"
-        )
+    scope.check("label_propagation", data)
     on_graph = as_real("graph", graph)
     on_features = as_real("features", features, low=0)
     shape = broadcast(data=data.shape, graph=np.shape(on_graph), features=np.shape(on_features))

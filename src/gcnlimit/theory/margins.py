@@ -22,7 +22,7 @@ from gcnlimit.theory.finite_reg.solution import Solution
 from gcnlimit.theory.large_reg import filter_averages, margins
 from gcnlimit.theory.points import Mask, Points, Rows
 from gcnlimit.theory.readout import explicit_margins, read_outputs
-from gcnlimit.theory.solve import asymptote, kind, kind_by_degree, solve
+from gcnlimit.theory.solve import alike_solver, asymptote, degree_solver, solve
 
 _HISTORY = 1 << 21  # numbers held by the memory of the fixed-point search: 16 MiB
 
@@ -130,7 +130,7 @@ def _explicit(points: Points, _: Effort) -> _Parts:
 
 def _pinned(points: Points, _: Effort) -> _Parts:
     """Infinite regularization where a bias pins outputs at a corner: the self-consistent equations far away, chunk by chunk."""
-    for where, chunk in points.chunks(kind(points).cost(points), _HISTORY):
+    for where, chunk in points.chunks(alike_solver(points).cost(points), _HISTORY):
         far = chunk._replace(reg=asymptote(chunk)[1])
         for rows, answers in _self_consistent(far, _MARGINS_ONLY):
             offset, loss = _at_rest(points, rows.size)
@@ -163,7 +163,7 @@ def _explicit_margins(points: Points, quadrature_nodes: int) -> tuple[Array, Arr
 def _self_consistent(points: Points, effort: Effort) -> _Parts:
     """Finite regularization: the self-consistent equations, as many points at once as memory allows."""
     law = points.degrees
-    method = kind(points) if law is None else kind_by_degree(points)
+    method = alike_solver(points) if law is None else degree_solver(points)
     chunks = list(points.chunks(method.cost(points), _HISTORY))
     with progress_bar("batches", len(chunks), effort.progress, unit="batches") as bar:
         for where, chunk in chunks:
@@ -197,8 +197,9 @@ def _alike(points: Points, effort: Effort) -> Answers:
 
 def _by_degree(points: Points, law: DegreeLaw, effort: Effort) -> Answers:
     """Answers at the solution of the equations under a law of degrees."""
-    method = kind_by_degree(points)
-    solution = method.solve(points, None, tol=effort.tol, max_iterations=effort.max_iterations)
+    solution = degree_solver(points).solve(
+        points, None, tol=effort.tol, max_iterations=effort.max_iterations
+    )
     test, train, _ = _margins_at(points, solution)
     none = np.full(points.size, np.nan)
     losses = (none, none)

@@ -1,11 +1,9 @@
-"""The points of a calculation, data and network along one axis; and the standard errors of answers for estimated models."""
+"""The points of a calculation: data and network along one axis."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import Any, NamedTuple, Self, TypeVar
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,26 +11,24 @@ import numpy.typing as npt
 from gcnlimit._validation import as_real, broadcast
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
-from gcnlimit.csbm import CSBM, EstimatedCSBM, SpikedOperator
+from gcnlimit.csbm import CSBM, SpikedOperator
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Filter
+from gcnlimit.filters import Chain, Filter, PageRank
 from gcnlimit.losses import Loss
 from gcnlimit.losses.base import ClassLoss
 from gcnlimit.network import GCN
 from gcnlimit.normalization import Normalization, as_normalization
 from gcnlimit.penalties import Penalty
-from gcnlimit.results.performance import Performance, Prediction, same_everywhere, scalar_or_array
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.propensity_spectrum import radius
+from gcnlimit.theory.scope import Route, route_of
 
 _LARGEST = 1e50  # of a parameter or its inverse: products of several must be floating-point numbers
 _CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
 
 Rows = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
-Answer = TypeVar("Answer", bound=Prediction)
-Again = Callable[[CSBM], Performance]
 
 
 class Points(NamedTuple):
@@ -146,6 +142,18 @@ class Points(NamedTuple):
         """Number of points."""
         return int(self.alpha.size)
 
+    def route(self, chain: Chain | None = None) -> Route:
+        """Equations of the points at finite regularization; a `chain` takes the place of their filter."""
+        return route_of(
+            {
+                "reg": "finite",
+                "operator": "symmetric" if self.symmetric else "directed",
+                "degrees": "alike" if self.degrees is None else "varied",
+                "normalization": "symmetric" if self.normalization.plain else "other",
+                "filter": "PageRank" if chain is None and type(self.filter) is PageRank else "any",
+            }
+        )
+
     def take(self, index: npt.NDArray[Any]) -> Self:
         """Points at that index."""
         names = ("alpha", "mu", "rho", "reg", "filter", "normalization")
@@ -183,69 +191,3 @@ def in_range(alpha: Array, lam: Array, mu: Array, rho: Array, largest: float = _
     """Where `check_range` would pass."""
     small = (np.abs(lam) <= largest) & (mu <= largest) & (alpha <= largest)
     return np.asarray(small & (alpha >= 1.0 / largest) & (rho >= 1.0 / largest))
-
-
-def with_errors(
-    answer: Answer, data: CSBM, again: Again, *, directions: int = 16, known: bool = False
-) -> Answer:
-    r"""The answer with the standard errors that those of an estimated model imply; as it is for a model that is given.
-
-    With its change :math:`\Delta(z)` at :math:`(\lambda + z_1 \sigma_\lambda, \mu + z_2 \sigma_\mu)`, the signals give
-
-    .. math:: \max_z |\Delta(z)|/|z|, \qquad\text{and at least}\quad \bigl(2\, \langle \Delta(z)^2/|z|^2 \rangle\bigr)^{1/2},
-
-    over models one error and two errors away (`EstimatedCSBM.displaced`), the mean over either of the two circles. The class
-    fractions, unless they are `known`, add the root mean square of the change over their posterior
-    (`EstimatedCSBM.other_fractions`). The error is infinite where one of the models has no answer, or an error of the model is.
-    """
-    if not isinstance(data, EstimatedCSBM):
-        return answer
-    unknown = same_everywhere(np.inf, np.shape(answer.test_accuracy))
-    if not math.isfinite(4.0 * (data.lam_error + data.mu_error)):
-        return replace(answer, standard_error=unknown)
-    errors = _of_signals(answer, data, again, directions)
-    try:
-        fractions = {} if known else _of_fractions(answer, data, again)
-    except ParameterError:  # there is no theory of unequal classes
-        return replace(answer, standard_error=unknown)
-    for name, error in errors.items():
-        errors[name] = scalar_or_array(np.hypot(error, fractions.get(name, 0.0)))
-    return replace(answer, standard_error=Performance(**{"roc_auc": None} | errors))
-
-
-def _of_signals(
-    answer: Performance, data: EstimatedCSBM, again: Again, directions: int
-) -> dict[str, Any]:
-    """Error of each field from those of the two signals."""
-    models, distance = data.displaced(directions)
-    column = (-1,) + (1,) * np.ndim(answer.test_accuracy)
-    lam, mu = np.reshape(models.lam, column), np.reshape(models.mu, column)
-    there = again(models.replaced(lam=lam, mu=mu))
-    found = {}
-    for name, here in answer.as_dict().items():
-        slopes = _change(getattr(there, name), here) / distance.reshape(column)
-        circles = slopes[:4], slopes[4 : 4 + directions]
-        means = [np.sqrt(2.0 * np.mean(circle**2, axis=0)) for circle in circles]
-        found[name] = np.max([*means, *slopes], axis=0)
-    return found
-
-
-def _of_fractions(answer: Performance, data: EstimatedCSBM, again: Again) -> dict[str, Array]:
-    """Error of each field from that of the class fractions, degrees taken as alike; none if the fractions are known."""
-    there = [again(model) for model in data.other_fractions()]
-    if not there:
-        return {}
-    alike: dict[str, Any] = {"degrees": None}
-    here = answer if data.degrees is None else again(data.replaced(**alike))
-    found = {}
-    for name, value in here.as_dict().items():
-        changes = [_change(getattr(one, name), value) for one in there]
-        found[name] = np.sqrt(np.mean(np.square(changes), axis=0))
-    return found
-
-
-def _change(there: npt.ArrayLike, here: npt.ArrayLike) -> Array:
-    """Distance of two answers, infinite where one is missing."""
-    with np.errstate(invalid="ignore"):
-        found = np.where(np.equal(there, here), 0.0, np.abs(np.subtract(there, here)))
-    return np.where(np.isnan(found), np.inf, found)

@@ -17,6 +17,7 @@ from gcnlimit.network import GCN, check_problem
 from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.order_parameters import OrderParameters, gathered
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
+from gcnlimit.theory import scope
 from gcnlimit.theory.decision import (
     accuracy,
     as_prediction,
@@ -24,13 +25,14 @@ from gcnlimit.theory.decision import (
     mean_margin,
     mean_performance,
 )
-from gcnlimit.theory.degrees.solve import check_degrees
 from gcnlimit.theory.finite_reg import class_losses
 from gcnlimit.theory.finite_reg.averages import nonzero_weights
 from gcnlimit.theory.margins import Answers, Effort, Solved, answers_at
-from gcnlimit.theory.points import Mask, Points, with_errors
+from gcnlimit.theory.points import Mask, Points
+from gcnlimit.theory.uncertainty import carries_errors
 
 
+@carries_errors
 def predict(
     data: CSBM,
     gcn: GCN,
@@ -72,25 +74,21 @@ def predict(
     array([0.78477, 0.7969 ])
     """
     check_problem("predict", data, gcn)
-    gcn.require_gain(data)
+    scope.check("predict", data, gcn)
     tol = tolerance("tol", tol, high=LOOSEST)
     max_iterations = whole("max_iterations", max_iterations, low=1)
     throw = flag("throw", throw)
     progress = progress if progress is None else flag("progress", progress)
     points = Points.of(data, gcn) if throw else Points.unchecked(data, gcn)
-    if gcn.test_filter is not None:
-        data.require_alike("another filter at test")
     shape = broadcast(data=data.shape, network=gcn.shape)
     answer = predict_points(points, shape, Effort(tol, max_iterations, progress), throw)
-    answer = with_coordinates(answer, data, gcn)
-    return with_errors(answer, data, lambda there: predict(there, gcn, tol=tol, throw=False))
+    return with_coordinates(answer, data, gcn)
 
 
 def predict_points(
     points: Points, shape: tuple[int, ...], effort: Effort, throw: bool = True
 ) -> Prediction:
     """Performance at points, in the shape of data and network."""
-    check_degrees(points)
     usable = np.ones(points.size, bool) if throw else points.usable()
     answers, solved = answers_at(points, usable, effort)
     prediction = _prediction(points, answers, solved, shape)

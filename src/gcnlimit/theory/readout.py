@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._values import Array, Parameter
-from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Averages, Filter
 from gcnlimit.filters.base import to_unit
 from gcnlimit.numerics.spectral import SpikedSemicircle
@@ -58,11 +57,8 @@ def read_outputs(found: Solution) -> Output:
     """Return the law of the output of nodes read through the test filter, at a solution (Eqs. 10.12 and 10.13)."""
     points = found.points
     filter = points.test_filter
-    if not isinstance(found, SymmetricSolution) or filter is None:
-        raise ParameterError(
-            "another filter at test, or nodes that join, have no theory on a directed operator "
-            "at finite reg; take symmetrize=True or reg=math.inf, or simulate it"
-        )
+    assert isinstance(found, SymmetricSolution)
+    assert filter is not None
     nodes = np.maximum(found.grids.nodes, 2 * filter.quadrature_nodes() + 32)
     law = np.empty((2, points.size))
     for rows, equations in replace(found.grids, nodes=nodes).blocks(_BLOCK):
@@ -129,11 +125,6 @@ class _Pieces(Record):
 
 def best_readout(points: Points) -> tuple[BestReadout, Array]:
     """Return the best filter at test given that of the training, and its margin; points along one axis."""
-    if not points.symmetric or not np.all(np.isinf(points.reg)):
-        raise ParameterError(
-            "the best filter at test is known on a symmetric operator at reg = inf; "
-            "take symmetrize=True and reg=math.inf, or tune the parameter of a test_filter"
-        )
     nodes = 2 * int(np.max(points.filter.quadrature_nodes())) + 64
     measure = SpikedSemicircle.of(points.signal, nodes)
     s1 = points.features.moments[0]

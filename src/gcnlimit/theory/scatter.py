@@ -13,13 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from gcnlimit._validation import whole
+from gcnlimit._validation import check_types, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.numerics.linear import hankel
+from gcnlimit.theory import scope
 from gcnlimit.theory.fluctuations import Profile, filter_series, profile, sampled_margins
 from gcnlimit.theory.points import Points, check_range
 from gcnlimit.theory.predict import predict
@@ -71,11 +72,10 @@ def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None) -> Scat
     >>> round(s.accuracy, 3), round(s.deviation, 4), round(s.binomial, 4)
     (0.886, 0.0104, 0.0075)
     """
-    _check("scatter", data, gcn)
+    _check("scatter" if to is None else "scatter on another graph", data, gcn)
     nodes = whole("nodes", nodes, low=2)
     exact = math.isinf(float(np.asarray(gcn.reg)))
     if to is None:
-        gcn.require_one_filter("scatter on the training graph")
         accuracy = float(predict(data, gcn).test_accuracy)
         count = (1.0 - float(data.rho)) * nodes
         limits, covariance = _training_graph(data, gcn.symmetrize, [gcn.filter])
@@ -84,7 +84,8 @@ def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None) -> Scat
         training = 0.0
         exact = exact and data.operator(gcn.symmetrize).symmetric
     else:
-        to.require_plain("scatter")
+        check_types("scatter", to=(to, CSBM))
+        scope.check("scatter on another graph", to)
         if to.shape or data.mu * to.mu == 0.0:
             raise ParameterError(
                 "scatter on a new graph needs one point, and features that carry a signal on both "
@@ -130,12 +131,6 @@ def paired_scatter(data: CSBM, gcn: GCN, other: GCN, nodes: int) -> PairedScatte
     for network in (gcn, other):
         _check("paired_scatter", data, network)
         Points.of(data, network)  # refuses a filter that is not defined there
-        network.require_one_filter("paired_scatter")
-        if not (np.all(np.isinf(network.reg)) and data.operator(network.symmetrize).symmetric):
-            raise ParameterError(
-                "paired_scatter has a formula at reg = inf on a symmetric operator; "
-                "take reg=math.inf and symmetrize=True"
-            )
     nodes = whole("nodes", nodes, low=2)
     operator = data.operator(symmetrize=True)
     with np.errstate(all="ignore"):  # numbers out of range are refused below
@@ -152,7 +147,7 @@ def paired_scatter(data: CSBM, gcn: GCN, other: GCN, nodes: int) -> PairedScatte
 
 def _check(function: str, data: CSBM, gcn: GCN) -> None:
     check_problem(function, data, gcn)
-    data.require_plain(function)
+    scope.check(function, data, gcn)
     if data.shape or gcn.shape:
         raise ParameterError(
             f"{function} takes one point at a time; give single numbers, and call it for each point"

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ConvergenceError
-from gcnlimit.filters import Chain, PageRank
+from gcnlimit.filters import Chain
 from gcnlimit.results.performance import Status
 from gcnlimit.theory.degrees.solve import LayerSolution
 from gcnlimit.theory.finite_reg.directed_solution import DirectedSolution
@@ -22,24 +22,32 @@ from gcnlimit.theory.finite_reg.propensities import PropensitySolution
 from gcnlimit.theory.finite_reg.solution import FAR, Solution
 from gcnlimit.theory.finite_reg.symmetric import SymmetricSolution
 from gcnlimit.theory.points import Points
+from gcnlimit.theory.scope import Route
 
 _STRONG = 2e4  # reg, over that where the loss is negligible, at which pinned outputs are solved for
 
-Kind = type[SymmetricSolution] | type[DirectedSolution] | type[PageRankSolution]
+Alike = type[SymmetricSolution] | type[DirectedSolution] | type[PageRankSolution]
+ByDegree = type[PropensitySolution] | type[LayerSolution]
+
+_ALIKE: dict[Route, Alike] = {
+    Route.SPECTRUM: SymmetricSolution,
+    Route.CHAIN: DirectedSolution,
+    Route.PAGERANK: PageRankSolution,
+}
+_BY_DEGREE: dict[Route, ByDegree] = {
+    Route.PROPENSITIES: PropensitySolution,
+    Route.LAYERS: LayerSolution,
+}
 
 
-def kind(points: Points, chain: Chain | None = None) -> Kind:
-    """How points whose degrees are alike are solved: the one choice between symmetric and directed graphs."""
-    if points.symmetric:
-        return SymmetricSolution
-    if chain is None and type(points.filter) is PageRank:
-        return PageRankSolution
-    return DirectedSolution
+def alike_solver(points: Points, chain: Chain | None = None) -> Alike:
+    """Equations of points at finite regularization whose degrees are alike; a `chain` takes the place of their filter."""
+    return _ALIKE[points.route(chain)]
 
 
-def kind_by_degree(points: Points) -> type[PropensitySolution | LayerSolution]:
-    """How points under a law of degrees are solved."""
-    return PropensitySolution if points.normalization.plain and points.symmetric else LayerSolution
+def degree_solver(points: Points) -> ByDegree:
+    """Equations of points at finite regularization under a law of degrees."""
+    return _BY_DEGREE[points.route()]
 
 
 def solve(
@@ -52,7 +60,9 @@ def solve(
         if points.class_loss.is_pinned:
             strongest = asymptote(points, chain)[1] * (_STRONG / FAR)
             near = points._replace(reg=np.minimum(points.reg, strongest))
-        found = kind(points, chain).solve(near, chain, tol=tol, max_iterations=max_iterations)
+        found = alike_solver(points, chain).solve(
+            near, chain, tol=tol, max_iterations=max_iterations
+        )
     if np.all(near.reg == points.reg):
         return found
     factor = near.reg / points.reg
@@ -62,7 +72,7 @@ def solve(
 
 def asymptote(points: Points, chain: Chain | None = None) -> tuple[Solution, Array]:
     """Return the explicit solution at a large regularization, and that regularization."""
-    return kind(points, chain).asymptote(points, chain)
+    return alike_solver(points, chain).asymptote(points, chain)
 
 
 def checked(status: npt.NDArray[np.int64]) -> None:

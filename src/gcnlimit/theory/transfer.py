@@ -6,7 +6,6 @@ graph of signal :math:`\lambda'`, the margin is that of Eq. 10.3.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from gcnlimit._validation import LOOSEST, as_real, broadcast, check_types, tolerance
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM, EstimatedCSBM, common_classes, feature_signal
+from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, PageRank
 from gcnlimit.network import GCN
@@ -22,18 +21,22 @@ from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
-from gcnlimit.theory.decision import as_prediction, from_margins
+from gcnlimit.theory import scope
+from gcnlimit.theory.decision import as_prediction, equal_performance, unequal_performance
 from gcnlimit.theory.finite_reg import class_losses
 from gcnlimit.theory.large_reg import mean
 from gcnlimit.theory.margins import Effort
-from gcnlimit.theory.points import Answer, Points, with_errors
+from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict, predict_points
 from gcnlimit.theory.readout import best_readout
+from gcnlimit.theory.uncertainty import carries_errors
+from gcnlimit.two_graphs import check_pair, feature_signal
 
 _LARGEST = 1e50  # of a signal, whose square must be a number
 _BELOW_POLE = 1.0 - 1e-9  # of a PageRank, over the strength at which its series diverges
 
 
+@carries_errors
 def transfer(
     data: CSBM, gcn: GCN, to: CSBM | Literal["joining"], *, tol: float = 1e-10
 ) -> Prediction:
@@ -59,36 +62,13 @@ def transfer(
     """
     check_types("transfer", data=(data, CSBM), gcn=(gcn, GCN))
     tol = tolerance("tol", tol, high=LOOSEST)
-    data.require_alike("transfer")
     if isinstance(to, str):
         return _joining(data, gcn, to, tol)
     check_types("transfer", to=(to, CSBM))
-    to.require_alike("transfer")
-    answer = _elsewhere(data, gcn, to, tol)
-    return with_errors_of_both(answer, data, to, lambda a, b: transfer(a, gcn, b, tol=tol))
-
-
-def with_errors_of_both(
-    answer: Answer, data: CSBM, to: CSBM, again: Callable[[CSBM, CSBM], Prediction]
-) -> Answer:
-    """The answer with the standard errors that those of two estimated models imply, independent of each other.
-
-    Classes of the same fractions are the same classes: their fractions change together, and count once.
-    """
-    same = data.classes == to.classes
-    once = same and isinstance(data, EstimatedCSBM) and data.counts is not None
-
-    def like(model: CSBM, other: CSBM) -> CSBM:
-        classes: Any = other.classes if same else model.classes
-        return model.replaced(classes=classes)
-
-    here = with_errors(answer, data, lambda model: again(model, like(to, model)))
-    there = with_errors(answer, to, lambda model: again(like(data, model), model), known=once)
-    errors: dict[str, Any] = {}
-    for name, error in here.standard_error.as_dict().items():
-        other = getattr(there.standard_error, name)
-        errors[name] = scalar_or_array(np.asarray(np.hypot(error, other)))
-    return replace(answer, standard_error=replace(here.standard_error, **errors))
+    scope.check("transfer", data, gcn)
+    scope.check("transfer", to)
+    check_pair(data, to)
+    return _elsewhere(data, gcn, to, tol)
 
 
 def _joining(data: CSBM, gcn: GCN, to: str, tol: float) -> Prediction:
@@ -98,10 +78,11 @@ def _joining(data: CSBM, gcn: GCN, to: str, tol: float) -> Prediction:
             f"to = {to!r} is not a graph; give a CSBM, "
             "or 'joining' for nodes that join the training graph"
         )
-    points = Points.of(data, gcn.replaced(test_filter=gcn.read_filter))._replace(joining=True)
+    reading = gcn.replaced(test_filter=gcn.read_filter)
+    scope.check("transfer to joining nodes", data, reading)
+    points = Points.of(data, reading)._replace(joining=True)
     shape = broadcast(data=data.shape, network=gcn.shape)
-    answer = with_coordinates(predict_points(points, shape, Effort(tol)), data, gcn)
-    return with_errors(answer, data, lambda model: _joining(model, gcn, to, tol))
+    return with_coordinates(predict_points(points, shape, Effort(tol)), data, gcn)
 
 
 def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
@@ -111,7 +92,6 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
     outside = broadcast(to=to.shape, test_filter=gcn.read_filter.shape)
     shape = broadcast(data=data.shape, network=gcn.shape, there=outside)
     means = feature_signal(data, to)
-    classes = common_classes(data.classes, to.classes)
     here = Trained.of(data, gcn, tol)
     graph = GraphAverages(*(column.reshape(outside) for column in graph_averages(there)))
     c = np.broadcast_to(np.sqrt(means) * here.slope, shape)
@@ -123,9 +103,15 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
 
     if data.classes != to.classes:  # the bias is that of other classes
         loss = np.full(shape, np.nan)
+    # also equal classes are decided with the bias of a training on unequal ones
+    pairs = (margin, margin), (loss, loss)
+    if data.classes.equal and to.classes.equal:
+        decided = equal_performance(to.classes.count, *pairs)
+    else:
+        decided = unequal_performance(to.classes, *pairs, bias)
     trained = here.prediction
     performance = replace(
-        from_margins(classes, (margin, margin), (loss, loss), bias),
+        decided,
         train_accuracy=spread(trained.train_accuracy),
         train_loss=spread(trained.train_loss),
     )
@@ -159,11 +145,13 @@ def best_test_filter(data: CSBM, gcn: GCN, to: CSBM | None = None, *, tol: float
     True
     """
     check_types("best_test_filter", data=(data, CSBM), gcn=(gcn, GCN), to=(to, (CSBM, type(None))))
-    for graph_model in (data, to or data):
-        graph_model.require_alike("best_test_filter")
     if to is None:
+        scope.check("best_test_filter", data, gcn)
         best, _ = best_readout(Points.of(data, gcn.replaced(test_filter=None)))
         return best.replaced(best.values.reshape(broadcast(data=data.shape, network=gcn.shape)))
+    scope.check("best_test_filter on another graph", data, gcn)
+    scope.check("best_test_filter on another graph", to)
+    check_pair(data, to)
     square = feature_signal(data, to) * Trained.of(data, gcn, tol).slope ** 2
     return _pagerank(to, gcn.symmetrize, square)
 
@@ -181,7 +169,7 @@ def best_training_filter(data: CSBM, *, symmetrize: bool = True) -> PageRank:
     0.546
     """
     check_types("best_training_filter", data=(data, CSBM))
-    data.require_alike("best_training_filter")
+    scope.check("best_training_filter", data)
     with np.errstate(divide="ignore"):
         return _pagerank(data, symmetrize, np.asarray(data.rho) / (1.0 - np.asarray(data.rho)))
 
@@ -272,11 +260,6 @@ class Trained(NamedTuple):
 
 def _explicit(points: Points) -> tuple[Array, Array]:
     """Slope and effective labels at infinite regularization (Eq. 10.5)."""
-    if points.class_loss.is_pinned:
-        raise ParameterError(
-            f"loss = {points.loss!r} on unequal classes has no explicit weights at reg = inf; "
-            "take a finite reg or another loss"
-        )
     e, spread, tau2 = graph_averages(points)
     hidden = (1.0 - points.rho) / points.rho
     q = e**2 / (spread + e**2 + hidden * tau2)

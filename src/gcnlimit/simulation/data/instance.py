@@ -13,9 +13,10 @@ import numpy.typing as npt
 from gcnlimit._validation import as_real, plain_array, whole
 from gcnlimit._values import Array, Brief
 from gcnlimit.classes import Classes
-from gcnlimit.csbm import CSBM, EstimatedCSBM
+from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import Degrees, Gamma, LogNormal, Pareto
 from gcnlimit.errors import ParameterError
+from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.graphs import dataset
 from gcnlimit.graphs.check import as_adjacency, is_complete
 from gcnlimit.graphs.dataset import Dataset, Location, Stored, field

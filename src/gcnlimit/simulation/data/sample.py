@@ -15,13 +15,14 @@ from scipy import sparse
 from gcnlimit._validation import check_types, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import Indices
-from gcnlimit.csbm import CSBM, common_classes, feature_signal
+from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.backend import Backend, Device, backend_of
 from gcnlimit.simulation.data.features import StreamedFeatures, feature_count, feature_levels
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.observation import Graph, Latents, Observation, shown_labels
 from gcnlimit.simulation.data.size import Size, edge_probabilities
+from gcnlimit.two_graphs import check_pair
 
 Seed = int | SeedSequence
 Placed = Any  # integers on the device of the backend
@@ -89,8 +90,7 @@ def sample(
 def _class_means(beside: Instance, data: CSBM, size: Size) -> Array:
     """Directions of the features of an instance, if another of that size can have them."""
     check_types("sample", beside=(beside, Instance))
-    feature_signal(beside.data, data)
-    common_classes(beside.data.classes, data.classes)
+    check_pair(beside.data, data)
     width = beside.features.shape[1]
     count = feature_count(size.nodes, float(data.alpha))
     if count != width:

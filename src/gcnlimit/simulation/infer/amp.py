@@ -11,7 +11,6 @@ from scipy.special import softmax
 from gcnlimit._validation import check_types, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import code_moments
-from gcnlimit.csbm import common_classes, feature_signal
 from gcnlimit.errors import ParameterError
 from gcnlimit.normalization import as_normalization
 from gcnlimit.simulation.backend import Device, backend_of
@@ -25,6 +24,7 @@ from gcnlimit.simulation.infer.inference import (
     iterate,
     log_prior,
 )
+from gcnlimit.two_graphs import check_pair
 
 T = TypeVar("T")
 _CERTAIN = 40.0  # score of the true class over the others from which an informed start sets out
@@ -110,8 +110,7 @@ def alike_pair(instance: Given, to: Given) -> list[Given]:
     """The two graphs, if their features can have the same class means."""
     first = observed(instance)
     there = observed(to)
-    feature_signal(first.data, there.data)
-    common_classes(first.classes, there.classes)
+    check_pair(first.data, there.data)
     if streamed(first.features) or streamed(there.features):
         raise ParameterError("amp on two graphs needs stored features; sample with streamed=False")
     remedy = "draw it with sample(..., beside=instance)"

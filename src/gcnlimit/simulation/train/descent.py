@@ -135,8 +135,10 @@ class CrossEntropy:
             missed = self._missed(h + bias)
             p = self._targets - missed.T
             curvature = self.E.T @ (np.diag(p.sum(axis=1) + ROUNDING * len(h)) - p @ p.T) @ self.E
+            # the ridge of rounding keeps Newton's matrix regular where all probabilities are 0 or 1
             step = np.linalg.solve(curvature, missed.sum(axis=0) @ self.E)
             length = float(np.linalg.norm(step))
+            # where outputs are large the curvature vanishes, and a full step would leap away
             bias = bias + step * min(1.0, _LONGEST / max(length, ROUNDING))
             if not length > 1e-13 * (1.0 + float(np.linalg.norm(bias))):
                 break
@@ -168,6 +170,7 @@ def descent(
     >>> settled, np.allclose(0.5 * found.beta, loss.pull(K @ found.beta))
     (True, True)
     """
+    # weights of 0 have outputs of 0: no product is needed to start
     none = np.zeros((loss.class_index.size, loss.E.shape[1]))
     beta, outputs, steepest, _ = start or Descent(none, none)
     f = loss.pull(outputs)
@@ -203,6 +206,7 @@ def descent(
         last = product, square
         along = turn * along - gradient
         across = turn * across - product
+        # derivatives of the objective along the step; the loss adds to the second in the search
         slope = float(np.vdot(gradient, across))
         curvature = reg * float(np.vdot(along, across))
         length, f = line_search(loss, outputs, f, across, slope, curvature)
@@ -227,6 +231,7 @@ def line_search(  # noqa: PLR0917
         tilt = slope + curvature * length + float(np.vdot(f - there, across))
         if abs(tilt) <= 1e-3 * abs(slope) or tilt == before:
             break
+        # secant of the derivative, which is as cheap to evaluate as a second derivative
         step = tilt * (length - last) / (tilt - before)
         last, before = length, tilt
         length = length - step

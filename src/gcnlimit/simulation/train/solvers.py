@@ -55,6 +55,7 @@ class TrainingRows:
         True
         """
         targets = np.ones(self.Z.shape[0]) if targets is None else targets
+        # both forms solve (G + r) x = target with the smaller Gram matrix G
         target = targets if self.dual else targets @ self.Z
         with np.errstate(over="ignore", invalid="ignore"):
             solution = self._in_krylov_space(target, reg, tol)
@@ -74,6 +75,7 @@ class TrainingRows:
         if solutions is None:
             return None
         slowest = solutions[np.argmin(reg)]
+        # rounding in single precision does not show in the recurrence: look at the true residual
         left = np.linalg.norm(self._product(slowest) + np.min(reg) * slowest - target)
         return solutions if left <= tol * np.linalg.norm(target) else None
 
@@ -116,6 +118,7 @@ class TrainingRows:
         f = problem.newton(np.zeros(len(self.Z)) if start is None else start)
         gap = problem.gap(f)
         patience = 10
+        # Newton's method may cycle at a kink: splitting moves it on, and may fail ten times
         while gap > tol and patience:
             f = problem.newton(problem.split(f))
             before = gap
@@ -216,6 +219,7 @@ class _Problem:
             eta = cho_solve(cho_factor(matrix, overwrite_a=True), target)
         else:
             matrix = (rows.Z.T * (E**2 / (v * P))) @ rows.Z
+            # Woodbury: the matrix is as small as the number of columns
             matrix[np.diag_indices_from(matrix)] += self.reg
             pull = cho_solve(cho_factor(matrix, overwrite_a=True), (E * target / (v * P)) @ rows.Z)
             eta = (target - E * (rows.Z @ pull)) / (v * P)

@@ -54,13 +54,20 @@ def train(
     """Weights, outputs on all nodes, bias and duality gap of each parameter of the network, one row each."""
     if not observation.train_mask.any():
         raise ParameterError("rho is too small: no node is labelled to train on; raise rho")
-    if not observation.classes.two:
-        gcn.require_l2(f"training on classes = {observation.classes}")
+    if not observation.classes.two and not isinstance(gcn.penalty, L2):
+        raise ParameterError(
+            f"training on classes = {observation.classes} needs squared weights, "
+            f"got penalty = {gcn.penalty!r}; leave out penalty"
+        )
     free = observation.biased and gcn.loss.form is not Form.CODES and np.isfinite(gcn.reg).any()
     if free and np.unique(observation.train_class_index).size < observation.classes.count:
         reason = "a class has no labelled node, and the free bias of unequal classes no minimum"
         raise ParameterError(f"{reason}; label more nodes, or take loss='square'")
-    gcn.require_gain(observation.data)
+    if gcn.normalize and observation.data.degrees is not None and not gcn.normalization.plain:
+        raise ParameterError(
+            f"normalize = True needs a gain, not known for {gcn.normalization!r} under "
+            f"degrees = {observation.data.degrees!r}; take normalize=False"
+        )
     place = observation.device(device)
     # infinities are refused at the end
     with backend_of(place).guard(observation.nodes), np.errstate(all="ignore"):

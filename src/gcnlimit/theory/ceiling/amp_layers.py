@@ -27,11 +27,11 @@ from gcnlimit._validation import as_real, check_types, number, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
-from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.linear import matrix_function
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.results.result import Coordinates
+from gcnlimit.theory import scope
 from gcnlimit.theory.ceiling.posterior import STEP, gumbel_density, gumbel_tail, smeared
 from gcnlimit.theory.ceiling.unequal_posterior import log_ratios, posterior_log_error, single_rule
 from gcnlimit.theory.decision import ceiling_prediction, certain, from_margins
@@ -71,12 +71,7 @@ def message_passing(
     array([0.7027, 0.8138, 0.8748, 0.8998, 0.9085, 0.9114])
     """
     check_types("message_passing", data=(data, CSBM))
-    data.require_alike("message_passing")
-    if not data.features.is_white:
-        raise ParameterError(
-            f"message_passing needs white features, got features = {data.features!r}; "
-            "bayes_optimal takes others"
-        )
+    scope.check("message_passing", data)
     for name, low in (
         ("alpha", 1.0 / _LARGEST_PARAMETER),
         ("lam", -_LARGEST_PARAMETER),

@@ -43,7 +43,7 @@ def stages_of_learning(
 
 def spread_points(data: CSBM, shape: tuple[int, ...]) -> CSBM:
     """Data with a value of each signal at every point of that shape."""
-    return data.replaced(**{n: np.broadcast_to(getattr(data, n), shape) for n in SIGNALS})
+    return data.having(**{n: np.broadcast_to(getattr(data, n), shape) for n in SIGNALS})
 
 
 def _taught(evolution: StateEvolution, **evidence: Any) -> StateEvolution:

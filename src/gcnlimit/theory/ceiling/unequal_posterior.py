@@ -26,6 +26,7 @@ from gcnlimit.numerics.linear import matrix_function, triangular_factor
 
 _STEP = {1: 0.1, 2: 0.15, 3: 0.2}  # of the trapezoid rules, by dimension
 _REACH = {1: 8.5, 2: 8.0, 3: 6.6}  # radius of the ball, which leaves out 1e-16, 1e-14 and 2e-9
+_COARSE = (0.5, 4.5)  # step and radius of a quick rule
 _REPLICAS = 4  # independent sets of Sobol points
 _LOG_POINTS = 13  # binary logarithm of half their size
 _LOWEST = -600.0  # exponent at which a class is left out: its weight is far below rounding
@@ -53,6 +54,14 @@ def gaussian_rules(dimensions: int, fineness: int = 1) -> tuple[GaussianRule, ..
     return tuple(_sobol(dimensions, seed) for seed in range(_REPLICAS))
 
 
+@lru_cache(maxsize=16)
+def coarse_rule(dimensions: int) -> GaussianRule:
+    """A rule of a few thousand nodes, right to about four digits."""
+    if dimensions in _STEP:
+        return _product(dimensions, *_COARSE)
+    return _sobol(dimensions, seed=0, log_points=_LOG_POINTS - 3)
+
+
 def single_rule(dimensions: int, fineness: int = 1) -> GaussianRule:
     """The rule, or the several random ones as one."""
     rules = gaussian_rules(dimensions, fineness)
@@ -70,11 +79,11 @@ def _product(dimensions: int, step: float, reach: float) -> GaussianRule:
     return GaussianRule(nodes[inside], weights / np.sum(weights))
 
 
-def _sobol(dimensions: int, seed: int) -> GaussianRule:
+def _sobol(dimensions: int, seed: int, log_points: int = _LOG_POINTS) -> GaussianRule:
     """Scrambled Sobol points, made to have unit covariance, and their mirror images."""
     from scipy.stats.qmc import Sobol  # slow to import, and rarely needed
 
-    half = ndtri(Sobol(dimensions, rng=np.random.default_rng(seed)).random_base2(_LOG_POINTS))
+    half = ndtri(Sobol(dimensions, rng=np.random.default_rng(seed)).random_base2(log_points))
     values, basis = np.linalg.eigh(half.T @ half / len(half))
     half = half @ (basis / np.sqrt(values)) @ basis.T
     return GaussianRule(np.concatenate([half, -half]), np.full(2 * len(half), 0.5 / len(half)))

@@ -11,10 +11,8 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.degrees import DegreeLaw
-from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.fixed_point import FixedPoint
 from gcnlimit.numerics.linear import batches
-from gcnlimit.penalties import L2
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.theory.degrees.far import far_layers
 from gcnlimit.theory.degrees.layers import LayerEquations, LayerState, Wiring
@@ -27,21 +25,6 @@ _NUMBERS_AT_ONCE = 1 << 18  # held by one temporary array
 _ROUGH = 1e-3  # residual that suffices on the way down from a large regularization
 _ON_THE_WAY = 200  # iterations there
 _FAR = 3.0  # reg over the pull of the loss times the size of an output: the way down begins there
-
-
-def check_degrees(points: Points) -> None:
-    """Raise `ParameterError` where heterogeneous degrees have no theory."""
-    law = points.degrees
-    if law is None:
-        return
-    if not points.classes.equal or not isinstance(points.penalty, L2):
-        penalty = f"penalty = {points.penalty!r}"
-        got = penalty if points.classes.equal else f"classes = {points.classes}"
-        raise ParameterError(
-            f"degrees = {law!r} are solved for equal classes and squared weights, got {got}; "
-            "leave out one of the two"
-        )
-    points.normalization.check(law)
 
 
 def margins_by_degree(points: Points, law: DegreeLaw) -> tuple[Array, Array]:
@@ -105,7 +88,9 @@ def _descend(  # noqa: PLR0917
 ) -> FixedPoint:
     """Follow the solution from the regularization `top` down to that of the equations, by factors of about `step`."""
     reg = equations.reg
-    steps = max(1, int(np.ceil(np.max(np.log(top / reg)) / np.log(step))))
+    strides = np.log(top / reg) / np.log(step)
+    # a point beyond the range of numbers has none, and is not solved below
+    steps = int(np.ceil(np.max(strides[np.isfinite(strides)], initial=1.0)))
     iterations = np.zeros(reg.size, np.int64)
     for i in range(steps + 1):
         last = i == steps

@@ -11,9 +11,9 @@ from gcnlimit._validation import as_real, broadcast, whole
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Chain, Diffusion
-from gcnlimit.losses.base import Form
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.results.order_parameters import OrderFunctions
+from gcnlimit.theory import scope
 from gcnlimit.theory.depth import continuous
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.solve import asymptote, checked, solve
@@ -48,8 +48,7 @@ def order_functions(
     ((3, 3), True)
     """
     check_problem("order_functions", data, gcn)
-    gcn.require_one_filter("order_functions")
-    data.require_alike("order_functions")
+    scope.check("order_functions", data, gcn)
     shape = broadcast(data=data.shape, network=gcn.shape)
     points = Points.of(data, gcn)
     infinite = _regularization(points)
@@ -88,11 +87,6 @@ def _regularization(points: Points) -> bool:
         raise ParameterError(
             "reg mixes finite and infinite values, whose order functions differ in scale; "
             "ask for each of them alone"
-        )
-    if points.loss.form is not Form.CODES:
-        raise ParameterError(
-            "at reg = inf order functions are those of the square loss, "
-            f"got loss = {points.loss!r}; take loss='square' or a finite reg"
         )
     return True
 

@@ -23,6 +23,7 @@ from gcnlimit.network import GCN
 from gcnlimit.numerics.linear import hankel
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.results.performance import Prediction, scalar_or_array
+from gcnlimit.theory import scope
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.decision import best_log_error
 from gcnlimit.theory.limits import pca_margin
@@ -49,7 +50,8 @@ def learning_rate(data: CSBM, gcn: GCN | None = None, *, signals: npt.ArrayLike 
     1.0
     """
     check_types("learning_rate", data=(data, CSBM), gcn=(gcn, (GCN, type(None))))
-    data.require_alike("learning_rate")
+    data = data.model
+    scope.check("learning_rate", data, gcn)
     if gcn is not None and gcn.shape:
         raise ParameterError(
             f"learning_rate needs one network, got parameters of shape {gcn.shape}; "
@@ -113,7 +115,8 @@ def oversmoothing(
     True
     """
     check_types("oversmoothing", data=(data, CSBM), filters=(filters, Sequence))
-    data.require_alike("oversmoothing")
+    data = data.model
+    scope.check("oversmoothing", data)
     if not filters or not all(isinstance(f, Filter) and not f.shape for f in filters):
         raise ParameterError(
             "filters must be a sequence of at least one filter, each with the parameters of "

@@ -9,11 +9,9 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
-from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss
 from gcnlimit.losses.base import ClassLoss, Form
 from gcnlimit.numerics.roots import bracketed_roots
-from gcnlimit.penalties import L2
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.theory.decision import two_codes
 from gcnlimit.theory.finite_reg.averages import Eta, eta, expected_losses, slope_at_zero
@@ -27,22 +25,13 @@ def node_loss(points: Points) -> Loss:
     The square loss has the same for all classes; the others, on two unequal classes, come with a free bias.
     """
     loss, classes = points.loss, points.classes
-    if not isinstance(points.penalty, L2) and (not classes.two or not points.features.is_white):
-        raise ParameterError(
-            f"penalty = {points.penalty!r} is solved for two equal classes and white features; "
-            "take squared weights, or leave out classes and features"
-        )
     if classes.two or loss.form is Form.CODES:
         return loss
     if classes.skewed:
         return Biased(loss, classes.fractions)
-    if classes.equal and loss.form is Form.LOGITS:
-        return SoftmaxOf(classes.count)
-    other = "'softmax' or 'square'" if classes.equal else "'square'"
-    raise ParameterError(
-        f"loss = {loss!r} is not solved for classes = {classes} at finite reg; "
-        f"take loss={other}, or reg=math.inf"
-    )
+    assert classes.equal  # other cases are refused by the table of what has a theory
+    assert loss.form is Form.LOGITS
+    return SoftmaxOf(classes.count)
 
 
 def train_push(points: Points) -> float:

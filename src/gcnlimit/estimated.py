@@ -1,0 +1,122 @@
+"""A model that was estimated: its parameters with their standard errors, and the models around it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gcnlimit._validation import as_real, broadcast
+from gcnlimit._values import Array
+from gcnlimit.classes import Classes
+from gcnlimit.csbm import CSBM
+from gcnlimit.degrees import DegreeLaw
+from gcnlimit.errors import ParameterError
+from gcnlimit.spectrum import Spectrum
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class EstimatedCSBM(CSBM):
+    r"""Contextual stochastic block model of single parameters with standard errors, which predictions from it carry on.
+
+    Those of :math:`\lambda` and :math:`\mu` are taken as independent, and are infinite if unknown. Class fractions have an error
+    from `counts`, the labelled nodes of each class; None if they are known. `model` is the model without its errors: all that
+    functions see which do not carry them.
+
+    >>> import gcnlimit as gl
+    >>> data = EstimatedCSBM(4, 1.0, 2.0, 0.1, lam_error=0.1, mu_error=0.3)
+    >>> p = gl.predict(data, gl.GCN(gl.Diffusion(1.0)))
+    >>> print(f"{p.test_accuracy:.3f} +- {p.standard_error.test_accuracy:.3f}")
+    0.873 +- 0.037
+    >>> data.model
+    CSBM(alpha=4.0, lam=1.0, mu=2.0, rho=0.1, directed=True)
+    """
+
+    lam_error: float
+    mu_error: float
+    counts: tuple[int, ...] | None
+
+    def __init__(
+        self,
+        alpha: float,
+        lam: float,
+        mu: float,
+        rho: float,
+        directed: bool = True,
+        *,
+        lam_error: float,
+        mu_error: float,
+        classes: Classes | int | ArrayLike = 2,
+        features: Spectrum | None = None,
+        degrees: DegreeLaw | None = None,
+        counts: ArrayLike | None = None,
+    ) -> None:
+        laws: dict[str, Any] = {"classes": classes, "features": features, "degrees": degrees}
+        super().__init__(alpha, lam, mu, rho, directed, **laws)
+        labelled = None if counts is None else tuple(np.ravel(counts).tolist())
+        if labelled is not None and len(labelled) != self.classes.count:
+            raise ParameterError(
+                f"counts = {labelled} must be {self.classes.count} numbers, one for each class"
+            )
+        shape = broadcast(signals=self.shape, lam=np.shape(lam_error), mu=np.shape(mu_error))
+        if shape:
+            raise ParameterError(
+                f"parameters have shape {shape}; give single numbers, or take those of data.model"
+            )
+        self.__dict__.update(
+            lam_error=float(as_real("lam_error", lam_error, low=0, infinite=True)),
+            mu_error=float(as_real("mu_error", mu_error, low=0, infinite=True)),
+            counts=labelled,
+        )
+
+    @cached_property
+    def model(self) -> CSBM:
+        """The model without its errors."""
+        return CSBM(**{f.name: getattr(self, f.name) for f in fields(CSBM)})
+
+    def replaced(self, **parameters: Any) -> EstimatedCSBM:
+        """Return the same estimate with other values of some of `alpha`, `lam`, `mu`, `rho`, of the same errors."""
+        return replace(self, **parameters)
+
+    def displaced(self, directions: int = 16) -> tuple[CSBM, Array]:
+        r"""Models around the estimate (:math:`\mu` at least 0), and how many standard errors away they are.
+
+        Four are one error away, as many as there are `directions` two errors, both signals moved at once; where two errors
+        reach :math:`\lambda = 0`, two more have no signal in the graph.
+        """
+        steps = []
+        for radius, count in ((1.0, 4), (2.0, directions)):
+            turn = 2.0 * np.pi * np.arange(count) / count
+            steps.append(radius * np.array([np.cos(turn), np.sin(turn)]))
+        lam = float(self.lam)
+        if abs(lam) < 2.0 * self.lam_error:
+            none = -lam / self.lam_error
+            rest = math.sqrt(4.0 - none**2)
+            steps.append(np.array([[none, none], [rest, -rest]]))
+        z = np.concatenate(steps, axis=1)
+        moved = lam + self.lam_error * z[0], np.maximum(self.mu + self.mu_error * z[1], 0.0)
+        return self.model.having(lam=moved[0], mu=moved[1]), np.linalg.norm(z, axis=0)
+
+    def other_fractions(self) -> list[CSBM]:
+        r"""Models of alike degrees around the class fractions of the labelled nodes; none if these are known.
+
+        Means over them are those over the posterior of the fractions given the counts (Dirichlet, :math:`n_c + 1/2`) to second
+        order: :math:`2(C-1)` of them are :math:`\sqrt{C-1}` standard deviations away, along the axes of the covariance.
+        """
+        if self.counts is None:
+            return []
+        weights = np.array(self.counts) + 0.5
+        p = weights / weights.sum()
+        values, axes = np.linalg.eigh((np.diag(p) - np.outer(p, p)) / (weights.sum() + 1.0))
+        steps = (np.sqrt((p.size - 1) * values[1:]) * axes[:, 1:]).T
+        moved = p * np.exp(np.concatenate([steps, -steps]) / p)
+        alike = self.model.having(degrees=None)
+        return [alike.having(classes=Classes.of(q / q.sum())) for q in moved]
+
+    def __repr__(self) -> str:
+        errors = f", lam_error={self.lam_error:.3g}, mu_error={self.mu_error:.3g})"
+        return "Estimated" + super().__repr__()[:-1] + errors
