@@ -234,16 +234,18 @@ def starts(free: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
 
     >>> starts({"t": (1, 10), "c": [(-9, 9), (-9, 9)], "reg": (0.1, 1)}, ())
     {'t': 1.0, 'c': (0.0, 0.0)}
+    >>> starts({"depth": (1, 8)}, ("c",))
+    {'depth': 1}
     """
-    found: dict[str, Any] = {}
+    begun: dict[str, Any] = {"depth": 1} if "depth" in free and "depth" not in given else {}
     for name in (*FAMILIES, *names_at_test()[1:]):
         if name not in free or name in given:
             continue
         bounds = np.asarray(as_real(f"free[{name!r}]", free[name], infinite=True))
         if bounds.shape[-1:] == (2,):
             nearest = np.clip(0.0, bounds[..., 0], bounds[..., 1]).tolist()
-            found[name] = nearest if bounds.ndim == 1 else tuple(nearest)
-    return found
+            begun[name] = nearest if bounds.ndim == 1 else tuple(nearest)
+    return begun
 
 
 def filter_choices() -> str:

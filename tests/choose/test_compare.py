@@ -67,3 +67,13 @@ def test_a_point_that_is_refused_does_not_lose_the_others():
         assert list(entry.status[1:]) == [gl.Status.REFUSED] * 2
         assert np.all(np.isnan(entry.test_accuracy[1:]))
     assert np.all(comparison["Bayes-optimal"].test_accuracy > 0.5)  # known at every point
+
+
+def test_a_comparison_that_would_take_minutes_is_refused_with_the_reason():
+    with pytest.raises(gl.ParameterError, match="depth = 1000 is not allowed: the strength of each layer"):
+        gl.compare(DATA, depth=1000)
+
+
+def test_names_with_commas_are_told_apart():
+    many = gl.compare(gl.CSBM(4, [1.0, 1.2], 2.0, 0.1), depth=1, order=1, reg=math.inf)
+    assert repr(many).removeprefix("Comparison of ").split(" on data")[0].split("; ") == many.methods

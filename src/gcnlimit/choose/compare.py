@@ -37,6 +37,7 @@ from gcnlimit.theory.propensity_spectrum import spectrum
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_DEEPEST = 16  # layers: the strength of each is searched, and the time grows with their square
 _ANYWHERE = (-math.inf, math.inf)
 
 
@@ -159,7 +160,7 @@ def compare(
         The data; array parameters broadcast. Points at which no network can be trained (``rho = 0``), or with parameters
         beyond 1e9, have NaN and the status ``REFUSED``; the others are compared.
     depth, order
-        Layers of the residual networks, and order of the polynomial.
+        Layers of the residual networks, at most 16, and order of the polynomial, at most 30.
     symmetrize, reg
         Whether the networks apply the symmetrized graph; the best regularization of each family if None, or ``math.inf``.
     progress
@@ -184,6 +185,12 @@ def compare(
     """
     flag("symmetrize", symmetrize)
     order = whole("order", order, low=0, high=MAX_ORDER)
+    if whole("depth", depth, low=1) > _DEEPEST:
+        raise ParameterError(
+            f"depth = {depth} is not allowed: the strength of each layer is searched, a minute at "
+            f"{_DEEPEST} layers and four times as long at twice as many; take depth <= {_DEEPEST}, "
+            "or tune one strength for all layers"
+        )
     check_types("compare", data=(data, CSBM))
     is_infinite(reg)
     columns = {name: np.broadcast_to(getattr(data, name), data.shape) for name in SIGNALS}

@@ -201,7 +201,7 @@ def _softmax_scores(classes: int, lead: float, deviation: float) -> tuple[float,
 
 
 def _softmax_confidence(others: int, lead: float, deviation: float) -> float:
-    r"""Mean largest probability: :math:`\int da\,e^{-a} \prod_j \mathbb E[e^{-ae^{x_j - x}}; x_j < x]` over the largest :math:`x`."""
+    r"""Mean largest probability: :math:`\int da\,e^{-a} \prod_j \mathbb E[e^{-ae^{x_j - x}}; x_j < x]` at the largest."""
     if deviation == 0.0:
         return float(1.0 / (1.0 + others * np.exp(-lead))) if lead >= 0.0 else np.nan
     a, weight = _LAGUERRE

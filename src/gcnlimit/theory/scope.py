@@ -100,7 +100,6 @@ ALIKE = (
     "scatter",
     "scatter on another graph",
     "paired_scatter",
-    "large_reg_expansion",
     "order_functions",
     "oversmoothing",
     "learning_rate",
@@ -110,7 +109,7 @@ ALIKE = (
 )
 """Functions that need degrees that are alike."""
 
-PLAIN = ("scatter", "scatter on another graph", "paired_scatter", "large_reg_expansion")
+PLAIN = ("scatter", "scatter on another graph", "paired_scatter")
 """Functions that need two equal classes and white features."""
 
 FUNCTIONS = tuple(
@@ -191,11 +190,10 @@ TO_THE_END = (
     "scatter",
     "scatter on another graph",
     "paired_scatter",
-    "large_reg_expansion",
     "order_functions",
     "learning_rate",
 )
-FILTERED = ("scatter", "paired_scatter", "large_reg_expansion", "order_functions")
+FILTERED = ("scatter", "paired_scatter", "order_functions")
 
 REFUSALS: tuple[Refusal, ...] = (
     Refusal(
@@ -251,18 +249,6 @@ REFUSALS: tuple[Refusal, ...] = (
         {"penalty": ("other",), "features": ("correlated",)},
         "penalty = {penalty} is solved for white features, got features = {features}",
         "leave out one of the two",
-    ),
-    Refusal(
-        ("large_reg_expansion",),
-        {"penalty": ("other",)},
-        "{function} needs squared weights, got penalty = {penalty}",
-        "leave out penalty",
-    ),
-    Refusal(
-        ("large_reg_expansion",),
-        {"loss": ("margin", "corner", "softmax")},
-        "loss = {loss} has no expansion in 1/reg",
-        "take loss='square'",
     ),
     Refusal(
         (*NETWORKS, "order_functions"),
