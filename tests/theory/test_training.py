@@ -121,8 +121,8 @@ def test_weight_decay_and_epochs_are_those_of_the_mean_loss():
     "training",
     [
         gl.GradientFlow([0.01, 0.3, 10.0, 1000.0]),
-        gl.GradientDescent([1, 4, 200], 0.1),
-        gl.GradientDescent([3, 30], 0.1, 0.8),
+        gl.GradientDescent([1, 4, 200], 0.05),
+        gl.GradientDescent([3, 30], 0.05, 0.8),
     ],
 )
 @pytest.mark.parametrize("classes", [2, 3])

@@ -47,6 +47,7 @@ _COARSEST, _FINE, _FINEST = (
     (1 << 13) - 1,
 )  # nodes on the spectrum: first, for its ends, at most
 _SEARCHED = 32  # points whose spectra are searched for their ends at once
+_LONGEST = 1500  # nodes of a contour; one that needs more is around eigenvalues of hopelessly different sizes
 _CLOSED = 1e-10  # error of Cauchy's formula around a whole spectrum
 _SAME = 1e-12  # change of an average between two grids at which the finer one is fine enough
 _BLOCK = 1 << 21  # numbers held by one temporary array
@@ -224,7 +225,8 @@ def _resolved(points: Points, loops: _Loops) -> Iterator[tuple[Rows, Ridge, Cont
     nodes = _COARSEST
     while rows.size and nodes < _FINEST:
         sizes = loops.take(rows).nodes()
-        left = []
+        rows, sizes = rows[sizes <= _LONGEST], sizes[sizes <= _LONGEST]
+        left = [rows[:0]]
         for batch in _batches(sizes, nodes):
             part = rows[batch]
             some, around = points.take(part), loops.take(part)
