@@ -77,8 +77,15 @@ def cases_of(data: CSBM, gcn: GCN | None = None) -> Iterator[Case]:
         yield answers | {"reg": "finite"}
 
 
-NETWORKS = ("predict", "tune", "transfer", "transfer to joining nodes", "learning_rate")
-"""Functions that train a network and answer for its performance."""
+NETWORKS = (
+    "predict",
+    "tune",
+    "transfer",
+    "transfer to joining nodes",
+    "best_test_filter on another graph",
+    "learning_rate",
+)
+"""Functions that train a network at any regularization."""
 
 HOME = ("predict", "tune", "transfer to joining nodes", "learning_rate")
 """Those that read the nodes of the training graph."""
@@ -135,6 +142,7 @@ DATA_ONLY = (
     "label_propagation",
     "bayes_optimal",
     "bayes_optimal at finite degree",
+    "bayes_optimal on another graph",
     "bayes_optimal on another graph of finite degree",
     "message_passing",
     "best_filter",
@@ -239,7 +247,7 @@ REFUSALS = (
         "leave out one of the two",
     ),
     Refusal(
-        ("large_reg_expansion",),
+        ("large_reg_expansion", "scatter on another graph"),
         {"penalty": ("other",)},
         "{function} needs squared weights, got penalty = {penalty}",
         "leave out penalty",
