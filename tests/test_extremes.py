@@ -103,10 +103,6 @@ FUNCTIONS = {
         lambda v: gl.sweep("predict", data=_data(v), gcn=_gcn(v), axes={"lam": [v["at"], 1.0]}),
         DATA | {"at": 0.5},
     ),
-    "large_reg_expansion": (
-        lambda v: gl.theory.large_reg_expansion(_data(v), _gcn(v, lambda c: gl.Residual([c])), v["order"]),
-        DATA | {"t": 1.0, "order": 1},
-    ),
     "order_functions": (lambda v: gl.depth.order_functions(_data(v), _gcn(v), [v["x"]]), DATA | {"t": 1.0, "x": 0.5}),
     "oversmoothing": (
         lambda v: gl.depth.oversmoothing(_data(v), [gl.Residual.constant(v["c"], v["K"])]),

@@ -275,10 +275,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=1, help="processes")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--regime", choices=["infinite", "finite", "both"], default="both")
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after that time")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after that time")
     asked = parser.parse_args(arguments)
     regimes = ("infinite", "finite") if asked.regime == "both" else (asked.regime,)
-    report, end = Report(), time.monotonic() + 60.0 * asked.minutes
+    report, end = Report(), time.monotonic() + asked.seconds
     with _pool(asked.workers) as pool:
         try:
             for batch in pool.imap_unordered(examine, tasks(asked.points, asked.seed, regimes)):

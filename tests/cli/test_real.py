@@ -131,3 +131,10 @@ def test_fractions_are_words_or_shares_by_class():
         done = CliRunner().invoke(app, ["classify", TEXAS, "--fractions", bad])
         assert done.exit_code != 0
         assert "fractions" in done.output
+
+
+def test_few_labels_are_said_to_be_few(tmp_path):
+    i = gl.sample(gl.CSBM(alpha=4, lam=1.5, mu=3.0, rho=0.05, directed=False), nodes=160, degree=12, seed=0)
+    i.save(tmp_path / "graph.npz")
+    done = CliRunner().invoke(app, ["classify", str(tmp_path / "graph.npz")])
+    assert "labelled nodes are too few to say what accuracy to expect." in done.stderr

@@ -78,3 +78,12 @@ def test_compare_refuses_in_a_sentence():
     result = run("compare", *OPTIONS, "--order", "99")
     assert result.exit_code == 2
     assert "order = 99" in result.output
+
+
+def test_the_depth_and_the_constant_of_a_normalization_are_tuned():
+    (row,) = json.loads(run("tune", *OPTIONS, "--c", "1", "--free", "depth=1:8", "--json").output)
+    assert (row["depth"], row["status"]) == (4, "interior")
+    hubs = ["--undirected", "--degrees-variance", "0.5", "--normalization", "regularized"]
+    free = ["--free", "tau=0:inf", "--free", "theta=-1:1"]
+    (row,) = json.loads(run("tune", *OPTIONS, *hubs, *free, "--json").output)
+    assert row["tau"] == pytest.approx(1.0, abs=0.2)  # 1 / lam**2

@@ -300,6 +300,11 @@ def test_attributes_of_networkx_are_read_as_columns_are():
     assert data.X.tolist() == [[20, 0, 1, 0], [30, 1, 0, 1], [40, 0, 1, 0]]
     assert data.y.tolist() == ["x", "", "y"]
     assert real.from_networkx(graph, features="age").X.tolist() == [[20, 0], [30, 1], [40, 0]]
+    assert data.notes[-1] != real.from_networkx(graph).notes[-1]
+    assert (
+        real.from_networkx(graph).notes[-1]
+        == "Attributes that were not taken: age, city, role (name them in features)."
+    )
     for options in ({"features": ["height"]}, {"label": "rank"}):
         with pytest.raises(gl.ParameterError, match=r"no node has the attribute .* age, city, role"):
             real.from_networkx(graph, **options)

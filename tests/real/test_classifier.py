@@ -15,59 +15,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gcnlimit as gl
 from gcnlimit.graphs.labels import as_labels
-from gcnlimit.real.bank import members
-from gcnlimit.real.leave_one_out import Ridge, averaged, correct, sharpened, soft_weights, targets
+from gcnlimit.numerics.ridge import Ridge
+from gcnlimit.real import ensemble
+from gcnlimit.real.leave_one_out import averaged, correct, sharpened, soft_weights, targets
 from gcnlimit.real.views import Views
-
-
-@pytest.mark.parametrize("width", [4, 50], ids=["primal", "dual"])
-@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2.0, 20)], ids=["equal", "weighted"])
-def test_left_out_predictions_are_those_of_refitting(width, weights):
-    rng = np.random.default_rng(0)
-    Z, Y = rng.standard_normal((20, width)), targets(rng.integers(3, size=20), 3)
-    w = np.ones(20) if weights is None else weights
-    ridge = Ridge(Z, weights)
-    found = ridge.solve(Y, np.array([0.2]))[0][0]
-    for i in range(20):
-        rest = np.arange(20) != i
-        A = np.column_stack([Z, np.ones(20)])[rest]
-        penalty = 0.2 * ridge.scale * np.diag([*np.ones(width), 0.0])
-        beta = np.linalg.solve(A.T @ (w[rest, None] * A) + penalty, A.T @ (w[rest, None] * Y[rest]))
-        assert found[i] == pytest.approx(Z[i] @ beta[:-1] + beta[-1], abs=1e-9)
-
-
-def test_the_smaller_gram_matrix_is_as_good():
-    """More columns than rows, or as many rows again: columns of zeros change nothing but the route."""
-    rng = np.random.default_rng(1)
-    Z, Y = rng.standard_normal((20, 6)), rng.standard_normal((20, 2))
-    by_columns, by_rows = Ridge(Z), Ridge(np.hstack([Z, np.zeros((20, 30))]))
-    assert by_rows.scale == pytest.approx(by_columns.scale)
-    reg = np.array([0.3, 3.0])
-    assert np.allclose(by_rows.solve(Y, reg)[1], by_columns.solve(Y, reg)[1], atol=1e-10)
-    reg = np.logspace(-3, 3, 7)
-    assert np.allclose(by_rows.solve(Y, reg)[0], by_columns.solve(Y, reg)[0], atol=1e-9)
-
-
-def test_many_rows_are_as_exact_as_single_precision():
-    """Above a thousand rows the largest matrices are in single precision; the last rows have no weight to speak of."""
-    rng = np.random.default_rng(2)
-    Z, Y = rng.standard_normal((900, 30)), rng.standard_normal((900, 2))
-    weights = np.append(np.ones(900), np.full(200, 1e-9))
-    reg = np.array([0.01, 1.0])
-    small, large = Ridge(Z), Ridge(np.vstack([Z, Z[:200]]), weights)
-    reg_large = reg * small.scale / large.scale
-    found = large.solve(np.vstack([Y, Y[:200]]), reg_large)[0][:, :900]
-    assert np.allclose(found, small.solve(Y, reg)[0], atol=1e-5)
-
-
-@pytest.mark.parametrize("rows", [np.zeros((6, 3)), np.full((6, 3), 0.1), np.full((6, 9), 0.1), np.full((6, 1), 1e6)])
-def test_equal_rows_predict_the_mean(rows):
-    """Their spread is rounding, in units of which weights and outputs elsewhere would be astronomical."""
-    Y, weights = targets(np.array([0, 0, 0, 0, 1, 1]), 2), np.linspace(1.0, 2.0, 6)
-    ridge, reg = Ridge(rows, weights), np.array([0.01, 1.0])
-    others = (weights @ Y - weights[:, None] * Y) / (weights.sum() - weights[:, None])
-    assert ridge.solve(Y, reg)[0] == pytest.approx(np.broadcast_to(others, (2, 6, 1)), abs=1e-12)
-    assert np.abs(np.ones(rows.shape[1]) @ rows.T @ ridge.solve(Y, reg)[1]).max() < 1e-9 / max(np.abs(rows).max(), 1e-9)
 
 
 def test_labelled_nodes_that_are_alike_say_nothing_elsewhere():
@@ -145,6 +96,7 @@ def test_probabilities_are_calibrated_on_the_left_out_nodes():
     assert abs(np.mean(p.max(axis=1)[test]) - np.mean(model.predict()[test] == y[test])) < 0.08
 
 
+@pytest.mark.filterwarnings("ignore:there is no graph, so the filter is not used")
 @parametrize_with_checks([gl.GraphClassifier(), gl.FilterClassifier()])
 def test_contract_of_scikit_learn(estimator, check):
     check(estimator)
@@ -194,7 +146,7 @@ def test_a_complete_graph_and_one_without_use_leave_the_features():
     X, y, hidden, _ = classed_graph(labelled=55)
     complete = np.ones((60, 60)) - np.eye(60)
     model = gl.GraphClassifier().fit(X, hidden, graph=complete)
-    alone = gl.FilterClassifier().fit(X[hidden >= 0], y[hidden >= 0])
+    alone = gl.FilterClassifier(strengths=0).fit(X[hidden >= 0], y[hidden >= 0])
     assert model.loo_score_ > alone.loo_score_ - 0.1
 
 
@@ -255,13 +207,18 @@ def test_another_graph_needs_the_same_features():
         filtered.predict(X, graph=A)
 
 
-def test_the_bank_of_a_fit_holds_that_of_another_graph():
-    for width, labelled in ((8, 50), (2, 50)):
-        X, _, hidden, A = classed_graph(width=width, labelled=labelled, classes=2)
-        labels = as_labels(hidden, len(hidden))
-        first = Views(X, sparse.csr_array(A), unit=False)
-        mine = [member.name for member in members(first, labels) if not member.local]
-        assert [member.name for member in members(Views(X, sparse.csr_array(A), False, first), labels)] == mine
+@pytest.mark.parametrize("width", [8, 2])
+def test_members_are_found_by_name_on_another_graph(width, monkeypatch):
+    """In whatever order, and a bank that lacks one is refused, not read wrongly."""
+    X, _, hidden, A = classed_graph(width=width, labelled=50, classes=2)
+    model = gl.GraphClassifier().fit(X, hidden, graph=A)
+    wanted = model.predict_proba(X[::-1], graph=A)
+    in_order = ensemble.members
+    monkeypatch.setattr(ensemble, "members", lambda *given: reversed(list(in_order(*given))))
+    assert np.allclose(model.predict_proba(X[::-1], graph=A), wanted, atol=1e-12)
+    monkeypatch.setattr(ensemble, "members", lambda *given: iter(()))
+    with pytest.raises(RuntimeError, match="of the fit are not in the bank"):
+        model.predict_proba(X[::-1], graph=A)
 
 
 def test_cross_validation_hides_labels_and_keeps_the_graph():

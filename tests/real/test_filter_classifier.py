@@ -11,7 +11,8 @@ from scipy.linalg import expm
 import gcnlimit as gl
 from gcnlimit.graphs.operator import propagation
 from gcnlimit.normalization import Normalization
-from gcnlimit.real.leave_one_out import Ridge, targets
+from gcnlimit.numerics.ridge import Ridge
+from gcnlimit.real.leave_one_out import targets
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,8 @@ def _function(filter, S):
 def test_without_a_graph_the_strength_is_none():
     X, y, hidden, A = classed_graph()
     seen = hidden >= 0
-    alone = gl.FilterClassifier("pagerank", scale=None).fit(X[seen], y[seen])
+    with pytest.warns(UserWarning, match="there is no graph, so the filter is not used; write fit"):
+        alone = gl.FilterClassifier("pagerank", scale=None).fit(X[seen], y[seen])
     same = gl.FilterClassifier(strengths=0, scale=None).fit(X, hidden, graph=A)
     assert same.family_ == "no graph"
     assert np.allclose(alone.coef_, same.coef_, atol=1e-9)
@@ -98,9 +100,9 @@ def test_balanced_weights_are_those_of_repeated_nodes():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((30, 3)), np.repeat([0, 1], [20, 10])
     X[y == 1] += 1.0
-    weighted = gl.FilterClassifier(class_weight="balanced", reg=0.1, scale=None).fit(X, y)
+    weighted = gl.FilterClassifier(strengths=0, class_weight="balanced", reg=0.1, scale=None).fit(X, y)
     twice = np.concatenate([np.arange(30), np.arange(20, 30)])
-    repeated = gl.FilterClassifier(reg=0.1 * 40 / 30, scale=None).fit(X[twice], y[twice])
+    repeated = gl.FilterClassifier(strengths=0, reg=0.1 * 40 / 30, scale=None).fit(X[twice], y[twice])
     assert np.allclose(weighted.coef_, repeated.coef_, atol=1e-10)
     assert np.allclose(weighted.intercept_, repeated.intercept_, atol=1e-10)
 

@@ -21,7 +21,7 @@ FEATURES = {"white": None, "correlated": gl.Spectrum([1.0 - NEAR, 1.0 + NEAR], [
 NORMALIZATIONS = {"symmetric": ("symmetric", False), "other": ("none", False), "other, normalized gain": ("none", True)}
 LOSSES = {"square": "square", "margin": "logistic", "corner": "hinge", "softmax": "softmax"}
 FILTERS = {"any": gl.Residual([0.5]), "PageRank": gl.PageRank(0.2)}
-SIMPLEST = {"degrees": "alike", "features": "white", "test_filter": "same"}
+SIMPLEST = {"degrees": "alike", "features": "white", "test_filter": "same", "training": "to the end"}
 
 
 def model(case):
@@ -42,14 +42,14 @@ def network(case):
         penalty="l2" if case["penalty"] == "squared weights" else gl.ElasticNet(0.5),
         normalization=normalization,
         test_filter=None if case["test_filter"] == "same" else FILTERS[case["filter"]],
+        training=None if case["training"] == "to the end" else gl.GradientFlow(1e8),
     )
 
 
 def possible(case):
-    """A corner holds outputs of two unequal classes; another penalty needs a finite regularization."""
-    return (case["loss"] != "corner" or case["classes"] == "2 unequal") and not (
-        case["penalty"] == "other" and case["reg"] == "infinite"
-    )
+    """A corner holds outputs of two unequal classes; other penalties and trainings need a finite regularization."""
+    finite = case["reg"] == "finite" or (case["penalty"], case["training"]) == ("squared weights", "to the end")
+    return finite and (case["loss"] != "corner" or case["classes"] == "2 unequal")
 
 
 EVERY = [dict(zip(scope.QUESTIONS, answers, strict=True)) for answers in itertools.product(*scope.QUESTIONS.values())]
@@ -81,7 +81,6 @@ CALLS = {
     "scatter": lambda data, gcn: gl.theory.scatter(data, gcn, 1000),
     "scatter on another graph": lambda data, gcn: gl.theory.scatter(data, gcn, 1000, to=data),
     "paired_scatter": lambda data, gcn: gl.theory.paired_scatter(data, gcn, gcn, 1000),
-    "large_reg_expansion": gl.theory.large_reg_expansion,
     "order_functions": lambda data, gcn: gl.depth.order_functions(data, gcn.replaced(filter=gl.Residual([0.5]))),
     "learning_rate": gl.depth.learning_rate,
     "oversmoothing": lambda data: gl.depth.oversmoothing(data, [gl.Residual([0.5])]),
@@ -91,7 +90,7 @@ CALLS = {
 }
 LIMITED = {  # where the values, not the case, decide
     "order_functions": {"filter": "any"},
-    "learning_rate": {"filter": "any", "reg": "infinite", "penalty": "squared weights"},
+    "learning_rate": {"filter": "any", "reg": "infinite", "penalty": "squared weights", "training": "to the end"},
 }
 
 

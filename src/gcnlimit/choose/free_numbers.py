@@ -18,11 +18,14 @@ from gcnlimit.filters import Filter, Residual, SearchScale
 from gcnlimit.network import GCN
 from gcnlimit.normalization import NUMBERS
 from gcnlimit.numerics.climb import Index
+from gcnlimit.penalties import L2
 from gcnlimit.theory.points import Mask, Points
 
 Interval = tuple[float, float]
 Bounds = Interval | Sequence[Interval]  # of a parameter, or of each of its layers
 
+MOST_NUMBERS = 32
+"""Free numbers that are searched together: their climbs take seconds at 8, and the time grows with the square."""
 _LONGEST = 64  # layers of a chain: on directed graphs the equations of a longer one take minutes
 _ANY_REG = (1e-2, 1e6)  # regularizations searched if any is allowed, over the filter's gain
 _ANY_CLOSED = (1e-7, 1e7)  # the same where the margin is closed, at any of them
@@ -90,12 +93,22 @@ def free_numbers(
         if name == "test_filter":
             continue
         for layer, interval in _intervals(filters.get(name), name, bounds):
+            if name == "reg" and math.isinf(interval[1]) and not isinstance(points.penalty, L2):
+                raise ParameterError(
+                    f"free['reg'] = {interval} reaches infinity, not allowed with penalty = "
+                    f"{points.penalty!r}; take a finite upper bound"
+                )
             allowed = _allowed(points, method, name, interval)
             if throw and np.any(allowed.refused):
                 raise ParameterError(f"free[{name!r}] = {interval} {allowed.reason}")
             refused |= allowed.refused
             low, high, unit, scale = allowed[:4]
             numbers.append(FreeNumber(name, scale, layer, low, high, unit, interval))
+    if len(numbers) > MOST_NUMBERS:
+        raise ParameterError(
+            f"free contains {len(numbers)} numbers, and more than {MOST_NUMBERS} take minutes to "
+            "search; free fewer, such as one interval for all layers"
+        )
     return tuple(number.without(refused) for number in numbers), refused
 
 

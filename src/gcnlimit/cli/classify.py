@@ -92,6 +92,10 @@ def command(
     test = data.testing(split)
     if labelled_nodes(test).any():
         columns["test_accuracy"] = model.score(y=test)
+    if model.expected_accuracy_.value is None:
+        from gcnlimit.real.recommend import expectation
+
+        click.echo(expectation(model), err=True)
     show(columns, 1, form, f"Classes of {data.nodes} nodes", file=file, split=split)
 
 

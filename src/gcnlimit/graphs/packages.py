@@ -43,6 +43,8 @@ def from_networkx(graph: Any, features: str | Sequence[str] = "x", label: str = 
     X, notes = _features(cells)
     y = np.empty(len(attributes), object)
     y[:] = [own.get(label) for own in attributes]
+    if left := sorted({str(name) for name in present} - {*map(str, columns), label}):
+        notes.append(f"Attributes that were not taken: {', '.join(left)} (name them in features).")
     return Dataset(graph, X, y, names=np.array([str(node) for node in graph]), notes=tuple(notes))
 
 

@@ -11,7 +11,7 @@ from gcnlimit._validation import whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import dense
-from gcnlimit.real.views import Scaling
+from gcnlimit.graphs.scaling import Scaling
 
 Counts = list[int | None]
 

@@ -33,7 +33,8 @@ class GraphClassifier(GraphEstimator):
     Parameters
     ----------
     scale
-        ``"rows"`` of unit norm, ``"columns"`` of mean 0 and variance 1, None, or ``"auto"``: rows if most features are 0.
+        ``"rows"`` of unit norm, ``"columns"`` of mean 0 and variance 1, None, or ``"auto"``: rows if most features are 0 and no
+        column dominates, else columns, unless leave-one-out of the features prefers the other by two standard errors.
     fractions
         Fractions of the classes among the nodes without labels: those of the ``"labels"``, ``"estimated"`` from the outputs on
         these nodes, or given, in the order of the classes or by class. ``"auto"`` estimates them only where the outputs refute
@@ -54,7 +55,8 @@ class GraphClassifier(GraphEstimator):
         Whether the graph is used; leave-one-out accuracy less that of the features alone, and the standard error of this
         difference (None without features).
     table_
-        Members of the average: weight, leave-one-out accuracy, difference from the average.
+        Members of the average: weight, leave-one-out accuracy, difference from the average. One that could not be trained has
+        no weight, and its name says why.
 
     Examples
     --------
@@ -93,7 +95,7 @@ class GraphClassifier(GraphEstimator):
 
     def _learn(self, features: Any, labels: Labels, adjacency: Any) -> Array:
         weights = class_weights(labels, self.class_weight)
-        model = Ensemble(features, labels, adjacency, weights, self.scale)
+        model = Ensemble.fit(features, labels, adjacency, weights, self.scale)
         self._model = model
         self.table_ = model.table()
         self.uses_graph_ = model.uses_graph

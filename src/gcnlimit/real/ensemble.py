@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,15 +15,27 @@ from scipy.special import log_softmax
 
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
-from gcnlimit.graphs.check import are_equal
+from gcnlimit.graphs.check import are_equal, dense, squared
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import propagation
-from gcnlimit.real.bank import REG, Fitted, members
-from gcnlimit.real.leave_one_out import averaged, correct, sharpened, soft_weights
-from gcnlimit.real.views import Scaling, Views
+from gcnlimit.graphs.scaling import Scaling
+from gcnlimit.numerics.ridge import Ridge
+from gcnlimit.real.bank import REG, Fitted, Member, members
+from gcnlimit.real.leave_one_out import (
+    SAMPLE,
+    averaged,
+    blurred,
+    correct,
+    sharpened,
+    soft_weights,
+    targets,
+)
+from gcnlimit.real.views import Views
 
 LEAST = 1e-6  # probability below which nothing is said
 CALIBRATED = 50  # labelled nodes from which sharpness depends on the degree
+HELD = 50_000  # nodes up to which all views are held in memory at once
+COMPARED = 500  # labelled nodes on which scalings are compared
 RARE = 0.5  # prior weight of a negative strength: most graphs join nodes that are alike
 
 
@@ -36,142 +50,164 @@ class Row(NamedTuple):
     gain_error: float
 
 
-class Ensemble:
-    """The bank trained on checked parts and averaged, see `GraphClassifier`; features or graph may be None.
+Mixture = dict[str, Array]  # weight of each member of the average, at each of its regularizations
 
-    `gain` is leave-one-out accuracy with the graph less that without, and its standard error; `weights` are those of members and
-    regularizations in the average, `portable` where members that know nodes by name are left out; `left_out` are leave-one-out
-    scores of labelled nodes, logarithms of probabilities.
+
+@dataclass(eq=False)
+class Ensemble:
+    """The bank trained and averaged, see `GraphClassifier`.
+
+    `share` are the weights of labelled nodes, of sum 1; `bare` says that there are no features. Members are by name, and those
+    that could not be trained with the reason. `weights` are those of the average, `portable` those without members that know
+    nodes by name. `gain` is leave-one-out accuracy with the graph less that without, and its standard error. `scores` are
+    logarithms of probabilities, on all nodes of the fit.
     """
 
-    def __init__(
-        self, features: Any, labels: Labels, adjacency: Any, weights: Array, scale: str | None
-    ) -> None:
-        self.labels = labels
-        self.share = weights / weights.sum()
-        self.bare = features is None
-        # rows of the normalized graph stand for features where there are none
-        features = propagation(adjacency, "symmetric").operator.matrix if self.bare else features
-        self.scaling = Scaling.of(features, "rows" if self.bare else scale)
-        self.views = Views(self.scaling(features), adjacency, self.scaling.how == "rows")
-        with progress_bar("Regressions", None, unit="members") as bar:
-            self.fitted = []
-            for member in members(self.views, labels):
-                self.fitted.append(Fitted.of(member, labels, weights, self.views.nodes))
-                del member  # with its columns, before those of the next
-                bar.advance(1)
-        self._left_out = np.concatenate([one.left_out for one in self.fitted])
-        found = [sharpened(one.left_out, labels.index, self.share) for one in self.fitted]
-        self.sharpness = np.concatenate([sharpness for sharpness, _ in found])
-        self._losses = np.concatenate([losses for _, losses in found])
-        self.weights = self._weights(lambda one: True)
-        self.without_graph = self._weights(lambda one: not one.graph and not self.bare)
-        self.gain = None
-        if adjacency is not None and not self.bare:
-            self.gain = self._gain(lambda p: correct(p, labels.index))
-        self.uses_graph = adjacency is not None and self._graph_helps()
-        if not self.uses_graph:
-            self.weights = self.without_graph
-        anywhere = self._weights(lambda one: not one.local)
-        self.portable = anywhere if self.uses_graph else self.without_graph
-        degrees = self.views.degrees[labels.labelled]
-        own = self._mixed(self._left_out, degrees, self.weights)
-        self._slope = self._calibrated(own, degrees)
-        self.left_out = self._sharpened(own, degrees)
+    labels: Labels
+    share: Array
+    scaling: Scaling
+    views: Views
+    bare: bool
+    fitted: dict[str, Fitted]
+    unusable: dict[str, str]
+    weights: Mixture
+    portable: Mixture
+    uses_graph: bool
+    gain: tuple[float, float] | None
+    scores: Array = field(init=False)
+
+    @classmethod
+    def fit(
+        cls, features: Any, labels: Labels, adjacency: Any, weights: Array, scale: str | None
+    ) -> Ensemble:
+        """Train the bank on checked parts; features or graph may be None."""
+        share = weights / weights.sum()
+        bare = features is None
+        features = _rows_of(adjacency) if bare else features
+        scaling = Scaling.of(features, "rows") if bare else chosen_scaling(features, labels, scale)
+        views = Views(scaling(features), adjacency, scaling.how == "rows")
+        # the columns of a small graph are kept for its outputs, those of a large one computed again
+        bank = list(members(views, labels)) if views.nodes <= HELD else None
+        fitted, unusable = _trained(bank or members(views, labels), labels, weights)
+        everywhere = _mixture(fitted, share, lambda one: True)
+        alone = _mixture(fitted, share, lambda one: not one.graph and not bare)
+        uses_graph = adjacency is not None
+        gain = None
+        if uses_graph and not bare:
+            both, rest = (_left_out(fitted, mixture) for mixture in (everywhere, alone))
+            gain = difference(correct(both, labels.index), correct(rest, labels.index), share)
+            uses_graph = _graph_helps(both, rest, labels, share)
+        anywhere = _mixture(fitted, share, lambda one: not one.local)
+        used, portable = (everywhere, anywhere) if uses_graph else (alone, alone)
+        about = (labels, share, scaling, views, bare, fitted, unusable)
+        found = cls(*about, used, portable, uses_graph, gain)
+        found.scores = found._scores(views, used, bank)
+        return found
+
+    @cached_property
+    def left_out(self) -> Array:
+        """Leave-one-out scores of the labelled nodes, logarithms of probabilities."""
+        degrees = self.views.degrees[self.labels.labelled]
+        return self._sharpened(self._left_out_logs(self.weights), degrees)
 
     @property
     def left_out_elsewhere(self) -> Array:
         """Leave-one-out scores by the members that apply to another graph."""
         degrees = self.views.degrees[self.labels.labelled]
-        return self._sharpened(self._mixed(self._left_out, degrees, self.portable), degrees)
+        return self._sharpened(self._left_out_logs(self.portable), degrees)
 
-    @property
-    def scores(self) -> Array:
-        """Logarithms of the probabilities of the classes on all nodes of the fit."""
-        outputs = np.concatenate([one.outputs for one in self.fitted])
-        logs = self._mixed(outputs, self.views.degrees, self.weights)
-        return self._sharpened(logs, self.views.degrees)
+    def _left_out_logs(self, mixture: Mixture) -> Array:
+        """Logarithms of the leave-one-out probabilities, before they are sharpened."""
+        mean = _left_out(self.fitted, mixture)
+        lonely = self._lonely(self.views)[self.labels.labelled]
+        if lonely.any():
+            mean[lonely] = self._for_lonely(_left_out(self.fitted, self.portable, lonely))
+        return np.asarray(np.log(np.maximum(mean, LEAST)))
 
     def elsewhere(self, features: Any, adjacency: Any) -> Array:
         """The same on another graph, by the members that do not know nodes by name."""
-        if self.bare:
-            features = propagation(adjacency, "symmetric").operator.matrix
+        features = _rows_of(adjacency) if self.bare else features
         views = Views(self.scaling(features), adjacency, self.views.unit, self.views)
         again = adjacency is not None and are_equal(adjacency, self.views.arrows[0])
         if again and are_equal(views.X, self.views.X):
             return self.scores  # the nodes of the fit are known by name
-        bank = members(views, self.labels)
-        outputs = [one.on(bank, views.nodes) for one in self.fitted]
-        logs = self._mixed(np.concatenate(outputs), views.degrees, self.portable)
+        return self._scores(views, self.portable)
+
+    def _scores(self, views: Views, mixture: Mixture, bank: list[Member] | None = None) -> Array:
+        """Logarithms of the mean probabilities on all nodes of some views, sharpened."""
+        lonely = self._lonely(views)
+        mixtures = [mixture, self.portable] if lonely.any() else [mixture]
+        wanted = {name for weights in mixtures for name, w in weights.items() if w.any()}
+        classes = self.labels.classes.size
+        mean = np.zeros((views.nodes, classes))
+        apart = np.zeros((int(lonely.sum()), classes))
+        for member in bank or members(views, self.labels, wanted):
+            if member.name not in wanted:
+                continue
+            wanted.remove(member.name)
+            one = self.fitted[member.name]
+            weight, other = mixture[member.name], self.portable[member.name]
+            use = (weight > 0) | ((other > 0) & lonely.any())
+            outputs = one.outputs(member.columns, use)
+            mean += averaged(outputs, weight[use], one.sharpness[use])
+            apart += averaged(outputs[:, lonely], other[use], one.sharpness[use])
+            del member, outputs  # before the columns of the next are computed
+        if wanted:
+            raise RuntimeError(f"members {sorted(wanted)} of the fit are not in the bank")
+        mean[lonely] = self._for_lonely(apart)
+        logs = np.log(np.maximum(mean, LEAST, out=mean), out=mean)
         return self._sharpened(logs, views.degrees)
 
+    def _lonely(self, views: Views) -> npt.NDArray[np.bool_]:
+        """Which nodes have no neighbour, on a graph.
+
+        They are left to members that need not know them by name: weights that were trained through the graph read their
+        features better than those of features alone.
+        """
+        return np.asarray((views.degrees == 0) & (views.graph is not None))
+
+    def _for_lonely(self, portable: Array) -> Array:
+        """Probabilities of nodes without neighbours: the fractions of the classes where there are no features either."""
+        return np.bincount(self.labels.index, self.share).astype(float) if self.bare else portable
+
     def table(self) -> list[Row]:
-        """Every member with its weight and leave-one-out accuracy."""
-        codes = self.labels.index
-        ours = correct(self.left_out, codes)
+        """Every member with its weight and leave-one-out accuracy; one that could not be trained has none, and says why."""
+        ours = correct(self.left_out, self.labels.index)
         found = []
-        by_member = self.weights.reshape(-1, len(REG)).sum(axis=1)
-        for one, weight in zip(self.fitted, by_member.tolist(), strict=True):
-            best = max(correct(one.left_out, codes), key=lambda hits: float(self.share @ hits))
-            apart = difference(ours, best, self.share)
-            name = "rows of the graph" if self.bare and not one.graph else one.name
-            found.append(Row(name, weight, float(self.share @ best), one.strength, *apart))
-        return found
+        for name, one in self.fitted.items():
+            apart = difference(ours, one.right, self.share)
+            shown = "rows of the graph" if self.bare and not one.graph else name
+            weight = float(self.weights[name].sum())
+            found.append(Row(shown, weight, one.accuracy, one.strength, *apart))
+        nothing = (0.0, math.nan, None, math.nan, math.nan)
+        return found + [Row(f"{name}: {why}", *nothing) for name, why in self.unusable.items()]
 
-    def _gain(self, measure: Callable[[Array], npt.NDArray[Any]]) -> tuple[float, float]:
-        """What the graph adds to a measure of the leave-one-out probabilities of each node, and its standard error."""
-        own = averaged(self._left_out, self.weights, self.sharpness)
-        alone = averaged(self._left_out, self.without_graph, self.sharpness)
-        return difference(measure(own), measure(alone), self.share)
-
-    def _graph_helps(self) -> bool:
-        """Whether the graph lowers the leave-one-out loss by more than one standard error; few labels cannot refute it."""
-        codes = self.labels.index
-        if self.bare or codes.size < CALIBRATED:
-            return True
-        nodes = np.arange(codes.size)
-        gain, error = self._gain(lambda p: np.log(np.maximum(p[nodes, codes], LEAST)))
-        return gain > error
-
-    def _weights(self, kept: Callable[[Fitted], bool]) -> Array:
-        """Weights in the soft average of the members kept."""
-        rare = [RARE if (one.strength or 0.0) < 0 else 1.0 for one in self.fitted]
-        prior = np.where([kept(one) for one in self.fitted], rare, 0.0)
-        return soft_weights(self._losses, self.share, np.repeat(prior, len(REG)))
-
-    def _mixed(self, outputs: Array, degrees: Array, weights: Array) -> Array:
-        """Logarithms of the mean probabilities."""
-        found = averaged(outputs, weights, self.sharpness)
-        # a node without neighbours is left to members that need not know it by name: weights that
-        # were trained through the graph read its features better than those of features alone
-        lonely = degrees == 0
-        if self.views.graph is not None and lonely.any():
-            if self.bare:
-                found[lonely] = np.bincount(self.labels.index, self.share)
-            else:
-                found[lonely] = averaged(outputs[:, lonely], self.portable, self.sharpness)
-        return np.asarray(np.log(np.maximum(found, LEAST)))
-
-    def _calibrated(self, logs: Array, degrees: Array) -> Array:
+    @cached_property
+    def _slope(self) -> Array:
         """Logarithm of the sharpness, and its slope in the logarithm of the degree, of least leave-one-out loss."""
         codes = self.labels.index
-        use = degrees > 0
-        if self.views.graph is None or use.sum() < CALIBRATED:
+        degrees = self.views.degrees[self.labels.labelled]
+        use = np.flatnonzero(degrees > 0)
+        if self.views.graph is None or use.size < CALIBRATED:
             return np.zeros(2)
-        # labels count as sure up to half of one among them, so that no sharpness is infinite
-        blur = 0.5 / codes.size
-        count = logs.shape[1]
-        wanted = blur / count + (1.0 - blur) * np.eye(count)[codes[use]]
+        use = np.sort(np.random.default_rng(0).permutation(use)[:SAMPLE])
+        logs = self._left_out_logs(self.weights)[use]
+        share = self.share[use] / self.share[use].sum()
+        wanted = blurred(codes[use], logs.shape[1], 0.5 / codes.size)  # half of one among them
 
         def loss(slope: Array) -> float:
-            found = log_softmax(self._sharpness(slope, degrees[use])[:, None] * logs[use], axis=1)
-            entropy = -np.sum(wanted * found, axis=1) @ self.share[use]
+            found = log_softmax(self._sharpness(slope, degrees[use])[:, None] * logs, axis=1)
+            entropy = -np.sum(wanted * found, axis=1) @ share
             return float(entropy + np.sum(slope**2) / codes.size)
 
         return np.asarray(fmin(loss, np.zeros(2), xtol=1e-3, ftol=1e-6, disp=False))
 
+    @cached_property
+    def _typical_degree(self) -> float:
+        return float(np.log1p(self.views.degrees).mean())
+
     def _sharpness(self, slope: Array, degrees: Array) -> Array:
-        apart = np.log1p(degrees) - np.log1p(self.views.degrees).mean()
+        apart = np.log1p(degrees) - self._typical_degree
         return np.asarray(np.exp(np.clip(slope[0] + slope[1] * apart, -2.0, 2.0)))
 
     def _sharpened(self, logs: Array, degrees: Array) -> Array:
@@ -179,6 +215,85 @@ class Ensemble:
             return logs
         power = np.where(degrees > 0, self._sharpness(self._slope, degrees), 1.0)
         return np.asarray(log_softmax(power[:, None] * logs, axis=1))
+
+
+def chosen_scaling(features: Any, labels: Labels, scale: str | None) -> Scaling:
+    """Scaling of the features; ``"auto"`` is what they look like, unless leave-one-out of the features prefers another.
+
+    Rows and columns are compared on some labelled nodes, and the other one must lower the loss by two standard errors.
+    """
+    usual = Scaling.of(features, scale)
+    if scale is None:  # one unit for all, in which the squares of single precision have room
+        size = np.sqrt(squared(features).sum() / features.shape[0]) or 1.0
+        return Scaling("columns", 0.0 * usual.mean, np.full_like(usual.spread, size))
+    if scale != "auto" or labels.index.size < CALIBRATED:
+        return usual
+    other = Scaling.of(features, "columns" if usual.how == "rows" else "rows")
+    some = np.sort(np.random.default_rng(0).permutation(labels.index.size)[:COMPARED])
+    codes = labels.index[some]
+    share = np.full(some.size, 1.0 / some.size)
+    losses = []
+    for scaling in (usual, other):
+        rows = dense(scaling(features[labels.labelled[some]]))
+        left_out, _ = Ridge(rows).solve(targets(codes, labels.classes.size), REG)
+        each = sharpened(left_out, codes, share)[1]
+        losses.append(each[(each @ share).argmin()])
+    gain, error = difference(losses[0], losses[1], share)
+    return other if gain > 2.0 * error else usual
+
+
+def _rows_of(adjacency: Any) -> Any:
+    """Rows of the normalized graph, which stand for features where there are none."""
+    return propagation(adjacency, "symmetric").operator.matrix
+
+
+def _trained(
+    bank: Iterable[Member], labels: Labels, weights: Array
+) -> tuple[dict[str, Fitted], dict[str, str]]:
+    """Members by name, and why others could not be trained."""
+    fitted: dict[str, Fitted] = {}
+    unusable: dict[str, str] = {}
+    with progress_bar("Regressions", None, unit="members") as bar:
+        for member in bank:
+            try:
+                fitted[member.name] = Fitted.of(member, labels, weights)
+            except (np.linalg.LinAlgError, FloatingPointError) as error:
+                unusable[member.name] = f"left out, {error}"
+            del member  # with its columns, before those of the next
+            bar.advance(1)
+    return fitted, unusable
+
+
+def _mixture(fitted: dict[str, Fitted], share: Array, kept: Callable[[Fitted], bool]) -> Mixture:
+    """Weights in the soft average of the members kept."""
+    each = list(fitted.values())
+    rare = [RARE if (one.strength or 0.0) < 0 else 1.0 for one in each]
+    prior = np.where([kept(one) for one in each], rare, 0.0)
+    counts = [len(one.sharpness) for one in each]
+    losses = np.concatenate([one.losses for one in each])
+    weights = soft_weights(losses, share, np.repeat(prior, counts))
+    return dict(zip(fitted, np.split(weights, np.cumsum(counts)[:-1]), strict=True))
+
+
+def _left_out(fitted: dict[str, Fitted], mixture: Mixture, nodes: Any = slice(None)) -> Array:
+    """Mean leave-one-out probabilities of labelled nodes."""
+    return np.asarray(
+        sum(
+            averaged(one.left_out[:, nodes], mixture[name], one.sharpness)
+            for name, one in fitted.items()
+        )
+    )
+
+
+def _graph_helps(used: Array, alone: Array, labels: Labels, share: Array) -> bool:
+    """Whether the graph lowers the leave-one-out loss by more than one standard error; few labels cannot refute it."""
+    codes = labels.index
+    if codes.size < CALIBRATED:
+        return True
+    nodes = np.arange(codes.size)
+    logs = [np.log(np.maximum(p[nodes, codes], LEAST)) for p in (used, alone)]
+    gain, error = difference(logs[0], logs[1], share)
+    return gain > error
 
 
 def difference(first: Any, second: Any, share: Array) -> tuple[float, float]:

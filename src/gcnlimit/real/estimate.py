@@ -17,6 +17,7 @@ from gcnlimit.classes import Classes
 from gcnlimit.degrees import Degrees
 from gcnlimit.errors import ParameterError
 from gcnlimit.estimated import EstimatedCSBM
+from gcnlimit.graphs.blocks import block_doubts
 from gcnlimit.graphs.standard import Signals, StandardizedGraph, from_labels
 from gcnlimit.graphs.verdict import degree_law
 from gcnlimit.network import GCN
@@ -119,7 +120,8 @@ def estimate(X: Any, y: Any, graph: Any, *, method: str = "labels") -> Estimate:
         ``"labels"`` uses pairs of labelled nodes, and aims at the signal of these classes; its errors are
         :math:`\sqrt{2N}/n` for :math:`\lambda`, large if few of the :math:`N` nodes are labelled. ``"likelihood"`` uses all
         nodes by approximate message passing, for two classes of equal size; its errors are small, but on a graph that is
-        not one of the model it follows the strongest structure, and it warns where the two disagree.
+        not one of the model it follows the strongest structure, and it warns where the two disagree; ``"labels"`` is then
+        the one to use.
 
     Examples
     --------
@@ -139,7 +141,7 @@ def estimate_standard(given: StandardizedGraph, method: str = "labels") -> Estim
     """Estimate from parts that have been checked; nothing is warned aloud."""
     one_of("method", method, "labels", "likelihood")
     s = from_labels(given)
-    doubts: list[str] = []
+    doubts = [*block_doubts(given)]
     if method == "likelihood":
         best, other = from_likelihood(given)
         doubts += _of_likelihood(given, best, other, s)
@@ -161,12 +163,12 @@ def _of_likelihood(
 ) -> Iterator[str]:
     """What the likelihood itself says against its estimates."""
     if given.has_hubs:
-        yield "degrees vary more than at random, which the likelihood ignores; use method='labels'"
+        yield "degrees vary more than at random, which the likelihood ignores"
     if not best.converged:
         yield "message passing did not converge; the estimates may be biased"
     if abs(best.skewness) > APART:
-        why = "the classes are not of equal size, and few labels hide it"
-        yield f"{why}: the likelihood is biased; use method='labels'"
+        why = "the classes may be of unequal size, which so few labels cannot show"
+        yield f"{why}, or there is other structure; the likelihood is then biased"
     if best.free_entropy - other.free_entropy < SURE:
         why = "the labels cannot tell whether linked nodes tend to share a class or to differ"
         yield f"{why} (the sign of lam); predictions from this estimate are unreliable"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,11 +15,12 @@ from gcnlimit.filters import Filter
 from gcnlimit.graphs.check import as_features
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import propagation, undirected
+from gcnlimit.graphs.scaling import Scaling
 from gcnlimit.normalization import Normalization, as_normalization
 from gcnlimit.real.graph_estimator import GraphEstimator, class_weights
 from gcnlimit.real.leave_one_out import REG, pair, sharpened
 from gcnlimit.real.networks import NO_GRAPH, choose, networks
-from gcnlimit.real.views import HOPS, Scaling
+from gcnlimit.real.views import HOPS
 from gcnlimit.theory.label_free import Smoothness, relative_strength
 
 TRIED = ("symmetric", "centred")  # the others are worse on public graphs, or as good
@@ -100,6 +102,9 @@ class FilterClassifier(GraphEstimator):
         names = self._normalizations()
         self._relative = not isinstance(self.filter, Filter)
         if adjacency is None:
+            if np.any(np.asarray(0.5 if self.strengths is None else self.strengths) != 0.0):
+                use = "write fit(X, y, graph=...), or strengths=0 for the features alone"
+                warnings.warn(f"there is no graph, so the filter is not used; {use}", stacklevel=3)
             names = ("none",)
             offered = [NO_GRAPH]
         operators = {name: self._propagation(adjacency, name) for name in names}

@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 
 HALVES = 3
 UNEQUAL = 5  # unequal classes above which the ceiling takes minutes
+RARE = (
+    5  # labels of a class below which its size is not known; the ceiling then takes half a minute
+)
+REACH = (  # of PageRank, up to a strength
+    (0.6, "its direct neighbours"),
+    (0.85, "nodes a few edges away"),
+    (1.0, "nearly all nodes that edges connect to it"),
+)
 WIDE = 0.5  # width of an interval that says next to nothing
 
 
@@ -126,7 +134,8 @@ def recommend(X: Any, y: Any, graph: Any, *, scale: str | None = "auto") -> Reco
     network = "the graph alone" if X is None else used
     told = (f"Use GraphClassifier() or gcnlimit classify: {network}.", *_expect(model, half))
     expected = model.expected_accuracy_
-    reason = "\n".join([*told, _ceiling(expected, estimate, doubts)])
+    limit, doubts = _ceiling(expected, estimate, doubts)
+    reason = "\n".join([*told, limit])
     gain, error = model.graph_gain_ or (None, None)
     table = tuple(model.table_)
     return Recommendation(network, expected, gain, error, half, table, reason, estimate, doubts)
@@ -150,27 +159,33 @@ def _with_half(kind: Any, X: Any, given: StandardizedGraph, adjacency: Any) -> f
     return float(np.mean(found)) if found else None
 
 
-def _expect(model: Any, half: float | None) -> Iterator[str]:
-    """What accuracy to expect, what the graph adds, how far along its edges to look, what labels add."""
+def expectation(model: Any) -> str:
+    """What accuracy to expect, in a sentence."""
     value, low, high = model.expected_accuracy_
     labelled = model.labelled_.size
     chance = f"at most {high:.2f}, perhaps no better than chance"
     within = f"between {low:.2f} and {high:.2f}" if low else chance
     if value is not None:
-        yield f"Expect an accuracy of {value:.2f} on other nodes, {within} (leave-one-out)."
-    elif high - low > WIDE:
-        yield f"{labelled} labelled nodes are too few to say what accuracy to expect."
-    else:
-        yield f"The accuracy on other nodes is {within}; {labelled} labels do not say more."
+        return f"Expect an accuracy of {value:.2f} on other nodes, {within} (leave-one-out)."
+    if high - low > WIDE:
+        return f"{labelled} labelled nodes are too few to say what accuracy to expect."
+    return f"The accuracy on other nodes is {within}; {labelled} labels do not say more."
+
+
+def _expect(model: Any, half: float | None) -> Iterator[str]:
+    """What accuracy to expect, what the graph adds, how far along its edges to look, what labels add."""
+    yield expectation(model)
     if model.graph_gain_ is not None:
         yield _graph(model)
     if model.uses_graph_:
         yield from _depth(model)
     if half is not None:
         points = 100.0 * (model.loo_score_ - half)
-        now = f"With half of the labels the accuracy is {half:.2f}. Doubling your labels should"
+        now = (
+            f"Going from half to all of your labels gained {points:.1f} points ({half:.2f} before)"
+        )
         enough = f"Half of the labels give {half:.2f}, as much as all: more will hardly help."
-        more = f"{now} gain less than the {points:.1f} points between the two."
+        more = f"{now}; doubling them should gain less than that."
         yield enough if points < 0.5 else more
 
 
@@ -190,25 +205,40 @@ def _depth(model: Any) -> Iterator[str]:
     """How far along the edges the filters of weight look."""
     rows = [row for row in model.table_ if row.strength is not None and row.weight > 0.02]
     if rows:
-        steps = [abs(row.strength) / (1.0 - abs(row.strength)) for row in rows]
-        reach = f"{min(steps):.2g}" if len(steps) == 1 else f"{min(steps):.2g} to {max(steps):.2g}"
-        does = "contrasts" if sum(row.weight * row.strength for row in rows) < 0 else "averages"
-        yield f"It {does} a node with its neighbours, {reach} steps away on average."
+        mean = sum(row.weight * row.strength for row in rows)
+        does = "contrasts a node with" if mean < 0 else "averages a node with"
+        strengths = sorted((row.strength for row in rows), key=abs)
+        reach = [next(word for most, word in REACH if abs(s) <= most) for s in strengths]
+        far = reach[-1] if reach[0] == reach[-1] else f"{reach[0]}, and with {reach[-1]}"
+        yield f"It {does} {far} (PageRank of strength {', '.join(f'{s:g}' for s in strengths)})."
     elif any(row.member == "hops" for row in model.table_):
-        yield "It uses the features averaged 1, 2, 3 and 4 steps away."
+        yield "It uses features averaged over the nodes 1, 2, 3 and 4 edges away."
 
 
-def _ceiling(expected: Interval, estimate: Estimate, doubts: tuple[str, ...]) -> str:
+def _ceiling(
+    expected: Interval, estimate: Estimate, doubts: tuple[str, ...]
+) -> tuple[str, tuple[str, ...]]:
+    """Sentence on the best possible accuracy, and the doubts; one that leave-one-out exceeds is not stated."""
+    unequal = not Classes.of(estimate.fractions).equal
+    if not doubts and unequal and estimate.counts.min() < RARE:
+        rare = estimate.classes[estimate.counts.argmin()]
+        few = f"labelled nodes of class {rare}, {estimate.counts.min()}, are too few"
+        return f"How much better one could do is not known: the {few} to tell its size.", doubts
+    if not doubts and unequal and len(estimate.fractions) > UNEQUAL:
+        slow = "gcnlimit.bayes_optimal(estimate.data) finds the best possible accuracy, in minutes."
+        return slow, doubts
+    if not doubts:
+        best = bayes_optimal(estimate.data)
+        value = float(best.test_accuracy)
+        if value < expected.low:
+            both = f"{expected.low:.2f} or more, the model allows {value:.2f}"
+            doubts = (f"leave-one-out shows an accuracy of {both}",)
     if doubts:
-        why = f"the graph does not follow the block model ({doubts[0]})"
-        return f"How much better one could do is not known: {why}."
-    if len(estimate.fractions) > UNEQUAL and not Classes.of(estimate.fractions).equal:
-        return "gcnlimit.bayes_optimal(estimate.data) finds the best possible accuracy, in minutes."
-    best = bayes_optimal(estimate.data)
-    value = float(best.test_accuracy)
+        unknown = "How much better one could do is not known"
+        return f"{unknown}. The graph does not follow the block model: {doubts[0]}.", doubts
     error = float(best.standard_error.test_accuracy)
     model = "assuming the graph follows the block model, which our checks found no reason to doubt"
     limit = f"The best possible accuracy is {value:.3f} +- {error:.3f}, {model}."
     if expected.value is not None and value - error > expected.value + 0.01:
-        return f"{limit} gcnlimit.nn.MessagePassingClassifier is made to close this gap."
-    return limit
+        limit = f"{limit} gcnlimit.nn.MessagePassingClassifier is made to close this gap."
+    return limit, doubts

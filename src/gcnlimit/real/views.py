@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
-from gcnlimit._validation import one_of
 from gcnlimit._values import Array
-from gcnlimit.graphs.check import column_spread, dense, is_sparse, squared
+from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import normalized, propagation, undirected
-from gcnlimit.real.leave_one_out import LARGE
+from gcnlimit.graphs.scaling import unit_rows
+from gcnlimit.numerics.ridge import LARGE
 
 RANK = 256  # principal directions to which many features are reduced
 NUMBERS = 1.5e7  # in a view: large graphs have fewer directions
@@ -23,43 +22,7 @@ STEPS = 20  # of PageRank
 HOPS = 4
 GROUPS = 256  # most columns in which labels are spread
 WORK = 2e7  # products in one step of spreading the labels
-
-
-class Scaling(NamedTuple):
-    """Rows of unit norm, columns of mean 0 and variance 1, or features as they are: `how` is "rows", "columns" or None."""
-
-    how: str | None
-    mean: Array  # of each column, 0 where it is not centred
-    spread: Array  # 1 where a column is constant
-
-    @classmethod
-    def of(cls, X: Any, how: str | None) -> Scaling:
-        """Scaling of these features; ``"auto"`` takes rows if most features are 0, as counts of words are, else columns.
-
-        The columns of a sparse matrix are not centred, so that it remains sparse.
-        """
-        one_of("scale", how, "auto", "rows", "columns", None)
-        if how == "auto":
-            filled = X.count_nonzero() if is_sparse(X) else np.count_nonzero(X)
-            how = "rows" if filled <= 0.5 * X.shape[0] * X.shape[1] else "columns"
-        mean, spread, varies = column_spread(X)
-        shift = np.zeros_like(mean) if is_sparse(X) else mean
-        return cls(how, shift, np.where(varies, spread, 1.0))
-
-    def __call__(self, X: Any) -> Any:
-        """Scaled features."""
-        if self.how != "columns":
-            return X if self.how is None else unit_rows(X)
-        if is_sparse(X):
-            return (X @ sparse.diags_array(1.0 / self.spread)).tocsr()
-        return (X - self.mean) / self.spread
-
-
-def unit_rows(X: Any) -> Any:
-    """Rows over their norms; those of norm 0 stay."""
-    norms = np.sqrt(np.asarray(squared(X).sum(axis=1)).ravel())
-    factor = np.asarray(1.0 / np.where(norms > 0, norms, 1.0), X.dtype)
-    return (sparse.diags_array(factor) @ X).tocsr() if is_sparse(X) else X * factor[:, None]
+AT_ONCE = 64  # columns of labels that are spread together
 
 
 def principal_axes(X: Any) -> Array | None:
@@ -75,37 +38,44 @@ def principal_axes(X: Any) -> Array | None:
         return None
     if small:
         return np.linalg.qr(dense(X.T))[0]
-    basis = np.random.default_rng(0).standard_normal((width, rank))
+    basis = np.random.default_rng(0).standard_normal((width, rank)).astype(X.dtype)
     for _ in range(2):
         basis = np.linalg.qr(np.asarray(X.T @ (X @ basis)))[0]
     return basis
 
 
 class Views:
-    r"""Views of the nodes of one graph (or none) with scaled features, each computed when it is first asked for.
+    r"""Views of the nodes of one graph (or none) with scaled features, each computed when it is asked for.
 
-    If `unit`, their rows have unit norm, as suits counts; else they keep their relative norms. `fit` holds the views of the
-    graph of the fit, whose directions, means and norms are used on this one.
+    If `unit`, their rows have unit norm, as suits counts; else they keep their relative norms. On another graph than that of the
+    fit, `fit` are the views there, whose directions, means and norms are used.
     """
 
     def __init__(self, features: Any, adjacency: Any, unit: bool, fit: Views | None = None) -> None:
-        self.X = features
-        self.unit = unit
-        self.fit = fit
         self.nodes = int(features.shape[0])
-        self.dtype = np.float64 if self.nodes <= LARGE else np.float32
+        self.dtype: Any = np.float64 if self.nodes <= LARGE else np.float32
+        self.X = features.astype(self.dtype, copy=False)
+        self.unit = unit
+        self.elsewhere = fit is not None
+        self._kept: dict[str, Any] = {} if fit is None else fit._kept
         self.graph: Any = None if adjacency is None else undirected(adjacency)
         # along and against the edges, on another graph if the fit had two directions
-        both = self.graph is not adjacency if fit is None else len(fit.arrows) > 1
+        both = self.kept("two directions", lambda: self.graph is not adjacency)
         self.arrows: list[Any] = [adjacency, adjacency.T.tocsr()] if both else [self.graph]
-        self.directions: Array | None = principal_axes(features) if fit is None else fit.directions
-        self._moments: dict[str, tuple[Array, Array]] = {}
+        self.directions: Array | None = self.kept("directions", lambda: principal_axes(self.X))
+
+    def kept(self, name: str, compute: Callable[[], Any]) -> Any:
+        """A value of the fit: computed there, looked up by its name on another graph."""
+        if not self.elsewhere:
+            self._kept[name] = compute()
+        return self._kept[name]
 
     @cached_property
     def base(self) -> Array:
         """The features, many of them reduced to their principal directions."""
-        found = dense(self.X) if self.directions is None else self.X @ self.directions
-        return np.asarray(found, self.dtype)
+        if self.directions is None:
+            return np.asarray(dense(self.X), self.dtype)
+        return np.asarray(self.X @ self.directions.astype(self.dtype))
 
     @cached_property
     def features(self) -> Array:
@@ -123,7 +93,7 @@ class Views:
         r"""Averages over neighbours, :math:`D^{-1}A`: one, or those along and against the edges."""
         return [normalized(A, 1.0, 0.0).astype(self.dtype) for A in self.arrows]
 
-    def pagerank(self, strengths: tuple[float, ...]) -> list[Array]:
+    def pagerank(self, strengths: Sequence[float]) -> list[Array]:
         r"""Features by :math:`\sum_k (sS)^k`, :math:`S` the centred operator over its top eigenvalue."""
         S = propagation(self.graph, "centred").unit().operator
         found = zip(strengths, geometric(S, self.base, strengths), strict=True)
@@ -146,16 +116,18 @@ class Views:
         profile = np.column_stack([log, near, walk @ near, self.degrees == 0])
         return np.asarray(self._standard("degrees", profile) / 2.0, self.dtype)
 
-    def hops(self, most: int = HOPS) -> Array:
-        """Features and the logarithm of the degree, and their averages one to `most` steps away."""
-        first = np.hstack([self.base, np.log1p(self.degrees)[:, None]]).astype(self.dtype)
-        blocks = [first]
-        for walk in self.walks:
-            block = first
-            for _ in range(most):
-                block = walk @ block
-                blocks.append(block)
-        return self._standard(f"hops {most}", np.hstack(blocks))
+    def hops(self, most: int = HOPS) -> list[list[Array]]:
+        """Features and the logarithm of the degree, then their averages one to `most` steps away, in each direction."""
+        first = np.hstack([self.base, np.log1p(self.degrees)[:, None].astype(self.dtype)])
+        blocks = [first] * len(self.walks)
+        raw = [[first]]
+        for _ in range(most):
+            blocks = [walk @ block for walk, block in zip(self.walks, blocks, strict=True)]
+            raw.append(blocks)
+        return [
+            [self._standard(f"hops {k}, {j}", block) for j, block in enumerate(blocks)]
+            for k, blocks in enumerate(raw)
+        ]
 
     def labels(self, labels: Labels) -> Array:
         """Labels around a node, its own left out: spread by PageRank of strength 0.9, and averaged one and two steps away.
@@ -166,13 +138,19 @@ class Views:
         count = labels.classes.size
         most = np.clip(WORK / self.graph.nnz, 8 * count, max(GROUPS, 8 * count))
         group, owner = grouped(labels, int(most))
-        start = np.zeros((self.nodes, owner.size), self.dtype)
-        start[labels.labelled, group] = 1.0
-        (found,) = geometric(propagation(self.graph, "symmetric").operator, start, (0.9,))
-        own = np.zeros((self.nodes, count))
+        S = propagation(self.graph, "symmetric").operator.astype(self.dtype)
+        spread = np.zeros((self.nodes, count), self.dtype)
+        for first in range(0, owner.size, AT_ONCE):
+            here = (group >= first) & (group < first + AT_ONCE)
+            place = (labels.labelled[here], group[here] - first)
+            kinds = np.eye(count, dtype=self.dtype)[owner[first : first + AT_ONCE]]
+            start = np.zeros((self.nodes, len(kinds)), self.dtype)
+            start[place] = 1.0
+            (found,) = geometric(S, start, (0.9,))
+            spread += found @ kinds
+            spread[place[0], labels.index[here]] -= found[place]
+        own = np.zeros((self.nodes, count), self.dtype)
         own[labels.labelled, labels.index] = 1.0
-        spread = found @ np.eye(count)[owner]
-        spread[labels.labelled, labels.index] -= found[labels.labelled, group]
         blocks = [np.maximum(spread, 0.0)]
         for walk in self.walks:
             blocks += near(walk, own)
@@ -183,28 +161,30 @@ class Views:
             hidden = np.bincount(group)[group] if k == 0 else 1
             block[labels.labelled, labels.index] *= counts / np.maximum(counts - hidden, 1)
         blocks[0] = np.asarray(unit_rows(blocks[0]))
-        return self._standard("labels", np.hstack(blocks)).astype(self.dtype)
+        return self._standard("labels", np.hstack(blocks))
 
     def _scaled(self, name: str, view: Array) -> Array:
         """Rows of unit norm, or of the same mean square as in the fit."""
         if self.unit:
             return np.asarray(unit_rows(view))
-        _, size = self._moments_of(name, np.sqrt(np.sum(view**2, axis=1, keepdims=True)))
-        return np.asarray(view / size.astype(view.dtype))
+        square = np.einsum("ij,ij->", view, view, dtype=float) / self.nodes
+        size = self.kept(f"size of {name}", lambda: np.sqrt(square) or 1.0)
+        return np.asarray(view / view.dtype.type(size))
 
     def _standard(self, name: str, view: Array) -> Array:
-        """Columns of mean 0 and variance 1 in the fit, in place."""
-        view -= self._moments_of(name, view)[0]
-        view /= self._moments_of(f"{name}, centred", view)[1]
+        """Columns of mean 0 and variance 1 in the fit, in place; what varies by rounding alone there is 0."""
+        rounding = 100.0 * np.finfo(view.dtype).eps
+        level = _root_mean_square(view)
+        view -= self.kept(f"mean of {name}", lambda: view.mean(axis=0, dtype=float))
+        size = _root_mean_square(view)
+        flat = np.where(size > rounding * level, size, np.inf)
+        view /= self.kept(f"spread of {name}", lambda: flat)
         return view
 
-    def _moments_of(self, name: str, view: Array) -> tuple[Array, Array]:
-        """Mean and root mean square of each column in the fit; 1 for a column of zeros."""
-        if self.fit is not None:
-            return self.fit._moments[name]
-        size = np.sqrt(np.einsum("ij,ij->j", view, view, dtype=float) / self.nodes)
-        self._moments[name] = view.mean(axis=0, dtype=float), np.where(size > 1e-9, size, 1.0)
-        return self._moments[name]
+
+def _root_mean_square(view: Array) -> Array:
+    """Of each column."""
+    return np.asarray(np.sqrt(np.einsum("ij,ij->j", view, view, dtype=float) / len(view)))
 
 
 def grouped(labels: Labels, most: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

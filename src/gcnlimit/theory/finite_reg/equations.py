@@ -211,6 +211,7 @@ class Equations(ABC):
         rho = self.rho
         V_w = self.features.average(self.features.variance) / (self.alpha * self.reg)
         drive = self.b * rho * pull
+        # labels are drawn with probability rho, and only the part b of them lies along the spike
         scatter = rho * (1.0 - self.b**2 * rho) * pull**2
         pulls = Pulls(V_w, rho * stiffness, drive, scatter)
         return self._row(pulls, self.rest(pulls))

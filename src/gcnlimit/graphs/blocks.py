@@ -1,0 +1,106 @@
+"""Whether the edges of labelled nodes follow the block model: one degree for all classes, one strength for all pairs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from scipy.special import chdtrc
+
+from gcnlimit._values import Array
+from gcnlimit.graphs.standard import StandardizedGraph
+
+UNLIKELY = 1e-3  # level of each test: about one graph of the model in 500 is doubted by chance
+# Ratio of mean degrees of two classes from which it matters: class sizes that scatter make 1.2.
+UNLIKE = 1.4
+FEWEST = 2.0  # edges expected between two classes below which their number says nothing
+SIDES = 0.9  # share of the edges that join two sides from which a graph is bipartite
+
+
+def block_doubts(given: StandardizedGraph) -> Iterator[str]:
+    """Sentences on what the labelled nodes refute, the plainest first."""
+    names = given.labels.classes.tolist()
+    if _bipartite(given):
+        sides = "nodes are of two kinds, and edges only join one kind to the other"
+        yield f"the graph is bipartite: {sides}, which the classes do not explain"
+    A = given.operator.matrix
+    out = np.diff(A.indptr).astype(float)
+    into = np.bincount(A.indices, minlength=given.nodes).astype(float)
+    for degrees in (out, into) if given.directed else (out,):
+        seen = degrees[given.labels.labelled]
+        means = np.bincount(given.labels.index, seen) / given.labels.counts
+        unlike = means.max() > UNLIKE * means.min()
+        if unlike and _level_of_means(np.log1p(seen), given) < UNLIKELY:
+            most, least = int(means.argmax()), int(means.argmin())
+            kind = "" if not given.directed else "outgoing " if degrees is out else "incoming "
+            first = f"nodes of class {names[most]} have {means[most]:.1f} {kind}edges on average"
+            yield f"{first}, those of {names[least]} {means[least]:.1f}: the degree depends on the class"
+            break
+    edges, chance = _blocks(given, out, into)
+    fitted, level = _one_strength(given, edges, chance)
+    if level >= UNLIKELY:
+        return
+    apart = np.where(chance > FEWEST, np.abs(edges - fitted) / np.sqrt(fitted), 0.0)
+    i, j = np.unravel_index(int(apart.argmax()), apart.shape)
+    there, back = edges[i, j], edges[j, i]
+    if given.directed and abs(there - back) > 3.0 * np.sqrt(there + back):
+        counted = f"{there:.0f} edges from class {names[i]} to {names[j]}, {back:.0f} back"
+        yield f"classes are linked in one direction: {counted}"
+    else:
+        counted = f"{there:.0f} edges between classes {names[i]} and {names[j]}"
+        one = f"where one strength for all pairs allows {fitted[i, j]:.0f}"
+        yield f"pairs of classes are linked unlike each other: {counted}, {one}"
+
+
+def _level_of_means(values: Array, given: StandardizedGraph) -> float:
+    """How unlikely such means of the classes are, if values do not depend on the class (analysis of variance)."""
+    counts = given.labels.counts
+    means = np.bincount(given.labels.index, values) / counts
+    within = float(np.var(values - means[given.labels.index]))
+    between = float(counts @ (means - values.mean()) ** 2)
+    return float(chdtrc(counts.size - 1, between / max(within, 1e-12)))
+
+
+def _blocks(given: StandardizedGraph, out: Array, into: Array) -> tuple[Array, Array]:
+    """Edges from class to class among labelled nodes, and what their degrees alone would give."""
+    R = given.labels.labelled
+    Y = np.eye(given.labels.counts.size)[given.labels.index]
+    A = given.operator.matrix[R][:, R].astype(bool).astype(float)
+    left, right = Y * out[R, None], Y * into[R, None]
+    by_chance = np.outer(left.sum(axis=0), right.sum(axis=0)) - left.T @ right
+    edges = np.asarray(Y.T @ (A @ Y))
+    # an undirected edge was counted from both of its ends
+    once = 1.0 if given.directed else np.triu(np.ones_like(edges)) - 0.5 * np.eye(len(edges))
+    return once * edges, once * by_chance / given.operator.matrix.nnz
+
+
+def _one_strength(given: StandardizedGraph, edges: Array, chance: Array) -> tuple[Array, float]:
+    r"""Edges at the best strength :math:`s` of the form :math:`1 + s\, y_k \cdot y_l`, and how unlikely the others then are."""
+    products = np.diag(1.0 / given.classes.fractions) - 1.0
+    strength = np.sum(products * (edges - chance)) / max(np.sum(chance * products**2), 1e-12)
+    fitted = np.maximum(chance * (1.0 + strength * products), 0.05 * chance + 1e-12)
+    use = chance > FEWEST
+    chi_squared = float(np.sum(((edges - fitted) ** 2 / np.maximum(fitted, 1.0))[use]))
+    freedom = int(use.sum()) - 1
+    return fitted, float(chdtrc(freedom, chi_squared)) if freedom > 0 else 1.0
+
+
+def _bipartite(given: StandardizedGraph) -> bool:
+    """Whether edges join two sides of the graph that are not its classes."""
+    both, _ = given.both_ways()
+    N = given.nodes
+    if both.nnz < 2 * N:  # about a forest, whose parts have two sides anyway
+        return False
+    # a part of two sides is two parts of its double cover
+    cover = sparse.block_array([[None, both], [both, None]], format="csr")
+    part = connected_components(cover, directed=False)[1]
+    apart = part[:N] != part[N:]
+    if float(np.diff(both.indptr)[apart].sum()) < SIDES * both.nnz:
+        return False
+    seen = given.labels.labelled
+    side = (part[:N] < part[N:])[seen]
+    pairs = np.bincount(2 * given.labels.index + side, minlength=2 * given.labels.counts.size)
+    follow = pairs.reshape(-1, 2).max(axis=1).sum() > 0.95 * seen.size
+    return not (follow and 0.05 < np.mean(side) < 0.95)

@@ -1,0 +1,160 @@
+"""Matrices of numbers of the nodes that are too large to be held: only some rows, and products, are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cholesky
+
+from gcnlimit._values import Array
+from gcnlimit.graphs.check import dense, squared
+
+BLOCK = 4096  # rows that are computed at once
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """Blocks of columns side by side, dense, sparse or of this module; they are put together for some rows only.
+
+    >>> both = Beside([np.eye(2), np.ones((2, 1))])
+    >>> both[[1]], both @ np.ones((3, 1))
+    (array([[0., 1., 1.]]), array([[2.],
+           [2.]]))
+    """
+
+    blocks: list[Any]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.blocks[0].shape[0], sum(block.shape[1] for block in self.blocks)
+
+    def __getitem__(self, nodes: Any) -> Any:
+        return np.hstack([dense(block[nodes]) for block in self.blocks])
+
+    def __matmul__(self, W: Array) -> Array:
+        ends = np.cumsum([block.shape[1] for block in self.blocks])[:-1]
+        parts = zip(self.blocks, np.split(W, ends), strict=True)
+        return np.asarray(sum(block @ part for block, part in parts))
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Random rectified units of columns, computed when they are asked for."""
+
+    columns: Beside
+    weights: Array
+    shift: Array
+
+    @classmethod
+    def of(cls, columns: Beside, count: int, rng: np.random.Generator) -> Units:
+        """Some units, drawn at random."""
+        dtype = columns.blocks[0].dtype
+        width = columns.shape[1]
+        weights = rng.standard_normal((width, count)) / np.sqrt(width)
+        return cls(columns, weights.astype(dtype), rng.standard_normal(count).astype(dtype))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and units."""
+        return self.columns.shape[0], self.shift.size
+
+    def __getitem__(self, nodes: Any) -> Any:
+        blocks = Beside([block[nodes] for block in self.columns.blocks])
+        return np.maximum(blocks @ self.weights + self.shift, 0.0)
+
+    def __matmul__(self, W: Array) -> Array:
+        return by_blocks(self, W)
+
+
+@dataclass(frozen=True, eq=False)
+class Averaged:
+    """Units averaged one and two steps away, by each of some walks."""
+
+    units: Units
+    walks: list[Any]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        nodes, count = self.units.shape
+        return nodes, 2 * count * len(self.walks)
+
+    def __getitem__(self, nodes: Any) -> Any:
+        units = self.units[:]
+        parts = []
+        for walk in self.walks:
+            first = walk[nodes]
+            # two steps from few nodes are the cheaper product
+            few = first.nnz**2 < walk.nnz * first.shape[0]
+            parts += [first @ units, (first @ walk) @ units if few else first @ (walk @ units)]
+        return np.hstack(parts)
+
+    def __matmul__(self, W: Array) -> Array:
+        # averages of outputs are fewer than averages of units
+        parts = np.split(W, 2 * len(self.walks))
+        pairs = zip(self.walks, parts[::2], parts[1::2], strict=True)
+        return np.asarray(
+            sum(walk @ (self.units @ one + walk @ (self.units @ two)) for walk, one, two in pairs)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """Mean of a kernel over several views, with the rows of landmarks."""
+
+    form: Callable[[Any, Any], Array]
+    views: list[Any]
+    marks: list[Any]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and landmarks."""
+        return self.views[0].shape[0], self.marks[0].shape[0]
+
+    def __getitem__(self, nodes: Any) -> Any:
+        return self._mean([view[nodes] for view in self.views], self.marks)
+
+    def __matmul__(self, W: Array) -> Array:
+        return by_blocks(self, W)
+
+    def root(self) -> Array:
+        """Lower triangle :math:`L` of :math:`LL^T`, the kernel of the landmarks.
+
+        In double precision products of any rows are positive up to a rounding far below what is added to the diagonal.
+        """
+        marks = [mark.astype(float) for mark in self.marks]
+        K = self._mean(marks, marks)
+        least = 1e-8 * np.trace(K) / len(K) or 1.0
+        return np.asarray(cholesky(K + least * np.eye(len(K)), lower=True))
+
+    def _mean(self, rows: list[Any], marks: list[Any]) -> Array:
+        kernels = (self.form(here, there) for here, there in zip(rows, marks, strict=True))
+        return np.asarray(sum(kernels) / len(marks))
+
+
+def by_blocks(columns: Any, W: Array) -> Array:
+    """Product of all nodes with a matrix, some nodes at a time."""
+    total = np.empty((columns.shape[0], W.shape[1]), W.dtype)
+    for first in range(0, len(total), BLOCK):
+        some = np.arange(first, min(first + BLOCK, len(total)))
+        total[some] = columns[some] @ W
+    return total
+
+
+def linear(rows: Any, marks: Any) -> Array:
+    """Scalar products of rows with those of landmarks."""
+    return np.asarray(dense(rows @ marks.T))
+
+
+def gaussian(rows: Any, marks: Any) -> Array:
+    r"""Kernel :math:`\exp(-|x - y|^2)`, for rows of unit mean square."""
+    here, there = (np.asarray(squared(part).sum(axis=1)).ravel() for part in (rows, marks))
+    found = linear(rows, marks)  # in place from here: it is the largest array
+    found *= 2.0
+    found -= here[:, None]
+    found -= there
+    return np.exp(found, out=found)

@@ -1,0 +1,58 @@
+"""How features are scaled: rows of unit norm, as suits counts of words, or columns of unit variance."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from gcnlimit._validation import one_of
+from gcnlimit._values import Array
+from gcnlimit.graphs.check import column_spread, is_sparse, squared
+
+
+class Scaling(NamedTuple):
+    """Rows of unit norm, columns of mean 0 and variance 1, or features as they are: `how` is "rows", "columns" or None."""
+
+    how: str | None
+    mean: Array  # of each column, 0 where it is not centred
+    spread: Array  # 1 where a column is constant
+
+    @classmethod
+    def of(cls, X: Any, how: str | None) -> Scaling:
+        """Scaling of these features; ``"auto"`` takes rows if most features are 0, as counts of words are, else columns.
+
+        Rows that a column or two dominate, as one of another unit does, tell nothing of the others: they are scaled by
+        columns. The columns of a sparse matrix are not centred, so that it remains sparse.
+        """
+        one_of("scale", how, "auto", "rows", "columns", None)
+        if how == "auto":
+            filled = X.count_nonzero() if is_sparse(X) else np.count_nonzero(X)
+            counts = filled <= 0.5 * X.shape[0] * X.shape[1] and _even(X)
+            how = "rows" if counts else "columns"
+        mean, spread, varies = column_spread(X)
+        shift = np.zeros_like(mean) if is_sparse(X) else mean
+        return cls(how, shift, np.where(varies, spread, 1.0))
+
+    def __call__(self, X: Any) -> Any:
+        """Scaled features."""
+        if self.how != "columns":
+            return X if self.how is None else unit_rows(X)
+        if is_sparse(X):
+            return (X @ sparse.diags_array(1.0 / self.spread)).tocsr()
+        return (X - self.mean) / self.spread
+
+
+def _even(X: Any) -> bool:
+    """Whether rows of unit norm are spread over columns: over more than two, and more than a twentieth of them."""
+    share = np.asarray(squared(unit_rows(X)).sum(axis=0)).ravel()
+    effective = share.sum() ** 2 / max(float(share @ share), 1e-300)
+    return bool(effective > max(2.0, 0.05 * share.size))
+
+
+def unit_rows(X: Any) -> Any:
+    """Rows over their norms; those of norm 0 stay."""
+    norms = np.sqrt(np.asarray(squared(X).sum(axis=1)).ravel())
+    factor = np.asarray(1.0 / np.where(norms > 0, norms, 1.0), X.dtype)
+    return (sparse.diags_array(factor) @ X).tocsr() if is_sparse(X) else X * factor[:, None]

@@ -1,0 +1,151 @@
+"""Ridge regression with leave-one-out: exact by eigenvectors, or by products with sparse rows alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gcnlimit._values import Array
+from gcnlimit.numerics.shifted import shifted_solutions
+
+LARGE = 1000  # rows, or nodes, above which the largest matrices are in single precision
+FLAT = 1e-12  # spread of rows, over their mean squared norm, that is rounding of single precision
+FLAT_SINGLE = 1e-5  # the same where the rows themselves are in single precision
+CHUNK = 8192  # rows of a product in double precision at once
+PROBES = 32  # random vectors that find the diagonal of an inverse
+LEAST_REST = 0.05  # of 1 - leverage, as far as probes tell it
+
+
+class Ridge:
+    r"""Ridge regression :math:`\min \sum_i w_i |y_i - b - W^T z_i|^2 + r |W|^2` on rows :math:`z_i`, its intercept free.
+
+    With :math:`Z_c = U \Sigma V^T` the rows centred by their weighted mean and scaled by :math:`\sqrt{w_i}`, and
+    :math:`P = U\Sigma`, the fit is linear in the targets, with the hat matrix
+
+    .. math:: H = \frac{\sqrt w \sqrt w^T}{\sum_i w_i} + P (\Sigma^2 + r)^{-1} P^T,
+
+    and the prediction of a node by the fit without it is :math:`y_i - (y_i - \hat y_i)/(1 - H_{ii})`.
+    :math:`P` comes from the eigenvectors of the smaller of :math:`Z_c Z_c^T` and :math:`Z_c^T Z_c`.
+    """
+
+    def __init__(self, rows: Array, weights: Array | None = None) -> None:
+        n = len(rows)
+        self.weights = np.ones(n) if weights is None else weights
+        self._share = self.weights / self.weights.sum()
+        self._mean = self._share @ rows
+        root = np.sqrt(self.weights)[:, None].astype(rows.dtype)
+        Zc = root * (rows - self._mean.astype(rows.dtype))
+        self._centred = Zc
+        few = rows.shape[1] < n
+        squares, axes = np.linalg.eigh(_gram(Zc if few else Zc.T))
+        self.squares = np.maximum(squares, 0.0)
+        dtype = np.float32 if n > LARGE else np.float64
+        self.P = Zc.astype(dtype) @ axes.astype(dtype) if few else axes * np.sqrt(self.squares)
+        self.scale = float(self.squares.sum()) / n
+        """Mean squared norm of a centred row, the unit of the regularization; where rows are equal, that of a row."""
+        size = float(self.weights @ np.einsum("ij,ij->i", rows, rows, dtype=float)) / n
+        if self.scale <= FLAT * size:
+            # equal rows predict the mean of the targets, which units of rounding would not
+            self.squares *= 0.0
+            self.P *= 0.0
+            self._centred *= 0.0
+            self.scale = size or 1.0
+
+    def solve(self, targets: Array, reg: Array) -> tuple[Array, Array]:
+        r"""Leave-one-out predictions of `targets` (nodes by outputs), and weights :math:`a` of the rows, :math:`W = Z^T a`.
+
+        Both are along the first axis for each `reg`, in units of `scale`; the weights sum to 0 over the rows.
+        """
+        P = self.P
+        mean = self._share @ targets
+        root = np.sqrt(self.weights)[:, None]
+        centred = root * (targets - mean)
+        r = reg * self.scale
+        shrink = 1.0 / (self.squares[:, None] + r)
+        # second part of the hat matrix at every reg in one product: components by (reg, outputs)
+        part = (shrink.T[:, :, None] * (P.T @ centred.astype(P.dtype))).astype(P.dtype)
+        stacked = np.moveaxis(part, 0, 1).reshape(len(shrink), -1)
+        smoothed = np.moveaxis((P @ stacked).reshape(len(centred), *part.shape[::2]), 1, 0)
+        parts = (P[k : k + CHUNK] ** 2 @ shrink.astype(P.dtype) for k in range(0, len(P), CHUNK))
+        leverage = self._share[:, None] + np.vstack([*parts])
+        rest = np.maximum(1.0 - leverage, 1e-12).T[..., None]
+        left_out = targets - (targets - (mean + smoothed / root)) / rest
+        return left_out, root * (centred - smoothed) / r[:, None, None]
+
+    def linear(self, targets: Array, a: Array) -> tuple[Array, Array]:
+        r"""Coefficients :math:`W = Z^T a` of columns, and intercept, of weights :math:`a` of the rows."""
+        W = self._centred.T @ (a / np.sqrt(self.weights)[:, None]).astype(self._centred.dtype)
+        return W, self._share @ targets - self._mean @ W
+
+
+class IteratedRidge:
+    r"""The same regression on many rows, in blocks of columns that may be sparse, by products with them alone.
+
+    Each block counts in units of its root mean squared norm. Conjugate gradients solve :math:`(Z_c Z_c^T + r) a = y` at every
+    regularization at once, because all these systems have the same Krylov space. Leave-one-out needs
+    :math:`1 - H_{ii} = r\,[(Z_c Z_c^T + r)^{-1}]_{ii} - w_i/\sum w`, whose diagonal is the mean of
+    :math:`v_i\,[(Z_c Z_c^T + r)^{-1} v]_i` over random :math:`v` of entries :math:`\pm 1`, solved for beside the targets.
+    """
+
+    def __init__(self, blocks: list[Any], weights: Array) -> None:
+        self.weights = weights
+        self._share = (weights / weights.sum()).astype(np.float32)
+        self._root = np.sqrt(weights).astype(np.float32)[:, None]
+        sizes = [self._size(block) for block in blocks]
+        self._sizes = [size or 1.0 for size in sizes]
+        self._blocks: list[Any] = [
+            block.astype(np.float32) / np.float32(size)
+            for block, size in zip(blocks, self._sizes, strict=True)
+        ]
+        self._across = [sparse.csr_array(b.T) if _is_sparse(b) else b.T for b in self._blocks]
+        self._means = [across @ self._share for across in self._across]
+        squares = np.count_nonzero(sizes) - sum(float(mean @ mean) for mean in self._means)
+        # equal rows predict the mean of the targets, which units of rounding would not
+        self.scale = float(weights.mean()) * (squares if squares > FLAT_SINGLE else 1.0)
+
+    def _size(self, block: Any) -> float:
+        """Root mean squared norm of the rows of a block."""
+        squares = block.multiply(block) if _is_sparse(block) else block**2
+        return float(np.sqrt(self._share @ np.asarray(squares.sum(axis=1)).ravel()))
+
+    def _gram(self, columns: Array) -> Array:
+        r"""Product of :math:`Z_c Z_c^T` with columns."""
+        scaled = self._root * columns
+        scaled -= self._share[:, None] * scaled.sum(axis=0)
+        product = np.zeros_like(scaled)
+        for block, across in zip(self._blocks, self._across, strict=True):
+            product += block @ (across @ scaled)
+        return np.asarray(self._root * (product - self._share @ product))
+
+    def solve(self, targets: Array, reg: Array) -> tuple[Array, Array]:
+        """Leave-one-out predictions, and weights of the rows, as of `Ridge`."""
+        n, outputs = targets.shape
+        mean = self._share @ targets.astype(np.float32)
+        signs = np.random.default_rng(0).integers(2, size=(n, PROBES)) * 2.0 - 1.0
+        wanted: Any = np.hstack([self._root * (targets - mean), signs]).astype(np.float32)
+        r = reg * self.scale
+        found = shifted_solutions(self._gram, wanted, r)
+        diagonal = np.mean(found[..., outputs:] * wanted[:, outputs:], axis=-1)
+        rest = np.clip(r[:, None] * diagonal - self._share, LEAST_REST, 1.0)
+        a = found[..., :outputs]
+        left = r[:, None, None] * a / self._root / rest[..., None]
+        return (targets - left).astype(np.float32), a * self._root
+
+    def linear(self, targets: Array, a: Array) -> tuple[Array, Array]:
+        """Coefficients of the columns of all blocks, one below the other, and intercept."""
+        each = [across @ a.astype(np.float32) for across in self._across]
+        shift = sum(mean @ W for mean, W in zip(self._means, each, strict=True))
+        W = np.vstack([part / size for part, size in zip(each, self._sizes, strict=True)])
+        return W, self._share @ targets - shift
+
+
+def _is_sparse(matrix: Any) -> bool:
+    return bool(sparse.issparse(matrix))
+
+
+def _gram(Z: Array) -> Array:
+    r"""Products :math:`Z^T Z` of columns, summed in double precision."""
+    parts = (Z[k : k + CHUNK].astype(float) for k in range(0, len(Z), CHUNK))
+    return np.asarray(sum(part.T @ part for part in parts))

@@ -1,0 +1,134 @@
+"""Graphs that are not of the block model: the reason is named, and no ceiling is stated that they exceed."""
+
+import numpy as np
+import pytest
+
+import gcnlimit as gl
+from gcnlimit.graphs.blocks import block_doubts
+from gcnlimit.graphs.standard import StandardizedGraph
+from gcnlimit.real.estimate import estimate_standard
+from gcnlimit.real.recommend import _ceiling
+from gcnlimit.real.scores import Interval
+
+BLOCKS = {
+    "core and periphery": np.array([[6.0, 2.0], [2.0, 0.5]]),
+    "plain": np.ones((3, 3)) + 3.0 * np.eye(3),
+    "unlike pairs": np.array([[4.0, 1, 1, 1], [1, 4, 1, 1], [1, 1, 1, 4], [1, 1, 4, 1]]),
+    "cycle": np.array([[1.0, 4, 1], [1, 1, 4], [4, 1, 1]]),
+    "weak cycle": np.array([[1.0, 2.2, 1], [1, 1, 2.2], [2.2, 1, 1]]),
+}
+
+
+def drawn(name, seed, nodes=900, degree=15.0):
+    """Graph of these blocks, weak features, and a fifth of the labels."""
+    rng = np.random.default_rng(seed)
+    blocks = BLOCKS[name]
+    y = rng.integers(len(blocks), size=nodes)
+    rate = blocks[y][:, y]
+    A = (rng.random((nodes, nodes)) < degree / nodes * rate / rate.mean()).astype(float)
+    np.fill_diagonal(A, 0.0)
+    if "cycle" not in name:
+        A = np.triu(A)
+        A += A.T
+    X = rng.standard_normal((nodes, 30)) + 0.25 * rng.standard_normal((len(blocks), 30))[y]
+    return X, y, np.where(rng.random(nodes) < 0.2, y, -1), A
+
+
+def two_kinds(seed, nodes=800):
+    """Users and items: edges between the kinds, classes of users only."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(2, size=nodes)
+    item = np.arange(nodes) >= nodes // 2
+    rate = np.where(y[:, None] == y, 0.03, 0.01) * (item[:, None] != item)
+    A = np.triu(rng.random((nodes, nodes)) < rate).astype(float)
+    X = rng.standard_normal((nodes, 20))
+    return X, y, np.where((rng.random(nodes) < 0.3) & ~item, y, -1), A + A.T
+
+
+def doubted(X, y, seen, A):
+    return " ".join(block_doubts(StandardizedGraph.of(X, seen, A)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_reason_is_named(seed):
+    assert "the degree depends on the class" in doubted(*drawn("core and periphery", seed))
+    assert "classes are linked in one direction" in doubted(*drawn("cycle", seed))
+    assert "classes are linked in one direction" in doubted(*drawn("weak cycle", seed))
+    assert "pairs of classes are linked unlike each other" in doubted(*drawn("unlike pairs", seed))
+    assert doubted(*two_kinds(seed)).startswith("the graph is bipartite")
+    assert not doubted(*drawn("plain", seed))
+
+
+MODELS = [
+    (gl.CSBM(4, 1.5, 1.0, 0.3, directed=False), 15),
+    (gl.CSBM(4, -2.0, 1.0, 0.3, directed=False), 15),
+    (gl.CSBM(4, 1.0, 1.0, 0.3), 10),
+    (gl.CSBM(4, 2.0, 1.0, 0.3, directed=False, classes=[0.2, 0.3, 0.5]), 20),
+    (gl.CSBM(4, 1.5, 1.0, 0.3, directed=False, classes=4, degrees=gl.Gamma(0.5)), 15),
+]
+
+
+def test_graphs_of_the_model_are_seldom_doubted():
+    told = []
+    for data, degree in MODELS:
+        for seed in range(12):
+            i = gl.sample(data, nodes=600, degree=degree, seed=seed)
+            index = np.where(i.train_mask, data.classes.index_of(i.labels), -1)
+            told.append(bool(doubted(i.features, None, index, i.adjacency)))
+    assert np.mean(told) < 0.04
+
+
+def test_classes_that_are_the_two_sides_are_no_reason_to_doubt():
+    """Strong heterophily of two classes makes a bipartite graph, which the model allows."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=600)
+    A = np.triu((rng.random((600, 600)) < 0.04) & (y[:, None] != y)).astype(float)
+    assert "bipartite" not in doubted(rng.standard_normal((600, 5)), y, np.where(rng.random(600) < 0.3, y, -1), A + A.T)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["core and periphery", "cycle", "weak cycle"])
+def test_no_ceiling_is_stated_below_what_is_reached(name):
+    X, _, seen, A = drawn(name, 0)
+    advice = gl.recommend(X, seen, A)
+    assert "best possible" not in advice.reason
+    assert "does not follow the block model" in advice.reason
+    assert not gl.describe(X, seen, A).holds
+
+
+@pytest.mark.slow
+def test_the_control_has_its_ceiling():
+    X, _, seen, A = drawn("plain", 1)
+    advice = gl.recommend(X, seen, A)
+    assert "The best possible accuracy is" in advice.reason
+    assert "method=" not in advice.reason
+
+
+@pytest.mark.slow
+def test_two_kinds_of_nodes_are_named_before_anything_else():
+    X, _, seen, A = two_kinds(0)
+    reason = gl.recommend(X, seen, A).reason
+    assert "bipartite" in reason
+    assert "method=" not in reason
+
+
+def test_a_ceiling_below_leave_one_out_is_a_doubt():
+    i = gl.sample(gl.CSBM(2, 1.0, 1.0, 0.3, directed=False), nodes=400, degree=20, seed=0)
+    found = gl.estimate(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
+    said, doubts = _ceiling(Interval(0.99, 0.985, 1.0), found, ())
+    assert "leave-one-out shows an accuracy of 0.98 or more" in said or "0.99 or more" in said
+    assert len(doubts) == 1
+    said, doubts = _ceiling(Interval(0.6, 0.5, 0.7), found, ())
+    assert "The best possible accuracy is" in said
+    assert doubts == ()
+
+
+def test_a_class_of_one_label_has_no_size_to_compute_with():
+    rng = np.random.default_rng(0)
+    y = rng.choice(3, 400, p=[0.3, 0.6, 0.1])
+    A = np.triu(rng.random((400, 400)) < np.where(y[:, None] == y, 0.06, 0.02), 1).astype(float)
+    seen = np.where((np.arange(400) < 90) & (y < 2), y, -1)
+    seen[np.flatnonzero(y == 2)[0]] = 2
+    found = estimate_standard(StandardizedGraph.of(rng.standard_normal((400, 5)), seen, A + A.T))
+    said, _ = _ceiling(Interval(0.6, 0.5, 0.7), found, ())
+    assert said.endswith("the labelled nodes of class 2, 1, are too few to tell its size.")

@@ -1,0 +1,85 @@
+"""How features are scaled: counts by rows, numbers of several units by columns."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import gcnlimit as gl
+from gcnlimit.graphs.scaling import Scaling, unit_rows
+
+N = 400
+
+
+def words(count, strength, y, rng):
+    """A column of words whose frequencies depend on the class, as one column for each word."""
+    of_class = rng.dirichlet(np.full(count, 3.0), 2)
+    frequencies = (1 - strength) * of_class.mean(axis=0) + strength * of_class
+    return np.eye(count)[[rng.choice(count, p=frequencies[c]) for c in y]]
+
+
+def customers(seed):
+    """Age, income and tenure beside three columns of words, and friends who are alike."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(2, size=N)
+    income = np.exp(10.3 + 0.5 * rng.standard_normal(N) + 0.25 * y)
+    numbers = [40 + 12 * rng.standard_normal(N) + 5 * y, income, rng.exponential(4.0, N) + y]
+    X = np.column_stack([*numbers, *(words(count, 0.5, y, rng) for count in (8, 4, 5))])
+    A = np.triu(rng.random((N, N)) < np.where(y[:, None] == y, 10, 4) / N, 1).astype(float)
+    seen = rng.random(N) < 0.4
+    return X, y, A + A.T, seen
+
+
+def accuracy(X, y, A, seen, **options):
+    model = gl.GraphClassifier(**options).fit(X, np.where(seen, y, -1), graph=A)
+    return model.score(y=np.where(seen, -1, y))
+
+
+def test_a_mixed_table_is_classified_as_well_as_by_the_better_scaling():
+    found = np.array(
+        [[accuracy(*customers(seed), scale=scale) for scale in ("auto", "rows", "columns")] for seed in range(4)]
+    ).mean(axis=0)
+    assert found[0] > found[1:].max() - 0.01
+    assert found[2] > found[1] + 0.01  # so that it matters
+
+
+def test_one_useless_column_of_huge_variance_costs_nothing():
+    changes = []
+    for seed in range(4):
+        X, y, A, seen = customers(seed)
+        X = X[:, 3:]  # words alone, scaled by rows
+        noise = 237.0 * np.random.default_rng(seed).standard_normal((N, 1))
+        changes.append(accuracy(np.hstack([X, noise]), y, A, seen) - accuracy(X, y, A, seen))
+    assert np.mean(changes) > -0.01
+
+
+def test_counts_of_words_are_scaled_by_rows_and_numbers_by_columns():
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(0.1, (200, 50)).astype(float)
+    assert Scaling.of(counts, "auto").how == Scaling.of(sparse.csr_array(counts), "auto").how == "rows"
+    assert Scaling.of(rng.standard_normal((200, 5)), "auto").how == "columns"
+    for column in (1e4, 1e-9 + 300 * rng.standard_normal(200)):
+        assert Scaling.of(np.column_stack([counts, np.broadcast_to(column, 200)]), "auto").how == "columns"
+
+
+def test_leave_one_out_overrules_what_features_look_like():
+    """The norms of these rows tell the class, which rows of unit norm forget, though most features are 0."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=N)
+    X = (rng.random((N, 30)) < 0.2) * np.where(y, 3.0, 1.0)[:, None]
+    A = np.triu(rng.random((N, N)) < 6 / N, 1).astype(float)
+    seen = rng.random(N) < 0.5
+    assert Scaling.of(X, "auto").how == "rows"
+    assert accuracy(X, y, A + A.T, seen) == pytest.approx(accuracy(X, y, A + A.T, seen, scale="columns"), abs=1e-9)
+
+
+def test_the_unit_of_all_features_does_not_matter():
+    X, y, A, seen = customers(0)
+    model = gl.GraphClassifier(scale=None).fit(X, np.where(seen, y, -1), graph=A)
+    other = gl.GraphClassifier(scale=None).fit(1e40 * X, np.where(seen, y, -1), graph=A)
+    assert np.allclose(model.predict_proba(), other.predict_proba(), atol=1e-6)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_rows_of_unit_norm_keep_zeros(form):
+    found = unit_rows(form(np.array([[3.0, 4.0], [0.0, 0.0]])))
+    assert found @ np.eye(2) == pytest.approx(np.array([[0.6, 0.8], [0.0, 0.0]]))
