@@ -96,7 +96,6 @@ LIMITED = {  # where the values, not the case, decide
 
 def asked(function, case):
     """The problem that a function is asked in a case: nodes that join are read through a filter of their own."""
-    case = case | LIMITED.get(function, {})
     if function == "transfer to joining nodes":
         case = case | {"test_filter": "other"}
     return case
@@ -156,11 +155,13 @@ def some(cases, count, seed):
 
 
 def test_every_refusal_is_met_and_says_its_sentence():
-    """A case for each row and each of its functions."""
+    """The simplest case for each row and each of its functions, and two others."""
+    first = {name: answers[0] for name, answers in scope.QUESTIONS.items()}
+    simplest_first = sorted(CASES, key=lambda case: sum(case[name] != first[name] for name in first))
     for row in scope.REFUSALS:
+        cases = [case for case in simplest_first if scope.matches(row.when, case)]
         for function in row.functions:
-            cases = [c for c in CASES if row is scope.refusal_of(function, asked(function, c))]
-            for case in some(cases, 2, seed=0):
+            for case in (cases[0], *some(cases, 2, seed=0)):
                 assert check(function, case) is None
 
 
@@ -168,7 +169,8 @@ def test_every_refusal_is_met_and_says_its_sentence():
 def test_every_route_answers_a_prediction(route):
     answered = [c for c in CASES if scope.refusal_of("predict", c) is None and scope.route_of(c) is route]
     assert answered
-    for case in some([c for c in answered if c["loss"] != "softmax"], 4, seed=1):
+    count = 1 if route is scope.Route.FAR else 4  # it takes long
+    for case in some([c for c in answered if c["loss"] != "softmax"], count, seed=1):
         check_prediction(case)
 
 
@@ -194,4 +196,4 @@ def test_every_cell_of_the_data(function):
 @pytest.mark.parametrize("function", [name for name in scope.FUNCTIONS if name not in scope.DATA_ONLY])
 def test_some_cells_of_every_function_of_a_network(function):
     for case in some([c for c in CASES if c["loss"] != "softmax"], 60, seed=2):
-        check(function, case)
+        check(function, case | LIMITED.get(function, {}))

@@ -229,19 +229,19 @@ REFUSALS: tuple[Refusal, ...] = (
         "leave out one of the two",
     ),
     Refusal(
-        HOME,
+        ("predict", "tune"),
         {"degrees": ("varied",), "penalty": ("other",)},
         "degrees = {degrees} are solved for squared weights, got penalty = {penalty}",
         "leave out one of the two",
     ),
     Refusal(
-        HOME,
+        ("predict", "tune"),
         {"degrees": ("varied",), "test_filter": ("other",)},
         "another filter at test needs degrees that are alike, got degrees = {degrees}",
         "leave out one of the two",
     ),
     Refusal(
-        HOME,
+        ("predict", "tune"),
         {"degrees": ("varied",), "normalization": ("other, normalized gain",)},
         "normalize = True needs a gain, not known for {normalization} under degrees = {degrees}",
         "take normalize=False",
