@@ -88,7 +88,9 @@ def _descend(  # noqa: PLR0917
 ) -> FixedPoint:
     """Follow the solution from the regularization `top` down to that of the equations, by factors of about `step`."""
     reg = equations.reg
-    steps = max(1, int(np.ceil(np.max(np.log(top / reg)) / np.log(step))))
+    strides = np.log(top / reg) / np.log(step)
+    # a point beyond the range of numbers has none, and is not solved below
+    steps = int(np.ceil(np.max(strides[np.isfinite(strides)], initial=1.0)))
     iterations = np.zeros(reg.size, np.int64)
     for i in range(steps + 1):
         last = i == steps
