@@ -361,6 +361,8 @@ def test_exact_values_stand_beside_a_score_and_a_dash_where_there_is_none():
     head, _, first, second = text.splitlines()[1:5]
     assert head.split() == ["problem", "graphs", "features", "linear", "mine", "Bayes", "place", "seconds"]
     assert first.split() == ["own", "1", "-", "-", "60.0", "-", "-", "1.00"]
-    assert second.split() == ["reference", "0", "65.2", "88.7", "-", "91.4", "-", "-"]
+    exact = as_problems("reference")[0].exact
+    features, linear, best = (f"{100 * value:.1f}" for value in (exact.features, exact.linear, exact.bayes))
+    assert second.split() == ["reference", "0", features, linear, "-", best, "-", "-"]
     assert "nan" not in text
     assert "inf" not in text
