@@ -36,7 +36,7 @@ def problem_table(suite: tuple[gl.benchmark.Problem, ...]) -> str:
     """Problems, their parameters and exact accuracies, and message passing on the recorded graphs, in Markdown."""
     signals = "| problem | classes | alpha | lam | mu | rho | degree "
     accuracies = "| features | one filter | all linear networks | algorithmic | Bayes | Bayes, large degree | AMP, 10 000 nodes |"
-    rows = [signals + accuracies, "| --- " * 13 + "|"]
+    rows = [signals + accuracies, "| --- " * 14 + "|"]
     for problem in suite:
         data, exact = problem.data, problem.exact
         runs = [found["amp"] for k in range(5) if (found := recorded(problem.name, "standard", k))]
