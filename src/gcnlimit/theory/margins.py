@@ -203,8 +203,7 @@ def _alike(points: Points, effort: Effort) -> Answers:
     solution = solve(points, tol=effort.tol, max_iterations=effort.max_iterations)
     test, train, deviation = _margins_at(points, solution)
     offset = class_losses.offset(points.class_loss, loss, solution.output)
-    none = np.full(points.size, np.nan)
-    losses = expected_losses(loss, solution.output) if effort.losses else (none, none)
+    losses = expected_losses(loss, solution.output) if effort.losses else None
     answers = _ended(solution, (test, train, deviation, offset), losses)
     answers = answers._replace(solution=solution)
     if points.test_filter is None:
@@ -213,7 +212,7 @@ def _alike(points: Points, effort: Effort) -> Answers:
     read = read_outputs(solution)
     read_deviation = np.sqrt(read.variance)
     offset = offset * deviation / read_deviation
-    if effort.losses:
+    if losses is not None:
         losses = (class_losses.loss_elsewhere(loss, read.mean, read_deviation, offset), losses[1])
     columns = (read.mean / read_deviation, train, read_deviation, offset)
     return _ended(solution, columns, losses)._replace(solution=solution)
@@ -225,8 +224,7 @@ def _by_degree(points: Points, law: DegreeLaw, effort: Effort) -> Answers:
         points, None, tol=effort.tol, max_iterations=effort.max_iterations
     )
     columns = (*_margins_at(points, solution), np.zeros(points.size))
-    none = np.full(points.size, np.nan)
-    losses = (none, none)
+    losses = None
     if effort.losses:
         losses = losses_by_degree(class_losses.node_loss(points), solution.output, law.weight)
     return _ended(solution, columns, losses)
@@ -243,9 +241,15 @@ def _margins_at(points: Points, solution: Solution | LayerSolution) -> tuple[Arr
 def _ended(
     solution: Solution | LayerSolution,
     columns: tuple[Array, Array, Array, Array],
-    losses: tuple[Array, Array],
+    losses: tuple[Array, Array] | None,
 ) -> Answers:
-    """Answers from margins, deviation and offset, with the status of the solution; without a margin it did not converge."""
+    """Answers from margins, deviation and offset; without a margin no convergence, without a loss out of range."""
     failed = np.maximum(solution.status, Status.NOT_CONVERGED)
     status = np.where(_any_nan(*columns[:2]), failed, solution.status)
+    if losses is None:
+        none = np.full(status.shape, np.nan)
+        losses = none, none
+    else:
+        out_of_range = (status == Status.CONVERGED) & _any_nan(*losses)
+        status = np.where(out_of_range, Status.OUT_OF_RANGE, status)
     return Answers(*columns, *losses, status, solution.residual, solution.iterations)

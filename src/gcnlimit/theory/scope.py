@@ -79,8 +79,15 @@ def cases_of(data: CSBM, gcn: GCN | None = None) -> Iterator[Case]:
         yield answers | {"reg": "finite"}
 
 
-NETWORKS = ("predict", "tune", "transfer", "transfer to joining nodes", "learning_rate")
-"""Functions that train a network and answer for its performance."""
+NETWORKS = (
+    "predict",
+    "tune",
+    "transfer",
+    "transfer to joining nodes",
+    "best_test_filter on another graph",
+    "learning_rate",
+)
+"""Functions that train a network at any regularization."""
 
 HOME = ("predict", "tune", "transfer to joining nodes", "learning_rate")
 """Those that read the nodes of the training graph."""
@@ -136,6 +143,7 @@ DATA_ONLY = (
     "label_propagation",
     "bayes_optimal",
     "bayes_optimal at finite degree",
+    "bayes_optimal on another graph",
     "bayes_optimal on another graph of finite degree",
     "message_passing",
     "best_filter",
@@ -221,19 +229,19 @@ REFUSALS: tuple[Refusal, ...] = (
         "leave out one of the two",
     ),
     Refusal(
-        HOME,
+        ("predict", "tune"),
         {"degrees": ("varied",), "penalty": ("other",)},
         "degrees = {degrees} are solved for squared weights, got penalty = {penalty}",
         "leave out one of the two",
     ),
     Refusal(
-        HOME,
+        ("predict", "tune"),
         {"degrees": ("varied",), "test_filter": ("other",)},
         "another filter at test needs degrees that are alike, got degrees = {degrees}",
         "leave out one of the two",
     ),
     Refusal(
-        HOME,
+        ("predict", "tune"),
         {"degrees": ("varied",), "normalization": ("other, normalized gain",)},
         "normalize = True needs a gain, not known for {normalization} under degrees = {degrees}",
         "take normalize=False",
@@ -249,6 +257,12 @@ REFUSALS: tuple[Refusal, ...] = (
         {"penalty": ("other",), "features": ("correlated",)},
         "penalty = {penalty} is solved for white features, got features = {features}",
         "leave out one of the two",
+    ),
+    Refusal(
+        ("scatter on another graph",),
+        {"penalty": ("other",)},
+        "{function} needs squared weights, got penalty = {penalty}",
+        "leave out penalty",
     ),
     Refusal(
         (*NETWORKS, "order_functions"),
