@@ -52,6 +52,8 @@ class Residual(Filter):
         [4.0, 16.0]
         """
         c = np.asarray(as_real("c", c))
+        if isinstance(depth, list | tuple | np.ndarray):
+            as_real("depth", depth)  # refuses lists of different lengths
         if not np.ndim(depth):
             return cls(np.repeat(c[..., None], check_depth(depth), axis=-1))
         depths = np.reshape([check_depth(one) for one in np.ravel(depth)], (*np.shape(depth), 1))

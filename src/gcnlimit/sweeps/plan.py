@@ -192,7 +192,10 @@ def flatten(
     _check_once(fixed, axes, (*flat, *(filter_names() if gcn is not None else ())))
     flat |= dict(fixed) | _rest_of_filter(gcn, fixed, axes) | _filter_at_test(gcn, fixed, axes)
     usual = parameters.defaults(CSBM, DATA)
-    usual |= parameters.defaults(GCN, LEARNING) if network else {}
+    if network:
+        stops = any(name in flat or name in axes for name in parameters.TIMES)
+        stops = stops or flat.get("training") is not None
+        usual |= parameters.defaults(GCN, LEARNING) | {"reg": 0.0 if stops else np.inf}
     flat |= {name: value for name, value in usual.items() if name not in flat and name not in axes}
     named: dict[str, Any] = {"features": as_spectrum, "classes": Classes.of, "degrees": as_degrees}
     if network:

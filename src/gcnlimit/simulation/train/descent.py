@@ -74,6 +74,31 @@ def krylov(b: Array, shifts: Array, tol: float, steps: int) -> Solver[Array | No
     return np.asarray(space.size * parts @ space.vectors)
 
 
+def krylov_function(
+    b: Array, factor: Callable[[Array], Array], tol: float, steps: int
+) -> Solver[Array | None]:
+    r"""Products :math:`f(K)b`, one row for each of the functions whose values `factor` gives; None if `steps` do not suffice.
+
+    As `krylov`, with :math:`x = |b|\, V f(T) e_1`; it has converged when the last directions hardly enter.
+
+    >>> K = np.diag([1.0, 2.0, 5.0])
+    >>> driven(krylov_function(np.ones(3), lambda x: np.exp(-x)[None], 1e-12, steps=3), K.__matmul__).round(6)
+    array([[0.367879, 0.135335, 0.006738]])
+    """
+    space = Lanczos(b)
+    for step in range(1, steps + 1):
+        space.extend((yield space.last))
+        whole = step == b.size or space.beside[-1] <= ROUNDING * abs(space.diagonal[0])
+        if step % 8 and not whole:
+            continue
+        values, vectors = space.eigenvalues()
+        parts = (vectors[0] * factor(np.maximum(values, 0.0))) @ vectors.T
+        rest = np.linalg.norm(parts[:, -2:], axis=1)
+        if whole or np.all(rest <= tol * np.linalg.norm(parts, axis=1)):
+            return np.asarray(space.size * parts @ space.vectors)
+    return None
+
+
 @dataclass(frozen=True, eq=False)
 class CrossEntropy:
     r"""Sum over nodes of the cross-entropy of the logits :math:`(h + b)E^T`, with the best :math:`b` if `biased`, else 0.

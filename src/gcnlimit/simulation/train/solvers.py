@@ -18,6 +18,7 @@ from gcnlimit._values import Array
 from gcnlimit.losses import Loss
 from gcnlimit.simulation.data.features import Block
 from gcnlimit.simulation.train.descent import ROUNDING, driven, krylov
+from gcnlimit.training import END, Training
 
 TOLERANCE = 1e-10
 """Optimality at which the training stops by default; see `gcnlimit.fit`."""
@@ -44,10 +45,17 @@ class TrainingRows:
         """Smaller of the two Gram matrices."""
         return np.asarray(self.Z @ self.Z.T if self.dual else self.Z.T @ self.Z)
 
-    def ridge(self, reg: Array, tol: float = TOLERANCE, targets: Array | None = None) -> Array:
+    def ridge(
+        self,
+        reg: Array,
+        tol: float = TOLERANCE,
+        targets: Array | None = None,
+        training: Training | None = None,
+    ) -> Array:
         r"""Weights of the square loss for every `reg`, one row each, from one Krylov space or one diagonalisation.
 
-        :math:`w = Z^T (ZZ^T + r)^{-1} y = (Z^TZ + r)^{-1} Z^T y`, with the `targets` :math:`y`, 1 for signed rows.
+        :math:`w = Z^T (ZZ^T + r)^{-1} y = (Z^TZ + r)^{-1} Z^T y`, with the `targets` :math:`y`, 1 for signed rows. A
+        `training` with a parameter for each `reg` has its own function in place of the inverse (Eq. 13.1).
 
         >>> Z = np.array([[1.0, 2.0, 0.5], [0.0, 1.0, -1.0]])
         >>> w = TrainingRows(Z).ridge(np.array([0.1, 1.0]))
@@ -58,11 +66,13 @@ class TrainingRows:
         # both forms solve (G + r) x = target with the smaller Gram matrix G
         target = targets if self.dual else targets @ self.Z
         with np.errstate(over="ignore", invalid="ignore"):
-            solution = self._in_krylov_space(target, reg, tol)
+            solution = self._in_krylov_space(target, reg, tol) if training is None else None
         if solution is None:
             values, vectors = self._spectrum
             shifts = reg[:, None]
-            parts = vectors.T @ target / (np.maximum(values, 0.0) + shifts)
+            with np.errstate(divide="ignore"):
+                parts = (training or END).learned(np.maximum(values, 0.0) + shifts)
+            parts = vectors.T @ target * parts
             # in a null space noise over `reg` would be all
             rounding = ROUNDING * values.size * values[-1]
             lost = (values <= rounding) & (shifts < rounding)
