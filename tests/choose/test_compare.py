@@ -1,4 +1,4 @@
-"""Comparisons and gap maps: the order that must hold between families."""
+"""Comparisons: the order that must hold between families."""
 
 import math
 
@@ -48,14 +48,6 @@ def test_infinite_regularization_on_request():
     assert all(math.isinf(entry.parameters["reg"]) for entry in comparison.entries if "reg" in entry.parameters)
     with pytest.raises(gl.ParameterError, match="'nosuch' is unknown; choose among residual"):
         comparison["nosuch"]
-
-
-def test_gap_map_over_any_two_parameters():
-    data = gl.CSBM(alpha=np.array([[1.0], [4.0]]), lam=1.0, mu=2.0, rho=[0.05, 0.1, 0.5])
-    family = gl.GCN(gl.PageRank(0.0), symmetrize=True)
-    result = gl.gap_map(data, family, {"theta": (-1, 1)})
-    assert np.all(result.gap > 0)
-    assert result.gap[1, 1] == pytest.approx(0.91273 - 0.88597, abs=1e-5)
 
 
 def test_a_point_that_is_refused_does_not_lose_the_others():

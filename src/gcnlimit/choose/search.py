@@ -256,6 +256,7 @@ def _along_rays(objective: Objective, rays: Array, at_infinity: Maxima, accuracy
 def _candidates(search: NetworkSearch, block: Index) -> Array:
     """Starts of the climbs: the network as given, evenly spread points, and the diagonal, where all layers are equal."""
     d = len(search.numbers)
+    # Networks of equal layers are the simplest: no choice of each layer may end below them.
     diagonal = np.repeat(np.linspace(0.02, 0.98, 17)[:, None], d, axis=1)
     common = np.concatenate([maximize.spread(min(16 * d * d, _SPREAD), d), diagonal])
     common = np.broadcast_to(common, (block.size, *common.shape))
@@ -285,6 +286,7 @@ def _curvature(search: NetworkSearch, values: Array) -> Array:
         ends: Any = (1e-300, 1e300) if number.any_reg else (number.low, number.high)
         low, high, at = (np.log(p) if log else p for p in (*ends, values[:, k]))
         size = np.where(np.isinf(at), 0.0, np.abs(at))
+        # Three points must fit into the interval; at a bound the difference is taken beside it.
         h = np.minimum(1e-3 * (1.0 + size), (high - low) / 4.0)
         centre = np.clip(at, low + h, np.maximum(high - h, low + h))
         moved = centre + np.outer((-1.0, 0.0, 1.0), h)
