@@ -54,6 +54,7 @@ def test_commands_print_what_is_shown(command, shown, monkeypatch, capsys):
         run = runpy.run_path
         if arguments[0] == "-m":
             run = runpy.run_module
+            monkeypatch.delitem(sys.modules, arguments[1], raising=False)  # as in a process of its own
             arguments = arguments[1:]
         monkeypatch.setattr(sys, "argv", arguments)
         monkeypatch.syspath_prepend(ROOT)

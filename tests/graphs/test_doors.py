@@ -118,7 +118,7 @@ def test_every_door_gives_networks_the_same_operator(tmp_path, door):
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs torch")
-@pytest.mark.parametrize("kind", ["paper", "degrees", "normalized", "auto"])
+@pytest.mark.parametrize("kind", ["paper", "degrees", "normalized"])
 def test_the_unit_of_weights_plays_no_part_for_networks(kind):
     import torch
 
@@ -127,7 +127,7 @@ def test_the_unit_of_weights_plays_no_part_for_networks(kind):
     one, other = (from_graph(w * WEIGHTS, kind) @ torch.eye(N) for w in (1.0, 3000.0))
     assert np.allclose(one, other, atol=1e-5)
     with pytest.raises(
-        gl.ParameterError, match="kind = 'papre' is not allowed; use 'paper', 'degrees', 'normalized' or 'auto'"
+        gl.ParameterError, match="kind = 'papre' is not allowed; use 'paper', 'degrees' or 'normalized'"
     ):
         from_graph(WEIGHTS, "papre")
 
