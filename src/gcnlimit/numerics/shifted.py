@@ -8,7 +8,7 @@ import numpy as np
 
 from gcnlimit._values import Array
 
-STEPS = 60  # at most
+STEPS = 40  # at most
 SOLVED = 1e-2  # residual, over its start, of a system that is solved
 
 
