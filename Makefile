@@ -7,7 +7,7 @@ export OMP_NUM_THREADS = 1
 
 PYRIGHT := 1.1.414
 
-.PHONY: help install test test-fast test-torch browser coverage check lint types pyright floors package reproduce docs benchmark lock clean
+.PHONY: help install test test-fast test-torch browser coverage check lint types pyright floors package reproduce docs fuzz benchmark lock clean
 
 help:                    ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -76,6 +76,12 @@ reproduce: install       ## the main job: regenerate every figure of the paper i
 
 docs: install            ## the site, into build/docs
 	$(BIN)/sphinx-build -E -W -q -b html docs build/docs
+
+SECONDS ?= 60
+SEED ?= 0
+fuzz: install            ## random problems, and nonsense at doors, command line, files and explorer: make fuzz SECONDS=60 SEED=0
+	$(BIN)/python -m validation.fuzz_inputs --seconds $(SECONDS) --seed $(SEED)
+	$(BIN)/python -m validation.fuzz --points 1000000 --seed $(SEED) --seconds $(SECONDS)
 
 benchmark: install       ## tables of ratios, measured side by side
 	$(BIN)/python -m benchmarks

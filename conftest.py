@@ -16,3 +16,4 @@ HOMES = {
 collect_ignore_glob = [
     home for package, homes in HOMES.items() if importlib.util.find_spec(package) is None for home in homes
 ]
+collect_ignore_glob.append("tests/cheats_at_import.py")  # its import forges scores in this process

@@ -19,6 +19,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "mathml",
     "signatures",
+    "supported",
     "verbs",
 ]
 exclude_patterns = ["_ext", "figures", "scripts"]

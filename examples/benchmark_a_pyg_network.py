@@ -56,5 +56,5 @@ if __name__ == "__main__":
     scores = gl.benchmark.evaluate(trained, given.problem, size=given.size, graphs=given.graphs, name="my network")
     scores.save(given.out)
     line, exact = scores.lines[0], known[scores.lines[0].problem].exact
-    print(scores, f"best one filter {exact.linear:.3f}, best possible {exact.bayes:.3f}", sep="\n")
+    print(scores, f"best linear network {exact.linear:.3f}, best possible {exact.bayes:.3f}", sep="\n")
     print(f"Conclusion: {exact.bayes - line.accuracy:.3f} +- {line.standard_error:.3f} of accuracy is left to gain.")

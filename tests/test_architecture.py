@@ -14,7 +14,7 @@ import gcnlimit as gl
 PUBLIC = """
 CSBM Spectrum Gamma LogNormal Pareto Degrees GCN Regularized Residual Diffusion PageRank Polynomial Filter
 Square Logistic Hinge Softmax Loss Penalty ElasticNet
-predict transfer bayes_optimal best_linear simulate sample Instance fit amp belief_propagation
+GradientDescent GradientFlow predict transfer bayes_optimal best_linear simulate sample Instance fit amp belief_propagation
 linear_message_passing tune best_filter compare gap_map sweep
 check_filter check_loss Status ConvergenceError GCNLimitError ParameterError __version__
 GraphClassifier FilterClassifier cross_validate estimate recommend describe

@@ -51,8 +51,13 @@ def test_commands_print_what_is_shown(command, shown, monkeypatch, capsys):
     if program == "gcnlimit":
         printed = CliRunner().invoke(app, arguments, catch_exceptions=False).stdout
     else:
+        run = runpy.run_path
+        if arguments[0] == "-m":
+            run = runpy.run_module
+            arguments = arguments[1:]
         monkeypatch.setattr(sys, "argv", arguments)
-        runpy.run_path(arguments[0], run_name="__main__")
+        monkeypatch.syspath_prepend(ROOT)
+        run(arguments[0], run_name="__main__")
         printed = capsys.readouterr().out
     assert printed.split() == shown.split()
 

@@ -60,6 +60,22 @@ FUNCTIONS = {
         {"classes": 3},
     ),
     "bayes_optimal": (lambda v: gl.bayes_optimal(_data(v)), DATA),
+    "best_linear": (lambda v: gl.best_linear(_data(v)), DATA),
+    "label_propagation": (
+        lambda v: gl.theory.label_propagation(_data(v), v["graph"], v["features"]),
+        DATA | {"graph": 0.1, "features": 0.1},
+    ),
+    "linear_message_passing": (lambda v: gl.linear_message_passing(_instance(v)), DATA),
+    "predict in time": (
+        lambda v: gl.predict(_data(v), gl.GCN(gl.Diffusion(0.7), training=gl.GradientFlow(v["time"]))),
+        DATA | {"time": 2.0},
+    ),
+    "predict after steps": (
+        lambda v: gl.predict(
+            _data(DATA), gl.GCN(gl.Diffusion(0.7), training=gl.GradientDescent(v["steps"], v["rate"], v["momentum"]))
+        ),
+        {"steps": 3, "rate": 0.1, "momentum": 0.5},
+    ),
     "bayes_optimal elsewhere": (lambda v: gl.bayes_optimal(_data(DATA), to=_data(v), gcn=_gcn({})), DATA),
     "transfer": (lambda v: gl.transfer(_data(DATA), _gcn({"reg": 1.0}), _data(v), tol=v["tol"]), DATA | {"tol": 1e-8}),
     "transfer trained": (lambda v: gl.transfer(_data(v), _gcn(v), _data(DATA)), DATA | {"t": 1.0}),
@@ -102,10 +118,6 @@ FUNCTIONS = {
     "sweep": (
         lambda v: gl.sweep("predict", data=_data(v), gcn=_gcn(v), axes={"lam": [v["at"], 1.0]}),
         DATA | {"at": 0.5},
-    ),
-    "large_reg_expansion": (
-        lambda v: gl.theory.large_reg_expansion(_data(v), _gcn(v, lambda c: gl.Residual([c])), v["order"]),
-        DATA | {"t": 1.0, "order": 1},
     ),
     "order_functions": (lambda v: gl.depth.order_functions(_data(v), _gcn(v), [v["x"]]), DATA | {"t": 1.0, "x": 0.5}),
     "oversmoothing": (

@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -140,3 +141,14 @@ def test_a_name_that_is_too_long_is_one_sentence(verb, tmp_path):
     done = CliRunner().invoke(app, [verb, *given, "--out", str(tmp_path / ("x" * 300 + ".npz"))])
     assert done.exit_code == 2
     assert "cannot be written: File name too long" in done.stderr
+
+
+def test_a_file_that_would_not_fit_is_not_begun(tmp_path, monkeypatch):
+    """HDF5 would end the process."""
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=2**20))
+    (tmp_path / "sweep.toml").write_text(
+        'what = "predict"\n[data]\nalpha = 4\nmu = 2.0\nrho = 0.1\n[network]\nt = 1.0\n[axes]\nlam = [0.5, 1.0]\n'
+    )
+    with pytest.raises(ParameterError, match="No space left on device"):
+        _verb("sweep", tmp_path / "sweep.toml", "--out", tmp_path / "out.nc")
+    assert {one.name for one in tmp_path.iterdir()} == {"sweep.toml", "sweep.sqlite"}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
-from validation import fuzz
+from validation import fuzz, fuzz_inputs
 
 
 @pytest.fixture(autouse=True)
@@ -50,3 +50,23 @@ def test_a_fault_is_found_and_its_problem_can_be_made_again(monkeypatch):
     problem = fuzz.problem(0, 0, "infinite")
     assert f"{fuzz.problem(0, 0, 'infinite').at(0).data!r}" == f"{problem.at(0).data!r}"
     assert lines
+
+
+@pytest.mark.parametrize("kind", fuzz_inputs.KINDS)
+def test_nothing_is_found_in_some_nonsense(kind, capsys, monkeypatch):
+    monkeypatch.setenv("GCNLIMIT_MEMORY", "1")
+    if kind == "requests":
+        pytest.importorskip("dash")
+    assert fuzz_inputs.main(["--only", kind, "--seconds", "1.5", "--seed", "3"]) == 0
+    assert ", 0 findings" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("a bug"), gl.ParameterError("")])
+def test_an_error_that_is_no_sentence_is_found_and_tried_again_by_its_number(error, monkeypatch, capsys):
+    def broken(t):
+        raise error
+
+    monkeypatch.setattr(fuzz_inputs, "DOORS", {"broken": (broken, {"t": 1.0})})
+    monkeypatch.setenv("GCNLIMIT_MEMORY", "1")
+    assert fuzz_inputs.main(["--only", "doors", "--number", "5"]) == 1
+    assert "doors 5: broken(t=" in capsys.readouterr().out

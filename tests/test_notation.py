@@ -15,6 +15,8 @@ _PAGES = (
     "learn/transfer.md",
     "learn/degrees.md",
     "learn/linear.md",
+    "learn/training.md",
+    "learn/calibration.md",
 )
 THEORY = "".join((DOCS / page).read_text() for page in _PAGES)
 EQUATIONS = [tuple(map(int, found)) for found in re.findall(r"^\(eq-(\d+)-(\d+)\)=$", THEORY, re.MULTILINE)]

@@ -59,7 +59,7 @@ def test_the_key_of_a_point_says_its_defaults():
 
 def test_a_changed_default_does_not_reuse_old_numbers(monkeypatch):
     before = keys(axes={"t": [0.5]}, fixed=PARAMETERS)
-    monkeypatch.setattr(gl.GCN.__init__, "__defaults__", ("square", np.inf, False, False))
+    monkeypatch.setattr(gl.GCN.__init__, "__defaults__", ("square", None, False, False))
     assert keys(axes={"t": [0.5]}, fixed=PARAMETERS) != before
 
 

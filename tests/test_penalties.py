@@ -148,6 +148,3 @@ def test_what_a_penalty_is_not_for_is_refused():
         gl.ElasticNet(1.0)
     with pytest.raises(gl.ParameterError, match="not a penalty"):
         gl.GCN(gl.Diffusion(1.0), reg=1.0, penalty="l1")
-    gcn = gl.GCN(gl.Residual([1.0]), reg=1.0, penalty=gl.ElasticNet(0.5))
-    with pytest.raises(gl.ParameterError, match="needs penalty"):
-        gl.theory.large_reg_expansion(DATA, gcn)

@@ -25,7 +25,6 @@ CALLS = {
     "label_propagation": lambda data: gl.theory.label_propagation(data, 0.1),
     "tune": lambda data: gl.tune(data, NETWORK, {"t": (0, 1)}),
     "best_filter": lambda data: gl.best_filter(data, order=2),
-    "large_reg_expansion": lambda data: gl.theory.large_reg_expansion(data, NETWORK),
     "order_functions": lambda data: gl.depth.order_functions(data, NETWORK, [0.5]),
     "no_residual_margin": lambda data: gl.limits.no_residual_margin(data, 2),
     "short_diffusion_margin": lambda data: gl.limits.short_diffusion_margin(data, 0.1, symmetrize=True),
@@ -59,11 +58,6 @@ def test_a_wrong_type_is_named(name):
 def test_what_no_equation_is_known_for_is_refused_with_the_reason(data, network, reason):
     with pytest.raises(gl.ParameterError, match=reason):
         gl.predict(data, network)
-
-
-def test_the_expansion_is_refused_where_there_is_none():
-    with pytest.raises(gl.ParameterError, match="large_reg_expansion needs two equal classes"):
-        gl.theory.large_reg_expansion(OTHERS[0], gl.GCN(gl.Diffusion(1.0)))
 
 
 def test_rates_and_oversmoothing_follow_the_number_of_classes():

@@ -88,11 +88,12 @@ def orders(point, order, symmetrize, digits=80):
 def main():
     """Print the orders beside those of the library."""
     import gcnlimit as gl
+    from validation.expansion import large_reg_expansion
 
     for point in ((4, 1.0, 2.0, 0.1, 1.0), (4, 1.5, 3.0, 0.1, 1.0), (1.5, 0.8, 1.0, 0.5, 0.3)):
         for symmetrize in (False, True):
             gcn = gl.GCN(gl.Residual([point[4]]), symmetrize=symmetrize)
-            found = gl.theory.large_reg_expansion(gl.CSBM(*point[:4]), gcn, order=4)
+            found = large_reg_expansion(gl.CSBM(*point[:4]), gcn, order=4)
             for n, pair in enumerate(zip(orders(point, 4, symmetrize), found, strict=True)):
                 print(point, "symmetrized" if symmetrize else "directed", n, *(f"{value:.12f}" for value in pair))
 

@@ -1,9 +1,11 @@
 """Random problems, and what must hold for each of them.
 
 ``python -m validation.fuzz --points 1000`` draws batches of data and networks at infinite and finite regularization: the
-losses, filters, both kinds of graph, several classes, correlated features, penalties. Of every point with a status of success
+losses, filters, both kinds of graph, several classes, correlated features, penalties, laws of degrees and normalizations, other
+filters at test, estimates: whatever the table of what has a theory does not refuse. Of every point with a status of success
 it checks that no number is NaN, that probabilities are within their bounds and not above the Bayes-optimal accuracy, that a
-change of alpha by 1e-9 moves no accuracy by more than 1e-6, and that random points of the batch, computed alone, are the same.
+change of alpha by 1e-9 moves no accuracy by more than 1e-6, that random points of the batch, computed alone, are the same, and
+that an estimate has the accuracy of its model with an error that is not NaN.
 Exceptions and warnings are findings too. Each finding is printed with the call that shows it again. The number of points of
 each kind, and how many of them were not solved, is printed at the end, and also when the time is over or the program is
 interrupted: batches are tried in random order. The exit status is 1 if there is a finding.
@@ -25,6 +27,8 @@ from typing import Any
 import numpy as np
 
 import gcnlimit as gl
+from gcnlimit.results import Prediction
+from gcnlimit.theory import scope
 
 FIELDS = ("test_accuracy", "train_accuracy", "test_loss", "train_loss", "log_test_error")
 TOGETHER = {"infinite": 500, "finite": 50}  # points of a batch
@@ -43,27 +47,35 @@ class Problem:
 
     def at(self, i: int) -> Problem:
         """The problem of one point."""
-        one = {name: float(getattr(self.data, name)[i]) for name in ("alpha", "lam", "mu", "rho")}
-        filter, reg = (
-            self.gcn.filter.replaced(self.gcn.filter.values[i]),
-            float(np.broadcast_to(self.gcn.reg, self.data.shape)[i]),
-        )
-        return Problem(self.data.replaced(**one), self.gcn.replaced(filter=filter, reg=reg))
+        point = {name: float(getattr(self.data, name)[i]) for name in ("alpha", "lam", "mu", "rho")}
+        filters = {"filter": self.gcn.filter, "test_filter": self.gcn.test_filter}
+        alone = {name: f.replaced(f.values[i]) for name, f in filters.items() if f is not None}
+        reg = float(np.broadcast_to(self.gcn.reg, self.data.shape)[i])
+        return Problem(self.data.replaced(**point), self.gcn.replaced(**alone, reg=reg))
 
     def nudged(self) -> Problem:
         """The same with another alpha, hardly different."""
         return Problem(self.data.replaced(alpha=self.data.alpha * (1.0 + NUDGE)), self.gcn)
 
-    def predict(self) -> gl.Prediction:
+    def predict(self) -> Prediction:
         """Its performance, point by point."""
         return gl.predict(self.data, self.gcn, throw=False)
 
 
 def draw(rng: Generator, regime: str) -> Problem:
-    """Random data and a random network, over many decades."""
+    """Random data and a random network, over many decades, which the theory does not refuse."""
+    while True:
+        problem = _drawn(rng, regime)
+        if scope.sentence("predict", problem.data, problem.gcn) is None:
+            return problem
+
+
+def _drawn(rng: Generator, regime: str) -> Problem:
+    """Random data and a random network, refused or not."""
     n = TOGETHER[regime]
     loss, penalty = ("square", "l2") if regime == "infinite" else _training(rng)
     plain = penalty != "l2" or loss != "square"
+    degrees, normalization = _degrees(rng) if rng.random() < 0.3 else (None, "symmetric")
     data = gl.CSBM(
         alpha=10.0 ** rng.uniform(-2, 2, n),
         lam=rng.uniform(-3, 3, n) if rng.random() < 0.7 else rng.choice([-1, 1], n) * 10.0 ** rng.uniform(-3, 1.3, n),
@@ -72,11 +84,21 @@ def draw(rng: Generator, regime: str) -> Problem:
         directed=bool(rng.integers(2)),
         classes=2 if plain else _classes(rng),
         features=None if plain else _features(rng),
+        degrees=degrees,
     )
     symmetrize, normalize = (bool(flag) for flag in rng.integers(2, size=2))
     reg = np.inf if regime == "infinite" else 10.0 ** rng.uniform(-4, 4, n)
     filter = _filter(rng, n, data.operator(symmetrize).radius)
-    return Problem(data, gl.GCN(filter, loss, reg, symmetrize, normalize, penalty=penalty))
+    read = _filter(rng, n, data.operator(symmetrize).radius) if rng.random() < 0.2 else None
+    others = {"penalty": penalty, "normalization": normalization, "test_filter": read}
+    return Problem(data, gl.GCN(filter, loss, reg, symmetrize, normalize, **others))
+
+
+def _degrees(rng: Generator) -> tuple[Any, Any]:
+    """A law of degrees, and a normalization under which it has an answer."""
+    law = [gl.Gamma(0.5), gl.LogNormal(0.3), gl.Degrees(rng.uniform(0.5, 3.0, 4))][rng.integers(3)]
+    usual = ["symmetric", "regularized"]
+    return law, str(rng.choice([*usual, "none", "random-walk"] if isinstance(law, gl.Degrees) else usual))
 
 
 def _training(rng: Generator) -> tuple[str, Any]:
@@ -122,10 +144,12 @@ def kinds(problem: Problem) -> list[str]:
         f"classes {classes}",
         f"features {'white' if data.features.is_white else 'correlated'}",
         f"normalize {gcn.normalize}",
+        f"degrees {type(data.degrees).__name__}, {gcn.normalization!r}" if data.degrees else "degrees alike",
+        f"test filter {'same' if gcn.test_filter is None else type(gcn.test_filter).__name__}",
     ]
 
 
-def findings(problem: Problem, found: gl.Prediction, rng: Generator) -> Iterator[tuple[str, int, str]]:
+def findings(problem: Problem, found: Prediction, rng: Generator) -> Iterator[tuple[str, int, str]]:
     """What is wrong: kind, number of the point, and the numbers that show it."""
     good = np.asarray(found.status) <= gl.Status.CONVERGED
 
@@ -146,12 +170,27 @@ def findings(problem: Problem, found: gl.Prediction, rng: Generator) -> Iterator
     for name in ("test_accuracy", "train_accuracy"):
         jump = np.abs(getattr(found, name) - getattr(moved, name))
         yield from where("jump", both & (jump > JUMP), lambda i, jump=jump, name=name: f"{name} moves by {jump[i]:.1e}")
+    for i in some[good[some]][:1]:
+        yield from _of_estimate(problem, int(i), found.test_accuracy[i])
     for i in some[good[some]]:
         alone = problem.at(i).predict()
         for name in ("test_accuracy", "train_accuracy"):
             one, among = getattr(alone, name), getattr(found, name)[i]
             if not abs(one - among) <= ALONE:
                 yield "alone", int(i), f"{name} {one!r} ({alone.status.name}) and {among!r}"
+
+
+def _of_estimate(problem: Problem, i: int, accuracy: float) -> Iterator[tuple[str, int, str]]:
+    """What is wrong with the answer for an estimate of one point."""
+    point = problem.at(i)
+    fields = {
+        name: getattr(point.data, name) for name in ("alpha", "lam", "mu", "rho", "directed", "classes", "features")
+    }
+    data = gl.real.EstimatedCSBM(**fields, degrees=point.data.degrees, lam_error=0.1, mu_error=0.1)
+    found = gl.predict(data, point.gcn, throw=False)
+    error = found.standard_error.test_accuracy
+    if not (abs(found.test_accuracy - accuracy) <= ALONE and error >= 0.0):
+        yield "estimate", i, f"{found.test_accuracy!r} +- {error!r} and {accuracy!r}"
 
 
 def _ceiling(problem: Problem, some: Any) -> Any:
@@ -236,10 +275,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=1, help="processes")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--regime", choices=["infinite", "finite", "both"], default="both")
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after that time")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after that time")
     asked = parser.parse_args(arguments)
     regimes = ("infinite", "finite") if asked.regime == "both" else (asked.regime,)
-    report, end = Report(), time.monotonic() + 60.0 * asked.minutes
+    report, end = Report(), time.monotonic() + asked.seconds
     with _pool(asked.workers) as pool:
         try:
             for batch in pool.imap_unordered(examine, tasks(asked.points, asked.seed, regimes)):

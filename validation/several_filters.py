@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import ndtr
 
 import gcnlimit as gl
-from gcnlimit.choose.linear_ceiling import best_linear_network
+from gcnlimit.choose.filter_sums import best_filter_sum
 from gcnlimit.numerics.climb import ascend
 from gcnlimit.numerics.spectral import edge_panels, halved, panel_measure
 from gcnlimit.theory.points import Points
@@ -76,7 +76,7 @@ class Pairs(NamedTuple):
         root = np.sqrt(measure.tau + measure.e)
         basis = np.linalg.svd((functions * root)[None], full_matrices=False)[2]
         basis = basis / np.where(root > 0.0, root, 1.0)
-        teacher = best_linear_network(one).train(measure.x[0])[0]
+        teacher = best_filter_sum(one).train(measure.x[0])[0]
         start = (basis[0] * (measure.tau + measure.e)) @ teacher
         size = basis.shape[1]
         train = np.tile(basis, (1, size, 1))

@@ -34,6 +34,7 @@ from gcnlimit.filters import PageRank
 from gcnlimit.network import GCN
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.decision import best_log_error
+from gcnlimit.theory.linear import best_linear
 from gcnlimit.theory.transfer import best_test_filter, best_training_filter, transfer
 
 GRAPHS = {"small": 5, "standard": 5, "large": 1}
@@ -118,7 +119,8 @@ def computed_exact(problem: Problem, population: int = POPULATION) -> Exact:
     best: Any = bayes_optimal(data, **beside, degree=problem.degree, population=population)
     return Exact(
         features=float(bayes_optimal(data.replaced(lam=0.0), **alone).test_accuracy),
-        linear=best_linear(data) if to is None else best_deployed(data, to),
+        one_filter=best_one_filter(data) if to is None else best_deployed(data, to),
+        linear=float(np.asarray(best_linear(data, **beside).test_accuracy)),
         algorithmic=float(best.algorithmic.test_accuracy),
         bayes=float(best.test_accuracy),
         bayes_error=float(best.standard_error.test_accuracy),
@@ -127,7 +129,7 @@ def computed_exact(problem: Problem, population: int = POPULATION) -> Exact:
     )
 
 
-def best_linear(data: CSBM) -> float:
+def best_one_filter(data: CSBM) -> float:
     """Accuracy of the best network of one filter and one weight vector, at any regularization; with hubs of PageRank."""
     if data.degrees is not None:
         gcn = GCN(PageRank(0.0), symmetrize=True, normalization="regularized")

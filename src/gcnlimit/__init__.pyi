@@ -57,3 +57,5 @@ from gcnlimit.theory.bayes import bayes_optimal as bayes_optimal
 from gcnlimit.theory.linear import best_linear as best_linear
 from gcnlimit.theory.predict import predict as predict
 from gcnlimit.theory.transfer import transfer as transfer
+from gcnlimit.training import GradientDescent as GradientDescent
+from gcnlimit.training import GradientFlow as GradientFlow

@@ -110,7 +110,8 @@ def whole(name: str, value: object, low: int, high: int | None = None) -> int:
 
 def one_of(name: str, value: object, *allowed: object) -> None:
     """Raise `ParameterError` unless `value`, as a rule a word, is one of those allowed."""
-    if value not in allowed:
+    # of other types `in` may ask for the truth of an array, or compare entry by entry
+    if not (value is None or isinstance(value, str | int | float)) or value not in allowed:
         *others, last = map(repr, allowed)
         use = f"{', '.join(others)} or {last}"
         raise ParameterError(f"{name} = {shown(value)} is not allowed; use {use}")

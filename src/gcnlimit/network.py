@@ -19,6 +19,7 @@ from gcnlimit.filters import Filter, as_filter
 from gcnlimit.losses import Loss, as_loss
 from gcnlimit.normalization import Normalization, as_normalization
 from gcnlimit.penalties import L2, Penalty, as_penalty
+from gcnlimit.training import Training, as_training
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -39,7 +40,8 @@ class GCN(Value):
     loss
         ``"square"``, ``"logistic"``, ``"hinge"``, a convex function of the margin, or a `Loss` of your own.
     reg
-        Regularization :math:`r > 0`; ``math.inf`` is a value like any other.
+        Regularization :math:`r > 0`; ``math.inf`` is a value like any other, and the default. With a `training` it may be 0, and
+        is by default.
     symmetrize
         Whether the network applies :math:`(A + A^T)/\sqrt 2`, or :math:`A` itself, as in most of the paper; without effect if
         the graph is symmetric. The two directions of an edge are independent observations of the same labels.
@@ -53,6 +55,9 @@ class GCN(Value):
         By which powers of the degrees the adjacency is divided: ``"symmetric"``, ``"none"``, ``"random-walk"``,
         ``"regularized"``, which is the best (see `Regularized`), or a pair of exponents (Eq. 11.3). Without effect where all
         degrees are alike.
+    training
+        `GradientDescent` or `GradientFlow` from zero weights, stopped after some time, with the square loss (§13). By default
+        the weights are those of the minimum.
 
     Examples
     --------
@@ -69,22 +74,28 @@ class GCN(Value):
     penalty: Penalty
     normalization: Normalization
     test_filter: Filter | None
+    training: Training | None
 
     def __init__(
         self,
         filter: Filter | Callable[[Array], ArrayLike],
         loss: Loss | Callable[[Array], ArrayLike] | str = "square",
-        reg: ArrayLike = math.inf,
+        reg: ArrayLike | None = None,
         symmetrize: bool = True,
         normalize: bool = False,
         *,
         penalty: Penalty | Callable[[Array], ArrayLike] | str = "l2",
         normalization: Normalization | tuple[float, float] | str = "symmetric",
         test_filter: Filter | Callable[[Array], ArrayLike] | None = None,
+        training: Training | None = None,
     ) -> None:
+        training = as_training(training)
+        if reg is None:
+            reg = math.inf if training is None else 0.0
+        object.__setattr__(self, "training", training)
         object.__setattr__(self, "filter", as_filter(filter))
         object.__setattr__(self, "loss", as_loss(loss))
-        object.__setattr__(self, "reg", as_real("reg", reg, low=0, open_low=True, infinite=True))
+        object.__setattr__(self, "reg", _as_reg(reg, training))
         object.__setattr__(self, "symmetrize", flag("symmetrize", symmetrize))
         object.__setattr__(self, "normalize", flag("normalize", normalize))
         object.__setattr__(self, "penalty", as_penalty(penalty))
@@ -101,7 +112,8 @@ class GCN(Value):
     def shape(self) -> tuple[int, ...]:
         """Common shape of the parameters (the depth is not an axis of it)."""
         test = () if self.test_filter is None else self.test_filter.shape
-        shapes = {"normalization": self.normalization.shape, "test_filter": test}
+        time = () if self.training is None else self.training.shape
+        shapes = {"normalization": self.normalization.shape, "test_filter": test, "training": time}
         return broadcast(filter=self.filter.shape, reg=np.shape(self.reg), **shapes)
 
     @property
@@ -115,8 +127,9 @@ class GCN(Value):
         return self.test_filter or self.filter
 
     def __repr__(self) -> str:
-        """Fields by name; the symmetric normalization and a filter at test that is the same are left out."""
+        """Fields by name; the symmetric normalization, a filter at test that is the same and training to the end left out."""
         usual = {"normalization": self.normalization.plain, "test_filter": self.test_filter is None}
+        usual["training"] = self.training is None
         shown = [f.name for f in fields(self) if not usual.get(f.name, False)]
         return f"GCN({', '.join(f'{name}={brief(getattr(self, name))}' for name in shown)})"
 
@@ -128,6 +141,18 @@ class GCN(Value):
         GCN(filter=Diffusion(t=1.0), loss=Hinge(), reg=2.0, symmetrize=True, normalize=True, penalty=L2())
         """
         return replace(self, **changes)
+
+
+def _as_reg(reg: ArrayLike, training: Training | None) -> Parameter:
+    """Regularization that was asked for; 0 and infinity are those of a training that stops, and of one that does not."""
+    if training is None:
+        return as_real("reg", reg, low=0, open_low=True, infinite=True)
+    checked = as_real("reg", reg, low=0, infinite=True)
+    if np.isinf(checked).any():
+        raise ParameterError(
+            "reg = inf leaves nothing to train; give a finite reg with training, or leave out both"
+        )
+    return checked
 
 
 def check_problem(function: str, data: object, gcn: object) -> None:

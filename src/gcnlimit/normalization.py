@@ -36,7 +36,8 @@ class Normalization(Value):
     left, right
         Exponents :math:`p` and :math:`q`.
     tau
-        Degree added to each node, in units of the mean degree; None for :math:`1/\lambda^2`, the best.
+        Degree added to each node, in units of the mean degree; None for :math:`1/\lambda^2`,
+        which is best where labels and features say little.
         Arrays broadcast with the parameters of data and network.
 
     >>> as_normalization("random-walk") == as_normalization((1, 0))

@@ -25,14 +25,20 @@ from gcnlimit.filters.polynomial import check_depth
 from gcnlimit.network import GCN
 from gcnlimit.normalization import NUMBERS, Regularized, as_normalization
 from gcnlimit.results.result import Coordinates, Result
+from gcnlimit.training import GradientDescent, GradientFlow, Training
 
 AnyResult = TypeVar("AnyResult", bound=Result)
 LAWS = {"gamma": Gamma, "lognormal": LogNormal}  # laws of degrees that their variance describes
 DATA = (*(f.name for f in fields(CSBM)), "degrees_variance", "degrees_law")
-LEARNING = (*(f.name for f in fields(GCN) if f.name not in ("filter", "test_filter")), "tau")
+TIMES = ("time", "steps", "rate", "momentum")  # of a training that stops
+LEARNING = (
+    *(f.name for f in fields(GCN) if f.name not in ("filter", "test_filter")),
+    "tau",
+    *TIMES,
+)
 """Parameters of the network beside its filters."""
 SIMULATION = ("nodes", "degree", "trials", "seed")
-WHOLE = ("depth", "nodes", "trials", "seed")
+WHOLE = ("depth", "steps", "nodes", "trials", "seed")
 SETTINGS = ("tol", "max_iterations", "free", "streamed", "dtype", "device")
 """How to compute rather than what: never an axis."""
 
@@ -57,6 +63,11 @@ _LONG_NAMES = {
     "normalize": "regularization relative to the gain of the filter",
     "penalty": "penalty of the weights",
     "normalization": "symmetric, none, random-walk or regularized",
+    "training": "gradient flow or descent that stops",
+    "time": "time of gradient flow",
+    "steps": "steps of gradient descent",
+    "rate": "step size of gradient descent",
+    "momentum": "momentum of gradient descent",
     "tau": "degree added by the regularized normalization, over the mean",
     "nodes": "number of nodes",
     "degree": "average degree",
@@ -92,7 +103,7 @@ def network_names() -> tuple[str, ...]:
 def real_names() -> tuple[str, ...]:
     """Names of the parameters that are one real number, along which theory is vectorized."""
     numbers = [name for name, family in FAMILIES.items() if not family.deep or layered(family)]
-    return (*SIGNALS, *numbers, *names_at_test()[1:], "reg")
+    return (*SIGNALS, *numbers, *names_at_test()[1:], "reg", *TIMES)
 
 
 def long_name(name: str) -> str:
@@ -164,9 +175,30 @@ def build_network(parameters: Mapping[str, Any]) -> GCN:
                 f"tau = {tau!r} needs normalization = 'regularized'; add that, or leave tau out"
             )
         given["normalization"] = Regularized(tau)
+    times = {name: given.pop(name) for name in TIMES if name in given}
+    if times:
+        if "training" in given:
+            raise ParameterError(f"training is given beside {', '.join(times)}; give one of them")
+        given["training"] = build_training(times)
     at_test = [name for name in names_at_test() if name in parameters]
     test = {name.removeprefix("test_"): parameters[name] for name in at_test}
     return GCN(build_filter(parameters), **given, test_filter=build_filter(test) if test else None)
+
+
+def build_training(times: Mapping[str, Any]) -> Training:
+    """Training that stops after a `time`, or after some `steps` of size `rate`.
+
+    >>> build_training({"steps": 10, "rate": 0.5})
+    GradientDescent(steps=10.0, rate=0.5, momentum=0.0)
+    """
+    if set(times) == {"time"}:
+        return GradientFlow(times["time"])
+    if "time" not in times and {"steps", "rate"} <= set(times):
+        return GradientDescent(**times)
+    raise ParameterError(
+        f"{', '.join(times)} do not describe a training; give time, or steps and rate "
+        "(and momentum)"
+    )
 
 
 def build_filter(parameters: Mapping[str, Any]) -> Filter:
@@ -203,16 +235,18 @@ def starts(free: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
 
     >>> starts({"t": (1, 10), "c": [(-9, 9), (-9, 9)], "reg": (0.1, 1)}, ())
     {'t': 1.0, 'c': (0.0, 0.0)}
+    >>> starts({"depth": (1, 8)}, ("c",))
+    {'depth': 1}
     """
-    found: dict[str, Any] = {}
+    begun: dict[str, Any] = {"depth": 1} if "depth" in free and "depth" not in given else {}
     for name in (*FAMILIES, *names_at_test()[1:]):
         if name not in free or name in given:
             continue
         bounds = np.asarray(as_real(f"free[{name!r}]", free[name], infinite=True))
         if bounds.shape[-1:] == (2,):
             nearest = np.clip(0.0, bounds[..., 0], bounds[..., 1]).tolist()
-            found[name] = nearest if bounds.ndim == 1 else tuple(nearest)
-    return found
+            begun[name] = nearest if bounds.ndim == 1 else tuple(nearest)
+    return begun
 
 
 def filter_choices() -> str:
@@ -257,6 +291,8 @@ def coordinates_of(
             parameters |= {f"test_{name}": values for name, values in other.items()}
         loss = type(gcn.loss).__name__
         parameters |= {"loss": loss, "reg": gcn.reg, "symmetrize": gcn.symmetrize}
+        if gcn.training is not None:
+            parameters |= {name: getattr(gcn.training, name) for name in gcn.training.names}
     if to is not None:
         parameters |= {f"to_{name}": getattr(to, name) for name in SIGNALS}
     return Coordinates(parameters)

@@ -40,7 +40,7 @@ def test_recorded_exact_numbers_are_those_of_the_theory_and_ordered(name):
     (problem,) = as_problems(name)
     exact, found = problem.exact, computed_exact(problem, population=400)
     assert abs(found.bayes - exact.bayes) < 4 * np.hypot(found.bayes_error, exact.bayes_error)
-    for one in ("features", "linear", "bayes_large_degree"):
+    for one in ("features", "one_filter", "linear", "bayes_large_degree"):
         assert getattr(exact, one) == pytest.approx(getattr(found, one), abs=1e-6)
     assert max(exact.linear, exact.features) < exact.algorithmic <= exact.bayes
     assert as_place(name, exact.bayes) == 1.0
@@ -87,9 +87,10 @@ def test_classes_of_both_graphs_are_those_that_were_drawn():
 def test_every_ceiling_is_above_what_uses_less():
     for problem in (*gl.benchmark.problems(), *gl.benchmark.problems(aside=True)):
         exact = problem.exact
+        assert exact.one_filter < exact.linear
         assert max(exact.features, exact.linear) < exact.algorithmic <= exact.bayes
         assert (exact.frozen is None) == (problem.to is None)
-        assert exact.frozen is None or exact.linear < exact.frozen < exact.bayes
+        assert exact.frozen is None or exact.one_filter < exact.frozen < exact.bayes
 
 
 def test_what_a_new_graph_may_add_to_the_weights_raises_the_ceiling():

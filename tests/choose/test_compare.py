@@ -1,4 +1,4 @@
-"""Comparisons and gap maps: the order that must hold between families."""
+"""Comparisons: the order that must hold between families."""
 
 import math
 
@@ -15,22 +15,23 @@ def test_families_contained_in_one_another_are_in_order(symmetrize, reg):
     """On a directed graph at infinite regularization, where the best of all filters is known."""
     data = gl.CSBM(alpha=4, lam=np.array([-1.3, 0.4]), mu=2.0, rho=[0.02, 0.5])
     comparison = gl.compare(data, depth=2, order=10, symmetrize=symmetrize, reg=reg)
-    equal, free, diffusion, pagerank, polynomial, *best, pca, bayes = comparison.test_accuracy
+    equal, free, diffusion, pagerank, polynomial, *best, pca, every, bayes = comparison.test_accuracy
     best, several = (best[:-1], best[-1:]) if symmetrize else (best, [])
     linear = best[-1]  # after the same at infinite regularization, if that is another one
     assert np.all(free >= equal - 1e-11)
     assert np.all(polynomial >= free - 1e-9)
     assert np.all(linear >= np.max([polynomial, pagerank, diffusion, *best], axis=0) - 1e-9)
-    assert np.all(bayes > np.maximum(linear, pca))
+    assert np.all(every > np.max([linear, pca, *several], axis=0))
+    assert np.all(bayes > every)
     assert np.all(comparison.gap[-1] == 0)
-    for network in several:  # all linear networks at infinite regularization
+    for network in several:  # sums of filters at infinite regularization
         assert np.all((best[0] <= network) & (network < bayes))
 
 
 def test_each_line_is_what_its_network_predicts_and_says_its_regularization():
     comparison = gl.compare(DATA, depth=1, order=4)
     lines = str(comparison).splitlines()
-    assert len(lines) == 1 + len(comparison.methods) == 11
+    assert len(lines) == 1 + len(comparison.methods) == 12
     assert "t = 1.521; reg = 50.54" in lines[3]
     assert comparison.methods[-1] == "Bayes-optimal"
     for entry in comparison.entries:
@@ -49,20 +50,22 @@ def test_infinite_regularization_on_request():
         comparison["nosuch"]
 
 
-def test_gap_map_over_any_two_parameters():
-    data = gl.CSBM(alpha=np.array([[1.0], [4.0]]), lam=1.0, mu=2.0, rho=[0.05, 0.1, 0.5])
-    family = gl.GCN(gl.PageRank(0.0), symmetrize=True)
-    result = gl.gap_map(data, family, {"theta": (-1, 1)})
-    assert np.all(result.gap > 0)
-    assert result.gap[1, 1] == pytest.approx(0.91273 - 0.88597, abs=1e-5)
-
-
 def test_a_point_that_is_refused_does_not_lose_the_others():
     data = gl.CSBM(alpha=4, lam=[1.0, 1e30, 1.0], mu=2.0, rho=[0.1, 0.1, 0.0])
     comparison = gl.compare(data, depth=1, order=4, reg=math.inf)
     alone = gl.compare(DATA, depth=1, order=4, reg=math.inf)
     np.testing.assert_allclose(comparison.test_accuracy[:, 0], alone.test_accuracy, atol=1e-9)
-    for entry in comparison.entries[:-2]:
+    for entry in comparison.entries[:-3]:
         assert list(entry.status[1:]) == [gl.Status.REFUSED] * 2
         assert np.all(np.isnan(entry.test_accuracy[1:]))
     assert np.all(comparison["Bayes-optimal"].test_accuracy > 0.5)  # known at every point
+
+
+def test_a_comparison_that_would_take_minutes_is_refused_with_the_reason():
+    with pytest.raises(gl.ParameterError, match="depth = 1000 is not allowed: the strength of each layer"):
+        gl.compare(DATA, depth=1000)
+
+
+def test_names_with_commas_are_told_apart():
+    many = gl.compare(gl.CSBM(4, [1.0, 1.2], 2.0, 0.1), depth=1, order=1, reg=math.inf)
+    assert repr(many).removeprefix("Comparison of ").split(" on data")[0].split("; ") == many.methods

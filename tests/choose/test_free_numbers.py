@@ -7,6 +7,9 @@ import pytest
 from problems import DATA, margin
 
 import gcnlimit as gl
+from gcnlimit.choose.free_numbers import free_numbers
+from gcnlimit.choose.method import Method
+from gcnlimit.theory.points import Points
 
 HUBS = gl.CSBM(10.0, 1.0, 1.0, 0.05, directed=False, degrees=gl.Pareto(exponent=2.5, cut=20))
 NETWORK = gl.GCN(gl.Residual([1.0]), normalization=gl.Regularized())
@@ -64,3 +67,12 @@ def test_each_point_has_its_own_constant_and_can_be_simulated():
 def test_what_cannot_be_tuned_is_refused_with_what_can(data, free, words):
     with pytest.raises(gl.ParameterError, match=words):
         gl.tune(data, NETWORK, free)
+
+
+def test_an_unbounded_time_is_cut_where_the_series_is_too_long_to_be_solved_layer_by_layer():
+    points = Points.of(gl.CSBM(4.0, [1.0, 2.0], 2.0, 0.1), gl.GCN(gl.Diffusion(0.5), reg=1.0, symmetrize=False))
+    (time,), refused = free_numbers(points, {"t": (0, math.inf)}, Method.LAYERS)
+    layers = [points.filter.replaced(t).layers(radius=points.radius) for t in (time.high, 1.1 * time.high)]
+    assert np.all(layers[0] <= 64)
+    assert np.all(layers[1] > 64)
+    assert not refused.any()

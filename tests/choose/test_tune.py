@@ -75,6 +75,12 @@ def test_freeing_each_layer_gains_and_equal_strengths_are_among_its_starts():
     assert np.any(gain > 1e-3)
 
 
+def test_equal_strengths_are_among_the_starts_of_many_layers():
+    data, gcn = random_data(6, seed=5), gl.GCN(gl.Residual.constant(1.0, 7))
+    shared, each = (gl.tune(data, gcn, {"c": c}) for c in (EVERYWHERE, [EVERYWHERE] * 7))
+    assert np.all(margin(each.prediction) >= margin(shared.prediction) - 1e-12)
+
+
 def test_coefficients_reach_the_best_filter():
     gcn = gl.GCN(gl.Polynomial(np.ones(4)), symmetrize=True)
     best = gl.tune(DATA, gcn, {"coefficients": (-1, 1)})
@@ -174,11 +180,18 @@ def test_curvature_says_what_a_wrong_choice_costs():
         (gl.PageRank(0.0), {"theta": (0.9, 1)}, "convergent interval"),
         (gl.Residual.constant(1.0, 2), {"c": [(0, 1)]}, "one pair for each layer"),
         (gl.Residual(np.empty(0)), {"c": (0, 1)}, "no layers"),
+        (gl.Residual.constant(1.0, 40), {"c": [(0, 1)] * 40}, "40 numbers, and more than 32 take minutes"),
     ],
 )
 def test_bad_input_is_refused_in_a_sentence(filter, free, words):
     with pytest.raises(gl.ParameterError, match=words):
         gl.tune(DATA, gl.GCN(filter, symmetrize=True), free)
+
+
+def test_infinite_regularization_is_refused_with_a_penalty_that_has_none():
+    gcn = gl.GCN(gl.Diffusion(1.0), reg=1.0, penalty=gl.ElasticNet(0.5))
+    with pytest.raises(gl.ParameterError, match="reaches infinity, not allowed with penalty"):
+        gl.tune(DATA, gcn, {"reg": (0.1, math.inf)})
 
 
 def test_arguments_in_the_wrong_order_are_refused():

@@ -134,6 +134,14 @@ def test_unequal_classes_are_predicted_below_their_ceiling(classes):
     assert row["test_accuracy"] < row["bayes_optimal"] == alone["test_accuracy"]
 
 
+def test_the_best_linear_network_is_that_of_the_library():
+    answer = run("bayes", *OPTIONS, "--linear", "--json")
+    assert answer.exit_code == 0, answer.output
+    (row,), (best,) = (json.loads(run("bayes", *OPTIONS, *how, "--json").output) for how in (["--linear"], []))
+    data = gl.CSBM(**{name: row[name] for name in ("alpha", "lam", "mu", "rho")})
+    assert row["test_accuracy"] == gl.best_linear(data).test_accuracy < best["test_accuracy"]
+
+
 def test_bayes_at_finite_degree_is_that_of_the_library_with_its_standard_errors(monkeypatch):
     quick = functools.partial(gl.bayes_optimal, population=200, sweeps=8)
     monkeypatch.setattr("gcnlimit.theory.bayes.bayes_optimal", quick)

@@ -68,7 +68,7 @@ def test_logarithmic_ranges_and_named_filters(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ('what = "predict"', 'what = "predcit"', "choose one of predict, bayes_optimal, simulate, tune"),
+        ('what = "predict"', 'what = "predcit"', "choose one of predict, bayes_optimal, best_linear, simulate, tune"),
         ('what = "predict"', "", "choose one of predict"),
         ("[axes]", "[axs]", "did you mean 'axes'"),
         ("alpha = 4", "alhpa = 4", "did you mean 'alpha'"),

@@ -64,7 +64,7 @@ def test_compare_lists_every_method_over_a_range_and_draws(tmp_path):
     picture = tmp_path / "compare.png"
     size = ["--lam", "0.5,1", "--order", "3", "--depth", "1"]
     rows = json.loads(run("compare", *OPTIONS, *size, "--json", "--plot", str(picture)).output)
-    assert len(rows) == 20
+    assert len(rows) == 22
     assert [row["lam"] for row in rows[:3]] == [0.5, 1.0, 0.5]
     assert [(row["method"], row["gap"]) for row in rows[-2:]] == [("Bayes-optimal", 0.0)] * 2
     chosen = [row for row in rows if row["method"] == "diffusion"]
@@ -78,3 +78,12 @@ def test_compare_refuses_in_a_sentence():
     result = run("compare", *OPTIONS, "--order", "99")
     assert result.exit_code == 2
     assert "order = 99" in result.output
+
+
+def test_the_depth_and_the_constant_of_a_normalization_are_tuned():
+    (row,) = json.loads(run("tune", *OPTIONS, "--c", "1", "--free", "depth=1:8", "--json").output)
+    assert (row["depth"], row["status"]) == (4, "interior")
+    hubs = ["--undirected", "--degrees-variance", "0.5", "--normalization", "regularized"]
+    free = ["--free", "tau=0:inf", "--free", "theta=-1:1"]
+    (row,) = json.loads(run("tune", *OPTIONS, *hubs, *free, "--json").output)
+    assert row["tau"] == pytest.approx(1.0, abs=0.2)  # 1 / lam**2

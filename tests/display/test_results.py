@@ -80,7 +80,7 @@ def test_the_axes_are_the_parameters_that_vary(result):
 
 def test_the_text_is_short_and_survives_pickling(result):
     lines = repr(result).splitlines()
-    assert len(lines) == 1 or (isinstance(result, gl.results.Comparison) and len(lines) == 12)
+    assert len(lines) == 1 or (isinstance(result, gl.results.Comparison) and len(lines) == 11)
     assert "None" not in repr(result)
     assert max(map(len, lines)) < 700
     assert repr(pickle.loads(pickle.dumps(result))) == repr(result)

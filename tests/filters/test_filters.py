@@ -234,3 +234,9 @@ def test_values_beyond_the_largest_number_are_infinite():
 def test_a_network_so_deep_that_its_answer_would_not_come_is_refused(deep):
     with pytest.raises(gl.ParameterError, match=r"depth = 10.* from 0 to 10000"):
         deep()
+
+
+@pytest.mark.parametrize("combine", [lambda f, g: f + g, lambda f, g: f * g, lambda f, g: 2.0 * f, lambda f, g: f - 1])
+def test_filters_are_combined_as_functions(combine):
+    with pytest.raises(gl.ParameterError, match=r"gl\.GCN\(lambda x: f\(x\) \+ g\(x\)\)"):
+        combine(gl.Diffusion(1.0), gl.PageRank(0.1))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 import gcnlimit as gl
 
@@ -91,7 +92,7 @@ def test_function_and_estimator_train_the_same_network(data):
     model = MessagePassingClassifier(2).fit(i.features, known, graph=i.adjacency)
     assert np.array_equal(scores, model._outputs)
     assert model.network_.sizes == (data is UNEQUAL)
-    assert model.operator_ in (("paper",) if data is UNEQUAL else ("degrees", "normalized"))
+    assert model.operator_ == ("paper" if data is UNEQUAL else "degrees")
     assert model.components_ is None
 
 
@@ -119,3 +120,17 @@ def test_features_of_the_model_are_classes_in_white_noise(classes, alpha):
         X = gl.sample(data, nodes=600, degree=10, seed=seed).features
         assert is_white(5.0 * X + 2.0, data.classes.count)
         assert not is_white(X @ np.diag(np.linspace(0.3, 1.7, X.shape[1])), data.classes.count)
+
+
+@pytest.mark.parametrize("lam", [0.8, -0.8])
+def test_on_a_new_graph_the_function_is_near_message_passing_on_both(lam):
+    """Strong features, a sign of the new graph that no label tells: probabilities as good as those of known parameters."""
+    i = gl.sample(gl.CSBM(3, 0.8, 5.0, 0.2), nodes=600, degree=60, seed=0)
+    there = gl.sample(gl.CSBM(6, lam, 10.0, 0.0), nodes=1200, degree=60, seed=10, beside=i)
+    known = np.where(i.train_mask, i.data.classes.index_of(i.labels), -1)
+    new = (there.features, there.adjacency)
+    scores = message_passing_scores(i.features, i.adjacency, known, new=new, layers=6)[600:]
+    truth = np.eye(2)[i.data.classes.index_of(there.labels)]
+    best = gl.amp(i, to=there).probabilities[-1200:]
+    found, exact = (-np.mean(np.log(np.sum(p * truth, axis=1))) for p in (softmax(scores, axis=1), best))
+    assert abs(found - exact) < 0.03

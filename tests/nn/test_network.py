@@ -8,6 +8,8 @@ import gcnlimit as gl
 torch = pytest.importorskip("torch")
 
 from gcnlimit.nn import MessagePassing, from_edge_index, from_graph, train  # noqa: E402
+from gcnlimit.nn.network import GraphMessages, Numbers  # noqa: E402
+from gcnlimit.nn.operators import as_operator  # noqa: E402
 
 DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
 
@@ -118,3 +120,25 @@ def test_gradients_pass_through_the_operator():
     weight = torch.randn(200, 2)
     ((S @ block) * weight).sum().backward()
     assert torch.allclose(block.grad, S @ weight, atol=1e-5)
+
+
+@pytest.mark.parametrize("hubs", [False, True])
+@pytest.mark.parametrize("gain", [0.6, 2.0])
+def test_a_node_does_not_hear_its_own_message_back(gain, hubs):
+    """On noise alone the second evidence is independent of the first means, and would not be without the memory."""
+    rng, nodes = np.random.default_rng(0), 1500
+    noise = rng.standard_normal((nodes, nodes)) / nodes**0.5
+    theta = rng.gamma(1.0, size=nodes) if hubs else np.ones(nodes)
+    S = as_operator((noise + noise.T) / 2**0.5 * np.sqrt(np.outer(theta, theta)), theta=theta if hubs else None)
+    first = torch.from_numpy(rng.choice([-1.0, 1.0], nodes).astype(np.float32))[:, None, None]
+    start = first * torch.tensor([0.5**0.5, -(0.5**0.5)])
+
+    def overlap(memory):
+        numbers, messages = Numbers(gain, 0.0, 0.0, memory, 0.0), GraphMessages(S, start)
+        heard = messages.evidence(start, torch.zeros_like(first), numbers)
+        second = torch.tanh(2**0.5 * heard) / 2**0.5  # posterior means of two classes
+        unsure = 1.0 - (second**2).sum(dim=2, keepdim=True)
+        return float((messages.evidence(second, unsure, numbers) * start).sum()) / nodes
+
+    assert abs(overlap(1.0)) < 4 * gain / nodes**0.5
+    assert overlap(0.0) > 8 * gain / nodes**0.5

@@ -222,7 +222,7 @@ BAD_TABLES = {
     "a weight that is a word": ("0,1,x\n", None),
     "a node twice": ("0,1\n", "node,x\n0,1\n1,2\n0,3\n"),
     "a feature that is a word": ("0,1\n", "node,x\n0,1\n1,tall\n"),
-    "dates": ("0,1\n", "node,born\n0,2001-01-02\n1,2002-03-04\n"),
+    "dates": ("0,1\n", "node,born\n0,01/02/2001\n1,03/04/2002\n"),  # day or month first
     "too many words": ("0,1\n", "node,x\n" + "".join(f"{k},word{k}\n" for k in range(21))),
     "two columns of classes": ("0,1\n", "node,label,class\n0,a,b\n1,c,d\n"),
     "a fourth column": ("0,1,2,3\n", None),

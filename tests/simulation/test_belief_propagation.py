@@ -42,10 +42,15 @@ def enumerate_classes(adjacency, odds, field, directed):
     return marginals / total, total
 
 
+@pytest.mark.parametrize("loops", [False, True])
 @pytest.mark.parametrize("directed", [False, True])
-def test_with_a_given_field_marginals_and_free_entropy_are_exact_on_a_tree(directed):
-    """Three unequal classes; the Bethe free entropy of a tree is the logarithm of its partition function."""
+def test_with_a_given_field_marginals_and_free_entropy_are_exact_on_a_tree(directed, loops):
+    """Three unequal classes; the Bethe free entropy of a tree is the logarithm of its partition function.
+
+    A node joined to itself is one more edge between two of a class.
+    """
     classes, graph = Classes.of([0.2, 0.3, 0.5]), tree(directed)
+    graph = sparse.csr_array(graph + loops * sparse.diags_array(np.arange(graph.shape[0]) % 2.0))
     affinity = Affinity.of(0.9, nodes=1000, degree=5, classes=classes)
     field = np.log(classes.fractions) + np.random.default_rng(0).normal(size=(graph.shape[0], 3))
     messages = EdgeBeliefs(graph, affinity, directed, np.full(field.shape, 1 / 3))

@@ -83,7 +83,7 @@ def test_what_is_not_another_graph_is_refused():
     gcn = gl.GCN(gl.Diffusion(0.5))
     with pytest.raises(gl.ParameterError, match="simulate needs a CSBM and a CSBM, got CSBM and str"):
         gl.simulate(DATA, gcn, 100, 10.0, 2, to="joining")
-    with pytest.raises(gl.ParameterError, match="different laws of features"):
+    with pytest.raises(gl.ParameterError, match="on the new graph; give both the same"):
         gl.simulate(DATA, gcn, 100, 10.0, 2, to=gl.CSBM(1.0, 1.0, 2.0, 0.1, features=gl.Spectrum([0.5, 2.0])))
     with pytest.raises(gl.ParameterError, match="lam = -9 is not allowed at degree 10"):
         gl.simulate(DATA, gcn, 100, 10.0, 2, to=DATA.replaced(lam=-9.0))

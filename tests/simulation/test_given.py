@@ -100,7 +100,7 @@ def test_the_model_is_that_of_estimate_and_its_errors_reach_the_predictions(tmp_
     i = gl.sample(gl.CSBM(alpha=2, lam=1.2, mu=3.0, rho=0.2), nodes=600, degree=30, seed=1)
     seen = np.where(i.train_mask, i.labels, np.nan)
     mine = gl.Instance.of(i.adjacency, i.features, seen)  # the labelled nodes are those of known label
-    found = gl.estimate(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
+    found = gl.estimate(i.features, np.where(i.train_mask, i.labels < 0, -1), i.adjacency)  # +1 is the first class
     assert mine.data == found.data
     mine.save(tmp_path / "mine.npz")
     assert gl.Instance.load(tmp_path / "mine.npz").data == found.data

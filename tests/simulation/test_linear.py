@@ -127,6 +127,13 @@ def test_a_network_without_parameters_is_nearly_as_good():
     assert np.allclose(gl.linear_message_passing(wrong, by="labels").labels, fitted.labels, atol=1e-9)
 
 
+@pytest.mark.slow
+def test_without_parameters_hubs_are_regularized():
+    data = CASES["hubs"][0]
+    mean, error = accuracies(data, 4, degree=60, by="labels")
+    assert 0.0 < gl.best_linear(data).test_accuracy - mean + 4 * error < 0.03 + 8 * error
+
+
 @pytest.mark.parametrize("by", ["layers", "system", "labels"])
 def test_few_labels_leave_a_sample_indefinite_and_still_answer(by):
     worst = []

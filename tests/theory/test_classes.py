@@ -71,6 +71,13 @@ def test_two_unequal_classes_with_a_trained_bias(row):
     assert found.order_parameters.bias == pytest.approx(row["bias"], abs=1e-8)
 
 
+@pytest.mark.parametrize("loss", ["square", "logistic"])
+def test_the_bias_at_infinite_regularization_is_the_limit(loss):
+    data = gl.CSBM(**DATA, classes=(0.3, 0.7))
+    limit, near = (gl.predict(data, gl.GCN(gl.Residual([1.0]), loss, reg)).order_parameters for reg in (np.inf, 1e9))
+    assert limit.bias == pytest.approx(near.bias, abs=1e-7)
+
+
 @pytest.mark.parametrize("row", CLASSES["C_square"], ids=name)
 def test_correlated_features(row):
     found = prediction(row, row["C"], features=gl.Spectrum(row["sigma2"], row["Gamma"], row["weights"]))

@@ -323,3 +323,12 @@ def test_margins_are_continuous_in_the_variance_of_the_degrees(answer, classes):
     alike, varied = (answer(gl.CSBM(**data, degrees=law)).order_parameters for law in (None, Gamma(1e-8)))
     assert varied.test_margin == pytest.approx(alike.test_margin, rel=1e-6)
     assert varied.train_margin == pytest.approx(alike.train_margin, rel=1e-6)
+
+
+@pytest.mark.parametrize("small", [1e-200, 1e-300])
+def test_degrees_beyond_the_range_of_numbers_are_not_solved_and_say_so(small):
+    data = gl.CSBM(4, 1.0, 2.0, 0.5, degrees=gl.Degrees([small, 1.0]))
+    gcn = gl.GCN(gl.Residual([1.0, 1.0]), loss="hinge", reg=10.0, normalization="random-walk")
+    with pytest.raises(gl.ConvergenceError, match="1 of 1 points have no solution"):
+        gl.predict(data, gcn)
+    assert np.isnan(gl.predict(data, gcn, throw=False).test_accuracy)

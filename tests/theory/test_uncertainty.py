@@ -136,7 +136,6 @@ EVERY_DOOR = {
     "scatter": lambda data: gl.theory.scatter(data, FILTER, 1000, to=data),
     "paired_scatter": lambda data: gl.theory.paired_scatter(data, FAR, gl.GCN(gl.Diffusion(0.5)), 1000),
     "message_passing": lambda data: gl.theory.message_passing(data, layers=2),
-    "large_reg_expansion": lambda data: gl.theory.large_reg_expansion(data, FAR),
     "best_test_filter": lambda data: gl.theory.best_test_filter(data, FAR, data),
     "order_functions": lambda data: gl.depth.order_functions(data, gl.GCN(gl.Residual([1.0]))),
     "learning_rate": lambda data: gl.depth.learning_rate(data, gl.GCN(gl.Residual([1.0]))),

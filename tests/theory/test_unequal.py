@@ -179,3 +179,17 @@ def test_the_hard_phase_begins_where_the_free_entropies_cross():
 
 def test_nearly_equal_classes_have_no_hard_phase_if_they_are_four_or_fewer():
     assert gl.limits.hard_phase([0.36, 0.34, 0.3])[:2] == (1.0, 1.0)
+
+
+@pytest.mark.parametrize("p", [0.1, 0.3, 0.5])
+@pytest.mark.parametrize("reg", [0.3, 10.0, np.inf])
+def test_a_square_of_ones_own_is_the_square_loss_in_other_units(p, reg):
+    """Targets of the one are the codes, of variance 1, and of the other plus and minus 1."""
+    data = gl.CSBM(**PARAMETERS, classes=[p, 1.0 - p])
+    built_in, own = (
+        gl.predict(data, gl.GCN(gl.Diffusion(1.0), loss=loss, reg=reg))
+        for loss in ("square", lambda h: 0.5 * (1.0 - h) ** 2)
+    )
+    assert own.test_accuracy == pytest.approx(built_in.test_accuracy, rel=1e-9)
+    for name in ("test_loss", "train_loss"):
+        assert getattr(own, name) == pytest.approx(4.0 * p * (1.0 - p) * getattr(built_in, name), rel=1e-9)

@@ -78,7 +78,7 @@ def progress_bar(
     ...     bar.advance(2)
     """
     if not (show is None or isinstance(show, bool)):
-        raise ParameterError(f"progress must be True, False or None, got {show!r}")
+        raise ParameterError(f"progress must be True, False or None, got {type(show).__name__}")
     bar = Bar(title, total, unit)
     wanted = (is_terminal(sys.stderr) or _in_lines[-1]) and total != 1 if show is None else show
     if not (wanted and _shown.acquire(blocking=False)):

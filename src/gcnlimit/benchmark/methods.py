@@ -24,6 +24,8 @@ from gcnlimit.normalization import as_normalization
 from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.infer.amp import amp
 from gcnlimit.simulation.infer.belief_propagation import belief_propagation
+from gcnlimit.simulation.infer.linear import By
+from gcnlimit.simulation.infer.linear import linear_message_passing as passed_linearly
 from gcnlimit.theory.transfer import best_test_filter, best_training_filter
 
 # of PageRank, relative to the top eigenvalue; 0 is no graph
@@ -31,6 +33,7 @@ STRENGTHS = (0.0, 0.5, 0.8, 0.95, -0.5, -0.8, -0.95)
 # of label propagation: eight settings, as for every method
 _SPREAD = (0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
 _STEPS = 50  # of label propagation
+_SMALL_DEGREE = 15.0  # below which the edges count one by one
 
 
 def message_passing(task: Task) -> Array:
@@ -47,6 +50,25 @@ def beliefs(task: Task) -> Array:
     if task.new is not None:
         raise ParameterError("belief-propagation takes one graph; on an inductive problem take amp")
     return belief_propagation(task.observation).probabilities
+
+
+def linear_message_passing(task: Task) -> Array:
+    """The best linear network, given the parameters of the model: one linear system for labels, graph and features.
+
+    Where the degree is small it is that of the Bethe Hessian.
+    """
+    here = task.observation
+    by: By = "bethe" if here.degree is not None and here.degree < _SMALL_DEGREE else "system"
+    found = passed_linearly(here, to=task.new, by=by).probabilities
+    return found if task.new is None else np.pad(found, ((here.nodes, 0), (0, 0)))
+
+
+def linear_message_passing_by_labels(task: Task) -> Array:
+    """The same without the parameters: two numbers a layer by least squares on the labelled nodes; on one graph."""
+    if task.new is not None:
+        remedy = "on an inductive problem take linear-message-passing"
+        raise ParameterError(f"linear-message-passing-by-labels takes one graph; {remedy}")
+    return passed_linearly(task.observation, by="labels").probabilities
 
 
 def linear_by_theory(task: Task) -> Array:
@@ -140,13 +162,15 @@ _TABLE: dict[str, tuple[Model, float, float]] = {
     "correct-and-smooth": (correct_and_smooth, 0.5, 11.0),
     "linear-by-leave-one-out": (linear_by_leave_one_out, 5.0, 120.0),
     "message-passing-network": (message_passing_network, 12.0, 300.0),
+    "linear-message-passing-by-labels": (linear_message_passing_by_labels, 0.2, 3.0),
     "linear-by-theory": (linear_by_theory, 0.1, 1.2),
+    "linear-message-passing": (linear_message_passing, 0.3, 4.0),
     "amp": (message_passing, 0.1, 1.1),
     "belief-propagation": (beliefs, 0.7, 6.0),
 }
 
 METHODS = {name: row[0] for name, row in _TABLE.items()}
-"""Reference methods by name. The last three are given the parameters of the model."""
+"""Reference methods by name. The last four are given the parameters of the model."""
 
 SECONDS = {name: row[1:] for name, row in _TABLE.items()}
 """Seconds of one core for a small graph and a standard one, for the costliest two 25 times those of a small graph."""

@@ -54,9 +54,11 @@ class Exact:
     ----------
     features
         Best possible from the features alone, without the graph.
-    linear
+    one_filter
         Best network of one filter and one weight vector, at any regularization and at large degree: at a finite one it
         is not known. With hubs or on a new graph the filter is the best PageRank.
+    linear
+        Best of all linear networks, at large degree (`best_linear`, Eq. 12.1).
     algorithmic
         Best known algorithm: message passing, knowing the parameters, at the degree of the graphs.
     bayes, bayes_error
@@ -72,6 +74,7 @@ class Exact:
     """
 
     features: float
+    one_filter: float
     linear: float
     algorithmic: float
     bayes: float

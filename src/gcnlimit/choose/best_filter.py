@@ -20,6 +20,8 @@ from gcnlimit.choose.spectral_ceiling import spectral_ceiling
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Polynomial
+from gcnlimit.losses import Loss, as_loss
+from gcnlimit.losses.base import Form
 from gcnlimit.network import GCN
 from gcnlimit.numerics.linear import batches
 from gcnlimit.parameters import each_layer
@@ -114,6 +116,7 @@ def best_filter(
     symmetrize: bool = True,
     *,
     reg: float | None = None,
+    loss: Loss | str = "square",
     progress: bool | None = None,
 ) -> BestFilter:
     r"""Find the polynomial filter of an order, and the regularization, with the highest test accuracy; square loss.
@@ -131,6 +134,8 @@ def best_filter(
     reg
         The best regularization if None (infinite on a directed graph), or ``math.inf``; a finite value would only set the
         scale of the filter.
+    loss
+        The square loss. For others tune the coefficients of a `Polynomial`.
     progress
         Whether to draw a progress bar on standard error, batch by batch; by default only if it is a terminal.
 
@@ -147,6 +152,11 @@ def best_filter(
     """
     order = whole("order", order, low=0, high=MAX_ORDER)
     infinite = is_infinite(reg)
+    if as_loss(loss).form is not Form.CODES:
+        raise ParameterError(
+            f"loss = {loss!r} is not searched over all filters; leave it out, since at reg = inf "
+            "all losses agree, or tune the coefficients of a Polynomial with that loss"
+        )
     points = _points(data, symmetrize)
     blocks = list(batches(points.size, _BLOCK))
     parts = []

@@ -14,8 +14,8 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, flag, whole
 from gcnlimit._values import Array, Numbers
 from gcnlimit.choose.best_filter import LARGEST, MAX_ORDER, FilterCeiling, best_filter, is_infinite
+from gcnlimit.choose.filter_sums import best_filter_sum
 from gcnlimit.choose.free_numbers import Bounds
-from gcnlimit.choose.linear_ceiling import best_linear_network
 from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.degrees import DegreeLaw
@@ -30,12 +30,14 @@ from gcnlimit.results.result import Coordinates, Result
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.decision import best_log_error, from_margins, mean_performance
 from gcnlimit.theory.limits import pca_margin
+from gcnlimit.theory.linear import best_linear
 from gcnlimit.theory.points import Points, check_range, in_range
 from gcnlimit.theory.propensity_spectrum import spectrum
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_DEEPEST = 16  # layers: the strength of each is searched, and the time grows with their square
 _ANYWHERE = (-math.inf, math.inf)
 
 
@@ -146,10 +148,11 @@ def compare(
 ) -> Comparison:
     r"""Compare the families of networks, filter and regularization tuned, square loss, with the ceilings.
 
-    All linear networks (Eq. 10.19) have any number of filters, and labels as an input. More than one filter is known on symmetric
-    operators, equal classes and white features. On a directed graph polynomials and any one filter, a lower bound marked
-    ``>=``, are those at infinite regularization. Under a law of degrees the families have the symmetric normalization, PageRank
-    also the others that the law allows, and no other filters are searched. One point takes a few seconds, each of many less.
+    Sums of filters (Eq. 10.19) have any number of filters, and labels as an input that is not clamped; they are known on
+    symmetric operators, equal classes and white features. All linear networks (Eq. 12.1), with the graph in both directions,
+    are the bound of every row above. On a directed graph polynomials and any one filter, a lower bound marked ``>=``, are those
+    at infinite regularization. Under a law of degrees the families have the symmetric normalization, PageRank also the others
+    that the law allows, and no other filters are searched. One point takes a few seconds, each of many less.
 
     Parameters
     ----------
@@ -157,7 +160,7 @@ def compare(
         The data; array parameters broadcast. Points at which no network can be trained (``rho = 0``), or with parameters
         beyond 1e9, have NaN and the status ``REFUSED``; the others are compared.
     depth, order
-        Layers of the residual networks, and order of the polynomial.
+        Layers of the residual networks, at most 16, and order of the polynomial, at most 30.
     symmetrize, reg
         Whether the networks apply the symmetrized graph; the best regularization of each family if None, or ``math.inf``.
     progress
@@ -175,12 +178,19 @@ def compare(
     best polynomial, order 12            0.88749   0.02524  reg = 0.05348
     any one filter, reg = inf            0.88609   0.02664  reg = inf
     any one filter, any reg              0.88749   0.02523  reg = 0.05346
-    all linear networks, reg = inf       0.88913   0.02360  theta = 0.4546; test_theta = 0.4194; reg = inf
+    sums of filters, reg = inf           0.88913   0.02360  theta = 0.4546; test_theta = 0.4194; reg = inf
     PCA of the graph                     0.84134   0.07138
+    all linear networks                  0.89614   0.01658
     Bayes-optimal                        0.91273   0.00000
     """
     flag("symmetrize", symmetrize)
     order = whole("order", order, low=0, high=MAX_ORDER)
+    if whole("depth", depth, low=1) > _DEEPEST:
+        raise ParameterError(
+            f"depth = {depth} is not allowed: the strength of each layer is searched, a minute at "
+            f"{_DEEPEST} layers and four times as long at twice as many; take depth <= {_DEEPEST}, "
+            "or tune one strength for all layers"
+        )
     check_types("compare", data=(data, CSBM))
     is_infinite(reg)
     columns = {name: np.broadcast_to(getattr(data, name), data.shape) for name in SIGNALS}
@@ -196,6 +206,7 @@ def compare(
             entries.append(entry if usable.all() else _placed(entry, usable))
             bar.advance(1)
     entries.append(_eigenvector(data, symmetrize))
+    entries.append(_of_ceiling("all linear networks", {}, best_linear(data)))
     entries.append(_of_ceiling("Bayes-optimal", {}, bayes_optimal(data)))
     return with_coordinates(Comparison(tuple(entries)), data)
 
@@ -219,7 +230,7 @@ def _networks(
     if data.degrees is None:
         yield from _polynomials(data, order, symmetrize, reg)
         if symmetrize or not data.directed:
-            yield from _beyond_one_filter(data)
+            yield from _sums_of_filters(data)
         return
     for name in ("none", "random-walk", "regularized"):
         if _is_answered(name, data.degrees):
@@ -293,15 +304,15 @@ def _polynomials(data: CSBM, order: int, symmetrize: bool, reg: float | None) ->
         yield _of_ceiling("any one filter, any reg", {"reg": best.ceiling.reg}, best.ceiling)
 
 
-def _beyond_one_filter(data: CSBM) -> Iterator[Entry]:
-    """Entries of the best linear networks at infinite regularization that use more than one filter, or labels as an input."""
+def _sums_of_filters(data: CSBM) -> Iterator[Entry]:
+    """Entry of the best sum of filters at infinite regularization, with labels as an input."""
     if not (data.classes.equal and data.features.is_white):
         return
     points = Points.of(data, GCN(PageRank(0.0)))
     infinite = {"reg": np.full(points.size, math.inf)}
-    best = best_linear_network(points)
+    best = best_filter_sum(points)
     chosen = {"theta": best.train.values, "test_theta": best.test.values} | infinite
-    yield _of_margin("all linear networks, reg = inf", chosen, best.margin, data)
+    yield _of_margin("sums of filters, reg = inf", chosen, best.margin, data)
 
 
 def _of_margin(

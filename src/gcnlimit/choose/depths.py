@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import whole
 from gcnlimit.choose.search import FLAT, Optimum, TuneStatus, optimum, with_parameters
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Residual
@@ -42,11 +41,13 @@ def best_of_depths(
 def _whole_interval(bounds: Any) -> tuple[int, int]:
     """Lowest and highest depth."""
     try:
-        low, high = (whole("depth", bound, low=1) for bound in bounds)
-    except (TypeError, ValueError):
+        low, high = (int(bound) if float(bound).is_integer() else 0 for bound in bounds)
+    except (TypeError, ValueError, OverflowError):
+        low = high = 0
+    if min(low, high) < 1:
         raise ParameterError(
             f"free['depth'] = {bounds!r} is not a pair of whole numbers from 1, such as (1, 8)"
-        ) from None
+        )
     if not 0 <= high - low < _DEPTHS:
         raise ParameterError(
             f"free['depth'] = ({low}, {high}) must hold 1 to {_DEPTHS} depths: each takes a search"

@@ -12,17 +12,19 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array, brief
 from gcnlimit.choose.method import Method
-from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, Residual, SearchScale
 from gcnlimit.network import GCN
 from gcnlimit.normalization import NUMBERS
 from gcnlimit.numerics.climb import Index
+from gcnlimit.penalties import L2
 from gcnlimit.theory.points import Mask, Points
 
 Interval = tuple[float, float]
 Bounds = Interval | Sequence[Interval]  # of a parameter, or of each of its layers
 
+MOST_NUMBERS = 32
+"""Free numbers that are searched together: their climbs take seconds at 8, and the time grows with the square."""
 _LONGEST = 64  # layers of a chain: on directed graphs the equations of a longer one take minutes
 _ANY_REG = (1e-2, 1e6)  # regularizations searched if any is allowed, over the filter's gain
 _ANY_CLOSED = (1e-7, 1e7)  # the same where the margin is closed, at any of them
@@ -90,12 +92,22 @@ def free_numbers(
         if name == "test_filter":
             continue
         for layer, interval in _intervals(filters.get(name), name, bounds):
+            if name == "reg" and math.isinf(interval[1]) and not isinstance(points.penalty, L2):
+                raise ParameterError(
+                    f"free['reg'] = {interval} reaches infinity, not allowed with penalty = "
+                    f"{points.penalty!r}; take a finite upper bound"
+                )
             allowed = _allowed(points, method, name, interval)
             if throw and np.any(allowed.refused):
                 raise ParameterError(f"free[{name!r}] = {interval} {allowed.reason}")
             refused |= allowed.refused
             low, high, unit, scale = allowed[:4]
             numbers.append(FreeNumber(name, scale, layer, low, high, unit, interval))
+    if len(numbers) > MOST_NUMBERS:
+        raise ParameterError(
+            f"free contains {len(numbers)} numbers, and more than {MOST_NUMBERS} take minutes to "
+            "search; free fewer, such as one interval for all layers"
+        )
     return tuple(number.without(refused) for number in numbers), refused
 
 
@@ -171,14 +183,13 @@ def _longest(points: Points, filter: Filter, far: float, limit: Array) -> tuple[
     return np.asarray(np.maximum(allowed, far)), layers > _LONGEST, reason
 
 
-def check_free(data: CSBM, gcn: GCN, free: Mapping[str, Any]) -> None:
-    """Refuse what cannot be tuned, and say what can."""
+def check_free(gcn: GCN, free: Mapping[str, Any], scales: Sequence[str]) -> None:
+    """Refuse what cannot be tuned, and say what can; `scales` are the numbers of a normalization that has an effect."""
     if not isinstance(free, Mapping) or not free:
         example = "write for example free={'t': (0, 10)}"
         raise ParameterError(f"free = {brief(free)} names nothing to tune; {example}")
     filters = named_filters(gcn)
     depth = ["depth"] if isinstance(gcn.filter, Residual) else []
-    scales = NUMBERS if data.degrees is not None else ()
     allowed = (*filters, "reg", *depth, *scales, "test_filter")
     for name, bounds in free.items():
         if name in NUMBERS and not scales:

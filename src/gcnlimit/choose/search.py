@@ -20,9 +20,13 @@ from gcnlimit.numerics import maximize
 from gcnlimit.numerics.climb import Index, Objective
 from gcnlimit.numerics.linear import batches
 from gcnlimit.numerics.maximize import Maxima
+from gcnlimit.penalties import L2
 from gcnlimit.results.performance import Outcome
 from gcnlimit.theory.points import Mask, Points
 
+_SPREAD = 256  # evenly spread starts at most
+_CLIMBS = 16  # climbs at most: the layers of a network can be exchanged, and many starts are alike
+_SLOW_CLIMBS = 4  # the same where equations are solved
 _APART = 0.1  # distance of the starts: else all would lie on the plateau of large regularization
 _NEAR = 0.05  # distance of a wall that is worth trying where evaluations are expensive
 FLAT = 1e-12  # range of explicit margins below which no choice is better than another
@@ -166,9 +170,7 @@ def optimum(
     best = _maximized(search, progress)
     every = np.arange(search.size)
     values = search.values(best.u, every)
-    curvature = np.zeros_like(values)
-    for rows in batches(search.size, search.method.together) if search.numbers else ():
-        curvature[rows] = _curvature(search, values[rows], rows)
+    curvature = _curvature(search, values) if search.numbers else values
     return Optimum(
         search.trial(values, every),
         search.by_name(values),
@@ -207,9 +209,16 @@ def _maximize_block(search: NetworkSearch, block: Index) -> Maxima:
     count = len(search.numbers)
     if count == 1:
         return maximize.maximize_interval(objective, block.size, accuracy=accuracy)
+    keep = min(4 * count, _CLIMBS)
     candidates = _candidates(search, block)
+    if search.reg_place < 0 and search.method.solved and isinstance(search.points.penalty, L2):
+        # Equations are slow: few climbs, one from the optimum at infinity, where all is explicit.
+        explicit = _at_infinity(search, block).u[:, None]
+        candidates = np.concatenate([explicit, candidates], axis=1)
+        settings: dict[str, Any] = {"keep": _SLOW_CLIMBS, "apart": _APART, "accuracy": accuracy}
+        return maximize.maximize_box(objective, candidates, **settings)
     if search.reg_place < 0 or not np.isinf(search.numbers[search.reg_place].asked[1]):
-        return maximize.maximize_box(objective, candidates, keep=4 * count, accuracy=accuracy)
+        return maximize.maximize_box(objective, candidates, keep=keep, accuracy=accuracy)
     # The filters that are best at infinite regularization, at every regularization.
     at_infinity = _at_infinity(search, block)
     rays = np.repeat(at_infinity.u[:, None], 33, axis=1)
@@ -217,9 +226,7 @@ def _maximize_block(search: NetworkSearch, block: Index) -> Maxima:
     if search.method is Method.LAYERS:
         return _along_rays(objective, rays[:, ::2], at_infinity, accuracy)
     candidates = np.concatenate([rays, candidates], axis=1)
-    best = maximize.maximize_box(
-        objective, candidates, keep=4 * count, apart=_APART, accuracy=accuracy
-    )
+    best = maximize.maximize_box(objective, candidates, keep=keep, apart=_APART, accuracy=accuracy)
     return maximize.better(best, at_infinity, accuracy=accuracy)
 
 
@@ -249,8 +256,9 @@ def _along_rays(objective: Objective, rays: Array, at_infinity: Maxima, accuracy
 def _candidates(search: NetworkSearch, block: Index) -> Array:
     """Starts of the climbs: the network as given, evenly spread points, and the diagonal, where all layers are equal."""
     d = len(search.numbers)
+    # Networks of equal layers are the simplest: no choice of each layer may end below them.
     diagonal = np.repeat(np.linspace(0.02, 0.98, 17)[:, None], d, axis=1)
-    common = np.concatenate([maximize.spread(16 * d * d, d), diagonal])
+    common = np.concatenate([maximize.spread(min(16 * d * d, _SPREAD), d), diagonal])
     common = np.broadcast_to(common, (block.size, *common.shape))
     return np.concatenate([search.start(block)[:, None], common], axis=1)
 
@@ -262,10 +270,12 @@ def _at_infinity(search: NetworkSearch, block: Index) -> Maxima:
     values = face.values(best.u, np.arange(face.size))
     others = [number for number in search.numbers if number.name != "reg"]
     u = np.stack([number.place(values[:, k], block) for k, number in enumerate(others)], axis=1)
-    return best._replace(u=np.insert(u, search.reg_place, 1.0, axis=1))
+    return best._replace(
+        u=u if search.reg_place < 0 else np.insert(u, search.reg_place, 1.0, axis=1)
+    )
 
 
-def _curvature(search: NetworkSearch, values: Array, rows: Index) -> Array:
+def _curvature(search: NetworkSearch, values: Array) -> Array:
     """Second derivatives of the margin, by differences inside the bounds, all in one call; 0 at infinity."""
     count = len(search.numbers)
     trials = np.tile(values, (count, 3, 1, 1))
@@ -273,16 +283,18 @@ def _curvature(search: NetworkSearch, values: Array, rows: Index) -> Array:
     finite = np.zeros(values.shape, bool)
     for k, number in enumerate(search.numbers):
         log = number.name == "reg"
-        ends: Any = (1e-300, 1e300) if number.any_reg else (number.low[rows], number.high[rows])
+        ends: Any = (1e-300, 1e300) if number.any_reg else (number.low, number.high)
         low, high, at = (np.log(p) if log else p for p in (*ends, values[:, k]))
         size = np.where(np.isinf(at), 0.0, np.abs(at))
+        # Three points must fit into the interval; at a bound the difference is taken beside it.
         h = np.minimum(1e-3 * (1.0 + size), (high - low) / 4.0)
         centre = np.clip(at, low + h, np.maximum(high - h, low + h))
         moved = centre + np.outer((-1.0, 0.0, 1.0), h)
         trials[k, :, :, k] = np.exp(moved) if log else moved
         finite[:, k] = np.isfinite(at) & (high > low)
         step[:, k] = np.where(finite[:, k], h, 1.0)
-    margins = search.margins(trials.reshape(-1, count), np.tile(rows, 3 * count))
+    every = np.tile(np.arange(search.size), 3 * count)
+    margins = search.margins(trials.reshape(-1, count), every)
     below, middle, above = margins.reshape(count, 3, -1).swapaxes(0, 1)
     return np.where(finite, (below - 2.0 * middle + above).T / step**2, 0.0)
 

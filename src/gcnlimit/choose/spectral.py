@@ -103,7 +103,7 @@ class SpectralMargin:
 
     def numbers(self, U: Array, W: Array) -> Array:
         """The eight numbers, one row for each point."""
-        pairs = zip(self.weights(), _features(U, W), strict=True)
+        pairs = zip(self.weights(), _functions(U, W), strict=True)
         return np.stack([np.vecdot(w, f) for w, f in pairs], axis=1)
 
     def slope(self, numbers: Array) -> Array:
@@ -113,6 +113,7 @@ class SpectralMargin:
 
     def curvature(self, numbers: Array) -> Array:
         """Second derivatives of the margin in the numbers, symmetric matrices."""
+        # Slopes are exact, so that one real difference of them costs half the digits at most.
         h = _STEP * np.maximum(np.abs(numbers), 1e-12)
         columns = []
         for k in range(NUMBERS):
@@ -130,14 +131,14 @@ class SpectralMargin:
         by_W = (one, 2 * W, zero, one, 2 * W, zero, zero, U)
         return self.combine(slope, by_U), self.combine(slope, by_W)
 
-    def combine(self, slope: Array, features: tuple[Array, ...]) -> Array:
+    def combine(self, slope: Array, columns: tuple[Array, ...]) -> Array:
         """Sum over the eight functions of the nodes, each with its weights and its coefficients."""
-        terms = zip(slope.T, self.weights(), features, strict=True)
+        terms = zip(slope.T, self.weights(), columns, strict=True)
         return np.asarray(sum(a[:, None] * w * f for a, w, f in terms))
 
     def share(self, slope: Array, angle: Array) -> Array:
         """What each node contributes to the linearized margin."""
-        return self.combine(slope, _features(*self.functions(angle)))
+        return self.combine(slope, _functions(*self.functions(angle)))
 
     def weights(self) -> tuple[Array, ...]:
         """Weights of the nodes in each of the eight numbers."""
@@ -166,7 +167,8 @@ class SpectralMargin:
         return np.asarray(self._margin(graph), complex)
 
 
-def _features(U: Array, W: Array) -> tuple[Array, ...]:
+def _functions(U: Array, W: Array) -> tuple[Array, ...]:
+    """The eight functions of U and W whose averages the margin depends on."""
     return W, W**2, U**2, W, W**2, U**2, U, U * W
 
 
@@ -296,6 +298,7 @@ def _line(
     length = np.minimum(1.0, longest / np.where(reach > 0.0, reach, 1.0))
     reached = start.copy()
     search = np.arange(start.size)
+    # Close to the maximum the gain of a step is below rounding, and any step that loses no more passes.
     noise = 4e-16 * (1.0 + np.abs(start))
     for _ in range(40):
         trial = angle[search] + length[search, None] * direction[search]

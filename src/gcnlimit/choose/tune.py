@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import broadcast, flag
+from gcnlimit._validation import flag
 from gcnlimit._values import Array, Numbers
 from gcnlimit.choose.depths import best_of_depths
 from gcnlimit.choose.free_numbers import Bounds, check_free, named_filters
@@ -118,7 +118,7 @@ def tune(
     0.9421
     """
     check_problem("tune", data, gcn)
-    check_free(data, gcn, free)
+    check_free(gcn, free, NUMBERS if data.degrees is not None else ())
     points, shape = _start(data, gcn, free)
     with np.errstate(all="ignore"):  # networks out of range have the worst margin
         best = best_of_depths(points, free, flag("throw", throw), progress)
@@ -155,11 +155,9 @@ def _start(data: CSBM, gcn: GCN, free: Mapping[str, Any]) -> tuple[Points, tuple
     firsts = {name: np.ravel(value)[0] for name, value in arrays.items() if np.ndim(value)}
     network = gcn.replaced(**changes, normalization=normalization.replaced(**firsts))
     # a regularization that is free is finite, and perhaps infinite
-    scope.check("tune", data, network.replaced(reg=1.0) if "reg" in free else network)
-    if "test_filter" in free:
-        scope.check("best_test_filter", data, network)
-    points = Points.unchecked(data, network)
-    return points, broadcast(data=data.shape, network=network.shape)
+    checked = network.replaced(reg=1.0) if "reg" in free else network
+    scope.check("best_test_filter" if "test_filter" in free else "tune", data, checked)
+    return Points.unchecked(data, network), np.broadcast_shapes(data.shape, network.shape)
 
 
 def _read_best(points: Points) -> Points:

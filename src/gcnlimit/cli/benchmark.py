@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gcnlimit.benchmark.problems import Problem
     from gcnlimit.benchmark.scores import Scores
 
-_LIMITS = ("features", "linear", "algorithmic", "bayes")
+_LIMITS = ("features", "one_filter", "linear", "algorithmic", "bayes")
 _SIZES = click.Choice(["small", "standard", "large"])
 _RUN = "Run a reference method, or all; may be repeated."
 _PROBLEM = "Problem of the suite; may be repeated.  [default: all]"

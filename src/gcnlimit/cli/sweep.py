@@ -151,7 +151,7 @@ def _filter(table: Any) -> Any:
 def _export(dataset: xarray.Dataset, path: Path) -> None:
     """Write the dataset whole (NetCDF), or as a table of one row for each point (CSV, Parquet)."""
     ending = path.suffix.lower()
-    with writing(path) as new:
+    with writing(path, dataset.nbytes) as new:
         if ending == ".nc":
             dataset.to_netcdf(new, engine="h5netcdf")
         else:

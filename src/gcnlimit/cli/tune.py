@@ -11,6 +11,7 @@ import numpy as np
 from gcnlimit.cli import options
 from gcnlimit.cli.options import option
 from gcnlimit.cli.output import check_plot, draw_beside, output_options, show_grid, waiting
+from gcnlimit.normalization import NUMBERS
 from gcnlimit.parameters import FAMILIES, check_names, layered, names_at_test, starts
 
 _FREE: dict[str, Any] = {"metavar": "NAME=LOW:HIGH", "multiple": True, "required": True}
@@ -38,20 +39,22 @@ def _interval(text: str) -> tuple[str, tuple[float, float]]:
 def command(
     *, form: str, free: tuple[str, ...], per_layer: bool, plot: Path | None, **given: Any
 ) -> None:
-    """The best network of a family: its diffusion time, residual strengths, PageRank parameter or regularization.
+    """The best network of a family: its diffusion time, strengths, depth, PageRank parameter, regularization or tau.
 
     \b
     Examples:
       gcnlimit tune --alpha 4 --lam 1 --mu 2 --rho 0.1 --symmetrize --free t=0:10
       gcnlimit tune --alpha 1 --lam 1 --mu 2 --rho 0.1 --free theta=-1:1 --free test_theta=-1:1
       gcnlimit tune --alpha 4 --lam 0.5:2:7 --mu 2 --rho 0.1 --free c=-inf:inf --depth 3 --plot best.png
+      gcnlimit tune --alpha 4 --lam 1 --mu 2 --rho 0.1 --free depth=1:8 --c 1
     """
     from gcnlimit.choose.search import TuneStatus
     from gcnlimit.choose.tune import tune
     from gcnlimit.results.result import status_names
 
     intervals: dict[str, Any] = dict(map(_interval, free))
-    check_names(intervals, (*FAMILIES, *names_at_test()[1:], "reg"), "a parameter to tune")
+    names = (*FAMILIES, *names_at_test()[1:], "reg", "depth", *NUMBERS)
+    check_names(intervals, names, "a parameter to tune")
     grid = options.Grid(given | _begin(intervals, given))
     data, gcn = grid.problem()
     name = gcn.filter.parameter
@@ -79,9 +82,9 @@ def command(
 
 def _begin(intervals: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     """Values with which the search begins, where they are not given; a list cannot be both free and an axis."""
-    named = {name for name in (*FAMILIES, *names_at_test()) if given.get(name) is not None}
+    named = {n for n in (*FAMILIES, *names_at_test(), "depth") if given.get(n) is not None}
     for name in intervals:
-        several = given.get(name) is not None and given[name].size > 1
+        several = given.get(name) is not None and np.size(given[name]) > 1
         layers = name in FAMILIES and FAMILIES[name].deep and given["depth"] is None
         if several and not layers:
             raise click.UsageError(
@@ -93,4 +96,5 @@ def _begin(intervals: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
             "--free coefficients needs --coefficients, from which the search starts: their number "
             "is the order plus one."
         )
-    return {name: np.atleast_1d(value) for name, value in starts(intervals, named).items()}
+    begun_at = starts(intervals, named)
+    return {n: v if n == "depth" else np.atleast_1d(v) for n, v in begun_at.items()}

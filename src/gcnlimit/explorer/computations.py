@@ -17,7 +17,7 @@ from gcnlimit.choose.gap_map import gap_map
 from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import SIGNALS
 from gcnlimit.errors import GCNLimitError
-from gcnlimit.explorer.state import FAMILIES, LEARNING, LIMITS, State, family_name
+from gcnlimit.explorer.state import LEARNING, LIMITS, PARAMETER_OF, State, family_name
 from gcnlimit.filters import Polynomial
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.depth.order_functions import order_functions
@@ -27,7 +27,7 @@ from gcnlimit.theory.transfer import best_test_filter, transfer
 Results = Mapping[str, Any]
 """What has been computed, by name."""
 
-STRENGTHS = tuple(family for family in FAMILIES if family != "polynomial")
+STRENGTHS = tuple(family for family in PARAMETER_OF if family != "polynomial")
 """Families with one strength."""
 
 LAYERS = np.arange(1.0, LIMITS["depth"].high + 1.0)
@@ -96,7 +96,7 @@ class Layers(NamedTuple):
 
 def strength_range(family: str, state: State) -> tuple[float, float]:
     """Strengths that are drawn: those of the slider, and more for many layers, whose best strength grows with them."""
-    low, high = state.span(FAMILIES[family])
+    low, high = state.span(PARAMETER_OF[family])
     if family == "residual" and state.depth > 6:
         return min(low, -10.0), max(high, 10.0)
     return low, high
@@ -175,7 +175,7 @@ def gap(state: State) -> tuple[Array, Array, Array]:
 def bounds(family: str) -> dict[str, tuple[float, float]]:
     """Between which strengths the best of a family is searched, as `tune` takes them."""
     bound = 1.0 if family == "pagerank" else math.inf
-    return {FAMILIES[family]: (-bound, bound)}
+    return {PARAMETER_OF[family]: (-bound, bound)}
 
 
 def map_family(state: State) -> str:
@@ -322,7 +322,7 @@ def _beyond(state: State, *names: str) -> tuple[str, ...]:
 
 def _scanned(family: str) -> Computation:
     names = (*_DATA, *LEARNING, *_depth(family))
-    return Computation(partial(scan, family), lambda s: (*names, *_beyond(s, FAMILIES[family])))
+    return Computation(partial(scan, family), lambda s: (*names, *_beyond(s, PARAMETER_OF[family])))
 
 
 _slow = partial(Computation, prompt=False)

@@ -12,7 +12,7 @@ from gcnlimit.csbm import SIGNALS
 from gcnlimit.explorer.computations import STRENGTHS
 from gcnlimit.explorer.pictures import PICTURES, axis_name
 from gcnlimit.explorer.start import LARGEST, PRESETS
-from gcnlimit.explorer.state import CHOICES, FAMILIES, LIMITS, SWITCHES, State, family_name
+from gcnlimit.explorer.state import CHOICES, LIMITS, PARAMETER_OF, SWITCHES, State, family_name
 from gcnlimit.parameters import long_name
 
 _ABOUT = (
@@ -45,7 +45,7 @@ _LABELS = {
 }
 _LABELS |= {name: f"{long_name(name)} ({name})" for name in LIMITS if name not in _LABELS}
 _DATA = (*SIGNALS, "classes", "degrees_variance", "directed", "estimated")
-_FILTER = ("family", "depth", *FAMILIES.values())
+_FILTER = ("family", "depth", *PARAMETER_OF.values())
 _NETWORK = (*_FILTER, "loss", "infinite", "reg", "symmetrize", "normalization")
 _OTHER = ("elsewhere", "to_lam", "to_mu")
 _SIZES = ("nodes", "degree", "trials")

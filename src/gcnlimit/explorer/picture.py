@@ -11,8 +11,8 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.csbm import SIGNALS
-from gcnlimit.explorer.state import FAMILIES, State
-from gcnlimit.parameters import FAMILIES as KINDS
+from gcnlimit.explorer.state import PARAMETER_OF, State
+from gcnlimit.parameters import FAMILIES
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def network_line(state: State, family: str, strength: str, depth: str = "", **ch
     >>> network_line(State(), "residual", "c")
     'gcn = gl.GCN(gl.Residual.constant(c, depth=2), loss="square", reg=math.inf, symmetrize=True)'
     """
-    filter = f"{KINDS[FAMILIES[family]].__name__}({strength})"
+    filter = f"{FAMILIES[PARAMETER_OF[family]].__name__}({strength})"
     if family == "residual":
         filter = f"Residual.constant({strength}, depth={depth or state.depth})"
     reg = "math.inf" if state.reg == math.inf else repr(state.reg)
@@ -119,7 +119,7 @@ def command(state: State, verb: str, family: str = "", strength: str = "", **cha
     if state.classes.strip() != "2":
         values.setdefault("classes", state.classes.replace(" ", ""))
     if family:
-        values[FAMILIES[family]] = strength.replace(" ", "")
+        values[PARAMETER_OF[family]] = strength.replace(" ", "")
         values |= {"depth": str(state.depth)} if family == "residual" else {}
         values |= {"loss": state.loss, "reg": str(state.reg)}
     if state.hubs:

@@ -13,7 +13,7 @@ from gcnlimit.explorer import sentences
 from gcnlimit.explorer.computations import LAYERS, SPARSE, STRENGTHS, Results, bounds, map_family
 from gcnlimit.explorer.picture import Curve, Map, Picture, command, data_line, network_line, script
 from gcnlimit.explorer.sentences import capital, short
-from gcnlimit.explorer.state import FAMILIES, LIMITS, State, family_name
+from gcnlimit.explorer.state import LIMITS, PARAMETER_OF, State, family_name
 from gcnlimit.parameters import long_name
 
 _CEILING = "Bayes-optimal"  # name of the curve that no algorithm exceeds; the scripts know it too
@@ -48,7 +48,7 @@ def needs(name: str, state: State) -> tuple[str, ...]:
 def strength(family: str, state: State, results: Results) -> Picture:
     """Accuracy of a family against its strength."""
     found = results[family]
-    name = FAMILIES[family]
+    name = PARAMETER_OF[family]
     first, last = found.x[[0, -1]]
     curves = [
         Curve("accuracy", found.x, found.y),

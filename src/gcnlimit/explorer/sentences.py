@@ -6,7 +6,7 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.explorer.computations import LAYERS, STRENGTHS, Layers, Results, Scan, strength_range
-from gcnlimit.explorer.state import FAMILIES, State, family_name
+from gcnlimit.explorer.state import PARAMETER_OF, State, family_name
 from gcnlimit.parameters import long_name
 
 WAIT = "computing ..."
@@ -118,12 +118,12 @@ def ends_sentence(name: str, x: Array, y: Array, why: str) -> str:
 
 def strength_sentence(family: str, state: State, found: Scan) -> str:
     """The best strength of a family, what happens on either side, and where the curve ends."""
-    ends = ends_sentence(FAMILIES[family], found.x, found.y, found.why)
+    ends = ends_sentence(PARAMETER_OF[family], found.x, found.y, found.why)
     return f"{_best_strength(family, state, found)} {ends}".strip()
 
 
 def _best_strength(family: str, state: State, found: Scan) -> str:
-    name = FAMILIES[family]
+    name = PARAMETER_OF[family]
     if np.isnan(found.height):
         return ""
     title = capital(family_name(family))

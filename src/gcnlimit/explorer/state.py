@@ -42,7 +42,12 @@ def _choice(default: str, *choices: str) -> Any:
     return field(default=default, metadata={"choices": choices})
 
 
-FAMILIES = {"residual": "c", "diffusion": "t", "pagerank": "theta", "polynomial": "coefficients"}
+PARAMETER_OF = {
+    "residual": "c",
+    "diffusion": "t",
+    "pagerank": "theta",
+    "polynomial": "coefficients",
+}
 """Families of filters, and the parameter of each."""
 LEARNING = ("loss", "reg", "symmetrize", "normalization")
 """What describes a network beside its filter."""
@@ -76,7 +81,7 @@ class State:
     directed: bool = True
     degrees_variance: float = _number(0.0, 0.0, 20.0, (0.0, 2.0))
     estimated: bool = False
-    family: str = _choice("diffusion", *FAMILIES)
+    family: str = _choice("diffusion", *PARAMETER_OF)
     depth: int = _number(2, 1, 12, whole=True)
     c: float = _number(1.0, -100.0, 100.0, (-5.0, 5.0))
     t: float = _number(1.0, -20.0, 20.0, (-5.0, 5.0))
@@ -168,12 +173,12 @@ class State:
     def filter_of(self, family: str, strength: Any) -> Filter:
         """Filter of a family at one or several strengths."""
         depth = {"depth": self.depth} if family == "residual" else {}
-        return build_filter({FAMILIES[family]: strength} | depth)
+        return build_filter({PARAMETER_OF[family]: strength} | depth)
 
     @property
     def parameter(self) -> str:
         """Name of the parameter of the family."""
-        return FAMILIES[self.family]
+        return PARAMETER_OF[self.family]
 
     @property
     def strength(self) -> Any:

@@ -70,7 +70,7 @@ def write(
     dataset = dataset.assign_attrs(names)
     numbers = folder / f"{figure.name}.nc"
     _make(folder)
-    with writing(numbers) as new:
+    with writing(numbers, dataset.nbytes) as new:
         dataset.to_netcdf(new, engine="h5netcdf")
     return numbers, save(picture(figure, dataset), numbers.with_suffix(f".{form}"))
 

@@ -127,6 +127,7 @@ def _add(total: Block, weight: Block, term: Block) -> None:
     if not isinstance(total, np.ndarray) or total.ndim == term.ndim:
         total += weight * term
         return
+    # without a temporary array of the size of the block
     axpy = get_blas_funcs("axpy", (total,))
     for part, factor in zip(total, weight, strict=True):
         axpy(term.reshape(-1), part.reshape(-1), a=factor.item())
@@ -183,11 +184,13 @@ def series_sum(  # noqa: PLR0917
         with np.errstate(over="ignore", invalid="ignore"):
             term = operator @ term
             term *= float(largest * ratio(k))
+            # smaller parameters follow from the largest by powers of their ratio
             weight = weight * fractions
             total += weight * term
             size, whole = norm(term), norm(total)
         if not math.isfinite(whole):
             break
+        # one small term may be an accident, for instance of an odd function
         small = small + 1 if size <= accuracy * whole else 0
         if small == 2:
             return total

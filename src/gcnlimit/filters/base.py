@@ -6,7 +6,7 @@ import dataclasses
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Never, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -120,6 +120,14 @@ class Filter(Value, ABC):
         other.__dict__.update(self.__dict__)
         object.__setattr__(other, self.parameter, values)
         return other
+
+    def _not_combined(self, other: object) -> Never:
+        raise ParameterError(
+            "filters are not added or multiplied; on symmetric graphs write the function instead, "
+            "such as gl.GCN(lambda x: f(x) + g(x)) of two filters f and g"
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = _not_combined
 
     @abstractmethod
     def normalized(self, x: Array) -> tuple[Array, Array]:

@@ -109,6 +109,7 @@ class Chain(NamedTuple):
 
         # The readout takes the sizes back, the largest scaled to 1.
         with np.errstate(divide="ignore"):
+            # in logarithms, since products of hundreds of sizes overflow
             height = np.log(np.abs(g))
         height[1:] += np.cumsum(np.log(size), axis=0)
         readouts = np.sign(g) * np.exp(height - np.max(height, axis=0))
@@ -146,6 +147,7 @@ class Chain(NamedTuple):
         r""":math:`R_K, \dots, R_0`."""
         state = self.g[..., -1, None] * identity
         yield state
+        # from the output back, like Horner's rule
         for k in range(self.depth - 1, -1, -1):
             state = self.g[..., k, None] * identity + layer(k, state)
             yield state

@@ -52,6 +52,8 @@ class Residual(Filter):
         [4.0, 16.0]
         """
         c = np.asarray(as_real("c", c))
+        if isinstance(depth, list | tuple | np.ndarray):
+            as_real("depth", depth)  # refuses lists of different lengths
         if not np.ndim(depth):
             return cls(np.repeat(c[..., None], check_depth(depth), axis=-1))
         depths = np.reshape([check_depth(one) for one in np.ravel(depth)], (*np.shape(depth), 1))
@@ -70,18 +72,12 @@ class Residual(Filter):
     def normalized(self, x: Array) -> tuple[Array, Array]:
         """Product of the layers, scaled to 1 after each."""
         g, size = to_unit(np.ones(np.broadcast_shapes(x.shape, (*self.shape, 1))))
+        uneven = bool(np.isnan(self.c[..., -1:]).any())  # some networks have fewer layers
         for k in range(self.depth):
             layer = x + self.c[..., k, None]
-            g, more = to_unit(
-                g * (np.where(np.isnan(layer), 1.0, layer) if self._uneven else layer)
-            )
+            g, more = to_unit(g * (np.where(np.isnan(layer), 1.0, layer) if uneven else layer))
             size = size + more
         return g, size
-
-    @property
-    def _uneven(self) -> bool:
-        """Whether some of the networks have fewer layers than others."""
-        return bool(np.isnan(self.c[..., -1:]).any())
 
     def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> Chain:
         """The network itself: :math:`b_k = 1`, read out at the end."""

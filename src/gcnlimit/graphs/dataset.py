@@ -14,6 +14,7 @@ from scipy import sparse
 
 from gcnlimit._runtime.memory import require
 from gcnlimit._validation import plain_array, whole
+from gcnlimit._values import shown
 from gcnlimit.errors import ParameterError, writing
 from gcnlimit.graphs.check import as_adjacency, as_features, is_sparse
 from gcnlimit.graphs.labels import classes_of_nodes
@@ -251,4 +252,4 @@ def _unreadable(path: Location, kind: str, reason: object) -> ParameterError:
 def check_path(path: object, name: str = "path") -> None:
     """Raise `ParameterError` unless `path` may name a file."""
     if not isinstance(path, str | os.PathLike) or "\0" in os.fspath(path):
-        raise ParameterError(f"{name} = {path!r} is not allowed; it must name a file")
+        raise ParameterError(f"{name} = {shown(path)} is not allowed; it must name a file")

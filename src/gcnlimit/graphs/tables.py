@@ -47,7 +47,7 @@ def from_edges(
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu" or not array.size:
         given = f"shape {array.shape} and dtype {array.dtype}"
         raise ParameterError(f"edges have {given}; they must be pairs of whole numbers")
-    count = int(array.max()) + 1 if nodes is None else whole("nodes", nodes, low=1)
+    count = int(array.max()) + 1 if nodes is None else whole("nodes", nodes, low=1, high=10**15)
     if array.min() < 0 or array.max() >= count:
         named = array.min() if array.min() < 0 else array.max()
         raise ParameterError(f"edges name the node {named}; nodes are numbered 0 to {count - 1}")

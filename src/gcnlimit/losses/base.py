@@ -100,6 +100,7 @@ class Loss(Convex):
         The first is :math:`-\ell'` at the proximal point; NaN where the division would lose it in rounding.
         """
         omega, v = np.asarray(omega, float), np.asarray(v, float)
+        # from the slope at the proximal point no digits are lost, however small v is
         smooth = not self.kinks and type(self).derivatives is not Loss.derivatives
         if smooth or type(self).prox is Loss.prox:
             x = self.prox(omega, v)
@@ -157,6 +158,7 @@ def _derivatives(loss: Convex, z: Array, piece: npt.NDArray[np.intp]) -> tuple[A
     edges = np.array([-np.inf, *loss.kinks, np.inf])
     low = edges[piece]
     high = edges[piece + 1]
+    # a window that does not reach across a kink, where the interpolation would ring
     width = np.minimum(_WINDOW, 0.5 * (high - low))
     centre = np.clip(z, low + width, high - width)
     sampled = loss.value(centre[..., None] + width[..., None] * _NODES)
@@ -178,12 +180,14 @@ def _prox(loss: Convex, omega: Array, v: Array) -> Array:
     corner = np.full(omega.shape, np.nan)
     for k, z in enumerate(loss.kinks):
         before, after = (z - omega + v * loss._slopes(np.asarray(z), k + i)[0] for i in (0, 1))
+        # F increases: it is still negative behind a kink if its root lies beyond
         piece += after < 0.0
         corner = np.where((before <= 0.0) & (after >= 0.0), z, corner)
     edges = np.array([-np.inf, *loss.kinks, np.inf])
     low = edges[piece]
     high = edges[piece + 1]
     x = np.clip(omega, low, high)
+    # F changes sign between x and here, since the slope of the loss increases
     end = omega - v * loss._slopes(x, piece)[0]
     low = np.maximum(low, np.minimum(x, end))
     high = np.minimum(high, np.maximum(x, end))
@@ -236,6 +240,7 @@ class ClassLoss:
         if not self.classes.skewed or self.loss.breakpoints(np.ones(1)) is None:
             return False
         bias = np.array([self.resting_bias, -self.resting_bias])
+        # a jump of the pull is a corner: outputs on both sides of it are pulled to it
         left, right = (self.loss.pull(bias + side, _NARROW)[0] for side in (-_NEAR, _NEAR))
         return bool(np.any(left - right > 1e-3 * np.abs(left)))
 

@@ -24,8 +24,8 @@ class MessagePassingClassifier(GraphEstimator):
     Parameters
     ----------
     operator
-        ``"paper"``, for graphs without hubs; ``"degrees"`` or ``"normalized"``, for graphs with hubs; ``"auto"``, by the
-        scatter of the degrees, and where there are hubs whichever of the two predicts hidden labels better.
+        ``"paper"``, for graphs without hubs; ``"degrees"``, for hubs of the model; ``"normalized"``; ``"auto"``, the first
+        where the degrees scatter no more than at random, else whichever of the three predicts hidden labels best.
     components
         Number of principal components of the features; None takes the features as they are, which must then have unit
         variance. ``"auto"`` takes all of them, centred and of unit variance, if no more directions than classes explain stand

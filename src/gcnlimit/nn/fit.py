@@ -156,17 +156,9 @@ def message_passing_scores(
     the same on any graph, and passes messages on both; the signal of the new graph is measured without labels.
     """
     memory = "trained" if new is None else "matched"
-    fitted = fit_network(
-        features,
-        graph,
-        labels,
-        layers=layers,
-        operator=operator,
-        components=components,
-        memory=memory,
-        seed=seed,
-        device=device,
-    )
+    choices: dict[str, Any] = {"layers": layers, "operator": operator, "components": components}
+    given: dict[str, Any] = choices | {"memory": memory, "seed": seed, "device": device}
+    fitted = fit_network(features, graph, labels, **given)
     return fitted.outputs()[0] if new is None else fitted.on_both(*new)
 
 

@@ -131,8 +131,8 @@ def from_graph(graph: Any, kind: str = "paper") -> SymmetricOperator:
 
 
 def suitable_kinds(graph: Any) -> tuple[str, ...]:
-    """Kinds of operator to choose from: the paper's on graphs without hubs, else the two that divide degrees out."""
-    return ("degrees", "normalized") if has_hubs(edge_counts(graph)) else ("paper",)
+    """Kinds of operator to choose from: the paper's on graphs without hubs, else all of them."""
+    return KINDS if has_hubs(edge_counts(graph)) else ("paper",)
 
 
 def from_edge_index(edge_index: Any, nodes: int, kind: str = "paper") -> SymmetricOperator:

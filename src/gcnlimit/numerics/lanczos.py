@@ -45,6 +45,7 @@ class Lanczos:
     def last(self) -> Any:
         """Newest vector of the basis, whose product is wanted."""
         if self._rest is not None:
+            # divided only when it is wanted: the last rest may be 0, where the space is whole
             self._before, self._last = self._last, self._rest / self._length
             self._rest = None
             if len(self._room):
@@ -95,6 +96,7 @@ def largest_eigenvalue(operator: Any, start: Any) -> float:
         space.extend(operator @ space.last)
         beside = space.beside[-1]
         whole = k == len(start)
+        # eigenvalues of T cost little beside a product, but not every time
         if k % 8 == 0 or beside <= 1e-6 * abs(space.diagonal[-1]) or whole:
             values, vectors = space.eigenvalues()
             top = int(np.argmax(np.abs(values)))

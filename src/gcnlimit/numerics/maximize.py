@@ -173,10 +173,12 @@ def _climb(objective: Objective, start: Array, which: Index, accuracy: float) ->
             slopes[rows[late]] = differences(at(phi[late], rows[late], offsets[1:]))
         return slopes[rows]
 
+    # On a wall the slope in phi is 0, and a climb that starts there would stay.
     phi = np.arcsin(np.sqrt(np.clip(start, 1e-3, 1.0 - 1e-3)))
     f = at(phi, np.arange(len(phi)), offsets)
     slope = differences(f[:, 1:])
     bend = np.abs(f[:, 1 : d + 1] - 2.0 * f[:, :1] + f[:, d + 1 :]) / h**2
+    # At least so stiff that the first step is short: second differences are lost in noise.
     bend = np.maximum(bend, np.maximum(1.0, np.abs(slope) / FIRST))
     found = ascend(
         value,

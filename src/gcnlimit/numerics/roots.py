@@ -36,12 +36,14 @@ def bracketed_roots(
     done = np.zeros(np.shape(x), bool)
     for _ in range(_MOST_STEPS):
         value, slope = function(x)
+        # every value narrows the bounds, also that of a step that was too long
         low = np.where(value < 0.0, x, low)
         high = np.where(value < 0.0, high, x)
         unbounded = np.isinf(high - low)
         with np.errstate(over="ignore", invalid="ignore"):
             step = value / np.maximum(slope, 1e-300)
             middle = 0.5 * (low + high)
+        # outwards in growing steps: Newton's may be huge where the function is flat
         step = np.where(unbounded, np.clip(step, -reach, reach), step)
         reach *= 2.0
         small = np.abs(step) <= tol * (1.0 + np.abs(x))

@@ -176,7 +176,7 @@ class Ensemble:
         found = []
         for name, one in self.fitted.items():
             apart = difference(ours, one.right, self.share)
-            shown = "rows of the graph" if self.bare and not one.graph else name
+            shown = name.replace("features", "rows of the graph") if self.bare else name
             weight = float(self.weights[name].sum())
             found.append(Row(shown, weight, one.accuracy, one.strength, *apart))
         nothing = (0.0, math.nan, None, math.nan, math.nan)

@@ -17,11 +17,11 @@ from gcnlimit.classes import Classes
 from gcnlimit.degrees import Degrees
 from gcnlimit.errors import ParameterError
 from gcnlimit.estimated import EstimatedCSBM
+from gcnlimit.graphs.blocks import block_doubts
 from gcnlimit.graphs.standard import Signals, StandardizedGraph, from_labels
 from gcnlimit.graphs.verdict import degree_law
 from gcnlimit.network import GCN
 from gcnlimit.numerics.lanczos import top_eigenvalues
-from gcnlimit.real.blocks import block_doubts
 from gcnlimit.real.likelihood import Likelihood, from_likelihood
 from gcnlimit.real.scores import Interval
 from gcnlimit.theory.predict import predict

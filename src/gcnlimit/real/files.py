@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gcnlimit._validation import check_types
+from gcnlimit._validation import check_types, flag
+from gcnlimit._values import shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.dataset import Dataset, Location, check_path, from_stored, reading, save
 from gcnlimit.graphs.tables import How, read_tables, write_tables
@@ -52,13 +53,16 @@ def read(
     for name, value in (("path", path), ("nodes", nodes)):
         if not (hasattr(value, "columns") or (name == "nodes" and value is None)):
             check_path(value, name)
+    for name, value in (("label", label), ("id", id), ("encoding", encoding)):
+        if not (value is None or isinstance(value, str)):
+            raise ParameterError(f"{name} = {shown(value)} is not allowed; it must be a word")
+    how = How(label, id, _named(drop), _named(words), flag("undirected", undirected), encoding)
     if hasattr(path, "columns") or _suffix(path) in TABLES:
-        how = How(label, id, _named(drop), _named(words), undirected, encoding)
         return read_tables(path, nodes, how)
     if _suffix(path) != ".npz":
         use = f"use .npz, or a list of edges as {', '.join(TABLES)}"
         raise ParameterError(f"path = {os.fspath(path)!r} is not a known kind of file; {use}")
-    if nodes is not None or label is not None or id is not None or drop or words or undirected:
+    if nodes is not None or how != How(encoding=encoding):
         given = "nodes, label, id, drop, words and undirected go with a list of edges"
         raise ParameterError(f"{given}; an .npz file has its own")
     with reading(path, "a graph") as stored:
@@ -70,6 +74,9 @@ def read(
 def _named(columns: str | Sequence[str]) -> frozenset[str]:
     """Names of columns; one without a name is called as pandas does."""
     names = [columns] if isinstance(columns, str) else columns
+    if not isinstance(names, list | tuple | set | frozenset):
+        told = "drop and words must be the name of a column, or a list of names"
+        raise ParameterError(f"{told}, got {shown(columns)}")
     return frozenset(str(name) or "Unnamed: 0" for name in names)
 
 

@@ -12,7 +12,7 @@ from scipy.special import softmax
 
 from gcnlimit._runtime.extras import need
 from gcnlimit._validation import as_real
-from gcnlimit._values import Array
+from gcnlimit._values import Array, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import as_adjacency, as_features, check_indices
 from gcnlimit.graphs.labels import Labels, as_labels, is_missing, labelled_nodes
@@ -221,10 +221,10 @@ def class_weights(labels: Labels, class_weight: object) -> Array:
     if isinstance(class_weight, Mapping):
         given = [class_weight.get(c, 1.0) for c in labels.classes.tolist()]
         each = np.asarray(as_real("class_weight", given, low=0, open_low=True))
-    elif class_weight == "balanced":
+    elif isinstance(class_weight, str) and class_weight == "balanced":
         each = 1.0 / labels.counts
     else:
         use = "use None, 'balanced' or a dictionary of weights by class"
-        raise ParameterError(f"class_weight = {class_weight!r} is not allowed; {use}")
+        raise ParameterError(f"class_weight = {shown(class_weight)} is not allowed; {use}")
     weights = each[labels.index]
     return np.asarray(weights / weights.mean())

@@ -18,7 +18,7 @@ from gcnlimit.graphs.labels import Labels
 from gcnlimit.numerics.ridge import Ridge
 from gcnlimit.real.leave_one_out import correct, pair, targets
 
-FAMILIES: dict[str, type[PageRank | Diffusion]] = {"pagerank": PageRank, "diffusion": Diffusion}
+FILTERS: dict[str, type[PageRank | Diffusion]] = {"pagerank": PageRank, "diffusion": Diffusion}
 STRENGTHS = {"pagerank": (0.3, 0.5, 0.7, 0.8, 0.9, 0.95), "diffusion": (0.5, 1, 2, 4, 8, 12)}
 STRONGEST = 0.95  # of PageRank elsewhere
 ACCURACY = 1e-10  # of propagated features: a small reg magnifies errors by the filter's range
@@ -43,13 +43,13 @@ class Network(NamedTuple):
 
     def stronger(self, factor: float) -> Network:
         """The same with its strength times a factor, that of PageRank below 1."""
-        if self.family not in FAMILIES or math.isnan(self.strength):
+        if self.family not in FILTERS or math.isnan(self.strength):
             use = "use filter='pagerank' or 'diffusion'"
             raise ParameterError(f"deploy = 'tuned' sets a strength; {use}")
         strength = factor * self.strength
         if self.family == "pagerank":
             strength = float(np.clip(strength, -STRONGEST, STRONGEST))
-        return self._replace(strength=strength, filter=FAMILIES[self.family](strength))
+        return self._replace(strength=strength, filter=FILTERS[self.family](strength))
 
 
 NO_GRAPH = Network("no graph", 0.0)
@@ -94,7 +94,7 @@ def networks(filter: str | Filter, strengths: npt.ArrayLike | None, hops: int) -
         return [Network(type(filter).__name__.lower(), np.nan, filter)]
     if filter == "hops":
         return [NO_GRAPH, *(Network("hops", k, None, k) for k in range(1, hops + 1))]
-    if filter not in FAMILIES:
+    if filter not in FILTERS:
         use = "'pagerank', 'diffusion', 'hops' or a filter such as PageRank(0.5)"
         raise ParameterError(f"filter = {filter!r} is not a family; use {use}")
     usual = np.outer((1.0, -1.0), STRENGTHS[filter])
@@ -102,7 +102,7 @@ def networks(filter: str | Filter, strengths: npt.ArrayLike | None, hops: int) -
     if filter == "pagerank" and any(abs(s) >= 1.0 for s in given):
         raise ParameterError(f"strengths = {given} must be between -1 and 1 for PageRank")
     alone = [NO_GRAPH] if strengths is None or 0.0 in given else []
-    return [*alone, *(Network(filter, s, FAMILIES[filter](s)) for s in given if s != 0.0)]
+    return [*alone, *(Network(filter, s, FILTERS[filter](s)) for s in given if s != 0.0)]
 
 
 def choose(

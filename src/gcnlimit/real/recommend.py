@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     import pandas
 
 HALVES = 3
-UNEQUAL = 3  # unequal classes above which the ceiling takes half a minute or more
+UNEQUAL = 5  # unequal classes above which the ceiling takes minutes
+RARE = (
+    5  # labels of a class below which its size is not known; the ceiling then takes half a minute
+)
 REACH = (  # of PageRank, up to a strength
     (0.6, "its direct neighbours"),
     (0.85, "nodes a few edges away"),
@@ -216,11 +219,12 @@ def _ceiling(
     expected: Interval, estimate: Estimate, doubts: tuple[str, ...]
 ) -> tuple[str, tuple[str, ...]]:
     """Sentence on the best possible accuracy, and the doubts; one that leave-one-out exceeds is not stated."""
-    if (
-        not doubts
-        and len(estimate.fractions) > UNEQUAL
-        and not Classes.of(estimate.fractions).equal
-    ):
+    unequal = not Classes.of(estimate.fractions).equal
+    if not doubts and unequal and estimate.counts.min() < RARE:
+        rare = estimate.classes[estimate.counts.argmin()]
+        few = f"labelled nodes of class {rare}, {estimate.counts.min()}, are too few"
+        return f"How much better one could do is not known: the {few} to tell its size.", doubts
+    if not doubts and unequal and len(estimate.fractions) > UNEQUAL:
         slow = "gcnlimit.bayes_optimal(estimate.data) finds the best possible accuracy, in minutes."
         return slow, doubts
     if not doubts:

@@ -4,6 +4,7 @@ from gcnlimit.choose.compare import Comparison as Comparison
 from gcnlimit.choose.gap_map import GapMap as GapMap
 from gcnlimit.choose.search import TuneStatus as TuneStatus
 from gcnlimit.choose.tune import Tuned as Tuned
+from gcnlimit.results.calibration import Calibration as Calibration
 from gcnlimit.results.order_parameters import OrderFunctions as OrderFunctions
 from gcnlimit.results.order_parameters import OrderParameters as OrderParameters
 from gcnlimit.results.performance import BayesPrediction as BayesPrediction

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array, Numbers
 from gcnlimit.errors import ParameterError
+from gcnlimit.results.calibration import Calibration
 from gcnlimit.results.order_parameters import OrderParameters
 from gcnlimit.results.result import Result, status_names
 
@@ -136,6 +138,8 @@ class Prediction(Performance):
         Standard error of each field: 0, unless the data were estimated (`EstimatedCSBM`).
     order_parameters
         What the performance was computed from.
+    calibrated
+        Function behind `calibration`; None where outputs are no logits of a trained network.
     status, residual, iterations
         How the computation ended at each point (see `Status`), the scaled residual of the equations, and the number of
         iterations; 0 where the formula is explicit.
@@ -146,6 +150,23 @@ class Prediction(Performance):
     status: Status | npt.NDArray[np.int64]
     residual: Numbers
     iterations: int | npt.NDArray[np.int64]
+    calibrated: Callable[[], Calibration] | None = field(
+        default=None, kw_only=True, repr=False, compare=False
+    )
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """How sure the network is on test nodes and how sure it should be; see `Calibration`.
+
+        >>> import gcnlimit as gl
+        >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
+        >>> sure = gl.predict(data, gl.GCN(gl.Residual([1.0]), "logistic", reg=[0.01, 1.0])).calibration
+        >>> sure.slope.round(3), sure.expected_error.round(3)  # over-confident, then under-confident
+        (array([0.837, 8.416]), array([0.027, 0.243]))
+        """
+        if self.calibrated is None:
+            raise ParameterError("calibration is that of a network at home; use predict or fit")
+        return replace(self.calibrated(), coordinates=self.coordinates)
 
     def _shown(self) -> dict[str, Any]:
         return self.distinct() | {"status": status_names(Status, self.status)}

@@ -32,6 +32,7 @@ def draw(
         numbers = [key for key, value in fixed.items() if value.dtype.kind in "iuf"]
         title = ", ".join(f"{key} = {number(fixed[key][()])}" for key in numbers)
         axes.set_title(title, fontsize="small")
+    # curves run along the longest axis; another makes several of them
     long = sorted((k for k, length in enumerate(shape) if length > 1), key=lambda k: -shape[k])
     if len(long) not in (1, 2):
         remedy = "give an array, or select with to_xarray().sel(...)"

@@ -37,6 +37,7 @@ def table(columns: Mapping[str, Sequence[str]], *, width: int | None = None, key
     parts = [cells[:keys]]
     for column in cells[keys:]:
         wide = len("   ".join(cell[0] for cell in (*parts[-1], column)))
+        # at least one column beside the keys, however narrow the terminal
         if width is not None and wide > width and len(parts[-1]) > keys:
             parts.append(cells[:keys])
         parts[-1] = [*parts[-1], column]

@@ -204,7 +204,9 @@ def _network(gcn: GCN, shape: tuple[int, ...], where: Any) -> GCN:
     read = None if gcn.test_filter is None else gcn.test_filter.ravel(shape)[where]
     reg = np.broadcast_to(gcn.reg, shape).ravel()[where]
     filter, scaled = (part.ravel(shape)[where] for part in (gcn.filter, gcn.normalization))
-    return gcn.replaced(filter=filter, reg=reg, test_filter=read, normalization=scaled)
+    stops = None if gcn.training is None else gcn.training.ravel(shape)[where]
+    parts = {"filter": filter, "test_filter": read, "normalization": scaled, "training": stops}
+    return gcn.replaced(reg=reg, **parts)
 
 
 @dataclass(frozen=True)

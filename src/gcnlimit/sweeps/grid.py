@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._validation import as_real
+from gcnlimit._values import shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.parameters import FAMILIES, WHOLE, real_names
@@ -32,7 +33,7 @@ class Axis:
     def of(cls, name: str, values: Any) -> Axis:
         """Read what the user gave: a sequence, an array, or for filters and losses also a mapping from names."""
         if isinstance(values, str) or not np.iterable(values):
-            wrong = f"the axis {name} must be a list of values, got {values!r}"
+            wrong = f"the axis {name} must be a list of values, got {shown(values)}"
             raise ParameterError(f"{wrong}; one value goes to fixed")
         named = dict(values) if isinstance(values, Mapping) else {}
         found = read(name, list(named.values() if named else values))
@@ -101,7 +102,7 @@ def read(name: str, values: Sequence[Any]) -> list[Any]:
 def _whole(name: str, value: Any) -> int:
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not number or not math.isfinite(value) or value != int(value):
-        raise ParameterError(f"{name} must be a whole number, got {value!r}")
+        raise ParameterError(f"{name} must be a whole number, got {shown(value)}")
     return int(value)
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gcnlimit import parameters
 from gcnlimit._validation import LOOSEST, flag, tolerance, whole
+from gcnlimit._values import shown
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import as_degrees
@@ -158,7 +159,7 @@ def _check_settings(settings: Mapping[str, Any]) -> None:
         flag("streamed", settings["streamed"])
     free = settings.get("free", {})
     if not isinstance(free, Mapping):
-        raise ParameterError(f"free = {free!r} must be a dictionary such as {{'t': (0, 10)}}")
+        raise ParameterError(f"free = {shown(free)} must be a dictionary such as {{'t': (0, 10)}}")
 
 
 def _block_size(producer: Producer, common: Mapping[str, Any], axes: Sequence[Axis]) -> int:
@@ -191,7 +192,10 @@ def flatten(
     _check_once(fixed, axes, (*flat, *(filter_names() if gcn is not None else ())))
     flat |= dict(fixed) | _rest_of_filter(gcn, fixed, axes) | _filter_at_test(gcn, fixed, axes)
     usual = parameters.defaults(CSBM, DATA)
-    usual |= parameters.defaults(GCN, LEARNING) if network else {}
+    if network:
+        stops = any(name in flat or name in axes for name in parameters.TIMES)
+        stops = stops or flat.get("training") is not None
+        usual |= parameters.defaults(GCN, LEARNING) | {"reg": 0.0 if stops else np.inf}
     flat |= {name: value for name, value in usual.items() if name not in flat and name not in axes}
     named: dict[str, Any] = {"features": as_spectrum, "classes": Classes.of, "degrees": as_degrees}
     if network:

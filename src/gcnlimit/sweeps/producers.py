@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit import parameters
+from gcnlimit._values import shown
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.parameters import DATA, SIMULATION, build_data, build_network, defaults
@@ -22,7 +23,7 @@ from gcnlimit.sweeps.store import describe
 Given = dict[str, Any]
 Answer = Mapping[str, Any]
 
-PRODUCERS = ("predict", "bayes_optimal", "simulate", "tune")
+PRODUCERS = ("predict", "bayes_optimal", "best_linear", "simulate", "tune")
 """The producers of the library."""
 
 FAILED, DONE = -1, 100
@@ -30,6 +31,7 @@ FAILED, DONE = -1, 100
 
 STATUS_NAMES = {FAILED: "failed", DONE: "done"} | {int(s): s.name.lower() for s in Status}
 
+_CEILINGS = ("bayes_optimal", "best_linear")
 _SOLVER = ("tol", "max_iterations")
 _SIMULATED = (*SIMULATION, "streamed", "dtype", "device")
 
@@ -63,14 +65,17 @@ def as_producer(what: Callable[..., Any] | str) -> Producer:
         return _ours(name)
     if isinstance(what, str) or not callable(what):
         known = ", ".join(PRODUCERS)
-        raise ParameterError(f"cannot sweep {what!r}; choose one of {known}, or pass a function")
+        raise ParameterError(
+            f"cannot sweep {shown(what)}; choose one of {known}, or pass a function"
+        )
     return _own(what)
 
 
 def _ours(name: str) -> Producer:
     """Producer of the library; made when asked for, so that a filter added meanwhile is among the names."""
-    if name == "bayes_optimal":
-        return Producer(name, _bayes_optimal, (*DATA, "degree"), SIGNALS, SIGNALS, block=4096)
+    if name in _CEILINGS:
+        ceiling = functools.partial(_ceiling, name)
+        return Producer(name, ceiling, (*DATA, "degree"), SIGNALS, SIGNALS, block=4096)
     problem = (*DATA, *parameters.network_names())
     if name == "tune":
         names = (*problem, "free")
@@ -139,12 +144,13 @@ def _predict(given: Given) -> Answer:
     return _numbers(data, found) | {"status": found.status}
 
 
-def _bayes_optimal(given: Given) -> Answer:
+def _ceiling(name: str, given: Given) -> Answer:
     from gcnlimit.theory.bayes import bayes_optimal
+    from gcnlimit.theory.linear import best_linear
 
     data = build_data(given)
     degree = given.get("degree")
-    found = bayes_optimal(data, degree=degree)
+    found = (best_linear if name == "best_linear" else bayes_optimal)(data, degree=degree)
     random = ("test_accuracy", "test_loss", "log_test_error") if degree is not None else ()
     errors = {f"{name}_standard_error": getattr(found.standard_error, name) for name in random}
     return _numbers(data, found) | errors | {"status": found.status}

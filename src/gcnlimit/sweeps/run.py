@@ -20,6 +20,7 @@ from gcnlimit._runtime.processes import as_finished, broken, check_pickle, proce
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._runtime.threads import cores
 from gcnlimit._validation import whole
+from gcnlimit._values import shown
 from gcnlimit._version import NUMERICAL_VERSION, __version__
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import GCNLimitError, ParameterError
@@ -161,7 +162,7 @@ def runner(
         if workers is not None:
             raise ParameterError("give workers or executor, not both: each says who computes")
         if not hasattr(executor, "submit"):
-            wrong = f"executor = {executor!r} is not allowed"
+            wrong = f"executor = {shown(executor)} is not allowed"
             raise ParameterError(f"{wrong}; it must be a concurrent.futures.Executor")
         return lambda blocks: _in_executor(work, blocks, executor)
     usual = cores() if producer.name == "simulate" else 1

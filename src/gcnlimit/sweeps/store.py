@@ -18,6 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from gcnlimit._values import shown
 from gcnlimit._version import NUMERICAL_VERSION, __version__
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.sweeps.grid import Columns
@@ -51,7 +52,9 @@ class Store:
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         if path is not None and (not isinstance(path, str | os.PathLike) or Path(path).is_dir()):
-            raise ParameterError(f"store = {path!r} is not allowed; it must be the name of a file")
+            raise ParameterError(
+                f"store = {shown(path)} is not allowed; it must be the name of a file"
+            )
         self.path = None if path is None else Path(path)
         self._connection = self._open()
 
@@ -235,7 +238,7 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, np.longdouble | np.clongdouble):
         raise ParameterError(
-            f"cannot store a result for {value!r}; use numbers of double precision"
+            f"cannot store a result for {shown(value)}; use numbers of double precision"
         )
     if isinstance(value, np.generic | np.ndarray):
         return plain(value.tolist())
@@ -249,4 +252,4 @@ def plain(value: Any) -> Any:
     if inspect.isfunction(value):
         return describe(value)
     usable = "numbers, strings, lists or frozen dataclasses"
-    raise ParameterError(f"cannot store a result for {value!r}; use {usable}")
+    raise ParameterError(f"cannot store a result for {shown(value)}; use {usable}")

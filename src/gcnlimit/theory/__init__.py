@@ -2,7 +2,6 @@
 
 from gcnlimit.theory.bayes import degree_correction
 from gcnlimit.theory.ceiling.amp_layers import message_passing
-from gcnlimit.theory.expansion import large_reg_expansion
 from gcnlimit.theory.label_free import label_free_signals
 from gcnlimit.theory.linear import label_propagation
 from gcnlimit.theory.scatter import paired_scatter, scatter
@@ -14,7 +13,6 @@ __all__ = [
     "degree_correction",
     "label_free_signals",
     "label_propagation",
-    "large_reg_expansion",
     "message_passing",
     "paired_scatter",
     "scatter",

@@ -246,6 +246,8 @@ def label_propagation(
     """
     check_types("label_propagation", data=(data, CSBM))
     scope.check("label_propagation", data)
+    if np.any(np.equal(data.rho, 0.0)):
+        raise ParameterError("rho = 0 leaves no label to propagate; take rho > 0")
     on_graph = as_real("graph", graph)
     on_features = as_real("features", features, low=0)
     shape = broadcast(data=data.shape, graph=np.shape(on_graph), features=np.shape(on_features))

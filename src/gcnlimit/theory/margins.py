@@ -23,6 +23,7 @@ from gcnlimit.theory.large_reg import filter_averages, margins
 from gcnlimit.theory.points import Mask, Points, Rows
 from gcnlimit.theory.readout import explicit_margins, read_outputs
 from gcnlimit.theory.solve import alike_solver, asymptote, degree_solver, solve
+from gcnlimit.theory.training import Stopped, trained_outputs
 
 _HISTORY = 1 << 21  # numbers held by the memory of the fixed-point search: 16 MiB
 
@@ -42,22 +43,23 @@ _MARGINS_ONLY = Effort(progress=False, losses=False)
 class Answers(NamedTuple):
     """What is known of each point; under a law of degrees margins have a last axis over the propensities.
 
-    `offset` is the bias over the standard deviation of the output. `solution` is that of all points, if they were solved
-    together, degrees alike.
+    `deviation` is the standard deviation of the output of a test node, `offset` the bias over it. `solution` is that of all
+    points, if they were solved together, degrees alike.
     """
 
     test_margin: Array
     train_margin: Array
+    deviation: Array
     offset: Array
     test_loss: Array
     train_loss: Array
     status: npt.NDArray[np.int64]
     residual: Array
     iterations: npt.NDArray[np.int64]
-    solution: Solution | None = None
+    solution: Solution | Stopped | None = None
 
 
-Solved = list[tuple[Rows, Solution]]
+Solved = list[tuple[Rows, Solution | Stopped]]
 
 
 def margins_of(points: Points) -> Array:
@@ -85,7 +87,7 @@ def answers_at(points: Points, usable: Mask, effort: Effort) -> tuple[Answers, S
     cases = (
         (_refused, ~usable),
         (at_infinity, usable & infinite),
-        (_self_consistent, usable & ~infinite),
+        (_self_consistent if points.training is None else _stopped, usable & ~infinite),
     )
     parts: list[tuple[Rows, Answers]] = []
     for method, which in cases:
@@ -111,7 +113,8 @@ def _refused(points: Points, _: Effort) -> _Parts:
     law = points.degrees
     margin = none if law is None else np.full((points.size, law.theta.size), np.nan)
     status = np.full(points.size, int(Status.REFUSED))
-    answers = Answers(margin, margin, none, none, none, status, none, np.zeros_like(status))
+    ended = (status, none, np.zeros_like(status))
+    answers = Answers(margin, margin, margin, none, none, none, *ended)
     yield np.arange(points.size), answers
 
 
@@ -125,7 +128,8 @@ def _explicit(points: Points, _: Effort) -> _Parts:
         status = np.where(_any_nan(test, train), int(Status.OUT_OF_RANGE), int(Status.EXPLICIT))
         offset, loss = _at_rest(points, where.size)
         none = np.zeros(where.size, np.int64)
-        yield where, Answers(test, train, offset, loss, loss, status, none.astype(float), none)
+        ended = (status, none.astype(float), none)
+        yield where, Answers(test, train, np.zeros_like(test), offset, loss, loss, *ended)
 
 
 def _pinned(points: Points, _: Effort) -> _Parts:
@@ -134,8 +138,9 @@ def _pinned(points: Points, _: Effort) -> _Parts:
         far = chunk._replace(reg=asymptote(chunk)[1])
         for rows, answers in _self_consistent(far, _MARGINS_ONLY):
             offset, loss = _at_rest(points, rows.size)
-            resting = answers._replace(offset=offset, test_loss=loss, train_loss=loss)
-            yield where[rows], resting._replace(solution=None)
+            none = np.zeros_like(answers.deviation)
+            resting = answers._replace(deviation=none, offset=offset, solution=None)
+            yield where[rows], resting._replace(test_loss=loss, train_loss=loss)
 
 
 def _at_rest(points: Points, size: int) -> tuple[Array, Array]:
@@ -174,25 +179,43 @@ def _self_consistent(points: Points, effort: Effort) -> _Parts:
             yield where, answers
 
 
+def _stopped(points: Points, _: Effort) -> _Parts:
+    """Training that stops: integrals over ridge regressions."""
+    assert points.training is not None
+    with np.errstate(all="ignore"):  # points that are not resolved are reported as such
+        outputs = trained_outputs(points, points.training)
+        deviation = np.sqrt(outputs.variance)
+        test = outputs.mean / deviation
+        train = outputs.train_mean / np.sqrt(outputs.train_variance)
+    losses = (
+        0.5 * ((1.0 - outputs.mean) ** 2 + outputs.variance),
+        0.5 * ((1.0 - outputs.train_mean) ** 2 + outputs.train_variance),
+    )
+    status = np.where(_any_nan(test, train), int(Status.UNRESOLVED), int(Status.EXPLICIT))
+    none = np.zeros(points.size)
+    answers = Answers(test, train, deviation, none, *losses, status, none, none.astype(np.int64))
+    yield np.arange(points.size), answers._replace(solution=Stopped.of(outputs))
+
+
 def _alike(points: Points, effort: Effort) -> Answers:
     """Answers at the solution of the equations, degrees alike."""
     loss = class_losses.node_loss(points)
     solution = solve(points, tol=effort.tol, max_iterations=effort.max_iterations)
     test, train, deviation = _margins_at(points, solution)
     offset = class_losses.offset(points.class_loss, loss, solution.output)
-    none = np.full(points.size, np.nan)
-    losses = expected_losses(loss, solution.output) if effort.losses else (none, none)
-    answers = _ended(solution, test, train, offset, losses)._replace(solution=solution)
+    losses = expected_losses(loss, solution.output) if effort.losses else None
+    answers = _ended(solution, (test, train, deviation, offset), losses)
+    answers = answers._replace(solution=solution)
     if points.test_filter is None:
         return answers
     # test nodes are read through another filter: their output is another
     read = read_outputs(solution)
     read_deviation = np.sqrt(read.variance)
     offset = offset * deviation / read_deviation
-    if effort.losses:
+    if losses is not None:
         losses = (class_losses.loss_elsewhere(loss, read.mean, read_deviation, offset), losses[1])
-    answers = _ended(solution, read.mean / read_deviation, train, offset, losses)
-    return answers._replace(solution=solution)
+    columns = (read.mean / read_deviation, train, read_deviation, offset)
+    return _ended(solution, columns, losses)._replace(solution=solution)
 
 
 def _by_degree(points: Points, law: DegreeLaw, effort: Effort) -> Answers:
@@ -200,12 +223,11 @@ def _by_degree(points: Points, law: DegreeLaw, effort: Effort) -> Answers:
     solution = degree_solver(points).solve(
         points, None, tol=effort.tol, max_iterations=effort.max_iterations
     )
-    test, train, _ = _margins_at(points, solution)
-    none = np.full(points.size, np.nan)
-    losses = (none, none)
+    columns = (*_margins_at(points, solution), np.zeros(points.size))
+    losses = None
     if effort.losses:
         losses = losses_by_degree(class_losses.node_loss(points), solution.output, law.weight)
-    return _ended(solution, test, train, np.zeros(points.size), losses)
+    return _ended(solution, columns, losses)
 
 
 def _margins_at(points: Points, solution: Solution | LayerSolution) -> tuple[Array, Array, Array]:
@@ -218,12 +240,16 @@ def _margins_at(points: Points, solution: Solution | LayerSolution) -> tuple[Arr
 
 def _ended(
     solution: Solution | LayerSolution,
-    test: Array,
-    train: Array,
-    offset: Array,
-    losses: tuple[Array, Array],
+    columns: tuple[Array, Array, Array, Array],
+    losses: tuple[Array, Array] | None,
 ) -> Answers:
-    """Answers with the status of the solution; without a margin it did not converge."""
+    """Answers from margins, deviation and offset; without a margin no convergence, without a loss out of range."""
     failed = np.maximum(solution.status, Status.NOT_CONVERGED)
-    status = np.where(_any_nan(test, train), failed, solution.status)
-    return Answers(test, train, offset, *losses, status, solution.residual, solution.iterations)
+    status = np.where(_any_nan(*columns[:2]), failed, solution.status)
+    if losses is None:
+        none = np.full(status.shape, np.nan)
+        losses = none, none
+    else:
+        out_of_range = (status == Status.CONVERGED) & _any_nan(*losses)
+        status = np.where(out_of_range, Status.OUT_OF_RANGE, status)
+    return Answers(*columns, *losses, status, solution.residual, solution.iterations)

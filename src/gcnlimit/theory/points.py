@@ -23,6 +23,7 @@ from gcnlimit.penalties import Penalty
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.propensity_spectrum import radius
 from gcnlimit.theory.scope import Route, route_of
+from gcnlimit.training import Training
 
 _LARGEST = 1e50  # of a parameter or its inverse: products of several must be floating-point numbers
 _CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
@@ -50,6 +51,7 @@ class Points(NamedTuple):
     test_filter: Filter | None = None
     joining: bool = False
     """Through which filter test nodes are read, if another; whether they join the graph after the training."""
+    training: Training | None = None
 
     @classmethod
     def of(cls, data: CSBM, gcn: GCN) -> Self:
@@ -69,7 +71,9 @@ class Points(NamedTuple):
         laws = (data.classes, data.features, data.degrees)
         read = None if gcn.test_filter is None else gcn.test_filter.ravel(shape)
         normalization = gcn.normalization.ravel(shape)
-        return cls(alpha, mu, rho, reg, operator, *network, *laws, normalization, read)
+        training = None if gcn.training is None else gcn.training.ravel(shape)
+        points = cls(alpha, mu, rho, reg, operator, *network, *laws, normalization, read)
+        return points._replace(training=training)
 
     def checked(self) -> Self:
         """Same points, or a `ParameterError` where the filter is not defined on the spectrum of the operator."""
@@ -147,6 +151,7 @@ class Points(NamedTuple):
         return route_of(
             {
                 "reg": "finite",
+                "training": "to the end" if self.training is None else "stopped",
                 "operator": "symmetric" if self.symmetric else "directed",
                 "degrees": "alike" if self.degrees is None else "varied",
                 "normalization": "symmetric" if self.normalization.plain else "other",
@@ -160,7 +165,8 @@ class Points(NamedTuple):
         columns = {name: getattr(self, name)[index] for name in names}
         operator = SpikedOperator(self.signal[index], self.symmetric)
         read = None if self.test_filter is None else self.test_filter[index]
-        return self._replace(**columns, operator=operator, test_filter=read)
+        training = None if self.training is None else self.training[index]
+        return self._replace(**columns, operator=operator, test_filter=read, training=training)
 
     def chunks(self, cost: npt.NDArray[Any], budget: int = _CHUNK) -> Iterator[tuple[Rows, Self]]:
         """Points of similar cost together, within a factor of two and at most `budget` units at once; and where they stand."""

@@ -18,6 +18,7 @@ from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.order_parameters import OrderParameters, gathered
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.theory import scope
+from gcnlimit.theory.calibration import calibration_at
 from gcnlimit.theory.decision import (
     accuracy,
     as_prediction,
@@ -95,6 +96,9 @@ def predict_points(
     if points.degrees is not None:
         by_degree = partial(_accuracy_by_degree, points, usable, shape, effort)
         prediction = replace(prediction, by_degree=by_degree)
+    law = (points.classes, points.degrees)
+    columns = (answers.test_margin, answers.deviation)
+    prediction = replace(prediction, calibrated=partial(calibration_at, *law, *columns, shape))
     if throw and answers.status.max() > Status.CONVERGED:
         _raise_failure(points, answers)
     return prediction

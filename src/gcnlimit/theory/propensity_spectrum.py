@@ -42,6 +42,7 @@ def spectrum(normalization: Normalization, law: DegreeLaw, signal: Array) -> Ope
     """
     normalization.check(law)
     left, right = normalization.factors(law.theta, signal)
+    # propensities of weight 0 must not bound the spectrum
     some = law.weight > 0.0
     phi = (left * right)[:, some]
     theta = law.theta[some]
@@ -49,7 +50,9 @@ def spectrum(normalization: Normalization, law: DegreeLaw, signal: Array) -> Ope
     strength = np.abs(signal)
     edge = _edge(phi, weight)
     M = np.sqrt(_over(phi, weight, edge))
+    # an outlier leaves the bulk at its edge, where the spike first outweighs the noise
     critical = M / _over(phi, theta * weight, edge)
+    # below it the eigenvalue stays inside the noise
     there = strength > critical
 
     def excess(u: Array) -> Array:

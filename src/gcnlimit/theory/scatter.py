@@ -65,7 +65,7 @@ def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None) -> Scat
     training graph that of the symmetric operator whose filter has the same coefficients (measured 4 to 9 % less).
 
     They are of leading order in :math:`1/N`: at :math:`\lambda_e = 2`, near the pole of a PageRank, accuracies on 600 new nodes
-    scatter 10 % more and on 1800 nodes 3 % more; elsewhere less.
+    scatter up to 7 % more and on 1800 nodes 2 % more; elsewhere less.
 
     >>> import gcnlimit as gl
     >>> s = scatter(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.PageRank(0.411)), nodes=2000)

@@ -32,6 +32,7 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "penalty": ("squared weights", "other"),
     "filter": ("any", "PageRank"),
     "test_filter": ("same", "other"),
+    "training": ("to the end", "stopped"),
 }
 """The questions, and the answers to each, the simplest first.
 
@@ -67,6 +68,7 @@ def cases_of(data: CSBM, gcn: GCN | None = None) -> Iterator[Case]:
         "loss": loss,
         "penalty": "squared weights" if isinstance(gcn.penalty, L2) else "other",
         "test_filter": "same" if gcn.test_filter is None else "other",
+        "training": "to the end" if gcn.training is None else "stopped",
     }
     if type(gcn.filter) is PageRank:
         answers["filter"] = "PageRank"
@@ -77,8 +79,15 @@ def cases_of(data: CSBM, gcn: GCN | None = None) -> Iterator[Case]:
         yield answers | {"reg": "finite"}
 
 
-NETWORKS = ("predict", "tune", "transfer", "transfer to joining nodes", "learning_rate")
-"""Functions that train a network and answer for its performance."""
+NETWORKS = (
+    "predict",
+    "tune",
+    "transfer",
+    "transfer to joining nodes",
+    "best_test_filter on another graph",
+    "learning_rate",
+)
+"""Functions that train a network at any regularization."""
 
 HOME = ("predict", "tune", "transfer to joining nodes", "learning_rate")
 """Those that read the nodes of the training graph."""
@@ -98,7 +107,6 @@ ALIKE = (
     "scatter",
     "scatter on another graph",
     "paired_scatter",
-    "large_reg_expansion",
     "order_functions",
     "oversmoothing",
     "learning_rate",
@@ -108,7 +116,7 @@ ALIKE = (
 )
 """Functions that need degrees that are alike."""
 
-PLAIN = ("scatter", "scatter on another graph", "paired_scatter", "large_reg_expansion")
+PLAIN = ("scatter", "scatter on another graph", "paired_scatter")
 """Functions that need two equal classes and white features."""
 
 FUNCTIONS = tuple(
@@ -135,6 +143,7 @@ DATA_ONLY = (
     "label_propagation",
     "bayes_optimal",
     "bayes_optimal at finite degree",
+    "bayes_optimal on another graph",
     "bayes_optimal on another graph of finite degree",
     "message_passing",
     "best_filter",
@@ -181,9 +190,20 @@ LAW_AND_CLASSES = (
     "best_linear",
     "best_linear at finite degree",
 )
-FILTERED = ("scatter", "paired_scatter", "large_reg_expansion", "order_functions")
+STOPPED = ("predict", "tune", "transfer")
+TO_THE_END = (
+    "transfer to joining nodes",
+    "best_test_filter",
+    "best_test_filter on another graph",
+    "scatter",
+    "scatter on another graph",
+    "paired_scatter",
+    "order_functions",
+    "learning_rate",
+)
+FILTERED = ("scatter", "paired_scatter", "order_functions")
 
-REFUSALS = (
+REFUSALS: tuple[Refusal, ...] = (
     Refusal(
         ALIKE,
         {"degrees": ("varied",)},
@@ -209,19 +229,19 @@ REFUSALS = (
         "leave out one of the two",
     ),
     Refusal(
-        HOME,
+        ("predict", "tune"),
         {"degrees": ("varied",), "penalty": ("other",)},
         "degrees = {degrees} are solved for squared weights, got penalty = {penalty}",
         "leave out one of the two",
     ),
     Refusal(
-        HOME,
+        ("predict", "tune"),
         {"degrees": ("varied",), "test_filter": ("other",)},
         "another filter at test needs degrees that are alike, got degrees = {degrees}",
         "leave out one of the two",
     ),
     Refusal(
-        HOME,
+        ("predict", "tune"),
         {"degrees": ("varied",), "normalization": ("other, normalized gain",)},
         "normalize = True needs a gain, not known for {normalization} under degrees = {degrees}",
         "take normalize=False",
@@ -239,16 +259,10 @@ REFUSALS = (
         "leave out one of the two",
     ),
     Refusal(
-        ("large_reg_expansion",),
+        ("scatter on another graph",),
         {"penalty": ("other",)},
         "{function} needs squared weights, got penalty = {penalty}",
         "leave out penalty",
-    ),
-    Refusal(
-        ("large_reg_expansion",),
-        {"loss": ("margin", "corner", "softmax")},
-        "loss = {loss} has no expansion in 1/reg",
-        "take loss='square'",
     ),
     Refusal(
         (*NETWORKS, "order_functions"),
@@ -321,9 +335,64 @@ REFUSALS = (
 )
 
 
+# a training that stops is a function on the path of ridge regressions, where that is known
+_PATH: tuple[tuple[tuple[str, ...], When, str, str], ...] = (
+    (TO_THE_END, {}, "{function} is that of a network trained to the end, got", "leave it out"),
+    (
+        STOPPED,
+        {"loss": ("margin", "corner", "softmax")},
+        "loss = {loss} is not solved in time, got",
+        "take loss='square', or leave out training",
+    ),
+    (
+        STOPPED,
+        {"penalty": ("other",)},
+        "penalty = {penalty} is not solved in time, got",
+        "leave out one of the two",
+    ),
+    (
+        STOPPED,
+        {"degrees": ("varied",)},
+        "degrees = {degrees} are not solved in time, got",
+        "leave out one of the two",
+    ),
+    (
+        STOPPED,
+        {"classes": UNEQUAL},
+        "classes = {classes} are not solved in time, got",
+        "take equal classes, or leave out training",
+    ),
+    (
+        STOPPED,
+        {"features": ("correlated",)},
+        "features = {features} are not solved in time, got",
+        "leave out one of the two",
+    ),
+    (
+        ("predict", "tune"),
+        {"test_filter": ("other",)},
+        "another filter at test is not solved in time, got",
+        "leave out one of the two",
+    ),
+    (
+        STOPPED,
+        {"operator": ("directed",), "filter": ("any",)},
+        "a directed operator is solved in time for PageRank only, got",
+        "take symmetrize=True, or leave out training",
+    ),
+)
+REFUSALS += tuple(
+    Refusal(
+        functions, {**when, "training": ("stopped",)}, f"{reason} training = {{training}}", remedy
+    )
+    for functions, when, reason, remedy in _PATH
+)
+
+
 class Route(enum.Enum):
     """How a trained network is solved for: the equations."""
 
+    PATH = "ridge regressions on a contour around their spectrum, Eqs. 13.4 to 13.11"
     EXPLICIT = "explicit formulas, Eqs. 4.7, 8.15 and 10.11"
     EXPLICIT_DEGREES = "explicit formulas with propensities, Eqs. 11.4 and 11.5"
     FAR_LAYERS = "layers with propensities, one by one, Eq. 11.11"
@@ -338,6 +407,7 @@ class Route(enum.Enum):
 OTHER = ("other", "other, normalized gain")
 
 ROUTES: tuple[tuple[When, Route], ...] = (
+    ({"training": ("stopped",)}, Route.PATH),
     ({"reg": ("infinite",), "loss": ("corner",)}, Route.FAR),
     ({"reg": ("infinite",), "degrees": ("alike",)}, Route.EXPLICIT),
     ({"reg": ("infinite",), "normalization": ("symmetric",)}, Route.EXPLICIT_DEGREES),

@@ -87,7 +87,7 @@ def _joining(data: CSBM, gcn: GCN, to: str, tol: float) -> Prediction:
 
 def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
     """Performance on an independent graph, for given models."""
-    reader = gcn.replaced(filter=gcn.read_filter, test_filter=None, reg=1.0)
+    reader = gcn.replaced(filter=gcn.read_filter, test_filter=None, reg=1.0, training=None)
     there = Points.unchecked(to, reader).checked()
     outside = broadcast(to=to.shape, test_filter=gcn.read_filter.shape)
     shape = broadcast(data=data.shape, network=gcn.shape, there=outside)

@@ -184,6 +184,7 @@ def normalized_operator(  # noqa: PLR0917
     r"""Operator `degree_normalized` over :math:`\sqrt{d(1 - d/N)}`, of measured propensities `theta`: noise of unit variance."""
     nodes = adjacency.shape[0]
     degree = mean_degree(adjacency)
+    # variance of an entry of the adjacency, summed over a row
     noise = np.sqrt(degree * (1.0 - degree / nodes))
     both = symmetrize and not symmetric
     graph = (adjacency + adjacency.T) / np.sqrt(2.0) if both else adjacency

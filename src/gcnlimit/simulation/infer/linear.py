@@ -18,6 +18,7 @@ from scipy.special import log_softmax
 from gcnlimit._validation import check_types, tolerance, whole
 from gcnlimit._values import Array, Brief
 from gcnlimit.errors import ParameterError
+from gcnlimit.normalization import Regularized
 from gcnlimit.numerics.lanczos import top_eigenvalues
 from gcnlimit.results.performance import Performance, Status
 from gcnlimit.simulation.backend import Device, backend_of
@@ -300,11 +301,16 @@ class _Fitted:
     def __init__(self, observation: Observation, device: Device) -> None:
         self.observation = observation
         self.backend = backend_of(device)
-        self.a = observation.operator(True, device)
+        # hubs are regularized by the mean degree, the best constant being that of the signal
+        self.a = observation.operator(True, device, Regularized(1.0))
+        self.scale = 1.0
         X = observation.features
         self.X = X if not isinstance(X, np.ndarray) else self.backend.place(X)
         self.dtype = X.dtype
         self.mask, self.codes = observation.train_mask, observation.train_codes
+        if observation.theta is not None:  # in the unit in which the squares of a row sum to 1
+            noise = np.random.default_rng(0).standard_normal((observation.nodes, 1))
+            self.scale = 1.0 / float(np.sqrt(np.mean(self._through_graph(noise) ** 2)))
 
     def inference(self, graph: Given, layers: int, tol: float) -> LinearInference:
         """Answer after so many layers, or when they change no more."""
@@ -351,7 +357,7 @@ class _Fitted:
         return np.linalg.solve(square + least * np.eye(2), target)
 
     def _through_graph(self, v: Array) -> Array:
-        return np.asarray(self.backend.host(self.a @ self._placed(v)), float)
+        return self.scale * np.asarray(self.backend.host(self.a @ self._placed(v)), float)
 
     def _through_features(self, v: Array, memory: Array) -> tuple[Array, Array]:
         """Weights of the features, less their memory, and the field that they give on the nodes."""

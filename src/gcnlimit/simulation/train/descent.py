@@ -74,6 +74,31 @@ def krylov(b: Array, shifts: Array, tol: float, steps: int) -> Solver[Array | No
     return np.asarray(space.size * parts @ space.vectors)
 
 
+def krylov_function(
+    b: Array, factor: Callable[[Array], Array], tol: float, steps: int
+) -> Solver[Array | None]:
+    r"""Products :math:`f(K)b`, one row for each of the functions whose values `factor` gives; None if `steps` do not suffice.
+
+    As `krylov`, with :math:`x = |b|\, V f(T) e_1`; it has converged when the last directions hardly enter.
+
+    >>> K = np.diag([1.0, 2.0, 5.0])
+    >>> driven(krylov_function(np.ones(3), lambda x: np.exp(-x)[None], 1e-12, steps=3), K.__matmul__).round(6)
+    array([[0.367879, 0.135335, 0.006738]])
+    """
+    space = Lanczos(b)
+    for step in range(1, steps + 1):
+        space.extend((yield space.last))
+        whole = step == b.size or space.beside[-1] <= ROUNDING * abs(space.diagonal[0])
+        if step % 8 and not whole:
+            continue
+        values, vectors = space.eigenvalues()
+        parts = (vectors[0] * factor(np.maximum(values, 0.0))) @ vectors.T
+        rest = np.linalg.norm(parts[:, -2:], axis=1)
+        if whole or np.all(rest <= tol * np.linalg.norm(parts, axis=1)):
+            return np.asarray(space.size * parts @ space.vectors)
+    return None
+
+
 @dataclass(frozen=True, eq=False)
 class CrossEntropy:
     r"""Sum over nodes of the cross-entropy of the logits :math:`(h + b)E^T`, with the best :math:`b` if `biased`, else 0.
@@ -135,8 +160,10 @@ class CrossEntropy:
             missed = self._missed(h + bias)
             p = self._targets - missed.T
             curvature = self.E.T @ (np.diag(p.sum(axis=1) + ROUNDING * len(h)) - p @ p.T) @ self.E
+            # the ridge of rounding keeps Newton's matrix regular where all probabilities are 0 or 1
             step = np.linalg.solve(curvature, missed.sum(axis=0) @ self.E)
             length = float(np.linalg.norm(step))
+            # where outputs are large the curvature vanishes, and a full step would leap away
             bias = bias + step * min(1.0, _LONGEST / max(length, ROUNDING))
             if not length > 1e-13 * (1.0 + float(np.linalg.norm(bias))):
                 break
@@ -168,6 +195,7 @@ def descent(
     >>> settled, np.allclose(0.5 * found.beta, loss.pull(K @ found.beta))
     (True, True)
     """
+    # weights of 0 have outputs of 0: no product is needed to start
     none = np.zeros((loss.class_index.size, loss.E.shape[1]))
     beta, outputs, steepest, _ = start or Descent(none, none)
     f = loss.pull(outputs)
@@ -203,6 +231,7 @@ def descent(
         last = product, square
         along = turn * along - gradient
         across = turn * across - product
+        # derivatives of the objective along the step; the loss adds to the second in the search
         slope = float(np.vdot(gradient, across))
         curvature = reg * float(np.vdot(along, across))
         length, f = line_search(loss, outputs, f, across, slope, curvature)
@@ -227,6 +256,7 @@ def line_search(  # noqa: PLR0917
         tilt = slope + curvature * length + float(np.vdot(f - there, across))
         if abs(tilt) <= 1e-3 * abs(slope) or tilt == before:
             break
+        # secant of the derivative, which is as cheap to evaluate as a second derivative
         step = tilt * (length - last) / (tilt - before)
         last, before = length, tilt
         length = length - step

@@ -22,6 +22,7 @@ from gcnlimit.losses.base import Form
 from gcnlimit.numerics.roots import first_root
 from gcnlimit.simulation.train.descent import CrossEntropy, descent, driven
 from gcnlimit.simulation.train.solvers import TrainingRows
+from gcnlimit.training import Training
 
 _FEW = 100  # steps of a descent of two classes, above which Newton's method is cheaper
 _MANY = 10_000  # steps of one of more classes, which have no other solver
@@ -31,12 +32,12 @@ Minimum = tuple[Array, Array, Array]  # weights, biases, and duality gaps over t
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
+class TrainingTask:
     """Rows `F` to train a loss on, of nodes whose class has the index `class_index`.
 
     >>> from gcnlimit import Square
     >>> F, class_index = np.array([[1.0, 2.0], [0.0, 1.0], [-1.0, 0.5]]), np.array([0, 1, 1])
-    >>> W, b, _ = Training(F, class_index, Classes.of([0.3, 0.7]), Square()).minimise(np.array([1.0]), 1e-12)
+    >>> W, b, _ = TrainingTask(F, class_index, Classes.of([0.3, 0.7]), Square()).minimise(np.array([1.0]), 1e-12)
     >>> missed = Square().on(Classes.of([0.3, 0.7])).targets[class_index] - F @ W[0] - b[0]
     >>> bool(np.allclose(F.T @ missed, W[0])), bool(abs(missed.sum()) < 1e-12)
     (True, True)
@@ -47,10 +48,13 @@ class Training:
     classes: Classes
     loss: Loss
 
-    def minimise(self, reg: Array, tol: float) -> Minimum:
-        r"""Weights, :math:`M \times (C - 1)`, :math:`C - 1` biases and gap at each `reg`, to the tolerance of `gcnlimit.fit`."""
+    def minimise(self, reg: Array, tol: float, training: Training | None = None) -> Minimum:
+        r"""Weights, :math:`M \times (C - 1)`, :math:`C - 1` biases and gap at each `reg`, to the tolerance of `gcnlimit.fit`.
+
+        A `training` of the square loss, as long as `reg`, stops before the minimum.
+        """
         if self.loss.form is Form.CODES:
-            return self._ridge(reg, tol)
+            return self._ridge(reg, tol, training)
         if not self.loss.on(self.classes).solved:
             raise ParameterError(
                 f"loss = {self.loss!r} is a function of a margin of two classes, got classes = "
@@ -63,7 +67,7 @@ class Training:
         )
         return weights, bias, gap
 
-    def _ridge(self, reg: Array, tol: float) -> Minimum:
+    def _ridge(self, reg: Array, tol: float, training: Training | None) -> Minimum:
         """Square loss: each column of the targets by itself, around the means if there is a bias."""
         targets = self.loss.on(self.classes).targets[self.class_index]
         biased = not self.classes.equal
@@ -71,7 +75,7 @@ class Training:
         target = biased * targets.mean(axis=0)
         rows = TrainingRows(self.F - row if biased else self.F)
         columns = np.ascontiguousarray((targets - target).T)
-        weights = np.stack([rows.ridge(reg, tol, column) for column in columns], axis=-1)
+        weights = np.stack([rows.ridge(reg, tol, column, training) for column in columns], axis=-1)
         return weights, target - row @ weights, np.zeros(reg.size)
 
     def _descend(self, reg: Array, tol: float) -> list[tuple[Array, Array, float]]:

@@ -26,7 +26,14 @@ from gcnlimit.simulation.data.features import Features, one_pass, streamed
 from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.data.operator import Operator
 from gcnlimit.simulation.data.size import PROPAGATED_AT_ONCE
-from gcnlimit.simulation.train.descent import CrossEntropy, Solver, descent, krylov
+from gcnlimit.simulation.train.descent import (
+    CrossEntropy,
+    Solver,
+    descent,
+    krylov,
+    krylov_function,
+)
+from gcnlimit.training import Training
 
 PointIndex = npt.NDArray[np.intp]
 T = TypeVar("T")
@@ -162,9 +169,10 @@ class TrainingByProducts:
     r"""Networks to be trained, a filter and a `reg` at each point, on the `codes` :math:`Y` of the labelled nodes.
 
     Without `entropy` the loss is the square loss, which solves :math:`(K + r)\beta = Y` in the Krylov space that all `reg`
-    share; a cross-entropy descends, from the strongest `reg` to the weakest, each from where the last ended. All filters share
-    the passes. If `biased`, there is a free bias, and the codes and dual variables have mean 0: the Krylov spaces are those of
-    the outputs less their mean, while the pulls of a cross-entropy sum to 0 by themselves.
+    share, or takes another function of :math:`K + r` there if the `training` stops. A cross-entropy descends, from the strongest
+    `reg` to the weakest, each from where the last ended. All filters share the passes. If `biased`, there is a free bias, and
+    the codes and dual variables have mean 0: the Krylov spaces are those of the outputs less their mean, while the pulls of a
+    cross-entropy sum to 0 by themselves.
     """
 
     products: Products
@@ -174,6 +182,7 @@ class TrainingByProducts:
     codes: Array
     tol: float
     biased: bool
+    training: Training | None = None
 
     def train(self) -> tuple[Block, Block, Block, Array]:
         r"""Weights, points x :math:`M` x codes; outputs and :math:`Xw/\sqrt N` on all nodes; duality gaps."""
@@ -182,23 +191,24 @@ class TrainingByProducts:
         rest = np.flatnonzero(np.isfinite(self.reg))
         order = np.concatenate([explicit, rest])
         count = self.codes.shape[1]
+        size = np.where(np.isinf(self.reg) | (self.training is not None), 1.0, self.reg)
 
         # the dual variables of all points, propagated; at infinite reg they are the codes
         parts = []
         if explicit.size:
             parts.append(self.products.spread_alike(self.codes, self.filters[explicit]))
         if rest.size:
-            columns = np.concatenate(list(duals[rest] * self.reg[rest, None, None]), axis=1)
+            columns = np.concatenate(list(duals[rest] * size[rest, None, None]), axis=1)
             parts.append(self.products.spread(columns, self.filters[np.repeat(rest, count)]))
         spread = self.products.backend.join(parts, 1)
 
         # one pass, then points first, in their own order
         blocks = self.products.forward(spread, self.filters[np.repeat(order, count)])
-        scale = np.where(np.isinf(self.reg), 1.0, 1.0 / self.reg)[order, None, None]
+        scale = (1.0 / size)[order, None, None]
         shaped = (np.moveaxis(x.reshape(len(x), order.size, count), 0, 1) for x in blocks)
         back = np.argsort(order)
         weights, outputs, signal = ((x * scale.astype(x.dtype))[back] for x in shaped)
-        if self.entropy is None:
+        if self.entropy is None and self.training is None:
             self._check_residual(duals, outputs[:, self.products.train_mask])
         return weights, outputs, signal, gap
 
@@ -220,7 +230,14 @@ class TrainingByProducts:
     def _ridge(self, points: PointIndex, code: int, duals: Array) -> Solver[None]:
         """Fill in the dual variables of one filter and code, all `reg` from one Krylov space."""
         b = self.codes[:, code]
-        solutions = yield from krylov(b, self.reg[points], self._tol, self._passes + 1)
+        reg = self.reg[points]
+        if self.training is None:
+            solutions = yield from krylov(b, reg, self._tol, self._passes + 1)
+        else:
+            training = self.training[points]
+            solutions = yield from krylov_function(
+                b, lambda x: training.learned(x + reg[:, None]), self._tol, self._passes + 1
+            )
         duals[points, :, code] = self._settled(solutions)
 
     def _descend(

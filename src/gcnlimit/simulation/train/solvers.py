@@ -18,6 +18,7 @@ from gcnlimit._values import Array
 from gcnlimit.losses import Loss
 from gcnlimit.simulation.data.features import Block
 from gcnlimit.simulation.train.descent import ROUNDING, driven, krylov
+from gcnlimit.training import END, Training
 
 TOLERANCE = 1e-10
 """Optimality at which the training stops by default; see `gcnlimit.fit`."""
@@ -44,10 +45,17 @@ class TrainingRows:
         """Smaller of the two Gram matrices."""
         return np.asarray(self.Z @ self.Z.T if self.dual else self.Z.T @ self.Z)
 
-    def ridge(self, reg: Array, tol: float = TOLERANCE, targets: Array | None = None) -> Array:
+    def ridge(
+        self,
+        reg: Array,
+        tol: float = TOLERANCE,
+        targets: Array | None = None,
+        training: Training | None = None,
+    ) -> Array:
         r"""Weights of the square loss for every `reg`, one row each, from one Krylov space or one diagonalisation.
 
-        :math:`w = Z^T (ZZ^T + r)^{-1} y = (Z^TZ + r)^{-1} Z^T y`, with the `targets` :math:`y`, 1 for signed rows.
+        :math:`w = Z^T (ZZ^T + r)^{-1} y = (Z^TZ + r)^{-1} Z^T y`, with the `targets` :math:`y`, 1 for signed rows. A
+        `training` with a parameter for each `reg` has its own function in place of the inverse (Eq. 13.1).
 
         >>> Z = np.array([[1.0, 2.0, 0.5], [0.0, 1.0, -1.0]])
         >>> w = TrainingRows(Z).ridge(np.array([0.1, 1.0]))
@@ -55,13 +63,16 @@ class TrainingRows:
         True
         """
         targets = np.ones(self.Z.shape[0]) if targets is None else targets
+        # both forms solve (G + r) x = target with the smaller Gram matrix G
         target = targets if self.dual else targets @ self.Z
         with np.errstate(over="ignore", invalid="ignore"):
-            solution = self._in_krylov_space(target, reg, tol)
+            solution = self._in_krylov_space(target, reg, tol) if training is None else None
         if solution is None:
             values, vectors = self._spectrum
             shifts = reg[:, None]
-            parts = vectors.T @ target / (np.maximum(values, 0.0) + shifts)
+            with np.errstate(divide="ignore"):
+                parts = (training or END).learned(np.maximum(values, 0.0) + shifts)
+            parts = vectors.T @ target * parts
             # in a null space noise over `reg` would be all
             rounding = ROUNDING * values.size * values[-1]
             lost = (values <= rounding) & (shifts < rounding)
@@ -74,6 +85,7 @@ class TrainingRows:
         if solutions is None:
             return None
         slowest = solutions[np.argmin(reg)]
+        # rounding in single precision does not show in the recurrence: look at the true residual
         left = np.linalg.norm(self._product(slowest) + np.min(reg) * slowest - target)
         return solutions if left <= tol * np.linalg.norm(target) else None
 
@@ -116,6 +128,7 @@ class TrainingRows:
         f = problem.newton(np.zeros(len(self.Z)) if start is None else start)
         gap = problem.gap(f)
         patience = 10
+        # Newton's method may cycle at a kink: splitting moves it on, and may fail ten times
         while gap > tol and patience:
             f = problem.newton(problem.split(f))
             before = gap
@@ -216,6 +229,7 @@ class _Problem:
             eta = cho_solve(cho_factor(matrix, overwrite_a=True), target)
         else:
             matrix = (rows.Z.T * (E**2 / (v * P))) @ rows.Z
+            # Woodbury: the matrix is as small as the number of columns
             matrix[np.diag_indices_from(matrix)] += self.reg
             pull = cho_solve(cho_factor(matrix, overwrite_a=True), (E * target / (v * P)) @ rows.Z)
             eta = (target - E * (rows.Z @ pull)) / (v * P)

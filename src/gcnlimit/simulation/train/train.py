@@ -21,10 +21,11 @@ from gcnlimit.simulation.data.features import Block, streamed
 from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.data.operator import Operator
 from gcnlimit.simulation.train.descent import CrossEntropy
-from gcnlimit.simulation.train.minimise import Training
+from gcnlimit.simulation.train.minimise import TrainingTask
 from gcnlimit.simulation.train.penalized import penalized
 from gcnlimit.simulation.train.products import Products, TrainingByProducts, rows_by_filter
 from gcnlimit.simulation.train.solvers import TOLERANCE, TrainingRows
+from gcnlimit.training import Training
 
 
 def check_reg(size: float, loss: Loss, reg: float, dtype: np.dtype[Any]) -> None:
@@ -58,6 +59,13 @@ def train(
         raise ParameterError(
             f"training on classes = {observation.classes} needs squared weights, "
             f"got penalty = {gcn.penalty!r}; leave out penalty"
+        )
+    if gcn.training is not None and not (
+        gcn.loss.form is Form.CODES and isinstance(gcn.penalty, L2)
+    ):
+        raise ParameterError(
+            f"training = {gcn.training!r} is that of the square loss and squared weights, got "
+            f"loss = {gcn.loss!r}, penalty = {gcn.penalty!r}; leave out training"
         )
     free = observation.biased and gcn.loss.form is not Form.CODES and np.isfinite(gcn.reg).any()
     if free and np.unique(observation.train_class_index).size < observation.classes.count:
@@ -130,6 +138,7 @@ class _Networks:
     filters: Filter
     gain: Array
     reg: Array
+    training: Training | None
 
     @staticmethod
     def of(observation: Observation, gcn: GCN, filter: Filter, device: Device = "cpu") -> _Networks:
@@ -139,7 +148,10 @@ class _Networks:
         filters.check_radius(operator.radius or 0.0)
         reg = np.broadcast_to(gcn.reg, gcn.shape).ravel()
         gain = np.exp(filters.log_gain(operator.symmetric)) if gcn.normalize else np.ones(reg.size)
-        return _Networks(observation, gcn, operator, filters, gain, reg)
+        training = gcn.training
+        if training is not None:
+            training = training.ravel(gcn.shape).in_units(gain**-2.0)
+        return _Networks(observation, gcn, operator, filters, gain, reg, training)
 
     def through_products(self, tol: float, device: Device) -> TrainedNetworks:
         """Networks trained by products with the features alone."""
@@ -151,7 +163,9 @@ class _Networks:
         largest = float(np.max(reg, where=np.isfinite(reg), initial=0.0))
         check_reg(1.0, loss, largest, products.dtype)
         entropy = CrossEntropy.of(loss, seen.train_class_index, seen.classes)
-        task = TrainingByProducts(products, self.filters, entropy, reg, codes, tol, seen.biased)
+        task = TrainingByProducts(
+            products, self.filters, entropy, reg, codes, tol, seen.biased, self.training
+        )
         weights, outputs, signal, gap = task.train()
         self._check_outputs(weights, signal, outputs)
 
@@ -187,9 +201,10 @@ class _Networks:
             strong = np.where(infinite[where], far, 1.0)
             reg = np.where(infinite[where], strong, self.reg[where] * self.gain[where] ** 2)
             check_reg(TrainingRows(F).size, loss, float(np.max(reg)), weights.dtype)
-            task = Training(F, seen.train_class_index, seen.classes, loss)
+            task = TrainingTask(F, seen.train_class_index, seen.classes, loss)
             if isinstance(penalty, L2):
-                weights[where], bias[where], gap[where] = task.minimise(reg, tol)
+                stops = None if self.training is None else self.training[where]
+                weights[where], bias[where], gap[where] = task.minimise(reg, tol, stops)
                 weights[where] *= strong[:, None, None]
                 continue
             for k in where:

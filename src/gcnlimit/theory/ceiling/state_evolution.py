@@ -186,6 +186,7 @@ class StateEvolution(Evolution):
         self, m: Array, T: Overlap, q: Array, labels: Array
     ) -> tuple[Array, Array]:
         snr = self.evidence.gain(np.zeros_like(q))
+        # linear gain of the iteration at no evidence: the transition is where it is 1
         hidden = snr * (1.0 - self.rho)
         lost = hidden * T.deficit + self.evidence.saturation(q)
         size = m * np.abs(1.0 - hidden) + snr * labels + np.abs(lost)
@@ -212,13 +213,16 @@ class StateEvolution(Evolution):
         high = self.evidence.at(np.ones_like(self.rho))
         residual = np.zeros_like(high)
         iterations = np.zeros(high.size, np.int64)
+        # above the critical fraction of labels there is one fixed point
         several = self.rho < (1.0 - self.rho) * self.node.convexity
+        # no labels, and graph and features together below their transition: nothing is learned
         nothing = (low == 0.0) & (self.evidence.gain(np.zeros_like(high)) <= 1.0) & ~several
         best = np.where(nothing, 0.0, high)
         rows = np.flatnonzero(~nothing & np.isfinite(high))
         if rows.size:
             root = self.take(rows).root(low[rows], high[rows])
             best[rows], residual[rows], iterations[rows] = root
+        # message passing starts from the labels, and stops at the smallest fixed point
         reached = best.copy()
         rows = np.flatnonzero(several & np.isfinite(high))
         if rows.size:
@@ -242,6 +246,7 @@ class StateEvolution(Evolution):
             iterations[active] += 1
             high[active] = np.where(value > 0.0, at, high[active])
             low[active] = np.where(value < 0.0, at, low[active])
+            # a slope that is not positive has no Newton step: NaN lies outside, and halves
             ahead = at - value / np.where(slope > 0.0, slope, np.nan)
             below, above = low[active], high[active]
             inside = (ahead > below) & (ahead < above)
@@ -262,6 +267,7 @@ class StateEvolution(Evolution):
         below, alone = self._from_below(low)
         above = np.where((below == 0.0) & (above < _NOTHING), 0.0, above)
         reached = np.where(alone | (above - below <= _SAME * above), above, below)
+        # the posterior is dominated by the fixed point of larger free entropy
         better = self.state(above).free_entropy > self.state(reached).free_entropy
         return np.where(better, above, reached), reached
 
@@ -273,6 +279,7 @@ class StateEvolution(Evolution):
         for _ in range(_HALVINGS):
             at = m[active]
             value, slope, rounding = self.take(active).balance(at)
+            # a slope that is not positive, or a value beyond a root: none before the largest
             passed[active] = (slope <= 0.0) | (value > 1e-12 * at)
             stay = ~passed[active] & (np.abs(value) > rounding)
             active = active[stay]

@@ -64,6 +64,7 @@ class MatrixEvolution:
         r"""Overlap :math:`q = \rho + (1 - \rho)\, T(m)`."""
         identity = np.eye(len(m))
         apart = -2.0 * log_ratios(self.posterior.codes, m, m) + 2.0 * _SURE * np.eye(len(m) + 1)
+        # beyond it rounding, not the overlap, would decide
         if np.min(apart) > _SURE:
             return identity
         return np.asarray(self.rho * identity + (1.0 - self.rho) * self.posterior.overlap(m))
@@ -78,6 +79,7 @@ class MatrixEvolution:
     def fixed_points(self) -> tuple[MatrixFixedPoint, MatrixFixedPoint]:
         """Return the largest fixed point, and the smallest one, which message passing reaches; the same twice if they agree."""
         identity = np.eye(self.posterior.codes.shape[1])
+        # evidence of the labels alone may already decide every class
         by_labels = float(self.source.at(np.array([self.rho]))[0])
         if not by_labels * _nearest(self.posterior.fractions) <= _SURE:
             sure = MatrixFixedPoint(
@@ -121,6 +123,7 @@ class MatrixEvolution:
                 return q, sign, steps
             trial = _clipped(q + step * np.clip(_LENGTH / change, 1.0, 16.0))
             ahead = self._next(trial) - trial
+            # a lengthened step has passed the fixed point: take the plain one
             if sign * np.trace(ahead) < 0.0:
                 trial = q + step
                 ahead = self._next(trial) - trial

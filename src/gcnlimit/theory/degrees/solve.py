@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.degrees import DegreeLaw
+from gcnlimit.losses import Square
 from gcnlimit.numerics.fixed_point import FixedPoint
 from gcnlimit.numerics.linear import batches
 from gcnlimit.results.order_parameters import Output
@@ -31,7 +32,8 @@ def margins_by_degree(points: Points, law: DegreeLaw) -> tuple[Array, Array]:
     """Margins of test and train nodes, points along the first axis and the propensities of the law along the second."""
     if points.normalization.plain:
         return symmetric_margins(points, law.mean_root, law.theta)
-    equations = LayerEquations.of(points, law)
+    # the loss is linear in outputs that vanish: any has the equations of the square loss
+    equations = LayerEquations.of(points._replace(loss=Square()), law)
     together = max(1, _NUMBERS_AT_ONCE // math.prod(equations.shape[1:]))
     outputs = []
     for rows in batches(points.size, together):
@@ -88,7 +90,9 @@ def _descend(  # noqa: PLR0917
 ) -> FixedPoint:
     """Follow the solution from the regularization `top` down to that of the equations, by factors of about `step`."""
     reg = equations.reg
-    steps = max(1, int(np.ceil(np.max(np.log(top / reg)) / np.log(step))))
+    strides = np.log(top / reg) / np.log(step)
+    # a point beyond the range of numbers has none, and is not solved below
+    steps = int(np.ceil(np.max(strides[np.isfinite(strides)], initial=1.0)))
     iterations = np.zeros(reg.size, np.int64)
     for i in range(steps + 1):
         last = i == steps

@@ -21,6 +21,7 @@ from gcnlimit.theory.points import Points
 def symmetric_margins(points: Points, b: float, theta: Array) -> tuple[Array, Array]:
     """Margins under the symmetric normalization."""
     (e_along, e_across), sides = (_symmetric_sides if points.symmetric else _directed_sides)(points)
+    # labels are along the spike with b, and across it with the rest
     e_g = b**2 * e_along + (1.0 - b**2) * e_across
     drive = points.mu / points.features.moments[0] * e_g
     along, across = (side(drive) for side in sides)

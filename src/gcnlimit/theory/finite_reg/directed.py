@@ -60,6 +60,7 @@ class Response(NamedTuple):
     def stiffened(self, stiffness: Array) -> Self:
         r"""Response if the output is pulled back, :math:`f = -\kappa h`: of rank one more (Sherman-Morrison)."""
         stretch = 1.0 + stiffness * self.v
+        # every matrix loses, or gains, the same part of rank one along the pulls
         heavy = (stiffness / stretch)[:, None, None]
         pull_q, pull_h = self.pull_q, self.pull_h
         return type(self)(
@@ -113,6 +114,7 @@ def linear_response(back: Array, G_0: Array, G_h: Array) -> tuple[Array, Array, 
     """Matrices :math:`C, L, M` of `Response`, along the last two axes."""
     S = back @ G_0 @ back.mT
     identity = np.eye(back.shape[-1])
+    # the layers answer forces by S, and the conjugates push back by G_h: a geometric series
     J = linear.solve_each(identity + S @ G_h, identity)
     L = J @ back
     return J @ S, L, back.mT @ (G_h @ L)
@@ -190,6 +192,7 @@ class DirectedEquations(Equations):
         K = self.chain.depth
         V, V_hat = rows[:, NUMBERS:].reshape(len(rows), 4, -1).swapaxes(0, 1)[:2]
         effect = linear.log_diagonal(np.minimum(V[:, :K] + V_hat[:, :K], 0.0), K)
+        # a conjugate that hardly stiffens the layers may be imprecise
         conjugate = np.exp(-np.maximum(effect, -60.0))
         ones = np.ones_like(V)
         size = super().scale(rows)

@@ -206,9 +206,12 @@ class Equations(ABC):
     def start(self) -> Array:
         """State at large regularization: the pull of an output 0 on each labelled node, its drive and its scatter."""
         pull, _, stiffness = eta_at_zero(self.loss, self.reg.shape)
+        # outputs that a bias holds at a corner have a width of about 1/reg, never 0
+        stiffness = np.minimum(stiffness, self.reg)
         rho = self.rho
         V_w = self.features.average(self.features.variance) / (self.alpha * self.reg)
         drive = self.b * rho * pull
+        # labels are drawn with probability rho, and only the part b of them lies along the spike
         scatter = rho * (1.0 - self.b**2 * rho) * pull**2
         pulls = Pulls(V_w, rho * stiffness, drive, scatter)
         return self._row(pulls, self.rest(pulls))

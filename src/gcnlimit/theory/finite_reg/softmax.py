@@ -175,7 +175,7 @@ def _by_convolution(C: int, mean: float, deviation: float, v: float) -> _ClassAv
     highest = true_class + reach + float(_proximal(np.array([[-true_class]]), others, v)[0][0])
     L = np.arange(lowest, highest, min(0.45, 0.9 * C**-0.5) * min(deviation, 1.0))[:, None]
 
-    # The own class has the rest of the probability, and an output of mean `own`, with v more from
+    # The own class has the rest of the probability, and an output of mean `true_class`, v more from
     # its target. Near 0 its density varies with the logarithm, as theirs does.
     if span == 1.0:
         skip = cells.negligible(L - true_class - v, deviation, v)

@@ -155,19 +155,22 @@ def square_margins(points: Points) -> Array:
     if not points.symmetric:
         return _of_pagerank(points)
     margin = np.full(points.size, np.nan)
+    s = np.full(points.size, np.nan)
     left = np.arange(points.size)
     n = _COARSEST
     while left.size and n <= _FINEST:
-        blocks = batches(left.size, max(1, _NUMBERS_AT_ONCE // n))
-        finer = np.concatenate([_on_grid(points.take(left[block]), n) for block in blocks])
-        same = np.abs(finer - margin[left]) <= _SAME * (1.0 + np.abs(finer))
-        margin[left] = finer
+        before = margin[left]
+        for block in batches(left.size, max(1, _NUMBERS_AT_ONCE // n)):
+            rows = left[block]
+            margin[rows], s[rows] = _on_grid(points.take(rows), n, s[rows])
+        same = np.abs(margin[left] - before) <= _SAME * (1.0 + np.abs(margin[left]))
         left = left[~same]
         n = 2 * n + 1
     return margin
 
 
-def _on_grid(points: Points, n: int) -> Array:
+def _on_grid(points: Points, n: int, near: Array) -> tuple[Array, Array]:
+    """Margins on a grid, and their number `s`, for filters of gain 1; `near` is that of a coarser grid, or NaN."""
     measure = SpikedSemicircle.of(points.signal, n)
     g, size = points.filter.normalized(measure.x)
     gain = np.sqrt(g**2 @ measure.tau)
@@ -179,10 +182,10 @@ def _on_grid(points: Points, n: int) -> Array:
         q /= 1.0 + q
         return q @ measure.tau, (q - q * q) @ measure.tau
 
-    s = _solved(freedom, points, size + np.log(gain))
+    s = _solved(freedom, points, size + np.log(gain), near)
     d = 1.0 / (1.0 + s[:, None] * square)
     graph = spectral_transforms(measure, g * d, square * d, s)
-    return square_margin(graph, s, points.alpha, points.mu, points.rho)
+    return square_margin(graph, s, points.alpha, points.mu, points.rho), s
 
 
 def _of_pagerank(points: Points) -> Array:
@@ -195,18 +198,18 @@ def _of_pagerank(points: Points) -> Array:
         p = s * graph.W
         return p, p * (1.0 - p) - s**2 * graph.WW_bulk
 
-    s = _solved(freedom, points, -0.5 * np.log1p(-(theta**2)))
+    s = _solved(freedom, points, -0.5 * np.log1p(-(theta**2)), np.full(points.size, np.nan))
     graph = pagerank_transforms(theta, points.signal, s)
     return square_margin(graph, s, points.alpha, points.mu, points.rho)
 
 
 def _solved(
-    freedom: Callable[[Array], tuple[Array, Array]], points: Points, log_gain: Array
+    freedom: Callable[[Array], tuple[Array, Array]], points: Points, log_gain: Array, near: Array
 ) -> Array:
     r"""Solve :math:`\alpha r s = (\rho - p)(1 - \alpha p)/(1 - p)` for :math:`s`, which lies below :math:`\rho/(\alpha r)`.
 
     Newton's method for :math:`\log s`, between bounds: the left side over the right one increases. `freedom` gives :math:`p` and
-    its derivative at :math:`\log s`, for filters divided by their gain.
+    its derivative at :math:`\log s`, for filters divided by their gain; `near` is a guess of the root, or NaN.
     """
     alpha, rho = points.alpha, points.rho
     most = most_freedom(alpha, rho)
@@ -214,7 +217,9 @@ def _solved(
     top = np.log(rho / alpha) - np.minimum(log_reg, _INFINITE)
     low = np.full(alpha.size, -np.inf)
     high = top
+    guess = np.log(np.where(near > 0.0, near, np.nan))
     y: Array = top - np.logaddexp(0.0, np.log(2.0 / most) + top)
+    y = np.where(guess < top, guess, y)
     for _ in range(_NEWTON):
         p, slope = freedom(y)
         inside = p < most

@@ -131,6 +131,7 @@ def spectral_functions(
     tau = measure.tau
 
     # states and conjugates from z_0 and from beta, Eq. 3.21; labels are in both
+    # d is what the pull of the loss leaves of a mode of the operator
     h_noise = P * d
     h_beta = P * (V_w * gain * d)
     q_noise = after * (-kappa * gain * d)
@@ -166,6 +167,7 @@ def _between(layer: Array, tau: Array) -> Array:
     product = np.zeros((points, K, nodes))
     average = np.zeros((points, K, K))
     for k in range(1, K):
+        # one more layer for all that begin earlier, and a new one that begins here
         product[:, : k - 1] *= layer[:, k - 1, None]
         product[:, k - 1] = 1.0
         average[:, :k, k] = product[:, :k] @ tau
@@ -191,6 +193,7 @@ class SymmetricSolution(Solution):
         grids = Grids.of(points, chain, cls.kind)
         end = follow(grids.equations(), tol=tol, max_iterations=max_iterations)
         status = status_of(end)
+        # only a solution that was found can be refined
         rough = np.flatnonzero(end.converged)
         still = min(tol, _STILL)
         while rough.size and grids.nodes[rough[0]] < _FINEST:
@@ -200,6 +203,7 @@ class SymmetricSolution(Solution):
             end.residual[rough] = finer.residual
             end.iterations[rough] += finer.iterations
             status[rough[~(finer.residual <= tol)]] = Status.NOT_CONVERGED
+            # one step on the finer grid without a change: the grid does not matter any more
             rough = rough[finer.converged & (finer.iterations > 1)]
         status[rough] = Status.UNRESOLVED
         return cls._at(grids, end, status)

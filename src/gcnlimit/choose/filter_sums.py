@@ -1,8 +1,8 @@
-r"""The best linear network at infinite regularization: another filter at test, labels as an input, weights for each filter.
+r"""The best sum of filters at infinite regularization: another filter at test, labels as an input, weights for each filter.
 
-A linear network is a sum of *pieces*: features :math:`\phi'(a) X w`, with weights trained through :math:`\phi`, and labels
+Such a network is a sum of *pieces*: features :math:`\phi'(a) X w`, with weights trained through :math:`\phi`, and labels
 :math:`\psi(a) R y` (Eq. 10.18). Among all sums of pieces the best has one of each kind, and its three filters are PageRank
-(Eq. 10.19).
+(Eq. 10.19). Labels are an input, and not clamped between the layers: `best_linear` is better.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from gcnlimit.theory.transfer import best_margin
 _SURE = 1e12  # odds of a label that count as certainty
 
 
-class LinearNetwork(NamedTuple):
-    r"""The best linear network, :math:`h = g'(a)\,[t\,Xw + (1 - t\,g(a))\,Ry]` with :math:`w = X^T g(a) R y/M` (Eq. 10.19).
+class FilterSum(NamedTuple):
+    r"""The best sum of filters, :math:`h = g'(a)\,[t\,Xw + (1 - t\,g(a))\,Ry]` with :math:`w = X^T g(a) R y/M` (Eq. 10.19).
 
     `train` is :math:`g`, `test` is :math:`g'`, `features` is :math:`t`. Taking :math:`g(a)Ry` away removes from the inputs what
     they owe to the very labels that the weights were trained on.
@@ -32,8 +32,8 @@ class LinearNetwork(NamedTuple):
     features: Array
 
 
-def best_linear_network(points: Points) -> LinearNetwork:
-    r"""Return the best of all linear networks, with labels as an input, on a symmetric operator at infinite regularization.
+def best_filter_sum(points: Points) -> FilterSum:
+    r"""Return the best sum of filters, labels as an input but not clamped, on a symmetric operator at infinite regularization.
 
     With :math:`\ell = \rho/(1-\rho)`, the best margin (Eq. 10.7) at inputs of squared margin :math:`\ell` gives :math:`q` and
     :math:`c` (Eqs. 10.9 and 10.5). At inputs of :math:`c^2 + \ell` it gives (Eq. 10.19)
@@ -43,7 +43,7 @@ def best_linear_network(points: Points) -> LinearNetwork:
 
     >>> import gcnlimit as gl
     >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
-    >>> best = best_linear_network(Points.of(data, gl.GCN(gl.PageRank(0.0))))
+    >>> best = best_filter_sum(Points.of(data, gl.GCN(gl.PageRank(0.0))))
     >>> two = gl.predict(data, gl.GCN(best.train, test_filter=best.test)).order_parameters
     >>> bool(best.margin > two.test_margin)  # without the labels as an input
     True
@@ -59,4 +59,4 @@ def best_linear_network(points: Points) -> LinearNetwork:
     e = (1.0 + p**2) / (1.0 - signal * p)
     features = mu / points.alpha * q / ((1.0 + mu * q) * e * odds)
     margin = np.sqrt(c2 + signal**2 * k / (1.0 + k))
-    return LinearNetwork(margin, PageRank(theta), PageRank(read), features)
+    return FilterSum(margin, PageRank(theta), PageRank(read), features)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
+from gcnlimit.graphs.blocks import block_doubts
 from gcnlimit.graphs.standard import StandardizedGraph
-from gcnlimit.real.blocks import block_doubts
+from gcnlimit.real.estimate import estimate_standard
 from gcnlimit.real.recommend import _ceiling
 from gcnlimit.real.scores import Interval
 
@@ -120,3 +121,14 @@ def test_a_ceiling_below_leave_one_out_is_a_doubt():
     said, doubts = _ceiling(Interval(0.6, 0.5, 0.7), found, ())
     assert "The best possible accuracy is" in said
     assert doubts == ()
+
+
+def test_a_class_of_one_label_has_no_size_to_compute_with():
+    rng = np.random.default_rng(0)
+    y = rng.choice(3, 400, p=[0.3, 0.6, 0.1])
+    A = np.triu(rng.random((400, 400)) < np.where(y[:, None] == y, 0.06, 0.02), 1).astype(float)
+    seen = np.where((np.arange(400) < 90) & (y < 2), y, -1)
+    seen[np.flatnonzero(y == 2)[0]] = 2
+    found = estimate_standard(StandardizedGraph.of(rng.standard_normal((400, 5)), seen, A + A.T))
+    said, _ = _ceiling(Interval(0.6, 0.5, 0.7), found, ())
+    assert said.endswith("the labelled nodes of class 2, 1, are too few to tell its size.")

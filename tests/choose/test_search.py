@@ -86,6 +86,13 @@ def test_a_multiple_of_the_filter_is_a_multiple_of_the_regularization():
     assert strength[0] == pytest.approx(strength[1], rel=1e-2)
 
 
+@pytest.mark.parametrize("scale", [1e-4, 1e4])
+def test_any_regularization_is_searched_in_the_units_of_the_filter(scale):
+    one, other = (gl.tune(DATA, gl.GCN(gl.Polynomial([s, 0.5 * s])), {"reg": (0, math.inf)}) for s in (1.0, scale))
+    assert margin(other.prediction) == pytest.approx(margin(one.prediction), abs=1e-11)
+    assert other.parameters["reg"] == pytest.approx(scale**2 * one.parameters["reg"], rel=1e-5)
+
+
 def test_outputs_that_never_reach_the_kink_make_infinity_as_good():
     best = gl.tune(DATA, gl.GCN(gl.Residual.constant(1.0, 2), "hinge", symmetrize=False), {"reg": (0.1, math.inf)})
     assert best.status is gl.results.TuneStatus.INFINITE

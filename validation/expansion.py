@@ -16,20 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from gcnlimit._validation import broadcast, whole
+from gcnlimit._validation import broadcast
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.network import GCN, check_problem
+from gcnlimit.network import GCN
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.theory import scope
 from gcnlimit.theory.finite_reg.directed import DirectedEquations, Medium
 from gcnlimit.theory.finite_reg.equations import Transforms
 from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.finite_reg.square import spectral_transforms, square_margin, square_reg
 from gcnlimit.theory.points import Points
 
-_HIGHEST = 4
 _ANGLES = 24  # points on the upper half of the circle; the lower one is its conjugate
 _RADIUS = 0.2  # of the circle, over the distance within which the margin is analytic
 _SWEEPS = 1000  # through the layers at most
@@ -48,13 +46,10 @@ def large_reg_expansion(data: CSBM, gcn: GCN, order: int = 2) -> Array:
 
     >>> import gcnlimit as gl
     >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
-    >>> z = gl.theory.large_reg_expansion(data, gl.GCN(gl.Diffusion(t=0.0), symmetrize=False))
+    >>> z = large_reg_expansion(data, gl.GCN(gl.Diffusion(t=0.0), symmetrize=False))
     >>> bool(abs(z[1]) < 1e-12), round(z[2].item() / z[0].item(), 10)
     (True, -0.0125)
     """
-    check_problem("large_reg_expansion", data, gcn)
-    order = whole("order", order, low=0, high=_HIGHEST)
-    scope.check("large_reg_expansion", data, gcn)
     network = gcn.replaced(reg=np.inf)
     shape = broadcast(data=data.shape, network=network.shape)
     points = Points.of(data, network)

@@ -1,0 +1,226 @@
+r"""How sure a network is, and how sure it should be: outputs given the class are Gaussian (Eqs. 14.1 to 14.7).
+
+An output :math:`h` is read as the probability :math:`\sigma(h)` of the class +1, outputs of several classes by the softmax. With
+means :math:`\pm m` and variance :math:`v` the true probability is :math:`\sigma(bh)`, :math:`b = 2m/v`: one slope repairs
+everything, and what is left depends on the margin alone. Under a law of degrees the slope grows with the degree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, log_expit, ndtr
+
+from gcnlimit._values import Array
+from gcnlimit.classes import Classes
+from gcnlimit.degrees import DegreeLaw
+from gcnlimit.errors import ParameterError
+from gcnlimit.numerics.roots import bracketed_roots
+from gcnlimit.results.calibration import Calibration
+from gcnlimit.results.performance import scalar_or_array
+from gcnlimit.theory.decision import accuracy
+
+_REACH = 10.0  # standard deviations of an output that carry all of it
+_STEP = 0.4  # between two logits, at which a trapezoid rule is exact
+_LAGUERRE = np.polynomial.laguerre.laggauss(40)
+_LEGENDRE = np.polynomial.legendre.leggauss(24)
+_HALVES = np.append(0.0, 10.0 * 0.5 ** np.arange(8.0, -1.0, -1.0))
+_SIDE = (_HALVES[:-1, None] + 0.5 * np.diff(_HALVES)[:, None] * (1.0 + _LEGENDRE[0])).ravel()
+_SIDE_WEIGHT = (np.diff(_HALVES)[:, None] * _LEGENDRE[1]).ravel() / np.sqrt(8.0 * np.pi)
+_PANELS = np.array(
+    [0.0, 2.0, 6.0, 14.0, 34.0]
+)  # logits below the largest; beyond, others do not count
+
+
+class Scores(NamedTuple):
+    """Confidence, log loss and Brier score, along the points."""
+
+    confidence: Array
+    log_loss: Array
+    brier: Array
+
+
+def calibration_at(
+    classes: Classes,
+    degrees: DegreeLaw | None,
+    margin: Array,
+    deviation: Array,
+    shape: tuple[int, ...],
+) -> Calibration:
+    """Calibration of networks from margin and deviation of their outputs, in the shape of the points."""
+    if not classes.equal:
+        raise ParameterError(
+            f"calibration needs equal classes, got classes = {classes}: unequal ones need a shift "
+            "beside the slope; take equal classes, or calibrate on sampled graphs"
+        )
+    if degrees is not None and (classes.count > 2 or np.any(deviation == 0.0)):
+        raise ParameterError(
+            f"calibration under degrees = {degrees!r} needs two classes and a finite reg; "
+            "leave out degrees"
+        )
+    margin, deviation = (x.reshape(shape + x.shape[1:]) for x in (margin, deviation))
+    if degrees is not None:
+        return calibration_by_degree(margin * deviation, deviation, degrees.weight)
+    return calibration(
+        margin * deviation, deviation, margin, accuracy(margin, classes.count), classes.count
+    )
+
+
+def calibration(
+    mean: Array, deviation: Array, margin: Array, right: Array, classes: int
+) -> Calibration:
+    r"""Calibration of equal classes from mean and standard deviation of the output at each point, and their ratio.
+
+    `right` is the fraction of nodes classified correctly. At infinite regularization mean and deviation vanish, their ratio
+    does not, and the slope is infinite.
+
+    >>> one = np.ones(1)
+    >>> c = calibration(0.5 * one, one, 0.5 * one, ndtr(0.5 * one), classes=2)
+    >>> float(c.slope[0]), abs(float(c.expected_error[0])) < 1e-12, bool(c.log_loss == c.calibrated_log_loss)
+    (1.0, True, True)
+    """
+    scores = _two_classes if classes == 2 else partial(_many_classes, classes)
+    # logits of C classes lie sqrt(C) times as far apart as the outputs, those of two twice as far
+    apart = 2.0 if classes == 2 else np.sqrt(classes)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = np.where(deviation > 0.0, apart * margin / deviation, np.copysign(np.inf, margin))
+    raw = scores(mean, deviation)
+    # outputs times the slope: functions of the margin alone
+    repaired = scores(apart * margin**2, apart * np.abs(margin))
+    # the slope of the truth differs from 1 by the same sign at every output
+    error = np.abs(right - raw.confidence)
+    columns = (slope, right, raw.confidence, error, *raw[1:], *repaired[1:])
+    return replace(Calibration(*map(scalar_or_array, columns)), classes=classes)
+
+
+def calibration_by_degree(mean: Array, deviation: Array, weight: Array) -> Calibration:
+    """Calibration of two equal classes; the last axis runs over propensities of that weight (Eq. 14.7)."""
+    slope = _best_slope(mean, deviation, weight)
+    sure = _two_classes(mean, deviation)
+    repaired = _two_classes(slope[..., None] * mean, np.abs(slope)[..., None] * deviation)
+    right = ndtr(mean / deviation) @ weight
+    error = _mixed_error(mean, deviation, weight)
+    columns = [score @ weight for score in (*sure, *repaired[1:])]
+    numbers = (slope, right, columns[0], error, *columns[1:])
+    return Calibration(*map(scalar_or_array, numbers))
+
+
+def _gaussian(deviation: Array | float) -> tuple[Array, Array]:
+    """Nodes and weights of an average over a normal variable, for logits of these deviations."""
+    count = int(np.clip(_REACH * np.max(deviation, initial=0.0) / _STEP, 160.0, 1e4))
+    z = np.linspace(-_REACH, _REACH, 2 * count + 1)
+    return z, np.exp(-0.5 * z**2) * (_REACH / count) / np.sqrt(2.0 * np.pi)
+
+
+def _two_classes(mean: Array, deviation: Array) -> Scores:
+    """Scores of a node of class +1, whose output is a logit (Eqs. 14.2 and 14.3)."""
+    z, normal = _gaussian(deviation)
+    h = mean[..., None] + deviation[..., None] * z
+    chosen = expit(h if np.all(mean >= 0.0) else np.sign(mean)[..., None] * h) @ normal
+    # nodes on the other side of the threshold: from there the integrand is smooth
+    x = deviation[..., None] * _SIDE
+    tail = np.exp(-0.5 * (_SIDE + (np.abs(mean) / np.maximum(deviation, 1e-300))[..., None]) ** 2)
+    other = (np.tanh(0.5 * x) * tail) @ _SIDE_WEIGHT
+    return Scores(chosen + other, -log_expit(h) @ normal, expit(-h) ** 2 @ normal)
+
+
+def _best_slope(mean: Array, deviation: Array, weight: Array) -> Array:
+    r"""Slope of the smallest log loss, where :math:`\mathbb E[h\,\sigma(-bh)] = 0`."""
+    z, normal = _gaussian(deviation)
+    h = (mean[..., None] + deviation[..., None] * z).reshape(*mean.shape[:-1], -1)
+    probability = (weight[:, None] * normal).ravel()
+
+    def pull(b: Array) -> tuple[Array, Array]:
+        wrong = expit(-b[..., None] * h)
+        return -(h * wrong) @ probability, (h**2 * wrong * (1.0 - wrong)) @ probability
+
+    start = 2.0 * (mean @ weight) / (deviation**2 @ weight)
+    infinite = np.full(start.shape, np.inf)
+    return bracketed_roots(pull, start, -infinite, infinite)
+
+
+def _mixed_error(mean: Array, deviation: Array, weight: Array) -> Array:
+    r"""Mean distance :math:`\int dh\,|f_+ - \sigma(h)(f_+ + f_-)|` of the true probability from the one read off."""
+    reach = np.max(np.abs(mean) + _REACH * deviation, axis=-1)
+    h = reach[..., None, None] * np.linspace(-1.0, 1.0, 2001)[:, None]
+    densities = []
+    for sign in (1.0, -1.0):
+        z = (h - sign * mean[..., None, :]) / deviation[..., None, :]
+        density = np.exp(-0.5 * z**2) / deviation[..., None, :] / np.sqrt(2.0 * np.pi)
+        densities.append(0.5 * density @ weight)
+    up, down = densities
+    distance = np.abs(up - expit(h[..., 0]) * (up + down))
+    return np.asarray(np.sum(distance, axis=-1) * reach / 1000.0)
+
+
+def _many_classes(classes: int, mean: Array, deviation: Array) -> Scores:
+    r"""Scores of softmax outputs: the logit of the true class has the mean :math:`\sqrt C\bar\omega`, others 0 (Eq. 14.6)."""
+    scores = [
+        _softmax_scores(classes, np.sqrt(classes) * m, d)
+        for m, d in zip(mean.ravel(), deviation.ravel(), strict=True)
+    ]
+    columns = np.array(scores).reshape(-1, len(Scores._fields)).T
+    return Scores(*(column.reshape(mean.shape) for column in columns))
+
+
+def _softmax_scores(classes: int, lead: float, deviation: float) -> tuple[float, float, float]:
+    r"""Confidence, log loss and Brier score of :math:`C` independent logits of one deviation, the true one ahead by `lead`.
+
+    With the sum :math:`S = \sum_j e^{x_j}`, averages of :math:`1/S`, :math:`1/S^2` and :math:`\log S` are integrals over
+    :math:`a` of :math:`\mathbb E\,e^{-aS}`, a product over the classes.
+    """
+    if not np.isfinite(lead + deviation):
+        return np.nan, np.nan, np.nan
+    others = classes - 1
+    z, normal = _gaussian(deviation)
+    true, other = (centre + deviation * z for centre in (lead, 0.0))
+    reach = 45.0 + 10.0 * deviation
+    step = 0.1
+    log_a = np.arange(-reach - max(lead, 0.0), reach - min(lead, 0.0), step)
+
+    def transform(x: Array, power: int) -> Array:
+        """Mean of (a e^x)^power exp(-a e^x)."""
+        size = log_a[:, None] + x
+        with np.errstate(over="ignore", under="ignore"):
+            return np.asarray(np.exp(power * size - np.exp(size)) @ normal)
+
+    true_0, other_0 = transform(true, 0), transform(other, 0)
+    with np.errstate(under="ignore"):
+        rest = other_0**others
+        log_sum = step * np.sum(np.exp(-np.exp(np.minimum(log_a, 50.0))) - true_0 * rest)
+        right = step * np.sum(transform(true, 1) * rest)
+        squares = step * np.sum(
+            transform(true, 2) * rest
+            + others * transform(other, 2) * true_0 * other_0 ** (others - 1)
+        )
+    brier = 0.5 * (squares - 2.0 * right + 1.0)
+    return _softmax_confidence(others, lead, deviation), float(log_sum - lead), float(brier)
+
+
+def _softmax_confidence(others: int, lead: float, deviation: float) -> float:
+    r"""Mean largest probability: :math:`\int da\,e^{-a} \prod_j \mathbb E[e^{-ae^{x_j - x}}; x_j < x]` at the largest."""
+    if deviation == 0.0:
+        return float(1.0 / (1.0 + others * np.exp(-lead))) if lead >= 0.0 else np.nan
+    a, weight = _LAGUERRE
+    ends = _PANELS
+    half = 0.5 * np.diff(ends)[:, None]
+    below = (0.5 * (ends[1:] + ends[:-1])[:, None] + half * _LEGENDRE[0]).ravel()
+    share = (half * _LEGENDRE[1]).ravel()
+    factor = share * np.exp(-a[:, None] * np.exp(-below))
+
+    def beaten(largest: Array, centre: float) -> Array:
+        """Mean over a competitor below the largest, for each of these and each a."""
+        z = (largest[:, None] - below - centre) / deviation
+        density = np.exp(-0.5 * z**2) / (deviation * np.sqrt(2.0 * np.pi))
+        far = ndtr((largest - ends[-1] - centre) / deviation)
+        return np.asarray(density @ factor.T + far[:, None])
+
+    z, normal = _gaussian(deviation)
+    top = lead + deviation * z
+    confidence = normal @ beaten(top, 0.0) ** others @ weight
+    top = deviation * z
+    wrong = beaten(top, lead) * beaten(top, 0.0) ** (others - 1)
+    return float(confidence + others * (normal @ wrong @ weight))

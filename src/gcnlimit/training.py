@@ -1,0 +1,205 @@
+r"""How the weights are trained, if not to the end: gradient flow or descent from zero weights, stopped after some time.
+
+From :math:`w(0) = 0`, on the objective :math:`\sum_{i \in R} \frac12 (1 - y_i h_i)^2 + \frac r2 |w|^2` (Eq. 1.4), whose matrix of
+second derivatives is :math:`H`, the weights are :math:`w = \frac{1 - P(H)}H b` with the part :math:`P` of each
+eigenvalue that is not yet learned (Eq. 13.1). The minimizer has :math:`P = 0`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gcnlimit._validation import as_real, broadcast
+from gcnlimit._values import Array, Parameter, Value
+from gcnlimit.errors import ParameterError
+
+
+class Training(Value, ABC):
+    """A way to train from zero weights; its parameters may be arrays, which broadcast."""
+
+    names: ClassVar[tuple[str, ...]]
+    """Names of the parameters."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Common shape of the parameters."""
+        return broadcast(**{name: np.shape(getattr(self, name)) for name in self.names})
+
+    def ravel(self, shape: tuple[int, ...]) -> Self:
+        """Training whose parameters are broadcast to `shape` and flattened to one axis."""
+        return self._with(lambda values: np.broadcast_to(values, shape).ravel())
+
+    def __getitem__(self, index: Any) -> Self:
+        """Training at that index of parameters that have one axis."""
+        return self._with(lambda values: values[index])
+
+    def _with(self, change: Any) -> Self:
+        other = object.__new__(type(self))
+        other.__dict__.update(
+            {name: change(np.asarray(getattr(self, name))) for name in self.names}
+        )
+        return other
+
+    @abstractmethod
+    def in_units(self, unit: Array) -> Self:
+        """Training on an objective whose second derivatives are `unit` times as large, as seen by the first."""
+
+    @abstractmethod
+    def left(self, x: Array) -> Array:
+        r"""Part :math:`P(x)` that is not yet learned of eigenvalues `x`, whose last axis comes after those of the parameters."""
+
+    def learned(self, x: Array) -> Array:
+        r"""Factor :math:`(1 - P(x))/x` in place of the :math:`1/x` of the minimizer; real or complex `x`."""
+        return np.asarray((1.0 - self.left(x)) / x)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class GradientFlow(Training):
+    r"""Gradient flow, :math:`\dot w = -\nabla`, for a `time` :math:`t`: :math:`P(x) = e^{-tx}`.
+
+    It is the limit of descent with small steps: :math:`t` is the number of steps times their size. Infinite is the minimizer.
+
+    >>> GradientFlow(2.0).learned(np.array([1e-9, 1.0])).round(4)
+    array([2.    , 0.8647])
+    """
+
+    names = ("time",)
+    time: Parameter
+
+    def __init__(self, time: ArrayLike) -> None:
+        checked = as_real("time", time, low=0, open_low=True, infinite=True)
+        object.__setattr__(self, "time", checked)
+
+    def in_units(self, unit: Array) -> Self:
+        return self._with(lambda time: time * unit)
+
+    def left(self, x: Array) -> Array:
+        return np.asarray(np.exp(-_along(self.time) * x))
+
+    def learned(self, x: Array) -> Array:
+        time = _along(self.time)
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isinf(time), 1.0 / x, -np.expm1(-time * x) / x)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class GradientDescent(Training):
+    r"""Full-batch gradient descent with a step size, and momentum if wanted (the heavy ball of Polyak).
+
+    .. math:: w_{n+1} = w_n - \eta \nabla + \beta (w_n - w_{n-1}).
+
+    Parameters
+    ----------
+    steps
+        Number :math:`n` of steps, from zero weights: epochs.
+    rate
+        Step size :math:`\eta` on the sum of the losses of the labelled nodes. A learning rate `lr` on their *mean*, for a
+        network of features of unit variance, is ``rate = lr / rho`` (see `from_epochs`).
+    momentum
+        The :math:`\beta`, at least 0 and below 1.
+
+    Examples
+    --------
+    >>> descent = GradientDescent(steps=[1, 100], rate=0.5)
+    >>> descent.learned(np.array([0.2])).round(4)  # one step, and nearly the end
+    array([[0.5   ],
+           [4.9999]])
+    """
+
+    names = ("steps", "rate", "momentum")
+    steps: Parameter
+    rate: Parameter
+    momentum: Parameter
+
+    def __init__(self, steps: ArrayLike, rate: ArrayLike, momentum: ArrayLike = 0.0) -> None:
+        steps = as_real("steps", steps, low=1)
+        if np.any(np.mod(steps, 1.0) != 0.0):
+            raise ParameterError(f"steps = {steps!r} must be whole numbers; round them")
+        momentum = as_real("momentum", momentum, low=0, high=1)
+        if np.any(np.equal(momentum, 1.0)):
+            raise ParameterError("momentum = 1 never comes to rest; it must be below 1")
+        rate = as_real("rate", rate, low=0, open_low=True)
+        self.__dict__.update(steps=steps, rate=rate, momentum=momentum)
+        self.shape  # noqa: B018 - refuses shapes that do not broadcast
+
+    @classmethod
+    def from_epochs(
+        cls, epochs: ArrayLike, learning_rate: ArrayLike, rho: ArrayLike, momentum: ArrayLike = 0.0
+    ) -> GradientDescent:
+        r"""Descent on the mean loss :math:`\frac1{|R|}\sum_{i \in R}\frac12(1 - y_ih_i)^2` of a fraction `rho` of the nodes.
+
+        The network is :math:`h = g(a)X\theta` on features of unit variance, and :math:`\theta = w/\sqrt N`; a weight decay
+        on :math:`\theta` is ``reg / rho``.
+        """
+        rho = as_real("rho", rho, low=0, high=1, open_low=True)
+        rate = as_real("learning_rate", learning_rate, low=0, open_low=True)
+        return cls(epochs, np.asarray(rate) / rho, momentum)
+
+    def in_units(self, unit: Array) -> Self:
+        other = self._with(np.asarray)
+        other.__dict__["rate"] = other.rate * unit
+        return other
+
+    def left(self, x: Array) -> Array:
+        steps, rate, momentum = (_along(getattr(self, name)) for name in self.names)
+        with np.errstate(all="ignore"):  # the two forms are each right for some momenta
+            plain = (1.0 - rate * x) ** steps
+            if not np.any(momentum):
+                return np.asarray(plain)
+            part = _heavy_ball(steps, momentum, rate * x)
+        part = np.where(momentum == 0.0, plain, part)
+        return np.asarray(part if np.iscomplexobj(x) else part.real)
+
+    def learned(self, x: Array) -> Array:
+        steps, rate, momentum = (_along(getattr(self, name)) for name in self.names)
+        if np.any(momentum) or np.iscomplexobj(x):
+            return super().learned(x)
+        with np.errstate(
+            all="ignore"
+        ):  # one less a power, without subtracting them where it is near 1
+            log = np.log1p(-np.minimum(rate * x, 1.0))
+            slow = -np.expm1(steps * log) / x
+        return np.where(rate * x < 0.5, slow, super().learned(x))
+
+
+def _along(values: Parameter) -> Array:
+    """Parameter with one axis more at its end, that of the eigenvalues."""
+    return np.asarray(values)[..., None]
+
+
+def _heavy_ball(steps: Array, momentum: Array, x: Array) -> Array:
+    r"""Part :math:`P_n` with :math:`P_{n+1} = (1 + \beta - x) P_n - \beta P_{n-1}`, :math:`P_0 = 1`, :math:`P_1 = 1 - x`.
+
+    It is :math:`P_1 u_n - \beta u_{n-1}` with :math:`u_n = (p^n - q^n)/(p - q)` of the two roots of the recursion, taken as
+    :math:`p^{n-1}\,(e^{nl} - 1)/(e^l - 1)`, :math:`l = \log(q/p)`, which also holds where they meet.
+    """
+    half = 0.5 * (1.0 + momentum - x) + 0j
+    root = np.sqrt(half**2 - momentum)
+    larger = half + np.where((half * root.conj()).real >= 0.0, root, -root)
+    log = np.log(momentum / larger**2)
+
+    def sequence(n: Array) -> Array:
+        ratio = np.where(log == 0.0, n, np.expm1(n * log) / np.expm1(log))
+        return np.asarray(larger ** (n - 1.0) * ratio)
+
+    return np.asarray((1.0 - x) * sequence(steps) - momentum * sequence(steps - 1.0))
+
+
+def as_training(training: object) -> Training | None:
+    """Training that was asked for; None is to the end."""
+    if training is None or isinstance(training, Training):
+        return training
+    raise ParameterError(
+        f"training = {training!r} is not a way to train; give GradientDescent(steps, rate), "
+        "GradientFlow(time), or None to train to the end"
+    )
+
+
+END = GradientFlow(math.inf)
+"""Training to the end."""

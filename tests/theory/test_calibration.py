@@ -1,0 +1,113 @@
+"""Calibration: reference values, laws, and sampled outputs."""
+
+import json
+
+import numpy as np
+import pytest
+from reference import ROOT
+from scipy.integrate import quad
+from scipy.special import expit
+
+import gcnlimit as gl
+from gcnlimit.theory.calibration import calibration
+from gcnlimit.theory.decision import accuracy
+
+ROWS = [row for row in json.loads((ROOT / "validation" / "training.json").read_text())["rows"] if "loss" in row]
+DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['filter']['c']}-{row['reg']}")
+def test_reference_values(row):
+    data = gl.CSBM(**row["data"])
+    gcn = gl.GCN(gl.Residual(row["filter"]["c"]), "logistic", row["reg"], row["symmetrize"])
+    sure = gl.predict(data, gcn).calibration
+    assert sure.slope == pytest.approx(row["slope"], rel=1e-8)
+    assert sure.temperature == pytest.approx(row["temperature"], rel=1e-8)
+    assert sure.log_loss == pytest.approx(row["raw_log_loss"], abs=1e-9)
+    assert sure.brier == pytest.approx(row["raw_brier"], abs=1e-9)
+    assert sure.calibrated_log_loss == pytest.approx(row["calibrated_log_loss"], abs=1e-9)
+    assert sure.calibrated_brier == pytest.approx(row["calibrated_brier"], abs=1e-9)
+
+
+@pytest.mark.parametrize(("mean", "deviation"), [(0.3, 0.7), (4.0, 0.5), (-0.2, 1.0), (2.0, 30.0)])
+def test_confidence_is_the_mean_of_its_definition(mean, deviation):
+    def density(h):
+        return expit(abs(h)) * np.exp(-0.5 * ((h - mean) / deviation) ** 2) / deviation / np.sqrt(2 * np.pi)
+
+    parts = [
+        quad(density, *ends, epsabs=1e-13, limit=200)[0]
+        for ends in ((mean - 12 * deviation, 0), (0, mean + 12 * deviation))
+    ]
+    one = np.ones(1)
+    sure = calibration(mean * one, deviation * one, mean / deviation * one, one, 2)
+    assert sure.confidence[0] == pytest.approx(sum(parts), abs=1e-10)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 6])
+def test_the_best_temperature_makes_confidence_the_accuracy(classes):
+    margin = np.array([0.2, 0.8, 2.0])
+    apart = 2.0 if classes == 2 else np.sqrt(classes)
+    right = accuracy(margin, classes)
+    sure = calibration(apart * margin**2, apart * margin, margin, right, classes)
+    np.testing.assert_allclose(sure.slope, 1.0, rtol=1e-12)
+    np.testing.assert_allclose(sure.confidence, right, atol=1e-10)
+    np.testing.assert_allclose(sure.log_loss, sure.calibrated_log_loss, rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+def test_the_best_accuracy_is_the_best_score_after_one_temperature(loss):
+    reg = np.geomspace(0.01, 100, 9)
+    p = gl.predict(DATA, gl.GCN(gl.Residual([1.0, 1.0]), loss, reg))
+    order = np.argsort(p.test_accuracy)
+    assert np.all(np.diff(p.calibration.calibrated_log_loss[order]) <= 0)
+    assert np.all(np.diff(p.calibration.calibrated_brier[order]) <= 0)
+    assert np.all(p.calibration.calibrated_log_loss <= p.calibration.log_loss + 1e-15)
+
+
+def test_classes_by_softmax_agree_with_drawn_logits():
+    rng = np.random.default_rng(5)
+    mean, deviation, classes = 0.7, 0.6, 4
+    x = deviation * rng.standard_normal((200_000, classes))
+    x[:, 0] += 2.0 * mean
+    p = np.exp(x) / np.exp(x).sum(axis=1, keepdims=True)
+    one = np.ones(1)
+    sure = calibration(
+        mean * one, deviation * one, mean / deviation * one, accuracy(mean / deviation * one, classes), classes
+    )
+    drawn = {
+        "confidence": p.max(axis=1),
+        "log_loss": -np.log(p[:, 0]),
+        "brier": 0.5 * ((p**2).sum(axis=1) - 2 * p[:, 0] + 1),
+    }
+    for name, values in drawn.items():
+        error = values.std() / np.sqrt(values.size)
+        assert abs(getattr(sure, name)[0] - values.mean()) < 4 * error
+
+
+def test_degrees_of_vanishing_variance_change_nothing():
+    gcn = gl.GCN(gl.Residual([1.0]), "logistic", reg=[0.3, 5.0])
+    alike = gl.predict(gl.CSBM(4, 1.0, 2.0, 0.1, directed=False), gcn).calibration
+    nearly = gl.predict(gl.CSBM(4, 1.0, 2.0, 0.1, directed=False, degrees=gl.Gamma(1e-8)), gcn).calibration
+    for name in ("slope", "confidence", "log_loss", "calibrated_brier"):
+        np.testing.assert_allclose(getattr(nearly, name), getattr(alike, name), rtol=1e-5)
+    np.testing.assert_allclose(nearly.expected_error, alike.expected_error, atol=1e-4)
+
+
+def test_outputs_at_infinite_regularization_say_nothing_until_scaled():
+    sure = gl.predict(DATA, gl.GCN(gl.Diffusion(1.0))).calibration
+    assert sure.slope == np.inf
+    assert sure.confidence == 0.5
+    assert sure.log_loss == pytest.approx(np.log(2))
+    assert sure.calibrated_log_loss < 0.5
+
+
+def test_what_is_not_known_is_refused_in_a_sentence():
+    unequal = gl.predict(gl.CSBM(4, 1.0, 2.0, 0.1, classes=[0.3, 0.7]), gl.GCN(gl.Diffusion(1.0), reg=1.0))
+    with pytest.raises(gl.ParameterError, match="equal classes"):
+        unequal.calibration  # noqa: B018
+    with pytest.raises(gl.ParameterError, match="two classes"):
+        gl.predict(gl.CSBM(4, 1.0, 2.0, 0.1, classes=3), gl.GCN(gl.Diffusion(1.0), reg=1.0)).calibration.reliability(
+            0.7
+        )
+    with pytest.raises(gl.ParameterError, match="network at home"):
+        gl.bayes_optimal(DATA).calibration  # noqa: B018

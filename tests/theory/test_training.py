@@ -1,0 +1,135 @@
+"""Networks whose training stops: reference values, limits in time, and sampled graphs."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from reference import FILTERS, ROOT
+
+import gcnlimit as gl
+
+ROWS = json.loads((ROOT / "validation" / "training.json").read_text())["rows"]
+DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
+
+
+def problem(row, **others):
+    filter = {k: v for k, v in row["filter"].items() if k != "kind"}
+    directed = row["symmetrize"] or row.get("directed", False)
+    network = gl.GCN(FILTERS[row["filter"]["kind"]](**filter), reg=row["reg"], symmetrize=row["symmetrize"], **others)
+    return gl.CSBM(**row["data"], directed=directed), network
+
+
+def training(row):
+    asked = row["training"]
+    if asked["kind"] == "flow":
+        return gl.GradientFlow(math.inf if asked["t"] == "inf" else asked["t"])
+    return gl.GradientDescent(asked["steps"], asked["eta"], asked.get("beta", 0.0))
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if "training" in row], ids=lambda row: f"{row['filter']['kind']}-{row['training']}"
+)
+def test_reference_values(row):
+    data, gcn = problem(row, training=training(row))
+    p = gl.predict(data, gcn)
+    output = p.order_parameters.output
+    for name in ("test_accuracy", "train_accuracy", "test_loss", "train_loss"):
+        assert getattr(p, name) == pytest.approx(row[name], abs=1e-9)
+    assert output.mean == pytest.approx(row["mean"], rel=1e-9)
+    assert output.variance == pytest.approx(row["variance"], rel=1e-9)
+    features_only = gl.CSBM(row["data"]["alpha"], 0.0, row["data"]["mu"], 0.1)
+    there = gl.transfer(data, gcn, features_only).order_parameters.feature_margin
+    assert there == pytest.approx(row["feature_margin"], abs=1e-9)
+
+
+FILTER = {
+    "diffusion": gl.Diffusion(0.7),
+    "residual": gl.Residual([0.4, -1.2]),
+    "polynomial": gl.Polynomial([0.3, 1.0, -0.4, 0.2]),
+}
+
+
+@pytest.mark.parametrize("filter", FILTER.values(), ids=FILTER)
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("normalize", [False, True])
+def test_the_end_of_a_training_is_the_ridge_regression(filter, classes, normalize):
+    data = gl.CSBM([0.3, 2.0, 7.0], [1.3, -0.4, 0.9], [0.5, 3.0, 0.0], [0.7, 0.2, 0.4], classes=classes)
+    ridge = gl.GCN(filter, reg=[0.3, 5.0, 0.05], normalize=normalize)
+    end, flow = gl.predict(data, ridge), gl.predict(data, ridge.replaced(training=gl.GradientFlow(math.inf)))
+    for name in ("test_accuracy", "train_accuracy", "test_loss", "train_loss"):
+        np.testing.assert_allclose(getattr(flow, name), getattr(end, name), atol=1e-8)
+    np.testing.assert_allclose(flow.order_parameters.weights.Q, end.order_parameters.weights.Q, rtol=1e-7)
+
+
+def test_pagerank_on_a_directed_graph_ends_in_its_ridge_regression():
+    data = gl.CSBM([0.5, 2.0, 5.0], [0.3, -1.4, 1.1], [1.0, 0.3, 2.0], [0.5, 0.3, 0.1])
+    ridge = gl.GCN(gl.PageRank([-0.5, 0.0, 0.6]), reg=[0.1, 1.0, 4.0], symmetrize=False)
+    end, flow = gl.predict(data, ridge), gl.predict(data, ridge.replaced(training=gl.GradientFlow(math.inf)))
+    np.testing.assert_allclose(flow.test_accuracy, end.test_accuracy, atol=1e-8)
+    np.testing.assert_allclose(flow.train_loss, end.train_loss, atol=1e-8)
+
+
+@pytest.mark.parametrize("start", [gl.GradientFlow(1e-7), gl.GradientDescent(1, 0.37), gl.GradientDescent(1, 0.2, 0.9)])
+def test_the_first_step_is_the_network_at_infinite_regularization(start):
+    filter = gl.PageRank(0.4)
+    first = gl.predict(DATA, gl.GCN(filter, training=start))
+    strong = gl.predict(DATA, gl.GCN(filter))
+    assert first.test_accuracy == pytest.approx(strong.test_accuracy, abs=1e-7)
+    assert first.order_parameters.test_margin == pytest.approx(strong.order_parameters.test_margin, abs=1e-6)
+
+
+def test_many_small_steps_are_the_flow():
+    time = np.array([0.1, 1.0, 10.0])
+    flow = gl.predict(DATA, gl.GCN(gl.Diffusion(1.0), reg=0.1, training=gl.GradientFlow(time)))
+    errors = []
+    for steps in (200, 400):
+        descent = gl.GradientDescent(steps, time / steps)
+        p = gl.predict(DATA, gl.GCN(gl.Diffusion(1.0), reg=0.1, training=descent))
+        errors.append(np.abs(p.test_accuracy - flow.test_accuracy))
+    np.testing.assert_allclose(errors[0] / errors[1], 2.0, rtol=0.1)  # the error falls as the step
+
+
+def test_all_times_share_a_contour_and_agree_with_each_alone():
+    time = np.geomspace(1e-3, 1e3, 7)
+    together = gl.predict(DATA, gl.GCN(gl.Diffusion(1.0), training=gl.GradientFlow(time)))
+    alone = [gl.predict(DATA, gl.GCN(gl.Diffusion(1.0), training=gl.GradientFlow(t))).test_accuracy for t in time]
+    np.testing.assert_allclose(together.test_accuracy, alone, atol=1e-11)
+
+
+def test_weight_decay_and_epochs_are_those_of_the_mean_loss():
+    """Plain descent on the mean loss over labelled nodes, written out on a sampled graph."""
+    rate, decay, epochs = 0.05, 0.02, 40
+    rho, nodes = 0.2, 400
+    data = gl.CSBM(alpha=2, lam=1.0, mu=2.0, rho=rho)
+    instance = gl.sample(data, nodes=nodes, degree=30, seed=3)
+    descent = gl.GradientDescent.from_epochs(epochs, rate, rho=instance.train_mask.mean(), momentum=0.5)
+    gcn = gl.GCN(gl.Residual([1.0]), reg=instance.train_mask.mean() * decay, training=descent)
+    fitted = gl.fit(instance, gcn)
+    operator = instance.observation.operator(True, "cpu", gcn.normalization)
+    Z = operator @ instance.features + instance.features
+    R = instance.train_mask
+    theta = before = np.zeros(Z.shape[1])
+    for _ in range(epochs):
+        gradient = -Z[R].T @ (instance.labels[R] - Z[R] @ theta) / R.sum() + decay * theta
+        theta, before = theta - rate * gradient + 0.5 * (theta - before), theta
+    np.testing.assert_allclose(fitted.outputs.ravel(), Z @ theta, atol=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "training",
+    [
+        gl.GradientFlow([0.01, 0.3, 10.0, 1000.0]),
+        gl.GradientDescent([1, 4, 200], 0.05),
+        gl.GradientDescent([3, 30], 0.05, 0.8),
+    ],
+)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_sampled_graphs_agree_at_every_time(training, classes):
+    data = gl.CSBM(alpha=2, lam=0.8, mu=2.0, rho=0.3, classes=classes)
+    gcn = gl.GCN(gl.Residual([1.0, 0.5]), reg=0.05, training=training)
+    theory, measured = gl.predict(data, gcn), gl.simulate(data, gcn, nodes=2500, degree=50, trials=6, seed=4)
+    for name in ("test_accuracy", "test_loss", "train_loss"):
+        apart = np.abs(getattr(measured, name) - getattr(theory, name))
+        assert np.all(apart <= 4.0 * getattr(measured.standard_error, name) + 2e-3)  # and of the order 1/N
