@@ -13,14 +13,16 @@ from typing import Any
 import numpy as np
 
 from benchmarks.real_graphs import dataset, quality
+from gcnlimit.graphs.lazy import Kernel, linear
 from gcnlimit.graphs.operator import propagation
 from gcnlimit.real import bank, views
 from gcnlimit.real.classifier import GraphClassifier
+from gcnlimit.real.ensemble import _mixture
 
 LEFT_OUT = {
     "without negative strengths": ("PageRank -",),
     "without PageRank": ("PageRank",),
-    "without rows of the graph": ("PageRank 0.9, rows",),
+    "without rows of the graph": ("PageRank 0.9, rows", "features, rows"),
     "without the neighbourhood kernel": ("neighbourhood",),
     "without labels as input": ("labels", "hops, labels", "random units, labels"),
     "without random units": ("random units",),
@@ -69,6 +71,12 @@ def _column(path: Path, splits: int) -> dict[str, list[float]]:
     return found
 
 
+def by_landmarks(name: str, views: list[Any], sparse: list[Any], labels: Any) -> bank.Member:
+    """Rows of the graph as a kernel, through some of the labelled nodes instead of all."""
+    marks = np.sort(np.random.default_rng(0).choice(labels.labelled, bank.LANDMARKS, replace=False))
+    return bank.Member(name, Kernel(linear, views, [view[marks] for view in views]), local=True)
+
+
 def _variants(data: Any, split: int) -> dict[str, float]:
     y, test = data.training(split), data.testing(split)
     known = test >= 0
@@ -81,32 +89,39 @@ def _variants(data: Any, split: int) -> dict[str, float]:
 
     model = fitted()
     ensemble = model._model
-    outputs = np.concatenate([one.outputs for one in ensemble.fitted])
+    members = list(bank.members(ensemble.views, ensemble.labels))
 
-    def mixed(weights: Any) -> float:
-        return score(np.exp(ensemble._mixed(outputs, ensemble.views.degrees, weights)))
+    def mixed(mixture: Any) -> float:
+        return score(np.exp(ensemble._scores(ensemble.views, mixture, members) + model._offset))
+
+    def mixture(kept: Any) -> Any:
+        return _mixture(ensemble.fitted, ensemble.share, kept)
 
     found = {"default": score(model.predict_proba())}
-    whole = ensemble._weights(lambda one: True)
-    best = (whole == whole.max()).astype(float)
+    whole = mixture(lambda one: True)
+    largest = max(weights.max() for weights in whole.values())
     found["always with the graph"] = mixed(whole)
-    found["the best instead of the average"] = mixed(best)
+    found["the best instead of the average"] = mixed({n: (w == largest).astype(float) for n, w in whole.items()})
     for name, prefixes in LEFT_OUT.items():
-        kept = [one.name for one in ensemble.fitted if not one.name.startswith(prefixes)]
+        kept = [one for one in ensemble.fitted if not one.startswith(prefixes)]
         found[name] = found["always with the graph"]
         if len(kept) < len(ensemble.fitted):
-            found[name] = mixed(ensemble._weights(lambda one, kept=kept: one.name in kept))
+            found[name] = mixed(mixture(lambda one, kept=kept: one.name in kept))
+    found["fractions of the labels"] = score(fitted(fractions="labels").predict_proba())
     other = "rows" if ensemble.scaling.how == "columns" else "columns"
     found["columns standardised, or rows where they are"] = score(fitted(scale=other).predict_proba())
     views.propagation = lambda graph, kind: propagation(graph, "regularized" if kind == "centred" else kind)
     found["PageRank on the regularised operator"] = score(fitted().predict_proba())
     views.propagation = propagation
-    usual = bank.LANDMARKS
+    usual, iterated = bank.LANDMARKS, bank.products
     for marks in MARKS:
         bank.LANDMARKS = marks
         same = model.labelled_.size <= marks
         found[f"{marks} landmarks"] = found["default"] if same else score(fitted().predict_proba())
-    bank.LANDMARKS = usual
+    bank.LANDMARKS, bank.products = usual, by_landmarks
+    few = model.labelled_.size <= usual
+    found["rows of the graph through landmarks"] = found["default"] if few else score(fitted().predict_proba())
+    bank.products = iterated
     return found
 
 

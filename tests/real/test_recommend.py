@@ -105,3 +105,14 @@ def test_it_can_be_drawn_and_tabled():
     assert advice.plot(figure.add_subplot()).get_xlabel().startswith("strength")
     assert isinstance(advice.to_dataframe(), pandas.DataFrame)
     assert advice._repr_html_().startswith("<pre>")
+
+
+def test_the_interval_knows_that_the_other_nodes_are_few():
+    """As many nodes without labels as with: their own hits scatter as much, and the interval holds these in nine of ten draws."""
+    rng = np.random.default_rng(0)
+    inside, alone = [], []
+    for _ in range(400):
+        hits, others = rng.random((2, 300)) < 0.8
+        for found, interval in ((inside, expected_accuracy(hits, 2, 300)), (alone, expected_accuracy(hits, 2))):
+            found.append(interval.low <= others.mean() <= interval.high)
+    assert np.mean(alone) < 0.9 < np.mean(inside)

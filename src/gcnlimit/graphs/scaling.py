@@ -23,7 +23,7 @@ class Scaling(NamedTuple):
     def of(cls, X: Any, how: str | None) -> Scaling:
         """Scaling of these features; ``"auto"`` takes rows if most features are 0, as counts of words are, else columns.
 
-        Rows that a column or two dominate, as one of another unit does, tell nothing of the others: they are scaled by
+        Rows that two or three columns dominate, as one of another unit does, tell nothing of the others: they are scaled by
         columns. The columns of a sparse matrix are not centred, so that it remains sparse.
         """
         one_of("scale", how, "auto", "rows", "columns", None)
@@ -45,10 +45,9 @@ class Scaling(NamedTuple):
 
 
 def _even(X: Any) -> bool:
-    """Whether rows of unit norm are spread over columns: over more than two, and more than a twentieth of them."""
+    """Whether rows of unit norm are spread over more than three columns."""
     share = np.asarray(squared(unit_rows(X)).sum(axis=0)).ravel()
-    effective = share.sum() ** 2 / max(float(share @ share), 1e-300)
-    return bool(effective > max(2.0, 0.05 * share.size))
+    return bool(share.sum() ** 2 > 3.0 * float(share @ share))
 
 
 def unit_rows(X: Any) -> Any:

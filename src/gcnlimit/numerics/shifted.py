@@ -8,8 +8,8 @@ import numpy as np
 
 from gcnlimit._values import Array
 
-STEPS = 60  # at most
-SOLVED = 1e-3  # residual, over its start, of a system that is solved
+STEPS = 40  # at most
+SOLVED = 1e-2  # residual, over its start, of a system that is solved
 
 
 def shifted_solutions(product: Callable[[Array], Array], columns: Array, shifts: Array) -> Array:

@@ -22,7 +22,7 @@ LANDMARKS = 1000  # of a kernel; with more labels, sums of products are iterated
 UNITS = 100  # random, of a member for few features
 DRAWS = 3  # such members
 REG = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
-ITERATED = REG[2:]  # what is less takes many steps
+ITERATED = REG[3:]  # what is less takes many steps, and is best nowhere with so many labels
 PER_CLASS = 20  # labelled nodes for each class from which labels are an input
 PER_COLUMN = 20  # labelled nodes for each feature from which hops and random units have members
 NARROW = 100  # features above which they are many: the cost grows as the cube of the columns
@@ -81,7 +81,7 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Iterator[M
     F = views.features
     yield Member("features", Beside([F]), graph=False)
     if views.graph is None:
-        marks = views.kept("landmarks", lambda: F[landmarks(labels)])
+        marks = views.kept("landmarks", lambda: F[landmarks(views, labels)])
         yield Member("features, kernel", Kernel(gaussian, [F], [marks]), graph=False)
         return
     smoothed = "PageRank 0.9, rows"
@@ -100,7 +100,7 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Iterator[M
     del smooth
     if want("neighbourhood kernel"):
         around = [F, *views.steps(), *rows, views.degree_profile()]
-        marked = [view[landmarks(labels)] for view in around]
+        marked = [view[landmarks(views, labels)] for view in around]
         yield Member("neighbourhood kernel", Kernel(gaussian, around, marked), local=True)
         del around, marked
     enough = labels.index.size >= PER_CLASS * labels.classes.size
@@ -113,12 +113,15 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Iterator[M
             yield Member("random units, labels", Beside([*near, seen, units]), local=True)
 
 
-def landmarks(labels: Labels) -> Nodes:
-    """Labelled nodes, at most `LANDMARKS` of them, through which a kernel is computed (Nyström): it is exact up to there."""
-    nodes = labels.labelled
-    if nodes.size <= LANDMARKS:
-        return nodes
-    return np.sort(np.random.default_rng(0).choice(nodes, LANDMARKS, replace=False))
+def landmarks(views: Views, labels: Labels) -> Nodes:
+    """Nodes through which a kernel is computed (Nyström): all labelled ones up to `LANDMARKS`, where it is exact.
+
+    Of more they are drawn among all nodes: a landmark is seen more sharply than others, so that leave-one-out would expect too
+    much of landmarks that are all labelled.
+    """
+    if labels.labelled.size <= LANDMARKS:
+        return labels.labelled
+    return np.sort(np.random.default_rng(0).choice(views.nodes, LANDMARKS, replace=False))
 
 
 def products(name: str, views: list[Any], sparse: list[Any], labels: Labels) -> Member:

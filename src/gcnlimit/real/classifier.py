@@ -128,7 +128,10 @@ class GraphClassifier(GraphEstimator):
         share = (fractions / labels.counts)[labels.index]
         by_class = np.bincount(labels.index, right) / labels.counts
         variance = 0.0 if shift is None else max(float(by_class @ shift.covariance @ by_class), 0.0)
-        self.expected_accuracy_ = expected_accuracy(right, labels.classes.size, share, variance)
+        others = self._others
+        self.expected_accuracy_ = expected_accuracy(
+            right, labels.classes.size, others, share, variance
+        )
 
     def _apply(self, features: Any, adjacency: Any) -> Array:
         return self._model.elsewhere(features, adjacency)

@@ -30,12 +30,12 @@ from gcnlimit.real.leave_one_out import (
     soft_weights,
     targets,
 )
-from gcnlimit.real.views import Views
+from gcnlimit.real.views import RANK, Views, principal_axes
 
 LEAST = 1e-6  # probability below which nothing is said
 CALIBRATED = 50  # labelled nodes from which sharpness depends on the degree
 HELD = 50_000  # nodes up to which all views are held in memory at once
-COMPARED = 500  # labelled nodes on which scalings are compared
+COMPARED = 2000  # labelled nodes on which scalings are compared
 RARE = 0.5  # prior weight of a negative strength: most graphs join nodes that are alike
 
 
@@ -234,8 +234,10 @@ def chosen_scaling(features: Any, labels: Labels, scale: str | None) -> Scaling:
     share = np.full(some.size, 1.0 / some.size)
     losses = []
     for scaling in (usual, other):
-        rows = dense(scaling(features[labels.labelled[some]]))
-        left_out, _ = Ridge(rows).solve(targets(codes, labels.classes.size), REG)
+        rows = scaling(features[labels.labelled[some]]).astype(np.float32)
+        axes = None if some.size <= 2 * RANK else principal_axes(rows, whole=False)
+        ridge = Ridge(dense(rows) if axes is None else np.asarray(rows @ axes))
+        left_out, _ = ridge.solve(targets(codes, labels.classes.size), REG)
         each = sharpened(left_out, codes, share)[1]
         losses.append(each[(each @ share).argmin()])
     gain, error = difference(losses[0], losses[1], share)

@@ -63,6 +63,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._with_features = features is not None
         self.classes_ = labels.classes
         self.labelled_ = labels.labelled
+        self._others = 0 if adjacency is None else adjacency.shape[0] - labels.index.size
         self._prior = labels.counts / labels.index.size
         self._offset = np.zeros(labels.classes.size)
         self._outputs = self._learn(features, labels, adjacency)
@@ -184,7 +185,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.loo_score_ = min(float(share @ right), 1.0)
         self.loo_score_error_ = float(np.sqrt(share**2 @ (right - self.loo_score_) ** 2))
         self.loo_scores_ = scores(left_out, labels.index)
-        self.expected_accuracy_ = expected_accuracy(right, labels.classes.size)
+        self.expected_accuracy_ = expected_accuracy(right, labels.classes.size, self._others)
 
     def _evaluate(self, X: Any, graph: Any) -> Array:
         check_is_fitted(self)

@@ -29,12 +29,17 @@ class Interval(NamedTuple):
 
 
 def expected_accuracy(
-    right: npt.NDArray[Any], classes: int, share: Array | None = None, variance: float = 0.0
+    right: npt.NDArray[Any],
+    classes: int,
+    others: int = 0,
+    share: Array | None = None,
+    variance: float = 0.0,
 ) -> Interval:
     """Interval of Wilson for the leave-one-out hits, wider for few labels.
 
-    Nodes have weights of sum 1, their `share`, where other nodes are not drawn like them; `variance` is that of the accuracy
-    from the fractions of the classes. Both leave fewer labels than there are.
+    The accuracy on a number of `others` has an error of its own, that of their hits; 0 stands for infinitely many. Nodes have
+    weights of sum 1, their `share`, where other nodes are not drawn like them; `variance` is that of the accuracy from the
+    fractions of the classes. All of this leaves fewer labels than there are.
     Hits below chance count as chance: where nothing helps, the class of a left-out node is one short among the others. Where
     the hits may be chance there is no lower end (0): any method may then be below it. Below ten labelled nodes it says nothing.
     """
@@ -45,7 +50,7 @@ def expected_accuracy(
     share = np.full(labels, 1.0 / labels) if share is None else share
     hits = min(max(float(share @ right), chance), 1.0)
     spread = max(hits * (1.0 - hits), 0.01)
-    n = spread / (spread * float(share @ share) + variance)
+    n = spread / (spread * (float(share @ share) + 1.0 / (others or math.inf)) + variance)
     z2 = (SURE * (1.0 + 2.0 / math.sqrt(n))) ** 2
     centre = (hits + z2 / (2.0 * n)) / (1.0 + z2 / n)
     half = math.sqrt(z2 * (hits * (1.0 - hits) / n + z2 / (4.0 * n * n))) / (1.0 + z2 / n)

@@ -25,14 +25,14 @@ WORK = 2e7  # products in one step of spreading the labels
 AT_ONCE = 64  # columns of labels that are spread together
 
 
-def principal_axes(X: Any) -> Array | None:
+def principal_axes(X: Any, whole: bool = True) -> Array | None:
     """Orthonormal directions, about those of the largest singular values; None if there are few columns.
 
-    On small graphs they span all rows. Else two steps of subspace iteration start from the side of the features, so
+    On small graphs they span all rows, if `whole`. Else two steps of subspace iteration start from the side of the features, so
     that the order of the nodes does not matter.
     """
     nodes, width = X.shape
-    small = nodes <= 4 * RANK
+    small = whole and nodes <= 4 * RANK
     rank = nodes if small else int(np.clip(NUMBERS / nodes, 64, RANK))
     if width <= rank:
         return None
@@ -136,7 +136,7 @@ class Views:
         `GROUPS` of them it is a group by itself.
         """
         count = labels.classes.size
-        most = np.clip(WORK / self.graph.nnz, 8 * count, max(GROUPS, 8 * count))
+        most = np.clip(WORK / self.graph.nnz, 4 * count, max(GROUPS, 4 * count))
         group, owner = grouped(labels, int(most))
         S = propagation(self.graph, "symmetric").operator.astype(self.dtype)
         spread = np.zeros((self.nodes, count), self.dtype)
