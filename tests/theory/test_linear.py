@@ -237,12 +237,13 @@ def test_finite_degree():
     assert large.test_accuracy == pytest.approx(gl.best_linear(data).test_accuracy, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_finite_degree_with_everything():
     """Hubs, unequal classes, another graph: the linear estimate has a population in each case."""
     sizes = {"degree": 12, "population": 300, "sweeps": 12}
     data = gl.CSBM(4, [0.8, 1.0], 2, 0.1, directed=False, degrees=gl.Gamma(0.3))
     assert np.all(np.abs(gl.best_linear(data, **sizes).test_accuracy - gl.best_linear(data).test_accuracy) < 0.03)
-    for classes in ((0.3, 0.7), (0.2, 0.3, 0.5), 4):
+    for classes in ((0.3, 0.7), 4):
         unequal = gl.CSBM(4, 1.0, 2, 0.1, directed=False, classes=classes)
         near = gl.best_linear(unequal, **sizes)
         assert near.test_accuracy == pytest.approx(gl.best_linear(unequal).test_accuracy, abs=0.03)

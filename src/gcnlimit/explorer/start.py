@@ -144,7 +144,8 @@ def describe(state: State, data: Dataset, scale: str = "auto") -> tuple[State, s
     fitted = fitted.replaced(degrees_variance=hubs).rounded()
     *tables, sentences = str(advice).split("\n\n")
     size = f"Your graph: {data.nodes} nodes, {len(found.fractions)} classes."
-    signals = f"lam = {found.lam:.3g} +- {found.lam_error:.2g}, mu = {found.mu:.3g} +- {found.mu_error:.2g}"
+    graph = f"lam = {found.lam:.3g} +- {found.lam_error:.2g}"
+    signals = f"{graph}, mu = {found.mu:.3g} +- {found.mu_error:.2g}"
     trusted = "The sliders are at the model that it resembles most"
     if advice.doubts:
         trusted = f"The sliders are at a model that it may not resemble ({advice.doubts[0]})"
