@@ -298,7 +298,7 @@ def _line(
     length = np.minimum(1.0, longest / np.where(reach > 0.0, reach, 1.0))
     reached = start.copy()
     search = np.arange(start.size)
-    # Close to the maximum the gain of a step is below rounding, and any step that loses no more passes.
+    # Close to the maximum the gain of a step is below rounding: one that loses no more passes.
     noise = 4e-16 * (1.0 + np.abs(start))
     for _ in range(40):
         trial = angle[search] + length[search, None] * direction[search]

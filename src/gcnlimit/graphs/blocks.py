@@ -36,7 +36,8 @@ def block_doubts(given: StandardizedGraph) -> Iterator[str]:
             most, least = int(means.argmax()), int(means.argmin())
             kind = "" if not given.directed else "outgoing " if degrees is out else "incoming "
             first = f"nodes of class {names[most]} have {means[most]:.1f} {kind}edges on average"
-            yield f"{first}, those of {names[least]} {means[least]:.1f}: the degree depends on the class"
+            fewest = f"those of {names[least]} {means[least]:.1f}"
+            yield f"{first}, {fewest}: the degree depends on the class"
             break
     edges, chance = _blocks(given, out, into)
     fitted, level = _one_strength(given, edges, chance)

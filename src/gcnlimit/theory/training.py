@@ -47,7 +47,7 @@ _COARSEST, _FINE, _FINEST = (
     (1 << 13) - 1,
 )  # nodes on the spectrum: first, for its ends, at most
 _SEARCHED = 32  # points whose spectra are searched for their ends at once
-_LONGEST = 1500  # nodes of a contour; one that needs more is around eigenvalues of hopelessly different sizes
+_LONGEST = 1500  # nodes of a contour; more are needed around hopelessly different eigenvalues
 _CLOSED = 1e-10  # error of Cauchy's formula around a whole spectrum
 _SAME = 1e-12  # change of an average between two grids at which the finer one is fine enough
 _BLOCK = 1 << 21  # numbers held by one temporary array
