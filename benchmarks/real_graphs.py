@@ -32,7 +32,8 @@ from gcnlimit.real.leave_one_out import pair
 
 Outputs = tuple[Any, Any]
 Scores = Callable[[real.Dataset, Any, int], Outputs]
-DRAWN = 5  # splits of a data set that has none, of 20 labels a class
+DRAWN = 5  # splits of a data set that has none, of 20 labels a class,
+HALF = ("amherst41", "johnshopkins55", "twitch_de", "twitch_fr")  # or of half of the labels, as is usual for these
 
 
 class Fit(NamedTuple):
@@ -83,8 +84,12 @@ def dataset(path: Path) -> real.Dataset:
     if data.splits:
         return data
     rng, train = np.random.default_rng(0), np.zeros((DRAWN, data.nodes), bool)
+    known = np.flatnonzero(data.y >= 0)
     for row in train:
-        for c in np.unique(data.y[data.y >= 0]):
+        if path.stem in HALF:
+            row[rng.permutation(known)[: known.size // 2]] = True
+            continue
+        for c in np.unique(data.y[known]):
             row[rng.choice(np.flatnonzero(data.y == c), 20, replace=False)] = True
     return real.Dataset(data.graph, data.X, data.y, train)
 

@@ -247,3 +247,29 @@ def test_the_members_can_be_drawn():
     model = gl.GraphClassifier().fit(X, hidden, graph=A)
     assert sum(row.weight for row in model.table_) == pytest.approx(1.0)
     assert len(model.plot(figure.add_subplot()).get_yticklabels()) == len(model.table_)
+
+
+def test_the_best_is_that_of_its_prior_too():
+    """Losses that differ by less than the logarithm of the prior per node: the rarer one, though better, is not the best."""
+    share, prior = np.full(100, 0.01), np.array([1.0, 0.5])
+    losses = np.random.default_rng(0).uniform(0.2, 0.8, 100) - np.array([[0.0], [0.003]])
+    z = 0.003 / (0.5 / 100)
+    assert soft_weights(losses, share, prior)[0] == pytest.approx(1.0 / (1.0 + 0.5 * math.exp(-(z**2) / 2)))
+
+
+def test_what_varies_by_rounding_alone_is_constant():
+    """Averages of the degrees of a ring, in single precision; what varies has unit variance."""
+    ring = sparse.csr_array(np.roll(np.eye(1200), 1, axis=1) + np.roll(np.eye(1200), -1, axis=1))
+    X = np.random.default_rng(0).standard_normal((1200, 3)) + 10.0
+    for blocks in Views(X, ring, unit=False).hops():
+        assert not blocks[0][:, -1].any()
+        assert blocks[0][:, :3].std(axis=0) == pytest.approx(1.0, abs=1e-2)
+
+
+def test_the_table_has_the_accuracy_at_the_best_regularization():
+    X, _, hidden, A = classed_graph(nodes=150, labelled=100, width=20)
+    model = gl.GraphClassifier().fit(X, hidden, graph=A)
+    y = hidden[hidden >= 0]
+    for row in model.table_:
+        kept = model._model.fitted[row.member].left_out
+        assert row.loo_accuracy >= correct(kept, y).mean(axis=1).max() - 1e-12
