@@ -79,7 +79,7 @@ def own_graph(X: Floats, y: npt.NDArray[np.int64], graph: Floats) -> None:
     assert_type(recommended, real.Recommendation)
     assert_type(gl.describe(X, y, graph), real.Description)
     classifier = gl.FilterClassifier(filter="diffusion").fit(X, y, graph=graph)
-    assert_type(classifier, gl.GraphClassifier)
+    assert_type(classifier, gl.FilterClassifier)
     assert_type(classifier.loo_score_, float)
     edges = real.from_edges([[0, 1], [1, 2]])
     print(edges.nnz, recommended.network)
