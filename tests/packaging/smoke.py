@@ -28,7 +28,7 @@ def core() -> None:
     _close(gl.predict(DATA, NETWORK).test_accuracy, EXACT["network"])
     _close(gl.bayes_optimal(DATA).test_accuracy, EXACT["ceiling"])
     for name in gl.__all__:
-        if name != "GraphClassifier":  # an estimator of scikit-learn
+        if not name.endswith("Classifier"):  # estimators of scikit-learn
             getattr(gl, name)
     finite = gl.predict(DATA, gl.GCN(gl.Residual([1.0, 1.0]), loss="logistic", reg=1.0))
     trained = gl.simulate(DATA, NETWORK, nodes=500, degree=20, trials=2, workers=1)
