@@ -27,6 +27,7 @@ from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.results.pictures import draw_methods
 from gcnlimit.results.result import Coordinates, Result
+from gcnlimit.theory import scope
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.decision import best_log_error, from_margins, mean_performance
 from gcnlimit.theory.limits import pca_margin
@@ -192,6 +193,7 @@ def compare(
             "or tune one strength for all layers"
         )
     check_types("compare", data=(data, CSBM))
+    scope.check("compare", data)
     is_infinite(reg)
     columns = {name: np.broadcast_to(getattr(data, name), data.shape) for name in SIGNALS}
     usable = in_range(**columns, largest=LARGEST)

@@ -22,7 +22,7 @@ from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.theory import scope
-from gcnlimit.theory.decision import as_prediction, equal_performance, unequal_performance
+from gcnlimit.theory.decision import as_prediction, from_margins
 from gcnlimit.theory.finite_reg import class_losses
 from gcnlimit.theory.large_reg import mean
 from gcnlimit.theory.margins import Effort
@@ -103,12 +103,7 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
 
     if data.classes != to.classes:  # the bias is that of other classes
         loss = np.full(shape, np.nan)
-    # also equal classes are decided with the bias of a training on unequal ones
-    pairs = (margin, margin), (loss, loss)
-    if data.classes.equal and to.classes.equal:
-        decided = equal_performance(to.classes.count, *pairs)
-    else:
-        decided = unequal_performance(to.classes, *pairs, bias)
+    decided = from_margins(to.classes, (margin, margin), (loss, loss), bias)
     trained = here.prediction
     performance = replace(
         decided,
