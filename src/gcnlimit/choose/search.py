@@ -18,7 +18,6 @@ from gcnlimit.filters import Filter, Polynomial
 from gcnlimit.normalization import NUMBERS
 from gcnlimit.numerics import maximize
 from gcnlimit.numerics.climb import Index, Objective
-from gcnlimit.numerics.linear import batches
 from gcnlimit.numerics.maximize import Maxima
 from gcnlimit.penalties import L2
 from gcnlimit.results.performance import Outcome
@@ -188,14 +187,14 @@ def _maximized(search: NetworkSearch, progress: bool | None = False) -> Maxima:
     if not search.numbers:  # nothing to search beside the depth or the best filter at test
         best.value[rows] = search.margins(best.u[rows], rows)
         return best
-    blocks = list(batches(rows.size, search.method.together))
+    together = search.method.together
+    blocks = [rows[k : k + together] for k in range(0, rows.size, together)]
     # Even one problem can take a minute where equations are solved: show the time.
     total = None if search.method.solved and len(blocks) == 1 else len(blocks)
     with progress_bar("batches", total, progress, unit="batches") as bar:
         for block in blocks:
-            parts = zip(best, _maximize_block(search, rows[block]), strict=True)
-            for column, part in parts:
-                column[rows[block]] = part
+            for column, part in zip(best, _maximize_block(search, block), strict=True):
+                column[block] = part
             bar.advance(1)
     return best
 

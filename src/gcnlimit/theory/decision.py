@@ -83,7 +83,7 @@ def mean_performance(count: int, margins: Pair, losses: Pair, weight: Array) -> 
 
 
 def _performance(losses: Pair, test: Array, train: Array, *decided: Array | None) -> Performance:
-    columns = (test, train, *losses, *decided)
+    columns: list[Any] = [test, train, *losses, *decided]
     return Performance(*(None if c is None else scalar_or_array(c) for c in columns))
 
 

@@ -19,20 +19,11 @@ from gcnlimit.filters import Averages, Filter
 from gcnlimit.filters.base import to_unit
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.results.order_parameters import Output, Record, Weights
+from gcnlimit.theory import large_reg
 from gcnlimit.theory.finite_reg.equations import Pulls
 from gcnlimit.theory.finite_reg.solution import Solution
 from gcnlimit.theory.finite_reg.symmetric import SymmetricEquations, SymmetricSolution
-from gcnlimit.theory.large_reg import (
-    Readout,
-    coefficient_averages,
-    coefficient_readout,
-    margins,
-    mean,
-    paired_series,
-    spectral_averages,
-    spectral_readout,
-    weight_square,
-)
+from gcnlimit.theory.large_reg import Readout, margins, mean, spectral_readout, weight_square
 from gcnlimit.theory.points import Points
 
 _BLOCK = 1 << 18  # numbers held by one temporary array
@@ -129,7 +120,7 @@ def best_readout(points: Points) -> tuple[BestReadout, Array]:
     measure = SpikedSemicircle.of(points.signal, nodes)
     s1 = points.features.moments[0]
     g, size = points.filter.normalized(measure.x)
-    averages = spectral_averages(measure, g, points.mu / s1)
+    averages = large_reg.spectral_averages(measure, g, points.mu / s1)
     hidden = (1.0 - points.rho) / points.rho
     noise = points.alpha * weight_square(averages, points.mu, points.rho, points.features) / s1**2
     columns = (size, points.signal, points.mu / s1 * averages.e_g, hidden, noise)
@@ -161,15 +152,19 @@ def _averages(points: Points, nodes: int) -> tuple[Averages, Readout, Array]:
         g, read = (f.normalized(measure.x)[0] for f in (points.filter, filter))
         first = read @ measure.tau
         read = shifted_filter(measure.e, points.signal, read) if points.joining else read
-        averages = spectral_averages(measure, g, mu)
+        averages = large_reg.spectral_averages(measure, g, mu)
         return averages, spectral_readout(measure, g, read, mu * averages.e_g), first
-    trained, (h, H) = paired_series(points.filter, filter, points.signal)
+    trained, (h, H) = large_reg.paired_series(points.filter, filter, points.signal)
     pair = (h, H)
     if points.joining:  # one power lower, without the first
         h_next, H_next = (np.pad(part[1:], ((0, 1), (0, 0))) for part in (h, H))
         pair = (h_next, H_next)
-    averages = coefficient_averages(*trained, points.signal, mu)
-    return averages, coefficient_readout(trained, pair, points.signal, mu * averages.e_g), h[0]
+    averages = large_reg.coefficient_averages(*trained, points.signal, mu)
+    return (
+        averages,
+        large_reg.coefficient_readout(trained, pair, points.signal, mu * averages.e_g),
+        h[0],
+    )
 
 
 def shifted_filter(e: Array, signal: Array, values: Array) -> Array:

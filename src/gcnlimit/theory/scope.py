@@ -46,13 +46,11 @@ When = Mapping[str, tuple[str, ...]]
 
 def cases_of(data: CSBM, gcn: GCN | None = None) -> Iterator[Case]:
     """Cases of data and network: one, or two where regularizations are finite and infinite; the simplest answers without one."""
-    classes = (
-        f"{'2' if data.classes.count == 2 else 'more'} {'' if data.classes.equal else 'un'}equal"
-    )
+    count = "2" if data.classes.count == 2 else "more"
     answers = {name: first for name, (first, *_) in QUESTIONS.items()}
     answers |= {
         "degrees": "alike" if data.degrees is None else "varied",
-        "classes": classes,
+        "classes": f"{count} {'equal' if data.classes.equal else 'unequal'}",
         "features": "white" if data.features.is_white else "correlated",
     }
     if gcn is None:
@@ -62,8 +60,9 @@ def cases_of(data: CSBM, gcn: GCN | None = None) -> Iterator[Case]:
     if loss == "margin" and data.classes.skewed and gcn.loss.on(data.classes).is_pinned:
         loss = "corner"
     scaled = "other, normalized gain" if gcn.normalize else "other"
+    symmetric = gcn.symmetrize or not data.directed
     answers |= {
-        "operator": "symmetric" if data.operator(gcn.symmetrize).symmetric else "directed",
+        "operator": "symmetric" if symmetric else "directed",
         "normalization": "symmetric" if gcn.normalization.plain else scaled,
         "loss": loss,
         "penalty": "squared weights" if isinstance(gcn.penalty, L2) else "other",

@@ -99,11 +99,9 @@ class Biased(Loss):
 
     @property
     def smallest_response(self) -> float:  # type: ignore[override]
-        """Response that stands for 0."""
         return self.loss.smallest_response
 
     def value(self, z: npt.ArrayLike) -> Array:
-        """Loss at margin `z`, bias included."""
         return self.loss.value(z)
 
     def outputs(self, mean: Array, variance: Array, v: Array, bias: Array) -> tuple[Output, Output]:

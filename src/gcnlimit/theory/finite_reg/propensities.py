@@ -46,7 +46,6 @@ class PropensityEquations(SymmetricEquations):
 
     @property
     def b(self) -> float:
-        r"""Part :math:`b = \mathbb E\sqrt\theta` of the labels along the spike."""
         return self.law.mean_root
 
     def rest(self, pulls: Pulls) -> Array:
@@ -69,7 +68,6 @@ class PropensityEquations(SymmetricEquations):
         ), rest
 
     def tilt(self, pulls: Pulls, rest: Array) -> Array:
-        """Tilt of the pulls."""
         return np.asarray(rest[:, 0] * np.sqrt(pulls.drive**2 + pulls.scatter))
 
     def output_law(self, rest: Array, spike: Array, variance: Array, v: Array) -> Output:
