@@ -38,29 +38,31 @@ def explicit_margins(points: Points, nodes: int) -> Array:
     s1 = points.features.moments[0]
     hidden = (1.0 - points.rho) / points.rho
     along = s1 * (out.excess + out.both) + points.mu * (a.e_g * out.e)
-    own = points.alpha * weight_square(a, points.mu, points.rho, points.features)
+    input_noise = points.alpha * weight_square(a, points.mu, points.rho, points.features)
     scattered = s1**2 * (out.scattered + out.both**2)
-    variance = own * (first**2 + out.tau2) + along**2 + s1**2 * out.coherent + hidden * scattered
+    variance = (
+        input_noise * (first**2 + out.tau2) + along**2 + s1**2 * out.coherent + hidden * scattered
+    )
     return np.asarray((first * points.mu * a.e_g + points.signal * along) / np.sqrt(variance))
 
 
-def read_outputs(found: Solution) -> Output:
+def read_outputs(solution: Solution) -> Output:
     """Return the law of the output of nodes read through the test filter, at a solution (Eqs. 10.12 and 10.13)."""
-    points = found.points
+    points = solution.points
     filter = points.test_filter
-    assert isinstance(found, SymmetricSolution)
+    assert isinstance(solution, SymmetricSolution)
     assert filter is not None
-    nodes = np.maximum(found.grids.nodes, 2 * filter.quadrature_nodes() + 32)
+    nodes = np.maximum(solution.grids.nodes, 2 * filter.quadrature_nodes() + 32)
     law = np.empty((2, points.size))
-    for rows, equations in replace(found.grids, nodes=nodes).blocks(_BLOCK):
+    for rows, equations in replace(solution.grids, nodes=nodes).blocks(_BLOCK):
         read, size = filter[rows].normalized(equations.measure.x)
         divisor = filter[rows].log_gain(symmetric=True) if points.normalize else 0.0
-        own = equations.evaluate(found.state[rows])[0]
-        scale = np.sqrt(found.output.variance[rows] / own.output.variance)
+        trained = equations.evaluate(solution.state[rows])[0]
+        scale = np.sqrt(solution.output.variance[rows] / trained.output.variance)
         unit = np.exp(size - divisor) / equations.gain * scale
         joining = points.signal[rows] if points.joining else None
-        pulls = equations.pulls(found.state[rows])
-        centre, variance = _output(equations, pulls, own.weights, read, joining)
+        pulls = equations.pulls(solution.state[rows])
+        centre, variance = _output(equations, pulls, trained.weights, read, joining)
         law[:, rows] = unit * centre, unit**2 * variance
     return Output(law[0], law[1], np.zeros(points.size))
 
