@@ -252,7 +252,7 @@ def test_missing_words_are_counted_and_may_be_words(read):
     kept = read(nodes=nodes, words=["country", "code", "label"])
     assert kept.X.tolist() == [[0, 0, 1, 1, 0], [1, 0, 0, 0, 1], [0, 0, 0, 1, 0], [0, 1, 0, 0, 1]]
     assert kept.y.tolist() == ["NA", "y", "x", "y"]
-    with pytest.raises(gl.ParameterError, match="words=.land.\\) names no column; there are id, country"):
+    with pytest.raises(gl.ParameterError, match=r"words=.land.\) names no column; there are id, country"):
         read(nodes=nodes, words="land")
 
 

@@ -48,15 +48,15 @@ def block_doubts(given: StandardizedGraph) -> Iterator[str]:
     there, back = edges[i, j], edges[j, i]
     if given.directed and abs(there - back) > 3.0 * np.sqrt(there + back):
         counted = f"{there:.0f} edges from class {names[i]} to {names[j]}, {back:.0f} back"
-        yield f"classes are linked in one direction: {counted}"
+        yield f"classes are linked in one direction ({counted})"
     else:
-        counted = f"{there:.0f} edges between classes {names[i]} and {names[j]}"
-        one = f"where one strength for all pairs allows {fitted[i, j]:.0f}"
-        yield f"pairs of classes are linked unlike each other: {counted}, {one}"
+        pair = f"within class {names[i]}" if i == j else f"between {names[i]} and {names[j]}"
+        one = f"{there:.0f} edges {pair}, where one strength for all allows {fitted[i, j]:.0f}"
+        yield f"pairs of classes are not linked alike ({one})"
 
 
 def _level_of_means(degrees: Array, given: StandardizedGraph) -> float:
-    """How unlikely such mean degrees of the classes are, if degrees do not depend on the class (analysis of variance of logarithms)."""
+    """How unlikely such mean degrees of the classes are, if degrees do not depend on it (analysis of variance)."""
     counts = given.labels.counts
     values = np.log1p(degrees)
     means = np.bincount(given.labels.index, values) / counts
