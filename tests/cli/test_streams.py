@@ -7,8 +7,8 @@ import sys
 import time
 
 import pytest
+from helpers import wait_for
 from problems import OPTIONS
-from waiting import wait_for
 
 import gcnlimit as gl
 from gcnlimit._runtime import progress
