@@ -72,8 +72,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def decision_function(self, X: Any = None, graph: Any = None) -> Array:
         """Outputs: one column for each class, one number for two. Without arguments, of the nodes of the fit."""
-        outputs = self._evaluate(X, graph)
-        outputs = outputs + self._offset / self._sharpness
+        outputs = self._evaluate(X, graph) + self._offset / self._sharpness
         return outputs[:, 1] - outputs[:, 0] if outputs.shape[1] == 2 else outputs
 
     def predict(
@@ -145,9 +144,8 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Nodes that `y` labels, and the indices of their classes."""
         raw = np.asarray(y)
         if raw.shape != (nodes,):
-            raise ParameterError(
-                f"y has shape {raw.shape}; give one entry for each of {nodes} nodes"
-            )
+            needed = f"give one entry for each of {nodes} nodes"
+            raise ParameterError(f"y has shape {raw.shape}; {needed}")
         known = np.flatnonzero(self._known(raw))
         names = self.classes_.tolist()
         for c in raw[known].tolist():
