@@ -164,7 +164,7 @@ def _labelled_rows(
     nodes, width = features.shape
     dual = R.size <= width
     if dual:
-        # with more features than labels, as (X' g(S') E_R)': the indicators of labels are propagated
+        # with more features than labels, as (X' g(S') E_R)': indicators of labels are propagated
         S = S._replace(operator=S.operator.T)
         thin = is_sparse(features) and features.nnz < SPARSE * nodes * width
         across = features.T.tocsr() if thin else dense(features).T
