@@ -19,11 +19,11 @@ import traceback
 import webbrowser
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import plotly
 from dash import ALL, ClientsideFunction, Dash, Input, Output, ctx, no_update
 from dash import State as Held
 from dash.exceptions import PreventUpdate
@@ -77,7 +77,7 @@ class Explorer:
         self.server.config["MAX_CONTENT_LENGTH"] = 2 * (4 * LARGEST // 3) + 2**20
         self.server.before_request(self._check)
         self.server.register_error_handler(Exception, self._refuse)
-        script = Path(plotly.__file__).parent / "package_data/plotly.min.js"
+        script = str(files("plotly") / "package_data/plotly.min.js")
         self.server.add_url_rule("/plotly.js", "plotly", lambda: send_file(script))
         self.server.add_url_rule("/pictures", "pictures", self._pictures, methods=["POST"])
 
