@@ -117,9 +117,7 @@ class Scores:
         parts = [_means(*key, lines) for key, lines in groups.items()]
         if failed := self.failures:
             first = f"{failed[0].method} on {failed[0].problem}: {failed[0].error}"
-            parts.append(
-                f"{len(failed)} of {len(self.runs)} runs failed, the first of them {first}"
-            )
+            parts.append(f"{len(failed)} of {len(self.runs)} runs failed, the first {first}")
         return "\n\n".join(parts)
 
 
