@@ -27,8 +27,8 @@ test-fast: install       ## without the statistical checks
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
 test-torch: .venv-torch/.installed  ## tests that need PyTorch, on its processor device
-	.venv-torch/bin/python -m pytest tests/simulation/test_torch.py tests/simulation/test_features.py tests/simulation/test_graph.py \
-		tests/nn tests/benchmark/test_networks.py src/gcnlimit/nn
+	.venv-torch/bin/python -m pytest tests/simulation/test_torch_backend.py tests/simulation/data/test_features.py \
+		tests/simulation/data/test_sample.py tests/nn tests/test_pyg.py tests/benchmarks/gnn src/gcnlimit/nn
 
 .venv-torch/.installed: requirements.lock pyproject.toml  # TORCH_INDEX=URL: wheels of another index, TORCH=torch==2.9.0: a version
 	$(PYTHON) -m venv .venv-torch

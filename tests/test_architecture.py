@@ -21,6 +21,15 @@ GraphClassifier FilterClassifier cross_validate estimate recommend describe
 benchmark depth limits real results theory
 """
 
+ACROSS_MODULES = """
+architecture docs examples extremes files notation paper_map readme refusals your_words
+choose/classes cli/faults cli/real cli/streams explorer/browser graphs/doors
+real/degenerate real/malformed real/public_graphs
+simulation/classes simulation/degrees simulation/doors simulation/elsewhere
+sweeps/cluster sweeps/survival theory/classes
+"""
+"""Tests of no one module: laws of a whole room, of the pages, or of the package."""
+
 
 def test_public_names_are_pinned():
     assert sorted(gl.__all__) == sorted(PUBLIC.split())
@@ -71,3 +80,21 @@ def test_the_tree_of_the_contributing_page_is_that_of_the_package():
     assert files <= set(re.findall(r"(?<![/\w])\w+\.py", page))
     for name in named:
         assert list(home.rglob(name)), name
+
+
+def test_tests_mirror_the_modules():
+    """tests/ROOM/test_NAME.py is about ROOM/NAME, a module or a room, or about the room NAME as a whole."""
+    homes = {home: ROOT / home for home in ("benchmarks", "validation")}
+    tests = {path.relative_to(ROOT / "tests"): path for path in (ROOT / "tests").rglob("test_*.py")}
+    across = set(ACROSS_MODULES.split())
+    for file in tests:
+        name = file.stem.removeprefix("test_")
+        room = ROOT / "src" / "gcnlimit" if file.parts[0] not in homes else ROOT
+        modules = [file.with_name(f"{name}.py"), file.with_name(f"_{name}.py"), file.with_name(name)]
+        if file.parent.name == name:
+            modules.append(file.parent)
+        if (file.parent / name).as_posix() in across:
+            across.remove((file.parent / name).as_posix())
+        else:
+            assert any((room / module).exists() for module in modules), f"{file}: no such module"
+    assert not across

@@ -21,6 +21,7 @@ from gcnlimit.explorer.state import LEARNING, LIMITS, PARAMETER_OF, State, famil
 from gcnlimit.filters import Polynomial
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.depth.order_functions import order_functions
+from gcnlimit.theory.linear import best_linear
 from gcnlimit.theory.predict import predict
 from gcnlimit.theory.transfer import best_test_filter, transfer
 
@@ -74,7 +75,7 @@ class Elsewhere(NamedTuple):
     """Accuracies of the trained network on graphs of other signals `x`, the last of which is that of the page.
 
     Test nodes are read through the filter of the training, through none, or through the best PageRank, of strength
-    `theta`; `frozen` is the ceiling with these weights, `ceiling` that with both graphs at hand.
+    `theta`; `frozen` is the ceiling with these weights, `linear` and `ceiling` those with both graphs at hand.
     """
 
     x: Array
@@ -83,6 +84,7 @@ class Elsewhere(NamedTuple):
     none: Array
     best: Array
     frozen: Array
+    linear: Array
     ceiling: Array
 
 
@@ -131,13 +133,14 @@ def _why_lost(x: Array, y: Array, problem: Callable[[float], tuple[Any, Any]]) -
     return ""
 
 
-def along(state: State) -> tuple[Array, Array, Array, str]:
-    """Values along the axis, there the accuracy of the network and the ceiling, and why some are not known."""
+def along(state: State) -> tuple[Array, Array, Array, Array, str]:
+    """Values along the axis; accuracies there of this network, all linear ones and all algorithms; why some are not known."""
     _check_cost(state, state.family == "diffusion")
     x, network = _along(state, lambda data: predict(data, state.gcn, throw=False))
     whole = int if state.axis == "classes" else float
     why = _why_lost(x, network, lambda v: (state.data_at(**{state.axis: whole(v)}), state.gcn))
-    return x, network, _along(state, bayes_optimal)[1], why
+    linear, ceiling = (_along(state, best)[1] for best in (best_linear, bayes_optimal))
+    return x, network, linear, ceiling, why
 
 
 def best_along(state: State) -> tuple[Array, Array]:
@@ -273,7 +276,9 @@ def elsewhere(state: State) -> Elsewhere:
     if known.any():
         same[known] = transfer(data, gcn, there.replaced(lam=x[known])).test_accuracy
     ceiling = bayes_optimal(data, to=there, gcn=gcn)
-    found = (transfer(data, none, there), transfer(data, read, there), ceiling.frozen, ceiling)
+    linear = best_linear(data, to=there)
+    read_out = (transfer(data, network, there) for network in (none, read))
+    found = (*read_out, ceiling.frozen, linear, ceiling)
     return Elsewhere(x, best.values, same, *(np.asarray(one.test_accuracy) for one in found))
 
 
@@ -328,6 +333,7 @@ def _scanned(family: str) -> Computation:
 _slow = partial(Computation, prompt=False)
 COMPUTATIONS: dict[str, Computation] = {
     "ceiling": Computation(_ceiling, lambda s: _DATA),
+    "linear": Computation(lambda s: float(best_linear(s.data).test_accuracy), lambda s: _DATA),
     "here": Computation(_here, lambda s: _DATA + _network(s)),
     **{family: _scanned(family) for family in STRENGTHS},
     "along": Computation(along, lambda s: (*_signals(s, s.axis), *_network(s), "axis")),
@@ -372,4 +378,4 @@ def is_quick(name: str, state: State) -> bool:
         return False
     unequal = state.unequal and state.loss != "square"
     slow = state.finite and (unequal or not state.symmetric or _solved(state) == _AVERAGED)
-    return name in {"ceiling", "here"} or not slow
+    return name in {"ceiling", "linear", "here"} or not slow
