@@ -14,8 +14,8 @@ import torch
 from numpy.random import SeedSequence
 from scipy import sparse
 
+from gcnlimit._runtime.memory import available
 from gcnlimit.errors import GCNLimitError, ParameterError
-from gcnlimit.simulation.backend import Backend
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -23,8 +23,8 @@ Shape = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class TorchBackend(Backend):
-    """Primitives of PyTorch. The noise of each device is its own."""
+class TorchBackend:
+    """Primitives of PyTorch, with the methods of `Backend`. The noise of each device is its own."""
 
     device: torch.device
     tile: int = 64
@@ -107,7 +107,7 @@ class TorchBackend(Backend):
     def free(self) -> float:
         """Bytes that the device has left, what PyTorch keeps for later included."""
         if self.device.type != "cuda":
-            return super().free()
+            return available()
         kept = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
         return float(torch.cuda.mem_get_info(self.device)[0] + kept)
 
