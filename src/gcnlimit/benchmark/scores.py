@@ -87,8 +87,9 @@ class Scores:
         """Write every run to a ``.json`` file, which `load` reads."""
         check_path(path)
         check_writable(path, ENDINGS)
-        # null stands for NaN, which JSON does not have
-        runs = [{k: None if v != v else v for k, v in asdict(run).items()} for run in self.runs]  # noqa: PLR0124
+        # null stands for NaN, which JSON does not have, and which differs from itself
+        runs = [asdict(run) for run in self.runs]
+        runs = [{k: v if v == v else None for k, v in run.items()} for run in runs]  # noqa: PLR0124
         text = json.dumps({"suite": VERSION, "runs": runs}, indent=1)
         with writing(path) as new:
             new.write_text(f"{text}\n", encoding="utf-8")
