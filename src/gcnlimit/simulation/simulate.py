@@ -100,7 +100,7 @@ def simulate(  # noqa: PLR0917
     workers = workers if workers is None else whole("workers", workers, low=1, high=10**6)
     progress = progress if progress is None else flag("progress", progress)
     throw = flag("throw", throw)
-    few = data.degrees and size.degree and gcn.normalization.leaves(data.degrees, size.degree)
+    few = size.degree and gcn.normalization.leaves(data.degrees, size.degree)
     if few:
         warnings.warn(few, stacklevel=2)
     shape = broadcast(data=data.shape, network=gcn.shape, to=() if to is None else to.shape)
@@ -133,7 +133,12 @@ def simulate(  # noqa: PLR0917
     # at finite reg a block is drawn more than once, nobody knows how often
     known = unit == "trials" or np.isinf(gcn.reg).all()
     with progress_bar("simulating", total if known else None, progress, unit=unit) as bar:
-        results = run(tasks, workers, done=bar.advance if unit == "trials" else lambda done: None)
+        done = bar.advance if unit == "trials" else lambda count: None
+        try:
+            results = run(tasks, workers, done=done)
+        except ParameterError as error:
+            # leaves make eigenvalues of their own, on which a filter may not be defined
+            raise ParameterError(f"{error}; {few}") if few else error from None
     return with_coordinates(_assemble(groups, results, shape), data, gcn, to)
 
 
