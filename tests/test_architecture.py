@@ -17,7 +17,7 @@ Square Logistic Hinge Softmax Loss Penalty ElasticNet
 GradientDescent GradientFlow predict transfer bayes_optimal best_linear simulate sample Instance fit amp belief_propagation
 linear_message_passing tune best_filter compare gap_map sweep
 check_filter check_loss Status ConvergenceError GCNLimitError ParameterError __version__
-GraphClassifier FilterClassifier cross_validate estimate recommend describe
+GraphClassifier FilterClassifier cross_validate search estimate recommend describe
 benchmark depth limits real results theory
 """
 

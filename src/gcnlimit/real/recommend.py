@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 HALVES = 3
 UNEQUAL = 5  # unequal classes above which the ceiling takes minutes
-RARE = (
-    5  # labels of a class below which its size is not known; the ceiling then takes half a minute
-)
+RARE = 5  # labels of a class below which its size is not known
 REACH = (  # of PageRank, up to a strength
     (0.6, "its direct neighbours"),
     (0.85, "nodes a few edges away"),
@@ -152,11 +150,8 @@ def _with_half(kind: Any, X: Any, given: StandardizedGraph, adjacency: Any) -> f
         y = np.full(given.nodes, -1)
         y[labels.labelled[kept]] = labels.index[kept]
         if np.unique(labels.index[kept]).size > 1:
-            said = (
-                kind(fractions="labels")
-                .fit(X, y, graph=adjacency)
-                .predict()[labels.labelled[~kept]]
-            )
+            model = kind(fractions="labels").fit(X, y, graph=adjacency)
+            said = model.predict()[labels.labelled[~kept]]
             found.append(float(np.mean(said == labels.index[~kept])))
     return float(np.mean(found)) if found else None
 
@@ -193,12 +188,12 @@ def _expect(model: Any, half: float | None) -> Iterator[str]:
         yield from _depth(model)
     if half is not None:
         points = 100.0 * (model.loo_score_ - half)
-        now = (
-            f"Going from half to all of your labels gained {points:.1f} points ({half:.2f} before)"
-        )
-        enough = f"Half of the labels give {half:.2f}, as much as all: more will hardly help."
-        more = f"{now}; doubling them should gain less than that."
-        yield enough if points < 0.5 else more
+        if points < 0.5:
+            yield f"Half of the labels give {half:.2f}, as much as all: more will hardly help."
+            return
+        gained = f"gained {points:.1f} points ({half:.2f} before)"
+        doubled = "doubling them should gain less than that"
+        yield f"Going from half to all of your labels {gained}; {doubled}."
 
 
 def _graph(model: Any) -> str:
