@@ -97,6 +97,9 @@ class GraphClassifier(GraphEstimator):
         return axes
 
     def _learn(self, features: Any, labels: Labels, adjacency: Any) -> Array:
+        if adjacency is None:
+            alone = "there is no graph, so the features alone are used"
+            warnings.warn(f"{alone}; write fit(X, y, graph=...) if you have one", stacklevel=3)
         weights = class_weights(labels, self.class_weight)
         model = Ensemble.fit(features, labels, adjacency, weights, self.scale)
         self._model = model
