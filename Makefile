@@ -71,8 +71,10 @@ package: install         ## wheel and sdist, built, installed and tried outside 
 
 check: lint types floors package test  ## what the continuous integration runs on a push
 
-release-dry-run: install ## wheel and sdist into dist/, as a release would publish them: built, checked, installed and tried
+release-dry-run: install ## what a release publishes, into dist/: built, checked, installed and tried; VERSION=1.2.3 must be its version
 	rm -rf dist
+	$(if $(VERSION),$(BIN)/python -c "import gcnlimit as g; assert g.__version__ == '$(VERSION)', g.__version__")
+	$(if $(VERSION),grep -q '^## $(VERSION)' CHANGELOG.md)
 	$(BIN)/python tests/packaging/install.py --keep dist $(PACKAGE)
 	$(BIN)/twine check --strict dist/*
 

@@ -2,8 +2,8 @@
 
 ``python tests/packaging/install.py`` does so for the interpreter that runs it, with the versions of requirements.lock;
 ``--python`` names others, ``--versions latest`` takes the newest packages and ``lowest`` the oldest that pyproject.toml allows,
-``--extras`` installs ``all`` too, ``--keep`` copies what passed into a folder. The wheel built from the source distribution must have the files of the one built from the
-checkout, and their long description must not refer to files of the checkout.
+``--extras`` installs ``all`` too, ``--keep`` copies what passed into a folder. The wheel built from the source distribution must
+have the files of the one built from the checkout, and their long description must not refer to files of the checkout.
 """
 
 import argparse
