@@ -32,7 +32,7 @@ _HOMES = {
     "gcnlimit.real.estimate": "estimate",
     "gcnlimit.real.filter_classifier": "FilterClassifier",
     "gcnlimit.real.recommend": "recommend",
-    "gcnlimit.real.scores": "cross_validate",
+    "gcnlimit.real.scores": "cross_validate search",
     "gcnlimit.results.performance": "Status",
     "gcnlimit.simulation.data.instance": "Instance",
     "gcnlimit.simulation.data.sample": "sample",

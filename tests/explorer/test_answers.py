@@ -95,7 +95,7 @@ def test_a_movement_computes_its_first_picture_and_others_only_while_they_are_qu
     served = Answers(Here(), Here())
     seen = ["strength-diffusion", "strength-residual", "strength-pagerank", "axis"]
     pictures = dict(served.now(State(lam=0.5, mu=3.0), "me", 1, seen))
-    assert counted.names == ["ceiling", "here", "diffusion", "residual"]
+    assert counted.names == ["ceiling", "here", "linear", "diffusion", "residual"]
     assert [name for name in seen if pictures[name].complete] == ["strength-diffusion", "strength-residual"]
 
 
@@ -119,7 +119,7 @@ def test_a_later_state_of_the_same_client_wins(counted):
 def test_where_curves_are_slow_a_movement_computes_its_point_alone(counted):
     state = State(reg=1.0, symmetrize=False)
     list(Answers(Here(), Here()).now(state, "me", 1, ["strength-diffusion", "axis"]))
-    assert counted.names == ["ceiling", "here"]
+    assert counted.names == ["ceiling", "here", "linear"]
 
 
 @pytest.mark.parametrize("name", ["ceiling", "here", "diffusion", "along", "depth", "elsewhere"])

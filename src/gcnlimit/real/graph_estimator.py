@@ -55,7 +55,9 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         shape: tuple[int, ...] = getattr(graph, "shape", ())
         if len(shape) == 2 and 0 < shape[0] < shape[1] and getattr(X, "shape", ())[:1] == shape[:1]:
             cut = f"graph has shape {tuple(shape)}: its rows were cut, but not its columns"
-            use = "use gcnlimit.cross_validate, which hides labels, or loo_score_ of one fit"
+            use = (
+                "use gcnlimit.cross_validate or search, which hide labels, or loo_score_ of one fit"
+            )
             raise ParameterError(f"{cut}, as cross_val_score and GridSearchCV do; {use}")
         adjacency = None if graph is None else as_adjacency(graph)
         features, labels = self._training(X, y, adjacency)
@@ -72,8 +74,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def decision_function(self, X: Any = None, graph: Any = None) -> Array:
         """Outputs: one column for each class, one number for two. Without arguments, of the nodes of the fit."""
-        outputs = self._evaluate(X, graph)
-        outputs = outputs + self._offset / self._sharpness
+        outputs = self._evaluate(X, graph) + self._offset / self._sharpness
         return outputs[:, 1] - outputs[:, 0] if outputs.shape[1] == 2 else outputs
 
     def predict(
@@ -145,9 +146,8 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Nodes that `y` labels, and the indices of their classes."""
         raw = np.asarray(y)
         if raw.shape != (nodes,):
-            raise ParameterError(
-                f"y has shape {raw.shape}; give one entry for each of {nodes} nodes"
-            )
+            needed = f"give one entry for each of {nodes} nodes"
+            raise ParameterError(f"y has shape {raw.shape}; {needed}")
         known = np.flatnonzero(self._known(raw))
         names = self.classes_.tolist()
         for c in raw[known].tolist():

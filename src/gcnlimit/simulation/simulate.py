@@ -99,7 +99,7 @@ def simulate(  # noqa: PLR0917
     workers = workers if workers is None else whole("workers", workers, low=1, high=10**6)
     progress = progress if progress is None else flag("progress", progress)
     throw = flag("throw", throw)
-    few = data.degrees and size.degree and gcn.normalization.leaves(data.degrees, size.degree)
+    few = size.degree and gcn.normalization.leaves(data.degrees, size.degree)
     if few:
         warnings.warn(few, stacklevel=2)
     shape = broadcast(data=data.shape, network=gcn.shape, to=() if to is None else to.shape)
@@ -127,7 +127,11 @@ def simulate(  # noqa: PLR0917
     # at finite reg streamed blocks are drawn more than once, nobody knows how often
     tiles = math.ceil(size.features / backend_of(size.device).tile)
     blocks = tiles * len(tasks) if np.isinf(gcn.reg).all() else None
-    results = _run(tasks, workers, blocks, progress)
+    try:
+        results = _run(tasks, workers, blocks, progress)
+    except ParameterError as error:
+        # leaves make eigenvalues of their own, on which a filter may not be defined
+        raise ParameterError(f"{error}; {few}") if few else error from None
     return with_coordinates(_assemble(groups, results, shape), data, gcn, to)
 
 
