@@ -25,7 +25,7 @@ from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.sample import Seed, draw, seed_sequence
 from gcnlimit.simulation.data.size import Size, training_bytes
-from gcnlimit.simulation.measure import FIELDS, evaluate_rows, measured
+from gcnlimit.simulation.measure import AVERAGES, FIELDS, evaluate_rows, measured
 from gcnlimit.simulation.train.train import holds_rows, read_outputs, train
 from gcnlimit.two_graphs import check_pair
 
@@ -248,7 +248,7 @@ class _Trial:
         if self.throw:
             raise error
         law = self.group.tested.degrees
-        count = len(FIELDS) + (0 if law is None else 2 * law.theta.size)
+        count = AVERAGES + (0 if law is None else 2 * law.theta.size)
         rows = np.full((count + 1, math.prod(gcn.shape)), np.nan)
         failed = isinstance(error, ConvergenceError)
         rows[-1] = float(Status.NOT_CONVERGED if failed else Status.REFUSED)
@@ -277,13 +277,13 @@ def _assemble(groups: list[_Group], results: list[Array | None], shape: Shape) -
     seen = np.maximum(1.0 - mean[0], floor)
     log_error = np.where(1.0 - mean[0] < floor, 1.0, error[0] / seen)
 
-    def named(rows: Array, log_row: Array) -> dict[str, Any]:
-        performance = measured(groups[0].tested, rows.reshape(-1, *shape))
+    def named(rows: Array, log_row: Array, trials: int) -> dict[str, Any]:
+        performance = measured(groups[0].tested, rows.reshape(-1, *shape), trials)
         return vars(performance) | {"log_test_error": scalar_or_array(log_row.reshape(shape))}
 
     return Measurement(
-        **named(mean, np.log(seen)),
-        standard_error=Performance(**named(error, log_error)),
+        **named(mean, np.log(seen), least),
+        standard_error=Performance(**named(error, log_error, 0)),
         trials=least,
         status=status.reshape(shape) if shape else Status(int(status[0])),
     )
@@ -292,11 +292,13 @@ def _assemble(groups: list[_Group], results: list[Array | None], shape: Shape) -
 def _standard_error(values: Array) -> Array:
     """Standard errors of the means of rows over the trials; of a cell of propensities that of a ratio, then its nodes."""
     mean = values.mean(axis=0)
-    averages = values[:, : len(FIELDS)]
-    right, nodes = np.split(values[:, len(FIELDS) :], 2, axis=1)
-    mean_right, mean_nodes = np.split(mean[len(FIELDS) :], 2)
+    averages = values[:, :AVERAGES]
+    right, nodes = np.split(values[:, AVERAGES:], 2, axis=1)
+    mean_right, mean_nodes = np.split(mean[AVERAGES:], 2)
     with np.errstate(invalid="ignore"):
         beyond = right - nodes * (mean_right / mean_nodes)
-    scatter = np.concatenate([averages, beyond], axis=1)
-    error = np.full(scatter.shape[1:], np.inf) if len(values) < 2 else scatter.std(axis=0, ddof=1)
+        scatter = np.concatenate([averages, beyond], axis=1)
+        error = scatter.std(axis=0, ddof=min(1, len(values) - 1))
+    # one trial says nothing of its error, and an infinite slope of a calibration has none
+    error = np.where(np.isinf(mean[: len(error)]), 0.0, error if len(values) > 1 else np.inf)
     return np.concatenate([error / math.sqrt(len(values)), mean_nodes])
