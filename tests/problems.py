@@ -45,6 +45,11 @@ def margin(prediction):
     return np.where(failed, -1e3, value)
 
 
+def filter_margin(data, filter, symmetrize=False):
+    """Margin of a test node at infinite regularization."""
+    return gl.predict(data, gl.GCN(filter, symmetrize=symmetrize)).order_parameters.test_margin
+
+
 def classed_graph(nodes=60, width=8, classes=3, labelled=30, directed=False):
     """A graph that follows the classes, its features, and its labels with some hidden."""
     rng = np.random.default_rng(0)

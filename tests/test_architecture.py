@@ -5,27 +5,32 @@ import inspect
 import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 from importlinter.cli import lint_imports
 from reference import ROOT
 
 import gcnlimit as gl
 
-PUBLIC = """
-CSBM Spectrum Gamma LogNormal Pareto Degrees GCN Regularized Residual Diffusion PageRank Polynomial Filter
-Square Logistic Hinge Softmax Loss Penalty ElasticNet
-GradientDescent GradientFlow predict transfer bayes_optimal best_linear simulate sample Instance fit amp belief_propagation
-linear_message_passing tune best_filter compare gap_map sweep
-check_filter check_loss Status ConvergenceError GCNLimitError ParameterError __version__
-GraphClassifier FilterClassifier cross_validate estimate recommend describe
-benchmark depth limits real results theory
+ACROSS_MODULES = """
+architecture docs examples extremes files notation paper_map readme refusals your_words
+choose/classes cli/faults cli/real cli/streams explorer/browser graphs/doors
+real/degenerate real/malformed real/public_graphs
+simulation/classes simulation/degrees simulation/doors simulation/elsewhere
+sweeps/cluster sweeps/survival theory/classes
 """
+"""Tests of no one module: laws of a whole room, of the pages, or of the package."""
 
 
-def test_public_names_are_pinned():
-    assert sorted(gl.__all__) == sorted(PUBLIC.split())
-    for name in gl.__all__:
-        assert getattr(gl, name) is not None
+def test_public_names_are_those_that_type_checkers_read():
+    """The stub beside a package that imports lazily has the same names, from the same modules."""
+    for package in (gl, gl.results):
+        stub = ast.parse(Path(package.__file__).with_suffix(".pyi").read_text())
+        typed = [(node.module, alias.asname) for node in stub.body for alias in node.names]
+        lazy = [(home, name) for home, names in package._HOMES.items() for name in names.split()]
+        assert sorted(typed) == sorted(lazy)
+        assert all(getattr(package, name) is not None for name in package.__all__)
 
 
 def test_every_public_object_is_documented():
@@ -71,3 +76,30 @@ def test_the_tree_of_the_contributing_page_is_that_of_the_package():
     assert files <= set(re.findall(r"(?<![/\w])\w+\.py", page))
     for name in named:
         assert list(home.rglob(name)), name
+
+
+def test_tests_mirror_the_modules():
+    """tests/ROOM/test_NAME.py is about ROOM/NAME, a module or a room, or about the room NAME as a whole."""
+    homes = {home: ROOT / home for home in ("benchmarks", "validation")}
+    tests = {path.relative_to(ROOT / "tests"): path for path in (ROOT / "tests").rglob("test_*.py")}
+    across = set(ACROSS_MODULES.split())
+    for file in tests:
+        name = file.stem.removeprefix("test_")
+        room = ROOT / "src" / "gcnlimit" if file.parts[0] not in homes else ROOT
+        modules = [file.with_name(f"{name}.py"), file.with_name(f"_{name}.py"), file.with_name(name)]
+        if file.parent.name == name:
+            modules.append(file.parent)
+        if (file.parent / name).as_posix() in across:
+            across.remove((file.parent / name).as_posix())
+        else:
+            assert any((room / module).exists() for module in modules), f"{file}: no such module"
+    assert not across
+
+
+def test_the_version_is_said_alike_everywhere():
+    """Before a release it has the suffix rc, and the classifiers do not say more."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    cited = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1]
+    assert cited == gl.__version__
+    stable = "Development Status :: 5 - Production/Stable" in project["classifiers"]
+    assert stable == bool(re.fullmatch(r"\d+\.\d+\.\d+", gl.__version__))

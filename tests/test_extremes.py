@@ -131,10 +131,6 @@ FUNCTIONS = {
         lambda v: gl.bayes_optimal(_data(v), degree=v["degree"], population=v["size"], sweeps=v["sweeps"]),
         DATA | {"degree": 3.0, "size": 100, "sweeps": 4},
     ),
-    "degree_correction": (
-        lambda v: gl.theory.degree_correction(_data(DATA), v["mean"], tolerance=0.5, population=100, sweeps=4),
-        {"mean": 9.0},
-    ),
     "message_passing": (
         lambda v: gl.theory.message_passing(_data(v), 2, graph=v["graph"], features=v["gain"], shrinkage=v["s"]),
         DATA | {"graph": 1.0, "gain": 2.0, "s": 2.0},
@@ -173,6 +169,7 @@ ELSEWHERE = {
     "check_loss",
     "cross_validate",
     "label_free_signals",
+    "search",
 }  # take what a user brings, not numbers
 CASES = [(name, parameter) for name, (_, good) in FUNCTIONS.items() for parameter in good]
 

@@ -8,11 +8,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from helpers import run
 from problems import OPTIONS
 
 import gcnlimit as gl
-from gcnlimit.cli.app import app
 from gcnlimit.errors import ParameterError, writing
 
 DATA = gl.CSBM(4, 1, 2, 0.1)
@@ -73,7 +72,7 @@ WRITERS = {
 
 
 def _verb(*words):
-    done = CliRunner().invoke(app, list(map(str, words)))
+    done = run(*words)
     if done.exit_code:
         raise ParameterError(done.stderr)
 
@@ -138,7 +137,7 @@ def test_a_device_is_written_to_and_not_replaced():
 @pytest.mark.parametrize("verb", ["figure", "sample"])
 def test_a_name_that_is_too_long_is_one_sentence(verb, tmp_path):
     given = {"figure": ["best-time"], "sample": [*OPTIONS, *GRAPH]}[verb]
-    done = CliRunner().invoke(app, [verb, *given, "--out", str(tmp_path / ("x" * 300 + ".npz"))])
+    done = run(verb, *given, "--out", str(tmp_path / ("x" * 300 + ".npz")))
     assert done.exit_code == 2
     assert "cannot be written: File name too long" in done.stderr
 
@@ -152,3 +151,33 @@ def test_a_file_that_would_not_fit_is_not_begun(tmp_path, monkeypatch):
     with pytest.raises(ParameterError, match="No space left on device"):
         _verb("sweep", tmp_path / "sweep.toml", "--out", tmp_path / "out.nc")
     assert {one.name for one in tmp_path.iterdir()} == {"sweep.toml", "sweep.sqlite"}
+
+
+@pytest.mark.parametrize("name", ["missing/file", "file/below.npz"])
+def test_an_instance_is_not_written_into_a_missing_folder(tmp_path, name):
+    (tmp_path / "file").write_text("")
+    path = tmp_path / name
+    with pytest.raises(gl.ParameterError, match=f"{path} cannot be written: there is no folder {path.parent}"):
+        gl.sample(DATA, nodes=40, degree=6.0, seed=0).save(path)
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(gl.ParameterError, match="cannot be written: Is a directory; choose another file"):
+        gl.sample(DATA, nodes=40, degree=6.0, seed=0).save(tmp_path)
+
+
+def test_scores_are_not_written_into_a_missing_folder(tmp_path):
+    with pytest.raises(gl.ParameterError, match="there is no folder"):
+        gl.benchmark.Scores(()).save(tmp_path / "missing" / "scores.json")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("sample", *OPTIONS, "--nodes", "40", "--degree", "6", "--out"), ("predict", *OPTIONS, "--t", "0:1:3", "--plot")],
+    ids=["sample", "predict"],
+)
+def test_the_command_line_says_the_folder_is_missing_before_computing(tmp_path, arguments):
+    result = run(*arguments, str(tmp_path / "missing" / "file.png"))
+    assert result.exit_code == 2
+    assert "cannot be written" in result.output
+    assert "missing" in result.output

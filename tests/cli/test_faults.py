@@ -8,20 +8,15 @@ import warnings
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from helpers import run
 from problems import OPTIONS, PARAMETERS
 from scipy import stats
 
 import gcnlimit as gl
-from gcnlimit.cli.app import app
 from gcnlimit.cli.simulate import _beside
 from gcnlimit.simulation import simulate as simulation
 
 SMALL = ["--t", "1", "--nodes", "100", "--degree", "20"]
-
-
-def run(*words):
-    return CliRunner().invoke(app, list(map(str, words)))
 
 
 def answers_or_refuses(*words):

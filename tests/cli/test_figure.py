@@ -1,13 +1,8 @@
 """The verbs figure and reproduce."""
 
-from click.testing import CliRunner
+from helpers import run
 
-from gcnlimit.cli.app import app
 from gcnlimit.figures import registry
-
-
-def run(*words):
-    return CliRunner().invoke(app, list(map(str, words)))
 
 
 def test_the_list_names_every_figure():

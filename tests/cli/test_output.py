@@ -6,16 +6,11 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from helpers import run
 from problems import OPTIONS
 
 import gcnlimit as gl
-from gcnlimit.cli.app import app
 from gcnlimit.results.text import table
-
-
-def run(*words):
-    return CliRunner().invoke(app, list(map(str, words)))
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,11 @@ import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner
+from helpers import answer, run
 from problems import DATA, OPTIONS
 
 import gcnlimit as gl
-from gcnlimit.cli.app import VERBS, app
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, list(arguments))
+from gcnlimit.cli.app import VERBS
 
 
 def test_version():
@@ -154,10 +150,10 @@ def test_bayes_at_finite_degree_is_that_of_the_library_with_its_standard_errors(
 
 def test_another_graph_and_another_filter():
     options = ["predict", *OPTIONS, "--theta", "0.3", "--to-lam", "-1,1", "--test-theta", "-0.3", "--json"]
-    rows = json.loads(CliRunner().invoke(app, options, catch_exceptions=False).stdout)
+    rows = json.loads(answer(*options))
     gcn = gl.GCN(gl.PageRank(0.3), test_filter=gl.PageRank(-0.3))
     exact = gl.transfer(DATA, gcn, DATA.replaced(lam=[-1.0, 1.0])).test_accuracy
     assert [row["test_accuracy"] for row in rows] == pytest.approx(exact.tolist(), rel=1e-12)
-    refused = CliRunner().invoke(app, ["predict", *OPTIONS, "--t", "1", "--test-t", "1", "--test-theta", "0.1"])
+    refused = run("predict", *OPTIONS, "--t", "1", "--test-t", "1", "--test-theta", "0.1")
     assert refused.exit_code == 2
     assert "choose one filter at test (got --test-t and --test-theta)" in refused.output

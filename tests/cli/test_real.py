@@ -5,24 +5,17 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from helpers import answer, run
 from reference import ROOT
 
 import gcnlimit as gl
 from gcnlimit import real
-from gcnlimit.cli.app import app
 
 TEXAS = str(ROOT / "examples" / "data" / "texas.npz")
 
 
-def run(*arguments):
-    done = CliRunner().invoke(app, list(map(str, arguments)))
-    assert done.exit_code == 0, done.output
-    return done.stdout
-
-
 def test_classify_is_the_classifier(tmp_path):
-    shown = json.loads(run("classify", TEXAS, "--split", 3, "--json", "--out", tmp_path / "classes.csv"))[0]
+    shown = json.loads(answer("classify", TEXAS, "--split", 3, "--json", "--out", tmp_path / "classes.csv"))[0]
     data = real.read(TEXAS)
     model = gl.GraphClassifier().fit(data.X, data.training(3), graph=data.graph)
     assert shown["test_accuracy"] == model.score(y=data.testing(3))
@@ -43,8 +36,8 @@ def test_tables_and_arrays_give_the_same(tmp_path):
     data = real.read(tmp_path / "graph.npz")
     hidden = real.Dataset(data.graph, data.X, data.training())
     real.write(hidden, tmp_path / "edges.csv", tmp_path / "nodes.csv")
-    one = json.loads(run("classify", tmp_path / "graph.npz", "--json"))[0]
-    two = json.loads(run("classify", tmp_path / "edges.csv", "--nodes", tmp_path / "nodes.csv", "--json"))[0]
+    one = json.loads(answer("classify", tmp_path / "graph.npz", "--json"))[0]
+    two = json.loads(answer("classify", tmp_path / "edges.csv", "--nodes", tmp_path / "nodes.csv", "--json"))[0]
     assert one["loo_accuracy"] == pytest.approx(two["loo_accuracy"])
     assert one["network"] == two["network"]
     assert "test_accuracy" in one
@@ -54,9 +47,9 @@ def test_tables_and_arrays_give_the_same(tmp_path):
 def test_describe_is_the_description(tmp_path):
     data = real.read(TEXAS)
     found = gl.describe(data.X, data.y, data.graph)
-    assert run("describe", TEXAS, "--plot", tmp_path / "spectrum.png").strip() == str(found)
+    assert answer("describe", TEXAS, "--plot", tmp_path / "spectrum.png").strip() == str(found)
     assert (tmp_path / "spectrum.png").stat().st_size > 1000
-    shown = json.loads(run("describe", TEXAS, "--split", 0, "--json"))[0]
+    shown = json.loads(answer("describe", TEXAS, "--split", 0, "--json"))[0]
     assert shown["labelled"] == int(np.sum(data.training() >= 0))
     assert shown["holds"] is False
 
@@ -65,7 +58,7 @@ def test_describe_is_the_description(tmp_path):
     "arguments", [("classify", TEXAS, "--split", 99), ("describe", __file__), ("classify", TEXAS, "--nodes", TEXAS)]
 )
 def test_what_cannot_be_done_is_a_sentence(arguments):
-    done = CliRunner().invoke(app, [str(a) for a in arguments])
+    done = run(*arguments)
     assert done.exit_code == 2
     assert done.output.startswith("Error: ")
     assert len(done.output.strip().splitlines()) == 1
@@ -80,7 +73,7 @@ def test_ordinary_tables_are_read_and_what_was_done_is_said(tmp_path):
     body = [f"{k},{x:.3f},2020-01-01,{c}" for k, (x, c) in enumerate(zip(i.features[:, 0], role, strict=True))]
     (tmp_path / "n.csv").write_text("who,x,joined,role\n" + "\n".join(body) + "\n")
     options = ("--nodes", tmp_path / "n.csv", "--label", "role", "--drop", "joined", "--undirected")
-    done = CliRunner().invoke(app, ["describe", str(tmp_path / "e.csv"), *map(str, options)])
+    done = run("describe", tmp_path / "e.csv", *options)
     assert done.exit_code == 0, done.output
     assert "30 of 60 nodes have no label (NA)." in done.stderr
     assert "Ignored" in done.stderr
@@ -91,7 +84,7 @@ def test_a_split_that_tables_do_not_have_is_refused(tmp_path):
     data = real.read(TEXAS)
     real.write(real.Dataset(data.graph, data.X, data.training()), tmp_path / "edges.csv", tmp_path / "nodes.csv")
     words = ["classify", str(tmp_path / "edges.csv"), "--nodes", str(tmp_path / "nodes.csv"), "--split", "3"]
-    done = CliRunner().invoke(app, words)
+    done = run(*words)
     assert done.exit_code == 2
     assert "has no splits" in done.stderr
 
@@ -105,30 +98,30 @@ def test_explore_reads_tables_as_the_other_verbs_do(tmp_path, monkeypatch):
     table = (tmp_path / "nodes.csv").read_text().replace("label", "role", 1)
     (tmp_path / "nodes.csv").write_text(table)
     words = [tmp_path / "edges.csv", "--nodes", tmp_path / "nodes.csv", "--label", "role", "--undirected"]
-    run("explore", *words, "--no-browser")
+    answer("explore", *words, "--no-browser")
     (state, sentence), how = shown[0]
     assert (state.directed, state.estimated, how["browser"]) == (False, True, False)
     assert "183 nodes" in sentence
 
 
 def test_a_single_network_has_no_members_to_draw(tmp_path):
-    done = CliRunner().invoke(app, ["classify", TEXAS, "--filter", "pagerank", "--plot", str(tmp_path / "members.png")])
+    done = run("classify", TEXAS, "--filter", "pagerank", "--plot", str(tmp_path / "members.png"))
     assert done.exit_code != 0
     assert "--plot goes with the average; leave out --filter and --strength" in str(done.output)
-    assert "PageRank" in run("classify", TEXAS, "--filter", "pagerank")
-    assert "features alone" in run("classify", TEXAS, "--strength", "0")
+    assert "PageRank" in answer("classify", TEXAS, "--filter", "pagerank")
+    assert "features alone" in answer("classify", TEXAS, "--strength", "0")
 
 
 def test_fractions_are_words_or_shares_by_class():
     data = real.read(TEXAS)
     shares = {0: 0.2, 2: 0.1, 3: 0.6, 4: 0.1}
     given = ",".join(f"{name}={share}" for name, share in shares.items())
-    shown = json.loads(run("classify", TEXAS, "--json", "--fractions", given))[0]
+    shown = json.loads(answer("classify", TEXAS, "--json", "--fractions", given))[0]
     model = gl.GraphClassifier(fractions=shares).fit(data.X, data.training(), graph=data.graph)
     assert shown["test_accuracy"] == model.score(y=data.testing())
-    assert "average" in run("classify", TEXAS, "--fractions", "labels")
+    assert "average" in answer("classify", TEXAS, "--fractions", "labels")
     for bad in ("some", "0=a,1=b", "0=0.5"):
-        done = CliRunner().invoke(app, ["classify", TEXAS, "--fractions", bad])
+        done = run("classify", TEXAS, "--fractions", bad)
         assert done.exit_code != 0
         assert "fractions" in done.output
 
@@ -136,5 +129,5 @@ def test_fractions_are_words_or_shares_by_class():
 def test_few_labels_are_said_to_be_few(tmp_path):
     i = gl.sample(gl.CSBM(alpha=4, lam=1.5, mu=3.0, rho=0.05, directed=False), nodes=160, degree=12, seed=0)
     i.save(tmp_path / "graph.npz")
-    done = CliRunner().invoke(app, ["classify", str(tmp_path / "graph.npz")])
+    done = run("classify", str(tmp_path / "graph.npz"))
     assert "labelled nodes are too few to say what accuracy to expect." in done.stderr

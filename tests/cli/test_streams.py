@@ -7,13 +7,14 @@ import sys
 import time
 
 import pytest
+from helpers import wait_for
 from problems import OPTIONS
-from waiting import wait_for
 
 import gcnlimit as gl
 from gcnlimit._runtime import progress
 
-GCNLIMIT = [sys.executable, "-c", "from gcnlimit.cli import main; main()"]
+QUIET = "from gcnlimit._runtime import progress; progress.FIRST = 1e6"  # seconds: on a busy machine too
+GCNLIMIT = [sys.executable, "-c", f"{QUIET}; from gcnlimit.cli import main; main()"]
 PREDICT = [*GCNLIMIT, "predict", *OPTIONS, "--t", "1"]
 WRONG = [*GCNLIMIT, "predict", *OPTIONS, "--t", "x"]
 DATA = gl.CSBM(4, 1, 2, 0.1)

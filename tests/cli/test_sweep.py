@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 import xarray as xr
-from click.testing import CliRunner
+from helpers import run
 
 import gcnlimit as gl
-from gcnlimit.cli.app import app
 from gcnlimit.cli.sweep import read_file
 from gcnlimit.sweeps import run as sweep_run
 from gcnlimit.sweeps.producers import compute
@@ -35,8 +34,8 @@ def file(tmp_path):
     return path
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["sweep", *map(str, arguments)])
+def swept(*arguments):
+    return run("sweep", *arguments)
 
 
 def expected():
@@ -87,7 +86,7 @@ def test_logarithmic_ranges_and_named_filters(tmp_path):
 def test_a_mistake_in_the_file_gets_one_sentence_and_status_two(file, old, new, sentence):
     assert old in TEXT
     file.write_text(TEXT.replace(old, new, 1))
-    result = run(file)
+    result = swept(file)
     assert result.exit_code == 2
     assert sentence in result.stderr
     assert result.stderr.count("\n") == 1
@@ -100,21 +99,21 @@ def test_the_name_of_the_verb_is_allowed(file):
         TEXT.replace('"predict"', '"bayes"').replace(network, "").replace("t = [0.5, 1.0, 1.5]", ""), "utf-8-sig"
     )
     assert read_file(file)["what"] == "bayes_optimal"
-    assert run(file).exit_code == 0
+    assert swept(file).exit_code == 0
 
 
 def test_the_verb_writes_resumes_and_refuses_to_overwrite(file, tmp_path):
-    first = run(file, "--out", tmp_path / "answer.nc")
+    first = swept(file, "--out", tmp_path / "answer.nc")
     assert first.exit_code == 0
     assert first.stdout.startswith("15 points, 0 failed; kept in")
     with xr.open_dataset(tmp_path / "answer.nc") as back:
         xr.testing.assert_equal(back, expected())
         assert back.test_accuracy.attrs["units"] == "1"
         assert back.attrs["producer"] == "predict"
-    again = run(file)
+    again = swept(file)
     assert again.exit_code == 2
     assert "grid.sqlite exists; add --resume" in again.stderr
-    assert run(file, "--resume", "--out", tmp_path / "answer.csv").exit_code == 0
+    assert swept(file, "--resume", "--out", tmp_path / "answer.csv").exit_code == 0
     lines = (tmp_path / "answer.csv").read_text().splitlines()
     assert len(lines) == 16
     assert lines[0].startswith("lam,t,test_accuracy")
@@ -122,7 +121,7 @@ def test_the_verb_writes_resumes_and_refuses_to_overwrite(file, tmp_path):
 
 @pytest.mark.parametrize("out", ["answer.xls", "no/answer.nc"])
 def test_a_file_that_cannot_be_written_is_refused_before_anything_is_computed(file, tmp_path, out):
-    result = run(file, "--out", tmp_path / out)
+    result = swept(file, "--out", tmp_path / out)
     assert result.exit_code == 2
     assert "cannot be written" in result.stderr
     assert not file.with_name("grid.sqlite").exists()
@@ -131,13 +130,13 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_computed(fi
 def test_parquet_holds_the_table(file, tmp_path):
     pytest.importorskip("pyarrow")
     pandas = pytest.importorskip("pandas")
-    assert run(file, "--out", tmp_path / "answer.parquet").exit_code == 0
+    assert swept(file, "--out", tmp_path / "answer.parquet").exit_code == 0
     assert len(pandas.read_parquet(tmp_path / "answer.parquet")) == 15
 
 
 def test_failed_points_are_reported_with_their_reason(file):
     file.write_text(TEXT.replace("t = 1.0\n", "").replace("t = [0.5, 1.0, 1.5]", "theta = [0.1, 0.45]"))
-    result = run(file)
+    result = swept(file)
     assert result.exit_code == 0
     assert "10 points, 2 failed" in result.stdout
     assert "the PageRank series diverges" in result.stderr
@@ -145,7 +144,7 @@ def test_failed_points_are_reported_with_their_reason(file):
 
 def test_if_every_point_fails_the_status_says_so(file):
     file.write_text(TEXT.replace("t = 1.0\n", "").replace("t = [0.5, 1.0, 1.5]", "theta = [0.6, 0.7]"))
-    result = run(file)
+    result = swept(file)
     assert result.exit_code == 2
     assert "10 points, 10 failed" in result.stdout
 
@@ -161,10 +160,10 @@ def test_ctrl_c_ends_with_a_sentence_and_resumes(file, monkeypatch):
         return compute(producer, block)
 
     monkeypatch.setattr(sweep_run, "compute", interrupted)
-    stopped = run(file)
+    stopped = swept(file)
     assert stopped.exit_code == 130
     assert "15 of 30 points were finished and are kept in" in stopped.stderr
     assert "same command with --resume" in stopped.stderr
     monkeypatch.setattr(sweep_run, "compute", lambda *arguments: (done.append(arguments), compute(*arguments))[1])
-    assert run(file, "--resume").exit_code == 0
+    assert swept(file, "--resume").exit_code == 0
     assert len(done) == 2

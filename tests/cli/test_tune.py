@@ -3,15 +3,10 @@
 import json
 
 import pytest
-from click.testing import CliRunner
+from helpers import run
 from problems import OPTIONS
 
 import gcnlimit as gl
-from gcnlimit.cli.app import app
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, list(arguments))
 
 
 def test_tune_gives_the_best_time():

@@ -5,10 +5,11 @@ import time
 
 import numpy as np
 import pytest
-from waiting import wait_for
+from helpers import wait_for
 
+import gcnlimit as gl
 from gcnlimit.explorer import answers as module
-from gcnlimit.explorer.answers import Answers, Computed, Workers
+from gcnlimit.explorer.answers import Answers, Computed, Run, Workers, trial
 from gcnlimit.explorer.computations import COMPUTATIONS
 from gcnlimit.explorer.state import State
 
@@ -94,7 +95,7 @@ def test_a_movement_computes_its_first_picture_and_others_only_while_they_are_qu
     served = Answers(Here(), Here())
     seen = ["strength-diffusion", "strength-residual", "strength-pagerank", "axis"]
     pictures = dict(served.now(State(lam=0.5, mu=3.0), "me", 1, seen))
-    assert counted.names == ["ceiling", "here", "diffusion", "residual"]
+    assert counted.names == ["ceiling", "here", "linear", "diffusion", "residual"]
     assert [name for name in seen if pictures[name].complete] == ["strength-diffusion", "strength-residual"]
 
 
@@ -118,7 +119,7 @@ def test_a_later_state_of_the_same_client_wins(counted):
 def test_where_curves_are_slow_a_movement_computes_its_point_alone(counted):
     state = State(reg=1.0, symmetrize=False)
     list(Answers(Here(), Here()).now(state, "me", 1, ["strength-diffusion", "axis"]))
-    assert counted.names == ["ceiling", "here"]
+    assert counted.names == ["ceiling", "here", "linear"]
 
 
 @pytest.mark.parametrize("name", ["ceiling", "here", "diffusion", "along", "depth", "elsewhere"])
@@ -142,3 +143,22 @@ def test_an_unwanted_call_is_ended_and_the_next_one_answered():
     assert answers == [None]
     assert worker.run(abs, -1, unwanted=lambda: False) == 1
     worker.close()
+
+
+FEW_NODES = State(alpha=1.0, mu=1.0, rho=0.3, family="residual", depth=1, reg=1.0, nodes=500)
+
+
+@pytest.fixture(scope="module")
+def run():
+    return Run(FEW_NODES, [trial(FEW_NODES, seed) for seed in range(16)])
+
+
+def test_dots_lie_on_the_curve_within_four_standard_errors(run):
+    dots = run.curves(FEW_NODES)["strength-residual"]
+    expected = gl.predict(FEW_NODES.data, FEW_NODES.gcn_of(FEW_NODES.filter_of("residual", dots.x)))
+    assert np.all(np.abs(dots.y - expected.test_accuracy) < 4 * dots.error)
+
+
+def test_graphs_of_other_data_are_not_drawn(run):
+    assert run.curves(FEW_NODES.replaced(c=2.0))
+    assert run.curves(FEW_NODES.replaced(lam=0.5)) == {}

@@ -89,10 +89,11 @@ def test_along_an_axis_nothing_exceeds_the_ceiling(axis):
 @pytest.mark.parametrize("axis", ["mu", "classes"])
 def test_code_along_an_axis_prints_its_curves(axis):
     picture = complete("axis", State(axis=axis))
-    x, y, ceiling = _printed(picture.python).reshape(-1, 3).T
+    x, y, linear, ceiling = _printed(picture.python).reshape(-1, 4).T
     np.testing.assert_allclose(x, picture.curves[0].x, rtol=1e-12)
     np.testing.assert_allclose(y, picture.curves[0].y, atol=1e-12)
     np.testing.assert_allclose(ceiling, picture.curves[1].y, atol=1e-12)
+    np.testing.assert_allclose(linear, picture.curves[2].y, atol=1e-12)
 
 
 def test_code_of_the_layers_prints_their_curves():
@@ -156,6 +157,17 @@ def test_layers_of_a_residual_network_reach_the_diffusion_from_below():
     assert np.all(np.diff(curves["best c"]) > 0)
     assert np.all(curves["best c"] >= curves["c = 0.5"] - 1e-9)
     assert curves["best c"][-1] < curves["best diffusion"][0] <= curves["Bayes-optimal"][0]
+
+
+@pytest.mark.parametrize(
+    "state", [State(c=0.5), State(c=0.5, directed=False, lam=-1.3, classes="0.3, 0.7"), State(classes="4")]
+)
+@pytest.mark.parametrize("name", ["strength-residual", "strength-diffusion", "axis", "layers"])
+def test_no_network_of_a_picture_is_above_all_linear_ones_and_these_are_below_the_ceiling(state, name):
+    curves = {curve.name: curve.y for curve in complete(name, state).curves}
+    linear, ceiling = curves.pop("all linear networks"), curves.pop("Bayes-optimal")
+    assert np.all(linear <= ceiling)
+    assert all(np.nanmax(y) <= np.max(linear) for y in curves.values())
 
 
 def test_both_questions_are_answered_with_the_numbers_of_the_library():
@@ -223,15 +235,17 @@ ELSEWHERE = State(lam=1.2, directed=False, elsewhere=True, to_lam=-1.2)
 def test_another_graph_is_answered_with_the_numbers_of_the_library():
     """The picture at its dot, the words and the printed code; the best filter is even in the signal of the other graph."""
     picture = complete("elsewhere", ELSEWHERE)
-    same, best, frozen, ceiling = _printed(picture.python)
+    same, best, frozen, ceiling, linear = _printed(picture.python)
+    assert best <= linear <= ceiling
     words = elsewhere_answer(ELSEWHERE, results(["elsewhere"], ELSEWHERE))
     for number in (same, best, frozen, ceiling):
         assert f"{number:.4f}" in words
     curves = {curve.name: curve for curve in picture.curves}
     assert curves["here"].y[0] == pytest.approx(same, abs=1e-12)
     np.testing.assert_allclose(curves["best filter"].y, curves["best filter"].y[::-1], atol=1e-12)
-    order = ["same filter", "best filter", "same weights", "Bayes-optimal"]
-    assert np.all(np.diff([curves[name].y for name in order], axis=0) > -1e-12)
+    for between in ("same weights", "all linear networks"):
+        order = ["same filter", "best filter", between, "Bayes-optimal"]
+        assert np.all(np.diff([curves[name].y for name in order], axis=0) > -1e-12)
 
 
 def test_a_filter_that_another_graph_does_not_allow_is_said():

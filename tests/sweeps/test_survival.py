@@ -11,7 +11,7 @@ import killing
 import pytest
 import sweep_producers
 import xarray as xr
-from waiting import alive, wait_for
+from helpers import alive, wait_for
 
 import gcnlimit as gl
 from gcnlimit.sweeps.store import Store

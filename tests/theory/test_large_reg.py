@@ -5,6 +5,8 @@ import math
 import mpmath as mp
 import numpy as np
 import pytest
+from helpers import close
+from problems import filter_margin as margin
 from reference import name, problem, rows
 from scipy.special import log_ndtr, ndtr
 
@@ -28,16 +30,8 @@ GRAPHS = {
 graphs = pytest.mark.parametrize(("data", "symmetrize"), GRAPHS.values(), ids=GRAPHS)
 
 
-def margin(data, filter, symmetrize):
-    return gl.predict(data, gl.GCN(filter, symmetrize=symmetrize)).order_parameters.test_margin
-
-
 def directed_averages(filter, lam, mu):
     return filter_averages(filter, SpikedOperator(np.array([lam]), symmetric=False), np.array([mu]), nodes=0)
-
-
-def close(a, b, tol=1e-12):
-    assert np.all(np.abs(a - b) <= tol * (1 + np.abs(b)))
 
 
 @pytest.mark.parametrize("row", rows(infinite=True), ids=name)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from problems import filter_margin as margin
 from scipy.special import ndtr
 
 import gcnlimit as gl
@@ -19,10 +20,6 @@ def random_data(**fixed):
         "rho": RNG.uniform(0.01, 1, N),
     }
     return gl.CSBM(**draw | fixed)
-
-
-def margin(data, filter, symmetrize=False):
-    return gl.predict(data, gl.GCN(filter, symmetrize=symmetrize)).order_parameters.test_margin
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 7])

@@ -9,7 +9,7 @@ from gcnlimit.theory.fluctuations import laurent, profile, sampled_margins
 from gcnlimit.theory.scatter import paired_scatter, scatter
 
 
-def close(a, b, tol=1e-7):
+def near(a, b, tol=1e-7):
     assert abs(a / b - 1.0) < tol
 
 
@@ -18,12 +18,12 @@ def test_reference(row):
     data, gcn = training(row)
     found = scatter(data, gcn, row["nodes"])
     assert found.exact
-    close(found.accuracy, row["accuracy"], 1e-9)
-    close(found.deviation, row["sd"])
-    close(found.binomial, row["binomial_sd"], 1e-9)
+    near(found.accuracy, row["accuracy"], 1e-9)
+    near(found.deviation, row["sd"])
+    near(found.binomial, row["binomial_sd"], 1e-9)
     pair = paired_scatter(data, gcn, gcn.replaced(filter=made(row["other_filter"])), row["nodes"])
-    close(pair.difference, row["difference"], 1e-7)
-    close(pair.deviation, row["sd_difference"])
+    near(pair.difference, row["difference"], 1e-7)
+    near(pair.deviation, row["sd_difference"])
 
 
 @pytest.mark.parametrize("row", rows("scatter", "scatter_new_graph"))
@@ -33,17 +33,17 @@ def test_reference_on_a_new_graph(row):
     filter = made(there["filter"] if "filter" in there else row["deploy"]["filter"])
     to = deployment(row, data) if "deploy" in row else data.replaced(lam=there["lam_e"])
     found = scatter(data, gcn.replaced(test_filter=filter), there["nodes"], to=to)
-    close(found.accuracy, there["accuracy"], 1e-9)
-    close(found.deviation, there["sd"])
-    close(found.training, there["sd_training"])
-    close(np.sqrt(found.deviation**2 - found.training**2), there["sd_frozen"])
+    near(found.accuracy, there["accuracy"], 1e-9)
+    near(found.deviation, there["sd"])
+    near(found.training, there["sd_training"])
+    near(np.sqrt(found.deviation**2 - found.training**2), there["sd_frozen"])
 
 
 def test_without_a_graph_test_nodes_are_a_new_graph():
     data, gcn = gl.CSBM(2.0, 0.0, 1.5, 0.3, directed=False), gl.GCN(gl.Polynomial([1.0]))
     rest = 1.0 - data.rho
     there = scatter(data, gcn, 3000, to=data.replaced(alpha=rest * data.alpha, mu=rest * data.mu))
-    close(scatter(data, gcn, 3000).deviation, there.deviation, 1e-12)
+    near(scatter(data, gcn, 3000).deviation, there.deviation, 1e-12)
 
 
 def test_a_network_beside_another_fluctuates_as_alone():
@@ -51,8 +51,8 @@ def test_a_network_beside_another_fluctuates_as_alone():
     margin, _, covariance = sampled_margins(series, 1.3, 2.0, 1.5, 0.1)
     for k, one in enumerate(series):
         alone, _, own = sampled_margins([one], 1.3, 2.0, 1.5, 0.1)
-        close(margin[k], alone[0], 1e-12)
-        close(covariance[k, k], own[0, 0], 1e-9)
+        near(margin[k], alone[0], 1e-12)
+        near(covariance[k, k], own[0, 0], 1e-9)
 
 
 def test_a_network_does_not_differ_from_itself():
@@ -64,12 +64,12 @@ def test_the_margin_is_that_of_the_prediction():
     data, gcn = gl.CSBM(2.0, 0.9, 1.5, 0.1), gl.GCN(gl.PageRank(0.3))
     signal = data.effective_signal(symmetrize=True)
     margin, _, _ = sampled_margins([laurent(gcn.filter, signal)], signal, 2.0, 1.5, 0.1)
-    close(margin[0], gl.predict(data, gcn).order_parameters.test_margin, 1e-12)
+    near(margin[0], gl.predict(data, gcn).order_parameters.test_margin, 1e-12)
 
 
 def test_tails_are_averages_over_the_spectrum():
     one = profile(laurent(gl.Diffusion(0.7), 1.4), 1.4)
-    close(one.J[0], np.exp(0.7 * (1.4 + 1 / 1.4)) * (1 - 1.4**-2) + _bulk(0.7, 1.4), 1e-12)
+    near(one.J[0], np.exp(0.7 * (1.4 + 1 / 1.4)) * (1 - 1.4**-2) + _bulk(0.7, 1.4), 1e-12)
 
 
 def _bulk(t, lam):
@@ -100,5 +100,5 @@ def test_sampled_graphs():
     found = np.array(found)
     own = scatter(data, gl.GCN(filters[0]), N)
     pair = paired_scatter(data, *map(gl.GCN, filters), N)
-    close(np.std(found[:, 0]), own.deviation, 0.14)
-    close(np.std(found[:, 0] - found[:, 1]), pair.deviation, 0.14)
+    near(np.std(found[:, 0]), own.deviation, 0.14)
+    near(np.std(found[:, 0] - found[:, 1]), pair.deviation, 0.14)

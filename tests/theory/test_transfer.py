@@ -4,7 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from problems import FILTERS, LOSSES, random_data
+from helpers import close
+from problems import FILTERS, LOSSES, margin, random_data
 from scipy.special import ndtr
 from transfers import deployment, made, rows, sampled, training
 
@@ -26,14 +27,6 @@ from validation.several_filters import Pairs, pieces, several_filters, two_filte
 RNG = np.random.default_rng(5)
 DATA = random_data(40, seed=3)
 kinds = pytest.mark.parametrize("symmetrize", [True, False], ids=["symmetrized", "directed"])
-
-
-def close(a, b, tol=1e-11):
-    assert np.all(np.abs(np.asarray(a) - b) <= tol * (1.0 + np.abs(b)))
-
-
-def margin(prediction):
-    return prediction.order_parameters.test_margin
 
 
 @pytest.mark.parametrize("row", rows("transfer"))

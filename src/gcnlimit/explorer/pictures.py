@@ -17,6 +17,7 @@ from gcnlimit.explorer.state import LIMITS, PARAMETER_OF, State, family_name
 from gcnlimit.parameters import long_name
 
 _CEILING = "Bayes-optimal"  # name of the curve that no algorithm exceeds; the scripts know it too
+_LINEAR = "all linear networks"
 _PREDICTED = "gl.predict(data, gcn, throw=False).test_accuracy"
 
 
@@ -33,7 +34,7 @@ def needs(name: str, state: State) -> tuple[str, ...]:
     """Computations of a picture of a state, those that are added last.
 
     >>> needs("strength-diffusion", State(family="residual"))
-    ('ceiling', 'diffusion')
+    ('ceiling', 'linear', 'diffusion')
     """
     if name == "elsewhere" and not state.elsewhere:
         return ()
@@ -53,6 +54,7 @@ def strength(family: str, state: State, results: Results) -> Picture:
     curves = [
         Curve("accuracy", found.x, found.y),
         _level(_CEILING, found.x, results["ceiling"], "dash"),
+        _level(_LINEAR, found.x, results["linear"], "dash"),
         _dot("best", found.top, found.height),
     ]
     if family == state.family:
@@ -80,9 +82,10 @@ def _level(name: str, x: Array, y: float, style: str) -> Curve:
 
 
 def along_axis(state: State, results: Results) -> Picture:
-    """Accuracy of the network, of the best of its family, and the ceiling, against a parameter of the data."""
-    x, network, ceiling, _ = results["along"]
+    """Accuracy of the network, of the best of its family, and the ceilings, against a parameter of the data."""
+    x, network, linear, ceiling, _ = results["along"]
     curves = [Curve("this network", x, network), Curve(_CEILING, x, ceiling, "dash")]
+    curves.append(Curve(_LINEAR, x, linear, "dash"))
     if state.family in STRENGTHS:
         # a curve without points keeps its place in the legend, and the others their colours
         at, top = results.get("best along", (x[:0], x[:0]))
@@ -110,7 +113,8 @@ def _axis_code(state: State, x: Array) -> tuple[str, str]:
         f"for value in {values}:",
         f"    {data_line(state, **{axis: 'value'})}",
         f"    {network_line(state, state.family, repr(state.strength))}",
-        f"    print(value, {_PREDICTED}, gl.bayes_optimal(data).test_accuracy)",
+        f"    print(value, {_PREDICTED})",
+        "    print(gl.best_linear(data).test_accuracy, gl.bayes_optimal(data).test_accuracy)",
     )
     return python, line
 
@@ -128,6 +132,7 @@ def layers(state: State, results: Results) -> Picture:
         Curve(f"c = {short(state.c)}", LAYERS, found.kept, "marked"),
         _level("best diffusion", LAYERS, found.diffusion, "dot"),
         _level(_CEILING, LAYERS, results["ceiling"], "dash"),
+        _level(_LINEAR, LAYERS, results["linear"], "dash"),
     )
     words = capital(sentences.layers_sentence(state, found))
     return Picture(words, _layers_code(state), x="number of layers K", curves=curves)
@@ -227,13 +232,14 @@ def elsewhere(state: State, results: Results) -> Picture:
     if not state.elsewhere:
         return Picture("")
     found = results["elsewhere"]
-    x, _, same, none, best, frozen, ceiling = (values[:-1] for values in found)
+    x, _, same, none, best, frozen, linear, ceiling = (values[:-1] for values in found)
     curves = (
         Curve("same filter", x, same),
         Curve("no graph", x, none),
         Curve("best filter", x, best),
         Curve("same weights", x, frozen, "dot"),
         Curve(_CEILING, x, ceiling, "dash"),
+        Curve(_LINEAR, x, linear, "dash"),
         _dot("here", state.to_lam, found.same[-1]),
     )
     python = script(
@@ -245,6 +251,7 @@ def elsewhere(state: State, results: Results) -> Picture:
         "for network in (gcn, best):",
         "    print(gl.transfer(data, network, to).test_accuracy)",
         "print(ceiling.frozen.test_accuracy, ceiling.test_accuracy)",
+        "print(gl.best_linear(data, to=to).test_accuracy)",
     )
     words = sentences.elsewhere_answer(state, results)
     return Picture(words, python, x="signal of the other graph", curves=curves)
@@ -267,15 +274,17 @@ def table(state: State, results: Results) -> Picture:
 
 
 _TITLES = {family: capital(family_name(family)) for family in STRENGTHS}
-_AXIS = (("ceiling", "here", "along"), ("best along", "sparse ceiling"))
+_AXIS = (("ceiling", "linear", "here", "along"), ("best along", "sparse ceiling"))
 
 PICTURES: dict[str, Recipe] = {
     **{
-        f"strength-{family}": Recipe(title, partial(strength, family), ("ceiling", family))
+        f"strength-{family}": Recipe(
+            title, partial(strength, family), ("ceiling", "linear", family)
+        )
         for family, title in _TITLES.items()
     },
     "axis": Recipe("Accuracy along one parameter of the data", along_axis, *_AXIS),
-    "layers": Recipe("Where depth stops helping", layers, ("ceiling", "layers")),
+    "layers": Recipe("Where depth stops helping", layers, ("ceiling", "linear", "layers")),
     "spectrum": Recipe("The filter on the spectrum", spectrum, ("ceiling",), ("filter",)),
     "depth": Recipe("Along the depth", depth, ("depth",)),
     "gap": Recipe("What is left to gain", gap, ("gap",)),

@@ -12,7 +12,16 @@ from gcnlimit.parameters import long_name
 WAIT = "computing ..."
 """Sentence of a picture of which nothing is known yet."""
 
-ANSWERS = ("here", "ceiling", *STRENGTHS, "layers", "filter", "sparse ceiling", "elsewhere")
+ANSWERS = (
+    "here",
+    "ceiling",
+    "linear",
+    *STRENGTHS,
+    "layers",
+    "filter",
+    "sparse ceiling",
+    "elsewhere",
+)
 """Computations from which the answers are made."""
 
 _ESTIMATED = "This holds for a model with these parameters, not for your graph itself."
@@ -65,6 +74,7 @@ def gain_answer(state: State, results: Results) -> str:
         named[f"the best {family_name(state.family)}"] = results[state.family].height
     if "filter" in results:
         named["the best network of one filter"] = results["filter"][2]
+    named["the best of all linear networks"] = results.get("linear", np.nan)
     known = {who: at for who, at in named.items() if not np.isnan(at)}
     reached = []
     unit = "percentage points below the limit"
@@ -175,7 +185,7 @@ def _oversmoothing(state: State, kept: np.ndarray) -> str:
 def axis_sentence(state: State, results: Results) -> str:
     """The network at its place on the axis."""
     here = f"Here the network reaches {results['here']:.4f} of {results['ceiling']:.4f}."
-    x, network, _, why = results["along"]
+    x, network, *_, why = results["along"]
     words = [here, ends_sentence(state.axis, x, network, why)]
     if "best along" in results:
         best = f"The best {family_name(state.family)} is tuned at each point"

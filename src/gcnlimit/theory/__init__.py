@@ -1,6 +1,5 @@
 """Exact answers in the large-size limit."""
 
-from gcnlimit.theory.bayes import degree_correction
 from gcnlimit.theory.ceiling.amp_layers import message_passing
 from gcnlimit.theory.label_free import label_free_signals
 from gcnlimit.theory.linear import label_propagation
@@ -10,7 +9,6 @@ from gcnlimit.theory.transfer import best_test_filter, best_training_filter
 __all__ = [
     "best_test_filter",
     "best_training_filter",
-    "degree_correction",
     "label_free_signals",
     "label_propagation",
     "message_passing",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -213,54 +212,6 @@ def _stacked(answers: list[Any], shape: tuple[int, ...]) -> Any:
         columns = {name: [getattr(answer, name) for answer in answers] for name in names}
         return replace(first, **{name: _stacked(column, shape) for name, column in columns.items()})
     return np.reshape(answers, shape) if isinstance(first, int | float) else first
-
-
-class DegreeCorrection(NamedTuple):
-    """Accuracy at finite degree less that at large degree, of the Bayes-optimal classifier, and its standard error."""
-
-    accuracy: float
-    standard_error: float
-
-
-def degree_correction(
-    data: CSBM,
-    degree: float,
-    *,
-    tolerance: float = 0.005,
-    population: int = 3000,
-    sweeps: int = 40,
-    seed: int = 0,
-) -> DegreeCorrection:
-    r"""Correction of the accuracy at mean degree `degree`, with a warning if it is larger than `tolerance`.
-
-    It is that of the ceiling, by population dynamics (Eq. 9.6); the accuracies of networks usually move by a similar amount, so
-    it says whether `predict` can be trusted at this degree. It falls as :math:`1/d` with two equal classes, and else as
-    :math:`1/\sqrt d` (Eq. 9.8). `data` has single parameters; `population`, `sweeps` and `seed` are as for `bayes_optimal`.
-
-    >>> import gcnlimit as gl
-    >>> found = degree_correction(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), degree=10, population=500, sweeps=20)
-    >>> bool(abs(found.accuracy) < 0.005 + 4 * found.standard_error)
-    True
-    """
-    check_types("degree_correction", data=(data, CSBM))
-    if data.shape:
-        raise ParameterError(
-            f"degree_correction takes single parameters, got data of shape {data.shape}; "
-            "call it for each point"
-        )
-    limit = number("tolerance", tolerance, low=0)
-    degree = number("degree", degree, low=0, open_low=True)
-    found = bayes_optimal(data, degree=degree, population=population, sweeps=sweeps, seed=seed)
-    shift = float(found.test_accuracy) - float(bayes_optimal(data).test_accuracy)
-    error = float(found.standard_error.test_accuracy)
-    if abs(shift) > limit + 2.0 * error:
-        sentence = (
-            f"at degree {degree:g} the accuracy differs by {shift:+.4f} from that of large degree, "
-            "which predict computes; take a larger degree, "
-            "or compare with bayes_optimal(data, degree=...)"
-        )
-        warnings.warn(sentence, stacklevel=2)
-    return DegreeCorrection(shift, error)
 
 
 @carries_errors

@@ -21,7 +21,6 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.roots import first_root
 from gcnlimit.theory import scope
 from gcnlimit.theory.ceiling.posterior import posterior
-from gcnlimit.theory.ceiling.unequal import hard_phase_ends
 from gcnlimit.theory.points import check_range
 
 __all__ = [
@@ -211,8 +210,7 @@ def hard_phase(classes: int | npt.ArrayLike) -> HardPhase:
 
     The spinodal is the least of them, and at the transition the free entropy (Eq. 8.11) vanishes,
     :math:`\psi(m) = \frac d4 m\,T(m)`; both are 1 where the transition is continuous. The largest :math:`m\,T' - T` is
-    :math:`\frac{\rho_c}{1-\rho_c}`. `classes` is the number of equal classes, or the fractions of unequal ones: three or more of
-    these take seconds, for five or more the averages have errors of about 1e-5, and :math:`\rho_c` is NaN.
+    :math:`\frac{\rho_c}{1-\rho_c}`. `classes` is the number of equal classes, or the fractions of two.
 
     >>> [round(x, 6) for x in hard_phase(10)]
     [0.875648, 0.884018, 0.016769]
@@ -220,8 +218,6 @@ def hard_phase(classes: int | npt.ArrayLike) -> HardPhase:
     HardPhase(lam_spinodal=1.0, lam_transition=1.0, rho_c=0.0)
     """
     data = CSBM(1.0, 0.0, 0.0, 0.0, classes=classes)
-    if not data.classes.equal and data.classes.count > 2:
-        return HardPhase(*hard_phase_ends(data.fractions), rho_c=np.nan)
     tables = posterior(data.classes)
     if tables.convexity <= 0.0:
         return HardPhase(1.0, 1.0, 0.0)

@@ -7,7 +7,7 @@
   };
   const CEILING = "Bayes-optimal"; // drawn in the colour of the text
   const legend = {
-    orientation: "h", x: -0.1, y: 1.02, yanchor: "bottom", font: {size: 12}, entrywidth: 0.45, entrywidthmode: "fraction",
+    orientation: "h", x: -0.1, y: 1.02, yanchor: "bottom", font: {size: 11}, entrywidth: 0.48, entrywidthmode: "fraction",
   };
   const cross = {size: 13, symbol: "cross", color: "#ffffff", line: {width: 2, color: "#000000"}};
   const orGap = (values) => (values.length ? values : [null]); // no points: one gap, for the legend

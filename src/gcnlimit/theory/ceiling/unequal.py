@@ -1,4 +1,4 @@
-r"""The ceiling and the hard phase of three or more unequal classes, whose order parameter is a matrix (Eqs. 8.18 and 8.19).
+r"""The ceiling of three or more unequal classes, whose order parameter is a matrix (Eqs. 8.18 and 8.19).
 
 In the order of symmetric matrices the evidence increases with the overlap, and the overlap with the evidence. The iteration
 from :math:`q = 1` therefore falls to the largest fixed point, and that from :math:`q = \rho` rises to the smallest.
@@ -7,17 +7,15 @@ from :math:`q = 1` therefore falls to the largest fixed point, and that from :ma
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.numerics.fixed_point import FixedPoint, fixed_point
 from gcnlimit.numerics.linear import matrix_function
-from gcnlimit.numerics.roots import first_root
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, Status
 from gcnlimit.theory.ceiling.state_evolution import Evidence
@@ -81,7 +79,7 @@ class MatrixEvolution:
         identity = np.eye(self.posterior.codes.shape[1])
         # evidence of the labels alone may already decide every class
         by_labels = float(self.source.at(np.array([self.rho]))[0])
-        if not by_labels * _nearest(self.posterior.fractions) <= _SURE:
+        if not by_labels * nearest_codes(self.posterior.fractions) <= _SURE:
             sure = MatrixFixedPoint(
                 identity, np.diag(self.source.at(np.diag(identity))), 0.0, 0, True
             )
@@ -136,13 +134,15 @@ class MatrixEvolution:
     def _accelerated(self, start: Array) -> MatrixFixedPoint:
         """Fixed point by Anderson acceleration."""
         how = {"scale": _size, "tol": _TOL, "max_iterations": 200}
-        q, end = _solve(lambda q: self._next(_clipped(q)), start, **how)
+        q, end = matrix_fixed_point(lambda q: self._next(_clipped(q)), start, **how)
         q = _clipped(q)
         ended = end.residual.item(), end.iterations.item(), end.converged.item()
         return MatrixFixedPoint(q, self.evidence(q), *ended)
 
 
-def _solve(update: Callable[[Array], Array], start: Array, **how: Any) -> tuple[Array, FixedPoint]:
+def matrix_fixed_point(
+    update: Callable[[Array], Array], start: Array, **how: Any
+) -> tuple[Array, FixedPoint]:
     """Fixed point of a map of matrices, and how the search ended."""
 
     def step(states: Array, _: Any) -> Array:
@@ -158,7 +158,7 @@ def _size(states: Array) -> Array:
     return np.broadcast_to(np.maximum(largest, 1e-3), states.shape)
 
 
-def _nearest(fractions: Array) -> float:
+def nearest_codes(fractions: Array) -> float:
     """Squared distance of the codes of the two largest classes, the nearest ones."""
     return float(np.sum(1.0 / np.sort(fractions)[-2:]))
 
@@ -166,72 +166,6 @@ def _nearest(fractions: Array) -> float:
 def _clipped(matrix: Array) -> Array:
     """Nearest matrix with eigenvalues between 0 and 1."""
     return matrix_function(matrix, lambda values: np.clip(values, 0.0, 1.0))
-
-
-_GRID = 24  # points at which the curve is first sampled
-_LEAST, _MOST = 0.02, 40.0  # evidence on the two nearest classes there: their squared distance
-_HARD_TOL = 1e-12
-_FLAT = 1e-6  # of the square of the signal, below which the transition counts as continuous
-
-
-def hard_phase_ends(fractions: Array) -> tuple[float, float]:
-    r"""Signals at the spinodal and at the transition of classes of these fractions; both are 1 if it is continuous.
-
-    Without labels and features all fixed points of Eq. 8.18 have :math:`m = \lambda_s^2\, T(m)`. They are followed along the
-    trace of :math:`m`, from large to small: at a given trace :math:`m` is the multiple of :math:`T(m)` that has it, and
-    :math:`\lambda_s^2 = \mathrm{tr}\,m/\mathrm{tr}\,T(m)`.
-
-    >>> [round(signal, 6) for signal in hard_phase_ends(np.array([0.1, 0.9]))]
-    [0.914518, 0.920595]
-    """
-    curve = _Curve(MatrixPosterior(fractions, single_rule(fractions.size - 1)))
-    nearest = _nearest(fractions) / (fractions.size - 1)
-    sizes = np.linspace(np.log(_MOST / nearest), np.log(_LEAST / nearest), _GRID)
-    squares = np.array([curve.square(x) for x in sizes])
-    if np.min(squares) > 1.0 - _FLAT:
-        return 1.0, 1.0
-    near = sizes[np.argmin(squares)] + (sizes[0] - sizes[1]) * np.array([-1.0, 1.0])
-    how: dict[str, Any] = {"method": "bounded", "options": {"xatol": 1e-7}}
-    place = float(minimize_scalar(curve.square, bounds=near, **how).x)
-    stop = next(x for x in sizes[::-1] if x > place and curve.advantage(x) > 0.0)
-    transition = first_root(curve.advantage, [(place, stop)], xtol=1e-10)
-    assert transition is not None
-    return float(np.sqrt(curve.square(place))), float(np.sqrt(curve.square(transition)))
-
-
-@dataclass(frozen=True, eq=False)
-class _Curve:
-    """Fixed points by the logarithm of the trace of the evidence; those found are kept."""
-
-    posterior: MatrixPosterior
-    found: dict[float, Array] = field(default_factory=dict)
-
-    def evidence(self, x: float) -> Array:
-        """Evidence at that place, its direction sought from that of the nearest point found before."""
-        if x in self.found:
-            return self.found[x]
-        near = min(self.found, key=lambda other: abs(other - x), default=None)
-        start = np.eye(self.posterior.codes.shape[1]) if near is None else self.found[near]
-        size = float(np.exp(x))
-
-        # the direction is of trace 1, so that residuals are relative as they are
-        def update(direction: Array) -> Array:
-            q = self.posterior.overlap(size * direction)
-            return np.asarray(q / np.trace(q))
-
-        how = {"scale": np.ones_like, "tol": _HARD_TOL, "max_iterations": 300}
-        self.found[x] = size * _solve(update, start / np.trace(start), **how)[0]
-        return self.found[x]
-
-    def square(self, x: float) -> float:
-        r"""Square :math:`\lambda_s^2` of the signal."""
-        return float(np.exp(x) / np.trace(self.posterior.overlap(self.evidence(x))))
-
-    def advantage(self, x: float) -> float:
-        """Free entropy (Eq. 8.19), which is 0 where nothing is recovered."""
-        m = self.evidence(x)
-        lost = 0.25 * np.sum(m * self.posterior.overlap(m))
-        return float(self.posterior.information(m)[0] - lost)
 
 
 @np.errstate(all="ignore")  # evidence beyond the largest number is infinite

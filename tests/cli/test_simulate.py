@@ -2,17 +2,12 @@ import json
 import math
 
 import pytest
-from click.testing import CliRunner
+from helpers import run
 from scipy import stats
 
 import gcnlimit as gl
-from gcnlimit.cli.app import app
 
 DATA = ["--alpha", "4", "--lam", "1", "--mu", "2", "--rho", "0.1", "--nodes", "300", "--degree", "20"]
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [*arguments])
 
 
 def test_sample_writes_what_the_library_samples(tmp_path):

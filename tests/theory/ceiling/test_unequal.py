@@ -11,6 +11,7 @@ from gcnlimit.theory.ceiling.posterior import posterior
 from gcnlimit.theory.ceiling.state_evolution import Evidence
 from gcnlimit.theory.ceiling.unequal import MatrixEvolution
 from gcnlimit.theory.ceiling.unequal_posterior import MatrixPosterior, gaussian_rules, posterior_log_error
+from validation.unequal_hard_phase import hard_phase_ends
 
 THREE = (0.5, 0.3, 0.2)
 LAW = gl.Spectrum([0.2, 1.8], [1.5, 0.5])
@@ -163,22 +164,27 @@ def test_a_gap_is_mapped_and_compared_on_three_unequal_classes():
 
 def test_the_smallest_class_is_recovered_first():
     """A state that tells it from the others, as if they were one class, is that of two: so are the ends of the hard phase."""
-    three, two = gl.limits.hard_phase([0.8, 0.15, 0.05]), gl.limits.hard_phase([0.05, 0.95])
-    assert three[:2] == pytest.approx(two[:2], abs=1e-9)
+    three, two = hard_phase_ends(np.array([0.8, 0.15, 0.05])), gl.limits.hard_phase([0.05, 0.95])
+    assert three == pytest.approx(two[:2], abs=1e-9)
 
 
 def test_the_hard_phase_begins_where_the_free_entropies_cross():
     """With the smallest class a fifth of the nodes, recovery of all three at once comes before that of the smallest alone."""
     classes = [0.5, 0.3, 0.2]
-    phase = gl.limits.hard_phase(classes)
-    assert phase.lam_spinodal < gl.limits.hard_phase([0.2, 0.8]).lam_spinodal < 1.0
+    spinodal, transition = hard_phase_ends(np.array(classes))
+    assert spinodal < gl.limits.hard_phase([0.2, 0.8]).lam_spinodal < 1.0
     for factor, hard in ((1.0 - 2e-5, False), (1.0 + 2e-5, True)):
-        data = gl.CSBM(1, factor * phase.lam_transition, 0, 0, directed=False, classes=classes)
+        data = gl.CSBM(1, factor * transition, 0, 0, directed=False, classes=classes)
         assert gl.bayes_optimal(data).hard is hard
 
 
 def test_nearly_equal_classes_have_no_hard_phase_if_they_are_four_or_fewer():
-    assert gl.limits.hard_phase([0.36, 0.34, 0.3])[:2] == (1.0, 1.0)
+    assert hard_phase_ends(np.array([0.36, 0.34, 0.3])) == (1.0, 1.0)
+
+
+def test_the_hard_phase_of_more_unequal_classes_is_left_to_the_ceiling():
+    with pytest.raises(gl.ParameterError, match="take two, equal ones, or bayes_optimal"):
+        gl.limits.hard_phase([0.5, 0.3, 0.2])
 
 
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5])

@@ -105,12 +105,6 @@ def test_beyond_two_equal_classes_the_correction_has_the_opposite_sign_of_the_si
     assert shift[1] < -4 * sparse.standard_error.test_loss[1]
 
 
-def test_a_degree_at_which_the_prediction_fails_is_warned_of():
-    data = gl.CSBM(alpha=4, lam=-1.0, mu=1.0, rho=0.1, directed=False, classes=3)
-    with pytest.warns(UserWarning, match="at degree 8 the accuracy differs by"):
-        gl.theory.degree_correction(data, 8, population=200, sweeps=10)
-
-
 def test_a_degree_that_cannot_carry_the_signal_is_refused():
     with pytest.raises(gl.ParameterError, match="lam = 2 is not allowed at degree 3"):
         gl.bayes_optimal(gl.CSBM(alpha=4, lam=2.0, mu=1.0, rho=0.1), degree=3)

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from waiting import alive, wait_for
+from helpers import alive, wait_for
 
 import gcnlimit as gl
 from gcnlimit._runtime.processes import run
