@@ -83,8 +83,9 @@ def mean_performance(count: int, margins: Pair, losses: Pair, weight: Array) -> 
 
 
 def _performance(losses: Pair, test: Array, train: Array, *decided: Array | None) -> Performance:
-    columns: list[Any] = [test, train, *losses, *decided]
-    return Performance(*(None if c is None else scalar_or_array(c) for c in columns))
+    columns = (test, train, *losses, *decided)
+    numbers: list[Any] = [None if c is None else scalar_or_array(c) for c in columns]
+    return Performance(*numbers)
 
 
 def mean_margin(margin: Array, count: int, weight: Array) -> Array:
