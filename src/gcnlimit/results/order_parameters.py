@@ -236,6 +236,7 @@ class OrderParameters:
     @cached_property
     def layers(self) -> OrderFunctions | None:
         """Order functions at the layers of a discrete network, worked out when first asked for; None of other filters."""
+        asked: list[tuple[Rows, OrderFunctions | None]]
         asked = [(rows, source.layers()) for rows, source in self.sources]
         parts = [(rows, layers) for rows, layers in asked if layers is not None]
         if not parts:
