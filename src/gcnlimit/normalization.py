@@ -72,8 +72,7 @@ class Normalization(Value):
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """Common shape of the three numbers."""
-        shapes = {name: np.shape(getattr(self, name)) for name in NUMBERS}
-        return broadcast(**shapes)
+        return broadcast(**{name: np.shape(getattr(self, name)) for name in NUMBERS})
 
     def replaced(self, **numbers: Any) -> Self:
         """Same normalization with some of its numbers changed."""
@@ -156,8 +155,8 @@ class Normalization(Value):
         np.power(mixed, -_column(self.right), where=mixed > 0.0, out=right)
         return left, right
 
-    def check(self, law: DegreeLaw) -> None:
-        r"""Raise `ParameterError` if the theory has no answer for that law of the degrees.
+    def refusal(self, law: DegreeLaw) -> str | None:
+        r"""Sentence that says why the theory has no answer for that law of the degrees; None if it has one.
 
         The factor :math:`\phi` must be bounded, for the spectrum to have an edge, and :math:`\mathbb E l^2`,
         :math:`\mathbb E r^4` finite, for outputs and weights to have a variance.
@@ -180,11 +179,15 @@ class Normalization(Value):
             ends = np.concatenate([[p.min(), p.max()] for p in powers])
             infinite = [f"theta**{p:g}" for p in ends if math.isinf(law.moment(float(p)))]
             if infinite:
-                problem = (
-                    f"needs the average of {infinite[0]}, which is infinite under {brief(law)}"
-                )
-        if problem:
-            raise ParameterError(f"normalization = {self!r} {problem}; {remedy}")
+                average = f"the average of {infinite[0]}"
+                problem = f"needs {average}, which is infinite under {brief(law)}"
+        return f"normalization = {self!r} {problem}; {remedy}" if problem else None
+
+    def check(self, law: DegreeLaw) -> None:
+        """Raise `ParameterError` if the theory has no answer for that law of the degrees."""
+        refused = self.refusal(law)
+        if refused:
+            raise ParameterError(refused)
 
     def leaves(self, law: DegreeLaw | None, degree: float) -> str | None:
         """Sentence of warning where nodes of few edges make eigenvalues of their own, outside the spectrum; else None."""

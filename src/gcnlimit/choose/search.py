@@ -255,6 +255,7 @@ def _along_rays(objective: Objective, rays: Array, at_infinity: Maxima, accuracy
     def of_rows(u: Array, which: Index) -> Array:
         return objective(u, rows[which])
 
+    # a single climb for each: every step solves the equations of all layers
     first = rays[rows, np.argmax(values[rows], axis=1)][:, None]
     seen = best.range[rows]
     climbed = maximize.maximize_from(of_rows, first, seen, walls=_NEAR, accuracy=accuracy)
@@ -316,6 +317,7 @@ def _status(search: NetworkSearch, best: Maxima) -> npt.NDArray[np.int64]:
     status = np.full(search.size, TuneStatus.INTERIOR)
     for k, number in enumerate(search.numbers):
         asked = number.asked
+        # a bound that was not asked for is one of the family, such as a pole
         lower = np.where(number.low == asked[0], TuneStatus.LOWER_BOUND, TuneStatus.INFINITE)
         upper = np.where(number.high == asked[1], TuneStatus.UPPER_BOUND, TuneStatus.INFINITE)
         for end, where in ((0.0, lower), (1.0, upper)):

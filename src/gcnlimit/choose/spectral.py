@@ -184,6 +184,7 @@ def maximize(margin: SpectralMargin, angle: Array) -> Climbed:
     """Climb, and exchange angles of single nodes for better ones far away, until neither helps."""
     climbed = climb(margin, angle)
     rows = np.flatnonzero(np.isfinite(climbed.margin))
+    # a climb moves all angles a little; an exchange moves some far, past a saddle between them
     for _ in range(_SWEEPS):
         moved, raised = _exchanged(margin.take(rows), climbed.angle[rows], climbed.margin[rows])
         rows, moved = rows[raised], moved[raised]

@@ -78,6 +78,7 @@ def better(first: Maxima, other: Maxima, *, accuracy: float = 4e-16) -> Maxima:
 
 def _best_of_each(which: Index, u: Array, value: Array, settled: Marks, seen: Array) -> Maxima:
     """The best candidate of each problem."""
+    # by problem, then by value: of equal values the later candidate, an end of the interval
     order = np.lexsort((value, which))
     best = order[np.append(np.diff(which[order]) > 0, True)]  # the last of each problem
     return Maxima(u[best], value[best], seen, settled[best])

@@ -304,6 +304,7 @@ def _class_log_error(margin: Array, true: int, fractions: Array, prior: Array) -
         shift = np.sqrt(others) * (margin[:, None] * (0.5 / p + 0.5 / others) + lead)
     answer = np.where(margin == np.inf, -np.inf, np.nan)
     rows = np.flatnonzero(np.isfinite(margin))
+    # about 600 nodes of the integral over z for each point and competing class
     together = max(1, _BLOCK // (600 * others.size))
     for part in (rows[block] for block in batches(rows.size, together)):
         answer[part] = _any_larger(np.clip(shift[part], -1e4, 1e4), steepness, np.ones(others.size))
@@ -319,6 +320,7 @@ def _any_larger(shift: Array, steepness: Array, count: Array) -> Array:
     nearest = -np.max(shift * steepness / (1.0 + steepness**2), axis=1)
     low = np.minimum(nearest, 0.0) - _REACH
     step = 0.2 / max(1.0, float(np.max(steepness)), float(np.log(np.sum(count))) / 3.7)
+    # the trapezoid rule is exact to rounding once the step resolves the steepest competitor
     z = low[:, None] + np.arange(np.ceil((_REACH - np.min(low)) / step) + 1.0) * step
     tail = log_ndtr(-(steepness * z[:, :, None] + shift[:, None, :]))
     with np.errstate(divide="ignore"):

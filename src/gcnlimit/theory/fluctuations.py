@@ -46,6 +46,7 @@ def laurent(filter: Filter, signal: float) -> Array:
     array([2., 0., 5., 0., 2.])
     """
     size = max(abs(signal), 1.0)
+    # precise at the spike too, where the tails sum the coefficients with powers of the signal
     b, c, g = filter.chain(accuracy=1e-16, radius=size + 1.0 / size)
     state = g[-1:].copy()
     for k in range(len(b) - 1, -1, -1):

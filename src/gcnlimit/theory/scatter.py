@@ -8,6 +8,7 @@ new graph. At finite regularization, and on a directed training graph, there is 
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -74,14 +75,12 @@ def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None) -> Scat
     """
     _check("scatter" if to is None else "scatter on another graph", data, gcn)
     nodes = whole("nodes", nodes, low=2)
-    exact = math.isinf(float(np.asarray(gcn.reg)))
+    exact = bool(np.isinf(gcn.reg))
     if to is None:
         accuracy = float(predict(data, gcn).test_accuracy)
         count = (1.0 - float(data.rho)) * nodes
-        limits, covariance = _training_graph(data, gcn.symmetrize, [gcn.filter])
-        F = float(limits[0])
-        scattered = covariance[0, 0] * (1.0 - data.rho)
-        training = 0.0
+        (F,), covariance = _training_graph(data, gcn.symmetrize, [gcn.filter])
+        scattered, training = covariance[0, 0] * (1.0 - data.rho), 0.0
         exact = exact and data.operator(gcn.symmetrize).symmetric
     else:
         check_types("scatter", to=(to, CSBM))
@@ -284,7 +283,4 @@ class _FilteredGraph(NamedTuple):
 
 def _powers(a: Array, x: Array, count: int) -> Array:
     """Rows :math:`x, ax, a^2x, \\dots`."""
-    rows = [x]
-    for _ in range(count - 1):
-        rows.append(a @ rows[-1])
-    return np.array(rows)
+    return np.array([*accumulate(range(count - 1), lambda row, _: a @ row, initial=x)])

@@ -99,17 +99,14 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
     loss, bias = _read(home, graph, there, c)
 
     def spread(values: Any) -> Any:
-        return scalar_or_array(np.array(np.broadcast_to(values, shape)))
+        return scalar_or_array(np.full(shape, values))
 
     if data.classes != to.classes:  # the bias is that of other classes
         loss = np.full(shape, np.nan)
     decided = from_margins(to.classes, (margin, margin), (loss, loss), bias)
     trained = home.prediction
-    performance = replace(
-        decided,
-        train_accuracy=spread(trained.train_accuracy),
-        train_loss=spread(trained.train_loss),
-    )
+    accuracy, train_loss = map(spread, (trained.train_accuracy, trained.train_loss))
+    performance = replace(decided, train_accuracy=accuracy, train_loss=train_loss)
     order_parameters = OrderParameters(
         test_margin=spread(margin),
         train_margin=spread(trained.order_parameters.train_margin),
@@ -117,12 +114,12 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
         feature_margin=spread(c),
         effective_labels=spread(home.labels),
     )
+    # a filter may be out of range there although it was trained at home
     least = np.where(np.isnan(margin), int(Status.OUT_OF_RANGE), 0)
     status = np.asarray(np.maximum(trained.status, least))
     ended = (np.full(shape, number) for number in (trained.residual, trained.iterations))
-    return with_coordinates(
-        as_prediction(performance, order_parameters, status, *ended), data, gcn, to
-    )
+    answer = as_prediction(performance, order_parameters, status, *ended)
+    return with_coordinates(answer, data, gcn, to)
 
 
 def best_test_filter(data: CSBM, gcn: GCN, to: CSBM | None = None, *, tol: float = 1e-10) -> Filter:

@@ -87,6 +87,7 @@ class PropensityEquations(SymmetricEquations):
         slope = slope @ weight
         stretch = 1.0 / (1.0 - v * rho * slope)
         stiffness = rho * slope * stretch
+        # all nodes have one stiffness, that of their mean slope: what is left of each pull is beta
         beta = (stretch * rho)[:, None] * pull + stiffness[:, None] * mean
 
         # the spike carries the part along the roots; the rest is scatter, and tilt along the labels

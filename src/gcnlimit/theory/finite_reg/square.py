@@ -13,7 +13,7 @@ Correlated features add averages at one more number, :math:`t = \hat V_w/r` with
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from gcnlimit.numerics.linear import batches
 from gcnlimit.numerics.roots import bracketed_roots
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.spectrum import Spectrum
-from gcnlimit.theory.finite_reg.equations import Transforms, weight_gain
+from gcnlimit.theory.finite_reg.equations import Transforms, WeightGain, weight_gain
 from gcnlimit.theory.finite_reg.pagerank import pagerank_transforms
 from gcnlimit.theory.points import Points
 
@@ -39,27 +39,17 @@ def most_freedom(alpha: Array, rho: Array) -> Array:
     return np.minimum(rho, 1.0 / alpha)
 
 
-class FeatureGain(NamedTuple):
-    r"""Averages over the features at :math:`t = \hat V_w/r`, with :math:`D = 1 + \sigma^2 t`; 1 but the first if they are white.
+def feature_gain(features: Spectrum, freedom: Array) -> WeightGain:
+    r"""Averages over the features at :math:`\alpha p`, the degrees of freedom per feature, for :math:`D = 1 + \sigma^2 t`.
 
-    `response` is :math:`\langle\sigma^2/D\rangle`; `labels` :math:`= \langle\Gamma/D\rangle`, `signal`
-    :math:`= \langle\Gamma\sigma^2/D^2\rangle` and `noise` :math:`= \langle\sigma^4/D^2\rangle` are divided by the power of it
-    that makes them independent of the unit of :math:`\sigma^2`.
+    All but the response are divided by the power of it that makes them independent of the unit of :math:`\sigma^2`; they are 1
+    if the features are white.
     """
-
-    response: Array
-    labels: Array | float
-    signal: Array | float
-    noise: Array | float
-
-
-def feature_gain(features: Spectrum, freedom: Array) -> FeatureGain:
-    r"""Averages over the features at :math:`\alpha p`, the degrees of freedom per feature."""
     if features.is_white:
-        return FeatureGain(1.0 - freedom, 1.0, 1.0, 1.0)
+        return WeightGain(1.0, 1.0, 1.0, 1.0 - freedom)
     t = _ratio(features, freedom)
     labels, signal, noise, response = weight_gain(features, 1.0, np.ones_like(t), t)
-    return FeatureGain(response, labels / response, signal / response**2, noise / response**2)
+    return WeightGain(labels / response, signal / response**2, noise / response**2, response)
 
 
 def _ratio(features: Spectrum, freedom: Any) -> Any:
