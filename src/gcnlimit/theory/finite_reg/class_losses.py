@@ -18,8 +18,6 @@ from gcnlimit.theory.finite_reg.averages import Eta, eta, expected_losses, slope
 from gcnlimit.theory.finite_reg.softmax import SoftmaxOf
 from gcnlimit.theory.points import Points
 
-_STEP = 1e-8  # of Newton's method for a bias, whose square is what it leaves
-
 
 def node_loss(points: Points) -> Loss:
     """Return the loss whose averages enter the equations of the points (Eqs. 3.7, 8.6 and 8.14).
@@ -130,7 +128,7 @@ class Biased(Loss):
         last = self.recent.get(mean.shape, resting)
         start = np.where(np.isfinite(last), last, resting)
         anywhere = np.full_like(mean, np.inf)
-        bias = bracketed_roots(imbalance, start, -anywhere, anywhere, tol=_STEP)
+        bias = bracketed_roots(imbalance, start, -anywhere, anywhere)
         self.recent[mean.shape] = bias
         return bias
 
