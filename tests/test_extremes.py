@@ -169,6 +169,7 @@ ELSEWHERE = {
     "check_loss",
     "cross_validate",
     "label_free_signals",
+    "search",
 }  # take what a user brings, not numbers
 CASES = [(name, parameter) for name, (_, good) in FUNCTIONS.items() for parameter in good]
 

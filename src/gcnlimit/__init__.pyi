@@ -38,6 +38,7 @@ from gcnlimit.real.estimate import estimate as estimate
 from gcnlimit.real.filter_classifier import FilterClassifier as FilterClassifier
 from gcnlimit.real.recommend import recommend as recommend
 from gcnlimit.real.scores import cross_validate as cross_validate
+from gcnlimit.real.scores import search as search
 from gcnlimit.results.performance import Status as Status
 from gcnlimit.simulation.data.instance import Instance as Instance
 from gcnlimit.simulation.data.sample import sample as sample

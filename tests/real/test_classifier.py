@@ -6,11 +6,15 @@ import sys
 
 import numpy as np
 import pytest
+import sklearn
 from problems import classed_graph
 from scipy import sparse
-from sklearn.model_selection import cross_val_score
+from sklearn.base import clone
+from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gcnlimit as gl
@@ -96,7 +100,7 @@ def test_probabilities_are_calibrated_on_the_left_out_nodes():
     assert abs(np.mean(p.max(axis=1)[test]) - np.mean(model.predict()[test] == y[test])) < 0.08
 
 
-@pytest.mark.filterwarnings("ignore:there is no graph, so the filter is not used")
+@pytest.mark.filterwarnings("ignore:there is no graph")
 @parametrize_with_checks([gl.GraphClassifier(), gl.FilterClassifier()])
 def test_contract_of_scikit_learn(estimator, check):
     check(estimator)
@@ -233,10 +237,54 @@ def test_cross_validation_hides_labels_and_keeps_the_graph():
         gl.cross_validate(gl.GraphClassifier(), X, hidden, A, folds=101)
 
 
+@pytest.mark.parametrize("words", [False, True])
+def test_cross_validation_takes_a_pipeline(words):
+    """Steps of an affine change of columns, which the classifier undoes, change nothing; a step may need the classes."""
+    X, _, hidden, A = classed_graph(nodes=150, labelled=100, classes=2)
+    y = np.array([None, "a", "b"], object)[hidden + 1] if words else hidden
+    model = gl.FilterClassifier(strengths=[0.5], scale="columns")
+    wanted = gl.cross_validate(model, X, y, A, folds=3)
+    steps = make_pipeline(StandardScaler(), FunctionTransformer(lambda Z: 3.0 * Z + 1.0), "passthrough", model)
+    with sklearn.config_context(enable_metadata_routing=True):
+        found = gl.cross_validate(steps, X, y, A, folds=3)
+    assert np.allclose(found["accuracy"], wanted["accuracy"])
+    assert np.allclose(found["auc"], wanted["auc"])
+    if not words:
+        chosen = make_pipeline(SelectKBest(k=5), model)
+        assert gl.cross_validate(chosen, X, y, A, folds=3)["accuracy"].mean() > 0.4
+    for wrong in (LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())):
+        with pytest.raises(gl.ParameterError, match="LogisticRegression takes no graph"):
+            gl.cross_validate(wrong, X, y, A)
+
+
+def test_a_search_finds_what_cross_validation_prefers_and_fits_it_to_all_labels():
+    X, _, hidden, A = classed_graph(nodes=150, labelled=100, classes=2)
+    steps = make_pipeline(StandardScaler(), gl.FilterClassifier())
+    grid = {"filterclassifier__strengths": [0.0, 0.8], "filterclassifier__scale": ["rows", "columns"]}
+    found = gl.search(steps, grid, X, hidden, A, folds=3, score="auc", seed=1)
+    settings = [trial.settings for trial in found.trials]
+    assert len(settings) == 4
+    assert [trial.score for trial in found.trials] == sorted((trial.score for trial in found.trials), reverse=True)
+    for trial in found.trials[:2]:
+        there = gl.cross_validate(clone(steps).set_params(**trial.settings), X, hidden, A, folds=3, seed=1)["auc"]
+        assert trial.score == pytest.approx(there.mean())
+        assert trial.error == pytest.approx(there.std(ddof=1) / 3**0.5)
+    best = clone(steps).set_params(**settings[0]).fit(X, hidden, filterclassifier__graph=A)
+    assert np.allclose(found.model.predict_proba(X, graph=A), best.predict_proba(X, graph=A))
+    for wrong in ({"depth": [1]}, {"scale": "rows"}, 3, {"scale": []}):
+        with pytest.raises(gl.ParameterError, match=r"settings = .* are not allowed"):
+            gl.search(gl.FilterClassifier(), wrong, X, hidden, A)
+
+
 def test_tools_that_cut_the_graph_are_told_what_to_use():
     X, y, _, A = classed_graph()
     with pytest.raises(gl.ParameterError, match="cross_validate"):
         cross_val_score(gl.GraphClassifier(), X, y, params={"graph": A}, error_score="raise")
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = gl.FilterClassifier().set_fit_request(graph=True).set_score_request(graph=True)
+        grid = GridSearchCV(routed, {"scale": ["rows", "columns"]}, error_score="raise")
+        with pytest.raises(gl.ParameterError, match="cross_validate or search"):
+            grid.fit(X, y, graph=A)
     with pytest.raises(gl.ParameterError, match="score\\(y="):
         gl.GraphClassifier().fit(X, y, graph=A).score()
 
@@ -273,3 +321,19 @@ def test_the_table_has_the_accuracy_at_the_best_regularization():
     for row in model.table_:
         kept = model._model.fitted[row.member].left_out
         assert row.loo_accuracy >= correct(kept, y).mean(axis=1).max() - 1e-12
+
+
+def test_calibration_is_that_of_leave_one_out():
+    data = gl.CSBM(alpha=2, lam=1.5, mu=2.0, rho=0.3, directed=False)
+    i = gl.sample(data, nodes=1500, degree=30, seed=0)
+    y = np.where(i.train_mask, i.labels > 0, -1)
+    model = gl.GraphClassifier().fit(i.features, y, graph=i.adjacency)
+    sure = model.calibration_
+    assert sure.accuracy == pytest.approx(model.loo_score_)
+    assert sure.slope == pytest.approx(1.0, abs=0.3)
+    # what leave-one-out says of the labels holds on the other nodes
+    others = ~i.train_mask
+    found = model.predict_proba()[others]
+    assert sure.confidence == pytest.approx(found.max(axis=1).mean(), abs=0.03)
+    few = np.where(np.cumsum(y >= 0) <= 15, y, -1)
+    assert gl.GraphClassifier().fit(i.features, few, graph=i.adjacency).calibration_ is None

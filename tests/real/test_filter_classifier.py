@@ -44,6 +44,18 @@ def test_indicators_are_propagated_by_the_transpose(normalization):
     assert np.allclose(model.coef_, (Z.T @ ridge.solve(Y, np.array([model.reg_]))[1][0]).T, atol=1e-8)
 
 
+@pytest.mark.parametrize("width", [6, 50])
+@pytest.mark.parametrize("family", ["pagerank", "diffusion", "hops"])
+def test_networks_that_share_products_are_those_fitted_one_by_one(monkeypatch, family, width):
+    """Also where memory holds one network and one column at a time."""
+    X, _, y, A = classed_graph(width=width)
+    shared = gl.FilterClassifier(family).fit(X, y, graph=A)
+    monkeypatch.setattr("gcnlimit.real.networks.NUMBERS", 1.0)
+    apart = gl.FilterClassifier(family).fit(X, y, graph=A)
+    assert (shared.strength_, shared.reg_, shared.loo_score_) == (apart.strength_, apart.reg_, apart.loo_score_)
+    assert np.allclose(shared.coef_, apart.coef_, atol=1e-8)
+
+
 @pytest.mark.parametrize("strength", [12.0, -12.0])
 def test_a_filter_of_wide_range_and_a_small_regularization_are_not_spoiled_by_rounding(strength, texas):
     model = gl.FilterClassifier("diffusion", strengths=[strength], normalization="centred", reg=1e-4)

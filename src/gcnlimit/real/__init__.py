@@ -13,7 +13,7 @@ from gcnlimit.real.describe import Description
 from gcnlimit.real.estimate import Estimate
 from gcnlimit.real.files import read, write
 from gcnlimit.real.recommend import Recommendation
-from gcnlimit.real.scores import Interval
+from gcnlimit.real.scores import Interval, Search, Trial
 
 __all__ = [
     "Dataset",
@@ -22,6 +22,8 @@ __all__ = [
     "EstimatedCSBM",
     "Interval",
     "Recommendation",
+    "Search",
+    "Trial",
     "from_edges",
     "from_networkx",
     "from_pyg",

@@ -49,6 +49,9 @@ class GraphClassifier(GraphEstimator):
     loo_score_, loo_score_error_, loo_scores_, expected_accuracy_
         Leave-one-out accuracy and its standard error; balanced accuracy, macro F1 and area under the ROC curve beside it;
         interval for the accuracy on the nodes without labels: value (None with few labels), low and high.
+    calibration_
+        How sure the leave-one-out probabilities are, and how sure they should be (`gcnlimit.results.Calibration`), on nodes
+        drawn like the labels; None with few labels.
     fractions_
         Fractions of the classes that are assumed among the nodes without labels, in the order of `classes_`.
     uses_graph_, graph_gain_
@@ -94,6 +97,9 @@ class GraphClassifier(GraphEstimator):
         return axes
 
     def _learn(self, features: Any, labels: Labels, adjacency: Any) -> Array:
+        if adjacency is None:
+            alone = "there is no graph, so the features alone are used"
+            warnings.warn(f"{alone}; write fit(X, y, graph=...) if you have one", stacklevel=3)
         weights = class_weights(labels, self.class_weight)
         model = Ensemble.fit(features, labels, adjacency, weights, self.scale)
         self._model = model
@@ -128,23 +134,22 @@ class GraphClassifier(GraphEstimator):
         share = (fractions / labels.counts)[labels.index]
         by_class = np.bincount(labels.index, right) / labels.counts
         variance = 0.0 if shift is None else max(float(by_class @ shift.covariance @ by_class), 0.0)
-        others = self._others
-        self.expected_accuracy_ = expected_accuracy(
-            right, labels.classes.size, others, share, variance
-        )
+        about = (labels.classes.size, self._others, share, variance)
+        self.expected_accuracy_ = expected_accuracy(right, *about)
 
     def _apply(self, features: Any, adjacency: Any) -> Array:
         return self._model.elsewhere(features, adjacency)
 
     def _warn_of_shift(self, logs: Array) -> None:
-        labels, left_out = self._labels, self._model.left_out_elsewhere + self._offset
+        labels, left_out = (
+            self._labels,
+            self._model.left_out_by(self._model.portable) + self._offset,
+        )
         shift = Shift.of(left_out, labels.index, logs, self.fractions_)
         apart = 0.5 * float(np.abs(shift.fractions - self.fractions_).sum())
         if len(logs) >= FEWEST and shift.level < SURELY and apart > MOVED:
-            there, here = (
-                np.round(part, 2).tolist() for part in (shift.fractions, self.fractions_)
-            )
-            told = f"about {there} instead of {here} for {labels.classes.tolist()}"
+            both = np.round([shift.fractions, self.fractions_], 2).tolist()
+            told = f"about {both[0]} instead of {both[1]} for {labels.classes.tolist()}"
             use = "give fractions=..., or y=... with the classes of a few nodes there"
             moved = "the outputs say that the classes have other fractions here than in the fit"
             warnings.warn(f"{moved}, {told}; {use}", stacklevel=5)

@@ -107,14 +107,12 @@ class Ensemble:
     @cached_property
     def left_out(self) -> Array:
         """Leave-one-out scores of the labelled nodes, logarithms of probabilities."""
-        degrees = self.views.degrees[self.labels.labelled]
-        return self._sharpened(self._left_out_logs(self.weights), degrees)
+        return self.left_out_by(self.weights)
 
-    @property
-    def left_out_elsewhere(self) -> Array:
-        """Leave-one-out scores by the members that apply to another graph."""
+    def left_out_by(self, mixture: Mixture) -> Array:
+        """The same by another mixture, such as that of the members that apply to another graph."""
         degrees = self.views.degrees[self.labels.labelled]
-        return self._sharpened(self._left_out_logs(self.portable), degrees)
+        return self._sharpened(self._left_out_logs(mixture), degrees)
 
     def _left_out_logs(self, mixture: Mixture) -> Array:
         """Logarithms of the leave-one-out probabilities, before they are sharpened."""
@@ -185,7 +183,7 @@ class Ensemble:
     @cached_property
     def _slope(self) -> Array:
         """Logarithm of the sharpness, and its slope in the logarithm of the degree, of least leave-one-out loss."""
-        codes = self.labels.index
+        index = self.labels.index
         degrees = self.views.degrees[self.labels.labelled]
         use = np.flatnonzero(degrees > 0)
         if self.views.graph is None or use.size < CALIBRATED:
@@ -193,12 +191,12 @@ class Ensemble:
         use = np.sort(np.random.default_rng(0).permutation(use)[:SAMPLE])
         logs = self._left_out_logs(self.weights)[use]
         share = self.share[use] / self.share[use].sum()
-        wanted = blurred(codes[use], logs.shape[1], 0.5 / codes.size)  # half of one among them
+        wanted = blurred(index[use], logs.shape[1], 0.5 / index.size)  # half of one among them
 
         def loss(slope: Array) -> float:
             found = log_softmax(self._sharpness(slope, degrees[use])[:, None] * logs, axis=1)
             entropy = -np.sum(wanted * found, axis=1) @ share
-            return float(entropy + np.sum(slope**2) / codes.size)
+            return float(entropy + np.sum(slope**2) / index.size)
 
         return np.asarray(fmin(loss, np.zeros(2), xtol=1e-3, ftol=1e-6, disp=False))
 
@@ -230,15 +228,15 @@ def chosen_scaling(features: Any, labels: Labels, scale: str | None) -> Scaling:
         return usual
     other = Scaling.of(features, "columns" if usual.how == "rows" else "rows")
     some = np.sort(np.random.default_rng(0).permutation(labels.index.size)[:COMPARED])
-    codes = labels.index[some]
+    index = labels.index[some]
     share = np.full(some.size, 1.0 / some.size)
     losses = []
     for scaling in (usual, other):
         rows = scaling(features[labels.labelled[some]]).astype(np.float32)
         axes = None if some.size <= 2 * RANK else principal_axes(rows, whole=False)
         ridge = Ridge(dense(rows) if axes is None else np.asarray(rows @ axes))
-        left_out, _ = ridge.solve(targets(codes, labels.classes.size), REG)
-        each = sharpened(left_out, codes, share)[1]
+        left_out, _ = ridge.solve(targets(index, labels.classes.size), REG)
+        each = sharpened(left_out, index, share)[1]
         losses.append(each[(each @ share).argmin()])
     gain, error = difference(losses[0], losses[1], share)
     return other if gain > 2.0 * error else usual
@@ -279,21 +277,17 @@ def _mixture(fitted: dict[str, Fitted], share: Array, kept: Callable[[Fitted], b
 
 def _left_out(fitted: dict[str, Fitted], mixture: Mixture, nodes: Any = slice(None)) -> Array:
     """Mean leave-one-out probabilities of labelled nodes."""
-    return np.asarray(
-        sum(
-            averaged(one.left_out[:, nodes], mixture[name], one.sharpness)
-            for name, one in fitted.items()
-        )
-    )
+    each = fitted.items()
+    found = (averaged(one.left_out[:, nodes], mixture[n], one.sharpness) for n, one in each)
+    return np.asarray(sum(found))
 
 
 def _graph_helps(used: Array, alone: Array, labels: Labels, share: Array) -> bool:
     """Whether the graph lowers the leave-one-out loss by more than one standard error; few labels cannot refute it."""
-    codes = labels.index
-    if codes.size < CALIBRATED:
+    place = np.arange(labels.index.size), labels.index
+    if labels.index.size < CALIBRATED:
         return True
-    nodes = np.arange(codes.size)
-    logs = [np.log(np.maximum(p[nodes, codes], LEAST)) for p in (used, alone)]
+    logs = [np.log(np.maximum(p[place], LEAST)) for p in (used, alone)]
     gain, error = difference(logs[0], logs[1], share)
     return gain > error
 

@@ -22,17 +22,14 @@ Indices = npt.NDArray[np.int64]
 # Measured with 20 labels of each class, as many at random, and up to 1 000 at random, on 14 public
 # graphs (3 draws each): smaller errors of the outputs take random labels for others, larger ones
 # miss labels that were drawn by class.
-WIDE = (
-    0.5  # standard deviation of other fractions, over that of one node's class, before any output
-)
+# WIDE: standard deviation of other fractions, over that of one node's class, before any output
+WIDE = 0.5
 SYSTEMATIC = 0.03  # the same of outputs that differ for another reason
 UNLIKELY = 0.01  # level at which labels are no random sample,
 BALANCED = 0.05  # and where as many of each class are labelled, which chance seldom does
 LEAST = 0.2  # of a fraction that remains, as a share of that in the labels
-SPREAD = (
-    1.0,
-    0.5,
-)  # of offsets and of the logarithm of the sharpness before any label of a new graph
+# of offsets, and of the logarithm of the sharpness, before any label of a new graph
+SPREAD = (1.0, 0.5)
 
 
 class Shift(NamedTuple):

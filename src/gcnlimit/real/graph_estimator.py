@@ -18,7 +18,8 @@ from gcnlimit.graphs.check import as_adjacency, as_features, check_indices
 from gcnlimit.graphs.labels import Labels, as_labels, is_missing, labelled_nodes
 from gcnlimit.real.fractions import as_fractions, recalibrated
 from gcnlimit.real.leave_one_out import correct
-from gcnlimit.real.scores import expected_accuracy, scores
+from gcnlimit.real.scores import FEW, expected_accuracy, scores
+from gcnlimit.results.calibration import calibration_column, measured_calibration
 
 need("a graph classifier", "sklearn", "sklearn")
 
@@ -55,7 +56,9 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         shape: tuple[int, ...] = getattr(graph, "shape", ())
         if len(shape) == 2 and 0 < shape[0] < shape[1] and getattr(X, "shape", ())[:1] == shape[:1]:
             cut = f"graph has shape {tuple(shape)}: its rows were cut, but not its columns"
-            use = "use gcnlimit.cross_validate, which hides labels, or loo_score_ of one fit"
+            use = (
+                "use gcnlimit.cross_validate or search, which hide labels, or loo_score_ of one fit"
+            )
             raise ParameterError(f"{cut}, as cross_val_score and GridSearchCV do; {use}")
         adjacency = None if graph is None else as_adjacency(graph)
         features, labels = self._training(X, y, adjacency)
@@ -72,8 +75,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def decision_function(self, X: Any = None, graph: Any = None) -> Array:
         """Outputs: one column for each class, one number for two. Without arguments, of the nodes of the fit."""
-        outputs = self._evaluate(X, graph)
-        outputs = outputs + self._offset / self._sharpness
+        outputs = self._evaluate(X, graph) + self._offset / self._sharpness
         return outputs[:, 1] - outputs[:, 0] if outputs.shape[1] == 2 else outputs
 
     def predict(
@@ -145,9 +147,8 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Nodes that `y` labels, and the indices of their classes."""
         raw = np.asarray(y)
         if raw.shape != (nodes,):
-            raise ParameterError(
-                f"y has shape {raw.shape}; give one entry for each of {nodes} nodes"
-            )
+            needed = f"give one entry for each of {nodes} nodes"
+            raise ParameterError(f"y has shape {raw.shape}; {needed}")
         known = np.flatnonzero(self._known(raw))
         names = self.classes_.tolist()
         for c in raw[known].tolist():
@@ -186,6 +187,10 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.loo_score_error_ = float(np.sqrt(share**2 @ (right - self.loo_score_) ** 2))
         self.loo_scores_ = scores(left_out, labels.index)
         self.expected_accuracy_ = expected_accuracy(right, labels.classes.size, self._others)
+        self.calibration_ = None
+        if labels.index.size >= FEW:
+            column = calibration_column(np.asarray(left_out, float), labels.index)
+            self.calibration_ = measured_calibration(column, labels.classes.size)
 
     def _evaluate(self, X: Any, graph: Any) -> Array:
         check_is_fitted(self)

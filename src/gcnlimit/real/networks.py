@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import product
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,14 +13,18 @@ from gcnlimit._validation import as_real, whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank
-from gcnlimit.graphs.check import dense
+from gcnlimit.filters.action import column_blocks
+from gcnlimit.graphs.check import dense, is_sparse
 from gcnlimit.graphs.labels import Labels
+from gcnlimit.graphs.operator import Propagation
 from gcnlimit.numerics.ridge import Ridge
 from gcnlimit.real.leave_one_out import correct, pair, targets
 
 FILTERS: dict[str, type[PageRank | Diffusion]] = {"pagerank": PageRank, "diffusion": Diffusion}
 STRENGTHS = {"pagerank": (0.3, 0.5, 0.7, 0.8, 0.9, 0.95), "diffusion": (0.5, 1, 2, 4, 8, 12)}
 STRONGEST = 0.95  # of PageRank elsewhere
+NUMBERS = 5e7  # in blocks of propagated features that are held at once
+SPARSE = 0.1  # share of features that are not 0 below which a sparse product is faster
 ACCURACY = 1e-10  # of propagated features: a small reg magnifies errors by the filter's range
 
 
@@ -106,34 +110,78 @@ def networks(filter: str | Filter, strengths: npt.ArrayLike | None, hops: int) -
 
 
 def choose(
-    features: Any, labels: Labels, weights: Array, *, operators: Any, tried: list[Network], reg: Any
+    features: Any,
+    labels: Labels,
+    weights: Array,
+    *,
+    operators: Mapping[Any, Propagation | None],
+    tried: list[Network],
+    reg: Any,
 ) -> Choice:
     """Network, operator and regularization of the largest leave-one-out accuracy less square error."""
     reg = np.ravel(as_real("reg", reg, low=0, open_low=True))
     Y = targets(labels.index, labels.classes.size)
     share = weights / weights.sum()
-    first = next(iter(operators))
     best: Any = None
-    for name, network in product(operators, tried):
-        if network is NO_GRAPH and name != first:
-            continue  # it is the same on every operator
-        ridge = Ridge(_rows(features, labels, operators[name], network), weights)
-        for r, left_out, dual in zip(reg.tolist(), *ridge.solve(Y, reg), strict=True):
-            score = share @ (correct(left_out, labels.index) - np.mean((left_out - Y) ** 2, axis=1))
-            if best is None or score > best[0]:
-                best = score, network, name, r, ridge, dual, left_out
+    for name, S in operators.items():
+        # the network without a graph is the same on every operator
+        offered = [one for one in tried if best is None or one is not NO_GRAPH]
+        for network, rows in _rows(features, labels.labelled, S, offered):
+            ridge = Ridge(rows, weights)
+            for r, left_out, dual in zip(reg.tolist(), *ridge.solve(Y, reg), strict=True):
+                square = np.mean((left_out - Y) ** 2, axis=1)
+                score = share @ (correct(left_out, labels.index) - square)
+                if best is None or score > best[0]:
+                    best = score, network, name, r, ridge, dual, left_out
     _, network, name, r, ridge, dual, left_out = best
     W, intercept = ridge.linear(Y, dual)
     return Choice(network, name, r, np.split(W, network.hops + 1), intercept, left_out)
 
 
-def _rows(features: Any, labels: Labels, S: Any, network: Network) -> Array:
-    r"""Rows :math:`[g_b(S) X]_R` of the labelled nodes, the filters side by side."""
-    R = labels.labelled
-    if R.size > features.shape[1]:
-        return np.hstack([block[R] for block in network.blocks(S, dense(features))])
-    # with more features than labels, as (X' g(S') E_R)': the indicators of labels are propagated
-    E = np.zeros((features.shape[0], R.size))
-    E[R, np.arange(R.size)] = 1.0
-    back = S if S is None else S._replace(operator=S.operator.T)
-    return np.hstack([np.asarray(features.T @ block).T for block in network.blocks(back, E)])
+def _rows(
+    features: Any, R: npt.NDArray[np.int64], S: Propagation | None, tried: list[Network]
+) -> Iterator[tuple[Network, Array]]:
+    r"""Each network with the rows :math:`[g_b(S) X]_R` of the labelled nodes, its filters side by side.
+
+    Networks of one family share the products with the operator, as many of them as memory holds.
+    """
+    if NO_GRAPH in tried:
+        yield NO_GRAPH, dense(features[R])
+    family = [one for one in tried if one is not NO_GRAPH]
+    hops = any(one.hops for one in family)
+    at_once = len(family) if hops else max(int(NUMBERS / (R.size * features.shape[1])), 1)
+    for first in range(0, len(family), at_once):
+        group = family[first : first + at_once]
+        blocks = _labelled_rows(features, R, S, group)
+        for k, one in enumerate(group):
+            yield one, np.hstack(blocks[: one.hops + 1]) if hops else blocks[k]
+
+
+def _labelled_rows(
+    features: Any, R: npt.NDArray[np.int64], S: Any, group: list[Network]
+) -> list[Array]:
+    r"""Rows :math:`[g(S) X]_R` by each filter of a group, or by each power of the operator."""
+    nodes, width = features.shape
+    dual = R.size <= width
+    if dual:
+        # with more features than labels, as (X' g(S') E_R)': indicators of labels are propagated
+        S = S._replace(operator=S.operator.T)
+        thin = is_sparse(features) and features.nnz < SPARSE * nodes * width
+        across = features.T.tocsr() if thin else dense(features).T
+    parts = []
+    for some in column_blocks(R.size if dual else width, max(int(NUMBERS / nodes / len(group)), 1)):
+        block = np.zeros((nodes, R[some].size)) if dual else dense(features[:, some])
+        if dual:
+            block[R[some], np.arange(block.shape[1])] = 1.0
+        found = _propagated(S, block, group)
+        parts.append([np.asarray(across @ each).T if dual else each[R] for each in found])
+    return [np.concatenate(each, axis=1 - dual) for each in zip(*parts, strict=True)]
+
+
+def _propagated(S: Propagation, block: Array, group: list[Network]) -> list[Array]:
+    """Products of the filters of a group with a block, or of the powers of the operator up to the highest."""
+    last = group[-1]
+    if last.filter is None or len(group) == 1:
+        return last.blocks(S, block)
+    several = FILTERS[last.family](np.array([one.strength for one in group]))
+    return [*several.apply(S.operator, block, radius=S.radius, accuracy=ACCURACY)]

@@ -1,4 +1,4 @@
-"""Scores of a classifier, what accuracy its leave-one-out leads to expect, and cross-validation on a graph."""
+"""Scores of a classifier, the accuracy that its leave-one-out leads to expect, cross-validation and a search on a graph."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import whole
-from gcnlimit._values import Array
+from gcnlimit._validation import one_of, whole
+from gcnlimit._values import Array, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.labels import as_labels
 from gcnlimit.numerics.gaussian import roc_area
@@ -86,13 +86,15 @@ def cross_validate(
     """Scores on labelled nodes whose labels were hidden, the graph kept whole: cross-validation for nodes of a graph.
 
     In turn the labels of each part are hidden, the model is fitted, and its answers there are scored: accuracy, balanced
-    accuracy, macro F1, area under the ROC curve and seconds of the fit, an array over the parts each.
+    accuracy, macro F1, area under the ROC curve and seconds of the fit, an array over the parts each. They are scores on nodes
+    drawn like the labels; where as many of each class were labelled, read the balanced accuracy, or `expected_accuracy_` of a
+    fit.
 
     Parameters
     ----------
     model
-        `GraphClassifier`, `FilterClassifier`, `nn.MessagePassingClassifier`, or another estimator with ``fit(X, y, graph=...)``;
-        it is cloned.
+        `GraphClassifier`, `FilterClassifier`, `nn.MessagePassingClassifier`, another estimator with ``fit(X, y, graph=...)``, or
+        a pipeline of scikit-learn that ends in one; it is cloned.
     X, y, graph
         As for `GraphClassifier`.
     folds, seed
@@ -109,24 +111,105 @@ def cross_validate(
     """
     from sklearn.base import clone
 
-    raw = np.asarray(y, object)
+    raw = np.asarray(y)
     labels = as_labels(y, raw.size)
     if whole("folds", folds, low=2) > labels.labelled.size:
         raise ParameterError(f"folds = {folds} exceeds the {labels.labelled.size} labelled nodes")
     part = stratified(labels.index, folds, seed)
+    numbers = raw.dtype.kind in "if"  # whose mark, unlike None, every step of a pipeline takes
     rows = []
     for k in range(folds):
         hidden = labels.labelled[part == k]
-        seen = raw.copy()
-        seen[hidden] = None
+        seen = np.array(raw, raw.dtype if numbers else object)
+        seen[hidden] = -1 if numbers else None
         start = time.perf_counter()
-        fitted = clone(model).fit(X, seen, graph=graph)
+        last = _fit(clone(model), X, seen, graph)
         seconds = time.perf_counter() - start
         outputs = np.full((hidden.size, labels.classes.size), -np.inf)
-        columns = [labels.classes.tolist().index(c) for c in fitted.classes_.tolist()]
-        outputs[:, columns] = np.log(np.maximum(fitted.predict_proba()[hidden], 1e-300))
+        columns = [labels.classes.tolist().index(c) for c in last.classes_.tolist()]
+        outputs[:, columns] = np.log(np.maximum(last.predict_proba()[hidden], 1e-300))
         rows.append(scores(outputs, labels.index[part == k]) | {"fit_seconds": seconds})
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def _fit(model: Any, X: Any, y: Any, graph: Any) -> Any:
+    """Fit a model; of a pipeline the last step alone takes the graph, and is returned."""
+    from sklearn.utils.validation import has_fit_parameter
+
+    last = model[-1] if hasattr(model, "steps") else model
+    if not has_fit_parameter(last, "graph"):
+        use = "use GraphClassifier, FilterClassifier or nn.MessagePassingClassifier"
+        raise ParameterError(
+            f"{type(last).__name__} takes no graph; {use}, or end a pipeline in it"
+        )
+    for _, step in () if last is model else model.steps[:-1]:
+        if step not in (None, "passthrough"):
+            X = step.fit_transform(X, y)
+    return last.fit(X, y, graph=graph)
+
+
+class Trial(NamedTuple):
+    """Settings that were tried, mean score on hidden labels, and its standard error over the parts."""
+
+    settings: dict[str, Any]
+    score: float
+    error: float
+
+
+class Search(NamedTuple):
+    """What `search` found: the model with the best settings, fitted to all labels, and all trials, best first."""
+
+    model: Any
+    trials: list[Trial]
+
+
+def search(
+    model: Any,
+    settings: Any,
+    X: Any,
+    y: Any,
+    graph: Any,
+    *,
+    score: str = "accuracy",
+    folds: int = 5,
+    seed: int = 0,
+) -> Search:
+    """Best settings of a model by `cross_validate`: what ``GridSearchCV`` is for tables, which would cut the graph.
+
+    Parameters
+    ----------
+    model, X, y, graph, folds, seed
+        As for `cross_validate`; all settings are tried on the same parts.
+    settings
+        Values of each parameter by name, as for ``GridSearchCV``; all combinations are tried.
+    score
+        ``"accuracy"``, ``"balanced_accuracy"``, ``"macro_f1"`` or ``"auc"``. That of the best is optimistic by the choice.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> i = gl.sample(gl.CSBM(alpha=2, lam=2.0, mu=3.0, rho=0.5, directed=False), nodes=300, degree=20, seed=0)
+    >>> y = np.where(i.train_mask, i.labels > 0, -1)
+    >>> found = gl.search(gl.FilterClassifier(), {"strengths": [0, 0.8]}, i.features, y, i.adjacency, folds=3)
+    >>> found.trials[0].settings, found.model.strength_
+    ({'strengths': 0.8}, 0.8)
+    """
+    from sklearn.base import clone
+    from sklearn.model_selection import ParameterGrid
+
+    one_of("score", score, "accuracy", "balanced_accuracy", "macro_f1", "auc")
+    try:
+        tried = [(one, clone(model).set_params(**one)) for one in ParameterGrid(settings)]
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"settings = {shown(settings)} are not allowed: {error}") from None
+    trials = []
+    for one, candidate in tried:
+        found = cross_validate(candidate, X, y, graph, folds=folds, seed=seed)[score]
+        trials.append(Trial(one, float(found.mean()), float(found.std(ddof=1) / folds**0.5)))
+    trials.sort(key=lambda trial: -trial.score)
+    best = clone(model).set_params(**trials[0].settings)
+    _fit(best, X, y, graph)
+    return Search(best, trials)
 
 
 def stratified(index: npt.NDArray[np.int64], folds: int, seed: int) -> npt.NDArray[np.int64]:
