@@ -267,7 +267,14 @@ def filter_choices() -> str:
 def with_coordinates(
     result: AnyResult, data: CSBM | None, gcn: GCN | None = None, to: CSBM | None = None
 ) -> AnyResult:
-    """Same result with the parameters that it was computed for; those of another graph to test on begin with ``to_``.
+    """Same result with the parameters that it was computed for."""
+    return replace(result, coordinates=coordinates_of(data, gcn, to))
+
+
+def coordinates_of(
+    data: CSBM | None, gcn: GCN | None = None, to: CSBM | None = None
+) -> Coordinates:
+    """Parameters that a result is computed for; those of another graph to test on begin with ``to_``.
 
     >>> import gcnlimit as gl
     >>> network = gl.GCN(gl.Residual([[1.0, 2.0], [3.0, 4.0]]))
@@ -297,7 +304,7 @@ def with_coordinates(
             parameters |= {name: getattr(gcn.training, name) for name in gcn.training.names}
     if to is not None:
         parameters |= {f"to_{name}": getattr(to, name) for name in SIGNALS}
-    return replace(result, coordinates=Coordinates(parameters))
+    return Coordinates(parameters)
 
 
 def each_layer(name: str, values: Any, first: int = 1) -> dict[str, Any]:
