@@ -191,3 +191,16 @@ def test_leaves_are_named_where_dividing_by_their_degree_is_not_reliable():
     assert "not reliable at degree 2: one node in a hundred has about 0.4 edges or less" in said
     assert gl.Regularized().leaves(law, degree=2.0) is None
     assert as_normalization("random-walk").leaves(law, degree=50.0) is None
+
+
+def test_predictions_and_refused_simulations_name_the_leaves():
+    data = gl.CSBM(4, 1, 2, 0.1, directed=False, degrees=gl.Gamma(1.0))
+    gcn = gl.GCN(gl.PageRank(0.4))
+    with pytest.warns(UserWarning, match="not reliable at degree 60"):
+        assert gl.predict(data, gcn, degree=60).test_accuracy == gl.predict(data, gcn).test_accuracy
+    gl.predict(data, gl.GCN(gl.PageRank(0.4), normalization=gl.Regularized()), degree=60)
+    with (
+        pytest.warns(UserWarning, match="one node in a hundred"),
+        pytest.raises(gl.ParameterError, match=r"diverges .* take Regularized\(\)"),
+    ):
+        gl.simulate(data, gcn, nodes=2000, degree=60, trials=1, seed=0)

@@ -186,8 +186,10 @@ class Normalization(Value):
         if problem:
             raise ParameterError(f"normalization = {self!r} {problem}; {remedy}")
 
-    def leaves(self, law: DegreeLaw, degree: float) -> str | None:
+    def leaves(self, law: DegreeLaw | None, degree: float) -> str | None:
         """Sentence of warning where nodes of few edges make eigenvalues of their own, outside the spectrum; else None."""
+        if law is None:
+            return None
         order = np.argsort(law.theta)
         rank = np.searchsorted(np.cumsum(law.weight[order]), 0.01)
         fewest = degree * float(law.theta[order][rank])

@@ -331,7 +331,7 @@ def test_every_control_has_a_name_for_screen_readers(page):
     assert sorted(set(names)) == sorted(names)  # each is told from the others by its name alone
     assert page.run("return document.documentElement.lang") == "en"
     unsaid = page.run(
-        "return [...document.querySelectorAll('.dash-graph')].filter(e => e.checkVisibility())"
+        "return [...document.querySelectorAll('.drawing')].filter(e => e.checkVisibility())"
         ".filter(e => e.getBoundingClientRect().top < innerHeight)"
         ".filter(e => e.getAttribute('role') !== 'img' || !/[0-9]/.test(e.getAttribute('aria-label'))).map(e => e.id)"
     )

@@ -107,5 +107,5 @@ def test_what_is_no_graph_is_refused_in_a_sentence_and_not_executed(raw, name, c
 
 def test_a_file_that_is_too_large_is_refused(monkeypatch):
     monkeypatch.setattr("gcnlimit.explorer.start.LARGEST", 10)
-    with pytest.raises(gl.GCNLimitError, match="use gcnlimit recommend"):
+    with pytest.raises(gl.GCNLimitError, match=r"use gl\.recommend"):
         describe_upload(State(), [_encoded(b"0" * 11)], ["a.npz"])

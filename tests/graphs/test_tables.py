@@ -41,7 +41,7 @@ def test_the_columns_may_have_any_name(read):
     assert data.y.tolist() == ["x", "y", "x", ""]
     assert data.X.ravel().tolist() == [20, 30, 40, 50]
     for wrong in ({"label": "rank"}, {"id": "name"}, {"drop": ["town"]}):
-        with pytest.raises(gl.ParameterError, match="is not a column"):
+        with pytest.raises(gl.ParameterError, match="names no column"):
             read(nodes=nodes, **({"label": "role", "id": "who"} | wrong))
 
 
@@ -99,7 +99,7 @@ def test_names_of_columns_are_known_from_the_table_of_nodes(read):
 @pytest.mark.parametrize(
     "edges, nodes, sentence",
     [
-        ("a,b,1,2\n", None, r"has 4 columns; keep two \(source, target\) or three"),
+        ("a,b,1,2\n", None, r"has 4 columns, 1, 2, 3, 4; keep two \(source, target\) or three"),
         ("source,target,date\na,b,2024-01-01\n", None, "column 'date' of .* contains '2024-01-01'; .* weight"),
         (
             EDGES,
@@ -252,7 +252,7 @@ def test_missing_words_are_counted_and_may_be_words(read):
     kept = read(nodes=nodes, words=["country", "code", "label"])
     assert kept.X.tolist() == [[0, 0, 1, 1, 0], [1, 0, 0, 0, 1], [0, 0, 0, 1, 0], [0, 1, 0, 0, 1]]
     assert kept.y.tolist() == ["NA", "y", "x", "y"]
-    with pytest.raises(gl.ParameterError, match="words = 'land' is not a column; there are id, country"):
+    with pytest.raises(gl.ParameterError, match=r"words=.land.\) names no column; there are id, country"):
         read(nodes=nodes, words="land")
 
 

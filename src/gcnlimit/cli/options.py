@@ -209,7 +209,7 @@ class Grid:
         one.axes = {}
         return one
 
-    def exact(self) -> Prediction:
+    def exact(self, degree: float | None = None) -> Prediction:
         """Performance at every combination in the large-size limit, on the other graph if there is one."""
         from gcnlimit.theory.predict import predict
         from gcnlimit.theory.transfer import transfer
@@ -217,7 +217,7 @@ class Grid:
         to = self.other()
         if to is not None:
             return transfer(*self.problem(), to)
-        return predict(*self.problem(), throw=False)
+        return predict(*self.problem(), degree=degree, throw=False)
 
     def ceiling(self) -> Array:
         """Bayes-optimal accuracy at every combination, computed once for each point of the data."""

@@ -10,14 +10,17 @@ import click
 from gcnlimit.cli import options
 from gcnlimit.cli.output import check_plot, draw_beside, output_options, show_grid, waiting
 
+_DEGREE = "Mean degree of your graphs: warns where it is too small for the normalization."
+
 
 @click.command("predict", no_args_is_help=True)
 @options.data_options
 @options.network_options
+@options.option("--degree", _DEGREE, type=float)
 @options.other_graph_options
 @options.plot_option
 @output_options
-def command(*, form: str, plot: Path | None, **given: Any) -> None:
+def command(*, form: str, plot: Path | None, degree: float | None, **given: Any) -> None:
     """Exact performance of a network in the large-size limit, beside the Bayes-optimal ceiling.
 
     Any number may be a list a,b,c, a range first:last:count or a logarithmic range
@@ -37,7 +40,7 @@ def command(*, form: str, plot: Path | None, **given: Any) -> None:
     elsewhere = ", on another graph" if grid.other() else ""
     check_plot(plot, grid.axes)
     with waiting("predicting", grid.size):
-        found = grid.exact()
+        found = grid.exact(degree)
     ceiling = grid.ceiling()
     columns = found.distinct() | {"bayes_optimal": ceiling}
     show_grid(grid, columns, form, f"Exact performance in the large-size limit{elsewhere}", found)

@@ -45,6 +45,7 @@ def command(
         for line in str(advice).splitlines():
             fits = len(line) <= _WIDTH
             click.echo(line if fits else textwrap.fill(line, _WIDTH, subsequent_indent="  "))
+        click.echo("To classify the nodes: gcnlimit classify, with the same options.")
         return
     columns = {"network": advice.network} | advice.expected._asdict()
     columns |= {name: getattr(advice, name) for name in ("gain", "gain_error", "half", "reason")}

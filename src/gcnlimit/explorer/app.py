@@ -1,6 +1,6 @@
 """The application: what follows what among controls, address and sampled graphs; and its server.
 
-Whatever changes the controls by itself (a link, an example, Tune, a click on the map, an upload) sets all of them from
+Whatever changes the controls by itself (a link, an example, Tune, an upload) sets all of them from
 one state, and the address of the page follows.
 
 Pictures go around the callbacks of Dash: the page asks for its latest state when the answer to the one before is drawn,
@@ -19,6 +19,7 @@ import traceback
 import webbrowser
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,7 +27,7 @@ from urllib.parse import urlsplit
 from dash import ALL, ClientsideFunction, Dash, Input, Output, ctx, no_update
 from dash import State as Held
 from dash.exceptions import PreventUpdate
-from flask import Response, request
+from flask import Response, request, send_file
 from werkzeug.exceptions import HTTPException
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 
@@ -76,6 +77,8 @@ class Explorer:
         self.server.config["MAX_CONTENT_LENGTH"] = 2 * (4 * LARGEST // 3) + 2**20
         self.server.before_request(self._check)
         self.server.register_error_handler(Exception, self._refuse)
+        script = str(files("plotly") / "package_data/plotly.min.js")
+        self.server.add_url_rule("/plotly.js", "plotly", lambda: send_file(script))
         self.server.add_url_rule("/pictures", "pictures", self._pictures, methods=["POST"])
 
     def listen(self, host: str, port: int) -> BaseWSGIServer:
@@ -195,7 +198,6 @@ def _connect_controls(app: Dash, workers: Workers) -> None:
     connect(_from_link, Input("url", "search"), Held("start", "data"), prevent="initial_duplicate")
     connect(_to_preset, Input({"preset": ALL, "to": ALL}, "n_clicks"))
     connect(_to_best, Input("best", "n_clicks"), held)
-    connect(_to_click, Input("gap-shown", "clickData"), held)
     words = "Reading your graph; a large one takes a minute ..."
     files = [Input("upload", "contents"), Input("again", "n_clicks"), Held("upload", "filename")]
     how = [Held(f"read-{name}", "value") for name in READING]
@@ -276,11 +278,6 @@ def _to_preset(clicks: list[int | None]) -> tuple[State, str]:
 
 def _to_best(clicks: int, held: dict[str, Any]) -> tuple[State, str]:
     return tuned(State.of(held)), ""
-
-
-def _to_click(click: dict[str, Any], held: dict[str, Any]) -> tuple[State, str]:
-    point = click["points"][0]
-    return State.of({**held, "lam": point["x"], "mu": point["y"]}).rounded(), ""
 
 
 def _to_upload(

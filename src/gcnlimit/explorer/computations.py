@@ -37,10 +37,32 @@ LAYERS = np.arange(1.0, LIMITS["depth"].high + 1.0)
 SPARSE = 10.0
 """Mean degree below which the ceiling of large degrees is not that of the graph."""
 
-# points of a curve: explicit formulas, equations to be solved, equations with long averages
-_EXPLICIT, _SOLVED, _AVERAGED = 81, 25, 13
-
 _DATA = (*SIGNALS, "classes", "directed", "degrees_variance")
+
+
+class Cost(NamedTuple):
+    """What the equations of a state cost: the points that a curve may have, and what takes long.
+
+    A `curve` is longer than a moving slider may wait; a `ceiling` takes a second, as with three unequal classes; `layers`
+    are solved one by one, as with hubs under any but the symmetric normalization; an `average` of softmax takes minutes to tune.
+    """
+
+    points: int
+    curve: bool
+    ceiling: bool
+    layers: bool
+    average: bool
+
+    @classmethod
+    def of(cls, state: State) -> Cost:
+        """Cost of a state; explicit formulas, at infinite regularization, cost nothing."""
+        classes = state.data.classes
+        average = state.finite and state.loss == "softmax" and classes.count > 2
+        unequal = state.unequal and state.loss != "square"
+        curve = state.finite and (average or unequal or not state.symmetric)
+        points = 13 if average else 25 if state.finite else 81
+        layers = state.hubs and state.normalization != "symmetric"
+        return cls(points, curve, state.unequal and classes.count > 2, layers, average)
 
 
 @dataclass(frozen=True)
@@ -106,13 +128,14 @@ def strength_range(family: str, state: State) -> tuple[float, float]:
 
 def scan(family: str, state: State) -> Scan:
     """Accuracy of a family against its strength, and its maximum on finer grids about the highest point."""
-    _check_cost(state, family == "diffusion")
+    if family == "diffusion":
+        _check_layers(state)
 
     def accuracy(x: Array) -> Array:
         gcn = state.gcn_of(state.filter_of(family, x))
         return np.asarray(predict(state.data, gcn, throw=False).test_accuracy)
 
-    x = np.linspace(*strength_range(family, state), _solved(state) if state.finite else _EXPLICIT)
+    x = np.linspace(*strength_range(family, state), Cost.of(state).points)
     y = accuracy(x)
     fine, height = x, y
     for _ in range(2):
@@ -135,7 +158,8 @@ def _why_lost(x: Array, y: Array, problem: Callable[[float], tuple[Any, Any]]) -
 
 def along(state: State) -> tuple[Array, Array, Array, Array, str]:
     """Values along the axis; accuracies there of this network, all linear ones and all algorithms; why some are not known."""
-    _check_cost(state, state.family == "diffusion")
+    if state.family == "diffusion":
+        _check_layers(state)
     x, network = _along(state, lambda data: predict(data, state.gcn, throw=False))
     whole = int if state.axis == "classes" else float
     why = _why_lost(x, network, lambda v: (state.data_at(**{state.axis: whole(v)}), state.gcn))
@@ -145,8 +169,8 @@ def along(state: State) -> tuple[Array, Array, Array, Array, str]:
 
 def best_along(state: State) -> tuple[Array, Array]:
     """Values along the axis, and there the accuracy of the best of the family at infinite regularization."""
-    what = f"the best {family_name(state.family)}"
-    _check_cost(state, state.family != "pagerank", what)
+    if state.family != "pagerank":
+        _check_layers(state, f"the best {family_name(state.family)}")
     gcn = state.explicit(state.family)
     return _along(state, lambda data: tune(data, gcn, bounds(state.family)).prediction)
 
@@ -157,18 +181,18 @@ def _along(state: State, answer: Callable[[Any], Any]) -> tuple[Array, Array]:
         x = np.arange(2.0, 13.0)
         found = [answer(state.data_at(classes=int(n))).test_accuracy for n in x]
         return x, np.array(found)
-    points = _solved(state) if state.finite else 49
+    cost = Cost.of(state)
     space = np.geomspace if LIMITS[state.axis].log else np.linspace
-    x = space(*state.span(state.axis), 9 if _slow_ceiling(state) else points)
+    x = space(*state.span(state.axis), 9 if cost.ceiling else min(cost.points, 49))
     return x, np.ravel(answer(state.data_at(**{state.axis: x})).test_accuracy)
 
 
 def gap(state: State) -> tuple[Array, Array, Array]:
     """Signals of graph and features, and there the ceiling less the best of the family at infinite regularization."""
-    if _slow_ceiling(state):
+    if Cost.of(state).ceiling:
         raise GCNLimitError("A map of three or more unequal classes takes minutes; see gl.gap_map")
     family = map_family(state)
-    _check_cost(state)
+    _check_layers(state)
     lam = np.linspace(*state.span("lam"), 31)
     mu = np.linspace(*state.span("mu"), 21)
     data = state.data_at(lam=lam, mu=mu[:, None])
@@ -191,9 +215,9 @@ def layers(state: State) -> Layers:
 
     Each depth has its own best regularization where that of the page is finite, else the gain of the filter would decide.
     """
-    if state.finite and _solved(state) == _AVERAGED:
+    if Cost.of(state).average:
         raise GCNLimitError("With softmax and several classes, tuning takes minutes; see gl.tune")
-    _check_cost(state)
+    _check_layers(state)
     networks = [state.replaced(family="residual", depth=int(k)) for k in LAYERS]
     # dense at 0, and the best strength grows as the depth
     spread = np.linspace(-1.0, 1.0, 17)
@@ -287,7 +311,8 @@ def tuned(state: State) -> State:
     if state.family not in STRENGTHS:
         remedy = "see the best filter in the picture of the spectrum"
         raise GCNLimitError(f"A polynomial has no single strength to tune; {remedy}")
-    _check_cost(state, state.family == "diffusion")
+    if state.family == "diffusion":
+        _check_layers(state)
     names = [state.parameter, "reg"] if state.finite else [state.parameter]
     found = tune(state.data, state.gcn, {name: LIMITS[name].slider for name in names}).parameters
     best = {name: np.clip(np.ravel(found[name])[0], *LIMITS[name][:2]) for name in names}
@@ -355,27 +380,15 @@ def _check_alike(state: State, what: str) -> None:
         raise GCNLimitError(f"{what} is known for equal degrees only; set their variance to 0")
 
 
-def _check_cost(state: State, slow: bool = True, what: str = "this") -> None:
-    """Refuse what is slow, each layer by itself, where degrees vary and the normalization is another one."""
-    if slow and state.hubs and state.normalization != "symmetric":
+def _check_layers(state: State, what: str = "this") -> None:
+    """Refuse what has many layers, where each is solved by itself."""
+    if Cost.of(state).layers:
         condition = "unless the normalization is symmetric"
         raise GCNLimitError(f"With hubs {what} takes minutes {condition}")
 
 
-def _solved(state: State) -> int:
-    """Points of a curve at finite regularization."""
-    return _AVERAGED if state.loss == "softmax" and state.classes.strip() != "2" else _SOLVED
-
-
-def _slow_ceiling(state: State) -> bool:
-    """Whether each ceiling takes about a second: for three or more unequal classes."""
-    return state.classes.count(",") > 1
-
-
 def is_quick(name: str, state: State) -> bool:
     """Whether a moving slider need not wait long for a computation; a point is quick where its curve may not be."""
-    if _slow_ceiling(state) or not COMPUTATIONS[name].prompt:
-        return False
-    unequal = state.unequal and state.loss != "square"
-    slow = state.finite and (unequal or not state.symmetric or _solved(state) == _AVERAGED)
-    return name in {"ceiling", "linear", "here"} or not slow
+    cost = Cost.of(state)
+    point = name in {"ceiling", "linear", "here"}
+    return COMPUTATIONS[name].prompt and not cost.ceiling and (point or not cost.curve)

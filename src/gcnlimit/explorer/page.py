@@ -198,8 +198,8 @@ def _pictures() -> list[Any]:
 def _picture(name: str, *above: Any) -> Any:
     place = f"{name}-shown"
     shown: Any = html.Div(id=place, className="table")
-    if name != "table":
-        shown = dcc.Graph(id=place, config={"displayModeBar": False}, style={"height": "340px"})
+    if name != "table":  # drawn without Dash, whose script of graphs would delay the first answer
+        shown = html.Div(html.Div(className="plot"), id=place, className="drawing")
     title = PICTURES[name].title
     caption = html.Figcaption(id=f"{name}-sentence")
     more = html.Details(_more(name, title), className="more")
@@ -220,5 +220,7 @@ def _more(name: str, title: str) -> list[Any]:
         html.Summary(words, **{"aria-label": f"{words}: {title}"}),
         html.Div(files, className="row"),
         html.Pre(id=f"{name}-code", tabIndex="0", **{"aria-label": f"Code: {title}"}),
-        dcc.Markdown(_FORMULAS[name.partition("-")[0]], mathjax=True),
+        html.Div(
+            id=f"{name}-formula", className="formula", title=_FORMULAS[name.partition("-")[0]]
+        ),
     ]

@@ -125,6 +125,8 @@ def describe_upload(
 
 def _on_the_page(name: str, value: Any) -> str:
     """An option of `gcnlimit.real.read` as the page has it."""
+    if name == "nodes":
+        return "a second file"
     field = {"id": "Names of nodes", "drop": "Leave out", "words": "Words", "label": "Classes"}
     wanted = "" if value is True or value.isupper() else f" ({value})"
     return f"the field {field.get(name, name.capitalize())}{wanted} beside the upload"
@@ -167,8 +169,8 @@ def _write(folder: Path, number: int, text: str, name: str) -> Path:
     except ValueError:
         raise ParameterError(f"{name[:60]!r} did not arrive whole; upload it again") from None
     if len(raw) > LARGEST:
-        size = f"{name[:60]!r} is larger than {LARGEST // 2**20} MB"
-        raise GCNLimitError(f"{size}; use gcnlimit recommend on the command line")
+        size = f"{name[:60]!r} is larger than {LARGEST // 2**20} MB, the most that the page takes"
+        raise GCNLimitError(f"{size}; use gl.recommend in Python")
     path = folder / f"{number}{Path(name).suffix.lower()}"
     path.write_bytes(raw)
     return path

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
-from scipy.special import chdtrc
+from scipy.special import chdtrc, fdtrc
 
 from gcnlimit._values import Array
 from gcnlimit.graphs.standard import StandardizedGraph
@@ -23,8 +23,8 @@ def block_doubts(given: StandardizedGraph) -> Iterator[str]:
     """Sentences on what the labelled nodes refute, the plainest first."""
     names = given.labels.classes.tolist()
     if _bipartite(given):
-        sides = "nodes are of two kinds, and edges only join one kind to the other"
-        yield f"the graph is bipartite: {sides}, which the classes do not explain"
+        sides = "of two kinds of nodes, joined by edges only one to the other"
+        yield f"the graph is bipartite, made {sides}, and the classes do not explain it"
     A = given.operator.matrix
     out = np.diff(A.indptr).astype(float)
     into = np.bincount(A.indices, minlength=given.nodes).astype(float)
@@ -32,12 +32,12 @@ def block_doubts(given: StandardizedGraph) -> Iterator[str]:
         seen = degrees[given.labels.labelled]
         means = np.bincount(given.labels.index, seen) / given.labels.counts
         unlike = means.max() > UNLIKE * means.min()
-        if unlike and _level_of_means(np.log1p(seen), given) < UNLIKELY:
+        if unlike and _level_of_means(seen, given) < UNLIKELY:
             most, least = int(means.argmax()), int(means.argmin())
             kind = "" if not given.directed else "outgoing " if degrees is out else "incoming "
             first = f"nodes of class {names[most]} have {means[most]:.1f} {kind}edges on average"
-            fewest = f"those of {names[least]} {means[least]:.1f}"
-            yield f"{first}, {fewest}: the degree depends on the class"
+            fewest = f"those of class {names[least]} have {means[least]:.1f}"
+            yield f"the degree depends on the class ({first}, {fewest})"
             break
     edges, chance = _blocks(given, out, into)
     fitted, level = _one_strength(given, edges, chance)
@@ -48,20 +48,24 @@ def block_doubts(given: StandardizedGraph) -> Iterator[str]:
     there, back = edges[i, j], edges[j, i]
     if given.directed and abs(there - back) > 3.0 * np.sqrt(there + back):
         counted = f"{there:.0f} edges from class {names[i]} to {names[j]}, {back:.0f} back"
-        yield f"classes are linked in one direction: {counted}"
+        yield f"classes are linked in one direction ({counted})"
     else:
-        counted = f"{there:.0f} edges between classes {names[i]} and {names[j]}"
-        one = f"where one strength for all pairs allows {fitted[i, j]:.0f}"
-        yield f"pairs of classes are linked unlike each other: {counted}, {one}"
+        pair = f"within class {names[i]}" if i == j else f"between {names[i]} and {names[j]}"
+        one = f"{there:.0f} edges {pair}, where one strength for all allows {fitted[i, j]:.0f}"
+        yield f"pairs of classes are not linked alike ({one})"
 
 
-def _level_of_means(values: Array, given: StandardizedGraph) -> float:
-    """How unlikely such means of the classes are, if values do not depend on the class (analysis of variance)."""
+def _level_of_means(degrees: Array, given: StandardizedGraph) -> float:
+    """How unlikely such mean degrees of the classes are, if degrees do not depend on it (analysis of variance)."""
     counts = given.labels.counts
+    values = np.log1p(degrees)
     means = np.bincount(given.labels.index, values) / counts
-    within = float(np.var(values - means[given.labels.index]))
-    between = float(counts @ (means - values.mean()) ** 2)
-    return float(chdtrc(counts.size - 1, between / max(within, 1e-12)))
+    freedom = max(values.size - counts.size, 1)
+    within = float(np.sum((values - means[given.labels.index]) ** 2)) / freedom
+    # a few nodes of one degree do not show how much degrees scatter: at least as counts do
+    within = max(within, float(np.mean(degrees / (1.0 + degrees) ** 2)), 1e-12)
+    between = float(counts @ (means - values.mean()) ** 2) / (counts.size - 1)
+    return float(fdtrc(counts.size - 1, freedom, between / within))
 
 
 def _blocks(given: StandardizedGraph, out: Array, into: Array) -> tuple[Array, Array]:

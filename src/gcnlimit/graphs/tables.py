@@ -92,7 +92,9 @@ def read_tables(edges: Any, nodes: Any, how: How) -> Dataset:
     """Data set of a list of edges and a table of nodes; see `gcnlimit.real.read`."""
     table = None if nodes is None else _table(nodes, "nodes", how.encoding)
     if table is None and (how.label is not None or how.id is not None):
-        raise ParameterError("label and id name columns of the table of nodes; give nodes=... too")
+        both = f"{option('label', 'COLUMN')} and {option('id', 'COLUMN')}"
+        table_of_nodes = f"a table of nodes; give {option('nodes', 'FILE')}"
+        raise ParameterError(f"{both} name columns of {table_of_nodes}")
     keys = [] if table is None else _keys(table, how)
     naming = {name for key in keys for name in map(text, table.columns[key])} if table else set()
     listed = _table(edges, "edges", how.encoding, naming)
@@ -100,7 +102,7 @@ def read_tables(edges: Any, nodes: Any, how: How) -> Dataset:
     for parameter, named in (("drop", how.drop), ("words", how.words)):
         if absent := named.difference(present):
             there = f"there are {', '.join(present)}"
-            raise ParameterError(f"{parameter} = {min(absent)!r} is not a column; {there}")
+            raise ParameterError(f"{option(parameter, min(absent))} names no column; {there}")
     source, target, weights = _edges(listed, how.drop)
     ends = {*source, *target}
     known, label, features = _nodes(table, keys, ends, how) if table else ([], None, {})
@@ -110,7 +112,8 @@ def read_tables(edges: Any, nodes: Any, how: How) -> Dataset:
     if table and 2 * len(strange) > len(ends):
         such = f"its nodes are such as {known[0]!r}, theirs such as {min(strange)!r}"
         few = f"{len(ends) - len(strange)} of the {len(ends)} nodes of the edges: {such}"
-        remedy = "write both alike, name another column by id, or add rows for the others"
+        column = f"name another column by {option('id', 'COLUMN')}"
+        remedy = f"write both alike, {column}, or add rows for the others"
         raise ParameterError(f"{table.shown} names {few}; {remedy}")
     names = [*known, *sorted(strange, key=_natural)]
     place = {name: k for k, name in enumerate(names)}
@@ -138,7 +141,7 @@ def _keys(table: Table, how: How) -> list[str]:
     for parameter, column in (("id", how.id), ("label", how.label)):
         if column is not None and column not in columns:
             having = f"{table.shown}, which has {', '.join(columns)}"
-            raise ParameterError(f"{parameter} = {column!r} is not a column of {having}")
+            raise ParameterError(f"{option(parameter, column)} names no column of {having}")
     if how.id is not None:
         return [how.id]
     usable = [name for name in columns if name not in {how.label, *how.drop}]
@@ -169,7 +172,7 @@ def _nodes(
     if len(found) > 1:
         both = " and ".join(map(repr, found))
         choose = f"choose one by {option('label', found[0])}"
-        rest = "leave the others out by drop unless they are features"
+        rest = f"leave others that are no features out by {option('drop', found[1])}"
         raise ParameterError(f"{shown} has the columns {both}; {choose} and {rest}")
     features = {name: columns[name] for name in others if name not in found}
     return names, found[0] if found else None, features
@@ -193,8 +196,9 @@ def _edges(table: Table, drop: frozenset[str]) -> tuple[list[str], list[str], An
         del columns[0]
     if len(columns) not in (2, 3):
         has = f"{table.shown} has {counted(len(columns), 'column')}"
-        keep = "keep two (source, target) or three (plus a weight) and leave the others out by drop"
-        raise ParameterError(f"{has}; {keep}: {', '.join(columns)}")
+        keep = "keep two (source, target) or three (plus a weight)"
+        leave = f"leave others out by {option('drop', columns[-1])}"
+        raise ParameterError(f"{has}, {', '.join(columns)}; {keep}, and {leave}")
     source, target = (_names(table, name) for name in columns[:2])
     if len(columns) == 2:
         return source, target, None

@@ -198,7 +198,7 @@ def _of_spectrum(given: StandardizedGraph, signals: Signals) -> Iterator[str]:
     square = given.noise_level
     if mean < SPARSE:
         unseen = f"below {SPARSE:g} other structure cannot be seen"
-        yield f"a mean degree of {mean:.1f} is small for a graph with hubs: {unseen}"
+        yield f"a mean degree of {mean:.3g} is small for a graph with hubs: {unseen}"
     if not 0.8 < square < 1.25:
         hubs = "hubs are joined to nearly all nodes"
         why = "degrees do not explain all structure" if square > 1 else hubs

@@ -29,6 +29,8 @@ REACH = (  # of PageRank, up to a strength
     (1.0, "nearly all nodes that edges connect to it"),
 )
 WIDE = 0.5  # width of an interval that says next to nothing
+TOLD = 100  # labelled nodes from which probabilities can be judged,
+TRUSTED = 0.05  # and how far they may be off
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +133,7 @@ def recommend(X: Any, y: Any, graph: Any, *, scale: str | None = "auto") -> Reco
         half = float(cross_validate(plain, X, y, adjacency, folds=2)["accuracy"].mean())
     used = "the average of graph and features" if model.uses_graph_ else "the features alone"
     network = "the graph alone" if X is None else used
-    told = (f"Use GraphClassifier() or gcnlimit classify: {network}.", *_expect(model, half))
+    told = (f"Use {network}, as GraphClassifier() does.", *_expect(model, half))
     expected = model.expected_accuracy_
     limit, doubts = _ceiling(expected, estimate, doubts)
     reason = "\n".join([*told, limit])
@@ -153,9 +155,19 @@ def expectation(model: Any) -> str:
     return f"The accuracy on other nodes is {within}; {labelled} labels do not say more."
 
 
+def trust(model: Any) -> Iterator[str]:
+    """Whether probabilities can be taken at their word, in a sentence, where enough labels tell it."""
+    if model.labelled_.size >= TOLD:
+        off = model.calibration_.expected_error
+        low = "low" if model.calibration_.signed_error > 0.0 else "high"
+        told = "right as they are" if off <= TRUSTED else f"too {low}"
+        yield f"Probabilities are {told}: off by {off:.2f} on average (leave-one-out)."
+
+
 def _expect(model: Any, half: float | None) -> Iterator[str]:
-    """What accuracy to expect, what the graph adds, how far along its edges to look, what labels add."""
+    """What accuracy to expect, whether to trust probabilities, what graph and labels add, how far along the edges to look."""
     yield expectation(model)
+    yield from trust(model)
     if model.graph_gain_ is not None:
         yield _graph(model)
     if model.uses_graph_:
@@ -165,7 +177,7 @@ def _expect(model: Any, half: float | None) -> Iterator[str]:
         if points < 0.5:
             yield f"Half of the labels give {half:.2f}, as much as all: more will hardly help."
             return
-        gained = f"gained {points:.1f} points ({half:.2f} before)"
+        gained = f"gained {points:.1f} points (from {half:.2f})"
         doubled = "doubling them should gain less than that"
         yield f"Going from half to all of your labels {gained}; {doubled}."
 
@@ -188,8 +200,9 @@ def _depth(model: Any) -> Iterator[str]:
     if rows:
         mean = sum(row.weight * row.strength for row in rows)
         does = "contrasts a node with" if mean < 0 else "averages a node with"
-        strengths = sorted((row.strength for row in rows), key=abs)
-        reach = [next(word for most, word in REACH if abs(s) <= most) for s in strengths]
+        strengths = sorted(row.strength for row in rows)
+        sizes = sorted(map(abs, strengths))
+        reach = [next(word for most, word in REACH if size <= most) for size in sizes]
         far = reach[-1] if reach[0] == reach[-1] else f"{reach[0]}, and with {reach[-1]}"
         yield f"It {does} {far} (PageRank of strength {', '.join(f'{s:g}' for s in strengths)})."
     elif any(row.member == "hops" for row in model.table_):
@@ -202,12 +215,12 @@ def _ceiling(
     """Sentence on the best possible accuracy, and the doubts; one that leave-one-out exceeds is not stated."""
     unequal = not Classes.of(estimate.fractions).equal
     if not doubts and unequal and estimate.counts.min() < RARE:
-        rare = estimate.classes[estimate.counts.argmin()]
-        few = f"labelled nodes of class {rare}, {estimate.counts.min()}, are too few"
-        return f"How much better one could do is not known: the {few} to tell its size.", doubts
+        rare, count = estimate.classes[estimate.counts.argmin()], int(estimate.counts.min())
+        few = f"class {rare} has {count} labelled node{'s' * (count > 1)}, too few to tell its size"
+        return f"How much better one could do is not known: {few}.", doubts
     if not doubts and unequal and len(estimate.fractions) > UNEQUAL:
-        slow = "gcnlimit.bayes_optimal(estimate.data) finds the best possible accuracy, in minutes."
-        return slow, doubts
+        call = "gcnlimit.bayes_optimal(advice.estimate.data)"
+        return f"The best possible accuracy takes minutes to compute: {call}.", doubts
     if not doubts:
         best = bayes_optimal(estimate.data)
         value = float(best.test_accuracy)
@@ -215,11 +228,13 @@ def _ceiling(
             both = f"{expected.low:.2f} or more, the model allows {value:.2f}"
             doubts = (f"leave-one-out shows an accuracy of {both}",)
     if doubts:
-        unknown = "How much better one could do is not known"
-        return f"{unknown}. The graph does not follow the block model: {doubts[0]}.", doubts
+        unknown = "How much better one could do is not known, since the block model may not hold"
+        return f"{unknown}: {doubts[0]}.", doubts
     error = float(best.standard_error.test_accuracy)
     model = "assuming the graph follows the block model, which our checks found no reason to doubt"
     limit = f"The best possible accuracy is {value:.3f} +- {error:.3f}, {model}."
     if expected.value is not None and value - error > expected.value + 0.01:
         limit = f"{limit} gcnlimit.nn.MessagePassingClassifier is made to close this gap."
+    elif expected.value is not None and value < expected.value:
+        limit = f"{limit} The expected accuracy is as near to it as the errors can tell."
     return limit, doubts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from functools import partial
 from typing import Any, Never
@@ -9,7 +10,7 @@ from typing import Any, Never
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import LOOSEST, broadcast, flag, tolerance, whole
+from gcnlimit._validation import LOOSEST, broadcast, flag, number, tolerance, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ConvergenceError
@@ -38,6 +39,7 @@ def predict(
     data: CSBM,
     gcn: GCN,
     *,
+    degree: float | None = None,
     tol: float = 1e-10,
     max_iterations: int = 5000,
     throw: bool = True,
@@ -54,6 +56,9 @@ def predict(
     ----------
     data, gcn
         Data and network; array parameters broadcast together, and each field of the answer has their common shape.
+    degree
+        Mean degree of the graphs that you have in mind. The answer is that of large degrees; a warning says where nodes of few
+        edges make it unreliable.
     tol, max_iterations
         Scaled residual of the equations at which a point has converged, and iterations after which it is given up.
     throw
@@ -79,6 +84,10 @@ def predict(
     tol = tolerance("tol", tol, high=LOOSEST)
     max_iterations = whole("max_iterations", max_iterations, low=1)
     throw = flag("throw", throw)
+    if degree is not None:
+        degree = number("degree", degree, low=0.0, open_low=True)
+        if few := gcn.normalization.leaves(data.degrees, degree):
+            warnings.warn(few, stacklevel=3)
     progress = progress if progress is None else flag("progress", progress)
     points = Points.of(data, gcn) if throw else Points.unchecked(data, gcn)
     shape = broadcast(data=data.shape, network=gcn.shape)

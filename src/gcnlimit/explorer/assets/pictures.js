@@ -5,11 +5,11 @@
   const moving = {mode: "immediate", transition: {duration: 0}, frame: {duration: 0, redraw: false}};
   const frames = {}, contents = {}, ranges = {}; // what each picture shows, without and with its numbers; its vertical range
   const root = document.documentElement;
-  let count = 0, wanted = null, drawn = null, busy = false, resting = new AbortController(), timer = null;
+  let count = 0, wanted = null, drawn = null, busy = false, resting = new AbortController(), timer = null, loading = null;
 
   const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
   const element = (id) => document.getElementById(id);
-  const graphOf = (name) => document.querySelector("#" + name + "-shown .js-plotly-plot");
+  const graphOf = (name) => document.querySelector("#" + name + "-shown .plot");
 
   async function* ask(asked, signal) {
     const given = {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(asked), signal};
@@ -83,9 +83,10 @@
     if (picture.table) tabulate(shown, picture.table);
     if (!picture.figure) return;
     shown.hidden = picture.figure.curves.length === 0 && !picture.figure.map;
+    if (shown.hidden) return;
     shown.setAttribute("role", "img");
     shown.setAttribute("aria-label", document.querySelector("#" + name + "-figure h3").textContent + ". " + picture.sentence);
-    while (!window.Plotly || !graphOf(name)) await sleep(30);
+    await plotly();
     plot(name, graphOf(name), window.explorerFigure(picture.figure, root.dataset.theme));
   }
 
@@ -99,16 +100,40 @@
     if (content === contents[name]) return;
     contents[name] = content;
     if (frame !== frames[name] || figure.data.some((trace) => trace.type !== "scatter")) {
+      window.Plotly.react(graph, figure.data, figure.layout, {displayModeBar: false});
+      if (!frames[name]) made(name, graph);
       frames[name] = frame;
-      window.Plotly.react(graph, figure.data, figure.layout);
       return;
     }
     const data = figure.data.map((trace) => ({x: trace.x, y: trace.y}));
     window.Plotly.animate(graph, {data}, moving).catch(() => {});
   }
 
+  function made(name, graph) {
+    new ResizeObserver(() => window.Plotly.Plots.resize(graph)).observe(graph.parentElement);
+    if (name === "gap") graph.on("plotly_click", ({points: [at]}) => {
+      for (const [control, value] of [["lam", at.x], ["mu", at.y]]) {
+        window.dash_clientside.set_props(control, {value: Number(value.toPrecision(4))});
+      }
+    });
+  }
+
+  // a large script, asked for once the first answer is written in words
+  const plotly = () => loading ??= new Promise((done) => {
+    document.head.append(Object.assign(document.createElement("script"), {src: "plotly.js", onload: done}));
+  });
+
   const fits = (range, old) =>
     range && old && old[0] <= range[0] && range[1] <= old[1] && old[1] - old[0] <= 2 * (range[1] - range[0]);
+
+  // the formula of a picture, which takes long to be set, when it is first looked at
+  document.addEventListener("toggle", (event) => {
+    const place = event.target.matches("details.more") && event.target.querySelector(".formula");
+    if (!place || place.dataset.asked) return;
+    place.dataset.asked = "yes";
+    const props = {children: place.title, mathjax: true};
+    window.dash_clientside.set_props(place.id, {title: "", children: {namespace: "dash_core_components", type: "Markdown", props}});
+  }, true);
 
   function tabulate(shown, rows) {
     const content = JSON.stringify(rows);
