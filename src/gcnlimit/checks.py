@@ -72,8 +72,8 @@ def _check_normalized(filter: Filter) -> Iterator[str]:
     alone = filter(_X)
     wrong = ~(np.abs(values - alone) <= 1e-9 * np.max(np.abs(values)))
     if wrong.any():
-        x, joint, single = _first(wrong, _X, values, alone)
-        yield f"normalized gives {joint:g} at x = {x:g}, alone {single:g}; its second value is wrong"
+        x, value, true = _first(wrong, _X, values, alone)
+        yield f"normalized gives {value:g} at x = {x:g}, alone {true:g}; its second value is wrong"
 
 
 def _check_many(filter: Filter) -> Iterator[str]:
