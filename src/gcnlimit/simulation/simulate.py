@@ -29,6 +29,7 @@ from gcnlimit.simulation.measure import AVERAGES, FIELDS, evaluate_rows, measure
 from gcnlimit.simulation.train.train import holds_rows, read_outputs, train
 from gcnlimit.two_graphs import check_pair
 
+Shape = tuple[int, ...]
 _TRAINING = [FIELDS.index(name) for name in ("train_accuracy", "train_loss")]
 SMALL = 40_000  # nodes of all trials together below which they stay in this process
 SHARING = 4  # processes that share a GPU, at most
@@ -121,36 +122,24 @@ def simulate(  # noqa: PLR0917
         for child in seeds.spawn(trials)
     ]
     if workers is None:
-        most = _usual_workers(size, math.prod(gcn.shape), len(tasks))
+        most = 1 if len(tasks) * size.nodes < SMALL else cores()
+        if size.device != "cpu":
+            most = in_flight(size, math.prod(gcn.shape), len(tasks))
         workers = max(1, int(min(most, available() / needed)))
 
-    # at finite reg streamed blocks are drawn more than once, nobody knows how often
-    tiles = math.ceil(size.features / backend_of(size.device).tile)
-    blocks = tiles * len(tasks) if np.isinf(gcn.reg).all() else None
-    try:
-        results = _run(tasks, workers, blocks, progress)
-    except ParameterError as error:
-        # leaves make eigenvalues of their own, on which a filter may not be defined
-        raise ParameterError(f"{error}; {few}") if few else error from None
+    unit, total = "trials", len(tasks)
+    if size.streamed and min(workers, total) == 1:  # then the blocks of features are counted
+        unit, total = "blocks", math.ceil(size.features / backend_of(size.device).tile) * total
+    # at finite reg a block is drawn more than once, nobody knows how often
+    known = unit == "trials" or np.isinf(gcn.reg).all()
+    with progress_bar("simulating", total if known else None, progress, unit=unit) as bar:
+        done = bar.advance if unit == "trials" else lambda count: None
+        try:
+            results = run(tasks, workers, done=done)
+        except ParameterError as error:
+            # leaves make eigenvalues of their own, on which a filter may not be defined
+            raise ParameterError(f"{error}; {few}") if few else error from None
     return with_coordinates(_assemble(groups, results, shape), data, gcn, to)
-
-
-def _run(
-    tasks: list[_Trial], workers: int, blocks: int | None, progress: bool | None
-) -> list[Array | None]:
-    """Results of the trials; the bar counts them, or in this process the blocks of streamed features, None if that is unknown."""
-    if tasks[0].group.size.streamed and min(workers, len(tasks)) == 1:
-        with progress_bar("simulating", blocks, progress, unit="blocks"):
-            return run(tasks, workers)
-    with progress_bar("trials", len(tasks), progress, unit="trials") as bar:
-        return run(tasks, workers, done=bar.advance)
-
-
-def _usual_workers(size: Size, points: int, trials: int) -> int:
-    """Number of processes by default: as many as share a GPU, else one for small work, and one for each core for more."""
-    if size.device != "cpu":
-        return in_flight(size, points, trials)
-    return 1 if trials * size.nodes < SMALL else cores()
 
 
 def in_flight(size: Size, points: int, trials: int) -> int:
@@ -180,9 +169,7 @@ class _Group(NamedTuple):
         self.there.check_signals(self.tested)
 
 
-def _groups(
-    data: CSBM, gcn: GCN, to: CSBM | None, shape: tuple[int, ...], size: Size
-) -> list[_Group]:
+def _groups(data: CSBM, gcn: GCN, to: CSBM | None, shape: Shape, size: Size) -> list[_Group]:
     """Distinct data points; the other graph has as many features, and so a number of nodes in proportion to alpha."""
     models = [data] if to is None else [data, to]
     signals = [getattr(model, name) for model in models for name in SIGNALS]
@@ -203,7 +190,7 @@ def _groups(
     return groups
 
 
-def _network(gcn: GCN, shape: tuple[int, ...], where: Any) -> GCN:
+def _network(gcn: GCN, shape: Shape, where: Any) -> GCN:
     """The networks at some places of the flattened points."""
     read = None if gcn.test_filter is None else gcn.test_filter.ravel(shape)[where]
     reg = np.broadcast_to(gcn.reg, shape).ravel()[where]
@@ -246,14 +233,11 @@ class _Trial:
         return np.concatenate([self._answer(instance, there, network) for network in each], axis=1)
 
     def _measure(self, instance: Instance, there: Instance | None, gcn: GCN) -> Array:
-        trained = train(
-            instance.observation, gcn if there is None else gcn.replaced(test_filter=None)
-        )
+        seen = instance.observation
+        trained = train(seen, gcn if there is None else gcn.replaced(test_filter=None))
         rows = evaluate_rows(instance, gcn, trained.outputs, trained.bias)
         if there is not None:
-            outputs = read_outputs(
-                there.observation, gcn, trained.weights, instance.observation.nodes
-            )
+            outputs = read_outputs(there.observation, gcn, trained.weights, seen.nodes)
             at_training = rows[_TRAINING]
             rows = evaluate_rows(there, gcn, outputs, trained.bias, instance)
             rows[_TRAINING] = at_training
@@ -271,9 +255,7 @@ class _Trial:
         return rows
 
 
-def _assemble(
-    groups: list[_Group], results: list[Array | None], shape: tuple[int, ...]
-) -> Measurement:
+def _assemble(groups: list[_Group], results: list[Array | None], shape: Shape) -> Measurement:
     """Means and standard errors over the trials that were done."""
     trials = len(results) // len(groups)
     least = trials

@@ -94,10 +94,8 @@ def iterate(
         if change <= tol:
             return Status.CONVERGED, count, change
         if not math.isfinite(change):
-            signals = (f"lam = {o.data.lam:g}, mu = {o.data.mu:g}" for o in observations)
-            raise ParameterError(
-                f"{', '.join(signals)}: the messages overflow; take weaker signals"
-            )
+            at = ", ".join(f"lam = {o.data.lam:g}, mu = {o.data.mu:g}" for o in observations)
+            raise ParameterError(f"{at}: the messages overflow; take weaker signals")
     return Status.NOT_CONVERGED, most, change
 
 
