@@ -118,7 +118,7 @@ def quality(classes: Any, outputs: Any, y: Any) -> float:
 def ours(data: real.Dataset, y: Any, split: int, **options: Any) -> Outputs:
     """`GraphClassifier`, or with options a single network."""
     model = (FilterClassifier if options else GraphClassifier)(**options).fit(data.X, y, graph=data.graph)
-    return model.classes_, pair(model._outputs)
+    return model.classes_, model.predict_proba()
 
 
 def diffused(data: real.Dataset, y: Any, split: int) -> Outputs:
