@@ -209,7 +209,8 @@ def filter_ceiling(
     shaped = (scalar_or_array(column.reshape(data.shape)) for column in columns)
     x, g = (values.reshape(*data.shape, -1) for values in (x, best.g))
     status = _status((best.settled & np.isfinite(best.margin)).reshape(data.shape))
-    return FilterCeiling(*shaped, x, g, status, lower_bound=not points.symmetric)
+    numbers = [*shaped, x, g, status, not points.symmetric]
+    return FilterCeiling(*numbers)
 
 
 def is_infinite(reg: float | None) -> bool:
