@@ -212,3 +212,11 @@ def test_the_best_polynomial_close_to_the_ceiling_is_confirmed_by_simulation():
 def test_a_finite_regularization_is_refused(function, reg):
     with pytest.raises(gl.ParameterError, match="reg"):
         function(DATA, reg=reg)
+
+
+@pytest.mark.parametrize("infinite", [True, False])
+def test_the_values_of_the_best_filter_have_the_largest_magnitude_one(infinite):
+    """The regularization is reported in their unit, so they are no other multiple."""
+    points = Points.of(DATA, gl.GCN(gl.Diffusion(1.0)))
+    best = spectral_ceiling(points, infinite=infinite, tol=1e-8)
+    assert np.max(np.abs(best.g), axis=1) == pytest.approx(1.0, rel=1e-12)
