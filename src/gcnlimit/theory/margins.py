@@ -217,7 +217,7 @@ def _alike(points: Points, effort: Effort) -> Answers:
 def _by_degree(points: Points, law: DegreeLaw, effort: Effort) -> Answers:
     """Answers at the solution of the equations under a law of degrees."""
     solution = degree_solver(points).solve(
-        points, None, tol=effort.tol, max_iterations=effort.max_iterations
+        points, tol=effort.tol, max_iterations=effort.max_iterations
     )
     columns = (*_margins_at(points, solution), np.zeros(points.size))
     loss = class_losses.node_loss(points)
