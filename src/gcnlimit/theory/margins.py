@@ -98,6 +98,7 @@ def answers_at(points: Points, usable: Mask, effort: Effort) -> tuple[Answers, S
     solved = [(rows, part.solution) for rows, part in parts if part.solution is not None]
     if points.size == 1:
         return parts[0][1], solved
+    # parts come method by method, and cheap points after expensive ones: back to their own order
     order = np.argsort(np.concatenate([rows for rows, _ in parts]))
     columns = zip(*(part[:-1] for _, part in parts), strict=True)
     together: list[Any] = [np.concatenate(column)[order] for column in columns]

@@ -173,6 +173,7 @@ class Points(NamedTuple):
         if self.size == 1:
             yield np.zeros(1, np.intp), self
             return
+        # the most expensive first: all points of a chunk take as much memory as its first
         order = np.argsort(cost, kind="stable")[::-1]
         while order.size:
             first = max(1, int(cost[order[0]]))
