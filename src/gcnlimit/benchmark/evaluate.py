@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import math
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
-from gcnlimit._runtime.progress import progress_bar
+from gcnlimit._runtime.progress import progress_bar, progress_in_lines
 from gcnlimit._validation import whole
 from gcnlimit._values import Array
 from gcnlimit.benchmark.apart import named_model, scores_apart, sealed
@@ -70,7 +71,8 @@ def evaluate(
     workers
         Number of processes; 1 is this process.
     progress
-        Whether to show a progress bar; by default if standard error is a terminal.
+        Whether to show graphs done and time left on standard error: one line on a terminal, elsewhere a line every ten
+        seconds.
 
     Examples
     --------
@@ -94,32 +96,29 @@ def evaluate(
     if seed is None and user is not None:
         raise ParameterError(f"user = {user!r} needs a secret seed; add seed=secrets.randbits(64)")
     if isinstance(model, str) and store is not None:
-        shown = "which the name of a model does not show; pass the function, or no store"
-        raise ParameterError(
-            f"store = {str(store)!r} keeps results by the code of the model, {shown}"
-        )
+        remedy = "which its name does not show; pass the function, or no store"
+        raise ParameterError(f"store = {str(store)!r} knows a model by its code, {remedy}")
     named = name or _name(model)
     if seed is None:
-        measure = functools.partial(
-            _measure, named_model(model) if isinstance(model, str) else model
-        )
+        called = named_model(model) if isinstance(model, str) else model
+        measure = functools.partial(_measure, called)
     else:
         seed = whole("seed", seed, low=0)
         measure = functools.partial(_judge, sealed(model), user)
     numbers = range(whole("graphs", graphs, low=1))
     axes = {"problem": {problem.name: problem for problem in chosen}, "graph": numbers}
-    producer = Producer(
-        name=named,
-        evaluate=measure,
-        allowed=("problem", "graph", "size", "given"),
-        identity=json.dumps(
-            [VERSION, named if isinstance(model, str) or store is None else describe(model)]
-        ),
-    )
+    code = named if isinstance(model, str) or store is None else describe(model)
+    allowed = ("problem", "graph", "size", "given")
+    identity = json.dumps([VERSION, code])
+    producer = Producer(name=named, evaluate=measure, allowed=allowed, identity=identity)
     plan = Plan(producer, axes, None, None, {"size": size, "given": seed})
     run = runner(producer, whole("workers", workers, low=1))
     found: dict[tuple[str, int], Run] = {}
-    with Store(store) as kept, progress_bar(named, plan.size, progress, unit="graphs") as bar:
+    total = plan.size if plan.size > 1 else None  # of one graph only the time is known
+    # models are trained for minutes: where there is no terminal, lines say so unless they are refused
+    lines = progress_in_lines() if progress is None else contextlib.nullcontext()
+    shown = progress_bar(named, total, progress, unit="graphs")
+    with Store(store) as kept, lines, shown as bar:
 
         def put(block: Block, columns: Columns) -> None:
             problem, graph = block.common["problem"].name, int(block.common["graph"])
