@@ -129,5 +129,5 @@ FINDINGS = [page for page in sorted((DOCS / "findings").glob("*.md")) if page.st
 @pytest.mark.parametrize("page", FINDINGS, ids=lambda page: page.stem)
 def test_a_finding_says_what_it_claims_on_what_grounds_and_what_was_known(page):
     box = page.read_text().partition(":::{container} finding\n")[2].partition("\n:::")[0]
-    terms = re.findall(r"^(.+)\n: \S", box, flags=re.MULTILINE)
+    terms = re.findall(r"^([A-Z].*)\n: ", box, flags=re.MULTILINE)
     assert terms == ["Claim", "Evidence", "Command", "Scope", "Known before", "Added here", "Does not say"]
