@@ -40,7 +40,7 @@ LEARNING = (
 SIMULATION = ("nodes", "degree", "trials", "seed")
 WHOLE = ("depth", "steps", "nodes", "trials", "seed")
 SETTINGS = ("tol", "max_iterations", "free", "streamed", "dtype", "device")
-"""How to compute rather than what: never an axis."""
+"""Parameters of the computation, not of the problem: never an axis."""
 
 _LONG_NAMES = {
     "alpha": "nodes over features",

@@ -26,7 +26,7 @@ from gcnlimit.theory.predict import predict
 from gcnlimit.theory.transfer import best_test_filter, transfer
 
 Results = Mapping[str, Any]
-"""What has been computed, by name."""
+"""Results of computations by name."""
 
 STRENGTHS = tuple(family for family in PARAMETER_OF if family != "polynomial")
 """Families with one strength."""
@@ -41,7 +41,7 @@ _DATA = (*SIGNALS, "classes", "directed", "degrees_variance")
 
 
 class Cost(NamedTuple):
-    """What the equations of a state cost: the points that a curve may have, and what takes long.
+    """Cost of the equations of a state: the points that a curve may have, and what takes long.
 
     A `curve` is longer than a moving slider may wait; a `ceiling` takes a second, as with three unequal classes; `layers`
     are solved one by one, as with hubs under any but the symmetric normalization; an `average` of softmax takes minutes to tune.
@@ -336,7 +336,7 @@ def _network(state: State) -> tuple[str, ...]:
 
 
 def _explicit(state: State) -> tuple[str, ...]:
-    """What the best of the family at infinite regularization depends on, beside the data."""
+    """Controls on which the best of the family at infinite regularization depends, beside the data."""
     return ("family", *_depth(state.family), "symmetrize", "normalization")
 
 
