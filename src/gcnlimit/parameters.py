@@ -70,7 +70,7 @@ _LONG_NAMES = {
     "momentum": "momentum of gradient descent",
     "tau": "degree added by the regularized normalization, over the mean",
     "nodes": "number of nodes",
-    "degree": "average degree",
+    "degree": "mean degree",
     "trials": "number of trials",
     "seed": "seed of the simulation",
 }
