@@ -7,10 +7,10 @@ export OMP_NUM_THREADS = 1
 
 PYRIGHT := 1.1.414
 
-.PHONY: help install test test-fast test-torch browser coverage check lint types pyright floors package reproduce docs fuzz benchmark lock clean
+.PHONY: help install test test-all test-torch browser coverage check lint types pyright floors package release-dry-run reproduce docs fuzz benchmark lock clean
 
 help:                    ## this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
 install: .venv/.installed  ## the private environment
 
@@ -20,11 +20,11 @@ install: .venv/.installed  ## the private environment
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
-test: install            ## all tests and doctests
-	$(BIN)/python -m pytest -n 2
-
-test-fast: install       ## without the statistical checks
+test: install            ## tests and doctests, each of a few seconds at most
 	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-all: install        ## the slow ones too: statistical checks, random faults, every figure
+	$(BIN)/python -m pytest -n 2
 
 test-torch: .venv-torch/.installed  ## tests that need PyTorch, on its processor device
 	.venv-torch/bin/python -m pytest tests/simulation/test_torch_backend.py tests/simulation/data/test_features.py \
@@ -69,7 +69,14 @@ floors: install          ## which module may import which
 package: install         ## wheel and sdist, built, installed and tried outside the checkout
 	$(BIN)/python tests/packaging/install.py $(PACKAGE)
 
-check: lint types floors package test  ## what the continuous integration runs
+check: lint types floors package test  ## what the continuous integration runs on a push
+
+release-dry-run: install ## what a release publishes, into dist/: built, checked, installed and tried; VERSION=1.2.3 must be its version
+	rm -rf dist
+	$(if $(VERSION),$(BIN)/python -c "import gcnlimit as g; assert g.__version__ == '$(VERSION)', g.__version__")
+	$(if $(VERSION),grep -q '^## $(VERSION)' CHANGELOG.md)
+	$(BIN)/python tests/packaging/install.py --keep dist $(PACKAGE)
+	$(BIN)/twine check --strict dist/*
 
 reproduce: install       ## the main job: regenerate every figure of the paper into figures/
 	$(BIN)/gcnlimit reproduce --out figures
@@ -87,8 +94,8 @@ benchmark: install       ## tables of ratios, measured side by side
 	$(BIN)/python -m benchmarks
 
 lock:                    ## renew the pins (needs uv)
-	uv pip compile pyproject.toml --extra test --extra docs --universal --fork-strategy fewest --generate-hashes --no-strip-extras --no-header --no-annotate \
-		--python-version 3.11 --output-file requirements.lock
+	uv pip compile pyproject.toml --extra all --group dev --universal --fork-strategy fewest --generate-hashes --no-strip-extras \
+		--no-header --no-annotate --python-version 3.11 --output-file requirements.lock
 
 clean:                   ## remove what was built
 	rm -rf .coverage .venv .venv-torch .venv-wheel build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache figures

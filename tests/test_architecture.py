@@ -5,21 +5,13 @@ import inspect
 import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 from importlinter.cli import lint_imports
 from reference import ROOT
 
 import gcnlimit as gl
-
-PUBLIC = """
-CSBM Spectrum Gamma LogNormal Pareto Degrees GCN Regularized Residual Diffusion PageRank Polynomial Filter
-Square Logistic Hinge Softmax Loss Penalty ElasticNet
-GradientDescent GradientFlow predict transfer bayes_optimal best_linear simulate sample Instance fit amp belief_propagation
-linear_message_passing tune best_filter compare gap_map sweep
-check_filter check_loss Status ConvergenceError GCNLimitError ParameterError __version__
-GraphClassifier FilterClassifier cross_validate search estimate recommend describe
-benchmark depth limits real results theory
-"""
 
 ACROSS_MODULES = """
 architecture docs examples extremes files notation paper_map readme refusals your_words
@@ -31,10 +23,14 @@ sweeps/cluster sweeps/survival theory/classes
 """Tests of no one module: laws of a whole room, of the pages, or of the package."""
 
 
-def test_public_names_are_pinned():
-    assert sorted(gl.__all__) == sorted(PUBLIC.split())
-    for name in gl.__all__:
-        assert getattr(gl, name) is not None
+def test_public_names_are_those_that_type_checkers_read():
+    """The stub beside a package that imports lazily has the same names, from the same modules."""
+    for package in (gl, gl.results):
+        stub = ast.parse(Path(package.__file__).with_suffix(".pyi").read_text())
+        typed = [(node.module, alias.asname) for node in stub.body for alias in node.names]
+        lazy = [(home, name) for home, names in package._HOMES.items() for name in names.split()]
+        assert sorted(typed) == sorted(lazy)
+        assert all(getattr(package, name) is not None for name in package.__all__)
 
 
 def test_every_public_object_is_documented():
@@ -98,3 +94,12 @@ def test_tests_mirror_the_modules():
         else:
             assert any((room / module).exists() for module in modules), f"{file}: no such module"
     assert not across
+
+
+def test_the_version_is_said_alike_everywhere():
+    """Before a release it has the suffix rc, and the classifiers do not say more."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    cited = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1]
+    assert cited == gl.__version__
+    stable = "Development Status :: 5 - Production/Stable" in project["classifiers"]
+    assert stable == bool(re.fullmatch(r"\d+\.\d+\.\d+", gl.__version__))

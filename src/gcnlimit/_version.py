@@ -1,6 +1,6 @@
 """The version of the library, and of its numbers."""
 
-__version__ = "1.0.0"
+__version__ = "1.0.0rc1"
 
 NUMERICAL_VERSION = 6
 """Raised whenever the same inputs give other numbers (beyond rounding): stored sweeps of another value are not reused."""

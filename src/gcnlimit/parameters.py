@@ -237,8 +237,13 @@ def starts(free: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
     {'t': 1.0, 'c': (0.0, 0.0)}
     >>> starts({"depth": (1, 8)}, ("c",))
     {'depth': 1}
+    >>> starts({"time": (0, 0.1)}, ())
+    {'time': 0.1}
     """
     begun: dict[str, Any] = {"depth": 1} if "depth" in free and "depth" not in given else {}
+    for name in (name for name in TIMES if name in free and name not in given):
+        low, high = np.asarray(as_real(f"free[{name!r}]", free[name], infinite=True))
+        begun[name] = float(np.clip(1.0, low, high))
     for name in (*FAMILIES, *names_at_test()[1:]):
         if name not in free or name in given:
             continue

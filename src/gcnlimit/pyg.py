@@ -13,8 +13,8 @@ import torch  # noqa: E402
 from torch_geometric.data import Data, InMemoryDataset  # noqa: E402
 from torch_geometric.utils import from_scipy_sparse_matrix  # noqa: E402
 
-from gcnlimit._validation import whole  # noqa: E402
-from gcnlimit.benchmark.problems import SIZES, VERSION, Exact, as_problems, check_size  # noqa: E402
+from gcnlimit._validation import one_of, whole  # noqa: E402
+from gcnlimit.benchmark.problems import SIZES, VERSION, Exact, as_problems  # noqa: E402
 
 __all__ = ["CSBMBenchmark"]
 
@@ -48,7 +48,7 @@ class CSBMBenchmark(InMemoryDataset):  # type: ignore[misc]
         pre_transform: Callable[[Any], Any] | None = None,
     ) -> None:
         self.problem = as_problems(name)[0]
-        check_size(size)
+        one_of("size", size, *SIZES)
         self.size = size
         self.graphs = whole("graphs", graphs, low=1)
         super().__init__(root, transform, pre_transform)

@@ -26,6 +26,9 @@ class Training(Value, ABC):
     names: ClassVar[tuple[str, ...]]
     """Names of the parameters."""
 
+    tuned: ClassVar[tuple[str, ...]]
+    """Names of those that `tune` chooses."""
+
     @property
     def shape(self) -> tuple[int, ...]:
         """Common shape of the parameters."""
@@ -38,6 +41,16 @@ class Training(Value, ABC):
     def __getitem__(self, index: Any) -> Self:
         """Training at that index of parameters that have one axis."""
         return self._with(lambda values: values[index])
+
+    def reshape(self, shape: tuple[int, ...]) -> Self:
+        """Training whose parameters, along one axis, have another shape."""
+        return self._with(lambda values: values.reshape(shape)[()])
+
+    def replaced(self, **values: Any) -> Self:
+        """Training with other values of some parameters, which have been checked."""
+        other = self._with(np.asarray)
+        other.__dict__.update(values)
+        return other
 
     def _with(self, change: Any) -> Self:
         other = object.__new__(type(self))
@@ -69,7 +82,7 @@ class GradientFlow(Training):
     array([2.    , 0.8647])
     """
 
-    names = ("time",)
+    names = tuned = ("time",)
     time: Parameter
 
     def __init__(self, time: ArrayLike) -> None:
@@ -113,6 +126,7 @@ class GradientDescent(Training):
     """
 
     names = ("steps", "rate", "momentum")
+    tuned = ("steps", "rate")
     steps: Parameter
     rate: Parameter
     momentum: Parameter
@@ -142,9 +156,7 @@ class GradientDescent(Training):
         return cls(epochs, np.asarray(rate) / rho, momentum)
 
     def in_units(self, unit: Array) -> Self:
-        other = self._with(np.asarray)
-        other.__dict__["rate"] = other.rate * unit
-        return other
+        return self.replaced(rate=self.rate * unit)
 
     def left(self, x: Array) -> Array:
         steps, rate, momentum = (_along(getattr(self, name)) for name in self.names)

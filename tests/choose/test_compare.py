@@ -31,13 +31,17 @@ def test_families_contained_in_one_another_are_in_order(symmetrize, reg):
 def test_each_line_is_what_its_network_predicts_and_says_its_regularization():
     comparison = gl.compare(DATA, depth=1, order=4)
     lines = str(comparison).splitlines()
-    assert len(lines) == 1 + len(comparison.methods) == 12
+    assert len(lines) == 1 + len(comparison.methods) == 13
     assert "t = 1.521; reg = 50.54" in lines[3]
     assert comparison.methods[-1] == "Bayes-optimal"
     for entry in comparison.entries:
         if entry.gcn is not None:
             assert gl.predict(DATA, entry.gcn).test_accuracy == pytest.approx(entry.test_accuracy, abs=1e-9)
-            assert entry.parameters["reg"] == entry.gcn.reg
+            assert entry.parameters.get("reg", 0.0) == entry.gcn.reg
+    early, ridge = comparison["PageRank, early stopping"], comparison["PageRank"]
+    assert early.gcn.filter == ridge.gcn.filter
+    assert early.parameters["time"] == early.gcn.training.time
+    assert early.test_accuracy == pytest.approx(ridge.test_accuracy, abs=3e-4)
     accuracies = [entry.test_accuracy for entry in comparison.entries if entry.gcn is not None]
     assert comparison.best.test_accuracy == max(accuracies)
 

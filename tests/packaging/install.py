@@ -2,8 +2,8 @@
 
 ``python tests/packaging/install.py`` does so for the interpreter that runs it, with the versions of requirements.lock;
 ``--python`` names others, ``--versions latest`` takes the newest packages and ``lowest`` the oldest that pyproject.toml allows,
-``--extras`` installs ``all`` too. The wheel built from the source distribution must have the files of the one built from the
-checkout, and their long description must not refer to files of the checkout.
+``--extras`` installs ``all`` too, ``--keep`` copies what passed into a folder. The wheel built from the source distribution must
+have the files of the one built from the checkout, and their long description must not refer to files of the checkout.
 """
 
 import argparse
@@ -35,6 +35,10 @@ def main() -> None:
                 levels = ["core", "cli", *(["all"] if options.extras and k == 0 else [])]
                 tried = attempt(python, wheel, pins, levels, Path(folder))
                 print(f"{python}, {wheel.parent.name}/{wheel.name}, {options.versions}: {tried}", flush=True)
+        if options.keep:
+            options.keep.mkdir(exist_ok=True)
+            for file in [*Path(folder, "source").glob("*"), wheels[0]]:
+                shutil.copy(file, options.keep)
 
 
 def _options() -> argparse.Namespace:
@@ -43,6 +47,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--versions", choices=["locked", "latest", "lowest"], default="locked")
     parser.add_argument("--extras", action="store_true", help="also with the extra all")
     parser.add_argument("--wheel", type=Path, help="a wheel that was built before")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where wheel and source distribution are put")
     return parser.parse_args()
 
 

@@ -321,3 +321,19 @@ def test_the_table_has_the_accuracy_at_the_best_regularization():
     for row in model.table_:
         kept = model._model.fitted[row.member].left_out
         assert row.loo_accuracy >= correct(kept, y).mean(axis=1).max() - 1e-12
+
+
+def test_calibration_is_that_of_leave_one_out():
+    data = gl.CSBM(alpha=2, lam=1.5, mu=2.0, rho=0.3, directed=False)
+    i = gl.sample(data, nodes=1500, degree=30, seed=0)
+    y = np.where(i.train_mask, i.labels > 0, -1)
+    model = gl.GraphClassifier().fit(i.features, y, graph=i.adjacency)
+    sure = model.calibration_
+    assert sure.accuracy == pytest.approx(model.loo_score_)
+    assert sure.slope == pytest.approx(1.0, abs=0.3)
+    # what leave-one-out says of the labels holds on the other nodes
+    others = ~i.train_mask
+    found = model.predict_proba()[others]
+    assert sure.confidence == pytest.approx(found.max(axis=1).mean(), abs=0.03)
+    few = np.where(np.cumsum(y >= 0) <= 15, y, -1)
+    assert gl.GraphClassifier().fit(i.features, few, graph=i.adjacency).calibration_ is None

@@ -109,5 +109,5 @@ def test_what_is_not_known_is_refused_in_a_sentence():
         gl.predict(gl.CSBM(4, 1.0, 2.0, 0.1, classes=3), gl.GCN(gl.Diffusion(1.0), reg=1.0)).calibration.reliability(
             0.7
         )
-    with pytest.raises(gl.ParameterError, match="network at home"):
+    with pytest.raises(gl.ParameterError, match="not known of this answer"):
         gl.bayes_optimal(DATA).calibration  # noqa: B018

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from problems import random_data
 from reference import FILTERS, ROOT
 
 import gcnlimit as gl
@@ -68,6 +69,17 @@ def test_pagerank_on_a_directed_graph_ends_in_its_ridge_regression():
     end, flow = gl.predict(data, ridge), gl.predict(data, ridge.replaced(training=gl.GradientFlow(math.inf)))
     np.testing.assert_allclose(flow.test_accuracy, end.test_accuracy, atol=1e-8)
     np.testing.assert_allclose(flow.train_loss, end.train_loss, atol=1e-8)
+
+
+def test_pagerank_on_directed_graphs_of_any_kind_is_resolved_at_every_time():
+    data = random_data(60, seed=8)
+    theta = np.random.default_rng(8).uniform(-0.95, 0.95, 60) / np.maximum(np.abs(data.lam), 1.0)
+    times = np.array([1e-6, 0.1, 1e3])[:, None]
+    directed = gl.GCN(gl.PageRank(theta), symmetrize=False)
+    p = gl.predict(data, directed.replaced(reg=0.0, training=gl.GradientFlow(times)))
+    strong = gl.predict(data, directed)
+    np.testing.assert_allclose(p.test_accuracy[0], strong.test_accuracy, atol=1e-4)
+    assert np.all(np.diff(p.train_loss, axis=0) < 0.0)
 
 
 @pytest.mark.parametrize("start", [gl.GradientFlow(1e-7), gl.GradientDescent(1, 0.37), gl.GradientDescent(1, 0.2, 0.9)])

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-import pkgutil
-import re
 from collections.abc import Callable
 from typing import Any
 
 from gcnlimit.errors import GCNLimitError
-
-_IMPORT = re.compile(r"from (\S+) import \(?\s*(\w+) as")
 
 
 def need(what: str, extra: str, *packages: str) -> None:
@@ -33,23 +29,23 @@ def load(what: str, extra: str, module: str) -> Any:
     return importlib.import_module(module)
 
 
-def on_first_use(package: dict[str, Any]) -> tuple[list[str], Callable[[str], object]]:
+def on_first_use(
+    package: dict[str, Any], homes: dict[str, str]
+) -> tuple[list[str], Callable[[str], object]]:
     """Return ``__all__`` and ``__getattr__`` of a package that imports its public names when they are first used.
 
-    `package` is its ``globals()``. Names and modules stand in its stub ``__init__.pyi``, which editors and type checkers read, in
-    lines such as ``from gcnlimit.csbm import CSBM as CSBM``.
+    `package` is its ``globals()``; `homes` has the names, with spaces between, by the module or package that they come from.
     """
-    stub = pkgutil.get_data(package["__name__"], "__init__.pyi") or b""
-    homes = {name: home for home, name in _IMPORT.findall(stub.decode())}
+    home_of = {name: home for home, names in homes.items() for name in names.split()}
 
     def __getattr__(name: str) -> object:  # noqa: N807
-        if name not in homes:
+        if name not in home_of:
             raise AttributeError(f"module {package['__name__']!r} has no attribute {name!r}")
-        home = importlib.import_module(homes[name])
+        home = importlib.import_module(home_of[name])
         if name in vars(home):
             package[name] = vars(home)[name]
         else:  # a module of that package
-            package[name] = importlib.import_module(f"{homes[name]}.{name}")
+            package[name] = importlib.import_module(f"{home_of[name]}.{name}")
         return package[name]
 
-    return list(homes), __getattr__
+    return list(home_of), __getattr__

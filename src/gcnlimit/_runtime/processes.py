@@ -114,9 +114,7 @@ def _in_processes(tasks: Sequence[Callable[[], R]], workers: int) -> Answers[R]:
     with process_pool(workers) as pool:
         for index, future in as_finished(pool, operator.call, enumerate(tasks), 4 * workers):
             if broken(future):
-                raise GCNLimitError(
-                    "a worker process died, perhaps for lack of memory; take fewer workers"
-                )
+                raise GCNLimitError("a worker process died, of memory perhaps; take fewer workers")
             yield index, future.result()
 
 

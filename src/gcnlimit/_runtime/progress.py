@@ -35,10 +35,6 @@ class Bar:
         """Count items that have just been finished."""
         self.done += count
 
-    def rename(self, title: str) -> None:
-        """Say that something else is done now."""
-        self.title = title
-
     def __str__(self) -> str:
         seconds = time.monotonic() - self.began
         if self.total is None:  # neither a share nor the time that is left is known

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from gcnlimit._runtime.progress import progress_bar, progress_in_lines
-from gcnlimit._validation import whole
-from gcnlimit._values import Array
+from gcnlimit._validation import one_of, whole
 from gcnlimit.benchmark.apart import named_model, scores_apart, sealed
-from gcnlimit.benchmark.problems import VERSION, Problem, as_problems, check_size
+from gcnlimit.benchmark.problems import SIZES, VERSION, Problem, as_problems
 from gcnlimit.benchmark.scores import Run, Scores
 from gcnlimit.benchmark.task import Task, accuracy, score_table
 from gcnlimit.errors import ParameterError
@@ -92,28 +91,31 @@ def evaluate(
     if not (callable(model) or isinstance(model, str)):
         raise ParameterError(f"model = {model!r} must be a function from a task to scores")
     chosen = as_problems(problems)
-    check_size(size)
+    one_of("size", size, *SIZES)
     if seed is None and user is not None:
         raise ParameterError(f"user = {user!r} needs a secret seed; add seed=secrets.randbits(64)")
     if isinstance(model, str) and store is not None:
-        remedy = "which its name does not show; pass the function, or no store"
-        raise ParameterError(f"store = {str(store)!r} knows a model by its code, {remedy}")
+        kept_by = f"store = {str(store)!r} keeps results by the code of the model"
+        raise ParameterError(f"{kept_by}, which a name does not show; pass the function")
     named = name or _name(model)
-    if seed is None:
-        called = named_model(model) if isinstance(model, str) else model
-        measure = functools.partial(_measure, called)
-    else:
+    run_as: Any = model
+    if seed is not None:
         seed = whole("seed", seed, low=0)
-        measure = functools.partial(_judge, sealed(model), user)
-    numbers = range(whole("graphs", graphs, low=1))
-    axes = {"problem": {problem.name: problem for problem in chosen}, "graph": numbers}
+        run_as = sealed(model)
+    elif isinstance(model, str):
+        run_as = named_model(model)
     code = named if isinstance(model, str) or store is None else describe(model)
-    allowed = ("problem", "graph", "size", "given")
-    identity = json.dumps([VERSION, code])
-    producer = Producer(name=named, evaluate=measure, allowed=allowed, identity=identity)
+    graph_range = range(whole("graphs", graphs, low=1))
+    axes = {"problem": {problem.name: problem for problem in chosen}, "graph": graph_range}
+    producer = Producer(
+        name=named,
+        evaluate=functools.partial(_measure, run_as, user),
+        allowed=("problem", "graph", "size", "given"),
+        identity=json.dumps([VERSION, code]),
+    )
     plan = Plan(producer, axes, None, None, {"size": size, "given": seed})
     run = runner(producer, whole("workers", workers, low=1))
-    found: dict[tuple[str, int], Run] = {}
+    runs: dict[tuple[str, int], Run] = {}
     total = plan.size if plan.size > 1 else None  # of one graph only the time is known
     # models are trained for minutes: where there is no terminal, lines say so unless they are refused
     lines = progress_in_lines() if progress is None else contextlib.nullcontext()
@@ -122,47 +124,34 @@ def evaluate(
 
         def put(block: Block, columns: Columns) -> None:
             problem, graph = block.common["problem"].name, int(block.common["graph"])
-            found[problem, graph] = Run(named, problem, size, graph, *_outcome(columns))
+            fields: dict[str, Any] = {"accuracy": [math.nan], "seconds": [math.nan]}
+            fields |= columns.fields
+            numbers = float(fields["accuracy"][0]), float(fields["seconds"][0])
+            reason = columns.errors.get(0, "")
+            runs[problem, graph] = Run(named, problem, size, graph, *numbers, reason)
             bar.advance(1)
 
         for block, columns in run(missing(plan, kept, put)):
             if columns.final and not columns.errors:
                 kept.put(block.key, columns)
             put(block, columns)
-    return Scores(tuple(found[problem.name, graph] for problem in chosen for graph in numbers))
+    return Scores(tuple(runs[problem.name, graph] for problem in chosen for graph in graph_range))
 
 
-def _measure(model: Model, parameters: dict[str, Any]) -> dict[str, float]:
-    """Accuracy and time on one graph that everyone can draw."""
-    return _scored(
-        lambda task: score_table(model(task), task.labels.size, task.classes), parameters
-    )
-
-
-def _judge(model: bytes | str, user: str | None, parameters: dict[str, Any]) -> dict[str, float]:
-    """Accuracy and time on one graph of a secret seed: the model, as it is sent, runs in another process."""
-    return _scored(lambda task: scores_apart(model, task, user), parameters)
-
-
-def _scored(scores: Callable[[Task], Array], parameters: dict[str, Any]) -> dict[str, float]:
-    """Accuracy and time; the hidden labels are drawn when the scores are a plain array of this process."""
+def _measure(model: Any, user: str | None, parameters: dict[str, Any]) -> dict[str, float]:
+    """Accuracy and time on one graph; under a secret seed the model, as it is sent, runs in another process."""
     problem, seed = parameters["problem"], parameters["given"]
     where = (parameters["size"], parameters["graph"])
     task = problem.task(*where, seed=seed)
     started = time.perf_counter()
-    table = scores(task)
+    scores = model(task) if seed is None else scores_apart(model, task, user)
+    table = score_table(scores, task.labels.size, task.classes)
     seconds = time.perf_counter() - started
     test = task.test_mask
     del task
+    # the hidden labels are drawn only when the scores are a plain array of this process
     truth = problem.truth(*where, seed=seed)
     return {"accuracy": accuracy(table, truth, test), "seconds": seconds}
-
-
-def _outcome(columns: Columns) -> tuple[float, float, str]:
-    """Accuracy, seconds, and why there are none."""
-    if error := columns.errors.get(0, ""):
-        return math.nan, math.nan, error
-    return float(columns.fields["accuracy"][0]), float(columns.fields["seconds"][0]), ""
 
 
 def _name(model: object) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gcnlimit._validation import check_types, flag, number, whole
+from gcnlimit._validation import check_types, flag, number, one_of, whole
 from gcnlimit._values import Value
 from gcnlimit.benchmark.task import Classes, Task, checksum, split
 from gcnlimit.csbm import CSBM
@@ -177,10 +177,9 @@ class Problem(Value):
 
     def _root(self, size: str, graph: int, seed: int | None) -> list[int]:
         """Numbers from which the seeds of a graph are made."""
-        check_size(size)
+        one_of("size", size, *SIZES)
         place = [zlib.crc32(self.name.encode()), SIZES[size], whole("graph", graph, low=0)]
-        own = [] if seed is None else [whole("seed", seed, low=0)]
-        return [VERSION, *place, *own]
+        return [VERSION, *place, *([] if seed is None else [whole("seed", seed, low=0)])]
 
     def _instances(self, nodes: int, root: list[int]) -> tuple[Instance, Instance | None]:
         """The graph, and the new graph of an inductive problem, which has the same features."""
@@ -192,12 +191,6 @@ class Problem(Value):
             return here, None
         more = round(nodes * float(self.to.alpha / self.data.alpha))
         return here, drawn(self.to, more, seed=np.random.SeedSequence([*root, 2]), beside=here)
-
-
-def check_size(size: object) -> None:
-    """Refuse what is not the name of a size."""
-    if not isinstance(size, str) or size not in SIZES:
-        raise ParameterError(f"size = {size!r} is not allowed; use {', '.join(map(repr, SIZES))}")
 
 
 # the data that do not fit into a row of the suite
@@ -279,10 +272,10 @@ def as_problems(chosen: Iterable[str | Problem] | str | Problem | None) -> tuple
         return _SUITE
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):
         chosen = [chosen]
-    found = []
-    for one in chosen:
-        problem = KNOWN.get(one) if isinstance(one, str) else one
+    problems = []
+    for name in chosen:
+        problem = KNOWN.get(name) if isinstance(name, str) else name
         if not isinstance(problem, Problem):
-            raise ParameterError(f"problem = {one!r} is unknown; choose among {', '.join(KNOWN)}")
-        found.append(problem)
-    return tuple(found)
+            raise ParameterError(f"problem = {name!r} is unknown; choose among {', '.join(KNOWN)}")
+        problems.append(problem)
+    return tuple(problems)

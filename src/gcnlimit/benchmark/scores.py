@@ -87,7 +87,9 @@ class Scores:
         """Write every run to a ``.json`` file, which `load` reads."""
         check_path(path)
         check_writable(path, ENDINGS)
-        runs = [{key: _plain(value) for key, value in asdict(run).items()} for run in self.runs]
+        # null stands for NaN, which JSON does not have, and which differs from itself
+        runs = [asdict(run) for run in self.runs]
+        runs = [{k: v if v == v else None for k, v in run.items()} for run in runs]  # noqa: PLR0124
         text = json.dumps({"suite": VERSION, "runs": runs}, indent=1)
         with writing(path) as new:
             new.write_text(f"{text}\n", encoding="utf-8")
@@ -116,9 +118,7 @@ class Scores:
         parts = [_means(*key, lines) for key, lines in groups.items()]
         if failed := self.failures:
             first = f"{failed[0].method} on {failed[0].problem}: {failed[0].error}"
-            parts.append(
-                f"{len(failed)} of {len(self.runs)} runs failed, the first of them {first}"
-            )
+            parts.append(f"{len(failed)} of {len(self.runs)} runs failed, the first {first}")
         return "\n\n".join(parts)
 
 
@@ -130,10 +130,10 @@ def published() -> Scores:
     5
     """
     file = resources.files("gcnlimit.benchmark").joinpath(PUBLISHED)
-    found: dict[str, dict[str, list[float]]] = json.loads(file.read_text(encoding="utf-8"))
+    methods: dict[str, dict[str, list[float]]] = json.loads(file.read_text(encoding="utf-8"))
     runs = [
         Run(method, problem, "standard", graph, accuracy, math.nan)
-        for method, rows in found.items()
+        for method, rows in methods.items()
         for problem, accuracies in rows.items()
         for graph, accuracy in enumerate(accuracies)
     ]
@@ -150,31 +150,25 @@ def merge(parts: Iterable[Scores]) -> Scores:
     0.9
     """
     check_types("merge", parts=(parts, Iterable))
-    given = [*parts]
-    for part in given:
+    runs: list[Run] = []
+    for part in parts:
         check_types("merge", part=(part, Scores))
-    theirs = _published_accuracies()
-    own = {run.method for part in given for run in part.runs if not _is_published(run, theirs)}
+        runs += part.runs
+    # a published run is known by its accuracy, and by having no time
+    known = {(*_place(run), run.accuracy) for run in published().runs}
+    theirs = [math.isnan(run.seconds) and (*_place(run), run.accuracy) in known for run in runs]
+    mine = {run.method for run, is_theirs in zip(runs, theirs, strict=True) if not is_theirs}
     kept: dict[tuple[str, str, str, int], Run] = {}
-    for part in given:
-        for run in part.runs:
-            taken = run.method in own and _is_published(run, theirs)
-            named = replace(run, method=f"{run.method}, published") if taken else run
-            key = (named.method, named.problem, named.size, named.graph)
-            if not named.error or key not in kept:
-                kept[key] = named
+    for run, is_theirs in zip(runs, theirs, strict=True):
+        taken = is_theirs and run.method in mine
+        named = replace(run, method=f"{run.method}, published") if taken else run
+        if not named.error or _place(named) not in kept:
+            kept[_place(named)] = named
     return Scores(tuple(kept.values()))
 
 
-@lru_cache(maxsize=1)
-def _published_accuracies() -> dict[tuple[str, str, int], float]:
-    return {(run.method, run.problem, run.graph): run.accuracy for run in published().runs}
-
-
-def _is_published(run: Run, theirs: Mapping[tuple[str, str, int], float]) -> bool:
-    """Whether a run is one of those that are published: known by its accuracy, and by having no time."""
-    known = theirs.get((run.method, run.problem, run.graph))
-    return run.size == "standard" and run.accuracy == known and math.isnan(run.seconds)
+def _place(run: Run) -> tuple[str, str, str, int]:
+    return run.method, run.problem, run.size, run.graph
 
 
 def as_place(problem: str, accuracy: float) -> float:
@@ -210,29 +204,27 @@ class Ranking:
     # by method and problem, on each graph
     accuracies: Mapping[tuple[str, str], Mapping[int, float]]
     mine: tuple[str, ...]
-    elsewhere: Mapping[
-        str, str
-    ]  # size of the graphs of each method that has run on other sizes only
+    # size of the graphs of each method that has run on other sizes only
+    elsewhere: Mapping[str, str]
 
     @staticmethod
     def of(scores: Scores, mine: Sequence[str] = (), size: str | None = None) -> Ranking:
         """Ranking of the runs of one size, by default that of the first run."""
         chosen = size or (scores.runs[0].size if scores.runs else "standard")
-        found: dict[tuple[str, str], dict[int, float]] = {}
+        accuracies: dict[tuple[str, str], dict[int, float]] = {}
         for run in scores.runs:
             if run.size == chosen and not run.error:
-                found.setdefault((run.method, run.problem), {})[run.graph] = run.accuracy
-        if not found:
+                accuracies.setdefault((run.method, run.problem), {})[run.graph] = run.accuracy
+        if not accuracies:
             raise ParameterError(f"no run of size {chosen!r} finished; merge results of that size")
-        methods = dict.fromkeys(method for method, _ in found)
+        methods = tuple(dict.fromkeys(method for method, _ in accuracies))
         ran = {run.method: run.size for run in scores.runs if not run.error}
         others = {method: other for method, other in ran.items() if method not in methods}
-        named = dict.fromkeys(problem for _, problem in found)
-        ordered = dict.fromkeys([*(name for name in KNOWN if name in named), *named])
-        ranking = Ranking(tuple(methods), tuple(ordered), chosen, found, tuple(mine), others)
+        named = dict.fromkeys(problem for _, problem in accuracies)
+        ordered = tuple(dict.fromkeys([*(name for name in KNOWN if name in named), *named]))
+        ranking = Ranking(methods, ordered, chosen, accuracies, tuple(mine), others)
         places = {method: np.nan_to_num(ranking.mean_place(method), nan=-1.0) for method in methods}
-        order = sorted(methods, key=lambda method: -places[method])
-        return replace(ranking, methods=tuple(order))
+        return replace(ranking, methods=tuple(sorted(methods, key=lambda name: -places[name])))
 
     @property
     def common(self) -> tuple[str, ...]:
@@ -249,8 +241,7 @@ class Ranking:
 
     def mean(self, method: str, problem: str) -> float:
         """Mean accuracy over the graphs; NaN without a run."""
-        found = self.accuracies.get((method, problem), {})
-        return float(np.mean([*found.values()])) if found else math.nan
+        return _mean(self.accuracies.get((method, problem), {}).values())[0]
 
     def difference(self, method: str, other: str) -> tuple[float, float]:
         r"""Mean accuracy ahead of another method on the same graphs, over the common problems, and its standard error.
@@ -300,24 +291,27 @@ class Ranking:
             gains = {name: _signed(*self.difference(name, own)) for name in others}
             columns["beside mine"] = [gains.get(name, "") for name in self.methods]
         for problem in self.problems if few else ():
-            cells = [self.accuracies.get((name, problem)) for name in self.methods]
-            columns[problem] = [_percent(cell) for cell in cells]
-        parts = [table(columns), *([] if few else [self._by_problem(own)]), self._not_compared()]
+            columns[problem] = [self._cell(name, problem) for name in self.methods]
+        parts = [table(columns), "" if few else self._by_problem(), self._not_compared()]
         return "\n\n".join(part for part in parts if part)
 
-    def _by_problem(self, own: str | None) -> str:
+    def _by_problem(self) -> str:
         """A row for each problem: exact values, mine, and the best of the others."""
+        own = self._own
         exact = [reference_values(problem) for problem in self.problems]
         columns = {"problem": [*self.problems]} | _reference_columns(exact, last=False)
         rest = [method for method in self.methods if method != own]
         if own is not None:
-            cells = [self.accuracies.get((own, problem)) for problem in self.problems]
-            columns["mine"] = [_percent(cell) for cell in cells]
+            columns["mine"] = [self._cell(own, problem) for problem in self.problems]
         if rest:
             means = [[self.mean(method, problem) for method in rest] for problem in self.problems]
             best = [max((m for m in row if not math.isnan(m)), default=math.nan) for row in means]
             columns["best other" if own else "best"] = [_digits(100.0 * one, ".1f") for one in best]
         return table(columns | _reference_columns(exact, last=True))
+
+    def _cell(self, method: str, problem: str) -> str:
+        accuracies = self.accuracies.get((method, problem))
+        return _percent(*_mean(accuracies.values())) if accuracies else ""
 
     def _not_compared(self) -> str:
         """Sentence on methods that ran on graphs of another size; mine are named."""
@@ -338,8 +332,7 @@ def _means(method: str, size: str, lines: list[Line]) -> str:
     columns = {"problem": [line.problem for line in lines]}
     columns["graphs"] = [str(line.graphs) for line in lines]
     columns |= _reference_columns(exact, last=False)
-    means = [(100.0 * line.accuracy, 100.0 * line.standard_error) for line in lines]
-    columns[method] = [_with_error(*mean) for mean in means]
+    columns[method] = [_percent(line.accuracy, line.standard_error) for line in lines]
     columns |= _reference_columns(exact, last=True)
     columns["place"] = [_digits(line.place, ".3f") for line in lines]
     columns["seconds"] = [_digits(line.seconds, ".2f") for line in lines]
@@ -369,31 +362,22 @@ def _as_run(stored: dict[str, Any]) -> Run:
 
 def _line(method: str, problem: str, size: str, runs: list[Run]) -> Line:
     done = [run for run in runs if not run.error]
-    found = np.array([run.accuracy for run in done])
-    mean = float(found.mean()) if done else math.nan
-    error = float(found.std(ddof=1) / math.sqrt(found.size)) if found.size > 1 else math.inf
-    seconds = float(np.mean([run.seconds for run in done])) if done else math.nan
-    return Line(method, problem, size, found.size, mean, error, as_place(problem, mean), seconds)
+    mean, error = _mean(run.accuracy for run in done)
+    seconds, _ = _mean(run.seconds for run in done)
+    return Line(method, problem, size, len(done), mean, error, as_place(problem, mean), seconds)
 
 
-def _plain(value: str | float) -> str | float | None:
-    """Value as JSON has it: null for NaN."""
-    return None if isinstance(value, float) and math.isnan(value) else value
+def _mean(numbers: Iterable[float]) -> tuple[float, float]:
+    """Mean, NaN of no number, and its standard error, infinite for one."""
+    values = np.array([*numbers])
+    error = float(values.std(ddof=1) / math.sqrt(values.size)) if values.size > 1 else math.inf
+    return float(values.mean()) if values.size else math.nan, error
 
 
-def _percent(found: Mapping[int, float] | None) -> str:
-    """Mean and standard error in per cent."""
-    if not found:
-        return ""
-    values = 100.0 * np.array([*found.values()])
-    error = values.std(ddof=1) / values.size**0.5 if values.size > 1 else math.inf
-    return _with_error(values.mean(), error)
-
-
-def _with_error(value: float, error: float) -> str:
-    """Number and its error; no error if there is none, a dash if there is no number."""
-    text = _digits(value, ".1f")
-    return f"{text} ± {error:.1f}" if math.isfinite(value) and math.isfinite(error) else text
+def _percent(mean: float, error: float) -> str:
+    """Mean and standard error in per cent; no error if there is none, a dash if there is no mean."""
+    text = _digits(100.0 * mean, ".1f")
+    return f"{text} ± {100.0 * error:.1f}" if math.isfinite(mean) and math.isfinite(error) else text
 
 
 def _digits(value: float, form: str) -> str:

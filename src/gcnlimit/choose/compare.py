@@ -27,12 +27,14 @@ from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.results.pictures import draw_methods
 from gcnlimit.results.result import Coordinates, Result
+from gcnlimit.theory import scope
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.decision import best_log_error, from_margins, mean_performance
 from gcnlimit.theory.limits import pca_margin
 from gcnlimit.theory.linear import best_linear
 from gcnlimit.theory.points import Points, check_range, in_range
 from gcnlimit.theory.propensity_spectrum import spectrum
+from gcnlimit.training import GradientFlow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -148,11 +150,13 @@ def compare(
 ) -> Comparison:
     r"""Compare the families of networks, filter and regularization tuned, square loss, with the ceilings.
 
-    Sums of filters (Eq. 10.19) have any number of filters, and labels as an input that is not clamped; they are known on
-    symmetric operators, equal classes and white features. All linear networks (Eq. 12.1), with the graph in both directions,
-    are the bound of every row above. On a directed graph polynomials and any one filter, a lower bound marked ``>=``, are those
-    at infinite regularization. Under a law of degrees the families have the symmetric normalization, PageRank also the others
-    that the law allows, and no other filters are searched. One point takes a few seconds, each of many less.
+    Early stopping is gradient flow from zero weights, without regularization, through the filter of the row above, until its
+    best time (Eq. 13.1); it is left out where it has no theory. Sums of filters (Eq. 10.19) have any number of filters, and
+    labels as an input that is not clamped; they are known on symmetric operators, equal classes and white features.
+    All linear networks (Eq. 12.1), with the graph in both directions, are the bound of every row above. On a directed graph
+    polynomials and any one filter, a lower bound marked ``>=``, are those at infinite regularization. Under a law of degrees
+    the families have the symmetric normalization, PageRank also the others that the law allows, and no other filters are
+    searched. One point takes a few seconds, each of many less.
 
     Parameters
     ----------
@@ -175,6 +179,7 @@ def compare(
     residual, free c, depth 2            0.86573   0.04699  c = [0.07623, 0.8195]; reg = 8.653
     diffusion                            0.88206   0.03067  t = 1.521; reg = 50.54
     PageRank                             0.88729   0.02544  theta = 0.4159; reg = 3.922
+    PageRank, early stopping             0.88727   0.02545  theta = 0.4159; time = 0.3662
     best polynomial, order 12            0.88749   0.02524  reg = 0.05348
     any one filter, reg = inf            0.88609   0.02664  reg = inf
     any one filter, any reg              0.88749   0.02523  reg = 0.05346
@@ -226,7 +231,10 @@ def _networks(
     }
     for method, (filter, bounds) in families.items():
         gcn = GCN(filter, symmetrize=symmetrize)
-        yield _tuned(method, data, gcn, {filter.parameter: bounds} | any_reg)
+        entry = _tuned(method, data, gcn, {filter.parameter: bounds} | any_reg)
+        yield entry
+    if reg is None and entry.gcn is not None:
+        yield from _early_stopping(data, entry.gcn)
     if data.degrees is None:
         yield from _polynomials(data, order, symmetrize, reg)
         if symmetrize or not data.directed:
@@ -237,6 +245,15 @@ def _networks(
             gcn = GCN(pagerank, symmetrize=symmetrize, normalization=name)
             method = f"PageRank, {name.replace('-', ' ')}"
             yield _tuned(method, data, gcn, {"theta": _ANYWHERE, **any_reg})
+
+
+def _early_stopping(data: CSBM, ridge: GCN) -> Iterator[Entry]:
+    """Entry of gradient flow without regularization through the filter of a network, stopped at the best time."""
+    flow = ridge.replaced(reg=0.0, training=GradientFlow(1.0))
+    if scope.sentence("tune", data, flow) is None:
+        entry = _tuned("PageRank, early stopping", data, flow, {"time": (0.0, math.inf)})
+        chosen = {"theta": np.asarray(flow.filter.values), "time": entry.parameters["time"]}
+        yield replace(entry, parameters=chosen)
 
 
 def _is_answered(normalization: str, law: DegreeLaw) -> bool:

@@ -17,6 +17,7 @@ from gcnlimit.filters import Filter, Residual, SearchScale
 from gcnlimit.network import GCN
 from gcnlimit.normalization import NUMBERS
 from gcnlimit.numerics.climb import Index
+from gcnlimit.parameters import TIMES, long_name
 from gcnlimit.penalties import L2
 from gcnlimit.theory.points import Mask, Points
 
@@ -28,11 +29,15 @@ MOST_NUMBERS = 32
 _LONGEST = 64  # layers of a chain: on directed graphs the equations of a longer one take minutes
 _ANY_REG = (1e-2, 1e6)  # regularizations searched if any is allowed, over the filter's gain
 _ANY_CLOSED = (1e-7, 1e7)  # the same where the margin is closed, at any of them
+_ANY_TIME = (1e-5, 1e6)  # times and step sizes searched if any is allowed, times the squared gain
 _EQUAL_STEPS = SearchScale(to=np.positive, back=np.positive)
 _LEAST = {"left": -10.0, "right": -10.0, "tau": 0.0}
 _MOST = {"left": 10.0, "right": 10.0, "tau": math.inf}
+_LOGARITHMIC = SearchScale(to=np.log, back=np.exp, largest=1e6)
+GAINS = {"reg": 2.0, "time": -2.0, "rate": -2.0}
+"""Numbers that are searched by their logarithm, and the power of the filter's gain that is their unit."""
 _SCALES = {
-    "reg": SearchScale(to=np.log, back=np.exp, largest=1e6),
+    **dict.fromkeys(GAINS, _LOGARITHMIC),
     "tau": SearchScale(),
     "left": _EQUAL_STEPS,
     "right": _EQUAL_STEPS,
@@ -52,11 +57,11 @@ class FreeNumber:
     asked: Interval
 
     def value(self, u: Array, which: Index) -> Array:
-        """Number at `u` in [0, 1]; an infinite regularization is reached at ``u = 1``."""
+        """Number at `u` in [0, 1]; an infinite regularization or time is reached at ``u = 1``."""
         low, high = (self._scaled(end[which], which) for end in (self.low, self.high))
         value = self.scale.back(low + u * (high - low)) / self.unit[which]
         value = np.clip(value, self.low[which], self.high[which])
-        unbounded = self.name == "reg" and math.isinf(self.asked[1])
+        unbounded = self.name in ("reg", "time") and math.isinf(self.asked[1])
         return np.where(u == 1.0, math.inf if unbounded else self.high[which], value)
 
     def place(self, value: npt.ArrayLike, which: Index) -> Array:
@@ -69,13 +74,13 @@ class FreeNumber:
         return np.asarray(self.scale.to(value * self.unit[which]))
 
     @property
-    def any_reg(self) -> bool:
-        """Whether it is the regularization, and any is allowed; it is then searched in units of the gain."""
-        return self.name == "reg" and self.asked[0] == 0.0
+    def anything(self) -> bool:
+        """Whether it is a regularization, time or step size, and any is allowed: then it is searched in units of the gain."""
+        return self.name in GAINS and self.asked[0] == 0.0
 
     def without(self, refused: Mask) -> FreeNumber:
         """Same number; 0, at which every filter can be computed, for problems that are refused."""
-        if self.name == "reg":
+        if self.name in GAINS:
             return self
         low, high = (np.where(refused, 0.0, end) for end in (self.low, self.high))
         return replace(self, low=low, high=high)
@@ -92,11 +97,8 @@ def free_numbers(
         if name == "test_filter":
             continue
         for layer, interval in _intervals(filters.get(name), name, bounds):
-            if name == "reg" and math.isinf(interval[1]) and not isinstance(points.penalty, L2):
-                raise ParameterError(
-                    f"free['reg'] = {interval} reaches infinity, not allowed with penalty = "
-                    f"{points.penalty!r}; take a finite upper bound"
-                )
+            if name == "reg" and math.isinf(interval[1]):
+                _check_infinity(points, interval)
             allowed = _allowed(points, method, name, interval)
             if throw and np.any(allowed.refused):
                 raise ParameterError(f"free[{name!r}] = {interval} {allowed.reason}")
@@ -109,6 +111,20 @@ def free_numbers(
             "search; free fewer, such as one interval for all layers"
         )
     return tuple(number.without(refused) for number in numbers), refused
+
+
+def _check_infinity(points: Points, interval: Interval) -> None:
+    """Refuse an infinite regularization where none is allowed."""
+    reason = ""
+    if not isinstance(points.penalty, L2):
+        reason = f"not allowed with penalty = {points.penalty!r}"
+    elif points.training is not None:
+        reason = "where nothing is left to train"
+    if reason:
+        raise ParameterError(
+            f"free['reg'] = {interval} reaches infinity, {reason}; "
+            "take bounds that are finite and above 0"
+        )
 
 
 def named_filters(network: Points | GCN) -> dict[str, Filter]:
@@ -147,8 +163,9 @@ def _allowed(points: Points, method: Method, name: str, asked: Interval) -> _All
     nowhere = np.zeros(points.size, bool)
     filter = named_filters(points).get(name)
     scale = _SCALES[name] if filter is None else filter.scale
-    if name == "reg" and asked[0] == 0.0:
-        least, most = _ANY_CLOSED if method is Method.CLOSED else _ANY_REG
+    if name in GAINS and asked[0] == 0.0:
+        any_reg = _ANY_CLOSED if method is Method.CLOSED else _ANY_REG
+        least, most = any_reg if name == "reg" else _ANY_TIME
         return _Allowed(least * ones, most * ones, ones, scale, nowhere)
     if name in NUMBERS and points.degrees is not None:
         for end in (bound for bound in asked if math.isfinite(bound)):
@@ -190,12 +207,19 @@ def check_free(gcn: GCN, free: Mapping[str, Any], scales: Sequence[str]) -> None
         raise ParameterError(f"free = {brief(free)} names nothing to tune; {example}")
     filters = named_filters(gcn)
     depth = ["depth"] if isinstance(gcn.filter, Residual) else []
-    allowed = (*filters, "reg", *depth, *scales, "test_filter")
+    times = [] if gcn.training is None else gcn.training.tuned
+    allowed = (*filters, "reg", *depth, *times, *scales, "test_filter")
     for name, bounds in free.items():
         if name in NUMBERS and not scales:
             raise ParameterError(
                 f"free contains {name!r}, which has no effect where all degrees are alike; "
                 f"leave it out, or give the data degrees; choose among {', '.join(allowed)}"
+            )
+        if name in TIMES and name not in allowed:
+            raise ParameterError(
+                f"free contains {name!r}, which is not tuned in training = {gcn.training!r}; give "
+                "GCN(training=GradientFlow(time)) to tune time, GradientDescent(steps, rate) for "
+                f"steps and rate; choose among {', '.join(allowed)}"
             )
         if name not in allowed:
             families = (f"{type(f).__name__}, whose parameter is {n!r}" for n, f in filters.items())
@@ -221,10 +245,10 @@ def _interval(name: str, bounds: Any) -> Interval:
     asked = f"free[{name!r}] = ({low:g}, {high:g})"
     if not low <= high:
         raise ParameterError(f"{asked} is empty; the lower bound must come first")
-    if name == "reg" and not (low > 0 or (low == 0 and math.isinf(high))):
+    if name in GAINS and not (low > 0 or (low == 0 and math.isinf(high))):
         raise ParameterError(
             f"{asked} is not allowed: the lower bound must be > 0, such as 1e-2; "
-            "for any regularization write (0, math.inf)"
+            f"for any {long_name(name)} write (0, math.inf)"
         )
     if name in NUMBERS and not (_LEAST[name] <= low and high <= _MOST[name]):
         raise ParameterError(

@@ -30,12 +30,15 @@ class Method(Enum):
     CLOSED = "one equation for one number", 1e-13, 8192
     EQUATIONS = "self-consistent equations", 1e-11, 8192
     LAYERS = "self-consistent equations of all layers, which are slow to solve", 1e-11, 64
+    STOPPED = "integrals over ridge regressions", 1e-11, 64
 
     @classmethod
     def of(cls, points: Points, free: Mapping[str, Any]) -> Method:
         """The quickest method for the points with those parameters free."""
         if "test_filter" in free:
             return cls.BEST_READOUT
+        if points.training is not None:
+            return cls.STOPPED
         explicit = "reg" not in free and bool(np.all(np.isinf(points.reg)))
         alike = points.degrees is None
         short = points.symmetric or explicit or (type(points.filter) is PageRank and alike)
@@ -67,8 +70,8 @@ class Method(Enum):
 
     @property
     def solved(self) -> bool:
-        """Whether self-consistent equations are solved, which takes long."""
-        return self in (Method.EQUATIONS, Method.LAYERS)
+        """Whether self-consistent equations are solved, or integrals taken, which takes long."""
+        return self in (Method.EQUATIONS, Method.LAYERS, Method.STOPPED)
 
     def margins(self, points: Points) -> Array:
         """Margins of a test node; very low where there is no answer."""

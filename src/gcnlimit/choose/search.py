@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
-from gcnlimit.choose.free_numbers import FreeNumber, free_numbers, named_filters
+from gcnlimit.choose.free_numbers import GAINS, FreeNumber, free_numbers, named_filters
 from gcnlimit.choose.method import Method
 from gcnlimit.filters import Filter, Polynomial
 from gcnlimit.normalization import NUMBERS
@@ -84,10 +84,13 @@ class NetworkSearch:
             values[:, k] = number.value(u[:, k], which)
         points = self.points
         gain_known = points.degrees is None or points.normalization.plain
-        if any(number.any_reg for number in self.numbers) and gain_known and not points.normalize:
-            # Regularizations are searched in units of the mean square gain of the filters.
+        if any(number.anything for number in self.numbers) and gain_known and not points.normalize:
+            # Regularizations and times are searched in units of the mean square gain of the filters.
             gain = self.trial(values, which).filter.log_gain(points.symmetric)
-            values[:, self.reg_place] *= np.exp(np.clip(2.0 * gain, -600.0, 600.0))
+            for k, number in enumerate(self.numbers):
+                if number.anything:
+                    unit = np.exp(np.clip(GAINS[number.name] * gain, -600.0, 600.0))
+                    values[:, k] *= unit
         return values
 
     def start(self, which: Index) -> Array:
@@ -96,12 +99,16 @@ class NetworkSearch:
         return np.stack(columns, axis=1)
 
     def _given(self, number: FreeNumber, which: Index) -> Array:
-        """Value of a number in the network as it was given; 1 for any regularization, or a `tau` of its own choice."""
+        """Value of a number in the network as it was given; 1 for any regularization or time, or a `tau` of its own choice."""
         if number.name in NUMBERS:
             tau = getattr(self.points.normalization, number.name)
             return np.broadcast_to(1.0 if tau is None else tau, which.size)
+        if number.anything:
+            return np.ones(which.size)
         if number.name == "reg":
-            return np.ones(which.size) if number.any_reg else self.points.reg[which]
+            return self.points.reg[which]
+        if number.name in GAINS:
+            return np.asarray(getattr(self.points.training, number.name))[which]
         filter = named_filters(self.points)[number.name]
         values = filter.values[which]
         return np.asarray(values[:, max(number.layer, 0)] if filter.deep else values)
@@ -130,6 +137,9 @@ def with_parameters(points: Points, parameters: Mapping[str, Array]) -> Points:
     changes: dict[str, Any] = {}
     if "reg" in parameters:
         changes["reg"] = parameters["reg"]
+    if points.training is not None:
+        times = {name: parameters[name] for name in points.training.names if name in parameters}
+        changes["training"] = points.training.replaced(**times)
     scaled = {name: parameters[name] for name in NUMBERS if name in parameters}
     if scaled:
         changes["normalization"] = points.normalization.replaced(**scaled)
@@ -211,10 +221,13 @@ def _maximize_block(search: NetworkSearch, block: Index) -> Maxima:
         return maximize.maximize_interval(objective, block.size, accuracy=accuracy)
     keep = min(4 * count, _CLIMBS)
     candidates = _candidates(search, block)
-    if search.reg_place < 0 and search.method.solved and isinstance(search.points.penalty, L2):
+    stopped = search.method is Method.STOPPED
+    at_rest = search.reg_place < 0 and isinstance(search.points.penalty, L2) and not stopped
+    if stopped or (at_rest and search.method.solved):
         # Equations are slow: few climbs, one from the optimum at infinity, where all is explicit.
-        explicit = _at_infinity(search, block).u[:, None]
-        candidates = np.concatenate([explicit, candidates], axis=1)
+        if at_rest:
+            explicit = _at_infinity(search, block).u[:, None]
+            candidates = np.concatenate([explicit, candidates], axis=1)
         settings: dict[str, Any] = {"keep": _SLOW_CLIMBS, "apart": _APART, "accuracy": accuracy}
         return maximize.maximize_box(objective, candidates, **settings)
     if search.reg_place < 0 or not np.isinf(search.numbers[search.reg_place].asked[1]):
@@ -282,8 +295,8 @@ def _curvature(search: NetworkSearch, values: Array) -> Array:
     step = np.ones_like(values)
     finite = np.zeros(values.shape, bool)
     for k, number in enumerate(search.numbers):
-        log = number.name == "reg"
-        ends: Any = (1e-300, 1e300) if number.any_reg else (number.low, number.high)
+        log = number.name in GAINS
+        ends: Any = (1e-300, 1e300) if number.anything else (number.low, number.high)
         low, high, at = (np.log(p) if log else p for p in (*ends, values[:, k]))
         size = np.where(np.isinf(at), 0.0, np.abs(at))
         # Three points must fit into the interval; at a bound the difference is taken beside it.

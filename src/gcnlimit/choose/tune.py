@@ -94,7 +94,8 @@ def tune(
         ``coefficients``, or your own), of a `test_filter` (``test_t``, ...), and ``reg``, for which ``(0, math.inf)`` means any
         regularization, infinity included. One interval for ``c`` is a strength shared by all layers; a list frees each layer.
         ``depth``, whole numbers, is that of a residual network whose layers are alike. Where degrees vary, ``tau``, ``left``
-        and ``right`` are those of the `normalization`.
+        and ``right`` are those of the `normalization`. Of a `training` that stops, ``time``, or ``steps``, whole numbers, and
+        ``rate``; ``(0, math.inf)`` is any time, training to the end included.
         ``theta`` is kept in its convergent interval. ``"test_filter": "best"`` reads the test nodes through the best of all
         filters, given that of the training (Eq. 10.14; symmetric operators at infinite `reg`).
     throw
@@ -112,6 +113,9 @@ def tune(
     >>> deep = gl.tune(data, gl.GCN(gl.Residual([1.0])), {"depth": (1, 8)})
     >>> deep.parameters["depth"], deep.gcn.filter.c.tolist()
     (4, [1.0, 1.0, 1.0, 1.0])
+    >>> early = gl.tune(data, gl.GCN(gl.Diffusion(1.0), training=gl.GradientFlow(1.0)), {"time": (0.01, 100)})
+    >>> round(early.parameters["time"], 3), round(early.prediction.test_accuracy, 5)
+    (0.13, 0.87362)
     >>> few = gl.CSBM(alpha=1, lam=1.0, mu=2.0, rho=0.1)
     >>> two = gl.tune(few, gl.GCN(gl.PageRank(0)), {"theta": (-1, 1), "test_filter": "best"})
     >>> round(two.prediction.test_accuracy, 4)  # with one filter, 0.9219
@@ -150,6 +154,9 @@ def _start(data: CSBM, gcn: GCN, free: Mapping[str, Any]) -> tuple[Points, tuple
     ):
         if name in free:
             changes[field] = filter.ravel(filter.shape)[0]
+    if gcn.training is not None:
+        times = {n: np.ravel(getattr(gcn.training, n))[0] for n in gcn.training.names if n in free}
+        changes["training"] = gcn.training.replaced(**times)
     normalization = gcn.normalization
     arrays = {name: getattr(normalization, name) for name in NUMBERS if name in free}
     firsts = {name: np.ravel(value)[0] for name, value in arrays.items() if np.ndim(value)}
@@ -178,6 +185,7 @@ def _network(gcn: GCN, points: Points, shape: tuple[int, ...]) -> GCN:
         reg=points.reg.reshape(shape),
         test_filter=test[0] if test else None,
         normalization=points.normalization.reshape(shape),
+        training=None if points.training is None else points.training.reshape(shape),
     )
 
 

@@ -81,10 +81,12 @@ def command(
     test = data.testing(split)
     if labelled_nodes(test).any():
         columns["test_accuracy"] = model.score(y=test)
-    if model.expected_accuracy_.value is None:
-        from gcnlimit.real.recommend import expectation
+    from gcnlimit.real.recommend import expectation, trust
 
+    if model.expected_accuracy_.value is None:
         click.echo(expectation(model), err=True)
+    for sentence in trust(model) if out is not None else ():
+        click.echo(sentence, err=True)
     show(columns, 1, form, f"Classes of {data.nodes} nodes", file=file, split=split)
 
 

@@ -179,11 +179,11 @@ class PaperFigure:
     title: str
     data: Callable[[], xarray.Dataset]
     draw: Callable[[xarray.Dataset, Sequence[Axes]], None]  # on one axes for each panel
+    statements: Callable[[xarray.Dataset], Iterable[Statement]] = lambda numbers: ()
     panels: tuple[int, int] = (1, 1)  # rows and columns
     size: tuple[float, float] = (5.0, 3.6)  # width and height in inches
     dots: Callable[[xarray.Dataset, Simulation], xarray.Dataset] | None = None
     curves: int = 1  # of dots, by which the progress is counted
-    statements: Callable[[xarray.Dataset], Iterable[Statement]] = lambda numbers: ()
 
     def numbers(self, simulation: Simulation | None = None) -> xarray.Dataset:
         """Return the numbers, with dots if the figure has them and a simulation is given."""

@@ -270,20 +270,14 @@ def gap_statements(dataset: xarray.Dataset) -> Iterator[Statement]:
 
 
 _ACCURACY = "Accuracy against the signal: each network at its best, under the Bayes-optimal ceiling"
-ACCURACY = PaperFigure("introduction", _ACCURACY, data, draw, statements=statements)
-_TIME = (
-    "Accuracy at the best diffusion time t* against lam, discrete and continuous, "
-    "with t* as an inset"
-)
-TIME = PaperFigure(
-    "optimal-time", _TIME, time_data, draw_times, (1, 3), (9.6, 4.2), statements=time_statements
-)
+ACCURACY = PaperFigure("introduction", _ACCURACY, data, draw, statements)
+_TIME = "Accuracy at the best diffusion time t* against lam, at several depths; inset: t*"
+_IN_ROW = (1, 3), (9.6, 4.2)
+TIME = PaperFigure("optimal-time", _TIME, time_data, draw_times, time_statements, *_IN_ROW)
 _RATES = (
-    "Misclassification at a large signal of the graph: rates of depths 1, 2, 3 "
-    "and the Bayes-optimal rate"
+    "Misclassification at a large signal of the graph: rates of depths 1, 2, 3 and the best rate"
 )
-RATES = PaperFigure(
-    "learning-rates", _RATES, rate_data, draw_rates, (1, 2), (7.2, 4.0), statements=rate_statements
-)
+_PAIR = (1, 2), (7.2, 4.0)
+RATES = PaperFigure("learning-rates", _RATES, rate_data, draw_rates, rate_statements, *_PAIR)
 _GAP = "Maps of the gap to Bayes-optimality of the continuous network on the symmetrized graph"
-GAP = PaperFigure("gap", _GAP, gap_data, draw_gaps, (1, 2), (7.2, 3.2), statements=gap_statements)
+GAP = PaperFigure("gap", _GAP, gap_data, draw_gaps, gap_statements, (1, 2), (7.2, 3.2))

@@ -165,10 +165,8 @@ def time_statements(dataset: xarray.Dataset) -> Iterator[Statement]:
 
 
 _DEPTH = "Accuracy against the depth for c = 0, c = 1 and c growing with K"
-AGAINST_DEPTH = PaperFigure(
-    "depth", _DEPTH, data, draw, panels=(1, 2), size=(7.2, 3.4), statements=statements
-)
+AGAINST_DEPTH = PaperFigure("depth", _DEPTH, data, draw, statements, (1, 2), (7.2, 3.4))
 _TIME = "Accuracy against the diffusion time t, at depths 1, 2, 4, 16 and in the continuous limit"
 AGAINST_TIME = PaperFigure(
-    "diffusion-depth", _TIME, time_data, draw_times, (2, 2), (7.2, 5.2), statements=time_statements
+    "diffusion-depth", _TIME, time_data, draw_times, time_statements, (2, 2), (7.2, 5.2)
 )

@@ -114,7 +114,7 @@ def statements(dataset: xarray.Dataset) -> Iterator[Statement]:
 def _figure(name: str, graph: str, symmetrize: bool) -> PaperFigure:
     title = f"Accuracy of the continuous network against t and r, on the {graph} graph"
     numbers = functools.partial(data, symmetrize)
-    return PaperFigure(name, title, numbers, draw, (1, 3), (9.6, 3.6), dots, 6, statements)
+    return PaperFigure(name, title, numbers, draw, statements, (1, 3), (9.6, 3.6), dots, 6)
 
 
 DIRECTED = _figure("diffusion-directed", "asymmetric", symmetrize=False)

@@ -105,7 +105,7 @@ def produce(
     with progress_bar("figures", shown, unit="curves") as bar, _kept(simulation, folder) as ready:
         counted = ready and replace(ready, advance=lambda: bar.advance(1))
         for figure in figures:
-            bar.rename(f"{figure.name:22}")
+            bar.title = figure.name
             dataset = figure.numbers(counted)
             if counted is None or figure.dots is None:
                 bar.advance(1)

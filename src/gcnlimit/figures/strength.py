@@ -212,19 +212,14 @@ def symmetry_statements(dataset: xarray.Dataset) -> Iterator[Statement]:
     yield Statement(text, distance < base.LITTLE, number)
 
 
-_ACCURACY = (
-    "Accuracy against the residual strength c for K = 1, 2, 3 at several r, "
-    "logistic and quadratic loss"
-)
+_ACCURACY = "Accuracy against the residual strength c for K = 1, 2, 3, several r and two losses"
 _ERROR = "Training error against the residual strength c for K = 1, 2, 3 at several r"
 _SYMMETRY = "Accuracy on an asymmetric graph and on a symmetric one of the same signal"
 # panels, size, dots and the number of their curves
-_LOSSES = ((2, 3), (9.6, 5.6), functools.partial(dots, LOSSES, "loss", REG), 6)
+_DOTS = ((2, 3), (9.6, 5.6), functools.partial(dots, LOSSES, "loss", REG), 6)
 _GRAPHS = ((1, 3), (9.6, 3.4), functools.partial(dots, GRAPHS, "graph", TWO_REG), 6)
-ACCURACY = PaperFigure("residual-strength", _ACCURACY, data, draw, *_LOSSES, statements)
-TRAIN_ERROR = PaperFigure(
-    "train-error", _ERROR, error_data, draw_errors, *_LOSSES, error_statements
-)
+ACCURACY = PaperFigure("residual-strength", _ACCURACY, data, draw, statements, *_DOTS)
+TRAIN_ERROR = PaperFigure("train-error", _ERROR, error_data, draw_errors, error_statements, *_DOTS)
 SYMMETRY = PaperFigure(
-    "symmetry", _SYMMETRY, symmetry_data, draw_symmetry, *_GRAPHS, symmetry_statements
+    "symmetry", _SYMMETRY, symmetry_data, draw_symmetry, symmetry_statements, *_GRAPHS
 )

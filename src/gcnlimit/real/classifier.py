@@ -49,6 +49,9 @@ class GraphClassifier(GraphEstimator):
     loo_score_, loo_score_error_, loo_scores_, expected_accuracy_
         Leave-one-out accuracy and its standard error; balanced accuracy, macro F1 and area under the ROC curve beside it;
         interval for the accuracy on the nodes without labels: value (None with few labels), low and high.
+    calibration_
+        How sure the leave-one-out probabilities are, and how sure they should be (`gcnlimit.results.Calibration`), on nodes
+        drawn like the labels; None with few labels.
     fractions_
         Fractions of the classes that are assumed among the nodes without labels, in the order of `classes_`.
     uses_graph_, graph_gain_

@@ -56,7 +56,9 @@ class FilterClassifier(GraphEstimator):
 
     Attributes
     ----------
-    classes_, n_features_in_, labelled_, transduction_, loo_score_, loo_score_error_, loo_scores_, expected_accuracy_, uses_graph_
+    classes_, n_features_in_, labelled_, transduction_, loo_score_, loo_score_error_, loo_scores_, expected_accuracy_
+        As of `GraphClassifier`.
+    calibration_, uses_graph_
         As of `GraphClassifier`.
     normalization_, family_, filter_, strength_, hops_, reg_, coef_, intercept_
         What was chosen, and coefficients of the propagated, scaled features.

@@ -18,7 +18,8 @@ from gcnlimit.graphs.check import as_adjacency, as_features, check_indices
 from gcnlimit.graphs.labels import Labels, as_labels, is_missing, labelled_nodes
 from gcnlimit.real.fractions import as_fractions, recalibrated
 from gcnlimit.real.leave_one_out import correct
-from gcnlimit.real.scores import expected_accuracy, scores
+from gcnlimit.real.scores import FEW, expected_accuracy, scores
+from gcnlimit.results.calibration import calibration_column, measured_calibration
 
 need("a graph classifier", "sklearn", "sklearn")
 
@@ -186,6 +187,10 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.loo_score_error_ = float(np.sqrt(share**2 @ (right - self.loo_score_) ** 2))
         self.loo_scores_ = scores(left_out, labels.index)
         self.expected_accuracy_ = expected_accuracy(right, labels.classes.size, self._others)
+        self.calibration_ = None
+        if labels.index.size >= FEW:
+            column = calibration_column(np.asarray(left_out, float), labels.index)
+            self.calibration_ = measured_calibration(column, labels.classes.size)
 
     def _evaluate(self, X: Any, graph: Any) -> Array:
         check_is_fitted(self)

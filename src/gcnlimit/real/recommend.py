@@ -31,6 +31,8 @@ REACH = (  # of PageRank, up to a strength
     (1.0, "nearly all nodes that edges connect to it"),
 )
 WIDE = 0.5  # width of an interval that says next to nothing
+TOLD = 100  # labelled nodes from which probabilities can be judged,
+TRUSTED = 0.05  # and how far they may be off
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,9 +169,19 @@ def expectation(model: Any) -> str:
     return f"The accuracy on other nodes is {within}; {labelled} labels do not say more."
 
 
+def trust(model: Any) -> Iterator[str]:
+    """Whether probabilities can be taken at their word, in a sentence, where enough labels tell it."""
+    if model.labelled_.size >= TOLD:
+        off = model.calibration_.expected_error
+        low = "low" if model.calibration_.signed_error > 0.0 else "high"
+        told = "right as they are" if off <= TRUSTED else f"too {low}"
+        yield f"Probabilities are {told}: off by {off:.2f} on average (leave-one-out)."
+
+
 def _expect(model: Any, half: float | None) -> Iterator[str]:
-    """What accuracy to expect, what the graph adds, how far along its edges to look, what labels add."""
+    """What accuracy to expect, whether to trust probabilities, what graph and labels add, how far along the edges to look."""
     yield expectation(model)
+    yield from trust(model)
     if model.graph_gain_ is not None:
         yield _graph(model)
     if model.uses_graph_:

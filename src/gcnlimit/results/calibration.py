@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
 from gcnlimit._validation import as_real
 from gcnlimit._values import Array, Numbers
 from gcnlimit.errors import ParameterError
+from gcnlimit.numerics.roots import bracketed_roots
+from gcnlimit.results.pictures import ready_axes
 from gcnlimit.results.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BINS = 10  # of equally many nodes, by confidence
+_FARTHEST = 700.0  # logit whose exponential is a number
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,13 +37,16 @@ class Calibration(Result):
     accuracy, confidence
         Fraction of nodes classified correctly, and mean probability of the class that was chosen.
     expected_error
-        Expected calibration error, the mean distance of the two at equal confidence.
+        Expected calibration error, the mean distance of the two at equal confidence. A measured one is the mean over tenths
+        of the nodes, by confidence, less what the scatter of so many nodes adds.
     log_loss, brier
         Mean negative log probability of the true class, and half the mean squared distance of the probabilities from it.
     calibrated_log_loss, calibrated_brier
         The same after outputs were divided by the best temperature.
     classes
         Number of classes.
+    bins
+        Of a measured one, mean confidence and accuracy in each tenth of the nodes, along the last axis.
     """
 
     slope: Numbers
@@ -46,6 +58,7 @@ class Calibration(Result):
     calibrated_log_loss: Numbers
     calibrated_brier: Numbers
     classes: int = 2
+    bins: tuple[Array, Array] | None = field(default=None, kw_only=True, repr=False, compare=False)
 
     _plotted = "expected_error"
 
@@ -64,7 +77,7 @@ class Calibration(Result):
     def reliability(self, confidence: ArrayLike) -> Array:
         r"""Accuracy among nodes that are classified with a given confidence, :math:`\sigma(b\,\mathrm{logit})`; two classes.
 
-        It has the shape of the points, then that of `confidence`.
+        It has the shape of the points, then that of `confidence`; a measured one is that of the slope.
 
         >>> import gcnlimit as gl
         >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
@@ -82,9 +95,108 @@ class Calibration(Result):
         with np.errstate(invalid="ignore"):
             return np.asarray(expit(np.where(confidence == 0.5, 0.0, slope * logit(confidence))))
 
+    def plot_reliability(self, axes: Axes | None = None) -> Axes:
+        """Draw accuracy against confidence, a curve for each point, and dots where it was measured (needs Matplotlib)."""
+        axes = ready_axes(axes)
+        lowest = 1.0 / self.classes
+        ends = (lowest, 1.0)
+        axes.plot(ends, ends, color="0.7", linewidth=1, label="calibrated")
+        if self.classes == 2:
+            x = np.linspace(lowest, 1.0, 101)
+            axes.plot(x, self.reliability(x).reshape(-1, x.size).T)
+        if self.bins is not None:
+            confidence, right = (part.reshape(-1, BINS).T for part in self.bins)
+            axes.set_prop_cycle(None)
+            axes.plot(confidence, right, "o")
+        axes.set(xlabel="confidence", ylabel="accuracy", xlim=ends)
+        return axes
+
     def _shown(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in CALIBRATED}
 
 
 CALIBRATED = tuple(f for f in fields(Calibration) if not f.kw_only and f.name != "classes")
 """The fields that are numbers."""
+
+
+Indices = npt.NDArray[np.int64]
+ROWS = 9 + 2 * BINS
+"""Length of the column of `calibration_column`."""
+
+
+def calibration_column(logits: Array, class_index: Indices, vanish: bool = False) -> Array:
+    """Numbers that `measured_calibration` takes, of logits (nodes by classes) and the true classes; NaN without a node.
+
+    If the logits `vanish`, they are known up to a factor that is 0.
+    """
+    nodes, classes = logits.shape
+    if not nodes:
+        return np.full(ROWS, np.nan)
+    true = np.arange(classes) == class_index[:, None]
+    ahead = logits[~true].reshape(nodes, -1) - logits[true][:, None]  # of the true class
+    right = np.all(ahead <= 0.0, axis=1) / (1.0 + np.sum(ahead == 0.0, axis=1))  # a tie is shared
+    slope = _best_slope(ahead)
+    raw = _scores(0.0 if vanish else 1.0, ahead)
+    order = np.argsort(raw.confidence, kind="stable")
+    bins = np.full((2, BINS), np.nan)
+    if nodes >= BINS:
+        sorted_by_it = (raw.confidence[order], right[order])
+        bins[:] = [[part.mean() for part in np.array_split(v, BINS)] for v in sorted_by_it]
+    means = right.mean(), raw.confidence.mean(), np.mean(right - raw.confidence)
+    told = np.inf if vanish else slope
+    return np.array([nodes, told, *means, *raw[1:], *_scores(slope, ahead)[1:], *bins.ravel()])
+
+
+class Scores(NamedTuple):
+    """Confidence, of the nodes or on average, log loss and Brier score."""
+
+    confidence: Any
+    log_loss: Any
+    brier: Any
+
+
+def _scores(slope: float, ahead: Array) -> Scores:
+    """Scores of the nodes whose other classes are so far ahead of the true one, times a slope."""
+    others, total = _odds(slope, ahead)
+    p = others / total[:, None]
+    brier = 0.5 * (np.sum(p, axis=1) ** 2 + np.sum(p**2, axis=1))
+    best = np.maximum(1.0, others.max(axis=1)) / total
+    return Scores(best, float(np.mean(np.log(total))), float(np.mean(brier)))
+
+
+def _odds(slope: Any, ahead: Array) -> tuple[Array, Array]:
+    """Odds of the other classes against the true one, and the sum of all of them."""
+    with np.errstate(invalid="ignore"):  # an infinite slope times a tie
+        odds = np.exp(np.minimum(np.nan_to_num(slope * ahead, nan=0.0), _FARTHEST))
+    return odds, 1.0 + np.sum(odds, axis=1)
+
+
+def _best_slope(ahead: Array) -> float:
+    """Factor of the logits at which their log loss is smallest; infinite where no node is wrong."""
+    if np.all(ahead <= 0.0):
+        return np.inf if np.any(ahead < 0.0) else 1.0
+
+    def pull(b: Array) -> tuple[Array, Array]:
+        odds, total = _odds(b, ahead)
+        mean = np.sum(odds * ahead, axis=1) / total
+        square = np.sum(odds * ahead**2, axis=1) / total
+        return np.mean(mean, keepdims=True), np.mean(square - mean**2, keepdims=True)
+
+    # two classes of Gaussian logits have twice the mean over the variance
+    start = -2.0 * np.mean(ahead) / max(float(np.var(ahead)), 1e-300)
+    infinite = np.full(1, np.inf)
+    return float(bracketed_roots(pull, np.array([start]), -infinite, infinite, tol=1e-7)[0])
+
+
+def measured_calibration(rows: Array, classes: int, trials: int = 1) -> Calibration:
+    """Calibration from means of `calibration_column` over trials, along the first axis; with 0 trials, from standard errors."""
+    nodes, slope, right, sure, signed, log_loss, brier, *repaired = rows[: ROWS - 2 * BINS]
+    sure_in, right_in = np.moveaxis(rows[-2 * BINS :].reshape(2, BINS, *slope.shape), 1, -1)
+    error = signed
+    if trials:
+        # the scatter of so many nodes would be taken for an error
+        noise = right_in * (1.0 - right_in) * BINS / (trials * nodes[..., None])
+        error = np.sqrt(np.maximum((right_in - sure_in) ** 2 - noise, 0.0)).mean(axis=-1)
+    numbers = (slope, right, sure, error, log_loss, brier, *repaired)
+    each: list[Any] = [part if np.ndim(part) else float(part) for part in numbers]
+    return replace(Calibration(*each), classes=classes, bins=(sure_in, right_in))

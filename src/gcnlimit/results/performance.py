@@ -70,6 +70,8 @@ class Performance(Result):
         degrees.
     by_degree
         Function behind `accuracy_by_degree`; None without a law of degrees.
+    calibrated
+        Function behind `calibration`; None where outputs are no logits.
     """
 
     test_accuracy: Numbers
@@ -81,6 +83,9 @@ class Performance(Result):
     balanced_accuracy: Numbers
     roc_auc: Numbers | None
     by_degree: Callable[[npt.ArrayLike], Array] | None = field(
+        default=None, kw_only=True, repr=False, compare=False
+    )
+    calibrated: Callable[[], Calibration] | None = field(
         default=None, kw_only=True, repr=False, compare=False
     )
 
@@ -98,6 +103,24 @@ class Performance(Result):
         if self.by_degree is None:
             raise ParameterError("accuracy_by_degree needs a law of degrees, CSBM(degrees=...)")
         return scalar_or_array(np.asarray(self.by_degree(theta)))  # type: ignore[no-any-return]
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """How sure the network is on test nodes and how sure it should be; see `Calibration`.
+
+        Of a measurement, `standard_error` has that of each field.
+
+        >>> import gcnlimit as gl
+        >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
+        >>> sure = gl.predict(data, gl.GCN(gl.Residual([1.0]), "logistic", reg=[0.01, 1.0])).calibration
+        >>> sure.slope.round(3), sure.expected_error.round(3)  # over-confident, then under-confident
+        (array([0.837, 8.416]), array([0.027, 0.243]))
+        """
+        if self.calibrated is None:
+            raise ParameterError(
+                "calibration is not known of this answer; use predict, simulate or fit at home"
+            )
+        return replace(self.calibrated(), coordinates=self.coordinates)
 
     def as_dict(self) -> dict[str, Numbers]:
         """Return the fields by name; the area under the curve only of two classes."""
@@ -138,8 +161,6 @@ class Prediction(Performance):
         Standard error of each field: 0, unless the data were estimated (`EstimatedCSBM`).
     order_parameters
         What the performance was computed from.
-    calibrated
-        Function behind `calibration`; None where outputs are no logits of a trained network.
     status, residual, iterations
         How the computation ended at each point (see `Status`), the scaled residual of the equations, and the number of
         iterations; 0 where the formula is explicit.
@@ -150,23 +171,6 @@ class Prediction(Performance):
     status: Status | npt.NDArray[np.int64]
     residual: Numbers
     iterations: int | npt.NDArray[np.int64]
-    calibrated: Callable[[], Calibration] | None = field(
-        default=None, kw_only=True, repr=False, compare=False
-    )
-
-    @cached_property
-    def calibration(self) -> Calibration:
-        """How sure the network is on test nodes and how sure it should be; see `Calibration`.
-
-        >>> import gcnlimit as gl
-        >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
-        >>> sure = gl.predict(data, gl.GCN(gl.Residual([1.0]), "logistic", reg=[0.01, 1.0])).calibration
-        >>> sure.slope.round(3), sure.expected_error.round(3)  # over-confident, then under-confident
-        (array([0.837, 8.416]), array([0.027, 0.243]))
-        """
-        if self.calibrated is None:
-            raise ParameterError("calibration is that of a network at home; use predict or fit")
-        return replace(self.calibrated(), coordinates=self.coordinates)
 
     def _shown(self) -> dict[str, Any]:
         return self.distinct() | {"status": status_names(Status, self.status)}

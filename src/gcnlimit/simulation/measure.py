@@ -26,18 +26,21 @@ from gcnlimit.losses import Loss
 from gcnlimit.losses.base import Form, resting_bias
 from gcnlimit.network import GCN
 from gcnlimit.numerics.gaussian import roc_area
+from gcnlimit.results.calibration import ROWS, calibration_column, measured_calibration
 from gcnlimit.results.performance import MEASURED, Performance, scalar_or_array
 from gcnlimit.simulation.data.features import Block
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.observation import Mask
 
 FIELDS = tuple(field.name for field in MEASURED if field.name != "log_test_error")
+AVERAGES = len(FIELDS) + ROWS
+"""Number of rows that are averages over the nodes of a graph; those of the cells of propensities follow."""
 
 
 def evaluate_rows(
     instance: Instance, gcn: GCN, outputs: Block, bias: Array, home: Instance | None = None
 ) -> Array:
-    """The numbers of `FIELDS` and `by_cell`, one row each, of outputs, networks x nodes x directions.
+    """The numbers of `FIELDS`, `calibration_column` and `by_cell`, one row each, of outputs, networks x nodes x directions.
 
     Ties are split evenly. NaN stands for what no known label measures. `home` is the instance of the training, if it is another.
     """
@@ -58,9 +61,9 @@ def evaluate_rows(
     return np.array(list(ordered_map(one, networks, outputs.size))).T
 
 
-def measured(data: CSBM, rows: Array) -> Performance:
-    """Performance from the rows of `FIELDS` and `by_cell`."""
-    averages, cells = np.split(rows, [len(FIELDS)])
+def measured(data: CSBM, rows: Array, trials: int = 1) -> Performance:
+    """Performance from means over trials of the rows of `evaluate_rows`; from their standard errors with 0 trials."""
+    averages, sure, cells = np.split(rows, [len(FIELDS), AVERAGES])
     named: dict[str, Any] = dict(zip(FIELDS, map(scalar_or_array, averages), strict=True))
     if data.classes.count > 2:
         named["roc_auc"] = None
@@ -71,6 +74,7 @@ def measured(data: CSBM, rows: Array) -> Performance:
         accuracy = np.moveaxis(right / nodes, 0, -1)
     if data.degrees is not None:
         named["by_degree"] = partial(_in_cells, _edges(data.degrees), accuracy)
+    named["calibrated"] = partial(measured_calibration, sure, data.classes.count, trials)
     return Performance(**named)
 
 
@@ -116,7 +120,7 @@ class _Classifier:
     biased: bool  # with a bias, that of unequal classes
 
     def measure(self, h: Block, bias: Array, limit: bool) -> tuple[list[float], Array]:
-        """The numbers of `FIELDS` for one network, and which test nodes are right; `limit`: its regularization is infinite."""
+        """Numbers of one network, and which test nodes are right; `limit`: its regularization is infinite."""
         parts = [(h[mask].astype(float), self.class_index[mask]) for mask in self.masks]
         codes = self.classes.codes
         p = self.classes.fractions
@@ -128,7 +132,16 @@ class _Classifier:
         losses = [self.mean_loss(own + bias, known, limit) for own, known in parts]
         balanced = balanced_rate(law.scores(tested, codes, None), class_index, p.size)
         area = roc_area(tested[:, 0], class_index) if p.size == 2 else np.nan
-        return [*accuracy[:2], *losses, accuracy[2], balanced, area], hits[0]
+        sure = self.calibration(tested + (0.0 if limit else bias), class_index, limit)
+        return [*accuracy[:2], *losses, accuracy[2], balanced, area, *sure], hits[0]
+
+    def calibration(self, h: Array, class_index: Indices, limit: bool) -> Array:
+        """Numbers of `calibration_column`; not known of outputs that vanish beside a bias."""
+        if limit and self.biased:
+            return np.full(ROWS, np.nan)
+        two = self.classes.count == 2
+        logits = np.hstack([h, np.zeros_like(h)]) if two else h @ self.classes.one_hot_basis.T
+        return calibration_column(logits, class_index, limit)
 
     def scores(self, h: Array, bias: Array, class_index: Indices, limit: bool) -> Array:
         """Score of each class, of which the network decides for the largest."""

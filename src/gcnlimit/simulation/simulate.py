@@ -25,10 +25,11 @@ from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.sample import Seed, draw, seed_sequence
 from gcnlimit.simulation.data.size import Size, training_bytes
-from gcnlimit.simulation.measure import FIELDS, evaluate_rows, measured
+from gcnlimit.simulation.measure import AVERAGES, FIELDS, evaluate_rows, measured
 from gcnlimit.simulation.train.train import holds_rows, read_outputs, train
 from gcnlimit.two_graphs import check_pair
 
+Shape = tuple[int, ...]
 _TRAINING = [FIELDS.index(name) for name in ("train_accuracy", "train_loss")]
 SMALL = 40_000  # nodes of all trials together below which they stay in this process
 SHARING = 4  # processes that share a GPU, at most
@@ -121,36 +122,24 @@ def simulate(  # noqa: PLR0917
         for child in seeds.spawn(trials)
     ]
     if workers is None:
-        most = _usual_workers(size, math.prod(gcn.shape), len(tasks))
+        most = 1 if len(tasks) * size.nodes < SMALL else cores()
+        if size.device != "cpu":
+            most = in_flight(size, math.prod(gcn.shape), len(tasks))
         workers = max(1, int(min(most, available() / needed)))
 
-    # at finite reg streamed blocks are drawn more than once, nobody knows how often
-    tiles = math.ceil(size.features / backend_of(size.device).tile)
-    blocks = tiles * len(tasks) if np.isinf(gcn.reg).all() else None
-    try:
-        results = _run(tasks, workers, blocks, progress)
-    except ParameterError as error:
-        # leaves make eigenvalues of their own, on which a filter may not be defined
-        raise ParameterError(f"{error}; {few}") if few else error from None
+    unit, total = "trials", len(tasks)
+    if size.streamed and min(workers, total) == 1:  # then the blocks of features are counted
+        unit, total = "blocks", math.ceil(size.features / backend_of(size.device).tile) * total
+    # at finite reg a block is drawn more than once, nobody knows how often
+    known = unit == "trials" or np.isinf(gcn.reg).all()
+    with progress_bar("simulating", total if known else None, progress, unit=unit) as bar:
+        done = bar.advance if unit == "trials" else lambda count: None
+        try:
+            results = run(tasks, workers, done=done)
+        except ParameterError as error:
+            # leaves make eigenvalues of their own, on which a filter may not be defined
+            raise ParameterError(f"{error}; {few}") if few else error from None
     return with_coordinates(_assemble(groups, results, shape), data, gcn, to)
-
-
-def _run(
-    tasks: list[_Trial], workers: int, blocks: int | None, progress: bool | None
-) -> list[Array | None]:
-    """Results of the trials; the bar counts them, or in this process the blocks of streamed features, None if that is unknown."""
-    if tasks[0].group.size.streamed and min(workers, len(tasks)) == 1:
-        with progress_bar("simulating", blocks, progress, unit="blocks"):
-            return run(tasks, workers)
-    with progress_bar("trials", len(tasks), progress, unit="trials") as bar:
-        return run(tasks, workers, done=bar.advance)
-
-
-def _usual_workers(size: Size, points: int, trials: int) -> int:
-    """Number of processes by default: as many as share a GPU, else one for small work, and one for each core for more."""
-    if size.device != "cpu":
-        return in_flight(size, points, trials)
-    return 1 if trials * size.nodes < SMALL else cores()
 
 
 def in_flight(size: Size, points: int, trials: int) -> int:
@@ -180,9 +169,7 @@ class _Group(NamedTuple):
         self.there.check_signals(self.tested)
 
 
-def _groups(
-    data: CSBM, gcn: GCN, to: CSBM | None, shape: tuple[int, ...], size: Size
-) -> list[_Group]:
+def _groups(data: CSBM, gcn: GCN, to: CSBM | None, shape: Shape, size: Size) -> list[_Group]:
     """Distinct data points; the other graph has as many features, and so a number of nodes in proportion to alpha."""
     models = [data] if to is None else [data, to]
     signals = [getattr(model, name) for model in models for name in SIGNALS]
@@ -203,7 +190,7 @@ def _groups(
     return groups
 
 
-def _network(gcn: GCN, shape: tuple[int, ...], where: Any) -> GCN:
+def _network(gcn: GCN, shape: Shape, where: Any) -> GCN:
     """The networks at some places of the flattened points."""
     read = None if gcn.test_filter is None else gcn.test_filter.ravel(shape)[where]
     reg = np.broadcast_to(gcn.reg, shape).ravel()[where]
@@ -246,14 +233,11 @@ class _Trial:
         return np.concatenate([self._answer(instance, there, network) for network in each], axis=1)
 
     def _measure(self, instance: Instance, there: Instance | None, gcn: GCN) -> Array:
-        trained = train(
-            instance.observation, gcn if there is None else gcn.replaced(test_filter=None)
-        )
+        seen = instance.observation
+        trained = train(seen, gcn if there is None else gcn.replaced(test_filter=None))
         rows = evaluate_rows(instance, gcn, trained.outputs, trained.bias)
         if there is not None:
-            outputs = read_outputs(
-                there.observation, gcn, trained.weights, instance.observation.nodes
-            )
+            outputs = read_outputs(there.observation, gcn, trained.weights, seen.nodes)
             at_training = rows[_TRAINING]
             rows = evaluate_rows(there, gcn, outputs, trained.bias, instance)
             rows[_TRAINING] = at_training
@@ -264,16 +248,14 @@ class _Trial:
         if self.throw:
             raise error
         law = self.group.tested.degrees
-        count = len(FIELDS) + (0 if law is None else 2 * law.theta.size)
+        count = AVERAGES + (0 if law is None else 2 * law.theta.size)
         rows = np.full((count + 1, math.prod(gcn.shape)), np.nan)
         failed = isinstance(error, ConvergenceError)
         rows[-1] = float(Status.NOT_CONVERGED if failed else Status.REFUSED)
         return rows
 
 
-def _assemble(
-    groups: list[_Group], results: list[Array | None], shape: tuple[int, ...]
-) -> Measurement:
+def _assemble(groups: list[_Group], results: list[Array | None], shape: Shape) -> Measurement:
     """Means and standard errors over the trials that were done."""
     trials = len(results) // len(groups)
     least = trials
@@ -295,13 +277,13 @@ def _assemble(
     seen = np.maximum(1.0 - mean[0], floor)
     log_error = np.where(1.0 - mean[0] < floor, 1.0, error[0] / seen)
 
-    def named(rows: Array, log_row: Array) -> dict[str, Any]:
-        performance = measured(groups[0].tested, rows.reshape(-1, *shape))
+    def named(rows: Array, log_row: Array, trials: int) -> dict[str, Any]:
+        performance = measured(groups[0].tested, rows.reshape(-1, *shape), trials)
         return vars(performance) | {"log_test_error": scalar_or_array(log_row.reshape(shape))}
 
     return Measurement(
-        **named(mean, np.log(seen)),
-        standard_error=Performance(**named(error, log_error)),
+        **named(mean, np.log(seen), least),
+        standard_error=Performance(**named(error, log_error, 0)),
         trials=least,
         status=status.reshape(shape) if shape else Status(int(status[0])),
     )
@@ -310,11 +292,13 @@ def _assemble(
 def _standard_error(values: Array) -> Array:
     """Standard errors of the means of rows over the trials; of a cell of propensities that of a ratio, then its nodes."""
     mean = values.mean(axis=0)
-    averages = values[:, : len(FIELDS)]
-    right, nodes = np.split(values[:, len(FIELDS) :], 2, axis=1)
-    mean_right, mean_nodes = np.split(mean[len(FIELDS) :], 2)
+    averages = values[:, :AVERAGES]
+    right, nodes = np.split(values[:, AVERAGES:], 2, axis=1)
+    mean_right, mean_nodes = np.split(mean[AVERAGES:], 2)
     with np.errstate(invalid="ignore"):
         beyond = right - nodes * (mean_right / mean_nodes)
-    scatter = np.concatenate([averages, beyond], axis=1)
-    error = np.full(scatter.shape[1:], np.inf) if len(values) < 2 else scatter.std(axis=0, ddof=1)
+        scatter = np.concatenate([averages, beyond], axis=1)
+        error = scatter.std(axis=0, ddof=min(1, len(values) - 1))
+    # one trial says nothing of its error, and an infinite slope of a calibration has none
+    error = np.where(np.isinf(mean[: len(error)]), 0.0, error if len(values) > 1 else np.inf)
     return np.concatenate([error / math.sqrt(len(values)), mean_nodes])

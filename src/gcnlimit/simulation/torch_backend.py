@@ -35,19 +35,15 @@ class TorchBackend:
         return tuple(self.tile << k for k in (3, 2, 1, 0))
 
     def place(self, array: npt.NDArray[Any]) -> torch.Tensor:
-        """Tensor on the device."""
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
     def host(self, array: torch.Tensor) -> npt.NDArray[Any]:
-        """NumPy array."""
         return np.asarray(array.cpu().numpy())
 
     def join(self, arrays: list[torch.Tensor], axis: int = 0) -> torch.Tensor:
-        """Concatenate."""
         return torch.cat(arrays, axis)
 
     def cast(self, array: torch.Tensor, dtype: np.dtype[Any]) -> torch.Tensor:
-        """Tensor in another precision, or itself."""
         return array.to(_TYPES[dtype])
 
     def normals(self, key: int, counter: int, shape: Shape, dtype: np.dtype[Any]) -> torch.Tensor:
@@ -60,7 +56,6 @@ class TorchBackend:
         return noise[: shape[0]]
 
     def rng(self, seed: SeedSequence) -> _Random:
-        """Generator on the device."""
         return _Random(self._generator(seed), self.device)
 
     def csr(self, row: Any, column: Any, nodes: int) -> sparse.csr_array[np.float64]:
@@ -99,7 +94,6 @@ class TorchBackend:
 
     @contextlib.contextmanager
     def guard(self, nodes: int) -> Iterator[None]:
-        """Say what would need less memory, in one sentence."""
         try:
             yield
         except self.full:

@@ -28,7 +28,11 @@ from gcnlimit.sweeps.store import block_key, point_seed
 
 # parameters added later, at values that change nothing: without them seeds and keys stay the same
 _UNSAID_IN_SEEDS = [("normalize", False)]
-_UNSAID = [("degrees", None), ("normalization", as_normalization("symmetric"))]
+_UNSAID: list[tuple[str, Any]] = [
+    ("degrees", None),
+    ("normalization", as_normalization("symmetric")),
+    ("training", None),
+]
 _SOLVED_BLOCK = 64  # points of theory at finite regularization, a fixed point each: seconds at most
 
 Given = Mapping[str, Any]
@@ -137,8 +141,8 @@ def _common(
         _check_once(fixed, axes, ())
         return fixed
     _check_settings(fixed)
-    if gcn is None and producer.network and FAMILIES.keys().isdisjoint((*fixed, *axes)):
-        fixed = fixed | parameters.starts(fixed.get("free", {}), ())
+    if gcn is None and producer.network:
+        fixed = fixed | parameters.starts(fixed.get("free", {}), (*fixed, *axes))
     return flatten(data, gcn, fixed, axes, network=producer.network)
 
 

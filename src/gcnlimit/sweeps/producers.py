@@ -64,10 +64,8 @@ def as_producer(what: Callable[..., Any] | str) -> Producer:
     if ours and name in PRODUCERS:
         return _ours(name)
     if isinstance(what, str) or not callable(what):
-        known = ", ".join(PRODUCERS)
-        raise ParameterError(
-            f"cannot sweep {shown(what)}; choose one of {known}, or pass a function"
-        )
+        choices = f"choose one of {', '.join(PRODUCERS)}, or pass a function"
+        raise ParameterError(f"cannot sweep {shown(what)}; {choices}")
     return _own(what)
 
 
@@ -127,9 +125,7 @@ def _call(function: Callable[..., Any], given: Given) -> Answer:
         if np.ndim(value):
             raise TypeError(f"{said} an array as {name!r}; give each of its numbers a name")
         if not isinstance(name, str) or name in (*given, "error"):
-            raise TypeError(
-                f"{said} a number named {name!r}, which means something else; rename it"
-            )
+            raise TypeError(f"{said} a number named {name!r}, which is taken; rename it")
     if "status" in answer and answer["status"] not in list(Status):
         raise TypeError(f"{said} status = {answer['status']!r}, which is not a gcnlimit.Status")
     return answer

@@ -52,9 +52,7 @@ class Store:
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         if path is not None and (not isinstance(path, str | os.PathLike) or Path(path).is_dir()):
-            raise ParameterError(
-                f"store = {shown(path)} is not allowed; it must be the name of a file"
-            )
+            raise ParameterError(f"store = {shown(path)} is not allowed; give the name of a file")
         self.path = None if path is None else Path(path)
         self._connection = self._open()
 
@@ -122,9 +120,7 @@ class Store:
         for ending in ("-journal", ""):  # the journal first: it must not be applied to the new file
             with contextlib.suppress(FileNotFoundError):
                 path.with_name(path.name + ending).rename(aside.with_name(aside.name + ending))
-        self._warn(
-            f"the file is damaged ({error}); it is kept as {aside}, and all is computed again"
-        )
+        self._warn(f"the file is damaged ({error}), kept as {aside}, and all is computed again")
         return _connect(path)
 
     def _warn(self, message: str) -> None:
@@ -237,9 +233,7 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, str | int | float | bool):
         return value
     if isinstance(value, np.longdouble | np.clongdouble):
-        raise ParameterError(
-            f"cannot store a result for {shown(value)}; use numbers of double precision"
-        )
+        raise ParameterError(f"cannot store a result for {shown(value)}; use double precision")
     if isinstance(value, np.generic | np.ndarray):
         return plain(value.tolist())
     if isinstance(value, Mapping):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, log_expit, ndtr
@@ -19,7 +18,7 @@ from gcnlimit.classes import Classes
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.roots import bracketed_roots
-from gcnlimit.results.calibration import Calibration
+from gcnlimit.results.calibration import Calibration, Scores
 from gcnlimit.results.performance import scalar_or_array
 from gcnlimit.theory.decision import accuracy
 
@@ -33,14 +32,6 @@ _SIDE_WEIGHT = (np.diff(_HALVES)[:, None] * _LEGENDRE[1]).ravel() / np.sqrt(8.0 
 _PANELS = np.array(
     [0.0, 2.0, 6.0, 14.0, 34.0]
 )  # logits below the largest; beyond, others do not count
-
-
-class Scores(NamedTuple):
-    """Confidence, log loss and Brier score, along the points."""
-
-    confidence: Array
-    log_loss: Array
-    brier: Array
 
 
 def calibration_at(

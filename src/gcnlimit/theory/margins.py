@@ -187,11 +187,12 @@ def _stopped(points: Points, _: Effort) -> _Parts:
         deviation = np.sqrt(outputs.variance)
         test = outputs.mean / deviation
         train = outputs.train_mean / np.sqrt(outputs.train_variance)
-    losses = (
-        0.5 * ((1.0 - outputs.mean) ** 2 + outputs.variance),
-        0.5 * ((1.0 - outputs.train_mean) ** 2 + outputs.train_variance),
-    )
-    status = np.where(_any_nan(test, train), int(Status.UNRESOLVED), int(Status.EXPLICIT))
+        losses = (
+            0.5 * ((1.0 - outputs.mean) ** 2 + outputs.variance),
+            0.5 * ((1.0 - outputs.train_mean) ** 2 + outputs.train_variance),
+        )
+    unresolved = np.isnan(test) | np.isnan(train)
+    status = np.where(unresolved, int(Status.UNRESOLVED), int(Status.EXPLICIT))
     none = np.zeros(points.size)
     answers = Answers(test, train, deviation, none, *losses, status, none, none.astype(np.int64))
     yield np.arange(points.size), answers._replace(solution=Stopped.of(outputs))

@@ -98,7 +98,7 @@ def trained_outputs(points: Points, training: Training) -> Outputs:
         (members,) = (place[group] >= 0).nonzero()
         for part in np.array_split(members, 1 + members.size * loop.z.shape[1] ** 2 // _BLOCK):
             answer[:, part] = _at_times(path, loop, ridge.unit, training[part], place[group[part]])
-    answer[[1, 3]] = np.maximum(answer[[1, 3]], 0.0)  # outputs on train nodes may have no variance
+    answer[3] = np.maximum(answer[3], 0.0)  # outputs on train nodes may have no variance
     return Outputs(*answer)
 
 

@@ -32,9 +32,7 @@ _CLASSES = (CSBM, EstimatedCSBM, Spectrum, Gamma, LogNormal, Pareto, Degrees)
 _KINDS: dict[str, Any] = {kind.__name__: kind for kind in _CLASSES}
 
 
-def two_class_model(
-    adjacency: Graph, features: Features, labels: Array, train_mask: Mask
-) -> EstimatedCSBM:
+def two_class_model(adjacency: Graph, X: Features, labels: Array, mask: Mask) -> EstimatedCSBM:
     r"""Model of two equal classes with its standard errors, from the labelled nodes; a negative :math:`\mu` counts as 0.
 
     >>> import gcnlimit as gl
@@ -43,15 +41,15 @@ def two_class_model(
     >>> bool(abs(found.lam - 1.0) < 2 * found.lam_error), bool(abs(found.mu - 2.0) < 2 * found.mu_error), found.alpha
     (True, True, 4.0)
     """
-    labelled = labels[train_mask]
+    labelled = labels[mask]
     if min(np.sum(labelled > 0), np.sum(labelled < 0)) < 1 or labelled.size < 3:
         raise ParameterError(
             f"data = None, and train_mask labels {labelled.size} nodes, of which "
             f"{np.sum(labelled > 0)} are +1: too few to estimate the model; label three or more, "
             "of both classes, or pass data=CSBM(...)"
         )
-    index = Classes(2).index_of(np.where(train_mask, labels, np.nan))
-    graph = StandardizedGraph.of(features, index, adjacency)
+    index = Classes(2).index_of(np.where(mask, labels, np.nan))
+    graph = StandardizedGraph.of(X, index, adjacency)
     signals = from_labels(graph)
     point = graph.alpha, signals.lam, max(signals.mu, 0.0), graph.rho, graph.directed
     n = graph.labels.counts
@@ -116,17 +114,13 @@ class Instance(Brief):
         features = observation.check_features(features, nodes)
         if train_mask is None:
             numbers = plain_array("labels", labels)
-            train_mask = (
-                ~np.isnan(numbers) if numbers.dtype.kind == "f" else np.ones(numbers.shape, bool)
-            )
+            train_mask = numbers == numbers  # noqa: PLR0124 (NaN differs from itself)
         mask = observation.check_mask(train_mask, nodes)
         model = None if data is None else observation.check_model(data, adjacency)
         classes = Classes(2) if model is None else model.classes
         checked = observation.check_labels(labels, mask, classes)
         if not mask.any():
-            raise ParameterError(
-                "train_mask is False everywhere; label at least one node to train on"
-            )
+            raise ParameterError("train_mask is False everywhere; label at least one node")
         if degree is None:
             degree = float(adjacency.data.sum() / weight_unit(adjacency) / nodes)
         else:
@@ -200,16 +194,14 @@ class Instance(Brief):
             features = _features(stored, labels, data)
             shape = observation.centroid_shape(features.shape[1], data.classes)
             centroid = field(stored, "centroid", *shape)
-            unknown = centroid.dtype.kind == "f" and np.isnan(centroid).all()
-            centroid = (
-                centroid.astype(float) if unknown else np.array(as_real("centroid", centroid))
-            )
+            if not (centroid.dtype.kind == "f" and np.isnan(centroid).all()):  # else unknown
+                as_real("centroid", centroid)
             theta = None
             if "theta" in stored:
                 theta = np.array(as_real("theta", field(stored, "theta", nodes), low=0))
         shown = observation.shown_labels(labels, mask, data.classes)
         seen = Observation(data, degree, adjacency, features, mask, shown)
-        return Instance(seen, Latents(labels, centroid, theta))
+        return Instance(seen, Latents(labels, centroid.astype(float), theta))
 
     def to_dataset(self) -> Dataset:
         """Data set, its classes 0, 1, ..., its training nodes the one split; self-loops are dropped.

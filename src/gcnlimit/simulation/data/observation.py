@@ -111,15 +111,14 @@ class Observation(Brief):
         key = (both, device, None if self.theta is None else normalized)
         if key in self._operators:
             return self._operators[key]
-        settings = both, not self.data.directed, self.features.dtype, device
+        how = both, not self.data.directed, self.features.dtype, device
         with backend_of(device).guard(self.nodes):
             if self.theta is None:
-                operator = Operator.of(self.adjacency, self.degree, *settings)
+                operator = Operator.of(self.adjacency, self.degree, *how)
             else:
                 signal = float(self.data.effective_signal(both))
-                operator = normalized_operator(
-                    self.edge_counts, self.theta, normalized, signal, *settings
-                )
+                graph = self.edge_counts
+                operator = normalized_operator(graph, self.theta, normalized, signal, *how)
         self._operators[key] = operator
         return operator
 

@@ -100,9 +100,7 @@ class Size:
         """Refuse what needs more memory than there is, and say how to take less."""
         remedy = "take fewer nodes, or a " + ("smaller degree" if self.degree else "degree")
         if not self.streamed and self._feature_bytes() > self.bytes() / 2.0:
-            remedy = (
-                "write streamed=True, to store no features, or take fewer nodes or a larger alpha"
-            )
+            remedy = "write streamed=True to store no features, or take fewer nodes or more alpha"
         size = f"{self.nodes} nodes with {self.features:.4g} features each"
         require(f"{what} of {size}", needed, remedy)
 

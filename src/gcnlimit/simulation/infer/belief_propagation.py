@@ -67,11 +67,9 @@ class EdgeBeliefs:
     weights of the adjacency count edges; on a `directed` graph each direction was observed independently.
     """
 
-    def __init__(
-        self, adjacency: Any, affinity: Affinity, directed: bool, marginals: Array
-    ) -> None:
-        counts = sparse.csr_array(adjacency + adjacency.T) if directed else adjacency.copy()
-        self.loops = adjacency.diagonal()[:, None] * np.log(np.maximum(affinity.same, _TINY))
+    def __init__(self, graph: Any, affinity: Affinity, directed: bool, marginals: Array) -> None:
+        counts = sparse.csr_array(graph + graph.T) if directed else graph.copy()
+        self.loops = graph.diagonal()[:, None] * np.log(np.maximum(affinity.same, _TINY))
         counts.setdiag(0.0)
         counts.eliminate_zeros()
         counts.sort_indices()

@@ -15,6 +15,7 @@ from gcnlimit._values import Array, Brief
 from gcnlimit.classes import Classes, Indices, code_moments
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.gaussian import roc_area
+from gcnlimit.results.calibration import calibration_column
 from gcnlimit.results.performance import Performance, Status
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.features import feature_levels, one_pass, streamed
@@ -93,10 +94,8 @@ def iterate(
         if change <= tol:
             return Status.CONVERGED, count, change
         if not math.isfinite(change):
-            signals = (f"lam = {o.data.lam:g}, mu = {o.data.mu:g}" for o in observations)
-            raise ParameterError(
-                f"{', '.join(signals)}: the messages overflow; take weaker signals"
-            )
+            at = ", ".join(f"lam = {o.data.lam:g}, mu = {o.data.mu:g}" for o in observations)
+            raise ParameterError(f"{at}: the messages overflow; take weaker signals")
     return Status.NOT_CONVERGED, most, change
 
 
@@ -221,7 +220,8 @@ def measured_posterior(instance: Instance, logs: Array) -> Performance:
     balanced = balanced_rate(scores - np.log(prior), class_index, prior.size)
     area = roc_area(scores[:, 0] - scores[:, 1], class_index) if prior.size == 2 else math.nan
     fields = [right, 1.0, loss, 0.0, right, balanced, area]
-    return measured(instance.data, np.array([*fields, *by_cell(instance, test, hits)]))
+    sure = calibration_column(scores, class_index)
+    return measured(instance.data, np.array([*fields, *sure, *by_cell(instance, test, hits)]))
 
 
 def _renamed(scores: Array, class_index: Indices, classes: Classes) -> Array:

@@ -62,9 +62,8 @@ class TrainingTask:
             )
         order = np.argsort(-reg)
         trained = self._descend(reg[order], tol) or self._binary(reg[order], tol)
-        weights, bias, gap = (
-            np.array(part)[np.argsort(order)] for part in zip(*trained, strict=True)
-        )
+        back = np.argsort(order)
+        weights, bias, gap = (np.array(part)[back] for part in zip(*trained, strict=True))
         return weights, bias, gap
 
     def _ridge(self, reg: Array, tol: float, training: Training | None) -> Minimum:

@@ -59,7 +59,7 @@ def training_rows(observation: Observation, operator: Operator, filters: Filter)
 
 
 def groups_by_filter(filters: Filter, points: PointIndex) -> list[PointIndex]:
-    """PointIndex that have the same filter."""
+    """Points that have the same filter."""
     if not points.size:
         return []
     values = filters.values[points].reshape(points.size, -1)
@@ -70,7 +70,7 @@ def groups_by_filter(filters: Filter, points: PointIndex) -> list[PointIndex]:
 def rows_by_filter(
     observation: Observation, operator: Operator, filters: Filter, points: PointIndex
 ) -> Iterator[tuple[PointIndex, Array]]:
-    """PointIndex that have the same filter, and its training rows."""
+    """Points that have the same filter, and its training rows."""
     groups = groups_by_filter(filters, points)
     size = int(observation.train_mask.sum()) * observation.features.shape[1]
     at_once = max(1, ROWS_AT_ONCE // size)
@@ -114,9 +114,8 @@ def _forward(observation: Observation, operator: Operator, filters: Filter, out:
     radius = operator.radius
 
     def one(part: slice) -> None:
-        out[:, :, part] = filters.apply(operator, X[:, part], radius=radius)[
-            :, observation.train_mask
-        ]
+        propagated = filters.apply(operator, X[:, part], radius=radius)
+        out[:, :, part] = propagated[:, observation.train_mask]
 
     over_blocks(one, column_blocks(X.shape[1]), X.size)
 
@@ -291,7 +290,5 @@ class TrainingByProducts:
             left = np.linalg.norm(residual) / np.linalg.norm(self.codes)
             if not left <= max(10.0 * self._tol, ROUNDING):
                 other = ", or use dtype = 'float64'" if self.products.dtype.itemsize == 4 else ""
-                stopped = (
-                    f"the training at reg = {self.reg[k]:g} stopped at a residual of {left:.1e}"
-                )
+                stopped = f"the training at reg = {self.reg[k]:g} stopped at residual {left:.1e}"
                 raise ConvergenceError(f"{stopped}; raise reg{other}")

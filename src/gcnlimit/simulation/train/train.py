@@ -60,9 +60,8 @@ def train(
             f"training on classes = {observation.classes} needs squared weights, "
             f"got penalty = {gcn.penalty!r}; leave out penalty"
         )
-    if gcn.training is not None and not (
-        gcn.loss.form is Form.CODES and isinstance(gcn.penalty, L2)
-    ):
+    ridge = gcn.loss.form is Form.CODES and isinstance(gcn.penalty, L2)
+    if gcn.training is not None and not ridge:
         raise ParameterError(
             f"training = {gcn.training!r} is that of the square loss and squared weights, got "
             f"loss = {gcn.loss!r}, penalty = {gcn.penalty!r}; leave out training"

@@ -16,8 +16,8 @@ from gcnlimit._values import Array
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory.points import Mask, Points
 
-_FAR, _FACTORS = 200.0, 13  # contours, each smaller by a factor, along which the root is followed
-_NEWTON = 30  # steps at most on the last one
+_FAR, _FACTORS = 50.0, 7  # contours, each smaller by a factor, along which the root is followed
+_NEWTON, _NEAR = 30, 1e-9  # steps at most on the last one; one after which the error is rounding
 _SCAN = np.linspace(
     -14.0, 9.0, 93
 )  # logarithms of distances from the spectrum at which its ends are sought
@@ -33,13 +33,16 @@ class Means(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Averages of products of U and W at two numbers s; the second runs over the numbers and then over their conjugates."""
+    r"""Averages at two numbers s, the second of which runs over the numbers and then over their conjugates.
+
+    `UU` and `WW`: :math:`\tau(U_1U_2)` and :math:`\mathrm{Cov}_\tau(W_1, W_2)`; `HH` and `FF`: covariances across the labels of
+    :math:`H = U - sqW` and :math:`F/s = qU + W` with the pull :math:`q = \mu b_f`.
+    """
 
     UU: Array
-    WW_bulk: Array
-    UU_across: Array
-    UW_across: Array
-    WW_across: Array
+    WW: Array
+    HH: Array
+    FF: Array
 
 
 class Path(NamedTuple):
@@ -71,8 +74,8 @@ class Ridge(ABC):
         r"""Regularization :math:`\zeta` and its derivative in the variable of the resolvents."""
 
     @abstractmethod
-    def far(self, zeta: Array) -> Array:
-        """Variable at a regularization far from the spectrum."""
+    def variable(self, zeta: Array) -> Array:
+        """Variable at regularizations off the spectrum."""
 
     @abstractmethod
     def ends(self) -> tuple[Array, Array]:
@@ -83,7 +86,7 @@ class Ridge(ABC):
         """Averages of the resolvents."""
 
     @abstractmethod
-    def pairs(self, variable: Array) -> Pairs:
+    def pairs(self, variable: Array, pull: Array) -> Pairs:
         """Averages of products of two resolvents."""
 
     def output(self, variable: Array) -> Array:
@@ -92,22 +95,11 @@ class Ridge(ABC):
         along = U / (1.0 + self.mu * s * (W + excess))
         return np.asarray(s * (self.mu * along * U + excess) / (1.0 - s * W))
 
-    def variable(self, zeta: Array) -> Array:
-        """Follow the variable from regularizations far away to those asked for, by Newton's method."""
-        centre = 0.5 * (np.max(zeta.real, axis=1) + np.min(zeta.real, axis=1))[:, None]
-        root = self.far(centre + _FAR * (zeta - centre))
-        for factor in np.geomspace(_FAR, 1.0, _FACTORS):
-            for _ in range(2):
-                root = self._closer(root, centre + factor * (zeta - centre))
-        return self.polished(root, zeta)
-
     def polished(self, root: Array, zeta: Array) -> Array:
-        """Repeat Newton's step until it is below rounding."""
+        """Repeat Newton's step, whose error is squared each time, until it is near."""
         for _ in range(_NEWTON):
-            new = self._closer(root, zeta)
-            done = np.all(np.abs(new - root) <= 1e-14 * np.abs(new))
-            root = new
-            if done:
+            before, root = root, self._closer(root, zeta)
+            if np.all(np.abs(root - before) <= _NEAR * np.abs(root)):
                 break
         return root
 
@@ -133,23 +125,23 @@ class Ridge(ABC):
     def path(self, variable: Array) -> Path:
         """Laws at the regularizations of these variables (Eqs. 13.8 to 13.11)."""
         s, W, U, excess = self.means(variable)
-        graph = self.pairs(variable)
         p = s * W
         rest = 1.0 - p
         along = U / (1.0 + self.mu * s * (W + excess))
         pull = self.mu * along
         mean = pull * U + excess
         missed = rest - s * mean
+        graph = self.pairs(variable, pull)
 
         alpha, rho, mu = (column[:, :, None] for column in (self.alpha, self.rho, self.mu))
         unknown = (1.0 - rho) / rho
         product = _outer(s)
         stretch = 1.0 / _outer(rest)
-        weights = alpha / (1.0 - alpha * product * (graph.WW_bulk + _outer(W)))
-        choice = unknown * stretch * (weights * graph.UU**2 + graph.WW_bulk)
-        off_labels = _across(graph, np.ones_like(s), -s * pull) + (1.0 + mu) * _outer(along)
-        variance = _across(graph, pull, np.ones_like(s)) + weights * graph.UU * off_labels
-        variance = (variance + choice * _outer(missed)) / (1.0 - product * choice)
+        weights = alpha / (1.0 - alpha * product * (graph.WW + _outer(W)))
+        choice = unknown * stretch * (weights * graph.UU**2 + graph.WW)
+        off_labels = graph.HH + (1.0 + mu) * _outer(along)
+        variance = graph.FF + weights * graph.UU * off_labels + choice * _outer(missed)
+        variance = variance / (1.0 - product * choice)
         error = unknown * stretch * (_outer(missed) + product * variance)
         return Path(
             output=s * mean / rest,
@@ -181,9 +173,14 @@ class SymmetricRidge(Ridge):
         s = 1.0 / variable
         return self._reg(s, W, -(s**2), dW + variable**2 * second)
 
-    def far(self, zeta: Array) -> Array:
-        start = self.alpha * zeta + 1.0 + self.alpha * self.rho - self.rho
-        return np.asarray(start / self.rho)
+    def variable(self, zeta: Array) -> Array:
+        """Follow the variable from regularizations far away to those asked for, by Newton's method."""
+        centre = 0.5 * (np.max(zeta.real, axis=1) + np.min(zeta.real, axis=1))[:, None]
+        away = centre + _FAR * (zeta - centre)
+        root = (self.alpha * away + 1.0 + self.alpha * self.rho - self.rho) / self.rho
+        for factor in np.geomspace(_FAR, 1.0, _FACTORS):
+            root = self._closer(root, centre + factor * (zeta - centre))
+        return self.polished(root, zeta)
 
     def ends(self) -> tuple[Array, Array]:
         square = self.g**2
@@ -213,19 +210,13 @@ class SymmetricRidge(Ridge):
             excess=_average(self.measure.excess, W),
         )
 
-    def pairs(self, variable: Array) -> Pairs:
-        tau, labels = self.measure.tau, self.measure.e[:, None]
+    def pairs(self, variable: Array, pull: Array) -> Pairs:
+        tau, labels = self.measure.tau, self.measure.e
         U, W = self._on_spectrum(variable)
-        off_bulk = W - (W @ tau)[:, :, None]
-        U_across = U - _average(self.measure.e, U)[:, :, None]
-        W_across = W - _average(self.measure.e, W)[:, :, None]
-        return Pairs(
-            UU=_pairs(U * tau, U),
-            WW_bulk=_pairs(off_bulk * tau, off_bulk),
-            UU_across=_pairs(U_across * labels, U_across),
-            UW_across=_pairs(U_across * labels, W_across),
-            WW_across=_pairs(W_across * labels, W_across),
-        )
+        on_W = (pull / variable)[:, :, None]
+        H, F = U - on_W * W, pull[:, :, None] * U + W
+        across = (_gram(x - _average(labels, x)[:, :, None], labels[:, None]) for x in (H, F))
+        return Pairs(_gram(U, tau), _gram(W - (W @ tau)[:, :, None], tau), *across)
 
 
 class PageRankRidge(Ridge):
@@ -253,9 +244,33 @@ class PageRankRidge(Ridge):
         s, slope = self._s(variable)
         return self._reg(s, variable, slope, np.ones_like(variable))
 
-    def far(self, zeta: Array) -> Array:
-        start = 1.0 / (1.0 - self.theta**2)
-        return np.asarray(start + self.rho / (self.alpha * zeta) / self._s(start)[1])
+    def variable(self, zeta: Array) -> Array:
+        r"""Root of the quartic :math:`(\rho x^2 - P)(x^2 - \alpha P) = \zeta\alpha P(x^2 - P)/w`, :math:`P = px^2 = x - w`.
+
+        Of its roots it is the one for which :math:`w`, :math:`1/s` and :math:`-p` have imaginary parts of the sign of
+        that of :math:`\zeta`, as the averages of resolvents do.
+        """
+        square, rho, alpha = self.theta**2, self.rho, self.alpha
+        off_axis = zeta - 1e-9j * np.abs(zeta) * (zeta.imag == 0.0)
+        P = np.stack([np.ones_like(square), square - 1.0, np.zeros_like(square)])
+        x2 = np.stack([np.ones_like(square), 2.0 * square, square**2])
+        left = _product(rho * x2 - P, x2 - alpha * P)
+        right = _product(P, (x2 - P)[1:])
+        # companion matrix of the polynomial in 1/w, which keeps its degree at theta = 0
+        powers = np.moveaxis(
+            left - alpha * off_axis * np.append(right, 0.0 * left[:1], axis=0), 0, -1
+        )
+        companion = np.zeros((*zeta.shape, 4, 4), complex)
+        companion[..., 0, :] = -powers[..., 1:] / powers[..., :1]
+        companion[..., [1, 2, 3], [0, 1, 2]] = 1.0
+        side = np.where(zeta.imag > 0.0, 1.0, -1.0)[..., None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            w = 1.0 / np.linalg.eigvals(companion)
+            x = 1.0 + square[..., None] * w
+            angle, wider = (side * np.angle(value) for value in (w, x**2 * w / (x - w)))
+        inside = np.nan_to_num(np.minimum(angle, wider - angle), nan=-np.inf)
+        best = np.argmax(inside, axis=-1)[..., None]
+        return self.polished(np.asarray(np.take_along_axis(w, best, axis=-1)[..., 0]), zeta)
 
     def ends(self) -> tuple[Array, Array]:
         start = 1.0 / (1.0 - self.theta**2)
@@ -276,38 +291,48 @@ class PageRankRidge(Ridge):
         excess = variable * (1.0 - self.kappa**2) / below
         return Means(self._s(variable)[0], variable, self.kappa / below, excess)
 
-    def pairs(self, variable: Array) -> Pairs:
-        w, square, kappa = variable, self.theta**2, self.kappa
+    def pairs(self, variable: Array, pull: Array) -> Pairs:
+        w, k = variable, self.kappa[:, :, None]
+        square = (self.theta**2)[:, :, None]
         x, below = self._labels(w)
         s = self._s(w)[0]
-        x1, x2, w1 = x[:, :, None], _both(x)[:, None], w[:, :, None]
+        x1, x2, w1, w2 = x[:, :, None], _both(x)[:, None], w[:, :, None], _both(w)[:, None]
         ww, xx, ll = _outer(w), _outer(x), _outer(below)
-        sum_, square, k = x1 + x2, square[:, :, None], kappa[:, :, None]
+        sum_ = x1 + x2
         # divided differences of s over those of w, with the sign changed
         rate = (sum_ - 1.0) / (xx * ww) - square * sum_ / xx**2
         labels = ((k**2 - 1.0) * square + xx / ww) / (ll * rate)
         s2 = _both(s)[:, None]
+        # covariances across the labels of U and U, of U and W, W and U, W and W
+        UU = (x / below)[:, :, None] - s2 * labels - k**2 / ll
+        common = k * square / (ll * rate)
+        UW, WU = (common * (sum_ / xx - 1.0 / here) / there for here, there in ((w1, x1), (w2, x2)))
+        WW = square * (k**2 - 1.0 + square + sum_ / xx) / (ll * rate)
+
+        def covariance(on_U: Array, on_W: Array) -> Array:
+            U1, U2, W1, W2 = (
+                on_U[:, :, None],
+                _both(on_U)[:, None],
+                on_W[:, :, None],
+                _both(on_W)[:, None],
+            )
+            return U1 * U2 * UU + U1 * W2 * UW + W1 * U2 * WU + W1 * W2 * WW
+
+        one = np.ones_like(s)
         return Pairs(
             UU=w1 - s2 / rate,
-            WW_bulk=ww * square * (square * xx + sum_) / (xx**2 * rate),
-            UU_across=(x / below)[:, :, None] - s2 * labels - k**2 / ll,
-            UW_across=k * square * (sum_ / (x1 * x2) - 1.0 / w1) / (x1 * ll * rate),
-            WW_across=square * (k**2 - 1.0 + square + sum_ / xx) / (ll * rate),
+            WW=ww * square * (square * xx + sum_) / (xx**2 * rate),
+            HH=covariance(one, -s * pull),
+            FF=covariance(pull, one),
         )
 
 
-def _across(graph: Pairs, on_U: Array, on_W: Array) -> Array:
-    """Covariance across the labels of one combination of :math:`Uy` and :math:`Wy` at two numbers."""
-    mixed = on_U[:, :, None] * _both(on_W)[:, None] * graph.UW_across
-    turned = on_W[:, :, None] * _both(on_U)[:, None] * _turned(graph.UW_across)
-    return _outer(on_U) * graph.UU_across + mixed + turned + _outer(on_W) * graph.WW_across
-
-
-def _turned(pairs: Array) -> Array:
-    """Pairs with their two members exchanged."""
-    n = pairs.shape[1]
-    same, mixed = pairs[:, :, :n], pairs[:, :, n:]
-    return np.concatenate([np.swapaxes(same, 1, 2), np.swapaxes(mixed.conj(), 1, 2)], axis=2)
+def _product(one: Array, other: Array) -> Array:
+    """Product of two polynomials, whose coefficients run along the first axis."""
+    total = np.zeros((len(one) + len(other) - 1, *one.shape[1:]))
+    for k, coefficient in enumerate(one):
+        total[k : k + len(other)] += coefficient * other
+    return total
 
 
 def _both(values: Array) -> Array:
@@ -319,8 +344,13 @@ def _outer(values: Array) -> Array:
     return np.asarray(values[:, :, None] * _both(values)[:, None])
 
 
-def _pairs(weighted: Array, values: Array) -> Array:
-    return np.asarray(weighted @ np.swapaxes(_both(values), 1, 2))
+def _gram(values: Array, weight: Array) -> Array:
+    """Averages over the last axis of products with the values and with their conjugates, by real products."""
+    n = values.shape[1]
+    parts = np.concatenate([values.real, values.imag], axis=1)
+    gram = (parts * weight) @ np.swapaxes(parts, 1, 2)
+    rr, ri, ir, ii = gram[:, :n, :n], gram[:, :n, n:], gram[:, n:, :n], gram[:, n:, n:]
+    return np.concatenate([rr - ii + 1j * (ri + ir), rr + ii + 1j * (ir - ri)], axis=2)
 
 
 def _average(weight: Array, values: Array) -> Array:
