@@ -219,7 +219,7 @@ def test_a_model_that_fails_costs_nothing_to_the_other_graphs():
 
     scores = evaluate(fails_on_heterophily, ["heterophily", "reference"], size="small", graphs=1)
     assert "shape (3,)" in scores.failures[0].error
-    assert "1 of 2 runs failed, the first of them fails_on_heterophily on heterophily" in str(scores)
+    assert "1 of 2 runs failed, the first fails_on_heterophily on heterophily" in str(scores)
     assert scores.runs[1].accuracy == 0.5  # ties
 
 
