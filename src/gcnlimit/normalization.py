@@ -19,6 +19,7 @@ from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 
 _ENOUGH = 5.0  # edges of a node at which its degree is close enough to its mean
+_MOST = 1e16  # average of a power of the propensities from which rounding decides
 NUMBERS = ("left", "right", "tau")
 _NAMED = {"symmetric": (0.5, 0.5), "none": (0.0, 0.0), "random-walk": (1.0, 0.0)}
 
@@ -178,11 +179,11 @@ class Normalization(Value):
             # moments that are finite at both ends of a range of powers are finite within it
             powers = [np.broadcast_to(p, self.shape)[bare] for p in needed]
             ends = np.concatenate([[p.min(), p.max()] for p in powers])
-            infinite = [f"theta**{p:g}" for p in ends if math.isinf(law.moment(float(p)))]
-            if infinite:
-                problem = (
-                    f"needs the average of {infinite[0]}, which is infinite under {brief(law)}"
-                )
+            moments = {f"theta**{p:g}": law.moment(float(p)) for p in ends}
+            name, most = max(moments.items(), key=lambda moment: moment[1])
+            if not most < _MOST:
+                size = "infinite" if math.isinf(most) else f"{most:.3g}"
+                problem = f"needs the average of {name}, which is {size} under {brief(law)}"
         if problem:
             raise ParameterError(f"normalization = {self!r} {problem}; {remedy}")
 

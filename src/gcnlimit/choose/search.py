@@ -85,7 +85,7 @@ class NetworkSearch:
         points = self.points
         gain_known = points.degrees is None or points.normalization.plain
         if any(number.anything for number in self.numbers) and gain_known and not points.normalize:
-            # Regularizations and times are searched in units of the mean square gain of the filters.
+            # regularizations and times are in units of the mean square gain of the filters
             gain = self.trial(values, which).filter.log_gain(points.symmetric)
             for k, number in enumerate(self.numbers):
                 if number.anything:

@@ -71,18 +71,10 @@ class Estimate:
         It has the law of the degrees if classes are equal: there is no theory of hubs and unequal classes. `gl.predict`,
         `gl.transfer` and `gl.bayes_optimal` carry on the errors of signals and class fractions.
         """
-        return EstimatedCSBM(
-            alpha=self.alpha,
-            lam=self.lam,
-            mu=max(self.mu, 0.0),
-            rho=self.rho,
-            directed=self.directed,
-            classes=self.fractions,
-            degrees=self.degrees if Classes.of(self.fractions).equal else None,
-            lam_error=self.lam_error,
-            mu_error=self.mu_error,
-            counts=self.counts,
-        )
+        shared = ("alpha", "lam", "rho", "directed", "lam_error", "mu_error", "counts")
+        same = {name: getattr(self, name) for name in shared}
+        law = self.degrees if Classes.of(self.fractions).equal else None
+        return EstimatedCSBM(**same, mu=max(self.mu, 0.0), classes=self.fractions, degrees=law)
 
     def predict(self, gcn: GCN) -> Interval:
         """Predicted accuracy of one network, within two standard errors, those of signals and class fractions included.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -96,6 +96,9 @@ class Biased(Loss):
 
     loss: Loss
     fractions: Array
+    recent: dict[tuple[int, ...], Array] = field(
+        default_factory=dict
+    )  # last biases, by their shape
 
     @property
     def smallest_response(self) -> float:  # type: ignore[override]
@@ -120,9 +123,14 @@ class Biased(Loss):
             slope = p * first.stiffness + other * second.stiffness
             return other * second.pull - p * first.pull, slope
 
+        # a search moves little from step to step: begin where the last of its steps ended
+        resting = np.full_like(mean, np.log(p / other))
+        last = self.recent.get(mean.shape, resting)
+        start = np.where(np.isfinite(last), last, resting)
         anywhere = np.full_like(mean, np.inf)
-        start = np.full_like(mean, np.log(p / other))
-        return bracketed_roots(imbalance, start, -anywhere, anywhere)
+        bias = bracketed_roots(imbalance, start, -anywhere, anywhere)
+        self.recent[mean.shape] = bias
+        return bias
 
     def gaussian_pull(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array, Array]:
         r"""Averages :math:`\mathbb E[\eta f]`, :math:`\mathbb E f^2` and :math:`-\mathbb E f'` over both classes."""
