@@ -54,7 +54,7 @@ def commands(page):
             yield pytest.param(command, shown, id=command[:40], marks=slow)
 
 
-@pytest.mark.parametrize("page", sessions())
+@pytest.mark.parametrize("page", list(sessions()))
 def test_python_gives_what_is_shown(page):
     session = doctest.DocTestParser().get_doctest("\n".join(blocks(page, "pycon")), {}, page.name, str(page), 0)
     report = []

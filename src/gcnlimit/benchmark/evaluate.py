@@ -117,7 +117,7 @@ def evaluate(
     run = runner(producer, whole("workers", workers, low=1))
     runs: dict[tuple[str, int], Run] = {}
     total = plan.size if plan.size > 1 else None  # of one graph only the time is known
-    # models are trained for minutes: where there is no terminal, lines say so unless they are refused
+    # models are trained for minutes: where there is no terminal, lines say how far it is
     lines = progress_in_lines() if progress is None else contextlib.nullcontext()
     shown = progress_bar(named, total, progress, unit="graphs")
     with Store(store) as kept, lines, shown as bar:
