@@ -58,6 +58,7 @@ class Simulation:
         Each curve and each value of its first axis has graphs of its own, so that dots scatter independently; those that
         differ in the other axes alone are measured on the same graphs, and share the propagation through them.
         """
+        # dots along the first axis are compared with a curve, and must not err together
         (first, values), *others = axes.items()
         # the seeds follow from the curve, so that the dots are the same in every run
         seed = zlib.crc32(repr((data, gcn)).encode()) * 1000
