@@ -33,6 +33,7 @@ SLOW = {
     "real-graphs",
 }
 SLOW |= {"which-normalization"}
+SLOW_EXAMPLES = ("theory_meets_simulation", "compare_networks")
 
 
 def blocks(page, kind):
@@ -50,11 +51,11 @@ def commands(page):
     """Commands of a page, each with the output shown."""
     for block in blocks(page, "console"):
         for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, flags=re.MULTILINE):
-            slow = [pytest.mark.slow] if "theory_meets_simulation" in command else []
+            slow = [pytest.mark.slow] if any(name in command for name in SLOW_EXAMPLES) else []
             yield pytest.param(command, shown, id=command[:40], marks=slow)
 
 
-@pytest.mark.parametrize("page", sessions())
+@pytest.mark.parametrize("page", list(sessions()))
 def test_python_gives_what_is_shown(page):
     session = doctest.DocTestParser().get_doctest("\n".join(blocks(page, "pycon")), {}, page.name, str(page), 0)
     report = []
