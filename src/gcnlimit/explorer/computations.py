@@ -287,17 +287,13 @@ def training(state: State) -> Training:
         raise GCNLimitError(f"{what} is known for equal classes only; give their number")
     if not state.symmetric and state.family != "pagerank":
         raise GCNLimitError(f"{what} needs a symmetrized graph, or PageRank; symmetrize the graph")
-    gcn = state.gcn.replaced(loss="square", normalize=True)
-    stopped, ridge = (
-        np.asarray(predict(state.data, network, throw=False).test_accuracy)
-        for network in (
-            gcn.replaced(reg=0.0, training=GradientFlow(np.append(TIMES, math.inf))),
-            gcn.replaced(reg=1.0 / TIMES),
-        )
-    )
+    ridge = state.gcn.replaced(loss="square", normalize=True, reg=1.0 / TIMES)
+    flow = ridge.replaced(reg=0.0, training=GradientFlow(np.append(TIMES, math.inf)))
+    answers = (predict(state.data, network, throw=False) for network in (flow, ridge))
+    stopped, regularized = (np.asarray(answer.test_accuracy) for answer in answers)
     if np.isnan(stopped).any():
         raise GCNLimitError(f"{what} is not resolved for so steep a filter; take a smaller one")
-    return Training(stopped[:-1], ridge, float(stopped[-1]))
+    return Training(stopped[:-1], regularized, float(stopped[-1]))
 
 
 def along_depth(state: State) -> tuple[Array, Array, Array]:

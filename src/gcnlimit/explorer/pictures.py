@@ -226,18 +226,11 @@ def training(state: State, results: Results) -> Picture:
         _level(_CEILING, TIMES, results["ceiling"], "dash"),
     )
     first, last = TIMES[[0, -1]]
-    network = network_line(
-        state,
-        state.family,
-        repr(state.strength),
-        loss='"square"',
-        reg="1 / t",
-        normalize="True",
-    )
+    changes = {"loss": '"square"', "reg": "1 / t", "normalize": "True"}
     python = script(
         data_line(state),
         f"t = np.geomspace({first:g}, {last:g}, {TIMES.size})",
-        network,
+        network_line(state, state.family, repr(state.strength), **changes),
         "flow = gcn.replaced(reg=0.0, training=gl.GradientFlow(t))",
         "for network in (flow, gcn):",
         "    print(gl.predict(data, network).test_accuracy)",
