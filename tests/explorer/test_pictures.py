@@ -318,3 +318,12 @@ def test_the_training_begins_at_infinite_regularization_and_its_code_gives_the_c
 def test_a_training_without_a_theory_is_refused_in_words_of_the_page(state, why):
     with pytest.raises(gl.GCNLimitError, match=why):
         COMPUTATIONS["training"].compute(state)
+
+
+def test_a_network_without_an_answer_is_said_to_have_none():
+    """PageRank beyond its pole at every value of the axis: no number, and why."""
+    state = State(lam=2.5, family="pagerank", theta=0.3, axis="rho")
+    results = {name: COMPUTATIONS[name].compute(state) for name in ("ceiling", "linear", "here", "along")}
+    words = PICTURES["axis"].draw(state, results).sentence
+    assert "No curve is drawn: theta = 0.3 is not allowed" in words
+    assert "nan" not in words
