@@ -22,6 +22,7 @@ _FRACTIONS = (
     "Fractions of the classes among nodes without labels: auto, labels, estimated, or shares such "
     "as a=0.2,b=0.8; for the average."
 )
+_REVIEW = "Rank so many nodes whose label would help most, in a column of --out; for the average."
 _FILTER = "The average that recommend recommends, or a single network of this family."
 
 
@@ -35,6 +36,7 @@ _FILTER = "The average that recommend recommends, or a single network of this fa
 @option("--fractions", _FRACTIONS, metavar="WORD|SHARES")
 @option("--balanced", "Give small classes the weight of large ones.", is_flag=True)
 @option("--out", "Write the class of every node as CSV.", type=options.FILE)
+@option("--review", _REVIEW, type=click.IntRange(min=1), metavar="COUNT")
 @options.plot_option
 @output_options
 def command(
@@ -43,6 +45,7 @@ def command(
     split: int,
     scale: str,
     out: Path | None,
+    review: int | None,
     plot: Path | None,
     form: str,
     **given: Any,
@@ -63,7 +66,9 @@ def command(
     check_plot(plot, (), fewest=0)
     single = _single(given.pop("filter"), given.pop("strengths"))
     fractions = given.pop("fractions")
-    for name, value in (("--plot", plot), ("--fractions", fractions)):
+    if review is not None and out is None:
+        raise ParameterError(f"--review {review} is a column of the file; add --out FILE")
+    for name, value in (("--plot", plot), ("--fractions", fractions), ("--review", review)):
         if single and value is not None:
             said = f"{name} goes with the average"
             raise ParameterError(f"{said}; leave out --filter and --strength, or {name}")
@@ -84,7 +89,7 @@ def command(
     if plot is not None:
         draw(plot, model.plot)
     if out is not None:
-        _write(data, labels, model, out)
+        _write(data, labels, model, out, review)
     low, high = model.expected_accuracy_[1:]
     columns: dict[str, Any] = {"labelled": model.labelled_.size, "network": _network(model)}
     columns |= {f"loo_{name}": value for name, value in model.loo_scores_.items()}
@@ -130,13 +135,17 @@ def _network(model: Any) -> str:
     return f"{family} {model.strength_:g}"
 
 
-def _write(data: Any, given: Any, model: Any, path: Path) -> None:
-    """Class of each node, as given where it was known, whether it was, and the probability of each class."""
+def _write(data: Any, given: Any, model: Any, path: Path, review: int | None) -> None:
+    """Class of each node, as given where it was known, whether it was, the probability of each class, and the rank to label."""
     names = range(data.nodes) if data.names is None else map(as_text, data.names.tolist())
     known = labelled_nodes(given)
     classes = map(as_text, np.where(known, given, model.predict()).tolist())
     shares = [[f"{p:.4f}" for p in row] for row in model.predict_proba().tolist()]
     head = ["node", "class", "known", *(f"probability {c}" for c in model.classes_.tolist())]
+    if review is not None:
+        head.append("review")
+        rank = {node: k + 1 for k, node in enumerate(model.review(review).tolist())}
+        shares = [[*row, str(rank.get(node, ""))] for node, row in enumerate(shares)]
     rows = ([n, c, int(k), *p] for n, c, k, p in zip(names, classes, known, shares, strict=True))
     with writing(path) as new, open(new, "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([head, *rows])
