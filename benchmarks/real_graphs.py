@@ -226,7 +226,7 @@ def table(found: dict[str, Any]) -> str:
     return "\n".join([*lines, told, ""])
 
 
-ALL = ("default", "message passing", "no graph", "PageRank", "diffusion", "hops")
+ALL: tuple[str, ...] = ("default", "message passing", "no graph", "PageRank", "diffusion", "hops")
 ALL += ("LabelSpreading", "logistic", "sknetwork", "PyG GCN")
 ALL += ("GCN, tuned", "APPNP, tuned", "GPR-GNN, tuned", "LINKX, tuned")
 

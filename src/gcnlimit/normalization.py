@@ -73,8 +73,7 @@ class Normalization(Value):
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """Common shape of the three numbers."""
-        shapes = {name: np.shape(getattr(self, name)) for name in NUMBERS}
-        return broadcast(**shapes)
+        return broadcast(**{name: np.shape(getattr(self, name)) for name in NUMBERS})
 
     def replaced(self, **numbers: Any) -> Self:
         """Same normalization with some of its numbers changed."""
@@ -157,8 +156,8 @@ class Normalization(Value):
         np.power(mixed, -_column(self.right), where=mixed > 0.0, out=right)
         return left, right
 
-    def check(self, law: DegreeLaw) -> None:
-        r"""Raise `ParameterError` if the theory has no answer for that law of the degrees.
+    def refusal(self, law: DegreeLaw) -> str | None:
+        r"""Sentence that says why the theory has no answer for that law of the degrees; None if it has one.
 
         The factor :math:`\phi` must be bounded, for the spectrum to have an edge, and :math:`\mathbb E l^2`,
         :math:`\mathbb E r^4` finite, for outputs and weights to have a variance.
@@ -184,8 +183,13 @@ class Normalization(Value):
             if not most < _MOST:
                 size = "infinite" if math.isinf(most) else f"{most:.3g}"
                 problem = f"needs the average of {name}, which is {size} under {brief(law)}"
-        if problem:
-            raise ParameterError(f"normalization = {self!r} {problem}; {remedy}")
+        return f"normalization = {self!r} {problem}; {remedy}" if problem else None
+
+    def check(self, law: DegreeLaw) -> None:
+        """Raise `ParameterError` if the theory has no answer for that law of the degrees."""
+        refused = self.refusal(law)
+        if refused:
+            raise ParameterError(refused)
 
     def leaves(self, law: DegreeLaw | None, degree: float) -> str | None:
         """Sentence of warning where nodes of few edges make eigenvalues of their own, outside the spectrum; else None."""

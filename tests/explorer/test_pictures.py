@@ -188,6 +188,7 @@ def test_the_curve_covers_every_value_of_its_control():
         assert curve.x[0] <= here.x[0] <= curve.x[-1] * (1 + 1e-12)
 
 
+@pytest.mark.slow
 def test_at_finite_regularization_each_depth_has_its_own_best_one():
     """Deeper networks are better, and none is worse than at infinite regularization; tune finds the same."""
     state = State(reg=10.0, family="residual")

@@ -267,7 +267,7 @@ def test_laws_without_an_answer_are_refused(law, normalization, word):
 def test_more_refusals():
     with pytest.raises(gl.ParameterError, match="diverges on a spectrum of radius"):
         gl.predict(*problem(Pareto(2.5, 10), gl.PageRank(0.4), "none"))
-    with pytest.raises(gl.ParameterError, match="equal classes"):
+    with pytest.raises(gl.ParameterError, match="no theory for degrees"):
         gl.predict(*problem(Gamma(0.5), gl.PageRank(0.3), classes=[0.3, 0.7]))
     data, gcn = problem(Gamma(0.5), gl.PageRank(0.3))
     for refused in (
@@ -278,9 +278,9 @@ def test_more_refusals():
         lambda: transfer(gl.CSBM(4, 1, 2, 0.1), gcn, data),
         lambda: gl.limits.no_residual_margin(data, 2),
     ):
-        with pytest.raises(gl.ParameterError, match="degrees that are alike"):
+        with pytest.raises(gl.ParameterError, match="no theory for degrees"):
             refused()
-    with pytest.raises(gl.ParameterError, match="equal classes"):
+    with pytest.raises(gl.ParameterError, match="no theory for degrees"):
         gl.bayes_optimal(gl.CSBM(4, 1, 2, 0.1, classes=[0.3, 0.7], degrees=Gamma(0.5)))
     with pytest.raises(gl.ParameterError, match="law of degrees"):
         gl.predict(gl.CSBM(4, 1, 2, 0.1), gcn).accuracy_by_degree(2.0)

@@ -284,7 +284,7 @@ def test_refusals_are_one_sentence():
         gl.best_linear(data, degree=5, flips=0.1)
     with pytest.raises(gl.ParameterError, match="flips"):
         gl.best_linear(data, flips=1.5)
-    with pytest.raises(gl.ParameterError, match="white features"):
+    with pytest.raises(gl.ParameterError, match="leave out features"):
         gl.theory.label_propagation(gl.CSBM(4, 1, 2, 0.1, features=gl.Spectrum([1.0, 2.0])), 0.1)
 
 

@@ -151,9 +151,8 @@ def _derivative_problems(
     function: Convex, omega: Array, v: Array, tolerance: float
 ) -> Iterator[str]:
     """Where `prox_derivative` differs from differences of `prox`, or these from what is convex, away from kinks."""
-    low, middle, high = (
-        np.asarray(function.prox(omega + step, v)) for step in (-_STEP, 0.0, _STEP)
-    )
+    nearby = (function.prox(omega + step, v) for step in (-_STEP, 0.0, _STEP))
+    low, middle, high = map(np.asarray, nearby)
     slope = (high - low) / (2.0 * _STEP)
     smooth = np.abs(high + low - 2.0 * middle) <= 1e-3 * _STEP
     stated = np.broadcast_to(function.prox_derivative(omega, v), slope.shape)

@@ -131,8 +131,8 @@ def simulate(  # noqa: PLR0917
     if size.streamed and min(workers, total) == 1:  # then the blocks of features are counted
         unit, total = "blocks", math.ceil(size.features / backend_of(size.device).tile) * total
     # at finite reg a block is drawn more than once, nobody knows how often
-    known = unit == "trials" or np.isinf(gcn.reg).all()
-    with progress_bar("simulating", total if known else None, progress, unit=unit) as bar:
+    countable = unit == "trials" or np.isinf(gcn.reg).all()
+    with progress_bar("simulating", total if countable else None, progress, unit=unit) as bar:
         done = bar.advance if unit == "trials" else lambda count: None
         try:
             results = run(tasks, workers, done=done)

@@ -137,18 +137,18 @@ def _in_flight(plan: Plan) -> int:
     common = next(plan.blocks()).common
     swept = {axis.name: axis.values for axis in plan.axes if axis.name in SIMULATION}
     largest = {name: None if None in values else max(values) for name, values in swept.items()}
-    given = plan.producer.defaults | common | largest
-    asked: Any = map(given.get, ("nodes", "degree", "streamed", "dtype", "device"))
+    settings = plan.producer.defaults | common | largest
+    asked: Any = map(settings.get, ("nodes", "degree", "streamed", "dtype", "device"))
     size = Size.of(build_data(common), *asked)
-    return in_flight(size, plan.columns, given["trials"] * plan.rows)
+    return in_flight(size, plan.columns, settings["trials"] * plan.rows)
 
 
 def missing(plan: Plan, kept: Store, put: Callable[[Block, Columns], None]) -> Iterator[Block]:
     """Blocks that the store does not have when their turn comes; `put` takes the answers of the others."""
     for block in plan.blocks():
-        found = kept.get(block.key)
-        if found is not None and found.final:
-            put(block, found)
+        columns = kept.get(block.key)
+        if columns is not None and columns.final:
+            put(block, columns)
         else:
             yield block
 

@@ -182,8 +182,8 @@ def decode(payload: bytes) -> Columns:
     line, _, body = payload.partition(b"\n")
     header = json.loads(line)
     fields = {}
-    for name, kind in header["fields"].items():
-        fields[name] = np.frombuffer(body, kind, header["size"])
+    for name, dtype in header["fields"].items():
+        fields[name] = np.frombuffer(body, dtype, header["size"])
         body = body[fields[name].nbytes :]
     errors = {int(place): reason for place, reason in header["errors"].items()}
     return Columns(fields, errors, final=not errors or header["version"] == __version__)

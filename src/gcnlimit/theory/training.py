@@ -150,6 +150,13 @@ class _Loops(NamedTuple):
     def take(self, rows: Rows) -> _Loops:
         return _Loops(*(column[rows] for column in self))
 
+    def wider(self) -> _Loops:
+        """Ends further apart, inside the disc where steps are stable if they were: outside of it P is huge."""
+        with np.errstate(divide="ignore"):
+            stable = 2.0 * (1.0 + self.momentum) / self.rate
+        high = np.where(self.high < stable, 0.5 * (self.high + stable), np.inf)
+        return self._replace(low=0.5 * self.low, high=np.minimum(1.2 * self.high, high))
+
     @property
     def _slack(self) -> Array:
         """Distance from the spectrum at which P is still bounded."""
@@ -248,7 +255,7 @@ def _resolved(points: Points, loops: _Loops) -> Iterator[tuple[Rows, Ridge, Cont
                 yield part[good], _ridge(some.take(good), 2 * nodes + 1), kept, variable[good, :-1]
         rows = np.concatenate(left)
         nodes = 2 * nodes + 1
-        loops = loops._replace(low=0.5 * loops.low, high=1.2 * loops.high)
+        loops = loops.wider()
 
 
 def _at_times(

@@ -102,22 +102,22 @@ def _multiply(propagated: Block, X: Features, out: Block) -> None:
         out[...] = (X.T @ propagated).T
         return
 
-    def one(part: slice) -> None:
+    def multiply_part(part: slice) -> None:
         np.matmul(propagated.T, X[:, part], out=out[:, part])
 
     pieces = 4  # alike, so that no thread waits for another
-    over_blocks(one, column_blocks(X.shape[1], math.ceil(X.shape[1] / pieces)), X.size)
+    over_blocks(multiply_part, column_blocks(X.shape[1], math.ceil(X.shape[1] / pieces)), X.size)
 
 
 def _forward(observation: Observation, operator: Operator, filters: Filter, out: Block) -> None:
     X = np.asarray(observation.features)
     radius = operator.radius
 
-    def one(part: slice) -> None:
+    def propagate_part(part: slice) -> None:
         propagated = filters.apply(operator, X[:, part], radius=radius)
         out[:, :, part] = propagated[:, observation.train_mask]
 
-    over_blocks(one, column_blocks(X.shape[1]), X.size)
+    over_blocks(propagate_part, column_blocks(X.shape[1]), X.size)
 
 
 class Products:

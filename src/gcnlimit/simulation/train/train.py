@@ -208,8 +208,8 @@ class _Networks:
                 continue
             for k in where:
                 Z = task.signed / self.gain[k]
-                found = penalized(Z, loss, penalty, float(self.reg[k]), max(tol, 1e-8))
-                weights[k, :, 0], gap[k] = found
+                reg_k, least = float(self.reg[k]), max(tol, 1e-8)
+                weights[k, :, 0], gap[k] = penalized(Z, loss, penalty, reg_k, least)
         bias[infinite] = self._limiting_bias()
         return TrainedNetworks(weights, self.outputs(weights), bias, gap)
 
@@ -232,15 +232,15 @@ class _Networks:
         Rounding is a part of :math:`\sup |g|` on :math:`[-R, R]`: the spectrum may reach one end of that interval only, and the
         filter be huge at the other.
         """
-        kind = outputs.dtype
+        dtype = outputs.dtype
         if not (np.isfinite(weights).all() and np.isfinite(outputs).all()):
             raise ParameterError(
-                f"the outputs exceed the numbers of type {kind}; scale the features to variance 1, "
-                "raise reg, take fewer layers or smaller parameters of the filter (many layers "
+                f"the outputs exceed the numbers of type {dtype}; scale the features to variance "
+                "1, raise reg, take fewer layers or smaller parameters of the filter (many layers "
                 "with c = K/t are Diffusion(t)), or float64"
             )
         double = 1e-12 if self.operator.symmetric else 1e-15
-        relative = 1e-6 if kind == np.float32 else double
+        relative = 1e-6 if dtype == np.float32 else double
         radius = self.operator.radius or self.operator.growth
         sizes = self.filters.normalized(np.linspace(-radius, radius, 65))[1]
         before, after = (np.linalg.norm(x.astype(float), axis=1) for x in (signal, outputs))
@@ -248,7 +248,7 @@ class _Networks:
         if np.any(lost & (after > 0.0)):
             raise ParameterError(
                 f"the filter reaches 1e{np.max(sizes) / math.log(10):.0f} on [-{radius:.3g}, "
-                f"{radius:.3g}], where the outputs are lost in rounding errors of type {kind}; "
+                f"{radius:.3g}], where the outputs are lost in rounding errors of type {dtype}; "
                 "take fewer layers or smaller parameters"
             )
 

@@ -80,9 +80,7 @@ def loss_elsewhere(loss: Loss, mean: Array, deviation: Array, offset: Array) -> 
     tiny = np.full_like(mean, loss.smallest_response)
     if not isinstance(loss, Biased):
         return expected_losses(loss, Output(mean, deviation**2, tiny))[0]
-    outputs = loss.outputs(mean, deviation**2, tiny, offset * deviation)
-    first, second = (expected_losses(loss.loss, output)[0] for output in outputs)
-    return np.asarray(loss.fractions[0] * first + loss.fractions[1] * second)
+    return loss.losses_at(mean, deviation**2, tiny, offset * deviation)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,11 +100,9 @@ class Biased(Loss):
 
     @property
     def smallest_response(self) -> float:  # type: ignore[override]
-        """Response that stands for 0."""
         return self.loss.smallest_response
 
     def value(self, z: npt.ArrayLike) -> Array:
-        """Loss at margin `z`, bias included."""
         return self.loss.value(z)
 
     def outputs(self, mean: Array, variance: Array, v: Array, bias: Array) -> tuple[Output, Output]:
@@ -144,8 +140,11 @@ class Biased(Loss):
         )
 
     def gaussian_losses(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array]:
-        """Averages over both classes of the loss at the output and at its proximal point."""
-        outputs = self.outputs(mean, variance, v, self.bias(mean, variance, v))
+        return self.losses_at(mean, variance, v, self.bias(mean, variance, v))
+
+    def losses_at(self, mean: Array, variance: Array, v: Array, bias: Array) -> tuple[Array, Array]:
+        """Averages over both classes of the loss at the output with that bias, and at its proximal point."""
+        outputs = self.outputs(mean, variance, v, bias)
         first, second = (np.stack(expected_losses(self.loss, output)) for output in outputs)
         test, train = self.fractions[0] * first + self.fractions[1] * second
         return test, train
