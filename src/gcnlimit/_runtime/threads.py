@@ -63,6 +63,7 @@ def ordered_map(function: Callable[[B], R], blocks: Iterable[B], size: int) -> I
         waiting: deque[Future[R]] = deque()
         try:
             for block in blocks:
+                # limits of memory are variables of the context, which a thread does not inherit
                 waiting.append(pool.submit(copy_context().run, function, block))
                 if len(waiting) > count:
                     yield waiting.popleft().result()

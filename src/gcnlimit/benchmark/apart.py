@@ -64,6 +64,7 @@ def named_model(name: str) -> Model:
 
 def scores_apart(model: bytes | str, task: Task, user: str | None = None) -> Array:
     """Scores of a model that runs in another process, as that user if one is named."""
+    # a thread reads while this one writes: neither side then waits for the other
     process = _started(user)
     received: list[bytes] = []
     length = task.labels.size * task.classes * 8

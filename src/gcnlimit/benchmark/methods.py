@@ -145,6 +145,7 @@ def correct_and_smooth(task: Task) -> Array:
     scale = float(np.sum(centroids * wanted) / max(np.sum(centroids**2), 1e-30))
     scores = partial(_corrected, task, S, scale * base, task.train_mask)
     best = _chosen(task, product((0.5, 0.9), (0.3, 0.6, 0.8, 0.9)), scores)
+    # the centroids of more labels are as much longer
     fewer = task.train_mask.sum() / task.labelled_mask.sum()
     return _corrected(task, S, fewer * scale * features_alone(task), task.labelled_mask, best)
 
@@ -206,6 +207,7 @@ def _best_strengths(data: CSBM, to: CSBM | None) -> tuple[float, float]:
 def _pagerank(graph: Observation, strength: float, block: Array) -> Array:
     """Block after PageRank on that graph, weakened where it is near its pole."""
     a = graph.operator(True, normalization=as_normalization("regularized"))
+    # the largest eigenvalue of a small graph exceeds that of the theory
     radius = float(a.radius or math.inf)
     filter = PageRank(math.copysign(min(abs(strength), 0.95 / radius), strength))
     return np.asarray(filter.apply(a, block, radius=radius))

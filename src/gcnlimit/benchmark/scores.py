@@ -255,6 +255,7 @@ class Ranking:
             gain = np.array([mine[graph] - theirs[graph] for graph in mine if graph in theirs])
             if gain.size:
                 scatter = KNOWN[problem].exact.scatter if problem in KNOWN else 0.0
+                # few graphs hardly know their own scatter: the recorded one counts as one more
                 expected = 2.0 * scatter**2 / SIZES[self.size]
                 measured = np.sum((gain - gain.mean()) ** 2)
                 gains.append(gain.mean())

@@ -26,7 +26,7 @@ from gcnlimit.theory.scatter import expected_error
 
 @dataclass(frozen=True)
 class Simulation:
-    """How to simulate the dots of a figure: `trials` graphs of so many nodes and average degree for each.
+    """Size of the simulations behind the dots of a figure: `trials` graphs of `nodes` nodes and mean `degree` for each dot.
 
     Finished points are kept in the file `store`, from which an interrupted run resumes. The `executor` computes them, by
     default one process for each core, and `advance` is called after each curve of dots.
@@ -58,6 +58,7 @@ class Simulation:
         Each curve and each value of its first axis has graphs of its own, so that dots scatter independently; those that
         differ in the other axes alone are measured on the same graphs, and share the propagation through them.
         """
+        # dots along the first axis are compared with a curve, and must not err together
         (first, values), *others = axes.items()
         # the seeds follow from the curve, so that the dots are the same in every run
         seed = zlib.crc32(repr((data, gcn)).encode()) * 1000

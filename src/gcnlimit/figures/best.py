@@ -181,6 +181,7 @@ def rate_data() -> xarray.Dataset:
         {"symmetrize": [0, 1], "K": [1, 2, 3], "mu": list(MU), "lam": lam},
         {"alpha": ALPHA, "rho": RHO, "reg": "inf"},
     )
+    # the slope far out, where the next term of the logarithm is small
     near, far = (dataset.sel(lam=signal, drop=True) for signal in FAR)
     slopes = (near - far) / (FAR[1] ** 2 - FAR[0] ** 2)
     rates = {"rate": slopes.log_test_error, "bayes_optimal_rate": slopes.bayes_optimal}
@@ -274,9 +275,7 @@ ACCURACY = PaperFigure("introduction", _ACCURACY, data, draw, statements)
 _TIME = "Accuracy at the best diffusion time t* against lam, at several depths; inset: t*"
 _IN_ROW = (1, 3), (9.6, 4.2)
 TIME = PaperFigure("optimal-time", _TIME, time_data, draw_times, time_statements, *_IN_ROW)
-_RATES = (
-    "Misclassification at a large signal of the graph: rates of depths 1, 2, 3 and the best rate"
-)
+_RATES = "Misclassification at a large signal of the graph: rates of depths 1 to 3, and the best"
 _PAIR = (1, 2), (7.2, 4.0)
 RATES = PaperFigure("learning-rates", _RATES, rate_data, draw_rates, rate_statements, *_PAIR)
 _GAP = "Maps of the gap to Bayes-optimality of the continuous network on the symmetrized graph"

@@ -121,6 +121,7 @@ def _kept(simulation: Simulation | None, folder: Path) -> Iterator[Simulation | 
     backend_of(simulation.device)
     store = folder / "dots.sqlite"
     _make(folder)
+    # one pool: processes take seconds to start, and figures are many
     with process_pool(cores()) as pool:
         yield replace(simulation, store=store, executor=pool)
 

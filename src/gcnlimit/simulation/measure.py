@@ -54,8 +54,9 @@ def evaluate_rows(
     classifier = _Classifier(model, gcn.loss, class_index, labelled, (test, seen), biased)
     networks = zip(outputs, bias, infinite, strict=True)
 
-    def measure_network(network: tuple[Any, Any, Any]) -> list[float]:
-        fields, hits = classifier.measure(*network)
+    def measure_network(network: tuple[Block, Array, np.bool_]) -> list[float]:
+        h, own_bias, limit = network
+        fields, hits = classifier.measure(h, own_bias, bool(limit))
         return [*fields, *by_cell(instance, test, hits)]
 
     return np.array(list(ordered_map(measure_network, networks, outputs.size))).T
@@ -152,6 +153,7 @@ class _Classifier:
             return np.asarray((h + bias) * [1.0, -1.0])
         if self.loss.form is Form.LOGITS and not limit:
             return np.asarray((h + bias) @ self.classes.one_hot_basis.T)
+        # an infinite bias decides nothing by itself: the posterior of the outputs does
         return _Law.of(h, codes[class_index]).scores(h, codes, self.classes.fractions)
 
     def mean_loss(self, h: Array, class_index: Indices, limit: bool) -> float:
@@ -215,6 +217,7 @@ class _Law:
         scores = (h - self.centre) @ codes.T - 0.5 * self.mean * np.sum(codes**2, axis=1)
         if prior is None:
             return np.asarray(scores)
+        # outputs without noise are sure, and the prior has no say
         with np.errstate(divide="ignore", invalid="ignore"):
             steep = np.float64(self.mean) / self.variance
         steep = np.nan_to_num(steep, posinf=1e300, neginf=-1e300)

@@ -58,17 +58,16 @@ class Plan:
         self.common = _common(producer, data, gcn, checked, swept)
         for name in producer.needed:
             if name not in self.common and name not in axes:
-                raise ParameterError(
-                    f"{producer.name} needs {name}; give it in axes, data or fixed"
-                )
+                raise ParameterError(f"{producer.name} needs {name}; add it to axes, data or fixed")
         self._block = _block_size(producer, self.common, self.axes)
         along = [axis for axis in self.axes if axis.name in producer.vectorised]
+        # text and whole numbers are never vectorized: a point has one of each
         self._inner = [axis for axis in along if axis.numeric]
         self._outer = [axis for axis in self.axes if axis not in self._inner]
         self.rows = math.prod(len(axis.values) for axis in self._outer)
         self.columns = math.prod(len(axis.values) for axis in self._inner)
         self.size = self.rows * self.columns
-        if not producer.identity:
+        if not producer.identity:  # what a function of the user allows, only it knows
             self._check_values()
 
     def blocks(self) -> Iterator[Block]:

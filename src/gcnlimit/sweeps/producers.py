@@ -91,9 +91,8 @@ def _ours(name: str) -> Producer:
     usual = {key: value for key, value in usual.items() if key != "seed" and value is not None}
     names = (*problem, *_SIMULATED)
     along = ("reg",)  # one decomposition of each graph serves every regularization
-    return Producer(
-        name, _simulate, names, SIGNALS, along, 4096, seeded=True, network=True, defaults=usual
-    )
+    swept = names, SIGNALS, along, 4096
+    return Producer(name, _simulate, *swept, seeded=True, network=True, defaults=usual)
 
 
 def _own(function: Callable[..., Any]) -> Producer:
@@ -182,6 +181,7 @@ def _tune(point: Point) -> Answer:
 def _numbers(data: CSBM, performance: Performance) -> dict[str, Any]:
     """The fields by name; those of other thresholds on unequal classes only, where they are other numbers."""
     numbers = {"roc_auc": np.nan} | performance.as_dict()
+    # of equal classes the best threshold is 0, and the numbers would be the same again
     same = THRESHOLDS if data.classes.equal else ()
     return {name: value for name, value in numbers.items() if name not in same}
 

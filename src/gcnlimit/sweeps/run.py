@@ -165,6 +165,7 @@ def runner(
             wrong = f"executor = {shown(executor)} is not allowed"
             raise ParameterError(f"{wrong}; it must be a concurrent.futures.Executor")
         return lambda blocks: _in_executor(work, blocks, executor)
+    # theory is vectorized, and one process is faster than the start of several
     usual = cores() if producer.name == "simulate" else 1
     count = usual if workers is None else whole("workers", workers, low=1)
     if count == 1:
@@ -251,6 +252,7 @@ class _Answers:
     def put(self, block: Block, columns: Columns) -> None:
         """Write a block at its place."""
         place = (block.row, slice(block.start, block.start + block.size))
+        # a failed block has no fields, so they are made by the first that has them
         for name, values in columns.fields.items():
             if name not in self._fields:
                 missing = math.nan if values.dtype.kind == "f" else -1

@@ -197,6 +197,7 @@ def block_key(identity: str, common: Mapping[str, Any], arrays: Mapping[str, Any
     >>> block_key("predict", {"t": 1.0}, {}) == block_key("predict", {"t": 1.1}, {})
     False
     """
+    # a block is its inputs: another grid with the same points in a row finds it again
     digest = hashlib.blake2b(digest_size=16)
     digest.update(_canonical([identity, NUMERICAL_VERSION, common, sorted(arrays)]))
     for name in sorted(arrays):

@@ -129,6 +129,7 @@ class StreamedFeatures:
         kept = []
         total: Any = 0.0
         along: Any = 0.0
+        # in the order of the tiles and in double precision, whatever the number of threads
         for part, weights, product in parts:
             block_done(-(-(part.stop - part.start) // self.backend.tile))
             kept.append(weights)
@@ -171,6 +172,7 @@ class StreamedFeatures:
         nodes, width = self.shape
 
         def with_noise(part: slice) -> R:
+            # the noise depends on the number of the tile, not on how many are held at once
             tile = part.start // self.backend.tile
             shape = (part.stop - part.start, nodes)
             return function(part, self.backend.normals(self.key, tile, shape, self.dtype))

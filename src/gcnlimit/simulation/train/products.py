@@ -72,6 +72,7 @@ def rows_by_filter(
 ) -> Iterator[tuple[PointIndex, Array]]:
     """Points that have the same filter, and its training rows."""
     groups = groups_by_filter(filters, points)
+    # several filters share the products with the graph, as many as the memory holds
     size = int(observation.train_mask.sum()) * observation.features.shape[1]
     at_once = max(1, ROWS_AT_ONCE // size)
     for start in range(0, len(groups), at_once):
@@ -217,6 +218,7 @@ class TrainingByProducts:
         gap = np.zeros(self.reg.size)
         solvers = []
         for group in groups_by_filter(self.filters, np.flatnonzero(np.isfinite(self.reg))):
+            # a weaker regularization starts where the stronger one ended
             points = group[np.argsort(-self.reg[group])]
             if self.entropy is None:
                 of_filter = [self._ridge(points, k, duals) for k in range(self.codes.shape[1])]

@@ -162,9 +162,8 @@ class _Networks:
         largest = float(np.max(reg, where=np.isfinite(reg), initial=0.0))
         check_reg(1.0, loss, largest, products.dtype)
         entropy = CrossEntropy.of(loss, seen.train_class_index, seen.classes)
-        task = TrainingByProducts(
-            products, self.filters, entropy, reg, codes, tol, seen.biased, self.training
-        )
+        problem = self.filters, entropy, reg, codes
+        task = TrainingByProducts(products, *problem, tol, seen.biased, self.training)
         weights, outputs, signal, gap = task.train()
         self._check_outputs(weights, signal, outputs)
 
@@ -190,6 +189,7 @@ class _Networks:
         gap = np.zeros(points)
         infinite = np.isinf(self.reg)
         explicit = infinite & (not loss.on(seen.classes).is_pinned)
+        # where the loss is linear in vanishing outputs, its weights are one product
         if explicit.any():
             weights[explicit] = self._aligned(self.filters[explicit])
         others = np.flatnonzero(~explicit)
@@ -239,6 +239,7 @@ class _Networks:
                 "1, raise reg, take fewer layers or smaller parameters of the filter (many layers "
                 "with c = K/t are Diffusion(t)), or float64"
             )
+        # the series on a symmetric operator is cut at 1e-12, that of another at rounding
         double = 1e-12 if self.operator.symmetric else 1e-15
         relative = 1e-6 if dtype == np.float32 else double
         radius = self.operator.radius or self.operator.growth
