@@ -135,3 +135,13 @@ def test_the_site_fetches_nothing_and_its_links_lead_somewhere(site):
             assert (folder / path).exists(), f"{page}: {target}"
             assert anchor in named.get(path, {anchor}), f"{page}: {target}"
     assert pages[Path("learn/theory.html")].count("<math ") > 100
+
+
+FINDINGS = [page for page in sorted((DOCS / "findings").glob("*.md")) if page.stem != "index"]
+
+
+@pytest.mark.parametrize("page", FINDINGS, ids=lambda page: page.stem)
+def test_a_finding_says_what_it_claims_on_what_grounds_and_what_was_known(page):
+    box = page.read_text().partition(":::{container} finding\n")[2].partition("\n:::")[0]
+    terms = re.findall(r"^([A-Z].*)\n: ", box, flags=re.MULTILINE)
+    assert terms == ["Claim", "Evidence", "Command", "Scope", "Known before", "Added here", "Does not say"]

@@ -40,7 +40,7 @@ LEARNING = (
 SIMULATION = ("nodes", "degree", "trials", "seed")
 WHOLE = ("depth", "steps", "nodes", "trials", "seed")
 SETTINGS = ("tol", "max_iterations", "free", "streamed", "dtype", "device")
-"""How to compute rather than what: never an axis."""
+"""Parameters of the computation, not of the problem: never an axis."""
 
 _LONG_NAMES = {
     "alpha": "nodes over features",
@@ -70,7 +70,7 @@ _LONG_NAMES = {
     "momentum": "momentum of gradient descent",
     "tau": "degree added by the regularized normalization, over the mean",
     "nodes": "number of nodes",
-    "degree": "average degree",
+    "degree": "mean degree",
     "trials": "number of trials",
     "seed": "seed of the simulation",
 }

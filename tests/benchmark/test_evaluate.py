@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
+from gcnlimit._runtime import progress
 from gcnlimit.benchmark import Ranking, Run, Scores, evaluate, merge, published
 from gcnlimit.benchmark.problems import as_problems
 from gcnlimit.benchmark.task import accuracy, score_table
@@ -108,12 +109,22 @@ def test_with_a_seed_of_the_judge_nothing_leads_to_the_hidden_labels(tmp_path, m
 
 
 HONEST = ["from_environment", "from_descriptors", "array_protocol", "subclass", "patched", "forks"]
+HONEST += [
+    "searched",
+    "by_order",
+    "from_its_seed",
+    "from_files_of_the_judge",
+    "shadowed",
+    "answers_later",
+    "patches_writing",
+]
 
 
 @pytest.mark.parametrize("cheat", HONEST)
-def test_a_cheat_has_the_accuracy_of_its_scores(cheat):
+def test_a_cheat_has_the_accuracy_of_its_scores(cheat, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     run = judged(getattr(cheats, cheat)).runs[0]
-    assert run.accuracy == 0.5 or run.error
+    assert run.accuracy == pytest.approx(0.5, abs=0.06 if cheat == "by_order" else 0.0) or run.error
 
 
 SENTENCES = {
@@ -127,6 +138,9 @@ SENTENCES = {
     "leaves": "SystemExit",
     "left_behind": "ended without scores",
     "oversized": "eeee",
+    "closes": "ended without scores",
+    "masked": "masked entries",
+    "lazy": "rectangular array",
 }
 
 
@@ -218,7 +232,7 @@ def test_a_model_that_fails_costs_nothing_to_the_other_graphs():
 
     scores = evaluate(fails_on_heterophily, ["heterophily", "reference"], size="small", graphs=1)
     assert "shape (3,)" in scores.failures[0].error
-    assert "1 of 2 runs failed, the first of them fails_on_heterophily on heterophily" in str(scores)
+    assert "1 of 2 runs failed, the first fails_on_heterophily on heterophily" in str(scores)
     assert scores.runs[1].accuracy == 0.5  # ties
 
 
@@ -366,3 +380,14 @@ def test_exact_values_stand_beside_a_score_and_a_dash_where_there_is_none():
     assert second.split() == ["reference", "0", features, linear, "-", best, "-", "-"]
     assert "nan" not in text
     assert "inf" not in text
+
+
+def test_a_run_says_what_is_left_where_there_is_no_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "FIRST", 0.02)
+    monkeypatch.setattr(progress, "EVERY", 0.02)
+    evaluate(lambda task: time.sleep(0.1) or task.features[:, 0], "reference", size="small", graphs=3, name="slow")
+    told = capsys.readouterr().err.splitlines()
+    assert told[0].startswith("slow: 0 of 3 graphs, ")
+    assert any("slow: 2 of 3 graphs" in line and line.endswith(" s left") for line in told)
+    evaluate(lambda task: task.features[:, 0], "reference", size="small", graphs=2, progress=False)
+    assert capsys.readouterr().err == ""

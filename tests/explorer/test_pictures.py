@@ -263,7 +263,7 @@ def test_another_graph_is_out_of_sight_until_it_is_asked_for():
     assert complete("elsewhere", State()).curves == ()
 
 
-HUBS = PRESETS["First steps"]["Hubs: the best normalization"]
+HUBS = PRESETS["First steps"]["Hubs: divide by the degree plus a constant"]
 
 
 def test_hubs_are_answered_by_the_theory_of_degrees():
@@ -292,3 +292,38 @@ def test_what_hubs_have_no_theory_for_is_a_sentence(name):
 def test_what_takes_minutes_with_hubs_is_a_sentence(name):
     with pytest.raises(gl.GCNLimitError, match="takes minutes"):
         COMPUTATIONS[name].compute(HUBS)
+
+
+@pytest.mark.parametrize("state", [State(), State(family="pagerank", theta=0.2, symmetrize=False, classes="3")])
+def test_the_training_begins_at_infinite_regularization_and_its_code_gives_the_curves(state):
+    picture = complete("training", state)
+    stopped, ridge, _ = (curve.y for curve in picture.curves)
+    printed = _printed(picture.python).reshape(2, -1)
+    np.testing.assert_allclose(printed, [stopped, ridge], rtol=1e-12)
+    first = gl.predict(state.data, state.gcn.replaced(reg=float("inf"))).test_accuracy
+    assert stopped[0] == pytest.approx(first, abs=1e-3)
+    assert stopped.max() < ridge.max() + 3e-4
+    assert f"{stopped.max():.4f}" in picture.sentence
+
+
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        (State(degrees_variance=0.5), "equal degrees"),
+        (State(classes="0.2, 0.8"), "equal classes"),
+        (State(symmetrize=False), "symmetrize the graph"),
+        (State(t=20.0), "so steep a filter"),
+    ],
+)
+def test_a_training_without_a_theory_is_refused_in_words_of_the_page(state, why):
+    with pytest.raises(gl.GCNLimitError, match=why):
+        COMPUTATIONS["training"].compute(state)
+
+
+def test_a_network_without_an_answer_is_said_to_have_none():
+    """PageRank beyond its pole at every value of the axis: no number, and why."""
+    state = State(lam=2.5, family="pagerank", theta=0.3, axis="rho")
+    results = {name: COMPUTATIONS[name].compute(state) for name in ("ceiling", "linear", "here", "along")}
+    words = PICTURES["axis"].draw(state, results).sentence
+    assert "No curve is drawn: theta = 0.3 is not allowed" in words
+    assert "nan" not in words

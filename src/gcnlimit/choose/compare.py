@@ -60,7 +60,7 @@ class Entry:
 
     @property
     def chosen(self) -> list[str]:
-        """What was chosen, in words, for each point of the data."""
+        """Chosen parameters in words, for each point of the data."""
         points = np.size(self.test_accuracy)
         chosen: list[list[str]] = [[] for _ in range(points)]
         for name, values in self.parameters.items():

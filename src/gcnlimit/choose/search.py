@@ -32,7 +32,7 @@ FLAT = 1e-12  # range of explicit margins below which no choice is better than a
 
 
 class TuneStatus(Outcome):
-    """Where an optimum lies."""
+    """Position of an optimum within the bounds of its search."""
 
     INTERIOR = 0, "the optimum lies inside the bounds"
     LOWER_BOUND = 1, "the optimum is at a lower bound; a wider interval may hold a better network"

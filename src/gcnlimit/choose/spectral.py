@@ -137,7 +137,7 @@ class SpectralMargin:
         return np.asarray(sum(a[:, None] * w * f for a, w, f in terms))
 
     def share(self, slope: Array, angle: Array) -> Array:
-        """What each node contributes to the linearized margin."""
+        """Contribution of each node to the linearized margin."""
         return self.combine(slope, _functions(*self.functions(angle)))
 
     def weights(self) -> tuple[Array, ...]:

@@ -24,15 +24,19 @@ from gcnlimit.theory.depth.order_functions import order_functions
 from gcnlimit.theory.linear import best_linear
 from gcnlimit.theory.predict import predict
 from gcnlimit.theory.transfer import best_test_filter, transfer
+from gcnlimit.training import GradientFlow
 
 Results = Mapping[str, Any]
-"""What has been computed, by name."""
+"""Results of computations by name."""
 
 STRENGTHS = tuple(family for family in PARAMETER_OF if family != "polynomial")
 """Families with one strength."""
 
 LAYERS = np.arange(1.0, LIMITS["depth"].high + 1.0)
 """Numbers of layers of the picture of the depth."""
+
+TIMES = np.geomspace(1e-3, 1e3, 61)
+"""Times of the picture of the training."""
 
 SPARSE = 10.0
 """Mean degree below which the ceiling of large degrees is not that of the graph."""
@@ -41,7 +45,7 @@ _DATA = (*SIGNALS, "classes", "directed", "degrees_variance")
 
 
 class Cost(NamedTuple):
-    """What the equations of a state cost: the points that a curve may have, and what takes long.
+    """Cost of the equations of a state: the points that a curve may have, and what takes long.
 
     A `curve` is longer than a moving slider may wait; a `ceiling` takes a second, as with three unequal classes; `layers`
     are solved one by one, as with hubs under any but the symmetric normalization; an `average` of softmax takes minutes to tune.
@@ -110,6 +114,14 @@ class Elsewhere(NamedTuple):
     ceiling: Array
 
 
+class Training(NamedTuple):
+    """Accuracy of the network stopped at `TIMES`, of ridge regressions at one over them, and at the end of the training."""
+
+    stopped: Array
+    ridge: Array
+    end: float
+
+
 class Layers(NamedTuple):
     """Accuracy of residual networks of `LAYERS` layers at their best strength and at that of the page; of diffusion."""
 
@@ -128,8 +140,7 @@ def strength_range(family: str, state: State) -> tuple[float, float]:
 
 def scan(family: str, state: State) -> Scan:
     """Accuracy of a family against its strength, and its maximum on finer grids about the highest point."""
-    if family == "diffusion":
-        _check_layers(state)
+    _check_layers(state, family == "diffusion")
 
     def accuracy(x: Array) -> Array:
         gcn = state.gcn_of(state.filter_of(family, x))
@@ -158,8 +169,7 @@ def _why_lost(x: Array, y: Array, problem: Callable[[float], tuple[Any, Any]]) -
 
 def along(state: State) -> tuple[Array, Array, Array, Array, str]:
     """Values along the axis; accuracies there of this network, all linear ones and all algorithms; why some are not known."""
-    if state.family == "diffusion":
-        _check_layers(state)
+    _check_layers(state, state.family == "diffusion")
     x, network = _along(state, lambda data: predict(data, state.gcn, throw=False))
     whole = int if state.axis == "classes" else float
     why = _why_lost(x, network, lambda v: (state.data_at(**{state.axis: whole(v)}), state.gcn))
@@ -169,8 +179,7 @@ def along(state: State) -> tuple[Array, Array, Array, Array, str]:
 
 def best_along(state: State) -> tuple[Array, Array]:
     """Values along the axis, and there the accuracy of the best of the family at infinite regularization."""
-    if state.family != "pagerank":
-        _check_layers(state, f"the best {family_name(state.family)}")
+    _check_layers(state, state.family != "pagerank", f"the best {family_name(state.family)}")
     gcn = state.explicit(state.family)
     return _along(state, lambda data: tune(data, gcn, bounds(state.family)).prediction)
 
@@ -190,7 +199,9 @@ def _along(state: State, answer: Callable[[Any], Any]) -> tuple[Array, Array]:
 def gap(state: State) -> tuple[Array, Array, Array]:
     """Signals of graph and features, and there the ceiling less the best of the family at infinite regularization."""
     if Cost.of(state).ceiling:
-        raise GCNLimitError("A map of three or more unequal classes takes minutes; see gl.gap_map")
+        raise GCNLimitError(
+            "A map of three or more unequal classes takes minutes; in Python, gl.gap_map has it"
+        )
     family = map_family(state)
     _check_layers(state)
     lam = np.linspace(*state.span("lam"), 31)
@@ -216,7 +227,9 @@ def layers(state: State) -> Layers:
     Each depth has its own best regularization where that of the page is finite, else the gain of the filter would decide.
     """
     if Cost.of(state).average:
-        raise GCNLimitError("With softmax and several classes, tuning takes minutes; see gl.tune")
+        raise GCNLimitError(
+            "With softmax and several classes, tuning takes minutes; in Python, gl.tune does it"
+        )
     _check_layers(state)
     networks = [state.replaced(family="residual", depth=int(k)) for k in LAYERS]
     # dense at 0, and the best strength grows as the depth
@@ -267,6 +280,23 @@ def best_filter(state: State) -> tuple[Array, Array, float]:
     return found.x[order], sign * found.g[order], float(found.test_accuracy)
 
 
+def training(state: State) -> Training:
+    """Accuracy against the training time on the square loss, in units of the gain, and of ridge regressions beside it."""
+    what = "The accuracy at each time of the training"
+    _check_alike(state, what)
+    if state.unequal:
+        raise GCNLimitError(f"{what} is known for equal classes only; give their number")
+    if not state.symmetric and state.family != "pagerank":
+        raise GCNLimitError(f"{what} needs a symmetrized graph, or PageRank; symmetrize the graph")
+    ridge = state.gcn.replaced(loss="square", normalize=True, reg=1.0 / TIMES)
+    flow = ridge.replaced(reg=0.0, training=GradientFlow(np.append(TIMES, math.inf)))
+    answers = (predict(state.data, network, throw=False) for network in (flow, ridge))
+    stopped, regularized = (np.asarray(answer.test_accuracy) for answer in answers)
+    if np.isnan(stopped).any():
+        raise GCNLimitError(f"{what} is not resolved for so steep a filter; take a smaller one")
+    return Training(stopped[:-1], regularized, float(stopped[-1]))
+
+
 def along_depth(state: State) -> tuple[Array, Array, Array]:
     """Depth, overlap with the labels and power of the hidden states."""
     if state.family == "pagerank":
@@ -311,8 +341,7 @@ def tuned(state: State) -> State:
     if state.family not in STRENGTHS:
         remedy = "see the best filter in the picture of the spectrum"
         raise GCNLimitError(f"A polynomial has no single strength to tune; {remedy}")
-    if state.family == "diffusion":
-        _check_layers(state)
+    _check_layers(state, state.family == "diffusion")
     names = [state.parameter, "reg"] if state.finite else [state.parameter]
     found = tune(state.data, state.gcn, {name: LIMITS[name].slider for name in names}).parameters
     best = {name: np.clip(np.ravel(found[name])[0], *LIMITS[name][:2]) for name in names}
@@ -336,7 +365,7 @@ def _network(state: State) -> tuple[str, ...]:
 
 
 def _explicit(state: State) -> tuple[str, ...]:
-    """What the best of the family at infinite regularization depends on, beside the data."""
+    """Controls on which the best of the family at infinite regularization depends, beside the data."""
     return ("family", *_depth(state.family), "symmetrize", "normalization")
 
 
@@ -363,6 +392,7 @@ COMPUTATIONS: dict[str, Computation] = {
     **{family: _scanned(family) for family in STRENGTHS},
     "along": Computation(along, lambda s: (*_signals(s, s.axis), *_network(s), "axis")),
     "depth": Computation(along_depth, lambda s: _DATA + _network(s)),
+    "training": Computation(training, lambda s: _DATA + _network(s)),
     "layers": _slow(layers, lambda s: (*_DATA, *LEARNING, "c")),
     "elsewhere": Computation(elsewhere, lambda s: (*_DATA, *_network(s), "to_lam", "to_mu")),
     "best along": _slow(best_along, lambda s: (*_signals(s, s.axis), *_explicit(s), "axis")),
@@ -380,9 +410,9 @@ def _check_alike(state: State, what: str) -> None:
         raise GCNLimitError(f"{what} is known for equal degrees only; set their variance to 0")
 
 
-def _check_layers(state: State, what: str = "this") -> None:
+def _check_layers(state: State, many: bool = True, what: str = "this") -> None:
     """Refuse what has many layers, where each is solved by itself."""
-    if Cost.of(state).layers:
+    if many and Cost.of(state).layers:
         condition = "unless the normalization is symmetric"
         raise GCNLimitError(f"With hubs {what} takes minutes {condition}")
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from gcnlimit._values import Array
-from gcnlimit.explorer.computations import LAYERS, STRENGTHS, Layers, Results, Scan, strength_range
+from gcnlimit.explorer.computations import (
+    LAYERS,
+    STRENGTHS,
+    TIMES,
+    Layers,
+    Results,
+    Scan,
+    Training,
+    strength_range,
+)
 from gcnlimit.explorer.state import PARAMETER_OF, State, family_name
 from gcnlimit.parameters import long_name
 
@@ -26,6 +35,7 @@ ANSWERS = (
 
 _ESTIMATED = "This holds for a model with these parameters, not for your graph itself."
 _ENOUGH = 0.001  # accuracy that no further layer is worth
+_RATE = 0.01  # learning rate that people know
 _FLAT = 1e-6  # accuracies that differ by less are the same
 
 
@@ -119,8 +129,10 @@ def ends_sentence(name: str, x: Array, y: Array, why: str) -> str:
     'The curve ends at lam = 1 and 2: the series diverges.'
     """
     known = x[np.isfinite(y)]
-    if known.size in (0, x.size):
+    if known.size == x.size:
         return ""
+    if known.size == 0:
+        return f"No curve is drawn: {why.rstrip('.')}."
     ends = [end for end, last in ((known[0], x[0]), (known[-1], x[-1])) if end != last]
     places = f"at {name} = {' and '.join(map(short, ends))}" if ends else "and begins again"
     return f"The curve ends {places}: {why.rstrip('.')}."
@@ -173,6 +185,16 @@ def layers_sentence(state: State, found: Layers) -> str:
     return words + _oversmoothing(state, found.kept)
 
 
+def training_sentence(state: State, found: Training) -> str:
+    """When to stop, and how that compares with a ridge regression and with training to the end."""
+    top = int(np.argmax(found.stopped))
+    epochs = f"{max(TIMES[top] * state.rho / _RATE, 1.0):.0f} epochs of learning rate {_RATE}"
+    when = f"after t = {short(TIMES[top])}, {epochs}" if top else "at once: one step is enough"
+    best = f"Stop {when}, at {found.stopped[top]:.4f}; the best ridge has {found.ridge.max():.4f}"
+    lost = 100.0 * (found.stopped[top] - found.end)
+    return f"{best}. Training to the end costs {lost:.1f} percentage points."
+
+
 def _oversmoothing(state: State, kept: np.ndarray) -> str:
     """Layers beyond which accuracy falls at the c of the page, if it does."""
     top = int(LAYERS[np.nanargmax(kept)]) if not np.isnan(kept).all() else 0
@@ -185,6 +207,8 @@ def _oversmoothing(state: State, kept: np.ndarray) -> str:
 def axis_sentence(state: State, results: Results) -> str:
     """The network at its place on the axis."""
     here = f"Here the network reaches {results['here']:.4f} of {results['ceiling']:.4f}."
+    if np.isnan(results["here"]):
+        here = f"Here the best possible is {results['ceiling']:.4f}, and the network has no answer."
     x, network, *_, why = results["along"]
     words = [here, ends_sentence(state.axis, x, network, why)]
     if "best along" in results:

@@ -26,7 +26,7 @@ from gcnlimit.theory.scatter import expected_error
 
 @dataclass(frozen=True)
 class Simulation:
-    """How to simulate the dots of a figure: `trials` graphs of so many nodes and average degree for each.
+    """Size of the simulations behind the dots of a figure: `trials` graphs of `nodes` nodes and mean `degree` for each dot.
 
     Finished points are kept in the file `store`, from which an interrupted run resumes. The `executor` computes them, by
     default one process for each core, and `advance` is called after each curve of dots.

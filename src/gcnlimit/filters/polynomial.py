@@ -89,7 +89,7 @@ class Residual(Filter):
 
 
 def check_depth(depth: object) -> int:
-    """Number of layers; so many that the answer would not come are refused."""
+    """Number of layers; a number whose answer would take too long is refused."""
     return whole("depth", depth, low=0, high=_DEEPEST)
 
 

@@ -153,7 +153,7 @@ def best_method(given: StandardizedGraph) -> str:
 def _of_likelihood(
     given: StandardizedGraph, best: Likelihood, other: Likelihood, by_labels: Signals
 ) -> Iterator[str]:
-    """What the likelihood itself says against its estimates."""
+    """Reasons to doubt the estimates of the likelihood, from itself."""
     if given.has_hubs:
         yield "degrees vary more than at random, which the likelihood ignores"
     if not best.converged:
@@ -176,7 +176,7 @@ def _of_likelihood(
 
 
 def _of_spectrum(given: StandardizedGraph, signals: Signals) -> Iterator[str]:
-    """What the outliers of the spectrum, and degrees that vary, say against the model."""
+    """Reasons to doubt the model, from outliers of the spectrum and degrees that vary."""
     factor = math.sqrt(2.0) if given.directed else 1.0
     size = factor * abs(signals.lam)
     error = factor * signals.lam_error

@@ -142,7 +142,7 @@ def _pinned(points: Points, _: Effort) -> _Parts:
 
 
 def _at_rest(points: Points, size: int) -> tuple[Array, Array]:
-    """Offset and loss of so many points at infinite regularization, where outputs vanish."""
+    """Offset and loss of `size` points at infinite regularization, where outputs vanish."""
     offset = class_losses.limiting_offset(points.classes)
     return np.full(size, offset), np.full(size, points.class_loss.at_rest)
 

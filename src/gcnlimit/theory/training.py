@@ -112,7 +112,7 @@ def _alike(points: Points, training: Training) -> tuple[Rows, Rows]:
 
 
 def _batches(sizes: Array, nodes: int) -> Iterator[Rows]:
-    """Contours of about as many nodes together, the longest first, on a grid of so many nodes."""
+    """Contours of similar length together, the longest first, on a grid of `nodes` nodes."""
     order = np.argsort(-sizes, kind="stable")
     while order.size:
         most = sizes[order[0]]
@@ -196,7 +196,7 @@ class _Loops(NamedTuple):
         return np.where(self.momentum > 0.0, annulus_nodes(self._annulus()[1]), around)
 
     def contour(self, nodes: int) -> Contour:
-        """Contours of so many nodes; the momenta of all are 0, or of none."""
+        """Contours of `nodes` nodes; the momenta of all are 0, or of none."""
         if np.all(self.momentum == 0.0):
             low, high, inverse = self._slit()
             loop = slit_contour(low, high, nodes)
