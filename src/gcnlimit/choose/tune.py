@@ -155,8 +155,9 @@ def _start(data: CSBM, gcn: GCN, free: Mapping[str, Any]) -> tuple[Points, tuple
         if name in free:
             changes[field] = filter.ravel(filter.shape)[0]
     if gcn.training is not None and not free.keys().isdisjoint(gcn.training.names):
-        times = {n: np.ravel(getattr(gcn.training, n))[0] for n in gcn.training.names if n in free}
-        changes["training"] = gcn.training.replaced(**times)
+        columns = {n: getattr(gcn.training, n) for n in gcn.training.names if n in free}
+        firsts = {name: float(np.ravel(column)[0]) for name, column in columns.items()}
+        changes["training"] = gcn.training.replaced(**firsts)
     normalization = gcn.normalization
     arrays = {name: getattr(normalization, name) for name in NUMBERS if name in free}
     firsts = {name: np.ravel(value)[0] for name, value in arrays.items() if np.ndim(value)}

@@ -15,7 +15,7 @@ def test_closed_averages_and_the_layers_of_the_series_give_one_solution(loss, no
     data = gl.CSBM(alpha=[0.5, 4.0, 2.0], lam=[-1.5, 0.4, 2.0], mu=[2.0, 0.0, 0.3], rho=[0.1, 1.0, 0.5])
     gcn = gl.GCN(gl.PageRank([0.2, -0.3, 0.1]), loss, reg=[0.03, 1.0, 100.0], symmetrize=False, normalize=normalize)
     closed = gl.predict(data, gcn).order_parameters
-    series = DirectedSolution.solve(Points.of(data, gcn), None, tol=1e-12, max_iterations=5000)
+    series = DirectedSolution.solve(Points.of(data, gcn), tol=1e-12, max_iterations=5000)
     for name in ("mean", "variance", "v"):
         np.testing.assert_allclose(getattr(closed.output, name), getattr(series.output, name), rtol=1e-8)
     for name in ("m", "Q", "V", "m_hat", "Q_hat", "V_hat"):
