@@ -41,7 +41,7 @@ BUDGET = {
     "sweeps": (6, 1200),
     "theory": (54, 10300),
 }
-"""Modules and lines that each room may have, the root as ".": to raise one is a decision, to lower it after a deletion too."""
+"""Modules and lines that each room may have, the root as ".": to raise one is a decision."""
 
 
 def test_public_names_are_those_that_type_checkers_read():
@@ -127,7 +127,7 @@ def test_the_version_is_said_alike_everywhere():
 
 
 def test_rooms_stay_within_their_budget():
-    """Growth is decided: a room has at most its modules and lines, and no more than 200 lines less than it may have."""
+    """Growth is decided: a room has at most its modules and lines."""
     home = ROOT / "src" / "gcnlimit"
     rooms = {}
     for path in home.rglob("*.py"):
@@ -137,4 +137,4 @@ def test_rooms_stay_within_their_budget():
     assert rooms.keys() == BUDGET.keys()
     for room, (modules, lines) in rooms.items():
         assert modules <= BUDGET[room][0], f"{room}: {modules} modules; may it have more than {BUDGET[room][0]}?"
-        assert BUDGET[room][1] - 200 <= lines <= BUDGET[room][1], f"{room}: {lines} lines, budget {BUDGET[room][1]}"
+        assert lines <= BUDGET[room][1], f"{room}: {lines} lines; may it have more than {BUDGET[room][1]}?"
