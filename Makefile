@@ -74,8 +74,8 @@ check: lint types floors package test  ## what the continuous integration runs o
 
 release-dry-run: install ## what a release publishes, into dist/: built, checked, installed and tried; VERSION=1.2.3 must be its version
 	rm -rf dist
-	$(if $(VERSION),$(BIN)/python -c "import gcnlimit as g; assert g.__version__ == '$(VERSION)', g.__version__")
-	$(if $(VERSION),grep -q '^## $(VERSION)' CHANGELOG.md)
+	test -z "$(VERSION)" || grep -q '"$(VERSION)"' src/gcnlimit/_version.py
+	test -z "$(VERSION)" || grep -q '^## $(VERSION)' CHANGELOG.md
 	$(BIN)/python tests/packaging/install.py --keep dist $(PACKAGE)
 	$(BIN)/twine check --strict dist/*
 
