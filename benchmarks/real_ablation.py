@@ -109,7 +109,7 @@ def _variants(data: Any, split: int) -> dict[str, float]:
             found[name] = mixed(mixture(lambda one, kept=kept: one.name in kept))
     found["fractions of the labels"] = score(fitted(fractions="labels").predict_proba())
     other = "rows" if ensemble.scaling.how == "columns" else "columns"
-    found["columns standardised, or rows where they are"] = score(fitted(scale=other).predict_proba())
+    found["columns standardized, or rows where they are"] = score(fitted(scale=other).predict_proba())
     views.propagation = lambda graph, kind, *loops: propagation(
         graph, "regularized" if kind == "centred" else kind, *loops
     )
