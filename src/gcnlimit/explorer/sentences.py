@@ -5,24 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from gcnlimit._values import Array
-from gcnlimit.explorer.computations import LAYERS, STRENGTHS, Layers, Results, Scan, strength_range
+from gcnlimit.explorer.computations import LAYERS, Layers, Results, Scan, strength_range
 from gcnlimit.explorer.state import PARAMETER_OF, State, family_name
 from gcnlimit.parameters import long_name
 
 WAIT = "computing ..."
 """Sentence of a picture of which nothing is known yet."""
-
-ANSWERS = (
-    "here",
-    "ceiling",
-    "linear",
-    *STRENGTHS,
-    "layers",
-    "filter",
-    "sparse ceiling",
-    "elsewhere",
-)
-"""Computations from which the answers are made."""
 
 _ESTIMATED = "This holds for a model with these parameters, not for your graph itself."
 _ENOUGH = 0.001  # accuracy that no further layer is worth
