@@ -113,7 +113,7 @@ def _variants(data: Any, split: int) -> dict[str, float]:
     views.propagation = lambda graph, kind, *loops: propagation(
         graph, "regularized" if kind == "centred" else kind, *loops
     )
-    found["PageRank on the regularised operator"] = score(fitted().predict_proba())
+    found["PageRank on the regularized operator"] = score(fitted().predict_proba())
     views.propagation = propagation
     usual, iterated = bank.LANDMARKS, bank.products
     for marks in MARKS:
