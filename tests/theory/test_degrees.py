@@ -31,8 +31,8 @@ NORMALIZATIONS = {
     "none": "none",
     "symmetric": "symmetric",
     "random walk": "random-walk",
-    "regularized(1.0)": Regularized(1.0),
-    "regularized(1/lam^2)": Regularized(),
+    "regularised(1.0)": Regularized(1.0),
+    "regularised(1/lam^2)": Regularized(),
 }
 
 
@@ -154,7 +154,7 @@ def test_ceiling_at_finite_degree_approaches_that_of_large_degree():
 @pytest.mark.parametrize("row", DEGREES["spectrum"], ids=lambda row: f"{row['law']}-{row['normalisation']}")
 def test_spectra(row):
     law = LAWS[row["law"]]
-    given = {"regularized(E theta^2)": Regularized(law.moment(2.0))} | NORMALIZATIONS
+    given = {"regularised(E theta^2)": Regularized(law.moment(2.0))} | NORMALIZATIONS
     found = spectrum(as_normalization(given[row["normalisation"]]), law, np.array([row["lam"]]))
     assert found.edge[0] == pytest.approx(row["edge"], abs=1e-9)
     assert found.outlier[0] == pytest.approx(row["outlier"], abs=1e-9)
