@@ -24,7 +24,7 @@ def drawn(classes=2, features=None, nodes=600, degree=60, seed=0, **change):
 
 
 @pytest.mark.parametrize("classes", [2, *KINDS])
-def test_codes_are_standardised(classes):
+def test_codes_are_standardized(classes):
     y, p = Classes.of(classes).codes, Classes.of(classes).fractions
     assert np.allclose(p @ y, 0.0)
     assert np.allclose(y.T * p @ y, np.eye(p.size - 1))
