@@ -4,7 +4,7 @@ import json
 
 import pytest
 from helpers import run
-from problems import OPTIONS
+from problems import DATA, OPTIONS
 
 import gcnlimit as gl
 
@@ -59,7 +59,7 @@ def test_compare_lists_every_method_over_a_range_and_draws(tmp_path):
     picture = tmp_path / "compare.png"
     size = ["--lam", "0.5,1", "--order", "3", "--depth", "1"]
     rows = json.loads(run("compare", *OPTIONS, *size, "--json", "--plot", str(picture)).output)
-    assert len(rows) == 22
+    assert len(rows) == 24
     assert [row["lam"] for row in rows[:3]] == [0.5, 1.0, 0.5]
     assert [(row["method"], row["gap"]) for row in rows[-2:]] == [("Bayes-optimal", 0.0)] * 2
     chosen = [row for row in rows if row["method"] == "diffusion"]
@@ -82,3 +82,12 @@ def test_the_depth_and_the_constant_of_a_normalization_are_tuned():
     free = ["--free", "tau=0:inf", "--free", "theta=-1:1"]
     (row,) = json.loads(run("tune", *OPTIONS, *hubs, *free, "--json").output)
     assert row["tau"] == pytest.approx(1.0, abs=0.2)  # 1 / lam**2
+
+
+def test_the_best_stopping_time_and_number_of_steps_are_the_librarys():
+    (row,) = json.loads(run("tune", *OPTIONS, "--t", "1", "--free", "time=0.01:100", "--json").output)
+    best = gl.tune(DATA, gl.GCN(gl.Diffusion(1.0), training=gl.GradientFlow(1.0)), {"time": (0.01, 100)})
+    assert row["time"] == best.parameters["time"]
+    assert row["test_accuracy"] == best.prediction.test_accuracy
+    (row,) = json.loads(run("tune", *OPTIONS, "--t", "1", "--rate", "0.1", "--free", "steps=1:9", "--json").output)
+    assert row["steps"] == 2
