@@ -51,6 +51,7 @@ _LONG_NAMES = {
     "classes": "number of equal classes, or their fractions",
     "features": "law of the features",
     "degrees": "law of the degrees",
+    "noise": "probability that a revealed label is wrong",
     "degrees_variance": "variance of the degrees over their mean",
     "degrees_law": "law of degrees of that variance, gamma or lognormal",
     "t": "diffusion time",
@@ -283,6 +284,8 @@ def coordinates_of(
         if not data.classes.two:
             fractions = str(data.classes.fractions.tolist())
             parameters["classes"] = data.classes.count if data.classes.equal else fractions
+        if data.noise:
+            parameters["noise"] = data.noise
         if data.degrees is not None:
             parameters["degrees"] = repr(data.degrees)
             if gcn is not None:

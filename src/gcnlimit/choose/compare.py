@@ -197,6 +197,7 @@ def compare(
             "or tune one strength for all layers"
         )
     check_types("compare", data=(data, CSBM))
+    scope.check("compare", data)
     is_infinite(reg)
     columns = {name: np.broadcast_to(getattr(data, name), data.shape) for name in SIGNALS}
     usable = in_range(**columns, largest=LARGEST)

@@ -105,6 +105,7 @@ data_options = together(
     *(_numbers(name, _signal_help(name), required=True) for name in SIGNALS),
     _numbers("classes", _CLASSES, default="2", show_default=False),
     option("--undirected", "The graph is undirected.", is_flag=True),
+    option("--noise", f"{_signal_help('noise')}", type=float, default=0.0, show_default=False),
     option("--degrees-variance", _signal_help("degrees_variance"), type=float),
     option("--degrees-law", "Law of such degrees.", type=click.Choice([*LAWS]), default="gamma"),
 )
@@ -174,6 +175,8 @@ class Grid:
         alone = len(classes) == 1 and classes[0].is_integer()
         if classes != [2.0]:
             self.inputs["classes"] = int(classes[0]) if alone else tuple(classes)
+        if given["noise"]:
+            self.inputs["noise"] = given["noise"]
         if given.get("degrees_variance") is not None:
             self.inputs |= {name: given[name] for name in ("degrees_variance", "degrees_law")}
         if "reg" in given:

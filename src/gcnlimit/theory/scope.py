@@ -27,6 +27,7 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "normalization": ("symmetric", "other", "other, normalized gain"),
     "classes": ("2 equal", "more equal", "2 unequal", "more unequal"),
     "features": ("white", "correlated"),
+    "noise": ("none", "some"),
     "reg": ("infinite", "finite"),
     "loss": ("square", "margin", "corner", "softmax"),
     "penalty": ("squared weights", "other"),
@@ -54,6 +55,7 @@ def cases_of(data: CSBM, gcn: GCN | None = None) -> Iterator[Case]:
         "degrees": "alike" if data.degrees is None else "varied",
         "classes": classes,
         "features": "white" if data.features.is_white else "correlated",
+        "noise": "some" if data.noise else "none",
     }
     if gcn is None:
         yield answers
@@ -201,9 +203,36 @@ TO_THE_END = (
     "order_functions",
     "learning_rate",
 )
+NOISY = ("predict", "tune", "bayes_optimal", "best_linear", "best_linear on another graph")
+"""Functions that know of labels that are wrong."""
 FILTERED = ("scatter", "paired_scatter", "order_functions")
 
+_WRONG = "wrong labels, noise = {noise}, are "
 REFUSALS: tuple[Refusal, ...] = (
+    Refusal(
+        tuple(function for function in FUNCTIONS if function not in NOISY),
+        {"noise": ("some",)},
+        "{function} takes labels for right, got noise = {noise}",
+        "leave out noise, or sample graphs",
+    ),
+    Refusal(
+        ("predict", "tune", "bayes_optimal"),
+        {"noise": ("some",), "degrees": ("varied",)},
+        f"{_WRONG}solved for degrees that are alike, got degrees = {{degrees}}",
+        "leave out one of the two",
+    ),
+    Refusal(
+        ("predict", "tune"),
+        {"noise": ("some",), "test_filter": ("other",)},
+        f"{_WRONG}not solved with another filter at test",
+        "leave out one of the two",
+    ),
+    Refusal(
+        ("predict", "tune"),
+        {"noise": ("some",), "training": ("stopped",)},
+        f"{_WRONG}not solved in time, got training = {{training}}",
+        "leave out one of the two",
+    ),
     Refusal(
         ALIKE,
         {"degrees": ("varied",)},
