@@ -48,8 +48,9 @@ lint: install            ## style
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: install           ## mypy: the library, and code of a user
+types: install           ## mypy: the library in strict mode, the code around it, and code of a user
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/mypy.ini
 	$(BIN)/mypy --strict --config-file= tests/typing/user.py
 
 pyright: .venv-wheel/.installed  ## mypy and pyright, strict, on code of a user beside the installed wheel

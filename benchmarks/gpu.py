@@ -60,7 +60,7 @@ class Bench:
 
     def tiles(self) -> Iterator[Row]:
         """Normals a second, drawn alone, and multiplied both ways by one and by three columns, against the width of a tile."""
-        backend = backend_of(self.device)
+        backend: Any = backend_of(self.device)
         for width in (256, 512, 1024):
             noise = torch.randn((width, self.nodes), device=backend.device)
             repeat = max(1, 4096 // width) if self.cuda else 1

@@ -110,7 +110,9 @@ def _variants(data: Any, split: int) -> dict[str, float]:
     found["fractions of the labels"] = score(fitted(fractions="labels").predict_proba())
     other = "rows" if ensemble.scaling.how == "columns" else "columns"
     found["columns standardised, or rows where they are"] = score(fitted(scale=other).predict_proba())
-    views.propagation = lambda graph, kind: propagation(graph, "regularized" if kind == "centred" else kind)
+    views.propagation = lambda graph, kind, *loops: propagation(
+        graph, "regularized" if kind == "centred" else kind, *loops
+    )
     found["PageRank on the regularised operator"] = score(fitted().predict_proba())
     views.propagation = propagation
     usual, iterated = bank.LANDMARKS, bank.products

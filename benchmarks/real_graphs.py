@@ -118,7 +118,7 @@ def quality(classes: Any, outputs: Any, y: Any) -> float:
 def ours(data: real.Dataset, y: Any, split: int, **options: Any) -> Outputs:
     """`GraphClassifier`, or with options a single network."""
     model = (FilterClassifier if options else GraphClassifier)(**options).fit(data.X, y, graph=data.graph)
-    return model.classes_, pair(model._outputs)
+    return model.classes_, model.predict_proba()
 
 
 def diffused(data: real.Dataset, y: Any, split: int) -> Outputs:
@@ -226,7 +226,7 @@ def table(found: dict[str, Any]) -> str:
     return "\n".join([*lines, told, ""])
 
 
-ALL = ("default", "message passing", "no graph", "PageRank", "diffusion", "hops")
+ALL: tuple[str, ...] = ("default", "message passing", "no graph", "PageRank", "diffusion", "hops")
 ALL += ("LabelSpreading", "logistic", "sknetwork", "PyG GCN")
 ALL += ("GCN, tuned", "APPNP, tuned", "GPR-GNN, tuned", "LINKX, tuned")
 

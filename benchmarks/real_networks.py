@@ -102,7 +102,7 @@ def _inputs(data: real.Dataset, scaled: bool, device: str) -> tuple[Any, Any, An
     X = sparse.eye_array(data.nodes, format="csr") if data.X is None else sparse.csr_array(data.X)
     if scaled:
         sums = np.abs(X).sum(axis=1)
-        X = sparse.diags_array(1.0 / np.where(sums > 0, sums, 1.0)) @ X
+        X = sparse.csr_array(sparse.diags_array(1.0 / np.where(sums > 0, sums, 1.0)) @ X)
     S = propagation(data.graph, "symmetric").operator.matrix
     return tuple(_placed(matrix, device) for matrix in (X, S, data.graph))  # type: ignore[return-value]
 

@@ -81,7 +81,8 @@ def measured(data: gl.real.Dataset, model: gl.CSBM, split: int) -> list[float]:
     y, seen = data.y, data.training(split) >= 0
     noise = np.random.default_rng(split)
     X = noise.standard_normal((data.nodes, data.nodes)) if data.X is None else standardised(data.X)
-    labels = np.where(y == 1, 1.0, -1.0) if np.unique(y).size == 2 else y.astype(float)
+    two = np.unique(y[y >= 0]).size == 2
+    labels = np.select([y == 1, y == 0], [1.0, -1.0], np.nan) if two else np.where(y < 0, np.nan, y)
     instance = gl.Instance.of(data.graph, X, labels, seen, data=model)
     found = [float(gl.fit(instance, gcn).performance.test_accuracy) for gcn in NETWORKS]
     classifier = gl.GraphClassifier().fit(data.X, np.where(seen, y, -1), graph=data.graph)

@@ -161,7 +161,7 @@ def usual_gcn(X: Any, y: Any, seen: Any, graph: Any) -> tuple[float, str]:
     from torch_geometric.nn import GCNConv
 
     torch.set_num_threads(1)
-    x = torch.from_numpy(np.asarray(X.toarray() if sparse.issparse(X) else X, np.float32))
+    x = torch.from_numpy(np.asarray(sparse.csr_array(X).toarray(), np.float32))
     edges, wanted = torch.from_numpy(np.stack(graph.nonzero()).astype(np.int64)), torch.from_numpy(y)
     layers = torch.nn.ModuleList([GCNConv(x.shape[1], 16, cached=True), GCNConv(16, CLASSES, cached=True)])
     optimizer = torch.optim.Adam(layers.parameters(), lr=0.01, weight_decay=5e-4)

@@ -15,7 +15,7 @@ import gcnlimit as gl
 
 ACROSS_MODULES = """
 architecture docs examples extremes files notation paper_map readme refusals your_words
-choose/classes cli/faults cli/real cli/streams explorer/browser graphs/doors
+choose/classes choose/stopping cli/faults cli/real cli/streams explorer/browser graphs/doors
 real/degenerate real/malformed real/public_graphs
 simulation/classes simulation/degrees simulation/doors simulation/elsewhere
 sweeps/cluster sweeps/survival theory/classes

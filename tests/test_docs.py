@@ -23,20 +23,39 @@ PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted(DOCS.rglob
 OUTSIDE = [*ROOT.glob("*.md"), *(ROOT / "benchmarks").glob("*.md"), *(ROOT / "examples").rglob("*.md")]
 ENVIRONMENT = os.environ | {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
 
+SLOW = {
+    "add-a-loss-or-filter",
+    "choose-a-network",
+    "classes",
+    "degree",
+    "finite-degree",
+    "pagerank-to-deploy",
+    "real-graphs",
+}
+SLOW |= {"which-normalization"}
+SLOW_EXAMPLES = ("theory_meets_simulation", "compare_networks")
+
 
 def blocks(page, kind):
     return re.findall(rf"^```{kind}\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+
+
+def sessions():
+    """Pages with Python to run."""
+    for page in PAGES:
+        if blocks(page, "pycon"):
+            yield pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in SLOW else [])
 
 
 def commands(page):
     """Commands of a page, each with the output shown."""
     for block in blocks(page, "console"):
         for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, flags=re.MULTILINE):
-            slow = [pytest.mark.slow] if "theory_meets_simulation" in command else []
+            slow = [pytest.mark.slow] if any(name in command for name in SLOW_EXAMPLES) else []
             yield pytest.param(command, shown, id=command[:40], marks=slow)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "pycon")], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", list(sessions()))
 def test_python_gives_what_is_shown(page):
     session = doctest.DocTestParser().get_doctest("\n".join(blocks(page, "pycon")), {}, page.name, str(page), 0)
     report = []
@@ -61,11 +80,6 @@ def test_commands_print_what_is_shown(command, shown, monkeypatch, capsys):
         run(arguments[0], run_name="__main__")
         printed = capsys.readouterr().out
     assert printed.split() == shown.split()
-
-
-def test_the_first_page_shows_the_comparison_that_is_tested():
-    (table,) = blocks(DOCS / "index.md", "text")
-    assert table in (DOCS / "how-to" / "choose-a-network.md").read_text()
 
 
 REFERENCE = "".join(page.read_text() for page in (DOCS / "reference").glob("*.md"))
@@ -121,3 +135,13 @@ def test_the_site_fetches_nothing_and_its_links_lead_somewhere(site):
             assert (folder / path).exists(), f"{page}: {target}"
             assert anchor in named.get(path, {anchor}), f"{page}: {target}"
     assert pages[Path("learn/theory.html")].count("<math ") > 100
+
+
+FINDINGS = [page for page in sorted((DOCS / "findings").glob("*.md")) if page.stem != "index"]
+
+
+@pytest.mark.parametrize("page", FINDINGS, ids=lambda page: page.stem)
+def test_a_finding_says_what_it_claims_on_what_grounds_and_what_was_known(page):
+    box = page.read_text().partition(":::{container} finding\n")[2].partition("\n:::")[0]
+    terms = re.findall(r"^([A-Z].*)\n: ", box, flags=re.MULTILINE)
+    assert terms == ["Claim", "Evidence", "Command", "Scope", "Known before", "Added here", "Does not say"]

@@ -2,6 +2,7 @@
 
 import json
 import runpy
+import subprocess
 import sys
 
 import pytest
@@ -26,6 +27,13 @@ def test_conclusion(name, arguments, conclusion, monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
     assert conclusion in capsys.readouterr().out.splitlines()[-1]
+
+
+@pytest.mark.slow
+def test_a_sweep_in_two_processes_prints_what_is_shown():
+    script = EXAMPLES / "sweep_on_a_cluster.py"
+    printed = subprocess.check_output([sys.executable, script], cwd=ROOT, text=True, stderr=subprocess.DEVNULL)
+    assert printed in (EXAMPLES / "README.md").read_text()
 
 
 def test_short_and_shown():

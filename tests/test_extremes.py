@@ -171,7 +171,7 @@ ELSEWHERE = {
     "label_free_signals",
     "search",
 }  # take what a user brings, not numbers
-CASES = [(name, parameter) for name, (_, good) in FUNCTIONS.items() for parameter in good]
+CASES = [(name, parameter) for name, (_, good) in FUNCTIONS.items() for parameter in good]  # type: ignore[attr-defined]
 
 
 def sound(answer):

@@ -11,7 +11,7 @@ DOCS = ROOT / "docs"
 _PAGES = (
     "learn/theory.md",
     "learn/classes.md",
-    "findings/degree.md",
+    "learn/finite-degree.md",
     "learn/transfer.md",
     "learn/degrees.md",
     "learn/linear.md",

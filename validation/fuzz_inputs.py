@@ -481,7 +481,8 @@ class Requests:
         }
         name = str(rng.choice(["lam", "classes", "loss", "reg", "depth", "x"]))
         other = {"values": {name: any_of()}, "client": "m", "number": 2, "seen": []}
-        chosen: dict[str, Any] = [picture, call, other][rng.integers(3)]
+        requests: list[dict[str, Any]] = [picture, call, other]
+        chosen = requests[rng.integers(3)]
         for _ in range(rng.integers(0, 3)):
             chosen = {**chosen, str(rng.choice(list(chosen))): any_of()}
         raw = json.dumps(chosen).encode()

@@ -26,7 +26,7 @@ from gcnlimit._values import Array
 from gcnlimit._version import NUMERICAL_VERSION
 from gcnlimit.benchmark.methods import message_passing
 from gcnlimit.benchmark.problems import FILE, SIZES, VERSION, Exact, Problem, as_problems, problems
-from gcnlimit.benchmark.task import accuracy, checksum
+from gcnlimit.benchmark.task import accuracy, checksum, score_table
 from gcnlimit.choose.best_filter import filter_ceiling
 from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM
@@ -171,7 +171,9 @@ def _measured(name: str, size: str, graph: int) -> tuple[str, float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a graph that is not the recorded one is why this is run
         task = problem.task(size, graph)
-    found = accuracy(message_passing(task), problem.truth(size, graph), task.test_mask, task.classes)
+    found = accuracy(
+        score_table(message_passing(task), len(task.labels), task.classes), problem.truth(size, graph), task.test_mask
+    )
     return checksum(task), found
 
 

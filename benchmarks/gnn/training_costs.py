@@ -2,6 +2,7 @@
 
     python -m benchmarks.gnn.training_costs --device cuda --out FILE.json                  # the numbers of the page
     python -m benchmarks.gnn.training_costs --size small --networks SGC --out FILE.json    # minutes, on a processor
+    python -m benchmarks.gnn.training_costs --table --out FILE.json                        # the table of a file
 
 Four networks of the study on the same graphs. One thing is changed at a time: the operator (`OPERATORS`), dropout, the number of
 epochs. Every network is also read at the threshold that puts half of the test nodes on each side, which needs no label where
@@ -221,6 +222,35 @@ def measure(problem: Problem, given: argparse.Namespace, known: dict[str, Any], 
         keep()
 
 
+ROWS = {
+    "as in the study": ("normalized, dropout", "patience", "test"),
+    "200 epochs without patience": ("normalized, dropout", "200", "test"),
+    "the same, threshold at the median": ("normalized, dropout", "200", "median"),
+    "without dropout": ("normalized, no dropout", "200", "test"),
+    "without dropout, 2000 epochs": ("normalized, no dropout", "2000", "test"),
+    "top eigenvector out": ("top eigenvector out, dropout", "200", "test"),
+    "top eigenvector out, without dropout": ("top eigenvector out, no dropout", "200", "test"),
+    "mean subtracted, without dropout": ("mean subtracted, no dropout", "200", "test"),
+    "operator of the theory": ("theory, dropout", "200", "test"),
+    "operator of the theory, without dropout": ("theory, no dropout", "200", "test"),
+    "solved: ridge regression": ("normalized, no dropout", "solved", "test"),
+    "solved, top eigenvector out": ("top eigenvector out, no dropout", "solved", "test"),
+}
+"""Rows of the table: variant, budget, and how the outputs are read."""
+
+
+def table(known: dict[str, Any], given: argparse.Namespace) -> str:
+    """Accuracies in per cent, mean and standard error over the graphs, in Markdown."""
+    lines = [f"| | {' | '.join(given.problems)} |", "| --- |" + " --- |" * len(given.problems)]
+    for name, (words, (variant, budget, how)) in product(given.networks, ROWS.items()):
+        keys = [f"{problem}|{name}|{variant}|{budget}" for problem in given.problems]
+        if all(key in known for key in keys):
+            values = [100.0 * np.array([one[how] for one in known[key]]) for key in keys]
+            cells = [f"{v.mean():.1f} ± {v.std(ddof=1) / v.size**0.5:.1f}" for v in values]
+            lines.append(f"| {name}: {words} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Measure the networks on every problem."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -229,13 +259,19 @@ def main() -> None:
     parser.add_argument("--graphs", type=int, default=3)
     parser.add_argument("--problems", nargs="+", default=list(PROBLEMS))
     parser.add_argument("--networks", nargs="+", default=list(TRIED))
+    parser.add_argument("--table", action="store_true", help="print the table of what is known")
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     torch.set_num_threads(1)
     known = json.loads(given.out.read_text()) if given.out.exists() else {}
 
+    if given.table:
+        print(table(known, given))
+        return
+
     def keep() -> None:
-        given.out.write_text(json.dumps(known, indent=1) + "\n")
+        lines = (f"{json.dumps(key)}: {json.dumps(value)}" for key, value in known.items())
+        given.out.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
     for problem in as_problems(given.problems):
         measure(problem, given, known, keep)

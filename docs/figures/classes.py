@@ -2,7 +2,7 @@ r"""Accuracy of several equal classes: against the signal of the graph, and agai
 
 A diffusion at infinite regularization, at its best time on the symmetrized graph, under the Bayes-optimal ceiling. The margin
 does not depend on the number of classes, and neither does the best time; codes of more classes are further apart, while there are
-more to choose from. Dots are on graphs of average degree 200: at a small one the edges within a class exceed the others by much,
+more to choose from. Dots are on graphs of mean degree 200: at a small one the edges within a class exceed the others by much,
 and near :math:`\lambda_e = 1` the limit of large size is approached slowly.
 """
 

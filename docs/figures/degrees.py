@@ -2,7 +2,7 @@ r"""Which normalization: accuracy against the variance of the degrees, at a fixe
 
 A fifth of the nodes are hubs, :math:`\theta = 1 + 2\sqrt v`, the others have :math:`\theta = 1 - \sqrt v/2`. PageRank at infinite
 regularization and its best strength, with each normalization of the adjacency, under the Bayes-optimal ceiling (Eq. 11.13).
-Dots are on graphs of average degree 60, centred and divided by their measured degrees.
+Dots are on graphs of mean degree 60, centred and divided by their measured degrees.
 """
 
 from __future__ import annotations

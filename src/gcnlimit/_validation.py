@@ -40,8 +40,8 @@ def as_real(
     with np.errstate(over="ignore"):  # a longer float beyond the range of float64 is infinite
         array = np.array(raw, dtype=np.float64)
     if array.ndim < minimum_axes:
-        given = shown(value)
-        raise ParameterError(f"{name} = {given} has no axis of layers; write {name}=[{given}]")
+        text = shown(value)
+        raise ParameterError(f"{name} = {text} has no axis of layers; write {name}=[{text}]")
     if array.size == 0 and not (empty_last and 0 not in array.shape[:-1]):
         raise ParameterError(f"{name} is empty (shape {array.shape}); give at least one value")
     if np.isnan(array).any():
@@ -104,8 +104,8 @@ def whole(name: str, value: object, low: int, high: int | None = None) -> int:
     if isinstance(value, int | np.integer) and not isinstance(value, bool) and low <= value <= top:
         return int(value)
     wanted = f">= {low}" if high is None else f"from {low} to {high}"
-    given = shown(value)
-    raise ParameterError(f"{name} = {given} is not allowed; it must be a whole number {wanted}")
+    text = shown(value)
+    raise ParameterError(f"{name} = {text} is not allowed; it must be a whole number {wanted}")
 
 
 def one_of(name: str, value: object, *allowed: object) -> None:

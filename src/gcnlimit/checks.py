@@ -42,18 +42,18 @@ def check_filter(filter: Any) -> None:
         ...
     gcnlimit.errors.ParameterError: filter = Wrong(t=1.0): chain computes 7.46257 at x = 1.99, where normalized gives 7.31553
     """
-    own = as_filter(filter)
+    checked = as_filter(filter)
     checks = [_check_normalized, _check_many, _check_nodes]
-    if own.has_chain:
+    if checked.has_chain:
         checks += [_check_chain, _check_series, _check_directed]
-    _raise_first("filter", own, checks)
+    _raise_first("filter", checked, checks)
 
 
-def _raise_first(name: str, own: Any, checks: Iterable[Callable[[Any], Iterator[str]]]) -> None:
+def _raise_first(name: str, checked: Any, checks: Iterable[Callable[[Any], Iterator[str]]]) -> None:
     """Raise `ParameterError` with the first problem that a check finds."""
-    problem = first(found for check in checks for found in check(own))
+    problem = first(told for check in checks for told in check(checked))
     if problem:
-        raise ParameterError(f"{name} = {own!r}: {problem}")
+        raise ParameterError(f"{name} = {checked!r}: {problem}")
 
 
 def _first(where: npt.NDArray[np.bool_], *arrays: Array) -> list[float]:
@@ -72,8 +72,8 @@ def _check_normalized(filter: Filter) -> Iterator[str]:
     alone = filter(_X)
     wrong = ~(np.abs(values - alone) <= 1e-9 * np.max(np.abs(values)))
     if wrong.any():
-        x, here, there = _first(wrong, _X, values, alone)
-        yield f"normalized gives {here:g} at x = {x:g}, alone {there:g}; its second value is wrong"
+        x, value, true = _first(wrong, _X, values, alone)
+        yield f"normalized gives {value:g} at x = {x:g}, alone {true:g}; its second value is wrong"
 
 
 def _check_many(filter: Filter) -> Iterator[str]:
@@ -106,8 +106,8 @@ def _check_chain(filter: Filter) -> Iterator[str]:
     computed, values = np.broadcast_arrays(chain(_X), filter(_X))
     distance = np.abs(computed - values)
     if not np.all(distance <= 1e-8 * np.max(np.abs(values))):
-        x, here, there = _first(distance == np.max(distance), _X, computed, values)
-        yield f"chain computes {here:g} at x = {x:g}, where normalized gives {there:g}"
+        x, made, wanted = _first(distance == np.max(distance), _X, computed, values)
+        yield f"chain computes {made:g} at x = {x:g}, where normalized gives {wanted:g}"
     layers = np.max(filter.layers(accuracy=1e-10, radius=2.0))
     if layers != chain.depth:
         yield f"layers gives at most {layers} where chain has {chain.depth}"
@@ -120,9 +120,9 @@ def _check_series(filter: Filter) -> Iterator[str]:
     operator *= 0.9 / np.linalg.norm(operator, 2)
     expected = flat.chain(accuracy=1e-12, radius=2.0).apply(operator, block)
     for shape, wanted in (((1, 1, 1), expected[None]), ((1,), expected[:, :1])):
-        found = flat.series(operator, block[:, : wanted.shape[-1]], 1e-12, shape)
+        acted = flat.series(operator, block[:, : wanted.shape[-1]], 1e-12, shape)
         error = 1e-9 * np.max(np.abs(wanted))
-        if found.shape != wanted.shape or not np.allclose(found, wanted, rtol=0, atol=error):
+        if acted.shape != wanted.shape or not np.allclose(acted, wanted, rtol=0, atol=error):
             yield f"series with weights of shape {shape} does not act on a matrix as the chain does"
 
 
@@ -161,9 +161,9 @@ def check_loss(loss: Any) -> None:
         ...
     gcnlimit.errors.ParameterError: loss = ...: prox_derivative is 0.496771 ... where prox changes by 0.987167 ...
     """
-    own = loss if isinstance(loss, Loss) else as_loss(loss)
+    checked = loss if isinstance(loss, Loss) else as_loss(loss)
     usual = partial(problems, omega=_OMEGA, v=_V, tolerance=1e-5)
-    _raise_first("loss", own, [usual, _check_prox_kinks, _check_pull, _check_averages])
+    _raise_first("loss", checked, [usual, _check_prox_kinks, _check_pull, _check_averages])
 
 
 def _check_prox_kinks(loss: Loss) -> Iterator[str]:
@@ -173,8 +173,8 @@ def _check_prox_kinks(loss: Loss) -> Iterator[str]:
     kinks = np.zeros((0, _V.size)) if kinks is None else np.asarray(kinks)
     if kinks.shape[1:] != _V.shape:
         yield f"breakpoints gives {kinks.shape} for v of {_V.shape}; stack the kinks along axis 0"
-    for v, known in zip(_V, kinks.T, strict=True):
-        for omega in jump(partial(loss.prox_derivative, v=v), known, 7):
+    for v, declared in zip(_V, kinks.T, strict=True):
+        for omega in jump(partial(loss.prox_derivative, v=v), declared, 7):
             yield f"prox has a kink at omega = {omega:.6g} for v = {v:g} that breakpoints omits"
 
 
@@ -184,11 +184,11 @@ def _check_pull(loss: Loss) -> Iterator[str]:
     by_prox = (loss.prox(_OMEGA, v) - _OMEGA) / v
     by_derivative = (1.0 - loss.prox_derivative(_OMEGA, v)) / v
     pairs = {"pull": (pull, by_prox), "second value of pull": (slope, by_derivative)}
-    for name, (given, wanted) in pairs.items():
-        wrong = ~(np.abs(given - wanted) <= 1e-7 * (1.0 + np.abs(wanted)))
+    for name, (stated, wanted) in pairs.items():
+        wrong = ~(np.abs(stated - wanted) <= 1e-7 * (1.0 + np.abs(wanted)))
         if wrong.any():
-            omega, at, here, there = _first(wrong, _OMEGA, v, given, wanted)
-            yield f"the {name} is {here:g} at omega = {omega:.6g}, v = {at:g}; prox gives {there:g}"
+            omega, at, f, usual = _first(wrong, _OMEGA, v, stated, wanted)
+            yield f"the {name} is {f:g} at omega = {omega:.6g}, v = {at:g}; prox gives {usual:g}"
 
 
 def _check_averages(loss: Loss) -> Iterator[str]:
@@ -197,6 +197,6 @@ def _check_averages(loss: Loss) -> Iterator[str]:
     for name in ("gaussian_pull", "gaussian_losses"):
         object.__setattr__(plain, name, lambda *output: None)
     for name, average in (("gaussian_pull", eta), ("gaussian_losses", expected_losses)):
-        mine, numerical = (np.stack(average(one, output)) for one in (loss, plain))
+        mine, numerical = (np.stack(average(each, output)) for each in (loss, plain))
         if not np.allclose(mine, numerical, rtol=1e-7):
             yield f"{name} gives {mine[:, 0]} where quadrature gives {numerical[:, 0]}"

@@ -100,9 +100,9 @@ class Classes:
 
     def index_of(self, labels: Array) -> Indices:
         """Index of the class of each label, -1 where it is unknown."""
-        known = ~np.isnan(labels)
+        labelled = ~np.isnan(labels)
         index = np.where(labels > 0, 0.0, 1.0) if self.two else labels
-        return np.where(known, np.nan_to_num(index), -1.0).astype(np.int64)
+        return np.where(labelled, np.nan_to_num(index), -1.0).astype(np.int64)
 
     def labels_of(self, index: Indices) -> Array:
         """Labels of known classes."""

@@ -175,17 +175,17 @@ class CSBM(Value):
         distance = as_real("distance", distance, low=0, high=1e50)
         n = as_real("nodes", nodes, low=0, open_low=True)
         alpha = n / as_real("features", features, low=0, open_low=True)
-        known = np.asarray(as_real("labelled", labelled, low=0))
-        if np.any(known > n):
+        count_labelled = np.asarray(as_real("labelled", labelled, low=0))
+        if np.any(count_labelled > n):
             raise ParameterError("labelled is larger than nodes; give the number of labelled nodes")
-        if np.any((known > 0.0) & (known < 1.0)):
+        if np.any((count_labelled > 0.0) & (count_labelled < 1.0)):
             raise ParameterError(
                 f"labelled = {labelled!r} is not a number of nodes; for a rate write rate * nodes"
             )
         count = whole("classes", classes, low=2)
         lam = (count * h - 1.0) / (count - 1) * _full_signal(degree, n)
         mu = alpha * distance**2 / (2.0 * count)
-        return cls(alpha, lam, mu, known / n, directed, classes=count)
+        return cls(alpha, lam, mu, count_labelled / n, directed, classes=count)
 
     def homophily(self, degree: ArrayLike, nodes: ArrayLike = np.inf) -> Parameter:
         r"""Fraction :math:`\frac1C [1 + (C-1) \lambda \sqrt{(1 - d/N)/d}]` of edges within equal classes, at degree :math:`d`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -78,10 +78,6 @@ class EstimatedCSBM(CSBM):
     def model(self) -> CSBM:
         """The model without its errors."""
         return CSBM(**{f.name: getattr(self, f.name) for f in fields(CSBM)})
-
-    def replaced(self, **parameters: Any) -> EstimatedCSBM:
-        """Return the same estimate with other values of some of `alpha`, `lam`, `mu`, `rho`, of the same errors."""
-        return replace(self, **parameters)
 
     def displaced(self, directions: int = 16) -> tuple[CSBM, Array]:
         r"""Models around the estimate (:math:`\mu` at least 0), and how many standard errors away they are.

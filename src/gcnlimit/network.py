@@ -90,18 +90,17 @@ class GCN(Value):
         training: Training | None = None,
     ) -> None:
         training = as_training(training)
-        if reg is None:
-            reg = math.inf if training is None else 0.0
-        object.__setattr__(self, "training", training)
-        object.__setattr__(self, "filter", as_filter(filter))
-        object.__setattr__(self, "loss", as_loss(loss))
-        object.__setattr__(self, "reg", _as_reg(reg, training))
-        object.__setattr__(self, "symmetrize", flag("symmetrize", symmetrize))
-        object.__setattr__(self, "normalize", flag("normalize", normalize))
-        object.__setattr__(self, "penalty", as_penalty(penalty))
-        object.__setattr__(self, "normalization", as_normalization(normalization))
-        other = None if test_filter is None else as_filter(test_filter)
-        object.__setattr__(self, "test_filter", other)
+        self.__dict__.update(
+            filter=as_filter(filter),
+            loss=as_loss(loss),
+            reg=_as_reg(reg, training),
+            symmetrize=flag("symmetrize", symmetrize),
+            normalize=flag("normalize", normalize),
+            penalty=as_penalty(penalty),
+            normalization=as_normalization(normalization),
+            test_filter=None if test_filter is None else as_filter(test_filter),
+            training=training,
+        )
         self.shape  # noqa: B018 - refuses shapes that do not broadcast
         if not isinstance(self.penalty, L2) and np.isinf(self.reg).any():
             raise ParameterError(
@@ -111,10 +110,10 @@ class GCN(Value):
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """Common shape of the parameters (the depth is not an axis of it)."""
-        test = () if self.test_filter is None else self.test_filter.shape
-        time = () if self.training is None else self.training.shape
-        shapes = {"normalization": self.normalization.shape, "test_filter": test, "training": time}
-        return broadcast(filter=self.filter.shape, reg=np.shape(self.reg), **shapes)
+        parts = ("filter", "normalization", "test_filter", "training")
+        values = {name: getattr(self, name) for name in parts}
+        shapes = {name: value.shape for name, value in values.items() if value is not None}
+        return broadcast(reg=np.shape(self.reg), **shapes)
 
     @property
     def filters(self) -> tuple[Filter, ...]:
@@ -143,11 +142,12 @@ class GCN(Value):
         return replace(self, **changes)
 
 
-def _as_reg(reg: ArrayLike, training: Training | None) -> Parameter:
+def _as_reg(reg: ArrayLike | None, training: Training | None) -> Parameter:
     """Regularization that was asked for; 0 and infinity are those of a training that stops, and of one that does not."""
     if training is None:
-        return as_real("reg", reg, low=0, open_low=True, infinite=True)
-    checked = as_real("reg", reg, low=0, infinite=True)
+        wanted = math.inf if reg is None else reg
+        return as_real("reg", wanted, low=0, open_low=True, infinite=True)
+    checked = as_real("reg", 0.0 if reg is None else reg, low=0, infinite=True)
     if np.isinf(checked).any():
         raise ParameterError(
             "reg = inf leaves nothing to train; give a finite reg with training, or leave out both"

@@ -19,6 +19,7 @@ from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 
 _ENOUGH = 5.0  # edges of a node at which its degree is close enough to its mean
+_MOST = 1e16  # average of a power of the propensities from which rounding decides
 NUMBERS = ("left", "right", "tau")
 _NAMED = {"symmetric": (0.5, 0.5), "none": (0.0, 0.0), "random-walk": (1.0, 0.0)}
 
@@ -72,8 +73,7 @@ class Normalization(Value):
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """Common shape of the three numbers."""
-        shapes = {name: np.shape(getattr(self, name)) for name in NUMBERS}
-        return broadcast(**shapes)
+        return broadcast(**{name: np.shape(getattr(self, name)) for name in NUMBERS})
 
     def replaced(self, **numbers: Any) -> Self:
         """Same normalization with some of its numbers changed."""
@@ -156,8 +156,8 @@ class Normalization(Value):
         np.power(mixed, -_column(self.right), where=mixed > 0.0, out=right)
         return left, right
 
-    def check(self, law: DegreeLaw) -> None:
-        r"""Raise `ParameterError` if the theory has no answer for that law of the degrees.
+    def refusal(self, law: DegreeLaw) -> str | None:
+        r"""Sentence that says why the theory has no answer for that law of the degrees; None if it has one.
 
         The factor :math:`\phi` must be bounded, for the spectrum to have an edge, and :math:`\mathbb E l^2`,
         :math:`\mathbb E r^4` finite, for outputs and weights to have a variance.
@@ -178,13 +178,18 @@ class Normalization(Value):
             # moments that are finite at both ends of a range of powers are finite within it
             powers = [np.broadcast_to(p, self.shape)[bare] for p in needed]
             ends = np.concatenate([[p.min(), p.max()] for p in powers])
-            infinite = [f"theta**{p:g}" for p in ends if math.isinf(law.moment(float(p)))]
-            if infinite:
-                problem = (
-                    f"needs the average of {infinite[0]}, which is infinite under {brief(law)}"
-                )
-        if problem:
-            raise ParameterError(f"normalization = {self!r} {problem}; {remedy}")
+            moments = {f"theta**{p:g}": law.moment(float(p)) for p in ends}
+            name, most = max(moments.items(), key=lambda moment: moment[1])
+            if not most < _MOST:
+                size = "infinite" if math.isinf(most) else f"{most:.3g}"
+                problem = f"needs the average of {name}, which is {size} under {brief(law)}"
+        return f"normalization = {self!r} {problem}; {remedy}" if problem else None
+
+    def check(self, law: DegreeLaw) -> None:
+        """Raise `ParameterError` if the theory has no answer for that law of the degrees."""
+        refused = self.refusal(law)
+        if refused:
+            raise ParameterError(refused)
 
     def leaves(self, law: DegreeLaw | None, degree: float) -> str | None:
         """Sentence of warning where nodes of few edges make eigenvalues of their own, outside the spectrum; else None."""

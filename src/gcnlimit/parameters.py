@@ -40,7 +40,7 @@ LEARNING = (
 SIMULATION = ("nodes", "degree", "trials", "seed")
 WHOLE = ("depth", "steps", "nodes", "trials", "seed")
 SETTINGS = ("tol", "max_iterations", "free", "streamed", "dtype", "device")
-"""How to compute rather than what: never an axis."""
+"""Parameters of the computation, not of the problem: never an axis."""
 
 _LONG_NAMES = {
     "alpha": "nodes over features",
@@ -71,7 +71,7 @@ _LONG_NAMES = {
     "momentum": "momentum of gradient descent",
     "tau": "degree added by the regularized normalization, over the mean",
     "nodes": "number of nodes",
-    "degree": "average degree",
+    "degree": "mean degree",
     "trials": "number of trials",
     "seed": "seed of the simulation",
 }
@@ -117,8 +117,8 @@ def long_name(name: str) -> str:
 def defaults(function: Any, names: Collection[str]) -> dict[str, Any]:
     """Default values of the named arguments of a function."""
     arguments = inspect.signature(function).parameters
-    found = {name: arguments[name].default for name in names if name in arguments}
-    return {name: value for name, value in found.items() if value is not inspect.Parameter.empty}
+    values = {name: arguments[name].default for name in names if name in arguments}
+    return {name: value for name, value in values.items() if value is not inspect.Parameter.empty}
 
 
 def spaced(name: str, first: float, last: float, count: int, scale: str = "linear") -> Array:
@@ -142,8 +142,8 @@ def check_names(given: Collection[str], allowed: Collection[str], where: str) ->
     """Refuse the first name that is not allowed, and say which ones are."""
     for name in given:
         if name not in allowed:
-            known = suggestion(name, allowed) + "allowed: " + (", ".join(allowed) or "none")
-            raise ParameterError(f"{name!r} is not {where}; {known}")
+            choices = suggestion(name, allowed) + "allowed: " + (", ".join(allowed) or "none")
+            raise ParameterError(f"{name!r} is not {where}; {choices}")
 
 
 def build_data(parameters: Mapping[str, Any]) -> CSBM:
@@ -152,14 +152,16 @@ def build_data(parameters: Mapping[str, Any]) -> CSBM:
     >>> build_data({"alpha": 4, "lam": 1, "mu": 2, "rho": 0.1, "degrees_variance": 0.5}).degrees
     Gamma(variance=0.5)
     """
-    given = {name: parameters[name] for name in DATA if parameters.get(name) is not None}
-    variance = given.pop("degrees_variance", None)
-    law = given.pop("degrees_law", "gamma")
+    fields_given = {name: parameters[name] for name in DATA if parameters.get(name) is not None}
+    variance = fields_given.pop("degrees_variance", None)
+    law = fields_given.pop("degrees_law", "gamma")
     if law not in LAWS:
         raise ParameterError(f"degrees_law = {law!r} is not known; write {' or '.join(LAWS)}")
-    if variance is not None and "degrees" in given:
+    if variance is not None and "degrees" in fields_given:
         raise ParameterError("degrees_variance is given beside degrees; give one of the two")
-    return CSBM(**given if variance is None else given | {"degrees": LAWS[law](variance)})
+    return CSBM(
+        **fields_given if variance is None else fields_given | {"degrees": LAWS[law](variance)}
+    )
 
 
 def build_network(parameters: Mapping[str, Any]) -> GCN:
@@ -168,22 +170,24 @@ def build_network(parameters: Mapping[str, Any]) -> GCN:
     >>> build_network({"t": 1.0, "normalization": "regularized", "tau": 2.0}).normalization
     Regularized(tau=2.0)
     """
-    given = {name: parameters[name] for name in LEARNING if name in parameters}
-    tau = given.pop("tau", None)
+    arguments = {name: parameters[name] for name in LEARNING if name in parameters}
+    tau = arguments.pop("tau", None)
     if tau is not None:
-        if as_normalization(given.get("normalization", "symmetric")) != Regularized():
+        if as_normalization(arguments.get("normalization", "symmetric")) != Regularized():
             raise ParameterError(
                 f"tau = {tau!r} needs normalization = 'regularized'; add that, or leave tau out"
             )
-        given["normalization"] = Regularized(tau)
-    times = {name: given.pop(name) for name in TIMES if name in given}
+        arguments["normalization"] = Regularized(tau)
+    times = {name: arguments.pop(name) for name in TIMES if name in arguments}
     if times:
-        if "training" in given:
+        if "training" in arguments:
             raise ParameterError(f"training is given beside {', '.join(times)}; give one of them")
-        given["training"] = build_training(times)
+        arguments["training"] = build_training(times)
     at_test = [name for name in names_at_test() if name in parameters]
     test = {name.removeprefix("test_"): parameters[name] for name in at_test}
-    return GCN(build_filter(parameters), **given, test_filter=build_filter(test) if test else None)
+    return GCN(
+        build_filter(parameters), **arguments, test_filter=build_filter(test) if test else None
+    )
 
 
 def build_training(times: Mapping[str, Any]) -> Training:

@@ -44,15 +44,17 @@ class Spectrum(Value):
     def __init__(
         self, variance: ArrayLike, signal: ArrayLike = 1.0, weight: ArrayLike = 1.0
     ) -> None:
-        given = {
+        checked = {
             "variance": as_real("variance", variance, low=0, open_low=True),
             "signal": as_real("signal", signal, low=0),
             "weight": as_real("weight", weight, low=0, open_low=True),
         }
-        shape = broadcast(features=(1,), **{name: np.shape(level) for name, level in given.items()})
+        shape = broadcast(
+            features=(1,), **{name: np.shape(level) for name, level in checked.items()}
+        )
         if len(shape) > 1:
             raise ParameterError(f"variance, signal and weight have shape {shape}; give sequences")
-        levels = {name: np.array(np.broadcast_to(level, shape)) for name, level in given.items()}
+        levels = {name: np.array(np.broadcast_to(level, shape)) for name, level in checked.items()}
         levels["weight"] /= np.sum(levels["weight"])
         mean = float(levels["signal"] @ levels["weight"])
         if abs(mean - 1.0) > 1e-8:

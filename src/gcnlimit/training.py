@@ -65,7 +65,7 @@ class Training(Value, ABC):
 
     @abstractmethod
     def left(self, x: Array) -> Array:
-        r"""Part :math:`P(x)` that is not yet learned of eigenvalues `x`, whose last axis comes after those of the parameters."""
+        r"""Part :math:`P(x)` of each eigenvalue `x` that is not yet learned; its axis comes after those of the parameters."""
 
     def learned(self, x: Array) -> Array:
         r"""Factor :math:`(1 - P(x))/x` in place of the :math:`1/x` of the minimizer; real or complex `x`."""

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
+from gcnlimit._runtime import progress
 from gcnlimit.benchmark import Ranking, Run, Scores, evaluate, merge, published
 from gcnlimit.benchmark.problems import as_problems
 from gcnlimit.benchmark.task import accuracy, score_table
@@ -218,7 +219,7 @@ def test_a_model_that_fails_costs_nothing_to_the_other_graphs():
 
     scores = evaluate(fails_on_heterophily, ["heterophily", "reference"], size="small", graphs=1)
     assert "shape (3,)" in scores.failures[0].error
-    assert "1 of 2 runs failed, the first of them fails_on_heterophily on heterophily" in str(scores)
+    assert "1 of 2 runs failed, the first fails_on_heterophily on heterophily" in str(scores)
     assert scores.runs[1].accuracy == 0.5  # ties
 
 
@@ -366,3 +367,14 @@ def test_exact_values_stand_beside_a_score_and_a_dash_where_there_is_none():
     assert second.split() == ["reference", "0", features, linear, "-", best, "-", "-"]
     assert "nan" not in text
     assert "inf" not in text
+
+
+def test_a_run_says_what_is_left_where_there_is_no_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "FIRST", 0.02)
+    monkeypatch.setattr(progress, "EVERY", 0.02)
+    evaluate(lambda task: time.sleep(0.1) or task.features[:, 0], "reference", size="small", graphs=3, name="slow")
+    told = capsys.readouterr().err.splitlines()
+    assert told[0].startswith("slow: 0 of 3 graphs, ")
+    assert any("slow: 2 of 3 graphs" in line and line.endswith(" s left") for line in told)
+    evaluate(lambda task: task.features[:, 0], "reference", size="small", graphs=2, progress=False)
+    assert capsys.readouterr().err == ""

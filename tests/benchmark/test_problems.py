@@ -93,6 +93,7 @@ def test_every_ceiling_is_above_what_uses_less():
         assert exact.frozen is None or exact.one_filter < exact.frozen < exact.bayes
 
 
+@pytest.mark.slow
 def test_what_a_new_graph_may_add_to_the_weights_raises_the_ceiling():
     here, there = gl.CSBM(4, 1.0, 2.0, 0.1), gl.CSBM(4, 1.0, 2.0, 0.0)
     found = gl.bayes_optimal(here, to=there, degree=30, population=300)

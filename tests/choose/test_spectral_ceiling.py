@@ -160,6 +160,7 @@ def test_without_a_graph_infinite_regularization_is_the_best():
     np.testing.assert_allclose(ceiling.margin, limits.short_diffusion_margin(data, 0.0, True), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_without_features_the_sign_of_the_filter_is_free_and_the_ceiling_is_resolved():
     data = gl.CSBM(alpha=4.0, lam=0.75, mu=0.0, rho=0.5)
     ceiling = filter_ceiling(data)  # takes seconds: the sign is free at each node of the spectrum
@@ -195,6 +196,7 @@ def test_all_points_at_once_give_what_each_gives_alone():
     np.testing.assert_allclose(together.margin, alone, atol=2e-9)
 
 
+@pytest.mark.slow
 def test_the_best_polynomial_close_to_the_ceiling_is_confirmed_by_simulation():
     best = gl.best_filter(MANY_LABELS, 12)
     assert best.ceiling.test_accuracy - best.prediction.test_accuracy < 1e-6
@@ -210,3 +212,11 @@ def test_the_best_polynomial_close_to_the_ceiling_is_confirmed_by_simulation():
 def test_a_finite_regularization_is_refused(function, reg):
     with pytest.raises(gl.ParameterError, match="reg"):
         function(DATA, reg=reg)
+
+
+@pytest.mark.parametrize("infinite", [True, False])
+def test_the_values_of_the_best_filter_have_the_largest_magnitude_one(infinite):
+    """The regularization is reported in their unit, so they are no other multiple."""
+    points = Points.of(DATA, gl.GCN(gl.Diffusion(1.0)))
+    best = spectral_ceiling(points, infinite=infinite, tol=1e-8)
+    assert np.max(np.abs(best.g), axis=1) == pytest.approx(1.0, rel=1e-12)

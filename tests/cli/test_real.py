@@ -104,14 +104,6 @@ def test_explore_reads_tables_as_the_other_verbs_do(tmp_path, monkeypatch):
     assert "183 nodes" in sentence
 
 
-def test_a_single_network_has_no_members_to_draw(tmp_path):
-    done = run("classify", TEXAS, "--filter", "pagerank", "--plot", str(tmp_path / "members.png"))
-    assert done.exit_code != 0
-    assert "--plot goes with the average; leave out --filter and --strength" in str(done.output)
-    assert "PageRank" in answer("classify", TEXAS, "--filter", "pagerank")
-    assert "features alone" in answer("classify", TEXAS, "--strength", "0")
-
-
 def test_fractions_are_words_or_shares_by_class():
     data = real.read(TEXAS)
     shares = {0: 0.2, 2: 0.1, 3: 0.6, 4: 0.1}

@@ -75,6 +75,7 @@ def test_compare_refuses_in_a_sentence():
     assert "order = 99" in result.output
 
 
+@pytest.mark.slow
 def test_the_depth_and_the_constant_of_a_normalization_are_tuned():
     (row,) = json.loads(run("tune", *OPTIONS, "--c", "1", "--free", "depth=1:8", "--json").output)
     assert (row["depth"], row["status"]) == (4, "interior")

@@ -1,9 +1,12 @@
 """The application answers this machine alone, and nothing that it is sent breaks it."""
 
+import base64
 import json
 import socket
 import threading
+import time
 
+import numpy as np
 import pytest
 
 pytest.importorskip("dash")
@@ -145,6 +148,30 @@ def test_a_connection_that_sends_nothing_is_closed(port, monkeypatch, capfd):
     assert "Traceback" not in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("body", [False, True])
+def test_a_connection_that_drips_is_closed(port, monkeypatch, capfd, body):
+    """A byte now and then, each within the timeout, in the headers or in the body."""
+    monkeypatch.setattr(app_module._Handler, "arrival", 0.5)
+    head = b"POST /pictures HTTP/1.1\r\nHost: localhost\r\n"
+    with socket.create_connection(("127.0.0.1", port)) as one:
+        one.settimeout(20)
+        one.sendall(head + b"Content-Length: 1000\r\n\r\n" if body else head)
+        began = time.monotonic()
+        answer = None
+        while answer is None and time.monotonic() - began < 15:
+            try:
+                one.sendall(b"x")
+                one.settimeout(0.1)
+                answer = one.recv(100)
+            except TimeoutError:
+                pass
+            except OSError:
+                answer = b""
+    assert answer is not None
+    assert b" 200 " not in answer
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_the_layout_names_every_control(client):
     text = json.dumps(client.get("/_dash-layout", headers={"Host": "localhost"}).json)
     for name in ("alpha", "lam-slider", "classes", "best", "sample", "upload"):
@@ -200,3 +227,33 @@ def test_an_answer_holds_the_numbers_of_the_library(client):
     assert curves["here"]["y"] == [gl.predict(state.data, state.gcn).test_accuracy]
     assert curves["Bayes-optimal"]["y"] == [gl.bayes_optimal(state.data).test_accuracy] * 2
     assert f"{curves['best']['y'][0]:.4f}" in answer["answers"]["depth-answer"]
+
+
+def test_an_upload_of_one_client_is_not_seen_by_another(client, caplog):
+    """Names in files stay in the answer to who sent them: no page, layout, picture or line of the log holds them later."""
+    rng = np.random.default_rng(0)
+    classes = rng.integers(2, size=60)
+    numbered = enumerate(zip(classes, rng.normal(classes), strict=True))
+    nodes = [f"q{k}x,hush{kind},{value},hush {k}" for k, (kind, value) in numbered]
+    table = "\n".join(["id,hushlabel,hushcolumn,hushwords", *nodes])
+    edges = "\n".join(["source,target", *(f"q{i}x,q{j}x" for i, j in rng.integers(60, size=(200, 2)))])
+    files = [f"data:text/csv;base64,{base64.b64encode(text.encode()).decode()}" for text in (edges, table)]
+    given = {"upload.contents": files, "upload.filename": ["hush-edges.csv", "hush-nodes.csv"], "state.data": {}}
+    given["read-label.value"] = "hushlabel"
+    asked = next(c for c in client.get("/_dash-dependencies", headers=HEADERS).json if c["inputs"][0]["id"] == "upload")
+    body = {kind: [_filled(one, given) for one in asked[kind]] for kind in ("inputs", "state")}
+    names = asked["output"].strip(".").split("...")
+    body |= {"output": asked["output"], "changedPropIds": ["upload.contents"]}
+    body["outputs"] = [dict(zip(("id", "property"), name.split("."), strict=True)) for name in names]
+    theirs = client.post("/_dash-update-component", json=body, headers=HEADERS)
+    assert theirs.status_code == 200
+    assert "hush" in theirs.text
+    state = State(estimated=True)
+    pictures = {"values": vars(state), "client": "another", "number": 1, "seen": ["strength-diffusion"]}
+    seen = [client.get(path, headers=HEADERS).text for path in ("/", "/_dash-layout", "/_dash-dependencies")]
+    seen.append(client.post("/pictures", json=pictures, headers=HEADERS).text)
+    assert not any("hush" in text for text in (*seen, caplog.text))
+
+
+def _filled(one, given):
+    return {**one, "value": given.get(f"{one['id']}.{one['property']}")}

@@ -185,6 +185,7 @@ def test_a_click_on_the_map_goes_there(page):
     page.until(lambda: (page.state().lam, page.state().mu) == (-1.2, 4.0))
 
 
+@pytest.mark.slow
 def test_an_example_is_shown_and_marked_again_and_again(page):
     example = "[...document.querySelectorAll('.preset')].find(b => b.textContent === 'Heterophily').click()"
     page.run(example)
@@ -261,6 +262,7 @@ def test_an_uploaded_graph_is_described(page, tmp_path):
     page.until(lambda: "not for your graph itself" in page.element("gain-answer").text)
 
 
+@pytest.mark.slow
 def test_a_bad_file_is_a_sentence(page, tmp_path):
     path = tmp_path / "graph.npz"
     path.write_bytes(b"no graph")

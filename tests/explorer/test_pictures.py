@@ -188,6 +188,7 @@ def test_the_curve_covers_every_value_of_its_control():
         assert curve.x[0] <= here.x[0] <= curve.x[-1] * (1 + 1e-12)
 
 
+@pytest.mark.slow
 def test_at_finite_regularization_each_depth_has_its_own_best_one():
     """Deeper networks are better, and none is worse than at infinite regularization; tune finds the same."""
     state = State(reg=10.0, family="residual")
@@ -291,3 +292,12 @@ def test_what_hubs_have_no_theory_for_is_a_sentence(name):
 def test_what_takes_minutes_with_hubs_is_a_sentence(name):
     with pytest.raises(gl.GCNLimitError, match="takes minutes"):
         COMPUTATIONS[name].compute(HUBS)
+
+
+def test_a_network_without_an_answer_is_said_to_have_none():
+    """PageRank beyond its pole at every value of the axis: no number, and why."""
+    state = State(lam=2.5, family="pagerank", theta=0.3, axis="rho")
+    results = {name: COMPUTATIONS[name].compute(state) for name in ("ceiling", "linear", "here", "along")}
+    words = PICTURES["axis"].draw(state, results).sentence
+    assert "No curve is drawn: theta = 0.3 is not allowed" in words
+    assert "nan" not in words

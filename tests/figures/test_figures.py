@@ -33,6 +33,13 @@ COARSE = {
 """Grids that take seconds, less fine."""
 
 
+SLOW = ("introduction", "hard_phase.py", "imbalance_colour.py")  # even so
+NAMES = [
+    pytest.param(name, marks=[pytest.mark.slow] if name.endswith(SLOW) else [], id=name.rsplit("/", maxsplit=1)[-1])
+    for name in [*FIGURES, *OF_THE_PAGES]
+]
+
+
 @functools.cache
 def data(name):
     """Numbers of a figure."""
@@ -44,7 +51,7 @@ def data(name):
         return figure.data()
 
 
-@pytest.mark.parametrize("name", [*FIGURES, *OF_THE_PAGES])
+@pytest.mark.parametrize("name", NAMES)
 def test_the_numbers_bear_out_the_statements_and_are_all_that_a_picture_needs(name, tmp_path, monkeypatch):
     """A second or two each: a figure has hundreds of numbers and some panels."""
     monkeypatch.setattr("gcnlimit.figures.registry.save", lambda canvas, path: path)  # it is drawn below

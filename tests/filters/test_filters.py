@@ -115,7 +115,7 @@ class Teleport(gl.PageRank):
     """PageRank that leaves to the defaults what it knows in closed form."""
 
     quadrature_nodes, layers = gl.Filter.quadrature_nodes, gl.Filter.layers
-    series, directed_averages = gl.Filter.series, gl.Filter.directed_averages
+    series, directed_averages = gl.Filter.series, gl.Filter.directed_averages  # type: ignore[assignment]
 
 
 DERIVED = [(Heat(1.7), gl.Diffusion(1.7)), (Teleport(0.3), gl.PageRank(0.3))]

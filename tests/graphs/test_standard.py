@@ -67,3 +67,13 @@ def test_hubs_alone_do_not_speak_against_the_model(directed):
     alike = gl.describe(X, *reversed(sampled(directed, Gamma(0.0))))
     assert alike.holds, alike.doubts
     assert alike.estimate.degrees is None
+
+
+def test_error_of_the_signal_of_many_classes_is_its_scatter():
+    """Where few pairs are alike these have most of the edges, and the variance of the signal more than doubles."""
+    data = gl.CSBM(100.0, 0.6, 0.0, 1.0, classes=20, directed=False)
+    drawn = [gl.sample(data, nodes=1000, degree=36.0, seed=seed) for seed in range(40)]
+    signals = [from_labels(StandardizedGraph.of(None, i.labels.astype(int), i.adjacency)) for i in drawn]
+    expected = np.sqrt(np.mean([s.lam_error**2 for s in signals]))
+    # a standard deviation of 40 numbers is known to a tenth
+    assert np.std([s.lam for s in signals], ddof=1) == pytest.approx(expected, rel=0.3)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gcnlimit.numerics.climb import ascend
-from gcnlimit.numerics.maximize import maximize_box, maximize_interval, spread
+from gcnlimit.numerics.maximize import maximize_box, maximize_from, maximize_interval, spread
 
 
 def test_climb_solves_random_quadratics():
@@ -93,3 +93,14 @@ def test_interior_maximum_beside_an_end_differs_from_the_end():
 def test_plateau_ends_at_the_end():
     best = maximize_interval(lambda u, which: 1.0 - np.exp(-500.0 * u) + 1e-16 * np.sin(1e6 * u), 3)
     assert np.all(best.u == 1.0)
+
+
+def test_a_climb_leaves_the_wall_on_which_it_starts():
+    """Along the angle in which it climbs the slope vanishes on a wall, the lower as the upper."""
+
+    def hill(u, which):
+        return -np.sum((u - 0.4) ** 2, axis=1)
+
+    walls = np.array([[[0.0, 0.0]], [[1.0, 1.0]], [[0.0, 1.0]]])
+    best = maximize_from(hill, walls, np.ones(3))
+    np.testing.assert_allclose(best.u, 0.4, atol=1e-6)

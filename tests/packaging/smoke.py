@@ -27,7 +27,7 @@ def core() -> None:
     assert importlib.resources.files("gcnlimit").joinpath("py.typed").is_file()
     _close(gl.predict(DATA, NETWORK).test_accuracy, EXACT["network"])
     _close(gl.bayes_optimal(DATA).test_accuracy, EXACT["ceiling"])
-    for name in gl.__all__:
+    for name in dir(gl):
         if not name.endswith("Classifier"):  # estimators of scikit-learn
             getattr(gl, name)
     finite = gl.predict(DATA, gl.GCN(gl.Residual([1.0, 1.0]), loss="logistic", reg=1.0))

@@ -130,6 +130,7 @@ def two_graphs(lam, there, nodes=1500, width=100):
     return parts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [gl.FilterClassifier(), gl.FilterClassifier("diffusion")])
 def test_filters_tuned_without_labels_follow_the_homophily_of_another_graph(model):
     (X, y, A, seen), (Z, z, B, _) = two_graphs(1.5, -1.5)
@@ -139,6 +140,7 @@ def test_filters_tuned_without_labels_follow_the_homophily_of_another_graph(mode
     assert tuned > 0.8 > same + 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("there", [1.2, 0.8])
 def test_tuned_filters_are_the_same_where_the_homophily_keeps_its_sign(there):
     model = gl.FilterClassifier()

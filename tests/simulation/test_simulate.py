@@ -1,3 +1,4 @@
+import inspect
 import json
 import math
 import subprocess
@@ -210,3 +211,9 @@ def test_workers_share_the_memory(monkeypatch):
 def test_counts_are_whole_numbers(name, value):
     with pytest.raises(gl.ParameterError, match=f"{name} = .* whole number from 1"):
         gl.simulate(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(1.0)), nodes=60, **{name: value})
+
+
+def test_a_simulation_draws_the_graphs_of_sample_by_default():
+    names = ("nodes", "degree", "seed", "streamed", "dtype", "device")
+    drawn, simulated = (inspect.signature(door).parameters for door in (gl.sample, gl.simulate))
+    assert [drawn[name].default for name in names] == [simulated[name].default for name in names]

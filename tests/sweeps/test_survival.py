@@ -29,6 +29,7 @@ def blocks_of(store):
         return kept._execute("SELECT count(*) FROM blocks")[0]
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments_it_ends_bit_identical(tmp_path):
     store = tmp_path / "runs.sqlite"
     program = python(HERE / "killing.py", store, 0, stdout=subprocess.PIPE)
@@ -128,6 +129,7 @@ gl.sweep(own, axes={"x": range(4)}, workers=2)
 """
 
 
+@pytest.mark.slow
 def test_a_script_without_a_guard_runs_once_and_is_told_where_it_needs_one(tmp_path):
     script = tmp_path / "unguarded.py"
     script.write_text(UNGUARDED)
@@ -137,6 +139,7 @@ def test_a_script_without_a_guard_runs_once_and_is_told_where_it_needs_one(tmp_p
     assert "needs the call to sweep under if __name__ == '__main__':" in message.strip().splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_two_processes_share_a_store(tmp_path):
     store = tmp_path / "runs.sqlite"
     code = f"import killing; killing.run({str(store)!r})"

@@ -119,6 +119,24 @@ def test_layers_of_hubs_rise_to_the_limit():
     assert np.allclose(layers.accuracy_by_degree([0.3, 2.0])[:, -1], best.accuracy_by_degree([0.3, 2.0]), atol=1e-12)
 
 
+def test_layers_on_two_graphs_are_those_of_the_equations_and_rise_to_the_limit():
+    """Eq. 12.12 layer by layer, written out; each stage ends at its limit."""
+    home, there = gl.CSBM(4, 1.2, 2.0, 0.1, directed=False), gl.CSBM(3, [0.8, -0.5], 1.5, 0.02, directed=False)
+    layers, best = gl.best_linear(home, to=there, layers=80), gl.best_linear(home, to=there)
+    q, r = 0.1, 0.02
+    for count in range(5):
+        A = 2.0 * q + 1.5 * r
+        m, n = 2.0 / 4 * A / (1 + A) + 1.2**2 * q, 1.5 / 3 * A / (1 + A) + 0.8**2 * r
+        assert layers.test_accuracy[0, count] == pytest.approx(ndtr(np.sqrt(n)), abs=1e-14)
+        q, r = (0.1 + m) / (1 + m), (0.02 + n) / (1 + n)
+    for stage in ("two_stages", "frozen"):
+        ended = getattr(layers, stage).test_accuracy[:, -1]
+        assert np.allclose(ended, getattr(best, stage).test_accuracy, atol=1e-12)
+    assert np.allclose(layers.test_accuracy[:, -1], best.test_accuracy, atol=1e-12)
+    assert np.all(np.diff(layers.test_accuracy, axis=-1) >= 0)
+    assert layers.to_xarray().test_accuracy.dims == ("to_lam", "layer")
+
+
 def test_a_law_of_vanishing_variance_is_none():
     data = gl.CSBM(3, 0.9, 1.5, 0.1, directed=False)
     alike = data.replaced(degrees=gl.Gamma(1e-9))
@@ -262,13 +280,11 @@ def test_extremes_are_numbers():
 
 def test_refusals_are_one_sentence():
     data = gl.CSBM(4, 1.0, 2.0, 0.1)
-    with pytest.raises(gl.ParameterError, match="leave out"):
-        gl.best_linear(data, to=data, layers=3)
     with pytest.raises(gl.ParameterError, match="leave out degree"):
         gl.best_linear(data, degree=5, layers=3)
     with pytest.raises(gl.ParameterError, match="noise"):
         data.replaced(noise=0.6)
-    with pytest.raises(gl.ParameterError, match="white features"):
+    with pytest.raises(gl.ParameterError, match="leave out features"):
         gl.theory.label_propagation(gl.CSBM(4, 1, 2, 0.1, features=gl.Spectrum([1.0, 2.0])), 0.1)
 
 

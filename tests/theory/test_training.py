@@ -9,6 +9,8 @@ from problems import random_data
 from reference import FILTERS, ROOT
 
 import gcnlimit as gl
+from gcnlimit.theory.finite_reg.path import SymmetricRidge
+from gcnlimit.theory.points import Points
 
 ROWS = json.loads((ROOT / "validation" / "training.json").read_text())["rows"]
 DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
@@ -145,3 +147,15 @@ def test_sampled_graphs_agree_at_every_time(training, classes):
     for name in ("test_accuracy", "test_loss", "train_loss"):
         apart = np.abs(getattr(measured, name) - getattr(theory, name))
         assert np.all(apart <= 4.0 * getattr(measured.standard_error, name) + 2e-3)  # and of the order 1/N
+
+
+def test_steps_just_below_the_largest_stable_one_do_not_diverge():
+    """What is learned last has small eigenvalues, on which steps of any size are as good as the flow of the same time."""
+    data, filter = gl.CSBM(3.91, -0.01, 2.211, 0.476), gl.Diffusion(-1.58)
+    flow = gl.GCN(filter, normalize=True, training=gl.GradientFlow(1.0))
+    ridge = SymmetricRidge(Points.of(data, flow), 255)
+    rate = 1.99 / float(ridge.ends()[1][0] * ridge.unit[0])
+    steps = np.array([300, 1000, 3000])
+    stepped = gl.predict(data, flow.replaced(training=gl.GradientDescent(steps, rate)))
+    flowed = gl.predict(data, flow.replaced(training=gl.GradientFlow(steps * rate)))
+    np.testing.assert_allclose(stepped.test_loss, flowed.test_loss, rtol=1e-3)

@@ -250,7 +250,7 @@ def test_a_joining_node_without_graph_has_the_feature_margin(symmetrize, reg):
 
 def test_what_has_no_theory_is_refused():
     data, gcn = gl.CSBM(2.0, 0.4, 1.5, 0.3), gl.GCN(gl.Diffusion(0.5), reg=1.0, symmetrize=False)
-    with pytest.raises(gl.ParameterError, match="no theory on a directed operator at finite reg"):
+    with pytest.raises(gl.ParameterError, match="directed operator and finite reg together"):
         gl.predict(data, gcn.replaced(test_filter=gl.PageRank(0.1)))
     with pytest.raises(gl.ParameterError, match="'joining'"):
         transfer(data, gcn, "there")

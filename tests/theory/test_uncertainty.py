@@ -187,6 +187,7 @@ def test_a_network_beyond_its_pole_is_answered_by_a_sentence():
         assert estimate.predict(strong) == (None, 0.0, 1.0)
 
 
+@pytest.mark.slow
 def test_several_unequal_classes_have_an_error_from_a_coarse_rule():
     """The change under the coarse rule, the same for all models, is that of the exact ceiling."""
     p, h = (0.4, 0.3, 0.2, 0.1), 0.002

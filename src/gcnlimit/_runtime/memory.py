@@ -34,15 +34,15 @@ def available() -> float:
     >>> available() > 0
     True
     """
-    given = os.environ.get(VARIABLE, "").strip()
-    if not given or _most.get() < math.inf:
+    setting = os.environ.get(VARIABLE, "").strip()
+    if not setting or _most.get() < math.inf:
         return min(_most.get(), *_limits())
     try:
-        bound = float(given)
+        bound = float(setting)
     except ValueError:
         bound = math.nan
     if not bound > 0.0:
-        raise ParameterError(f"{VARIABLE} = {given!r} must be a number of GB above 0, or unset")
+        raise ParameterError(f"{VARIABLE} = {setting!r} must be a number of GB above 0, or unset")
     return bound * GB
 
 

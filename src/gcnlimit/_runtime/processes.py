@@ -112,6 +112,7 @@ def _here(tasks: Sequence[Callable[[], R]]) -> Answers[R]:
 def _in_processes(tasks: Sequence[Callable[[], R]], workers: int) -> Answers[R]:
     check_pickle(tasks[0], "the network")
     with process_pool(workers) as pool:
+        # a few wait for each process, so that none is idle
         for index, future in as_finished(pool, operator.call, enumerate(tasks), 4 * workers):
             if broken(future):
                 raise GCNLimitError("a worker process died, of memory perhaps; take fewer workers")

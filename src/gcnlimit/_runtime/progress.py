@@ -23,7 +23,7 @@ _in_lines = [False]
 
 @dataclass
 class Bar:
-    """What is done, of how many items, and how many are finished."""
+    """Progress of a computation: its title, how many items it has, and how many are finished."""
 
     title: str
     total: int | None

@@ -31,12 +31,12 @@ def threads() -> int:
     >>> threads() >= 1
     True
     """
-    given = os.environ.get(VARIABLE, "").strip()
-    if not given:
+    setting = os.environ.get(VARIABLE, "").strip()
+    if not setting:
         return min(MOST, cores())
-    if not given.isdecimal() or int(given) < 1:
-        raise ParameterError(f"{VARIABLE} = {given!r} must be a whole number >= 1, or unset")
-    return int(given)
+    if not setting.isdecimal() or int(setting) < 1:
+        raise ParameterError(f"{VARIABLE} = {setting!r} must be a whole number >= 1, or unset")
+    return int(setting)
 
 
 def over_blocks(function: Callable[[B], object], blocks: Iterable[B], size: int) -> None:
@@ -63,6 +63,7 @@ def ordered_map(function: Callable[[B], R], blocks: Iterable[B], size: int) -> I
         waiting: deque[Future[R]] = deque()
         try:
             for block in blocks:
+                # limits of memory are variables of the context, which a thread does not inherit
                 waiting.append(pool.submit(copy_context().run, function, block))
                 if len(waiting) > count:
                     yield waiting.popleft().result()

@@ -64,6 +64,7 @@ def named_model(name: str) -> Model:
 
 def scores_apart(model: bytes | str, task: Task, user: str | None = None) -> Array:
     """Scores of a model that runs in another process, as that user if one is named."""
+    # a thread reads while this one writes: neither side then waits for the other
     process = _started(user)
     received: list[bytes] = []
     length = task.labels.size * task.classes * 8
@@ -106,18 +107,18 @@ def _preparation(model: bytes | str) -> dict[str, Any]:
     """What a spawned process is told of this one: path and folder; the script, only if the model is defined in it."""
     from multiprocessing import spawn
 
-    known = spawn.get_preparation_data("model")
+    parent = spawn.get_preparation_data("model")
     secret = {"authkey", "sys_argv"}
     if b"__main__" not in (model if isinstance(model, bytes) else b""):
         secret |= {"init_main_from_name", "init_main_from_path"}
-    return {key: value for key, value in known.items() if key not in secret}
+    return {key: value for key, value in parent.items() if key not in secret}
 
 
 def _read(stream: BinaryIO, length: int) -> bytes:
     """First byte of an answer, and as many as its kind may have."""
     with stream:
-        kind = stream.read(1)
-        return kind + stream.read(length if kind == _SCORES else 4 * _LONGEST)
+        first = stream.read(1)
+        return first + stream.read(length if first == _SCORES else 4 * _LONGEST)
 
 
 def _end(process: Any) -> None:
@@ -134,11 +135,11 @@ def _end(process: Any) -> None:
 
 def _scores(answer: bytes, task: Task) -> Array:
     """Scores in an answer, or the sentence that says why there are none."""
-    kind, content = answer[:1], answer[1:]
+    first, content = answer[:1], answer[1:]
     shape = (task.labels.size, task.classes)
-    if kind == _SCORES and len(content) == shape[0] * shape[1] * 8:
+    if first == _SCORES and len(content) == shape[0] * shape[1] * 8:
         return score_table(np.frombuffer(content, "<f8").reshape(shape), *shape)
-    if kind == _REASON and content:
+    if first == _REASON and content:
         text = content.decode("utf-8", "replace")[:_LONGEST]
         raise GCNLimitError("".join(letter if letter.isprintable() else " " for letter in text))
     raise GCNLimitError("the model's process ended without scores; return them from the function")

@@ -41,8 +41,13 @@ def message_passing(task: Task) -> Array:
 
     Two graphs share class means; the first is not scored.
     """
-    found = amp(task.observation, to=task.new).probabilities
-    return found if task.new is None else np.pad(found, ((task.observation.nodes, 0), (0, 0)))
+    return _on_all_nodes(task, amp(task.observation, to=task.new).probabilities)
+
+
+def _on_all_nodes(task: Task, probabilities: Array) -> Array:
+    """Rows of 0 for the training graph of an inductive task, before those of the new graph."""
+    before = 0 if task.new is None else task.observation.nodes
+    return np.pad(probabilities, ((before, 0), (0, 0)))
 
 
 def beliefs(task: Task) -> Array:
@@ -57,10 +62,9 @@ def linear_message_passing(task: Task) -> Array:
 
     Where the degree is small it is that of the Bethe Hessian.
     """
-    here = task.observation
-    by: By = "bethe" if here.degree is not None and here.degree < _SMALL_DEGREE else "system"
-    found = passed_linearly(here, to=task.new, by=by).probabilities
-    return found if task.new is None else np.pad(found, ((here.nodes, 0), (0, 0)))
+    graph = task.observation
+    by: By = "bethe" if graph.degree is not None and graph.degree < _SMALL_DEGREE else "system"
+    return _on_all_nodes(task, passed_linearly(graph, to=task.new, by=by).probabilities)
 
 
 def linear_message_passing_by_labels(task: Task) -> Array:
@@ -76,17 +80,17 @@ def linear_by_theory(task: Task) -> Array:
 
     The scores are :math:`g'(a') X' X^T g(a)^T R Y`, products with a few columns; on the training graph :math:`g' = g`.
     """
-    here, there = task.observation, task.new
-    if not here.data.classes.equal:
+    graph, new = task.observation, task.new
+    if not graph.data.classes.equal:
         remedy = "take linear-by-leave-one-out"
         raise ParameterError(f"linear-by-theory has no bias, which unequal classes need; {remedy}")
-    strength, new_strength = _best_strengths(here.data, None if there is None else there.data)
-    X, new_X = np.split(task.features, [here.nodes])
-    weights = X.T @ _pagerank(here, strength, task.targets[: here.nodes])
-    scores = _pagerank(here, strength, X @ weights)
-    if there is None:
+    strength, new_strength = _best_strengths(graph.data, None if new is None else new.data)
+    X, new_X = np.split(task.features, [graph.nodes])
+    weights = X.T @ _pagerank(graph, strength, task.targets[: graph.nodes])
+    scores = _pagerank(graph, strength, X @ weights)
+    if new is None:
         return scores
-    return np.concatenate([scores, _pagerank(there, new_strength, new_X @ weights)])
+    return np.concatenate([scores, _pagerank(new, new_strength, new_X @ weights)])
 
 
 def linear_by_leave_one_out(task: Task) -> Array:
@@ -96,11 +100,11 @@ def linear_by_leave_one_out(task: Task) -> Array:
     """
     from gcnlimit.real.filter_classifier import FilterClassifier
 
-    here, new = task.observation, task.new
-    operator = "regularized" if has_hubs(edge_counts(here.adjacency)) else "none"
+    graph, new = task.observation, task.new
+    operator = "regularized" if has_hubs(edge_counts(graph.adjacency)) else "none"
     settings: dict[str, Any] = {"strengths": STRENGTHS, "scale": None, "deploy": "tuned"}
     model = FilterClassifier("pagerank", normalization=operator, **settings)
-    model.fit(np.asarray(here.features, float), task.labels[: here.nodes], graph=here.adjacency)
+    model.fit(np.asarray(graph.features, float), task.labels[: graph.nodes], graph=graph.adjacency)
     if new is None:
         return model.decision_function()
     there = model.decision_function(np.asarray(new.features, float), graph=new.adjacency)
@@ -116,8 +120,8 @@ def features_alone(task: Task) -> Array:
         from gcnlimit.real.filter_classifier import FilterClassifier
 
         X = task.features.astype(float)
-        known = task.labelled_mask
-        model = FilterClassifier(strengths=0, scale=None).fit(X[known], task.labels[known])
+        labelled = task.labelled_mask
+        model = FilterClassifier(strengths=0, scale=None).fit(X[labelled], task.labels[labelled])
         outputs = model.decision_function(X)
         return outputs if task.classes > 2 else np.column_stack([-outputs, outputs])
     return task.features @ (task.features.T @ task.targets)
@@ -137,10 +141,11 @@ def correct_and_smooth(task: Task) -> Array:
     train = np.where(task.train_mask[:, None], task.targets, 0.0)
     base = task.features @ (task.features.T @ train)
     # the centroids in the unit of the targets, by least squares
-    known, wanted = base[task.val_mask], task.targets[task.val_mask]
-    scale = float(np.sum(known * wanted) / max(np.sum(known**2), 1e-30))
+    centroids, wanted = base[task.val_mask], task.targets[task.val_mask]
+    scale = float(np.sum(centroids * wanted) / max(np.sum(centroids**2), 1e-30))
     scores = partial(_corrected, task, S, scale * base, task.train_mask)
     best = _chosen(task, product((0.5, 0.9), (0.3, 0.6, 0.8, 0.9)), scores)
+    # the centroids of more labels are as much longer
     fewer = task.train_mask.sum() / task.labelled_mask.sum()
     return _corrected(task, S, fewer * scale * features_alone(task), task.labelled_mask, best)
 
@@ -149,11 +154,11 @@ def message_passing_network(task: Task, device: str = "cpu") -> Array:
     """Message passing as a network whose few numbers are trained on the labelled nodes (PyTorch, extra ``nn``)."""
     from gcnlimit.nn import message_passing_scores
 
-    here, new = task.observation, task.new
+    graph, new = task.observation, task.new
     second = None if new is None else (np.asarray(new.features), new.adjacency)
-    labels, X = task.labels[: here.nodes], np.asarray(here.features)
+    labels, X = task.labels[: graph.nodes], np.asarray(graph.features)
     settings: dict[str, Any] = {"seed": task.seed, "device": device}
-    return message_passing_scores(X, here.adjacency, labels, new=second, **settings)
+    return message_passing_scores(X, graph.adjacency, labels, new=second, **settings)
 
 
 _TABLE: dict[str, tuple[Model, float, float]] = {
@@ -181,8 +186,8 @@ def reference_methods(names: Iterable[str]) -> dict[str, Model]:
     chosen = list(names)
     for name in chosen:
         if name != "all" and name not in METHODS:
-            known = ", ".join(METHODS)
-            raise ParameterError(f"method = {name!r} is unknown; choose among {known} and all")
+            choices = ", ".join(METHODS)
+            raise ParameterError(f"method = {name!r} is unknown; choose among {choices} and all")
     return {name: model for name, model in METHODS.items() if name in chosen or "all" in chosen}
 
 
@@ -202,6 +207,7 @@ def _best_strengths(data: CSBM, to: CSBM | None) -> tuple[float, float]:
 def _pagerank(graph: Observation, strength: float, block: Array) -> Array:
     """Block after PageRank on that graph, weakened where it is near its pole."""
     a = graph.operator(True, normalization=as_normalization("regularized"))
+    # the largest eigenvalue of a small graph exceeds that of the theory
     radius = float(a.radius or math.inf)
     filter = PageRank(math.copysign(min(abs(strength), 0.95 / radius), strength))
     return np.asarray(filter.apply(a, block, radius=radius))
@@ -214,15 +220,15 @@ def _spread(S: Any, start: Array, strength: float) -> Array:
     return np.asarray(F)
 
 
-def _corrected(task: Task, S: Any, base: Array, known: Mask, settings: Any) -> Array:
+def _corrected(task: Task, S: Any, base: Array, labelled: Mask, settings: Any) -> Array:
     """Scores with spread errors added, known ones put in place, and all spread again."""
     correct, smooth = settings
-    errors = np.where(known[:, None], task.targets - base, 0.0)
+    errors = np.where(labelled[:, None], task.targets - base, 0.0)
     scores = base + _spread(S, errors, correct) / (1.0 - correct)
-    return _spread(S, np.where(known[:, None], task.targets, scores), smooth)
+    return _spread(S, np.where(labelled[:, None], task.targets, scores), smooth)
 
 
 def _chosen(task: Task, settings: Iterable[Any], scores: Callable[[Any], Array]) -> Any:
     """The setting whose scores are right on most validation nodes."""
     wanted = task.labels[task.val_mask]
-    return max(settings, key=lambda one: np.mean(scores(one)[task.val_mask].argmax(1) == wanted))
+    return max(settings, key=lambda s: np.mean(scores(s)[task.val_mask].argmax(1) == wanted))

@@ -151,10 +151,10 @@ class Problem(Value):
             For other graphs than those that everyone can draw: a number that the author of the model does not know.
         """
         root = self._root(size, graph, seed)
-        here, there = self._instances(SIZES[size], root)
-        task = split(here, self.name, root, there)
-        known = recorded(self.name, size, graph) if seed is None else None
-        if known is not None and known["checksum"] != checksum(task):
+        instance, new = self._instances(SIZES[size], root)
+        task = split(instance, self.name, root, new)
+        record = recorded(self.name, size, graph) if seed is None else None
+        if record is not None and record["checksum"] != checksum(task):
             warnings.warn(
                 f"graph {graph} of the problem {self.name!r} ({size}) is not the recorded one: the "
                 "sampler of this version, or that of NumPy, has changed, and accuracies on it are "
@@ -172,7 +172,7 @@ class Problem(Value):
         wide = to and to.replaced(alpha=nodes * to.alpha / data.alpha)
         light = replace(self, data=data.replaced(alpha=float(nodes)), to=wide)
         drawn = light._instances(nodes, root)
-        labels = np.concatenate([one.labels for one in drawn if one is not None])
+        labels = np.concatenate([instance.labels for instance in drawn if instance is not None])
         return data.classes.index_of(labels)
 
     def _root(self, size: str, graph: int, seed: int | None) -> list[int]:
@@ -186,11 +186,12 @@ class Problem(Value):
         from gcnlimit.simulation.data.sample import sample
 
         drawn = partial(sample, degree=self.degree, dtype=np.float32)
-        here = drawn(self.data, nodes, seed=np.random.SeedSequence(root))
+        instance = drawn(self.data, nodes, seed=np.random.SeedSequence(root))
         if self.to is None:
-            return here, None
+            return instance, None
         more = round(nodes * float(self.to.alpha / self.data.alpha))
-        return here, drawn(self.to, more, seed=np.random.SeedSequence([*root, 2]), beside=here)
+        seed = np.random.SeedSequence([*root, 2])
+        return instance, drawn(self.to, more, seed=seed, beside=instance)
 
 
 # the data that do not fit into a row of the suite

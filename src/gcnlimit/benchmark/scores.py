@@ -97,17 +97,17 @@ class Scores:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Scores:
         """Read what `save` wrote."""
-        given = f"path = {str(path)!r}"
+        file = f"path = {str(path)!r}"
         try:
             raw = json.loads(Path(path).read_text(encoding="utf-8"))
             version = raw["suite"]
             runs = tuple(_as_run(run) for run in raw["runs"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             wrong = "is not a file of results; give one that save wrote"
-            raise ParameterError(f"{given} {wrong}") from None
+            raise ParameterError(f"{file} {wrong}") from None
         if version != VERSION:
             wrong = f"version {version} of the suite, and this is version {VERSION}"
-            raise ParameterError(f"{given} has results of {wrong}; run the methods again")
+            raise ParameterError(f"{file} has results of {wrong}; run the methods again")
         return Scores(runs)
 
     def __str__(self) -> str:
@@ -251,14 +251,15 @@ class Ranking:
         """
         gains, variances = [], []
         for problem in self.common:
-            one, two = (self.accuracies.get((name, problem), {}) for name in (method, other))
-            gain = np.array([one[graph] - two[graph] for graph in one if graph in two])
+            mine, theirs = (self.accuracies.get((name, problem), {}) for name in (method, other))
+            gain = np.array([mine[graph] - theirs[graph] for graph in mine if graph in theirs])
             if gain.size:
                 scatter = KNOWN[problem].exact.scatter if problem in KNOWN else 0.0
-                known = 2.0 * scatter**2 / SIZES[self.size]
+                # few graphs hardly know their own scatter: the recorded one counts as one more
+                expected = 2.0 * scatter**2 / SIZES[self.size]
                 measured = np.sum((gain - gain.mean()) ** 2)
                 gains.append(gain.mean())
-                variances.append((known + measured) / gain.size**2)
+                variances.append((expected + measured) / gain.size**2)
         if not gains:
             return math.nan, math.nan
         return float(np.mean(gains)), float(np.sqrt(np.sum(variances)) / len(variances))
@@ -306,7 +307,7 @@ class Ranking:
         if rest:
             means = [[self.mean(method, problem) for method in rest] for problem in self.problems]
             best = [max((m for m in row if not math.isnan(m)), default=math.nan) for row in means]
-            columns["best other" if own else "best"] = [_digits(100.0 * one, ".1f") for one in best]
+            columns["best other" if own else "best"] = [_digits(100.0 * m, ".1f") for m in best]
         return table(columns | _reference_columns(exact, last=True))
 
     def _cell(self, method: str, problem: str) -> str:
@@ -348,8 +349,8 @@ def _reference_columns(exact: list[dict[str, float]], *, last: bool) -> dict[str
 
 def _as_run(stored: dict[str, Any]) -> Run:
     """Run as it is stored, or `ValueError` if one of its fields cannot be."""
-    given = {name: stored[name] for name in ("accuracy", "seconds")}
-    numbers = {name: math.nan if one is None else float(one) for name, one in given.items()}
+    stored_numbers = {name: stored[name] for name in ("accuracy", "seconds")}
+    numbers = {name: math.nan if x is None else float(x) for name, x in stored_numbers.items()}
     run = Run(**stored | numbers)
     texts = all(isinstance(text, str) for text in (run.method, run.problem, run.error))
     graph = run.size in SIZES and type(run.graph) is int and run.graph >= 0

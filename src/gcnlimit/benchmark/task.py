@@ -24,7 +24,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Task(Brief):
-    """What a model is given: a graph, features, and the classes of the labelled nodes. It leads to no hidden label.
+    """Input of a model: a graph, features, and the classes of the labelled nodes. It leads to no hidden label.
 
     An inductive task has two graphs without an edge between them: the nodes of the training graph come first, and
     those of the new graph, none of them labelled, are the test nodes.
@@ -69,8 +69,8 @@ class Task(Brief):
     @cached_property
     def features(self) -> npt.NDArray[Any]:
         """Features of the nodes, a row each."""
-        here = np.asarray(self.observation.features)
-        return here if self.new is None else np.concatenate([here, np.asarray(self.new.features)])
+        X = np.asarray(self.observation.features)
+        return X if self.new is None else np.concatenate([X, np.asarray(self.new.features)])
 
     @property
     def edge_index(self) -> Classes:
@@ -106,11 +106,11 @@ def split(instance: Instance, problem: str, root: list[int], new: Instance | Non
     """Task of an instance: a quarter of its labelled nodes, drawn at random, are those of validation."""
     labelled = instance.train_mask
     rng = np.random.default_rng([*root, 1])
-    known = np.where(labelled, instance.data.classes.index_of(instance.labels), -1)
+    labels = np.where(labelled, instance.data.classes.index_of(instance.labels), -1)
     if new is not None:
         more = (0, new.observation.nodes)
         labelled = np.pad(labelled, more)
-        known = np.pad(known, more, constant_values=-1)
+        labels = np.pad(labels, more, constant_values=-1)
     nodes = np.flatnonzero(labelled)
     chosen = np.zeros(labelled.size, bool)
     chosen[rng.choice(nodes, nodes.size // 4, replace=False)] = True
@@ -119,7 +119,7 @@ def split(instance: Instance, problem: str, root: list[int], new: Instance | Non
         observation=instance.observation,
         new=None if new is None else new.observation,
         classes=len(instance.data.fractions),
-        labels=known,
+        labels=labels,
         train_mask=labelled & ~chosen,
         val_mask=chosen,
         seed=int(rng.integers(2**31)),
@@ -136,8 +136,8 @@ def score_table(scores: npt.ArrayLike, nodes: int, classes: int) -> Array:
     """
     table = plain_array("the scores of the model", scores)
     if table.dtype.kind not in "biuf":
-        kind = f"{type(scores).__name__} of dtype {table.dtype}"
-        raise ParameterError(f"the model returned {kind}; return real numbers")
+        wrong = f"{type(scores).__name__} of dtype {table.dtype}"
+        raise ParameterError(f"the model returned {wrong}; return real numbers")
     table = np.array(table, float, subok=False)
     if classes == 2 and table.ndim == 1:
         table = np.stack([-table, table], axis=1)

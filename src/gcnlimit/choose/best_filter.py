@@ -207,11 +207,10 @@ def filter_ceiling(
     accuracy = ndtr(best.margin) if data.classes.two else -np.expm1(log_error)
     columns = (accuracy, log_error, best.margin, best.error, best.reg)
     shaped = (scalar_or_array(column.reshape(data.shape)) for column in columns)
-    accuracy, log_error, margin, error, at_reg = shaped
     x, g = (values.reshape(*data.shape, -1) for values in (x, best.g))
     status = _status((best.settled & np.isfinite(best.margin)).reshape(data.shape))
-    bound = not points.symmetric
-    return FilterCeiling(accuracy, log_error, margin, error, at_reg, x, g, status, bound)
+    numbers = [*shaped, x, g, status, not points.symmetric]
+    return FilterCeiling(*numbers)
 
 
 def is_infinite(reg: float | None) -> bool:

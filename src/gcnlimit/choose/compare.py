@@ -18,7 +18,6 @@ from gcnlimit.choose.filter_sums import best_filter_sum
 from gcnlimit.choose.free_numbers import Bounds
 from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM, SIGNALS
-from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank, Residual
 from gcnlimit.network import GCN
@@ -61,7 +60,7 @@ class Entry:
 
     @property
     def chosen(self) -> list[str]:
-        """What was chosen, in words, for each point of the data."""
+        """Chosen parameters in words, for each point of the data."""
         points = np.size(self.test_accuracy)
         chosen: list[list[str]] = [[] for _ in range(points)]
         for name, values in self.parameters.items():
@@ -211,9 +210,9 @@ def compare(
         for entry in _networks(taken, depth, order, symmetrize, reg):
             entries.append(entry if usable.all() else _placed(entry, usable))
             bar.advance(1)
-    entries.append(_eigenvector(data, symmetrize))
-    entries.append(_of_ceiling("all linear networks", {}, best_linear(data)))
-    entries.append(_of_ceiling("Bayes-optimal", {}, bayes_optimal(data)))
+    linear = _of_ceiling("all linear networks", {}, best_linear(data))
+    ceiling = _of_ceiling("Bayes-optimal", {}, bayes_optimal(data))
+    entries += [_eigenvector(data, symmetrize), linear, ceiling]
     return with_coordinates(Comparison(tuple(entries)), data)
 
 
@@ -222,8 +221,7 @@ def _networks(
 ) -> Iterator[Entry]:
     """Entries of the networks, one after the other."""
     any_reg: dict[str, Bounds] = {"reg": (0.0, math.inf)} if reg is None else {}
-    residual = Residual.constant(1.0, depth)
-    pagerank = PageRank(0.0)
+    residual, pagerank = Residual.constant(1.0, depth), PageRank(0.0)
     families: dict[str, tuple[Filter, Bounds]] = {
         f"residual, equal c, depth {depth}": (residual, _ANYWHERE),
         f"residual, free c, depth {depth}": (residual, [_ANYWHERE] * depth),
@@ -242,7 +240,7 @@ def _networks(
             yield from _sums_of_filters(data)
         return
     for name in ("none", "random-walk", "regularized"):
-        if _is_answered(name, data.degrees):
+        if as_normalization(name).refusal(data.degrees) is None:
             gcn = GCN(pagerank, symmetrize=symmetrize, normalization=name)
             method = f"PageRank, {name.replace('-', ' ')}"
             yield _tuned(method, data, gcn, {"theta": _ANYWHERE, **any_reg})
@@ -255,15 +253,6 @@ def _early_stopping(data: CSBM, ridge: GCN) -> Iterator[Entry]:
         entry = _tuned("PageRank, early stopping", data, flow, {"time": (0.0, math.inf)})
         chosen = {"theta": np.asarray(flow.filter.values), "time": entry.parameters["time"]}
         yield replace(entry, parameters=chosen)
-
-
-def _is_answered(normalization: str, law: DegreeLaw) -> bool:
-    """Whether the theory has an answer for a normalization under a law of degrees."""
-    try:
-        as_normalization(normalization).check(law)
-    except ParameterError:
-        return False
-    return True
 
 
 def _eigenvector(data: CSBM, symmetrize: bool) -> Entry:
@@ -280,9 +269,9 @@ def _placed(entry: Entry, usable: npt.NDArray[np.bool_]) -> Entry:
     """Entry at all points, NaN and a status of its own at those that cannot be used."""
 
     def spread(values: Any) -> Array:
-        whole_array = np.full(usable.shape + np.shape(values)[1:], np.nan)
-        whole_array[usable] = values
-        return whole_array
+        everywhere = np.full(usable.shape + np.shape(values)[1:], np.nan)
+        everywhere[usable] = values
+        return everywhere
 
     status = np.full(usable.shape, int(Status.REFUSED))
     status[usable] = entry.status
@@ -301,8 +290,7 @@ def _tuned(method: str, data: CSBM, gcn: GCN, free: dict[str, Bounds]) -> Entry:
     points = len(data.shape)
     chosen = {name: np.sort(v) if np.ndim(v) > points else v for name, v in best.parameters.items()}
     chosen.setdefault("reg", best.gcn.reg)
-    prediction = best.prediction
-    return Entry(method, chosen, *scored(prediction, data), best.gcn, prediction.status)
+    return Entry(method, chosen, *scored(best.prediction, data), best.gcn, best.prediction.status)
 
 
 def _of_ceiling(method: str, chosen: dict[str, Any], top: FilterCeiling | Prediction) -> Entry:
@@ -324,13 +312,11 @@ def _polynomials(data: CSBM, order: int, symmetrize: bool, reg: float | None) ->
 
 def _sums_of_filters(data: CSBM) -> Iterator[Entry]:
     """Entry of the best sum of filters at infinite regularization, with labels as an input."""
-    if not (data.classes.equal and data.features.is_white):
-        return
-    points = Points.of(data, GCN(PageRank(0.0)))
-    infinite = {"reg": np.full(points.size, math.inf)}
-    best = best_filter_sum(points)
-    chosen = {"theta": best.train.values, "test_theta": best.test.values} | infinite
-    yield _of_margin("sums of filters, reg = inf", chosen, best.margin, data)
+    if data.classes.equal and data.features.is_white:
+        best = best_filter_sum(Points.of(data, GCN(PageRank(0.0))))
+        infinite = np.full(best.margin.size, math.inf)
+        chosen = {"theta": best.train.values, "test_theta": best.test.values, "reg": infinite}
+        yield _of_margin("sums of filters, reg = inf", chosen, best.margin, data)
 
 
 def _of_margin(

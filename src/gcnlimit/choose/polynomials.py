@@ -206,9 +206,9 @@ def best_polynomials(points: Points, order: int, *, infinite: bool) -> Best:
 def growing_polynomials(points: Points, *, tol: float) -> Best:
     """Best polynomials of growing order, padded, at infinite regularization, until the margin grows by `tol` at most."""
     left = np.arange(points.size)
-    found, best = _climbed(points, _SMALL, False)
+    ascent, best = _climbed(points, _SMALL, False)
     for order in _ORDERS:
-        found, grown = _continued(points.take(left), order, found, False)
+        ascent, grown = _continued(points.take(left), order, ascent, False)
         growth = np.abs(grown.margin - best.margin[left])
         grown = grown._replace(error=growth, settled=growth <= tol)
         more = order + 1 - best.g.shape[1]
@@ -216,17 +216,17 @@ def growing_polynomials(points: Points, *, tol: float) -> Best:
         for column, value in zip(best, grown, strict=True):
             column[left] = value
         on = growth > tol
-        found = found.take(on)
+        ascent = ascent.take(on)
         left = left[on]
         if not left.size:
             break
     return best
 
 
-def _climbed(points: Points, order: int, finite: bool, known: Ascent | None = None) -> Found:
+def _climbed(points: Points, order: int, finite: bool, rival: Ascent | None = None) -> Found:
     """Filters at an order low enough for many starts, and the best of the order that they lead to."""
     start = min(order, _SMALL)
-    low, best = _continued(points, start, _search(points, start, finite, known), finite)
+    low, best = _continued(points, start, _search(points, start, finite, rival), finite)
     return low, best if order == start else _continued(points, order, low, finite)[1]
 
 
@@ -236,31 +236,31 @@ def _filters(points: Points, order: int, finite: bool) -> Filters:
     return DirectedFilters(points, order)
 
 
-def _search(points: Points, order: int, finite: bool, known: Ascent | None) -> Ascent:
+def _search(points: Points, order: int, finite: bool, rival: Ascent | None) -> Ascent:
     """The best filter of each point at a low order: of several climbs, that which is highest after some steps."""
-    guess = None if known is None else known.x
+    guess = None if rival is None else rival.x
     starts = _starts(_filters(points, order, finite), points.radius, guess)
     count = starts.shape[1]
     where = np.repeat(np.arange(points.size), count)
     filters = _filters(points.take(where), order, finite)
     first = starts.reshape(where.size, -1)
-    found = ascend(filters.margin, filters.gradient, first, steps=_FIRST, tol=_TOL, gain=_GAIN)
-    highest = np.argmax(found.f.reshape(points.size, count), axis=1)
-    found = found.take(np.arange(points.size) * count + highest)
-    if known is not None:  # no more steps where it stays below infinite regularization
-        found.H[found.f <= known.f] = 0.0
-    return found
+    ascent = ascend(filters.margin, filters.gradient, first, steps=_FIRST, tol=_TOL, gain=_GAIN)
+    highest = np.argmax(ascent.f.reshape(points.size, count), axis=1)
+    ascent = ascent.take(np.arange(points.size) * count + highest)
+    if rival is not None:  # no more steps where it stays below infinite regularization
+        ascent.H[ascent.f <= rival.f] = 0.0
+    return ascent
 
 
-def _starts(filters: Filters, radius: Array, known: Array | None) -> Array:
+def _starts(filters: Filters, radius: Array, guess: Array | None) -> Array:
     """The best of diffusions, PageRanks, the constant and evenly spread directions; point, start, coordinate."""
     k = np.arange(filters.order + 1.0)
     factorial = np.cumprod(np.maximum(k, 1.0))
     diffusions = (np.power.outer(t / radius, k) / factorial for t in (-3.0, -1.5, 0.0, 1.5, 3.0))
     pageranks = (np.power.outer(theta / radius, k) for theta in (-0.8, 0.8))
     shapes = [filters.fit(g) for g in (*diffusions, *pageranks)]
-    if known is not None:
-        shapes.append(known)
+    if guess is not None:
+        shapes.append(guess)
     others = 2.0 * spread(7, filters.order + 1)[1:] - 1.0
     shapes += [np.broadcast_to(other, (radius.size, other.size)) for other in others]
     every = np.stack(shapes, axis=1)
@@ -275,16 +275,16 @@ def _starts(filters: Filters, radius: Array, known: Array | None) -> Array:
     return np.take_along_axis(every, first, axis=1)
 
 
-def _continued(points: Points, order: int, found: Ascent, finite: bool) -> Found:
+def _continued(points: Points, order: int, ascent: Ascent, finite: bool) -> Found:
     """Climb from filters of lower order: the bases of two orders agree where both are defined."""
-    last = found.x.shape[1] - finite
-    direction = found.x[:, :last] / np.linalg.norm(found.x[:, :last], axis=1, keepdims=True)
+    last = ascent.x.shape[1] - finite
+    direction = ascent.x[:, :last] / np.linalg.norm(ascent.x[:, :last], axis=1, keepdims=True)
     direction = np.pad(direction, ((0, 0), (0, order + 1 - last)))
-    start = np.concatenate([direction, found.x[:, last:]], axis=1)
+    start = np.concatenate([direction, ascent.x[:, last:]], axis=1)
     # The new coordinates take the curvature of the last one.
     places = np.r_[:last, order + 1 : order + 1 + finite]
-    H = np.eye(order + 1 + finite) * found.H[:, last - 1, last - 1, None, None]
-    H[:, places[:, None], places] = found.H
+    H = np.eye(order + 1 + finite) * ascent.H[:, last - 1, last - 1, None, None]
+    H[:, places[:, None], places] = ascent.H
     filters = _filters(points, order, finite)
     top = ascend(filters.margin, filters.gradient, start, H=H, tol=_TOL, gain=_GAIN)
     x, margin, settled, _ = top

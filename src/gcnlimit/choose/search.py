@@ -18,7 +18,6 @@ from gcnlimit.filters import Filter, Polynomial
 from gcnlimit.normalization import NUMBERS
 from gcnlimit.numerics import maximize
 from gcnlimit.numerics.climb import Index, Objective
-from gcnlimit.numerics.linear import batches
 from gcnlimit.numerics.maximize import Maxima
 from gcnlimit.penalties import L2
 from gcnlimit.results.performance import Outcome
@@ -33,7 +32,7 @@ FLAT = 1e-12  # range of explicit margins below which no choice is better than a
 
 
 class TuneStatus(Outcome):
-    """Where an optimum lies."""
+    """Position of an optimum within the bounds of its search."""
 
     INTERIOR = 0, "the optimum lies inside the bounds"
     LOWER_BOUND = 1, "the optimum is at a lower bound; a wider interval may hold a better network"
@@ -85,7 +84,7 @@ class NetworkSearch:
         points = self.points
         gain_known = points.degrees is None or points.normalization.plain
         if any(number.anything for number in self.numbers) and gain_known and not points.normalize:
-            # Regularizations and times are searched in units of the mean square gain of the filters.
+            # regularizations and times are in units of the mean square gain of the filters
             gain = self.trial(values, which).filter.log_gain(points.symmetric)
             for k, number in enumerate(self.numbers):
                 if number.anything:
@@ -198,14 +197,14 @@ def _maximized(search: NetworkSearch, progress: bool | None = False) -> Maxima:
     if not search.numbers:  # nothing to search beside the depth or the best filter at test
         best.value[rows] = search.margins(best.u[rows], rows)
         return best
-    blocks = list(batches(rows.size, search.method.together))
+    together = search.method.together
+    blocks = [rows[k : k + together] for k in range(0, rows.size, together)]
     # Even one problem can take a minute where equations are solved: show the time.
     total = None if search.method.solved and len(blocks) == 1 else len(blocks)
     with progress_bar("batches", total, progress, unit="batches") as bar:
         for block in blocks:
-            parts = zip(best, _maximize_block(search, rows[block]), strict=True)
-            for column, part in parts:
-                column[rows[block]] = part
+            for column, part in zip(best, _maximize_block(search, block), strict=True):
+                column[block] = part
             bar.advance(1)
     return best
 
@@ -256,6 +255,7 @@ def _along_rays(objective: Objective, rays: Array, at_infinity: Maxima, accuracy
     def of_rows(u: Array, which: Index) -> Array:
         return objective(u, rows[which])
 
+    # a single climb for each: every step solves the equations of all layers
     first = rays[rows, np.argmax(values[rows], axis=1)][:, None]
     seen = best.range[rows]
     climbed = maximize.maximize_from(of_rows, first, seen, walls=_NEAR, accuracy=accuracy)
@@ -317,6 +317,7 @@ def _status(search: NetworkSearch, best: Maxima) -> npt.NDArray[np.int64]:
     status = np.full(search.size, TuneStatus.INTERIOR)
     for k, number in enumerate(search.numbers):
         asked = number.asked
+        # a bound that was not asked for is one of the family, such as a pole
         lower = np.where(number.low == asked[0], TuneStatus.LOWER_BOUND, TuneStatus.INFINITE)
         upper = np.where(number.high == asked[1], TuneStatus.UPPER_BOUND, TuneStatus.INFINITE)
         for end, where in ((0.0, lower), (1.0, upper)):

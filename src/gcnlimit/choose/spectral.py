@@ -126,9 +126,9 @@ class SpectralMargin:
     def by_values(self, U: Array, W: Array) -> tuple[Array, Array]:
         """Derivatives of the margin in U and in W at each node."""
         slope = self.slope(self.numbers(U, W))
-        zero, one = np.zeros_like(U), np.ones_like(U)
-        by_U = (zero, zero, 2 * U, zero, zero, 2 * U, one, W)
-        by_W = (one, 2 * W, zero, one, 2 * W, zero, zero, U)
+        zeros, ones = np.zeros_like(U), np.ones_like(U)
+        by_U = (zeros, zeros, 2 * U, zeros, zeros, 2 * U, ones, W)
+        by_W = (ones, 2 * W, zeros, ones, 2 * W, zeros, zeros, U)
         return self.combine(slope, by_U), self.combine(slope, by_W)
 
     def combine(self, slope: Array, columns: tuple[Array, ...]) -> Array:
@@ -137,7 +137,7 @@ class SpectralMargin:
         return np.asarray(sum(a[:, None] * w * f for a, w, f in terms))
 
     def share(self, slope: Array, angle: Array) -> Array:
-        """What each node contributes to the linearized margin."""
+        """Contribution of each node to the linearized margin."""
         return self.combine(slope, _functions(*self.functions(angle)))
 
     def weights(self) -> tuple[Array, ...]:
@@ -182,16 +182,17 @@ class Climbed(NamedTuple):
 
 def maximize(margin: SpectralMargin, angle: Array) -> Climbed:
     """Climb, and exchange angles of single nodes for better ones far away, until neither helps."""
-    found = climb(margin, angle)
-    rows = np.flatnonzero(np.isfinite(found.margin))
+    climbed = climb(margin, angle)
+    rows = np.flatnonzero(np.isfinite(climbed.margin))
+    # a climb moves all angles a little; an exchange moves some far, past a saddle between them
     for _ in range(_SWEEPS):
-        moved, raised = _exchanged(margin.take(rows), found.angle[rows], found.margin[rows])
+        moved, raised = _exchanged(margin.take(rows), climbed.angle[rows], climbed.margin[rows])
         rows, moved = rows[raised], moved[raised]
         if not rows.size:
             break
-        for column, value in zip(found, climb(margin.take(rows), moved), strict=True):
+        for column, value in zip(climbed, climb(margin.take(rows), moved), strict=True):
             column[rows] = value
-    return found
+    return climbed
 
 
 def climb(margin: SpectralMargin, angle: Array, steps: int = _STEPS) -> Climbed:
@@ -220,19 +221,19 @@ def _exchanged(margin: SpectralMargin, angle: Array, best: Array) -> tuple[Array
     saddles, such as :math:`\varphi = 0` without features, and no optimum.
     """
     slope = margin.slope(margin.numbers(*margin.functions(angle)))
-    here = margin.share(slope, angle)
+    share_now = margin.share(slope, angle)
     # The best of the angles tried, for each node by itself.
     farthest = 0.5 * np.pi if margin.finite else 1.5 * np.max(np.abs(angle), axis=1)[:, None]
     target = angle
     share = np.full_like(angle, -np.inf)
     for fraction in _TRIED:
         tried = np.broadcast_to(fraction * farthest, angle.shape)
-        there = margin.share(slope, tried)
-        target = np.where(there > share, tried, target)
-        share = np.maximum(share, there)
+        share_there = margin.share(slope, tried)
+        target = np.where(share_there > share, tried, target)
+        share = np.maximum(share, share_there)
     weight = margin.node_weight()
-    gain = (share - here) / weight
-    gain[gain < _MIN_GAIN * np.max(np.abs(here) / weight, axis=1, keepdims=True)] = 0.0
+    gain = (share - share_now) / weight
+    gain[gain < _MIN_GAIN * np.max(np.abs(share_now) / weight, axis=1, keepdims=True)] = 0.0
     # Linearity fails if many nodes move: all of them first, then fewer, the most promising.
     enough = best + 1e-13 * (1.0 + np.abs(best))
     raised = np.zeros(best.size, bool)
@@ -240,9 +241,9 @@ def _exchanged(margin: SpectralMargin, angle: Array, best: Array) -> tuple[Array
     for fraction in 0.5 ** np.arange(8.0):
         promising = gain >= (1.0 - fraction) * np.max(gain, axis=1, keepdims=True)
         trial = np.where((gain > 0.0) & promising & ~raised[:, None], target, moved)
-        found = margin.at(trial) > enough
-        moved = np.where(found[:, None], trial, moved)
-        raised |= found
+        higher = margin.at(trial) > enough
+        moved = np.where(higher[:, None], trial, moved)
+        raised |= higher
     return moved, raised
 
 
@@ -279,8 +280,8 @@ def _direction(margin: SpectralMargin, angle: Array) -> tuple[Array, Array]:
     # The low-rank part, by the formula of Sherman, Morrison and Woodbury.
     scaled = rows / stiffness[:, None, :]
     coupling = np.eye(NUMBERS) - rest @ (scaled @ rows.mT)
-    known = np.all(np.isfinite(coupling), axis=(1, 2), keepdims=True)
-    inverse = np.linalg.pinv(np.where(known, coupling, np.eye(NUMBERS)), rcond=1e-14)
+    regular = np.all(np.isfinite(coupling), axis=(1, 2), keepdims=True)
+    inverse = np.linalg.pinv(np.where(regular, coupling, np.eye(NUMBERS)), rcond=1e-14)
     pull = inverse @ (rest @ (scaled @ gradient[:, :, None]))
     full = plain + (scaled.mT @ pull)[:, :, 0]
     gain = np.vecdot(full, gradient)

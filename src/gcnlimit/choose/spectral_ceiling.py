@@ -39,11 +39,11 @@ def spectral_ceiling(points: Points, *, infinite: bool, tol: float) -> Best:
     return Best(*(np.concatenate(column)[back] for column in zip(*parts, strict=True)))
 
 
-def _searched(points: Points, finite: bool, tol: float, known: Best | None = None) -> Best:
-    """Several climbs on the first panels, the best continued on finer ones; `known` is a start, and a margin to exceed."""
+def _searched(points: Points, finite: bool, tol: float, rival: Best | None = None) -> Best:
+    """Several climbs on the first panels, the best continued on finer ones; `rival` is a start, and a margin to exceed."""
     ends = panels.edge_panels(points.signal)
     problem = _problem(points, finite, ends)
-    start = _starts(problem, points.radius, None if known is None else known.g)
+    start = _starts(problem, points.radius, None if rival is None else rival.g)
     count = start.shape[1]
     where = np.repeat(np.arange(points.size), count)
     first = climb(problem.take(where), start.reshape(where.size, -1), _FIRST)
@@ -53,38 +53,38 @@ def _searched(points: Points, finite: bool, tol: float, known: Best | None = Non
     fine = maximize(_problem(points, finite, finer), _carried(ends, coarse.angle, finer))
     best = _reported(points, finite, finer, fine, np.abs(fine.margin - coarse.margin))
     rough = ~(best.error <= tol)
-    if known is not None:
-        rough &= ~(best.margin + 10.0 * best.error < known.margin)  # else hopeless
+    if rival is not None:
+        rough &= ~(best.margin + 10.0 * best.error < rival.margin)  # else hopeless
     for k in np.flatnonzero(rough):
         row = np.array([k])
-        found = Climbed(*(column[row] for column in fine))
-        one = _cut(points.take(row), finite, finer, found, tol)
-        if np.isfinite(one.error[0]):
-            for column, value in zip(best, one, strict=True):
+        climbed = Climbed(*(column[row] for column in fine))
+        refined = _cut(points.take(row), finite, finer, climbed, tol)
+        if np.isfinite(refined.error[0]):
+            for column, value in zip(best, refined, strict=True):
                 column[k] = value[0]
     return best._replace(settled=best.settled & (best.error <= tol))
 
 
-def _cut(points: Points, finite: bool, ends: Array, found: Climbed, tol: float) -> Best:
+def _cut(points: Points, finite: bool, ends: Array, climbed: Climbed, tol: float) -> Best:
     """Halve the panels of one point in which the filter is not resolved, until the margin is steady."""
     change = np.full(1, np.nan)  # remains NaN if every panel is resolved already
     for _ in range(_ROUNDS):
         problem = _problem(points, finite, ends)
         weight = problem.measure.tau + problem.measure.e
         mass = weight[0, :-1].reshape(ends.size - 1, -1).sum(axis=1)
-        tails = sum(panels.panel_tails(f[0, :-1]) for f in problem.functions(found.angle))
+        tails = sum(panels.panel_tails(f[0, :-1]) for f in problem.functions(climbed.angle))
         rough = tails * mass > _ROUGH * tol
         if not np.any(rough):
             break
         finer = panels.halved(ends, rough)
-        start = _carried(ends, found.angle, finer)
-        before = found.margin
-        found = maximize(_problem(points, finite, finer), start)
+        start = _carried(ends, climbed.angle, finer)
+        before = climbed.margin
+        climbed = maximize(_problem(points, finite, finer), start)
         ends = finer
-        change = np.abs(found.margin - before)
+        change = np.abs(climbed.margin - before)
         if change[0] <= 0.1 * tol:
             break
-    return _reported(points, finite, ends, found, change)
+    return _reported(points, finite, ends, climbed, change)
 
 
 def _problem(points: Points, finite: bool, ends: Array) -> SpectralMargin:
@@ -98,16 +98,16 @@ def _carried(ends: Array, angle: Array, finer: Array) -> Array:
     return np.concatenate([bulk, angle[:, -1:]], axis=1)
 
 
-def _starts(problem: SpectralMargin, radius: Array, known: Array | None) -> Array:
+def _starts(problem: SpectralMargin, radius: Array, guess: Array | None) -> Array:
     """Angles of the best of diffusions, PageRanks and random polynomials, each at its best scale; point, start, node."""
     x = problem.measure.x / radius[:, None]
     shapes = [np.exp(t * x) for t in (-4.0, -2.0, -0.5, 0.0, 0.5, 2.0, 4.0)]
     shapes += [1.0 / (1.0 - theta * x) for theta in (-0.8, 0.8)]
     shapes += [np.polynomial.chebyshev.chebval(x, 2.0 * c - 1.0) for c in spread(6, 5)]
-    if known is not None:
-        rows = zip(problem.measure.x[:, :-1], known[:, :-1], strict=True)
+    if guess is not None:
+        rows = zip(problem.measure.x[:, :-1], guess[:, :-1], strict=True)
         bulk = np.stack([np.interp(at, _GRID, g) for at, g in rows])
-        shapes.append(np.concatenate([bulk, known[:, -1:]], axis=1))
+        shapes.append(np.concatenate([bulk, guess[:, -1:]], axis=1))
     g = np.stack(shapes, axis=1)
     size = np.sqrt(g**2 @ problem.measure.tau)
     g /= np.where(size > 0.0, size, 1.0)[:, :, None]
@@ -121,9 +121,9 @@ def _starts(problem: SpectralMargin, radius: Array, known: Array | None) -> Arra
     return np.asarray(scaled[every[:, None], shape, scale])
 
 
-def _reported(points: Points, finite: bool, ends: Array, found: Climbed, error: Array) -> Best:
+def _reported(points: Points, finite: bool, ends: Array, climbed: Climbed, error: Array) -> Best:
     """Regularization and values of the filter; without an atom its value at the edge takes that place."""
-    angle = found.angle
+    angle = climbed.angle
     side = np.where(points.signal < 0.0, -1.0, 1.0)
     t = np.arccos(np.clip(0.5 * (side[:, None] * _GRID), -1.0, 1.0))
     rows = zip(angle[:, None, :-1], t, strict=True)
@@ -136,4 +136,4 @@ def _reported(points: Points, finite: bool, ends: Array, found: Climbed, error: 
     size = g[np.arange(len(g)), np.argmax(np.abs(g), axis=1)]
     problem = _problem(points, finite, ends)
     reg = problem.reg(problem.functions(angle)[1]) / size**2
-    return Best(found.margin, error, reg, g / size[:, None], found.settled)
+    return Best(climbed.margin, error, reg, g / size[:, None], climbed.settled)

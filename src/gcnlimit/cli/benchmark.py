@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gcnlimit.cli.options import EXISTING, FILE, NATURAL, POSITIVE, option
-from gcnlimit.cli.output import output_options, show
+from gcnlimit.cli.output import output_options, say_first, show
 from gcnlimit.csbm import SIGNALS
 from gcnlimit.errors import check_writable
 
@@ -78,8 +78,11 @@ def command(
         scores.save(out)
     mine = models or dict.fromkeys(run.method for part in files[:1] for run in part.runs)
     _rank(scores, list(mine), form)
-    for run in scores.failures[:3]:
-        click.echo(f"  {run.method} on {run.problem}, graph {run.graph}: {run.error}", err=True)
+    failed = [
+        f"  {run.method} on {run.problem}, graph {run.graph}: {run.error}"
+        for run in scores.failures
+    ]
+    say_first(failed, "more")
 
 
 def _list(chosen: Sequence[Problem], form: str) -> None:

@@ -16,13 +16,10 @@ from gcnlimit.cli.output import as_text, check_plot, draw, output_options, show
 from gcnlimit.errors import ParameterError, check_writable, writing
 from gcnlimit.graphs.labels import labelled_nodes
 
-_FILTERS = click.Choice(["auto", "pagerank", "diffusion", "hops"])
-_STRENGTH = "Strength of the single network; 0 leaves the graph out."
 _FRACTIONS = (
     "Fractions of the classes among nodes without labels: auto, labels, estimated, or shares such "
-    "as a=0.2,b=0.8; for the average."
+    "as a=0.2,b=0.8."
 )
-_FILTER = "The average that recommend recommends, or a single network of this family."
 
 
 @click.command("classify", no_args_is_help=True)
@@ -30,8 +27,6 @@ _FILTER = "The average that recommend recommends, or a single network of this fa
 @options.table_options
 @options.split_option
 @options.scale_option
-@option("--filter", _FILTER, type=_FILTERS, default="auto")
-@option("--strength", _STRENGTH, "strengths", type=float)
 @option("--fractions", _FRACTIONS, metavar="WORD|SHARES")
 @option("--balanced", "Give small classes the weight of large ones.", is_flag=True)
 @option("--out", "Write the class of every node as CSV.", type=options.FILE)
@@ -61,12 +56,7 @@ def command(
     if out is not None:
         check_writable(out)
     check_plot(plot, (), fewest=0)
-    single = _single(given.pop("filter"), given.pop("strengths"))
     fractions = given.pop("fractions")
-    for name, value in (("--plot", plot), ("--fractions", fractions)):
-        if single and value is not None:
-            said = f"{name} goes with the average"
-            raise ParameterError(f"{said}; leave out --filter and --strength, or {name}")
     weight = "balanced" if given.pop("balanced") else None
     data = options.load_labelled(file, split=split, **given)
     labels = data.training(split)
@@ -74,19 +64,18 @@ def command(
         click.echo("Every node is labelled, and none is left to classify.", err=True)
         click.echo("The accuracies are leave-one-out.", err=True)
     with progress_bar("Classifying", None, unit="fits"):
-        from gcnlimit import FilterClassifier, GraphClassifier
+        from gcnlimit import GraphClassifier
 
-        kind = FilterClassifier if single else GraphClassifier
-        if fractions is not None:
-            single = {"fractions": _fractions(fractions, labels)}
-        model = kind(**single, class_weight=weight, scale=scale)
+        shares = "auto" if fractions is None else _fractions(fractions, labels)
+        model = GraphClassifier(fractions=shares, class_weight=weight, scale=scale)
         model.fit(data.X, labels, graph=data.graph)
     if plot is not None:
         draw(plot, model.plot)
     if out is not None:
         _write(data, labels, model, out)
     low, high = model.expected_accuracy_[1:]
-    columns: dict[str, Any] = {"labelled": model.labelled_.size, "network": _network(model)}
+    used = "average" if model.uses_graph_ else "features alone"
+    columns: dict[str, Any] = {"labelled": model.labelled_.size, "network": used}
     columns |= {f"loo_{name}": value for name, value in model.loo_scores_.items()}
     columns |= {"expected_low": low, "expected_high": high}
     test = data.testing(split)
@@ -101,13 +90,6 @@ def command(
     show(columns, 1, form, f"Classes of {data.nodes} nodes", file=file, split=split)
 
 
-def _single(family: str, strength: float | None) -> dict[str, Any]:
-    """Settings of a single network; none for the average."""
-    if family == "auto" and strength is None:
-        return {}
-    return {"filter": "pagerank" if family == "auto" else family, "strengths": strength}
-
-
 def _fractions(text: str, labels: Any) -> Any:
     """Word, or share of each class by name."""
     if "=" not in text:
@@ -119,15 +101,6 @@ def _fractions(text: str, labels: Any) -> Any:
     except ValueError:
         use = "write a share for each class, such as a=0.2,b=0.8"
         raise ParameterError(f"--fractions {text!r} is not allowed; {use}") from None
-
-
-def _network(model: Any) -> str:
-    if not model.uses_graph_:
-        return "features alone"
-    if hasattr(model, "table_"):
-        return "average"
-    family = "PageRank" if model.family_ == "pagerank" else model.family_
-    return f"{family} {model.strength_:g}"
 
 
 def _write(data: Any, given: Any, model: Any, path: Path) -> None:

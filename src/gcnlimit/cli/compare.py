@@ -57,7 +57,7 @@ def command(
 
 
 def _parameters(entries: Sequence[Entry], size: int) -> dict[str, Any]:
-    """What was chosen, one column for each parameter with every digit; None where a method does not have it."""
+    """Chosen parameters, one column each, with every digit; None where a method does not have it."""
     names = dict.fromkeys(name for entry in entries for name in entry.parameters)
     columns = {name: np.full((len(entries), size), None) for name in names}
     for k, entry in enumerate(entries):

@@ -214,7 +214,7 @@ class Grid:
         return parameters.build_data(given | signals) if signals else None
 
     def at(self, index: int) -> Grid:
-        """One of the combinations."""
+        """Grid of a single combination."""
         one = copy.copy(self)
         one.inputs = self.inputs | {n: float(v[index]) for n, v in self.columns().items()}
         one.axes = {}

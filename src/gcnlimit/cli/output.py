@@ -170,12 +170,19 @@ def report(grid: Grid, reasons: Mapping[int, str]) -> None:
     if reasons:
         click.echo(f"{len(reasons)} of {grid.size} points failed or did not converge:", err=True)
     axes = grid.columns().items()
-    for place in list(reasons)[:_SHOWN]:
+    lines = []
+    for place, reason in reasons.items():
         where = ", ".join(f"{name} = {values[place]:g}" for name, values in axes)
-        click.echo(f"  {where}: {reasons[place]}" if where else f"  {reasons[place]}", err=True)
-    more = len(reasons) - _SHOWN
-    if more > 0:
-        click.echo(f"  and {more} more; --output json has the reason of each", err=True)
+        lines.append(f"  {where}: {reason}" if where else f"  {reason}")
+    say_first(lines, "more; --output json has the reason of each")
+
+
+def say_first(lines: list[str], others: str) -> None:
+    """Print the first lines on standard error, and how many there are beside them."""
+    for line in lines[:_SHOWN]:
+        click.echo(line, err=True)
+    if len(lines) > _SHOWN:
+        click.echo(f"  and {len(lines) - _SHOWN} {others}", err=True)
 
 
 def check_plot(path: Path | None, axes: Collection[str], fewest: int = 1, most: int = 2) -> None:

@@ -11,14 +11,13 @@ import click
 
 from gcnlimit._runtime.extras import need
 from gcnlimit.cli.options import FILE, POSITIVE, file_argument, option, plot_option
-from gcnlimit.cli.output import check_plot, draw
+from gcnlimit.cli.output import check_plot, draw, say_first
 from gcnlimit.errors import GCNLimitError, ParameterError, check_writable, writing
 from gcnlimit.parameters import build_filter, check_names, filter_choices, filter_names, spaced
 
 if TYPE_CHECKING:
     import xarray
 
-_SHOWN = 3  # reasons that are listed
 _TABLES = ("data", "network", "simulation", "tune", "solver", "axes")
 _RANGE = ("start", "stop", "num", "scale")
 _FORMATS = {".nc": "h5netcdf", ".csv": "pandas", ".parquet": "pyarrow"}
@@ -163,11 +162,7 @@ def _report(answer: xarray.Dataset, where: str) -> None:
     """Say what became of the points, and why some failed."""
     reasons = [str(reason) for reason in answer.error.values.flat if reason]
     click.echo(f"{answer.error.size} points, {len(reasons)} failed; {where}")
-    different = sorted(set(reasons))
-    for reason in different[:_SHOWN]:
-        click.echo(f"  {reason}", err=True)
-    more = len(different) - _SHOWN
-    if more > 0:
-        click.echo(f"  and {more} other reasons, in the variable error of the answer", err=True)
+    lines = [f"  {reason}" for reason in sorted(set(reasons))]
+    say_first(lines, "other reasons, in the variable error of the answer")
     if len(reasons) == answer.error.size:
         raise SystemExit(2)

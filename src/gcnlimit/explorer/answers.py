@@ -84,7 +84,7 @@ class _Process:
 
 
 class Workers:
-    """Some processes, each of which answers one call at a time.
+    """Pool of processes, each of which answers one call at a time.
 
     `patience` is for how many seconds an unwanted call may go on before its process is ended: a new one takes as long.
     """
@@ -218,17 +218,17 @@ class Answers:
         return [name for name in PICTURES if any(self._missing(needs(name, state), state))]
 
     def results(self, names: Iterable[str], state: State) -> dict[str, Any]:
-        """Those of some results that are known."""
+        """Results of some computations, as far as they are known."""
         known = self._known(names, state)
         return {name: one.value for name, one in known.items() if not one.sentence}
 
     def _known(self, names: Iterable[str], state: State) -> dict[str, Computed]:
-        """Those of some computations that are done, or refused."""
+        """Computations that are done or refused, among some."""
         found = {name: self._computed.get(_key(name, state)) for name in names}
         return {name: one for name, one in found.items() if one is not None}
 
     def _missing(self, names: Iterable[str], state: State) -> Iterator[Key]:
-        """Those of some computations that are still to be done."""
+        """Keys of the computations that are still to be done, among some."""
         return (key for name in names if (key := _key(name, state)) not in self._computed)
 
     def _passed(self, client: str, number: int) -> bool:

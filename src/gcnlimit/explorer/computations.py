@@ -26,7 +26,7 @@ from gcnlimit.theory.predict import predict
 from gcnlimit.theory.transfer import best_test_filter, transfer
 
 Results = Mapping[str, Any]
-"""What has been computed, by name."""
+"""Results of computations by name."""
 
 STRENGTHS = tuple(family for family in PARAMETER_OF if family != "polynomial")
 """Families with one strength."""
@@ -41,7 +41,7 @@ _DATA = (*SIGNALS, "classes", "directed", "degrees_variance")
 
 
 class Cost(NamedTuple):
-    """What the equations of a state cost: the points that a curve may have, and what takes long.
+    """Cost of the equations of a state: the points that a curve may have, and what takes long.
 
     A `curve` is longer than a moving slider may wait; a `ceiling` takes a second, as with three unequal classes; `layers`
     are solved one by one, as with hubs under any but the symmetric normalization; an `average` of softmax takes minutes to tune.
@@ -128,8 +128,7 @@ def strength_range(family: str, state: State) -> tuple[float, float]:
 
 def scan(family: str, state: State) -> Scan:
     """Accuracy of a family against its strength, and its maximum on finer grids about the highest point."""
-    if family == "diffusion":
-        _check_layers(state)
+    _check_layers(state, family == "diffusion")
 
     def accuracy(x: Array) -> Array:
         gcn = state.gcn_of(state.filter_of(family, x))
@@ -158,8 +157,7 @@ def _why_lost(x: Array, y: Array, problem: Callable[[float], tuple[Any, Any]]) -
 
 def along(state: State) -> tuple[Array, Array, Array, Array, str]:
     """Values along the axis; accuracies there of this network, all linear ones and all algorithms; why some are not known."""
-    if state.family == "diffusion":
-        _check_layers(state)
+    _check_layers(state, state.family == "diffusion")
     x, network = _along(state, lambda data: predict(data, state.gcn, throw=False))
     whole = int if state.axis == "classes" else float
     why = _why_lost(x, network, lambda v: (state.data_at(**{state.axis: whole(v)}), state.gcn))
@@ -169,8 +167,7 @@ def along(state: State) -> tuple[Array, Array, Array, Array, str]:
 
 def best_along(state: State) -> tuple[Array, Array]:
     """Values along the axis, and there the accuracy of the best of the family at infinite regularization."""
-    if state.family != "pagerank":
-        _check_layers(state, f"the best {family_name(state.family)}")
+    _check_layers(state, state.family != "pagerank", f"the best {family_name(state.family)}")
     gcn = state.explicit(state.family)
     return _along(state, lambda data: tune(data, gcn, bounds(state.family)).prediction)
 
@@ -190,7 +187,9 @@ def _along(state: State, answer: Callable[[Any], Any]) -> tuple[Array, Array]:
 def gap(state: State) -> tuple[Array, Array, Array]:
     """Signals of graph and features, and there the ceiling less the best of the family at infinite regularization."""
     if Cost.of(state).ceiling:
-        raise GCNLimitError("A map of three or more unequal classes takes minutes; see gl.gap_map")
+        raise GCNLimitError(
+            "A map of three or more unequal classes takes minutes; in Python, gl.gap_map has it"
+        )
     family = map_family(state)
     _check_layers(state)
     lam = np.linspace(*state.span("lam"), 31)
@@ -216,7 +215,9 @@ def layers(state: State) -> Layers:
     Each depth has its own best regularization where that of the page is finite, else the gain of the filter would decide.
     """
     if Cost.of(state).average:
-        raise GCNLimitError("With softmax and several classes, tuning takes minutes; see gl.tune")
+        raise GCNLimitError(
+            "With softmax and several classes, tuning takes minutes; in Python, gl.tune does it"
+        )
     _check_layers(state)
     networks = [state.replaced(family="residual", depth=int(k)) for k in LAYERS]
     # dense at 0, and the best strength grows as the depth
@@ -311,8 +312,7 @@ def tuned(state: State) -> State:
     if state.family not in STRENGTHS:
         remedy = "see the best filter in the picture of the spectrum"
         raise GCNLimitError(f"A polynomial has no single strength to tune; {remedy}")
-    if state.family == "diffusion":
-        _check_layers(state)
+    _check_layers(state, state.family == "diffusion")
     names = [state.parameter, "reg"] if state.finite else [state.parameter]
     found = tune(state.data, state.gcn, {name: LIMITS[name].slider for name in names}).parameters
     best = {name: np.clip(np.ravel(found[name])[0], *LIMITS[name][:2]) for name in names}
@@ -336,7 +336,7 @@ def _network(state: State) -> tuple[str, ...]:
 
 
 def _explicit(state: State) -> tuple[str, ...]:
-    """What the best of the family at infinite regularization depends on, beside the data."""
+    """Controls on which the best of the family at infinite regularization depends, beside the data."""
     return ("family", *_depth(state.family), "symmetrize", "normalization")
 
 
@@ -380,9 +380,9 @@ def _check_alike(state: State, what: str) -> None:
         raise GCNLimitError(f"{what} is known for equal degrees only; set their variance to 0")
 
 
-def _check_layers(state: State, what: str = "this") -> None:
+def _check_layers(state: State, many: bool = True, what: str = "this") -> None:
     """Refuse what has many layers, where each is solved by itself."""
-    if Cost.of(state).layers:
+    if many and Cost.of(state).layers:
         condition = "unless the normalization is symmetric"
         raise GCNLimitError(f"With hubs {what} takes minutes {condition}")
 

@@ -96,7 +96,7 @@ def layout(start: State, sentence: str = "") -> Any:
 
 
 def said(sentence: str) -> list[Any]:
-    """What is said above the pictures; a table in it keeps its lines."""
+    """Message above the pictures; a table in it keeps its lines."""
     words, head, table = sentence.partition("\n\nmember")
     return [words, html.Pre(f"{head}{table}".strip())] if table else [words]
 
@@ -172,7 +172,7 @@ def _control(name: str) -> Any:
 
 
 def _choice(name: str) -> Any:
-    """One of some words; families and axes as they are written."""
+    """Buttons of which one is chosen; families and axes as they are written."""
     written = {"family": family_name, "axis": axis_name}.get(name, str)
     items = [{"label": written(option), "value": option} for option in CHOICES[name]]
     field = dcc.RadioItems(items, id=name, inline=True, className="choice")

@@ -56,7 +56,7 @@ class Picture:
     complete: bool = True
 
     def figure(self) -> dict[str, Any]:
-        """What the page draws, as JSON has it."""
+        """Curves, map and axes as JSON, for the page to draw."""
         curves = [_plain(curve) for curve in self.curves]
         drawn = {"curves": curves, "map": self.map and _plain(self.map)}
         return {"x": self.x, "y": self.y, "log": self.log} | drawn

@@ -119,8 +119,10 @@ def ends_sentence(name: str, x: Array, y: Array, why: str) -> str:
     'The curve ends at lam = 1 and 2: the series diverges.'
     """
     known = x[np.isfinite(y)]
-    if known.size in (0, x.size):
+    if known.size == x.size:
         return ""
+    if known.size == 0:
+        return f"No curve is drawn: {why.rstrip('.')}."
     ends = [end for end, last in ((known[0], x[0]), (known[-1], x[-1])) if end != last]
     places = f"at {name} = {' and '.join(map(short, ends))}" if ends else "and begins again"
     return f"The curve ends {places}: {why.rstrip('.')}."
@@ -185,6 +187,8 @@ def _oversmoothing(state: State, kept: np.ndarray) -> str:
 def axis_sentence(state: State, results: Results) -> str:
     """The network at its place on the axis."""
     here = f"Here the network reaches {results['here']:.4f} of {results['ceiling']:.4f}."
+    if np.isnan(results["here"]):
+        here = f"Here the best possible is {results['ceiling']:.4f}, and the network has no answer."
     x, network, *_, why = results["along"]
     words = [here, ends_sentence(state.axis, x, network, why)]
     if "best along" in results:

@@ -151,7 +151,7 @@ def describe(state: State, data: Dataset, scale: str = "auto") -> tuple[State, s
     trusted = "The sliders are at the model that it resembles most"
     if advice.doubts:
         trusted = f"The sliders are at a model that it may not resemble ({advice.doubts[0]})"
-    head = " ".join([size, *data.notes, f"{trusted}: {signals}."])
+    head = "\n".join([size, *data.notes, f"{trusted}: {signals}."])
     return State.of_query(fitted.query()), "\n\n".join((head, sentences, *tables))
 
 

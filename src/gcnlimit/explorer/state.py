@@ -20,7 +20,7 @@ Span = tuple[float, float]
 
 
 class Limit(NamedTuple):
-    """What a number may be, and the usual part of it, which its slider covers."""
+    """Range of a number, and the usual part of it, which its slider covers."""
 
     low: float
     high: float
@@ -50,7 +50,7 @@ PARAMETER_OF = {
 }
 """Families of filters, and the parameter of each."""
 LEARNING = ("loss", "reg", "symmetrize", "normalization")
-"""What describes a network beside its filter."""
+"""Parameters of a network beside those of its filter."""
 _MOST = 20  # classes, or coefficients of a polynomial
 
 

@@ -26,7 +26,7 @@ from gcnlimit.theory.scatter import expected_error
 
 @dataclass(frozen=True)
 class Simulation:
-    """How to simulate the dots of a figure: `trials` graphs of so many nodes and average degree for each.
+    """Size of the simulations behind the dots of a figure: `trials` graphs of `nodes` nodes and mean `degree` for each dot.
 
     Finished points are kept in the file `store`, from which an interrupted run resumes. The `executor` computes them, by
     default one process for each core, and `advance` is called after each curve of dots.
@@ -58,22 +58,23 @@ class Simulation:
         Each curve and each value of its first axis has graphs of its own, so that dots scatter independently; those that
         differ in the other axes alone are measured on the same graphs, and share the propagation through them.
         """
+        # dots along the first axis are compared with a curve, and must not err together
         (first, values), *others = axes.items()
         # the seeds follow from the curve, so that the dots are the same in every run
         seed = zlib.crc32(repr((data, gcn)).encode()) * 1000
         each = []
         for k, value in enumerate(values):
-            here = {first: [value], **dict(others)}
-            each.append(self._trials(data, gcn, here, seed + k * self.trials)[list(names)])
+            at_value = {first: [value], **dict(others)}
+            each.append(self._trials(data, gcn, at_value, seed + k * self.trials)[list(names)])
         trials = xarray.concat(each, first)
         self.advance()
         theory = sweep("predict", data=data, gcn=gcn, axes=axes, store=self.store, progress=False)
-        found = {
+        named = {
             "simulated": trials.mean("seed"),
             "standard_error": trials.std("seed", ddof=1) / np.sqrt(self.trials),
             "predicted": theory[list(names)].where(theory.error == ""),
         }
-        parts = [part.rename({n: f"{n}_{ending}" for n in names}) for ending, part in found.items()]
+        parts = [part.rename({n: f"{n}_{ending}" for n in names}) for ending, part in named.items()]
         dots: xarray.Dataset = xarray.merge(parts)
         if "test_accuracy" in names:
             expected = self._expected_errors(data, gcn, axes)
@@ -97,11 +98,11 @@ class Simulation:
     def _expected_errors(self, data: CSBM, gcn: GCN, axes: Mapping[str, Any]) -> Array:
         """Standard error of the test accuracy by theory at every combination of the axes; NaN where it has none."""
         common = flatten(data, gcn, {}, axes, network=True)
-        found = []
+        error = []
         for values in itertools.product(*axes.values()):
             at = common | dict(zip(axes, values, strict=True))
-            found.append(expected_error(build_data(at), build_network(at), self.nodes, self.trials))
-        return np.reshape(found, [len(values) for values in axes.values()])
+            error.append(expected_error(build_data(at), build_network(at), self.nodes, self.trials))
+        return np.reshape(error, [len(values) for values in axes.values()])
 
 
 QUICK = Simulation()
@@ -113,10 +114,10 @@ def dot_error(dataset: xarray.Dataset, name: str) -> tuple[xarray.DataArray, xar
 
     They are what theory expects, and exact; where it has none, they come from the trials, one less than there are.
     """
-    own = dataset[f"{name}_standard_error"]
-    expected = dataset.get(f"{name}_expected_error", xarray.full_like(own, np.nan))
+    measured = dataset[f"{name}_standard_error"]
+    expected = dataset.get(f"{name}_expected_error", xarray.full_like(measured, np.nan))
     exact = xarray.full_like(expected, np.inf)
-    return expected.fillna(own), exact.where(expected.notnull(), dataset.attrs["trials"] - 1.0)
+    return expected.fillna(measured), exact.where(expected.notnull(), dataset.attrs["trials"] - 1.0)
 
 
 Settings = Mapping[str, Sequence[float]]

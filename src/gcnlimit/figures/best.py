@@ -75,8 +75,8 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     for symmetrize, line, graph in GRAPHS:
         for depth, colour in reversed(list(zip(FEW, COLOURS, strict=False))):
             label = f"depth ${depth}${graph}".replace("inf", r"\infty")
-            here = dataset.sel(symmetrize=symmetrize, K=depth)
-            draw_curve(panel, here, "test_accuracy", label, line=line, color=colour)
+            network = dataset.sel(symmetrize=symmetrize, K=depth)
+            draw_curve(panel, network, "test_accuracy", label, line=line, color=colour)
     panel.set_xlabel(r"signal of graph and features, $\lambda = \mu/\sqrt{\alpha}$")
     panel.set(ylabel="accuracy on unlabelled nodes", xlim=(0, 2), ylim=(0.5, 1.0))
     panel.legend(loc="lower right")
@@ -103,7 +103,7 @@ def time_data() -> xarray.Dataset:
     lam = np.linspace(0.0, 2.5, 41)
     csbm = CSBM(lam=lam, **columns(TIMED))
     tuned = [[tuned_depth(csbm, K, symmetrize) for K in LAYERS] for symmetrize in (False, True)]
-    accuracy = [[one.prediction.test_accuracy for one in row] for row in tuned]
+    accuracy = [[best_network.prediction.test_accuracy for best_network in row] for row in tuned]
     best_t = [row[-1].parameters["t"] for row in tuned]
     return xarray.Dataset(
         {
@@ -137,8 +137,8 @@ def _draw_depths(panel: Axes, here: xarray.Dataset, name: str, colours: Sequence
     draw_curve(panel, here, "bayes_optimal", "Bayes-optimal", color=BLACK)
     for symmetrize, line, graph in GRAPHS:
         for K, colour in zip(here.K.values, colours, strict=False):
-            one = here.sel(symmetrize=symmetrize, K=K)
-            draw_curve(panel, one, name, named(K=K) + graph, line=line, color=colour)
+            curve = here.sel(symmetrize=symmetrize, K=K)
+            draw_curve(panel, curve, name, named(K=K) + graph, line=line, color=colour)
 
 
 def time_statements(dataset: xarray.Dataset) -> Iterator[Statement]:
@@ -172,8 +172,8 @@ def rate_data() -> xarray.Dataset:
     lam = np.append(np.linspace(1.0, 4.0, 25), FAR)
     csbm = CSBM(alpha=ALPHA, lam=lam, mu=np.array(MU)[:, None], rho=RHO)
     tuned = [[tuned_depth(csbm, K, symmetrize) for K in (1, 2, 3)] for symmetrize in (False, True)]
-    error = [[one.prediction.log_test_error for one in row] for row in tuned]
-    found = xarray.Dataset(
+    error = [[best_network.prediction.log_test_error for best_network in row] for row in tuned]
+    dataset = xarray.Dataset(
         {
             "log_test_error": (("symmetrize", "K", "mu", "lam"), np.array(error)),
             "bayes_optimal": (("mu", "lam"), np.asarray(bayes_optimal(csbm).log_test_error)),
@@ -181,10 +181,11 @@ def rate_data() -> xarray.Dataset:
         {"symmetrize": [0, 1], "K": [1, 2, 3], "mu": list(MU), "lam": lam},
         {"alpha": ALPHA, "rho": RHO, "reg": "inf"},
     )
-    near, far = (found.sel(lam=signal, drop=True) for signal in FAR)
+    # the slope far out, where the next term of the logarithm is small
+    near, far = (dataset.sel(lam=signal, drop=True) for signal in FAR)
     slopes = (near - far) / (FAR[1] ** 2 - FAR[0] ** 2)
     rates = {"rate": slopes.log_test_error, "bayes_optimal_rate": slopes.bayes_optimal}
-    return found.isel(lam=slice(-2)).assign(rates)
+    return dataset.isel(lam=slice(-2)).assign(rates)
 
 
 def draw_rates(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
@@ -225,8 +226,8 @@ def gap_data() -> xarray.Dataset:
     lam = np.linspace(0.0, 2.0, 27)
     mu = np.linspace(0.0, 3.0, 27)
     csbm = CSBM(lam=lam, mu=mu[:, None], **columns(MAPPED, axes=2))
-    found = gap_map(csbm, GCN(Diffusion(1.0), symmetrize=True), {"t": (0.0, LONGEST)})
-    maps = {"gap": found.gap, "best_t": found.tuned.parameters["t"], "snr": csbm.snr}
+    gaps = gap_map(csbm, GCN(Diffusion(1.0), symmetrize=True), {"t": (0.0, LONGEST)})
+    maps = {"gap": gaps.gap, "best_t": gaps.tuned.parameters["t"], "snr": csbm.snr}
     return xarray.Dataset(
         {name: (("setting", "mu", "lam"), np.asarray(values)) for name, values in maps.items()},
         {"lam": lam, "mu": mu} | coordinates(MAPPED),
@@ -274,9 +275,7 @@ ACCURACY = PaperFigure("introduction", _ACCURACY, data, draw, statements)
 _TIME = "Accuracy at the best diffusion time t* against lam, at several depths; inset: t*"
 _IN_ROW = (1, 3), (9.6, 4.2)
 TIME = PaperFigure("optimal-time", _TIME, time_data, draw_times, time_statements, *_IN_ROW)
-_RATES = (
-    "Misclassification at a large signal of the graph: rates of depths 1, 2, 3 and the best rate"
-)
+_RATES = "Misclassification at a large signal of the graph: rates of depths 1 to 3, and the best"
 _PAIR = (1, 2), (7.2, 4.0)
 RATES = PaperFigure("learning-rates", _RATES, rate_data, draw_rates, rate_statements, *_PAIR)
 _GAP = "Maps of the gap to Bayes-optimality of the continuous network on the symmetrized graph"

@@ -49,9 +49,9 @@ def data(symmetrize: bool) -> xarray.Dataset:
     solved = []
     # one call for each time, whose networks have like numbers of layers
     for t in SOLVED:
-        found = predict(csbm, GCN(Diffusion(t), reg=REG, symmetrize=symmetrize), throw=False)
-        known = np.less_equal(found.status, Status.CONVERGED)
-        solved.append(np.where(known, found.test_accuracy, np.nan))
+        prediction = predict(csbm, GCN(Diffusion(t), reg=REG, symmetrize=symmetrize), throw=False)
+        solved_at = np.less_equal(prediction.status, Status.CONVERGED)
+        solved.append(np.where(solved_at, prediction.test_accuracy, np.nan))
     return xarray.Dataset(
         {
             "limit": (("signal", "t"), limit),
@@ -74,17 +74,17 @@ def dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """A panel for two signals; colour and marker show the regularization."""
     panels = [panel for panel in axes for _ in range(2)]
-    for panel, here in each_panel(panels, dataset, "signal"):
+    for panel, signal in each_panel(panels, dataset, "signal"):
         for reg, colour, marker in zip(REG, shades(len(REG)), MARKERS, strict=False):
-            one = here.sel(reg=reg)
+            at_reg = signal.sel(reg=reg)
             if math.isinf(reg):
-                panel.plot(here.t, here.limit, color=colour)
+                panel.plot(signal.t, signal.limit, color=colour)
             else:
-                _draw_smooth(panel, one.test_accuracy, color=colour, linewidth=0.9)
+                _draw_smooth(panel, at_reg.test_accuracy, color=colour, linewidth=0.9)
             panel.plot([], [], color=colour, marker=marker, label=named(r=reg))
-            draw_dots(panel, one, "test_accuracy", color=colour, marker=marker)
-        end = (2.95, float(here.limit.sel(t=2.6, method="nearest")))
-        text = named(lam=float(here.lam), mu=float(here.mu))
+            draw_dots(panel, at_reg, "test_accuracy", color=colour, marker=marker)
+        end = (2.95, float(signal.limit.sel(t=2.6, method="nearest")))
+        text = named(lam=float(signal.lam), mu=float(signal.mu))
         above: Any = {"xytext": (0, 15), "textcoords": "offset points", "ha": "right"}
         panel.annotate(text, end, fontsize=8, **above)
         panel.margins(y=0.12)
@@ -94,11 +94,11 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
 
 def _draw_smooth(panel: Axes, curve: xarray.DataArray, **style: Any) -> None:
     """A cubic curve through few, precise points."""
-    known = curve.dropna("solved")
-    times = known.solved.values
+    points = curve.dropna("solved")
+    times = points.solved.values
     if times.size > 3:
         fine = np.linspace(times[0], times[-1], 100)
-        panel.plot(fine, CubicSpline(times, known.values)(fine), **style)
+        panel.plot(fine, CubicSpline(times, points.values)(fine), **style)
 
 
 def statements(dataset: xarray.Dataset) -> Iterator[Statement]:

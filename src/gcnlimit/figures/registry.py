@@ -90,9 +90,9 @@ def read(figure: PaperFigure, path: Path) -> xarray.Dataset:
         dataset = xarray.load_dataset(path, engine="h5netcdf")
     except (OSError, ValueError) as problem:
         raise ParameterError(f"{path} cannot be read as NetCDF ({problem}); {wanted}") from None
-    found = dataset.attrs.get("figure")
-    if found != name:
-        raise ParameterError(f"{path} holds the figure {found}, not {name}; {wanted}")
+    stored = dataset.attrs.get("figure")
+    if stored != name:
+        raise ParameterError(f"{path} holds the figure {stored}, not {name}; {wanted}")
     return dataset
 
 
@@ -121,6 +121,7 @@ def _kept(simulation: Simulation | None, folder: Path) -> Iterator[Simulation | 
     backend_of(simulation.device)
     store = folder / "dots.sqlite"
     _make(folder)
+    # one pool: processes take seconds to start, and figures are many
     with process_pool(cores()) as pool:
         yield replace(simulation, store=store, executor=pool)
 
@@ -132,14 +133,14 @@ def z_scores(dataset: xarray.Dataset) -> Array:
     expects, ``x_expected_error``. Where it has none, it is that of the trials, ``x_standard_error``: of few trials it is itself
     uncertain, the quotient follows Student's law, and is returned as the normal deviate of the same probability.
     """
-    found = [np.empty(0)]
+    scores = [np.empty(0)]
     for name in (str(name) for name in dataset if str(name).endswith("_simulated")):
         base = name.removesuffix("_simulated")
         error, freedom = dot_error(dataset, base)
         quotient = (dataset[name] - dataset[f"{base}_predicted"]) / error
         z = normal_deviate(*(part.values for part in xarray.broadcast(quotient, freedom)))
-        found.append(z[np.isfinite(z)])
-    return np.concatenate(found)
+        scores.append(z[np.isfinite(z)])
+    return np.concatenate(scores)
 
 
 def agreement(datasets: Mapping[str, xarray.Dataset]) -> list[dict[str, Any]]:
@@ -156,9 +157,9 @@ def statements(datasets: Mapping[str, xarray.Dataset]) -> list[dict[str, Any]]:
     """One row for each statement of the paper that a figure shows."""
     rows = []
     for name, dataset in datasets.items():
-        for one in find(name).statements(dataset):
-            verdict = {"verdict": "holds" if one.holds else "fails", "number": one.number}
-            rows.append({"figure": name, "statement": one.text} | verdict)
+        for claim in find(name).statements(dataset):
+            verdict = {"verdict": "holds" if claim.holds else "fails", "number": claim.number}
+            rows.append({"figure": name, "statement": claim.text} | verdict)
     return rows
 
 

@@ -48,10 +48,10 @@ def data() -> xarray.Dataset:
     both = GCN(Residual(strength), symmetrize=False)
     of_pairs = [predict(csbm, both).test_accuracy for csbm, _ in LOSSES.values()]
     ceilings = [bayes_optimal(csbm).test_accuracy for csbm, _ in LOSSES.values()]
-    found = strengths(LOSSES, "loss", REG)[["test_accuracy"]].assign_coords(c1=pair, c2=pair)
-    found["pair_accuracy"] = ("loss", "c1", "c2"), np.array(of_pairs)
-    found["bayes_optimal"] = "loss", ceilings
-    return found
+    dataset = strengths(LOSSES, "loss", REG)[["test_accuracy"]].assign_coords(c1=pair, c2=pair)
+    dataset["pair_accuracy"] = ("loss", "c1", "c2"), np.array(of_pairs)
+    dataset["bayes_optimal"] = "loss", ceilings
+    return dataset
 
 
 def error_data() -> xarray.Dataset:
@@ -78,14 +78,14 @@ def symmetry_data() -> xarray.Dataset:
 def strengths(problems: Problems, along: str, reg: Regs) -> xarray.Dataset:
     """Accuracy and training error over the strength, for each problem, depth and regularization."""
     column = np.array(reg)[:, None]
-    found = []
+    predictions = []
     for csbm, loss in problems.values():
         filters = [Residual.constant(STRENGTHS, K) for K in DEPTHS]
         networks = [GCN(filter, loss, column, symmetrize=False) for filter in filters]
-        found.append([predict(csbm, network) for network in networks])
+        predictions.append([predict(csbm, network) for network in networks])
     fields = {}
     for name in ("test_accuracy", "train_loss"):
-        values = np.array([[getattr(one, name) for one in row] for row in found])
+        values = np.array([[getattr(p, name) for p in row] for row in predictions])
         fields[name] = (along, "K", "reg", "c"), values
     return xarray.Dataset(
         fields,
@@ -104,8 +104,9 @@ def dots(
     for csbm, loss in problems.values():
         networks = [GCN(Residual.constant(1.0, K), loss, symmetrize=False) for K in DEPTHS]
         measured.append([simulation.measure(csbm, network, axes, *names) for network in networks])
-    found = xarray.combine_nested(measured, [along, "K"], combine_attrs="override").rename(c="dot")
-    return found.assign_coords({along: list(problems), "K": list(DEPTHS)}).sel(reg=dataset.reg)
+    joined = xarray.combine_nested(measured, [along, "K"], combine_attrs="override")
+    joined = joined.rename(c="dot")
+    return joined.assign_coords({along: list(problems), "K": list(DEPTHS)}).sel(reg=dataset.reg)
 
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
@@ -164,13 +165,13 @@ def _inset(panel: Axes, here: xarray.Dataset) -> None:
 
 def draw_symmetry(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """A panel for each depth; colour shows the graph, line style the regularization."""
-    for panel, here in each_panel(axes, dataset, "K"):
+    for panel, depth in each_panel(axes, dataset, "K"):
         for graph, colour, marker in zip(GRAPHS, COLOURS, MARKERS, strict=False):
             for reg, line, face in ((np.inf, "-", colour), (1.0, "--", "white")):
                 label = f"{graph}, {named(r=reg)}"
                 shown = {"color": colour, "marker": marker, "markerfacecolor": face}
-                one = here.sel(graph=graph, reg=reg)
-                draw_curve(panel, one, "test_accuracy", label, line=line, **shown)
+                curve = depth.sel(graph=graph, reg=reg)
+                draw_curve(panel, curve, "test_accuracy", label, line=line, **shown)
         panel.set(xlabel="$c$")
     finish(axes, [named(K=K, alpha=4, lam=1.5, mu=3, rho=0.1) for K in DEPTHS], columns=4)
 

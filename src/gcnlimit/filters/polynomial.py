@@ -56,7 +56,9 @@ class Residual(Filter):
             as_real("depth", depth)  # refuses lists of different lengths
         if not np.ndim(depth):
             return cls(np.repeat(c[..., None], check_depth(depth), axis=-1))
-        depths = np.reshape([check_depth(one) for one in np.ravel(depth)], (*np.shape(depth), 1))
+        depths = np.reshape(
+            [check_depth(single) for single in np.ravel(depth)], (*np.shape(depth), 1)
+        )
         layers = np.arange(np.max(depths, initial=0))
         c, _ = np.broadcast_arrays(c[..., None], depths)
         return cls(np.empty(0))._with(np.where(layers < depths, c, np.nan))
@@ -87,7 +89,7 @@ class Residual(Filter):
 
 
 def check_depth(depth: object) -> int:
-    """Number of layers; so many that the answer would not come are refused."""
+    """Number of layers; a number whose answer would take too long is refused."""
     return whole("depth", depth, low=0, high=_DEEPEST)
 
 

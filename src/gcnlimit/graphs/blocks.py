@@ -56,7 +56,7 @@ def block_doubts(given: StandardizedGraph) -> Iterator[str]:
 
 
 def _level_of_means(degrees: Array, given: StandardizedGraph) -> float:
-    """How unlikely such mean degrees of the classes are, if degrees do not depend on it (analysis of variance)."""
+    """Probability of mean degrees that differ as much by chance alone (analysis of variance of their logarithms)."""
     counts = given.labels.counts
     values = np.log1p(degrees)
     means = np.bincount(given.labels.index, values) / counts

@@ -34,9 +34,8 @@ def as_adjacency(
            [0., 0.]])
     """
     if graph is None:
-        raise ParameterError(
-            f"{name} is None; give an adjacency matrix (GraphClassifier needs none)"
-        )
+        remedy = "give an adjacency matrix (GraphClassifier needs none)"
+        raise ParameterError(f"{name} is None; {remedy}")
     raw = _matrix(name, _of_networkx(graph) if hasattr(graph, "number_of_nodes") else graph)
     if raw.ndim != 2 or raw.shape[0] != raw.shape[1]:
         hint = "; gcnlimit.real.from_edges reads a list of edges" if 2 in raw.shape else ""
@@ -45,7 +44,11 @@ def as_adjacency(
     matrix = _as_csr(name, raw)
     if not np.isfinite(matrix.data).all():
         raise ParameterError(f"{name} holds NaN or infinity; write 1 for an edge, 0 for none")
-    dropped = 0 if loops else _drop_loops(matrix)
+    dropped = 0
+    if not loops:
+        diagonal = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)) == matrix.indices
+        dropped = int(np.count_nonzero(matrix.data[diagonal]))
+        matrix.data[diagonal] = 0.0
     matrix.eliminate_zeros()
     check_range(name, matrix.data)
     if (negative := matrix.data[matrix.data < 0.0]).size:
@@ -103,14 +106,6 @@ def check_range(name: str, values: npt.NDArray[Any]) -> None:
     if largest and not 1.0 / bound <= largest <= bound:
         allowed = f"{1 / bound:g} to {bound:g}, which {values.dtype} can square"
         raise ParameterError(f"{name} reaches {largest:g}, outside {allowed}; take other units")
-
-
-def _drop_loops(matrix: Any) -> int:
-    """Set the diagonal to 0, and return how many entries were not."""
-    diagonal = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)) == matrix.indices
-    count = int(np.count_nonzero(matrix.data[diagonal]))
-    matrix.data[diagonal] = 0.0
-    return count
 
 
 def _of_networkx(graph: Any) -> Any:

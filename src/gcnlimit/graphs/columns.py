@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 import shlex
@@ -9,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,8 @@ _YEAR_FIRST = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d")
 _DAY_FIRST = ("%d/%m/%Y", "%d-%m-%Y", "%d/%m/%y", "%d-%m-%y", "%d.%m.%Y", "%d.%m.%y")
 _MONTH_FIRST = ("%m/%d/%Y", "%m-%d-%Y", "%m/%d/%y", "%m-%d-%y", "%b %d, %Y", "%B %d, %Y")
 _NAMED = ("%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%d %B %Y", "%d/%b/%Y")
-_CLOCK = ("", "%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%H:%M:%S%z", "%H:%M%z")
+_CLOCK = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%H:%M:%S%z", "%H:%M%z")
+_TIMES = ("", *(join + clock for join in " T" for clock in _CLOCK))
 # 2020-1-31, 31/1/2020 or 31 January 2020, 31-Jan-20, 31.01.20, each with a time or not; or a time
 _DAY = re.compile(
     r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/. ])(\d{1,2}|[A-Za-z]{3,9})\3\d{4}"
@@ -100,9 +103,8 @@ def numbers_of(texts: Collection[str], comma: bool = False) -> tuple[dict[str, f
             for text, (_, sign, _, whole, fraction, power, _) in parts.items()
         }
         grouped = any(not whole.isdecimal() for *_, whole, _, _, _ in parts.values())
-        told = ["thousands separators"] * grouped + ["decimal commas"] * (
-            point == "," and not comma
-        )
+        told = ["thousands separators"] * grouped
+        told += ["decimal commas"] * (point == "," and not comma)
         return value, ", ".join([*told, *(units - {""})])
     return None, ""
 
@@ -114,20 +116,11 @@ def days_of(texts: Collection[str]) -> tuple[dict[str, float] | None, str]:
     ({'31/12/2023': 0.0, '2/1/2024': 2.0}, 'days since 2023-12-31')
     """
     found = []
-    for date in (*_YEAR_FIRST, *_DAY_FIRST, *_MONTH_FIRST, *_NAMED):
-        for form in (
-            f"{date}{join}{clock}" for clock in _CLOCK for join in " T"[: len(clock) or 1]
-        ):
-            try:
-                dates = {value: datetime.strptime(value, form.strip()) for value in texts}
-            except ValueError:
-                continue
-            found.append(
-                {
-                    k: d.astimezone(UTC).replace(tzinfo=None) if d.tzinfo else d
-                    for k, d in dates.items()
-                }
-            )
+    for form in product((*_YEAR_FIRST, *_DAY_FIRST, *_MONTH_FIRST, *_NAMED), _TIMES):
+        with contextlib.suppress(ValueError):
+            dates = {value: datetime.strptime(value, "".join(form)) for value in texts}
+            zoned = {k: date.replace(tzinfo=date.tzinfo or UTC) for k, date in dates.items()}
+            found.append({k: date.astimezone(UTC) for k, date in zoned.items()})
     if not found or any(other != found[0] for other in found):
         return None, ""
     first = min(found[0].values())
@@ -187,9 +180,8 @@ def features_of(
         texts = [text(cell) for cell in cells]
         gaps = {""} if name in kept else MISSING
         present = {value for value in texts if value.lower() not in gaps}
-        if {value.lower() for value in present if not is_number(value)} == {
-            "unknown"
-        } and gaps == MISSING:
+        others = {value.lower() for value in present if not is_number(value)}
+        if others == {"unknown"} and gaps == MISSING:
             present = {value for value in present if value.lower() != "unknown"}
         missing = np.array([value not in present for value in texts])
         value, how = (None, "") if name in kept else numbers_of(present, comma)
@@ -216,10 +208,9 @@ def features_of(
     told = [f"{sentence}: {', '.join(names)}." for sentence, names in notes.items() if names]
     if notes[_LACKING]:
         told.append(f"To keep words such as NA, use {option('words', 'COLUMN')}.")
+    width = sum(part.shape[1] for part in parts)
     size = 16.0 * sum(part.size for part in parts)
-    require(
-        f"a table of {sum(part.shape[1] for part in parts)} features", size, "drop some columns"
-    )
+    require(f"a table of {width} features", size, "drop some columns")
     return (np.hstack(parts) if parts else None), told
 
 

@@ -96,10 +96,10 @@ class Averaged:
     def __matmul__(self, W: Array) -> Array:
         # averages of outputs are fewer than averages of units
         parts = np.split(W, 2 * len(self.walks))
+        units = self.units
         pairs = zip(self.walks, parts[::2], parts[1::2], strict=True)
-        return np.asarray(
-            sum(walk @ (self.units @ one + walk @ (self.units @ two)) for walk, one, two in pairs)
-        )
+        each = (walk @ (units @ one + walk @ (units @ two)) for walk, one, two in pairs)
+        return np.asarray(sum(each))
 
 
 @dataclass(frozen=True, eq=False)

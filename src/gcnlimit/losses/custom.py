@@ -34,14 +34,14 @@ def first(problems: Iterator[str]) -> str | None:
 def problems(
     function: Convex, omega: Array, v: Array, tolerance: float, *, least_at_0: bool = False
 ) -> Iterator[str]:
-    """What is wrong with a loss or a penalty: its values, its proximal operator, the derivative of that."""
+    """Mistakes in a loss or a penalty: in its values, its proximal operator, or the derivative of that."""
     yield from _value_problems(function, least_at_0)
     yield from _prox_problems(function, omega, v)
     yield from _derivative_problems(function, omega, v, tolerance)
 
 
 def _value_problems(loss: Convex, least_at_0: bool) -> Iterator[str]:
-    r"""What is wrong with the values of a loss at margins from -6 to 6.
+    r"""Mistakes in the values of a loss at margins from -6 to 6.
 
     They must be real numbers, one for each margin, convex, and decrease at 0, or be least there (a penalty). A function whose
     derivatives come from its values must declare its kinks: a hinge without its corner would have another solution.
@@ -151,9 +151,8 @@ def _derivative_problems(
     function: Convex, omega: Array, v: Array, tolerance: float
 ) -> Iterator[str]:
     """Where `prox_derivative` differs from differences of `prox`, or these from what is convex, away from kinks."""
-    low, middle, high = (
-        np.asarray(function.prox(omega + step, v)) for step in (-_STEP, 0.0, _STEP)
-    )
+    nearby = (function.prox(omega + step, v) for step in (-_STEP, 0.0, _STEP))
+    low, middle, high = map(np.asarray, nearby)
     slope = (high - low) / (2.0 * _STEP)
     smooth = np.abs(high + low - 2.0 * middle) <= 1e-3 * _STEP
     stated = np.broadcast_to(function.prox_derivative(omega, v), slope.shape)

@@ -15,17 +15,10 @@ from scipy import sparse
 
 from gcnlimit._validation import one_of
 from gcnlimit._values import Array
-from gcnlimit.graphs.verdict import class_sizes
+from gcnlimit.graphs.verdict import class_sizes, edge_counts, has_hubs
 from gcnlimit.nn.inputs import Counts, Inputs, inputs_of
 from gcnlimit.nn.network import MessagePassing, indicators
-from gcnlimit.nn.operators import (
-    KINDS,
-    SymmetricOperator,
-    TwoGraphs,
-    as_operator,
-    from_graph,
-    suitable_kinds,
-)
+from gcnlimit.nn.operators import KINDS, SymmetricOperator, TwoGraphs, as_operator, from_graph
 from gcnlimit.nn.train import train
 from gcnlimit.theory.label_free import label_free_signals
 
@@ -47,9 +40,7 @@ class Fitted:
     S: SymmetricOperator
     labels: Any
     hidden_accuracy: float
-    hidden_score: (
-        float  # less the square error, which decides between accuracies that hardly differ
-    )
+    hidden_score: float  # less the square error, which decides between accuracies that are close
 
     def outputs(self) -> tuple[Array, Any]:
         """Logits of the nodes of the fit, and centroids of the features of each class."""
@@ -114,7 +105,8 @@ def fit_network(
     counts = np.bincount(labels[labels >= 0])
     kinds: tuple[str, ...] = (operator,)
     if operator == "auto":
-        kinds = ("paper",) if adjacency is None else suitable_kinds(adjacency)
+        hubs = adjacency is not None and has_hubs(edge_counts(adjacency))
+        kinds = KINDS if hubs else ("paper",)
     inputs: Inputs | None = None
     numbers: Counts = [None]
     if features is not None:

@@ -132,9 +132,7 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         shared = Numbers(*(getattr(self, name) for name in Numbers._fields))
         if self.memory == "matched":
             one = torch.ones_like(shared.graph_gain)
-            shared = shared._replace(
-                shrinkage=shared.feature_gain, graph_memory=one, feature_memory=one
-            )
+            shared = Numbers(shared.graph_gain, shared.feature_gain, shared.feature_gain, one, one)
         return repeat(shared, self.layers)
 
     def forward(self, x: Any, edge_index: Any, y: Any, mask: Any) -> Any:

@@ -14,7 +14,6 @@ from gcnlimit._validation import one_of
 from gcnlimit.graphs.check import as_adjacency, is_symmetric
 from gcnlimit.graphs.operator import propagation, weight_unit
 from gcnlimit.graphs.tables import from_edges
-from gcnlimit.graphs.verdict import edge_counts, has_hubs
 from gcnlimit.normalization import Normalization
 from gcnlimit.simulation.data.operator import Operator, normalized_operator, propensities
 
@@ -128,11 +127,6 @@ def from_graph(graph: Any, kind: str = "paper") -> SymmetricOperator:
         a = Operator.of(graph, graph.sum() / nodes, True, symmetric)
     v = np.ones(nodes) if a.v is None else a.v
     return as_operator(a.matrix, np.sqrt(a.u * v), theta)
-
-
-def suitable_kinds(graph: Any) -> tuple[str, ...]:
-    """Kinds of operator to choose from: the paper's on graphs without hubs, else all of them."""
-    return KINDS if has_hubs(edge_counts(graph)) else ("paper",)
 
 
 def from_edge_index(edge_index: Any, nodes: int, kind: str = "paper") -> SymmetricOperator:

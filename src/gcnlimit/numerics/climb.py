@@ -37,7 +37,7 @@ def ascend(
     gradient: Objective,
     x: Array,
     *,
-    known: tuple[Array, Array] | None = None,
+    at_start: tuple[Array, Array] | None = None,
     H: Array | None = None,
     steps: int = 500,
     tol: float = 1e-10,
@@ -46,7 +46,7 @@ def ascend(
 ) -> Ascent:
     """Climb to a local maximum from each row of `x` by the BFGS method.
 
-    `value`, known to a relative `accuracy`, and `gradient` take points and the numbers of their rows; `known` are both at the
+    `value`, known to a relative `accuracy`, and `gradient` take points and the numbers of their rows; `at_start` are both at the
     start, if they are, and `H` guesses of the inverse Hessians. A row is settled when its gradient is below `tol`, when a
     step promises a relative gain below `gain`, or when no step raises a value whose gradient is already small.
 
@@ -55,7 +55,7 @@ def ascend(
     True
     """
     rows = np.arange(x.shape[0])
-    f, g = (value(x, rows), gradient(x, rows)) if known is None else known
+    f, g = (value(x, rows), gradient(x, rows)) if at_start is None else at_start
     scale = np.maximum(1.0, np.linalg.norm(g, axis=1) / FIRST)[:, None, None]
     first = np.eye(x.shape[1]) / scale if H is None else H.copy()
     state = _Climb(value, gradient, accuracy, np.array(x), f, g, first)

@@ -51,14 +51,14 @@ def maximize_interval(objective: Objective, problems: int, *, accuracy: float = 
         args=(which.astype(float),),
         tolerances={"xatol": 1e-9, "xrtol": 1e-8, "fatol": 0.0, "frtol": accuracy},
     )
-    found = refined.status != -1  # a plateau, level to rounding, is not a bracket
-    u = np.where(found, refined.x, grid[peak + 1])
-    value = np.where(found, -refined.f_x, values[which, peak + 1])
+    bracketed = refined.status != -1  # a plateau, level to rounding, is not a bracket
+    u = np.where(bracketed, refined.x, grid[peak + 1])
+    value = np.where(bracketed, -refined.f_x, values[which, peak + 1])
     # beside the maxima inside, both ends of each interval
     owner = np.concatenate([which, everyone, everyone])
     u = np.concatenate([u, np.ones(problems), np.zeros(problems)])
     value = np.append(value, _favoured(values[:, [-1, 0]].T, accuracy))
-    settled = np.append(refined.success | ~found, np.ones(2 * problems, bool))
+    settled = np.append(refined.success | ~bracketed, np.ones(2 * problems, bool))
     return _best_of_each(owner, u[:, None], value, settled, np.ptp(values, axis=1))
 
 
@@ -67,17 +67,18 @@ def _favoured(value: Array, accuracy: float) -> Array:
     return value + max(1e-13, 10.0 * accuracy) * (1.0 + np.abs(value))
 
 
-def better(one: Maxima, other: Maxima, *, accuracy: float = 4e-16) -> Maxima:
+def better(first: Maxima, other: Maxima, *, accuracy: float = 4e-16) -> Maxima:
     """Return the higher of two maxima of each problem; of two equal ones, the second."""
-    second = _favoured(other.value, accuracy) >= one.value
-    u = np.where(second[:, None], other.u, one.u)
-    value = np.where(second, other.value, one.value)
-    converged = np.where(second, other.converged, one.converged)
-    return Maxima(u, value, np.maximum(one.range, other.range), converged)
+    second = _favoured(other.value, accuracy) >= first.value
+    u = np.where(second[:, None], other.u, first.u)
+    value = np.where(second, other.value, first.value)
+    converged = np.where(second, other.converged, first.converged)
+    return Maxima(u, value, np.maximum(first.range, other.range), converged)
 
 
 def _best_of_each(which: Index, u: Array, value: Array, settled: Marks, seen: Array) -> Maxima:
     """The best candidate of each problem."""
+    # by problem, then by value: of equal values the later candidate, an end of the interval
     order = np.lexsort((value, which))
     best = order[np.append(np.diff(which[order]) > 0, True)]  # the last of each problem
     return Maxima(u[best], value[best], seen, settled[best])
@@ -117,8 +118,8 @@ def maximize_from(
     """
     problems, count, d = start.shape
     which = np.repeat(np.arange(problems), count)
-    found = _climb(objective, start.reshape(-1, d), which, accuracy)
-    best = _best_of_each(which, found.x, found.f, found.settled, seen)
+    ascent = _climb(objective, start.reshape(-1, d), which, accuracy)
+    best = _best_of_each(which, ascent.x, ascent.f, ascent.settled, seen)
     return _try_walls(objective, best, walls, accuracy)
 
 
@@ -130,8 +131,8 @@ def _first(candidates: Array, values: Array, keep: int, apart: float) -> Index:
     chosen = np.empty((len(values), keep), np.intp)
     for k in range(keep):
         chosen[:, k] = np.argmax(left, axis=1)
-        here = candidates[np.arange(len(values)), chosen[:, k]][:, None]
-        left[np.max(np.abs(candidates - here), axis=2) < apart] = -np.inf
+        chosen_point = candidates[np.arange(len(values)), chosen[:, k]][:, None]
+        left[np.max(np.abs(candidates - chosen_point), axis=2) < apart] = -np.inf
     return chosen
 
 
@@ -180,17 +181,17 @@ def _climb(objective: Objective, start: Array, which: Index, accuracy: float) ->
     bend = np.abs(f[:, 1 : d + 1] - 2.0 * f[:, :1] + f[:, d + 1 :]) / h**2
     # At least so stiff that the first step is short: second differences are lost in noise.
     bend = np.maximum(bend, np.maximum(1.0, np.abs(slope) / FIRST))
-    found = ascend(
+    ascent = ascend(
         value,
         gradient,
         phi,
-        known=(f[:, 0], slope),
+        at_start=(f[:, 0], slope),
         H=np.eye(d) / bend[:, None],
         tol=max(1e-8, noise),
         gain=1e-2 * accuracy,
         accuracy=accuracy,
     )
-    return found._replace(x=np.sin(found.x) ** 2)
+    return ascent._replace(x=np.sin(ascent.x) ** 2)
 
 
 def _try_walls(objective: Objective, best: Maxima, reach: float, accuracy: float) -> Maxima:

@@ -126,10 +126,10 @@ class IteratedRidge:
         signs = np.random.default_rng(0).integers(2, size=(n, PROBES)) * 2.0 - 1.0
         wanted: Any = np.hstack([self._root * (targets - mean), signs]).astype(np.float32)
         r = reg * self.scale
-        found = shifted_solutions(self._gram, wanted, r)
-        diagonal = np.mean(found[..., outputs:] * wanted[:, outputs:], axis=-1)
+        solutions = shifted_solutions(self._gram, wanted, r)
+        diagonal = np.mean(solutions[..., outputs:] * wanted[:, outputs:], axis=-1)
         rest = np.clip(r[:, None] * diagonal - self._share, LEAST_REST, 1.0)
-        a = found[..., :outputs]
+        a = solutions[..., :outputs]
         left = r[:, None, None] * a / self._root / rest[..., None]
         return (targets - left).astype(np.float32), a * self._root
 

@@ -141,10 +141,8 @@ class GraphClassifier(GraphEstimator):
         return self._model.elsewhere(features, adjacency)
 
     def _warn_of_shift(self, logs: Array) -> None:
-        labels, left_out = (
-            self._labels,
-            self._model.left_out_by(self._model.portable) + self._offset,
-        )
+        labels = self._labels
+        left_out = self._model.left_out_by(self._model.portable) + self._offset
         shift = Shift.of(left_out, labels.index, logs, self.fractions_)
         apart = 0.5 * float(np.abs(shift.fractions - self.fractions_).sum())
         if len(logs) >= FEWEST and shift.level < SURELY and apart > MOVED:

@@ -71,18 +71,10 @@ class Estimate:
         It has the law of the degrees if classes are equal: there is no theory of hubs and unequal classes. `gl.predict`,
         `gl.transfer` and `gl.bayes_optimal` carry on the errors of signals and class fractions.
         """
-        return EstimatedCSBM(
-            alpha=self.alpha,
-            lam=self.lam,
-            mu=max(self.mu, 0.0),
-            rho=self.rho,
-            directed=self.directed,
-            classes=self.fractions,
-            degrees=self.degrees if Classes.of(self.fractions).equal else None,
-            lam_error=self.lam_error,
-            mu_error=self.mu_error,
-            counts=self.counts,
-        )
+        shared = ("alpha", "lam", "rho", "directed", "lam_error", "mu_error", "counts")
+        same = {name: getattr(self, name) for name in shared}
+        law = self.degrees if Classes.of(self.fractions).equal else None
+        return EstimatedCSBM(**same, mu=max(self.mu, 0.0), classes=self.fractions, degrees=law)
 
     def predict(self, gcn: GCN) -> Interval:
         """Predicted accuracy of one network, within two standard errors, those of signals and class fractions included.
@@ -161,7 +153,7 @@ def best_method(given: StandardizedGraph) -> str:
 def _of_likelihood(
     given: StandardizedGraph, best: Likelihood, other: Likelihood, by_labels: Signals
 ) -> Iterator[str]:
-    """What the likelihood itself says against its estimates."""
+    """Reasons to doubt the estimates of the likelihood, from itself."""
     if given.has_hubs:
         yield "degrees vary more than at random, which the likelihood ignores"
     if not best.converged:
@@ -184,7 +176,7 @@ def _of_likelihood(
 
 
 def _of_spectrum(given: StandardizedGraph, signals: Signals) -> Iterator[str]:
-    """What the outliers of the spectrum, and degrees that vary, say against the model."""
+    """Reasons to doubt the model, from outliers of the spectrum and degrees that vary."""
     factor = math.sqrt(2.0) if given.directed else 1.0
     size = factor * abs(signals.lam)
     error = factor * signals.lam_error

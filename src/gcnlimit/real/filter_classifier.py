@@ -127,7 +127,7 @@ class FilterClassifier(GraphEstimator):
         return choice.outputs(scaled, operators[choice.operator])
 
     def _normalizations(self) -> tuple[Any, ...]:
-        """Those among which leave-one-out chooses: names, and what has none."""
+        """Normalizations among which leave-one-out chooses: names, and values that have none."""
         given = self.normalization
         if isinstance(given, str) and given in ("auto", "centred"):
             return TRIED if given == "auto" else (given,)

@@ -62,7 +62,7 @@ class Shift(NamedTuple):
         return cls(fractions / fractions.sum(), before - gain @ means @ before, level)
 
     def refutes(self, counts: Indices) -> bool:
-        """Whether labels, so many of each class, are no random sample of the nodes."""
+        """Whether labels, with these counts of the classes, are no random sample of the nodes."""
         return self.level < (BALANCED if np.ptp(counts) == 0 else UNLIKELY)
 
 

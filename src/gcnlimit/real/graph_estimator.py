@@ -56,10 +56,8 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         shape: tuple[int, ...] = getattr(graph, "shape", ())
         if len(shape) == 2 and 0 < shape[0] < shape[1] and getattr(X, "shape", ())[:1] == shape[:1]:
             cut = f"graph has shape {tuple(shape)}: its rows were cut, but not its columns"
-            use = (
-                "use gcnlimit.cross_validate or search, which hide labels, or loo_score_ of one fit"
-            )
-            raise ParameterError(f"{cut}, as cross_val_score and GridSearchCV do; {use}")
+            use = "use gcnlimit.cross_validate or search, which hide labels, or loo_score_"
+            raise ParameterError(f"{cut}, as cross_val_score and GridSearchCV do; {use} of one fit")
         adjacency = None if graph is None else as_adjacency(graph)
         features, labels = self._training(X, y, adjacency)
         self._with_graph = adjacency is not None

@@ -20,6 +20,7 @@ from gcnlimit.graphs.operator import Propagation
 from gcnlimit.numerics.ridge import Ridge
 from gcnlimit.real.leave_one_out import correct, pair, targets
 
+Nodes = npt.NDArray[np.int64]
 FILTERS: dict[str, type[PageRank | Diffusion]] = {"pagerank": PageRank, "diffusion": Diffusion}
 STRENGTHS = {"pagerank": (0.3, 0.5, 0.7, 0.8, 0.9, 0.95), "diffusion": (0.5, 1, 2, 4, 8, 12)}
 STRONGEST = 0.95  # of PageRank elsewhere
@@ -139,7 +140,7 @@ def choose(
 
 
 def _rows(
-    features: Any, R: npt.NDArray[np.int64], S: Propagation | None, tried: list[Network]
+    features: Any, R: Nodes, S: Propagation | None, tried: list[Network]
 ) -> Iterator[tuple[Network, Array]]:
     r"""Each network with the rows :math:`[g_b(S) X]_R` of the labelled nodes, its filters side by side.
 
@@ -157,9 +158,7 @@ def _rows(
             yield one, np.hstack(blocks[: one.hops + 1]) if hops else blocks[k]
 
 
-def _labelled_rows(
-    features: Any, R: npt.NDArray[np.int64], S: Any, group: list[Network]
-) -> list[Array]:
+def _labelled_rows(features: Any, R: Nodes, S: Any, group: list[Network]) -> list[Array]:
     r"""Rows :math:`[g(S) X]_R` by each filter of a group, or by each power of the operator."""
     nodes, width = features.shape
     dual = R.size <= width

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,14 +14,13 @@ from gcnlimit.graphs.check import as_adjacency
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.real.ensemble import Row
 from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
-from gcnlimit.real.scores import FEW, Interval, stratified
+from gcnlimit.real.scores import FEW, Interval, cross_validate
 from gcnlimit.results.pictures import ready_axes
 from gcnlimit.theory.bayes import bayes_optimal
 
 if TYPE_CHECKING:
     import pandas
 
-HALVES = 3
 UNEQUAL = 5  # unequal classes above which the ceiling takes minutes
 RARE = 5  # labels of a class below which its size is not known
 REACH = (  # of PageRank, up to a strength
@@ -123,13 +121,16 @@ def recommend(X: Any, y: Any, graph: Any, *, scale: str | None = "auto") -> Reco
 
     adjacency = as_adjacency(graph)
     given = StandardizedGraph.of(X, y, adjacency)
-    kind = partial(GraphClassifier, scale=scale)
-    model = kind().fit(X, y, graph=adjacency)
+    model = GraphClassifier(scale=scale).fit(X, y, graph=adjacency)
     estimate = estimate_standard(given, best_method(given))
     doubts = estimate.warnings
     if given.has_hubs and not given.classes.equal:
         doubts += ("there is no theory of hubs and unequal classes",)
-    half = _with_half(kind, X, given, adjacency)
+    half = None
+    # each half must have two classes
+    if given.labels.labelled.size >= 2 * FEW and np.sort(given.labels.counts)[-2] > 1:
+        plain = GraphClassifier(scale=scale, fractions="labels")
+        half = float(cross_validate(plain, X, y, adjacency, folds=2)["accuracy"].mean())
     used = "the average of graph and features" if model.uses_graph_ else "the features alone"
     network = "the graph alone" if X is None else used
     told = (f"Use {network}, as GraphClassifier() does.", *_expect(model, half))
@@ -139,21 +140,6 @@ def recommend(X: Any, y: Any, graph: Any, *, scale: str | None = "auto") -> Reco
     gain, error = model.graph_gain_ or (None, None)
     table = tuple(model.table_)
     return Recommendation(network, expected, gain, error, half, table, reason, estimate, doubts)
-
-
-def _with_half(kind: Any, X: Any, given: StandardizedGraph, adjacency: Any) -> float | None:
-    """Accuracy of a classifier fitted on half of the labels, on the other half (mean of a few draws); None with few labels."""
-    found = []
-    labels = given.labels
-    for draw in range(HALVES if labels.labelled.size >= 2 * FEW else 0):
-        kept = stratified(labels.index, 2, draw) == 0
-        y = np.full(given.nodes, -1)
-        y[labels.labelled[kept]] = labels.index[kept]
-        if np.unique(labels.index[kept]).size > 1:
-            model = kind(fractions="labels").fit(X, y, graph=adjacency)
-            said = model.predict()[labels.labelled[~kept]]
-            found.append(float(np.mean(said == labels.index[~kept])))
-    return float(np.mean(found)) if found else None
 
 
 def expectation(model: Any) -> str:

@@ -124,10 +124,9 @@ class Views:
         for _ in range(most):
             blocks = [walk @ block for walk, block in zip(self.walks, blocks, strict=True)]
             raw.append(blocks)
-        return [
-            [self._standard(f"hops {k}, {j}", block) for j, block in enumerate(blocks)]
-            for k, blocks in enumerate(raw)
-        ]
+        for k, row in enumerate(raw):
+            raw[k] = [self._standard(f"hops {k}, {j}", block) for j, block in enumerate(row)]
+        return raw
 
     def labels(self, labels: Labels) -> Array:
         """Labels around a node, its own left out: spread by PageRank of strength 0.9, and averaged one and two steps away.

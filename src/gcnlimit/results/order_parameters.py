@@ -236,10 +236,9 @@ class OrderParameters:
     @cached_property
     def layers(self) -> OrderFunctions | None:
         """Order functions at the layers of a discrete network, worked out when first asked for; None of other filters."""
-        layers_of_parts = [(rows, source.layers()) for rows, source in self.sources]
-        parts: list[tuple[Rows, OrderFunctions]] = [
-            pair for pair in layers_of_parts if pair[1] is not None
-        ]
+        asked: list[tuple[Rows, OrderFunctions | None]]
+        asked = [(rows, source.layers()) for rows, source in self.sources]
+        parts = [(rows, layers) for rows, layers in asked if layers is not None]
         if not parts:
             return None
         return gathered(parts, np.size(self.test_margin)).reshape(np.shape(self.test_margin))

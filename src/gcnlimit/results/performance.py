@@ -51,7 +51,7 @@ class Status(Outcome):
 
 @dataclass(frozen=True, repr=False)
 class Performance(Result):
-    """What is measured of a classifier; each field is a float, or an array over the parameters.
+    """Accuracies and losses of a classifier; each field is a float, or an array over the parameters.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ LOST = "the answer is not a number; the parameters are too extreme for double pr
 """Why a point that was computed has no answer."""
 
 THRESHOLDS = ("best_accuracy", "balanced_accuracy", "roc_auc")
-"""Those of other decisions than the network's own."""
+"""Accuracies of decisions other than the network's own."""
 
 
 def same_everywhere(value: float, shape: tuple[int, ...]) -> Performance:

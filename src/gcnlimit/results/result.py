@@ -110,7 +110,7 @@ class Result(ABC):
 
     @abstractmethod
     def _shown(self) -> dict[str, Any]:
-        """What the result consists of, by name, each an array of the shape of its points."""
+        """Fields of the result by name, each an array of the shape of its points."""
 
     def _points(self) -> Coordinates:
         """The parameters that the result was computed for."""

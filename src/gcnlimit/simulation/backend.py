@@ -108,8 +108,8 @@ def backend_of(device: Device) -> Backend:
     """
     if device == "cpu":
         return Backend()
-    kind, _, number = device.partition(":") if isinstance(device, str) else ("", "", "")
-    if device != "torch:cpu" and not (kind == "cuda" and (number or "0").isdecimal()):
+    family, _, number = device.partition(":") if isinstance(device, str) else ("", "", "")
+    if device != "torch:cpu" and not (family == "cuda" and (number or "0").isdecimal()):
         allowed = "'cpu', 'cuda', 'cuda:1' and so on, or 'torch:cpu'"
         raise ParameterError(f"device = {device!r} is not allowed; it must be {allowed}")
     need(f"device = {device!r}", "gpu", "torch")

@@ -54,11 +54,12 @@ def evaluate_rows(
     classifier = _Classifier(model, gcn.loss, class_index, labelled, (test, seen), biased)
     networks = zip(outputs, bias, infinite, strict=True)
 
-    def one(network: tuple[Any, Any, Any]) -> list[float]:
-        fields, hits = classifier.measure(*network)
+    def measure_network(network: tuple[Block, Array, np.bool_]) -> list[float]:
+        h, own_bias, limit = network
+        fields, hits = classifier.measure(h, own_bias, bool(limit))
         return [*fields, *by_cell(instance, test, hits)]
 
-    return np.array(list(ordered_map(one, networks, outputs.size))).T
+    return np.array(list(ordered_map(measure_network, networks, outputs.size))).T
 
 
 def measured(data: CSBM, rows: Array, trials: int = 1) -> Performance:
@@ -110,12 +111,12 @@ def measurable(instance: Instance) -> Mask:
 
 @dataclass(frozen=True, eq=False)
 class _Classifier:
-    """What a network decides on the test and labelled nodes, two `masks`; it was trained on the classes `known`."""
+    """What a network decides on the test and labelled nodes, two `masks`; `trained_index`: the classes it was trained on."""
 
     classes: Classes
     loss: Loss
     class_index: Indices
-    known: Indices
+    trained_index: Indices
     masks: tuple[Mask, Mask]
     biased: bool  # with a bias, that of unequal classes
 
@@ -126,10 +127,10 @@ class _Classifier:
         p = self.classes.fractions
         tested, class_index = parts[0]
         law = _Law.of(tested, codes[class_index])
-        hits = [hits_of(self.scores(own, bias, known, limit), known) for own, known in parts]
+        hits = [hits_of(self.scores(part, bias, k, limit), k) for part, k in parts]
         best = hits_of(law.scores(tested, codes, p), class_index)
         accuracy = [float(np.mean(right)) if right.size else np.nan for right in (*hits, best)]
-        losses = [self.mean_loss(own + bias, known, limit) for own, known in parts]
+        losses = [self.mean_loss(part + bias, k, limit) for part, k in parts]
         balanced = balanced_rate(law.scores(tested, codes, None), class_index, p.size)
         area = roc_area(tested[:, 0], class_index) if p.size == 2 else np.nan
         sure = self.calibration(tested + (0.0 if limit else bias), class_index, limit)
@@ -152,6 +153,7 @@ class _Classifier:
             return np.asarray((h + bias) * [1.0, -1.0])
         if self.loss.form is Form.LOGITS and not limit:
             return np.asarray((h + bias) @ self.classes.one_hot_basis.T)
+        # an infinite bias decides nothing by itself: the posterior of the outputs does
         return _Law.of(h, codes[class_index]).scores(h, codes, self.classes.fractions)
 
     def mean_loss(self, h: Array, class_index: Indices, limit: bool) -> float:
@@ -172,16 +174,16 @@ class _Classifier:
         """Loss of outputs that vanish: only a bias is left, where there is one."""
         count = self.classes.count
         if self.loss.form is Form.LOGITS and count > 2:
-            seen = np.bincount(self.known, minlength=count) / self.known.size
+            seen = np.bincount(self.trained_index, minlength=count) / self.trained_index.size
             p = np.full(count, 1.0 / count) if self.classes.equal else seen
             return -float(np.mean(np.log(p[class_index])))
         if not self.biased or not self.loss.on(self.classes).solved:
             return float(self.loss.value(0.0))
         if self.loss.form is Form.CODES:
             targets = self.loss.on(self.classes).targets
-            missed = targets[class_index] - targets[self.known].mean(axis=0)
+            missed = targets[class_index] - targets[self.trained_index].mean(axis=0)
             return float(0.5 * np.mean(missed**2))
-        first = float(np.mean(self.known == 0))
+        first = float(np.mean(self.trained_index == 0))
         bias = float(np.copysign(np.inf, first - 0.5))
         if 0.0 < first < 1.0:
             bias = resting_bias(self.loss, first)
@@ -215,6 +217,7 @@ class _Law:
         scores = (h - self.centre) @ codes.T - 0.5 * self.mean * np.sum(codes**2, axis=1)
         if prior is None:
             return np.asarray(scores)
+        # outputs without noise are sure, and the prior has no say
         with np.errstate(divide="ignore", invalid="ignore"):
             steep = np.float64(self.mean) / self.variance
         steep = np.nan_to_num(steep, posinf=1e300, neginf=-1e300)

@@ -131,8 +131,8 @@ def simulate(  # noqa: PLR0917
     if size.streamed and min(workers, total) == 1:  # then the blocks of features are counted
         unit, total = "blocks", math.ceil(size.features / backend_of(size.device).tile) * total
     # at finite reg a block is drawn more than once, nobody knows how often
-    known = unit == "trials" or np.isinf(gcn.reg).all()
-    with progress_bar("simulating", total if known else None, progress, unit=unit) as bar:
+    countable = unit == "trials" or np.isinf(gcn.reg).all()
+    with progress_bar("simulating", total if countable else None, progress, unit=unit) as bar:
         done = bar.advance if unit == "trials" else lambda count: None
         try:
             results = run(tasks, workers, done=done)
@@ -174,6 +174,7 @@ def _groups(data: CSBM, gcn: GCN, to: CSBM | None, shape: Shape, size: Size) -> 
     models = [data] if to is None else [data, to]
     signals = [getattr(model, name) for model in models for name in SIGNALS]
     columns = [np.broadcast_to(values, shape).ravel() for values in signals]
+    # networks at the same data share their graphs
     points, which = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
     groups = []
     for k, point in enumerate(points.tolist()):
@@ -190,7 +191,7 @@ def _groups(data: CSBM, gcn: GCN, to: CSBM | None, shape: Shape, size: Size) -> 
     return groups
 
 
-def _network(gcn: GCN, shape: Shape, where: Any) -> GCN:
+def _network(gcn: GCN, shape: Shape, where: npt.NDArray[np.intp] | slice) -> GCN:
     """The networks at some places of the flattened points."""
     read = None if gcn.test_filter is None else gcn.test_filter.ravel(shape)[where]
     reg = np.broadcast_to(gcn.reg, shape).ravel()[where]
@@ -268,6 +269,7 @@ def _assemble(groups: list[_Group], results: list[Array | None], shape: Shape) -
             raise KeyboardInterrupt
         least = min(least, len(done))
         values = np.stack(done)
+        # one trial without an answer leaves the point without one
         status[group.where] = np.max(values[:, -1], axis=0)
         mean[:, group.where] = values[:, :-1].mean(axis=0)
         error[:, group.where] = _standard_error(values[:, :-1])
@@ -295,6 +297,7 @@ def _standard_error(values: Array) -> Array:
     averages = values[:, :AVERAGES]
     right, nodes = np.split(values[:, AVERAGES:], 2, axis=1)
     mean_right, mean_nodes = np.split(mean[AVERAGES:], 2)
+    # an accuracy in a cell is a ratio of sums: its scatter, to first order
     with np.errstate(invalid="ignore"):
         beyond = right - nodes * (mean_right / mean_nodes)
         scatter = np.concatenate([averages, beyond], axis=1)

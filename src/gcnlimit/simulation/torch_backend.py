@@ -201,6 +201,6 @@ def torch_backend(device: str) -> TorchBackend:
 
 def _compressed(places: torch.Tensor, nodes: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Start of each row and columns of the entries at sorted `places`, each row times `nodes` plus column."""
-    kind = torch.int32 if len(places) < 2**31 else torch.int64
+    index_type = torch.int32 if len(places) < 2**31 else torch.int64
     rows = torch.arange(nodes + 1, device=places.device) * nodes
-    return torch.searchsorted(places, rows).to(kind), (places % nodes).to(kind)
+    return torch.searchsorted(places, rows).to(index_type), (places % nodes).to(index_type)

@@ -36,14 +36,14 @@ class Axis:
             wrong = f"the axis {name} must be a list of values, got {shown(values)}"
             raise ParameterError(f"{wrong}; one value goes to fixed")
         named = dict(values) if isinstance(values, Mapping) else {}
-        found = read(name, list(named.values() if named else values))
-        labels = [str(key) for key in named] if named else _labels(found)
-        if not found:
+        checked = read(name, list(named.values() if named else values))
+        labels = [str(key) for key in named] if named else _labels(checked)
+        if not checked:
             raise ParameterError(f"the axis {name} is empty; give at least one value")
         if len(set(labels)) < len(labels):
             twice = next(label for label in labels if labels.count(label) > 1)
             raise ParameterError(f"the axis {name} has the value {twice!r} twice; give it once")
-        return cls(name, tuple(found), np.asarray(labels))
+        return cls(name, tuple(checked), np.asarray(labels))
 
     @property
     def numeric(self) -> bool:
@@ -83,9 +83,7 @@ def read(name: str, values: Sequence[Any]) -> list[Any]:
         layers = [np.atleast_1d(as_real(name, value, minimum_axes=1)) for value in values]
         return [tuple(layer.tolist()) for layer in layers]
     if single:
-        numbers = (
-            np.asarray(as_real(name, values, infinite=name == "reg")) if values else np.empty(0)
-        )
+        numbers = np.array(as_real(name, values, infinite=name == "reg") if values else [])
         if numbers.ndim > 1:
             raise ParameterError(f"the axis {name} must list numbers, got shape {numbers.shape}")
         return [float(number) for number in numbers]

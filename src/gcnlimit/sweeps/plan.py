@@ -54,34 +54,33 @@ class Plan:
         _check_names(producer, axes, data, gcn, fixed)
         self.producer = producer
         self.axes = tuple(Axis.of(name, values) for name, values in axes.items())
-        given = {name: read(name, [value])[0] for name, value in fixed.items()}
+        checked = {name: read(name, [value])[0] for name, value in fixed.items()}
         swept = {axis.name: axis.values for axis in self.axes}
-        self.common = _common(producer, data, gcn, given, swept)
+        self.common = _common(producer, data, gcn, checked, swept)
         for name in producer.needed:
             if name not in self.common and name not in axes:
-                raise ParameterError(
-                    f"{producer.name} needs {name}; give it in axes, data or fixed"
-                )
+                raise ParameterError(f"{producer.name} needs {name}; add it to axes, data or fixed")
         self._block = _block_size(producer, self.common, self.axes)
         along = [axis for axis in self.axes if axis.name in producer.vectorised]
+        # text and whole numbers are never vectorized: a point has one of each
         self._inner = [axis for axis in along if axis.numeric]
         self._outer = [axis for axis in self.axes if axis not in self._inner]
         self.rows = math.prod(len(axis.values) for axis in self._outer)
         self.columns = math.prod(len(axis.values) for axis in self._inner)
         self.size = self.rows * self.columns
-        if not producer.identity:
+        if not producer.identity:  # what a function of the user allows, only it knows
             self._check_values()
 
     def blocks(self) -> Iterator[Block]:
         """All blocks in order, with their seeds and keys."""
         identity = self.producer.identity or self.producer.name
         for row in range(self.rows):
-            here = _places(self._outer, row)
-            common = self.common | {axis.name: axis.values[int(k)] for axis, k in here}
+            outer = _places(self._outer, row)
+            common = self.common | {axis.name: axis.values[int(k)] for axis, k in outer}
             if self.producer.seeded and "seed" not in common:
                 # the same inputs have the same seed in every version
-                known = dict(item for item in common.items() if item not in _UNSAID_IN_SEEDS)
-                common["seed"] = point_seed(identity, known)
+                seeded_by = dict(item for item in common.items() if item not in _UNSAID_IN_SEEDS)
+                common["seed"] = point_seed(identity, seeded_by)
             for start in range(0, self.columns, self._block):
                 size = min(self._block, self.columns - start)
                 along = _places(self._inner, np.arange(start, start + size))
@@ -188,9 +187,9 @@ def flatten(
     ['alpha', 'mu', 'rho', 'directed', 'classes', 'features', 't']
     """
     flat: dict[str, Any] = {}
-    for name, value, kind, names in (("data", data, CSBM, DATA), ("gcn", gcn, GCN, LEARNING)):
-        if value is not None and not isinstance(value, kind):
-            raise ParameterError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
+    for name, value, cls, names in (("data", data, CSBM, DATA), ("gcn", gcn, GCN, LEARNING)):
+        if value is not None and not isinstance(value, cls):
+            raise ParameterError(f"{name} must be a {cls.__name__}, got {type(value).__name__}")
         if value is not None:
             kept = [field for field in names if field not in axes and hasattr(value, field)]
             flat |= {field: _single(field, getattr(value, field)) for field in kept}
@@ -244,10 +243,10 @@ def _rest_of_filter(gcn: GCN | None, fixed: Mapping[str, Any], axes: Axes) -> di
 
 def _filter_at_test(gcn: GCN | None, fixed: Mapping[str, Any], axes: Axes) -> dict[str, Any]:
     """The network's filter at test, if it is another one and not swept."""
-    given = [name for name in parameters.names_at_test() if name in fixed or name in axes]
-    if len(given) > 1:
-        raise ParameterError(f"{' and '.join(given)} belong to different filters; give one")
-    if gcn is None or gcn.test_filter is None or given:
+    named = [name for name in parameters.names_at_test() if name in fixed or name in axes]
+    if len(named) > 1:
+        raise ParameterError(f"{' and '.join(named)} belong to different filters; give one")
+    if gcn is None or gcn.test_filter is None or named:
         return {}
     _single("test_filter", np.empty(gcn.test_filter.shape))
     return {"test_filter": gcn.test_filter}

@@ -20,7 +20,7 @@ from gcnlimit.results.performance import LOST, THRESHOLDS, Performance, Status
 from gcnlimit.sweeps.grid import Block, Columns
 from gcnlimit.sweeps.store import describe
 
-Given = dict[str, Any]
+Point = dict[str, Any]  # parameters by name
 Answer = Mapping[str, Any]
 
 PRODUCERS = ("predict", "bayes_optimal", "best_linear", "simulate", "tune")
@@ -41,14 +41,14 @@ class Producer:
     """A function from parameters to numbers, and how it is swept."""
 
     name: str
-    evaluate: Callable[[Given], Answer]  # with "throw" it raises at a refused point
+    evaluate: Callable[[Point], Answer]  # with "throw" it raises at a refused point
     allowed: tuple[str, ...] | None  # names of the parameters; None for any
     needed: tuple[str, ...] = ()  # those without a default
     vectorised: tuple[str, ...] = ()  # those that may be arrays of one axis, computed together
     block: int = 1  # most points that are computed, and kept, together
     seeded: bool = False  # whether a point without a seed is given one, made from its inputs
     network: bool = False  # whether it takes a network
-    defaults: Given = field(default_factory=dict)  # part of the key, but not of the seed
+    defaults: Point = field(default_factory=dict)  # part of the key, but not of the seed
     identity: str = ""  # what distinguishes a function of the user from another in the store
 
 
@@ -91,9 +91,8 @@ def _ours(name: str) -> Producer:
     usual = {key: value for key, value in usual.items() if key != "seed" and value is not None}
     names = (*problem, *_SIMULATED)
     along = ("reg",)  # one decomposition of each graph serves every regularization
-    return Producer(
-        name, _simulate, names, SIGNALS, along, 4096, seeded=True, network=True, defaults=usual
-    )
+    swept = names, SIGNALS, along, 4096
+    return Producer(name, _simulate, *swept, seeded=True, network=True, defaults=usual)
 
 
 def _own(function: Callable[..., Any]) -> Producer:
@@ -116,64 +115,64 @@ def _own(function: Callable[..., Any]) -> Producer:
     )
 
 
-def _call(function: Callable[..., Any], given: Given) -> Answer:
-    answer = function(**given)
+def _call(function: Callable[..., Any], point: Point) -> Answer:
+    answer = function(**point)
     said = "the function returned"
     if not isinstance(answer, Mapping):
         raise TypeError(f"{said} {type(answer).__name__}, not a dictionary of numbers")
     for name, value in answer.items():
         if np.ndim(value):
             raise TypeError(f"{said} an array as {name!r}; give each of its numbers a name")
-        if not isinstance(name, str) or name in (*given, "error"):
+        if not isinstance(name, str) or name in (*point, "error"):
             raise TypeError(f"{said} a number named {name!r}, which is taken; rename it")
     if "status" in answer and answer["status"] not in list(Status):
         raise TypeError(f"{said} status = {answer['status']!r}, which is not a gcnlimit.Status")
     return answer
 
 
-def _predict(given: Given) -> Answer:
+def _predict(point: Point) -> Answer:
     from gcnlimit.theory.predict import predict
 
-    data = build_data(given)
-    solver = {name: given[name] for name in _SOLVER if name in given}
-    found = predict(data, build_network(given), **solver, throw="throw" in given)
-    return _numbers(data, found) | {"status": found.status}
+    data = build_data(point)
+    solver = {name: point[name] for name in _SOLVER if name in point}
+    prediction = predict(data, build_network(point), **solver, throw="throw" in point)
+    return _numbers(data, prediction) | {"status": prediction.status}
 
 
-def _ceiling(name: str, given: Given) -> Answer:
+def _ceiling(name: str, point: Point) -> Answer:
     from gcnlimit.theory.bayes import bayes_optimal
     from gcnlimit.theory.linear import best_linear
 
-    data = build_data(given)
-    degree = given.get("degree")
-    found = (best_linear if name == "best_linear" else bayes_optimal)(data, degree=degree)
+    data = build_data(point)
+    degree = point.get("degree")
+    ceiling = (best_linear if name == "best_linear" else bayes_optimal)(data, degree=degree)
     random = ("test_accuracy", "test_loss", "log_test_error") if degree is not None else ()
-    errors = {f"{name}_standard_error": getattr(found.standard_error, name) for name in random}
-    return _numbers(data, found) | errors | {"status": found.status}
+    errors = {f"{name}_standard_error": getattr(ceiling.standard_error, name) for name in random}
+    return _numbers(data, ceiling) | errors | {"status": ceiling.status}
 
 
-def _simulate(given: Given) -> Answer:
+def _simulate(point: Point) -> Answer:
     from gcnlimit.simulation.simulate import simulate
 
-    data = build_data(given)
+    data = build_data(point)
     how = defaults(simulate, ("trials",)) | {"workers": 1, "progress": False}
-    how |= {name: given[name] for name in _SIMULATED if name in given}
-    found = simulate(data, build_network(given), **how, throw="throw" in given)
+    how |= {name: point[name] for name in _SIMULATED if name in point}
+    measured = simulate(data, build_network(point), **how, throw="throw" in point)
     # interrupted, it answers with fewer trials; a sweep keeps whole points only
-    if found.trials < how["trials"]:
+    if measured.trials < how["trials"]:
         raise KeyboardInterrupt
-    status = np.where(np.asarray(found.status) > Status.CONVERGED, found.status, DONE)
-    errors = _numbers(data, found.standard_error)
+    status = np.where(np.asarray(measured.status) > Status.CONVERGED, measured.status, DONE)
+    errors = _numbers(data, measured.standard_error)
     named = {f"{name}_standard_error": error for name, error in errors.items()}
-    return _numbers(data, found) | named | {"status": status}
+    return _numbers(data, measured) | named | {"status": status}
 
 
-def _tune(given: Given) -> Answer:
+def _tune(point: Point) -> Answer:
     from gcnlimit.choose.tune import tune
 
-    data = build_data(given)
-    throw = "throw" in given
-    tuned = tune(data, build_network(given), given["free"], throw=throw, progress=False)
+    data = build_data(point)
+    throw = "throw" in point
+    tuned = tune(data, build_network(point), point["free"], throw=throw, progress=False)
     ended = {"status": tuned.prediction.status, "optimum": tuned.status}
     best = {f"best_{name}": values for name, values in tuned.by_layer(tuned.parameters).items()}
     return _numbers(data, tuned.prediction) | ended | best
@@ -182,6 +181,7 @@ def _tune(given: Given) -> Answer:
 def _numbers(data: CSBM, performance: Performance) -> dict[str, Any]:
     """The fields by name; those of other thresholds on unequal classes only, where they are other numbers."""
     numbers = {"roc_auc": np.nan} | performance.as_dict()
+    # of equal classes the best threshold is 0, and the numbers would be the same again
     same = THRESHOLDS if data.classes.equal else ()
     return {name: value for name, value in numbers.items() if name not in same}
 

@@ -137,18 +137,18 @@ def _in_flight(plan: Plan) -> int:
     common = next(plan.blocks()).common
     swept = {axis.name: axis.values for axis in plan.axes if axis.name in SIMULATION}
     largest = {name: None if None in values else max(values) for name, values in swept.items()}
-    given = plan.producer.defaults | common | largest
-    asked: Any = map(given.get, ("nodes", "degree", "streamed", "dtype", "device"))
+    settings = plan.producer.defaults | common | largest
+    asked: Any = map(settings.get, ("nodes", "degree", "streamed", "dtype", "device"))
     size = Size.of(build_data(common), *asked)
-    return in_flight(size, plan.columns, given["trials"] * plan.rows)
+    return in_flight(size, plan.columns, settings["trials"] * plan.rows)
 
 
 def missing(plan: Plan, kept: Store, put: Callable[[Block, Columns], None]) -> Iterator[Block]:
     """Blocks that the store does not have when their turn comes; `put` takes the answers of the others."""
     for block in plan.blocks():
-        found = kept.get(block.key)
-        if found is not None and found.final:
-            put(block, found)
+        columns = kept.get(block.key)
+        if columns is not None and columns.final:
+            put(block, columns)
         else:
             yield block
 
@@ -165,6 +165,7 @@ def runner(
             wrong = f"executor = {shown(executor)} is not allowed"
             raise ParameterError(f"{wrong}; it must be a concurrent.futures.Executor")
         return lambda blocks: _in_executor(work, blocks, executor)
+    # theory is vectorized, and one process is faster than the start of several
     usual = cores() if producer.name == "simulate" else 1
     count = usual if workers is None else whole("workers", workers, low=1)
     if count == 1:
@@ -251,6 +252,7 @@ class _Answers:
     def put(self, block: Block, columns: Columns) -> None:
         """Write a block at its place."""
         place = (block.row, slice(block.start, block.start + block.size))
+        # a failed block has no fields, so they are made by the first that has them
         for name, values in columns.fields.items():
             if name not in self._fields:
                 missing = math.nan if values.dtype.kind == "f" else -1

@@ -182,8 +182,8 @@ def decode(payload: bytes) -> Columns:
     line, _, body = payload.partition(b"\n")
     header = json.loads(line)
     fields = {}
-    for name, kind in header["fields"].items():
-        fields[name] = np.frombuffer(body, kind, header["size"])
+    for name, dtype in header["fields"].items():
+        fields[name] = np.frombuffer(body, dtype, header["size"])
         body = body[fields[name].nbytes :]
     errors = {int(place): reason for place, reason in header["errors"].items()}
     return Columns(fields, errors, final=not errors or header["version"] == __version__)
@@ -197,6 +197,7 @@ def block_key(identity: str, common: Mapping[str, Any], arrays: Mapping[str, Any
     >>> block_key("predict", {"t": 1.0}, {}) == block_key("predict", {"t": 1.1}, {})
     False
     """
+    # a block is its inputs: another grid with the same points in a row finds it again
     digest = hashlib.blake2b(digest_size=16)
     digest.update(_canonical([identity, NUMERICAL_VERSION, common, sorted(arrays)]))
     for name in sorted(arrays):

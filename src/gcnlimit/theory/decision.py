@@ -46,88 +46,47 @@ _STEPS = 100  # of Newton's method, at most
 Pair = tuple[Array, Array]  # of a test node, and of a train node
 
 
+@np.errstate(invalid="ignore")  # the margins of refused points are NaN, and so are their answers
 def from_margins(
     classes: Classes, margins: Pair, losses: Pair, offset: Array | None = None
 ) -> Performance:
     """Return the performance from margins in units of their standard deviation, and losses.
 
-    `offset` is the bias of a network on two unequal classes, over the standard deviation of its output. Without it, where it
-    is NaN, and if they are more than two, unequal classes are decided by the posterior, which is the best threshold of two.
+    `offset` is the bias of a network trained on two unequal classes, over the standard deviation of its output. Without it, where
+    it is NaN, and if they are more than two, unequal classes are decided by the posterior, which is the best threshold of two.
     """
-    if classes.equal:
-        return equal_performance(classes.count, margins, losses)
-    return unequal_performance(classes, margins, losses, offset)
-
-
-@np.errstate(invalid="ignore")  # the margins of refused points are NaN, and so are their answers
-def equal_performance(count: int, margins: Pair, losses: Pair) -> Performance:
-    """Performance on equal classes."""
-    test_margin, train_margin = margins
-    log_test_error = log_error(test_margin, count)
-    # the logarithm is at hand, and quicker than another table
-    test = ndtr(test_margin) if count == 2 else -np.expm1(log_test_error)
-    train = accuracy(train_margin, count)
-    best = test
-    if (test_margin < 0.0).any():  # the other sign is better
-        best = np.maximum(test, accuracy(-test_margin, count))
-    area = roc_auc(test_margin, Classes(2)) if count == 2 else None
-    return _performance(
-        losses,
-        area,
-        test_accuracy=test,
-        train_accuracy=train,
-        log_test_error=log_test_error,
-        best_accuracy=best,
-        balanced_accuracy=test,
-    )
-
-
-@np.errstate(invalid="ignore")
-def unequal_performance(
-    classes: Classes, margins: Pair, losses: Pair, offset: Array | None
-) -> Performance:
-    """Performance on unequal classes, or on any two that are decided with a bias; see `from_margins`."""
-    test_margin, _ = margins
-    log_test_error, log_train_error = _unequal_decision(classes, *margins, offset)
-    test, train = -np.expm1(log_test_error), -np.expm1(log_train_error)
+    margin, train_margin = margins
     two = classes.count == 2
-    best = _best_of_two(test_margin, classes.fractions) if two else test
-    balanced = balanced_accuracy(test_margin, classes)
-    area = roc_auc(test_margin, classes) if two else None
-    return _performance(
-        losses,
-        area,
-        test_accuracy=test,
-        train_accuracy=train,
-        log_test_error=log_test_error,
-        best_accuracy=best,
-        balanced_accuracy=balanced,
-    )
+    if not classes.equal or np.any(0.0 if offset is None else offset):
+        log_test_error, log_train_error = _unequal_decision(classes, *margins, offset)
+        test, train = -np.expm1(log_test_error), -np.expm1(log_train_error)
+        best = _best_of_two(margin, classes.fractions) if two else test
+        balanced = balanced_accuracy(margin, classes)
+    else:
+        log_test_error = log_error(margin, classes.count)
+        # the logarithm is at hand, and quicker than another table
+        test = ndtr(margin) if two else -np.expm1(log_test_error)
+        train = accuracy(train_margin, classes.count)
+        best = balanced = test
+        if (margin < 0.0).any():  # the other sign is better
+            best = np.maximum(test, accuracy(-margin, classes.count))
+    area = roc_auc(margin, classes) if two else None
+    return _performance(losses, test, train, log_test_error, best, balanced, area)
 
 
 @np.errstate(invalid="ignore")
 def mean_performance(count: int, margins: Pair, losses: Pair, weight: Array) -> Performance:
     """Performance on equal classes of nodes of different degrees: margins have a last axis over them, of that `weight`."""
-    test_margin, _ = margins
-    log_test_error = _mean_log_error(test_margin, count, weight)
+    log_test_error = _mean_log_error(margins[0], count, weight)
     test, train = (accuracy(margin, count) @ weight for margin in margins)
-    best = np.maximum(test, accuracy(-test_margin, count) @ weight)
-    return _performance(
-        losses,
-        None,
-        test_accuracy=test,
-        train_accuracy=train,
-        log_test_error=log_test_error,
-        best_accuracy=best,
-        balanced_accuracy=test,
-    )
+    best = np.maximum(test, accuracy(-margins[0], count) @ weight)
+    return _performance(losses, test, train, log_test_error, best, test, None)
 
 
-def _performance(losses: Pair, area: Array | None, **accuracies: Array) -> Performance:
-    test_loss, train_loss = losses
-    columns = accuracies | {"test_loss": test_loss, "train_loss": train_loss}
-    numbers: dict[str, Any] = {name: scalar_or_array(values) for name, values in columns.items()}
-    return Performance(**numbers, roc_auc=None if area is None else scalar_or_array(area))
+def _performance(losses: Pair, test: Array, train: Array, *decided: Array | None) -> Performance:
+    columns = (test, train, *losses, *decided)
+    numbers: list[Any] = [None if c is None else scalar_or_array(c) for c in columns]
+    return Performance(*numbers)
 
 
 def mean_margin(margin: Array, count: int, weight: Array) -> Array:
@@ -261,8 +220,8 @@ def accuracy(margin: Array, classes: int) -> Array:
     r"""Accuracy :math:`\Phi_C(m)` for `classes` equal classes (Eq. 8.3), to rounding."""
     if classes == 2:
         return np.asarray(ndtr(margin))
-    found = _accuracy(classes).value(np.sqrt(classes) * margin)
-    return np.clip(found, 0.0, 1.0)  # the table rounds
+    # the table rounds
+    return np.clip(_accuracy(classes).value(np.sqrt(classes) * margin), 0.0, 1.0)
 
 
 def log_error(margin: Array, classes: int) -> Array:
@@ -332,9 +291,8 @@ def _log_error(classes: int) -> Panels:
     """Table of the logarithm of the error of equal classes, without its leading fall; a panel begins where that does."""
 
     def height(shift: Array) -> Array:
-        one = np.ones(1)
-        rest = np.array([classes - 1.0])
-        log = _any_larger(shift.reshape(-1, 1), one, rest).reshape(shift.shape)
+        others = np.array([classes - 1.0])
+        log = _any_larger(shift.reshape(-1, 1), np.ones(1), others).reshape(shift.shape)
         return np.asarray(log + 0.25 * np.maximum(shift, 0.0) ** 2)
 
     return Panels.fit(height, _LOWEST, _WIDTH, _PANELS, _DEGREE)
@@ -369,6 +327,7 @@ def _class_log_error(margin: Array, true: int, fractions: Array, prior: Array) -
         shift = np.sqrt(others) * (margin[:, None] * (0.5 / p + 0.5 / others) + lead)
     answer = np.where(margin == np.inf, -np.inf, np.nan)
     rows = np.flatnonzero(np.isfinite(margin))
+    # about 600 nodes of the integral over z for each point and competing class
     together = max(1, _BLOCK // (600 * others.size))
     for part in (rows[block] for block in batches(rows.size, together)):
         answer[part] = _any_larger(np.clip(shift[part], -1e4, 1e4), steepness, np.ones(others.size))
@@ -384,6 +343,7 @@ def _any_larger(shift: Array, steepness: Array, count: Array) -> Array:
     nearest = -np.max(shift * steepness / (1.0 + steepness**2), axis=1)
     low = np.minimum(nearest, 0.0) - _REACH
     step = 0.2 / max(1.0, float(np.max(steepness)), float(np.log(np.sum(count))) / 3.7)
+    # the trapezoid rule is exact to rounding once the step resolves the steepest competitor
     z = low[:, None] + np.arange(np.ceil((_REACH - np.min(low)) / step) + 1.0) * step
     tail = log_ndtr(-(steepness * z[:, :, None] + shift[:, None, :]))
     with np.errstate(divide="ignore"):

@@ -46,6 +46,7 @@ def laurent(filter: Filter, signal: float) -> Array:
     array([2., 0., 5., 0., 2.])
     """
     size = max(abs(signal), 1.0)
+    # precise at the spike too, where the tails sum the coefficients with powers of the signal
     b, c, g = filter.chain(accuracy=1e-16, radius=size + 1.0 / size)
     state = g[-1:].copy()
     for k in range(len(b) - 1, -1, -1):
@@ -100,7 +101,7 @@ def sampled_margins(
     means = {power: model.mean(profile) for power, profile in profiles.items()}
     still = np.zeros(model.numbers)
     margin, correlation = model.margins(means, still)
-    noise = [model.margins(means, 1j * _STEP * one)[0].imag / _STEP for one in np.eye(still.size)]
+    noise = [model.margins(means, 1j * _STEP * unit)[0].imag / _STEP for unit in np.eye(still.size)]
     covariance = np.transpose(noise) @ noise
     moving = [power for power in profiles if any(power)]
     for i, j in combinations_with_replacement(range(model.directions), 2):
@@ -118,7 +119,9 @@ def _profiles(series: Sequence[Array], signal: float) -> dict[Power, Profile]:
     powers = [power for power in product(range(5), repeat=len(series)) if sum(power) <= 4]
     made = {}
     for power in powers:
-        factors = [one for one, times in zip(series, power, strict=True) for _ in range(times)]
+        factors = [
+            factor for factor, times in zip(series, power, strict=True) for _ in range(times)
+        ]
         made[power] = reduce(np.convolve, factors, np.ones(1))
     length = max(map(len, made.values())) // 2 + 1
     return {power: profile(made[power], signal, length) for power in powers}
@@ -151,10 +154,10 @@ class _Model:
         unit = np.eye(self.directions, len(G))
         root = np.sqrt(self.rho)
         rest = np.sqrt(1.0 - self.rho)
-        known = root * unit[0] + rest * unit[1]  # v_R
+        labelled = root * unit[0] + rest * unit[1]  # v_R
         hidden = rest * unit[0] - root * unit[1]  # v_T
         # q = g(a) R y, and an orthonormal basis of these; without conjugation, for imaginary steps
-        q = self._filtered(np.tile(root * known, (self.count, 1)))
+        q = self._filtered(np.tile(root * labelled, (self.count, 1)))
         basis = np.linalg.solve(triangular_factor(q @ G @ q.T), q)
         frame = np.concatenate([np.sqrt(self.mu) * unit[:1], basis])
         # features along the class means and q are in the frame, others a fresh direction
@@ -164,7 +167,7 @@ class _Model:
         across = fresh - fresh @ G @ basis.T @ basis
         h = self._filtered(pull @ frame + triangular_factor(pull @ weights.T) @ across)
         # the noise on test nodes is what is left of the outputs without the labels
-        along, seen = h @ G @ hidden, h @ G @ known
+        along, seen = h @ G @ hidden, h @ G @ labelled
         square = h @ G @ h.T - np.outer(along, along) - np.outer(seen, seen)
         size = np.sqrt(np.diag(square))
         return along / rest / size, square / np.outer(size, size)
@@ -173,10 +176,10 @@ class _Model:
         """Filter of each network applied to its vector."""
         parts = vectors.reshape(self.count, len(self.powers), -1)
         moved = np.zeros_like(parts)
-        for k, one in enumerate(np.eye(self.count, dtype=int).tolist()):
+        for k, single in enumerate(np.eye(self.count, dtype=int).tolist()):
             for place, power in enumerate(self.powers):
                 if sum(power) < 2:
-                    moved[k, self.powers.index(_product(power, one))] = parts[k, place]
+                    moved[k, self.powers.index(_product(power, single))] = parts[k, place]
         return moved.reshape(vectors.shape)
 
     def _gram(self, noise: npt.NDArray[Any]) -> Array:

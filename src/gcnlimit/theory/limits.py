@@ -71,8 +71,8 @@ def no_residual_margin(data: CSBM, depth: int) -> Array:
     alpha, lam, mu, rho = (np.asarray(p) for p in (data.alpha, data.lam, data.mu, data.rho))
     s1, s2, g1 = data.features.moments
     K = whole("depth", depth, low=1, high=_DEEPEST)
-    if np.max(np.abs(lam)) ** (2 * K) * np.max(mu + 1.0) > _LARGEST:
-        size = np.max(np.abs(lam))
+    size = np.max(np.abs(lam))
+    if size ** (2 * K) * np.max(mu + 1.0) > _LARGEST:
         raise ParameterError(
             f"lam = {size:g} to the power of the depth {K} is out of range; take less of either"
         )

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gcnlimit._validation import as_real, broadcast, check_types, flag, number, whole
 from gcnlimit._values import Array, shown
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.order_parameters import Output
@@ -23,7 +23,7 @@ from gcnlimit.theory.ceiling.finite_degree import sparse_ceiling, sparse_elsewhe
 from gcnlimit.theory.ceiling.linear_node import LinearNode, label_evidence
 from gcnlimit.theory.ceiling.population import LinearPopulation
 from gcnlimit.theory.ceiling.state_evolution import FixedPoints, StateEvolution
-from gcnlimit.theory.ceiling.two_graphs import spread_points, stages_of_learning
+from gcnlimit.theory.ceiling.two_graphs import joint_layers, spread_points, stages_of_learning
 from gcnlimit.theory.decision import ceiling_prediction, certain, from_margins
 from gcnlimit.theory.degrees.ceiling import PropensityEvolution
 from gcnlimit.theory.uncertainty import carries_errors
@@ -57,6 +57,7 @@ def best_linear(
     data: CSBM,
     *,
     to: CSBM,
+    layers: int | None = None,
     symmetrize: bool = True,
     degree: float | None = None,
     population: int = 3000,
@@ -93,7 +94,8 @@ def best_linear(
     to
         Another graph with the same features, as for `bayes_optimal` (Eq. 12.12). The answer is a `LinearTransfer`.
     layers
-        Number of layers: the answer has one more axis, over them (Eq. 12.2). By default the limit of many.
+        Number of layers: the answer has one more axis, over them (Eq. 12.2). By default the limit of many. With `to` they are
+        those on both graphs at once; in two stages, and with frozen weights, those on the new graph after many on the other.
     symmetrize
         Whether the network applies a directed graph in both directions, which is best, or in one.
     degree
@@ -138,13 +140,11 @@ def best_linear(
         scope.check("best_linear", data)
         return _on_one_graph(data, label, symmetrize, layers)
     check_types("best_linear", to=(to, CSBM))
-    if layers is not None:
-        raise ParameterError("layers is given with to, where the limit is known; leave out one")
     for model in (data, to):
         scope.check("best_linear on another graph", model)
     check_pair(data, to)
     if degree is None:
-        return _elsewhere(data, to, label, symmetrize)
+        return _elsewhere(data, to, label, symmetrize, layers)
     if data.shape or to.shape:
         raise ParameterError(
             "best_linear with to and degree needs single parameters; leave out degree"
@@ -162,17 +162,24 @@ def _on_one_graph(data: CSBM, label: float, symmetrize: bool, layers: int | None
         fixed = evolution.solved()
         return with_coordinates(evolution.prediction(data, fixed, fixed.best)[0], data)
     depth = whole("layers", layers, low=1, high=_MOST_LAYERS)
-    states = evolution.layers(depth)
-    shape = (*data.shape, depth)
-    every = evolution.take(np.repeat(np.arange(evolution.rho.size), depth))
-    none = np.zeros(len(states))
-    steps = np.tile(np.arange(1, depth + 1), evolution.rho.size)
-    columns = {n: np.asarray(getattr(data, n))[..., None] for n in ("alpha", "lam", "mu", "rho")}
-    spread = spread_points(data.having(**columns), shape)
-    found = FixedPoints(states, states, none > 0.0, none, steps)
-    answer = every.prediction(spread, found, states)[0]
-    answer = replace(answer, status=np.full(shape, int(Status.EXPLICIT)))
+    answer = _of_layers(evolution, data, evolution.layers(depth))
     return replace(answer, coordinates=layer_coordinates(data, depth))
+
+
+def _of_layers(
+    evolution: StateEvolution | PropensityEvolution, data: CSBM, states: Array
+) -> Prediction:
+    """Prediction from the states after each layer, those of the first point before those of the next."""
+    points = evolution.rho.size
+    depth = len(states) // points
+    shape = (*data.shape, depth)
+    every = evolution.take(np.repeat(np.arange(points), depth))
+    none = np.zeros(len(states))
+    columns = {name: np.asarray(getattr(data, name))[..., None] for name in SIGNALS}
+    steps = np.tile(np.arange(1, depth + 1), points)
+    found = FixedPoints(states, states, none > 0.0, none, steps)
+    answer = every.prediction(spread_points(data.having(**columns), shape), found, states)[0]
+    return replace(answer, status=np.full(shape, int(Status.EXPLICIT)))
 
 
 def _evolution(
@@ -193,16 +200,25 @@ def _at_degree(data: CSBM, degree: float, sizes: tuple[int, ...]) -> Prediction:
 
 @carries_errors
 @np.errstate(all="ignore")
-def _elsewhere(data: CSBM, to: CSBM, label: float, symmetrize: bool) -> LinearTransfer:
-    """Prediction on another graph with the same features."""
+def _elsewhere(
+    data: CSBM, to: CSBM, label: float, symmetrize: bool, layers: int | None
+) -> LinearTransfer:
+    """Prediction on another graph with the same features, at the fixed point or of each layer."""
     node = LinearNode(data.classes, label)
     shape = broadcast(data=data.shape, to=to.shape)
     new = spread_points(to, shape)
     models = (spread_points(data, shape), new)
     home, there = (StateEvolution.of(model, node, symmetrize) for model in models)
-    solved = [(e, e.solved()) for e in stages_of_learning(home, there)]
-    answers = [e.prediction(new, fixed, fixed.best)[0] for e, fixed in solved]
-    return _linear_transfer(answers, data, to)
+    stages = stages_of_learning(home, there)
+    if layers is None:
+        solved = [(e, e.solved()) for e in stages]
+        answers = [e.prediction(new, fixed, fixed.best)[0] for e, fixed in solved]
+        return _linear_transfer(answers, data, to)
+    depth = whole("layers", layers, low=1, high=_MOST_LAYERS)
+    states = [joint_layers(home, there, depth), *(e.layers(depth) for e in stages[1:])]
+    answers = [_of_layers(e, new, m) for e, m in zip(stages, states, strict=True)]
+    transferred = _linear_transfer(answers, data, to)
+    return replace(transferred, coordinates=layer_coordinates(data, depth, to))
 
 
 def _linear_transfer(answers: list[Prediction], data: CSBM, to: CSBM) -> LinearTransfer:

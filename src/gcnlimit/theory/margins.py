@@ -113,8 +113,7 @@ def _refused(points: Points, _: Effort) -> _Parts:
     law = points.degrees
     margin = none if law is None else np.full((points.size, law.theta.size), np.nan)
     status = np.full(points.size, int(Status.REFUSED))
-    ended = (status, none, np.zeros_like(status))
-    answers = Answers(margin, margin, margin, none, none, none, *ended)
+    answers = Answers(margin, margin, margin, none, none, none, status, none, 0 * status)
     yield np.arange(points.size), answers
 
 
@@ -127,8 +126,7 @@ def _explicit(points: Points, _: Effort) -> _Parts:
             test, train = _explicit_margins(chunk, int(cost[where[0]]))
         status = np.where(_any_nan(test, train), int(Status.OUT_OF_RANGE), int(Status.EXPLICIT))
         offset, loss = _at_rest(points, where.size)
-        none = np.zeros(where.size, np.int64)
-        ended = (status, none.astype(float), none)
+        ended = (status, np.zeros(where.size), np.zeros(where.size, np.int64))
         yield where, Answers(test, train, np.zeros_like(test), offset, loss, loss, *ended)
 
 
@@ -144,7 +142,7 @@ def _pinned(points: Points, _: Effort) -> _Parts:
 
 
 def _at_rest(points: Points, size: int) -> tuple[Array, Array]:
-    """Offset and loss of so many points at infinite regularization, where outputs vanish."""
+    """Offset and loss of `size` points at infinite regularization, where outputs vanish."""
     offset = class_losses.limiting_offset(points.classes)
     return np.full(size, offset), np.full(size, points.class_loss.at_rest)
 
@@ -154,18 +152,17 @@ def _any_nan(test: Array, train: Array) -> Mask:
     return np.asarray(np.isnan(test + train).reshape(len(test), -1).any(axis=1))
 
 
-def _explicit_margins(points: Points, quadrature_nodes: int) -> tuple[Array, Array]:
+def _explicit_margins(points: Points, nodes: int) -> tuple[Array, Array]:
     """Margins at infinite regularization; under a law of degrees with a last axis over the propensities."""
     if points.degrees is not None:
         return margins_by_degree(points, points.degrees)
-    features = points.features
-    mu = points.mu / features.moments[0]
-    averages = filter_averages(points.filter, points.operator, mu, quadrature_nodes)
+    mu = points.mu / points.features.moments[0]
+    averages = filter_averages(points.filter, points.operator, mu, nodes)
     kept = 1.0 - 2.0 * points.noise
-    test, train = margins(averages, points.alpha, points.mu, points.rho * kept**2, features)
+    test, train = margins(averages, points.alpha, points.mu, points.rho * kept**2, points.features)
     if points.noise:  # a label pushes its own node by 1/kept, if the mean label is 1
         train = given_margin(test, kept * (train - test), points.noise)
-    return test if points.test_filter is None else explicit_margins(points, quadrature_nodes), train
+    return test if points.test_filter is None else explicit_margins(points, nodes), train
 
 
 def _self_consistent(points: Points, effort: Effort) -> _Parts:
@@ -208,18 +205,16 @@ def _alike(points: Points, effort: Effort) -> Answers:
     test, train, deviation = _margins_at(points, solution)
     offset = class_losses.offset(points.class_loss, loss, solution.output)
     losses = expected_losses(loss, solution.output) if effort.losses else None
+    if points.test_filter is not None:
+        # test nodes are read through another filter: their output is another
+        read = read_outputs(solution)
+        trained, deviation = deviation, np.sqrt(read.variance)
+        test, offset = read.mean / deviation, offset * trained / deviation
+        if losses is not None:
+            at_test = class_losses.loss_elsewhere(loss, read.mean, deviation, offset)
+            losses = (at_test, losses[1])
     answers = _ended(solution, (test, train, deviation, offset), losses)
-    answers = answers._replace(solution=solution)
-    if points.test_filter is None:
-        return answers
-    # test nodes are read through another filter: their output is another
-    read = read_outputs(solution)
-    read_deviation = np.sqrt(read.variance)
-    offset = offset * deviation / read_deviation
-    if losses is not None:
-        losses = (class_losses.loss_elsewhere(loss, read.mean, read_deviation, offset), losses[1])
-    columns = (read.mean / read_deviation, train, read_deviation, offset)
-    return _ended(solution, columns, losses)._replace(solution=solution)
+    return answers._replace(solution=solution)
 
 
 def _by_degree(points: Points, law: DegreeLaw, effort: Effort) -> Answers:
@@ -228,9 +223,8 @@ def _by_degree(points: Points, law: DegreeLaw, effort: Effort) -> Answers:
         points, None, tol=effort.tol, max_iterations=effort.max_iterations
     )
     columns = (*_margins_at(points, solution), np.zeros(points.size))
-    losses = None
-    if effort.losses:
-        losses = losses_by_degree(class_losses.node_loss(points), solution.output, law.weight)
+    loss = class_losses.node_loss(points)
+    losses = losses_by_degree(loss, solution.output, law.weight) if effort.losses else None
     return _ended(solution, columns, losses)
 
 

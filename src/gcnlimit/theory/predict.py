@@ -18,15 +18,8 @@ from gcnlimit.network import GCN, check_problem
 from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.order_parameters import OrderParameters, gathered
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
-from gcnlimit.theory import scope
+from gcnlimit.theory import decision, scope
 from gcnlimit.theory.calibration import calibration_at
-from gcnlimit.theory.decision import (
-    accuracy,
-    as_prediction,
-    from_margins,
-    mean_margin,
-    mean_performance,
-)
 from gcnlimit.theory.finite_reg import class_losses
 from gcnlimit.theory.finite_reg.averages import nonzero_weights
 from gcnlimit.theory.margins import Answers, Effort, Solved, answers_at
@@ -105,9 +98,8 @@ def predict_points(
     if points.degrees is not None:
         by_degree = partial(_accuracy_by_degree, points, usable, shape, effort)
         prediction = replace(prediction, by_degree=by_degree)
-    law = (points.classes, points.degrees)
-    columns = (answers.test_margin, answers.deviation)
-    prediction = replace(prediction, calibrated=partial(calibration_at, *law, *columns, shape))
+    columns = (points.classes, points.degrees, answers.test_margin, answers.deviation)
+    prediction = replace(prediction, calibrated=partial(calibration_at, *columns, shape))
     if throw and answers.status.max() > Status.CONVERGED:
         _raise_failure(points, answers)
     return prediction
@@ -121,7 +113,7 @@ def _accuracy_by_degree(
     asked = points.degrees.asked(theta)
     answers, _ = answers_at(points._replace(degrees=asked), usable, effort._replace(losses=False))
     margin = answers.test_margin[:, -np.size(theta) :]
-    return accuracy(margin, points.classes.count).reshape(shape + np.shape(theta))
+    return decision.accuracy(margin, points.classes.count).reshape(shape + np.shape(theta))
 
 
 def _raise_failure(points: Points, answers: Answers) -> Never:
@@ -148,11 +140,12 @@ def _prediction(
     losses = shaped(answers.test_loss), shaped(answers.train_loss)
     offset = shaped(answers.offset)
     if points.degrees is None:
-        performance = from_margins(points.classes, margins, losses, offset)
+        performance = decision.from_margins(points.classes, margins, losses, offset)
     else:
         count, weight = points.classes.count, points.degrees.weight
-        performance = mean_performance(count, margins, losses, weight)
-        margins = mean_margin(margins[0], count, weight), mean_margin(margins[1], count, weight)
+        performance = decision.mean_performance(count, margins, losses, weight)
+        test, train = (decision.mean_margin(margin, count, weight) for margin in margins)
+        margins = test, train
     output = weights = nonzero = None
     if solved:
         output = gathered([(rows, s.output) for rows, s in solved], points.size).reshape(shape)
@@ -169,4 +162,4 @@ def _prediction(
         sources=tuple(solved) if points.filter.deep else (),
     )
     ended = map(shaped, (answers.status, answers.residual, answers.iterations))
-    return as_prediction(performance, order_parameters, *ended)
+    return decision.as_prediction(performance, order_parameters, *ended)

@@ -19,20 +19,11 @@ from gcnlimit.filters import Averages, Filter
 from gcnlimit.filters.base import to_unit
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.results.order_parameters import Output, Record, Weights
+from gcnlimit.theory import large_reg
 from gcnlimit.theory.finite_reg.equations import Pulls
 from gcnlimit.theory.finite_reg.solution import Solution
 from gcnlimit.theory.finite_reg.symmetric import SymmetricEquations, SymmetricSolution
-from gcnlimit.theory.large_reg import (
-    Readout,
-    coefficient_averages,
-    coefficient_readout,
-    margins,
-    mean,
-    paired_series,
-    spectral_averages,
-    spectral_readout,
-    weight_square,
-)
+from gcnlimit.theory.large_reg import Readout, margins, mean, spectral_readout, weight_square
 from gcnlimit.theory.points import Points
 
 _BLOCK = 1 << 18  # numbers held by one temporary array
@@ -47,29 +38,31 @@ def explicit_margins(points: Points, nodes: int) -> Array:
     s1 = points.features.moments[0]
     hidden = (1.0 - points.rho) / points.rho
     along = s1 * (out.excess + out.both) + points.mu * (a.e_g * out.e)
-    own = points.alpha * weight_square(a, points.mu, points.rho, points.features)
+    input_noise = points.alpha * weight_square(a, points.mu, points.rho, points.features)
     scattered = s1**2 * (out.scattered + out.both**2)
-    variance = own * (first**2 + out.tau2) + along**2 + s1**2 * out.coherent + hidden * scattered
+    variance = (
+        input_noise * (first**2 + out.tau2) + along**2 + s1**2 * out.coherent + hidden * scattered
+    )
     return np.asarray((first * points.mu * a.e_g + points.signal * along) / np.sqrt(variance))
 
 
-def read_outputs(found: Solution) -> Output:
+def read_outputs(solution: Solution) -> Output:
     """Return the law of the output of nodes read through the test filter, at a solution (Eqs. 10.12 and 10.13)."""
-    points = found.points
+    points = solution.points
     filter = points.test_filter
-    assert isinstance(found, SymmetricSolution)
+    assert isinstance(solution, SymmetricSolution)
     assert filter is not None
-    nodes = np.maximum(found.grids.nodes, 2 * filter.quadrature_nodes() + 32)
+    nodes = np.maximum(solution.grids.nodes, 2 * filter.quadrature_nodes() + 32)
     law = np.empty((2, points.size))
-    for rows, equations in replace(found.grids, nodes=nodes).blocks(_BLOCK):
+    for rows, equations in replace(solution.grids, nodes=nodes).blocks(_BLOCK):
         read, size = filter[rows].normalized(equations.measure.x)
         divisor = filter[rows].log_gain(symmetric=True) if points.normalize else 0.0
-        own = equations.evaluate(found.state[rows])[0]
-        scale = np.sqrt(found.output.variance[rows] / own.output.variance)
+        trained = equations.evaluate(solution.state[rows])[0]
+        scale = np.sqrt(solution.output.variance[rows] / trained.output.variance)
         unit = np.exp(size - divisor) / equations.gain * scale
         joining = points.signal[rows] if points.joining else None
-        pulls = equations.pulls(found.state[rows])
-        centre, variance = _output(equations, pulls, own.weights, read, joining)
+        pulls = equations.pulls(solution.state[rows])
+        centre, variance = _output(equations, pulls, trained.weights, read, joining)
         law[:, rows] = unit * centre, unit**2 * variance
     return Output(law[0], law[1], np.zeros(points.size))
 
@@ -129,7 +122,7 @@ def best_readout(points: Points) -> tuple[BestReadout, Array]:
     measure = SpikedSemicircle.of(points.signal, nodes)
     s1 = points.features.moments[0]
     g, size = points.filter.normalized(measure.x)
-    averages = spectral_averages(measure, g, points.mu / s1)
+    averages = large_reg.spectral_averages(measure, g, points.mu / s1)
     hidden = (1.0 - points.rho) / points.rho
     noise = points.alpha * weight_square(averages, points.mu, points.rho, points.features) / s1**2
     columns = (size, points.signal, points.mu / s1 * averages.e_g, hidden, noise)
@@ -161,15 +154,19 @@ def _averages(points: Points, nodes: int) -> tuple[Averages, Readout, Array]:
         g, read = (f.normalized(measure.x)[0] for f in (points.filter, filter))
         first = read @ measure.tau
         read = shifted_filter(measure.e, points.signal, read) if points.joining else read
-        averages = spectral_averages(measure, g, mu)
+        averages = large_reg.spectral_averages(measure, g, mu)
         return averages, spectral_readout(measure, g, read, mu * averages.e_g), first
-    trained, (h, H) = paired_series(points.filter, filter, points.signal)
+    trained, (h, H) = large_reg.paired_series(points.filter, filter, points.signal)
     pair = (h, H)
     if points.joining:  # one power lower, without the first
         h_next, H_next = (np.pad(part[1:], ((0, 1), (0, 0))) for part in (h, H))
         pair = (h_next, H_next)
-    averages = coefficient_averages(*trained, points.signal, mu)
-    return averages, coefficient_readout(trained, pair, points.signal, mu * averages.e_g), h[0]
+    averages = large_reg.coefficient_averages(*trained, points.signal, mu)
+    return (
+        averages,
+        large_reg.coefficient_readout(trained, pair, points.signal, mu * averages.e_g),
+        h[0],
+    )
 
 
 def shifted_filter(e: Array, signal: Array, values: Array) -> Array:

@@ -8,6 +8,7 @@ new graph. At finite regularization, and on a directed training graph, there is 
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -74,14 +75,12 @@ def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None) -> Scat
     """
     _check("scatter" if to is None else "scatter on another graph", data, gcn)
     nodes = whole("nodes", nodes, low=2)
-    exact = math.isinf(float(np.asarray(gcn.reg)))
+    exact = bool(np.isinf(gcn.reg))
     if to is None:
         accuracy = float(predict(data, gcn).test_accuracy)
         count = (1.0 - float(data.rho)) * nodes
-        limits, covariance = _training_graph(data, gcn.symmetrize, [gcn.filter])
-        F = float(limits[0])
-        own = covariance[0, 0] * (1.0 - data.rho)
-        training = 0.0
+        (F,), covariance = _training_graph(data, gcn.symmetrize, [gcn.filter])
+        scattered, training = covariance[0, 0] * (1.0 - data.rho), 0.0
         exact = exact and data.operator(gcn.symmetrize).symmetric
     else:
         check_types("scatter", to=(to, CSBM))
@@ -93,11 +92,11 @@ def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None) -> Scat
             )
         accuracy = float(transfer(data, gcn, to).test_accuracy)
         count = nodes * float(to.alpha) / float(data.alpha)
-        F, own, training = _new_graph(data, gcn.replaced(reg=math.inf), to)
+        F, scattered, training = _new_graph(data, gcn.replaced(reg=math.inf), to)
     binomial = math.sqrt(accuracy * (1.0 - accuracy) / count)
     at_limit = math.sqrt(F * (1.0 - F) / count)
     ratio = 1.0 if exact or at_limit == 0.0 else binomial / at_limit
-    deviation = ratio * math.sqrt(own / count + training / nodes)
+    deviation = ratio * math.sqrt(scattered / count + training / nodes)
     return Scatter(accuracy, deviation, binomial, ratio * math.sqrt(training / nodes), exact)
 
 
@@ -205,9 +204,9 @@ def _new_graph(data: CSBM, gcn: GCN, to: CSBM) -> tuple[float, float, float]:
     A = (1.0 + m**2) / math.sqrt(size)
     B = -m / (2.0 * size)
     graph = there.fluctuation(1.0, math.sqrt(Q), A, B) + there.own_noise(Q, A, B)
-    own = F * (1.0 - F) - density**2 * (1.0 + 0.5 * m**2) + density**2 * graph
+    scattered = F * (1.0 - F) - density**2 * (1.0 + 0.5 * m**2) + density**2 * graph
     slope = m * Q * tau2 / size
-    return F, own, (density * slope) ** 2 * _weight_scatter(data, gcn)
+    return F, scattered, (density * slope) ** 2 * _weight_scatter(data, gcn)
 
 
 def _weight_scatter(data: CSBM, gcn: GCN) -> float:
@@ -284,7 +283,4 @@ class _FilteredGraph(NamedTuple):
 
 def _powers(a: Array, x: Array, count: int) -> Array:
     """Rows :math:`x, ax, a^2x, \\dots`."""
-    rows = [x]
-    for _ in range(count - 1):
-        rows.append(a @ rows[-1])
-    return np.array(rows)
+    return np.array([*accumulate(range(count - 1), lambda row, _: a @ row, initial=x)])

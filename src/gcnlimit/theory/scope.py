@@ -1,15 +1,15 @@
 """What has a theory: one table, which every function of the theory reads before it computes, and the documentation prints.
 
 A *case* answers the questions below for given data and network. `REFUSALS` has a row for each set of answers that together have
-no theory, with the functions concerned and the sentence they refuse it with; every other case is answered, by the first of the
-`ROUTES` that it matches. A new variant is a question with its answers, and the rows that mention it.
+no theory, with the functions concerned and a remedy; every other case is answered, by the first of the `ROUTES` that it matches.
+A new variant is a question with its answers, and the rows that mention it.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,13 +47,11 @@ When = Mapping[str, tuple[str, ...]]
 
 def cases_of(data: CSBM, gcn: GCN | None = None) -> Iterator[Case]:
     """Cases of data and network: one, or two where regularizations are finite and infinite; the simplest answers without one."""
-    classes = (
-        f"{'2' if data.classes.count == 2 else 'more'} {'' if data.classes.equal else 'un'}equal"
-    )
+    count = "2" if data.classes.count == 2 else "more"
     answers = {name: first for name, (first, *_) in QUESTIONS.items()}
     answers |= {
         "degrees": "alike" if data.degrees is None else "varied",
-        "classes": classes,
+        "classes": f"{count} {'equal' if data.classes.equal else 'unequal'}",
         "features": "white" if data.features.is_white else "correlated",
         "noise": "some" if data.noise else "none",
     }
@@ -64,8 +62,9 @@ def cases_of(data: CSBM, gcn: GCN | None = None) -> Iterator[Case]:
     if loss == "margin" and data.classes.skewed and gcn.loss.on(data.classes).is_pinned:
         loss = "corner"
     scaled = "other, normalized gain" if gcn.normalize else "other"
+    symmetric = gcn.symmetrize or not data.directed
     answers |= {
-        "operator": "symmetric" if data.operator(gcn.symmetrize).symmetric else "directed",
+        "operator": "symmetric" if symmetric else "directed",
         "normalization": "symmetric" if gcn.normalization.plain else scaled,
         "loss": loss,
         "penalty": "squared weights" if isinstance(gcn.penalty, L2) else "other",
@@ -81,340 +80,172 @@ def cases_of(data: CSBM, gcn: GCN | None = None) -> Iterator[Case]:
         yield answers | {"reg": "finite"}
 
 
-NETWORKS = (
-    "predict",
-    "tune",
-    "transfer",
-    "transfer to joining nodes",
-    "best_test_filter on another graph",
-    "learning_rate",
-)
-"""Functions that train a network at any regularization."""
+FUNCTIONS: dict[str, str] = {
+    "predict": "network degrees noise stopped home errors",
+    "tune": "network degrees noise stopped home",
+    "compare": "data degrees",
+    "bayes_optimal": "data degrees noise errors",
+    "bayes_optimal at finite degree": "data degrees",
+    "best_linear": "data degrees noise errors",
+    "best_linear at finite degree": "data degrees",
+    "best_linear on another graph": "data noise errors",
+    "label_propagation": "data",
+    "transfer": "network stopped errors",
+    "transfer to joining nodes": "network home errors",
+    "bayes_optimal on another graph": "data errors",
+    "bayes_optimal on another graph of finite degree": "data",
+    "message_passing": "data",
+    "best_filter": "data",
+    "best_test_filter": "",
+    "best_test_filter on another graph": "network",
+    "best_training_filter": "data",
+    "scatter": "scatter",
+    "scatter on another graph": "scatter",
+    "paired_scatter": "scatter",
+    "order_functions": "network",
+    "oversmoothing": "data",
+    "learning_rate": "network home",
+    "no_residual_margin": "data",
+    "short_diffusion_margin": "data",
+    "one_layer_rate": "data",
+}
+"""The functions that read the table; one that answers several questions is named with each.
 
-HOME = ("predict", "tune", "transfer to joining nodes", "learning_rate")
-"""Those that read the nodes of the training graph."""
+Of each it says whether it is one of ``data`` alone, or trains a ``network`` at any regularization; whether it answers under a law
+of ``degrees``, for labels with ``noise``, for a training that is ``stopped``, and for nodes at ``home``, on the training graph;
+and whether its answers carry the ``errors`` of an estimate (those of `tune` and `best_filter` do so in their prediction).
+"""
 
-ALIKE = (
-    "best_linear on another graph",
-    "label_propagation",
-    "transfer",
-    "transfer to joining nodes",
-    "bayes_optimal on another graph",
-    "bayes_optimal on another graph of finite degree",
-    "message_passing",
-    "best_filter",
-    "best_test_filter",
-    "best_test_filter on another graph",
-    "best_training_filter",
-    "scatter",
-    "scatter on another graph",
-    "paired_scatter",
-    "order_functions",
-    "oversmoothing",
-    "learning_rate",
-    "no_residual_margin",
-    "short_diffusion_margin",
-    "one_layer_rate",
-)
-"""Functions that need degrees that are alike."""
 
-PLAIN = ("scatter", "scatter on another graph", "paired_scatter")
-"""Functions that need two equal classes and white features."""
+def _which(word: str) -> tuple[str, ...]:
+    """Functions of which the table says that word."""
+    return tuple(name for name, words in FUNCTIONS.items() if word in words.split())
 
-FUNCTIONS = tuple(
-    dict.fromkeys(
-        (
-            "predict",
-            "tune",
-            "compare",
-            "bayes_optimal",
-            "bayes_optimal at finite degree",
-            "best_linear",
-            "best_linear at finite degree",
-            *ALIKE,
-        )
-    )
-)
-"""The functions that read the table; one that answers several questions is named with each."""
 
-DATA_ONLY = (
-    "compare",
-    "best_linear",
-    "best_linear at finite degree",
-    "best_linear on another graph",
-    "label_propagation",
-    "bayes_optimal",
-    "bayes_optimal at finite degree",
-    "bayes_optimal on another graph",
-    "bayes_optimal on another graph of finite degree",
-    "message_passing",
-    "best_filter",
-    "best_training_filter",
-    "oversmoothing",
-    "no_residual_margin",
-    "short_diffusion_margin",
-    "one_layer_rate",
-)
-"""Functions of data alone, which choose or need no network."""
+def _but(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The other functions."""
+    return tuple(name for name in FUNCTIONS if name not in names)
 
-CARRY = (
-    "predict",
-    "transfer",
-    "transfer to joining nodes",
-    "bayes_optimal",
-    "bayes_optimal on another graph",
-    "best_linear",
-    "best_linear on another graph",
-)
-"""Functions whose answers carry the errors of an estimate; `tune` and `best_filter` do so in their prediction."""
+
+DATA_ONLY = _which("data")
+CARRY = _which("errors")
+_NETWORK, _SCATTER, _STOPPED = map(_which, ("network", "scatter", "stopped"))
 
 
 class Refusal(NamedTuple):
-    """Answers that together have no theory, in some functions, and the sentence that says so, with a remedy."""
+    """Answers that together have no theory, in some functions, and what to do instead."""
 
     functions: tuple[str, ...]
-    when: When
-    reason: str
     remedy: str
-
-    def concerns(self, function: str, case: Case) -> bool:
-        """Whether it refuses a case to a function."""
-        return function in self.functions and matches(self.when, case)
+    when: When
 
 
-UNEQUAL = ("2 unequal", "more unequal")
-LAW_AND_CLASSES = (
-    "predict",
-    "tune",
-    "compare",
-    "bayes_optimal",
-    "bayes_optimal at finite degree",
-    "best_linear",
-    "best_linear at finite degree",
-)
-STOPPED = ("predict", "tune", "transfer")
-TO_THE_END = (
-    "transfer to joining nodes",
-    "best_test_filter",
-    "best_test_filter on another graph",
-    "scatter",
-    "scatter on another graph",
-    "paired_scatter",
-    "order_functions",
-    "learning_rate",
-)
-NOISY = ("predict", "tune", "bayes_optimal", "best_linear", "best_linear on another graph")
-"""Functions that know of labels that are wrong."""
-FILTERED = ("scatter", "paired_scatter", "order_functions")
+def _row(functions: Iterable[str], remedy: str, **when: str) -> Refusal:
+    """Row of the table; each question has one of the answers that are given with ``or``."""
+    asked = {question: tuple(answers.split(" or ")) for question, answers in when.items()}
+    return Refusal(tuple(functions), remedy, asked)
 
-_WRONG = "wrong labels, noise = {noise}, are "
+
+_ONE_OF_TWO = "leave out one of the two"
+_MORE = "more equal or 2 unequal or more unequal"
+_UNEQUAL = "2 unequal or more unequal"
+_NOT_SQUARE = "margin or corner or softmax"
+_TRAINED = ("predict", "tune")
+_JOINING = "transfer to joining nodes"
+_READ_AGAIN = ("transfer", "best_test_filter", "best_test_filter on another graph")
+
 REFUSALS: tuple[Refusal, ...] = (
-    Refusal(
-        tuple(function for function in FUNCTIONS if function not in NOISY),
-        {"noise": ("some",)},
-        "{function} takes labels for right, got noise = {noise}",
-        "leave out noise, or sample graphs",
-    ),
-    Refusal(
-        ("predict", "tune", "bayes_optimal"),
-        {"noise": ("some",), "degrees": ("varied",)},
-        f"{_WRONG}solved for degrees that are alike, got degrees = {{degrees}}",
-        "leave out one of the two",
-    ),
-    Refusal(
-        ("predict", "tune"),
-        {"noise": ("some",), "test_filter": ("other",)},
-        f"{_WRONG}not solved with another filter at test",
-        "leave out one of the two",
-    ),
-    Refusal(
-        ("predict", "tune"),
-        {"noise": ("some",), "training": ("stopped",)},
-        f"{_WRONG}not solved in time, got training = {{training}}",
-        "leave out one of the two",
-    ),
-    Refusal(
-        ALIKE,
-        {"degrees": ("varied",)},
-        "{function} needs degrees that are alike, got degrees = {degrees}",
-        "leave out degrees, or sample graphs",
-    ),
-    Refusal(
-        PLAIN,
-        {"classes": QUESTIONS["classes"][1:]},
-        "{function} needs two equal classes, got classes = {classes}",
-        "take classes=2",
-    ),
-    Refusal(
-        (*PLAIN, "message_passing", "label_propagation", "oversmoothing"),
-        {"features": ("correlated",)},
-        "{function} needs white features, got features = {features}",
+    _row(_but(_which("noise")), "leave out noise, or sample graphs", noise="some"),
+    _row((*_TRAINED, "bayes_optimal"), _ONE_OF_TWO, noise="some", degrees="varied"),
+    _row(_TRAINED, _ONE_OF_TWO, noise="some", test_filter="other"),
+    _row(_TRAINED, _ONE_OF_TWO, noise="some", training="stopped"),
+    _row(_but(_which("degrees")), "leave out degrees, or sample graphs", degrees="varied"),
+    _row(_SCATTER, "take classes=2", classes=_MORE),
+    _row(
+        (*_SCATTER, "message_passing", "label_propagation", "oversmoothing"),
         "leave out features",
+        features="correlated",
     ),
-    Refusal(
-        LAW_AND_CLASSES,
-        {"degrees": ("varied",), "classes": UNEQUAL},
-        "degrees = {degrees} are solved for equal classes, got classes = {classes}",
-        "leave out one of the two",
+    _row(_which("degrees"), _ONE_OF_TWO, degrees="varied", classes=_UNEQUAL),
+    _row(_TRAINED, _ONE_OF_TWO, degrees="varied", penalty="other"),
+    _row(_TRAINED, _ONE_OF_TWO, degrees="varied", test_filter="other"),
+    # the gain under other normalizations is not known
+    _row(
+        _TRAINED, "take normalize=False", degrees="varied", normalization="other, normalized gain"
     ),
-    Refusal(
-        ("predict", "tune"),
-        {"degrees": ("varied",), "penalty": ("other",)},
-        "degrees = {degrees} are solved for squared weights, got penalty = {penalty}",
-        "leave out one of the two",
-    ),
-    Refusal(
-        ("predict", "tune"),
-        {"degrees": ("varied",), "test_filter": ("other",)},
-        "another filter at test needs degrees that are alike, got degrees = {degrees}",
-        "leave out one of the two",
-    ),
-    Refusal(
-        ("predict", "tune"),
-        {"degrees": ("varied",), "normalization": ("other, normalized gain",)},
-        "normalize = True needs a gain, not known for {normalization} under degrees = {degrees}",
-        "take normalize=False",
-    ),
-    Refusal(
-        (*NETWORKS, "order_functions"),
-        {"penalty": ("other",), "classes": QUESTIONS["classes"][1:]},
-        "penalty = {penalty} is solved for two equal classes, got classes = {classes}",
-        "leave out one of the two",
-    ),
-    Refusal(
-        (*NETWORKS, "order_functions"),
-        {"penalty": ("other",), "features": ("correlated",)},
-        "penalty = {penalty} is solved for white features, got features = {features}",
-        "leave out one of the two",
-    ),
-    Refusal(
-        ("scatter on another graph",),
-        {"penalty": ("other",)},
-        "{function} needs squared weights, got penalty = {penalty}",
-        "leave out penalty",
-    ),
-    Refusal(
-        (*NETWORKS, "order_functions"),
-        {"reg": ("finite",), "loss": ("margin",), "classes": ("more equal",)},
-        "loss = {loss} is not solved for classes = {classes} at finite reg",
+    _row(_NETWORK, _ONE_OF_TWO, penalty="other", classes=_MORE),
+    _row(_NETWORK, _ONE_OF_TWO, penalty="other", features="correlated"),
+    _row(("scatter on another graph",), "leave out penalty", penalty="other"),
+    _row(
+        _NETWORK,
         "take loss='softmax' or 'square', or reg=math.inf",
+        loss="margin",
+        classes="more equal",
+        reg="finite",
     ),
-    Refusal(
-        (*NETWORKS, "order_functions"),
-        {"reg": ("finite",), "loss": ("margin", "softmax"), "classes": ("more unequal",)},
-        "loss = {loss} is not solved for classes = {classes} at finite reg",
+    _row(
+        _NETWORK,
         "take loss='square', or reg=math.inf",
+        loss="margin or softmax",
+        classes="more unequal",
+        reg="finite",
     ),
-    Refusal(
-        ("order_functions",),
-        {"reg": ("infinite",), "loss": ("margin", "corner", "softmax")},
-        "at reg = inf order functions are those of the square loss, got loss = {loss}",
-        "take loss='square' or a finite reg",
+    # at infinite regularization order functions are those of the square loss
+    _row(
+        ("order_functions",), "take loss='square' or a finite reg", loss=_NOT_SQUARE, reg="infinite"
     ),
-    Refusal(
-        ("transfer", "best_test_filter", "best_test_filter on another graph"),
-        {"reg": ("infinite",), "loss": ("corner",)},
-        "loss = {loss} on classes = {classes} has no explicit weights at reg = inf",
-        "take a finite reg or another loss",
-    ),
-    Refusal(
-        FILTERED,
-        {"test_filter": ("other",)},
-        "{function} is that of one filter, got test_filter = {test_filter}",
+    # a bias that holds outputs at a corner leaves no explicit weights
+    _row(_READ_AGAIN, "take a finite reg or another loss", loss="corner", reg="infinite"),
+    _row(
+        ("scatter", "paired_scatter", "order_functions"),
         "leave out test_filter",
+        test_filter="other",
     ),
-    Refusal(
-        HOME,
-        {"test_filter": ("other",), "operator": ("directed",), "reg": ("finite",)},
-        "another filter at test, or nodes that join, have no theory on a directed operator "
-        "at finite reg",
+    _row(
+        _which("home"),
         "take symmetrize=True or reg=math.inf, or simulate it",
+        test_filter="other",
+        operator="directed",
+        reg="finite",
     ),
-    Refusal(
-        HOME,
-        {"test_filter": ("other",), "operator": ("directed",), "loss": ("corner",)},
-        "another filter at test, or nodes that join, have no theory on a directed operator "
-        "for loss = {loss}",
+    _row(
+        _which("home"),
         "take symmetrize=True or another loss, or simulate it",
+        test_filter="other",
+        operator="directed",
+        loss="corner",
     ),
-    Refusal(
-        ("paired_scatter", "best_test_filter"),
-        {"operator": ("directed",)},
-        "{function} has a formula on a symmetric operator, got a directed one",
-        "take symmetrize=True",
-    ),
-    Refusal(
-        ("paired_scatter", "best_test_filter"),
-        {"reg": ("finite",)},
-        "{function} has a formula at infinite regularization, got reg = {reg}",
-        "take reg=math.inf",
-    ),
-    Refusal(
+    _row(("paired_scatter", "best_test_filter"), "take symmetrize=True", operator="directed"),
+    _row(("paired_scatter", "best_test_filter"), "take reg=math.inf", reg="finite"),
+    _row(
         ("bayes_optimal on another graph",),
-        {"classes": ("more unequal",)},
-        "{function} is known for equal classes and for two, got classes = {classes}",
         "take equal classes, or leave out to",
+        classes="more unequal",
     ),
-    Refusal(
+    _row(
         ("bayes_optimal on another graph of finite degree",),
-        {"classes": UNEQUAL},
-        "{function} is known for equal classes, got classes = {classes}",
         "take equal classes, or leave out degree",
+        classes=_UNEQUAL,
     ),
-)
-
-
-# a training that stops is a function on the path of ridge regressions, where that is known
-_PATH: tuple[tuple[tuple[str, ...], When, str, str], ...] = (
-    (TO_THE_END, {}, "{function} is that of a network trained to the end, got", "leave it out"),
-    (
-        STOPPED,
-        {"loss": ("margin", "corner", "softmax")},
-        "loss = {loss} is not solved in time, got",
-        "take loss='square', or leave out training",
+    # a training that stops is a function on the path of ridge regressions, where that is known
+    _row(_but((*DATA_ONLY, *_STOPPED)), "leave out training", training="stopped"),
+    _row(
+        _STOPPED, "take loss='square', or leave out training", training="stopped", loss=_NOT_SQUARE
     ),
-    (
-        STOPPED,
-        {"penalty": ("other",)},
-        "penalty = {penalty} is not solved in time, got",
-        "leave out one of the two",
+    _row(_STOPPED, _ONE_OF_TWO, training="stopped", penalty="other"),
+    _row(_STOPPED, _ONE_OF_TWO, training="stopped", degrees="varied"),
+    _row(
+        _STOPPED, "take equal classes, or leave out training", training="stopped", classes=_UNEQUAL
     ),
-    (
-        STOPPED,
-        {"degrees": ("varied",)},
-        "degrees = {degrees} are not solved in time, got",
-        "leave out one of the two",
+    _row(_STOPPED, _ONE_OF_TWO, training="stopped", features="correlated"),
+    _row(_TRAINED, _ONE_OF_TWO, training="stopped", test_filter="other"),
+    _row(
+        _STOPPED,
+        "take PageRank or symmetrize=True, or leave out training",
+        training="stopped",
+        operator="directed",
+        filter="any",
     ),
-    (
-        STOPPED,
-        {"classes": UNEQUAL},
-        "classes = {classes} are not solved in time, got",
-        "take equal classes, or leave out training",
-    ),
-    (
-        STOPPED,
-        {"features": ("correlated",)},
-        "features = {features} are not solved in time, got",
-        "leave out one of the two",
-    ),
-    (
-        ("predict", "tune"),
-        {"test_filter": ("other",)},
-        "another filter at test is not solved in time, got",
-        "leave out one of the two",
-    ),
-    (
-        STOPPED,
-        {"operator": ("directed",), "filter": ("any",)},
-        "a directed operator is solved in time for PageRank only, got",
-        "take symmetrize=True, or leave out training",
-    ),
-)
-REFUSALS += tuple(
-    Refusal(
-        functions, {**when, "training": ("stopped",)}, f"{reason} training = {{training}}", remedy
-    )
-    for functions, when, reason, remedy in _PATH
 )
 
 
@@ -432,8 +263,6 @@ class Route(enum.Enum):
     PAGERANK = "self-consistent equations of one layer that feeds itself, Eq. 3.30"
     CHAIN = "self-consistent equations of the chain of layers, Eqs. 3.1 to 3.11"
 
-
-OTHER = ("other", "other, normalized gain")
 
 ROUTES: tuple[tuple[When, Route], ...] = (
     ({"training": ("stopped",)}, Route.PATH),
@@ -461,7 +290,8 @@ def route_of(case: Case) -> Route:
 
 def refusal_of(function: str, case: Case) -> Refusal | None:
     """Row that refuses a case to a function; None if it is answered."""
-    return next((row for row in REFUSALS if row.concerns(function, case)), None)
+    rows = (row for row in REFUSALS if function in row.functions and matches(row.when, case))
+    return next(rows, None)
 
 
 def sentence(function: str, data: CSBM, gcn: GCN | None = None) -> str | None:
@@ -469,16 +299,21 @@ def sentence(function: str, data: CSBM, gcn: GCN | None = None) -> str | None:
     for case in cases_of(data, gcn):
         row = refusal_of(function, case)
         if row is not None:
-            values: dict[str, Any] = {"function": function}
-            for name in QUESTIONS:
-                value = (
-                    getattr(data, name, None)
-                    if gcn is None
-                    else getattr(gcn, name, getattr(data, name, None))
-                )
-                values[name] = brief(value)
-            return f"{row.reason.format(**values)}; {row.remedy}"
+            # nodes that join are always read anew
+            asked = (q for q in row.when if (q, function) != ("test_filter", _JOINING))
+            *others, last = (_told(question, case, data, gcn) for question in asked)
+            told = f"{', '.join(others)} and {last} together" if others else last
+            return f"{function} has no theory for {told}; {row.remedy}"
     return None
+
+
+def _told(question: str, case: Case, data: CSBM, gcn: GCN | None) -> str:
+    """Answer to a question as a user gave it."""
+    if question in ("operator", "reg"):
+        return f"{case[question]} {question}"
+    gain = " and normalize=True" if case[question].endswith("gain") else ""
+    value = getattr(gcn, question, getattr(data, question, None))
+    return f"{question} = {brief(value)}{gain}"
 
 
 def check(function: str, data: CSBM, gcn: GCN | None = None) -> None:
@@ -486,7 +321,7 @@ def check(function: str, data: CSBM, gcn: GCN | None = None) -> None:
 
     >>> import gcnlimit as gl
     >>> sentence("best_filter", gl.CSBM(4, 1.0, 2.0, 0.1, degrees=gl.Gamma(0.5)))
-    'best_filter needs degrees that are alike, got degrees = Gamma(variance=0.5); leave out degrees, or sample graphs'
+    'best_filter has no theory for degrees = Gamma(variance=0.5); leave out degrees, or sample graphs'
     """
     refused = sentence(function, data, gcn)
     if refused is not None:

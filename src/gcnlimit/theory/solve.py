@@ -60,14 +60,14 @@ def solve(
         if points.class_loss.is_pinned:
             strongest = asymptote(points, chain)[1] * (_STRONG / FAR)
             near = points._replace(reg=np.minimum(points.reg, strongest))
-        found = alike_solver(points, chain).solve(
+        solution = alike_solver(points, chain).solve(
             near, chain, tol=tol, max_iterations=max_iterations
         )
     if np.all(near.reg == points.reg):
-        return found
+        return solution
     factor = near.reg / points.reg
-    output = found.output.without_powers(factor)
-    return replace(found, output=output, weights=found.weights.without_powers(factor))
+    output = solution.output.without_powers(factor)
+    return replace(solution, output=output, weights=solution.weights.without_powers(factor))
 
 
 def asymptote(points: Points, chain: Chain | None = None) -> tuple[Solution, Array]:

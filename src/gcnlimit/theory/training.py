@@ -112,7 +112,7 @@ def _alike(points: Points, training: Training) -> tuple[Rows, Rows]:
 
 
 def _batches(sizes: Array, nodes: int) -> Iterator[Rows]:
-    """Contours of about as many nodes together, the longest first, on a grid of so many nodes."""
+    """Contours of similar length together, the longest first, on a grid of `nodes` nodes."""
     order = np.argsort(-sizes, kind="stable")
     while order.size:
         most = sizes[order[0]]
@@ -149,6 +149,13 @@ class _Loops(NamedTuple):
 
     def take(self, rows: Rows) -> _Loops:
         return _Loops(*(column[rows] for column in self))
+
+    def wider(self) -> _Loops:
+        """Ends further apart, inside the disc where steps are stable if they were: outside of it P is huge."""
+        with np.errstate(divide="ignore"):
+            stable = 2.0 * (1.0 + self.momentum) / self.rate
+        high = np.where(self.high < stable, 0.5 * (self.high + stable), np.inf)
+        return self._replace(low=0.5 * self.low, high=np.minimum(1.2 * self.high, high))
 
     @property
     def _slack(self) -> Array:
@@ -189,7 +196,7 @@ class _Loops(NamedTuple):
         return np.where(self.momentum > 0.0, annulus_nodes(self._annulus()[1]), around)
 
     def contour(self, nodes: int) -> Contour:
-        """Contours of so many nodes; the momenta of all are 0, or of none."""
+        """Contours of `nodes` nodes; the momenta of all are 0, or of none."""
         if np.all(self.momentum == 0.0):
             low, high, inverse = self._slit()
             loop = slit_contour(low, high, nodes)
@@ -248,7 +255,7 @@ def _resolved(points: Points, loops: _Loops) -> Iterator[tuple[Rows, Ridge, Cont
                 yield part[good], _ridge(some.take(good), 2 * nodes + 1), kept, variable[good, :-1]
         rows = np.concatenate(left)
         nodes = 2 * nodes + 1
-        loops = loops._replace(low=0.5 * loops.low, high=1.2 * loops.high)
+        loops = loops.wider()
 
 
 def _at_times(

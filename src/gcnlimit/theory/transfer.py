@@ -22,7 +22,7 @@ from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.theory import scope
-from gcnlimit.theory.decision import as_prediction, equal_performance, unequal_performance
+from gcnlimit.theory.decision import as_prediction, from_margins
 from gcnlimit.theory.finite_reg import class_losses
 from gcnlimit.theory.large_reg import mean
 from gcnlimit.theory.margins import Effort
@@ -92,42 +92,34 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
     outside = broadcast(to=to.shape, test_filter=gcn.read_filter.shape)
     shape = broadcast(data=data.shape, network=gcn.shape, there=outside)
     means = feature_signal(data, to)
-    here = Trained.of(data, gcn, tol)
+    home = Trained.of(data, gcn, tol)
     graph = GraphAverages(*(column.reshape(outside) for column in graph_averages(there)))
-    c = np.broadcast_to(np.sqrt(means) * here.slope, shape)
+    c = np.broadcast_to(np.sqrt(means) * home.slope, shape)
     margin = c * graph.e / np.sqrt(c**2 * graph.spread + graph.tau2)  # Eq. 10.3
-    loss, bias = _read(here, graph, there, c)
+    loss, bias = _read(home, graph, there, c)
 
     def spread(values: Any) -> Any:
-        return scalar_or_array(np.array(np.broadcast_to(values, shape)))
+        return scalar_or_array(np.full(shape, values))
 
     if data.classes != to.classes:  # the bias is that of other classes
         loss = np.full(shape, np.nan)
-    # also equal classes are decided with the bias of a training on unequal ones
-    pairs = (margin, margin), (loss, loss)
-    if data.classes.equal and to.classes.equal:
-        decided = equal_performance(to.classes.count, *pairs)
-    else:
-        decided = unequal_performance(to.classes, *pairs, bias)
-    trained = here.prediction
-    performance = replace(
-        decided,
-        train_accuracy=spread(trained.train_accuracy),
-        train_loss=spread(trained.train_loss),
-    )
+    decided = from_margins(to.classes, (margin, margin), (loss, loss), bias)
+    trained = home.prediction
+    accuracy, train_loss = map(spread, (trained.train_accuracy, trained.train_loss))
+    performance = replace(decided, train_accuracy=accuracy, train_loss=train_loss)
     order_parameters = OrderParameters(
         test_margin=spread(margin),
         train_margin=spread(trained.order_parameters.train_margin),
         weights=trained.order_parameters.weights,
         feature_margin=spread(c),
-        effective_labels=spread(here.labels),
+        effective_labels=spread(home.labels),
     )
+    # a filter may be out of range there although it was trained at home
     least = np.where(np.isnan(margin), int(Status.OUT_OF_RANGE), 0)
     status = np.asarray(np.maximum(trained.status, least))
     ended = (np.full(shape, number) for number in (trained.residual, trained.iterations))
-    return with_coordinates(
-        as_prediction(performance, order_parameters, status, *ended), data, gcn, to
-    )
+    answer = as_prediction(performance, order_parameters, status, *ended)
+    return with_coordinates(answer, data, gcn, to)
 
 
 def best_test_filter(data: CSBM, gcn: GCN, to: CSBM | None = None, *, tol: float = 1e-10) -> Filter:
@@ -245,15 +237,15 @@ class Trained(NamedTuple):
         if weights is not None and output is not None:
             rows = np.flatnonzero(~infinite)
             m, Q, *law = (np.ravel(x)[rows] for x in (weights.m, weights.Q, *output))
-            found = points.take(rows)
+            finite = points.take(rows)
             slope[rows] = m / np.sqrt(Q)
             _, s2, g1 = points.features.moments
-            aligned = found.alpha * slope[rows] ** 2
+            aligned = finite.alpha * slope[rows] ** 2
             with np.errstate(divide="ignore", invalid="ignore"):
-                labels[rows] = aligned * s2 / (found.mu * (1.0 - g1 * aligned))  # from Eq. 10.5
-            loss = class_losses.node_loss(found)
-            own = class_losses.offset(points.class_loss, loss, Output(*law))
-            bias[rows] = own * np.sqrt(law[1] / Q)
+                labels[rows] = aligned * s2 / (finite.mu * (1.0 - g1 * aligned))  # from Eq. 10.5
+            loss = class_losses.node_loss(finite)
+            offset = class_losses.offset(points.class_loss, loss, Output(*law))
+            bias[rows] = offset * np.sqrt(law[1] / Q)
         shape = broadcast(data=data.shape, network=gcn.shape)
         return cls(prediction, slope.reshape(shape), labels.reshape(shape), bias.reshape(shape))
 
@@ -269,11 +261,11 @@ def _explicit(points: Points) -> tuple[Array, Array]:
 
 
 @np.errstate(all="ignore")  # points at infinite regularization are left out
-def _read(here: Trained, graph: GraphAverages, there: Points, c: Array) -> tuple[Array, Array]:
+def _read(home: Trained, graph: GraphAverages, there: Points, c: Array) -> tuple[Array, Array]:
     """Loss on the new graph, and the trained bias over the deviation of the output there."""
     loss = np.full(c.shape, there.class_loss.at_rest)
-    bias = np.array(np.broadcast_to(here.bias, c.shape))
-    weights = here.prediction.order_parameters.weights
+    bias = np.array(np.broadcast_to(home.bias, c.shape))
+    weights = home.prediction.order_parameters.weights
     if weights is None:
         return loss, bias
     # at infinite regularization they vanish
@@ -281,7 +273,7 @@ def _read(here: Trained, graph: GraphAverages, there: Points, c: Array) -> tuple
     gain = np.exp(there.filter.log_gain(there.symmetric)) / there.divisor()
     unit = np.sqrt(weights.Q) * (gain.reshape(graph.tau2.shape) / np.sqrt(graph.tau2))
     deviation = unit * np.sqrt(c**2 * graph.spread + graph.tau2)
-    bias[finite] = (here.bias * np.sqrt(weights.Q) / deviation)[finite]
+    bias[finite] = (home.bias * np.sqrt(weights.Q) / deviation)[finite]
     output = np.broadcast_to(unit * c * graph.e, c.shape)[finite]
     trained = class_losses.node_loss(there)
     loss[finite] = class_losses.loss_elsewhere(trained, output, deviation[finite], bias[finite])

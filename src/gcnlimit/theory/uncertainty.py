@@ -83,8 +83,8 @@ class _Around(NamedTuple):
         unknown = same_everywhere(np.inf, np.shape(self.answer.test_accuracy))
         if any(not math.isfinite(4.0 * (e.lam_error + e.mu_error)) for e in estimates.values()):
             return unknown
-        given = {name: self.arguments.get(name) for name in ("data", "to")}
-        models = {name: model for name, model in given.items() if isinstance(model, CSBM)}
+        asked = {name: self.arguments.get(name) for name in ("data", "to")}
+        models = {name: model for name, model in asked.items() if isinstance(model, CSBM)}
         # classes of the same fractions are the same classes
         shared = models if len({model.classes for model in models.values()}) == 1 else {}
         counted = False

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from gcnlimit.simulation.data.sample import bernoulli_graph, gaussian_graph
+from gcnlimit.simulation.backend import backend_of
+from gcnlimit.simulation.data.sample import _successes, bernoulli_graph, gaussian_graph
 
 N, SAME, OTHER = 300, 0.06, 0.03
 LABELS = np.where(np.arange(N) % 3 == 0, 1.0, -1.0)
@@ -108,3 +109,20 @@ def test_propensities_multiply_the_probability_of_every_pair(directed, n):
     z = (total - draws * p)[often] / np.sqrt(draws * (p * (1 - p))[often])
     assert 1e-4 < chi2.cdf(np.sum(z**2), df=z.size) < 1 - 1e-4
     assert abs(total[rare].sum() - draws * p[rare].sum()) < 4 * np.sqrt(draws * p[rare].sum())
+
+
+def test_places_go_on_where_the_last_gaps_ended():
+    """More successes than were expected are drawn in several goes, and each place counts once."""
+
+    class Surely:
+        """Gaps of one, as of trials that all succeed, whatever their probability."""
+
+        goes = 0
+
+        def geometric(self, p, size):
+            self.goes += 1
+            return np.ones(size, np.int64)
+
+    rng = Surely()
+    assert np.array_equal(_successes(1000, 0.1, rng, backend_of("cpu")), np.arange(1000))
+    assert rng.goes > 1

@@ -55,6 +55,10 @@ def test_the_theory_holds_on_another_graph():
     data, to = gl.CSBM(3, 0.8, 2, 0.1), gl.CSBM(3, 0.8, 2, 0.0)
     mean, error = accuracies(data, 5, to=to)
     assert abs(mean - gl.best_linear(data, to=to).test_accuracy) < 4 * error
+    by_layer = gl.best_linear(data, to=to, layers=2).test_accuracy
+    for layers, expected in enumerate(by_layer, 1):
+        mean, error = accuracies(data, 5, to=to, layers=layers)
+        assert abs(mean - expected) < 4 * error
 
 
 @pytest.mark.slow

@@ -117,11 +117,11 @@ class StreamedFeatures:
         r"""Weights and their product with :math:`X`, added up in the order of the tiles; no :math:`X^T B` if `block` is None."""
         against = None if block is None else self._against(block)
 
-        def one(part: slice, noise: Any) -> tuple[slice, Any, Any]:
+        def weigh_tile(part: slice, noise: Any) -> tuple[slice, Any, Any]:
             weights = weigh(part, None if against is None else self._weights(part, noise, *against))
             return part, weights, self._scaled(part, weights).T @ noise
 
-        return self._by_blocks(lambda size: self._sums(self._in_order(one, size)))
+        return self._by_blocks(lambda size: self._sums(self._in_order(weigh_tile, size)))
 
     def _sums(self, parts: Iterator[tuple[slice, Any, Any]]) -> tuple[Any, Any]:
         """Weights of all features, and the sum of the products with their noise, in double precision, and their signal."""
@@ -129,6 +129,7 @@ class StreamedFeatures:
         kept = []
         total: Any = 0.0
         along: Any = 0.0
+        # in the order of the tiles and in double precision, whatever the number of threads
         for part, weights, product in parts:
             block_done(-(-(part.stop - part.start) // self.backend.tile))
             kept.append(weights)
@@ -170,12 +171,13 @@ class StreamedFeatures:
         """Answers of a function of the place of `size` features and of their noise, block after block."""
         nodes, width = self.shape
 
-        def one(part: slice) -> R:
+        def with_noise(part: slice) -> R:
+            # the noise depends on the number of the tile, not on how many are held at once
             tile = part.start // self.backend.tile
             shape = (part.stop - part.start, nodes)
             return function(part, self.backend.normals(self.key, tile, shape, self.dtype))
 
-        return self.backend.ordered_map(one, column_blocks(width, size), nodes * width)
+        return self.backend.ordered_map(with_noise, column_blocks(width, size), nodes * width)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,10 +189,10 @@ class _Transposed:
         X = self.features
         against = X._against(X.backend.place(block.reshape(len(block), -1)))
 
-        def one(part: slice, noise: Any) -> Any:
+        def rows(part: slice, noise: Any) -> Any:
             return X._weights(part, noise, *against)
 
-        product = X._by_blocks(lambda size: X.backend.join(list(X._in_order(one, size))))
+        product = X._by_blocks(lambda size: X.backend.join(list(X._in_order(rows, size))))
         return X.backend.host(product).reshape(X.shape[1], *block.shape[1:])
 
 

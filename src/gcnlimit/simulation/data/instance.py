@@ -252,8 +252,8 @@ def _plain(value: Any) -> Any:
 
 def _built(parts: dict[str, Any]) -> Any:
     """What `_plain` took apart; a law has its numbers in their order."""
-    kind = _KINDS[parts.pop("kind")]
-    return kind(**parts) if issubclass(kind, CSBM) else kind(*parts.values())
+    cls = _KINDS[parts.pop("kind")]
+    return cls(**parts) if issubclass(cls, CSBM) else cls(*parts.values())
 
 
 def _model(stored: Stored) -> Any:

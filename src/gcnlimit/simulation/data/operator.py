@@ -133,6 +133,7 @@ class Operator(SparsePlusRankOne):
     @cached_property
     def growth(self) -> float:
         """Factor by which a random vector grows in the last of 12 products: about the spectral radius, symmetric or not."""
+        # a directed graph has complex eigenvalues, and powers of it grow by the largest
         v = self._random_vector()
         size = 1.0
         for _ in range(12):

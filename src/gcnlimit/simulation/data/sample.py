@@ -106,6 +106,7 @@ def _class_means(beside: Instance, data: CSBM, size: Size) -> Array:
 def draw(data: CSBM, size: Size, seed: SeedSequence, centroid: Array | None = None) -> Instance:
     """Instance of a size that was checked; `centroid`: the directions of its features, if they are those of another."""
     nodes = size.nodes
+    # a stream for each part: what one of them draws leaves the others as they are
     first, second, *streams = seed.spawn(4)
 
     # independent classes, then the labelled nodes
@@ -153,6 +154,7 @@ def _draw_features(
         _, signal = feature_levels(data.features, count)
         centroid = default_rng(seeds[0]).standard_normal((count, codes.shape[1]))
         centroid = centroid * np.sqrt(signal)[:, None]
+    # the same class means on a graph of another size have the signal of that size
     centroid = centroid.reshape(len(centroid), -1)
     spike = (math.sqrt(float(data.mu) / size.nodes) * centroid).astype(size.dtype)
     key = int(seeds[1].generate_state(1, np.uint64)[0])
@@ -266,6 +268,7 @@ def _successes(trials: int, p: float, rng: Any, backend: Backend) -> Placed:
     last = -1
     while last < trials:
         expected = (trials - last) * p
+        # nearly always enough at once, since the number of successes scatters by its root
         gaps = rng.geometric(p, size=int(expected + 4.0 * np.sqrt(expected) + 16.0))
         places = last + gaps.cumsum(0)
         hits.append(places)

@@ -84,7 +84,7 @@ class Size:
 
     def _feature_bytes(self) -> float:
         held = 1.0 + self.features
-        if self.streamed:
+        if self.streamed:  # each thread holds a tile, and one waits to be added
             tiles = (threads() + 1) * backend_of("cpu").tile
             held = min(held, tiles) if self.device == "cpu" else 0.0
         spikes = (16.0 + 16.0 * self.directions) * self.features

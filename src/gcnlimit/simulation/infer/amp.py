@@ -160,6 +160,7 @@ class _NodeIteration:
 
     def go_on(self, posterior: Inference) -> None:
         """Take up the state of an earlier answer on one graph."""
+        # what the prior forbids is no number to subtract, and evidence there counts nothing
         prior = np.where(np.isneginf(self.prior), 0.0, self.prior)
         self.evidence = np.log(np.maximum(posterior.probabilities, 1e-300)) - prior
         self.graphs[0].old = posterior.labels.reshape(len(self.prior), -1)
@@ -176,6 +177,7 @@ class _NodeIteration:
 
     def step(self, keep: float) -> float:
         """One step; returns the root mean square change of the posterior means, over one less `keep`."""
+        # graph and features see the same marginals, and the next ones come from both
         marginals = self.marginals()
         fields = self.of_graphs(GraphMessages.field, marginals)
         new = np.concatenate(fields) + self.features.field(marginals)

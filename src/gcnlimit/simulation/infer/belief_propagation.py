@@ -81,6 +81,7 @@ class EdgeBeliefs:
         self.reverse = sparse.csr_array(numbered.T).data
         shape = (counts.shape[0], counts.nnz)
         self.sums = sparse.csr_array((np.ones(counts.nnz), numbers, rows), shape=shape)
+        # edges observed twice have the product of their odds
         times = counts.data if np.any(counts.data != 1.0) else np.ones(1)
         self.base = affinity.other**times
         self.gain = affinity.same[:, None] ** times - self.base
@@ -96,6 +97,7 @@ class EdgeBeliefs:
     def step(self, field: Array, keep: float = 0.0) -> Array:
         """Renew the messages, of which a fraction `keep` stays, and return logarithms of the marginals, not normalized."""
         total, factors = self.evidence(field)
+        # a node tells its neighbour what it knows but for what that neighbour told it
         new = softmax(total.T[:, self.source] - factors[:, self.reverse], axis=0)
         self.messages = new if keep == 0.0 else (1.0 - keep) * new + keep * self.messages
         return total

@@ -159,6 +159,7 @@ class CentroidMessages:
         """Renew the centroids and return the fields :math:`b` on the nodes of each graph, from the moments of their codes."""
         means, second, own = zip(*moments, strict=True)
         squares = self._summed(own)
+        # each eigenvector of the squares is a regression of its own, of as many features
         values, basis = np.linalg.eigh(squares)
         self.resolved = self.rate * self.gain * np.maximum(values, 0.0)
         # posterior variances of the centroids in that basis, and Onsager's reaction
@@ -180,16 +181,15 @@ class CentroidMessages:
         used = self.gain[:, 0] > 0.0
         return float(np.sum(terms) - 0.5 * np.sum(self.centroids[used] ** 2 / self.gain[used]))
 
-    def _renew(
-        self, means: Array, reaction: Array, shrink: Array, basis: Array, keep: float
-    ) -> None:
+    def _renew(self, means: Array, react: Array, shrink: Array, basis: Array, keep: float) -> None:
         """Renew the centroids, and the features times them, in one pass over the features."""
         root = math.sqrt(self.rate)
-        parts = (means, 1.0 / self.deviation, reaction, shrink, basis)
+        parts = (means, 1.0 / self.deviation, react, shrink, basis)
         placed = (self.backend.place(np.ascontiguousarray(v.astype(self.dtype))) for v in parts)
         sent, over, back, shrunk, turn = placed
 
         def weigh(part: slice, weights: Any) -> Any:
+            # in units of the noise of each feature, and back
             field = root * weights * over[part] - back[part]
             return (field @ turn * shrunk[part]) @ turn.T * over[part]
 

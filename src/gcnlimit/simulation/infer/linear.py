@@ -318,7 +318,7 @@ class _Fitted:
             self.scale = 1.0 / float(np.sqrt(np.mean(self._through_graph(noise) ** 2)))
 
     def inference(self, graph: Given, layers: int, tol: float) -> LinearInference:
-        """Answer after so many layers, or when they change no more."""
+        """Answer after `layers` layers, or when they change no more."""
         mask, y = self.mask[:, None], self.codes
         hidden = 1.0 - float(np.mean(self.mask))
         v, old = y, np.zeros_like(y)

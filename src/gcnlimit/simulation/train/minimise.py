@@ -60,6 +60,7 @@ class TrainingTask:
                 f"loss = {self.loss!r} is a function of a margin of two classes, got classes = "
                 f"{self.classes}; take loss='softmax' or 'square', or reg=math.inf"
             )
+        # a weaker regularization starts where the stronger one ended
         order = np.argsort(-reg)
         trained = self._descend(reg[order], tol) or self._binary(reg[order], tol)
         back = np.argsort(order)

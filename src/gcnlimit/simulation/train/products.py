@@ -72,6 +72,7 @@ def rows_by_filter(
 ) -> Iterator[tuple[PointIndex, Array]]:
     """Points that have the same filter, and its training rows."""
     groups = groups_by_filter(filters, points)
+    # several filters share the products with the graph, as many as the memory holds
     size = int(observation.train_mask.sum()) * observation.features.shape[1]
     at_once = max(1, ROWS_AT_ONCE // size)
     for start in range(0, len(groups), at_once):
@@ -102,22 +103,22 @@ def _multiply(propagated: Block, X: Features, out: Block) -> None:
         out[...] = (X.T @ propagated).T
         return
 
-    def one(part: slice) -> None:
+    def multiply_part(part: slice) -> None:
         np.matmul(propagated.T, X[:, part], out=out[:, part])
 
     pieces = 4  # alike, so that no thread waits for another
-    over_blocks(one, column_blocks(X.shape[1], math.ceil(X.shape[1] / pieces)), X.size)
+    over_blocks(multiply_part, column_blocks(X.shape[1], math.ceil(X.shape[1] / pieces)), X.size)
 
 
 def _forward(observation: Observation, operator: Operator, filters: Filter, out: Block) -> None:
     X = np.asarray(observation.features)
     radius = operator.radius
 
-    def one(part: slice) -> None:
+    def propagate_part(part: slice) -> None:
         propagated = filters.apply(operator, X[:, part], radius=radius)
         out[:, :, part] = propagated[:, observation.train_mask]
 
-    over_blocks(one, column_blocks(X.shape[1]), X.size)
+    over_blocks(propagate_part, column_blocks(X.shape[1]), X.size)
 
 
 class Products:
@@ -217,6 +218,7 @@ class TrainingByProducts:
         gap = np.zeros(self.reg.size)
         solvers = []
         for group in groups_by_filter(self.filters, np.flatnonzero(np.isfinite(self.reg))):
+            # a weaker regularization starts where the stronger one ended
             points = group[np.argsort(-self.reg[group])]
             if self.entropy is None:
                 of_filter = [self._ridge(points, k, duals) for k in range(self.codes.shape[1])]

@@ -164,6 +164,7 @@ class _Problem:
         """
         omega = self.margins(f) - self.v * f
         x = self.loss.prox(omega, self.v)
+        # these pulls are a subgradient of the loss, so the gap bounds how far the minimum is
         f = (x - omega) / self.v
         z = self.margins(f)
         loss = self.loss.value(z)

@@ -162,9 +162,8 @@ class _Networks:
         largest = float(np.max(reg, where=np.isfinite(reg), initial=0.0))
         check_reg(1.0, loss, largest, products.dtype)
         entropy = CrossEntropy.of(loss, seen.train_class_index, seen.classes)
-        task = TrainingByProducts(
-            products, self.filters, entropy, reg, codes, tol, seen.biased, self.training
-        )
+        problem = self.filters, entropy, reg, codes
+        task = TrainingByProducts(products, *problem, tol, seen.biased, self.training)
         weights, outputs, signal, gap = task.train()
         self._check_outputs(weights, signal, outputs)
 
@@ -190,6 +189,7 @@ class _Networks:
         gap = np.zeros(points)
         infinite = np.isinf(self.reg)
         explicit = infinite & (not loss.on(seen.classes).is_pinned)
+        # where the loss is linear in vanishing outputs, its weights are one product
         if explicit.any():
             weights[explicit] = self._aligned(self.filters[explicit])
         others = np.flatnonzero(~explicit)
@@ -208,8 +208,8 @@ class _Networks:
                 continue
             for k in where:
                 Z = task.signed / self.gain[k]
-                found = penalized(Z, loss, penalty, float(self.reg[k]), max(tol, 1e-8))
-                weights[k, :, 0], gap[k] = found
+                reg_k, least = float(self.reg[k]), max(tol, 1e-8)
+                weights[k, :, 0], gap[k] = penalized(Z, loss, penalty, reg_k, least)
         bias[infinite] = self._limiting_bias()
         return TrainedNetworks(weights, self.outputs(weights), bias, gap)
 
@@ -232,15 +232,16 @@ class _Networks:
         Rounding is a part of :math:`\sup |g|` on :math:`[-R, R]`: the spectrum may reach one end of that interval only, and the
         filter be huge at the other.
         """
-        kind = outputs.dtype
+        dtype = outputs.dtype
         if not (np.isfinite(weights).all() and np.isfinite(outputs).all()):
             raise ParameterError(
-                f"the outputs exceed the numbers of type {kind}; scale the features to variance 1, "
-                "raise reg, take fewer layers or smaller parameters of the filter (many layers "
+                f"the outputs exceed the numbers of type {dtype}; scale the features to variance "
+                "1, raise reg, take fewer layers or smaller parameters of the filter (many layers "
                 "with c = K/t are Diffusion(t)), or float64"
             )
+        # the series on a symmetric operator is cut at 1e-12, that of another at rounding
         double = 1e-12 if self.operator.symmetric else 1e-15
-        relative = 1e-6 if kind == np.float32 else double
+        relative = 1e-6 if dtype == np.float32 else double
         radius = self.operator.radius or self.operator.growth
         sizes = self.filters.normalized(np.linspace(-radius, radius, 65))[1]
         before, after = (np.linalg.norm(x.astype(float), axis=1) for x in (signal, outputs))
@@ -248,7 +249,7 @@ class _Networks:
         if np.any(lost & (after > 0.0)):
             raise ParameterError(
                 f"the filter reaches 1e{np.max(sizes) / math.log(10):.0f} on [-{radius:.3g}, "
-                f"{radius:.3g}], where the outputs are lost in rounding errors of type {kind}; "
+                f"{radius:.3g}], where the outputs are lost in rounding errors of type {dtype}; "
                 "take fewer layers or smaller parameters"
             )
 

@@ -28,6 +28,7 @@ from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
 from gcnlimit.numerics.linear import matrix_function
+from gcnlimit.parameters import coordinates_of
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.results.result import Coordinates
@@ -210,11 +211,12 @@ def _prediction(data: CSBM, layers: list[Layer], shape: tuple[int, ...]) -> Pred
     return replace(answer, coordinates=layer_coordinates(data, shape[-1]))
 
 
-def layer_coordinates(data: CSBM, depth: int) -> Coordinates:
+def layer_coordinates(data: CSBM, depth: int, to: CSBM | None = None) -> Coordinates:
     """Coordinates of answers with a last axis over the layers."""
-    names = ("alpha", "lam", "mu", "rho", "directed")
-    parameters = {name: np.expand_dims(np.asarray(getattr(data, name)), -1) for name in names}
-    return Coordinates(parameters | {"layer": np.arange(1, depth + 1)})
+    at = coordinates_of(data, None, to).parameters
+    numbers = {name: np.asarray(value) for name, value in at.items() if not isinstance(value, str)}
+    axes = {name: np.expand_dims(value, -1) for name, value in numbers.items()}
+    return Coordinates(axes | {"layer": np.arange(1, depth + 1)})
 
 
 def _decision(classes: Classes, layers: list[Layer], shape: tuple[int, ...]) -> dict[str, Any]:

@@ -74,7 +74,7 @@ class SparseModel:
 
 
 class Draw(NamedTuple):
-    """What one sweep measures on the unlabelled nodes: means over the classes by their fractions."""
+    """Measurements of one sweep on the unlabelled nodes: means over the classes by their fractions."""
 
     accuracy: float
     loss: float

@@ -74,7 +74,7 @@ class Evidence(Record):
         return np.asarray(self.graph + parts / self.alpha)
 
     def saturation(self, q: Array) -> Array:
-        """What the evidence lacks to its slope at no overlap times the overlap."""
+        """Difference between the evidence and its linear part, its slope at no overlap times the overlap."""
         lost = [
             w * (a**3 * q**2 / ((1.0 + k) ** 2 * (1.0 + k + a * q)) - a * (k / (1.0 + k)))
             for a, k, w in self._levels()

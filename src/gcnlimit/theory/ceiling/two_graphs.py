@@ -41,6 +41,19 @@ def stages_of_learning(
     return Stages(_taught(there, known=mu * _exchanged(home, there, alone)), taught, frozen)
 
 
+def joint_layers(home: StateEvolution, there: StateEvolution, depth: int) -> Array:
+    """Evidence on the new graph after each layer on both graphs at once, as `StateEvolution.layers` has it (Eq. 12.12)."""
+    graphs = (home, there)
+    m = [np.zeros_like(home.rho)] * 2
+    layers = []
+    for _ in range(depth):
+        q = [graph.overlap(x) for graph, x in zip(graphs, m, strict=True)]
+        known = [graph.evidence.mu * x for graph, x in zip(graphs, q, strict=True)][::-1]
+        m = [_taught(e, known=k).evidence.at(x) for e, k, x in zip(graphs, known, q, strict=True)]
+        layers.append(m[1])
+    return np.stack(layers, axis=1).ravel()
+
+
 def spread_points(data: CSBM, shape: tuple[int, ...]) -> CSBM:
     """Data with a value of each signal at every point of that shape."""
     return data.having(**{n: np.broadcast_to(getattr(data, n), shape) for n in SIGNALS})

@@ -118,8 +118,8 @@ class PropensityEvolution(Evolution):
         rate = (1.0 - rho) * T.slope + rho * label_slope
         rise = self.signal[:, None], self.evidence.gain(x[:, 1])[:, None]
         slope = rise[0] * (rate @ (theta[:, None] * shares)), rise[1] * (rate @ shares)
-        known = labels @ shares if isinstance(labels, np.ndarray) else labels
-        image = rho * known + (1.0 - rho) * (T.overlap @ shares)
+        from_labels = labels @ shares if isinstance(labels, np.ndarray) else labels
+        image = rho * from_labels + (1.0 - rho) * (T.overlap @ shares)
         return image, np.stack(slope, axis=2)
 
     def layers(self, depth: int) -> Array:
@@ -144,20 +144,20 @@ class PropensityEvolution(Evolution):
         slope = self.next(np.zeros((self.rho.size, 2)))[1]
         return np.asarray(np.max(np.abs(np.linalg.eigvals(slope)), axis=1) > 1.0)
 
-    def prediction(self, data: CSBM, found: FixedPoints, x: Array) -> tuple[Prediction, Array]:
+    def prediction(self, data: CSBM, fixed: FixedPoints, x: Array) -> tuple[Prediction, Array]:
         """Prediction at the overlaps `x`, and the free entropy there."""
         shape = data.shape
         state = self.state(x)
         count, weight = data.classes.count, self.law.weight
         margin = np.sqrt(self.at(x, self.law.theta)).reshape(*shape, -1)
-        known = certain(margin, state.loss.reshape(shape))
-        performance = mean_performance(count, *known, weight)
+        decided = certain(margin, state.loss.reshape(shape))
+        performance = mean_performance(count, *decided, weight)
         by_degree = partial(self._accuracy_by_degree, data, x)
         return ceiling_prediction(
             replace(performance, by_degree=by_degree),
             mean_margin(margin, count, weight),
-            found.residual,
-            found.iterations,
+            fixed.residual,
+            fixed.iterations,
             overlap=state.overlap.reshape(shape),
         ), state.free_entropy
 

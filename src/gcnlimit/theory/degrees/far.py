@@ -25,9 +25,8 @@ def far_layers(equations: LayerEquations) -> LayerState:
     average = equations.average
     root = np.sqrt(equations.law.theta)
     V_qh = _returning(equations)
-    back = equations.back(
-        V_qh
-    )  # from the fields of a node to its layers; `forth` to their conjugates
+    # from the fields of a node to its layers, and to their conjugates
+    back = equations.back(V_qh)
     forth = back.mT
     # what a node sends on of what it receives: one more edge of a path
     U = equations.phi * back[..., send, receive] * b[:, None, None, :]

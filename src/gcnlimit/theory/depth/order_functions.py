@@ -18,9 +18,7 @@ from gcnlimit.theory.depth import continuous
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.solve import asymptote, checked, solve
 
-_LARGEST_TIME = (
-    170.0  # |t| times the spectral radius beyond which fourth powers of the filter overflow
-)
+_LARGEST_TIME = 170.0  # |t| times the spectral radius: fourth powers of the filter overflow beyond
 
 
 def order_functions(
@@ -51,7 +49,12 @@ def order_functions(
     scope.check("order_functions", data, gcn)
     shape = broadcast(data=data.shape, network=gcn.shape)
     points = Points.of(data, gcn)
-    infinite = _regularization(points)
+    infinite = np.isinf(points.reg)
+    if infinite.any() and not infinite.all():
+        raise ParameterError(
+            "reg mixes finite and infinite values, whose order functions differ in scale; "
+            "ask for each of them alone"
+        )
     if not isinstance(gcn.filter, Diffusion):
         name = type(gcn.filter).__name__
         if not gcn.filter.deep:
@@ -73,22 +76,9 @@ def order_functions(
     _check_times(points)
     if points.symmetric:
         return continuous.symmetric_functions(points, x).reshape(shape)
-    if infinite:
+    if infinite.any():
         return continuous.closed_functions(points, x).reshape(shape)
     return continuous.directed_functions(points, x).reshape(shape)
-
-
-def _regularization(points: Points) -> bool:
-    """Whether the regularization is infinite; it must be so for all points or for none."""
-    infinite = np.isinf(points.reg)
-    if not infinite.any():
-        return False
-    if not infinite.all():
-        raise ParameterError(
-            "reg mixes finite and infinite values, whose order functions differ in scale; "
-            "ask for each of them alone"
-        )
-    return True
 
 
 def _check_times(points: Points) -> None:

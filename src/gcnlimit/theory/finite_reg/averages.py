@@ -50,11 +50,8 @@ def eta(loss: Loss, output: Output) -> Eta:
     closed = loss.gaussian_pull(*output)
     if closed is not None:
         return Eta(*closed)
-    groups = list(_alike(output))
-    if len(groups) == 1 and groups[0].size == output.v.size:
-        return _eta_by_quadrature(loss, output)
     answer = Eta(*(np.full_like(output.v, np.nan) for _ in range(3)))
-    for rows in groups:
+    for rows in _alike(output):
         part = _eta_by_quadrature(loss, output.take(rows))
         for whole, values in zip(answer, part, strict=True):
             whole[rows] = values

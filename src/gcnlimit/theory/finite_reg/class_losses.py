@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -82,9 +82,7 @@ def loss_elsewhere(loss: Loss, mean: Array, deviation: Array, offset: Array) -> 
     tiny = np.full_like(mean, loss.smallest_response)
     if not isinstance(loss, Biased):
         return expected_losses(loss, Output(mean, deviation**2, tiny))[0]
-    outputs = loss.outputs(mean, deviation**2, tiny, offset * deviation)
-    first, second = (expected_losses(loss.loss, output)[0] for output in outputs)
-    return np.asarray(loss.fractions[0] * first + loss.fractions[1] * second)
+    return loss.losses_at(mean, deviation**2, tiny, offset * deviation)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,14 +133,15 @@ class Biased(Loss):
 
     loss: Loss
     fractions: Array
+    recent: dict[tuple[int, ...], Array] = field(
+        default_factory=dict
+    )  # last biases, by their shape
 
     @property
     def smallest_response(self) -> float:  # type: ignore[override]
-        """Response that stands for 0."""
         return self.loss.smallest_response
 
     def value(self, z: npt.ArrayLike) -> Array:
-        """Loss at margin `z`, bias included."""
         return self.loss.value(z)
 
     def outputs(self, mean: Array, variance: Array, v: Array, bias: Array) -> tuple[Output, Output]:
@@ -159,9 +158,14 @@ class Biased(Loss):
             slope = p * first.stiffness + other * second.stiffness
             return other * second.pull - p * first.pull, slope
 
+        # a search moves little from step to step: begin where the last of its steps ended
+        resting = np.full_like(mean, np.log(p / other))
+        last = self.recent.get(mean.shape, resting)
+        start = np.where(np.isfinite(last), last, resting)
         anywhere = np.full_like(mean, np.inf)
-        start = np.full_like(mean, np.log(p / other))
-        return bracketed_roots(imbalance, start, -anywhere, anywhere)
+        bias = bracketed_roots(imbalance, start, -anywhere, anywhere)
+        self.recent[mean.shape] = bias
+        return bias
 
     def gaussian_pull(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array, Array]:
         r"""Averages :math:`\mathbb E[\eta f]`, :math:`\mathbb E f^2` and :math:`-\mathbb E f'` over both classes."""
@@ -175,8 +179,11 @@ class Biased(Loss):
         )
 
     def gaussian_losses(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array]:
-        """Averages over both classes of the loss at the output and at its proximal point."""
-        outputs = self.outputs(mean, variance, v, self.bias(mean, variance, v))
+        return self.losses_at(mean, variance, v, self.bias(mean, variance, v))
+
+    def losses_at(self, mean: Array, variance: Array, v: Array, bias: Array) -> tuple[Array, Array]:
+        """Averages over both classes of the loss at the output with that bias, and at its proximal point."""
+        outputs = self.outputs(mean, variance, v, bias)
         first, second = (np.stack(expected_losses(self.loss, output)) for output in outputs)
         test, train = self.fractions[0] * first + self.fractions[1] * second
         return test, train

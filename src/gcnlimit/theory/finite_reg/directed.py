@@ -167,11 +167,9 @@ class DirectedEquations(Equations):
         )
 
     def take(self, rows: npt.NDArray[np.intp]) -> Self:
-        """Problem of some of the points."""
         return replace(super().take(rows), chain=self.chain.take(rows))
 
     def effort(self, level: int) -> dict[str, Any]:
-        """Settings of the search, from quick to careful."""
         depth = self.chain.depth
         quick = {"max_iterations": (level + 1) * (100 + 5 * depth), "memory": int(memory(depth))}
         return CAREFUL if level == 2 else quick

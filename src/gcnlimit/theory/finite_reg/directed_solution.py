@@ -119,16 +119,13 @@ class DirectedSolution(FollowedSolution):
 
     @staticmethod
     def cost(points: Points) -> npt.NDArray[np.int64]:
-        """Numbers that the search keeps at a time, for each point."""
         depth = points.filter.layers(accuracy=ACCURACY, radius=points.radius)
         return np.asarray(8 * (depth * (depth + 1) // 2 + 1) * memory(depth))
 
     @staticmethod
     def prepare(points: Points, chain: Chain | None) -> DirectedEquations:
-        """Equations of the chains of the filters, or of a `chain` that takes their place."""
         return DirectedEquations.of(points, scaled_chain(points, chain))
 
     def chain_layers(self) -> OrderFunctions:
-        """Order functions at the layers of the chain that stands for the filter."""
         with np.errstate(all="ignore"):  # NaN where a point has no solution
             return directed_layers(self.equations, self.state)

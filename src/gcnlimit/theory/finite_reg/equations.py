@@ -276,6 +276,7 @@ class Equations(ABC):
         root = np.sqrt(self.mu)
         W_labels = graph.W + b**2 * graph.excess
         pulled = b * drive * graph.U + tilt * graph.U_bulk
+        # the weights move the outputs, which lessens their pull: a fixed point, linear in m
         m = root * pulled * gain.labels / (1.0 + kappa * self.mu * gain.labels * W_labels)
         back = kappa * root * m
         m_hat = root * (pulled - back * W_labels)  # q_0 along the labels
@@ -297,6 +298,7 @@ class Equations(ABC):
         by :math:`1 - s\tau(W)`.
         """
         b = self.b
+        # the law is that without the pull of the node itself, which `stretch` takes out
         features = graph.stretch * np.sqrt(self.mu) * weights.m
         response = graph.stretch * pulls.V_w
         echo = response * pulls.drive

@@ -85,7 +85,6 @@ class PageRankEquations(Equations):
         return cls(**cls.shared(points, gain, spike), theta=theta, signal=points.signal)
 
     def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
-        """Averages of the filter; the graph has no unknowns of its own."""
         return pagerank_transforms(self.theta, self.signal, pulls.product), rest
 
 
@@ -97,10 +96,8 @@ class PageRankSolution(FollowedSolution):
 
     @staticmethod
     def cost(points: Points) -> npt.NDArray[np.int64]:
-        """Numbers that the search keeps at a time, for each point."""
         return np.full(points.size, _COST)
 
     @staticmethod
     def prepare(points: Points, chain: Chain | None) -> PageRankEquations:
-        """Equations of the points."""
         return PageRankEquations.of(points)

@@ -46,7 +46,6 @@ class PropensityEquations(SymmetricEquations):
 
     @property
     def b(self) -> float:
-        r"""Part :math:`b = \mathbb E\sqrt\theta` of the labels along the spike."""
         return self.law.mean_root
 
     def rest(self, pulls: Pulls) -> Array:
@@ -69,7 +68,6 @@ class PropensityEquations(SymmetricEquations):
         ), rest
 
     def tilt(self, pulls: Pulls, rest: Array) -> Array:
-        """Tilt of the pulls."""
         return np.asarray(rest[:, 0] * np.sqrt(pulls.drive**2 + pulls.scatter))
 
     def output_law(self, rest: Array, spike: Array, variance: Array, v: Array) -> Output:
@@ -89,6 +87,7 @@ class PropensityEquations(SymmetricEquations):
         slope = slope @ weight
         stretch = 1.0 / (1.0 - v * rho * slope)
         stiffness = rho * slope * stretch
+        # all nodes have one stiffness, that of their mean slope: what is left of each pull is beta
         beta = (stretch * rho)[:, None] * pull + stiffness[:, None] * mean
 
         # the spike carries the part along the roots; the rest is scatter, and tilt along the labels

@@ -48,6 +48,11 @@ class Solution:
     iterations: npt.NDArray[np.int64]
     status: npt.NDArray[np.int64]
 
+    @staticmethod
+    def cost(points: Points) -> npt.NDArray[np.int64]:
+        """Numbers that the search keeps at a time, for each point."""
+        raise NotImplementedError
+
     def chain_layers(self) -> OrderFunctions:
         """Order functions at the layers of the chain that stands for the filter."""
         raise NotImplementedError

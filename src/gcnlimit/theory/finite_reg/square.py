@@ -13,21 +13,21 @@ Correlated features add averages at one more number, :math:`t = \hat V_w/r` with
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.numerics.linear import batches
+from gcnlimit.numerics.roots import bracketed_roots
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.spectrum import Spectrum
-from gcnlimit.theory.finite_reg.equations import Transforms, weight_gain
+from gcnlimit.theory.finite_reg.equations import Transforms, WeightGain, weight_gain
 from gcnlimit.theory.finite_reg.pagerank import pagerank_transforms
 from gcnlimit.theory.points import Points
 
 _COARSEST, _FINEST = 63, (1 << 15) - 1  # nodes on the spectrum; each grid contains the one before
 _SAME = 1e-12  # change of a margin between two grids at which the finer one is fine enough
-_NEWTON = 60  # steps at most
 _NUMBERS_AT_ONCE = 1 << 19  # held by one temporary array
 _INFINITE = 500.0  # logarithm of a regularization at which s is 0 beside any other number
 
@@ -39,27 +39,17 @@ def most_freedom(alpha: Array, rho: Array) -> Array:
     return np.minimum(rho, 1.0 / alpha)
 
 
-class FeatureGain(NamedTuple):
-    r"""Averages over the features at :math:`t = \hat V_w/r`, with :math:`D = 1 + \sigma^2 t`; 1 but the first if they are white.
+def feature_gain(features: Spectrum, freedom: Array) -> WeightGain:
+    r"""Averages over the features at :math:`\alpha p`, the degrees of freedom per feature, for :math:`D = 1 + \sigma^2 t`.
 
-    `response` is :math:`\langle\sigma^2/D\rangle`; `labels` :math:`= \langle\Gamma/D\rangle`, `signal`
-    :math:`= \langle\Gamma\sigma^2/D^2\rangle` and `noise` :math:`= \langle\sigma^4/D^2\rangle` are divided by the power of it
-    that makes them independent of the unit of :math:`\sigma^2`.
+    All but the response are divided by the power of it that makes them independent of the unit of :math:`\sigma^2`; they are 1
+    if the features are white.
     """
-
-    response: Array
-    labels: Array | float
-    signal: Array | float
-    noise: Array | float
-
-
-def feature_gain(features: Spectrum, freedom: Array) -> FeatureGain:
-    r"""Averages over the features at :math:`\alpha p`, the degrees of freedom per feature."""
     if features.is_white:
-        return FeatureGain(1.0 - freedom, 1.0, 1.0, 1.0)
+        return WeightGain(1.0, 1.0, 1.0, 1.0 - freedom)
     t = _ratio(features, freedom)
     labels, signal, noise, response = weight_gain(features, 1.0, np.ones_like(t), t)
-    return FeatureGain(response, labels / response, signal / response**2, noise / response**2)
+    return WeightGain(labels / response, signal / response**2, noise / response**2, response)
 
 
 def _ratio(features: Spectrum, freedom: Any) -> Any:
@@ -72,18 +62,16 @@ def _ratio(features: Spectrum, freedom: Any) -> Any:
     logit = np.log(y) - np.log1p(-y)
     variance = features.variance
     weight = features.weight
-    low = x = logit - np.log(features.average(variance))
+    low = logit - np.log(features.average(variance))
     high = logit - np.log(np.min(variance))
-    for _ in range(_NEWTON):
+
+    def excess(x: Array) -> tuple[Array, Array]:
         stiff = 1.0 / (1.0 + variance * np.exp(x))
         soft = variance * np.exp(x) * stiff
         free, held, slope = ((column @ weight)[..., None] for column in (soft, stiff, soft * stiff))
-        ahead = np.clip(x - (np.log(free) - np.log(held) - logit) * free * held / slope, low, high)
-        done = np.all(np.abs(ahead - x) <= 1e-15 * (1.0 + np.abs(x)))
-        x = ahead
-        if done:
-            break
-    t = np.exp(x)[..., 0]
+        return np.log(free) - np.log(held) - logit, slope / (free * held)
+
+    t = np.exp(bracketed_roots(excess, low, low, high))[..., 0]
     stiff = 1.0 / (1.0 + variance * t[..., None])
     return t + (freedom - t * ((variance * stiff) @ weight)) / ((variance * stiff**2) @ weight)
 
@@ -215,25 +203,17 @@ def _solved(
     most = most_freedom(alpha, rho)
     log_reg = np.log(points.reg) - (0.0 if points.normalize else 2.0 * log_gain)
     top = np.log(rho / alpha) - np.minimum(log_reg, _INFINITE)
-    low = np.full(alpha.size, -np.inf)
-    high = top
     guess = np.log(np.where(near > 0.0, near, np.nan))
-    y: Array = top - np.logaddexp(0.0, np.log(2.0 / most) + top)
-    y = np.where(guess < top, guess, y)
-    for _ in range(_NEWTON):
+    start: Array = top - np.logaddexp(0.0, np.log(2.0 / most) + top)
+
+    def excess(y: Array) -> tuple[Array, Array]:
         p, slope = freedom(y)
         inside = p < most
         p = np.where(inside, p, 0.0)
         value = y - top + np.log1p(-p) - np.log1p(-p / rho) - np.log1p(-alpha * p)
-        below = inside & (value <= 0.0)
-        high = np.where(below, high, np.minimum(high, y))
-        low = np.where(below, np.maximum(low, y), low)
         rise = 1.0 / (rho - p) + alpha / (1.0 - alpha * p) - 1.0 / (1.0 - p)
-        step = y - value / (1.0 + slope * rise)
-        half = 0.5 * (np.maximum(low, y - 2.0) + high)
-        new = np.where(inside & (step > low) & (step <= high), step, half)
-        done = np.all(np.abs(new - y) <= 1e-7)  # the next step is below rounding
-        y = new
-        if done:
-            break
-    return np.exp(y)
+        # more freedom than there is: too far, whatever the equation says
+        return np.where(inside, value, np.inf), 1.0 + slope * rise
+
+    y = np.where(guess < top, guess, start)
+    return np.exp(bracketed_roots(excess, y, np.full(alpha.size, -np.inf), top, tol=1e-10))

@@ -63,11 +63,10 @@ class SymmetricEquations(Equations):
             bulk = np.sqrt(g**2 @ measure.tau)
             g = g / bulk[:, None]
             gain = points.units(np.exp(size) * bulk)
-        common = cls.shared(points, gain, np.vecdot(measure.e, g**2))
-        return cls(**common, g=g, measure=measure)
+        spike = np.vecdot(measure.e, g**2)
+        return cls(**cls.shared(points, gain, spike), g=g, measure=measure)
 
     def take(self, rows: Rows) -> Self:
-        """Problem of some of the points."""
         return replace(super().take(rows), measure=self.measure.take(rows))
 
     def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
@@ -98,9 +97,10 @@ class Passage(NamedTuple):
 
 
 def _layers(
-    equations: SymmetricEquations, signal: Array, state: Array, scaled: ScaledChain
+    equations: SymmetricEquations, solution: Solution, rows: Rows, scaled: ScaledChain
 ) -> OrderFunctions:
-    """Order functions at the layers of a scaled chain at a solution."""
+    """Order functions at the layers of a scaled chain, at those rows of a solution."""
+    state = solution.state[rows]
     b, c, _ = scaled.chain
     measure = equations.measure
     layer = b[:, :, None] * measure.x[:, None] + c[:, :, None]
@@ -111,7 +111,7 @@ def _layers(
         after=b[:, :, None] * R[:, 1:],
         gain=R[:, :1],
         response=b[:, :, None] * _between(layer, measure.tau),
-        signal=signal,
+        signal=solution.points.signal[rows],
     )
     weights = equations.evaluate(state)[0].weights
     functions = spectral_functions(passage, measure, equations.pulls(state), weights, equations.mu)
@@ -184,7 +184,6 @@ class SymmetricSolution(Solution):
 
     @staticmethod
     def cost(points: Points) -> npt.NDArray[np.int64]:
-        """Numbers that the search keeps at a time, for each point."""
         return 16 * _first_nodes(points, None)
 
     @classmethod
@@ -210,7 +209,6 @@ class SymmetricSolution(Solution):
 
     @classmethod
     def asymptote(cls, points: Points, chain: Chain | None) -> tuple[Self, Array]:
-        """Return the explicit solution at a large regularization, and that regularization."""
         grids = Grids.of(points, chain, cls.kind)
         equations = grids.equations()
         reg = FAR * equations.far
@@ -227,14 +225,10 @@ class SymmetricSolution(Solution):
         return cls(grids.points, state, output, weights, residual, iterations, status, grids)
 
     def chain_layers(self) -> OrderFunctions:
-        """Order functions at the layers of the chain that stands for the filter."""
         scaled = self.grids.scaled or scaled_chain(self.points, None)
-        signal = self.points.signal
-        parts = []
+        blocks = self.grids.blocks(_NUMBERS_AT_ONCE / (scaled.chain.depth + 1))
         with np.errstate(all="ignore"):  # NaN where a point has no solution
-            for rows, equations in self.grids.blocks(_NUMBERS_AT_ONCE / (scaled.chain.depth + 1)):
-                functions = _layers(equations, signal[rows], self.state[rows], scaled.take(rows))
-                parts.append((rows, functions))
+            parts = [(rows, _layers(part, self, rows, scaled.take(rows))) for rows, part in blocks]
         return gathered(parts, self.points.size)
 
 
