@@ -115,7 +115,10 @@ def test_a_saved_instance_keeps_its_wrong_labels(tmp_path):
         (lambda: gl.CSBM(4, 1, 2, 0.1, classes=3, noise=0.1), "two equal classes"),
         (lambda: gl.compare(NOISY), "no theory for noise"),
         (lambda: gl.transfer(NOISY, gl.GCN(gl.Diffusion(1.0)), NOISY), "no theory for noise"),
-        (lambda: gl.predict(NOISY, gl.GCN(gl.Diffusion(1.0), training=gl.GradientFlow(1.0))), "noise = 0.15 and training"),
+        (
+            lambda: gl.predict(NOISY, gl.GCN(gl.Diffusion(1.0), training=gl.GradientFlow(1.0))),
+            "noise = 0.15 and training",
+        ),
         (lambda: gl.best_linear(NOISY, to=NOISY.replaced(noise=0.0)), "give both the same"),
         (lambda: gl.linear_message_passing(gl.sample(NOISY, 100, 10)), "takes labels for right"),
     ],
