@@ -17,10 +17,10 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
+    "sphinx_click",
     "mathml",
     "signatures",
     "supported",
-    "verbs",
 ]
 exclude_patterns = ["_ext", "figures", "scripts"]
 default_role = "py:obj"
@@ -34,8 +34,10 @@ nitpick_ignore_regex = [
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 html_math_renderer = "mathml"
+smartquotes_action = "q"  # two hyphens begin an option
 
 autodoc_member_order = "bysource"
+autodoc_type_aliases = {name: name for name in ("Array", "Numbers")}  # of properties
 napoleon_attr_annotations = False
 napoleon_use_param = False
 napoleon_numpy_docstring = True

@@ -1,4 +1,7 @@
-"""What autodoc shows: signatures as written in the source, links to the theory page, no numbered fields of named tuples."""
+"""What autodoc shows: signatures as written in the source, links to the theory page, no numbered fields of named tuples.
+
+`autodoc_type_aliases` needs a list of all aliases, and leaves prefixes of modules in the signatures of dataclasses.
+"""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
 
 def statements(dataset: xarray.Dataset) -> Iterator[Statement]:
     """One regularization is the best of accuracy and of the log loss after one temperature, another of the log loss itself."""
-    best = {name: float(dataset.reg[dataset[name].argmin()]) for name in (*SCORES, "error_rate")}
+    best = {name: float(dataset.reg[dataset[name].argmin("reg")]) for name in (*SCORES, "error_rate")}
     text = "after one temperature the best regularization is that of the best accuracy"
     yield Statement(text, best["calibrated_log_loss"] == best["error_rate"], f"r = {best['error_rate']:.2g}")
     text = "the best log loss before is at a smaller regularization"

@@ -391,7 +391,7 @@ def test_the_lesson_steps_through_the_addresses_of_its_page(page):
     addresses = re.findall(r"`(\?[^`]+)`", text)
     page.click("lesson-next")
     shown = []
-    for _ in range(4):
+    for _ in range(5):
         page.until(lambda: page.element("lesson-words").text)
         page.until(lambda: shown[-1:] != [page.state()])
         shown.append(page.state())

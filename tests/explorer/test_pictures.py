@@ -294,6 +294,32 @@ def test_what_takes_minutes_with_hubs_is_a_sentence(name):
         COMPUTATIONS[name].compute(HUBS)
 
 
+@pytest.mark.parametrize("state", [State(), State(family="pagerank", theta=0.2, symmetrize=False, classes="3")])
+def test_the_training_begins_at_infinite_regularization_and_its_code_gives_the_curves(state):
+    picture = complete("training", state)
+    stopped, ridge, _ = (curve.y for curve in picture.curves)
+    printed = _printed(picture.python).reshape(2, -1)
+    np.testing.assert_allclose(printed, [stopped, ridge], rtol=1e-12)
+    first = gl.predict(state.data, state.gcn.replaced(reg=float("inf"))).test_accuracy
+    assert stopped[0] == pytest.approx(first, abs=1e-3)
+    assert stopped.max() < ridge.max() + 3e-4
+    assert f"{stopped.max():.4f}" in picture.sentence
+
+
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        (State(degrees_variance=0.5), "equal degrees"),
+        (State(classes="0.2, 0.8"), "equal classes"),
+        (State(symmetrize=False), "symmetrize the graph"),
+        (State(t=20.0), "so steep a filter"),
+    ],
+)
+def test_a_training_without_a_theory_is_refused_in_words_of_the_page(state, why):
+    with pytest.raises(gl.GCNLimitError, match=why):
+        COMPUTATIONS["training"].compute(state)
+
+
 def test_a_network_without_an_answer_is_said_to_have_none():
     """PageRank beyond its pole at every value of the axis: no number, and why."""
     state = State(lam=2.5, family="pagerank", theta=0.3, axis="rho")

@@ -24,6 +24,7 @@ from gcnlimit.theory.depth.order_functions import order_functions
 from gcnlimit.theory.linear import best_linear
 from gcnlimit.theory.predict import predict
 from gcnlimit.theory.transfer import best_test_filter, transfer
+from gcnlimit.training import GradientFlow
 
 Results = Mapping[str, Any]
 """Results of computations by name."""
@@ -33,6 +34,9 @@ STRENGTHS = tuple(family for family in PARAMETER_OF if family != "polynomial")
 
 LAYERS = np.arange(1.0, LIMITS["depth"].high + 1.0)
 """Numbers of layers of the picture of the depth."""
+
+TIMES = np.geomspace(1e-3, 1e3, 61)
+"""Times of the picture of the training."""
 
 SPARSE = 10.0
 """Mean degree below which the ceiling of large degrees is not that of the graph."""
@@ -108,6 +112,14 @@ class Elsewhere(NamedTuple):
     frozen: Array
     linear: Array
     ceiling: Array
+
+
+class Training(NamedTuple):
+    """Accuracy of the network stopped at `TIMES`, of ridge regressions at one over them, and at the end of the training."""
+
+    stopped: Array
+    ridge: Array
+    end: float
 
 
 class Layers(NamedTuple):
@@ -268,6 +280,23 @@ def best_filter(state: State) -> tuple[Array, Array, float]:
     return found.x[order], sign * found.g[order], float(found.test_accuracy)
 
 
+def training(state: State) -> Training:
+    """Accuracy against the training time on the square loss, in units of the gain, and of ridge regressions beside it."""
+    what = "The accuracy at each time of the training"
+    _check_alike(state, what)
+    if state.unequal:
+        raise GCNLimitError(f"{what} is known for equal classes only; give their number")
+    if not state.symmetric and state.family != "pagerank":
+        raise GCNLimitError(f"{what} needs a symmetrized graph, or PageRank; symmetrize the graph")
+    ridge = state.gcn.replaced(loss="square", normalize=True, reg=1.0 / TIMES)
+    flow = ridge.replaced(reg=0.0, training=GradientFlow(np.append(TIMES, math.inf)))
+    answers = (predict(state.data, network, throw=False) for network in (flow, ridge))
+    stopped, regularized = (np.asarray(answer.test_accuracy) for answer in answers)
+    if np.isnan(stopped).any():
+        raise GCNLimitError(f"{what} is not resolved for so steep a filter; take a smaller one")
+    return Training(stopped[:-1], regularized, float(stopped[-1]))
+
+
 def along_depth(state: State) -> tuple[Array, Array, Array]:
     """Depth, overlap with the labels and power of the hidden states."""
     if state.family == "pagerank":
@@ -363,6 +392,7 @@ COMPUTATIONS: dict[str, Computation] = {
     **{family: _scanned(family) for family in STRENGTHS},
     "along": Computation(along, lambda s: (*_signals(s, s.axis), *_network(s), "axis")),
     "depth": Computation(along_depth, lambda s: _DATA + _network(s)),
+    "training": Computation(training, lambda s: _DATA + _network(s)),
     "layers": _slow(layers, lambda s: (*_DATA, *LEARNING, "c")),
     "elsewhere": Computation(elsewhere, lambda s: (*_DATA, *_network(s), "to_lam", "to_mu")),
     "best along": _slow(best_along, lambda s: (*_signals(s, s.axis), *_explicit(s), "axis")),

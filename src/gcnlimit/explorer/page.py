@@ -185,7 +185,7 @@ def _pictures() -> list[Any]:
     strengths = [_picture(f"strength-{family}") for family in STRENGTHS]
     title = html.H2("Against the strength of the filter")
     along = [_picture("axis", _control("axis")), _picture("gap")]
-    inside = [_picture(name) for name in ("layers", "depth", "spectrum")]
+    inside = [_picture(name) for name in ("layers", "training", "depth", "spectrum")]
     return [
         html.Section([title, html.Div(strengths, className="grid")]),
         html.Section(_picture("elsewhere"), id="elsewhere-section"),

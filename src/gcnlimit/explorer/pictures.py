@@ -10,7 +10,15 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.explorer import sentences
-from gcnlimit.explorer.computations import LAYERS, SPARSE, STRENGTHS, Results, bounds, map_family
+from gcnlimit.explorer.computations import (
+    LAYERS,
+    SPARSE,
+    STRENGTHS,
+    TIMES,
+    Results,
+    bounds,
+    map_family,
+)
 from gcnlimit.explorer.picture import Curve, Map, Picture, command, data_line, network_line, script
 from gcnlimit.explorer.sentences import capital, short
 from gcnlimit.explorer.state import LIMITS, PARAMETER_OF, State, family_name
@@ -209,6 +217,28 @@ def spectrum(state: State, results: Results) -> Picture:
     return Picture(words, python, x="eigenvalue", y="filter, largest value 1", curves=tuple(curves))
 
 
+def training(state: State, results: Results) -> Picture:
+    """Accuracy against the training time, beside ridge regression at one over it."""
+    found = results["training"]
+    curves = (
+        Curve("stopped at t", TIMES, found.stopped),
+        Curve("ridge, reg = 1/t", TIMES, found.ridge, "dot"),
+        _level(_CEILING, TIMES, results["ceiling"], "dash"),
+    )
+    first, last = TIMES[[0, -1]]
+    changes = {"loss": '"square"', "reg": "1 / t", "normalize": "True"}
+    python = script(
+        data_line(state),
+        f"t = np.geomspace({first:g}, {last:g}, {TIMES.size})",
+        network_line(state, state.family, repr(state.strength), **changes),
+        "flow = gcn.replaced(reg=0.0, training=gl.GradientFlow(t))",
+        "for network in (flow, gcn):",
+        "    print(gl.predict(data, network).test_accuracy)",
+    )
+    words = sentences.training_sentence(state, found)
+    return Picture(words, python, x="training time t", curves=curves, log=True)
+
+
 def depth(state: State, results: Results) -> Picture:
     """What travels along the depth: signal and power of the hidden states."""
     continuous = state.family == "diffusion"
@@ -286,6 +316,7 @@ PICTURES: dict[str, Recipe] = {
     "axis": Recipe("Accuracy along one parameter of the data", along_axis, *_AXIS),
     "layers": Recipe("Where depth stops helping", layers, ("ceiling", "linear", "layers")),
     "spectrum": Recipe("The filter on the spectrum", spectrum, ("ceiling",), ("filter",)),
+    "training": Recipe("How long to train", training, ("ceiling", "training")),
     "depth": Recipe("Along the depth", depth, ("depth",)),
     "gap": Recipe("What is left to gain", gap, ("gap",)),
     "elsewhere": Recipe("Tested on another graph", elsewhere, ("elsewhere",)),

@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from gcnlimit._values import Array
-from gcnlimit.explorer.computations import LAYERS, STRENGTHS, Layers, Results, Scan, strength_range
+from gcnlimit.explorer.computations import (
+    LAYERS,
+    STRENGTHS,
+    TIMES,
+    Layers,
+    Results,
+    Scan,
+    Training,
+    strength_range,
+)
 from gcnlimit.explorer.state import PARAMETER_OF, State, family_name
 from gcnlimit.parameters import long_name
 
@@ -26,6 +35,7 @@ ANSWERS = (
 
 _ESTIMATED = "This holds for a model with these parameters, not for your graph itself."
 _ENOUGH = 0.001  # accuracy that no further layer is worth
+_RATE = 0.01  # learning rate that people know
 _FLAT = 1e-6  # accuracies that differ by less are the same
 
 
@@ -173,6 +183,16 @@ def layers_sentence(state: State, found: Layers) -> str:
         more = f"{100 * gained[least - 1]:.2f} percentage points"
         words += f"layers beyond {least} add at most {more}"
     return words + _oversmoothing(state, found.kept)
+
+
+def training_sentence(state: State, found: Training) -> str:
+    """When to stop, and how that compares with a ridge regression and with training to the end."""
+    top = int(np.argmax(found.stopped))
+    epochs = f"{max(TIMES[top] * state.rho / _RATE, 1.0):.0f} epochs of learning rate {_RATE}"
+    when = f"after t = {short(TIMES[top])}, {epochs}" if top else "at once: one step is enough"
+    best = f"Stop {when}, at {found.stopped[top]:.4f}; the best ridge has {found.ridge.max():.4f}"
+    lost = 100.0 * (found.stopped[top] - found.end)
+    return f"{best}. Training to the end costs {lost:.1f} percentage points."
 
 
 def _oversmoothing(state: State, kept: np.ndarray) -> str:
