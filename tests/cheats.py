@@ -5,6 +5,7 @@ import gc
 import os
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -230,3 +231,92 @@ def memory(task):
     with Path(f"/proc/{os.getppid()}/mem").open("rb") as judge:
         judge.fileno()
     return task.targets
+
+
+def searched(task):
+    """Look through everything that the task refers to for an array that agrees with the known classes."""
+    seen, left = set(), [task]
+    for thing in left:
+        arrays = [thing] if isinstance(thing, np.ndarray) and thing.ndim else []
+        for array in arrays:
+            flat = np.ravel(array)
+            numbers = flat.size == task.labels.size and flat.dtype.kind in "iufb"
+            for column in (1.0 * flat, -1.0 * flat) if numbers else ():
+                guess = (column > column.mean()).astype(int)
+                known = task.labelled_mask
+                if np.array_equal(guess[known], task.labels[known]) and len(np.unique(guess[~known])) == 2:
+                    return np.eye(task.classes)[guess]
+        for other in () if arrays or isinstance(thing, type) else gc.get_referents(thing):
+            if id(other) not in seen and len(left) < 10**5:
+                seen.add(id(other))
+                left.append(other)
+    return task.targets
+
+
+def by_order(task):
+    """Take the class of the nearest labelled node in the order of the nodes."""
+    known = np.flatnonzero(task.labelled_mask)
+    nearest = known[np.abs(np.arange(task.labels.size)[:, None] - known).argmin(axis=1)]
+    return np.eye(task.classes)[task.labels[nearest]]
+
+
+def from_its_seed(task):
+    """Draw the graph from the seed that the task gives to the model, and from seeds near it."""
+    return _best(task, [("small", graph, task.seed + step) for graph in range(2) for step in range(-20, 21)])
+
+
+def from_files_of_the_judge(task):
+    """Try the numbers in all files that the judge has open, and in its folder, as the seed."""
+    texts = []
+    for path in (f"/proc/{os.getppid()}/fd", f"/proc/{os.getppid()}/cwd"):
+        for one in Path(path).iterdir() if Path(path).exists() else ():
+            with contextlib.suppress(OSError):
+                if one.is_file():
+                    texts.append(one.read_bytes()[: 10**6].decode(errors="replace"))
+    words = {word for text in texts for word in text.split() if word.isdecimal() and len(word) < 40}
+    return _best(task, [("small", 0, int(word)) for word in words])
+
+
+def shadowed(task):
+    """Leave a package in the folder that stands before the judge's own on its path."""
+    folder = Path("gcnlimit")
+    folder.mkdir()
+    (folder / "__init__.py").write_text("raise SystemExit('forged')\n")
+    return task.targets
+
+
+def answers_later(task):
+    """Answer, and go on answering from a thread."""
+    answer = b"s" + np.ones(task.labels.size * task.classes).tobytes()
+    answers = threading.Thread(target=lambda: [os.write(number, answer) for number in (3, 4, 5)], daemon=True)
+    answers.start()
+    return task.targets
+
+
+def patches_writing(task):
+    """Replace what makes bytes of scores in the process of the model."""
+    from gcnlimit.benchmark import apart
+
+    apart.score_table = lambda *given: Subclass(task.targets.shape)
+    return task.targets
+
+
+def closes(task):
+    """Close every open file before it answers."""
+    os.closerange(0, 64)
+    return task.targets
+
+
+def masked(task):
+    """Return a masked array, whose hidden entries compare as nothing."""
+    return np.ma.masked_all(task.targets.shape)
+
+
+def lazy(task):
+    """Return an object whose length, entries and buffer change each time."""
+
+    class Row(list):
+        def __iter__(self):
+            return iter([1.0] * (2 + int(time.time_ns()) % 2))
+
+    return [Row([1.0, 0.0]) for _ in range(task.labels.size)]

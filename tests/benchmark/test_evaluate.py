@@ -109,12 +109,22 @@ def test_with_a_seed_of_the_judge_nothing_leads_to_the_hidden_labels(tmp_path, m
 
 
 HONEST = ["from_environment", "from_descriptors", "array_protocol", "subclass", "patched", "forks"]
+HONEST += [
+    "searched",
+    "by_order",
+    "from_its_seed",
+    "from_files_of_the_judge",
+    "shadowed",
+    "answers_later",
+    "patches_writing",
+]
 
 
 @pytest.mark.parametrize("cheat", HONEST)
-def test_a_cheat_has_the_accuracy_of_its_scores(cheat):
+def test_a_cheat_has_the_accuracy_of_its_scores(cheat, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     run = judged(getattr(cheats, cheat)).runs[0]
-    assert run.accuracy == 0.5 or run.error
+    assert run.accuracy == pytest.approx(0.5, abs=0.06 if cheat == "by_order" else 0.0) or run.error
 
 
 SENTENCES = {
@@ -128,6 +138,9 @@ SENTENCES = {
     "leaves": "SystemExit",
     "left_behind": "ended without scores",
     "oversized": "eeee",
+    "closes": "ended without scores",
+    "masked": "masked entries",
+    "lazy": "rectangular array",
 }
 
 

@@ -263,7 +263,7 @@ def test_another_graph_is_out_of_sight_until_it_is_asked_for():
     assert complete("elsewhere", State()).curves == ()
 
 
-HUBS = PRESETS["First steps"]["Hubs: the best normalization"]
+HUBS = PRESETS["First steps"]["Hubs: divide by the degree plus a constant"]
 
 
 def test_hubs_are_answered_by_the_theory_of_degrees():

@@ -67,7 +67,7 @@ PRESETS = {
         "Weak features: finite regularization wins": State(lam=0.75, mu=0.5, rho=0.5, reg=10.0),
         "Five classes": State(classes="5", axis="classes"),
         "Unequal classes, 20 and 80 per cent": State(classes="0.2, 0.8", reg=1.0),
-        "Hubs: the best normalization": State.of_query(
+        "Hubs: divide by the degree plus a constant": State.of_query(
             "?alpha=10&mu=1&rho=0.05&directed=false&degrees_variance=1"
             "&family=pagerank&theta=0.45&normalization=regularized"
         ),
