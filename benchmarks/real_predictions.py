@@ -64,16 +64,17 @@ def row(data: gl.real.Dataset) -> list[str]:
     on_plain, on_symmetric, ours = np.mean([measured(data, after, split) for split in splits], axis=0)
     numbers = [said(gl.predict, before, NETWORKS[0]), plain, on_plain, symmetric, on_symmetric]
     numbers += [said(gl.bayes_optimal, model) for model in (before, after)]
-    shown = (number if isinstance(number, str) else f"{100 * number:.1f}" for number in (*numbers, ours))
+    shown = ("refused" if np.isnan(number) else f"{100 * number:.1f}" for number in (*numbers, ours))
     return [f"{signals.lam:.2f}, {signals.mu:.2f}", f"{found.noise_level:.2f}", *shown]
 
 
-def said(function: Any, *values: Any) -> Any:
-    """Predicted accuracy, or that there is none."""
+def said(function: Any, *values: Any) -> float:
+    """Predicted or measured accuracy, NaN where there is none."""
     try:
-        return float(function(*values).test_accuracy)
+        found = function(*values)
     except gl.GCNLimitError:
-        return "refused"
+        return float("nan")
+    return float(getattr(found, "performance", found).test_accuracy)
 
 
 def measured(data: gl.real.Dataset, model: gl.CSBM, split: int) -> list[float]:
@@ -84,7 +85,7 @@ def measured(data: gl.real.Dataset, model: gl.CSBM, split: int) -> list[float]:
     two = np.unique(y[y >= 0]).size == 2
     labels = np.select([y == 1, y == 0], [1.0, -1.0], np.nan) if two else np.where(y < 0, np.nan, y)
     instance = gl.Instance.of(data.graph, X, labels, seen, data=model)
-    found = [float(gl.fit(instance, gcn).performance.test_accuracy) for gcn in NETWORKS]
+    found = [said(gl.fit, instance, gcn) for gcn in NETWORKS]
     classifier = gl.GraphClassifier().fit(data.X, np.where(seen, y, -1), graph=data.graph)
     return [*found, classifier.score(y=np.where(seen, -1, y))]
 

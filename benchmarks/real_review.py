@@ -6,7 +6,8 @@ Half of the nodes, drawn at random, may be labelled: five of each class are, `Gr
 The accuracy is that on the other half, in per cent; means over the draws, and differences from 50 nodes at random on the same
 draws with their standard errors. *least certain* takes the least differences of the two largest probabilities; *and linked*
 multiplies how uncertain a node is by the logarithm of 1 + its degree; *spread* takes the nodes nearest to 50 centres (k-means) of
-the nodes' features smoothed by PageRank of strength 0.9, *least certain, spread* of nodes drawn by how uncertain they are.
+the nodes' features smoothed by PageRank of strength 0.9; *least certain, spread*, which is `GraphClassifier.review`, does so of
+nodes drawn by how uncertain they are.
 """
 
 import argparse
@@ -15,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.cluster.vq import kmeans2
 
 import gcnlimit as gl
 from benchmarks.real_ablation import mean_and_error
 from gcnlimit.graphs.scaling import unit_rows
+from gcnlimit.real.classifier import SMOOTH
+from gcnlimit.real.review import uncertain_and_spread
 
 FIRST, MORE = 5, 50
 
@@ -70,23 +72,16 @@ def choices(model: Any, free: Any, rng: np.random.Generator) -> dict[str, Any]:
     largest = np.sort(model.predict_proba(), axis=1)
     unsure = 1.0 - (largest[:, -1] - largest[:, -2])
     views = model._model.views
-    smooth = unit_rows(views.pagerank([0.9])[0].astype(float))
-    drawn = rng.choice(views.nodes, views.nodes, p=unsure / unsure.sum())
+    smooth = unit_rows(views.pagerank([SMOOTH])[0])
+    alike = np.full((views.nodes, 2), 0.5)
     linked = unsure * np.log1p(views.degrees)
     return {
         "random": rng.choice(free, min(MORE, free.size), replace=False),
         "least certain": free[np.argsort(-unsure[free], kind="stable")[:MORE]],
         "least certain and linked": free[np.argsort(-linked[free], kind="stable")[:MORE]],
-        "spread": central(smooth, smooth, free),
-        "least certain, spread": central(smooth, smooth[drawn], free),
+        "spread": uncertain_and_spread(smooth, alike, free, MORE),
+        "least certain, spread": uncertain_and_spread(smooth, model.predict_proba(), free, MORE),
     }
-
-
-def central(view: Any, sample: Any, free: Any) -> Any:
-    """Free nodes, each the nearest to one of some centres of a sample of rows."""
-    centres, _ = kmeans2(sample, min(MORE, free.size), minit="++", seed=0)
-    left = free.tolist()
-    return [left.pop(int(np.sum((view[left] - centre) ** 2, axis=1).argmin())) for centre in centres]
 
 
 if __name__ == "__main__":

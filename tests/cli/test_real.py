@@ -14,6 +14,19 @@ from gcnlimit import real
 TEXAS = str(ROOT / "examples" / "data" / "texas.npz")
 
 
+def test_nodes_to_label_next_are_ranked_in_the_file(tmp_path):
+    answer("classify", TEXAS, "--review", 7, "--out", tmp_path / "classes.csv")
+    with open(tmp_path / "classes.csv", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    ranked = {int(row["review"]): row for row in rows if row["review"]}
+    assert sorted(ranked) == list(range(1, 8))
+    assert {row["known"] for row in ranked.values()} == {"0"}
+    data = real.read(TEXAS)
+    model = gl.GraphClassifier().fit(data.X, data.training(), graph=data.graph)
+    assert [int(ranked[k]["node"]) for k in range(1, 8)] == model.review(7).tolist()
+    assert "add --out FILE" in run("classify", TEXAS, "--review", "7").stderr
+
+
 def test_classify_is_the_classifier(tmp_path):
     shown = json.loads(answer("classify", TEXAS, "--split", 3, "--json", "--out", tmp_path / "classes.csv"))[0]
     data = real.read(TEXAS)

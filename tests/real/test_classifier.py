@@ -237,6 +237,30 @@ def test_cross_validation_hides_labels_and_keeps_the_graph():
         gl.cross_validate(gl.GraphClassifier(), X, hidden, A, folds=101)
 
 
+def test_nodes_to_label_next_are_uncertain_and_apart():
+    """Three groups of nodes that are alike, one of them without a label: each has nodes to label, the third more than others."""
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1, 2], 60)
+    A = np.triu(rng.random((180, 180)) < np.where(group[:, None] == group, 0.2, 0.005), 1)
+    y = np.full(180, -1)
+    y[[*range(10), *range(60, 70)]] = group[[*range(10), *range(60, 70)]]
+    model = gl.GraphClassifier().fit(np.eye(3)[group] + 0.3 * rng.standard_normal((180, 3)), y, graph=A + A.T)
+    chosen = model.review(12)
+    assert np.unique(chosen).size == 12
+    assert np.all(y[chosen] < 0)
+    assert np.bincount(group[chosen], minlength=3).argmax() == 2
+    assert np.unique(group[chosen]).size > 1
+    largest = np.sort(model.predict_proba()[chosen], axis=1)
+    assert np.all(np.diff(largest[:, -1] - largest[:, -2]) >= 0)
+    assert sorted(model.review(1000)) == np.flatnonzero(y < 0).tolist()
+    alike = gl.GraphClassifier().fit(np.ones((180, 2)), np.where(y < 0, -1, y), graph=A + A.T)
+    assert alike.review(5).size == 5
+    with pytest.raises(gl.ParameterError, match="count"):
+        model.review(0)
+    with pytest.raises(gl.ParameterError, match="every node has a label"):
+        gl.GraphClassifier().fit(np.eye(3)[group], group, graph=A + A.T).review()
+
+
 @pytest.mark.parametrize("words", [False, True])
 def test_cross_validation_takes_a_pipeline(words):
     """Steps of an affine change of columns, which the classifier undoes, change nothing; a step may need the classes."""

@@ -20,6 +20,7 @@ _FRACTIONS = (
     "Fractions of the classes among nodes without labels: auto, labels, estimated, or shares such "
     "as a=0.2,b=0.8."
 )
+_REVIEW = "Rank so many nodes whose label would help most, in a column of --out."
 
 
 @click.command("classify", no_args_is_help=True)
@@ -30,6 +31,7 @@ _FRACTIONS = (
 @option("--fractions", _FRACTIONS, metavar="WORD|SHARES")
 @option("--balanced", "Give small classes the weight of large ones.", is_flag=True)
 @option("--out", "Write the class of every node as CSV.", type=options.FILE)
+@option("--review", _REVIEW, type=click.IntRange(min=1), metavar="COUNT")
 @options.plot_option
 @output_options
 def command(
@@ -38,6 +40,7 @@ def command(
     split: int,
     scale: str,
     out: Path | None,
+    review: int | None,
     plot: Path | None,
     form: str,
     **given: Any,
@@ -57,6 +60,8 @@ def command(
         check_writable(out)
     check_plot(plot, (), fewest=0)
     fractions = given.pop("fractions")
+    if review is not None and out is None:
+        raise ParameterError(f"--review {review} is a column of the file; add --out FILE")
     weight = "balanced" if given.pop("balanced") else None
     data = options.load_labelled(file, split=split, **given)
     labels = data.training(split)
@@ -72,7 +77,7 @@ def command(
     if plot is not None:
         draw(plot, model.plot)
     if out is not None:
-        _write(data, labels, model, out)
+        _write(data, labels, model, out, review)
     low, high = model.expected_accuracy_[1:]
     used = "average" if model.uses_graph_ else "features alone"
     columns: dict[str, Any] = {"labelled": model.labelled_.size, "network": used}
@@ -103,13 +108,17 @@ def _fractions(text: str, labels: Any) -> Any:
         raise ParameterError(f"--fractions {text!r} is not allowed; {use}") from None
 
 
-def _write(data: Any, given: Any, model: Any, path: Path) -> None:
-    """Class of each node, as given where it was known, whether it was, and the probability of each class."""
+def _write(data: Any, given: Any, model: Any, path: Path, review: int | None) -> None:
+    """Class of each node, as given where it was known, whether it was, the probability of each class, and the rank to label."""
     names = range(data.nodes) if data.names is None else map(as_text, data.names.tolist())
     known = labelled_nodes(given)
     classes = map(as_text, np.where(known, given, model.predict()).tolist())
     shares = [[f"{p:.4f}" for p in row] for row in model.predict_proba().tolist()]
     head = ["node", "class", "known", *(f"probability {c}" for c in model.classes_.tolist())]
+    if review is not None:
+        head.append("review")
+        rank = {node: k + 1 for k, node in enumerate(model.review(review).tolist())}
+        shares = [[*row, str(rank.get(node, ""))] for node, row in enumerate(shares)]
     rows = ([n, c, int(k), *p] for n, c, k, p in zip(names, classes, known, shares, strict=True))
     with writing(path) as new, open(new, "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([head, *rows])

@@ -7,16 +7,22 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from gcnlimit._validation import whole
 from gcnlimit._values import Array
+from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.labels import Labels
+from gcnlimit.graphs.scaling import unit_rows
 from gcnlimit.real.ensemble import Ensemble
 from gcnlimit.real.fractions import Shift, as_fractions
 from gcnlimit.real.graph_estimator import GraphEstimator, class_weights
 from gcnlimit.real.leave_one_out import correct
+from gcnlimit.real.review import uncertain_and_spread
 from gcnlimit.real.scores import expected_accuracy
 from gcnlimit.results.pictures import ready_axes
 
+SMOOTH = 0.9  # strength of PageRank that tells nodes to label next apart
 FEWEST = 50  # nodes of another graph whose outputs say something of its fractions
 SURELY = 1e-3  # level from which a warning says that they moved,
 MOVED = 0.1  # by so much in total variation
@@ -95,6 +101,19 @@ class GraphClassifier(GraphEstimator):
         axes.set_xlim(0.0, 1.0)
         axes.legend(frameon=False)
         return axes
+
+    def review(self, count: int = 50) -> npt.NDArray[np.int64]:
+        """Nodes without a label to label next, the least certain first: uncertain ones, spread over graph and features.
+
+        After 50 of them instead of 50 at random accuracies were 1 to 2 points higher on four of six public graphs, and the same
+        within the error on two; see :doc:`/how-to/real-graphs`.
+        """
+        probabilities = self.predict_proba()
+        free = np.setdiff1d(np.arange(len(probabilities)), self.labelled_)
+        if not free.size:
+            raise ParameterError("every node has a label; there is none to label next")
+        view = np.asarray(unit_rows(self._model.views.pagerank([SMOOTH])[0]))
+        return uncertain_and_spread(view, probabilities, free, whole("count", count, low=1))
 
     def _learn(self, features: Any, labels: Labels, adjacency: Any) -> Array:
         if adjacency is None:
