@@ -109,6 +109,7 @@ class EstimatedCSBM(CSBM):
         p = weights / weights.sum()
         values, axes = np.linalg.eigh((np.diag(p) - np.outer(p, p)) / (weights.sum() + 1.0))
         steps = (np.sqrt((p.size - 1) * values[1:]) * axes[:, 1:]).T
+        # steps in the logarithm, so that no fraction becomes negative
         moved = p * np.exp(np.concatenate([steps, -steps]) / p)
         alike = self.model.having(degrees=None)
         return [alike.having(classes=Classes.of(q / q.sum())) for q in moved]

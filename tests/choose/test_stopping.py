@@ -76,7 +76,7 @@ def test_filter_and_time_are_tuned_together():
         (FLOW, {"time": (0, 1)}, "any time of gradient flow"),
         (FLOW, {"reg": (0, math.inf)}, "nothing is left to train"),
         (gl.GCN(gl.Diffusion(1.0), training=gl.GradientDescent(1, 0.1)), {"steps": (0, 3)}, "whole numbers from 1"),
-        (FLOW.replaced(loss="logistic"), {"time": (0.1, 1)}, "not solved in time"),
+        (FLOW.replaced(loss="logistic"), {"time": (0.1, 1)}, "training = GradientFlow"),
     ],
 )
 def test_what_has_no_time_to_choose_is_refused(gcn, free, words):

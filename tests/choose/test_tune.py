@@ -169,7 +169,7 @@ def test_curvature_says_what_a_wrong_choice_costs():
     [
         (gl.Diffusion(1.0), {}, "names nothing to tune"),
         (gl.Diffusion(1.0), {"theta": (0, 1)}, "whose parameter is 't'"),
-        (gl.Diffusion(1.0), {"time": (0, 1)}, "unknown"),
+        (gl.Diffusion(1.0), {"strength": (0, 1)}, "unknown"),
         (gl.Diffusion(1.0), {"t": (3, 1)}, "lower bound must come first"),
         (gl.Diffusion(1.0), {"t": 3}, "not a pair"),
         (gl.Diffusion(1.0), {"t": (1, 2, 3)}, "not a pair"),

@@ -59,7 +59,7 @@ def test_compare_lists_every_method_over_a_range_and_draws(tmp_path):
     picture = tmp_path / "compare.png"
     size = ["--lam", "0.5,1", "--order", "3", "--depth", "1"]
     rows = json.loads(run("compare", *OPTIONS, *size, "--json", "--plot", str(picture)).output)
-    assert len(rows) == 22
+    assert len(rows) == 24
     assert [row["lam"] for row in rows[:3]] == [0.5, 1.0, 0.5]
     assert [(row["method"], row["gap"]) for row in rows[-2:]] == [("Bayes-optimal", 0.0)] * 2
     chosen = [row for row in rows if row["method"] == "diffusion"]

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit
 
 import gcnlimit as gl
-from gcnlimit.results.calibration import BINS, calibration_column, measured_calibration
+from gcnlimit.results.calibration import BINS, ROWS, calibration_column, measured_calibration
 
 NAMES = ("confidence", "expected_error", "log_loss", "brier", "calibrated_log_loss", "calibrated_brier")
 POINTS = {
@@ -105,3 +105,15 @@ def test_the_reliability_curve_is_drawn_beside_its_dots():
     assert curve.get_color() == dots.get_color()
     classes = gl.predict(*POINTS["three classes"]).calibration.plot_reliability()
     assert len(classes.lines) == 1
+
+
+@pytest.mark.parametrize("trials", [1, 5])
+def test_a_bin_within_the_scatter_of_its_nodes_has_no_error(trials):
+    """The scatter is that of a mean over the nodes of one bin, in all trials."""
+    nodes, right = 1000, 0.8
+    scatter = math.sqrt(right * (1 - right) / (trials * nodes / BINS))
+    for beyond, missed in ((0.99, False), (1.01, True)):
+        column = np.zeros(ROWS)
+        column[0] = nodes
+        column[-2 * BINS :] = np.repeat([right - beyond * scatter, right], BINS)
+        assert (measured_calibration(column, 2, trials).expected_error > 0) == missed

@@ -96,7 +96,7 @@ def test_accuracy_by_degree_adds_up_to_the_accuracy():
 def test_what_is_refused():
     with pytest.raises(gl.ParameterError, match="no degrees to vary"):
         gl.sample(model(), nodes=100, degree=None)
-    with pytest.raises(gl.ParameterError, match="normalize=True"):
+    with pytest.raises(gl.ParameterError, match="take normalize=False"):
         gl.predict(model(), gl.GCN(gl.PageRank(0.1), reg=1.0, normalize=True, normalization="none"))
     with pytest.warns(UserWarning, match="not reliable at degree 8"):
         gl.simulate(model(gl.Gamma(0.5)), gl.GCN(gl.Residual([1.0])), nodes=200, degree=8, trials=1, workers=1)

@@ -98,7 +98,7 @@ def test_directed_order_functions():
         (gl.GCN(gl.Diffusion(1.0)), None, "needs depths"),
         (gl.GCN(gl.Diffusion(1.0)), [1.5], "depths = 1.5"),
         (gl.GCN(gl.Diffusion([1.0, 2.0])), [0.5], "one GCN"),
-        (gl.GCN(gl.Diffusion(1.0), "logistic"), [0.5], "square loss"),
+        (gl.GCN(gl.Diffusion(1.0), "logistic"), [0.5], "take loss='square'"),
         (gl.GCN(gl.Residual([1.0])), [0.5], "its own layers"),
         (gl.GCN(gl.PageRank(0.1)), None, "no depth"),
     ],

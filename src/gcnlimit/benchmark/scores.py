@@ -155,19 +155,19 @@ def merge(parts: Iterable[Scores]) -> Scores:
         check_types("merge", part=(part, Scores))
         runs += part.runs
     # a published run is known by its accuracy, and by having no time
-    known = {(*_place(run), run.accuracy) for run in published().runs}
-    theirs = [math.isnan(run.seconds) and (*_place(run), run.accuracy) in known for run in runs]
+    known = {(*_key(run), run.accuracy) for run in published().runs}
+    theirs = [math.isnan(run.seconds) and (*_key(run), run.accuracy) in known for run in runs]
     mine = {run.method for run, is_theirs in zip(runs, theirs, strict=True) if not is_theirs}
     kept: dict[tuple[str, str, str, int], Run] = {}
     for run, is_theirs in zip(runs, theirs, strict=True):
         taken = is_theirs and run.method in mine
         named = replace(run, method=f"{run.method}, published") if taken else run
-        if not named.error or _place(named) not in kept:
-            kept[_place(named)] = named
+        if not named.error or _key(named) not in kept:
+            kept[_key(named)] = named
     return Scores(tuple(kept.values()))
 
 
-def _place(run: Run) -> tuple[str, str, str, int]:
+def _key(run: Run) -> tuple[str, str, str, int]:
     return run.method, run.problem, run.size, run.graph
 
 

@@ -66,8 +66,8 @@ class Calibration(Result):
     def temperature(self) -> Numbers:
         """Temperature by which outputs are to be divided: one over the slope."""
         with np.errstate(divide="ignore"):
-            found = 1.0 / np.asarray(self.slope)
-        return found if found.ndim else float(found)
+            inverse = 1.0 / np.asarray(self.slope)
+        return inverse if inverse.ndim else float(inverse)
 
     @property
     def signed_error(self) -> Numbers:

@@ -3,6 +3,7 @@ r"""All linear networks: the best margin of any of them (Eq. 12.1), and that of 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import overload
 
 import numpy as np
@@ -19,13 +20,17 @@ from gcnlimit.results.result import Coordinates
 from gcnlimit.theory import scope
 from gcnlimit.theory.bayes import at_each_point
 from gcnlimit.theory.ceiling.amp_layers import layer_coordinates
-from gcnlimit.theory.ceiling.finite_degree import sparse_ceiling, sparse_elsewhere
+from gcnlimit.theory.ceiling.finite_degree import (
+    population_sizes,
+    sparse_ceiling,
+    sparse_elsewhere,
+)
 from gcnlimit.theory.ceiling.linear_node import LinearNode, label_evidence
 from gcnlimit.theory.ceiling.population import LinearPopulation
 from gcnlimit.theory.ceiling.state_evolution import FixedPoints, StateEvolution
 from gcnlimit.theory.ceiling.two_graphs import joint_layers, spread_points, stages_of_learning
 from gcnlimit.theory.decision import ceiling_prediction, certain, from_margins
-from gcnlimit.theory.degrees.ceiling import PropensityEvolution
+from gcnlimit.theory.degrees.ceiling import PropensityEvolution, evolution_of
 from gcnlimit.theory.uncertainty import carries_errors
 from gcnlimit.two_graphs import check_pair
 
@@ -126,11 +131,7 @@ def best_linear(
     check_types("best_linear", data=(data, CSBM))
     flag("symmetrize", symmetrize)
     label = label_evidence(number("flips", flips, low=0, high=1))
-    sizes = (
-        whole("population", population, low=100),
-        whole("sweeps", sweeps, low=4, high=100_000),
-        whole("seed", seed, low=0),
-    )
+    sizes = population_sizes(population, sweeps, seed)
     if degree is not None:
         if layers is not None or flips or not symmetrize:
             raise ParameterError(
@@ -141,7 +142,8 @@ def best_linear(
     if to is None:
         if degree is not None:
             scope.check("best_linear at finite degree", data)
-            return _at_degree(data.model, degree, sizes)
+            sparse = partial(sparse_ceiling, degree=degree, sizes=sizes, nodes=LinearPopulation)
+            return at_each_point(data.model, sparse).algorithmic
         scope.check("best_linear", data)
         return _on_one_graph(data, label, symmetrize, layers)
     check_types("best_linear", to=(to, CSBM))
@@ -154,7 +156,7 @@ def best_linear(
         raise ParameterError(
             "best_linear with to and degree needs single parameters; leave out degree"
         )
-    ceilings = sparse_elsewhere(data.model, to.model, degree, *sizes, nodes=LinearPopulation)
+    ceilings = sparse_elsewhere(data.model, to.model, degree, sizes, nodes=LinearPopulation)
     return _linear_transfer([ceiling.algorithmic for ceiling in ceilings], data, to)
 
 
@@ -162,7 +164,7 @@ def best_linear(
 @np.errstate(all="ignore")  # evidence beyond the largest number is infinite
 def _on_one_graph(data: CSBM, label: float, symmetrize: bool, layers: int | None) -> Prediction:
     """Prediction at the fixed point, or of each layer."""
-    evolution = _evolution(data, LinearNode(data.classes, label), symmetrize)
+    evolution = evolution_of(data, LinearNode(data.classes, label), symmetrize)
     if layers is None:
         fixed = evolution.solved()
         return with_coordinates(evolution.prediction(data, fixed, fixed.best)[0], data)
@@ -185,22 +187,6 @@ def _of_layers(
     found = FixedPoints(states, states, none > 0.0, none, steps)
     answer = every.prediction(spread_points(data.having(**columns), shape), found, states)[0]
     return replace(answer, status=np.full(shape, int(Status.EXPLICIT)))
-
-
-def _evolution(
-    data: CSBM, node: LinearNode, symmetrize: bool
-) -> StateEvolution | PropensityEvolution:
-    if data.degrees is None:
-        return StateEvolution.of(data, node, symmetrize)
-    return PropensityEvolution.of(data, data.degrees, node, symmetrize)
-
-
-def _at_degree(data: CSBM, degree: float, sizes: tuple[int, ...]) -> Prediction:
-    """Prediction of population dynamics."""
-    ceiling = at_each_point(
-        data, lambda point: sparse_ceiling(point, degree, *sizes, nodes=LinearPopulation)
-    )
-    return ceiling.algorithmic
 
 
 @carries_errors

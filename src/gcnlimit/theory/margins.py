@@ -98,6 +98,7 @@ def answers_at(points: Points, usable: Mask, effort: Effort) -> tuple[Answers, S
     solved = [(rows, part.solution) for rows, part in parts if part.solution is not None]
     if points.size == 1:
         return parts[0][1], solved
+    # parts come method by method, and cheap points after expensive ones: back to their own order
     order = np.argsort(np.concatenate([rows for rows, _ in parts]))
     columns = zip(*(part[:-1] for _, part in parts), strict=True)
     together: list[Any] = [np.concatenate(column)[order] for column in columns]
@@ -217,7 +218,7 @@ def _alike(points: Points, effort: Effort) -> Answers:
 def _by_degree(points: Points, law: DegreeLaw, effort: Effort) -> Answers:
     """Answers at the solution of the equations under a law of degrees."""
     solution = degree_solver(points).solve(
-        points, None, tol=effort.tol, max_iterations=effort.max_iterations
+        points, tol=effort.tol, max_iterations=effort.max_iterations
     )
     columns = (*_margins_at(points, solution), np.zeros(points.size))
     loss = class_losses.node_loss(points)

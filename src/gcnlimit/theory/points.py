@@ -14,7 +14,7 @@ from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM, SpikedOperator
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Chain, Filter, PageRank
+from gcnlimit.filters import Filter, PageRank
 from gcnlimit.losses import Loss
 from gcnlimit.losses.base import ClassLoss
 from gcnlimit.network import GCN
@@ -146,8 +146,8 @@ class Points(NamedTuple):
         """Number of points."""
         return int(self.alpha.size)
 
-    def route(self, chain: Chain | None = None) -> Route:
-        """Equations of the points at finite regularization; a `chain` takes the place of their filter."""
+    def route(self) -> Route:
+        """Equations of the points at finite regularization."""
         return route_of(
             {
                 "reg": "finite",
@@ -155,7 +155,7 @@ class Points(NamedTuple):
                 "operator": "symmetric" if self.symmetric else "directed",
                 "degrees": "alike" if self.degrees is None else "varied",
                 "normalization": "symmetric" if self.normalization.plain else "other",
-                "filter": "PageRank" if chain is None and type(self.filter) is PageRank else "any",
+                "filter": "PageRank" if type(self.filter) is PageRank else "any",
             }
         )
 
@@ -173,6 +173,7 @@ class Points(NamedTuple):
         if self.size == 1:
             yield np.zeros(1, np.intp), self
             return
+        # the most expensive first: all points of a chunk take as much memory as its first
         order = np.argsort(cost, kind="stable")[::-1]
         while order.size:
             first = max(1, int(cost[order[0]]))

@@ -181,7 +181,7 @@ def test_one_of_many_points_is_what_it_is_alone_and_has_its_labels():
         (gl.GCN(gl.Diffusion(1.0), symmetrize=False), {"depths": [[0.5]]}, "one-dimensional"),
         (gl.GCN(gl.Diffusion(1.0), symmetrize=False), {"layers": 0}, "layers = 0"),
         (gl.GCN(gl.Diffusion(1.0), reg=[1.0, math.inf], symmetrize=False), {"layers": 3}, "mixes"),
-        (gl.GCN(gl.Diffusion(1.0), loss="logistic", symmetrize=False), {"depths": [0.5]}, "square loss"),
+        (gl.GCN(gl.Diffusion(1.0), loss="logistic", symmetrize=False), {"depths": [0.5]}, "take loss='square'"),
         (gl.GCN(gl.Diffusion(500.0), symmetrize=False), {"depths": [0.5]}, "too long"),
         (gl.GCN(gl.Residual([1.0]), symmetrize=False), {"depths": [0.5]}, "its own layers"),
         (gl.GCN(gl.PageRank(0.1), symmetrize=False), {}, "no depth"),
