@@ -17,7 +17,6 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
-from gcnlimit.graphs.labels import labelled_nodes
 from gcnlimit.network import GCN
 from gcnlimit.parameters import FAMILIES, LAWS, layered, long_name, names_at_test
 from gcnlimit.results.performance import Prediction
@@ -292,15 +291,11 @@ def load_labelled(
     What was done to the tables is printed to standard error; `split` is refused where the file has none.
     """
     with progress_bar("Reading", None):
-        from gcnlimit import real
+        from gcnlimit.real.files import read_labelled
 
-        data = real.read(file, nodes, **tables)
+        data = read_labelled(file, nodes, **tables)
     for note in data.notes:
         click.echo(note, err=True)
-    if not labelled_nodes(data.y).any():
-        if nodes is None:
-            raise ParameterError(f"{file!r} has no labels; give them in a table, by --nodes")
-        raise ParameterError(f"{nodes!r} labels no node; name the column of the classes by --label")
     if split and not data.splits:
         raise ParameterError(f"--split {split}: {file!r} has no splits; leave the option out")
     return data

@@ -44,7 +44,7 @@ class Producer:
     evaluate: Callable[[Point], Answer]  # with "throw" it raises at a refused point
     allowed: tuple[str, ...] | None  # names of the parameters; None for any
     needed: tuple[str, ...] = ()  # those without a default
-    vectorised: tuple[str, ...] = ()  # those that may be arrays of one axis, computed together
+    vectorized: tuple[str, ...] = ()  # those that may be arrays of one axis, computed together
     block: int = 1  # most points that are computed, and kept, together
     seeded: bool = False  # whether a point without a seed is given one, made from its inputs
     network: bool = False  # whether it takes a network
