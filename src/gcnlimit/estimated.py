@@ -53,10 +53,11 @@ class EstimatedCSBM(CSBM):
         classes: Classes | int | ArrayLike = 2,
         features: Spectrum | None = None,
         degrees: DegreeLaw | None = None,
+        noise: float = 0.0,
         counts: ArrayLike | None = None,
     ) -> None:
         laws: dict[str, Any] = {"classes": classes, "features": features, "degrees": degrees}
-        super().__init__(alpha, lam, mu, rho, directed, **laws)
+        super().__init__(alpha, lam, mu, rho, directed, **laws, noise=noise)
         labelled = None if counts is None else tuple(np.ravel(counts).tolist())
         if labelled is not None and len(labelled) != self.classes.count:
             raise ParameterError(

@@ -30,6 +30,7 @@ from gcnlimit.sweeps.store import block_key, point_seed
 _UNSAID_IN_SEEDS = [("normalize", False)]
 _UNSAID: list[tuple[str, Any]] = [
     ("degrees", None),
+    ("noise", 0.0),
     ("normalization", as_normalization("symmetric")),
     ("training", None),
 ]

@@ -56,7 +56,7 @@ def as_producer(what: Callable[..., Any] | str) -> Producer:
     """Producer of that name, of that function of the library, or made of your own function.
 
     >>> as_producer("bayes_optimal").allowed
-    ('alpha', 'lam', 'mu', 'rho', 'directed', 'classes', 'features', 'degrees', 'degrees_variance', 'degrees_law',
+    ('alpha', 'lam', 'mu', 'rho', 'directed', 'classes', 'features', 'degrees', 'noise', 'degrees_variance', 'degrees_law',
     'degree')
     """
     name = what if isinstance(what, str) else getattr(what, "__name__", "")

@@ -52,7 +52,6 @@ def best_linear(
     *,
     layers: int | None = None,
     symmetrize: bool = True,
-    flips: float = 0.0,
     degree: float | None = None,
     population: int = 3000,
     sweeps: int = 40,
@@ -65,7 +64,6 @@ def best_linear(
     to: CSBM,
     layers: int | None = None,
     symmetrize: bool = True,
-    flips: float = 0.0,
     degree: float | None = None,
     population: int = 3000,
     sweeps: int = 40,
@@ -77,7 +75,6 @@ def best_linear(
     to: CSBM | None = None,
     layers: int | None = None,
     symmetrize: bool = True,
-    flips: float = 0.0,
     degree: float | None = None,
     population: int = 3000,
     sweeps: int = 40,
@@ -98,7 +95,7 @@ def best_linear(
     Parameters
     ----------
     data
-        The data; array parameters broadcast.
+        The data; array parameters broadcast. The network knows how likely labels are wrong, `noise` (Eq. 12.13).
     to
         Another graph with the same features, as for `bayes_optimal` (Eq. 12.12). The answer is a `LinearTransfer`.
     layers
@@ -106,8 +103,6 @@ def best_linear(
         those on both graphs at once; in two stages, and with frozen weights, those on the new graph after many on the other.
     symmetrize
         Whether the network applies a directed graph in both directions, which is best, or in one.
-    flips
-        Probability that a label is wrong, known to the network (Eq. 12.13).
     degree
         Mean degree; by default it is large. The answer is that of population dynamics for the linear estimate of least square
         error (Eq. 12.10), whose `overlap` is exact on a tree; the accuracy takes its fields for Gaussian, and is up to a point
@@ -130,12 +125,12 @@ def best_linear(
     """
     check_types("best_linear", data=(data, CSBM))
     flag("symmetrize", symmetrize)
-    label = label_evidence(number("flips", flips, low=0, high=1))
+    label = label_evidence(data.noise)
     sizes = population_sizes(population, sweeps, seed)
     if degree is not None:
-        if layers is not None or flips or not symmetrize:
+        if layers is not None or not symmetrize:
             raise ParameterError(
-                "degree is given with layers, flips or symmetrize=False, which have a theory at "
+                "degree is given with layers or symmetrize=False, which have a theory at "
                 "large degree only; leave out degree"
             )
         degree = number("degree", degree, low=0, open_low=True)

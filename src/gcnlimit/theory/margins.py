@@ -13,7 +13,7 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.results.performance import Status
-from gcnlimit.theory.decision import mean_margin
+from gcnlimit.theory.decision import given_margin, mean_margin
 from gcnlimit.theory.degrees.solve import LayerSolution, margins_by_degree
 from gcnlimit.theory.finite_reg import class_losses
 from gcnlimit.theory.finite_reg.averages import expected_losses
@@ -159,7 +159,10 @@ def _explicit_margins(points: Points, nodes: int) -> tuple[Array, Array]:
         return margins_by_degree(points, points.degrees)
     mu = points.mu / points.features.moments[0]
     averages = filter_averages(points.filter, points.operator, mu, nodes)
-    test, train = margins(averages, points.alpha, points.mu, points.rho, points.features)
+    kept = 1.0 - 2.0 * points.noise
+    test, train = margins(averages, points.alpha, points.mu, points.rho * kept**2, points.features)
+    if points.noise:  # a label pushes its own node by 1/kept, if the mean label is 1
+        train = given_margin(test, kept * (train - test), points.noise)
     return test if points.test_filter is None else explicit_margins(points, nodes), train
 
 
@@ -230,7 +233,10 @@ def _margins_at(points: Points, solution: Solution | LayerSolution) -> tuple[Arr
     """Margins of a test and of a train node at a solution, and the standard deviation of their output."""
     mean, variance, v = solution.output
     deviation = np.sqrt(variance)
-    train = (mean + v * class_losses.train_push(points)) / deviation
+    push = v * class_losses.train_push(points)
+    train = (mean + push) / deviation
+    if points.noise:
+        train = given_margin(mean / deviation, push / deviation, points.noise)
     return mean / deviation, train, deviation
 
 

@@ -47,6 +47,7 @@ class Points(NamedTuple):
     classes: Classes = Classes(2)
     features: Spectrum = Spectrum.white()
     degrees: DegreeLaw | None = None
+    noise: float = 0.0
     normalization: Normalization = as_normalization("symmetric")
     test_filter: Filter | None = None
     joining: bool = False
@@ -68,7 +69,7 @@ class Points(NamedTuple):
         alpha, mu, rho, reg, signal = (np.full(shape, column).ravel() for column in columns)
         operator = SpikedOperator(signal, symmetric)
         network = (gcn.filter.ravel(shape), gcn.loss, gcn.normalize, gcn.penalty)
-        laws = (data.classes, data.features, data.degrees)
+        laws = (data.classes, data.features, data.degrees, data.noise)
         read = None if gcn.test_filter is None else gcn.test_filter.ravel(shape)
         normalization = gcn.normalization.ravel(shape)
         training = None if gcn.training is None else gcn.training.ravel(shape)

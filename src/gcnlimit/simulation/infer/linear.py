@@ -119,6 +119,11 @@ def linear_message_passing(
         raise ParameterError("by = 'labels' is for one graph; leave out to, or take by='layers'")
     graphs = [instance] if to is None else alike_pair(instance, to)
     observations = [observed(graph) for graph in graphs]
+    noise = max(observation.data.noise for observation in observations)
+    if noise:
+        raise ParameterError(
+            f"linear_message_passing takes labels for right, got noise = {noise:g}; use amp"
+        )
     if not any(observation.train_mask.any() for observation in observations):
         raise ParameterError(
             "linear_message_passing needs labelled nodes; amp infers the classes without any"
