@@ -18,7 +18,7 @@ architecture docs examples extremes files notation paper_map readme refusals you
 choose/classes choose/stopping cli/faults cli/real cli/streams explorer/browser graphs/doors
 real/degenerate real/malformed real/public_graphs
 simulation/classes simulation/degrees simulation/doors simulation/elsewhere
-sweeps/cluster sweeps/survival theory/classes
+sweeps/cluster sweeps/survival theory/classes theory/noise
 """
 """Tests of no one module: laws of a whole room, of the pages, or of the package."""
 

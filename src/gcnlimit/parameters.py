@@ -201,8 +201,8 @@ def build_training(times: Mapping[str, Any]) -> Training:
     if "time" not in times and {"steps", "rate"} <= set(times):
         return GradientDescent(**times)
     raise ParameterError(
-        f"a training that stops needs time, or steps and rate (and momentum), got {', '.join(times)}"
-        "; add what is missing"
+        "a training that stops needs time, or steps and rate (and momentum), got "
+        f"{', '.join(times)}; add what is missing"
     )
 
 

@@ -48,7 +48,7 @@ def calibration_at(
                 f"calibration on classes = {classes} is known for two classes and a finite reg; "
                 "take equal classes, or calibrate on sampled graphs"
             )
-        # logits of the own class, whose means differ, mixed like those of nodes of different degrees
+        # logits of the own class, whose means differ, mix like those of nodes of other degrees
         upper, lower = two_codes(classes.fractions)
         margins = np.stack([margin * upper + offset, -(margin * lower + offset)], axis=-1)
         both = margins.reshape(*shape, 2), deviation.reshape(*shape, 1)
