@@ -7,7 +7,7 @@ export OMP_NUM_THREADS = 1
 
 PYRIGHT := 1.1.414
 
-.PHONY: help install test test-all test-torch browser coverage check lint types pyright floors package release-dry-run reproduce docs fuzz benchmark lock clean
+.PHONY: help install test test-all test-torch browser coverage check lint types types-library types-around pyright floors package release-dry-run reproduce docs fuzz benchmark lock clean
 
 help:                    ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -48,10 +48,14 @@ lint: install            ## style
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: install           ## mypy: the library in strict mode, the code around it, and code of a user
+types: types-library types-around  ## mypy: the library and code of a user in strict mode, and the code around them
+
+types-library: install
 	$(BIN)/mypy
-	$(BIN)/mypy --config-file tests/mypy.ini
 	$(BIN)/mypy --strict --config-file= tests/typing/user.py
+
+types-around: install
+	$(BIN)/mypy --config-file tests/mypy.ini
 
 pyright: .venv-wheel/.installed  ## mypy and pyright, strict, on code of a user beside the installed wheel
 	cd tests/typing && ../../.venv-wheel/bin/mypy --strict --config-file= --cache-dir=/dev/null user.py
@@ -74,8 +78,8 @@ check: lint types floors package test  ## what the continuous integration runs o
 
 release-dry-run: install ## what a release publishes, into dist/: built, checked, installed and tried; VERSION=1.2.3 must be its version
 	rm -rf dist
-	$(if $(VERSION),$(BIN)/python -c "import gcnlimit as g; assert g.__version__ == '$(VERSION)', g.__version__")
-	$(if $(VERSION),grep -q '^## $(VERSION)' CHANGELOG.md)
+	test -z "$(VERSION)" || grep -q '"$(VERSION)"' src/gcnlimit/_version.py
+	test -z "$(VERSION)" || grep -q '^## $(VERSION)' CHANGELOG.md
 	$(BIN)/python tests/packaging/install.py --keep dist $(PACKAGE)
 	$(BIN)/twine check --strict dist/*
 

@@ -109,11 +109,11 @@ def _variants(data: Any, split: int) -> dict[str, float]:
             found[name] = mixed(mixture(lambda one, kept=kept: one.name in kept))
     found["fractions of the labels"] = score(fitted(fractions="labels").predict_proba())
     other = "rows" if ensemble.scaling.how == "columns" else "columns"
-    found["columns standardised, or rows where they are"] = score(fitted(scale=other).predict_proba())
+    found["columns standardized, or rows where they are"] = score(fitted(scale=other).predict_proba())
     views.propagation = lambda graph, kind, *loops: propagation(
         graph, "regularized" if kind == "centred" else kind, *loops
     )
-    found["PageRank on the regularised operator"] = score(fitted().predict_proba())
+    found["PageRank on the regularized operator"] = score(fitted().predict_proba())
     views.propagation = propagation
     usual, iterated = bank.LANDMARKS, bank.products
     for marks in MARKS:

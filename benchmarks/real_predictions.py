@@ -2,10 +2,10 @@
 
     python -m benchmarks.real_predictions FILE.npz ... --out benchmarks/real_predictions.md
 
-Signals are estimated from all labels, classes count as equal, and features are standardised (noise where there are none). The
-network is diffusion of strength 1 at infinite regularization on the adjacency matrix less its mean (normalisation "none"), and
-with the symmetric normalisation; `fit` trains the very network that `predict` predicts, on the training nodes of the first
-splits. The best possible accuracy stands beside that of `GraphClassifier`. Without a law of the degrees all normalisations are
+Signals are estimated from all labels, classes count as equal, and features are standardized (noise where there are none). The
+network is diffusion of strength 1 at infinite regularization on the adjacency matrix less its mean (normalization "none"), and
+with the symmetric normalization; `fit` trains the very network that `predict` predicts, on the training nodes of the first
+splits. The best possible accuracy stands beside that of `GraphClassifier`. Without a law of the degrees all normalizations are
 predicted alike.
 """
 
@@ -81,7 +81,7 @@ def measured(data: gl.real.Dataset, model: gl.CSBM, split: int) -> list[float]:
     """Accuracy of both networks and of the classifier on the nodes that are not labelled."""
     y, seen = data.y, data.training(split) >= 0
     noise = np.random.default_rng(split)
-    X = noise.standard_normal((data.nodes, data.nodes)) if data.X is None else standardised(data.X)
+    X = noise.standard_normal((data.nodes, data.nodes)) if data.X is None else standardized(data.X)
     two = np.unique(y[y >= 0]).size == 2
     labels = np.select([y == 1, y == 0], [1.0, -1.0], np.nan) if two else np.where(y < 0, np.nan, y)
     instance = gl.Instance.of(data.graph, X, labels, seen, data=model)
@@ -90,7 +90,7 @@ def measured(data: gl.real.Dataset, model: gl.CSBM, split: int) -> list[float]:
     return [*found, classifier.score(y=np.where(seen, -1, y))]
 
 
-def standardised(X: Any) -> Any:
+def standardized(X: Any) -> Any:
     mean, spread, varies = column_spread(X)
     return (dense(X)[:, varies] - mean[varies]) / spread[varies]
 

@@ -25,7 +25,7 @@ from gcnlimit._runtime.threads import threads
 from gcnlimit.classes import Classes
 from gcnlimit.losses import Logistic
 from gcnlimit.simulation.data.operator import Operator
-from gcnlimit.simulation.train.minimise import TrainingTask
+from gcnlimit.simulation.train.minimize import TrainingTask
 from gcnlimit.simulation.train.products import training_rows
 from gcnlimit.simulation.train.solvers import TrainingRows
 
@@ -181,7 +181,7 @@ def logistic(F: Any, y: Any) -> list[dict[str, Any]]:
             peer_s, solver, theirs = _best_solver(F, y, Z, reg, tol)
             wanted = max(1e-2 * theirs / steepest, 1e-13)
             task = TrainingTask(F, (y < 0).astype(np.intp), Classes.of(2), Logistic())
-            solve = partial(task.minimise, np.array([reg]), wanted)
+            solve = partial(task.minimize, np.array([reg]), wanted)
             ours_s, (weights, *_) = timed(solve, 5)
             memory = peak(solve)
             note = f"gradient {_slope(Z, reg, weights[0, :, 0]):.0e} against {theirs:.0e}; target: 1"

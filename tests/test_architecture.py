@@ -18,9 +18,30 @@ architecture docs examples extremes files notation paper_map readme refusals you
 choose/classes choose/stopping cli/faults cli/real cli/streams explorer/browser graphs/doors
 real/degenerate real/malformed real/public_graphs
 simulation/classes simulation/degrees simulation/doors simulation/elsewhere
-sweeps/cluster sweeps/survival theory/classes
+sweeps/cluster sweeps/survival theory/classes theory/noise
 """
 """Tests of no one module: laws of a whole room, of the pages, or of the package."""
+
+BUDGET = {
+    ".": (23, 3250),
+    "_runtime": (9, 1050),
+    "benchmark": (10, 1950),
+    "choose": (16, 3000),
+    "cli": (21, 2350),
+    "explorer": (13, 3050),
+    "figures": (11, 1850),
+    "filters": (9, 1600),
+    "graphs": (17, 2700),
+    "losses": (7, 1200),
+    "nn": (10, 1350),
+    "numerics": (16, 2050),
+    "real": (20, 3350),
+    "results": (11, 1700),
+    "simulation": (28, 5250),
+    "sweeps": (9, 1700),
+    "theory": (57, 10800),
+}
+"""Modules and lines that each room may have, the root as ".": to raise one is a decision."""
 
 
 def test_public_names_are_those_that_type_checkers_read():
@@ -103,3 +124,17 @@ def test_the_version_is_said_alike_everywhere():
     assert cited == gl.__version__
     stable = "Development Status :: 5 - Production/Stable" in project["classifiers"]
     assert stable == bool(re.fullmatch(r"\d+\.\d+\.\d+", gl.__version__))
+
+
+def test_rooms_stay_within_their_budget():
+    """Growth is decided: a room has at most its modules and lines."""
+    home = ROOT / "src" / "gcnlimit"
+    rooms = {}
+    for path in home.rglob("*.py"):
+        room = path.relative_to(home).parts[0] if path.parent != home else "."
+        modules, lines = rooms.get(room, (0, 0))
+        rooms[room] = (modules + 1, lines + len(path.read_text().splitlines()))
+    assert rooms.keys() == BUDGET.keys()
+    for room, (modules, lines) in rooms.items():
+        assert modules <= BUDGET[room][0], f"{room}: {modules} modules; may it have more than {BUDGET[room][0]}?"
+        assert lines <= BUDGET[room][1], f"{room}: {lines} lines; may it have more than {BUDGET[room][1]}?"

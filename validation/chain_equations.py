@@ -12,7 +12,9 @@ from scipy.stats import norm
 
 from gcnlimit import CSBM, GCN, Hinge, Logistic, Square
 from gcnlimit.filters import Chain
+from gcnlimit.filters.polynomial import OfChain
 from gcnlimit.results.order_parameters import OrderFunctions, Weights
+from gcnlimit.theory.points import Points
 
 
 def square_averages(mean, deviation, v):
@@ -53,6 +55,12 @@ def chain_of(data: CSBM, gcn: GCN) -> Chain:
     if gcn.symmetrize or not data.directed:
         return gcn.filter.chain(accuracy=1e-12, radius=size + 1.0 / size)
     return gcn.filter.directed_chain(signal, accuracy=1e-12)
+
+
+def of_layers(data: CSBM, gcn: GCN) -> Points:
+    """Point of data and network, its filter that of the layers of `chain_of`, whatever has a closed form."""
+    filter = OfChain(np.concatenate(chain_of(data, gcn), axis=-1)).ravel((1,))
+    return Points.of(data, gcn)._replace(filter=filter)
 
 
 def apply_equations(data: CSBM, gcn: GCN, p: OrderFunctions) -> OrderFunctions:

@@ -36,12 +36,12 @@ def functions() -> Iterable[list[str]]:
     simplest = {name: first for name, (first, *_) in scope.QUESTIONS.items()}
     columns = [("degrees", "varied"), ("classes", "more equal"), ("classes", "2 unequal"), ("classes", "more unequal")]
     columns += [("features", "correlated"), ("operator", "directed"), ("reg", "finite"), ("loss", "margin")]
-    columns += [("penalty", "other"), ("test_filter", "other")]
+    columns += [("penalty", "other"), ("test_filter", "other"), ("training", "stopped"), ("noise", "some")]
     yield ["function", *(f"{name} {value}" for name, value in columns), "estimate"]
     for function in scope.FUNCTIONS:
         cells = []
         for name, value in columns:
-            free = function in scope.DATA_ONLY and name not in ("degrees", "classes", "features")
+            free = function in scope.DATA_ONLY and name not in ("degrees", "classes", "features", "noise")
             refused = scope.refusal_of(function, simplest | {name: value})
             cells.append("" if free else YES if refused is None else NO)
         yield [function, *cells, "with errors" if function in scope.CARRY else "as its model"]

@@ -1,7 +1,8 @@
 """The numbers of docs/findings/how-long-to-train.md and docs/findings/how-sure-to-be.md.
 
 Run ``python docs/scripts/training.py time`` for stopping early against the best ridge and for the number of steps, and
-``python docs/scripts/training.py sure`` for the calibration of tuned networks; a few minutes each on one core.
+``python docs/scripts/training.py sure`` for the calibration of tuned networks; a few minutes each on one core; a number
+after them is that of random data sets.
 ``python docs/scripts/training.py networks`` has the theory beside the trained networks of docs/findings/popular-networks.md.
 """
 
@@ -17,7 +18,6 @@ from gcnlimit._values import Array
 from gcnlimit.theory.finite_reg.path import SymmetricRidge
 from gcnlimit.theory.points import Points
 
-COUNT = 200
 STEPS = np.unique(np.round(np.geomspace(1, 1000, 50)))
 
 
@@ -47,9 +47,9 @@ def spread(name: str, values: Array, digits: int = 4) -> None:
     print(f"{name}: from {low:.{digits}f} to {high:.{digits}f}, median {middle:.{digits}f}")
 
 
-def time() -> None:
+def time(count: int = 200) -> None:
     """Stopping early against the best ridge on random data, and how many steps are needed."""
-    data, t = drawn(COUNT)
+    data, t = drawn(count)
 
     def flow(times: Array):
         return gl.predict(data, gl.GCN(gl.Diffusion(t), normalize=True, training=gl.GradientFlow(times)))
@@ -61,7 +61,7 @@ def time() -> None:
     regularized, how = best(ridge, -3.0, 3.0, np.argmax, "test_accuracy")
     inside = (np.abs(when) < 2.99) & (np.abs(how) < 2.99)
     gain = 100.0 * (stopped - regularized)
-    print(f"{COUNT} data sets; the best time and the best reg are inside the interval in {inside.sum()}")
+    print(f"{count} data sets; the best time and the best reg are inside the interval in {inside.sum()}")
     spread("stopping less the best ridge, points of accuracy", gain)
     print(f"stopping is better in {np.sum(gain > 1e-6)}, by at most {gain.max():.4f} points")
     spread("time times reg at the best", 10.0 ** (when + how)[inside], 2)
@@ -141,4 +141,4 @@ def _pagerank(data: gl.CSBM, teleport: float, scale: float) -> float:
 
 
 if __name__ == "__main__":
-    {"time": time, "sure": sure, "networks": networks}[sys.argv[1]]()
+    {"time": time, "sure": sure, "networks": networks}[sys.argv[1]](*map(int, sys.argv[2:]))

@@ -77,10 +77,10 @@ def _check_normalized(filter: Filter) -> Iterator[str]:
 
 
 def _check_many(filter: Filter) -> Iterator[str]:
-    one = filter.ravel(filter.shape)[:1]
+    single = filter.ravel(filter.shape)[:1]
     try:
-        g = one.ravel((3,)).normalized(_X)[0]
-        same = np.shape(g) == (3, _X.size) and np.allclose(g, one.normalized(_X)[0], rtol=1e-12)
+        g = single.ravel((3,)).normalized(_X)[0]
+        same = np.shape(g) == (3, _X.size) and np.allclose(g, single.normalized(_X)[0], rtol=1e-12)
     except (ValueError, TypeError, IndexError):
         same = False
     if not same:

@@ -126,9 +126,9 @@ def simplex_codes(fractions: Array) -> Array:
     p = fractions
     later = np.cumsum(p[::-1])[::-1] - p  # fractions of the classes after each
     basis = np.zeros((p.size, p.size - 1))
-    for a, (own, rest) in enumerate(zip(p[:-1], later[:-1], strict=True)):
-        basis[a, a] = np.sqrt(rest / (own + rest))
-        basis[a + 1 :, a] = -np.sqrt(own * p[a + 1 :] / (rest * (own + rest)))
+    for a, (fraction, rest) in enumerate(zip(p[:-1], later[:-1], strict=True)):
+        basis[a, a] = np.sqrt(rest / (fraction + rest))
+        basis[a + 1 :, a] = -np.sqrt(fraction * p[a + 1 :] / (rest * (fraction + rest)))
     return np.asarray(basis / np.sqrt(p)[:, None])
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gcnlimit._validation import as_real, broadcast, flag, whole
+from gcnlimit._validation import as_real, broadcast, flag, number, whole
 from gcnlimit._values import Array, Parameter, Value, brief
 from gcnlimit.classes import Classes
 from gcnlimit.degrees import DegreeLaw, as_degrees
@@ -76,6 +76,9 @@ class CSBM(Value):
         Law of correlated features, a `Spectrum`; by default they are independent, of unit variance.
     degrees
         Law of heterogeneous degrees (Eq. 11.2): `Gamma`, `LogNormal`, `Pareto` or `Degrees`, that of a given graph.
+    noise
+        Probability, below 1/2, that a revealed label is wrong, each by itself; for two equal classes. Accuracies on test nodes
+        are those of the true labels, on train nodes those of the revealed ones.
 
     Examples
     --------
@@ -96,6 +99,7 @@ class CSBM(Value):
     classes: Classes
     features: Spectrum
     degrees: DegreeLaw | None
+    noise: float
 
     def __init__(
         self,
@@ -108,6 +112,7 @@ class CSBM(Value):
         classes: Classes | int | ArrayLike = 2,
         features: Spectrum | None = None,
         degrees: DegreeLaw | None = None,
+        noise: float = 0.0,
     ) -> None:
         self.__dict__.update(
             alpha=as_real("alpha", alpha, low=0, open_low=True),
@@ -118,7 +123,13 @@ class CSBM(Value):
             classes=Classes.of(classes),
             features=as_spectrum(features),
             degrees=as_degrees(degrees),
+            noise=_as_noise(noise),
         )
+        if self.noise and not self.classes.two:
+            raise ParameterError(
+                f"noise = {self.noise:g} is known for two equal classes, got classes = "
+                f"{self.classes}; leave out one of the two"
+            )
         self.shape  # noqa: B018 - refuses shapes that do not broadcast
 
     @classmethod
@@ -203,8 +214,8 @@ class CSBM(Value):
         return broadcast(**{name: np.shape(getattr(self, name)) for name in SIGNALS})
 
     def __repr__(self) -> str:
-        """Parameters by name; two equal classes, white features and degrees that are alike left out."""
-        usual = {"degrees": self.degrees is None}
+        """Parameters by name; two equal classes, white features, degrees that are alike and labels that are right left out."""
+        usual = {"degrees": self.degrees is None, "noise": self.noise == 0.0}
         usual |= {"classes": self.classes.two, "features": self.features.is_white}
         shown = [f.name for f in dataclasses.fields(CSBM) if not usual.get(f.name, False)]
         return f"CSBM({', '.join(f'{name}={brief(getattr(self, name))}' for name in shown)})"
@@ -269,6 +280,14 @@ class CSBM(Value):
                 hubs = graph * self.degrees.moment(2.0)
                 ratio = 0.5 * (hubs + shown + np.sqrt((hubs - shown) ** 2 + 4.0 * graph * shown))
         return ratio if isinstance(ratio, np.ndarray) else float(ratio)
+
+
+def _as_noise(noise: float) -> float:
+    """Probability that a label is wrong."""
+    checked = number("noise", noise, low=0.0, high=0.5)
+    if checked == 0.5:
+        raise ParameterError("noise = 0.5 leaves nothing in the labels; take noise < 0.5, or rho=0")
+    return checked
 
 
 def _full_signal(degree: ArrayLike, nodes: ArrayLike) -> Parameter:

@@ -198,6 +198,7 @@ class Pareto(DegreeLaw):
     def _integral(self, q: float) -> float:
         r"""Return :math:`\int_1^{cut} t^{q-1}\,dt`."""
         length = math.log(self.cut)
+        # at q = 0 a logarithm, without 0/0 close to it
         return math.expm1(q * length) / q if abs(q) > 1e-12 else length
 
     def moment(self, power: float) -> float:

@@ -53,10 +53,11 @@ class EstimatedCSBM(CSBM):
         classes: Classes | int | ArrayLike = 2,
         features: Spectrum | None = None,
         degrees: DegreeLaw | None = None,
+        noise: float = 0.0,
         counts: ArrayLike | None = None,
     ) -> None:
         laws: dict[str, Any] = {"classes": classes, "features": features, "degrees": degrees}
-        super().__init__(alpha, lam, mu, rho, directed, **laws)
+        super().__init__(alpha, lam, mu, rho, directed, **laws, noise=noise)
         labelled = None if counts is None else tuple(np.ravel(counts).tolist())
         if labelled is not None and len(labelled) != self.classes.count:
             raise ParameterError(
@@ -109,6 +110,7 @@ class EstimatedCSBM(CSBM):
         p = weights / weights.sum()
         values, axes = np.linalg.eigh((np.diag(p) - np.outer(p, p)) / (weights.sum() + 1.0))
         steps = (np.sqrt((p.size - 1) * values[1:]) * axes[:, 1:]).T
+        # steps in the logarithm, so that no fraction becomes negative
         moved = p * np.exp(np.concatenate([steps, -steps]) / p)
         alike = self.model.having(degrees=None)
         return [alike.having(classes=Classes.of(q / q.sum())) for q in moved]

@@ -51,6 +51,7 @@ _LONG_NAMES = {
     "classes": "number of equal classes, or their fractions",
     "features": "law of the features",
     "degrees": "law of the degrees",
+    "noise": "probability that a revealed label is wrong",
     "degrees_variance": "variance of the degrees over their mean",
     "degrees_law": "law of degrees of that variance, gamma or lognormal",
     "t": "diffusion time",
@@ -200,8 +201,8 @@ def build_training(times: Mapping[str, Any]) -> Training:
     if "time" not in times and {"steps", "rate"} <= set(times):
         return GradientDescent(**times)
     raise ParameterError(
-        f"{', '.join(times)} do not describe a training; give time, or steps and rate "
-        "(and momentum)"
+        "a training that stops needs time, or steps and rate (and momentum), got "
+        f"{', '.join(times)}; add what is missing"
     )
 
 
@@ -287,6 +288,8 @@ def coordinates_of(
         if not data.classes.two:
             fractions = str(data.classes.fractions.tolist())
             parameters["classes"] = data.classes.count if data.classes.equal else fractions
+        if data.noise:
+            parameters["noise"] = data.noise
         if data.degrees is not None:
             parameters["degrees"] = repr(data.degrees)
             if gcn is not None:

@@ -66,7 +66,7 @@ class CSBMBenchmark(InMemoryDataset):  # type: ignore[misc]
 
     def process(self) -> None:
         """Draw the graphs."""
-        change = self.pre_transform or (lambda one: one)
+        change = self.pre_transform or (lambda graph_data: graph_data)
         graphs = [change(self._data(graph)) for graph in range(self.graphs)]
         self.save(graphs, self.processed_paths[0])
 

@@ -16,6 +16,11 @@ def check_pair(data: CSBM, to: CSBM) -> None:
             f"features = {data.features!r} at training and {to.features!r} on the new graph; "
             "give both the same"
         )
+    if data.noise != to.noise:
+        raise ParameterError(
+            f"noise = {data.noise:g} at training and {to.noise:g} on the new graph; "
+            "give both the same"
+        )
     if data.classes != to.classes and not data.classes.count == to.classes.count == 2:
         raise ParameterError(
             f"classes = {data.classes} at training and {to.classes} on the new graph; "

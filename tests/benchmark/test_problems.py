@@ -1,4 +1,4 @@
-"""The suite: fixed problems, whose graphs are recognised and whose numbers are those of the theory."""
+"""The suite: fixed problems, whose graphs are recognized and whose numbers are those of the theory."""
 
 from importlib import import_module
 

@@ -157,3 +157,29 @@ def test_another_graph_and_another_filter():
     refused = run("predict", *OPTIONS, "--t", "1", "--test-t", "1", "--test-theta", "0.1")
     assert refused.exit_code == 2
     assert "choose one filter at test (got --test-t and --test-theta)" in refused.output
+
+
+def test_a_training_that_stops_and_its_calibration_are_the_librarys_answer():
+    rows = json.loads(run("predict", *OPTIONS, "--t", "1", "--time", "0.5,2", "--calibration", "--json").output)
+    expected = gl.predict(DATA, gl.GCN(gl.Diffusion(1.0), training=gl.GradientFlow([0.5, 2.0])))
+    assert [row["time"] for row in rows] == [0.5, 2.0]
+    assert [row["reg"] for row in rows] == [0.0, 0.0]
+    assert [row["test_accuracy"] for row in rows] == expected.test_accuracy.tolist()
+    assert [row["slope"] for row in rows] == expected.calibration.slope.tolist()
+    assert [row["expected_error"] for row in rows] == expected.calibration.expected_error.tolist()
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (["--momentum", "0.5"], "needs time, or steps and rate"),
+        (["--steps", "5"], "needs time, or steps and rate"),
+        (["--time", "1", "--reg", "inf"], "leaves nothing to train"),
+        (["--time", "1", "--loss", "logistic"], "no theory for"),
+        (["--steps", "1.5", "--rate", "1"], "whole numbers"),
+    ],
+)
+def test_a_training_that_cannot_be_is_refused_in_a_sentence(options, words):
+    result = run("predict", *OPTIONS, "--t", "1", *options)
+    assert result.exit_code == 2
+    assert words in " ".join(result.stderr.split())

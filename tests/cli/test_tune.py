@@ -4,7 +4,7 @@ import json
 
 import pytest
 from helpers import run
-from problems import OPTIONS
+from problems import DATA, OPTIONS
 
 import gcnlimit as gl
 
@@ -83,3 +83,12 @@ def test_the_depth_and_the_constant_of_a_normalization_are_tuned():
     free = ["--free", "tau=0:inf", "--free", "theta=-1:1"]
     (row,) = json.loads(run("tune", *OPTIONS, *hubs, *free, "--json").output)
     assert row["tau"] == pytest.approx(1.0, abs=0.2)  # 1 / lam**2
+
+
+def test_the_best_stopping_time_and_number_of_steps_are_the_librarys():
+    (row,) = json.loads(run("tune", *OPTIONS, "--t", "1", "--free", "time=0.01:100", "--json").output)
+    best = gl.tune(DATA, gl.GCN(gl.Diffusion(1.0), training=gl.GradientFlow(1.0)), {"time": (0.01, 100)})
+    assert row["time"] == best.parameters["time"]
+    assert row["test_accuracy"] == best.prediction.test_accuracy
+    (row,) = json.loads(run("tune", *OPTIONS, "--t", "1", "--rate", "0.1", "--free", "steps=1:9", "--json").output)
+    assert row["steps"] == 2

@@ -109,3 +109,14 @@ def test_a_file_that_is_too_large_is_refused(monkeypatch):
     monkeypatch.setattr("gcnlimit.explorer.start.LARGEST", 10)
     with pytest.raises(gl.GCNLimitError, match=r"use gl\.recommend"):
         describe_upload(State(), [_encoded(b"0" * 11)], ["a.npz"])
+
+
+def test_files_are_called_by_their_own_names(monkeypatch):
+    """In refusals and in notes; not by those of the copies that are read."""
+    edges = _encoded(b"source,target\na,b\nb,c\n")
+    with pytest.raises(gl.GCNLimitError, match=r"'mine\.csv' has no labels; give them .* by a second file"):
+        describe_upload(State(), [edges], ["mine.csv"])
+    monkeypatch.setattr("gcnlimit.explorer.start.describe", lambda state, data, scale: (state, " ".join(data.notes)))
+    nodes = _encoded("id,city,label\na,Köln,x\nb,Mainz,y\nc,Köln,x\n".encode("cp1252"))
+    _, words = describe_upload(State(), [edges, nodes], ["mine.csv", "people.csv"])
+    assert words.startswith("'people.csv' is not UTF-8")

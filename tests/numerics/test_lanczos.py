@@ -66,7 +66,7 @@ def test_products_and_transposes_are_those_of_the_dense_matrix(u, v):
 
 
 @pytest.mark.parametrize("left, right", [(0.5, 0.5), (1.0, 0.0), (0.25, 0.25)])
-def test_normalisations_divide_by_powers_of_the_degrees(left, right):
+def test_normalizations_divide_by_powers_of_the_degrees(left, right):
     A = np.random.default_rng(1).random((6, 6)) * (np.arange(6) < 5) * (np.arange(6) < 5)[:, None]  # one isolated
     out, into = A.sum(axis=1), A.sum(axis=0)
     with np.errstate(divide="ignore"):

@@ -24,7 +24,7 @@ def drawn(classes=2, features=None, nodes=600, degree=60, seed=0, **change):
 
 
 @pytest.mark.parametrize("classes", [2, *KINDS])
-def test_codes_are_standardised(classes):
+def test_codes_are_standardized(classes):
     y, p = Classes.of(classes).codes, Classes.of(classes).fractions
     assert np.allclose(p @ y, 0.0)
     assert np.allclose(y.T * p @ y, np.eye(p.size - 1))
@@ -283,3 +283,13 @@ def test_belief_propagation_agrees_with_message_passing_at_a_large_degree():
     edges, dense = gl.belief_propagation(i), gl.amp(i)
     assert edges.performance.test_accuracy == pytest.approx(dense.performance.test_accuracy, abs=0.02)
     assert np.sqrt(np.mean((edges.probabilities - dense.probabilities) ** 2)) < 0.05
+
+
+@pytest.mark.parametrize("classes", [(0.2, 0.8), (0.5, 0.3, 0.2)], ids=repr)
+def test_a_network_decides_by_its_own_logits_and_bias(classes):
+    i = gl.sample(gl.CSBM(4, 1.0, 2.0, 0.3, classes=classes), nodes=400, degree=30, seed=0)
+    f = gl.fit(i, gl.GCN(gl.Residual([1.0]), "softmax", reg=1.0))
+    scores = (f.outputs + f.bias).reshape(400, -1) @ i.data.classes.one_hot_basis.T
+    right = scores.argmax(axis=1) == i.labels
+    assert f.performance.test_accuracy == pytest.approx(right[~i.train_mask].mean())
+    assert f.performance.train_accuracy == pytest.approx(right[i.train_mask].mean())

@@ -102,7 +102,7 @@ def test_what_is_refused():
         gl.simulate(model(gl.Gamma(0.5)), gl.GCN(gl.Residual([1.0])), nodes=200, degree=8, trials=1, workers=1)
 
 
-def test_normalisations_agree_where_all_degrees_are_alike():
+def test_normalizations_agree_where_all_degrees_are_alike():
     instance = gl.sample(model(None), nodes=200, degree=10, seed=0)
     networks = [gl.GCN(gl.PageRank(0.2), normalization=n) for n in ("symmetric", "none", gl.Regularized())]
     assert len({gl.fit(instance, gcn).outputs.tobytes() for gcn in networks}) == 1

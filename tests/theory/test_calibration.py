@@ -93,6 +93,28 @@ def test_degrees_of_vanishing_variance_change_nothing():
     np.testing.assert_allclose(nearly.expected_error, alike.expected_error, atol=1e-4)
 
 
+@pytest.mark.parametrize("loss", ["logistic", "square"])
+def test_nearly_equal_classes_change_nothing(loss):
+    gcn = gl.GCN(gl.Residual([1.0]), loss, reg=[0.3, 5.0])
+    equal = gl.predict(DATA, gcn).calibration
+    nearly = gl.predict(DATA.replaced(classes=(0.5 - 1e-7, 0.5 + 1e-7)), gcn).calibration
+    for name in ("slope", "accuracy", "confidence", "log_loss", "calibrated_brier"):
+        np.testing.assert_allclose(getattr(nearly, name), getattr(equal, name), rtol=1e-5)
+    np.testing.assert_allclose(nearly.expected_error, equal.expected_error, atol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", ["logistic", "square"])
+def test_unequal_classes_agree_with_sampled_graphs(loss):
+    data = gl.CSBM(2, 0.8, 2.0, 0.3, classes=(0.25, 0.75))
+    gcn = gl.GCN(gl.Residual([1.0]), loss, reg=0.5)
+    exact = gl.predict(data, gcn).calibration
+    each = [gl.fit(gl.sample(data, 2500, 60, seed=seed), gcn).performance.calibration for seed in range(8)]
+    for name in ("slope", "accuracy", "confidence", "log_loss", "brier", "calibrated_log_loss"):
+        values = np.array([getattr(sure, name) for sure in each])
+        assert abs(values.mean() - getattr(exact, name)) <= 4.0 * values.std(ddof=1) / np.sqrt(8) + 3e-3
+
+
 def test_outputs_at_infinite_regularization_say_nothing_until_scaled():
     sure = gl.predict(DATA, gl.GCN(gl.Diffusion(1.0))).calibration
     assert sure.slope == np.inf
@@ -102,7 +124,7 @@ def test_outputs_at_infinite_regularization_say_nothing_until_scaled():
 
 
 def test_what_is_not_known_is_refused_in_a_sentence():
-    unequal = gl.predict(gl.CSBM(4, 1.0, 2.0, 0.1, classes=[0.3, 0.7]), gl.GCN(gl.Diffusion(1.0), reg=1.0))
+    unequal = gl.predict(gl.CSBM(4, 1.0, 2.0, 0.1, classes=[0.2, 0.3, 0.5]), gl.GCN(gl.Diffusion(1.0), reg=1.0))
     with pytest.raises(gl.ParameterError, match="equal classes"):
         unequal.calibration  # noqa: B018
     with pytest.raises(gl.ParameterError, match="two classes"):

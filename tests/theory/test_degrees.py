@@ -120,8 +120,8 @@ def test_strengths_at_their_best(row):
         assert found.parameters["theta"] == pytest.approx(best["strength"], abs=1e-3)
 
 
-def test_normalisations_side_by_side():
-    """Regularised is the best of them, and a law without the moments of a normalisation leaves it out."""
+def test_normalizations_side_by_side():
+    """Regularized is the best of them, and a law without the moments of a normalization leaves it out."""
     for law, left_out in (
         (LAWS["two_values(.5,5,.1)"], set()),
         (Gamma(1.0), {"PageRank, none", "PageRank, random walk"}),
@@ -163,7 +163,7 @@ def test_spectra(row):
     assert eigenvector == pytest.approx(row["eigenvector_accuracy"], abs=1e-9)
 
 
-def test_the_regularised_transition_is_that_of_the_ceiling():
+def test_the_regularized_transition_is_that_of_the_ceiling():
     """Edge and outlier meet at lam^2 E theta^2 = 1, where evidence begins to grow without labels."""
     for law in LAWS.values():
         critical = law.moment(2.0) ** -0.5
@@ -195,7 +195,7 @@ def test_degrees_that_are_alike_are_the_homogeneous_theory(filter, symmetric, re
 @pytest.mark.parametrize("reg", [math.inf, 2.0])
 @pytest.mark.parametrize("filter", [gl.PageRank(0.35), gl.Residual([1.0, 0.5])], ids=repr)
 def test_the_short_and_the_long_route_meet(filter, reg, classes, loss):
-    """A vanishing tau is the symmetric normalisation, and takes the route of the others."""
+    """A vanishing tau is the symmetric normalization, and takes the route of the others."""
     law = Pareto(2.0, 6)
     short, long = (
         solve(points(law, filter, normalization, reg, loss, classes=classes))
@@ -291,7 +291,7 @@ def test_more_refusals():
             wrong()
 
 
-def test_names_of_normalisations():
+def test_names_of_normalizations():
     assert as_normalization("none") == Normalization(0.0, 0.0)
     assert as_normalization((0.5, 0.5)).plain
     assert Regularized(0.0).plain

@@ -185,7 +185,7 @@ def test_many_directed_points_are_summed_as_a_few_are():
     close(whole, np.concatenate(parts), 1e-13)
 
 
-def test_vectorised_equals_one_by_one():
+def test_vectorized_equals_one_by_one():
     data, _ = GRAPHS["symmetrized"]
     t = RNG.uniform(-30, 30, (3, 1))
     for symmetrize in (False, True):

@@ -59,7 +59,7 @@ def found(row):  # noqa: PLR0911
         parts = {"joint": best, "two_stages": best.two_stages, "frozen": best.frozen}
         return {f"accuracy_{name}": part.test_accuracy for name, part in parts.items()}
     if kind == "flips":
-        best = gl.best_linear(data_of(given), flips=given["flips"])
+        best = gl.best_linear(data_of(given, noise=given["flips"]))
         return {"M": margin2(best), "accuracy": best.test_accuracy}
     if kind == "two numbers":
         spread = gl.theory.label_propagation(data_of(given), given["theta_a"], given["theta_x"])
@@ -140,8 +140,8 @@ def test_layers_on_two_graphs_are_those_of_the_equations_and_rise_to_the_limit()
 def test_a_law_of_vanishing_variance_is_none():
     data = gl.CSBM(3, 0.9, 1.5, 0.1, directed=False)
     alike = data.replaced(degrees=gl.Gamma(1e-9))
-    for flips in (0.0, 0.2):
-        one, other = (gl.best_linear(model, flips=flips) for model in (data, alike))
+    for noise in (0.0, 0.2):
+        one, other = (gl.best_linear(model.replaced(noise=noise)) for model in (data, alike))
         assert one.test_accuracy == pytest.approx(other.test_accuracy, abs=1e-8)
         assert one.test_loss == pytest.approx(other.test_loss, abs=1e-8)
 
@@ -179,10 +179,10 @@ def test_free_entropy_is_stationary():
 
 def test_right_labels_and_labels_without_meaning():
     data = box(20, 3)
-    assert np.allclose(gl.best_linear(data, flips=1e-12).test_accuracy, gl.best_linear(data).test_accuracy, atol=1e-9)
+    right, nearly = gl.best_linear(data), gl.best_linear(data.replaced(noise=1e-12))
+    assert np.allclose(nearly.test_accuracy, right.test_accuracy, atol=1e-9)
     unlabelled = gl.best_linear(data.replaced(rho=np.zeros(20))).test_accuracy
-    assert np.allclose(gl.best_linear(data, flips=0.5).test_accuracy, unlabelled, atol=1e-9)
-    assert np.array_equal(gl.best_linear(data, flips=0.3).test_accuracy, gl.best_linear(data, flips=0.7).test_accuracy)
+    assert np.allclose(gl.best_linear(data.replaced(noise=0.5 - 1e-12)).test_accuracy, unlabelled, atol=1e-9)
 
 
 def test_calibrated_output_has_the_cross_entropy_of_gaussian_evidence():
@@ -281,9 +281,9 @@ def test_extremes_are_numbers():
 def test_refusals_are_one_sentence():
     data = gl.CSBM(4, 1.0, 2.0, 0.1)
     with pytest.raises(gl.ParameterError, match="leave out degree"):
-        gl.best_linear(data, degree=5, flips=0.1)
-    with pytest.raises(gl.ParameterError, match="flips"):
-        gl.best_linear(data, flips=1.5)
+        gl.best_linear(data, degree=5, layers=3)
+    with pytest.raises(gl.ParameterError, match="noise"):
+        data.replaced(noise=0.6)
     with pytest.raises(gl.ParameterError, match="leave out features"):
         gl.theory.label_propagation(gl.CSBM(4, 1, 2, 0.1, features=gl.Spectrum([1.0, 2.0])), 0.1)
 

@@ -89,7 +89,7 @@ def test_ridge_without_residuals_meets_the_papers_reduced_system(reg, K):
 def single_layer_by_two_dimensional_quadrature(data, c, loss, reg):
     """The paper's equations at K = 1, averages over the two Gaussian fields of h_0 and h_1 on a grid, prox in two dimensions.
 
-    With one layer V, V_hat, Q, Q_hat are numbers; psi_h is minimised over (h_0, h_1) for each pair of fields.
+    With one layer V, V_hat, Q, Q_hat are numbers; psi_h is minimized over (h_0, h_1) for each pair of fields.
     """
     alpha, lam, mu, rho = data.alpha, data.lam, data.mu, data.rho
     x, w = np.polynomial.hermite_e.hermegauss(41)

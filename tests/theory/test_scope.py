@@ -22,13 +22,16 @@ FEATURES = {"white": None, "correlated": gl.Spectrum([1.0 - NEAR, 1.0 + NEAR], [
 NORMALIZATIONS = {"symmetric": ("symmetric", False), "other": ("none", False), "other, normalized gain": ("none", True)}
 LOSSES = {"square": "square", "margin": "logistic", "corner": "hinge", "softmax": "softmax"}
 FILTERS = {"any": gl.Residual([0.5]), "PageRank": gl.PageRank(0.2)}
-SIMPLEST = {"degrees": "alike", "features": "white", "test_filter": "same", "training": "to the end"}
+SIMPLEST = {"degrees": "alike", "features": "white", "test_filter": "same", "training": "to the end"} | {
+    "noise": "none"
+}
 
 
 def model(case):
     skewed = case["loss"] == "corner"  # of nearly equal classes a hinge has no definite bias
     classes = (0.3, 0.7) if skewed else CLASSES[case["classes"]]
     laws = {"classes": classes, "degrees": LAWS[case["degrees"]], "features": FEATURES[case["features"]]}
+    laws["noise"] = 0.0 if case["noise"] == "none" else NEAR
     return gl.CSBM(**POINT, directed=case["operator"] == "directed", **laws)
 
 
@@ -48,17 +51,19 @@ def network(case):
 
 
 def possible(case):
-    """A corner holds outputs of two unequal classes; other penalties and trainings need a finite regularization."""
+    """A corner holds outputs of two unequal classes; wrong labels are those of two equal ones.
+
+    Other penalties and trainings need a finite regularization.
+    """
     finite = case["reg"] == "finite" or (case["penalty"], case["training"]) == ("squared weights", "to the end")
-    return finite and (case["loss"] != "corner" or case["classes"] == "2 unequal")
+    noisy = case["noise"] == "some" and case["classes"] != "2 equal"  # refused by the data
+    return finite and not noisy and (case["loss"] != "corner" or case["classes"] == "2 unequal")
 
 
 EVERY = [dict(zip(scope.QUESTIONS, answers, strict=True)) for answers in itertools.product(*scope.QUESTIONS.values())]
 CASES = [case for case in EVERY if possible(case)]
-DATA_CASES = [
-    next(c for c in CASES if (c["degrees"], c["classes"], c["features"]) == asked)
-    for asked in itertools.product(*(scope.QUESTIONS[name] for name in ("degrees", "classes", "features")))
-]
+OF_DATA = ("degrees", "classes", "features", "noise")
+DATA_CASES = list({tuple(case[name] for name in OF_DATA): case for case in reversed(CASES)}.values())
 SMALL = {"population": 100, "sweeps": 4}
 CALLS = {
     "predict": gl.predict,

@@ -8,7 +8,7 @@ import gcnlimit as gl
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.solve import asymptote
-from validation.chain_equations import apply_equations, chain_of
+from validation.chain_equations import apply_equations, of_layers
 
 
 @pytest.mark.parametrize("filter", FILTERS, ids=repr)
@@ -18,7 +18,7 @@ from validation.chain_equations import apply_equations, chain_of
 def test_it_solves_the_chain_equations(filter, loss, lam, symmetrize):
     data = gl.CSBM(alpha=2.0, lam=lam, mu=1.5, rho=0.4)
     gcn = gl.GCN(filter, loss, np.inf, symmetrize)
-    far, reg = asymptote(Points.of(data, gcn), chain_of(data, gcn))
+    far, reg = asymptote(of_layers(data, gcn))
     layers = far.chain_layers().reshape(())
     after = apply_equations(data, gl.GCN(filter, loss, float(reg[0]), symmetrize), layers).as_dict()
     for name, old in layers.as_dict().items():

@@ -242,6 +242,7 @@ def _on_spectrum(best: Best, x: Array) -> tuple[Best, Array]:
     """The same with values on each row of `x`, of largest magnitude 1; and the coefficients of these filters."""
     filters = Polynomial(best.g)
     values = np.stack([filters[i](x[i]) for i in range(len(x))])
+    # scale and sign of a filter are free; a regularization is in units of its square
     scale = values[np.arange(len(x)), np.argmax(np.abs(values), axis=1)][:, None]
     return best._replace(reg=best.reg / scale[:, 0] ** 2, g=values / scale), best.g / scale
 

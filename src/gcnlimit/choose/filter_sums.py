@@ -55,6 +55,7 @@ def best_filter_sum(points: Points) -> FilterSum:
     c2 = mu / points.alpha * mu * q / (1.0 + mu * q)
     k = np.square(best_margin(np.sqrt(c2 + odds), signal))
     theta, read = (signal / (1.0 + signal**2 + square) for square in (odds, c2 + odds))
+    # PageRank is a geometric series in U_k of ratio p, which gives its average e(g)
     p = 2.0 * theta / (1.0 + np.sqrt(1.0 - 4.0 * theta**2))
     e = (1.0 + p**2) / (1.0 - signal * p)
     features = mu / points.alpha * q / ((1.0 + mu * q) * e * odds)

@@ -50,7 +50,7 @@ class Method(Enum):
             return cls.EXPLICIT
         ridge = points.loss.form is Form.CODES and isinstance(points.penalty, L2)
         one_filter = points.test_filter is None
-        closed = ridge and alike and points.features.is_white and one_filter
+        closed = ridge and alike and points.features.is_white and one_filter and not points.noise
         return cls.CLOSED if closed else cls.EQUATIONS
 
     @property

@@ -17,7 +17,6 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
-from gcnlimit.graphs.labels import labelled_nodes
 from gcnlimit.network import GCN
 from gcnlimit.parameters import FAMILIES, LAWS, layered, long_name, names_at_test
 from gcnlimit.results.performance import Prediction
@@ -105,10 +104,18 @@ data_options = together(
     *(_numbers(name, _signal_help(name), required=True) for name in SIGNALS),
     _numbers("classes", _CLASSES, default="2", show_default=False),
     option("--undirected", "The graph is undirected.", is_flag=True),
+    option("--noise", f"{_signal_help('noise')}", type=float, default=0.0, show_default=False),
     option("--degrees-variance", _signal_help("degrees_variance"), type=float),
     option("--degrees-law", "Law of such degrees.", type=click.Choice([*LAWS]), default="gamma"),
 )
 
+_TRAINED = {
+    "time": "Stop gradient flow then: epochs times learning rate on the mean loss, over --rho.",
+    "steps": "Steps (epochs) of full-batch gradient descent from zero weights, square loss.",
+    "rate": "Size of the steps: learning rate on the mean loss of the labelled nodes, over --rho.",
+    "momentum": "Momentum of gradient descent  [default: 0].",
+}
+_REG = "Regularization, > 0 or inf: --rho times weight decay  [default: inf; 0 if training stops]."
 _AT_TEST = "Another filter at test: {}."
 _TESTED = [name.removeprefix("test_") for name in names_at_test()[1:]]
 network_options = together(
@@ -116,7 +123,8 @@ network_options = together(
     *(_numbers(f"test_{name}", _AT_TEST.format(long_name(name))) for name in _TESTED),
     option("--depth", "Number of layers, which share one value.", type=int),
     option("--loss", "square, logistic, hinge or softmax.", default="square"),
-    _numbers("reg", "Regularization, > 0 or inf.", default="inf"),
+    _numbers("reg", _REG),
+    *(_numbers(name, words) for name, words in _TRAINED.items()),
     option("--normalize", "Measure --reg in units of the filter's gain.", is_flag=True),
     option("--normalization", f"{long_name('normalization')}.", default="symmetric"),
     option("--tau", f"{long_name('tau').capitalize()}; by default the best.", type=float),
@@ -166,6 +174,8 @@ class Grid:
         alone = len(classes) == 1 and classes[0].is_integer()
         if classes != [2.0]:
             self.inputs["classes"] = int(classes[0]) if alone else tuple(classes)
+        if given["noise"]:
+            self.inputs["noise"] = given["noise"]
         if given.get("degrees_variance") is not None:
             self.inputs |= {name: given[name] for name in ("degrees_variance", "degrees_law")}
         if "reg" in given:
@@ -251,11 +261,13 @@ class Grid:
         at_test = [name for name in names_at_test() if name in named]
         if len(at_test) > 1:
             raise click.UsageError(f"choose one filter at test (got {_flags(at_test, ' and ')}).")
-        self._take("reg", given["reg"])
+        times = [name for name in parameters.TIMES if name in named]
+        self._take("reg", named.get("reg", np.array([0.0 if times else math.inf])))
         self._take_filter(chosen[0], given[chosen[0]], given["depth"])
-        for name in at_test:
+        for name in (*at_test, *times):
             self._take(name, given[name])
-        others = [name for name in parameters.LEARNING if name in named and name != "reg"]
+        taken = ("reg", *times)
+        others = [name for name in parameters.LEARNING if name in named and name not in taken]
         self.inputs |= {name: given[name] for name in others}
 
     def _take_filter(self, name: str, values: Array, depth: int | None) -> None:
@@ -279,15 +291,11 @@ def load_labelled(
     What was done to the tables is printed to standard error; `split` is refused where the file has none.
     """
     with progress_bar("Reading", None):
-        from gcnlimit import real
+        from gcnlimit.real.files import read_labelled
 
-        data = real.read(file, nodes, **tables)
+        data = read_labelled(file, nodes, **tables)
     for note in data.notes:
         click.echo(note, err=True)
-    if not labelled_nodes(data.y).any():
-        if nodes is None:
-            raise ParameterError(f"{file!r} has no labels; give them in a table, by --nodes")
-        raise ParameterError(f"{nodes!r} labels no node; name the column of the classes by --label")
     if split and not data.splits:
         raise ParameterError(f"--split {split}: {file!r} has no splits; leave the option out")
     return data

@@ -12,7 +12,7 @@ from gcnlimit.cli import options
 from gcnlimit.cli.options import option
 from gcnlimit.cli.output import check_plot, draw_beside, output_options, show_grid, waiting
 from gcnlimit.normalization import NUMBERS
-from gcnlimit.parameters import FAMILIES, check_names, layered, names_at_test, starts
+from gcnlimit.parameters import FAMILIES, TIMES, check_names, layered, names_at_test, starts
 
 _FREE: dict[str, Any] = {"metavar": "NAME=LOW:HIGH", "multiple": True, "required": True}
 
@@ -41,19 +41,22 @@ def command(
 ) -> None:
     """The best network of a family: its diffusion time, strengths, depth, PageRank parameter, regularization or tau.
 
+    A training that stops has its best time, or rate and number of steps.
+
     \b
     Examples:
       gcnlimit tune --alpha 4 --lam 1 --mu 2 --rho 0.1 --symmetrize --free t=0:10
       gcnlimit tune --alpha 1 --lam 1 --mu 2 --rho 0.1 --free theta=-1:1 --free test_theta=-1:1
       gcnlimit tune --alpha 4 --lam 0.5:2:7 --mu 2 --rho 0.1 --free c=-inf:inf --depth 3 --plot best.png
       gcnlimit tune --alpha 4 --lam 1 --mu 2 --rho 0.1 --free depth=1:8 --c 1
+      gcnlimit tune --alpha 4 --lam 1 --mu 2 --rho 0.1 --theta 0.4 --free time=0.01:100
     """
     from gcnlimit.choose.search import TuneStatus
     from gcnlimit.choose.tune import tune
     from gcnlimit.results.result import status_names
 
     intervals: dict[str, Any] = dict(map(_interval, free))
-    names = (*FAMILIES, *names_at_test()[1:], "reg", "depth", *NUMBERS)
+    names = (*FAMILIES, *names_at_test()[1:], "reg", "depth", *TIMES[:-1], *NUMBERS)
     check_names(intervals, names, "a parameter to tune")
     grid = options.Grid(given | _begin(intervals, given))
     data, gcn = grid.problem()
@@ -82,7 +85,8 @@ def command(
 
 def _begin(intervals: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     """Values with which the search begins, where they are not given; a list cannot be both free and an axis."""
-    named = {n for n in (*FAMILIES, *names_at_test(), "depth") if given.get(n) is not None}
+    searched = (*FAMILIES, *names_at_test(), "depth", *TIMES)
+    named = {name for name in searched if given.get(name) is not None}
     for name in intervals:
         several = given.get(name) is not None and np.size(given[name]) > 1
         layers = name in FAMILIES and FAMILIES[name].deep and given["depth"] is None

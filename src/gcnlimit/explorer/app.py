@@ -37,11 +37,11 @@ from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 from gcnlimit._runtime.threads import cores
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.explorer.answers import Answers, Trials, Workers
-from gcnlimit.explorer.computations import tuned
+from gcnlimit.explorer.computations import COMPUTATIONS, tuned
 from gcnlimit.explorer.page import READING, layout, said
 from gcnlimit.explorer.picture import Picture
 from gcnlimit.explorer.pictures import PICTURES
-from gcnlimit.explorer.sentences import ANSWERS, WAIT, answers
+from gcnlimit.explorer.sentences import WAIT, answers
 from gcnlimit.explorer.start import LARGEST, describe_upload
 from gcnlimit.explorer.state import FIELDS, SWITCHES, State
 
@@ -147,7 +147,7 @@ class Explorer:
             answer = known.later if given.get("rest") else known.now
             for name, picture in answer(state, client, given["number"], given["seen"]):
                 drawn = self.trials.with_dots(name, picture, client, state)
-                words = answers(state, known.results(ANSWERS, state))
+                words = answers(state, known.results(COMPUTATIONS, state))
                 yield {"picture": name, **_shown(drawn), "answers": words}
             yield {"waiting": known.waiting(state)}
         except GCNLimitError as error:

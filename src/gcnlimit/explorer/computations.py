@@ -199,9 +199,7 @@ def _along(state: State, answer: Callable[[Any], Any]) -> tuple[Array, Array]:
 def gap(state: State) -> tuple[Array, Array, Array]:
     """Signals of graph and features, and there the ceiling less the best of the family at infinite regularization."""
     if Cost.of(state).ceiling:
-        raise GCNLimitError(
-            "A map of three or more unequal classes takes minutes; in Python, gl.gap_map has it"
-        )
+        raise GCNLimitError("A map of three unequal classes takes minutes; gl.gap_map makes it")
     family = map_family(state)
     _check_layers(state)
     lam = np.linspace(*state.span("lam"), 31)
@@ -227,9 +225,7 @@ def layers(state: State) -> Layers:
     Each depth has its own best regularization where that of the page is finite, else the gain of the filter would decide.
     """
     if Cost.of(state).average:
-        raise GCNLimitError(
-            "With softmax and several classes, tuning takes minutes; in Python, gl.tune does it"
-        )
+        raise GCNLimitError("With softmax of several classes this takes minutes; gl.tune does it")
     _check_layers(state)
     networks = [state.replaced(family="residual", depth=int(k)) for k in LAYERS]
     # dense at 0, and the best strength grows as the depth

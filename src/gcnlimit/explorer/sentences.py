@@ -7,7 +7,6 @@ import numpy as np
 from gcnlimit._values import Array
 from gcnlimit.explorer.computations import (
     LAYERS,
-    STRENGTHS,
     TIMES,
     Layers,
     Results,
@@ -20,18 +19,6 @@ from gcnlimit.parameters import long_name
 
 WAIT = "computing ..."
 """Sentence of a picture of which nothing is known yet."""
-
-ANSWERS = (
-    "here",
-    "ceiling",
-    "linear",
-    *STRENGTHS,
-    "layers",
-    "filter",
-    "sparse ceiling",
-    "elsewhere",
-)
-"""Computations from which the answers are made."""
 
 _ESTIMATED = "This holds for a model with these parameters, not for your graph itself."
 _ENOUGH = 0.001  # accuracy that no further layer is worth
@@ -66,7 +53,7 @@ def depth_answer(state: State, results: Results) -> str:
     """Where depth stops helping: the best strength of the family, and the layers of a residual network."""
     words = []
     if state.family in results:
-        words.append(strength_sentence(state.family, state, results[state.family]))
+        words.append(_best_strength(state.family, state, results[state.family]))
     if "layers" in results:
         words.append(f"Residual networks: {layers_sentence(state, results['layers'])}")
     return _of_the_model(state, " ".join(filter(None, words)))
@@ -96,6 +83,8 @@ def gain_answer(state: State, results: Results) -> str:
     if "sparse ceiling" in results:
         limit = f"at mean degree {short(state.degree)} the limit is {results['sparse ceiling']:.4f}"
         words += f" These numbers are for graphs of large degree; {limit}."
+    if few := state.gcn.normalization.leaves(state.data.degrees, state.degree):
+        words += f" {capital(few).replace('Regularized()', 'regularized')}."
     return _of_the_model(state, words)
 
 

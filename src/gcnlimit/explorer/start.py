@@ -20,7 +20,7 @@ from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.explorer.state import LIMITS, State
 from gcnlimit.graphs.columns import spelling
 from gcnlimit.graphs.dataset import Dataset
-from gcnlimit.real.files import TABLES, read
+from gcnlimit.real.files import TABLES, read_labelled
 from gcnlimit.real.recommend import recommend
 
 LARGEST = 32 * 2**20
@@ -111,14 +111,19 @@ def describe_upload(
         raise ParameterError(f"{len(contents)} files were uploaded; {wanted}")
     with tempfile.TemporaryDirectory() as folder, at_most(MEMORY):
         paths = {_write(Path(folder), k, contents[k], name): name for k, name in enumerate(names)}
-        before = spelling.set(_on_the_page)
-        try:
-            return describe(state, read(*sorted(paths, key=_edge_like), **how), scale)
-        except GCNLimitError as error:
-            sentence = str(error)
+
+        def named(sentence: str) -> str:
             for path, name in paths.items():
                 sentence = sentence.replace(str(path), name[:60])
-            raise GCNLimitError(sentence) from None
+            return sentence
+
+        before = spelling.set(_on_the_page)
+        try:
+            files = map(str, sorted(paths, key=_edge_like))
+            found, sentence = describe(state, read_labelled(*files, **how), scale)
+            return found, named(sentence)
+        except GCNLimitError as error:
+            raise GCNLimitError(named(str(error))) from None
         finally:
             spelling.reset(before)
 

@@ -152,6 +152,22 @@ class Polynomial(Filter):
 
 
 @dataclass(frozen=True, eq=False)
+class OfChain(Filter):
+    """Filter known by its layers; the parameter lists the numbers `b`, `c` and `g` of their chain."""
+
+    parameter = "numbers"
+    deep = True
+    numbers: Array
+
+    def normalized(self, x: Array) -> tuple[Array, Array]:
+        return to_unit(self.chain().values(x))
+
+    def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> Chain:
+        depth = self.values.shape[-1] // 3
+        return Chain(*np.split(self.values, [depth, 2 * depth], axis=-1))
+
+
+@dataclass(frozen=True, eq=False)
 class Function(Filter):
     r"""Filter :math:`g(x) = s f(x)` from a function :math:`f` of NumPy arrays, for symmetric graphs; ``GCN(f)`` for short.
 

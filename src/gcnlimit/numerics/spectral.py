@@ -103,6 +103,7 @@ def edge_panels(signal: Array) -> Array:
     """Ends of panels that resolve the density of these signals: halved towards the edge on the side of the spike."""
     size = np.abs(signal)
     distance = float(np.min(np.abs(np.log(np.maximum(size, 1e-3))), initial=1.0))
+    # near the edge the density varies on the scale of the distance from the transition
     levels = int(np.ceil(np.log2(np.pi / max(distance, _CLOSEST))))
     near = np.pi * 0.5 ** np.arange(max(levels, 2), 1, -1.0)
     return np.concatenate([[0.0], near, np.pi * np.array([0.5, 0.75, 1.0])])

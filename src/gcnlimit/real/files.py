@@ -10,7 +10,9 @@ from typing import Any
 from gcnlimit._validation import check_types, flag
 from gcnlimit._values import shown
 from gcnlimit.errors import ParameterError
+from gcnlimit.graphs.columns import option
 from gcnlimit.graphs.dataset import Dataset, Location, check_path, from_stored, reading, save
+from gcnlimit.graphs.labels import labelled_nodes
 from gcnlimit.graphs.tables import How, read_tables, write_tables
 from gcnlimit.simulation.data.instance import Instance
 
@@ -84,6 +86,22 @@ def _suffix(path: Location) -> str:
     """Last suffix of a file, less that of its compression."""
     named = Path(path)
     return Path(named.stem if named.suffix.lower() == ".gz" else named.name).suffix.lower()
+
+
+def read_labelled(file: str, nodes: str | None = None, **how: Any) -> Dataset:
+    """Data set as of `read`, refused if no node has a label, with where to give them."""
+    data = read(file, nodes, **how)
+    if labelled_nodes(data.y).any():
+        return data
+    if nodes is None:
+        told = (
+            f"{file!r} has no labels; give them in a table of nodes, by {option('nodes', 'FILE')}"
+        )
+        raise ParameterError(told)
+    # which columns there are is in a note
+    listed = " ".join(note for note in data.notes if note.startswith("No column")).rstrip(".")
+    column = f"name the column of the classes by {option('label', 'COLUMN')}"
+    raise ParameterError(f"{listed or f'{nodes!r} labels no node'}; {column}")
 
 
 def write(data: Dataset, path: Location, nodes: Location | None = None) -> None:

@@ -32,8 +32,8 @@ class Calibration(Result):
     ----------
     slope
         The :math:`b` for which :math:`\sigma(bh)`, or the softmax of :math:`b` times the outputs, is the true probability
-        (Eqs. 14.1 and 14.6); with hubs the one of the smallest log loss. Above 1 the network is under-confident, below 1
-        over-confident.
+        (Eqs. 14.1 and 14.6); with hubs or unequal classes that of the smallest log loss. Above 1 the network is
+        under-confident, below 1 over-confident.
     accuracy, confidence
         Fraction of nodes classified correctly, and mean probability of the class that was chosen.
     expected_error
@@ -66,8 +66,8 @@ class Calibration(Result):
     def temperature(self) -> Numbers:
         """Temperature by which outputs are to be divided: one over the slope."""
         with np.errstate(divide="ignore"):
-            found = 1.0 / np.asarray(self.slope)
-        return found if found.ndim else float(found)
+            inverse = 1.0 / np.asarray(self.slope)
+        return inverse if inverse.ndim else float(inverse)
 
     @property
     def signed_error(self) -> Numbers:

@@ -44,7 +44,7 @@ def evaluate_rows(
 
     Ties are split evenly. NaN stands for what no known label measures. `home` is the instance of the training, if it is another.
     """
-    class_index = instance.data.classes.index_of(instance.labels)
+    class_index = instance.data.classes.index_of(instance.given_labels)
     test = measurable(instance)
     seen = instance.train_mask
     infinite = np.broadcast_to(np.isinf(gcn.reg), gcn.shape).ravel()

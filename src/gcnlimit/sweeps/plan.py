@@ -30,6 +30,7 @@ from gcnlimit.sweeps.store import block_key, point_seed
 _UNSAID_IN_SEEDS = [("normalize", False)]
 _UNSAID: list[tuple[str, Any]] = [
     ("degrees", None),
+    ("noise", 0.0),
     ("normalization", as_normalization("symmetric")),
     ("training", None),
 ]
@@ -60,7 +61,7 @@ class Plan:
             if name not in self.common and name not in axes:
                 raise ParameterError(f"{producer.name} needs {name}; add it to axes, data or fixed")
         self._block = _block_size(producer, self.common, self.axes)
-        along = [axis for axis in self.axes if axis.name in producer.vectorised]
+        along = [axis for axis in self.axes if axis.name in producer.vectorized]
         # text and whole numbers are never vectorized: a point has one of each
         self._inner = [axis for axis in along if axis.numeric]
         self._outer = [axis for axis in self.axes if axis not in self._inner]

@@ -44,7 +44,7 @@ class Producer:
     evaluate: Callable[[Point], Answer]  # with "throw" it raises at a refused point
     allowed: tuple[str, ...] | None  # names of the parameters; None for any
     needed: tuple[str, ...] = ()  # those without a default
-    vectorised: tuple[str, ...] = ()  # those that may be arrays of one axis, computed together
+    vectorized: tuple[str, ...] = ()  # those that may be arrays of one axis, computed together
     block: int = 1  # most points that are computed, and kept, together
     seeded: bool = False  # whether a point without a seed is given one, made from its inputs
     network: bool = False  # whether it takes a network
@@ -56,7 +56,7 @@ def as_producer(what: Callable[..., Any] | str) -> Producer:
     """Producer of that name, of that function of the library, or made of your own function.
 
     >>> as_producer("bayes_optimal").allowed
-    ('alpha', 'lam', 'mu', 'rho', 'directed', 'classes', 'features', 'degrees', 'degrees_variance', 'degrees_law',
+    ('alpha', 'lam', 'mu', 'rho', 'directed', 'classes', 'features', 'degrees', 'noise', 'degrees_variance', 'degrees_law',
     'degree')
     """
     name = what if isinstance(what, str) else getattr(what, "__name__", "")

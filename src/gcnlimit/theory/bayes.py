@@ -9,19 +9,24 @@ from typing import Any, overload
 
 import numpy as np
 
-from gcnlimit._validation import broadcast, check_types, number, whole
+from gcnlimit._validation import broadcast, check_types, number
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
 from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.performance import BayesPrediction, Performance, scalar_or_array
 from gcnlimit.theory import scope
-from gcnlimit.theory.ceiling.finite_degree import sparse_ceiling, sparse_elsewhere
+from gcnlimit.theory.ceiling.finite_degree import (
+    Sizes,
+    population_sizes,
+    sparse_ceiling,
+    sparse_elsewhere,
+)
 from gcnlimit.theory.ceiling.state_evolution import StateEvolution
 from gcnlimit.theory.ceiling.two_graphs import spread_points, stages_of_learning
 from gcnlimit.theory.ceiling.unequal import unequal_ceiling
 from gcnlimit.theory.decision import from_margins
-from gcnlimit.theory.degrees.ceiling import PropensityEvolution
+from gcnlimit.theory.degrees.ceiling import PropensityEvolution, evolution_of
 from gcnlimit.theory.transfer import Trained
 from gcnlimit.theory.uncertainty import carries_errors
 from gcnlimit.two_graphs import check_pair, feature_signal
@@ -117,17 +122,13 @@ def bayes_optimal(
     (0.9147, 0.9081)
     """
     check_types("bayes_optimal", data=(data, CSBM))
-    sizes = (
-        whole("population", population, low=100),
-        whole("sweeps", sweeps, low=4, high=100_000),
-        whole("seed", seed, low=0),
-    )
+    sizes = population_sizes(population, sweeps, seed)
     mean = None if degree is None else number("degree", degree, low=0, open_low=True)
     if to is not None:
         check_types("bayes_optimal", to=(to, CSBM), gcn=(gcn, (GCN, type(None))))
         check_pair(data, to)
         if mean is not None:
-            return _elsewhere_at_degree(data.model, to.model, gcn, mean, *sizes)
+            return _elsewhere_at_degree(data.model, to.model, gcn, mean, sizes)
         return _elsewhere(data, to, gcn)
     if gcn is not None:
         raise ParameterError(
@@ -136,7 +137,7 @@ def bayes_optimal(
         )
     if mean is not None:
         scope.check("bayes_optimal at finite degree", data)
-        return at_each_point(data.model, lambda point: sparse_ceiling(point, mean, *sizes))
+        return at_each_point(data.model, partial(sparse_ceiling, degree=mean, sizes=sizes))
     scope.check("bayes_optimal", data)
     return _ceiling(data)
 
@@ -146,9 +147,7 @@ def _ceiling_at(data: CSBM) -> BayesPrediction:
     if data.classes.count > 2 and not data.classes.equal:
         return at_each_point(data, unequal_ceiling)
     with np.errstate(all="ignore"):  # evidence beyond the largest number is infinite
-        law = data.degrees
-        evolution = StateEvolution.of(data) if law is None else PropensityEvolution.of(data, law)
-        return _at_fixed_points(data, evolution)
+        return _at_fixed_points(data, evolution_of(data))
 
 
 def _ceiling_nearby(data: CSBM, near: CSBM) -> Performance:
@@ -241,7 +240,7 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
 
 
 def _elsewhere_at_degree(
-    data: CSBM, to: CSBM, gcn: GCN | None, degree: float, *sizes: int
+    data: CSBM, to: CSBM, gcn: GCN | None, degree: float, sizes: Sizes
 ) -> BayesTransfer:
     """The same at a finite mean degree of both graphs, by population dynamics; see `bayes_optimal`."""
     for model in (data, to):
@@ -250,6 +249,6 @@ def _elsewhere_at_degree(
         raise ParameterError(
             "bayes_optimal with to and degree needs single parameters and no gcn; leave out degree"
         )
-    joint, two_stages, frozen = sparse_elsewhere(data, to, degree, *sizes)
+    joint, two_stages, frozen = sparse_elsewhere(data, to, degree, sizes)
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
     return with_coordinates(answer, data, None, to)

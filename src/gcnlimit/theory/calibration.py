@@ -20,7 +20,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.roots import bracketed_roots
 from gcnlimit.results.calibration import Calibration, Scores
 from gcnlimit.results.performance import scalar_or_array
-from gcnlimit.theory.decision import accuracy
+from gcnlimit.theory.decision import accuracy, two_codes
 
 _REACH = 10.0  # standard deviations of an output that carry all of it
 _STEP = 0.4  # between two logits, at which a trapezoid rule is exact
@@ -37,16 +37,22 @@ _PANELS = np.array(
 def calibration_at(
     classes: Classes,
     degrees: DegreeLaw | None,
-    margin: Array,
-    deviation: Array,
+    outputs: tuple[Array, Array, Array],
     shape: tuple[int, ...],
 ) -> Calibration:
-    """Calibration of networks from margin and deviation of their outputs, in the shape of the points."""
+    """Calibration of networks from margin, deviation and offset of their outputs, in the shape of the points."""
+    margin, deviation, offset = outputs
     if not classes.equal:
-        raise ParameterError(
-            f"calibration needs equal classes, got classes = {classes}: unequal ones need a shift "
-            "beside the slope; take equal classes, or calibrate on sampled graphs"
-        )
+        if classes.count > 2 or np.any(deviation == 0.0):
+            raise ParameterError(
+                f"calibration on classes = {classes} is known for two classes and a finite reg; "
+                "take equal classes, or calibrate on sampled graphs"
+            )
+        # logits of the own class, whose means differ, mix like those of nodes of other degrees
+        upper, lower = two_codes(classes.fractions)
+        margins = np.stack([margin * upper + offset, -(margin * lower + offset)], axis=-1)
+        both = margins.reshape(*shape, 2), deviation.reshape(*shape, 1)
+        return _mixed_calibration(both[0] * both[1], both[1] + 0.0 * both[0], classes.fractions)
     if degrees is not None and (classes.count > 2 or np.any(deviation == 0.0)):
         raise ParameterError(
             f"calibration under degrees = {degrees!r} needs two classes and a finite reg; "
@@ -54,7 +60,7 @@ def calibration_at(
         )
     margin, deviation = (x.reshape(shape + x.shape[1:]) for x in (margin, deviation))
     if degrees is not None:
-        return calibration_by_degree(margin * deviation, deviation, degrees.weight)
+        return _mixed_calibration(margin * deviation, deviation, degrees.weight)
     return calibration(
         margin * deviation, deviation, margin, accuracy(margin, classes.count), classes.count
     )
@@ -87,8 +93,8 @@ def calibration(
     return replace(Calibration(*map(scalar_or_array, columns)), classes=classes)
 
 
-def calibration_by_degree(mean: Array, deviation: Array, weight: Array) -> Calibration:
-    """Calibration of two equal classes; the last axis runs over propensities of that weight (Eq. 14.7)."""
+def _mixed_calibration(mean: Array, deviation: Array, weight: Array) -> Calibration:
+    """Calibration of two classes; the last axis runs over kinds of nodes of that weight, propensities or classes (Eq. 14.7)."""
     slope = _best_slope(mean, deviation, weight)
     sure = _two_classes(mean, deviation)
     repaired = _two_classes(slope[..., None] * mean, np.abs(slope)[..., None] * deviation)

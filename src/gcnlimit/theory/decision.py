@@ -36,6 +36,7 @@ from gcnlimit.results.performance import (
     scalar_or_array,
 )
 
+_NORMAL = np.linspace(-10.0, 10.0, 401)  # nodes of an average over a normal variable
 _LOWEST, _WIDTH, _PANELS, _DEGREE = -12.0, 0.25, 144, 7  # of the table of an error, in sqrt(C) m
 _REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
 _BLOCK = 1 << 20  # numbers held by one temporary array
@@ -141,9 +142,31 @@ def ceiling_prediction(
     return as_prediction(performance, order_parameters, *ended)
 
 
-def certain(margin: Array, loss: Array) -> tuple[Pair, Pair]:
-    """Margins and losses of inference, which knows the labels of train nodes."""
-    return (margin, np.full(margin.shape, np.inf)), (loss, np.zeros(loss.shape))
+def given_margin(margin: Array, push: Array, noise: float) -> Array:
+    """Margin of the labels as given, a fraction `noise` of them wrong, which push the outputs of their own nodes.
+
+    >>> round(float(given_margin(np.array(1.0), np.array(0.5), 0.0)), 12)
+    1.5
+    """
+    both = np.stack([push + margin, push - margin], axis=-1)
+    return mean_margin(both, 2, np.array([1.0 - noise, noise]))
+
+
+def certain(margin: Array, loss: Array, noise: float = 0.0) -> tuple[Pair, Pair]:
+    """Margins and losses of inference, which knows the labels of train nodes, or that a fraction `noise` of them is wrong.
+
+    On train nodes they are those of the labels as given, whose half log-odds add to the evidence of the others.
+    """
+    if not noise:
+        return (margin, np.full(margin.shape, np.inf)), (loss, np.zeros(loss.shape))
+    odds = 0.5 * np.log((1.0 - noise) / noise)
+    field = np.square(margin)[..., None] + margin[..., None] * _NORMAL
+    normal = np.exp(-0.5 * _NORMAL**2)
+    right, wrong = (np.logaddexp(0.0, -2.0 * (odds + s * field)) @ normal for s in (1.0, -1.0))
+    given = ((1.0 - noise) * right + noise * wrong) / np.sum(normal)
+    with np.errstate(divide="ignore"):
+        push = odds / margin
+    return (margin, given_margin(margin, push, noise)), (loss, given)
 
 
 def as_prediction(

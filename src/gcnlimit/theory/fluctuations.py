@@ -61,6 +61,7 @@ def filter_series(filter: Filter, operator: SpikedOperator) -> Array:
         return laurent(filter, float(operator.signal))
     signal = operator.signal.reshape(1)
     half = filter.directed_chain(signal).taylor(signal)[0][:, 0].copy()
+    # U_k holds psi^k, psi^(k-2), ...: coefficients two apart add up
     for k in range(len(half) - 3, -1, -1):
         half[k] += half[k + 2]
     return np.concatenate([half[:0:-1], half])
@@ -69,6 +70,7 @@ def filter_series(filter: Filter, operator: SpikedOperator) -> Array:
 def profile(series: Array, signal: float, length: int | None = None) -> Profile:
     """Profile of a function given by its Laurent series, filled with zeros to a length."""
     upper = np.concatenate([series[len(series) // 2 :], np.zeros(2)])
+    # and in return the coefficient of U_k is a difference of two
     f = upper[:-2] - upper[2:]
     f = np.concatenate([f, np.zeros((length or f.size) - f.size)])
     J = _tails(f, signal)

@@ -82,7 +82,7 @@ class Smoothness(NamedTuple):
         return signal / (1.0 + signal**2 + min(square, SUREST))
 
 
-def relative_strength(here: Smoothness, there: Smoothness) -> float:
+def relative_strength(trained: Smoothness, new: Smoothness) -> float:
     """Strength of the best filter there over that here; 1 unless the homophily has vanished or changed its sign.
 
     A graph that is somewhat more or less homophilous is not told from one whose other structure the inputs follow.
@@ -92,9 +92,9 @@ def relative_strength(here: Smoothness, there: Smoothness) -> float:
     >>> relative_strength(Smoothness(0.5, 0.6, 1000), Smoothness(0.2, 0.6, 1000))
     1.0
     """
-    error = APART * math.sqrt(2.0 / here.nodes + 2.0 / there.nodes)
-    least = APART * math.sqrt(2.0 / here.nodes)
-    alike = there.first * np.sign(here.first) > math.sqrt(2.0 / there.nodes)
-    if alike or abs(here.first - there.first) < error or abs(here.first) < least:
+    error = APART * math.sqrt(2.0 / trained.nodes + 2.0 / new.nodes)
+    least = APART * math.sqrt(2.0 / trained.nodes)
+    alike = new.first * np.sign(trained.first) > math.sqrt(2.0 / new.nodes)
+    if alike or abs(trained.first - new.first) < error or abs(trained.first) < least:
         return 1.0
-    return there.strength / here.strength if there.first else 0.0
+    return new.strength / trained.strength if new.first else 0.0

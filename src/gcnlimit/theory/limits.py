@@ -48,6 +48,7 @@ def pca_margin(signal: npt.ArrayLike) -> Array:
     array([0., 0., 2.])
     """
     size = np.maximum(np.abs(np.asarray(as_real("signal", signal))), 1.0)
+    # a product of roots: the square of a large signal overflows, a difference of squares cancels
     return np.asarray(np.sqrt(size - 1.0) * np.sqrt(size + 1.0))
 
 

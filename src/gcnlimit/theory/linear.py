@@ -3,6 +3,7 @@ r"""All linear networks: the best margin of any of them (Eq. 12.1), and that of 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import overload
 
 import numpy as np
@@ -19,13 +20,17 @@ from gcnlimit.results.result import Coordinates
 from gcnlimit.theory import scope
 from gcnlimit.theory.bayes import at_each_point
 from gcnlimit.theory.ceiling.amp_layers import layer_coordinates
-from gcnlimit.theory.ceiling.finite_degree import sparse_ceiling, sparse_elsewhere
+from gcnlimit.theory.ceiling.finite_degree import (
+    population_sizes,
+    sparse_ceiling,
+    sparse_elsewhere,
+)
 from gcnlimit.theory.ceiling.linear_node import LinearNode, label_evidence
 from gcnlimit.theory.ceiling.population import LinearPopulation
 from gcnlimit.theory.ceiling.state_evolution import FixedPoints, StateEvolution
 from gcnlimit.theory.ceiling.two_graphs import joint_layers, spread_points, stages_of_learning
 from gcnlimit.theory.decision import ceiling_prediction, certain, from_margins
-from gcnlimit.theory.degrees.ceiling import PropensityEvolution
+from gcnlimit.theory.degrees.ceiling import PropensityEvolution, evolution_of
 from gcnlimit.theory.uncertainty import carries_errors
 from gcnlimit.two_graphs import check_pair
 
@@ -47,7 +52,6 @@ def best_linear(
     *,
     layers: int | None = None,
     symmetrize: bool = True,
-    flips: float = 0.0,
     degree: float | None = None,
     population: int = 3000,
     sweeps: int = 40,
@@ -60,7 +64,6 @@ def best_linear(
     to: CSBM,
     layers: int | None = None,
     symmetrize: bool = True,
-    flips: float = 0.0,
     degree: float | None = None,
     population: int = 3000,
     sweeps: int = 40,
@@ -72,7 +75,6 @@ def best_linear(
     to: CSBM | None = None,
     layers: int | None = None,
     symmetrize: bool = True,
-    flips: float = 0.0,
     degree: float | None = None,
     population: int = 3000,
     sweeps: int = 40,
@@ -93,7 +95,7 @@ def best_linear(
     Parameters
     ----------
     data
-        The data; array parameters broadcast.
+        The data; array parameters broadcast. The network knows how likely labels are wrong, `noise` (Eq. 12.13).
     to
         Another graph with the same features, as for `bayes_optimal` (Eq. 12.12). The answer is a `LinearTransfer`.
     layers
@@ -101,8 +103,6 @@ def best_linear(
         those on both graphs at once; in two stages, and with frozen weights, those on the new graph after many on the other.
     symmetrize
         Whether the network applies a directed graph in both directions, which is best, or in one.
-    flips
-        Probability that a label is wrong, known to the network (Eq. 12.13).
     degree
         Mean degree; by default it is large. The answer is that of population dynamics for the linear estimate of least square
         error (Eq. 12.10), whose `overlap` is exact on a tree; the accuracy takes its fields for Gaussian, and is up to a point
@@ -125,23 +125,20 @@ def best_linear(
     """
     check_types("best_linear", data=(data, CSBM))
     flag("symmetrize", symmetrize)
-    label = label_evidence(number("flips", flips, low=0, high=1))
-    sizes = (
-        whole("population", population, low=100),
-        whole("sweeps", sweeps, low=4, high=100_000),
-        whole("seed", seed, low=0),
-    )
+    label = label_evidence(data.noise)
+    sizes = population_sizes(population, sweeps, seed)
     if degree is not None:
-        if layers is not None or flips or not symmetrize:
+        if layers is not None or not symmetrize:
             raise ParameterError(
-                "degree is given with layers, flips or symmetrize=False, which have a theory at "
+                "degree is given with layers or symmetrize=False, which have a theory at "
                 "large degree only; leave out degree"
             )
         degree = number("degree", degree, low=0, open_low=True)
     if to is None:
         if degree is not None:
             scope.check("best_linear at finite degree", data)
-            return _at_degree(data.model, degree, sizes)
+            sparse = partial(sparse_ceiling, degree=degree, sizes=sizes, nodes=LinearPopulation)
+            return at_each_point(data.model, sparse).algorithmic
         scope.check("best_linear", data)
         return _on_one_graph(data, label, symmetrize, layers)
     check_types("best_linear", to=(to, CSBM))
@@ -154,7 +151,7 @@ def best_linear(
         raise ParameterError(
             "best_linear with to and degree needs single parameters; leave out degree"
         )
-    ceilings = sparse_elsewhere(data.model, to.model, degree, *sizes, nodes=LinearPopulation)
+    ceilings = sparse_elsewhere(data.model, to.model, degree, sizes, nodes=LinearPopulation)
     return _linear_transfer([ceiling.algorithmic for ceiling in ceilings], data, to)
 
 
@@ -162,7 +159,7 @@ def best_linear(
 @np.errstate(all="ignore")  # evidence beyond the largest number is infinite
 def _on_one_graph(data: CSBM, label: float, symmetrize: bool, layers: int | None) -> Prediction:
     """Prediction at the fixed point, or of each layer."""
-    evolution = _evolution(data, LinearNode(data.classes, label), symmetrize)
+    evolution = evolution_of(data, LinearNode(data.classes, label), symmetrize)
     if layers is None:
         fixed = evolution.solved()
         return with_coordinates(evolution.prediction(data, fixed, fixed.best)[0], data)
@@ -185,22 +182,6 @@ def _of_layers(
     found = FixedPoints(states, states, none > 0.0, none, steps)
     answer = every.prediction(spread_points(data.having(**columns), shape), found, states)[0]
     return replace(answer, status=np.full(shape, int(Status.EXPLICIT)))
-
-
-def _evolution(
-    data: CSBM, node: LinearNode, symmetrize: bool
-) -> StateEvolution | PropensityEvolution:
-    if data.degrees is None:
-        return StateEvolution.of(data, node, symmetrize)
-    return PropensityEvolution.of(data, data.degrees, node, symmetrize)
-
-
-def _at_degree(data: CSBM, degree: float, sizes: tuple[int, ...]) -> Prediction:
-    """Prediction of population dynamics."""
-    ceiling = at_each_point(
-        data, lambda point: sparse_ceiling(point, degree, *sizes, nodes=LinearPopulation)
-    )
-    return ceiling.algorithmic
 
 
 @carries_errors

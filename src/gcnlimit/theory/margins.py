@@ -13,7 +13,7 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.results.performance import Status
-from gcnlimit.theory.decision import mean_margin
+from gcnlimit.theory.decision import given_margin, mean_margin
 from gcnlimit.theory.degrees.solve import LayerSolution, margins_by_degree
 from gcnlimit.theory.finite_reg import class_losses
 from gcnlimit.theory.finite_reg.averages import expected_losses
@@ -98,6 +98,7 @@ def answers_at(points: Points, usable: Mask, effort: Effort) -> tuple[Answers, S
     solved = [(rows, part.solution) for rows, part in parts if part.solution is not None]
     if points.size == 1:
         return parts[0][1], solved
+    # parts come method by method, and cheap points after expensive ones: back to their own order
     order = np.argsort(np.concatenate([rows for rows, _ in parts]))
     columns = zip(*(part[:-1] for _, part in parts), strict=True)
     together: list[Any] = [np.concatenate(column)[order] for column in columns]
@@ -158,7 +159,10 @@ def _explicit_margins(points: Points, nodes: int) -> tuple[Array, Array]:
         return margins_by_degree(points, points.degrees)
     mu = points.mu / points.features.moments[0]
     averages = filter_averages(points.filter, points.operator, mu, nodes)
-    test, train = margins(averages, points.alpha, points.mu, points.rho, points.features)
+    kept = 1.0 - 2.0 * points.noise
+    test, train = margins(averages, points.alpha, points.mu, points.rho * kept**2, points.features)
+    if points.noise:  # a label pushes its own node by 1/kept, if the mean label is 1
+        train = given_margin(test, kept * (train - test), points.noise)
     return test if points.test_filter is None else explicit_margins(points, nodes), train
 
 
@@ -217,7 +221,7 @@ def _alike(points: Points, effort: Effort) -> Answers:
 def _by_degree(points: Points, law: DegreeLaw, effort: Effort) -> Answers:
     """Answers at the solution of the equations under a law of degrees."""
     solution = degree_solver(points).solve(
-        points, None, tol=effort.tol, max_iterations=effort.max_iterations
+        points, tol=effort.tol, max_iterations=effort.max_iterations
     )
     columns = (*_margins_at(points, solution), np.zeros(points.size))
     loss = class_losses.node_loss(points)
@@ -229,7 +233,10 @@ def _margins_at(points: Points, solution: Solution | LayerSolution) -> tuple[Arr
     """Margins of a test and of a train node at a solution, and the standard deviation of their output."""
     mean, variance, v = solution.output
     deviation = np.sqrt(variance)
-    train = (mean + v * class_losses.train_push(points)) / deviation
+    push = v * class_losses.train_push(points)
+    train = (mean + push) / deviation
+    if points.noise:
+        train = given_margin(mean / deviation, push / deviation, points.noise)
     return mean / deviation, train, deviation
 
 

@@ -14,7 +14,7 @@ from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM, SpikedOperator
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Chain, Filter, PageRank
+from gcnlimit.filters import Filter, PageRank
 from gcnlimit.losses import Loss
 from gcnlimit.losses.base import ClassLoss
 from gcnlimit.network import GCN
@@ -47,6 +47,7 @@ class Points(NamedTuple):
     classes: Classes = Classes(2)
     features: Spectrum = Spectrum.white()
     degrees: DegreeLaw | None = None
+    noise: float = 0.0
     normalization: Normalization = as_normalization("symmetric")
     test_filter: Filter | None = None
     joining: bool = False
@@ -68,7 +69,7 @@ class Points(NamedTuple):
         alpha, mu, rho, reg, signal = (np.full(shape, column).ravel() for column in columns)
         operator = SpikedOperator(signal, symmetric)
         network = (gcn.filter.ravel(shape), gcn.loss, gcn.normalize, gcn.penalty)
-        laws = (data.classes, data.features, data.degrees)
+        laws = (data.classes, data.features, data.degrees, data.noise)
         read = None if gcn.test_filter is None else gcn.test_filter.ravel(shape)
         normalization = gcn.normalization.ravel(shape)
         training = None if gcn.training is None else gcn.training.ravel(shape)
@@ -146,8 +147,8 @@ class Points(NamedTuple):
         """Number of points."""
         return int(self.alpha.size)
 
-    def route(self, chain: Chain | None = None) -> Route:
-        """Equations of the points at finite regularization; a `chain` takes the place of their filter."""
+    def route(self) -> Route:
+        """Equations of the points at finite regularization."""
         return route_of(
             {
                 "reg": "finite",
@@ -155,7 +156,7 @@ class Points(NamedTuple):
                 "operator": "symmetric" if self.symmetric else "directed",
                 "degrees": "alike" if self.degrees is None else "varied",
                 "normalization": "symmetric" if self.normalization.plain else "other",
-                "filter": "PageRank" if chain is None and type(self.filter) is PageRank else "any",
+                "filter": "PageRank" if type(self.filter) is PageRank else "any",
             }
         )
 
@@ -173,6 +174,7 @@ class Points(NamedTuple):
         if self.size == 1:
             yield np.zeros(1, np.intp), self
             return
+        # the most expensive first: all points of a chunk take as much memory as its first
         order = np.argsort(cost, kind="stable")[::-1]
         while order.size:
             first = max(1, int(cost[order[0]]))

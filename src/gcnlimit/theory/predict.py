@@ -98,8 +98,9 @@ def predict_points(
     if points.degrees is not None:
         by_degree = partial(_accuracy_by_degree, points, usable, shape, effort)
         prediction = replace(prediction, by_degree=by_degree)
-    columns = (points.classes, points.degrees, answers.test_margin, answers.deviation)
-    prediction = replace(prediction, calibrated=partial(calibration_at, *columns, shape))
+    law = (points.classes, points.degrees)
+    outputs = (answers.test_margin, answers.deviation, answers.offset)
+    prediction = replace(prediction, calibrated=partial(calibration_at, *law, outputs, shape))
     if throw and answers.status.max() > Status.CONVERGED:
         _raise_failure(points, answers)
     return prediction

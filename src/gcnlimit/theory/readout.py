@@ -217,6 +217,7 @@ def _output(
         pulled = mean(equations.measure.excess, by_pull)
         centre = features * mean(e, by_input) + pulls.drive * pulled
         return centre, mean(e, (labels - along[:, None]) ** 2) + noise
+    # a node that joins sees its neighbours' states, and its own input through `first` alone
     first = read @ tau
     variance = mean(e, labels**2) + noise + weights.Q * first**2
     return first * features + joining * along, variance

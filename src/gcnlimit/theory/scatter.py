@@ -183,6 +183,7 @@ def _training_graph(data: CSBM, symmetrize: bool, filters: list[Filter]) -> tupl
 def _both_right(a: Array, b: Array, r: Array) -> Array:
     r"""Return :math:`\Phi_2(a, b; r) - \Phi(a)\Phi(b)`: an integral over the correlation, as an angle."""
     node, weight = np.polynomial.legendre.leggauss(64)
+    # in the angle the integrand is smooth up to a correlation of 1
     top = np.arcsin(np.clip(r, -1.0, 1.0))[..., None]
     angle = 0.5 * top * (1.0 + node)
     a, b = a[..., None], b[..., None]
@@ -228,7 +229,7 @@ class _FilteredGraph(NamedTuple):
 
     signal: float
     symmetric: bool
-    one: Profile
+    plain: Profile
     square: Profile
 
     @classmethod
@@ -242,7 +243,7 @@ class _FilteredGraph(NamedTuple):
     @property
     def averages(self) -> tuple[float, float, float]:
         r"""Averages :math:`e(g)`, :math:`\mathrm{Var}_e[g]` and :math:`\tau(g^2)`: the same sums on both kinds of operators."""
-        f, J, _ = self.one
+        f, J, _ = self.plain
         return float(J[0]), float(np.sum(J[1:] ** 2)), float(np.sum(f**2))
 
     def fluctuation(self, along: float, across: float, A: float, B: float) -> float:
@@ -251,10 +252,11 @@ class _FilteredGraph(NamedTuple):
             gamma, _ = self._directed(along, across, A, B)
             free = np.sum(gamma**2) - np.sum(np.tril(gamma, -2) ** 2)
             return float(free + 0.5 * np.sum(np.diagonal(gamma, -2) ** 2))
-        one, both = self.one, self.square
+        plain, both = self.plain, self.square
         moves = (
-            A * along * one.fluctuation(0, 0) + B * along**2 * both.fluctuation(0, 0),
-            A * across * one.fluctuation(0, 1) + 2.0 * B * along * across * both.fluctuation(0, 1),
+            A * along * plain.fluctuation(0, 0) + B * along**2 * both.fluctuation(0, 0),
+            A * across * plain.fluctuation(0, 1)
+            + 2.0 * B * along * across * both.fluctuation(0, 1),
             B * across**2 * both.fluctuation(1, 1),
         )
         return float(sum(move @ move for move in moves))
@@ -264,12 +266,14 @@ class _FilteredGraph(NamedTuple):
         if not self.symmetric:
             _, pull = self._directed(1.0, math.sqrt(Q), A, B)
             return float(Q * pull[0] ** 2 + 0.5 * Q * pull[1] ** 2)
-        one, both = self.one, self.square
-        return float(Q * (A * one.J[0] + 2.0 * B * both.J[0]) ** 2 + 2.0 * (B * Q * both.f[0]) ** 2)
+        plain, both = self.plain, self.square
+        return float(
+            Q * (A * plain.J[0] + 2.0 * B * both.J[0]) ** 2 + 2.0 * (B * Q * both.f[0]) ** 2
+        )
 
     def _directed(self, along: float, across: float, A: float, B: float) -> tuple[Array, Array]:
         """Derivatives in the noise of the operator, a matrix in block Hessenberg form, and in the inputs."""
-        g = np.trim_zeros(self.one.f, "b")
+        g = np.trim_zeros(self.plain.f, "b")
         n = g.size
         a = np.eye(2 * n + 2, k=-2)
         a[0, 0] = self.signal

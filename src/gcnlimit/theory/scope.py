@@ -27,6 +27,7 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "normalization": ("symmetric", "other", "other, normalized gain"),
     "classes": ("2 equal", "more equal", "2 unequal", "more unequal"),
     "features": ("white", "correlated"),
+    "noise": ("none", "some"),
     "reg": ("infinite", "finite"),
     "loss": ("square", "margin", "corner", "softmax"),
     "penalty": ("squared weights", "other"),
@@ -52,6 +53,7 @@ def cases_of(data: CSBM, gcn: GCN | None = None) -> Iterator[Case]:
         "degrees": "alike" if data.degrees is None else "varied",
         "classes": f"{count} {'equal' if data.classes.equal else 'unequal'}",
         "features": "white" if data.features.is_white else "correlated",
+        "noise": "some" if data.noise else "none",
     }
     if gcn is None:
         yield answers
@@ -79,14 +81,14 @@ def cases_of(data: CSBM, gcn: GCN | None = None) -> Iterator[Case]:
 
 
 FUNCTIONS: dict[str, str] = {
-    "predict": "network degrees stopped home errors",
-    "tune": "network degrees stopped home",
+    "predict": "network degrees noise stopped home errors",
+    "tune": "network degrees noise stopped home",
     "compare": "data degrees",
-    "bayes_optimal": "data degrees errors",
+    "bayes_optimal": "data degrees noise errors",
     "bayes_optimal at finite degree": "data degrees",
-    "best_linear": "data degrees errors",
+    "best_linear": "data degrees noise errors",
     "best_linear at finite degree": "data degrees",
-    "best_linear on another graph": "data errors",
+    "best_linear on another graph": "data noise errors",
     "label_propagation": "data",
     "transfer": "network stopped errors",
     "transfer to joining nodes": "network home errors",
@@ -110,8 +112,8 @@ FUNCTIONS: dict[str, str] = {
 """The functions that read the table; one that answers several questions is named with each.
 
 Of each it says whether it is one of ``data`` alone, or trains a ``network`` at any regularization; whether it answers under a law
-of ``degrees``, for a training that is ``stopped``, and for nodes at ``home``, on the training graph; and whether its answers
-carry the ``errors`` of an estimate (those of `tune` and `best_filter` do so in their prediction).
+of ``degrees``, for labels with ``noise``, for a training that is ``stopped``, and for nodes at ``home``, on the training graph;
+and whether its answers carry the ``errors`` of an estimate (those of `tune` and `best_filter` do so in their prediction).
 """
 
 
@@ -153,6 +155,10 @@ _JOINING = "transfer to joining nodes"
 _READ_AGAIN = ("transfer", "best_test_filter", "best_test_filter on another graph")
 
 REFUSALS: tuple[Refusal, ...] = (
+    _row(_but(_which("noise")), "leave out noise, or sample graphs", noise="some"),
+    _row((*_TRAINED, "bayes_optimal"), _ONE_OF_TWO, noise="some", degrees="varied"),
+    _row(_TRAINED, _ONE_OF_TWO, noise="some", test_filter="other"),
+    _row(_TRAINED, _ONE_OF_TWO, noise="some", training="stopped"),
     _row(_but(_which("degrees")), "leave out degrees, or sample graphs", degrees="varied"),
     _row(_SCATTER, "take classes=2", classes=_MORE),
     _row(

@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ConvergenceError
-from gcnlimit.filters import Chain
 from gcnlimit.results.performance import Status
 from gcnlimit.theory.degrees.solve import LayerSolution
 from gcnlimit.theory.finite_reg.directed_solution import DirectedSolution
@@ -40,9 +39,9 @@ _BY_DEGREE: dict[Route, ByDegree] = {
 }
 
 
-def alike_solver(points: Points, chain: Chain | None = None) -> Alike:
-    """Equations of points at finite regularization whose degrees are alike; a `chain` takes the place of their filter."""
-    return _ALIKE[points.route(chain)]
+def alike_solver(points: Points) -> Alike:
+    """Equations of points at finite regularization whose degrees are alike."""
+    return _ALIKE[points.route()]
 
 
 def degree_solver(points: Points) -> ByDegree:
@@ -50,19 +49,15 @@ def degree_solver(points: Points) -> ByDegree:
     return _BY_DEGREE[points.route()]
 
 
-def solve(
-    points: Points, chain: Chain | None = None, *, tol: float, max_iterations: int
-) -> Solution:
-    """Solve the equations of each point; a `chain` takes the place of its filter."""
+def solve(points: Points, *, tol: float, max_iterations: int) -> Solution:
+    """Solve the equations of each point."""
     with np.errstate(all="ignore"):  # out-of-range points are reported as not converged
         near = points
         # pinned outputs fall as 1/reg: solve before rounding beside the bias hides them
         if points.class_loss.is_pinned:
-            strongest = asymptote(points, chain)[1] * (_STRONG / FAR)
+            strongest = asymptote(points)[1] * (_STRONG / FAR)
             near = points._replace(reg=np.minimum(points.reg, strongest))
-        solution = alike_solver(points, chain).solve(
-            near, chain, tol=tol, max_iterations=max_iterations
-        )
+        solution = alike_solver(points).solve(near, tol=tol, max_iterations=max_iterations)
     if np.all(near.reg == points.reg):
         return solution
     factor = near.reg / points.reg
@@ -70,9 +65,9 @@ def solve(
     return replace(solution, output=output, weights=solution.weights.without_powers(factor))
 
 
-def asymptote(points: Points, chain: Chain | None = None) -> tuple[Solution, Array]:
+def asymptote(points: Points) -> tuple[Solution, Array]:
     """Return the explicit solution at a large regularization, and that regularization."""
-    return alike_solver(points, chain).asymptote(points, chain)
+    return alike_solver(points).asymptote(points)
 
 
 def checked(status: npt.NDArray[np.int64]) -> None:

@@ -178,6 +178,7 @@ def best_margin(c: Any, signal: Any) -> Any:
     c = np.asarray(c, float)
     b = np.square(signal) + c**2 - 1.0
     root = np.hypot(b, 2.0 * c)
+    # of the two forms of the root of a quadratic equation, the one in which nothing cancels
     with np.errstate(divide="ignore", invalid="ignore"):
         m2 = np.where(b >= 0.0, 0.5 * (b + root), 2.0 * c**2 / (root - b))
     return scalar_or_array(np.sign(c) * np.sqrt(m2))
@@ -289,5 +290,6 @@ def _pagerank(data: CSBM, symmetrize: bool, square: Array) -> PageRank:
     if operator.symmetric:
         across = signal**2 + square
     theta = signal / (1.0 + across)
+    # rounding may put the best strength onto the pole, which it only approaches
     largest = _BELOW_POLE / operator.radius
     return PageRank(scalar_or_array(np.clip(theta, -largest, largest)))

@@ -43,7 +43,7 @@ def test_one_krylov_space_serves_all_regularizations_to_the_tolerance_asked(n, m
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-30, 1e30])
-def test_a_hard_ridge_falls_back_on_the_diagonalisation(scale):
+def test_a_hard_ridge_falls_back_on_the_diagonalization(scale):
     Z = scale * rows(200, 200).Z  # a square matrix: the smallest singular value is next to 0
     problem, reg = TrainingRows(Z), np.array([1e-6, 1.0]) * scale**2
     path = problem.ridge(reg)

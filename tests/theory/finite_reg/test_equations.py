@@ -11,7 +11,7 @@ from gcnlimit.theory.finite_reg.equations import Pulls
 from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.solve import solve
-from validation.chain_equations import apply_equations, chain_of
+from validation.chain_equations import apply_equations, of_layers
 
 FILTERS = [
     gl.Residual([0.5, 1.2, -0.3]),
@@ -31,8 +31,8 @@ GRAPHS = {
 
 
 def solves_chain_equations(data, gcn):
-    points = Points.of(data, gcn)
-    layers = solve(points, chain_of(data, gcn), tol=1e-13, max_iterations=5000).chain_layers().reshape(())
+    points = of_layers(data, gcn)
+    layers = solve(points, tol=1e-13, max_iterations=5000).chain_layers().reshape(())
     after = apply_equations(data, gcn, layers).as_dict()
     for name, old in layers.as_dict().items():
         size = np.abs(after[name]).max(initial=0.0)

@@ -160,6 +160,13 @@ class Instance(Brief):
         r"""Labels of all nodes: :math:`\pm 1` for two equal classes, else :math:`0 \dots C - 1`; NaN where unknown."""
         return self.latents.labels
 
+    @property
+    def given_labels(self) -> Array:
+        """Labels of all nodes, on labelled ones as they were given: some may be wrong."""
+        if not self.data.noise:
+            return self.labels
+        return np.where(self.train_mask, self.observation.train_labels, self.labels)
+
     def save(self, path: Location) -> None:
         """Write everything to one ``.npz`` file, the model as JSON; streamed features are kept as their key."""
         X = self.features
@@ -168,6 +175,7 @@ class Instance(Brief):
             "degree": np.array(self.observation.degree),
             "train_mask": self.train_mask,
             "labels": self.labels,
+            "given_labels": self.given_labels,
             "centroid": self.latents.centroid,
         }
         if self.latents.theta is not None:
@@ -199,7 +207,8 @@ class Instance(Brief):
             theta = None
             if "theta" in stored:
                 theta = np.array(as_real("theta", field(stored, "theta", nodes), low=0))
-        shown = observation.shown_labels(labels, mask, data.classes)
+            given = observation.check_labels(stored["given_labels"], mask, data.classes)
+        shown = observation.shown_labels(given, mask, data.classes)
         seen = Observation(data, degree, adjacency, features, mask, shown)
         return Instance(seen, Latents(labels, centroid.astype(float), theta))
 
@@ -214,7 +223,7 @@ class Instance(Brief):
         >>> data.nodes, int((data.training() >= 0).sum()), np.unique(data.y).tolist()
         (200, 20, [0, 1, 2])
         """
-        y = self.data.classes.index_of(self.labels)
+        y = self.data.classes.index_of(self.given_labels)
         train = self.train_mask[None]
         test = ~train & (y >= 0)
         X = np.asarray(self.features)

@@ -100,11 +100,11 @@ def iterate(
 
 
 def log_prior(observation: Observation) -> Array:
-    """Logarithm of the probability of each class of each node without its graph and features, certain where it is labelled."""
-    mask = observation.train_mask
+    """Logarithm of the probability of each class of each node by its label alone, certain if no label is wrong."""
+    mask, noise = observation.train_mask, observation.data.noise
     prior = np.tile(np.log(observation.classes.fractions), (observation.nodes, 1))
-    prior[mask] = -np.inf
-    prior[mask, observation.train_class_index] = 0.0
+    prior[mask] = math.log(noise) if noise else -np.inf
+    prior[mask, observation.train_class_index] = math.log1p(-noise)
     return prior
 
 
@@ -219,7 +219,12 @@ def measured_posterior(instance: Instance, logs: Array) -> Performance:
     right, loss = (float(np.mean(v)) if v.size else math.nan for v in (hits, -true))
     balanced = balanced_rate(scores - np.log(prior), class_index, prior.size)
     area = roc_area(scores[:, 0] - scores[:, 1], class_index) if prior.size == 2 else math.nan
-    fields = [right, 1.0, loss, 0.0, right, balanced, area]
+    trained = (1.0, 0.0)
+    if instance.data.noise:
+        given = logs[instance.train_mask], instance.observation.train_class_index
+        kept = given[0][np.arange(given[1].size), given[1]]
+        trained = (float(np.mean(hits_of(*given))), -float(np.mean(kept)))
+    fields = [right, trained[0], loss, trained[1], right, balanced, area]
     sure = calibration_column(scores, class_index)
     return measured(instance.data, np.array([*fields, *sure, *by_cell(instance, test, hits)]))
 

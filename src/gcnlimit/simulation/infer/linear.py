@@ -119,6 +119,11 @@ def linear_message_passing(
         raise ParameterError("by = 'labels' is for one graph; leave out to, or take by='layers'")
     graphs = [instance] if to is None else alike_pair(instance, to)
     observations = [observed(graph) for graph in graphs]
+    noise = max(observation.data.noise for observation in observations)
+    if noise:
+        raise ParameterError(
+            f"linear_message_passing takes labels for right, got noise = {noise:g}; use amp"
+        )
     if not any(observation.train_mask.any() for observation in observations):
         raise ParameterError(
             "linear_message_passing needs labelled nodes; amp infers the classes without any"
@@ -128,12 +133,15 @@ def linear_message_passing(
     place = observations[0].device(device)
     guard = backend_of(place).guard(observations[0].nodes)
     with guard, np.errstate(over="ignore", invalid="ignore"):
-        if by == "labels":
-            return _Fitted(observations[0], place).inference(graphs[0], steps, tol)
-        network = _Network(observations, place, bethe=by == "bethe")
-        ended = (
-            network.run(observations, steps, tol) if by == "layers" else network.solve(steps, tol)
+        network = (
+            _Fitted(observations, place)
+            if by == "labels"
+            else _Network(observations, place, by == "bethe")
         )
+        if isinstance(network, _Network) and by != "layers":
+            ended = network.solve(steps, tol)
+        else:
+            ended = iterate(network.layer, observations, steps, tol, 0.0)
     return network.inference(graphs, ended)
 
 
@@ -146,9 +154,8 @@ class _Network:
         self.mask = np.concatenate([observation.train_mask for observation in observations])
         self.codes = np.concatenate([observation.train_codes for observation in observations])
         self.ends = self.features.ends
-        weights = [_weight(o, g, bethe) for o, g in zip(observations, self.graphs, strict=True)]
-        self.theta = [theta for theta, _ in weights]
-        self.stretch = [stretch for _, stretch in weights]
+        pairs = zip(observations, self.graphs, strict=True)
+        self.weights = [_weight(observation, graph, bethe) for observation, graph in pairs]
         self.v = self.codes.copy()
         self.M = np.zeros(len(self.mask))
         self.fields = np.zeros_like(self.v)
@@ -159,12 +166,12 @@ class _Network:
         parts = zip(self.features.share, shares, strict=True)
         resolved = self.features.rate * self.features.gain * sum(s * w.sum() for s, w in parts)
         on_features = np.sum(self.features.gain * resolved / (1.0 + resolved))
-        evidence = []
-        for graph, rate, theta, w, stretch in zip(
-            self.graphs, self.features.rates, self.theta, shares, self.stretch, strict=True
-        ):
-            on_graph = stretch * graph.signal**2 * np.mean(theta * w) * theta
-            evidence.append(on_graph + rate * on_features)
+        signals = [graph.signal for graph in self.graphs]
+        graphs = zip(signals, self.features.rates, self.weights, shares, strict=True)
+        evidence = [
+            stretch * signal**2 * np.mean(theta * w) * theta + rate * on_features
+            for signal, rate, (theta, stretch), w in graphs
+        ]
         return np.concatenate(evidence)
 
     def limit(self) -> Array:
@@ -184,12 +191,12 @@ class _Network:
         """Fields on all nodes, from estimates of the codes, of which a `share` is known on each node."""
         one = np.eye(v.shape[1])
         nodes = list(zip(np.split(v, self.ends), np.split(share, self.ends), strict=True))
-        fields = []
-        for graph, theta, stretch, (means, w) in zip(
-            self.graphs, self.theta, self.stretch, nodes, strict=True
-        ):
-            moments = means, np.sum(theta) * one, np.sum(theta * w) * one
-            fields.append(stretch * graph.messages(moments))
+        fields = [
+            stretch * graph.messages((means, np.sum(theta) * one, np.sum(theta * w) * one))
+            for graph, (theta, stretch), (means, w) in zip(
+                self.graphs, self.weights, nodes, strict=True
+            )
+        ]
         plain = [(means, len(w) * one, np.sum(w) * one) for means, w in nodes]
         return np.asarray(np.concatenate(fields) + np.concatenate(self.features.messages(plain)))
 
@@ -209,10 +216,6 @@ class _Network:
         most = _MOST * estimate.shape[1] * float(np.sum(self._share(self.M)[hidden]))
         size = float(np.sum(estimate[hidden] ** 2))
         return float(np.sqrt(most / size)) if size > most > 0.0 else 1.0
-
-    def run(self, observations: Sequence[Observation], steps: int, tol: float) -> Ended:
-        """One layer after the other."""
-        return iterate(self.layer, observations, steps, tol, 0.0)
 
     def solve(self, steps: int, tol: float) -> Ended:
         """Limit of the layers by conjugate gradients (Eq. 12.4)."""
@@ -274,32 +277,30 @@ def _weight(observation: Observation, graph: GraphMessages, bethe: bool) -> tupl
 def _conjugate_gradients(
     matrix: Any, source: Array, steps: int, tol: float
 ) -> tuple[Ended, Array | None]:
-    """Solution of a symmetric system, column by column together; None if the matrix is not positive."""
-    x, r = np.zeros_like(source), source.copy()
-    p, size = r, np.sum(r**2, axis=0)
-    change = 0.0
-    for count in range(1, steps + 1):
+    """Solution of a symmetric system, all columns as one vector; None if the matrix is not positive."""
+    x, r = np.zeros_like(source), source
+    p, square, change = r, float(np.vdot(r, r)), 0.0
+    for count in range(steps):
+        if square <= tol**2 * r.size:
+            return (Status.CONVERGED, count, change), x
         product = matrix(p)
-        curvature = np.sum(p * product, axis=0)
-        if np.any((curvature <= 0.0) & (size > 0.0)):
+        curvature = float(np.vdot(p, product))
+        if curvature <= 0.0:
             return (Status.NOT_CONVERGED, count, change), None
-        step = np.where(size > 0.0, size / np.where(curvature > 0.0, curvature, 1.0), 0.0)
+        step = square / curvature
         x = x + step * p
         r = r - step * product
-        change = float(np.sqrt(np.mean((step * p) ** 2)))
-        new = np.sum(r**2, axis=0)
-        if np.sqrt(np.mean(r**2)) <= tol:
-            return (Status.CONVERGED, count, change), x
-        p = r + np.where(size > 0.0, new / np.where(size > 0.0, size, 1.0), 0.0) * p
-        size = new
+        change = step * float(np.sqrt(np.mean(p**2)))
+        last, square = square, float(np.vdot(r, r))
+        p = r + square / last * p
     return (Status.NOT_CONVERGED, steps, change), x
 
 
 class _Fitted:
     """The network that knows no parameter of the model: two numbers a layer by least squares (Eq. 12.9)."""
 
-    def __init__(self, observation: Observation, device: Device) -> None:
-        self.observation = observation
+    def __init__(self, observations: Sequence[Observation], device: Device) -> None:
+        (observation,) = observations
         self.backend = backend_of(device)
         # hubs are regularized by the mean degree, the best constant being that of the signal
         self.a = observation.operator(True, device, Regularized(1.0))
@@ -308,44 +309,39 @@ class _Fitted:
         self.X = X if not isinstance(X, np.ndarray) else self.backend.place(X)
         self.dtype = X.dtype
         self.mask, self.codes = observation.train_mask, observation.train_codes
+        self.v = self.estimate = self.codes
+        self.old = np.zeros_like(self.v)
+        self.u = np.zeros((X.shape[1], self.v.shape[1]))
+        self.weights: list[Array] = []
         if observation.theta is not None:  # in the unit in which the squares of a row sum to 1
             noise = np.random.default_rng(0).standard_normal((observation.nodes, 1))
             self.scale = 1.0 / float(np.sqrt(np.mean(self._through_graph(noise) ** 2)))
 
-    def inference(self, graph: Given, layers: int, tol: float) -> LinearInference:
-        """Answer after `layers` layers, or when they change no more."""
-        mask, y = self.mask[:, None], self.codes
+    def layer(self, keep: float) -> float:
+        """One layer; returns the root mean square change of the estimates."""
         hidden = 1.0 - float(np.mean(self.mask))
-        v, old = y, np.zeros_like(y)
-        u_old = np.zeros((self.X.shape[1], y.shape[1]))
-        w, every = np.zeros(2), []
-        ended: Ended = (Status.NOT_CONVERGED, layers, 0.0)
-        for count in range(1, layers + 1):
-            first = self._through_graph(v) - hidden * w[0] * old
-            u_old, second = self._through_features(v, hidden * w[1] * u_old)
-            fields = np.stack([first, second])
-            w = self._fit(fields)
-            old, before = v, v
-            estimate = np.tensordot(w, fields, axes=1)
-            v = np.where(mask, y, estimate)
-            every.append(w)
-            change = float(np.sqrt(np.mean((v - before) ** 2)))
-            ended = (Status.NOT_CONVERGED, count, change)
-            if change <= tol:
-                ended = (Status.CONVERGED, count, change)
-                break
-        return _inference(
-            graph, v, *self._calibrated(estimate), ended=ended, weights=np.array(every)
-        )
+        w = self.weights[-1] if self.weights else np.zeros(2)
+        first = self._through_graph(self.v) - hidden * w[0] * self.old
+        self.u, second = self._through_features(self.v, hidden * w[1] * self.u)
+        fields = np.stack([first, second])
+        self.weights.append(self._fit(fields))
+        self.estimate = np.tensordot(self.weights[-1], fields, axes=1)
+        self.old = self.v
+        self.v = np.where(self.mask[:, None], self.codes, self.estimate)
+        return float(np.sqrt(np.mean((self.v - self.old) ** 2)))
+
+    def inference(self, graphs: Sequence[Given], ended: Ended) -> LinearInference:
+        """Answer after the layers."""
+        fields, M = self._calibrated(self.estimate)
+        return _inference(graphs[0], self.v, fields, M, ended=ended, weights=np.array(self.weights))
 
     def _calibrated(self, estimate: Array) -> tuple[Array, Array]:
         """Fields and evidence, by mean and variance of the estimates on labelled nodes, which do not know their labels."""
         y, left_out = self.codes[self.mask], estimate[self.mask]
         along = float(np.sum(left_out * y) / np.sum(y**2))
         variance = float(np.sum((left_out - along * y) ** 2)) / max(y.size - 1, 1)
-        variance = max(
-            variance, along**2 / (1.0 + y.size), 1e-300
-        )  # few labels know no large margin
+        # few labels know no large margin
+        variance = max(variance, along**2 / (1.0 + y.size), 1e-300)
         return along / variance * estimate, np.full(len(estimate), along**2 / variance)
 
     def _fit(self, fields: Array) -> Array:

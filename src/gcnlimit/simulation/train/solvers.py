@@ -52,7 +52,7 @@ class TrainingRows:
         targets: Array | None = None,
         training: Training | None = None,
     ) -> Array:
-        r"""Weights of the square loss for every `reg`, one row each, from one Krylov space or one diagonalisation.
+        r"""Weights of the square loss for every `reg`, one row each, from one Krylov space or one diagonalization.
 
         :math:`w = Z^T (ZZ^T + r)^{-1} y = (Z^TZ + r)^{-1} Z^T y`, with the `targets` :math:`y`, 1 for signed rows. A
         `training` with a parameter for each `reg` has its own function in place of the inverse (Eq. 13.1).
@@ -80,7 +80,7 @@ class TrainingRows:
         return np.asarray(solution @ self.Z if self.dual else solution)
 
     def _in_krylov_space(self, target: Array, reg: Array, tol: float) -> Array | None:
-        """Solutions if the true residual of the slowest is small enough, after fewer steps than a diagonalisation costs."""
+        """Solutions if the true residual of the slowest is small enough, after fewer steps than a diagonalization costs."""
         solutions = driven(krylov(target, reg, tol, target.size // 5), self._product)
         if solutions is None:
             return None

@@ -21,7 +21,7 @@ from gcnlimit.simulation.data.features import Block, streamed
 from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.data.operator import Operator
 from gcnlimit.simulation.train.descent import CrossEntropy
-from gcnlimit.simulation.train.minimise import TrainingTask
+from gcnlimit.simulation.train.minimize import TrainingTask
 from gcnlimit.simulation.train.penalized import penalized
 from gcnlimit.simulation.train.products import Products, TrainingByProducts, rows_by_filter
 from gcnlimit.simulation.train.solvers import TOLERANCE, TrainingRows
@@ -203,7 +203,7 @@ class _Networks:
             task = TrainingTask(F, seen.train_class_index, seen.classes, loss)
             if isinstance(penalty, L2):
                 stops = None if self.training is None else self.training[where]
-                weights[where], bias[where], gap[where] = task.minimise(reg, tol, stops)
+                weights[where], bias[where], gap[where] = task.minimize(reg, tol, stops)
                 weights[where] *= strong[:, None, None]
                 continue
             for k in where:

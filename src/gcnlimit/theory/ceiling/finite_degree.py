@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.random import SeedSequence
 
 from gcnlimit._runtime.memory import require
-from gcnlimit._validation import as_real
+from gcnlimit._validation import as_real, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.results.order_parameters import OrderParameters
@@ -38,8 +38,18 @@ class _Start(NamedTuple):
         return float(self.means[:, _ENTROPY].mean())
 
 
+Sizes: TypeAlias = tuple[int, int, int]
+"""Nodes of a population, sweeps, and the seed."""
+
+
+def population_sizes(population: int, sweeps: int, seed: int) -> Sizes:
+    """Checked sizes."""
+    nodes = whole("population", population, low=100)
+    return nodes, whole("sweeps", sweeps, low=4, high=100_000), whole("seed", seed, low=0)
+
+
 def sparse_ceiling(
-    data: CSBM, degree: float, *sizes: int, nodes: type[Population] = Population
+    data: CSBM, degree: float, sizes: Sizes, nodes: type[Population] = Population
 ) -> BayesPrediction:
     """Performance of Bayes-optimal or linear nodes at a finite mean degree, at one point; see `bayes_optimal`."""
     as_real("alpha", data.alpha, low=1.0 / _LARGEST_PARAMETER, high=_LARGEST_PARAMETER)
@@ -49,7 +59,7 @@ def sparse_ceiling(
 
 
 def sparse_elsewhere(
-    data: CSBM, to: CSBM, degree: float, *sizes: int, nodes: type[Population] = Population
+    data: CSBM, to: CSBM, degree: float, sizes: Sizes, nodes: type[Population] = Population
 ) -> list[BayesPrediction]:
     """Ceilings on a new graph at a finite mean degree: both graphs at hand, in two stages, with frozen weights."""
     for model in (data, to):
@@ -72,9 +82,7 @@ def _require_memory(data: CSBM, degree: float, population: int) -> None:
     require(what, needed, "take a smaller population or leave out degree")
 
 
-def _ceiling(
-    sizes: tuple[int, ...], nodes: type[Population], *models: SparseModel
-) -> BayesPrediction:
+def _ceiling(sizes: Sizes, nodes: type[Population], *models: SparseModel) -> BayesPrediction:
     """Ceiling of one point, on the graph of the first model, with another graph of the same features at hand or not."""
     population, sweeps, seed = sizes
     streams = SeedSequence(seed).spawn(2)

@@ -55,6 +55,10 @@ class LinearNode:
         T = self.at(self.label + m)
         return T.overlap, T.slope
 
+    def labelled_information(self, m: Array) -> Array:
+        """Free entropy of labelled nodes that are certain."""
+        return 0.5 * self.directions * m
+
     def information(self, m: Array) -> tuple[Array, Array]:
         r"""Free entropy :math:`\frac d2[m - \log(1 + m)]` of Gaussian codes, and cross-entropy of the calibrated output.
 

@@ -39,6 +39,8 @@ _NODE, _WEIGHT = 0.5 * np.array(legendre.leggauss(24))
 _NODE += 0.5
 _HERMITE, _MASS = hermite_e.hermegauss(48)
 
+_NORMAL = np.linspace(-10.0, 10.0, 401)
+
 STEP = 0.15
 """Of the trapezoid rule for a Gaussian plus a Gumbel variable, analytic in a strip of half-width pi/2."""
 
@@ -91,6 +93,7 @@ class Posterior:
     far: Panels
     near_integral: Panels
     far_integral: Panels
+    noise: float = 0.0  # probability that a label is wrong
 
     @classmethod
     def of(
@@ -118,9 +121,34 @@ class Posterior:
         far = self._far(m, np.maximum(s, _FROM))
         return Overlap(*(np.where(is_near, a, b) for a, b in zip(near, far, strict=True)))
 
-    def labelled(self, m: Array) -> tuple[float, float]:
-        """Overlap on labelled nodes, which are certain, and its slope."""
-        return 1.0, 0.0
+    def labelled(self, m: Array) -> tuple[Array | float, Array | float]:
+        """Overlap on labelled nodes at evidence `m` of the others, 1 where labels are right, and its slope."""
+        if not self.noise:
+            return 1.0, 0.0
+        tanh, weight = np.tanh(self._fields(m)), self._field_weight
+        # by Stein's lemma the slope of E t is that of E[t' + t''/2], t' = 1 - t^2
+        return tanh @ weight, ((1.0 - tanh**2) * (1.0 - tanh)) @ weight
+
+    def labelled_information(self, m: Array) -> Array:
+        """Free entropy of labelled nodes; its derivative is half the overlap."""
+        if not self.noise:
+            return 0.5 * self.directions * m
+        field = np.abs(self._fields(m))
+        log_cosh = (field + np.log1p(np.exp(-2.0 * field))) @ self._field_weight
+        return np.asarray(log_cosh + 0.5 * np.log(self.noise * (1.0 - self.noise)) - 0.5 * m)
+
+    @cached_property
+    def _field_weight(self) -> Array:
+        """Weights of `_fields`: right labels, then wrong ones."""
+        normal = np.exp(-0.5 * _NORMAL**2)
+        normal /= np.sum(normal)
+        return np.concatenate([(1.0 - self.noise) * normal, self.noise * normal])
+
+    def _fields(self, m: Array) -> Array:
+        r"""Fields :math:`m + \sqrt m\,z \pm \frac12\log\frac{1-\varepsilon}\varepsilon` along the class (Eq. 5.5)."""
+        odds = 0.5 * np.log((1.0 - self.noise) / self.noise)
+        evidence = m[..., None] + np.sqrt(m)[..., None] * _NORMAL
+        return np.concatenate([evidence + odds, evidence - odds], axis=-1)
 
     def _near(self, m: Array, s: Array) -> Overlap:
         rest, change = self.near(s)

@@ -6,7 +6,7 @@ first convex, then concave, and may have two stable fixed points with an unstabl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -150,7 +150,8 @@ class StateEvolution(Evolution):
     def of(cls, data: CSBM, node: Node | None = None, symmetrize: bool = True) -> Self:
         """State evolution of all points of the data, of Bayes-optimal nodes by default."""
         rho = np.broadcast_to(data.rho, data.shape).ravel()
-        return cls(Evidence.of(data, symmetrize), rho, node or posterior(data.classes))
+        node = node or replace(posterior(data.classes), noise=data.noise)
+        return cls(Evidence.of(data, symmetrize), rho, node)
 
     def take(self, rows: Rows) -> Self:
         """State evolution of some of the points, in their order."""
@@ -196,8 +197,9 @@ class StateEvolution(Evolution):
         """State at a fixed point (Eq. 8.11)."""
         overlap = self.overlap(m)
         information, loss = self.node.information(m)
-        shape = self.rho * m + self.evidence.free_entropy(overlap)
-        free_entropy = 0.5 * self.node.directions * shape + (1.0 - self.rho) * information
+        free_entropy = 0.5 * self.node.directions * self.evidence.free_entropy(overlap)
+        free_entropy += self.rho * self.node.labelled_information(m)
+        free_entropy += (1.0 - self.rho) * information
         return EvolutionState(overlap, free_entropy, loss)
 
     def layers(self, depth: int) -> Array:
@@ -293,7 +295,7 @@ class StateEvolution(Evolution):
         shape = data.shape
         state = self.state(m)
         margin = np.sqrt(m).reshape(shape)
-        known = certain(margin, state.loss.reshape(shape))
+        known = certain(margin, state.loss.reshape(shape), data.noise)
         return ceiling_prediction(
             from_margins(data.classes, *known),
             margin,

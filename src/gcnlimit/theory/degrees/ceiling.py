@@ -25,6 +25,7 @@ from gcnlimit.theory.ceiling.state_evolution import (
     EvolutionState,
     FixedPoints,
     Node,
+    StateEvolution,
 )
 from gcnlimit.theory.decision import (
     accuracy,
@@ -166,3 +167,12 @@ class PropensityEvolution(Evolution):
         asked = np.asarray(as_real("theta", theta, low=0))
         margin = np.sqrt(self.at(x, np.ravel(asked)))
         return accuracy(margin, data.classes.count).reshape(data.shape + asked.shape)
+
+
+def evolution_of(
+    data: CSBM, node: Node | None = None, symmetrize: bool = True
+) -> StateEvolution | PropensityEvolution:
+    """State evolution of the data, with propensities if degrees vary; of Bayes-optimal nodes by default."""
+    if data.degrees is None:
+        return StateEvolution.of(data, node, symmetrize)
+    return PropensityEvolution.of(data, data.degrees, node, symmetrize)

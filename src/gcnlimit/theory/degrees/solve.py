@@ -59,7 +59,7 @@ class LayerSolution(NamedTuple):
         return 8 * points.degrees.theta.size * Wiring.layers(points) ** 2
 
     @classmethod
-    def solve(cls, points: Points, chain: None = None, *, tol: float, max_iterations: int) -> Self:
+    def solve(cls, points: Points, *, tol: float, max_iterations: int) -> Self:
         """Solve the equations of each point, by coming down from a large regularization."""
         assert points.degrees is not None
         equations = LayerEquations.of(points, points.degrees)

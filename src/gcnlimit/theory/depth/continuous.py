@@ -132,7 +132,7 @@ class _Collocation(DirectedEquations):
     def on(cls, points: Points, depths: Array) -> Self:
         """Network of the points at these depths, in [-1, 1]."""
         size = points.size, depths.size + 1
-        scaled = scaled_chain(points, None)
+        scaled = scaled_chain(points)
         b = np.repeat(points.filter.values[:, None], depths.size, axis=1)
         readout = np.zeros(size)
         readout[:, -1] = np.exp(-points.filter.log_gain(symmetric=False))

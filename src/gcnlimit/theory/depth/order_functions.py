@@ -10,7 +10,8 @@ import numpy.typing as npt
 from gcnlimit._validation import as_real, broadcast, whole
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Chain, Diffusion
+from gcnlimit.filters import Diffusion
+from gcnlimit.filters.polynomial import OfChain
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.results.order_parameters import OrderFunctions
 from gcnlimit.theory import scope
@@ -61,7 +62,7 @@ def order_functions(
             raise ParameterError(f"{name} has no depth; take Diffusion, Residual or Polynomial")
         if depths is not None or layers is not None:
             raise ParameterError(f"{name} has its own layers; leave depths and layers out")
-        return _layer_functions(points, points.filter.chain(radius=points.radius)).reshape(shape)
+        return _layer_functions(points).reshape(shape)
     if (depths is None) == (layers is None):
         raise ParameterError(
             "a diffusion needs either depths (of the continuous network) or layers "
@@ -97,16 +98,17 @@ def _euler_functions(points: Points, K: int) -> OrderFunctions:
     b = np.repeat(points.filter.values[:, None] / K, K, axis=1)
     last = np.zeros((points.size, K + 1))
     last[:, -1] = 1.0
-    f = _layer_functions(points, Chain(b, np.ones_like(b), last))
+    layers = OfChain(np.concatenate([b, np.ones_like(b), last], axis=1))
+    f = _layer_functions(points._replace(filter=layers))
     powers = {"m_hat": 1, "Q_hat": 2, "V_hat": 2, "Q_qh": 1, "V_qh": 1}
     return replace(f, **{name: K**power * getattr(f, name) for name, power in powers.items()})
 
 
-def _layer_functions(points: Points, chain: Chain) -> OrderFunctions:
-    """Order functions at the layers of a chain (Eqs. 3.8 to 3.11)."""
+def _layer_functions(points: Points) -> OrderFunctions:
+    """Order functions at the layers of the filters (Eqs. 3.8 to 3.11)."""
     if np.isinf(points.reg).all():
-        far, reg = asymptote(points, chain)
+        far, reg = asymptote(points)
         return far.chain_layers().without_powers(reg)
-    solution = solve(points, chain, tol=1e-10, max_iterations=5000)
+    solution = solve(points, tol=1e-10, max_iterations=5000)
     checked(solution.status)
     return solution.chain_layers()

@@ -25,6 +25,8 @@ def node_loss(points: Points) -> Loss:
     The square loss has the same for all classes; the others, on two unequal classes, come with a free bias.
     """
     loss, classes = points.loss, points.classes
+    if points.noise:
+        return Flipped(loss, points.noise)
     if classes.two or loss.form is Form.CODES:
         return loss
     if classes.skewed:
@@ -81,6 +83,43 @@ def loss_elsewhere(loss: Loss, mean: Array, deviation: Array, offset: Array) -> 
     if not isinstance(loss, Biased):
         return expected_losses(loss, Output(mean, deviation**2, tiny))[0]
     return loss.losses_at(mean, deviation**2, tiny, offset * deviation)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Flipped(Loss):
+    r"""A loss on labels of which a fraction `noise` is wrong: averages over both signs of the label (Eq. 5.4).
+
+    A node with the label :math:`sy`, :math:`s = \pm 1`, is pulled by :math:`s f(s\omega)` along its class. Test nodes are
+    compared with their class.
+    """
+
+    loss: Loss
+    noise: float
+
+    @property
+    def smallest_response(self) -> float:  # type: ignore[override]
+        """Response that stands for 0."""
+        return self.loss.smallest_response
+
+    def value(self, z: npt.ArrayLike) -> Array:
+        """Loss at margin `z`."""
+        return self.loss.value(z)
+
+    def gaussian_pull(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array, Array]:
+        """Averages of the pull along the class, its square and its stiffness."""
+        right, wrong = (eta(self.loss, Output(sign * mean, variance, v)) for sign in (1.0, -1.0))
+        kept, noise = 1.0 - self.noise, self.noise
+        return (
+            kept * right.pull - noise * wrong.pull,
+            kept * right.square + noise * wrong.square,
+            kept * right.stiffness + noise * wrong.stiffness,
+        )
+
+    def gaussian_losses(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array]:
+        """Averages of the loss at the output, labels right, and at its proximal point, labels as given."""
+        test, right = expected_losses(self.loss, Output(mean, variance, v))
+        _, wrong = expected_losses(self.loss, Output(-mean, variance, v))
+        return test, (1.0 - self.noise) * right + self.noise * wrong
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.filters import Chain
 from gcnlimit.numerics.fixed_point import fixed_point
 from gcnlimit.numerics.linear import pack_positive, solve_each, unpack_positive
 from gcnlimit.results.order_parameters import OrderFunctions, Rows
@@ -123,8 +122,8 @@ class DirectedSolution(FollowedSolution):
         return np.asarray(8 * (depth * (depth + 1) // 2 + 1) * memory(depth))
 
     @staticmethod
-    def prepare(points: Points, chain: Chain | None) -> DirectedEquations:
-        return DirectedEquations.of(points, scaled_chain(points, chain))
+    def prepare(points: Points) -> DirectedEquations:
+        return DirectedEquations.of(points, scaled_chain(points))
 
     def chain_layers(self) -> OrderFunctions:
         with np.errstate(all="ignore"):  # NaN where a point has no solution

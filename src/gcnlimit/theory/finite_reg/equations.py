@@ -69,10 +69,8 @@ class Pulls(NamedTuple):
     @classmethod
     def unpack(cls, rows: Array, peak: Array) -> Self:
         """Inverse of `pack`."""
-        V_w = np.exp(rows[:, 0])
-        stiffness = np.exp(rows[:, 1])
         cosine = rows[:, 2]
-        size = np.exp(rows[:, 3])
+        V_w, stiffness, size = np.exp(rows[:, (0, 1, 3)].T)
         stiffness = np.where(stiffness > 2.0 * _SOFTEST, stiffness / (V_w * peak), 0.0)
         return cls(V_w, stiffness, cosine * np.sqrt(size), size * np.maximum(1.0 - cosine**2, 0.0))
 

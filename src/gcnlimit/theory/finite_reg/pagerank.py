@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.filters import Chain
 from gcnlimit.numerics.roots import bracketed_roots
 from gcnlimit.theory.finite_reg.equations import Equations, Pulls, Transforms
 from gcnlimit.theory.finite_reg.solution import FollowedSolution
@@ -99,5 +98,5 @@ class PageRankSolution(FollowedSolution):
         return np.full(points.size, _COST)
 
     @staticmethod
-    def prepare(points: Points, chain: Chain | None) -> PageRankEquations:
+    def prepare(points: Points) -> PageRankEquations:
         return PageRankEquations.of(points)

@@ -13,7 +13,6 @@ from gcnlimit.losses import Loss
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.theory.finite_reg.averages import Eta, eta, expected_losses
 from gcnlimit.theory.finite_reg.equations import GraphSide, Pulls, Transforms
-from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.finite_reg.symmetric import SymmetricEquations, SymmetricSolution
 from gcnlimit.theory.points import Points
 
@@ -39,10 +38,9 @@ class PropensityEquations(SymmetricEquations):
     law: DegreeLaw
 
     @classmethod
-    def of(cls, points: Points, nodes: int, scaled: ScaledChain | None = None) -> Self:
-        """Put the filter of the points on a grid, or a chain that takes its place."""
+    def of(cls, points: Points, nodes: int) -> Self:
         assert points.degrees is not None
-        return cls(**vars(SymmetricEquations.of(points, nodes, scaled)), law=points.degrees)
+        return cls(**vars(SymmetricEquations.of(points, nodes)), law=points.degrees)
 
     @property
     def b(self) -> float:

@@ -70,19 +70,19 @@ class FollowedSolution(Solution, ABC):
 
     @staticmethod
     @abstractmethod
-    def prepare(points: Points, chain: Chain | None) -> Equations:
-        """Equations of the points; a `chain` takes the place of their filter."""
+    def prepare(points: Points) -> Equations:
+        """Equations of the points."""
 
     @classmethod
-    def solve(cls, points: Points, chain: Chain | None, *, tol: float, max_iterations: int) -> Self:
+    def solve(cls, points: Points, *, tol: float, max_iterations: int) -> Self:
         """Solve the equations of each point."""
-        equations = cls.prepare(points, chain)
+        equations = cls.prepare(points)
         return cls._at(points, equations, follow(equations, tol=tol, max_iterations=max_iterations))
 
     @classmethod
-    def asymptote(cls, points: Points, chain: Chain | None) -> tuple[Self, Array]:
+    def asymptote(cls, points: Points) -> tuple[Self, Array]:
         """Return the explicit solution at a large regularization, and that regularization."""
-        equations = cls.prepare(points, chain)
+        equations = cls.prepare(points)
         reg = FAR * equations.far
         far = equations.at(reg)
         return cls._at(points, far, explicit(far.start())), reg * far.gain**2
@@ -101,13 +101,12 @@ def status_of(end: FixedPoint) -> npt.NDArray[np.int64]:
     return np.where(end.converged, Status.CONVERGED, failed)
 
 
-def scaled_chain(points: Points, chain: Chain | None) -> ScaledChain:
-    """Chain of the filter, or another in its place, brought to gain 1."""
-    if chain is None:
-        if points.symmetric:
-            chain = points.filter.chain(accuracy=ACCURACY, radius=points.radius)
-        else:
-            chain = points.filter.directed_chain(points.signal, accuracy=ACCURACY)
+def scaled_chain(points: Points) -> ScaledChain:
+    """Chain of the filter, brought to gain 1."""
+    if points.symmetric:
+        chain = points.filter.chain(accuracy=ACCURACY, radius=points.radius)
+    else:
+        chain = points.filter.directed_chain(points.signal, accuracy=ACCURACY)
     scaled = ScaledChain.of(chain, points.signal, points.symmetric)
     return scaled._replace(gain=points.units(scaled.gain))
 

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.filters import Chain
 from gcnlimit.numerics.fixed_point import FixedPoint, explicit
 from gcnlimit.numerics.linear import batches
 from gcnlimit.numerics.spectral import SpikedSemicircle
@@ -52,17 +51,13 @@ class SymmetricEquations(Equations):
     _POINTWISE: ClassVar[tuple[str, ...]] = (*Equations._POINTWISE, "g")
 
     @classmethod
-    def of(cls, points: Points, nodes: int, scaled: ScaledChain | None = None) -> Self:
-        """Put the filter of the points on a grid, or a chain that takes its place."""
+    def of(cls, points: Points, nodes: int) -> Self:
+        """Put the filter of the points on a grid."""
         measure = SpikedSemicircle.of(points.signal, nodes)
-        if scaled:
-            g = scaled.chain.values(measure.x)
-            gain = scaled.gain
-        else:
-            g, size = points.filter.normalized(measure.x)
-            bulk = np.sqrt(g**2 @ measure.tau)
-            g = g / bulk[:, None]
-            gain = points.units(np.exp(size) * bulk)
+        g, size = points.filter.normalized(measure.x)
+        bulk = np.sqrt(g**2 @ measure.tau)
+        g = g / bulk[:, None]
+        gain = points.units(np.exp(size) * bulk)
         spike = np.vecdot(measure.e, g**2)
         return cls(**cls.shared(points, gain, spike), g=g, measure=measure)
 
@@ -184,12 +179,12 @@ class SymmetricSolution(Solution):
 
     @staticmethod
     def cost(points: Points) -> npt.NDArray[np.int64]:
-        return 16 * _first_nodes(points, None)
+        return 16 * _first_nodes(points)
 
     @classmethod
-    def solve(cls, points: Points, chain: Chain | None, *, tol: float, max_iterations: int) -> Self:
+    def solve(cls, points: Points, *, tol: float, max_iterations: int) -> Self:
         """Solve on a grid, then on grids twice as fine until a solution stays where it is."""
-        grids = Grids.of(points, chain, cls.kind)
+        grids = Grids.of(points, cls.kind)
         end = follow(grids.equations(), tol=tol, max_iterations=max_iterations)
         status = status_of(end)
         # only a solution that was found can be refined
@@ -208,8 +203,8 @@ class SymmetricSolution(Solution):
         return cls._at(grids, end, status)
 
     @classmethod
-    def asymptote(cls, points: Points, chain: Chain | None) -> tuple[Self, Array]:
-        grids = Grids.of(points, chain, cls.kind)
+    def asymptote(cls, points: Points) -> tuple[Self, Array]:
+        grids = Grids.of(points, cls.kind)
         equations = grids.equations()
         reg = FAR * equations.far
         end = explicit(equations.at(reg).start())
@@ -225,7 +220,7 @@ class SymmetricSolution(Solution):
         return cls(grids.points, state, output, weights, residual, iterations, status, grids)
 
     def chain_layers(self) -> OrderFunctions:
-        scaled = self.grids.scaled or scaled_chain(self.points, None)
+        scaled = scaled_chain(self.points)
         blocks = self.grids.blocks(_NUMBERS_AT_ONCE / (scaled.chain.depth + 1))
         with np.errstate(all="ignore"):  # NaN where a point has no solution
             parts = [(rows, _layers(part, self, rows, scaled.take(rows))) for rows, part in blocks]
@@ -236,20 +231,18 @@ class SymmetricSolution(Solution):
 class Grids:
     """Number of nodes on the spectrum for each point, and the equations there.
 
-    `scaled` takes the place of the filter, and `reg`, in units of its gain, that of the regularization.
+    `reg`, in units of the gain of the filter, takes the place of the regularization.
     """
 
     points: Points
     nodes: npt.NDArray[np.int64]
-    scaled: ScaledChain | None
     kind: type[SymmetricEquations]
     reg: Array | None = None
 
     @classmethod
-    def of(cls, points: Points, chain: Chain | None, kind: type[SymmetricEquations]) -> Self:
-        """Grids to begin with, all as fine as the finest; a `chain` takes the place of the filter."""
-        nodes = np.full(points.size, np.max(_first_nodes(points, chain)))
-        return cls(points, nodes, chain and scaled_chain(points, chain), kind)
+    def of(cls, points: Points, kind: type[SymmetricEquations]) -> Self:
+        """Grids to begin with, all as fine as the finest."""
+        return cls(points, np.full(points.size, np.max(_first_nodes(points))), kind)
 
     def finer(self, rows: Rows) -> Self:
         """Grids with twice as many nodes for some of the points."""
@@ -260,8 +253,7 @@ class Grids:
     def equations(self, rows: Rows | None = None) -> SymmetricEquations:
         """Equations of some of the points, all on the grid of the first of them."""
         rows = np.arange(self.points.size) if rows is None else rows
-        scaled = self.scaled and self.scaled.take(rows)
-        equations = self.kind.of(self.points.take(rows), int(self.nodes[rows[0]]), scaled)
+        equations = self.kind.of(self.points.take(rows), int(self.nodes[rows[0]]))
         return equations if self.reg is None else equations.at(self.reg[rows])
 
     def blocks(self, budget: float) -> Iterator[tuple[Rows, SymmetricEquations]]:
@@ -272,8 +264,6 @@ class Grids:
                 yield rows[block], self.equations(rows[block])
 
 
-def _first_nodes(points: Points, chain: Chain | None) -> npt.NDArray[np.int64]:
+def _first_nodes(points: Points) -> npt.NDArray[np.int64]:
     r"""Nodes to begin with: products of :math:`g` with :math:`1/(1 + \kappa V_w g^2)` need more than powers."""
-    if chain:
-        return np.full(points.size, 2 * (4 * chain.depth + 1) + 32)
     return 2 * points.filter.quadrature_nodes() + 32

@@ -37,7 +37,7 @@ class TrainingTask:
 
     >>> from gcnlimit import Square
     >>> F, class_index = np.array([[1.0, 2.0], [0.0, 1.0], [-1.0, 0.5]]), np.array([0, 1, 1])
-    >>> W, b, _ = TrainingTask(F, class_index, Classes.of([0.3, 0.7]), Square()).minimise(np.array([1.0]), 1e-12)
+    >>> W, b, _ = TrainingTask(F, class_index, Classes.of([0.3, 0.7]), Square()).minimize(np.array([1.0]), 1e-12)
     >>> missed = Square().on(Classes.of([0.3, 0.7])).targets[class_index] - F @ W[0] - b[0]
     >>> bool(np.allclose(F.T @ missed, W[0])), bool(abs(missed.sum()) < 1e-12)
     (True, True)
@@ -48,7 +48,7 @@ class TrainingTask:
     classes: Classes
     loss: Loss
 
-    def minimise(self, reg: Array, tol: float, training: Training | None = None) -> Minimum:
+    def minimize(self, reg: Array, tol: float, training: Training | None = None) -> Minimum:
         r"""Weights, :math:`M \times (C - 1)`, :math:`C - 1` biases and gap at each `reg`, to the tolerance of `gcnlimit.fit`.
 
         A `training` of the square loss, as long as `reg`, stops before the minimum.
