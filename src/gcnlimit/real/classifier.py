@@ -105,8 +105,8 @@ class GraphClassifier(GraphEstimator):
     def review(self, count: int = 50) -> npt.NDArray[np.int64]:
         """Nodes without a label to label next, the least certain first: uncertain ones, spread over graph and features.
 
-        After 50 of them instead of 50 at random accuracies were one to two points higher on three public graphs whose neighbours
-        are alike, and the same within about twice the error on four others; see :doc:`/how-to/real-graphs`.
+        After 50 of them instead of 50 at random accuracies were two points higher on three public graphs whose neighbours are
+        alike, and the same within the error on three others; see :doc:`/how-to/real-graphs`.
         """
         probabilities = self.predict_proba()
         free = np.setdiff1d(np.arange(len(probabilities)), self.labelled_)
