@@ -14,6 +14,9 @@ HOMES = {
     "torch_geometric": ["src/gcnlimit/pyg.py"],
 }
 collect_ignore_glob = [
-    home for package, homes in HOMES.items() if importlib.util.find_spec(package) is None for home in homes
+    home
+    for package, homes in HOMES.items()
+    if importlib.util.find_spec(package) is None
+    for home in homes
 ]
 collect_ignore_glob.append("tests/cheats_at_import.py")  # its import forges scores in this process

@@ -24,10 +24,16 @@ AREAS = ("theory", "tune", "simulation", "scale", "sweep", "cost")
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m benchmarks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("areas", nargs="*", metavar="AREA", help=f"some of {', '.join(AREAS)} (all by default)")
-    parser.add_argument("--quick", action="store_true", help="only try the area cost, in seconds; nothing is kept")
+    parser.add_argument(
+        "areas", nargs="*", metavar="AREA", help=f"some of {', '.join(AREAS)} (all by default)"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="only try the area cost, in seconds; nothing is kept"
+    )
     asked = parser.parse_args()
     wanted = asked.areas or (["cost"] if asked.quick else AREAS)
     unknown = sorted(set(wanted) - set(AREAS))
@@ -46,7 +52,9 @@ def main() -> None:
         rows = cost(False, HERE.parent / "docs" / "images") if area == "cost" else _rows(area)
         after[area] = [{k: None if _missing(v) else v for k, v in row.items()} for row in rows]
         print(table(area, after[area], before.get(area, [])), flush=True)
-    after["machine"] = f"{os.cpu_count()} cores ({platform.machine()}), Python {platform.python_version()}"
+    after["machine"] = (
+        f"{os.cpu_count()} cores ({platform.machine()}), Python {platform.python_version()}"
+    )
     store.write_text(json.dumps(after, indent=1) + "\n")
     (HERE / "latest.md").write_text(page(after, AREAS))
 

@@ -22,11 +22,19 @@ class Sizes(NamedTuple):
 
     depths: tuple[int, ...] = (2, 4, 8, 16, 32, 64)
     batches: tuple[int, ...] = (1, 4, 16, 64, 256, 1024)
-    trials: tuple[tuple[int, int], ...] = ((1_000, 64), (3_000, 40), (10_000, 16), (30_000, 5), (100_000, 3))
+    trials: tuple[tuple[int, int], ...] = (
+        (1_000, 64),
+        (3_000, 40),
+        (10_000, 16),
+        (30_000, 5),
+        (100_000, 3),
+    )
     repeat: int = 3
 
 
-QUICK = Sizes(depths=(2, 4, 8), batches=(1, 4, 16), trials=((300, 4), (600, 4), (1_200, 4)), repeat=1)
+QUICK = Sizes(
+    depths=(2, 4, 8), batches=(1, 4, 16), trials=((300, 4), (600, 4), (1_200, 4)), repeat=1
+)
 
 
 def curves(sizes: Sizes) -> Iterator[dict[str, Any]]:
@@ -43,9 +51,15 @@ def depth_curve(graph: str, symmetrize: bool, sizes: Sizes, points: int = 32) ->
     data = gl.CSBM(alpha=4, lam=np.linspace(0.6, 1.4, points), mu=2.0, rho=0.1)
     values = []
     for K in sizes.depths:
-        network = gl.GCN(gl.Residual.constant(K / 1.5, K), reg=float((K / 1.5) ** (2 * K)), symmetrize=symmetrize)
-        values.append(seconds(lambda network=network: gl.predict(data, network), sizes.repeat) / points)
-    return curve(f"prediction at finite reg, {graph}", "depth", sizes.depths, values, unit="s", last=3)
+        network = gl.GCN(
+            gl.Residual.constant(K / 1.5, K), reg=float((K / 1.5) ** (2 * K)), symmetrize=symmetrize
+        )
+        values.append(
+            seconds(lambda network=network: gl.predict(data, network), sizes.repeat) / points
+        )
+    return curve(
+        f"prediction at finite reg, {graph}", "depth", sizes.depths, values, unit="s", last=3
+    )
 
 
 def batch_curve(graph: str, symmetrize: bool, sizes: Sizes) -> dict[str, Any]:
@@ -56,7 +70,9 @@ def batch_curve(graph: str, symmetrize: bool, sizes: Sizes) -> dict[str, Any]:
         c, reg = rng.uniform(0, 2, (size, 3)), 10 ** rng.uniform(-1, 2, size)
         network = gl.GCN(gl.Residual(c), reg=reg, symmetrize=symmetrize)
         values.append(seconds(lambda network=network: gl.predict(DATA, network), sizes.repeat))
-    return curve(f"batch of three layers, {graph}", "points", sizes.batches, values, unit="s", last=3)
+    return curve(
+        f"batch of three layers, {graph}", "points", sizes.batches, values, unit="s", last=3
+    )
 
 
 def simulation_curves(sizes: Sizes) -> list[dict[str, Any]]:
@@ -64,7 +80,9 @@ def simulation_curves(sizes: Sizes) -> list[dict[str, Any]]:
     gcn = gl.GCN(gl.Diffusion(1.488), symmetrize=True)
 
     def simulate(nodes: int, trials: int) -> gl.results.Measurement:
-        return gl.simulate(DATA, gcn, nodes, 30, trials, seed=0, workers=1, streamed=True, dtype=np.float32)
+        return gl.simulate(
+            DATA, gcn, nodes, 30, trials, seed=0, workers=1, streamed=True, dtype=np.float32
+        )
 
     nodes, times, memory, scatter, unsure = [], [], [], [], []
     for n, trials in sizes.trials:
@@ -77,5 +95,13 @@ def simulation_curves(sizes: Sizes) -> list[dict[str, Any]]:
     return [
         curve("simulated graph, time", "nodes", nodes, times, unit="s", last=3),
         curve("simulated graph, memory", "nodes", nodes, memory, unit="MiB", last=3),
-        curve("scatter of the accuracy", "nodes", nodes, scatter, unit="", last=len(nodes), relative=unsure),
+        curve(
+            "scatter of the accuracy",
+            "nodes",
+            nodes,
+            scatter,
+            unit="",
+            last=len(nodes),
+            relative=unsure,
+        ),
     ]

@@ -68,7 +68,9 @@ SETTLED = "const data = document.documentElement.dataset; return data.asked && d
 def served() -> Iterator[tuple[str, int]]:
     """Address and process of an explorer."""
     command = [sys.executable, "-u", "-m", "gcnlimit", "explore", "--no-browser", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
         assert process.stdout is not None
         yield process.stdout.readline().split()[4], process.pid
         process.terminate()
@@ -111,7 +113,10 @@ def moved(driver: Any, address: str, pid: int, query: str, name: str) -> dict[st
     took = [driver.execute_async_script(MOVE, name, 600 + 2 * k, "drawn") for k in range(MOVES)]
     used = of_server(pid) - before[0], of_page(driver) - before[1]
     settle(driver)
-    rest = [driver.execute_async_script(MOVE, name, 500 + 10 * k, "settled")["settled"] for k in range(RESTS)]
+    rest = [
+        driver.execute_async_script(MOVE, name, 500 + 10 * k, "settled")["settled"]
+        for k in range(RESTS)
+    ]
     first, drawn = ([one[step] for one in took] for step in ("first", "drawn"))
     return {
         "first redraw: median, ms": float(np.median(first)),
@@ -151,7 +156,9 @@ def client(address: str, number: int, end: float, took: list[float], errors: lis
         asked["seen"] = ["strength-diffusion", "strength-residual", "strength-pagerank", "axis"]
         for more in ({}, {"rest": True}) if count % 10 == 0 else ({},):
             request = urllib.request.Request(
-                f"{address}pictures", json.dumps(asked | more).encode(), {"Content-Type": "application/json"}
+                f"{address}pictures",
+                json.dumps(asked | more).encode(),
+                {"Content-Type": "application/json"},
             )
             begun = time.monotonic()
             try:
@@ -197,8 +204,16 @@ def main(seconds: float) -> None:
             for case, (query, name) in CASES.items():
                 found = moved(driver, address, pid, query, name)
                 if case == next(iter(CASES)):
-                    print("| movement of | " + " | ".join(found) + " |\n|" + " --- |" * (1 + len(found)))
-                print(f"| {case} | " + " | ".join(f"{value:.0f}" for value in found.values()) + " |", flush=True)
+                    print(
+                        "| movement of | "
+                        + " | ".join(found)
+                        + " |\n|"
+                        + " --- |" * (1 + len(found))
+                    )
+                print(
+                    f"| {case} | " + " | ".join(f"{value:.0f}" for value in found.values()) + " |",
+                    flush=True,
+                )
         if seconds:
             crowd(address, pid, seconds)
 

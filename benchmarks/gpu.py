@@ -65,23 +65,33 @@ class Bench:
             noise = torch.randn((width, self.nodes), device=backend.device)
             repeat = max(1, 4096 // width) if self.cuda else 1
 
-            def rate(function: Callable[[], Any], noise: Any = noise, repeat: int = repeat) -> float:
+            def rate(
+                function: Callable[[], Any], noise: Any = noise, repeat: int = repeat
+            ) -> float:
                 function()
                 seconds, _, _ = self.timed(lambda: [function() for _ in range(repeat)][-1])
                 return float(repeat * noise.numel() / seconds)
 
             generator = torch.Generator(backend.device)
-            rates = {"drawn": rate(lambda n=noise, g=generator: n.normal_(generator=g.manual_seed(1)))}
+            rates = {
+                "drawn": rate(lambda n=noise, g=generator: n.normal_(generator=g.manual_seed(1)))
+            }
             for columns in (1, 3, 4):
                 block = backend.place(np.ones((self.nodes, columns), np.float32))
-                across, weights = block.T.contiguous(), torch.ones((width, columns), device=backend.device)
+                across, weights = (
+                    block.T.contiguous(),
+                    torch.ones((width, columns), device=backend.device),
+                )
                 rates |= {
                     f"noise @ block, {columns}": rate(lambda n=noise, x=block: n @ x),
                     f"block.T @ noise.T, {columns}": rate(lambda n=noise, x=across: x @ n.T),
                     f"weights.T @ noise, {columns}": rate(lambda n=noise, w=weights: w.T @ n),
                     f"noise.T @ weights, {columns}": rate(lambda n=noise, w=weights: n.T @ w),
                 }
-            yield {"what": f"tile of {width}", "normals_per_s": {k: f"{v:.3g}" for k, v in rates.items()}}
+            yield {
+                "what": f"tile of {width}",
+                "normals_per_s": {k: f"{v:.3g}" for k, v in rates.items()},
+            }
 
     def products(self) -> Iterator[Row]:
         """Products with the symmetrized graph: ours, and that of PyTorch's CSR tensors."""
@@ -89,12 +99,16 @@ class Bench:
         S = operator.matrix
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            csr = torch.sparse_csr_tensor(S.starts, S.columns, S.values.expand(len(S.columns)).clone(), size=S.shape)
+            csr = torch.sparse_csr_tensor(
+                S.starts, S.columns, S.values.expand(len(S.columns)).clone(), size=S.shape
+            )
         for columns in (1, 3):
             block = torch.randn((self.nodes, columns), device=S.values.device)
             for name, matrix in (("sums of rows", S), ("CSR tensor", csr)):
                 answers = [matrix @ block for _ in range(3)]
-                seconds, peak, _ = self.timed(lambda m=matrix, x=block: [m @ x for _ in range(20)][-1])
+                seconds, peak, _ = self.timed(
+                    lambda m=matrix, x=block: [m @ x for _ in range(20)][-1]
+                )
                 same = all(bool((answers[0] == other).all()) for other in answers[1:])
                 yield {
                     "what": f"{name}, {columns} columns",
@@ -196,7 +210,11 @@ class Bench:
         same = [bool(np.array_equal(runs[0].outputs, run.outputs)) for run in runs[1:]]
         scale = float(np.abs(runs[0].outputs).max())
         apart = max(float(np.abs(runs[0].outputs - run.outputs).max()) for run in runs[1:]) / scale
-        yield {"what": f"{nodes} nodes three times", "bit_identical": same, "largest_relative_difference": apart}
+        yield {
+            "what": f"{nodes} nodes three times",
+            "bit_identical": same,
+            "largest_relative_difference": apart,
+        }
 
     def trials(self) -> Iterator[Row]:
         """Many trials of smaller graphs, in one process and in several that share the card."""
@@ -221,7 +239,9 @@ PARTS = ("infinite", "products", "tiles", "ridge", "logistic", "amp", "repeat", 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
-    parser.add_argument("parts", nargs="*", default=PARTS, metavar="PART", help=f"some of {', '.join(PARTS)}")
+    parser.add_argument(
+        "parts", nargs="*", default=PARTS, metavar="PART", help=f"some of {', '.join(PARTS)}"
+    )
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--nodes", type=int, default=1_000_000)
@@ -249,7 +269,9 @@ def write(folder: Path, name: str, machine: str, rows: list[Row]) -> None:
     """The rows as JSON and as a table."""
     folder.mkdir(parents=True, exist_ok=True)
     stem = "gpu-" + re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-    (folder / f"{stem}.json").write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
+    (folder / f"{stem}.json").write_text(
+        json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n"
+    )
     lines = ["| part | what | seconds | GiB | result |", "| --- | --- | --- | --- | --- |"]
     for row in rows:
         rest = {k: v for k, v in row.items() if k not in ("part", "what", "seconds", "peak_gib")}
@@ -257,7 +279,9 @@ def write(folder: Path, name: str, machine: str, rows: list[Row]) -> None:
         lines.append(
             f"| {row['part']} | {row['what']} | {_short(row.get('seconds', ''))} | {_short(row.get('peak_gib', ''))} | {result} |"
         )
-    (folder / f"{stem}.md").write_text(f"# {machine}\n\n`python -m benchmarks.gpu`\n\n" + "\n".join(lines) + "\n")
+    (folder / f"{stem}.md").write_text(
+        f"# {machine}\n\n`python -m benchmarks.gpu`\n\n" + "\n".join(lines) + "\n"
+    )
 
 
 def _short(value: Any) -> str:

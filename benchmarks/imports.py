@@ -17,8 +17,14 @@ CLOCK = "import time; start = time.process_time(); {}; print(time.process_time()
 
 def cost(statement: str) -> float:
     """Processor time of a statement in a new interpreter, in seconds; compiled modules are kept."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return float(subprocess.check_output([sys.executable, "-c", CLOCK.format(statement)], text=True, env=environment))
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }
+    return float(
+        subprocess.check_output(
+            [sys.executable, "-c", CLOCK.format(statement)], text=True, env=environment
+        )
+    )
 
 
 def main(repeat: int = 15) -> None:

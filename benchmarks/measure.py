@@ -22,7 +22,9 @@ def timed(
     return best, answer
 
 
-def seconds(function: Callable[[], Any], repeat: int = 1, clock: Callable[[], float] = time.process_time) -> float:
+def seconds(
+    function: Callable[[], Any], repeat: int = 1, clock: Callable[[], float] = time.process_time
+) -> float:
     """Time alone."""
     return timed(function, repeat, clock)[0]
 
@@ -36,7 +38,9 @@ def peak(function: Callable[[], Any]) -> float:
     return size
 
 
-def row(what: str, ours_s: float, peer: str, peer_s: float, note: str = "", **more: Any) -> dict[str, Any]:
+def row(
+    what: str, ours_s: float, peer: str, peer_s: float, note: str = "", **more: Any
+) -> dict[str, Any]:
     """One comparison; the ratio is above 1 where ours is faster."""
     return {
         "what": what,
@@ -48,7 +52,9 @@ def row(what: str, ours_s: float, peer: str, peer_s: float, note: str = "", **mo
     } | more
 
 
-def power(x: Sequence[float], y: Sequence[float], relative: Sequence[float] | None = None) -> tuple[float, float]:
+def power(
+    x: Sequence[float], y: Sequence[float], relative: Sequence[float] | None = None
+) -> tuple[float, float]:
     """Exponent of y against x by least squares of the logarithms, and its standard error.
 
     The error comes from the relative errors of y where these are known, else from the scatter about the line.

@@ -16,17 +16,27 @@ from gcnlimit.nn import MessagePassing, from_graph, train
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--device", default="cpu", help="device of PyTorch")
     parser.add_argument("--nodes", type=int, default=100_000)
     parser.add_argument("--features", type=int, default=1000)
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="of a processor")
+    parser.add_argument(
+        "--threads", type=int, default=torch.get_num_threads(), help="of a processor"
+    )
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
-    data = gl.CSBM(alpha=given.nodes / given.features, lam=1.0, mu=0.2 * given.nodes / given.features, rho=0.05)
+    data = gl.CSBM(
+        alpha=given.nodes / given.features, lam=1.0, mu=0.2 * given.nodes / given.features, rho=0.05
+    )
     instance = gl.sample(data, nodes=given.nodes, degree=30, seed=0, dtype=np.float32)
-    machine = torch.cuda.get_device_name() if given.device == "cuda" else f"processor, threads: {given.threads}"
+    machine = (
+        torch.cuda.get_device_name()
+        if given.device == "cuda"
+        else f"processor, threads: {given.threads}"
+    )
     size = {"machine": machine, "nodes": given.nodes, "features": given.features}
     given.out.write_text(json.dumps(size | measured(data, instance, given.device), indent=1) + "\n")
     print(given.out.read_text())

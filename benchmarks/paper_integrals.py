@@ -27,9 +27,15 @@ def kernels(t, signal, symmetric):
     def phi(x):
         x = np.atleast_1d(x)
         s = np.where(x > 0, t * x, 1.0)
-        return np.where(x > 0, np.sum(order * signal ** (order - 1) * iv(order, 2 * s) / s, axis=0), 1.0)
+        return np.where(
+            x > 0, np.sum(order * signal ** (order - 1) * iv(order, 2 * s) / s, axis=0), 1.0
+        )
 
-    return phi, lambda x, z: bessel_ratio(x + z), lambda x, z: np.where(x >= z, bessel_ratio(np.abs(x - z)), 0.0)
+    return (
+        phi,
+        lambda x, z: bessel_ratio(x + z),
+        lambda x, z: np.where(x >= z, bessel_ratio(np.abs(x - z)), 0.0),
+    )
 
 
 def convolve(Phi, source, h):
@@ -67,7 +73,9 @@ def accuracy(data, t, symmetrize, points=101):
     m_hat_w = np.sqrt(mu) * rho * phi(np.ones(1))[0]
     m_w = m_hat_w / alpha
     inner = V @ (w * m_hat)
-    drift = np.array([phi(x[i] - x[: i + 1]) * inner[: i + 1] @ _causal(i, h) for i in range(points)])
+    drift = np.array(
+        [phi(x[i] - x[: i + 1]) * inner[: i + 1] @ _causal(i, h) for i in range(points)]
+    )
     m = (1 + mu) * m_w / np.sqrt(mu) * phi(x) + t / signal * drift
 
     flipped = m_hat[::-1]
@@ -91,7 +99,9 @@ def accuracy(data, t, symmetrize, points=101):
     smooth = Q_hat + np.outer(m_hat, m_hat)
     total = np.outer(a, a) + np.outer(push, a) + np.outer(a, push) + (G * w) @ smooth @ (G * w).T
     total += rho * (
-        np.outer(G @ (w * m_hat), G[:, -1]) + np.outer(G[:, -1], G @ (w * m_hat)) + np.outer(G[:, -1], G[:, -1])
+        np.outer(G @ (w * m_hat), G[:, -1])
+        + np.outer(G[:, -1], G @ (w * m_hat))
+        + np.outer(G[:, -1], G[:, -1])
     )
     total[0, 0] += Q_w
     if symmetric:

@@ -8,14 +8,21 @@ from typing import Any
 import numpy as np
 
 PICTURES = {
-    "cost": (("prediction at finite reg", "depth $K$"), ("batch of three layers", "points solved together")),
+    "cost": (
+        ("prediction at finite reg", "depth $K$"),
+        ("batch of three layers", "points solved together"),
+    ),
     "simulation-scaling": (
         ("simulated graph, time", "nodes $N$"),
         ("simulated graph, memory", "nodes $N$"),
         ("scatter of the accuracy", "nodes $N$"),
     ),
 }
-LABELS = {"s": "seconds", "MiB": "MiB allocated at the peak", "": "standard deviation between graphs"}
+LABELS = {
+    "s": "seconds",
+    "MiB": "MiB allocated at the peak",
+    "": "standard deviation between graphs",
+}
 COLORS = ("#0072B2", "#D55E00")
 
 
@@ -40,9 +47,16 @@ def _panel(ax: Any, curves: list[dict[str, Any]], title: str, label: str) -> Non
         x, y = np.array(curve["x"]), np.array(curve["y"])
         ax.errorbar(x, y, y * np.array(curve.get("relative", 0.0)), fmt="o", color=color, capsize=3)
         line = x[x >= curve["first"]]
-        middle = np.exp(np.mean(np.log(y[x >= curve["first"]])) - curve["exponent"] * np.mean(np.log(line)))
+        middle = np.exp(
+            np.mean(np.log(y[x >= curve["first"]])) - curve["exponent"] * np.mean(np.log(line))
+        )
         graph = curve["what"].removeprefix(title).removeprefix(", ").partition(",")[0]
-        ax.plot(line, middle * line ** curve["exponent"], color=color, label=f"{graph} {curve['exponent']:.2f}".strip())
+        ax.plot(
+            line,
+            middle * line ** curve["exponent"],
+            color=color,
+            label=f"{graph} {curve['exponent']:.2f}".strip(),
+        )
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     ax.set(xscale="log", yscale="log", xlabel=label, ylabel=LABELS[curves[0]["unit"]])

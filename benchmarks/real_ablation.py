@@ -31,7 +31,9 @@ MARKS = (50, 200)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--out", type=Path, required=True)
@@ -46,7 +48,9 @@ def _table(columns: dict[str, dict[str, list[float]]]) -> str:
     names = list(next(iter(columns.values())))
     lines = ["| | " + " | ".join(columns) + " |", "| --- |" + " --- |" * len(columns)]
     for name in names:
-        cells = [_cell(column[name], column[names[0]], name == names[0]) for column in columns.values()]
+        cells = [
+            _cell(column[name], column[names[0]], name == names[0]) for column in columns.values()
+        ]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
@@ -58,7 +62,9 @@ def _cell(scores: list[float], default: list[float], first: bool) -> str:
 def mean_and_error(differences: Any) -> str:
     """Mean of paired differences, and its standard error where it is known."""
     mean, count = float(np.mean(differences)), len(differences)
-    return f"{mean:+.1f}" + (f" ± {np.std(differences, ddof=1) / count**0.5:.1f}" if count > 1 else "")
+    return f"{mean:+.1f}" + (
+        f" ± {np.std(differences, ddof=1) / count**0.5:.1f}" if count > 1 else ""
+    )
 
 
 def _column(path: Path, splits: int) -> dict[str, list[float]]:
@@ -67,7 +73,12 @@ def _column(path: Path, splits: int) -> dict[str, list[float]]:
     for split in range(min(data.splits, splits)):
         for name, score in _variants(data, split).items():
             found.setdefault(name, []).append(100 * score)
-        print(path.stem, split, {name: round(scores[-1], 1) for name, scores in found.items()}, flush=True)
+        print(
+            path.stem,
+            split,
+            {name: round(scores[-1], 1) for name, scores in found.items()},
+            flush=True,
+        )
     return found
 
 
@@ -101,7 +112,9 @@ def _variants(data: Any, split: int) -> dict[str, float]:
     whole = mixture(lambda one: True)
     largest = max(weights.max() for weights in whole.values())
     found["always with the graph"] = mixed(whole)
-    found["the best instead of the average"] = mixed({n: (w == largest).astype(float) for n, w in whole.items()})
+    found["the best instead of the average"] = mixed(
+        {n: (w == largest).astype(float) for n, w in whole.items()}
+    )
     for name, prefixes in LEFT_OUT.items():
         kept = [one for one in ensemble.fitted if not one.startswith(prefixes)]
         found[name] = found["always with the graph"]
@@ -109,7 +122,9 @@ def _variants(data: Any, split: int) -> dict[str, float]:
             found[name] = mixed(mixture(lambda one, kept=kept: one.name in kept))
     found["fractions of the labels"] = score(fitted(fractions="labels").predict_proba())
     other = "rows" if ensemble.scaling.how == "columns" else "columns"
-    found["columns standardized, or rows where they are"] = score(fitted(scale=other).predict_proba())
+    found["columns standardized, or rows where they are"] = score(
+        fitted(scale=other).predict_proba()
+    )
     views.propagation = lambda graph, kind, *loops: propagation(
         graph, "regularized" if kind == "centred" else kind, *loops
     )
@@ -122,7 +137,9 @@ def _variants(data: Any, split: int) -> dict[str, float]:
         found[f"{marks} landmarks"] = found["default"] if same else score(fitted().predict_proba())
     bank.LANDMARKS, bank.products = usual, by_landmarks
     few = model.labelled_.size <= usual
-    found["rows of the graph through landmarks"] = found["default"] if few else score(fitted().predict_proba())
+    found["rows of the graph through landmarks"] = (
+        found["default"] if few else score(fitted().predict_proba())
+    )
     bank.products = iterated
     return found
 

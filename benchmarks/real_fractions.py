@@ -20,7 +20,9 @@ LABELS = 20
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
@@ -30,9 +32,15 @@ def main() -> None:
     for path in given.files:
         data = gl.real.read(path)
         for how, draw in (("by class", by_class), ("at random", at_random)):
-            found = [scores(data, draw(data.y, np.random.default_rng(seed))) for seed in range(DRAWS)]
+            found = [
+                scores(data, draw(data.y, np.random.default_rng(seed))) for seed in range(DRAWS)
+            ]
             *means, inside = np.array(found).T
-            cells = [how, *(f"{100 * np.mean(part):.1f}" for part in means), f"{int(np.sum(inside))} of {DRAWS}"]
+            cells = [
+                how,
+                *(f"{100 * np.mean(part):.1f}" for part in means),
+                f"{int(np.sum(inside))} of {DRAWS}",
+            ]
             lines.append(f"| {path.stem} | " + " | ".join(cells) + " |")
             print(lines[-1], flush=True)
             given.out.write_text("\n".join(lines) + "\n")
@@ -62,7 +70,8 @@ def scores(data: gl.real.Dataset, seen: Any) -> tuple[float, float, float, float
     model = gl.GraphClassifier().fit(data.X, seen, graph=data.graph)
     labels, true = (np.array([np.sum(part == c) for c in model.classes_]) for part in (seen, test))
     plain, best = (
-        model.score(y=test, fractions=np.maximum(part, 0.5) / np.maximum(part, 0.5).sum()) for part in (labels, true)
+        model.score(y=test, fractions=np.maximum(part, 0.5) / np.maximum(part, 0.5).sum())
+        for part in (labels, true)
     )
     default = model.score(y=test)
     _, low, high = model.expected_accuracy_

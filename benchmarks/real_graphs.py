@@ -19,7 +19,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"
+os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = os.environ[
+    "MKL_NUM_THREADS"
+] = "1"
 
 import numpy as np
 from scipy import sparse
@@ -33,7 +35,12 @@ from gcnlimit.real.leave_one_out import pair
 Outputs = tuple[Any, Any]
 Scores = Callable[[real.Dataset, Any, int], Outputs]
 DRAWN = 5  # splits of a data set that has none, of 20 labels a class,
-HALF = ("amherst41", "johnshopkins55", "twitch_de", "twitch_fr")  # or of half of the labels, as is usual for these
+HALF = (
+    "amherst41",
+    "johnshopkins55",
+    "twitch_de",
+    "twitch_fr",
+)  # or of half of the labels, as is usual for these
 
 
 class Fit(NamedTuple):
@@ -50,13 +57,25 @@ class Fit(NamedTuple):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--splits", type=int, default=10, help="most splits of a data set")
-    parser.add_argument("--trained-splits", type=int, default=3, help="most splits for the networks that are trained")
+    parser.add_argument(
+        "--trained-splits",
+        type=int,
+        default=3,
+        help="most splits for the networks that are trained",
+    )
     parser.add_argument("--methods", nargs="+", default=list(METHODS), help="by default all")
     parser.add_argument("--workers", type=int, default=1, help="fits at the same time")
-    parser.add_argument("--out", type=Path, required=True, help="table in Markdown; the numbers go beside it as JSON")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        help="table in Markdown; the numbers go beside it as JSON",
+    )
     given = parser.parse_args()
     beside = given.out.with_suffix(".json")
     found: dict[str, Any] = json.loads(beside.read_text()) if beside.exists() else {}
@@ -73,8 +92,12 @@ def fits(given: argparse.Namespace) -> Iterator[Fit]:
     """Everything to be measured."""
     for path in given.files:
         for method in given.methods:
-            most = given.trained_splits if method in {"PyG GCN", "message passing"} else given.splits
-            yield from (Fit(path, method, split) for split in range(min(dataset(path).splits, most)))
+            most = (
+                given.trained_splits if method in {"PyG GCN", "message passing"} else given.splits
+            )
+            yield from (
+                Fit(path, method, split) for split in range(min(dataset(path).splits, most))
+            )
 
 
 @cache
@@ -104,7 +127,10 @@ def measured(fit: Fit) -> dict[str, float]:
     classes, outputs = METHODS[fit.method](data, data.training(fit.split), fit.split)
     seconds = time.process_time() - start
     test = data.testing(fit.split)
-    return {"score": 100 * quality(classes, outputs[test >= 0], test[test >= 0]), "seconds": seconds}
+    return {
+        "score": 100 * quality(classes, outputs[test >= 0], test[test >= 0]),
+        "seconds": seconds,
+    }
 
 
 def quality(classes: Any, outputs: Any, y: Any) -> float:
@@ -117,7 +143,9 @@ def quality(classes: Any, outputs: Any, y: Any) -> float:
 
 def ours(data: real.Dataset, y: Any, split: int, **options: Any) -> Outputs:
     """`GraphClassifier`, or with options a single network."""
-    model = (FilterClassifier if options else GraphClassifier)(**options).fit(data.X, y, graph=data.graph)
+    model = (FilterClassifier if options else GraphClassifier)(**options).fit(
+        data.X, y, graph=data.graph
+    )
     return model.classes_, model.predict_proba()
 
 
@@ -133,7 +161,9 @@ def spreading(data: real.Dataset, y: Any, split: int) -> Outputs:
     """Labels spread on the graph, features unused."""
     from sklearn.semi_supervised import LabelSpreading
 
-    model = LabelSpreading(kernel=lambda *_: sparse.csr_matrix(data.graph), alpha=0.9, max_iter=1000, tol=1e-4)
+    model = LabelSpreading(
+        kernel=lambda *_: sparse.csr_matrix(data.graph), alpha=0.9, max_iter=1000, tol=1e-4
+    )
     model.fit(np.arange(data.nodes)[:, None], y)
     return model.classes_, model.label_distributions_
 
@@ -154,7 +184,9 @@ def usual_gcn(data: real.Dataset, y: Any, split: int) -> Outputs:
 
     torch.set_num_threads(1)
     torch.manual_seed(split)
-    graph = real.to_pyg(real.Dataset(data.graph, np.eye(data.nodes) if data.X is None else data.X, y))
+    graph = real.to_pyg(
+        real.Dataset(data.graph, np.eye(data.nodes) if data.X is None else data.X, y)
+    )
     x, edges = graph.x / graph.x.abs().sum(dim=1, keepdim=True).clamp(min=1.0), graph.edge_index
     layers = torch.nn.ModuleList([GCNConv(x.shape[1], 16), GCNConv(16, int(data.y.max()) + 1)])
 
@@ -195,7 +227,9 @@ METHODS: dict[str, Scores] = {
 PACKAGES: dict[str, tuple[str, ...]] = {}
 if importlib.util.find_spec("sklearn") is not None:
     METHODS |= {"LabelSpreading": spreading, "logistic": logistic}
-    PACKAGES |= dict.fromkeys(("LabelSpreading", "logistic"), ("sklearn.semi_supervised", "sklearn.linear_model"))
+    PACKAGES |= dict.fromkeys(
+        ("LabelSpreading", "logistic"), ("sklearn.semi_supervised", "sklearn.linear_model")
+    )
 if all(importlib.util.find_spec(package) is not None for package in ("sklearn", "torch")):
     METHODS["message passing"] = message_passing
     PACKAGES["message passing"] = ("gcnlimit.nn.classifier",)

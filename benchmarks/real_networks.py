@@ -31,17 +31,27 @@ DRAWN = 500
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--splits", type=int, default=10, help="most splits of a data set")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--out", type=Path, required=True, help="JSON of the results; the table goes beside it")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="JSON of the results; the table goes beside it"
+    )
     given = parser.parse_args()
     found: dict[str, Any] = json.loads(given.out.read_text()) if given.out.exists() else {}
     for path, kind in product(given.files, KINDS):
         start = time.perf_counter()
         scores = tuned(dataset(path), kind, given.splits, given.device)
-        print(path.stem, kind, np.round(scores, 1).tolist(), f"{time.perf_counter() - start:.1f} s", flush=True)
+        print(
+            path.stem,
+            kind,
+            np.round(scores, 1).tolist(),
+            f"{time.perf_counter() - start:.1f} s",
+            flush=True,
+        )
         for split, score in enumerate(scores):
             found[f"{path.stem}/{kind}, tuned/{split}"] = {"score": score}
         given.out.write_text(json.dumps(found, indent=0))
@@ -76,20 +86,34 @@ def _masks(data: real.Dataset, split: int) -> tuple[Any, Any, Any]:
     return train, held, np.setdiff1d(np.flatnonzero(test), held)
 
 
-def trained(data: real.Dataset, kind: str, trains: list[Any], setting: tuple[float, float, bool], device: str) -> Any:
+def trained(
+    data: real.Dataset,
+    kind: str,
+    trains: list[Any],
+    setting: tuple[float, float, bool],
+    device: str,
+) -> Any:
     """Outputs (nodes by splits by classes) every few epochs of a training of all splits at once."""
     torch.manual_seed(0)
     dropout, decay, scaled = setting
     X, S, A = _inputs(data, scaled, device)
     y = torch.from_numpy(np.maximum(data.y, 0).astype(np.int64)).to(device)
-    known = torch.from_numpy(np.stack([train / train.sum() for train in trains], axis=1)).float().to(device)
-    network = Networks(kind, X.shape[1], data.nodes, len(trains), int(data.y.max()) + 1, dropout).to(device)
+    known = (
+        torch.from_numpy(np.stack([train / train.sum() for train in trains], axis=1))
+        .float()
+        .to(device)
+    )
+    network = Networks(
+        kind, X.shape[1], data.nodes, len(trains), int(data.y.max()) + 1, dropout
+    ).to(device)
     optimizer = torch.optim.Adam(network.parameters(), lr=RATE, weight_decay=decay)
     for epoch in range(EPOCHS):
         network.train()
         optimizer.zero_grad()
         logs = torch.log_softmax(network(X, S, A), dim=-1)
-        (-(logs.gather(2, y[:, None, None].expand(-1, len(trains), 1))[..., 0] * known).sum()).backward()
+        (
+            -(logs.gather(2, y[:, None, None].expand(-1, len(trains), 1))[..., 0] * known).sum()
+        ).backward()
         optimizer.step()
         if epoch % EVERY == EVERY - 1:
             network.eval()
@@ -110,13 +134,19 @@ def _inputs(data: real.Dataset, scaled: bool, device: str) -> tuple[Any, Any, An
 def _placed(matrix: Any, device: str) -> Any:
     coo = matrix.tocoo()
     index = torch.from_numpy(np.stack([coo.row, coo.col]).astype(np.int64))
-    return torch.sparse_coo_tensor(index, torch.from_numpy(coo.data).float(), matrix.shape).coalesce().to(device)
+    return (
+        torch.sparse_coo_tensor(index, torch.from_numpy(coo.data).float(), matrix.shape)
+        .coalesce()
+        .to(device)
+    )
 
 
 class Networks(torch.nn.Module):
     """One network of a kind for each split, independent of each other."""
 
-    def __init__(self, kind: str, features: int, nodes: int, count: int, classes: int, dropout: float) -> None:  # noqa: PLR0917
+    def __init__(  # noqa: PLR0917
+        self, kind: str, features: int, nodes: int, count: int, classes: int, dropout: float
+    ) -> None:
         super().__init__()
         self.kind, self.dropout, self.count = kind, dropout, count
         self.first = self._weights(features, HIDDEN)
@@ -127,7 +157,10 @@ class Networks(torch.nn.Module):
             decay = RETURN * (1.0 - RETURN) ** torch.arange(STEPS + 1.0)
             self.powers = torch.nn.Parameter(decay.repeat(count, 1))
         if kind == "LINKX":
-            self.edges, self.joined = self._weights(nodes, HIDDEN), self._weights(2 * HIDDEN, HIDDEN)
+            self.edges, self.joined = (
+                self._weights(nodes, HIDDEN),
+                self._weights(2 * HIDDEN, HIDDEN),
+            )
 
     def _weights(self, rows: int, columns: int) -> Any:
         size = (6.0 / (rows + columns)) ** 0.5

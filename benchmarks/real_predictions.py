@@ -38,7 +38,9 @@ HEAD = (
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
@@ -58,13 +60,18 @@ def row(data: gl.real.Dataset) -> list[str]:
     rho = float(np.mean([np.mean(data.training(split) >= 0) for split in splits]))
     usual: dict[str, Any] = {"directed": False, "classes": signals.classes.size}
     before, after = (
-        gl.CSBM(signals.alpha, signals.lam, max(signals.mu, 0.0), rho, **usual, degrees=law) for law in (None, degrees)
+        gl.CSBM(signals.alpha, signals.lam, max(signals.mu, 0.0), rho, **usual, degrees=law)
+        for law in (None, degrees)
     )
     plain, symmetric = (said(gl.predict, after, gcn) for gcn in NETWORKS)
-    on_plain, on_symmetric, ours = np.mean([measured(data, after, split) for split in splits], axis=0)
+    on_plain, on_symmetric, ours = np.mean(
+        [measured(data, after, split) for split in splits], axis=0
+    )
     numbers = [said(gl.predict, before, NETWORKS[0]), plain, on_plain, symmetric, on_symmetric]
     numbers += [said(gl.bayes_optimal, model) for model in (before, after)]
-    shown = ("refused" if np.isnan(number) else f"{100 * number:.1f}" for number in (*numbers, ours))
+    shown = (
+        "refused" if np.isnan(number) else f"{100 * number:.1f}" for number in (*numbers, ours)
+    )
     return [f"{signals.lam:.2f}, {signals.mu:.2f}", f"{found.noise_level:.2f}", *shown]
 
 

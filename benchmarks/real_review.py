@@ -27,7 +27,9 @@ FIRST, MORE = 5, 50
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--draws", type=int, default=8)
     parser.add_argument("--out", type=Path, required=True)
@@ -40,7 +42,11 @@ def main() -> None:
         if not lines:
             names = ["graph", *draws[0]]
             lines = ["| " + " | ".join(names) + " |", "| --- |" + " --- |" * (len(names) - 1)]
-        cells = [f"{np.mean(start):.1f}", f"{np.mean(random):.1f}", *(mean_and_error(one - random) for one in others)]
+        cells = [
+            f"{np.mean(start):.1f}",
+            f"{np.mean(random):.1f}",
+            *(mean_and_error(one - random) for one in others),
+        ]
         lines.append(f"| {path.stem} | " + " | ".join(cells) + " |")
         print(lines[-1], flush=True)
         given.out.write_text("\n".join(lines) + "\n")

@@ -22,7 +22,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"
+os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = os.environ[
+    "MKL_NUM_THREADS"
+] = "1"
 
 import numpy as np
 from scipy import sparse
@@ -68,7 +70,9 @@ METHODS: dict[str, Callable[..., tuple[float, str]]] = {}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path)
     parser.add_argument("--alone", type=int, help="only this large graph, in this process")
     given = parser.parse_args()
@@ -97,7 +101,9 @@ def table(out: Path) -> None:
     ours(*drawn(Size(500, 2500, 20, 100)))  # imports what is imported at first use
     for size in (*NODES, *LABELS, *NAMED):
         seconds[size], right = measured(size)
-        lines.append("| " + " | ".join([str(size), *(f"{s:.2g} s" for s in seconds[size]), right]) + " |")
+        lines.append(
+            "| " + " | ".join([str(size), *(f"{s:.2g} s" for s in seconds[size]), right]) + " |"
+        )
         print(lines[-1], flush=True)
         out.write_text("\n".join(lines) + "\n")
     lines += ["", exponents(seconds), ""]
@@ -162,8 +168,13 @@ def usual_gcn(X: Any, y: Any, seen: Any, graph: Any) -> tuple[float, str]:
 
     torch.set_num_threads(1)
     x = torch.from_numpy(np.asarray(sparse.csr_array(X).toarray(), np.float32))
-    edges, wanted = torch.from_numpy(np.stack(graph.nonzero()).astype(np.int64)), torch.from_numpy(y)
-    layers = torch.nn.ModuleList([GCNConv(x.shape[1], 16, cached=True), GCNConv(16, CLASSES, cached=True)])
+    edges, wanted = (
+        torch.from_numpy(np.stack(graph.nonzero()).astype(np.int64)),
+        torch.from_numpy(y),
+    )
+    layers = torch.nn.ModuleList(
+        [GCNConv(x.shape[1], 16, cached=True), GCNConv(16, CLASSES, cached=True)]
+    )
     optimizer = torch.optim.Adam(layers.parameters(), lr=0.01, weight_decay=5e-4)
     for _ in range(MEASURED):
         optimizer.zero_grad()
@@ -206,7 +217,9 @@ def drawn(size: Size) -> tuple[Any, Any, Any, Any]:
 def of_model(size: Size) -> tuple[Any, Any, Any, Any]:
     """The same from the block model, degrees by propensities of variance 1."""
     alpha, rho = size.nodes / size.features, size.labels / size.nodes
-    data = gl.CSBM(alpha, 2.5, 0.4 * alpha, rho, classes=size.classes, degrees=gl.Gamma(1.0), directed=False)
+    data = gl.CSBM(
+        alpha, 2.5, 0.4 * alpha, rho, classes=size.classes, degrees=gl.Gamma(1.0), directed=False
+    )
     i = gl.sample(data, nodes=size.nodes, degree=2 * size.edges / size.nodes, seed=0)
     return i.features, i.labels.astype(int), i.train_mask, i.adjacency
 

@@ -35,15 +35,28 @@ class Part(NamedTuple):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     names = ("on its own graph", "features alone", "average", "one filter", "tuned filter")
-    lines = ["| fitted on, used on | " + " | ".join(names) + " | tuned minus same |", "| --- |" + " --- |" * 6]
+    lines = [
+        "| fitted on, used on | " + " | ".join(names) + " | tuned minus same |",
+        "| --- |" + " --- |" * 6,
+    ]
     for name, pairs in cases(given.files):
-        found = np.array([scores(*pair, LABELS.get(name.split(",")[0], 20), seed) for seed, pair in enumerate(pairs)])
-        cells = [*(f"{mean:.1f}" for mean in found.mean(axis=0)), mean_and_error(found[:, 4] - found[:, 3])]
+        found = np.array(
+            [
+                scores(*pair, LABELS.get(name.split(",")[0], 20), seed)
+                for seed, pair in enumerate(pairs)
+            ]
+        )
+        cells = [
+            *(f"{mean:.1f}" for mean in found.mean(axis=0)),
+            mean_and_error(found[:, 4] - found[:, 3]),
+        ]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
         print(lines[-1], flush=True)
         given.out.write_text("\n".join(lines) + "\n")
@@ -52,7 +65,10 @@ def main() -> None:
 def cases(files: list[Path]) -> Iterator[tuple[str, Iterator[tuple[Part, Part]]]]:
     """Pairs of graphs, a few for each name."""
     for there in (1.2, 0.0, -1.2):
-        yield f"block model, signal 1.2, then {there:g}", (drawn(1.2, there, seed) for seed in range(SPLITS))
+        yield (
+            f"block model, signal 1.2, then {there:g}",
+            (drawn(1.2, there, seed) for seed in range(SPLITS)),
+        )
     read = {path.stem: gl.real.read(path) for path in files}
     for name, data in read.items():
         if name not in WHOLE:
@@ -84,13 +100,19 @@ def halves(data: gl.real.Dataset, seed: int) -> tuple[Part, Part]:
     rng = np.random.default_rng(seed)
     first = rng.random(data.nodes) < 0.5
     X = features_of_model(data.y, rng) if data.X is None else data.X
-    one, two = (Part(X[part], data.y[part], data.graph[part][:, part]) for part in map(np.flatnonzero, (first, ~first)))
+    one, two = (
+        Part(X[part], data.y[part], data.graph[part][:, part])
+        for part in map(np.flatnonzero, (first, ~first))
+    )
     return one, two
 
 
 def features_of_model(y: Any, rng: np.random.Generator, width: int = 100) -> Any:
     """Two classes whose best linear classifier has a margin of `MARGIN`."""
-    return rng.standard_normal((len(y), width)) + MARGIN / width**0.5 * np.where(y == 1, 1.0, -1.0)[:, None]
+    return (
+        rng.standard_normal((len(y), width))
+        + MARGIN / width**0.5 * np.where(y == 1, 1.0, -1.0)[:, None]
+    )
 
 
 def drawn(here: float, there: float, seed: int) -> tuple[Part, Part]:
@@ -108,7 +130,9 @@ def matched(one: gl.real.Dataset, two: gl.real.Dataset) -> tuple[Part, Part]:
     """Both whole, the classes of the second named as those of the first that they resemble."""
     centroids = []
     for data in (one, two):
-        means = np.stack([dense(data.X[np.flatnonzero(data.y == c)]).mean(axis=0) for c in np.unique(data.y)])
+        means = np.stack(
+            [dense(data.X[np.flatnonzero(data.y == c)]).mean(axis=0) for c in np.unique(data.y)]
+        )
         apart = means - means.mean(axis=0)
         centroids.append(apart / np.linalg.norm(apart, axis=1, keepdims=True))
     name = linear_sum_assignment(centroids[1] @ centroids[0].T, maximize=True)[1]

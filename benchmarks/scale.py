@@ -81,8 +81,21 @@ def rows(nodes: int = NODES) -> list[dict[str, Any]]:
     )
     limit = "the same normals drawn once, nothing else"
     return [
-        row(what, ours.seconds, "two passes of rows, one thread", peer.seconds, peak_mib=ours.mib, note=note),
-        row(what, ours.seconds, limit, draws.seconds, note=f"{draws.seconds / ours.seconds:.0%} of the limit"),
+        row(
+            what,
+            ours.seconds,
+            "two passes of rows, one thread",
+            peer.seconds,
+            peak_mib=ours.mib,
+            note=note,
+        ),
+        row(
+            what,
+            ours.seconds,
+            limit,
+            draws.seconds,
+            note=f"{draws.seconds / ours.seconds:.0%} of the limit",
+        ),
     ]
 
 

@@ -40,7 +40,9 @@ def rows() -> list[dict[str, Any]]:
     instance = gl.sample(DATA, NODES, DEGREE, seed=0)
     table = [*sampling(), steps(instance), *diffusion(instance)]
     mask = instance.train_mask
-    F = training_rows(instance.observation, instance.observation.operator(True), DIFFUSION.ravel((1,)))[0]
+    F = training_rows(
+        instance.observation, instance.observation.operator(True), DIFFUSION.ravel((1,))
+    )[0]
     return [*table, ridge(F, instance.labels[mask]), *logistic(F, instance.labels[mask])]
 
 
@@ -52,15 +54,28 @@ def sampling() -> list[dict[str, Any]]:
     table = []
     for name, make in _graph_makers(sizes, probabilities).items():
         peer, _ = timed(make)
-        table.append(row("graph and features", ours, f"{name}, graph alone", peer, peak_mib=memory, note="target: 3"))
+        table.append(
+            row(
+                "graph and features",
+                ours,
+                f"{name}, graph alone",
+                peer,
+                peak_mib=memory,
+                note="target: 3",
+            )
+        )
     return table
 
 
-def _graph_makers(sizes: list[int], probabilities: list[list[float]]) -> dict[str, Callable[[], Any]]:
+def _graph_makers(
+    sizes: list[int], probabilities: list[list[float]]
+) -> dict[str, Callable[[], Any]]:
     """Block models of the libraries that are installed."""
     import networkx as nx
 
-    makers = {"NetworkX": lambda: nx.stochastic_block_model(sizes, probabilities, seed=1, directed=True)}
+    makers = {
+        "NetworkX": lambda: nx.stochastic_block_model(sizes, probabilities, seed=1, directed=True)
+    }
     try:
         import torch
         from torch_geometric.utils import stochastic_blockmodel_graph
@@ -68,7 +83,9 @@ def _graph_makers(sizes: list[int], probabilities: list[list[float]]) -> dict[st
         return makers
     torch.set_num_threads(1)
     edges = torch.tensor(probabilities)
-    return makers | {"PyTorch Geometric": lambda: stochastic_blockmodel_graph(sizes, edges, directed=True)}
+    return makers | {
+        "PyTorch Geometric": lambda: stochastic_blockmodel_graph(sizes, edges, directed=True)
+    }
 
 
 def steps(instance: gl.Instance) -> dict[str, Any]:
@@ -82,7 +99,12 @@ def steps(instance: gl.Instance) -> dict[str, Any]:
     ours, peer = np.min(times, axis=0)
     memory = peak(lambda: filter.apply(a, X))
     return row(
-        "three centred steps on all features", ours, "bare CSR products", peer, peak_mib=memory, note="target: 0.91"
+        "three centred steps on all features",
+        ours,
+        "bare CSR products",
+        peer,
+        peak_mib=memory,
+        note="target: 0.91",
     )
 
 
@@ -101,7 +123,15 @@ def diffusion(instance: gl.Instance) -> list[dict[str, Any]]:
             ours, ours_error = runs.ours(count, accuracy)
             for name, (peer, error) in runs.peers.items():
                 note = f"relative errors {ours_error:.0e} and {error:.0e}; load {os.getloadavg()[0]:.1f}; target: 5"
-                table.append(row(f"exp(ta) X, {what}, {on}", ours, f"scipy expm_multiply, {name}", peer, note=note))
+                table.append(
+                    row(
+                        f"exp(ta) X, {what}, {on}",
+                        ours,
+                        f"scipy expm_multiply, {name}",
+                        peer,
+                        note=note,
+                    )
+                )
         rows_s, rows = runs.rows(count), f"exp(ta) X at the training rows, {what}, {on}"
         table.append(row(rows, rows_s, f"exp(ta) X, ours, {what}, {on}", ours, note="target: 1.8"))
         name, (peer, _) = next(iter(runs.peers.items()))
@@ -120,7 +150,9 @@ class _Exponentials:
 
     def ours(self, count: int, accuracy: float) -> tuple[float, float]:
         a, X = self.a, self.X
-        seconds, result = self._on(count, lambda: DIFFUSION.apply(a, X, radius=a.radius, accuracy=accuracy))
+        seconds, result = self._on(
+            count, lambda: DIFFUSION.apply(a, X, radius=a.radius, accuracy=accuracy)
+        )
         return seconds, _error(result, a, a.u, X)
 
     def rows(self, count: int) -> float:
@@ -129,7 +161,9 @@ class _Exponentials:
 
     def _peer(self, matrix: Any, shift: float) -> tuple[float, float]:
         trace = DIFFUSION.t * (self.a.matrix.trace() - shift * self.a.shape[0])
-        seconds, result = self._on(1, lambda: expm_multiply(DIFFUSION.t * matrix, self.X, traceA=trace))
+        seconds, result = self._on(
+            1, lambda: expm_multiply(DIFFUSION.t * matrix, self.X, traceA=trace)
+        )
         return seconds, _error(result, self.a, shift, self.X)
 
     @staticmethod
@@ -144,7 +178,9 @@ def _linear(a: Operator) -> LinearOperator:
     def product(block: Any) -> Any:
         return a.matrix @ block - a.u * block.sum(axis=0)
 
-    return LinearOperator(a.shape, matvec=product, matmat=product, rmatvec=product, rmatmat=product, dtype=float)
+    return LinearOperator(
+        a.shape, matvec=product, matmat=product, rmatvec=product, rmatmat=product, dtype=float
+    )
 
 
 def _error(result: Any, a: Operator, shift: float, X: Any) -> float:
@@ -152,7 +188,9 @@ def _error(result: Any, a: Operator, shift: float, X: Any) -> float:
     matrix, term = a.matrix.astype(np.longdouble), X[:, :2].astype(np.longdouble)
     total = term
     for k in range(1, 50):
-        term = (matrix @ term - np.longdouble(shift) * term.sum(axis=0)) * (np.longdouble(DIFFUSION.t) / k)
+        term = (matrix @ term - np.longdouble(shift) * term.sum(axis=0)) * (
+            np.longdouble(DIFFUSION.t) / k
+        )
         total = total + term
     return float(np.linalg.norm(result[:, :2] - total) / np.linalg.norm(total))
 
@@ -163,11 +201,18 @@ def ridge(F: Any, y: Any) -> dict[str, Any]:
     reg = np.logspace(-2, 2, 20)
     Z = y[:, None] * F
     ours, weights = timed(lambda: TrainingRows(Z).ridge(reg), repeat=3)
-    peer, model = timed(lambda: Ridge(alpha=reg[10], solver="cholesky", fit_intercept=False).fit(F, y), repeat=3)
+    peer, model = timed(
+        lambda: Ridge(alpha=reg[10], solver="cholesky", fit_intercept=False).fit(F, y), repeat=3
+    )
     assert np.allclose(model.coef_, weights[10], atol=1e-8)
     memory = peak(lambda: TrainingRows(Z).ridge(reg))
     return row(
-        "ridge, twenty reg", ours, "scikit-learn Ridge(cholesky), one reg", peer, peak_mib=memory, note="target: 1"
+        "ridge, twenty reg",
+        ours,
+        "scikit-learn Ridge(cholesky), one reg",
+        peer,
+        peak_mib=memory,
+        note="target: 1",
     )
 
 
@@ -184,9 +229,13 @@ def logistic(F: Any, y: Any) -> list[dict[str, Any]]:
             solve = partial(task.minimize, np.array([reg]), wanted)
             ours_s, (weights, *_) = timed(solve, 5)
             memory = peak(solve)
-            note = f"gradient {_slope(Z, reg, weights[0, :, 0]):.0e} against {theirs:.0e}; target: 1"
+            note = (
+                f"gradient {_slope(Z, reg, weights[0, :, 0]):.0e} against {theirs:.0e}; target: 1"
+            )
             peer = f"scikit-learn {solver}, tol={tol:g}"
-            table.append(row(f"logistic, reg = {reg:g}", ours_s, peer, peer_s, peak_mib=memory, note=note))
+            table.append(
+                row(f"logistic, reg = {reg:g}", ours_s, peer, peer_s, peak_mib=memory, note=note)
+            )
     return table
 
 
@@ -196,7 +245,9 @@ def _best_solver(F: Any, y: Any, Z: Any, reg: float, tol: float) -> tuple[float,
 
     runs = []
     for solver in ("lbfgs", "liblinear", "newton-cg"):  # newton-cholesky takes seconds
-        model = LogisticRegression(C=1 / reg, fit_intercept=False, solver=solver, tol=tol, max_iter=10_000)
+        model = LogisticRegression(
+            C=1 / reg, fit_intercept=False, solver=solver, tol=tol, max_iter=10_000
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             seconds, model = timed(lambda model=model: model.fit(F, y), repeat=5)
@@ -212,5 +263,9 @@ def _slope(Z: Any, reg: float, w: Any) -> float:
 if __name__ == "__main__":
     for r in rows():
         beside = f"{r['peer']:38s} {r['peer_s']:8.3f} s  x{r['ratio']:6.2f}"
-        print(f"{r['what']:46s} {r['ours_s']:8.3f} s  {beside}  {r.get('peak_mib', 0.0):6.0f} MiB  {r.get('note', '')}")
-    print(f"peak of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
+        print(
+            f"{r['what']:46s} {r['ours_s']:8.3f} s  {beside}  {r.get('peak_mib', 0.0):6.0f} MiB  {r.get('note', '')}"
+        )
+    print(
+        f"peak of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB"
+    )

@@ -28,14 +28,31 @@ def _million(folder: Path) -> list[dict[str, Any]]:
     lam, mu = np.linspace(0, 2, 1000), np.linspace(0, 3, 1000)
     store = folder / "million.sqlite"
     bare = _wall(lambda: gl.predict(gl.CSBM(4, lam[:, None], mu, 0.1), TWO_LAYERS))
-    arguments: dict[str, Any] = {"data": DATA, "gcn": TWO_LAYERS, "axes": {"lam": lam, "mu": mu}, "store": store}
+    arguments: dict[str, Any] = {
+        "data": DATA,
+        "gcn": TWO_LAYERS,
+        "axes": {"lam": lam, "mu": mu},
+        "store": store,
+    }
     first = _wall(lambda: gl.sweep(gl.predict, **arguments))
     size = store.stat().st_size / 1e6
     again = _wall(lambda: gl.sweep(gl.predict, **arguments))
     overhead = f"overhead {first - bare:.2f} µs per point, store {size:.1f} MB"
     return [
-        row("sweep of 10^6 theory points, kept on disk", first, "bare predict on arrays", bare, overhead),
-        row("resume of 10^6 finished points", again, "bare predict on arrays", bare, f"{again:.2f} µs per point"),
+        row(
+            "sweep of 10^6 theory points, kept on disk",
+            first,
+            "bare predict on arrays",
+            bare,
+            overhead,
+        ),
+        row(
+            "resume of 10^6 finished points",
+            again,
+            "bare predict on arrays",
+            bare,
+            f"{again:.2f} µs per point",
+        ),
     ]
 
 
@@ -46,9 +63,19 @@ def _joblib(folder: Path) -> dict[str, Any]:
     cached = Memory(folder / "joblib", verbose=0).cache(_one_point)
     lam = np.linspace(0, 2, 2000)
     axes = {"lam": lam}
-    ours = _wall(lambda: gl.sweep(gl.predict, data=DATA, gcn=TWO_LAYERS, axes=axes, store=folder / "few.sqlite"))
+    ours = _wall(
+        lambda: gl.sweep(
+            gl.predict, data=DATA, gcn=TWO_LAYERS, axes=axes, store=folder / "few.sqlite"
+        )
+    )
     theirs = _wall(lambda: [cached(float(value)) for value in lam])
-    return row("sweep of 2000 theory points, kept on disk", ours, "joblib.Memory, point by point", theirs, "")
+    return row(
+        "sweep of 2000 theory points, kept on disk",
+        ours,
+        "joblib.Memory, point by point",
+        theirs,
+        "",
+    )
 
 
 def _one_point(lam: float) -> dict[str, Any]:
@@ -72,7 +99,9 @@ def _simulation(folder: Path) -> list[dict[str, Any]]:
 def _timed(lam: float, seed: int) -> dict[str, Any]:
     start = time.perf_counter()
     data = gl.CSBM(4, lam, 2.0, 0.1)
-    measured = gl.simulate(data, TWO_LAYERS, nodes=10_000, degree=30, trials=2, seed=seed, workers=1)
+    measured = gl.simulate(
+        data, TWO_LAYERS, nodes=10_000, degree=30, trials=2, seed=seed, workers=1
+    )
     _SIMULATING.append(time.perf_counter() - start)
     return measured.as_dict()
 

@@ -30,7 +30,10 @@ def rows() -> list[dict[str, Any]]:
 def explicit(symmetrize: bool, points: int = 10_000) -> list[dict[str, Any]]:
     """Diffusion at reg = inf: seconds per point."""
     data, t = _random(points), np.random.default_rng(1).uniform(0.1, 5, points)
-    ours = seconds(lambda: gl.predict(data, gl.GCN(gl.Diffusion(t), symmetrize=symmetrize)), 3) / points
+    ours = (
+        seconds(lambda: gl.predict(data, gl.GCN(gl.Diffusion(t), symmetrize=symmetrize)), 3)
+        / points
+    )
 
     def loop() -> None:
         for i in range(100):
@@ -40,9 +43,17 @@ def explicit(symmetrize: bool, points: int = 10_000) -> list[dict[str, Any]]:
     paper = seconds(lambda: accuracy(DATA, 1.2, symmetrize))
     exact = gl.predict(DATA, gl.GCN(gl.Diffusion(1.2), symmetrize=symmetrize)).test_accuracy
     error = abs(accuracy(DATA, 1.2, symmetrize) - exact)
-    name = f"{'symmetrized' if symmetrize else 'directed'} diffusion, reg = inf, per point of {points}"
+    name = (
+        f"{'symmetrized' if symmetrize else 'directed'} diffusion, reg = inf, per point of {points}"
+    )
     return [
-        row(name, ours, "the paper's nested integrals, 101 nodes", paper, f"the peer is off by {error:.0e}"),
+        row(
+            name,
+            ours,
+            "the paper's nested integrals, 101 nodes",
+            paper,
+            f"the peer is off by {error:.0e}",
+        ),
         row(name, ours, "one call per point", seconds(loop) / 100),
     ]
 
@@ -62,7 +73,10 @@ def bayes(points: int = 10_000) -> dict[str, Any]:
 
 def several(kind: str, reg: float, points: int = 2000) -> dict[str, Any]:
     """Five classes against two, taken in turn: only the step from margin to accuracy differs."""
-    lam, symmetrize = np.linspace(-2.0, 2.0, points if np.isinf(reg) else points // 20), bool(np.isfinite(reg))
+    lam, symmetrize = (
+        np.linspace(-2.0, 2.0, points if np.isinf(reg) else points // 20),
+        bool(np.isfinite(reg)),
+    )
     filter: gl.Filter = gl.PageRank(0.2) if kind == "PageRank" else gl.Residual([1.0, 1.0])
     network = gl.GCN(filter, reg=reg, symmetrize=symmetrize)
     best = {2: np.inf, 5: np.inf}
@@ -79,20 +93,31 @@ def batch(loss: str, points: int = 1000) -> dict[str, Any]:
     """Three layers at finite regularization."""
     rng = np.random.default_rng(2)
     network = gl.GCN(
-        gl.Residual(rng.uniform(0, 2, (points, 3))), loss, 10 ** rng.uniform(-1, 2, points), symmetrize=False
+        gl.Residual(rng.uniform(0, 2, (points, 3))),
+        loss,
+        10 ** rng.uniform(-1, 2, points),
+        symmetrize=False,
     )
     data = _random(points)
     ours = seconds(lambda: gl.predict(data, network)) / points
     one = gl.GCN(gl.Residual([1.0, 1.0, 1.0]), loss, 1.0, symmetrize=False)
     single = seconds(lambda: [gl.predict(DATA, one) for _ in range(5)]) / 5
-    return row(f"three layers, {loss} loss, reg 0.1 to 100, per point of {points}", ours, "one call per point", single)
+    return row(
+        f"three layers, {loss} loss, reg 0.1 to 100, per point of {points}",
+        ours,
+        "one call per point",
+        single,
+    )
 
 
 def continuous() -> dict[str, Any]:
     network = gl.GCN(gl.Diffusion(1.0), "logistic", 0.3, symmetrize=True)
     ours = seconds(lambda: gl.predict(DATA, network), 5)
     return row(
-        "one continuous point, symmetrized, logistic, t = 1, reg = 0.3", ours, "none: out of reach of the paper", np.nan
+        "one continuous point, symmetrized, logistic, t = 1, reg = 0.3",
+        ours,
+        "none: out of reach of the paper",
+        np.nan,
     )
 
 
@@ -101,20 +126,35 @@ def monte_carlo(iterations: int = 40) -> dict[str, Any]:
     points = 1000
     rng = np.random.default_rng(3)
     network = gl.GCN(
-        gl.Residual(rng.uniform(0, 2, (points, 2))), "logistic", 10 ** rng.uniform(-1, 2, points), symmetrize=False
+        gl.Residual(rng.uniform(0, 2, (points, 2))),
+        "logistic",
+        10 ** rng.uniform(-1, 2, points),
+        symmetrize=False,
     )
     data = _random(points)
     ours = seconds(lambda: gl.predict(data, network)) / points
     problem = {"alpha": 4.0, "lam": 1.0, "mu": 2.0, "rho": 0.1}
-    exact = gl.predict(DATA, gl.GCN(gl.Residual([1.0, 1.0]), "logistic", 1.0, symmetrize=False), tol=1e-13)
+    exact = gl.predict(
+        DATA, gl.GCN(gl.Residual([1.0, 1.0]), "logistic", 1.0, symmetrize=False), tol=1e-13
+    )
     usual = gl.predict(DATA, gl.GCN(gl.Residual([1.0, 1.0]), "logistic", 1.0, symmetrize=False))
     answer: list[float] = []
-    peer = seconds(lambda: answer.extend(iterate(problem, np.array([1.0, 1.0]), 1.0, 1_000_000, iterations)))
+    peer = seconds(
+        lambda: answer.extend(iterate(problem, np.array([1.0, 1.0]), 1.0, 1_000_000, iterations))
+    )
     error = max(abs(answer[0] - exact.test_accuracy), abs(answer[2] - exact.test_loss))
-    own = max(abs(usual.test_accuracy - exact.test_accuracy), abs(usual.test_loss - exact.test_loss), 1e-16)
+    own = max(
+        abs(usual.test_accuracy - exact.test_accuracy),
+        abs(usual.test_loss - exact.test_loss),
+        1e-16,
+    )
     note = f"error {error:.0e} against {own:.0e}"
     return row(
-        f"two layers, logistic, per point of {points}", ours, "the paper's Monte-Carlo, 10^6 samples", peer, note
+        f"two layers, logistic, per point of {points}",
+        ours,
+        "the paper's Monte-Carlo, 10^6 samples",
+        peer,
+        note,
     )
 
 

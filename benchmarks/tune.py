@@ -14,7 +14,12 @@ FAMILY = gl.GCN(gl.Diffusion(1.0), symmetrize=True)
 
 
 def rows() -> list[dict[str, Any]]:
-    return [map_of_times_and_gaps(), best_polynomial(any_reg=False), best_polynomial(any_reg=True), *comparisons()]
+    return [
+        map_of_times_and_gaps(),
+        best_polynomial(any_reg=False),
+        best_polynomial(any_reg=True),
+        *comparisons(),
+    ]
 
 
 def map_of_times_and_gaps(side: int = 100, sample: int = 50) -> dict[str, Any]:
@@ -45,7 +50,9 @@ def _one_point(lam: float, mu: float) -> float:
         network = gl.GCN(gl.Diffusion(t), symmetrize=True)
         return -float(gl.predict(data, network).order_parameters.test_margin)
 
-    found = optimize.minimize_scalar(negative, bounds=(0, 10), method="bounded", options={"xatol": 1e-8})
+    found = optimize.minimize_scalar(
+        negative, bounds=(0, 10), method="bounded", options={"xatol": 1e-8}
+    )
     network = gl.GCN(gl.Diffusion(found.x), symmetrize=True)
     return float(gl.bayes_optimal(data).test_accuracy - gl.predict(data, network).test_accuracy)
 

@@ -27,7 +27,10 @@ default_role = "py:obj"
 nitpicky = True  # what a page refers to is in the reference; types of other packages and names of parameters are not
 nitpick_ignore_regex = [
     ("py:class", r"(?!gcnlimit\.).*|.*\.(Outcome|_Transposed|Backend|Form|Classes)"),
-    ("py:(class|func)", r"gcnlimit\.simulation\..*"),  # what docstrings say to readers of the source
+    (
+        "py:(class|func)",
+        r"gcnlimit\.simulation\..*",
+    ),  # what docstrings say to readers of the source
     ("py:obj", ".*"),
 ]
 

@@ -29,7 +29,10 @@ class Network(torch.nn.Module):
 def trained(task: gl.benchmark.Task, epochs: int = 100) -> np.ndarray:
     """Scores of all nodes, from the epoch that is best on the validation nodes."""
     torch.manual_seed(task.seed)
-    x, y = torch.from_numpy(task.features).float(), torch.from_numpy(task.labels)  # labels are -1 where hidden
+    x, y = (
+        torch.from_numpy(task.features).float(),
+        torch.from_numpy(task.labels),
+    )  # labels are -1 where hidden
     edges = to_undirected(from_scipy_sparse_matrix(task.adjacency)[0])
     network = Network(x.shape[1], task.classes)
     optimizer = torch.optim.Adam(network.parameters(), lr=0.01, weight_decay=5e-4)
@@ -46,15 +49,27 @@ def trained(task: gl.benchmark.Task, epochs: int = 100) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    known = {problem.name: problem for aside in (False, True) for problem in gl.benchmark.problems(aside=aside)}
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    known = {
+        problem.name: problem
+        for aside in (False, True)
+        for problem in gl.benchmark.problems(aside=aside)
+    }
     parser.add_argument("--problem", default="reference", choices=known)
     parser.add_argument("--size", default="small", choices=gl.benchmark.SIZES)
     parser.add_argument("--graphs", type=int, default=3)
     parser.add_argument("--out", default="mine.json")
     given = parser.parse_args()
-    scores = gl.benchmark.evaluate(trained, given.problem, size=given.size, graphs=given.graphs, name="my network")
+    scores = gl.benchmark.evaluate(
+        trained, given.problem, size=given.size, graphs=given.graphs, name="my network"
+    )
     scores.save(given.out)
     line, exact = scores.lines[0], known[scores.lines[0].problem].exact
-    print(scores, f"best linear network {exact.linear:.3f}, best possible {exact.bayes:.3f}", sep="\n")
-    print(f"Conclusion: {exact.bayes - line.accuracy:.3f} +- {line.standard_error:.3f} of accuracy is left to gain.")
+    print(
+        scores, f"best linear network {exact.linear:.3f}, best possible {exact.bayes:.3f}", sep="\n"
+    )
+    print(
+        f"Conclusion: {exact.bayes - line.accuracy:.3f} +- {line.standard_error:.3f} of accuracy is left to gain."
+    )

@@ -13,4 +13,6 @@ print(table)
 
 points = dict(zip(table.methods, 100 * table.gap, strict=True))
 left, linear = points[table.best.method], points["all linear networks"]
-print(f"Conclusion: {table.best.method} leaves {left:.1f} points to gain, the best linear network {linear:.1f}.")
+print(
+    f"Conclusion: {table.best.method} leaves {left:.1f} points to gain, the best linear network {linear:.1f}."
+)

@@ -18,10 +18,14 @@ def best(data: gl.CSBM, network: gl.Filter, free: str) -> gl.results.Prediction:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     for name, default in {"alpha": 4.0, "lam": 1.0, "mu": 2.0, "rho": 0.1}.items():
         parser.add_argument(f"--{name}", type=float, default=default)
-    parser.add_argument("--worth", type=float, default=0.01, help="gain in accuracy that is worth the depth")
+    parser.add_argument(
+        "--worth", type=float, default=0.01, help="gain in accuracy that is worth the depth"
+    )
     given = vars(parser.parse_args())
     worth = given.pop("worth")
     data = gl.CSBM(**given)

@@ -14,7 +14,9 @@ DEPTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     for name, default in {"alpha": 4.0, "lam": 1.0, "mu": 2.0, "rho": 0.1}.items():
         parser.add_argument(f"--{name}", type=float, default=default)
     parser.add_argument("--tolerance", type=float, default=0.002)
@@ -36,9 +38,13 @@ def main() -> None:
             break
     print(f"  inf{'':8}{ceiling:10.4f}   diffusion time t = {limit.parameters['t']:.3f}")
     if enough:
-        print(f"Conclusion: {enough[0]} layers with c = {enough[1]:.2f} are within {tolerance:g} of infinite depth.")
+        print(
+            f"Conclusion: {enough[0]} layers with c = {enough[1]:.2f} are within {tolerance:g} of infinite depth."
+        )
     else:
-        print(f"Conclusion: more than {DEPTHS[-1]} layers; apply the exponential of the graph instead.")
+        print(
+            f"Conclusion: more than {DEPTHS[-1]} layers; apply the exponential of the graph instead."
+        )
 
 
 if __name__ == "__main__":

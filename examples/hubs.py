@@ -13,7 +13,9 @@ for normalization in ("symmetric", "random-walk"):
     network = gl.GCN(gl.PageRank(0.1), normalization=normalization)
     found[normalization] = gl.tune(data, network, {"theta": (0, 0.49)}).prediction.test_accuracy
 found["regularized, best constant"] = gl.tune(
-    data, gl.GCN(gl.PageRank(0.1), normalization=gl.Regularized(0.5)), {"theta": (0, 0.49), "tau": (0, 5)}
+    data,
+    gl.GCN(gl.PageRank(0.1), normalization=gl.Regularized(0.5)),
+    {"theta": (0, 0.49), "tau": (0, 5)},
 ).prediction.test_accuracy
 
 for name, accuracy in found.items():

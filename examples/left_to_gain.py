@@ -14,7 +14,9 @@ import gcnlimit as gl
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--alpha", type=float, default=4.0)
     parser.add_argument("--rho", type=float, default=0.1)
     parser.add_argument("--points", type=int, default=7, help="points of the map in each direction")

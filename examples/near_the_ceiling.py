@@ -15,7 +15,9 @@ from scipy.sparse.linalg import lsqr
 import gcnlimit as gl
 
 
-def my_network(adjacency: csr_array, features: np.ndarray, train_mask: np.ndarray, known: np.ndarray) -> np.ndarray:
+def my_network(
+    adjacency: csr_array, features: np.ndarray, train_mask: np.ndarray, known: np.ndarray
+) -> np.ndarray:
     """Score each node: two rounds of averaging over neighbours, then ridge regression. `known` is 0 where the label is hidden."""
     both = adjacency + adjacency.T
     mean = both.multiply(1 / np.maximum(both.sum(axis=1), 1)[:, None]).tocsr()
@@ -25,7 +27,9 @@ def my_network(adjacency: csr_array, features: np.ndarray, train_mask: np.ndarra
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--nodes", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
@@ -46,7 +50,9 @@ def main() -> None:
     if best - mine < 3 * noise:
         print("Conclusion: the network is at the ceiling; only better data can help.")
     else:
-        print(f"Conclusion: the network leaves {100 * (best - mine):.1f} points of accuracy to gain.")
+        print(
+            f"Conclusion: the network leaves {100 * (best - mine):.1f} points of accuracy to gain."
+        )
 
 
 if __name__ == "__main__":

@@ -25,7 +25,9 @@ NETWORKS = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--nodes", type=int, default=4000)
     parser.add_argument("--degree", type=float, default=30.0)
     parser.add_argument("--trials", type=int, default=6)
@@ -38,10 +40,14 @@ def main() -> None:
     for name, gcn in NETWORKS.items():
         predicted, measured = gl.predict(data, gcn), gl.simulate(data, gcn, **given)
         error = measured.standard_error.test_accuracy
-        ratio = (measured.test_accuracy - predicted.test_accuracy) / error if error > 0 else math.inf
+        ratio = (
+            (measured.test_accuracy - predicted.test_accuracy) / error if error > 0 else math.inf
+        )
         apart = math.copysign(norm.isf(student.sf(abs(ratio), given["trials"] - 1)), ratio)
         worst = max(worst, abs(apart))
-        print(f"{name:24}{predicted.test_accuracy:10.4f}{measured.test_accuracy:10.4f}{error:8.4f}{apart:+7.1f}")
+        print(
+            f"{name:24}{predicted.test_accuracy:10.4f}{measured.test_accuracy:10.4f}{error:8.4f}{apart:+7.1f}"
+        )
     verdict = "agree" if worst < 4 else "disagree: the graphs are too small, or too sparse"
     print(f"Conclusion: theory and simulation {verdict}; the largest distance is {worst:.1f}.")
 

@@ -13,7 +13,9 @@ from scipy import sparse
 import gcnlimit as gl
 
 
-def two_layer_gcn(task: gl.benchmark.Task, width: int = 16, epochs: int = 200, rate: float = 0.01) -> np.ndarray:
+def two_layer_gcn(
+    task: gl.benchmark.Task, width: int = 16, epochs: int = 200, rate: float = 0.01
+) -> np.ndarray:
     """Scores of the classes: softmax(S relu(S X W1) W2), trained on the labelled nodes."""
     rng = np.random.default_rng(task.seed)
     # the graph: edges in both directions, a loop at each node, divided by the roots of both degrees (Kipf and Welling)
@@ -47,12 +49,21 @@ def two_layer_gcn(task: gl.benchmark.Task, width: int = 16, epochs: int = 200, r
         for k, gradient in enumerate(gradients):
             first[k] += 0.1 * (gradient + 5e-4 * weights[k] - first[k])
             second[k] += 0.001 * (gradient**2 - second[k])
-            weights[k] -= rate * first[k] / (1 - 0.9**epoch) / (np.sqrt(second[k] / (1 - 0.999**epoch)) + 1e-8)
+            weights[k] -= (
+                rate
+                * first[k]
+                / (1 - 0.9**epoch)
+                / (np.sqrt(second[k] / (1 - 0.999**epoch)) + 1e-8)
+            )
     return kept
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--graphs", type=int, default=2)
     graphs = parser.parse_args().graphs
-    print(gl.benchmark.evaluate(two_layer_gcn, ["reference", "shallow"], size="small", graphs=graphs))
+    print(
+        gl.benchmark.evaluate(two_layer_gcn, ["reference", "shallow"], size="small", graphs=graphs)
+    )

@@ -14,7 +14,9 @@ import numpy as np
 import gcnlimit as gl
 
 rng = np.random.default_rng(0)
-graph = gl.sample(gl.CSBM(alpha=10, lam=1.5, mu=4.0, rho=0.3, directed=False), nodes=300, degree=10, seed=0)
+graph = gl.sample(
+    gl.CSBM(alpha=10, lam=1.5, mu=4.0, rho=0.3, directed=False), nodes=300, degree=10, seed=0
+)
 with tempfile.TemporaryDirectory() as folder:  # in place of your own two files
     edges, nodes = Path(folder, "edges.csv"), Path(folder, "nodes.csv")
     links = zip(*graph.adjacency.nonzero(), strict=True)
@@ -23,7 +25,10 @@ with tempfile.TemporaryDirectory() as folder:  # in place of your own two files
     rows = zip(graph.features[:, :3], rng.choice(["north", "south"], 300), kinds, strict=True)
     nodes.write_text(
         "name,age,income,visits,region,drinks\n"
-        + "".join(f"p{k},{a:.2f},{b:.2f},{c:.2f},{where},{kind}\n" for k, ((a, b, c), where, kind) in enumerate(rows))
+        + "".join(
+            f"p{k},{a:.2f},{b:.2f},{c:.2f},{where},{kind}\n"
+            for k, ((a, b, c), where, kind) in enumerate(rows)
+        )
     )
     data = gl.real.read(edges, nodes, label="drinks", id="name")
 

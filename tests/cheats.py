@@ -23,14 +23,20 @@ def from_frames(task):
     """Try every whole number in the frames that called the model, and in the objects that they refer to, as the seed."""
     numbers, frame = set(), sys._getframe()
     while frame is not None:
-        numbers |= set(_numbers([*frame.f_locals.values(), *gc.get_referents(*frame.f_locals.values())]))
+        numbers |= set(
+            _numbers([*frame.f_locals.values(), *gc.get_referents(*frame.f_locals.values())])
+        )
         frame = frame.f_back
     return _best(task, [("small", 0, number) for number in numbers if number >= 0])
 
 
 def from_files(task):
     """Try the numbers written in the files of the folder, and the arguments of the process, as the seed."""
-    words = [word for path in Path.cwd().glob("*.txt") for word in path.read_text(errors="replace").split()] + sys.argv
+    words = [
+        word
+        for path in Path.cwd().glob("*.txt")
+        for word in path.read_text(errors="replace").split()
+    ] + sys.argv
     return _best(task, [("small", 0, int(word)) for word in words if word.isdecimal()])
 
 
@@ -105,7 +111,11 @@ class ForgingError(Exception, Forging):
 
 def forge():
     """Replace, in this process, the functions that measure."""
-    for name in ("gcnlimit.benchmark.evaluate", "gcnlimit.benchmark.task", "gcnlimit.benchmark.apart"):
+    for name in (
+        "gcnlimit.benchmark.evaluate",
+        "gcnlimit.benchmark.task",
+        "gcnlimit.benchmark.apart",
+    ):
         module = sys.modules.get(name)
         for function in ("accuracy", "_scored"):
             if hasattr(module, function):
@@ -244,7 +254,10 @@ def searched(task):
             for column in (1.0 * flat, -1.0 * flat) if numbers else ():
                 guess = (column > column.mean()).astype(int)
                 known = task.labelled_mask
-                if np.array_equal(guess[known], task.labels[known]) and len(np.unique(guess[~known])) == 2:
+                if (
+                    np.array_equal(guess[known], task.labels[known])
+                    and len(np.unique(guess[~known])) == 2
+                ):
                     return np.eye(task.classes)[guess]
         for other in () if arrays or isinstance(thing, type) else gc.get_referents(thing):
             if id(other) not in seen and len(left) < 10**5:
@@ -262,7 +275,9 @@ def by_order(task):
 
 def from_its_seed(task):
     """Draw the graph from the seed that the task gives to the model, and from seeds near it."""
-    return _best(task, [("small", graph, task.seed + step) for graph in range(2) for step in range(-20, 21)])
+    return _best(
+        task, [("small", graph, task.seed + step) for graph in range(2) for step in range(-20, 21)]
+    )
 
 
 def from_files_of_the_judge(task):
@@ -288,7 +303,9 @@ def shadowed(task):
 def answers_later(task):
     """Answer, and go on answering from a thread."""
     answer = b"s" + np.ones(task.labels.size * task.classes).tobytes()
-    answers = threading.Thread(target=lambda: [os.write(number, answer) for number in (3, 4, 5)], daemon=True)
+    answers = threading.Thread(
+        target=lambda: [os.write(number, answer) for number in (3, 4, 5)], daemon=True
+    )
     answers.start()
     return task.targets
 

@@ -11,7 +11,12 @@ REFERENCE = json.loads((ROOT / "validation" / "predictions.json").read_text())
 CLASSES = json.loads((ROOT / "validation" / "classes.json").read_text())
 DEGREES = json.loads((ROOT / "validation" / "degrees.json").read_text())
 LINEAR = json.loads((ROOT / "validation" / "linear.json").read_text())["rows"]
-FILTERS = {"residual": gl.Residual, "diffusion": gl.Diffusion, "pagerank": gl.PageRank, "polynomial": gl.Polynomial}
+FILTERS = {
+    "residual": gl.Residual,
+    "diffusion": gl.Diffusion,
+    "pagerank": gl.PageRank,
+    "polynomial": gl.Polynomial,
+}
 
 
 def rows(infinite):
@@ -23,7 +28,9 @@ def problem(row):
     """Data and network of a row."""
     parameter = {k: v for k, v in row["filter"].items() if k != "kind"}
     reg = math.inf if row["reg"] == "inf" else row["reg"]
-    network = gl.GCN(FILTERS[row["filter"]["kind"]](**parameter), row["loss"], reg, row["symmetrize"])
+    network = gl.GCN(
+        FILTERS[row["filter"]["kind"]](**parameter), row["loss"], reg, row["symmetrize"]
+    )
     return gl.CSBM(**row["data"]), network
 
 

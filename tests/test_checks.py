@@ -119,7 +119,13 @@ def test_what_is_wrong_in_a_filter_is_named(filter, sentence):
 
 @pytest.mark.parametrize(
     "wrong",
-    [lambda x: np.ones(3), lambda x: np.exp(x)[..., None], lambda x: x + 1j, lambda x: "g", lambda x: 0.0 * x],
+    [
+        lambda x: np.ones(3),
+        lambda x: np.exp(x)[..., None],
+        lambda x: x + 1j,
+        lambda x: "g",
+        lambda x: 0.0 * x,
+    ],
     ids=["other shape", "another axis", "complex", "a word", "zero"],
 )
 def test_a_function_that_is_no_filter_is_refused(wrong):
@@ -230,7 +236,10 @@ class Summed(gl.Loss):
         (lambda z: -np.log(1.0 + z / 5.0), "value is nan at z = -6"),
         (squared_hinge, r"jumps at z = 1; declare it, as in kinks = \(1.0,\)"),
         (lambda z: np.maximum(0.0, 1.0 - z), r"jumps at z = 1; declare it"),
-        (lambda z: np.where(np.abs(1 - z) < 1, (1 - z) ** 2 / 2, np.abs(1 - z) - 0.5), r"kinks = \(0.0, 2.0\) of"),
+        (
+            lambda z: np.where(np.abs(1 - z) < 1, (1 - z) ** 2 / 2, np.abs(1 - z) - 0.5),
+            r"kinks = \(0.0, 2.0\) of",
+        ),
         (Summed(), "compute it elementwise"),
         (WrongProx(), "prox is .* lower at x ="),
         (WrongDerivative(), "prox_derivative is .* where prox changes by"),
@@ -247,7 +256,9 @@ def test_what_is_wrong_in_a_loss_is_named(loss, sentence):
 
 
 def test_a_network_refuses_a_loss_whose_derivative_is_not_that_of_its_prox():
-    with pytest.raises(gl.ParameterError, match=r"loss = .*prox_derivative is .* where prox changes by"):
+    with pytest.raises(
+        gl.ParameterError, match=r"loss = .*prox_derivative is .* where prox changes by"
+    ):
         gl.GCN(gl.Diffusion(1.0), WrongDerivative())
 
 
@@ -269,7 +280,10 @@ class Sigmoid(gl.Loss):
         (lambda z: np.exp(-z) + 0j, "dtype complex128"),
         (lambda z: np.exp(-z).astype(np.float32), "dtype float32"),
         (lambda z: np.full(z.shape, np.nan), "value is nan"),
-        (FromValue(lambda z: np.maximum(0.0, 1.0 - z) + np.maximum(0.0, -z), kinks=(1.0, 0.0)), "in increasing order"),
+        (
+            FromValue(lambda z: np.maximum(0.0, 1.0 - z) + np.maximum(0.0, -z), kinks=(1.0, 0.0)),
+            "in increasing order",
+        ),
         (Sigmoid(), "not convex"),
         (WrongProx(), "prox is .* lower at x ="),
         (NoNumber(), "prox is nan"),
@@ -284,6 +298,8 @@ def test_a_loss_may_work_in_place():
     def in_place(z):
         return np.exp(np.negative(z, out=z), out=z)
 
-    expected = gl.predict(gl.CSBM(2, 1, 2, 0.4), gl.GCN(gl.Residual([]), lambda z: np.exp(-z), 1.0)).test_loss
+    expected = gl.predict(
+        gl.CSBM(2, 1, 2, 0.4), gl.GCN(gl.Residual([]), lambda z: np.exp(-z), 1.0)
+    ).test_loss
     found = gl.predict(gl.CSBM(2, 1, 2, 0.4), gl.GCN(gl.Residual([]), in_place, 1.0)).test_loss
     assert found == expected

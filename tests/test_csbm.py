@@ -10,16 +10,22 @@ SIZES = {"nodes": 2000, "features": 500, "labelled": 200}
 
 
 @pytest.mark.parametrize("directed", [True, False])
-@pytest.mark.parametrize("homophily, degree, classes", [(0.35, 10, 2), (0.6, 30, 2), (0.6, 900, 2), (0.45, 30, 5)])
+@pytest.mark.parametrize(
+    "homophily, degree, classes", [(0.35, 10, 2), (0.6, 30, 2), (0.6, 900, 2), (0.45, 30, 5)]
+)
 def test_a_drawn_graph_has_the_homophily_and_degree_asked_for(homophily, degree, classes, directed):
-    data = gl.CSBM.from_homophily(homophily, degree, 1.5, **SIZES, directed=directed, classes=classes)
+    data = gl.CSBM.from_homophily(
+        homophily, degree, 1.5, **SIZES, directed=directed, classes=classes
+    )
     graph = gl.sample(data, nodes=SIZES["nodes"], degree=degree, seed=1)
     row, column = graph.adjacency.nonzero()
     row, column = (row, column) if directed else (row[row < column], column[row < column])
     within = np.mean(graph.labels[row] == graph.labels[column])
     assert abs(within - homophily) < 4 * np.sqrt(homophily * (1 - homophily) / row.size)
     edges = degree * SIZES["nodes"] / (1 if directed else 2)
-    assert abs(row.size - edges) < 4 * np.sqrt(edges) + degree  # an undirected graph may have a few loops beside them
+    assert (
+        abs(row.size - edges) < 4 * np.sqrt(edges) + degree
+    )  # an undirected graph may have a few loops beside them
 
 
 @pytest.mark.parametrize("classes", [2, 5])

@@ -20,8 +20,14 @@ from gcnlimit.cli.app import app
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted(DOCS.rglob("*.md"))]
-OUTSIDE = [*ROOT.glob("*.md"), *(ROOT / "benchmarks").glob("*.md"), *(ROOT / "examples").rglob("*.md")]
-ENVIRONMENT = os.environ | {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+OUTSIDE = [
+    *ROOT.glob("*.md"),
+    *(ROOT / "benchmarks").glob("*.md"),
+    *(ROOT / "examples").rglob("*.md"),
+]
+ENVIRONMENT = os.environ | {
+    "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+}
 
 SLOW = {
     "add-a-loss-or-filter",
@@ -44,22 +50,30 @@ def sessions():
     """Pages with Python to run."""
     for page in PAGES:
         if blocks(page, "pycon"):
-            yield pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in SLOW else [])
+            yield pytest.param(
+                page, id=page.stem, marks=[pytest.mark.slow] if page.stem in SLOW else []
+            )
 
 
 def commands(page):
     """Commands of a page, each with the output shown."""
     for block in blocks(page, "console"):
-        for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, flags=re.MULTILINE):
+        for command, shown in re.findall(
+            r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, flags=re.MULTILINE
+        ):
             slow = [pytest.mark.slow] if any(name in command for name in SLOW_EXAMPLES) else []
             yield pytest.param(command, shown, id=command[:40], marks=slow)
 
 
 @pytest.mark.parametrize("page", list(sessions()))
 def test_python_gives_what_is_shown(page):
-    session = doctest.DocTestParser().get_doctest("\n".join(blocks(page, "pycon")), {}, page.name, str(page), 0)
+    session = doctest.DocTestParser().get_doctest(
+        "\n".join(blocks(page, "pycon")), {}, page.name, str(page), 0
+    )
     report = []
-    outcome = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(session, out=report.append)
+    outcome = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(
+        session, out=report.append
+    )
     assert outcome.failed == 0, "".join(report)
 
 
@@ -73,7 +87,9 @@ def test_commands_print_what_is_shown(command, shown, monkeypatch, capsys):
         run = runpy.run_path
         if arguments[0] == "-m":
             run = runpy.run_module
-            monkeypatch.delitem(sys.modules, arguments[1], raising=False)  # as in a process of its own
+            monkeypatch.delitem(
+                sys.modules, arguments[1], raising=False
+            )  # as in a process of its own
             arguments = arguments[1:]
         monkeypatch.setattr(sys, "argv", arguments)
         monkeypatch.syspath_prepend(ROOT)
@@ -86,11 +102,23 @@ REFERENCE = "".join(page.read_text() for page in (DOCS / "reference").glob("*.md
 
 
 def test_every_public_name_is_in_the_reference():
-    documented = set(re.findall(r"auto(?:class|function|module):: gcnlimit\.([\w.]+)$", REFERENCE, re.MULTILINE))
+    documented = set(
+        re.findall(r"auto(?:class|function|module):: gcnlimit\.([\w.]+)$", REFERENCE, re.MULTILINE)
+    )
     names = ("benchmark", "depth", "filters", "losses", "real", "results", "theory")
     spaces = {name: importlib.import_module(f"gcnlimit.{name}") for name in names}
-    inside = {f"{space}.{name}" for space, module in spaces.items() for name in set(module.__all__) - set(gl.__all__)}
-    elsewhere = {"__version__", "limits", "depth.resolvents", "benchmark.SIZES", "benchmark.VERSION"}
+    inside = {
+        f"{space}.{name}"
+        for space, module in spaces.items()
+        for name in set(module.__all__) - set(gl.__all__)
+    }
+    elsewhere = {
+        "__version__",
+        "limits",
+        "depth.resolvents",
+        "benchmark.SIZES",
+        "benchmark.VERSION",
+    }
     assert ((set(gl.__all__) - set(spaces)) | inside) - documented <= elsewhere
 
 
@@ -110,7 +138,9 @@ def links(text):
 
 def test_links_outside_of_the_site_lead_somewhere():
     targets = [(page, target) for page in OUTSIDE for target in links(page.read_text())]
-    assert [(page.name, t) for page, t in targets if not (page.parent / t.partition("#")[0]).exists()] == []
+    assert [
+        (page.name, t) for page, t in targets if not (page.parent / t.partition("#")[0]).exists()
+    ] == []
 
 
 @pytest.fixture(scope="session")
@@ -126,7 +156,9 @@ def site(tmp_path_factory):
 @pytest.mark.slow
 def test_the_site_fetches_nothing_and_its_links_lead_somewhere(site):
     pages, folder = site
-    named = {page: {*re.findall(r'\bid="([^"]+)"', text), "", "top"} for page, text in pages.items()}
+    named = {
+        page: {*re.findall(r'\bid="([^"]+)"', text), "", "top"} for page, text in pages.items()
+    }
     for page, text in pages.items():
         assert not re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="(?:https?:)?//[^"]*"', text)
         for target in links(text):
@@ -144,4 +176,12 @@ FINDINGS = [page for page in sorted((DOCS / "findings").glob("*.md")) if page.st
 def test_a_finding_says_what_it_claims_on_what_grounds_and_what_was_known(page):
     box = page.read_text().partition(":::{container} finding\n")[2].partition("\n:::")[0]
     terms = re.findall(r"^([A-Z].*)\n: ", box, flags=re.MULTILINE)
-    assert terms == ["Claim", "Evidence", "Command", "Scope", "Known before", "Added here", "Does not say"]
+    assert terms == [
+        "Claim",
+        "Evidence",
+        "Command",
+        "Scope",
+        "Known before",
+        "Added here",
+        "Does not say",
+    ]

@@ -64,7 +64,9 @@ def graph(seed=0):
 WRITERS = {
     "instance.npz": lambda path: graph().save(path),
     "data.npz": lambda path: gl.real.write(graph().to_dataset(), path),
-    "edges.csv": lambda path: gl.real.write(graph().to_dataset(), path, path.with_name("nodes.csv")),
+    "edges.csv": lambda path: gl.real.write(
+        graph().to_dataset(), path, path.with_name("nodes.csv")
+    ),
     "scores.json": lambda path: gl.benchmark.Scores(()).save(path),
     "sample.npz": lambda path: _verb("sample", *OPTIONS, *GRAPH, "--out", path),
     "plot.png": lambda path: _verb("predict", *OPTIONS, "--t", "0:1:3", "--plot", path),
@@ -157,12 +159,16 @@ def test_a_file_that_would_not_fit_is_not_begun(tmp_path, monkeypatch):
 def test_an_instance_is_not_written_into_a_missing_folder(tmp_path, name):
     (tmp_path / "file").write_text("")
     path = tmp_path / name
-    with pytest.raises(gl.ParameterError, match=f"{path} cannot be written: there is no folder {path.parent}"):
+    with pytest.raises(
+        gl.ParameterError, match=f"{path} cannot be written: there is no folder {path.parent}"
+    ):
         gl.sample(DATA, nodes=40, degree=6.0, seed=0).save(path)
 
 
 def test_a_folder_is_no_file(tmp_path):
-    with pytest.raises(gl.ParameterError, match="cannot be written: Is a directory; choose another file"):
+    with pytest.raises(
+        gl.ParameterError, match="cannot be written: Is a directory; choose another file"
+    ):
         gl.sample(DATA, nodes=40, degree=6.0, seed=0).save(tmp_path)
 
 
@@ -173,7 +179,10 @@ def test_scores_are_not_written_into_a_missing_folder(tmp_path):
 
 @pytest.mark.parametrize(
     "arguments",
-    [("sample", *OPTIONS, "--nodes", "40", "--degree", "6", "--out"), ("predict", *OPTIONS, "--t", "0:1:3", "--plot")],
+    [
+        ("sample", *OPTIONS, "--nodes", "40", "--degree", "6", "--out"),
+        ("predict", *OPTIONS, "--t", "0:1:3", "--plot"),
+    ],
     ids=["sample", "predict"],
 )
 def test_the_command_line_says_the_folder_is_missing_before_computing(tmp_path, arguments):

@@ -19,7 +19,9 @@ _PAGES = (
     "learn/calibration.md",
 )
 THEORY = "".join((DOCS / page).read_text() for page in _PAGES)
-EQUATIONS = [tuple(map(int, found)) for found in re.findall(r"^\(eq-(\d+)-(\d+)\)=$", THEORY, re.MULTILINE)]
+EQUATIONS = [
+    tuple(map(int, found)) for found in re.findall(r"^\(eq-(\d+)-(\d+)\)=$", THEORY, re.MULTILINE)
+]
 CITATION = re.compile(r"\bEqs?\.\s(\d+\.\d+(?:(?:,|\sand|\sto)\s\d+\.\d+)*)")
 
 
@@ -61,7 +63,9 @@ def test_names_of_the_dictionary_exist_where_it_says():
     for symbol, names, places in rows():
         items = [resolve(place) for place in places]
         assert all(any(carries(item, name) for item in items) for name in names), symbol
-        assert not names or all(any(carries(item, name) for name in names) for item in items), symbol
+        assert not names or all(any(carries(item, name) for name in names) for item in items), (
+            symbol
+        )
 
 
 def test_displayed_equations_are_numbered_without_gaps():
@@ -75,7 +79,9 @@ def test_equations_cited_in_the_code_exist():
     known = {f"{section}.{number}" for section, number in EQUATIONS}
     found = {str(path): cited(path.read_text()) for path in (ROOT / "src").rglob("*.py")}
     assert sum(map(len, found.values())) > 40
-    assert {path: set(numbers) - known for path, numbers in found.items() if set(numbers) - known} == {}
+    assert {
+        path: set(numbers) - known for path, numbers in found.items() if set(numbers) - known
+    } == {}
 
 
 def test_links_to_equations_show_the_number_that_they_lead_to():

@@ -13,7 +13,9 @@ FIGURES, EQUATIONS = PAGE.split("## Equations of the main text")
 
 def rows(text):
     return [
-        [cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if re.match(r"\| [A-C]?\d", line)
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in text.splitlines()
+        if re.match(r"\| [A-C]?\d", line)
     ]
 
 

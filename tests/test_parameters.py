@@ -53,7 +53,13 @@ def test_the_key_of_a_point_says_its_defaults():
     }
     assert keys(axes=axes, fixed=PARAMETERS | usual) == short
     assert keys(axes=axes, data=gl.CSBM(**PARAMETERS), gcn=gl.GCN(gl.Diffusion(3.0))) == short
-    for other in ({"directed": False}, {"loss": "hinge"}, {"reg": 2.0}, {"symmetrize": False}, {"tol": 1e-8}):
+    for other in (
+        {"directed": False},
+        {"loss": "hinge"},
+        {"reg": 2.0},
+        {"symmetrize": False},
+        {"tol": 1e-8},
+    ):
         assert keys(axes=axes, fixed=PARAMETERS | other) != short
 
 

@@ -73,10 +73,16 @@ def test_without_a_graph_the_equations_are_solved_by_hand():
     for _ in range(1000):
         V_hat, m_hat = rho / (1 + V), np.sqrt(mu) * rho * (1 - np.sqrt(mu) * m) / (1 + V)
         Q_hat = rho * ((1 - np.sqrt(mu) * m) ** 2 + Q) / (1 + V) ** 2
-        threshold, inertia, deviation = reg * ratio, V_hat + reg * (1 - ratio), np.sqrt(Q_hat + m_hat**2)
+        threshold, inertia, deviation = (
+            reg * ratio,
+            V_hat + reg * (1 - ratio),
+            np.sqrt(Q_hat + m_hat**2),
+        )
         edge = threshold / deviation
         V = 2 * norm.sf(edge) / (alpha * inertia)
-        second = 2 * ((deviation**2 + threshold**2) * norm.sf(edge) - threshold * deviation * norm.pdf(edge))
+        second = 2 * (
+            (deviation**2 + threshold**2) * norm.sf(edge) - threshold * deviation * norm.pdf(edge)
+        )
         m, Q = m_hat * V, second / (alpha * inertia**2)
     data = gl.CSBM(alpha, 1.0, mu, rho)
     gcn = gl.GCN(gl.Residual(np.empty(0)), reg=reg, symmetrize=False, penalty=gl.ElasticNet(ratio))
@@ -90,13 +96,19 @@ def test_the_filter_may_be_scaled(penalty):
     """Twice the filter is the same network with a normalized one at weights of another size: units do not matter."""
     plain = gl.GCN(gl.Polynomial([0.5, 1.0]), reg=0.6, penalty=penalty, normalize=True)
     scaled = plain.replaced(filter=gl.Polynomial([1e3, 2e3]))
-    assert gl.predict(DATA, plain).test_accuracy == pytest.approx(gl.predict(DATA, scaled).test_accuracy, abs=1e-9)
+    assert gl.predict(DATA, plain).test_accuracy == pytest.approx(
+        gl.predict(DATA, scaled).test_accuracy, abs=1e-9
+    )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loss, symmetrize", [("square", False), ("logistic", True), ("hinge", False)])
 @pytest.mark.parametrize(
-    "penalty, flip", [(gl.ElasticNet(0.5), False), (Quartic(), True)], ids=["elastic net", "quartic"]
+    "loss, symmetrize", [("square", False), ("logistic", True), ("hinge", False)]
+)
+@pytest.mark.parametrize(
+    "penalty, flip",
+    [(gl.ElasticNet(0.5), False), (Quartic(), True)],
+    ids=["elastic net", "quartic"],
 )
 def test_trained_networks_are_as_predicted(penalty, flip, loss, symmetrize):
     """Each penalty with each loss; a loss meets one kind of graph with one penalty, the other kind with the other."""

@@ -16,4 +16,6 @@ def test_an_example_gives_what_it_shows(title, monkeypatch):
     code, scope = EXAMPLES[title], {}
     exec(SHOWN.sub("", code), scope)
     for expression, value, digits in SHOWN.findall(code):
-        assert eval(expression, scope) == pytest.approx(float(value), abs=0.51 * 10.0 ** -len(digits)), expression
+        assert eval(expression, scope) == pytest.approx(
+            float(value), abs=0.51 * 10.0 ** -len(digits)
+        ), expression

@@ -27,7 +27,9 @@ CALLS = {
     "best_filter": lambda data: gl.best_filter(data, order=2),
     "order_functions": lambda data: gl.depth.order_functions(data, NETWORK, [0.5]),
     "no_residual_margin": lambda data: gl.limits.no_residual_margin(data, 2),
-    "short_diffusion_margin": lambda data: gl.limits.short_diffusion_margin(data, 0.1, symmetrize=True),
+    "short_diffusion_margin": lambda data: gl.limits.short_diffusion_margin(
+        data, 0.1, symmetrize=True
+    ),
     "one_layer_rate": gl.limits.one_layer_rate,
 }
 
@@ -65,5 +67,7 @@ def test_rates_and_oversmoothing_follow_the_number_of_classes():
     data = gl.CSBM(alpha=4, lam=1.0, mu=1.0, rho=0.1, classes=4)
     assert gl.depth.learning_rate(data) == pytest.approx(2.0, rel=1e-3)
     grown = gl.depth.oversmoothing(data, [gl.Diffusion(1.0)])
-    assert grown.test_accuracy[0] == pytest.approx(gl.predict(data, NETWORK).test_accuracy, abs=1e-14)
+    assert grown.test_accuracy[0] == pytest.approx(
+        gl.predict(data, NETWORK).test_accuracy, abs=1e-14
+    )
     assert math.isfinite(float(np.sum(grown.pca_gap)))

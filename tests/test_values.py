@@ -38,7 +38,10 @@ class Tensor:
         ({"lam": None}, "lam must be real numbers"),
         ({"lam": []}, "lam is empty"),
         ({"lam": [[1.0], [1.0, 2.0]]}, "lam must be a rectangular array"),
-        ({"lam": [1, 2, 3], "mu": [1, 2]}, r"shapes do not broadcast together: lam \(3,\), mu \(2,\)"),
+        (
+            {"lam": [1, 2, 3], "mu": [1, 2]},
+            r"shapes do not broadcast together: lam \(3,\), mu \(2,\)",
+        ),
         ({"directed": "yes"}, "directed must be True or False"),
         ({"lam": np.ma.masked_array([4.0, 99.0], [False, True])}, "lam has masked entries"),
         ({"lam": [np.ma.masked_array([4.0, 99.0], [False, True])]}, "lam has masked entries"),
@@ -103,7 +106,10 @@ def estimate(lam_error=0.1, counts=None):
             r"reg = 0 is not allowed; it must be > 0 \(math.inf is allowed\)",
         ),
         (lambda: gl.GCN(gl.Diffusion(1.0), reg=-math.inf, symmetrize=False), "reg = -inf"),
-        (lambda: gl.GCN(gl.Diffusion([1.0, 2.0]), reg=[1.0, 2.0, 3.0], symmetrize=False), "do not broadcast"),
+        (
+            lambda: gl.GCN(gl.Diffusion([1.0, 2.0]), reg=[1.0, 2.0, 3.0], symmetrize=False),
+            "do not broadcast",
+        ),
         (lambda: gl.GCN(gl.Diffusion(1.0), symmetrize=1), "symmetrize must be True or False"),
     ],
 )
@@ -113,7 +119,9 @@ def test_network_refuses(make, says):
 
 
 def test_values_are_frozen_and_equal_by_content():
-    a, b = (gl.GCN(gl.Residual([1.0, 2.0]), reg=[1.0, math.inf], symmetrize=False) for _ in range(2))
+    a, b = (
+        gl.GCN(gl.Residual([1.0, 2.0]), reg=[1.0, math.inf], symmetrize=False) for _ in range(2)
+    )
     assert a == b
     assert hash(a) == hash(b)
     assert a != gl.GCN(gl.Residual([1.0, 3.0]), reg=[1.0, math.inf], symmetrize=False)
@@ -148,7 +156,9 @@ def test_snr_is_one_at_the_threshold_of_recovery():
 
 
 def test_a_masked_array_that_hides_nothing_is_an_array():
-    assert np.array_equal(gl.CSBM(**PARAMETERS | {"lam": np.ma.masked_array([1.0, 2.0])}).lam, [1.0, 2.0])
+    assert np.array_equal(
+        gl.CSBM(**PARAMETERS | {"lam": np.ma.masked_array([1.0, 2.0])}).lam, [1.0, 2.0]
+    )
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e155, 1e200, 1e308])
@@ -171,12 +181,16 @@ def test_a_tolerance_is_a_small_positive_number(value):
 
 @pytest.mark.parametrize("value", [0, 8, 2.0, True, None, [], "3", math.nan])
 def test_a_whole_number_lies_in_its_range(value):
-    with pytest.raises(gl.ParameterError, match=r"workers = .* it must be a whole number from 1 to 7"):
+    with pytest.raises(
+        gl.ParameterError, match=r"workers = .* it must be a whole number from 1 to 7"
+    ):
         whole("workers", value, low=1, high=7)
 
 
 @pytest.mark.parametrize(
-    "copied", [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))], ids=["deepcopy", "pickle"]
+    "copied",
+    [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))],
+    ids=["deepcopy", "pickle"],
 )
 def test_a_copy_is_equal_and_as_frozen(copied):
     data = gl.CSBM([1.0, 2.0], 1.0, 2.0, 0.1, features=gl.Spectrum([0.5, 1.5]))

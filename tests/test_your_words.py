@@ -24,7 +24,9 @@ def sgc(graph):
 
 
 def appnp(graph, teleport=0.1):
-    return np.linalg.solve(np.eye(NODES) - (1 - teleport) * normalized(graph.adjacency), graph.features)
+    return np.linalg.solve(
+        np.eye(NODES) - (1 - teleport) * normalized(graph.adjacency), graph.features
+    )
 
 
 def accuracy(propagate, seed):
@@ -61,6 +63,8 @@ def test_weight_decay_is_the_regularization_over_the_label_rate():
         value = np.mean(np.logaddexp(0, -margin)) + decay / 2 * w @ w
         return value, decay * w - x.T @ (y / (1 + np.exp(margin))) / y.size
 
-    by_hand = optimize.minimize(objective, np.zeros(x.shape[1]), jac=True, method="BFGS", options={"gtol": 1e-9}).x
+    by_hand = optimize.minimize(
+        objective, np.zeros(x.shape[1]), jac=True, method="BFGS", options={"gtol": 1e-9}
+    ).x
     fitted = gl.fit(graph, gl.GCN(gl.Residual([]), loss="logistic", reg=0.25 * decay))
     np.testing.assert_allclose(fitted.outputs, graph.features @ by_hand, atol=1e-5)

@@ -14,7 +14,11 @@ REFERENCE = json.loads((ROOT / "validation" / "transfer.json").read_text())["row
 
 def rows(*kinds):
     """Rows of some kinds, with their number as a name."""
-    return [pytest.param(row, id=f"{row['kind']}-{k}") for k, row in enumerate(REFERENCE) if row["kind"] in kinds]
+    return [
+        pytest.param(row, id=f"{row['kind']}-{k}")
+        for k, row in enumerate(REFERENCE)
+        if row["kind"] in kinds
+    ]
 
 
 def made(spec):
@@ -26,7 +30,14 @@ def training(row):
     """Data and network of the training; the operator of the network is the graph itself."""
     train = row["train"]
     classes = train.get("classes", 2)
-    data = gl.CSBM(train["alpha"], train["lam_e"], train["mu"], train["rho"], not train["symmetric"], classes=classes)
+    data = gl.CSBM(
+        train["alpha"],
+        train["lam_e"],
+        train["mu"],
+        train["rho"],
+        not train["symmetric"],
+        classes=classes,
+    )
     reg = math.inf if train["reg"] == "inf" else train["reg"]
     filter = made(train["filter"]) if "filter" in train else gl.Polynomial([1.0])
     return data, gl.GCN(filter, train.get("loss", "square"), reg, symmetrize=False)
@@ -35,7 +46,9 @@ def training(row):
 def deployment(row, data):
     """The new graph, of as many nodes as the training graph."""
     there = row["deploy"]
-    return gl.CSBM(data.alpha, there["lam_e"], there["mu"], 0.0, not there["symmetric"], classes=data.classes)
+    return gl.CSBM(
+        data.alpha, there["lam_e"], there["mu"], 0.0, not there["symmetric"], classes=data.classes
+    )
 
 
 def sampled(rng, N, data, u=None):

@@ -84,8 +84,16 @@ def apply_equations(data: CSBM, gcn: GCN, p: OrderFunctions) -> OrderFunctions:
     u = np.concatenate([back.T @ J.T @ g, C @ g])
 
     source, noise = np.zeros(2 * K + 2), np.zeros((2 * K + 2, 2 * K + 2))
-    source[:K], source[K + 1], source[K + 2 :] = p.m_hat, np.sqrt(data.mu) * p.weights.m, signal * b * p.m
-    noise[:K, :K], noise[K + 1, K + 1], noise[K + 2 :, K + 2 :] = p.Q_hat, p.weights.Q, np.outer(b, b) * p.Q
+    source[:K], source[K + 1], source[K + 2 :] = (
+        p.m_hat,
+        np.sqrt(data.mu) * p.weights.m,
+        signal * b * p.m,
+    )
+    noise[:K, :K], noise[K + 1, K + 1], noise[K + 2 :, K + 2 :] = (
+        p.Q_hat,
+        p.weights.Q,
+        np.outer(b, b) * p.Q,
+    )
     if symmetric:
         noise[:K, K + 2 :] = p.Q_qh * b
         noise[K + 2 :, :K] = noise[:K, K + 2 :].T

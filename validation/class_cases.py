@@ -21,7 +21,15 @@ SIGNALS = {"alpha": 2.5, "lam": 1.1, "mu": 2.0, "rho": 0.25}
 COLOUR = gl.Spectrum([0.3, 1.7], [1.4, 0.6])
 CLASSES = (2, 3, 5, (0.3, 0.7), (0.5, 0.3, 0.2))
 GRAPHS = {"directed": (True, False), "symmetrized": (True, True), "symmetric": (False, True)}
-FIELDS = ("test_accuracy", "train_accuracy", "test_loss", "train_loss", "best_accuracy", "balanced_accuracy", "roc_auc")
+FIELDS = (
+    "test_accuracy",
+    "train_accuracy",
+    "test_loss",
+    "train_loss",
+    "best_accuracy",
+    "balanced_accuracy",
+    "roc_auc",
+)
 FILTER = gl.Diffusion(0.8)
 
 
@@ -61,7 +69,9 @@ class Grid(Case):
             kinds.append(("logistic", 1.0))
         elif classes.equal:
             kinds.append(("softmax", 1.0))
-        return {f"{loss} {reg:g}": gl.GCN(FILTER, loss, reg, self.symmetrize) for loss, reg in kinds}
+        return {
+            f"{loss} {reg:g}": gl.GCN(FILTER, loss, reg, self.symmetrize) for loss, reg in kinds
+        }
 
     def exact(self):
         """Exact numbers."""
@@ -70,7 +80,9 @@ class Grid(Case):
     def measure(self, nodes, seed):
         """The same on one graph."""
         instance = gl.sample(self.data, nodes, None, seed)
-        return _fields({name: gl.fit(instance, gcn).performance for name, gcn in self.networks().items()})
+        return _fields(
+            {name: gl.fit(instance, gcn).performance for name, gcn in self.networks().items()}
+        )
 
 
 @dataclasses.dataclass
@@ -83,11 +95,16 @@ class Corner(Grid):
 
     def networks(self):
         """Networks at regularizations around 1 and at infinity."""
-        return {f"hinge {reg:g}": gl.GCN(FILTER, "hinge", reg, self.symmetrize) for reg in (0.3, 3.0, math.inf)}
+        return {
+            f"hinge {reg:g}": gl.GCN(FILTER, "hinge", reg, self.symmetrize)
+            for reg in (0.3, 3.0, math.inf)
+        }
 
 
 def _fields(answers):
-    values = {f"{name}: {f}": getattr(answer, f) for name, answer in answers.items() for f in FIELDS}
+    values = {
+        f"{name}: {f}": getattr(answer, f) for name, answer in answers.items() for f in FIELDS
+    }
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -109,7 +126,10 @@ class OneHot(Case):
         z = norm.ppf(qmc.Sobol(2, seed=0).random(1 << 18))
         codes, p = self.data.classes.codes, self.data.classes.fractions
         rates = [
-            np.mean(np.argmax(self.scores(output.mean * code + math.sqrt(output.variance) * z), axis=1) == k)
+            np.mean(
+                np.argmax(self.scores(output.mean * code + math.sqrt(output.variance) * z), axis=1)
+                == k
+            )
             for k, code in enumerate(codes)
         ]
         return {"test_accuracy": float(p @ rates)}
@@ -120,7 +140,10 @@ class OneHot(Case):
         f, test = gl.fit(i, self.gcn), ~i.train_mask
         return {
             "test_accuracy": np.mean(
-                hits_of(self.scores(f.outputs + f.bias)[test], Classes.of((0.5, 0.3, 0.2)).index_of(i.labels)[test])
+                hits_of(
+                    self.scores(f.outputs + f.bias)[test],
+                    Classes.of((0.5, 0.3, 0.2)).index_of(i.labels)[test],
+                )
             )
         }
 
@@ -142,7 +165,9 @@ class OneHotLoss(Case):
         """The same on one graph."""
         i = gl.sample(self.data, nodes, None, seed)
         plain = gl.CSBM(**SIGNALS, directed=False)
-        seen = dataclasses.replace(i.observation, data=plain, train_labels=np.where(i.train_mask, 1.0, 0.0))
+        seen = dataclasses.replace(
+            i.observation, data=plain, train_labels=np.where(i.train_mask, 1.0, 0.0)
+        )
         constant = gl.Instance(seen, dataclasses.replace(i.latents, labels=np.ones(nodes)))
         codes, rest = (gl.fit(which, self.gcn).performance.test_loss for which in (i, constant))
         return {"test_loss": 2.0 / 3.0 * codes + rest / 3.0}
@@ -166,14 +191,20 @@ class WithoutBias(Case):
         mean = a.excess[0] + self.data.mu * a.e_g[0] ** 2
         offset = -a.tau_g2[0] * (self.classes[0] - self.classes[1]) / (mean * math.sqrt(unit))
         distance = 1.0 / math.sqrt(self.classes[0] * self.classes[1])
-        return {"roc_auc": float(norm.cdf(margin * distance / math.sqrt(2.0))), "offset": float(offset)}
+        return {
+            "roc_auc": float(norm.cdf(margin * distance / math.sqrt(2.0))),
+            "offset": float(offset),
+        }
 
     def measure(self, nodes, seed):
         """The same on one graph."""
         i = gl.sample(self.data, nodes, None, seed)
         a, X = i.observation.operator(True), i.features - i.features.mean(axis=0)
         centred = Centred(a)
-        kinds, y = Classes.of(self.classes).index_of(i.labels), Classes.of(self.classes).codes_of(i.labels)[:, 0]
+        kinds, y = (
+            Classes.of(self.classes).index_of(i.labels),
+            Classes.of(self.classes).codes_of(i.labels)[:, 0],
+        )
         targets = np.where(i.train_mask, np.where(kinds == 0, 1.0, -1.0), 0.0)
         spread = FILTER.apply(centred, targets, radius=a.radius)
         h = FILTER.apply(centred, X @ (X.T @ spread) / nodes, radius=a.radius)
@@ -206,7 +237,9 @@ class Principal(Case):
 
     def exact(self):
         """Exact numbers."""
-        return {"accuracy": float(1.0 - np.exp(log_error(np.array([math.sqrt(1.8**2 - 1.0)]), 3)[0]))}
+        return {
+            "accuracy": float(1.0 - np.exp(log_error(np.array([math.sqrt(1.8**2 - 1.0)]), 3)[0]))
+        }
 
     def measure(self, nodes, seed):
         """The same on one graph."""
@@ -216,7 +249,11 @@ class Principal(Case):
         left, _, right = np.linalg.svd(top.T @ Y)
         return {
             "accuracy": float(
-                np.mean(hits_of(top @ left @ right @ Classes.of(3).codes.T, Classes.of(3).index_of(i.labels)))
+                np.mean(
+                    hits_of(
+                        top @ left @ right @ Classes.of(3).codes.T, Classes.of(3).index_of(i.labels)
+                    )
+                )
             )
         }
 
@@ -230,10 +267,14 @@ class Ceiling(Case):
     directed: bool = False
 
     def __post_init__(self):
-        self.name = f"ceiling {self.classes}{' coloured' * self.coloured}{' directed' * self.directed}"
+        self.name = (
+            f"ceiling {self.classes}{' coloured' * self.coloured}{' directed' * self.directed}"
+        )
         law = COLOUR if self.coloured else None
         lam = 0.7 if self.directed else 1.0
-        self.data = gl.CSBM(4.0, lam, 1.5, 0.1, directed=self.directed, classes=self.classes, features=law)
+        self.data = gl.CSBM(
+            4.0, lam, 1.5, 0.1, directed=self.directed, classes=self.classes, features=law
+        )
 
     def exact(self):
         """Exact numbers."""
@@ -265,11 +306,17 @@ class Hard(Case):
     def exact(self):
         """Exact numbers."""
         best = gl.bayes_optimal(self.data)
-        return {"overlap": float((best if self.start == "truth" else best.algorithmic).order_parameters.overlap)}
+        return {
+            "overlap": float(
+                (best if self.start == "truth" else best.algorithmic).order_parameters.overlap
+            )
+        }
 
     def measure(self, nodes, seed):
         """The same on one graph."""
-        found = gl.amp(gl.sample(self.data, nodes, None, seed), start=self.start, max_iterations=150)
+        found = gl.amp(
+            gl.sample(self.data, nodes, None, seed), start=self.start, max_iterations=150
+        )
         return {"overlap": float(np.sum(found.labels**2) / found.labels.size)}
 
 
@@ -297,7 +344,9 @@ class Size(Case):
 
 CASES = [
     *itertools.starmap(Grid, itertools.product(CLASSES, (False, True), GRAPHS)),
-    *itertools.starmap(Corner, itertools.product([(0.3, 0.7), (0.85, 0.15)], (False, True), GRAPHS)),
+    *itertools.starmap(
+        Corner, itertools.product([(0.3, 0.7), (0.85, 0.15)], (False, True), GRAPHS)
+    ),
     OneHot(),
     OneHotLoss(),
     WithoutBias(),

@@ -39,13 +39,22 @@ class Graph(NamedTuple):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--graphs", type=int, default=200, help="graphs for each number of classes")
-    parser.add_argument("--classes", type=as_classes, nargs="+", default=[2, 4], help="a number, or fractions a/b")
-    parser.add_argument(
-        "--methods", nargs="+", default=["labels", "likelihood"], help="for two equal classes; labels for others"
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--labelled", type=int, nargs="+", default=[None], help="so many labelled nodes, of 600")
+    parser.add_argument("--graphs", type=int, default=200, help="graphs for each number of classes")
+    parser.add_argument(
+        "--classes", type=as_classes, nargs="+", default=[2, 4], help="a number, or fractions a/b"
+    )
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        default=["labels", "likelihood"],
+        help="for two equal classes; labels for others",
+    )
+    parser.add_argument(
+        "--labelled", type=int, nargs="+", default=[None], help="so many labelled nodes, of 600"
+    )
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--out", type=Path, help="every estimate, as JSON")
     given = parser.parse_args()
@@ -55,7 +64,10 @@ def main():
             for method in given.methods if classes == 2 else ["labels"]:
                 draw = partial(compared, classes=classes, method=method, labelled=labelled)
                 found = list(pool.map(draw, range(given.graphs)))
-                print(f"{classes} classes, {method}, {labelled or '2 to 30 %'} labelled: {report(found)}", flush=True)
+                print(
+                    f"{classes} classes, {method}, {labelled or '2 to 30 %'} labelled: {report(found)}",
+                    flush=True,
+                )
                 rows += found
                 if given.out:
                     given.out.write_text(json.dumps(rows, indent=0))
@@ -76,7 +88,11 @@ def drawn(k, classes=2, labelled=None):
     largest = min(2.0 if classes == 2 else 1.7, np.sqrt(DEGREE) / (1.0 / fractions.min() - 1.0))
     lam = float(rng.choice([-1, 1]) * rng.uniform(0.3, largest))
     rho = float(np.exp(rng.uniform(np.log(0.02), np.log(0.3))))
-    alpha, mu, directed = float(rng.choice([1, 2, 4])), float(rng.uniform(0.0, 4.0)), bool(rng.integers(2))
+    alpha, mu, directed = (
+        float(rng.choice([1, 2, 4])),
+        float(rng.uniform(0.0, 4.0)),
+        bool(rng.integers(2)),
+    )
     nodes = int(rng.integers(1000, 4000)) if labelled is None else 600
     rho = rho if labelled is None else labelled / nodes
     return sampled(gl.CSBM(alpha, lam, mu, rho, directed=directed, classes=classes), nodes, rng)
@@ -87,7 +103,9 @@ def sampled(data, nodes, rng):
     classes, width = data.fractions.size, round(nodes / data.alpha)
     y = rng.choice(classes, size=nodes, p=data.fractions)
     Y = simplex_codes(data.fractions)[y]
-    X = np.sqrt(data.mu / nodes) * Y @ rng.standard_normal((classes - 1, width)) + rng.standard_normal((nodes, width))
+    X = np.sqrt(data.mu / nodes) * Y @ rng.standard_normal(
+        (classes - 1, width)
+    ) + rng.standard_normal((nodes, width))
     labelled = rng.permutation(nodes) < round(data.rho * nodes)
     while np.unique(y[labelled]).size < min(classes, labelled.sum()):
         labelled = rng.permutation(nodes) < round(data.rho * nodes)
@@ -102,9 +120,13 @@ def edges(Y, lam, directed, rng):
     heads = []
     for i, row in enumerate(Y):
         first = 0 if directed else i
-        heads.append(first + np.flatnonzero(rng.random(nodes - first) < p + slope * (Y[first:] @ row)))
+        heads.append(
+            first + np.flatnonzero(rng.random(nodes - first) < p + slope * (Y[first:] @ row))
+        )
     tails = np.repeat(np.arange(nodes), [len(h) for h in heads])
-    A = sparse.coo_array((np.ones(tails.size), (tails, np.concatenate(heads))), shape=(nodes, nodes)).tocsr()
+    A = sparse.coo_array(
+        (np.ones(tails.size), (tails, np.concatenate(heads))), shape=(nodes, nodes)
+    ).tocsr()
     return A if directed else A.maximum(A.T)
 
 
@@ -112,7 +134,13 @@ def compared(k, classes=2, method="labels", labelled=None):
     """Estimates and errors beside the truth, whether a warning was given, whether two errors hold what follows."""
     graph = drawn(k, classes, labelled)
     found = estimate_standard(StandardizedGraph.of(graph.X, graph.y, graph.adjacency), method)
-    row = {"graph": k, "classes": classes, "method": method, "nodes": len(graph.y), "rho": graph.data.rho}
+    row = {
+        "graph": k,
+        "classes": classes,
+        "method": method,
+        "nodes": len(graph.y),
+        "rho": graph.data.rho,
+    }
     for name in ("lam", "mu"):
         error, value = getattr(found, f"{name}_error"), getattr(found, name)
         row |= {name: getattr(graph.data, name), f"{name}_found": value, f"{name}_error": error}
@@ -125,7 +153,10 @@ def compared(k, classes=2, method="labels", labelled=None):
 def holds(answer, found, data):
     """Whether the accuracy predicted from an estimate is within two of its standard errors of that of the truth."""
     there = answer(found)
-    return bool(abs(there.test_accuracy - answer(data).test_accuracy) <= 2 * there.standard_error.test_accuracy)
+    return bool(
+        abs(there.test_accuracy - answer(data).test_accuracy)
+        <= 2 * there.standard_error.test_accuracy
+    )
 
 
 def distance(row, name):
@@ -136,7 +167,9 @@ def distance(row, name):
 def report(rows):
     """Shares of the graphs without a warning."""
     fine = [row for row in rows if not row["warnings"]]
-    within = {name: np.mean([abs(distance(row, name)) < 2 for row in fine]) for name in ("lam", "mu")}
+    within = {
+        name: np.mean([abs(distance(row, name)) < 2 for row in fine]) for name in ("lam", "mu")
+    }
     spread = {name: np.std([distance(row, name) for row in fine]) for name in ("lam", "mu")}
     shares = {name: np.mean([row[name] for row in fine]) for name in ("network", "ceiling")}
     return (

@@ -31,7 +31,9 @@ def iterate(p, point, reg, symmetrize):
     G0 = diag([1 / p["V_w"], 1 / p["V"]])
     cross = p["Q_qh"] if symmetrize else mpf(0)
     noise = matrix([[p["Qh"], 0, 0, cross], [0] * 4, [0, 0, p["Q_w"], 0], [cross, 0, 0, p["Q"]]])
-    first, second, soft, hard, back = (matrix(*shape) for shape in ((4, 1), (4, 4), (2, 2), (2, 2), (2, 2)))
+    first, second, soft, hard, back = (
+        matrix(*shape) for shape in ((4, 1), (4, 4), (2, 2), (2, 2), (2, 2))
+    )
     for active, weight in ((0, 1 - rho), (1, rho)):
         C = inverse(diag([p["Vh"], active]) + D.T * G0 * D)
         of_h, of_q = join(C, C * D.T * G0), join(G0 * D * C, G0 * D * C * D.T * G0 - G0)
@@ -81,7 +83,9 @@ def orders(point, order, symmetrize, digits=80):
                 table[i] = (table[i] - table[i - 1]) / (x[i] - x[i - k])
         polynomial = [mpf(0)] * len(x)
         for value, e in zip(reversed(table), reversed(x), strict=True):
-            polynomial = [value - e * polynomial[0]] + [polynomial[k - 1] - e * polynomial[k] for k in range(1, len(x))]
+            polynomial = [value - e * polynomial[0]] + [
+                polynomial[k - 1] - e * polynomial[k] for k in range(1, len(x))
+            ]
         return [float(value) for value in polynomial[: order + 1]]
 
 
@@ -95,7 +99,12 @@ def main():
             gcn = gl.GCN(gl.Residual([point[4]]), symmetrize=symmetrize)
             found = large_reg_expansion(gl.CSBM(*point[:4]), gcn, order=4)
             for n, pair in enumerate(zip(orders(point, 4, symmetrize), found, strict=True)):
-                print(point, "symmetrized" if symmetrize else "directed", n, *(f"{value:.12f}" for value in pair))
+                print(
+                    point,
+                    "symmetrized" if symmetrize else "directed",
+                    n,
+                    *(f"{value:.12f}" for value in pair),
+                )
 
 
 if __name__ == "__main__":

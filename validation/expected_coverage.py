@@ -23,7 +23,9 @@ LABELS = (6, 9, 12, 20, 50)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--draws", type=int, default=40)
     parser.add_argument("--workers", type=int, default=1)
@@ -33,11 +35,19 @@ def main():
     graphs["classes 0.2/0.8"] = partial(sampled, lam=1.0, classes=(0.2, 0.8))
     graphs["three classes, few features"] = messy
     graphs |= {path.stem: partial(of_file, path=path) for path in given.files}
-    print("| graph | " + " | ".join(f"{n} labels" for n in LABELS) + " |\n| --- |" + " --- |" * len(LABELS))
+    print(
+        "| graph | "
+        + " | ".join(f"{n} labels" for n in LABELS)
+        + " |\n| --- |"
+        + " --- |" * len(LABELS)
+    )
     rows = []
     with ProcessPoolExecutor(given.workers) as pool:
         for name, draw in graphs.items():
-            jobs = [[pool.submit(covered, draw, k, labels) for k in range(given.draws)] for labels in LABELS]
+            jobs = [
+                [pool.submit(covered, draw, k, labels) for k in range(given.draws)]
+                for labels in LABELS
+            ]
             found = [[job.result() for job in some] for some in jobs]
             print(f"| {name} | " + " | ".join(map(cell, found)) + " |", flush=True)
             rows += [{"graph": name} | row for some in found for row in some]
@@ -90,7 +100,13 @@ def covered(draw, k, labels):
     model = gl.GraphClassifier().fit(X, hidden, graph=A)
     accuracy = model.score(y=np.where(hidden < 0, y, -1))
     _, low, high = model.expected_accuracy_
-    return {"labels": labels, "accuracy": accuracy, "low": low, "high": high, "inside": low <= accuracy <= high}
+    return {
+        "labels": labels,
+        "accuracy": accuracy,
+        "low": low,
+        "high": high,
+        "inside": low <= accuracy <= high,
+    }
 
 
 if __name__ == "__main__":

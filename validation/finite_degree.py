@@ -43,7 +43,8 @@ def networks(data: gl.CSBM) -> dict[str, gl.GCN]:
     for symmetrize in (True, False):
         kind = "symmetrized" if symmetrize else "directed"
         two, diffusion, pagerank = (
-            gl.GCN(g, symmetrize=symmetrize) for g in (gl.Residual([1.0, 1.0]), gl.Diffusion(1.0), gl.PageRank(0.5))
+            gl.GCN(g, symmetrize=symmetrize)
+            for g in (gl.Residual([1.0, 1.0]), gl.Diffusion(1.0), gl.PageRank(0.5))
         )
         found[f"two layers, c = 1, {kind}"] = two
         found[f"diffusion, {kind}"] = gl.tune(data, diffusion, {"t": (0, 10)}).gcn
@@ -61,7 +62,9 @@ class Case:
     def sample(self, seed: Seed) -> gl.Instance:
         """One graph."""
         args = self.args
-        return gl.sample(self.data, args.nodes, self.degree, seed, dtype=np.float32, device=args.device)
+        return gl.sample(
+            self.data, args.nodes, self.degree, seed, dtype=np.float32, device=args.device
+        )
 
     def on_graphs(self, function: Callable[[Case, Seed], list[float]]) -> np.ndarray:
         """Numbers that a function finds on each graph, one row for each."""
@@ -75,8 +78,17 @@ class Case:
 
     def row(self, method: str, deviation: float, error: float, size: tuple[int, int]) -> Row:
         """One measurement, with where and on how much it was made."""
-        where = {"point": self.args.point, "directed": bool(self.data.directed), "classes": len(self.data.fractions)}
-        found = {"method": method, "degree": self.degree, "deviation": float(deviation), "error": float(error)}
+        where = {
+            "point": self.args.point,
+            "directed": bool(self.data.directed),
+            "classes": len(self.data.fractions),
+        }
+        found = {
+            "method": method,
+            "degree": self.degree,
+            "deviation": float(deviation),
+            "error": float(error),
+        }
         return where | found | {"nodes": size[0], "trials": size[1]}
 
     def rows(self, methods: list[str], deviations: np.ndarray) -> list[Row]:
@@ -143,23 +155,36 @@ MEASURES = {
 
 def main() -> None:
     """Measure, write and fit."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--methods", nargs="+", choices=list(MEASURES), default=list(MEASURES))
-    parser.add_argument("--point", choices=list(POINTS), default="paper", help="parameters of the data")
-    parser.add_argument("--undirected", action="store_true", help="graphs whose edges are observed once")
+    parser.add_argument(
+        "--point", choices=list(POINTS), default="paper", help="parameters of the data"
+    )
+    parser.add_argument(
+        "--undirected", action="store_true", help="graphs whose edges are observed once"
+    )
     parser.add_argument("--classes", type=int, nargs="+", default=[2])
     parser.add_argument("--degrees", type=float, nargs="+", default=[3, 5, 10, 20, 50])
     parser.add_argument("--nodes", type=int, default=10_000, help="of each graph")
     parser.add_argument("--trials", type=int, default=10, help="graphs of each degree")
     parser.add_argument("--population", type=int, default=4000, help="of the population dynamics")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--workers", type=int, default=None, help="processes; one for each core by default")
+    parser.add_argument(
+        "--workers", type=int, default=None, help="processes; one for each core by default"
+    )
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--out", type=Path, default=None, help="folder of the measurements")
     parser.add_argument(
-        "--fit", type=Path, default=None, help="measure nothing, fit a file or a folder of measurements"
+        "--fit",
+        type=Path,
+        default=None,
+        help="measure nothing, fit a file or a folder of measurements",
     )
-    parser.add_argument("--figure", type=Path, default=None, help="file of a picture of the deviations")
+    parser.add_argument(
+        "--figure", type=Path, default=None, help="file of a picture of the deviations"
+    )
     args = parser.parse_args()
     rows = read(args.fit) if args.fit else measure(args)
     print(tables(rows))
@@ -180,7 +205,10 @@ def measure(args: argparse.Namespace) -> list[Row]:
         new = MEASURES[method](Case(classes, degree, args))
         rows += new
         for r in new:
-            print(f"{classes} {r['method']:42} {degree:5g} {r['deviation']:+.5f} ± {r['error']:.5f}", flush=True)
+            print(
+                f"{classes} {r['method']:42} {degree:5g} {r['deviation']:+.5f} ± {r['error']:.5f}",
+                flush=True,
+            )
         if args.out:
             args.out.mkdir(parents=True, exist_ok=True)
             with (args.out / f"{method}.jsonl").open("a") as file:

@@ -14,7 +14,9 @@ from gcnlimit.theory.finite_reg.directed import backwards, outer, response
 from gcnlimit.theory.points import Points
 
 
-def free_entropy(data: CSBM, gcn: GCN, layers: OrderFunctions, *, loss_weight: float = 1.0) -> float:
+def free_entropy(
+    data: CSBM, gcn: GCN, layers: OrderFunctions, *, loss_weight: float = 1.0
+) -> float:
     r"""Free entropy :math:`\phi` of the paper at zero temperature, as a function of the order parameters.
 
     .. math::
@@ -48,7 +50,9 @@ def free_entropy(data: CSBM, gcn: GCN, layers: OrderFunctions, *, loss_weight: f
     b, _, g = chain = points.filter.chain(radius=points.radius).broadcast((points.size,))
     back = backwards(chain)
     B_h, B = np.zeros_like(g), np.empty_like(g)
-    N_h, N, N_across = (np.zeros_like(back) for _ in range(3))  # covariances of the fields, and that of B_h with B
+    N_h, N, N_across = (
+        np.zeros_like(back) for _ in range(3)
+    )  # covariances of the fields, and that of B_h with B
     B_h[:, :-1], N_h[:, :-1, :-1] = p.m_hat, p.Q_hat
     B[:, 0], B[:, 1:] = np.sqrt(points.mu) * w.m, points.signal[:, None] * b * p.m
     N[:, 0, 0], N[:, 1:, 1:] = w.Q, outer(b, b) * p.Q
@@ -59,7 +63,11 @@ def free_entropy(data: CSBM, gcn: GCN, layers: OrderFunctions, *, loss_weight: f
         between = between - _trace(p.V_qh, p.Q_qh)
     C, L, M, pull_q, pull_h, v = response(chain, back, w.V, p.V, p.V_hat)
     mean = _form(C, B_h, g) + _form(L, g, B)
-    variance = _form(N_h, pull_h, pull_h) + _form(N, pull_q, pull_q) + 2.0 * _form(N_across, pull_h, pull_q)
+    variance = (
+        _form(N_h, pull_h, pull_h)
+        + _form(N, pull_q, pull_q)
+        + 2.0 * _form(N_across, pull_h, pull_q)
+    )
     linear = 0.5 * (_trace(C, N_h) + _form(C, B_h, B_h)) - 0.5 * (_trace(M, N) + _form(M, B, B))
     linear = linear + _form(L, B_h, B) + _trace(L, N_across.mT)
 

@@ -80,7 +80,9 @@ def _drawn(rng: Generator, regime: str) -> Problem:
     degrees, normalization = _degrees(rng) if hubs else (None, "symmetric")
     data = gl.CSBM(
         alpha=10.0 ** rng.uniform(-2, 2, n),
-        lam=rng.uniform(-3, 3, n) if rng.random() < 0.7 else rng.choice([-1, 1], n) * 10.0 ** rng.uniform(-3, 1.3, n),
+        lam=rng.uniform(-3, 3, n)
+        if rng.random() < 0.7
+        else rng.choice([-1, 1], n) * 10.0 ** rng.uniform(-3, 1.3, n),
         mu=10.0 ** rng.uniform(-3, 2, n) if rng.random() < 0.9 else np.zeros(n),
         rho=10.0 ** rng.uniform(-3, 0, n) if rng.random() < 0.9 else np.ones(n),
         directed=bool(rng.integers(2)),
@@ -100,12 +102,16 @@ def _degrees(rng: Generator) -> tuple[Any, Any]:
     """A law of degrees, and a normalization under which it has an answer."""
     law = [gl.Gamma(0.5), gl.LogNormal(0.3), gl.Degrees(rng.uniform(0.5, 3.0, 4))][rng.integers(3)]
     usual = ["symmetric", "regularized"]
-    return law, str(rng.choice([*usual, "none", "random-walk"] if isinstance(law, gl.Degrees) else usual))
+    return law, str(
+        rng.choice([*usual, "none", "random-walk"] if isinstance(law, gl.Degrees) else usual)
+    )
 
 
 def _training(rng: Generator) -> tuple[str, Any]:
     loss = str(rng.choice(["square", "logistic", "hinge"]))
-    return loss, gl.ElasticNet(float(rng.uniform(0, 0.9))) if loss == "square" and rng.random() < 0.2 else "l2"
+    return loss, gl.ElasticNet(
+        float(rng.uniform(0, 0.9))
+    ) if loss == "square" and rng.random() < 0.2 else "l2"
 
 
 def _classes(rng: Generator) -> Any:
@@ -119,7 +125,11 @@ def _features(rng: Generator) -> gl.Spectrum | None:
     if rng.random() < 0.7:
         return None
     k = rng.integers(1, 6)
-    variance, signal, weight = 10.0 ** rng.uniform(-1, 1, k), rng.exponential(size=k), rng.uniform(0.1, 1, k)
+    variance, signal, weight = (
+        10.0 ** rng.uniform(-1, 1, k),
+        rng.exponential(size=k),
+        rng.uniform(0.1, 1, k),
+    )
     return gl.Spectrum(variance, signal * np.sum(weight) / (signal @ weight), weight)
 
 
@@ -146,7 +156,9 @@ def kinds(problem: Problem) -> list[str]:
         f"classes {classes}",
         f"features {'white' if data.features.is_white else 'correlated'}",
         f"normalize {gcn.normalize}",
-        f"degrees {type(data.degrees).__name__}, {gcn.normalization!r}" if data.degrees else "degrees alike",
+        f"degrees {type(data.degrees).__name__}, {gcn.normalization!r}"
+        if data.degrees
+        else "degrees alike",
         f"test filter {'same' if gcn.test_filter is None else type(gcn.test_filter).__name__}",
     ]
 
@@ -163,18 +175,28 @@ def findings(problem: Problem, found: Prediction, rng: Generator) -> Iterator[tu
         yield from where("nan", np.isnan(values), lambda i, name=name: name)
     for name in ("test_accuracy", "train_accuracy"):
         values = getattr(found, name)
-        yield from where("bounds", ~((values >= 0) & (values <= 1)), lambda i, v=values, name=name: f"{name} {v[i]!r}")
+        yield from where(
+            "bounds",
+            ~((values >= 0) & (values <= 1)),
+            lambda i, v=values, name=name: f"{name} {v[i]!r}",
+        )
     some = rng.choice(len(good), len(good) // ONE_IN, replace=False)
     excess = found.test_accuracy - _ceiling(problem, some)
     yield from where("above", excess > ABOVE, lambda i: f"above the ceiling by {excess[i]:.1e}")
     if problem.data.classes.equal:  # else a threshold of its own decides
         beyond = found.test_accuracy - gl.best_linear(problem.data).test_accuracy
-        yield from where("linear", beyond > ABOVE, lambda i: f"above all linear networks by {beyond[i]:.1e}")
+        yield from where(
+            "linear", beyond > ABOVE, lambda i: f"above all linear networks by {beyond[i]:.1e}"
+        )
     moved = problem.nudged().predict()
     both = np.asarray(moved.status) <= gl.Status.CONVERGED
     for name in ("test_accuracy", "train_accuracy"):
         jump = np.abs(getattr(found, name) - getattr(moved, name))
-        yield from where("jump", both & (jump > JUMP), lambda i, jump=jump, name=name: f"{name} moves by {jump[i]:.1e}")
+        yield from where(
+            "jump",
+            both & (jump > JUMP),
+            lambda i, jump=jump, name=name: f"{name} moves by {jump[i]:.1e}",
+        )
     for i in some[good[some]][:1]:
         yield from _of_estimate(problem, int(i), found.test_accuracy[i])
     for i in some[good[some]]:
@@ -189,7 +211,8 @@ def _of_estimate(problem: Problem, i: int, accuracy: float) -> Iterator[tuple[st
     """What is wrong with the answer for an estimate of one point."""
     point = problem.at(i)
     fields = {
-        name: getattr(point.data, name) for name in ("alpha", "lam", "mu", "rho", "directed", "classes", "features")
+        name: getattr(point.data, name)
+        for name in ("alpha", "lam", "mu", "rho", "directed", "classes", "features")
     }
     data = gl.real.EstimatedCSBM(**fields, degrees=point.data.degrees, lam_error=0.1, mu_error=0.1)
     found = gl.predict(data, point.gcn, throw=False)
@@ -209,7 +232,9 @@ def _ceiling(problem: Problem, some: Any) -> Any:
     return ceiling
 
 
-def examine(task: tuple[int, int, str]) -> tuple[Counter[str], Counter[str], Counter[str], list[str]]:
+def examine(
+    task: tuple[int, int, str],
+) -> tuple[Counter[str], Counter[str], Counter[str], list[str]]:
     """Findings of one batch: how many of each kind, how many points were tried and not solved, and the findings as text."""
     seed, number, regime = task
     rng = np.random.default_rng([seed, number])
@@ -223,7 +248,9 @@ def examine(task: tuple[int, int, str]) -> tuple[Counter[str], Counter[str], Cou
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             found = problem.predict()
-            left = Counter(gl.Status(int(s)).name for s in np.asarray(found.status) if s > gl.Status.CONVERGED)
+            left = Counter(
+                gl.Status(int(s)).name for s in np.asarray(found.status) if s > gl.Status.CONVERGED
+            )
             unsolved = Counter(dict.fromkeys(names, left.total())) + left
             for kind, i, what in findings(problem, found, rng):
                 wrong[kind] += 1
@@ -243,7 +270,10 @@ def tasks(points: int, seed: int, regimes: tuple[str, ...]) -> list[tuple[int, i
     """Batches of at least that many points in all, shared out among the regimes, in random order."""
     each = {regime: -(-points // (len(regimes) * TOGETHER[regime])) for regime in regimes}
     every = [regime for regime in regimes for _ in range(each[regime])]
-    return [(seed, int(number), every[number]) for number in np.random.default_rng(seed).permutation(len(every))]
+    return [
+        (seed, int(number), every[number])
+        for number in np.random.default_rng(seed).permutation(len(every))
+    ]
 
 
 class Report:
@@ -254,7 +284,9 @@ class Report:
         self.unsolved: Counter[str] = Counter()
         self.wrong: Counter[str] = Counter()
 
-    def add(self, tried: Counter[str], unsolved: Counter[str], wrong: Counter[str], lines: list[str]) -> None:
+    def add(
+        self, tried: Counter[str], unsolved: Counter[str], wrong: Counter[str], lines: list[str]
+    ) -> None:
         """Count a batch and print its findings."""
         self.tried += tried
         self.unsolved += unsolved
@@ -264,10 +296,15 @@ class Report:
     def __str__(self) -> str:
         """Totals, then a line for each kind of problem."""
         points = sum(self.tried[regime] for regime in TOGETHER)
-        left = {status.name: self.unsolved[status.name] for status in gl.Status if self.unsolved[status.name]}
+        left = {
+            status.name: self.unsolved[status.name]
+            for status in gl.Status
+            if self.unsolved[status.name]
+        }
         lines = [f"points {points}, not solved {sum(left.values())} {left or ''}".rstrip()]
         lines += [
-            f"  {kind:<22} {n:>7} points {self.unsolved[kind]:>6} not solved" for kind, n in sorted(self.tried.items())
+            f"  {kind:<22} {n:>7} points {self.unsolved[kind]:>6} not solved"
+            for kind, n in sorted(self.tried.items())
         ]
         found = ", ".join(f"{kind} {n}" for kind, n in sorted(self.wrong.items()))
         return "\n".join([*lines, f"findings: {found or 'none'}"])
@@ -300,7 +337,9 @@ def _pool(workers: int) -> Any:
     """Processes that leave an interruption to their parent, or none."""
     if workers == 1:
         return _Alone()
-    return multiprocessing.get_context("spawn").Pool(workers, signal.signal, (signal.SIGINT, signal.SIG_IGN))
+    return multiprocessing.get_context("spawn").Pool(
+        workers, signal.signal, (signal.SIGINT, signal.SIG_IGN)
+    )
 
 
 class _Alone:

@@ -64,7 +64,11 @@ class Unfriendly:
 def nonsense(rng: Generator) -> Any:
     """Something that is hardly what a parameter should be."""
     shape = [(), (0,), (1,), (3,), (11,), (2, 3), (1 << 12,), (40, 40), (40,)][rng.integers(9)]
-    kind = str(rng.choice(["f8", "f4", "i8", "u1", "?", "c16", "U3", "S2", "M8[D]", "m8[s]", "O", "g", "V4"]))
+    kind = str(
+        rng.choice(
+            ["f8", "f4", "i8", "u1", "?", "c16", "U3", "S2", "M8[D]", "m8[s]", "O", "g", "V4"]
+        )
+    )
     array = np.zeros(shape, kind)
     if kind == "f8":
         array = rng.normal(size=shape) * 10.0 ** rng.integers(-300, 300)
@@ -79,7 +83,9 @@ def nonsense(rng: Generator) -> Any:
         lambda: Decimal("0.5"),
         lambda: 1j,
         lambda: np.longdouble("1e4000"),
-        lambda: str(rng.choice(["", "x", "square", "0.5", "auto", "\0", "é" * 300, "a/b", "../x.npz"])),
+        lambda: str(
+            rng.choice(["", "x", "square", "0.5", "auto", "\0", "é" * 300, "a/b", "../x.npz"])
+        ),
         lambda: b"x",
         list,
         lambda: [[1.0], [1.0, 2.0]],
@@ -119,7 +125,10 @@ def written(value: object) -> str:
 
 
 DOORS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
-    "CSBM": (gl.CSBM, SIGNALS | {"directed": True, "classes": 2, "features": None, "degrees": None}),
+    "CSBM": (
+        gl.CSBM,
+        SIGNALS | {"directed": True, "classes": 2, "features": None, "degrees": None},
+    ),
     "Spectrum": (gl.Spectrum, {"variance": [1.0, 2.0], "signal": [1.0, 1.0], "weight": [0.5, 0.5]}),
     "Gamma": (gl.Gamma, {"variance": 0.5}),
     "Pareto": (gl.Pareto, {"exponent": 4.0}),
@@ -132,7 +141,13 @@ DOORS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Regularized": (gl.Regularized, {"tau": 1.0}),
     "GCN": (
         gl.GCN,
-        {"filter": gl.Diffusion(1.0), "loss": "square", "reg": 1.0, "symmetrize": True, "normalization": "symmetric"},
+        {
+            "filter": gl.Diffusion(1.0),
+            "loss": "square",
+            "reg": 1.0,
+            "symmetrize": True,
+            "normalization": "symmetric",
+        },
     ),
     "predict": (gl.predict, {"data": DATA, "gcn": NETWORK, "throw": True}),
     "bayes_optimal": (gl.bayes_optimal, {"data": DATA, "to": None, "gcn": None, "degree": None}),
@@ -144,7 +159,13 @@ DOORS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "amp": (gl.amp, {"instance": GRAPH}),
     "sweep": (
         gl.sweep,
-        {"what": "predict", "data": DATA, "gcn": NETWORK, "axes": {"lam": [1.0, 2.0]}, "progress": False},
+        {
+            "what": "predict",
+            "data": DATA,
+            "gcn": NETWORK,
+            "axes": {"lam": [1.0, 2.0]},
+            "progress": False,
+        },
     ),
     "estimate": (gl.estimate, {"X": X, "y": Y, "graph": A}),
     "describe": (gl.describe, {"X": X, "y": Y, "graph": A}),
@@ -155,7 +176,10 @@ DOORS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ),
     "from_edges": (gl.real.from_edges, {"edges": [[0, 1], [1, 2]], "nodes": 3, "weights": None}),
     "Dataset": (gl.real.Dataset, {"graph": A, "X": X, "y": Y}),
-    "read": (gl.real.read, {"path": "nowhere.csv", "nodes": None, "label": None, "drop": (), "encoding": None}),
+    "read": (
+        gl.real.read,
+        {"path": "nowhere.csv", "nodes": None, "label": None, "drop": (), "encoding": None},
+    ),
     "check_loss": (gl.check_loss, {"loss": gl.Square()}),
     "problem": (gl.benchmark.problems, {"names": None}),
 }
@@ -182,7 +206,9 @@ def try_door(rng: Generator, folder: Path) -> str:
     arguments = signature_of(door, usual)
     wrong = {
         str(key): nonsense(rng)
-        for key in rng.choice(list(arguments), min(len(arguments), rng.integers(1, 3)), replace=False)
+        for key in rng.choice(
+            list(arguments), min(len(arguments), rng.integers(1, 3)), replace=False
+        )
     }
     what = f"{name}({', '.join(f'{key}={written(value)}' for key, value in wrong.items())})"
     with _sentences(what):
@@ -286,19 +312,25 @@ def try_line(rng: Generator, folder: Path) -> str:
     line = [verb]
     if verb in ("predict", "bayes", "sample", "simulate", "tune") and rng.random() < 0.8:
         line += [f"--{name}={value}" for name, value in SIGNALS.items()]
-        line += {"sample": ["--out=g.npz"], "tune": ["--free=t=0:2"]}.get(verb, [] if verb == "bayes" else ["--t=1"])
+        line += {"sample": ["--out=g.npz"], "tune": ["--free=t=0:2"]}.get(
+            verb, [] if verb == "bayes" else ["--t=1"]
+        )
         line += ["--nodes=40", "--degree=8"] if verb in ("sample", "simulate") else []
     elif verb in ("classify", "recommend", "describe"):
-        line += [str(rng.choice(["graph.npz", "edges.csv", "broken.npz"]))] + ["--nodes=nodes.csv"] * int(
-            rng.integers(2)
-        )
+        line += [str(rng.choice(["graph.npz", "edges.csv", "broken.npz"]))] + [
+            "--nodes=nodes.csv"
+        ] * int(rng.integers(2))
     for _ in range(rng.integers(1, 4)):
         name = f"--{rng.choice(OPTIONS)}"
         value = str(rng.choice(WORDS))
         line += [[name], [name, value], [f"{name}={value}"], [value]][rng.integers(4)]
     done = CliRunner().invoke(app, line)
     raised = done.exception
-    if (raised is not None and not isinstance(raised, SystemExit)) or done.exit_code not in (0, 1, 2):
+    if (raised is not None and not isinstance(raised, SystemExit)) or done.exit_code not in (
+        0,
+        1,
+        2,
+    ):
         if isinstance(raised, Slow):
             raise raised
         raise Finding(f"gcnlimit {json.dumps(line)}: {raised!r}")
@@ -403,7 +435,9 @@ def _damage_fields(rng: Generator, path: Path) -> None:
             fields[str(name)] = value
         elif fields[str(name)].size and fields[str(name)].dtype.kind in "iuf":
             fields[str(name)] = fields[str(name)].copy()
-            fields[str(name)].flat[rng.integers(fields[str(name)].size)] = rng.choice([-1, 0, 10**6, 2**31 - 1])
+            fields[str(name)].flat[rng.integers(fields[str(name)].size)] = rng.choice(
+                [-1, 0, 10**6, 2**31 - 1]
+            )
     np.savez(path, **fields)
 
 
@@ -432,16 +466,31 @@ class Requests:
             "/\0",
             "/a" * 99,
         ]
-        hosts = ["localhost", "[::1", "127.0.0.1:99999", "evil.example", "[]", "é".encode().decode("latin-1"), ""]
-        path, host = str(rng.choice(paths)), str(rng.choice(hosts)) if rng.random() < 0.3 else "localhost"
+        hosts = [
+            "localhost",
+            "[::1",
+            "127.0.0.1:99999",
+            "evil.example",
+            "[]",
+            "é".encode().decode("latin-1"),
+            "",
+        ]
+        path, host = (
+            str(rng.choice(paths)),
+            str(rng.choice(hosts)) if rng.random() < 0.3 else "localhost",
+        )
         headers = {"Host": host} | (
-            {"Origin": str(rng.choice(["http://[bad", "null", "http://localhost", "x"]))} if rng.random() < 0.2 else {}
+            {"Origin": str(rng.choice(["http://[bad", "null", "http://localhost", "x"]))}
+            if rng.random() < 0.2
+            else {}
         )
         body = self._body(rng)
         method = str(rng.choice(["POST", "GET", "PUT", "OPTIONS"], p=[0.7, 0.2, 0.05, 0.05]))
         what = f"{method} {path!r} {headers} {body[:300]!r}"
         with contextlib.suppress(UnicodeError):
-            answer = self._client.open(path, method=method, headers=headers, data=body, content_type="application/json")
+            answer = self._client.open(
+                path, method=method, headers=headers, data=body, content_type="application/json"
+            )
             answer.get_data()
             if answer.status_code >= 500:
                 raise Finding(f"{what}: status {answer.status_code}")
@@ -526,7 +575,9 @@ def _stop(*_: object) -> None:
     raise Slow
 
 
-def fuzz(kind: str, seed: int, seconds: float, patience: float, number: int | None = None) -> Counter[str]:
+def fuzz(
+    kind: str, seed: int, seconds: float, patience: float, number: int | None = None
+) -> Counter[str]:
     """Try things for some seconds, print the findings, and count what was tried, found and slow."""
     counts: Counter[str] = Counter()
     attempt, close = _trials(kind)
@@ -540,7 +591,11 @@ def fuzz(kind: str, seed: int, seconds: float, patience: float, number: int | No
             counts["tried"] += 1
             signal.setitimer(signal.ITIMER_REAL, patience)
             try:
-                with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+                with (
+                    warnings.catch_warnings(),
+                    tempfile.TemporaryDirectory() as folder,
+                    contextlib.chdir(folder),
+                ):
                     warnings.simplefilter("ignore")
                     if kind == "lines":
                         _prepare(Path(folder))
@@ -580,7 +635,10 @@ def main(arguments: list[str] | None = None) -> int:
     for kind in kinds:
         counts = fuzz(kind, asked.seed, asked.seconds / len(kinds), asked.patience, asked.number)
         found += counts["found"]
-        print(f"{kind}: {counts['tried']} tried, {counts['found']} findings, {counts['slow']} slow", flush=True)
+        print(
+            f"{kind}: {counts['tried']} tried, {counts['found']} findings, {counts['slow']} slow",
+            flush=True,
+        )
     return int(found > 0)
 
 

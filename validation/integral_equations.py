@@ -52,8 +52,16 @@ def integral_residuals(data: CSBM, gcn: GCN, nodes: int = 24) -> dict[str, float
     True
     """
     check_problem("integral_residuals", data, gcn)
-    if data.shape or gcn.shape or not isinstance(gcn.filter, Diffusion) or data.lam == 0.0 or gcn.reg != math.inf:
-        raise ParameterError("integral_residuals needs one point, a Diffusion, reg = inf, and lam != 0")
+    if (
+        data.shape
+        or gcn.shape
+        or not isinstance(gcn.filter, Diffusion)
+        or data.lam == 0.0
+        or gcn.reg != math.inf
+    ):
+        raise ParameterError(
+            "integral_residuals needs one point, a Diffusion, reg = inf, and lam != 0"
+        )
     if abs(float(gcn.filter.t)) < _LEAST:
         raise ParameterError(
             f"t = {gcn.filter.t!r} is not allowed here; residuals relative to t^2 need |t| >= {_LEAST:g}"
@@ -86,7 +94,9 @@ class GaussGrid:
     @cached_property
     def where(self) -> Array:
         """Points of [0, x] at which an integral up to x is sampled: 0 for the delta, then scaled nodes."""
-        return np.concatenate([np.zeros((self.ends.size, 1)), np.multiply.outer(self.ends, self.x)], axis=1)
+        return np.concatenate(
+            [np.zeros((self.ends.size, 1)), np.multiply.outer(self.ends, self.x)], axis=1
+        )
 
     @cached_property
     def sampling(self) -> Array:
@@ -94,17 +104,23 @@ class GaussGrid:
         n = self.x.size
         matrices = np.zeros((n + 1, n + 1, n + 1))
         matrices[:, 0, 0] = 1.0
-        matrices[:, 1:, 1:] = self.interpolation(self.where[:, 1:]) * np.multiply.outer(self.ends, self.w)[:, :, None]
+        matrices[:, 1:, 1:] = (
+            self.interpolation(self.where[:, 1:]) * np.multiply.outer(self.ends, self.w)[:, :, None]
+        )
         return matrices
 
     def convolution(self, kernel: Kernel) -> Array:
         """Matrix of the convolution with a kernel, from a source to the values at the nodes and at the end."""
-        return np.asarray(np.einsum("il,ila->ia", kernel(self.ends[:, None] - self.where), self.sampling))
+        return np.asarray(
+            np.einsum("il,ila->ia", kernel(self.ends[:, None] - self.where), self.sampling)
+        )
 
     def interpolation(self, x: Array) -> Array:
         """Matrix from values at the nodes to values at other depths."""
         n = self.x.size
-        basis, there = (np.polynomial.legendre.legvander(2.0 * depths - 1.0, n - 1) for depths in (self.x, x))
+        basis, there = (
+            np.polynomial.legendre.legvander(2.0 * depths - 1.0, n - 1) for depths in (self.x, x)
+        )
         return np.asarray(there @ np.linalg.inv(basis))
 
 
@@ -151,7 +167,9 @@ class _Equations:
     def _response(self) -> tuple[Array, Array]:
         r""":math:`V_{qh}(0, x) = t\kappa(x)`, :math:`\kappa = 1 + t^2 \int \int \kappa\kappa`, fed back by symmetry."""
         kappa = self.kappa(self.grid.x)
-        feedback = self.inverse[:-1] @ np.append(0.0, kappa) if self.symmetric else np.zeros_like(kappa)
+        feedback = (
+            self.inverse[:-1] @ np.append(0.0, kappa) if self.symmetric else np.zeros_like(kappa)
+        )
         plain = self.grid.convolution(np.ones_like)
         return self.f.V_qh[0, 1:], self.t * (plain @ np.append(1.0, self.t**2 * feedback))
 
@@ -164,7 +182,9 @@ class _Equations:
         r""":math:`\Phi = D_{qh}^{-1}[t^2 \Phi + \delta] D_{qh}^{-1,T}`; if symmetric, the Bessel identity of the paper."""
         source = np.zeros((self.grid.x.size + 1,) * 2)
         source[0, 0], source[1:, 1:] = 1.0, self.t**2 * self.Phi(self.grid.x[:, None], self.grid.x)
-        return self.Phi(self.grid.ends[:, None], self.grid.ends), self.inverse @ source @ self.inverse.T
+        return self.Phi(
+            self.grid.ends[:, None], self.grid.ends
+        ), self.inverse @ source @ self.inverse.T
 
     @cached_property
     def _forward(self) -> Array:
@@ -210,8 +230,14 @@ class _Equations:
 
     def _Q_qh(self) -> Array:
         """The correlation of the signal from the loss with the states."""
-        source = np.outer(self._backward(self.rho), self._forward) + self._from_loss @ self._carried.T
-        kernel = self.Phi if self.symmetric else lambda x, z: np.ones(np.broadcast_shapes(x.shape, z.shape))
+        source = (
+            np.outer(self._backward(self.rho), self._forward) + self._from_loss @ self._carried.T
+        )
+        kernel = (
+            self.Phi
+            if self.symmetric
+            else lambda x, z: np.ones(np.broadcast_shapes(x.shape, z.shape))
+        )
         return self.t * _convolution2(self.grid, kernel, source)
 
     def _Q_h(self) -> Array:

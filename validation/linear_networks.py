@@ -37,13 +37,17 @@ def overlap(M, rho, e=math.inf):
 
 
 def evidence(Q, alpha, lam, mu, *, levels=((1.0, 1.0),), known=0.0):
-    parts = sum(w * mu * g * (known * g + mu * g * Q) / (1 + known * g + mu * g * Q) for g, w in levels)
+    parts = sum(
+        w * mu * g * (known * g + mu * g * Q) / (1 + known * g + mu * g * Q) for g, w in levels
+    )
     return lam**2 * Q + parts / alpha
 
 
 def margin(alpha, lam, mu, rho, *, levels=((1.0, 1.0),), e=math.inf, known=0.0):
     """Squared margin M of the best linear network."""
-    return limit(lambda M: evidence(overlap(M, rho, e), alpha, lam, mu, levels=levels, known=known), 1e-18)
+    return limit(
+        lambda M: evidence(overlap(M, rho, e), alpha, lam, mu, levels=levels, known=known), 1e-18
+    )
 
 
 def layers(alpha, lam, mu, rho, depth):
@@ -66,7 +70,11 @@ def accuracy(M, classes=2):
         return norm.cdf(math.sqrt(M))
     lead = math.sqrt(classes * M)
     return quad(
-        lambda z: norm.pdf(z - lead) * norm.cdf(z) ** (classes - 1), lead - 12, lead + 12, epsabs=1e-13, limit=400
+        lambda z: norm.pdf(z - lead) * norm.cdf(z) ** (classes - 1),
+        lead - 12,
+        lead + 12,
+        epsabs=1e-13,
+        limit=400,
     )[0]
 
 
@@ -122,7 +130,12 @@ def answers(row):  # noqa: PLR0911
     base = g["alpha"], g.get("lam_e", g.get("lam")), g["mu"], g.get("rho", 0.0)
     if kind == "binary":
         M = margin(*base)
-        return {"M": M, "accuracy": accuracy(M), "cross_entropy": cross_entropy(M), "overlap": overlap(M, base[3])}
+        return {
+            "M": M,
+            "accuracy": accuracy(M),
+            "cross_entropy": cross_entropy(M),
+            "overlap": overlap(M, base[3]),
+        }
     if kind == "layers":
         return {"M": layers(*base, 10)[[0, 1, 2, 4, 9]]}
     if kind == "classes":
@@ -153,7 +166,9 @@ def simulated(point, depth, nodes, rng):
     R = rng.random(nodes) < rho
     noise = rng.standard_normal((nodes, nodes))
     a = lam / nodes * np.outer(y, y) + (noise + noise.T) / math.sqrt(2 * nodes)
-    X = math.sqrt(mu / nodes) * np.outer(y, rng.standard_normal(features)) + rng.standard_normal((nodes, features))
+    X = math.sqrt(mu / nodes) * np.outer(y, rng.standard_normal(features)) + rng.standard_normal(
+        (nodes, features)
+    )
     v, v_old, u = np.where(R, y, 0.0), np.zeros(nodes), np.zeros(features)
     s, Q, found = 0.0, rho, []
     for M in layers(alpha, lam, mu, rho, depth):

@@ -42,7 +42,9 @@ from gcnlimit.simulation.train.train import train
 from gcnlimit.theory import scope
 
 
-def along_depth(operator: Operator, gcn: GCN, depths: npt.ArrayLike | None) -> _Continuous | _Layers:
+def along_depth(
+    operator: Operator, gcn: GCN, depths: npt.ArrayLike | None
+) -> _Continuous | _Layers:
     """Return the network as it is read along its depth: at `depths` if it is continuous, else at each layer."""
     if isinstance(gcn.filter, Diffusion):
         if depths is None:
@@ -134,7 +136,12 @@ class _Layers:
 
 
 def measure_order_functions(
-    instance: Instance, gcn: GCN, depths: npt.ArrayLike | None = None, *, probes: int = 32, seed: Seed = 0
+    instance: Instance,
+    gcn: GCN,
+    depths: npt.ArrayLike | None = None,
+    *,
+    probes: int = 32,
+    seed: Seed = 0,
 ) -> OrderFunctions:
     r"""Measure the order functions of a network that is trained on an instance.
 
@@ -168,7 +175,11 @@ def measure_order_functions(
             f"measure_order_functions needs an Instance and one GCN, got {type(instance).__name__} and {gcn!r}"
         )
     scope.check("order_functions", instance.data, gcn)
-    if not instance.data.classes.two or not instance.data.features.is_white or not isinstance(gcn.penalty, L2):
+    if (
+        not instance.data.classes.two
+        or not instance.data.features.is_white
+        or not isinstance(gcn.penalty, L2)
+    ):
         raise ParameterError(
             "measure_order_functions needs two equal classes, white features and squared weights; "
             "leave out classes, features and penalty"
@@ -237,10 +248,14 @@ class _Trained(NamedTuple):
 def _infinite(instance: Instance, gcn: GCN, rng: np.random.Generator, probes: int) -> _Trained:
     """At infinite regularization, without powers of it."""
     if gcn.loss.form is not Form.CODES:
-        raise ParameterError(f"at reg = inf order functions are those of the square loss, got loss = {gcn.loss!r}")
+        raise ParameterError(
+            f"at reg = inf order functions are those of the square loss, got loss = {gcn.loss!r}"
+        )
     w = np.asarray(train(instance.observation, gcn).weights[0, :, 0], float)
     fluctuations = rng.choice([-1.0, 1.0], size=(w.size, probes))
-    pushes = rng.choice([-1.0, 1.0], size=(instance.labels.size, probes)) * instance.train_mask[:, None]
+    pushes = (
+        rng.choice([-1.0, 1.0], size=(instance.labels.size, probes)) * instance.train_mask[:, None]
+    )
     return _Trained(w, instance.observation.train_labels, fluctuations, pushes, 0.0 * fluctuations)
 
 
@@ -277,7 +292,9 @@ def _finite(instance: Instance, gcn: GCN, rng: np.random.Generator, probes: int)
     start = rng.standard_normal((w.size, probes)) / math.sqrt(reg)
     noise = np.sqrt(v * P)[:, None] * rng.standard_normal((P.size, probes))
     fluctuations = start - Z.T @ pulled(e[:, None] * (Z @ start) + noise) / reg
-    B = e[:, None] * solve_triangular(factor, rng.choice([-1.0, 1.0], size=(P.size, probes)), lower=True, trans="T")
+    B = e[:, None] * solve_triangular(
+        factor, rng.choice([-1.0, 1.0], size=(P.size, probes)), lower=True, trans="T"
+    )
     return _Trained(
         weights=w,
         pulls=_on_nodes(observation.train_mask, labelled * f),

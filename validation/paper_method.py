@@ -48,7 +48,9 @@ def iterate(data, c, reg, samples, iterations):
         B = np.concatenate([[np.sqrt(mu) * m_w], lam * m])[:, None] + np.concatenate(
             [np.sqrt(Q_w) * rng.normal(size=(1, samples)), root(Q) @ rng.normal(size=(K, samples))]
         )
-        B_h = np.concatenate([mh[:, None] + root(Qh) @ rng.normal(size=(K, samples)), np.zeros((1, samples))])
+        B_h = np.concatenate(
+            [mh[:, None] + root(Qh) @ rng.normal(size=(K, samples)), np.zeros((1, samples))]
+        )
         test = C @ (B_h + D.T @ (G0_inverse @ B))
         v = C[K, K]
         x = proximal(test[K], v)
@@ -84,11 +86,15 @@ def main():
     data, c, reg = {"alpha": 4.0, "lam": 1.0, "mu": 2.0, "rho": 0.1}, np.array([1.0, 1.0]), 1.0
     start = time.perf_counter()
     accuracy, train_loss, test_loss = iterate(data, c, reg, arguments.samples, arguments.iterations)
-    print(f"paper's method: {accuracy:.5f} {train_loss:.5f} {test_loss:.5f} in {time.perf_counter() - start:.1f} s")
+    print(
+        f"paper's method: {accuracy:.5f} {train_loss:.5f} {test_loss:.5f} in {time.perf_counter() - start:.1f} s"
+    )
     start = time.perf_counter()
     p = gl.predict(gl.CSBM(**data), gl.GCN(gl.Residual(c), "logistic", reg, symmetrize=False))
     elapsed = time.perf_counter() - start
-    print(f"gcnlimit:       {p.test_accuracy:.5f} {p.train_loss:.5f} {p.test_loss:.5f} in {elapsed:.3f} s")
+    print(
+        f"gcnlimit:       {p.test_accuracy:.5f} {p.train_loss:.5f} {p.test_loss:.5f} in {elapsed:.3f} s"
+    )
 
 
 if __name__ == "__main__":

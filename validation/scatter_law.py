@@ -13,7 +13,12 @@ from scipy.special import ndtr
 import gcnlimit as gl
 from gcnlimit.theory.scatter import scatter
 
-CASES = [(4.0, 2.0, 2.0, 0.1, 0.3), (4.0, 2.0, 2.0, 0.1, 0.36), (1.0, 2.0, 1.0, 0.1, 0.36), (4.0, 1.5, 2.0, 0.1, 0.4)]
+CASES = [
+    (4.0, 2.0, 2.0, 0.1, 0.3),
+    (4.0, 2.0, 2.0, 0.1, 0.36),
+    (1.0, 2.0, 1.0, 0.1, 0.36),
+    (4.0, 1.5, 2.0, 0.1, 0.4),
+]
 SIZE = 100  # of the band matrices: steps from the labels that a PageRank of these strengths feels
 TOGETHER = 500
 
@@ -38,7 +43,11 @@ def new_graph(rng, nodes, data, theta, c):
     """Variance of the accuracy on new graphs with these feature margins, one for each graph."""
     noise = rng.normal(size=c.size), np.sqrt(rng.chisquare(nodes - 1, size=c.size))
     h = outputs(
-        rng, nodes, data.lam, theta, np.stack([1 + noise[0] / c / nodes**0.5, noise[1] / c / nodes**0.5], axis=1)
+        rng,
+        nodes,
+        data.lam,
+        theta,
+        np.stack([1 + noise[0] / c / nodes**0.5, noise[1] / c / nodes**0.5], axis=1),
     )
     m = h[:, 0] / np.sqrt(np.sum(h[:, 1:] ** 2, axis=1))
     right, density = ndtr(m), np.exp(-0.5 * m**2) / np.sqrt(2 * np.pi)
@@ -70,8 +79,21 @@ def main():
                 c = feature_margins(rng, nodes, data, theta, TOGETHER)
                 parts.append(new_graph(rng, nodes, data, theta, c))
             right, left = np.concatenate(parts, axis=1)
-            ratio = np.sqrt(np.var(right) + np.mean(left) / nodes) / scatter(data, gcn, nodes, to=data).deviation
-            print(alpha, lam, mu, rho, theta, nodes, f"{ratio:.4f}", f"{(0.5 / right.size) ** 0.5:.4f}", flush=True)
+            ratio = (
+                np.sqrt(np.var(right) + np.mean(left) / nodes)
+                / scatter(data, gcn, nodes, to=data).deviation
+            )
+            print(
+                alpha,
+                lam,
+                mu,
+                rho,
+                theta,
+                nodes,
+                f"{ratio:.4f}",
+                f"{(0.5 / right.size) ** 0.5:.4f}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -30,7 +30,9 @@ _STILL = 1e-10  # gain of a margin that ends the search
 
 
 def main():
-    print("alpha lam mu rho | two filters, labels as input, three filters with weights of their own")
+    print(
+        "alpha lam mu rho | two filters, labels as input, three filters with weights of their own"
+    )
     for point in POINTS:
         data = gl.CSBM(*point)
         two, labels = (ndtr(search(Pairs.of(data))) for search in (two_filters, with_labels))
@@ -156,7 +158,9 @@ def several_filters(data, filters=3, climbs=8):
         g, p = squares(x)
         carried = p @ V
         variance = np.vecdot(carried, p)[:, None]
-        slope = ((b - (p @ b)[:, None] * carried / variance) / np.sqrt(variance)).reshape(len(x), size, size)
+        slope = ((b - (p @ b)[:, None] * carried / variance) / np.sqrt(variance)).reshape(
+            len(x), size, size
+        )
         return (g @ (slope + slope.mT)).reshape(x.shape)
 
     start = np.random.default_rng(0).normal(size=(climbs, filters * size))

@@ -36,7 +36,14 @@ def summary(case, values):
         quotient = np.array((float(each.mean()) - exact) / error if error > 1e-12 else 0.0)
         z = float(normal_deviate(quotient, each.size - 1))
         rows.append(
-            {"case": case.name, "what": name, "exact": exact, "measured": float(each.mean()), "error": error, "z": z}
+            {
+                "case": case.name,
+                "what": name,
+                "exact": exact,
+                "measured": float(each.mean()),
+                "error": error,
+                "z": z,
+            }
         )
     return rows
 
@@ -75,11 +82,17 @@ def main():
     given = parser.parse_args()
     cases = [case for case in CASES if case.name.startswith(tuple(given.only))]
     seeds = np.random.SeedSequence(given.seed).spawn(len(cases))
-    tasks = [(case, given.nodes, s) for case, seed in zip(cases, seeds, strict=True) for s in seed.spawn(given.trials)]
+    tasks = [
+        (case, given.nodes, s)
+        for case, seed in zip(cases, seeds, strict=True)
+        for s in seed.spawn(given.trials)
+    ]
     with ProcessPoolExecutor(given.workers) as pool:
         found = list(pool.map(one, tasks))
     rows = [
-        row for k, case in enumerate(cases) for row in summary(case, found[k * given.trials : (k + 1) * given.trials])
+        row
+        for k, case in enumerate(cases)
+        for row in summary(case, found[k * given.trials : (k + 1) * given.trials])
     ]
     rows += extrapolation(rows, given.nodes)
     for row in rows:
@@ -90,7 +103,9 @@ def main():
     print(f"{z.size} numbers, rms z {np.sqrt(np.mean(z**2)):.2f}, largest {np.abs(z).max():.1f}")
     if given.out:
         lines = ",\n".join(json.dumps(row) for row in rows)
-        given.out.write_text(f'{{"nodes": {given.nodes}, "trials": {given.trials}, "rows": [\n{lines}\n]}}\n')
+        given.out.write_text(
+            f'{{"nodes": {given.nodes}, "trials": {given.trials}, "rows": [\n{lines}\n]}}\n'
+        )
 
 
 if __name__ == "__main__":

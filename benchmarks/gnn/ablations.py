@@ -27,7 +27,13 @@ class Ablated(MessagePassing):
     """
 
     def __init__(
-        self, classes: int, layers: int = 15, *, memory: str = "trained", tied: bool = True, clamp: bool = True
+        self,
+        classes: int,
+        layers: int = 15,
+        *,
+        memory: str = "trained",
+        tied: bool = True,
+        clamp: bool = True,
     ) -> None:
         fixed = memory in ("exact", "none")
         super().__init__(classes, layers, memory="trained" if fixed else memory)
@@ -44,7 +50,10 @@ class Ablated(MessagePassing):
         """Numbers of each layer."""
         if self.tied:
             return super().numbers()
-        return (Numbers(*row) for row in zip(*(getattr(self, name) for name in Numbers._fields), strict=True))
+        return (
+            Numbers(*row)
+            for row in zip(*(getattr(self, name) for name in Numbers._fields), strict=True)
+        )
 
     def layer_means(self, logits: Any, seen: Any, code: Any) -> Any:
         """Means after a layer."""
@@ -66,7 +75,9 @@ class Edges(NamedTuple):
         if isinstance(matrix, torch.Tensor):
             ends, column, weight = matrix.crow_indices(), matrix.col_indices(), matrix.values()
         else:
-            ends, column, weight = map(torch.from_numpy, (matrix.indptr, matrix.indices, matrix.data))
+            ends, column, weight = map(
+                torch.from_numpy, (matrix.indptr, matrix.indices, matrix.data)
+            )
         row = torch.repeat_interleave(ends.diff().long())
         column = column.long()
         # entries are sorted by rows: sorting them by columns transposes

@@ -31,7 +31,9 @@ PROBLEMS = {
 
 def main() -> None:
     """Measure every problem, print a row for each, and keep the accuracies."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--nodes", type=int, default=10_000)
     parser.add_argument("--degree", type=float, default=60.0)
     parser.add_argument("--graphs", type=int, default=5)
@@ -40,7 +42,10 @@ def main() -> None:
     given = parser.parse_args()
     rows = {}
     for name, data in PROBLEMS.items():
-        graphs = (gl.sample(data, given.nodes, degree=given.degree, seed=seed) for seed in range(given.graphs))
+        graphs = (
+            gl.sample(data, given.nodes, degree=given.degree, seed=seed)
+            for seed in range(given.graphs)
+        )
         rows[name] = [accuracies(graph, given.device) for graph in graphs]
         print(row(name, 100.0 * np.array(rows[name])), flush=True)
         given.out.write_text(json.dumps(rows, indent=1) + "\n")

@@ -51,18 +51,29 @@ Place = tuple[str, ...]
 
 def main(arguments: list[str] | None = None) -> None:
     """Compute the parts asked for, and write them beside what is recorded."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     names = [problem.name for problem in (*problems(), *problems(aside=True))]
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument(
-        "--parts", nargs="+", default=["exact", "scatter", *GRAPHS], choices=["exact", "scatter", *GRAPHS]
+        "--parts",
+        nargs="+",
+        default=["exact", "scatter", *GRAPHS],
+        choices=["exact", "scatter", *GRAPHS],
     )
     parser.add_argument("--problems", nargs="+", default=names, choices=names, metavar="NAME")
-    parser.add_argument("--out", type=Path, default=Path(str(resources.files("gcnlimit.benchmark").joinpath(FILE))))
+    parser.add_argument(
+        "--out", type=Path, default=Path(str(resources.files("gcnlimit.benchmark").joinpath(FILE)))
+    )
     given = parser.parse_args(arguments)
     jobs = [job for part in given.parts for name in given.problems for job in _jobs(part, name)]
     found = run([job for _, job in jobs], given.workers)
-    record = json.loads(given.out.read_text(encoding="utf-8")) if given.out.exists() else {"exact": {}, "graphs": {}}
+    record = (
+        json.loads(given.out.read_text(encoding="utf-8"))
+        if given.out.exists()
+        else {"exact": {}, "graphs": {}}
+    )
     for (place, _), one in zip(jobs, found, strict=True):
         _put(record, place, one)
     record = {"suite": VERSION, "numerical_version": NUMERICAL_VERSION, **_ordered(record, names)}
@@ -87,7 +98,10 @@ def _jobs(part: str, name: str) -> list[tuple[Place, Callable[[], dict[str, Any]
         return [(("exact", name), partial(accuracies, name))]
     if part == "scatter":
         return [(("exact", name), partial(scatter, name))]
-    return [(("graphs", name, part, str(graph)), partial(entry, name, part, graph)) for graph in range(GRAPHS[part])]
+    return [
+        (("graphs", name, part, str(graph)), partial(entry, name, part, graph))
+        for graph in range(GRAPHS[part])
+    ]
 
 
 def _put(record: dict[str, Any], place: Place, one: dict[str, Any]) -> None:
@@ -102,13 +116,20 @@ def _put(record: dict[str, Any], place: Place, one: dict[str, Any]) -> None:
 
 def _ordered(record: dict[str, Any], names: list[str]) -> dict[str, Any]:
     """The problems of the suite, in its order."""
-    return {kind: {name: record[kind][name] for name in names if name in record[kind]} for kind in ("exact", "graphs")}
+    return {
+        kind: {name: record[kind][name] for name in names if name in record[kind]}
+        for kind in ("exact", "graphs")
+    }
 
 
 def accuracies(name: str) -> dict[str, Any]:
     """Exact accuracies of that problem."""
     found = asdict(computed_exact(as_problems(name)[0]))
-    return {field: round(value, 6) for field, value in found.items() if field != "scatter" and value is not None}
+    return {
+        field: round(value, 6)
+        for field, value in found.items()
+        if field != "scatter" and value is not None
+    }
 
 
 def computed_exact(problem: Problem, population: int = POPULATION) -> Exact:
@@ -145,12 +166,21 @@ def best_deployed(data: CSBM, to: CSBM) -> float:
 
     def loss(point: Array) -> float:
         gcn = GCN(PageRank(point[0]), reg=10.0 ** point[1], symmetrize=True)
-        return -float(transfer(data, gcn.replaced(test_filter=best_test_filter(data, gcn, to)), to).test_accuracy)
+        return -float(
+            transfer(
+                data, gcn.replaced(test_filter=best_test_filter(data, gcn, to)), to
+            ).test_accuracy
+        )
 
     pole = 0.999 / float(data.operator(symmetrize=True).radius)
-    start = float(np.asarray(best_training_filter(data).theta)), 2.0  # the first is best at infinite regularization
+    start = (
+        float(np.asarray(best_training_filter(data).theta)),
+        2.0,
+    )  # the first is best at infinite regularization
     bounds = [(-pole, pole), (-2.0, 6.0)]
-    found = minimize(loss, start, method="Nelder-Mead", bounds=bounds, options={"xatol": 1e-4, "fatol": 1e-9})
+    found = minimize(
+        loss, start, method="Nelder-Mead", bounds=bounds, options={"xatol": 1e-4, "fatol": 1e-9}
+    )
     return -float(found.fun)
 
 
@@ -172,7 +202,9 @@ def _measured(name: str, size: str, graph: int) -> tuple[str, float]:
         warnings.simplefilter("ignore")  # a graph that is not the recorded one is why this is run
         task = problem.task(size, graph)
     found = accuracy(
-        score_table(message_passing(task), len(task.labels), task.classes), problem.truth(size, graph), task.test_mask
+        score_table(message_passing(task), len(task.labels), task.classes),
+        problem.truth(size, graph),
+        task.test_mask,
     )
     return checksum(task), found
 

@@ -29,7 +29,9 @@ class Graph:
 
     def __init__(self, adjacency: Any, device: str, nodes: int | None = None) -> None:
         both = adjacency.maximum(adjacency.T)
-        self.both = (both - sparse.diags_array(both.diagonal())).tocsr()  # layers that want self-loops add them
+        self.both = (
+            both - sparse.diags_array(both.diagonal())
+        ).tocsr()  # layers that want self-loops add them
         self.both.eliminate_zeros()
         self.given, self.device, self.nodes = adjacency, device, nodes
 
@@ -124,7 +126,10 @@ class SAGEConv(torch.nn.Module):  # type: ignore[misc]
 
     def __init__(self, width: int, out: int) -> None:
         super().__init__()
-        self.lin_l, self.lin_r = torch.nn.Linear(width, out), torch.nn.Linear(width, out, bias=False)
+        self.lin_l, self.lin_r = (
+            torch.nn.Linear(width, out),
+            torch.nn.Linear(width, out, bias=False),
+        )
 
     def forward(self, x: Any, S: Any) -> Any:
         """Outputs of the nodes."""
@@ -190,7 +195,8 @@ class TransformerConv(torch.nn.Module):  # type: ignore[misc]
         """Outputs of the nodes."""
         source, target = edges
         key, query, value = (
-            layer(x).view(len(x), self.heads, -1) for layer in (self.lin_key, self.lin_query, self.lin_value)
+            layer(x).view(len(x), self.heads, -1)
+            for layer in (self.lin_key, self.lin_query, self.lin_value)
         )
         scores = (query[target] * key[source]).sum(2) / key.shape[2] ** 0.5
         return _attended(scores, value, source, target) + self.lin_skip(x)
@@ -200,7 +206,9 @@ def _attended(scores: Any, values: Any, source: Any, target: Any) -> Any:
     """Means of the values of the neighbours, weighted by the softmax of the scores of their edges."""
     nodes, heads, width = values.shape
     place = target[:, None].expand(-1, heads)
-    top = torch.full((nodes, heads), -torch.inf, device=scores.device).scatter_reduce(0, place, scores.detach(), "amax")
+    top = torch.full((nodes, heads), -torch.inf, device=scores.device).scatter_reduce(
+        0, place, scores.detach(), "amax"
+    )
     weight = torch.exp(scores - top[target])
     total = torch.zeros_like(top).fill_(0.0).index_add(0, target, weight)
     mean = torch.zeros_like(values).index_add(0, target, weight[:, :, None] * values[source])
@@ -289,7 +297,9 @@ def _mlp(features: int, classes: int, layers: float) -> Any:
 
 
 def _stack(convolution: Callable[[], Any]) -> Callable[[int, int, float], Any]:
-    return lambda features, classes, layers: Stack(features, classes, [convolution() for _ in range(int(layers))])
+    return lambda features, classes, layers: Stack(
+        features, classes, [convolution() for _ in range(int(layers))]
+    )
 
 
 def _sgc(features: int, classes: int, power: float) -> Any:
@@ -306,7 +316,9 @@ def _gpr(features: int, classes: int, teleport: float) -> Any:
 
 
 def _gin() -> Any:
-    inner = torch.nn.Sequential(torch.nn.Linear(HIDDEN, HIDDEN), torch.nn.ReLU(), torch.nn.Linear(HIDDEN, HIDDEN))
+    inner = torch.nn.Sequential(
+        torch.nn.Linear(HIDDEN, HIDDEN), torch.nn.ReLU(), torch.nn.Linear(HIDDEN, HIDDEN)
+    )
     return GINConv(torch.nn.Sequential(inner, torch.nn.BatchNorm1d(HIDDEN)))
 
 

@@ -26,7 +26,9 @@ def solved_sgc(task: Task) -> Array:
     nodes = np.flatnonzero(task.train_mask)
     classes = task.labels[nodes]
     Y = targets(classes, task.classes)
-    S = normalized(task.adjacency + task.adjacency.T + sparse.eye_array(task.labels.size, format="csr"))
+    S = normalized(
+        task.adjacency + task.adjacency.T + sparse.eye_array(task.labels.size, format="csr")
+    )
     X = task.features
     best, scores = -np.inf, np.zeros(0)
     for step in range(1, max(POWERS) + 1):

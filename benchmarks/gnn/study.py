@@ -28,7 +28,10 @@ from gcnlimit.benchmark.task import Task
 from gcnlimit.errors import GCNLimitError
 
 OWN = "message-passing-network"
-PROCESSOR: dict[str, Model] = {**{name: METHODS[name] for name in METHODS if name != OWN}, "SGC, solved": solved_sgc}
+PROCESSOR: dict[str, Model] = {
+    **{name: METHODS[name] for name in METHODS if name != OWN},
+    "SGC, solved": solved_sgc,
+}
 ABLATIONS: dict[str, dict[str, Any]] = {
     f"{OWN}, no memory": {"memory": "none"},
     f"{OWN}, exact memory": {"memory": "exact"},
@@ -51,7 +54,12 @@ def main(arguments: list[str] | None = None) -> None:
     known = merge([Scores.load(file) for file in given.known])
     left = [problem.name for problem in chosen if _missing(problem.name, known, given)]
     tasks = [partial(study_problem, name, known, given) for name in left]
-    scores = merge([known, *(part for part in (run(tasks, given.workers) if tasks else []) if part is not None)])
+    scores = merge(
+        [
+            known,
+            *(part for part in (run(tasks, given.workers) if tasks else []) if part is not None),
+        ]
+    )
     scores.save(given.out / "scores.json")
     print(scores)
 
@@ -73,7 +81,12 @@ def study_problem(name: str, known: Scores, given: argparse.Namespace) -> Scores
     """Every method on one problem; what is known is not computed again."""
     problem = Kept(**_fields(as_problems(name)[0]))
     found = [Scores(tuple(run for run in known.runs if run.problem == name))]
-    options = {"size": given.size, "graphs": given.graphs, "store": given.out / "store.sqlite", "progress": False}
+    options = {
+        "size": given.size,
+        "graphs": given.graphs,
+        "store": given.out / "store.sqlite",
+        "progress": False,
+    }
     for method in _missing(name, known, given):
         try:
             found.append(evaluate(_model(problem, method, given), problem, name=method, **options))
@@ -86,7 +99,9 @@ def study_problem(name: str, known: Scores, given: argparse.Namespace) -> Scores
 
 def _missing(problem: str, known: Scores, given: argparse.Namespace) -> list[str]:
     """Methods that are to be run on a problem: without a result on its last graph."""
-    here = [run for run in known.runs if (run.problem, run.size, run.error) == (problem, given.size, "")]
+    here = [
+        run for run in known.runs if (run.problem, run.size, run.error) == (problem, given.size, "")
+    ]
     done = {run.method for run in here if run.graph == given.graphs - 1}
     return [name for name in _names(given) if name not in done]
 
@@ -106,11 +121,15 @@ def _names(given: argparse.Namespace) -> list[str]:
     }
     every = [OWN, *(name for group in groups.values() for name in group)]
     chosen = [
-        name for one in given.methods or [OWN, "reference-methods", "networks"] for name in groups.get(one, [one])
+        name
+        for one in given.methods or [OWN, "reference-methods", "networks"]
+        for name in groups.get(one, [one])
     ]
     unknown = [name for name in chosen if name not in every]
     if unknown:
-        raise GCNLimitError(f"method = {unknown[0]!r} is unknown; choose among {', '.join([*groups, *every])}")
+        raise GCNLimitError(
+            f"method = {unknown[0]!r} is unknown; choose among {', '.join([*groups, *every])}"
+        )
     return chosen
 
 
@@ -136,7 +155,9 @@ def _setting(problem: Problem, name: str, given: argparse.Namespace) -> dict[str
     file = given.out / f"settings-{problem.name}.json"
     known: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
     if name not in known:
-        known[name] = asdict(tune_network(problem.task(given.size, 0), name, given.epochs, given.device))
+        known[name] = asdict(
+            tune_network(problem.task(given.size, 0), name, given.epochs, given.device)
+        )
         file.write_text(json.dumps(known, indent=1) + "\n")
     chosen: dict[str, Any] = known[name]
     return chosen
@@ -165,15 +186,23 @@ def _ablated(task: Task, *, device: str, edgewise: bool = False, **options: Any)
 
 
 def _parsed(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--device", default="cpu", help="device of PyTorch")
     parser.add_argument("--size", default="standard", choices=list(SIZES))
-    parser.add_argument("--problems", nargs="+", help="by default the suite and the problems kept aside")
-    parser.add_argument("--methods", nargs="+", help="names, or reference-methods, networks, ablations")
+    parser.add_argument(
+        "--problems", nargs="+", help="by default the suite and the problems kept aside"
+    )
+    parser.add_argument(
+        "--methods", nargs="+", help="names, or reference-methods, networks, ablations"
+    )
     parser.add_argument("--graphs", type=int, default=5, help="graphs of each problem")
     parser.add_argument("--epochs", type=int, default=200, help="most epochs of training")
     parser.add_argument("--workers", type=int, default=1, help="processes, a problem each")
-    parser.add_argument("--known", nargs="+", type=Path, default=[], help="results that are not computed again")
+    parser.add_argument(
+        "--known", nargs="+", type=Path, default=[], help="results that are not computed again"
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder of the results")
     return parser.parse_args(arguments)
 

@@ -29,7 +29,10 @@ class Inputs(NamedTuple):
 
 def tune_network(task: Task, name: str, epochs: int, device: str) -> Setting:
     """Setting of the best accuracy on validation nodes."""
-    trials = {setting: _train(task, name, setting, epochs, device)[1] for setting in NETWORKS[name].settings()}
+    trials = {
+        setting: _train(task, name, setting, epochs, device)[1]
+        for setting in NETWORKS[name].settings()
+    }
     return max(trials, key=lambda setting: trials[setting])
 
 
@@ -39,13 +42,17 @@ def fit_network(task: Task, name: str, setting: Setting, epochs: int, device: st
 
 
 @lru_cache(maxsize=16)  # the first graph is that of the tuning
-def _train(task: Task, name: str, setting: Setting, epochs: int, device: str) -> tuple[Any, tuple[float, float]]:
+def _train(
+    task: Task, name: str, setting: Setting, epochs: int, device: str
+) -> tuple[Any, tuple[float, float]]:
     """Scores at the epoch of the best accuracy on validation nodes, the lowest loss among equal ones, and these two."""
     torch.manual_seed(task.seed)
     given, network = _inputs(task, device), NETWORKS[name]
     operator = getattr(given.graph, network.operator)
     model = network.build(given.x.shape[1], task.classes, setting.structure).to(device)
-    optimizer = torch.optim.Adam(model.parameters(), lr=setting.rate, weight_decay=setting.weight_decay)
+    optimizer = torch.optim.Adam(
+        model.parameters(), lr=setting.rate, weight_decay=setting.weight_decay
+    )
     best, when = (None, (-np.inf, -np.inf)), 0
     for epoch in range(1, epochs + 1):
         model.train()

@@ -107,7 +107,9 @@ class Sample:
         return cls(task, problem.truth(size, graph), Graph(task.adjacency, device), x)
 
 
-def curve(drawn: Sample, name: str, variant: Variant, setting: Setting, epochs: int) -> list[list[float]]:
+def curve(
+    drawn: Sample, name: str, variant: Variant, setting: Setting, epochs: int
+) -> list[list[float]]:
     """Rows along the training: epoch, accuracy and minus the loss on validation nodes, accuracy on test nodes, at the median."""
     task = drawn.task
     torch.manual_seed(task.seed)
@@ -123,7 +125,9 @@ def curve(drawn: Sample, name: str, variant: Variant, setting: Setting, epochs: 
     train, val = (np.flatnonzero(mask) for mask in (task.train_mask, task.val_mask))
     y = torch.from_numpy(task.labels).to(x.device)
     train_y, val_y = y[train], y[val]
-    optimizer = torch.optim.Adam(model.parameters(), lr=setting.rate, weight_decay=setting.weight_decay)
+    optimizer = torch.optim.Adam(
+        model.parameters(), lr=setting.rate, weight_decay=setting.weight_decay
+    )
     rows = []
     for epoch in range(1, epochs + 1):
         model.train(variant.dropout)
@@ -199,7 +203,9 @@ def chosen(rows: list[list[float]], patience: int | None = None) -> dict[str, fl
 
 def measure(problem: Problem, given: argparse.Namespace, known: dict[str, Any], keep: Any) -> None:
     """All networks and variants on one problem; what is known is not computed again."""
-    samples = [Sample.draw(problem, given.size, graph, given.device) for graph in range(given.graphs)]
+    samples = [
+        Sample.draw(problem, given.size, graph, given.device) for graph in range(given.graphs)
+    ]
     for name, variant in product(given.networks, VARIANTS):
         key = f"{problem.name}|{name}|{variant}"
         if name == "SGC" and not variant.dropout:
@@ -207,9 +213,17 @@ def measure(problem: Problem, given: argparse.Namespace, known: dict[str, Any], 
         if f"{key}|{SHORT}" in known:
             continue
         start = time.perf_counter()
-        trials = {setting: curve(samples[0], name, variant, setting, SHORT) for setting in settings_of(name)}
-        setting = max(trials, key=lambda setting: [chosen(trials[setting])[kind] for kind in ("val", "merit")])
-        curves = [trials[setting], *(curve(drawn, name, variant, setting, SHORT) for drawn in samples[1:])]
+        trials = {
+            setting: curve(samples[0], name, variant, setting, SHORT)
+            for setting in settings_of(name)
+        }
+        setting = max(
+            trials, key=lambda setting: [chosen(trials[setting])[kind] for kind in ("val", "merit")]
+        )
+        curves = [
+            trials[setting],
+            *(curve(drawn, name, variant, setting, SHORT) for drawn in samples[1:]),
+        ]
         known[f"{key}|setting"] = [setting.structure, setting.rate]
         known[f"{key}|patience"] = [chosen(rows, PATIENCE) for rows in curves]
         known[f"{key}|{SHORT}"] = [chosen(rows) for rows in curves]
@@ -217,8 +231,14 @@ def measure(problem: Problem, given: argparse.Namespace, known: dict[str, Any], 
             longer = [curve(drawn, name, variant, setting, LONG) for drawn in samples]
             known[f"{key}|{LONG}"] = [chosen(rows) for rows in longer]
             known[f"{key}|{LONG}, last"] = [chosen(rows[-1:]) for rows in longer]
-        test, median = (100.0 * np.mean([one[kind] for one in known[f"{key}|{SHORT}"]]) for kind in ("test", "median"))
-        print(f"{key}: {test:.1f}, at the median {median:.1f} ({time.perf_counter() - start:.0f} s)", flush=True)
+        test, median = (
+            100.0 * np.mean([one[kind] for one in known[f"{key}|{SHORT}"]])
+            for kind in ("test", "median")
+        )
+        print(
+            f"{key}: {test:.1f}, at the median {median:.1f} ({time.perf_counter() - start:.0f} s)",
+            flush=True,
+        )
         keep()
 
 
@@ -253,7 +273,9 @@ def table(known: dict[str, Any], given: argparse.Namespace) -> str:
 
 def main() -> None:
     """Measure the networks on every problem."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--device", default="cpu", help="device of PyTorch")
     parser.add_argument("--size", default="standard", choices=list(SIZES))
     parser.add_argument("--graphs", type=int, default=3)

@@ -24,15 +24,24 @@ _LATEX = (
 )
 _BOLD = re.compile(r"\\mathbf\s*\{?([A-Z])\}?")
 _MARKUP = (
-    (r"<mo( stretchy=\"false\")?>(&#x0007C;|&#x0002F;)</mo>", r'<mo\1 lspace="0" rspace="0">\2</mo>'),  # bar and slash
+    (
+        r"<mo( stretchy=\"false\")?>(&#x0007C;|&#x0002F;)</mo>",
+        r'<mo\1 lspace="0" rspace="0">\2</mo>',
+    ),  # bar and slash
     (r"<mi>(&#x027E[89];)</mi>", r'<mo stretchy="false">\1</mo>'),  # angle brackets
     (r"<mo>(&#x0221E;)</mo>", r"<mi>\1</mi>"),  # infinity is a number
-    (r"<m[io]>(?:&#x0007E;|&#x0223C;|~)</m[io]>", "<mo>&#x0223C;</mo>"),  # "distributed as", a relation
+    (
+        r"<m[io]>(?:&#x0007E;|&#x0223C;|~)</m[io]>",
+        "<mo>&#x0223C;</mo>",
+    ),  # "distributed as", a relation
     (
         r"<msup>((?:(?!<msup>).)*?)<mi>(&#x02032;)</mi></msup>",
         r'\1<mo lspace="0" rspace="0">\2</mo>',
     ),  # a prime is raised by itself
-    (r"<mi>(&#x003(?:9|A)[0-9A-F];)</mi>", r'<mi mathvariant="normal">\1</mi>'),  # capital Greek is upright
+    (
+        r"<mi>(&#x003(?:9|A)[0-9A-F];)</mi>",
+        r'<mi mathvariant="normal">\1</mi>',
+    ),  # capital Greek is upright
     (
         r"((?:&#x00028;|&#x0005B;|&#x0002C;|\[|\()</mo>)<mo>&#x02212;</mo>",
         r'\1<mo form="prefix">&#x02212;</mo>',
@@ -44,7 +53,9 @@ def mathml(latex: str, display: str) -> str:
     """Convert a formula; several lines, or lines with alignment marks, become an aligned block."""
     if "\\begin{" not in latex and ("\\\\" in latex or "&" in latex):
         latex = rf"\begin{{align*}}{latex}\end{{align*}}"
-    latex = _BOLD.sub(lambda found: chr(ord(found[1]) - ord("A") + 0x1D400), latex)  # browsers ignore the attribute
+    latex = _BOLD.sub(
+        lambda found: chr(ord(found[1]) - ord("A") + 0x1D400), latex
+    )  # browsers ignore the attribute
     for pattern, replacement in _LATEX:
         latex = re.sub(pattern, replacement, latex)
     markup = convert(latex, display=display)
@@ -70,7 +81,9 @@ def visit_displaymath(self: Any, node: nodes.math_block) -> None:
     self.body.append("</div>")
     for label in labels:
         number = ".".join(label.split("-")[1:])
-        self.body.append(f'<a class="eqno" href="#{label}" title="Link to this equation">({number})</a>')
+        self.body.append(
+            f'<a class="eqno" href="#{label}" title="Link to this equation">({number})</a>'
+        )
     self.body.append("</div>\n")
     raise nodes.SkipNode
 

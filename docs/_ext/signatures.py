@@ -15,7 +15,13 @@ from sphinx.util.inspect import stringify_signature
 
 
 def as_written(
-    app: Sphinx, what: str, name: str, item: Any, options: Any, signature: str | None, answer: str | None
+    app: Sphinx,
+    what: str,
+    name: str,
+    item: Any,
+    options: Any,
+    signature: str | None,
+    answer: str | None,
 ) -> tuple[str, str | None] | None:
     """Return the signature with its annotations unevaluated, so that an alias stays one word."""
     if signature is None:
@@ -24,14 +30,20 @@ def as_written(
         return "", None
     found = inspect.signature(item)
     kept = [p for p in found.parameters.values() if p.name not in {"self", "cls"}]
-    text = stringify_signature(found.replace(parameters=kept)).replace("npt.", "").replace("np.", "")
+    text = (
+        stringify_signature(found.replace(parameters=kept)).replace("npt.", "").replace("np.", "")
+    )
     arguments, arrow, answer = text.rpartition(" -> ")
     return (arguments, None if what == "class" else answer) if arrow else (text, None)
 
 
 def skip(app: Sphinx, what: str, name: str, item: Any, skipped: bool, options: Any) -> bool | None:
     """Leave out what says nothing."""
-    return True if (getattr(item, "__doc__", None) or "").startswith("Alias for field number") else None
+    return (
+        True
+        if (getattr(item, "__doc__", None) or "").startswith("Alias for field number")
+        else None
+    )
 
 
 _EQUATIONS = re.compile(r"\bEqs?\.\s\d+\.\d+(?:(?:,|\sand|\sto)\s\d+\.\d+)*")
@@ -60,11 +72,15 @@ def by_alias(app: Sphinx, env: Any, node: Any, content: Any) -> Any:
         if node.get("refdomain") == "py" and f"{node['reftarget']}.".startswith(f"{public}."):
             target = module + node["reftarget"].removeprefix(public)
             domain = env.domains["py"]
-            return domain.resolve_xref(env, node["refdoc"], app.builder, node["reftype"], target, node, content)
+            return domain.resolve_xref(
+                env, node["refdoc"], app.builder, node["reftype"], target, node, content
+            )
     return None
 
 
-_BACK = re.compile(r'id="([\w.]+)">\n<a class="viewcode-back" href="([^"#]*/(reference/\w+)\.html)#([\w.]+)')
+_BACK = re.compile(
+    r'id="([\w.]+)">\n<a class="viewcode-back" href="([^"#]*/(reference/\w+)\.html)#([\w.]+)'
+)
 
 
 def back(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
@@ -74,9 +90,15 @@ def back(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: A
 
         def named(link: re.Match[str]) -> str:
             name, file, place, kept = link.groups()
-            there = [full for full, entry in places.items() if entry.docname == place and not entry.aliased]
+            there = [
+                full
+                for full, entry in places.items()
+                if entry.docname == place and not entry.aliased
+            ]
             found = [full for full in there if full.endswith(f".{name}")]
-            return f'id="{name}">\n<a class="viewcode-back" href="{file}#{found[0] if found else kept}'
+            return (
+                f'id="{name}">\n<a class="viewcode-back" href="{file}#{found[0] if found else kept}'
+            )
 
         context["body"] = _BACK.sub(named, context["body"])
 

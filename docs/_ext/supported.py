@@ -16,32 +16,63 @@ YES, NO = "yes", "no"
 
 def answers(when: scope.When) -> str:
     """Answers of a row in words."""
-    return ", ".join(f"{name} {' or '.join(values)}" for name, values in when.items()) or "all others"
+    return (
+        ", ".join(f"{name} {' or '.join(values)}" for name, values in when.items()) or "all others"
+    )
 
 
 def rows_of(part: str) -> list[list[str]]:
     """Rows of one of the tables, the first of them its head."""
     if part == "questions":
-        return [["question", "answers"], *([name, "; ".join(values)] for name, values in scope.QUESTIONS.items())]
+        return [
+            ["question", "answers"],
+            *([name, "; ".join(values)] for name, values in scope.QUESTIONS.items()),
+        ]
     if part == "equations":
-        return [["trained network", "answered by"], *([answers(when), route.value] for when, route in scope.ROUTES)]
+        return [
+            ["trained network", "answered by"],
+            *([answers(when), route.value] for when, route in scope.ROUTES),
+        ]
     if part == "refusals":
         head = ["together", "refused by", "remedy"]
-        return [head, *([answers(row.when), ", ".join(row.functions), row.remedy] for row in scope.REFUSALS)]
+        return [
+            head,
+            *([answers(row.when), ", ".join(row.functions), row.remedy] for row in scope.REFUSALS),
+        ]
     return list(functions())
 
 
 def functions() -> Iterable[list[str]]:
     """For each function what it answers of each answer alone, all others the simplest; and whether it carries errors on."""
     simplest = {name: first for name, (first, *_) in scope.QUESTIONS.items()}
-    columns = [("degrees", "varied"), ("classes", "more equal"), ("classes", "2 unequal"), ("classes", "more unequal")]
-    columns += [("features", "correlated"), ("operator", "directed"), ("reg", "finite"), ("loss", "margin")]
-    columns += [("penalty", "other"), ("test_filter", "other"), ("training", "stopped"), ("noise", "some")]
+    columns = [
+        ("degrees", "varied"),
+        ("classes", "more equal"),
+        ("classes", "2 unequal"),
+        ("classes", "more unequal"),
+    ]
+    columns += [
+        ("features", "correlated"),
+        ("operator", "directed"),
+        ("reg", "finite"),
+        ("loss", "margin"),
+    ]
+    columns += [
+        ("penalty", "other"),
+        ("test_filter", "other"),
+        ("training", "stopped"),
+        ("noise", "some"),
+    ]
     yield ["function", *(f"{name} {value}" for name, value in columns), "estimate"]
     for function in scope.FUNCTIONS:
         cells = []
         for name, value in columns:
-            free = function in scope.DATA_ONLY and name not in ("degrees", "classes", "features", "noise")
+            free = function in scope.DATA_ONLY and name not in (
+                "degrees",
+                "classes",
+                "features",
+                "noise",
+            )
             refused = scope.refusal_of(function, simplest | {name: value})
             cells.append("" if free else YES if refused is None else NO)
         yield [function, *cells, "with errors" if function in scope.CARRY else "as its model"]

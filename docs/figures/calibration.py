@@ -47,15 +47,21 @@ def data() -> xarray.Dataset:
 def dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
     """The same on sampled graphs."""
     degree = min(DEGREE, simulation.nodes / 8)
-    found = simulate(MODEL, _network(DOTS), simulation.nodes, degree, simulation.trials, progress=False)
+    found = simulate(
+        MODEL, _network(DOTS), simulation.nodes, degree, simulation.trials, progress=False
+    )
     simulation.advance()
     numbers = {}
     for ending, answer in (("simulated", found), ("standard_error", found.standard_error)):
-        numbers |= {f"{name}_{ending}": ("dot", getattr(answer.calibration, name)) for name in SCORES}
+        numbers |= {
+            f"{name}_{ending}": ("dot", getattr(answer.calibration, name)) for name in SCORES
+        }
     numbers["error_rate_simulated"] = ("dot", 1.0 - found.test_accuracy)
     numbers["error_rate_standard_error"] = ("dot", found.standard_error.test_accuracy)
     rows = [DOTS.index(reg) for reg in SHOWN]
-    for name, part in zip(("tenth_confidence", "tenth_accuracy"), found.calibration.bins, strict=True):
+    for name, part in zip(
+        ("tenth_confidence", "tenth_accuracy"), found.calibration.bins, strict=True
+    ):
         numbers[name] = (("shown", "tenth"), part[rows])
     attributes = {"nodes": simulation.nodes, "degree": degree, "trials": found.trials}
     return xarray.Dataset(numbers, {"dot": list(DOTS), "shown": list(SHOWN)}, attributes)
@@ -66,7 +72,9 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     left, right = axes
     words = SCORES | {"error_rate": "error rate"}
     for (name, label), colour in zip(words.items(), COLOURS, strict=False):
-        draw_curve(left, dataset[[n for n in dataset if n.startswith(name)]], name, label, color=colour)
+        draw_curve(
+            left, dataset[[n for n in dataset if n.startswith(name)]], name, label, color=colour
+        )
     left.set(xlabel="regularization r", xscale="log", ylabel="on test nodes", ylim=(0, 0.75))
     left.legend()
     right.plot([0.5, 1.0], [0.5, 1.0], color="0.7", linewidth=0.8)
@@ -81,9 +89,13 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
 
 def statements(dataset: xarray.Dataset) -> Iterator[Statement]:
     """One regularization is the best of accuracy and of the log loss after one temperature, another of the log loss itself."""
-    best = {name: float(dataset.reg[dataset[name].argmin("reg")]) for name in (*SCORES, "error_rate")}
+    best = {
+        name: float(dataset.reg[dataset[name].argmin("reg")]) for name in (*SCORES, "error_rate")
+    }
     text = "after one temperature the best regularization is that of the best accuracy"
-    yield Statement(text, best["calibrated_log_loss"] == best["error_rate"], f"r = {best['error_rate']:.2g}")
+    yield Statement(
+        text, best["calibrated_log_loss"] == best["error_rate"], f"r = {best['error_rate']:.2g}"
+    )
     text = "the best log loss before is at a smaller regularization"
     yield Statement(text, best["log_loss"] < best["error_rate"], f"r = {best['log_loss']:.2g}")
 

@@ -51,7 +51,9 @@ def data() -> xarray.Dataset:
     )
 
 
-def _at_best_time(lam: Array | Sequence[float], classes: Array | Sequence[int]) -> tuple[Array, Array, Array]:
+def _at_best_time(
+    lam: Array | Sequence[float], classes: Array | Sequence[int]
+) -> tuple[Array, Array, Array]:
     """Best times, which all numbers of classes share, and accuracies of the network and of the ceiling for each number."""
     best = tune(CSBM(lam=lam, **FIXED), GCN(Diffusion(1.0)), {"t": (0, 20)}).gcn
     models = [CSBM(lam=lam, **FIXED, classes=int(C)) for C in classes]
@@ -68,7 +70,9 @@ def dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
         dense.measure(CSBM(lam=lam, **FIXED), GCN(Diffusion(t)), {"classes": DOTS}, "test_accuracy")
         for lam, t in zip(SIGNALS, times, strict=True)
     ]
-    return xarray.concat(measured, "signal").assign_coords(signal=list(SIGNALS)).rename(classes="dot")
+    return (
+        xarray.concat(measured, "signal").assign_coords(signal=list(SIGNALS)).rename(classes="dot")
+    )
 
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
@@ -91,7 +95,11 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
 def statements(dataset: xarray.Dataset) -> Iterator[Statement]:
     """The network never exceeds the ceiling, for any number of classes."""
     least = float((dataset.along_ceiling - dataset.along).min())
-    yield Statement("no number of classes lifts a network above its ceiling", least >= 0.0, f"least gap {least:.1e}")
+    yield Statement(
+        "no number of classes lifts a network above its ceiling",
+        least >= 0.0,
+        f"least gap {least:.1e}",
+    )
 
 
 FIGURE = PaperFigure(

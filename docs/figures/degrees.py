@@ -33,14 +33,23 @@ DEGREE = 60.0
 def data() -> xarray.Dataset:
     """Accuracies and best strengths of PageRank with each normalization, and the ceiling."""
     networks = [GCN(PageRank(0.1), normalization=name) for name in NORMALIZATIONS]
-    best = [[tune(_model(v), network, {"theta": (-1.0, 1.0)}) for v in VARIANCES] for network in networks]
+    best = [
+        [tune(_model(v), network, {"theta": (-1.0, 1.0)}) for v in VARIANCES]
+        for network in networks
+    ]
     accuracy = [[found.prediction.test_accuracy for found in row] for row in best]
     dims = ("normalization", "variance", "point")
     return xarray.Dataset(
         {
             "test_accuracy": (dims, np.array(accuracy)),
-            "theta": (dims, np.array([[found.parameters["theta"] for found in row] for row in best])),
-            "bayes_optimal": (dims[1:], np.array([bayes_optimal(_model(v)).test_accuracy for v in VARIANCES])),
+            "theta": (
+                dims,
+                np.array([[found.parameters["theta"] for found in row] for row in best]),
+            ),
+            "bayes_optimal": (
+                dims[1:],
+                np.array([bayes_optimal(_model(v)).test_accuracy for v in VARIANCES]),
+            ),
         },
         {"normalization": list(NORMALIZATIONS), "variance": VARIANCES, "point": [0, 1]},
         {"reg": "inf"},
@@ -65,8 +74,12 @@ def dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
         found = dense.measure(_model(variance, point), network, {"theta": [theta]}, "test_accuracy")
         return found.squeeze("theta", drop=True)
 
-    found = [[[measured(name, v, point) for point in (0, 1)] for v in DOTS] for name in NORMALIZATIONS]
-    joined = xarray.combine_nested(found, ["normalization", "dot", "point"], combine_attrs="override")
+    found = [
+        [[measured(name, v, point) for point in (0, 1)] for v in DOTS] for name in NORMALIZATIONS
+    ]
+    joined = xarray.combine_nested(
+        found, ["normalization", "dot", "point"], combine_attrs="override"
+    )
     return joined.assign_coords(normalization=list(NORMALIZATIONS), dot=list(DOTS), point=[0, 1])
 
 
@@ -74,7 +87,13 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """One panel for each point."""
     for panel, here in each_panel(axes, dataset, "point"):
         for name, colour in zip(NORMALIZATIONS, COLOURS, strict=False):
-            draw_curve(panel, here.sel(normalization=name), "test_accuracy", name.replace("-", " "), color=colour)
+            draw_curve(
+                panel,
+                here.sel(normalization=name),
+                "test_accuracy",
+                name.replace("-", " "),
+                color=colour,
+            )
         draw_curve(panel, here, "bayes_optimal", "Bayes-optimal", line="--", color=BLACK)
         panel.set(xlabel="variance of the degrees over their mean", xlim=(0, 2))
     finish(axes, titles(POINTS), columns=5)

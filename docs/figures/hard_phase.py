@@ -93,26 +93,44 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     left.axvline(float(ten.lam_spinodal), color="grey", linestyle=":", linewidth=1.0)
     left.set(xlabel=r"$\lambda_s$", xlim=(0.8, 1.1), ylim=(0, 1))
     middle.fill_between(dataset.classes, dataset.lam_transition, 1.0, **shade)
-    middle.plot(dataset.classes, np.ones(dataset.classes.size), color=COLOURS[0], label="threshold of message passing")
+    middle.plot(
+        dataset.classes,
+        np.ones(dataset.classes.size),
+        color=COLOURS[0],
+        label="threshold of message passing",
+    )
     draw_curve(middle, dataset, "lam_transition", "transition", color=BLACK)
     draw_curve(middle, dataset, "lam_spinodal", "spinodals", line=":", color="grey")
-    middle.set(xlabel="number of classes $C$", ylabel=r"$\lambda_s$", xlim=(4, 20), ylim=(0.68, 1.02))
+    middle.set(
+        xlabel="number of classes $C$", ylabel=r"$\lambda_s$", xlim=(4, 20), ylim=(0.68, 1.02)
+    )
     for C, colour in zip(CLOSING, COLOURS[1:], strict=False):
         here = dataset.sel(C=C)
         known = here.dropna("m")
         right.fill(known.spinodal_lam, known.spinodal_rho, color=colour, alpha=0.15, linewidth=0)
         right.plot(known.spinodal_lam, known.spinodal_rho, ":", color=colour)
         right.plot(here.transition_lam, here.transition_rho, color=colour, label=named(C=C))
-    right.set(xlabel=r"$\lambda_s$", ylabel=r"fraction of labels $\rho$", xlim=(0.67, 1.01), ylim=(0, None))
-    finish(axes, [f"{named(C=SHOWN)}, no labels", "no labels", "two stable states inside"], columns=5)
+    right.set(
+        xlabel=r"$\lambda_s$",
+        ylabel=r"fraction of labels $\rho$",
+        xlim=(0.67, 1.01),
+        ylim=(0, None),
+    )
+    finish(
+        axes, [f"{named(C=SHOWN)}, no labels", "no labels", "two stable states inside"], columns=5
+    )
 
 
 def statements(dataset: xarray.Dataset) -> Iterator[Statement]:
     """Without labels message passing starts at snr = 1; the largest fraction of labels on the spinodals is rho_c."""
     below = float(dataset.algorithmic.where(dataset.lam < 1.0 - 1e-9).max())
-    beyond = float((dataset.bayes_optimal - dataset.algorithmic).where(dataset.lam > 1.0 + 1e-9).max())
+    beyond = float(
+        (dataset.bayes_optimal - dataset.algorithmic).where(dataset.lam > 1.0 + 1e-9).max()
+    )
     text = "without labels message passing is at chance up to lam_s = 1, and Bayes-optimal beyond"
-    yield Statement(text, abs(below - 1 / SHOWN) < 1e-9 and beyond == 0.0, f"largest accuracy below {below:.3f}")
+    yield Statement(
+        text, abs(below - 1 / SHOWN) < 1e-9 and beyond == 0.0, f"largest accuracy below {below:.3f}"
+    )
     error = float(abs(dataset.spinodal_rho.max("m") - dataset.rho_c).max())
     yield Statement("the spinodals meet at rho_c", error < 1e-6, f"largest distance {error:.0e}")
 

@@ -47,7 +47,10 @@ def data() -> xarray.Dataset:
             "balanced": ("p", [x.balanced_accuracy for x in trained]),
             "ceiling": ("p", [bayes_optimal(d).test_accuracy for d in classes]),
             "coloured": ("spread", [predict(d, RIDGE).test_accuracy for d in coloured]),
-            "coloured_ridge": ("spread", [np.max(predict(d, ridge).test_accuracy) for d in coloured]),
+            "coloured_ridge": (
+                "spread",
+                [np.max(predict(d, ridge).test_accuracy) for d in coloured],
+            ),
             "whitened": ("spread", [predict(d, RIDGE).test_accuracy for d in white]),
             "whitened_ridge": ("spread", [np.max(predict(d, ridge).test_accuracy) for d in white]),
             "coloured_ceiling": ("spread", [bayes_optimal(d).test_accuracy for d in coloured]),
@@ -71,12 +74,16 @@ def dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
     left = [_dot(simulation, "own_bias", unequal(p), LOGISTIC) for p in DOTS["own_bias"]]
     right = [_dot(simulation, "coloured", spread_out(s), RIDGE) for s in DOTS["coloured"]]
     places = {"dot_p": list(DOTS["own_bias"]), "dot_spread": list(DOTS["coloured"])}
-    return xarray.merge([xarray.concat(left, "dot_p"), xarray.concat(right, "dot_spread")]).assign_coords(places)
+    return xarray.merge(
+        [xarray.concat(left, "dot_p"), xarray.concat(right, "dot_spread")]
+    ).assign_coords(places)
 
 
 def _dot(simulation: Simulation, name: str, data: CSBM, gcn: GCN) -> xarray.Dataset:
     """Accuracy of a network on sampled graphs."""
-    found = simulation.measure(data, gcn, {"reg": [float(gcn.reg)]}, "test_accuracy").squeeze("reg", drop=True)
+    found = simulation.measure(data, gcn, {"reg": [float(gcn.reg)]}, "test_accuracy").squeeze(
+        "reg", drop=True
+    )
     return found.rename({key: str(key).replace("test_accuracy", name) for key in found})
 
 
@@ -87,7 +94,9 @@ def whitened(data: CSBM) -> CSBM:
     mean = law.average(gain)
     signal = Spectrum(np.ones_like(gain), gain / mean, law.weight)
     mu = np.asarray(data.mu) * mean
-    return CSBM(data.alpha, data.lam, mu, data.rho, data.directed, classes=data.classes, features=signal)
+    return CSBM(
+        data.alpha, data.lam, mu, data.rho, data.directed, classes=data.classes, features=signal
+    )
 
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
@@ -100,9 +109,14 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     left.plot(dataset.p, 1.0 - dataset.p, ":", color="grey", label="larger class")
     left.set(xlabel="fraction $p$ of the smaller class", xlim=(0.04, 0.5), ylim=(0.5, 1))
     draw_curve(right, dataset, "coloured_ceiling", "Bayes-optimal", color=BLACK)
-    for name, words, colour in (("whitened", "whitened", COLOURS[0]), ("coloured", "as they are", COLOURS[4])):
+    for name, words, colour in (
+        ("whitened", "whitened", COLOURS[0]),
+        ("coloured", "as they are", COLOURS[4]),
+    ):
         draw_curve(right, dataset, name, rf"features {words}, $r=\infty$", color=colour)
-        draw_curve(right, dataset, f"{name}_ridge", f"features {words}, best $r$", line="--", color=colour)
+        draw_curve(
+            right, dataset, f"{name}_ridge", f"features {words}, best $r$", line="--", color=colour
+        )
     right.set(xlabel="spread $s$ of the variances", xlim=(0, 1), ylim=(0.6, 1))
     titles = [r"$\lambda=1$, logistic loss, $r=1$", r"$\lambda=0.5$, square loss"]
     finish(axes, titles, columns=3, ylabel="accuracy")
@@ -115,8 +129,12 @@ def statements(dataset: xarray.Dataset) -> Iterator[Statement]:
     text = "most of what imbalance costs a trained network is its threshold"
     number = f"at p = {float(here.p):.2g} {own:.3f} below the ceiling, {best:.3f} at the best"
     yield Statement(text, own > 2.0 * best, number)
-    gain = float((dataset.whitened - dataset.coloured.isel(spread=0)).isel(spread=slice(1, None)).min())
-    yield Statement("whitening returns more than colour costs", gain > 0.0, f"least gain {gain:.1e}")
+    gain = float(
+        (dataset.whitened - dataset.coloured.isel(spread=0)).isel(spread=slice(1, None)).min()
+    )
+    yield Statement(
+        "whitening returns more than colour costs", gain > 0.0, f"least gain {gain:.1e}"
+    )
 
 
 FIGURE = PaperFigure(

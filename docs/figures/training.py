@@ -39,7 +39,9 @@ def data() -> xarray.Dataset:
         "bayes_optimal": ceiling,
     }
     dims = ("point", "time")
-    return xarray.Dataset({name: (dims, y) for name, y in accuracies.items()}, {"point": [0, 1], "time": TIMES})
+    return xarray.Dataset(
+        {name: (dims, y) for name, y in accuracies.items()}, {"point": [0, 1], "time": TIMES}
+    )
 
 
 def _model() -> CSBM:

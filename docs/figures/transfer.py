@@ -38,7 +38,10 @@ def filters(there: CSBM) -> tuple[Filter, ...]:
 def data() -> xarray.Dataset:
     """Accuracies on graphs of other signals, and the ceilings there."""
     there = HERE.replaced(lam=np.linspace(-1.8, 1.8, 73), rho=0.0)
-    read = [transfer(HERE, NETWORK.replaced(test_filter=filter), there).test_accuracy for filter in filters(there)]
+    read = [
+        transfer(HERE, NETWORK.replaced(test_filter=filter), there).test_accuracy
+        for filter in filters(there)
+    ]
     ceiling = bayes_optimal(HERE, to=there, gcn=NETWORK)
     return xarray.Dataset(
         {
@@ -59,23 +62,38 @@ def dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
     rows = []
     for seed, filter in enumerate(filters(there)):
         gcn = NETWORK.replaced(test_filter=filter)
-        measured = simulate(HERE, gcn, *size, seed, to=there, device=simulation.device, progress=False)
+        measured = simulate(
+            HERE, gcn, *size, seed, to=there, device=simulation.device, progress=False
+        )
         exact = transfer(HERE, gcn, there).test_accuracy
         rows.append(
-            (measured.test_accuracy, measured.standard_error.test_accuracy, exact, _expected(seed, nodes, trials))
+            (
+                measured.test_accuracy,
+                measured.standard_error.test_accuracy,
+                exact,
+                _expected(seed, nodes, trials),
+            )
         )
         simulation.advance()
     columns = np.moveaxis(np.array(rows), 1, 0)
     endings = ("simulated", "standard_error", "predicted", "expected_error")
-    named = {f"accuracy_{end}": (("filter", "dot"), values) for end, values in zip(endings, columns, strict=True)}
-    return xarray.Dataset(named, {"filter": list(NAMES), "dot": list(DOTS)}, {"nodes": nodes, "trials": trials})
+    named = {
+        f"accuracy_{end}": (("filter", "dot"), values)
+        for end, values in zip(endings, columns, strict=True)
+    }
+    return xarray.Dataset(
+        named, {"filter": list(NAMES), "dot": list(DOTS)}, {"nodes": nodes, "trials": trials}
+    )
 
 
 def _expected(place: int, nodes: int, trials: int) -> list[float]:
     """Standard errors of the dots of a filter by theory."""
     graphs = [HERE.replaced(lam=lam, rho=0.0) for lam in DOTS]
     networks = [NETWORK.replaced(test_filter=filters(there)[place]) for there in graphs]
-    return [expected_error(HERE, gcn, nodes, trials, to=to) for gcn, to in zip(networks, graphs, strict=True)]
+    return [
+        expected_error(HERE, gcn, nodes, trials, to=to)
+        for gcn, to in zip(networks, graphs, strict=True)
+    ]
 
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
@@ -83,8 +101,12 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     (panel,) = axes
     for name, colour in zip(NAMES, COLOURS, strict=False):
         draw_curve(panel, dataset.sel(filter=name), "accuracy", name, color=colour)
-    draw_curve(panel, dataset, "same_weights", "best inference, same weights", line=":", color=BLACK)
-    draw_curve(panel, dataset, "bayes_optimal", "Bayes-optimal, both graphs", line="--", color=BLACK)
+    draw_curve(
+        panel, dataset, "same_weights", "best inference, same weights", line=":", color=BLACK
+    )
+    draw_curve(
+        panel, dataset, "bayes_optimal", "Bayes-optimal, both graphs", line="--", color=BLACK
+    )
     panel.axvline(float(HERE.lam), color="grey", lw=0.6)
     panel.set(xlabel=r"signal $\lambda'$ of the new graph", xlim=(-1.8, 1.8), ylim=(0.5, 1.0))
     finish(axes, [r"trained at $\lambda=1.2$: $\alpha=4,\ \mu=2,\ \rho=0.1,\ t=1$"], columns=2)
@@ -98,7 +120,9 @@ def statements(dataset: xarray.Dataset) -> Iterator[Statement]:
     yield Statement(text, difference < 1e-9, f"largest difference {difference:.1e}")
     least = float((best - dataset.accuracy).min())
     yield Statement(
-        "the best filter is never worse than no graph or the same filter", least >= 0.0, f"least {least:.1e}"
+        "the best filter is never worse than no graph or the same filter",
+        least >= 0.0,
+        f"least {least:.1e}",
     )
 
 

@@ -26,7 +26,9 @@ def main() -> None:
     depth(scores)
     if scores.runs:
         (TABLES / "ablations.md").write_text(ablation_table(scores))
-        whole = gl.benchmark.Scores(tuple(run for run in scores.runs if not run.method.startswith(f"{OWN},")))
+        whole = gl.benchmark.Scores(
+            tuple(run for run in scores.runs if not run.method.startswith(f"{OWN},"))
+        )
         (TABLES / "study.md").write_text(study_table(whole))
         places(whole)
         (ROOT / "src" / "gcnlimit" / "benchmark" / PUBLISHED).write_text(published(whole))
@@ -46,7 +48,9 @@ def problem_table(suite: tuple[gl.benchmark.Problem, ...]) -> str:
         degree = f"{problem.degree:g}{'' if data.directed else ', symmetric'}"
         linear = f"{exact.one_filter:.4f} | {exact.linear:.4f}"
         limits = f"{exact.features:.4f} | {linear} | {exact.algorithmic:.4f} | {bayes} | {exact.bayes_large_degree:.4f}"
-        rows.append(f"| {problem.name} | {len(data.fractions)} | {signals} | {degree} | {limits} | {amp} |")
+        rows.append(
+            f"| {problem.name} | {len(data.fractions)} | {signals} | {degree} | {limits} | {amp} |"
+        )
     return "\n".join(rows) + "\n"
 
 
@@ -56,17 +60,26 @@ def study_table(scores: gl.benchmark.Scores) -> str:
     suite = (*gl.benchmark.problems(), *gl.benchmark.problems(aside=True))
     problems = [problem for problem in suite if any(line.problem == problem.name for line in lines)]
     cell = {
-        (line.method, line.problem): f"{100 * line.accuracy:.1f} ± {100 * line.standard_error:.1f}" for line in lines
+        (line.method, line.problem): f"{100 * line.accuracy:.1f} ± {100 * line.standard_error:.1f}"
+        for line in lines
     }
-    order = sorted(dict.fromkeys(line.method for line in lines), key=lambda method: -_mean_place(lines, method))
+    order = sorted(
+        dict.fromkeys(line.method for line in lines), key=lambda method: -_mean_place(lines, method)
+    )
     names = " | ".join(problem.name for problem in problems)
     rows = [f"| method | mean place | aside | {names} |", "| --- " * (len(problems) + 3) + "|"]
-    rows.append(f"| *Bayes-optimal* | 1 | 1 | {' | '.join(f'*{100 * p.exact.bayes:.1f}*' for p in problems)} |")
+    rows.append(
+        f"| *Bayes-optimal* | 1 | 1 | {' | '.join(f'*{100 * p.exact.bayes:.1f}*' for p in problems)} |"
+    )
     for method in order:
         cells = " | ".join(cell.get((method, problem.name), "") for problem in problems)
-        means = " | ".join(f"{_mean_place(lines, method, aside):.3f}".replace("nan", "") for aside in (False, True))
+        means = " | ".join(
+            f"{_mean_place(lines, method, aside):.3f}".replace("nan", "") for aside in (False, True)
+        )
         rows.append(f"| {method} | {means} | {cells} |")
-    rows.append(f"| *features alone* | | | {' | '.join(f'*{100 * p.exact.features:.1f}*' for p in problems)} |")
+    rows.append(
+        f"| *features alone* | | | {' | '.join(f'*{100 * p.exact.features:.1f}*' for p in problems)} |"
+    )
     return "\n".join(rows) + "\n"
 
 
@@ -75,7 +88,9 @@ def published(scores: gl.benchmark.Scores) -> str:
     found: dict[str, dict[str, list[float]]] = {}
     for run in scores.runs:
         if run.size == "standard" and not run.error:
-            found.setdefault(run.method, {}).setdefault(run.problem, []).append(round(run.accuracy, 5))
+            found.setdefault(run.method, {}).setdefault(run.problem, []).append(
+                round(run.accuracy, 5)
+            )
     rows = [f" {json.dumps(method)}: {json.dumps(one)}" for method, one in found.items()]
     return "{\n" + ",\n".join(rows) + "\n}\n"
 
@@ -83,17 +98,29 @@ def published(scores: gl.benchmark.Scores) -> str:
 def ablation_table(scores: gl.benchmark.Scores) -> str:
     """Points of accuracy that each change of the network costs or adds, on the same graphs."""
     found = {(run.method, run.problem, run.graph): 100 * run.accuracy for run in scores.runs}
-    changes = [method for method in dict.fromkeys(run.method for run in scores.runs) if method.startswith(f"{OWN},")]
+    changes = [
+        method
+        for method in dict.fromkeys(run.method for run in scores.runs)
+        if method.startswith(f"{OWN},")
+    ]
     problems = ["reference", "deep", "sparse", "five-classes"]
     rows = [f"| | {' | '.join(problems)} |", "| --- " * (len(problems) + 1) + "|"]
     for method in changes:
         pairs = [
-            [(found[method, name, k], found[OWN, name, k]) for k in range(5) if (method, name, k) in found]
+            [
+                (found[method, name, k], found[OWN, name, k])
+                for k in range(5)
+                if (method, name, k) in found
+            ]
             for name in problems
         ]
-        rows.append(f"| {method.removeprefix(f'{OWN}, ')} | {' | '.join(map(_difference, pairs))} |")
+        rows.append(
+            f"| {method.removeprefix(f'{OWN}, ')} | {' | '.join(map(_difference, pairs))} |"
+        )
     means = (np.mean([found[OWN, name, k] for k in range(5)]) for name in problems)
-    rows.insert(2, f"| *the network, 15 layers* | {' | '.join(f'*{mean:.2f}*' for mean in means)} |")
+    rows.insert(
+        2, f"| *the network, 15 layers* | {' | '.join(f'*{mean:.2f}*' for mean in means)} |"
+    )
     return "\n".join(rows) + "\n"
 
 
@@ -107,9 +134,14 @@ def _difference(pairs: list[tuple[float, float]]) -> str:
 
 def _mean_place(lines: list[gl.benchmark.Line], method: str, aside: bool = False) -> float:
     """Mean place over the suite or the problems kept aside, without the hard and the sparse one, of other exact numbers."""
-    chosen = {problem.name for problem in gl.benchmark.problems(aside=aside)} - {"hard-phase", "sparse"}
+    chosen = {problem.name for problem in gl.benchmark.problems(aside=aside)} - {
+        "hard-phase",
+        "sparse",
+    }
     places = [
-        as_place(line.problem, line.accuracy) for line in lines if line.method == method and line.problem in chosen
+        as_place(line.problem, line.accuracy)
+        for line in lines
+        if line.method == method and line.problem in chosen
     ]
     return float(np.mean(places)) if places else float("nan")
 
@@ -127,14 +159,23 @@ def depth(scores: gl.benchmark.Scores) -> None:
         axes.plot(layers, passing, "o-", ms=3, color="tab:blue", label="message passing")
         axes.plot(layers, curve, "s-", ms=3, color="tab:orange", label="any one filter")
         axes.axhline(problem.exact.bayes, color="black", lw=1, label="Bayes-optimal")
-        axes.axhline(problem.exact.linear, color="tab:orange", lw=1, ls=":", label="all linear networks")
+        axes.axhline(
+            problem.exact.linear, color="tab:orange", lw=1, ls=":", label="all linear networks"
+        )
         for count in (2, 5):
             trained = [
-                line for line in scores.lines if (line.method, line.problem) == (f"{OWN}, {count} layers", problem.name)
+                line
+                for line in scores.lines
+                if (line.method, line.problem) == (f"{OWN}, {count} layers", problem.name)
             ]
             for line in trained:
                 axes.errorbar(
-                    count, line.accuracy, 2 * line.standard_error, fmt="kx", ms=6, label="trained network, measured"
+                    count,
+                    line.accuracy,
+                    2 * line.standard_error,
+                    fmt="kx",
+                    ms=6,
+                    label="trained network, measured",
                 )
         axes.set_title(problem.name, fontsize=9)
         axes.set_xlabel("layers")
@@ -148,16 +189,26 @@ def depth(scores: gl.benchmark.Scores) -> None:
 
 def _best_linear(problems: list[gl.benchmark.Problem], order: int) -> np.ndarray:
     """Accuracy of the best polynomial of that order, at its best regularization."""
-    parameters = {name: [getattr(p.data, name) for p in problems] for name in ("alpha", "lam", "mu", "rho")}
-    return np.asarray(gl.best_filter(gl.CSBM(**parameters), order, symmetrize=True).prediction.test_accuracy)
+    parameters = {
+        name: [getattr(p.data, name) for p in problems] for name in ("alpha", "lam", "mu", "rho")
+    }
+    return np.asarray(
+        gl.best_filter(gl.CSBM(**parameters), order, symmetrize=True).prediction.test_accuracy
+    )
 
 
 def places(scores: gl.benchmark.Scores) -> None:
     """Place of each method between chance and the best possible, each problem a mark."""
     lines = scores.lines
     named = {line.problem for line in lines}
-    problems = [p.name for p in (*gl.benchmark.problems(), *gl.benchmark.problems(aside=True)) if p.name in named]
-    order = sorted(dict.fromkeys(line.method for line in lines), key=lambda method: _mean_place(lines, method))
+    problems = [
+        p.name
+        for p in (*gl.benchmark.problems(), *gl.benchmark.problems(aside=True))
+        if p.name in named
+    ]
+    order = sorted(
+        dict.fromkeys(line.method for line in lines), key=lambda method: _mean_place(lines, method)
+    )
     figure = Figure(figsize=(9, 0.3 * len(order) + 1.4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
@@ -168,9 +219,16 @@ def places(scores: gl.benchmark.Scores) -> None:
             if line.problem == problem.name
         ]
         marker = "^" if problem.aside else "o" if len(problem.data.fractions) == 2 else "s"
-        axes.scatter(*np.transpose(marks), s=16, color=f"C{k % 10}", marker=marker, label=problem.name)
+        axes.scatter(
+            *np.transpose(marks), s=16, color=f"C{k % 10}", marker=marker, label=problem.name
+        )
     axes.scatter(
-        [_mean_place(lines, m) for m in order], range(len(order)), s=160, color="black", marker="|", label="mean"
+        [_mean_place(lines, m) for m in order],
+        range(len(order)),
+        s=160,
+        color="black",
+        marker="|",
+        label="mean",
     )
     axes.set_yticks(range(len(order)), order)
     axes.axvline(1.0, color="black", lw=1)

@@ -26,13 +26,19 @@ def table(header: list[str], rows: list[list[object]]) -> None:
     print("| " + " | ".join(header) + " |")
     print("|" + " --- |" * len(header))
     for row in rows:
-        print("| " + " | ".join(f"{cell:.5f}" if isinstance(cell, float) else str(cell) for cell in row) + " |")
+        print(
+            "| "
+            + " | ".join(f"{cell:.5f}" if isinstance(cell, float) else str(cell) for cell in row)
+            + " |"
+        )
     print()
 
 
 def accuracy(data: gl.CSBM, filter: gl.Filter, free: dict, symmetrize: bool = True) -> np.ndarray:
     """Log error of the tuned network: lower is better, and it keeps its digits."""
-    return np.asarray(gl.tune(data, gl.GCN(filter, symmetrize=symmetrize), free).prediction.log_test_error)
+    return np.asarray(
+        gl.tune(data, gl.GCN(filter, symmetrize=symmetrize), free).prediction.log_test_error
+    )
 
 
 def random_data(count: int) -> gl.CSBM:
@@ -49,18 +55,25 @@ def settings() -> None:
         for lam in SIGNALS:
             data = gl.CSBM(alpha, lam, mu, rho)
             comparison = gl.compare(data, depth=8, reg=math.inf)
-            equal, free, diffusion, pagerank, twelve, linear, _, bayes = (float(v) for v in comparison.test_accuracy)
+            equal, free, diffusion, pagerank, twelve, linear, _, bayes = (
+                float(v) for v in comparison.test_accuracy
+            )
             four = float(gl.best_filter(data, 4, reg=math.inf).prediction.test_accuracy)
             any_reg = float(filter_ceiling(data).test_accuracy)
             left = max(left, linear - twelve)
-            share = [f"{(best - diffusion) / (bayes - diffusion):.0%}" for best in (linear, any_reg)]
+            share = [
+                f"{(best - diffusion) / (bayes - diffusion):.0%}" for best in (linear, any_reg)
+            ]
             rows.append(
                 [
                     alpha,
                     lam,
                     mu,
                     rho,
-                    *(f"{v:.5f}" for v in (equal, free, diffusion, four, pagerank, linear, any_reg, bayes)),
+                    *(
+                        f"{v:.5f}"
+                        for v in (equal, free, diffusion, four, pagerank, linear, any_reg, bayes)
+                    ),
                     *share,
                 ]
             )
@@ -75,8 +88,12 @@ def settings() -> None:
         "any one filter, any reg",
         "Bayes-optimal",
     ]
-    table(["alpha", "lam", "mu", "rho", *names, "share of the gap closed, reg = inf", "any reg"], rows)
-    print(f"The best polynomial of order 12 is within {left:.0e} of any one filter in each of these settings.\n")
+    table(
+        ["alpha", "lam", "mu", "rho", *names, "share of the gap closed, reg = inf", "any reg"], rows
+    )
+    print(
+        f"The best polynomial of order 12 is within {left:.0e} of any one filter in each of these settings.\n"
+    )
 
 
 def sample(count: int = 300) -> None:
@@ -87,9 +104,13 @@ def sample(count: int = 300) -> None:
         diffusion = accuracy(data, gl.Diffusion(1.0), {"t": ANYWHERE}, symmetrize)
         wins = {}
         for K in (1, 2, 3, 5, 8):
-            wins[f"equal c, K = {K}"] = accuracy(data, gl.Residual.constant(1.0, K), {"c": ANYWHERE}, symmetrize)
+            wins[f"equal c, K = {K}"] = accuracy(
+                data, gl.Residual.constant(1.0, K), {"c": ANYWHERE}, symmetrize
+            )
         for K in (2, 3, 5):
-            wins[f"free c, K = {K}"] = accuracy(data, gl.Residual.constant(1.0, K), {"c": [ANYWHERE] * K}, symmetrize)
+            wins[f"free c, K = {K}"] = accuracy(
+                data, gl.Residual.constant(1.0, K), {"c": [ANYWHERE] * K}, symmetrize
+            )
         wins["PageRank"] = accuracy(data, gl.PageRank(0.0), {"theta": (-1, 1)}, symmetrize)
         for degree in (1, 2, 3, 4, 6, 8):
             best = gl.best_filter(data, degree, symmetrize, reg=math.inf)
@@ -106,7 +127,9 @@ def sample(count: int = 300) -> None:
                     f"{gain.max():+.4f}",
                 ]
             )
-    table(["graph", "filter", "beats diffusion in", "median difference", "largest difference"], rows)
+    table(
+        ["graph", "filter", "beats diffusion in", "median difference", "largest difference"], rows
+    )
 
 
 def roots(count: int = 300) -> None:
@@ -115,9 +138,21 @@ def roots(count: int = 300) -> None:
     rows: list[list[object]] = []
     for graph, symmetrize in (("symmetrized", True), ("directed", False)):
         for degree in (4, 8):
-            every = [np.roots(g[::-1]) for g in gl.best_filter(data, degree, symmetrize, reg=math.inf).coefficients]
-            pairs = np.array([np.count_nonzero(np.abs(x.imag) > 1e-6 * np.abs(x)) // 2 for x in every])
-            rows.append([graph, degree, f"{np.count_nonzero(pairs)} of {count}", f"{np.mean(2 * pairs == degree):.0%}"])
+            every = [
+                np.roots(g[::-1])
+                for g in gl.best_filter(data, degree, symmetrize, reg=math.inf).coefficients
+            ]
+            pairs = np.array(
+                [np.count_nonzero(np.abs(x.imag) > 1e-6 * np.abs(x)) // 2 for x in every]
+            )
+            rows.append(
+                [
+                    graph,
+                    degree,
+                    f"{np.count_nonzero(pairs)} of {count}",
+                    f"{np.mean(2 * pairs == degree):.0%}",
+                ]
+            )
     table(["graph", "degree", "has complex roots in", "has no other roots in"], rows)
 
 
@@ -127,8 +162,14 @@ def figure(path: Path) -> None:
     best = gl.best_filter(data, 20, reg=math.inf)
     curves = {"best filter (order 20)": (best.x, best.g)}
     tuned = [
-        ("PageRank", gl.tune(data, gl.GCN(gl.PageRank(0.0), symmetrize=True), {"theta": (0, 1)}).gcn.filter),
-        ("diffusion", gl.tune(data, gl.GCN(gl.Diffusion(1.0), symmetrize=True), {"t": (0, 10)}).gcn.filter),
+        (
+            "PageRank",
+            gl.tune(data, gl.GCN(gl.PageRank(0.0), symmetrize=True), {"theta": (0, 1)}).gcn.filter,
+        ),
+        (
+            "diffusion",
+            gl.tune(data, gl.GCN(gl.Diffusion(1.0), symmetrize=True), {"t": (0, 10)}).gcn.filter,
+        ),
     ]
     for name, filter in tuned:
         curves[name] = (best.x, filter(best.x) / filter(best.x[-1]))
@@ -138,7 +179,14 @@ def figure(path: Path) -> None:
         axes.plot(x[:-1], g[:-1], style, label=name)
         axes.plot(x[-1:], g[-1:], "ks", markersize=5)
     axes.axvspan(-2, 2, color="0.93", zorder=0)
-    axes.annotate("spike", (best.x[-1], 1.0), xytext=(-8, -3), textcoords="offset points", ha="right", va="top")
+    axes.annotate(
+        "spike",
+        (best.x[-1], 1.0),
+        xytext=(-8, -3),
+        textcoords="offset points",
+        ha="right",
+        va="top",
+    )
     axes.set_xlabel("eigenvalue x of the symmetrized graph (the bulk is shaded)")
     axes.set_ylabel("g(x) / g(spike)")
     axes.legend(frameon=False)
@@ -157,14 +205,21 @@ def simulate(trials: int = 10) -> None:
     }
     rows, reference, expected = [], np.zeros(trials), 0.0
     for name, gcn in networks.items():
-        graphs = (gl.simulate(data, gcn, nodes=10_000, degree=30, trials=1, seed=k) for k in range(trials))
+        graphs = (
+            gl.simulate(data, gcn, nodes=10_000, degree=30, trials=1, seed=k) for k in range(trials)
+        )
         measured = np.array([graph.test_accuracy for graph in graphs])
         predicted = float(gl.predict(data, gcn).test_accuracy)
         if name == "diffusion":
             reference, expected = measured, predicted
         gain = "" if name == "diffusion" else _pm(measured - reference)
-        rows.append([name, predicted, _pm(measured), f"{predicted - expected:+.5f}" if gain else "", gain])
-    table(["filter", "predicted", "simulated", "predicted gain over diffusion", "simulated gain"], rows)
+        rows.append(
+            [name, predicted, _pm(measured), f"{predicted - expected:+.5f}" if gain else "", gain]
+        )
+    table(
+        ["filter", "predicted", "simulated", "predicted gain over diffusion", "simulated gain"],
+        rows,
+    )
 
 
 def simulate_any_reg(trials: int = 10) -> None:

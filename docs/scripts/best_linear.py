@@ -33,7 +33,9 @@ STEPS = (
 
 def margins(data: gl.CSBM) -> dict[str, np.ndarray]:
     """Squared margins of four ways to use labels and features, by fixed points of one line each."""
-    signal, mu, rho = (np.asarray(v) for v in (data.effective_signal(symmetrize=True), data.mu, data.rho))
+    signal, mu, rho = (
+        np.asarray(v) for v in (data.effective_signal(symmetrize=True), data.mu, data.rho)
+    )
     odds = rho / (1 - rho)
 
     def clamped(M: np.ndarray) -> np.ndarray:
@@ -79,7 +81,9 @@ def decomposition(directed: bool, count: int = 300) -> None:
         best - found["not clamped, many passes"],
         best - found["clamped, one pass"],
     )
-    print(f"{'symmetrized' if directed else 'symmetric'}, {count} data; above both in {np.sum(best > better)}")
+    print(
+        f"{'symmetrized' if directed else 'symmetric'}, {count} data; above both in {np.sum(best > better)}"
+    )
     print("| step | min | 25 % | median | 75 % | max |\n| --- | --- | --- | --- | --- | --- |")
     for name, gain in zip(STEPS, worth, strict=True):
         cells = " | ".join(f"{100 * x:.2f}" for x in np.quantile(gain, (0, 0.25, 0.5, 0.75, 1)))
@@ -100,11 +104,17 @@ def decomposition(directed: bool, count: int = 300) -> None:
 
 def many_classes() -> None:
     """Where the nonlinearity is most of the accuracy: many classes below the linear transition, without features."""
-    print("| C | lam_e | rho | all linear networks | message passing | Bayes-optimal |\n|---|---|---|---|---|---|")
+    print(
+        "| C | lam_e | rho | all linear networks | message passing | Bayes-optimal |\n|---|---|---|---|---|---|"
+    )
     for C, lam, rho in ((8, 0.95, 0.003), (8, 1.02, 0.0005), (5, 1.05, 0.001), (8, 0.95, 0.0005)):
         data = gl.CSBM(1.0, lam, 0.0, rho, directed=False, classes=C)
         bayes = gl.bayes_optimal(data)
-        values = (gl.best_linear(data).test_accuracy, bayes.algorithmic.test_accuracy, bayes.test_accuracy)
+        values = (
+            gl.best_linear(data).test_accuracy,
+            bayes.algorithmic.test_accuracy,
+            bayes.test_accuracy,
+        )
         print(f"| {C} | {lam} | {rho} | " + " | ".join(f"{v:.3f}" for v in values) + " |")
     print()
 
@@ -124,12 +134,20 @@ def graphs() -> None:
         "| alpha, lam_e, mu, rho | theory | layers | system | fitted to the labels | fitted, 5 layers | Bayes-optimal |"
     )
     print("|---|---|---|---|---|---|---|")
-    for alpha, lam, mu, rho in ((4, 2**0.5, 2, 0.1), (1, 0.849, 4, 0.02), (2, -1.27, 1, 0.1), (3, -0.9, 2, 0.05)):
+    for alpha, lam, mu, rho in (
+        (4, 2**0.5, 2, 0.1),
+        (1, 0.849, 4, 0.02),
+        (2, -1.27, 1, 0.1),
+        (3, -0.9, 2, 0.05),
+    ):
         data = gl.CSBM(alpha, lam, mu, rho, directed=False)
         ways = ({}, {"by": "system"}, {"by": "labels"}, {"by": "labels", "layers": 5})
         cells = " | ".join("{:.4f} ± {:.4f}".format(*measured(data, **how)) for how in ways)
         exact = gl.best_linear(data).test_accuracy, gl.bayes_optimal(data).test_accuracy
-        print(f"| {alpha}, {lam:.3f}, {mu}, {rho} | {exact[0]:.4f} | {cells} | {exact[1]:.4f} |", flush=True)
+        print(
+            f"| {alpha}, {lam:.3f}, {mu}, {rho} | {exact[0]:.4f} | {cells} | {exact[1]:.4f} |",
+            flush=True,
+        )
 
 
 def figure() -> None:
@@ -143,12 +161,22 @@ def figure() -> None:
         layers = np.asarray(gl.best_linear(data, layers=5).test_accuracy)
         for k in range(5):
             label = "layers 1 to 5" if k == 0 else None
-            axes.plot(lam, layers[:, k], color="tab:blue", lw=0.7, alpha=0.35 + 0.1 * k, label=label)
-        sums = ndtr(best_filter_sum(Points.of(data, gl.GCN(gl.PageRank(0.0), symmetrize=True))).margin)
+            axes.plot(
+                lam, layers[:, k], color="tab:blue", lw=0.7, alpha=0.35 + 0.1 * k, label=label
+            )
+        sums = ndtr(
+            best_filter_sum(Points.of(data, gl.GCN(gl.PageRank(0.0), symmetrize=True))).margin
+        )
         one = filter_ceiling(data).test_accuracy
         axes.plot(lam, one, color="tab:green", ls="--", label="any one filter, any regularization")
         axes.plot(lam, sums, color="tab:orange", ls="-.", label="sums of filters, labels as input")
-        axes.plot(lam, gl.best_linear(data).test_accuracy, color="tab:blue", lw=2, label="all linear networks")
+        axes.plot(
+            lam,
+            gl.best_linear(data).test_accuracy,
+            color="tab:blue",
+            lw=2,
+            label="all linear networks",
+        )
         axes.plot(lam, gl.bayes_optimal(data).test_accuracy, color="black", label="Bayes-optimal")
         for k, signal in enumerate(DOTS):
             mean, error = measured(gl.CSBM(alpha, signal, mu, rho), by="system")
@@ -160,7 +188,9 @@ def figure() -> None:
                 f"{mean:.4f} ± {error:.4f}",
                 round(gl.best_linear(gl.CSBM(alpha, signal, mu, rho)).test_accuracy, 4),
             )
-        axes.set(xlabel=r"signal of the graph $\lambda$", ylabel="test accuracy", ylim=(0.49, 1.005))
+        axes.set(
+            xlabel=r"signal of the graph $\lambda$", ylabel="test accuracy", ylim=(0.49, 1.005)
+        )
         axes.set_title(rf"$\alpha = {alpha:g},\ \mu = {mu:g},\ \rho = {rho:g}$", fontsize=10)
     axes.legend(fontsize=8, frameon=False, loc="lower right")
     drawing.savefig(sys.argv[2] if len(sys.argv) > 2 else IMAGES / "best-linear.png", dpi=150)

@@ -25,12 +25,16 @@ def main() -> None:
 def show(data: gl.CSBM, degree: float, found: np.ndarray) -> None:
     """Print a row of the table."""
     error = found.std(ddof=1) / math.sqrt(len(found))
-    print(f"| {data.classes} | {degree} | {found.mean():+.4f} ± {error:.4f} | {law(data, degree):+.4f} |")
+    print(
+        f"| {data.classes} | {degree} | {found.mean():+.4f} ± {error:.4f} | {law(data, degree):+.4f} |"
+    )
 
 
 def free_entropies(data: gl.CSBM, degree: float) -> np.ndarray:
     """Free entropies of independent populations."""
-    return np.array([gl.bayes_optimal(data, degree=degree, population=2000, seed=s).free_entropy for s in SEEDS])
+    return np.array(
+        [gl.bayes_optimal(data, degree=degree, population=2000, seed=s).free_entropy for s in SEEDS]
+    )
 
 
 def law(data: gl.CSBM, degree: float, draws: int = 400_000) -> float:

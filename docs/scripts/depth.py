@@ -24,7 +24,9 @@ DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
 GRAPHS = {"directed": False, "symmetrized": True}
 
 
-def canvas(rows: int, columns: int, width: float = 10.0, height: float = 3.0) -> tuple[Figure, np.ndarray]:
+def canvas(
+    rows: int, columns: int, width: float = 10.0, height: float = 3.0
+) -> tuple[Figure, np.ndarray]:
     """Figure and its axes, an array of `rows` and `columns`."""
     figure = Figure(figsize=(width, height * rows), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False)
@@ -40,7 +42,9 @@ def functions(nodes: int = 10_000, trials: int = 8) -> None:
     """Predicted order functions, lines, and their measurement on sampled graphs, points."""
     x, marks = np.linspace(0, 1, 41), np.linspace(0, 1, 6)
     titles = ("overlap with the labels", "response", "correlation")
-    print("| graph | function | largest deviation | in standard errors |\n| --- | --- | --- | --- |")
+    print(
+        "| graph | function | largest deviation | in standard errors |\n| --- | --- | --- | --- |"
+    )
     figure, axes = canvas(2, 3)
     for row, (graph, symmetrize) in zip(axes, GRAPHS.items(), strict=True):
         gcn = gl.GCN(gl.Diffusion(1.0), symmetrize=symmetrize)
@@ -73,7 +77,13 @@ def functions(nodes: int = 10_000, trials: int = 8) -> None:
                 print(
                     f"| {graph} | {label} | {np.max(off / exact[start:]):.1%} | {np.max(off / (error[start:] + 1e-12)):.1f} |"
                 )
-                ax.errorbar(marks[start:], values.mean(axis=0)[start:], error[start:], fmt=f"C{color}o", ms=4)
+                ax.errorbar(
+                    marks[start:],
+                    values.mean(axis=0)[start:],
+                    error[start:],
+                    fmt=f"C{color}o",
+                    ms=4,
+                )
             ax.set(yscale="log", xlabel="depth $x$", title=f"{graph}: {title}")
             ax.title.set_fontsize(9)
             ax.legend(fontsize=8)
@@ -91,12 +101,23 @@ def discretization() -> None:
         exact = gl.depth.order_functions(DATA, gcn, found[0].x).as_dict()
         for color, name in enumerate(("m", "V", "Q", "Q_hat", "Q_qh")):
             values = [
-                f[name][(slice(None, None, K // 5),) * f[name].ndim] for f, K in zip(discrete, depths, strict=True)
+                f[name][(slice(None, None, K // 5),) * f[name].ndim]
+                for f, K in zip(discrete, depths, strict=True)
             ]
             better = [2 * b - a for a, b in itertools.pairwise(values)]
             size = np.abs(exact[name]).max()
-            ax.loglog(depths, [np.abs(v - exact[name]).max() / size for v in values], f"C{color}o-", label=name)
-            ax.loglog(depths[1:], [np.abs(v - exact[name]).max() / size for v in better], f"C{color}s:", mfc="none")
+            ax.loglog(
+                depths,
+                [np.abs(v - exact[name]).max() / size for v in values],
+                f"C{color}o-",
+                label=name,
+            )
+            ax.loglog(
+                depths[1:],
+                [np.abs(v - exact[name]).max() / size for v in better],
+                f"C{color}s:",
+                mfc="none",
+            )
         ax.loglog(depths, 2.0 / np.array(depths), "k--", lw=0.8, label=r"$\propto K^{-1}$")
         ax.loglog(depths, 10.0 / np.array(depths) ** 2, "k-.", lw=0.8, label=r"$\propto K^{-2}$")
         ax.set(xlabel="layers $K$", ylabel="largest error, relative", title=graph)
@@ -115,24 +136,38 @@ def residuals() -> None:
         for lam, t in ((1.0, 1.0), (1.5, 2.0), (0.6, -0.7)):
             for nodes in (8, 20):
                 data = gl.CSBM(DATA.alpha, lam, DATA.mu, DATA.rho)
-                found = integral_residuals(data, gl.GCN(gl.Diffusion(t), symmetrize=symmetrize), nodes)
-                print(f"| {graph} | {lam} | {t} | {nodes} | " + " | ".join(f"{found[n]:.0e}" for n in names) + " |")
+                found = integral_residuals(
+                    data, gl.GCN(gl.Diffusion(t), symmetrize=symmetrize), nodes
+                )
+                print(
+                    f"| {graph} | {lam} | {t} | {nodes} | "
+                    + " | ".join(f"{found[n]:.0e}" for n in names)
+                    + " |"
+                )
 
 
 def oversmoothing() -> None:
     """Accuracy, feature information and distance to PCA along the depth, above and below the transition."""
     figure, axes = canvas(2, 3)
     for row, data in zip(axes, (gl.CSBM(4, 1.5, 3.0, 0.1), gl.CSBM(4, 0.7, 1.0, 0.1)), strict=True):
-        fields = ("test_accuracy", "feature_information", "pca_distance" if data.lam > 1 else "pca_gap")
+        fields = (
+            "test_accuracy",
+            "feature_information",
+            "pca_distance" if data.lam > 1 else "pca_gap",
+        )
         for name, (depths, filters), style in _families():
             found = gl.depth.oversmoothing(data, filters)
             for ax, field in zip(row, fields, strict=True):
                 ax.plot(depths, getattr(found, field), style, ms=3, lw=1, label=name)
         limit = gl.depth.oversmoothing(data, [gl.Diffusion(1.0)])
         for ax, field in zip(row, fields, strict=True):
-            ax.axhline(getattr(limit, field)[0], color="C0", ls="--", lw=1, label=r"$e^{ta}$, $t = 1$")
+            ax.axhline(
+                getattr(limit, field)[0], color="C0", ls="--", lw=1, label=r"$e^{ta}$, $t = 1$"
+            )
             ax.set(xscale="log", xlabel="layers $K$, or time $t$")
-        row[0].axhline(float(ndtr(gl.limits.pca_margin(data.lam))), color="k", ls=":", lw=1, label="PCA")
+        row[0].axhline(
+            float(ndtr(gl.limits.pca_margin(data.lam))), color="k", ls=":", lw=1, label="PCA"
+        )
         row[0].set(ylabel="test accuracy", title=rf"$\lambda = {data.lam}$, $\mu = {data.mu:g}$")
         row[1].set(ylabel=r"feature information $z^2 - z^2|_{\mu=0}$")
         row[2].set(ylabel="distance to PCA" if data.lam > 1 else "margin $z$", yscale="log")
@@ -150,10 +185,17 @@ def _families() -> list[tuple[str, tuple[np.ndarray, list[gl.Filter]], str]]:
         "$c = K$": (list(depths.astype(float)), "C0o-"),
     }
     families = [
-        (name, (depths, [gl.Residual.constant(c, int(K)) for c, K in zip(cs, depths, strict=True)]), style)
+        (
+            name,
+            (depths, [gl.Residual.constant(c, int(K)) for c, K in zip(cs, depths, strict=True)]),
+            style,
+        )
         for name, (cs, style) in residual.items()
     ]
-    return [*families, ("$e^{ta}$ against $t$", (times, [gl.Diffusion(float(t)) for t in times]), "C4^-")]
+    return [
+        *families,
+        ("$e^{ta}$ against $t$", (times, [gl.Diffusion(float(t)) for t in times]), "C4^-"),
+    ]
 
 
 def convergence() -> None:
@@ -168,7 +210,9 @@ def convergence() -> None:
     K = np.array([20, 500])
     below.loglog(K, 0.12 * K**-0.5, "k--", lw=0.8, label="$K^{-1/2}$")
     below.loglog(K, 2.2 * K**-0.75, "k-.", lw=0.8, label="$K^{-3/4}$")
-    above.set(xlabel="layers $K$", ylabel="distance to PCA", title=r"$\lambda_e = 1.5$", ylim=(1e-14, 1))
+    above.set(
+        xlabel="layers $K$", ylabel="distance to PCA", title=r"$\lambda_e = 1.5$", ylim=(1e-14, 1)
+    )
     below.set(xlabel="layers $K$", ylabel="margin", title=r"$\lambda_e = 0.5$")
     above.legend(fontsize=7)
     below.legend(fontsize=7)
@@ -177,7 +221,9 @@ def convergence() -> None:
 
 def _above(ax: Axes, data: gl.CSBM, c: float, color: int, name: str) -> None:
     depths = np.arange(2, 82, 4)
-    found = gl.depth.oversmoothing(data, [gl.Residual.constant(c, int(K)) for K in depths]).pca_distance
+    found = gl.depth.oversmoothing(
+        data, [gl.Residual.constant(c, int(K)) for K in depths]
+    ).pca_distance
     ax.semilogy(depths, found, f"C{color}o", ms=3, label=name)
     power = (
         (0.5 if c else 0.0) if data.directed else 1.5
@@ -197,25 +243,41 @@ def rates() -> None:
     lam = np.linspace(0, 6, 60)
     data, anywhere = gl.CSBM(4, lam, 1.0, 0.1), gl.CSBM(4, 1.0, 1.0, 0.1)
     networks = {
-        f"{graph}, $K = {K}$": gl.GCN(gl.Residual.constant(0.0 if K == 1 else 1.0, K), symmetrize=symmetrize)
+        f"{graph}, $K = {K}$": gl.GCN(
+            gl.Residual.constant(0.0 if K == 1 else 1.0, K), symmetrize=symmetrize
+        )
         for graph, symmetrize in GRAPHS.items()
         for K in (1, 2, 4)
     }
     figure, axes = canvas(1, 1, width=6.0, height=3.8)
     ax = axes[0, 0]
-    ax.plot(lam**2, gl.bayes_optimal(data).log_test_error, "k", label=r"Bayes-optimal, $\tau = 1.000$")
+    ax.plot(
+        lam**2, gl.bayes_optimal(data).log_test_error, "k", label=r"Bayes-optimal, $\tau = 1.000$"
+    )
     print("| network | rate |\n| --- | --- |")
     print(f"| Bayes-optimal | {gl.depth.learning_rate(anywhere):.5f} |")
     for color, (name, gcn) in enumerate(networks.items()):
         rate = gl.depth.learning_rate(anywhere, gcn)
         print(f"| {name} | {rate:.5f} |")
         style = f"C{color % 3}" + ("-" if gcn.symmetrize else "--")
-        ax.plot(lam**2, gl.predict(data, gcn).log_test_error, style, label=rf"{name}, $\tau = {rate:.3f}$")
+        ax.plot(
+            lam**2,
+            gl.predict(data, gcn).log_test_error,
+            style,
+            label=rf"{name}, $\tau = {rate:.3f}$",
+        )
     ax.set(xlabel=r"$\lambda^2$", ylabel=r"$\log(1 - Acc_{test})$", ylim=(-38, 0))
     ax.legend(fontsize=7)
     save(figure, "rates")
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ("functions", "discretization", "residuals", "oversmoothing", "convergence", "rates"):
+    for name in sys.argv[1:] or (
+        "functions",
+        "discretization",
+        "residuals",
+        "oversmoothing",
+        "convergence",
+        "rates",
+    ):
         globals()[name]()

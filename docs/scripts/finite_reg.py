@@ -46,7 +46,9 @@ def fixed_filter() -> None:
             for loss in LOSSES:
                 best = gl.tune(DATA, replace(gcn, loss=loss), {"reg": ANY_REG})
                 reg, accuracy = best.parameters["reg"], best.prediction.test_accuracy
-                rows.append([graph, depth, loss, f"{reg:.4g}", f"{accuracy:.6f}", f"{infinite:.6f}"])
+                rows.append(
+                    [graph, depth, loss, f"{reg:.4g}", f"{accuracy:.6f}", f"{infinite:.6f}"]
+                )
     table(["graph", "layers", "loss", "best reg", "accuracy there", "accuracy at reg = inf"], rows)
 
 
@@ -64,7 +66,8 @@ def joint() -> None:
 
 
 def where(
-    lam: tuple[float, ...] = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0), mu: tuple[float, ...] = (0.5, 1, 2, 4, 8)
+    lam: tuple[float, ...] = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0),
+    mu: tuple[float, ...] = (0.5, 1, 2, 4, 8),
 ) -> None:
     """Gain of the best finite regularization over infinity, filter tuned in both: diffusion, square loss, symmetrized graph."""
     for rho in (0.02, 0.1, 0.5):
@@ -76,10 +79,16 @@ def where(
         reg = best.parameters["reg"]
         print(f"rho = {rho}: gain in accuracy (best reg)\n")
         cells = [
-            [f"{100 * g:.3f} % ({r:.3g})" if np.isfinite(r) else "inf" for g, r in zip(*row, strict=True)]
+            [
+                f"{100 * g:.3f} % ({r:.3g})" if np.isfinite(r) else "inf"
+                for g, r in zip(*row, strict=True)
+            ]
             for row in zip(gain, reg, strict=True)
         ]
-        table(["lam", *(f"mu = {m:g}" for m in mu)], [[v, *row] for v, row in zip(lam, cells, strict=True)])
+        table(
+            ["lam", *(f"mu = {m:g}" for m in mu)],
+            [[v, *row] for v, row in zip(lam, cells, strict=True)],
+        )
 
 
 def ceiling_map(path: Path, rhos: tuple[float, ...] = (0.02, 0.1, 0.5)) -> None:
@@ -117,7 +126,9 @@ def share_of_the_gap(count: int = 300) -> None:
     rng = np.random.default_rng(0)
     low, high = np.array([[0.5, -2.0, 0.2, 0.02], [5.0, 2.0, 4.0, 0.6]])
     data = gl.CSBM(*rng.uniform(low, high, size=(count, 4)).T)
-    diffusion = gl.tune(data, gl.GCN(gl.Diffusion(1.0)), {"t": (-math.inf, math.inf)}).prediction.test_accuracy
+    diffusion = gl.tune(
+        data, gl.GCN(gl.Diffusion(1.0)), {"t": (-math.inf, math.inf)}
+    ).prediction.test_accuracy
     infinite = filter_ceiling(data, reg=math.inf).test_accuracy
     best, bayes = filter_ceiling(data).test_accuracy, gl.bayes_optimal(data).test_accuracy
     rows: list[list[object]] = []
@@ -130,7 +141,15 @@ def share_of_the_gap(count: int = 300) -> None:
         quartiles = [f"{q:.0%}" for q in np.quantile(closed, (0.25, 0.5, 0.75, 1.0))]
         rows.append([name, f"{np.median(left):.2f}", f"{np.max(left):.2f}", *quartiles])
     table(
-        ["network", "median gap (points)", "largest gap", "share closed: quartile", "median", "quartile", "largest"],
+        [
+            "network",
+            "median gap (points)",
+            "largest gap",
+            "share closed: quartile",
+            "median",
+            "quartile",
+            "largest",
+        ],
         rows,
     )
 

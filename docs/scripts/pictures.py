@@ -24,11 +24,15 @@ def draw(path: str) -> None:
     first, second, third, fourth, fifth, sixth = panels.flat
     line = gl.CSBM(alpha=4, lam=np.linspace(0.2, 2.0, 19), mu=2.0, rho=0.1)
     gl.predict(line, GCN).plot(axes=first)
-    gl.simulate(line.replaced(lam=[0.4, 1.0, 1.6]), GCN, nodes=1500, trials=4, seed=0).plot(axes=first)
+    gl.simulate(line.replaced(lam=[0.4, 1.0, 1.6]), GCN, nodes=1500, trials=4, seed=0).plot(
+        axes=first
+    )
     first.set_title("predict(...).plot(), simulate(...).plot()")
     gl.compare(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), depth=2, reg=np.inf).plot(axes=second)
     second.set_title("compare(...).plot()")
-    plane = gl.CSBM(alpha=4, lam=np.linspace(0.1, 2.0, 20)[:, None], mu=np.linspace(0.1, 4.0, 20), rho=0.1)
+    plane = gl.CSBM(
+        alpha=4, lam=np.linspace(0.1, 2.0, 20)[:, None], mu=np.linspace(0.1, 4.0, 20), rho=0.1
+    )
     gl.gap_map(plane, gl.GCN(gl.Diffusion(1.0)), {"t": (0, 10)}).plot("gap", axes=third)
     third.set_title('gap_map(...).plot("gap")')
     gl.predict(line.replaced(lam=1.0), GCN).calibration.plot_reliability(axes=fourth)

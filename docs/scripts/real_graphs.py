@@ -13,15 +13,23 @@ ROOT = Path(__file__).parent.parent.parent
 
 def main() -> None:
     """Draw three panels: a sampled graph, cora, texas."""
-    i = gl.sample(gl.CSBM(alpha=2, lam=1.6, mu=2.0, rho=0.5, directed=False), nodes=2708, degree=30, seed=0)
-    found = {"sampled from the model": gl.describe(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)}
+    i = gl.sample(
+        gl.CSBM(alpha=2, lam=1.6, mu=2.0, rho=0.5, directed=False), nodes=2708, degree=30, seed=0
+    )
+    found = {
+        "sampled from the model": gl.describe(
+            i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency
+        )
+    }
     for name in ("cora", "texas"):
         data = gl.real.read(ROOT / "examples" / "data" / f"{name}.npz")
         found[name] = gl.describe(data.X, data.y, data.graph)
     figure = Figure(figsize=(9, 2.8), layout="constrained")
     FigureCanvasAgg(figure)
     for axes, (name, description) in zip(figure.subplots(1, 3), found.items(), strict=True):
-        description.plot(axes).set_title(f"{name}: lam = {description.estimate.lam:.2f}", fontsize=9)
+        description.plot(axes).set_title(
+            f"{name}: lam = {description.estimate.lam:.2f}", fontsize=9
+        )
     figure.savefig(ROOT / "docs" / "images" / "real-spectra.png", dpi=110)
 
 

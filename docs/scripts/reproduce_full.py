@@ -27,9 +27,14 @@ def main(folder: Path, device: str = "cpu") -> None:
     """Compute the dots; write the section."""
     figures = produce(list(FIGURES.values()), folder, replace(FULL, device=device))
     write_agreement({figure.name: dataset for figure, dataset in figures}, folder)
-    table = (folder / "agreement.md").read_text(encoding="utf-8").partition("| figure | statement")[0]
+    table = (
+        (folder / "agreement.md").read_text(encoding="utf-8").partition("| figure | statement")[0]
+    )
     text = TEXT.format(nodes=FULL.nodes, trials=FULL.trials, version=__version__, device=device)
-    PAGE.write_text(PAGE.read_text(encoding="utf-8").partition(SECTION)[0] + SECTION + text + table, encoding="utf-8")
+    PAGE.write_text(
+        PAGE.read_text(encoding="utf-8").partition(SECTION)[0] + SECTION + text + table,
+        encoding="utf-8",
+    )
 
 
 if __name__ == "__main__":

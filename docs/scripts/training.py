@@ -52,7 +52,9 @@ def time(count: int = 200) -> None:
     data, t = drawn(count)
 
     def flow(times: Array):
-        return gl.predict(data, gl.GCN(gl.Diffusion(t), normalize=True, training=gl.GradientFlow(times)))
+        return gl.predict(
+            data, gl.GCN(gl.Diffusion(t), normalize=True, training=gl.GradientFlow(times))
+        )
 
     def ridge(reg: Array):
         return gl.predict(data, gl.GCN(gl.Diffusion(t), reg=reg, normalize=True))
@@ -61,13 +63,19 @@ def time(count: int = 200) -> None:
     regularized, how = best(ridge, -3.0, 3.0, np.argmax, "test_accuracy")
     inside = (np.abs(when) < 2.99) & (np.abs(how) < 2.99)
     gain = 100.0 * (stopped - regularized)
-    print(f"{count} data sets; the best time and the best reg are inside the interval in {inside.sum()}")
+    print(
+        f"{count} data sets; the best time and the best reg are inside the interval in {inside.sum()}"
+    )
     spread("stopping less the best ridge, points of accuracy", gain)
     print(f"stopping is better in {np.sum(gain > 1e-6)}, by at most {gain.max():.4f} points")
     spread("time times reg at the best", 10.0 ** (when + how)[inside], 2)
     loss, _ = best(flow, -3.0, 3.0, np.argmin, "test_loss")
     other, _ = best(ridge, -3.0, 3.0, np.argmin, "test_loss")
-    spread("square loss of stopping less that of the best ridge, per cent", 100.0 * (loss / other - 1.0), 2)
+    spread(
+        "square loss of stopping less that of the best ridge, per cent",
+        100.0 * (loss / other - 1.0),
+        2,
+    )
     print(f"stopping has the smaller square loss in {np.sum(loss < other)}")
     steps(data, t, stopped)
 
@@ -77,7 +85,9 @@ def steps(data: gl.CSBM, t: Array, stopped: Array) -> None:
     rate = 1.9 / largest_eigenvalue(data, t)
     training = gl.GradientDescent(STEPS, rate)
     y = gl.predict(data, gl.GCN(gl.Diffusion(t), normalize=True, training=training)).test_accuracy
-    first = np.asarray(gl.predict(data, gl.GCN(gl.Diffusion(t), normalize=True)).test_accuracy)[:, 0]
+    first = np.asarray(gl.predict(data, gl.GCN(gl.Diffusion(t), normalize=True)).test_accuracy)[
+        :, 0
+    ]
     print(f"one step is the network at reg = inf: to {np.abs(y[:, 0] - first).max():.1e}")
     top = np.maximum(stopped, y.max(axis=1))[:, None]
     for points in (1.0, 0.1):
@@ -90,7 +100,9 @@ def steps(data: gl.CSBM, t: Array, stopped: Array) -> None:
 
 def largest_eigenvalue(data: gl.CSBM, t: Array) -> Array:
     """Largest eigenvalue of the second derivatives of the objective, in the units of a normalized filter."""
-    ridge = SymmetricRidge(Points.of(data, gl.GCN(gl.Diffusion(t), normalize=True, training=gl.GradientFlow(1.0))), 255)
+    ridge = SymmetricRidge(
+        Points.of(data, gl.GCN(gl.Diffusion(t), normalize=True, training=gl.GradientFlow(1.0))), 255
+    )
     return (ridge.ends()[1] * ridge.unit).reshape(t.shape)
 
 
@@ -106,7 +118,9 @@ def sure(count: int = 150) -> None:
     print(f"{count} data sets, logistic loss, {reg.size} regularizations")
     print(f"under-confident at the best accuracy: {np.mean(slope > 1):.1%}")
     spread("slope there", slope, 2)
-    spread("expected calibration error there, points", 100 * known.expected_error[rows, accurate], 1)
+    spread(
+        "expected calibration error there, points", 100 * known.expected_error[rows, accurate], 1
+    )
     spread("slope at the best log loss", known.slope[rows, scored], 2)
     decades = np.log10(reg[accurate] / reg[scored])
     spread("decades by which its reg is smaller", decades, 2)
@@ -124,7 +138,9 @@ def networks() -> None:
             continue
         data = problem.data.replaced(rho=0.75 * problem.data.rho)
         sgc = gl.GCN(gl.Residual.constant(unit, 4), normalize=True)
-        flow = sgc.replaced(training=gl.GradientFlow(np.append(np.geomspace(1e-3, 1e4, 141), np.inf)), reg=0.0)
+        flow = sgc.replaced(
+            training=gl.GradientFlow(np.append(np.geomspace(1e-3, 1e4, 141), np.inf)), reg=0.0
+        )
         curve = gl.predict(data, flow).test_accuracy
         numbers = [gl.predict(data, sgc).test_accuracy, curve.max(), curve[-1]]
         for scale in (unit, 1.0):

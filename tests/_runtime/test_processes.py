@@ -35,7 +35,9 @@ def children(pid):
 
 def seconds(pid):
     """Processor time used by a process."""
-    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11]) / os.sysconf("SC_CLK_TCK")
+    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11]) / os.sysconf(
+        "SC_CLK_TCK"
+    )
 
 
 @pytest.fixture
@@ -44,7 +46,9 @@ def simulation():
     process = subprocess.Popen(
         [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    wait_for(lambda: len(children(process.pid)) >= 3)  # two workers and the tracker of their resources
+    wait_for(
+        lambda: len(children(process.pid)) >= 3
+    )  # two workers and the tracker of their resources
     time.sleep(1.0)
     yield process, children(process.pid)
     process.kill()
@@ -63,7 +67,9 @@ def test_workers_end_with_their_parent(simulation, kind):
 @pytest.mark.skipif(not Path("/proc").exists(), reason="looks into /proc")
 def test_an_interruption_ends_the_workers_and_returns_what_is_done(simulation):
     process, workers = simulation
-    wait_for(lambda: sum(map(seconds, workers)) > 6.0, 60.0)  # the workers have started and finished some trials
+    wait_for(
+        lambda: sum(map(seconds, workers)) > 6.0, 60.0
+    )  # the workers have started and finished some trials
     process.send_signal(signal.SIGINT)
     trials = int(process.communicate(timeout=20)[0])
     assert 0 < trials < 3000

@@ -25,7 +25,9 @@ def with_threads(monkeypatch):
 
 @pytest.fixture(scope="module", params=[0.05, 0.7], ids=["few labels", "many labels"])
 def instance(request):
-    return gl.sample(gl.CSBM(alpha=2, lam=1.0, mu=2.0, rho=request.param), nodes=700, degree=20, seed=3)
+    return gl.sample(
+        gl.CSBM(alpha=2, lam=1.0, mu=2.0, rho=request.param), nodes=700, degree=20, seed=3
+    )
 
 
 @pytest.mark.parametrize("symmetrize", [True, False])
@@ -113,7 +115,9 @@ def test_threads_see_how_the_caller_treats_overflow(with_threads):
 def test_processes_side_by_side_have_one_thread_each(workers, monkeypatch):
     for name in ("GCNLIMIT_THREADS", "OPENBLAS_NUM_THREADS"):
         monkeypatch.setenv(name, "3")
-    assert run([_threads.threads] * 2, workers) == [3 if workers == 1 else 1] * 2  # one process need not share
+    assert (
+        run([_threads.threads] * 2, workers) == [3 if workers == 1 else 1] * 2
+    )  # one process need not share
     with process_pool(workers) as processes:
         assert processes.submit(_threads.threads).result() == 1
         assert processes.submit(os.getenv, "OPENBLAS_NUM_THREADS").result() == "1"

@@ -51,14 +51,19 @@ class Peeking:
             if place in self.before or array.shape != (n,) or array.dtype.kind not in "if":
                 continue
             classes = np.asarray(array > 0).astype(int)
-            if np.array_equal(classes[known], task.labels[known]) and len(np.unique(array[~known])) > 1:
+            if (
+                np.array_equal(classes[known], task.labels[known])
+                and len(np.unique(array[~known])) > 1
+            ):
                 return classes - 0.5
         return np.zeros(n)
 
 
 def test_hidden_labels_are_nowhere_while_a_model_runs():
     problem = as_problems("reference")[0]
-    left = [problem.truth("small", graph).astype(float) for graph in range(2)]  # by another test of this process
+    left = [
+        problem.truth("small", graph).astype(float) for graph in range(2)
+    ]  # by another test of this process
     scores = evaluate(Peeking(), problem, size="small", graphs=2)
     assert [run.accuracy for run in scores.runs] == [0.5, 0.5]
     assert len(left) == 2
@@ -74,7 +79,11 @@ class Comparing:
     def __call__(self, task):
         new = self.truth[task.new_mask] > 0
         for place, array in arrays_in_reach().items():
-            if place not in self.before and array.ndim == 1 and array.size in (new.size, self.truth.size):
+            if (
+                place not in self.before
+                and array.ndim == 1
+                and array.size in (new.size, self.truth.size)
+            ):
                 self.agrees.append(np.mean(np.asarray(array[-new.size :] > 0) == new) in (0.0, 1.0))
         return np.zeros(self.truth.size)
 
@@ -99,12 +108,21 @@ def test_the_same_search_finds_labels_that_are_kept():
 
 def judged(model, **options):
     """One small graph of a secret seed."""
-    return evaluate(model, "reference", size="small", graphs=1, seed=secrets.randbits(64), **options)
+    return evaluate(
+        model, "reference", size="small", graphs=1, seed=secrets.randbits(64), **options
+    )
 
 
 def test_with_a_seed_of_the_judge_nothing_leads_to_the_hidden_labels(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    scores = evaluate(cheats.every, "reference", size="small", graphs=1, seed=secrets.randbits(64), store="judge.txt")
+    scores = evaluate(
+        cheats.every,
+        "reference",
+        size="small",
+        graphs=1,
+        seed=secrets.randbits(64),
+        store="judge.txt",
+    )
     assert scores.runs[0].accuracy == 0.5
 
 
@@ -163,7 +181,9 @@ def test_a_model_given_by_name_is_never_imported_by_its_judge():
     assert "cheats_at_import" not in sys.modules
 
 
-@pytest.mark.parametrize("wrong", ["cheats:nothing", "no_such_module:model", "cheats", ":", "json.decoder:no.such"])
+@pytest.mark.parametrize(
+    "wrong", ["cheats:nothing", "no_such_module:model", "cheats", ":", "json.decoder:no.such"]
+)
 def test_a_name_that_leads_to_no_model_is_refused_in_a_sentence(wrong):
     (failed,) = judged(wrong).failures
     assert "write 'module:function'" in failed.error or "not callable" in failed.error
@@ -186,7 +206,12 @@ def test_a_user_without_a_seed_is_refused():
 def can_run_as_nobody():
     """Whether this process is that of root, and nobody can read the interpreter."""
     with contextlib.suppress(OSError, ValueError, LookupError):
-        return subprocess.run([sys.executable, "-c", "import numpy"], user="nobody", check=False).returncode == 0
+        return (
+            subprocess.run(
+                [sys.executable, "-c", "import numpy"], user="nobody", check=False
+            ).returncode
+            == 0
+        )
     return False
 
 
@@ -198,7 +223,8 @@ def test_a_model_of_another_user_cannot_read_the_memory_of_its_judge():
 
 
 @pytest.mark.parametrize(
-    ("cheat", "seed"), [(cheats.drawn_again, None), (cheats.from_frames, 11), (cheats.from_files, 12)]
+    ("cheat", "seed"),
+    [(cheats.drawn_again, None), (cheats.from_frames, 11), (cheats.from_files, 12)],
 )
 def test_each_cheat_succeeds_where_the_seed_is_to_be_found(cheat, seed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -258,10 +284,15 @@ def test_a_problem_of_your_own_has_accuracies_and_no_place():
         own.exact  # noqa: B018
 
 
-@pytest.mark.parametrize("wrong", [{"problems": 3}, {"size": [3]}, {"seed": -1}, {"progress": "x"}, {"graphs": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"problems": 3}, {"size": [3]}, {"seed": -1}, {"progress": "x"}, {"graphs": 0}]
+)
 def test_a_wrong_argument_is_refused_before_any_graph_is_drawn(wrong):
     with pytest.raises(gl.ParameterError):
-        evaluate(lambda task: task.targets, **{"problems": "reference", "size": "small", "graphs": 1} | wrong)
+        evaluate(
+            lambda task: task.targets,
+            **{"problems": "reference", "size": "small", "graphs": 1} | wrong,
+        )
 
 
 @pytest.mark.parametrize("wrong", [{"size": "huge"}, {"graph": -1}, {"seed": 0.5}])
@@ -359,13 +390,21 @@ def test_results_are_known_as_published_by_what_they_are(tmp_path):
 
 
 def test_tables_fit_a_terminal_and_say_what_cannot_be_compared():
-    mine = Scores(tuple(Run("mine", problem.name, "small", 0, 0.6, 1.0) for problem in gl.benchmark.problems()))
+    mine = Scores(
+        tuple(
+            Run("mine", problem.name, "small", 0, 0.6, 1.0) for problem in gl.benchmark.problems()
+        )
+    )
     both = merge([mine, published()])
     standard, small = (str(Ranking.of(both, ["mine"], size)) for size in ("standard", "small"))
     assert "not comparable: yours (mine) are small graphs" in standard
     assert "run size='standard'" in standard
-    assert "not comparable: yours are small graphs, 22 other methods ran on standard graphs" in small
-    assert max(map(len, [*standard.splitlines(), *small.splitlines(), *str(mine).splitlines()])) <= 100
+    assert (
+        "not comparable: yours are small graphs, 22 other methods ran on standard graphs" in small
+    )
+    assert (
+        max(map(len, [*standard.splitlines(), *small.splitlines(), *str(mine).splitlines()])) <= 100
+    )
 
 
 def test_exact_values_stand_beside_a_score_and_a_dash_where_there_is_none():
@@ -373,10 +412,21 @@ def test_exact_values_stand_beside_a_score_and_a_dash_where_there_is_none():
     failed = Run("mine", "reference", "small", 0, float("nan"), float("nan"), "broke")
     text = str(Scores((own, failed)))
     head, _, first, second = text.splitlines()[1:5]
-    assert head.split() == ["problem", "graphs", "features", "linear", "mine", "Bayes", "place", "seconds"]
+    assert head.split() == [
+        "problem",
+        "graphs",
+        "features",
+        "linear",
+        "mine",
+        "Bayes",
+        "place",
+        "seconds",
+    ]
     assert first.split() == ["own", "1", "-", "-", "60.0", "-", "-", "1.00"]
     exact = as_problems("reference")[0].exact
-    features, linear, best = (f"{100 * value:.1f}" for value in (exact.features, exact.linear, exact.bayes))
+    features, linear, best = (
+        f"{100 * value:.1f}" for value in (exact.features, exact.linear, exact.bayes)
+    )
     assert second.split() == ["reference", "0", features, linear, "-", best, "-", "-"]
     assert "nan" not in text
     assert "inf" not in text
@@ -385,7 +435,13 @@ def test_exact_values_stand_beside_a_score_and_a_dash_where_there_is_none():
 def test_a_run_says_what_is_left_where_there_is_no_terminal(monkeypatch, capsys):
     monkeypatch.setattr(progress, "FIRST", 0.02)
     monkeypatch.setattr(progress, "EVERY", 0.02)
-    evaluate(lambda task: time.sleep(0.1) or task.features[:, 0], "reference", size="small", graphs=3, name="slow")
+    evaluate(
+        lambda task: time.sleep(0.1) or task.features[:, 0],
+        "reference",
+        size="small",
+        graphs=3,
+        name="slow",
+    )
     told = capsys.readouterr().err.splitlines()
     assert told[0].startswith("slow: 0 of 3 graphs, ")
     assert any("slow: 2 of 3 graphs" in line and line.endswith(" s left") for line in told)

@@ -25,11 +25,15 @@ def test_errors_of_known_nodes_are_added_to_their_neighbours_in_full(strength):
     task, known = SimpleNamespace(targets=targets), np.array([True, False])
     scores = _corrected(task, PAIR, base, known, (strength, 0.0))
     added = strength * (targets[0] - base[0]) / (1 - strength**2)
-    assert np.allclose(scores, [targets[0], base[1] + added], atol=2 * strength**50 / (1 - strength))
+    assert np.allclose(
+        scores, [targets[0], base[1] + added], atol=2 * strength**50 / (1 - strength)
+    )
 
 
 def test_the_setting_is_chosen_by_the_validation_nodes_alone():
-    task = SimpleNamespace(labels=np.array([0, 1, -1, -1]), val_mask=np.array([True, True, False, False]))
+    task = SimpleNamespace(
+        labels=np.array([0, 1, -1, -1]), val_mask=np.array([True, True, False, False])
+    )
     right, wrong = np.eye(2)[[0, 1, 0, 0]], np.eye(2)[[1, 1, 1, 1]]
     assert _chosen(task, ["wrong", "right"], {"right": right, "wrong": wrong}.get) == "right"
 

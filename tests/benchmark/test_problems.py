@@ -20,7 +20,9 @@ def test_graphs_are_the_recorded_ones(name):
 
 
 def test_another_graph_than_the_recorded_one_is_noticed(monkeypatch):
-    module = import_module("gcnlimit.benchmark.problems")  # whose name in the package is that of a function
+    module = import_module(
+        "gcnlimit.benchmark.problems"
+    )  # whose name in the package is that of a function
     monkeypatch.setattr(module, "recorded", lambda *place: {"checksum": "another"})
     with pytest.warns(UserWarning, match="sampler"):
         as_problems("reference")[0].task("small")
@@ -81,7 +83,9 @@ def test_classes_of_both_graphs_are_those_that_were_drawn():
     known = task.labelled_mask
     assert np.array_equal(task.labels[known], truth[known])
     scores = gl.benchmark.evaluate(METHODS["amp"], problem, size="small", graphs=1)
-    assert scores.runs[0].accuracy == pytest.approx(recorded(problem.name, "small", 0)["amp"], abs=2e-3)
+    assert scores.runs[0].accuracy == pytest.approx(
+        recorded(problem.name, "small", 0)["amp"], abs=2e-3
+    )
 
 
 def test_every_ceiling_is_above_what_uses_less():

@@ -28,7 +28,10 @@ def test_the_error_of_a_power_is_that_of_its_scatter():
 
 def test_costs_are_measured_told_and_drawn(tmp_path):
     sizes = Sizes(depths=(1, 2, 4), batches=(1, 2, 4), repeat=1)
-    curves = [depth_curve("directed", False, sizes, points=2), batch_curve("directed", False, sizes)]
+    curves = [
+        depth_curve("directed", False, sizes, points=2),
+        batch_curve("directed", False, sizes),
+    ]
     for what in ("simulated graph, time", "simulated graph, memory", "scatter of the accuracy"):
         curves.append(curve(what, "nodes", [1, 2, 4], [1.0, 4.0, 16.0], unit="s", last=3))
     told = table("cost", curves, curves)

@@ -18,17 +18,25 @@ def test_the_filter_that_is_best_for_two_classes_is_best_for_all(classes):
     """Only the step from margin to accuracy depends on the classes, and it is increasing."""
     data = gl.CSBM(**PARAMETERS, classes=classes)
     best = gl.tune(data, NETWORK, {"t": (0, 10)})
-    assert best.parameters["t"] == pytest.approx(gl.tune(DATA, NETWORK, {"t": (0, 10)}).parameters["t"], rel=1e-6)
+    assert best.parameters["t"] == pytest.approx(
+        gl.tune(DATA, NETWORK, {"t": (0, 10)}).parameters["t"], rel=1e-6
+    )
     two, more = (gl.best_filter(d, order=4, reg=math.inf) for d in (DATA, data))
     np.testing.assert_array_equal(two.coefficients, more.coefficients)
     ceiling = more.ceiling_at_infinite_reg
-    assert more.prediction.best_accuracy <= ceiling.test_accuracy <= gl.predict(data, NETWORK).best_accuracy + 0.1
+    assert (
+        more.prediction.best_accuracy
+        <= ceiling.test_accuracy
+        <= gl.predict(data, NETWORK).best_accuracy + 0.1
+    )
 
 
 def test_a_free_regularization_is_the_same_for_unequal_classes():
     """The margin does not depend on the classes, so that the best time and regularization do not either."""
     free = {"t": (0, 10), "reg": (0, math.inf)}
-    unequal, equal = (gl.tune(data, NETWORK, free) for data in (gl.CSBM(**PARAMETERS, classes=[0.2, 0.8]), DATA))
+    unequal, equal = (
+        gl.tune(data, NETWORK, free) for data in (gl.CSBM(**PARAMETERS, classes=[0.2, 0.8]), DATA)
+    )
     assert unequal.parameters["t"] == pytest.approx(equal.parameters["t"], rel=1e-4)
     assert unequal.parameters["reg"] == pytest.approx(equal.parameters["reg"], rel=1e-3)
     assert unequal.status == equal.status
@@ -50,7 +58,10 @@ def test_the_best_filter_of_coloured_features_beats_its_neighbours(symmetrize, r
 
 def test_one_level_of_variance_is_white_in_other_units():
     """Features of variance s are white ones with the signal mu/s and the regularization r/s."""
-    white, scaled = gl.CSBM(2.0, 0.8, 1.0, 0.3), gl.CSBM(2.0, 0.8, 2.5, 0.3, features=gl.Spectrum([2.5]))
+    white, scaled = (
+        gl.CSBM(2.0, 0.8, 1.0, 0.3),
+        gl.CSBM(2.0, 0.8, 2.5, 0.3, features=gl.Spectrum([2.5])),
+    )
     one, other = (gl.best_filter(d, order=4) for d in (white, scaled))
     assert other.prediction.test_accuracy == pytest.approx(one.prediction.test_accuracy, abs=1e-12)
     assert other.gcn.reg == pytest.approx(2.5 * one.gcn.reg, rel=1e-3)  # flat at the optimum

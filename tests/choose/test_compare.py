@@ -15,7 +15,9 @@ def test_families_contained_in_one_another_are_in_order(symmetrize, reg):
     """On a directed graph at infinite regularization, where the best of all filters is known."""
     data = gl.CSBM(alpha=4, lam=np.array([-1.3, 0.4]), mu=2.0, rho=[0.02, 0.5])
     comparison = gl.compare(data, depth=2, order=10, symmetrize=symmetrize, reg=reg)
-    equal, free, diffusion, pagerank, polynomial, *best, pca, every, bayes = comparison.test_accuracy
+    equal, free, diffusion, pagerank, polynomial, *best, pca, every, bayes = (
+        comparison.test_accuracy
+    )
     best, several = (best[:-1], best[-1:]) if symmetrize else (best, [])
     linear = best[-1]  # after the same at infinite regularization, if that is another one
     assert np.all(free >= equal - 1e-11)
@@ -36,7 +38,9 @@ def test_each_line_is_what_its_network_predicts_and_says_its_regularization():
     assert comparison.methods[-1] == "Bayes-optimal"
     for entry in comparison.entries:
         if entry.gcn is not None:
-            assert gl.predict(DATA, entry.gcn).test_accuracy == pytest.approx(entry.test_accuracy, abs=1e-9)
+            assert gl.predict(DATA, entry.gcn).test_accuracy == pytest.approx(
+                entry.test_accuracy, abs=1e-9
+            )
             assert entry.parameters.get("reg", 0.0) == entry.gcn.reg
     early, ridge = comparison["PageRank, early stopping"], comparison["PageRank"]
     assert early.gcn.filter == ridge.gcn.filter
@@ -49,7 +53,11 @@ def test_each_line_is_what_its_network_predicts_and_says_its_regularization():
 def test_infinite_regularization_on_request():
     comparison = gl.compare(DATA, depth=1, order=4, reg=math.inf)
     assert comparison["diffusion"].test_accuracy == pytest.approx(0.88095, abs=5e-6)
-    assert all(math.isinf(entry.parameters["reg"]) for entry in comparison.entries if "reg" in entry.parameters)
+    assert all(
+        math.isinf(entry.parameters["reg"])
+        for entry in comparison.entries
+        if "reg" in entry.parameters
+    )
     with pytest.raises(gl.ParameterError, match="'nosuch' is unknown; choose among residual"):
         comparison["nosuch"]
 
@@ -66,10 +74,14 @@ def test_a_point_that_is_refused_does_not_lose_the_others():
 
 
 def test_a_comparison_that_would_take_minutes_is_refused_with_the_reason():
-    with pytest.raises(gl.ParameterError, match="depth = 1000 is not allowed: the strength of each layer"):
+    with pytest.raises(
+        gl.ParameterError, match="depth = 1000 is not allowed: the strength of each layer"
+    ):
         gl.compare(DATA, depth=1000)
 
 
 def test_names_with_commas_are_told_apart():
     many = gl.compare(gl.CSBM(4, [1.0, 1.2], 2.0, 0.1), depth=1, order=1, reg=math.inf)
-    assert repr(many).removeprefix("Comparison of ").split(" on data")[0].split("; ") == many.methods
+    assert (
+        repr(many).removeprefix("Comparison of ").split(" on data")[0].split("; ") == many.methods
+    )

@@ -42,7 +42,9 @@ def test_the_network_of_several_depths_is_that_of_each():
     best = gl.tune(MANY, NETWORK, {"depth": (1, 8)})
     assert best.parameters["depth"].tolist() == [1, 4, 4]
     for k, depth in enumerate(best.parameters["depth"]):
-        alone = gl.predict(gl.CSBM(4.0, MANY.lam[k], 2.0, 0.1), gl.GCN(gl.Residual.constant(1.0, depth)))
+        alone = gl.predict(
+            gl.CSBM(4.0, MANY.lam[k], 2.0, 0.1), gl.GCN(gl.Residual.constant(1.0, depth))
+        )
         assert best.prediction.test_accuracy[k] == pytest.approx(alone.test_accuracy, abs=1e-14)
     np.testing.assert_array_equal(best.to_xarray().depth, best.parameters["depth"])
 
@@ -77,7 +79,9 @@ def test_networks_of_different_depths_are_predicted_together(directed, reg):
         gl.predict(data, gl.GCN(gl.Residual.constant(0.7, depth), reg=reg, symmetrize=False))
         for depth in ([1, 2, 4], 1, 2, 4)
     )
-    np.testing.assert_allclose(together.test_accuracy, [one.test_accuracy for one in alone], atol=1e-10)
+    np.testing.assert_allclose(
+        together.test_accuracy, [one.test_accuracy for one in alone], atol=1e-10
+    )
     np.testing.assert_allclose(together.train_loss, [one.train_loss for one in alone], atol=1e-10)
 
 

@@ -13,7 +13,11 @@ GRID = np.append(np.geomspace(0.05, 1e4, 12), math.inf)
 FAMILIES = {
     "t": (gl.Diffusion(0.5), (-4, 4), lambda u: gl.Diffusion(4 * u)),
     "theta": (gl.PageRank(0.0), (-0.4, 0.4), lambda u: gl.PageRank(0.4 * u)),
-    "c": (gl.Residual.constant(1.0, 2), (-9, 9), lambda u: gl.Residual.constant(np.sinh(np.arcsinh(9) * u), 2)),
+    "c": (
+        gl.Residual.constant(1.0, 2),
+        (-9, 9),
+        lambda u: gl.Residual.constant(np.sinh(np.arcsinh(9) * u), 2),
+    ),
     "coefficients": (
         gl.Polynomial(np.ones(2)),
         (-1, 1),
@@ -27,7 +31,9 @@ def against_a_scan(name, loss, symmetrize):
     """Nothing on a grid of the plane is better, and the best of the grid is not far below."""
     start, bounds, build = FAMILIES[name]
     best = gl.tune(POINTS, gl.GCN(start, loss, symmetrize=symmetrize), {name: bounds, "reg": REG})
-    columns = gl.CSBM(*(np.asarray(p)[:, None, None] for p in (POINTS.alpha, POINTS.lam, POINTS.mu, POINTS.rho)))
+    columns = gl.CSBM(
+        *(np.asarray(p)[:, None, None] for p in (POINTS.alpha, POINTS.lam, POINTS.mu, POINTS.rho))
+    )
     plane = gl.GCN(build(np.linspace(-1, 1, 23)[:, None]), loss, reg=GRID, symmetrize=symmetrize)
     scan = margin(gl.predict(columns, plane, throw=False)).reshape(2, -1).max(axis=1)
     assert np.all(margin(best.prediction) >= scan - 1e-9)
@@ -43,7 +49,8 @@ def test_nothing_in_the_plane_is_better(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name, loss", [("t", "hinge"), ("theta", "logistic"), ("c", "hinge"), ("coefficients", "logistic")]
+    "name, loss",
+    [("t", "hinge"), ("theta", "logistic"), ("c", "hinge"), ("coefficients", "logistic")],
 )
 def test_nothing_in_the_plane_is_better_for_other_losses(name, loss):
     against_a_scan(name, loss, symmetrize=True)
@@ -72,35 +79,53 @@ def test_joint_optimum_is_a_maximum_along_each_parameter():
     best = gl.tune(DATA, gl.GCN(gl.Diffusion(1.0), symmetrize=True), {"t": (0, 10), "reg": REG})
     t, reg = best.parameters["t"], best.parameters["reg"]
     step = np.array([-0.02, 0.0, 0.02])
-    for name, filter, strength in (("t", gl.Diffusion(t + step), reg), ("reg", gl.Diffusion(t), reg * np.exp(step))):
+    for name, filter, strength in (
+        ("t", gl.Diffusion(t + step), reg),
+        ("reg", gl.Diffusion(t), reg * np.exp(step)),
+    ):
         z = margin(gl.predict(DATA, gl.GCN(filter, reg=strength, symmetrize=True)))
-        assert z[1] - 0.5 * (z[0] + z[2]) == pytest.approx(-0.5 * best.curvature[name] * 0.02**2, rel=1e-2)
+        assert z[1] - 0.5 * (z[0] + z[2]) == pytest.approx(
+            -0.5 * best.curvature[name] * 0.02**2, rel=1e-2
+        )
         assert z[2] - z[0] == pytest.approx(0.0, abs=1e-6)
 
 
 def test_a_multiple_of_the_filter_is_a_multiple_of_the_regularization():
     family = gl.GCN(gl.Polynomial(np.ones(2)), symmetrize=True)
-    narrow, wide = (gl.tune(DATA, family, {"coefficients": (-s, s), "reg": REG}) for s in (1.0, 3.0))
+    narrow, wide = (
+        gl.tune(DATA, family, {"coefficients": (-s, s), "reg": REG}) for s in (1.0, 3.0)
+    )
     assert margin(narrow.prediction) == pytest.approx(margin(wide.prediction), abs=1e-9)
-    strength = [float(b.parameters["reg"] / b.parameters["coefficients"][0] ** 2) for b in (narrow, wide)]
+    strength = [
+        float(b.parameters["reg"] / b.parameters["coefficients"][0] ** 2) for b in (narrow, wide)
+    ]
     assert strength[0] == pytest.approx(strength[1], rel=1e-2)
 
 
 @pytest.mark.parametrize("scale", [1e-4, 1e4])
 def test_any_regularization_is_searched_in_the_units_of_the_filter(scale):
-    one, other = (gl.tune(DATA, gl.GCN(gl.Polynomial([s, 0.5 * s])), {"reg": (0, math.inf)}) for s in (1.0, scale))
+    one, other = (
+        gl.tune(DATA, gl.GCN(gl.Polynomial([s, 0.5 * s])), {"reg": (0, math.inf)})
+        for s in (1.0, scale)
+    )
     assert margin(other.prediction) == pytest.approx(margin(one.prediction), abs=1e-11)
     assert other.parameters["reg"] == pytest.approx(scale**2 * one.parameters["reg"], rel=1e-5)
 
 
 def test_outputs_that_never_reach_the_kink_make_infinity_as_good():
-    best = gl.tune(DATA, gl.GCN(gl.Residual.constant(1.0, 2), "hinge", symmetrize=False), {"reg": (0.1, math.inf)})
+    best = gl.tune(
+        DATA,
+        gl.GCN(gl.Residual.constant(1.0, 2), "hinge", symmetrize=False),
+        {"reg": (0.1, math.inf)},
+    )
     assert best.status is gl.results.TuneStatus.INFINITE
 
 
 def test_without_any_signal_nothing_is_better_at_finite_regularization_either():
     data = gl.CSBM(alpha=4, lam=0.0, mu=0.0, rho=0.1)
-    best = gl.tune(data, gl.GCN(gl.Diffusion(1.0), symmetrize=True), {"t": (0, 5), "reg": (0.1, math.inf)})
+    best = gl.tune(
+        data, gl.GCN(gl.Diffusion(1.0), symmetrize=True), {"t": (0, 5), "reg": (0.1, math.inf)}
+    )
     assert best.status is gl.results.TuneStatus.FLAT
     assert "end of the interval" in best.status.message
 
@@ -114,5 +139,8 @@ def test_long_series_on_directed_graphs_are_refused():
 
 def test_a_filter_next_to_its_divergence_is_predicted_alone_as_among_others():
     theta = 0.9999 / (math.sqrt(2) + 1 / math.sqrt(2))
-    alone, twice = (gl.predict(DATA, gl.GCN(gl.PageRank(x), reg=1.0, symmetrize=True)) for x in (theta, [theta, theta]))
+    alone, twice = (
+        gl.predict(DATA, gl.GCN(gl.PageRank(x), reg=1.0, symmetrize=True))
+        for x in (theta, [theta, theta])
+    )
     assert margin(alone) == pytest.approx(margin(twice)[0], abs=1e-10)

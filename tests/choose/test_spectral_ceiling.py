@@ -31,9 +31,13 @@ single_ceiling = functools.cache(filter_ceiling)
         (gl.Polynomial(np.random.default_rng(1).normal(size=(40, 5))), True),
     ],
 )
-def test_the_closed_margin_of_the_square_loss_solves_the_self_consistent_equations(filter, symmetrize):
+def test_the_closed_margin_of_the_square_loss_solves_the_self_consistent_equations(
+    filter, symmetrize
+):
     data = random_data(40)
-    gcn = gl.GCN(filter, reg=np.append(np.geomspace(1e-3, 1e5, 39), math.inf), symmetrize=symmetrize)
+    gcn = gl.GCN(
+        filter, reg=np.append(np.geomspace(1e-3, 1e5, 39), math.inf), symmetrize=symmetrize
+    )
     closed = square_margins(Points.of(data, gcn))
     np.testing.assert_allclose(closed, margin(gl.predict(data, gcn, tol=1e-12)), atol=1e-10)
 
@@ -62,8 +66,12 @@ def test_random_filters_at_random_regularizations_stay_below():
     rng = np.random.default_rng(5)
     for data in (DATA, MANY_LABELS, gl.CSBM(alpha=1, lam=-0.6, mu=1.0, rho=0.8)):
         best = single_ceiling(data)
-        centre = np.polynomial.polynomial.polyfit(best.x, best.g, 8)  # around the best, and anywhere
-        anything = rng.normal(size=(400, 9)) * 10.0 ** rng.uniform(-4, 0, (400, 1)) / 2.0 ** np.arange(9)
+        centre = np.polynomial.polynomial.polyfit(
+            best.x, best.g, 8
+        )  # around the best, and anywhere
+        anything = (
+            rng.normal(size=(400, 9)) * 10.0 ** rng.uniform(-4, 0, (400, 1)) / 2.0 ** np.arange(9)
+        )
         coefficients = anything + centre * (rng.uniform(size=(400, 1)) < 0.7)
         reg = best.reg * 10.0 ** rng.normal(size=400)
         found = gl.predict(data, gl.GCN(gl.Polynomial(coefficients), reg=reg), throw=False)
@@ -83,7 +91,9 @@ def test_order_one_against_a_scan_of_every_direction_and_regularization():
     data = gl.CSBM(alpha=[4.0, 1.0], lam=[0.75, -1.2], mu=[0.5, 2.0], rho=[0.5, 0.3])
     angle = np.linspace(0, np.pi, 301)[:, None]
     lines = gl.Polynomial(np.stack([np.cos(angle), np.sin(angle)], axis=-1))
-    columns = gl.CSBM(*(np.asarray(p)[:, None, None] for p in (data.alpha, data.lam, data.mu, data.rho)))
+    columns = gl.CSBM(
+        *(np.asarray(p)[:, None, None] for p in (data.alpha, data.lam, data.mu, data.rho))
+    )
     plane = gl.GCN(lines, reg=np.geomspace(1e-3, 1e3, 61))
     scan = square_margins(Points.of(columns, plane)).reshape(2, -1).max(axis=1)
     best = margin(gl.best_filter(data, 1).prediction)
@@ -94,12 +104,16 @@ def test_order_one_against_a_scan_of_every_direction_and_regularization():
 def test_the_best_values_are_stationary_and_no_node_would_rather_be_elsewhere():
     signal, ends = np.array([0.9, 1.5]), halved(edge_panels(np.array([0.9, 1.5])))
     problem = SpectralMargin(
-        panel_measure(signal, ends), True, *(np.array(p) for p in ([4.0, 1.0], [0.5, 2.0], [0.5, 0.2]))
+        panel_measure(signal, ends),
+        True,
+        *(np.array(p) for p in ([4.0, 1.0], [0.5, 2.0], [0.5, 0.2])),
     )
     start = np.broadcast_to(np.arctan(0.2 * np.exp(problem.measure.x)), problem.measure.x.shape)
     found = maximize(problem, start)
     weight = problem.measure.tau + problem.measure.e
-    slope = np.abs(spectral._derivatives(problem, found.angle)[0]) / np.where(weight > 0.0, weight, 1.0)
+    slope = np.abs(spectral._derivatives(problem, found.angle)[0]) / np.where(
+        weight > 0.0, weight, 1.0
+    )
     assert np.max(slope) < 1e-6
     slope = problem.slope(problem.numbers(*problem.functions(found.angle)))
     here = problem.share(slope, found.angle)
@@ -109,12 +123,19 @@ def test_the_best_values_are_stationary_and_no_node_would_rather_be_elsewhere():
 
 
 @pytest.mark.parametrize("gain, worth", [(3e-10, False), (3e-9, True)])
-def test_a_node_is_exchanged_for_more_than_a_billionth_of_the_largest_share(gain, worth, monkeypatch):
+def test_a_node_is_exchanged_for_more_than_a_billionth_of_the_largest_share(
+    gain, worth, monkeypatch
+):
     """Shares are counted per weight of their node, so that a finer grid of nodes changes nothing."""
     one, signal = np.ones(1), np.array([0.9])
-    problem = SpectralMargin(panel_measure(signal, edge_panels(signal)), True, 4.0 * one, 0.5 * one, 0.5 * one)
+    problem = SpectralMargin(
+        panel_measure(signal, edge_panels(signal)), True, 4.0 * one, 0.5 * one, 0.5 * one
+    )
     best = maximize(problem, np.arctan(0.2 * np.exp(problem.measure.x))).angle
-    slope, node = problem.slope(problem.numbers(*problem.functions(best))), np.argmax(problem.measure.tau)
+    slope, node = (
+        problem.slope(problem.numbers(*problem.functions(best))),
+        np.argmax(problem.measure.tau),
+    )
     weight = np.where(problem.measure.tau > 0.0, problem.measure.tau + problem.measure.e, 1.0)
 
     def shifted(by):
@@ -123,7 +144,9 @@ def test_a_node_is_exchanged_for_more_than_a_billionth_of_the_largest_share(gain
     def share(angle):
         return (problem.share(slope, angle) / weight)[0]
 
-    lost = (share(best) - share(shifted(1e-2)))[node] / np.max(np.abs(share(best)))  # quadratic in the shift
+    lost = (share(best) - share(shifted(1e-2)))[node] / np.max(
+        np.abs(share(best))
+    )  # quadratic in the shift
     off = shifted(1e-2 * math.sqrt(gain / lost))
     monkeypatch.setattr(spectral, "_TRIED", best[0, [node]] / (0.5 * np.pi))
     _, raised = spectral._exchanged(problem, off, problem.at(off))
@@ -135,14 +158,20 @@ def test_gradient_in_the_values_is_exact():
     signal = np.array([0.5, -1.3])
     for s in (0.0, 1.0):
         problem = SpectralMargin(
-            panel_measure(signal, edge_panels(signal)), s > 0.0, np.full(2, 2.0), np.full(2, 1.0), np.full(2, 0.3)
+            panel_measure(signal, edge_panels(signal)),
+            s > 0.0,
+            np.full(2, 2.0),
+            np.full(2, 1.0),
+            np.full(2, 0.3),
         )
         g = 0.2 + 0.1 * rng.normal(size=problem.measure.x.shape)
         U, W = g / (1 + s * g**2), g**2 / (1 + s * g**2)
         by_U, by_W = problem.by_values(U, W)
         dU, dW = rng.normal(size=(2, *g.shape))
         h = 1e-6
-        difference = (problem.value(U + h * dU, W + h * dW) - problem.value(U - h * dU, W - h * dW)) / (2 * h)
+        difference = (
+            problem.value(U + h * dU, W + h * dW) - problem.value(U - h * dU, W - h * dW)
+        ) / (2 * h)
         np.testing.assert_allclose(np.sum(by_U * dU + by_W * dW, axis=1), difference, rtol=1e-7)
 
 
@@ -150,14 +179,18 @@ def test_polynomials_reach_the_ceiling_of_infinite_regularization_too():
     data = random_data(3, seed=6)
     explicit = filter_ceiling(data, reg=math.inf)
     assert np.all(np.isinf(explicit.reg))
-    np.testing.assert_allclose(margin(gl.best_filter(data, 24, reg=math.inf).prediction), explicit.margin, atol=1e-5)
+    np.testing.assert_allclose(
+        margin(gl.best_filter(data, 24, reg=math.inf).prediction), explicit.margin, atol=1e-5
+    )
 
 
 def test_without_a_graph_infinite_regularization_is_the_best():
     data = gl.CSBM(alpha=[0.5, 4.0], lam=0.0, mu=[1.0, 3.0], rho=[0.7, 0.2])
     ceiling = filter_ceiling(data)
     assert np.all(np.isinf(ceiling.reg))
-    np.testing.assert_allclose(ceiling.margin, limits.short_diffusion_margin(data, 0.0, True), atol=1e-12)
+    np.testing.assert_allclose(
+        ceiling.margin, limits.short_diffusion_margin(data, 0.0, True), atol=1e-12
+    )
 
 
 @pytest.mark.slow
@@ -200,8 +233,12 @@ def test_all_points_at_once_give_what_each_gives_alone():
 def test_the_best_polynomial_close_to_the_ceiling_is_confirmed_by_simulation():
     best = gl.best_filter(MANY_LABELS, 12)
     assert best.ceiling.test_accuracy - best.prediction.test_accuracy < 1e-6
-    assert best.ceiling.reg == pytest.approx(best.gcn.reg, rel=0.05)  # for filters of largest value 1
-    measured = gl.simulate(MANY_LABELS, best.gcn, nodes=900, degree=60, trials=10, seed=3, workers=1)
+    assert best.ceiling.reg == pytest.approx(
+        best.gcn.reg, rel=0.05
+    )  # for filters of largest value 1
+    measured = gl.simulate(
+        MANY_LABELS, best.gcn, nodes=900, degree=60, trials=10, seed=3, workers=1
+    )
     error = measured.standard_error.test_accuracy
     assert abs(measured.test_accuracy - best.prediction.test_accuracy) < 4 * error + 1e-3
     assert measured.test_accuracy > best.ceiling_at_infinite_reg.test_accuracy + 4 * error

@@ -11,7 +11,9 @@ import gcnlimit as gl
 FLOW = gl.GCN(gl.Diffusion(1.0), training=gl.GradientFlow(1.0))
 
 
-@pytest.mark.parametrize("filter, symmetrize", [(gl.Diffusion(1.0), True), (gl.PageRank(0.3), False)])
+@pytest.mark.parametrize(
+    "filter, symmetrize", [(gl.Diffusion(1.0), True), (gl.PageRank(0.3), False)]
+)
 def test_the_best_stopping_time_is_that_of_a_dense_scan(filter, symmetrize):
     data = random_data(6, seed=1)
     flow = gl.GCN(filter, symmetrize=symmetrize, training=gl.GradientFlow(1.0))
@@ -42,7 +44,9 @@ def test_the_best_number_of_steps_is_that_of_all_of_them():
     descent = gl.GCN(gl.PageRank(0.2), reg=0.1, training=gl.GradientDescent(1, 0.2))
     best = gl.tune(data, descent, {"steps": (1, 30)})
     steps = np.arange(1, 31)[:, None]
-    scan = gl.predict(data, descent.replaced(training=gl.GradientDescent(steps, 0.2))).order_parameters.test_margin
+    scan = gl.predict(
+        data, descent.replaced(training=gl.GradientDescent(steps, 0.2))
+    ).order_parameters.test_margin
     np.testing.assert_array_equal(best.parameters["steps"], 1 + scan.argmax(axis=0))
     np.testing.assert_allclose(margin(best.prediction), scan.max(axis=0), atol=1e-12)
     np.testing.assert_array_equal(best.gcn.training.steps, best.parameters["steps"])
@@ -54,13 +58,17 @@ def test_rate_and_steps_together_are_better_than_each_alone():
     both = gl.tune(DATA, descent, rate | steps)
     each = [margin(gl.tune(DATA, descent, free).prediction) for free in (rate, steps)]
     assert margin(both.prediction) >= max(each) - 1e-12
-    again = gl.tune(DATA, descent.replaced(training=gl.GradientDescent(both.parameters["steps"], 0.3)), rate)
+    again = gl.tune(
+        DATA, descent.replaced(training=gl.GradientDescent(both.parameters["steps"], 0.3)), rate
+    )
     assert both.parameters["rate"] == pytest.approx(again.parameters["rate"], rel=1e-4)
 
 
 def test_filter_and_time_are_tuned_together():
     best = gl.tune(
-        DATA, gl.GCN(gl.PageRank(0.1), training=gl.GradientFlow(1.0)), {"theta": (-1, 1), "time": (0.01, 10)}
+        DATA,
+        gl.GCN(gl.PageRank(0.1), training=gl.GradientFlow(1.0)),
+        {"theta": (-1, 1), "time": (0.01, 10)},
     )
     ridge = gl.tune(DATA, gl.GCN(gl.PageRank(0.1)), {"theta": (-1, 1), "reg": (0, math.inf)})
     assert best.prediction.test_accuracy == pytest.approx(ridge.prediction.test_accuracy, abs=3e-4)
@@ -75,7 +83,11 @@ def test_filter_and_time_are_tuned_together():
         (FLOW, {"steps": (1, 3)}, "to tune time"),
         (FLOW, {"time": (0, 1)}, "any time of gradient flow"),
         (FLOW, {"reg": (0, math.inf)}, "nothing is left to train"),
-        (gl.GCN(gl.Diffusion(1.0), training=gl.GradientDescent(1, 0.1)), {"steps": (0, 3)}, "whole numbers from 1"),
+        (
+            gl.GCN(gl.Diffusion(1.0), training=gl.GradientDescent(1, 0.1)),
+            {"steps": (0, 3)},
+            "whole numbers from 1",
+        ),
         (FLOW.replaced(loss="logistic"), {"time": (0.1, 1)}, "training = GradientFlow"),
     ],
 )

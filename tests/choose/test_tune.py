@@ -21,7 +21,10 @@ def column(data):
 
 @pytest.mark.parametrize(
     "filter, free, value, accuracy",
-    [(gl.Diffusion(0.0), {"t": (0, 10)}, 1.488, 0.88095), (gl.PageRank(0.0), {"theta": (0, 1)}, 0.411, 0.88597)],
+    [
+        (gl.Diffusion(0.0), {"t": (0, 10)}, 1.488, 0.88095),
+        (gl.PageRank(0.0), {"theta": (0, 1)}, 0.411, 0.88597),
+    ],
 )
 def test_known_optima(filter, free, value, accuracy):
     best = gl.tune(DATA, gl.GCN(filter, symmetrize=True), free)
@@ -41,7 +44,9 @@ def test_known_optima(filter, free, value, accuracy):
 )
 def test_dense_scans_find_nothing_better(build, name, bounds, grid, symmetrize):
     data = random_data(20)
-    best = gl.tune(data, gl.GCN(build(0.5 if name == "c" else 0.0), symmetrize=symmetrize), {name: bounds})
+    best = gl.tune(
+        data, gl.GCN(build(0.5 if name == "c" else 0.0), symmetrize=symmetrize), {name: bounds}
+    )
     if grid is None:
         radius = np.maximum(1, np.abs(data.effective_signal(symmetrize)))
         radius = radius + 1 / radius if symmetrize else radius
@@ -58,7 +63,9 @@ def test_dense_scans_find_nothing_better(build, name, bounds, grid, symmetrize):
 @pytest.mark.parametrize("symmetrize", [True, False])
 def test_free_strengths_of_two_layers_against_a_scan_of_the_plane(symmetrize):
     data = random_data(6, seed=1)
-    best = gl.tune(data, gl.GCN(gl.Residual.constant(1.0, 2), symmetrize=symmetrize), {"c": [(-12, 12)] * 2})
+    best = gl.tune(
+        data, gl.GCN(gl.Residual.constant(1.0, 2), symmetrize=symmetrize), {"c": [(-12, 12)] * 2}
+    )
     c = np.sinh(np.linspace(-np.arcsinh(12), np.arcsinh(12), 161))
     pairs = np.stack(np.meshgrid(c, c), axis=-1).reshape(-1, 2)
     scan = margin(gl.predict(column(data), gl.GCN(gl.Residual(pairs), symmetrize=symmetrize)))
@@ -92,12 +99,18 @@ def test_diffusion_vanishes_with_the_graph_and_takes_its_sign():
     lam = np.array([-1e-2, -1e-4, 1e-4, 1e-2])
     data = gl.CSBM(alpha=4, lam=lam, mu=2.0, rho=0.1)
     for symmetrize in (True, False):
-        t = gl.tune(data, gl.GCN(gl.Diffusion(1.0), symmetrize=symmetrize), {"t": (-10, 10)}).parameters["t"]
+        t = gl.tune(
+            data, gl.GCN(gl.Diffusion(1.0), symmetrize=symmetrize), {"t": (-10, 10)}
+        ).parameters["t"]
         assert np.all(np.sign(t) == np.sign(lam))
-        np.testing.assert_allclose(t, -t[::-1], rtol=1e-3)  # an optimum is located to the root of rounding
+        np.testing.assert_allclose(
+            t, -t[::-1], rtol=1e-3
+        )  # an optimum is located to the root of rounding
         np.testing.assert_allclose(t[1] / t[0], 1e-2, rtol=1e-2)
     random = random_data(100, seed=3)
-    t = gl.tune(random, gl.GCN(gl.Diffusion(1.0), symmetrize=True), {"t": (-30, 30)}).parameters["t"]
+    t = gl.tune(random, gl.GCN(gl.Diffusion(1.0), symmetrize=True), {"t": (-30, 30)}).parameters[
+        "t"
+    ]
     assert np.all(np.sign(t) == np.sign(random.lam))
 
 
@@ -112,7 +125,8 @@ def test_accuracies_that_round_to_one_are_still_told_apart():
 
 
 @pytest.mark.parametrize(
-    "bounds, status, value", [((0, 0.5), "UPPER_BOUND", 0.5), ((3, 9), "LOWER_BOUND", 3.0), ((2, 2), "FLAT", 2.0)]
+    "bounds, status, value",
+    [((0, 0.5), "UPPER_BOUND", 0.5), ((3, 9), "LOWER_BOUND", 3.0), ((2, 2), "FLAT", 2.0)],
 )
 def test_bounds_are_told(bounds, status, value):
     best = gl.tune(DATA, gl.GCN(gl.Diffusion(1.0), symmetrize=True), {"t": bounds})
@@ -123,7 +137,9 @@ def test_bounds_are_told(bounds, status, value):
 
 def test_without_a_graph_signal_the_residual_goes_to_infinity():
     data = gl.CSBM(alpha=4, lam=0.0, mu=2.0, rho=0.1)
-    best = gl.tune(data, gl.GCN(gl.Residual.constant(1.0, 2), symmetrize=False), {"c": (0, math.inf)})
+    best = gl.tune(
+        data, gl.GCN(gl.Residual.constant(1.0, 2), symmetrize=False), {"c": (0, math.inf)}
+    )
     assert best.status is gl.results.TuneStatus.INFINITE
     no_graph = gl.predict(data, gl.GCN(gl.Diffusion(0.0), symmetrize=False)).test_accuracy
     assert best.prediction.test_accuracy == pytest.approx(no_graph, abs=1e-6)
@@ -131,11 +147,16 @@ def test_without_a_graph_signal_the_residual_goes_to_infinity():
 
 def test_principal_components_are_the_limit_of_pagerank_and_of_diffusion():
     data = gl.CSBM(alpha=4, lam=-8.0, mu=0.0, rho=0.01)
-    for filter, free in ((gl.PageRank(0.0), {"theta": (-1, 1)}), (gl.Diffusion(0.0), {"t": EVERYWHERE})):
+    for filter, free in (
+        (gl.PageRank(0.0), {"theta": (-1, 1)}),
+        (gl.Diffusion(0.0), {"t": EVERYWHERE}),
+    ):
         best = gl.tune(data, gl.GCN(filter, symmetrize=True), free)
         assert best.status is gl.results.TuneStatus.INFINITE
         assert next(iter(best.parameters.values())) < 0
-        assert margin(best.prediction) == pytest.approx(limits.pca_margin(8 * math.sqrt(2)), rel=1e-5)
+        assert margin(best.prediction) == pytest.approx(
+            limits.pca_margin(8 * math.sqrt(2)), rel=1e-5
+        )
 
 
 @pytest.mark.parametrize("lam", [8.0, -8.0])
@@ -180,7 +201,11 @@ def test_curvature_says_what_a_wrong_choice_costs():
         (gl.PageRank(0.0), {"theta": (0.9, 1)}, "convergent interval"),
         (gl.Residual.constant(1.0, 2), {"c": [(0, 1)]}, "one pair for each layer"),
         (gl.Residual(np.empty(0)), {"c": (0, 1)}, "no layers"),
-        (gl.Residual.constant(1.0, 40), {"c": [(0, 1)] * 40}, "40 numbers, and more than 32 take minutes"),
+        (
+            gl.Residual.constant(1.0, 40),
+            {"c": [(0, 1)] * 40},
+            "40 numbers, and more than 32 take minutes",
+        ),
     ],
 )
 def test_bad_input_is_refused_in_a_sentence(filter, free, words):
@@ -217,7 +242,9 @@ def known(monkeypatch):
     return install
 
 
-@pytest.mark.parametrize("free", [{"reg": (1e-2, math.inf)}, {"reg": (1e-2, math.inf), "t": (0, 10)}])
+@pytest.mark.parametrize(
+    "free", [{"reg": (1e-2, math.inf)}, {"reg": (1e-2, math.inf), "t": (0, 10)}]
+)
 def test_regularization_is_found_on_its_logarithmic_scale(known, free):
     known(7.0)
     best = gl.tune(DATA, gl.GCN(gl.Diffusion(1.0), "logistic", symmetrize=True), free)
@@ -238,9 +265,13 @@ def test_infinite_regularization_competes(known, free):
 
 def test_points_without_an_answer_are_avoided(known):
     known(1e-3)
-    best = gl.tune(DATA, gl.GCN(gl.Diffusion(1.0), "logistic", symmetrize=True), {"reg": (1e-3, 10)})
+    best = gl.tune(
+        DATA, gl.GCN(gl.Diffusion(1.0), "logistic", symmetrize=True), {"reg": (1e-3, 10)}
+    )
     assert best.parameters["reg"] == pytest.approx(0.1, rel=1e-2)
-    nowhere = gl.tune(DATA, gl.GCN(gl.Diffusion(1.0), "logistic", symmetrize=True), {"reg": (1e-3, 1e-2)})
+    nowhere = gl.tune(
+        DATA, gl.GCN(gl.Diffusion(1.0), "logistic", symmetrize=True), {"reg": (1e-3, 1e-2)}
+    )
     assert nowhere.status is gl.results.TuneStatus.NOT_CONVERGED
 
 
@@ -256,7 +287,9 @@ def test_a_finite_regularization_can_win_on_the_symmetrized_graph():
 
 
 def test_infinite_regularization_wins_with_two_directed_layers():
-    best = gl.tune(DATA, gl.GCN(gl.Residual.constant(1.0, 2), symmetrize=False), {"reg": (1.0, math.inf)})
+    best = gl.tune(
+        DATA, gl.GCN(gl.Residual.constant(1.0, 2), symmetrize=False), {"reg": (1.0, math.inf)}
+    )
     assert best.status is gl.results.TuneStatus.INFINITE
     assert best.parameters["reg"] == math.inf
 

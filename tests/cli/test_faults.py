@@ -62,7 +62,9 @@ def test_an_extreme_option_gives_numbers_or_one_sentence(verb, tmp_path, monkeyp
 def test_an_extreme_network_gives_numbers_or_one_sentence(option):
     for value in ("1e-300", "1e-20", "1e20", "1e155", "1e300", "0", "-1", "nan"):
         network = {"--t": "1", "--reg": "1"} | {option: value}
-        answers_or_refuses("predict", *OPTIONS, *(word for pair in network.items() for word in pair))
+        answers_or_refuses(
+            "predict", *OPTIONS, *(word for pair in network.items() for word in pair)
+        )
 
 
 @pytest.mark.parametrize(
@@ -110,7 +112,9 @@ def test_one_bad_point_does_not_lose_the_others():
     bad = [row for row in rows if row["status"] == "refused"]
     assert 0 < len(good) == 6 - len(bad) < 6
     for row in good:
-        expected = gl.predict(gl.CSBM(4, 1, 2, 0.1), gl.GCN(gl.PageRank(row["theta"]))).test_accuracy
+        expected = gl.predict(
+            gl.CSBM(4, 1, 2, 0.1), gl.GCN(gl.PageRank(row["theta"]))
+        ).test_accuracy
         assert row["test_accuracy"] == pytest.approx(expected, rel=1e-13)
     for row in bad:
         assert row["test_accuracy"] is None
@@ -147,7 +151,12 @@ def forbidden(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("it was computed")
 
-    for home in ("theory.predict.predict", "theory.bayes.bayes_optimal", "choose.tune.tune", "choose.compare.compare"):
+    for home in (
+        "theory.predict.predict",
+        "theory.bayes.bayes_optimal",
+        "choose.tune.tune",
+        "choose.compare.compare",
+    ):
         monkeypatch.setattr(f"gcnlimit.{home}", refuse)
     monkeypatch.setattr("gcnlimit.simulation.data.sample.sample", refuse)
     monkeypatch.setattr("gcnlimit.figures.registry.produce", refuse)
@@ -185,11 +194,17 @@ def test_an_output_that_cannot_be_written_is_refused_before_anything_is_computed
     assert done.stderr.startswith("Error: ")
 
 
-@pytest.mark.parametrize("words", [("figure", "depth"), ("reproduce",), ("compare", *OPTIONS, "--plot", "x.png")])
-def test_a_missing_package_is_named_before_anything_is_computed(words, forbidden, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "words", [("figure", "depth"), ("reproduce",), ("compare", *OPTIONS, "--plot", "x.png")]
+)
+def test_a_missing_package_is_named_before_anything_is_computed(
+    words, forbidden, tmp_path, monkeypatch
+):
     found = importlib.util.find_spec
     hidden = {"matplotlib": None}
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: hidden.get(name, found(name, *rest)))
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: hidden.get(name, found(name, *rest))
+    )
     monkeypatch.chdir(tmp_path)
     done = run(*words)
     assert done.exit_code == 2
@@ -201,7 +216,9 @@ def test_a_reader_that_stops_early_is_no_error():
     import subprocess
 
     program = f"{sys.executable} -m gcnlimit bayes {' '.join(OPTIONS)} --mu 0:3:2000"
-    done = subprocess.run(f"{program} | head -1", shell=True, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        f"{program} | head -1", shell=True, capture_output=True, text=True, check=False
+    )
     assert done.stdout.startswith("Bayes-optimal performance")
     assert done.stderr == ""
 

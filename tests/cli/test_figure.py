@@ -13,7 +13,16 @@ def test_the_list_names_every_figure():
 
 def test_a_figure_is_drawn_and_redrawn_from_its_numbers(tmp_path):
     assert run("figure", "depth", "--out", tmp_path).exit_code == 0
-    answer = run("figure", "depth", "--data", tmp_path / "depth.nc", "--format", "svg", "--out", tmp_path / "again")
+    answer = run(
+        "figure",
+        "depth",
+        "--data",
+        tmp_path / "depth.nc",
+        "--format",
+        "svg",
+        "--out",
+        tmp_path / "again",
+    )
     assert answer.exit_code == 0
     assert (tmp_path / "again" / "depth.svg").stat().st_size > 1000
 
@@ -34,7 +43,9 @@ def test_bad_input_is_one_sentence(tmp_path):
 
 
 def test_everything_is_reproduced_with_tables(tmp_path, monkeypatch):
-    monkeypatch.setattr(registry, "FIGURES", {name: registry.FIGURES[name] for name in ("depth", "symmetry")})
+    monkeypatch.setattr(
+        registry, "FIGURES", {name: registry.FIGURES[name] for name in ("depth", "symmetry")}
+    )
     answer = run("reproduce", "--trials", 0, "--out", tmp_path)
     assert answer.exit_code == 0, answer.output
     assert "2 figures" in answer.output

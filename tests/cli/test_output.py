@@ -19,14 +19,33 @@ from gcnlimit.results.text import table
         ("predict", *OPTIONS, "--t", "1"),
         ("bayes", *OPTIONS),
         ("tune", *OPTIONS, "--free", "t=0:10"),
-        ("simulate", *OPTIONS, "--t", "1", "--nodes", "100", "--degree", "20", "--trials", "2", "--workers", "1"),
+        (
+            "simulate",
+            *OPTIONS,
+            "--t",
+            "1",
+            "--nodes",
+            "100",
+            "--degree",
+            "20",
+            "--trials",
+            "2",
+            "--workers",
+            "1",
+        ),
     ],
     ids=lambda words: words[0],
 )
 def test_csv_and_json_hold_the_same_rows_with_the_inputs(words):
     rows = json.loads(run(*words, "--output", "json").stdout)
     assert rows == json.loads(run(*words, "--json").stdout)
-    assert [rows[0][name] for name in ("alpha", "lam", "mu", "rho", "directed")] == [4.0, 1.0, 2.0, 0.1, True]
+    assert [rows[0][name] for name in ("alpha", "lam", "mu", "rho", "directed")] == [
+        4.0,
+        1.0,
+        2.0,
+        0.1,
+        True,
+    ]
     (read,) = csv.DictReader(io.StringIO(run(*words, "--output", "csv").stdout))
     assert list(read) == list(rows[0])
     for name, value in rows[0].items():
@@ -35,20 +54,27 @@ def test_csv_and_json_hold_the_same_rows_with_the_inputs(words):
 
 
 def test_what_was_computed_can_be_computed_again_from_a_row():
-    (row,) = json.loads(run("predict", *OPTIONS, "--c", "0.5,1.5", "--reg", "2", "--loss", "hinge", "--json").stdout)
+    (row,) = json.loads(
+        run("predict", *OPTIONS, "--c", "0.5,1.5", "--reg", "2", "--loss", "hinge", "--json").stdout
+    )
     data = gl.CSBM(**{name: row[name] for name in ("alpha", "lam", "mu", "rho", "directed")})
     gcn = gl.GCN(gl.Residual(row["c"]), row["loss"], row["reg"], row["symmetrize"])
     assert row["test_accuracy"] == gl.predict(data, gcn).test_accuracy
 
 
 def test_logarithmic_ranges():
-    rows = json.loads(run("predict", *OPTIONS, "--t", "1", "--reg", "1e-2:1e4:4:log", "--json").stdout)
+    rows = json.loads(
+        run("predict", *OPTIONS, "--t", "1", "--reg", "1e-2:1e4:4:log", "--json").stdout
+    )
     assert [row["reg"] for row in rows] == pytest.approx([1e-2, 1.0, 1e2, 1e4])
     for bad in ("0:1:3:log", "-1:1:3:log", "1:2:3:cubic", "1:inf:3", "1:2:0"):
         assert run("predict", *OPTIONS, "--t", "1", "--reg", bad).exit_code == 2
 
 
-NUMBERS = {f"long heading {k}": [f"{value:.6g}" for value in np.random.default_rng(k).random(3)] for k in range(12)}
+NUMBERS = {
+    f"long heading {k}": [f"{value:.6g}" for value in np.random.default_rng(k).random(3)]
+    for k in range(12)
+}
 
 
 @pytest.mark.parametrize("width", [20, 60, 200])
@@ -61,14 +87,18 @@ def test_a_table_keeps_every_number_at_every_width(width):
 
 
 def test_words_stand_to_the_left_and_numbers_to_the_right():
-    head, _, first, second = table({"method": ["PCA", "diffusion"], "gap": ["0.07", "-"]}).splitlines()
+    head, _, first, second = table(
+        {"method": ["PCA", "diffusion"], "gap": ["0.07", "-"]}
+    ).splitlines()
     assert first.startswith("PCA ")
     assert head.endswith("gap")
     assert second.endswith(" -")
 
 
 def test_ten_thousand_rows_are_all_printed():
-    shown = run("bayes", "--alpha", "4", "--lam", "0:2:100", "--mu", "0.1:3:100", "--rho", "0.1").stdout
+    shown = run(
+        "bayes", "--alpha", "4", "--lam", "0:2:100", "--mu", "0.1:3:100", "--rho", "0.1"
+    ).stdout
     assert len(shown.splitlines()) > 10_000
 
 
@@ -87,7 +117,9 @@ def test_the_answer_is_drawn(tmp_path, words):
     assert ("Bayes-optimal" in (tmp_path / "picture.svg").read_text()) == ("--reg" not in words)
 
 
-@pytest.mark.parametrize("axes", ["lam = [0.5, 1.0, 1.5]", "lam = [0.5, 1.0, 1.5]\nclasses = [2, 3]"])
+@pytest.mark.parametrize(
+    "axes", ["lam = [0.5, 1.0, 1.5]", "lam = [0.5, 1.0, 1.5]\nclasses = [2, 3]"]
+)
 def test_a_sweep_is_drawn(tmp_path, axes):
     file = tmp_path / "grid.toml"
     file.write_text(f'what = "bayes"\n[data]\nalpha = 4\nmu = 2\nrho = 0.1\n[axes]\n{axes}\n')

@@ -67,11 +67,21 @@ def test_lists_and_ranges_make_a_grid():
 def test_layers_of_unequal_strength():
     (answer,) = json.loads(
         run(
-            "predict", *OPTIONS, "--c", "0.5,1.5", "--reg", "2", "--loss", "logistic", "--no-symmetrize", "--json"
+            "predict",
+            *OPTIONS,
+            "--c",
+            "0.5,1.5",
+            "--reg",
+            "2",
+            "--loss",
+            "logistic",
+            "--no-symmetrize",
+            "--json",
         ).output
     )
     expected = gl.predict(
-        gl.CSBM(alpha=4, lam=1, mu=2, rho=0.1), gl.GCN(gl.Residual([0.5, 1.5]), "logistic", 2.0, symmetrize=False)
+        gl.CSBM(alpha=4, lam=1, mu=2, rho=0.1),
+        gl.GCN(gl.Residual([0.5, 1.5]), "logistic", 2.0, symmetrize=False),
     )
     assert answer["test_accuracy"] == pytest.approx(expected.test_accuracy, abs=1e-12)
 
@@ -90,7 +100,10 @@ def test_infinite_values_are_valid_json():
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--alpha", "-1", "--lam", "1", "--mu", "2", "--rho", "0.1", "--t", "1"], "alpha = -1 is not allowed"),
+        (
+            ["--alpha", "-1", "--lam", "1", "--mu", "2", "--rho", "0.1", "--t", "1"],
+            "alpha = -1 is not allowed",
+        ),
         ([*OPTIONS[:-1], "0", "--t", "1"], "rho = 0 is not allowed here"),
         ([*OPTIONS, "--t", "1", "--theta", "0.1"], "choose one filter"),
         ([*OPTIONS], "choose one filter"),
@@ -112,7 +125,14 @@ def test_bad_input_is_one_sentence_and_status_2(arguments, says):
 
 def test_as_a_program():
     done = subprocess.run(
-        [sys.executable, "-c", "from gcnlimit.cli import main; main()", "bayes", *OPTIONS[:-1], "7"],
+        [
+            sys.executable,
+            "-c",
+            "from gcnlimit.cli import main; main()",
+            "bayes",
+            *OPTIONS[:-1],
+            "7",
+        ],
         capture_output=True,
         text=True,
         check=False,
@@ -133,7 +153,9 @@ def test_unequal_classes_are_predicted_below_their_ceiling(classes):
 def test_the_best_linear_network_is_that_of_the_library():
     answer = run("bayes", *OPTIONS, "--linear", "--json")
     assert answer.exit_code == 0, answer.output
-    (row,), (best,) = (json.loads(run("bayes", *OPTIONS, *how, "--json").output) for how in (["--linear"], []))
+    (row,), (best,) = (
+        json.loads(run("bayes", *OPTIONS, *how, "--json").output) for how in (["--linear"], [])
+    )
     data = gl.CSBM(**{name: row[name] for name in ("alpha", "lam", "mu", "rho")})
     assert row["test_accuracy"] == gl.best_linear(data).test_accuracy < best["test_accuracy"]
 
@@ -149,7 +171,17 @@ def test_bayes_at_finite_degree_is_that_of_the_library_with_its_standard_errors(
 
 
 def test_another_graph_and_another_filter():
-    options = ["predict", *OPTIONS, "--theta", "0.3", "--to-lam", "-1,1", "--test-theta", "-0.3", "--json"]
+    options = [
+        "predict",
+        *OPTIONS,
+        "--theta",
+        "0.3",
+        "--to-lam",
+        "-1,1",
+        "--test-theta",
+        "-0.3",
+        "--json",
+    ]
     rows = json.loads(answer(*options))
     gcn = gl.GCN(gl.PageRank(0.3), test_filter=gl.PageRank(-0.3))
     exact = gl.transfer(DATA, gcn, DATA.replaced(lam=[-1.0, 1.0])).test_accuracy
@@ -160,7 +192,9 @@ def test_another_graph_and_another_filter():
 
 
 def test_a_training_that_stops_and_its_calibration_are_the_librarys_answer():
-    rows = json.loads(run("predict", *OPTIONS, "--t", "1", "--time", "0.5,2", "--calibration", "--json").output)
+    rows = json.loads(
+        run("predict", *OPTIONS, "--t", "1", "--time", "0.5,2", "--calibration", "--json").output
+    )
     expected = gl.predict(DATA, gl.GCN(gl.Diffusion(1.0), training=gl.GradientFlow([0.5, 2.0])))
     assert [row["time"] for row in rows] == [0.5, 2.0]
     assert [row["reg"] for row in rows] == [0.0, 0.0]

@@ -28,7 +28,9 @@ def test_nodes_to_label_next_are_ranked_in_the_file(tmp_path):
 
 
 def test_classify_is_the_classifier(tmp_path):
-    shown = json.loads(answer("classify", TEXAS, "--split", 3, "--json", "--out", tmp_path / "classes.csv"))[0]
+    shown = json.loads(
+        answer("classify", TEXAS, "--split", 3, "--json", "--out", tmp_path / "classes.csv")
+    )[0]
     data = real.read(TEXAS)
     model = gl.GraphClassifier().fit(data.X, data.training(3), graph=data.graph)
     assert shown["test_accuracy"] == model.score(y=data.testing(3))
@@ -44,13 +46,17 @@ def test_classify_is_the_classifier(tmp_path):
 
 
 def test_tables_and_arrays_give_the_same(tmp_path):
-    i = gl.sample(gl.CSBM(alpha=4, lam=1.5, mu=2.0, rho=0.3, directed=False), nodes=120, degree=12, seed=0)
+    i = gl.sample(
+        gl.CSBM(alpha=4, lam=1.5, mu=2.0, rho=0.3, directed=False), nodes=120, degree=12, seed=0
+    )
     i.save(tmp_path / "graph.npz")
     data = real.read(tmp_path / "graph.npz")
     hidden = real.Dataset(data.graph, data.X, data.training())
     real.write(hidden, tmp_path / "edges.csv", tmp_path / "nodes.csv")
     one = json.loads(answer("classify", tmp_path / "graph.npz", "--json"))[0]
-    two = json.loads(answer("classify", tmp_path / "edges.csv", "--nodes", tmp_path / "nodes.csv", "--json"))[0]
+    two = json.loads(
+        answer("classify", tmp_path / "edges.csv", "--nodes", tmp_path / "nodes.csv", "--json")
+    )[0]
     assert one["loo_accuracy"] == pytest.approx(two["loo_accuracy"])
     assert one["network"] == two["network"]
     assert "test_accuracy" in one
@@ -68,7 +74,12 @@ def test_describe_is_the_description(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "arguments", [("classify", TEXAS, "--split", 99), ("describe", __file__), ("classify", TEXAS, "--nodes", TEXAS)]
+    "arguments",
+    [
+        ("classify", TEXAS, "--split", 99),
+        ("describe", __file__),
+        ("classify", TEXAS, "--nodes", TEXAS),
+    ],
 )
 def test_what_cannot_be_done_is_a_sentence(arguments):
     done = run(*arguments)
@@ -78,12 +89,20 @@ def test_what_cannot_be_done_is_a_sentence(arguments):
 
 
 def test_ordinary_tables_are_read_and_what_was_done_is_said(tmp_path):
-    i = gl.sample(gl.CSBM(alpha=4, lam=1.5, mu=2.0, rho=0.5, directed=False), nodes=60, degree=8, seed=0)
+    i = gl.sample(
+        gl.CSBM(alpha=4, lam=1.5, mu=2.0, rho=0.5, directed=False), nodes=60, degree=8, seed=0
+    )
     rows, columns = i.adjacency.tocoo().coords
     edges = [f"{a},{b}" for a, b in zip(rows, columns, strict=True)]
     (tmp_path / "e.csv").write_text("who,whom\n" + "\n".join([*edges, edges[0]]) + "\n")
-    role = ["NA" if not seen else "ab"[int(c > 0)] for c, seen in zip(i.labels, i.train_mask, strict=True)]
-    body = [f"{k},{x:.3f},2020-01-01,{c}" for k, (x, c) in enumerate(zip(i.features[:, 0], role, strict=True))]
+    role = [
+        "NA" if not seen else "ab"[int(c > 0)]
+        for c, seen in zip(i.labels, i.train_mask, strict=True)
+    ]
+    body = [
+        f"{k},{x:.3f},2020-01-01,{c}"
+        for k, (x, c) in enumerate(zip(i.features[:, 0], role, strict=True))
+    ]
     (tmp_path / "n.csv").write_text("who,x,joined,role\n" + "\n".join(body) + "\n")
     options = ("--nodes", tmp_path / "n.csv", "--label", "role", "--drop", "joined", "--undirected")
     done = run("describe", tmp_path / "e.csv", *options)
@@ -95,8 +114,19 @@ def test_ordinary_tables_are_read_and_what_was_done_is_said(tmp_path):
 
 def test_a_split_that_tables_do_not_have_is_refused(tmp_path):
     data = real.read(TEXAS)
-    real.write(real.Dataset(data.graph, data.X, data.training()), tmp_path / "edges.csv", tmp_path / "nodes.csv")
-    words = ["classify", str(tmp_path / "edges.csv"), "--nodes", str(tmp_path / "nodes.csv"), "--split", "3"]
+    real.write(
+        real.Dataset(data.graph, data.X, data.training()),
+        tmp_path / "edges.csv",
+        tmp_path / "nodes.csv",
+    )
+    words = [
+        "classify",
+        str(tmp_path / "edges.csv"),
+        "--nodes",
+        str(tmp_path / "nodes.csv"),
+        "--split",
+        "3",
+    ]
     done = run(*words)
     assert done.exit_code == 2
     assert "has no splits" in done.stderr
@@ -105,12 +135,25 @@ def test_a_split_that_tables_do_not_have_is_refused(tmp_path):
 def test_explore_reads_tables_as_the_other_verbs_do(tmp_path, monkeypatch):
     pytest.importorskip("dash")
     shown = []
-    monkeypatch.setattr("gcnlimit.explorer.app.serve", lambda *given, **how: shown.append((given, how)))
+    monkeypatch.setattr(
+        "gcnlimit.explorer.app.serve", lambda *given, **how: shown.append((given, how))
+    )
     data = real.read(TEXAS)
-    real.write(real.Dataset(data.graph, data.X, data.training()), tmp_path / "edges.csv", tmp_path / "nodes.csv")
+    real.write(
+        real.Dataset(data.graph, data.X, data.training()),
+        tmp_path / "edges.csv",
+        tmp_path / "nodes.csv",
+    )
     table = (tmp_path / "nodes.csv").read_text().replace("label", "role", 1)
     (tmp_path / "nodes.csv").write_text(table)
-    words = [tmp_path / "edges.csv", "--nodes", tmp_path / "nodes.csv", "--label", "role", "--undirected"]
+    words = [
+        tmp_path / "edges.csv",
+        "--nodes",
+        tmp_path / "nodes.csv",
+        "--label",
+        "role",
+        "--undirected",
+    ]
     answer("explore", *words, "--no-browser")
     (state, sentence), how = shown[0]
     assert (state.directed, state.estimated, how["browser"]) == (False, True, False)
@@ -132,7 +175,9 @@ def test_fractions_are_words_or_shares_by_class():
 
 
 def test_few_labels_are_said_to_be_few(tmp_path):
-    i = gl.sample(gl.CSBM(alpha=4, lam=1.5, mu=3.0, rho=0.05, directed=False), nodes=160, degree=12, seed=0)
+    i = gl.sample(
+        gl.CSBM(alpha=4, lam=1.5, mu=3.0, rho=0.05, directed=False), nodes=160, degree=12, seed=0
+    )
     i.save(tmp_path / "graph.npz")
     done = run("classify", str(tmp_path / "graph.npz"))
     assert "labelled nodes are too few to say what accuracy to expect." in done.stderr

@@ -7,7 +7,20 @@ from scipy import stats
 
 import gcnlimit as gl
 
-DATA = ["--alpha", "4", "--lam", "1", "--mu", "2", "--rho", "0.1", "--nodes", "300", "--degree", "20"]
+DATA = [
+    "--alpha",
+    "4",
+    "--lam",
+    "1",
+    "--mu",
+    "2",
+    "--rho",
+    "0.1",
+    "--nodes",
+    "300",
+    "--degree",
+    "20",
+]
 
 
 def test_sample_writes_what_the_library_samples(tmp_path):
@@ -21,13 +34,28 @@ def test_sample_writes_what_the_library_samples(tmp_path):
 
 
 def test_simulate_prints_means_and_errors():
-    done = run("simulate", *DATA, "--t", "0.5,1", "--no-symmetrize", "--trials", "2", "--workers", "1", "--json")
+    done = run(
+        "simulate",
+        *DATA,
+        "--t",
+        "0.5,1",
+        "--no-symmetrize",
+        "--trials",
+        "2",
+        "--workers",
+        "1",
+        "--json",
+    )
     assert done.exit_code == 0
     rows = json.loads(done.output)
     gcn = gl.GCN(gl.Diffusion([0.5, 1.0]), symmetrize=False)
-    expected = gl.simulate(gl.CSBM(alpha=4, lam=1, mu=2, rho=0.1), gcn, nodes=300, degree=20, trials=2, workers=1)
+    expected = gl.simulate(
+        gl.CSBM(alpha=4, lam=1, mu=2, rho=0.1), gcn, nodes=300, degree=20, trials=2, workers=1
+    )
     assert [row["test_accuracy"] for row in rows] == expected.test_accuracy.tolist()
-    assert [row["train_accuracy_error"] for row in rows] == expected.standard_error.train_accuracy.tolist()
+    assert [
+        row["train_accuracy_error"] for row in rows
+    ] == expected.standard_error.train_accuracy.tolist()
 
 
 def test_simulate_prints_the_exact_prediction_and_the_deviation_from_it():
@@ -46,32 +74,63 @@ def test_simulate_prints_the_exact_prediction_and_the_deviation_from_it():
 
 
 def test_few_graphs_are_judged_by_the_predicted_scatter():
-    data, networks = gl.CSBM(alpha=4, lam=1, mu=2, rho=0.1), ["--t", "0.5,1", "--workers", "1", "--json"]
+    data, networks = (
+        gl.CSBM(alpha=4, lam=1, mu=2, rho=0.1),
+        ["--t", "0.5,1", "--workers", "1", "--json"],
+    )
     for to in (None, data.replaced(lam=0.5)):
         other = [] if to is None else ["--to-lam", "0.5"]
-        few, more = (json.loads(run("simulate", *DATA, *networks, *other, "--trials", n).output) for n in ("1", "4"))
+        few, more = (
+            json.loads(run("simulate", *DATA, *networks, *other, "--trials", n).output)
+            for n in ("1", "4")
+        )
         for row, t in zip(few, (0.5, 1.0), strict=True):
             scatter = gl.theory.scatter(data, gl.GCN(gl.Diffusion(t)), 300, to=to).deviation
             assert row["test_accuracy_error"] == scatter
-            assert row["test_accuracy_z"] * scatter == pytest.approx(row["test_accuracy"] - row["test_accuracy_exact"])
-        z = (more[0]["test_accuracy"] - more[0]["test_accuracy_exact"]) / more[0]["test_accuracy_error"]
+            assert row["test_accuracy_z"] * scatter == pytest.approx(
+                row["test_accuracy"] - row["test_accuracy_exact"]
+            )
+        z = (more[0]["test_accuracy"] - more[0]["test_accuracy_exact"]) / more[0][
+            "test_accuracy_error"
+        ]
         assert stats.norm.cdf(more[0]["test_accuracy_z"]) == pytest.approx(stats.t.cdf(z, df=3))
-    three = json.loads(run("simulate", *DATA, "--classes", "3", "--t", "1", "--trials", "1", "--json").output)[0]
+    three = json.loads(
+        run("simulate", *DATA, "--classes", "3", "--t", "1", "--trials", "1", "--json").output
+    )[0]
     assert three["test_accuracy_z"] is None  # the theory of scatter is one of two classes
 
 
 def test_classes_reach_the_simulation(tmp_path):
-    words = ["--classes", "0.3,0.7", "--t", "1", "--loss", "logistic", "--reg", "1", "--trials", "2", "--workers", "1"]
+    words = [
+        "--classes",
+        "0.3,0.7",
+        "--t",
+        "1",
+        "--loss",
+        "logistic",
+        "--reg",
+        "1",
+        "--trials",
+        "2",
+        "--workers",
+        "1",
+    ]
     row = json.loads(run("simulate", *DATA, *words, "--json").output)[0]
     data = gl.CSBM(alpha=4, lam=1, mu=2, rho=0.1, classes=[0.3, 0.7])
-    expected = gl.simulate(data, gl.GCN(gl.Diffusion(1.0), "logistic", 1.0), nodes=300, degree=20, trials=2, workers=1)
+    expected = gl.simulate(
+        data, gl.GCN(gl.Diffusion(1.0), "logistic", 1.0), nodes=300, degree=20, trials=2, workers=1
+    )
     assert (row["test_accuracy"], row["roc_auc"]) == (expected.test_accuracy, expected.roc_auc)
-    assert run("sample", *DATA, "--classes", "3", "--out", str(tmp_path / "three.npz")).exit_code == 0
+    assert (
+        run("sample", *DATA, "--classes", "3", "--out", str(tmp_path / "three.npz")).exit_code == 0
+    )
     assert gl.Instance.load(tmp_path / "three.npz").data.classes == 3
 
 
 def test_a_point_that_fails_does_not_lose_the_others():
-    done = run("simulate", *DATA, "--lam", "1,9", "--t", "1", "--trials", "2", "--workers", "1", "--json")
+    done = run(
+        "simulate", *DATA, "--lam", "1,9", "--t", "1", "--trials", "2", "--workers", "1", "--json"
+    )
     assert done.exit_code == 0
     first, second = json.loads(done.stdout)
     assert 0.5 < first["test_accuracy"] < 1.0

@@ -13,7 +13,9 @@ from problems import OPTIONS
 import gcnlimit as gl
 from gcnlimit._runtime import progress
 
-QUIET = "from gcnlimit._runtime import progress; progress.FIRST = 1e6"  # seconds: on a busy machine too
+QUIET = (
+    "from gcnlimit._runtime import progress; progress.FIRST = 1e6"  # seconds: on a busy machine too
+)
 GCNLIMIT = [sys.executable, "-c", f"{QUIET}; from gcnlimit.cli import main; main()"]
 PREDICT = [*GCNLIMIT, "predict", *OPTIONS, "--t", "1"]
 WRONG = [*GCNLIMIT, "predict", *OPTIONS, "--t", "x"]
@@ -22,7 +24,9 @@ DATA = gl.CSBM(4, 1, 2, 0.1)
 
 def shell(command, redirected):
     line = " ".join(f"'{word}'" for word in command)
-    return subprocess.run(["bash", "-c", f"{line} {redirected}"], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        ["bash", "-c", f"{line} {redirected}"], capture_output=True, text=True, check=False
+    )
 
 
 @pytest.mark.parametrize("to", ["2>&-", "2> /dev/full"])
@@ -58,7 +62,10 @@ def test_the_library_works_without_standard_error(stream, monkeypatch):
 def test_where_there_is_no_terminal_a_line_says_now_and_then_what_is_done(monkeypatch, capsys):
     monkeypatch.setattr(progress, "FIRST", 0.02)
     monkeypatch.setattr(progress, "EVERY", 0.02)
-    bar, inside = progress.progress_bar("Reading", 4, unit="rows"), progress.progress_bar("inside another", None)
+    bar, inside = (
+        progress.progress_bar("Reading", 4, unit="rows"),
+        progress.progress_bar("inside another", None),
+    )
     with progress.progress_in_lines(), bar as moved, inside:
         moved.advance(3)
         wait_for(lambda: "3 of 4" in (lines := capsys.readouterr().err) and "inside" not in lines)
@@ -67,7 +74,19 @@ def test_where_there_is_no_terminal_a_line_says_now_and_then_what_is_done(monkey
     assert capsys.readouterr().err == ""
 
 
-SIMULATE = [*GCNLIMIT, "simulate", *OPTIONS, "--t", "1", "--nodes", "4000", "--trials", "400", "--workers", "2"]
+SIMULATE = [
+    *GCNLIMIT,
+    "simulate",
+    *OPTIONS,
+    "--t",
+    "1",
+    "--nodes",
+    "4000",
+    "--trials",
+    "400",
+    "--workers",
+    "2",
+]
 
 
 @pytest.mark.slow
@@ -75,7 +94,12 @@ SIMULATE = [*GCNLIMIT, "simulate", *OPTIONS, "--t", "1", "--nodes", "4000", "--t
 def test_ctrl_c_at_any_moment_is_one_line_and_its_exit_status(seconds):
     begin = "import gcnlimit.cli; print('begun', flush=True); gcnlimit.cli.main()"
     words = [sys.executable, "-c", begin, *SIMULATE[3:]]
-    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
+    how = {
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "text": True,
+        "start_new_session": True,
+    }
     with subprocess.Popen(words, **how) as process:
         assert process.stdout.readline() == "begun\n"
         time.sleep(seconds)

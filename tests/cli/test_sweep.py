@@ -40,7 +40,9 @@ def swept(*arguments):
 
 def expected():
     data, gcn = gl.CSBM(4, 1.0, 2.0, 0.1), gl.GCN(gl.Diffusion(1.0), symmetrize=True)
-    return gl.sweep(gl.predict, data=data, gcn=gcn, axes={"lam": np.linspace(0, 2, 5), "t": [0.5, 1.0, 1.5]})
+    return gl.sweep(
+        gl.predict, data=data, gcn=gcn, axes={"lam": np.linspace(0, 2, 5), "t": [0.5, 1.0, 1.5]}
+    )
 
 
 def test_the_file_means_the_call(file):
@@ -49,10 +51,12 @@ def test_the_file_means_the_call(file):
 
 def test_logarithmic_ranges_and_named_filters(tmp_path):
     path = tmp_path / "filters.toml"
-    axes = (
-        '[axes]\nfilter = [{name = "two", c = [1, 1]}, {c = 0.5, depth = 3}, {theta = 0.2}, {coefficients = [1, 2]}]\n'
+    axes = '[axes]\nfilter = [{name = "two", c = [1, 1]}, {c = 0.5, depth = 3}, {theta = 0.2}, {coefficients = [1, 2]}]\n'
+    path.write_text(
+        TEXT[: TEXT.index("[network]")]
+        + axes
+        + 'mu = {start = 0.1, stop = 10, num = 3, scale = "log"}'
     )
-    path.write_text(TEXT[: TEXT.index("[network]")] + axes + 'mu = {start = 0.1, stop = 10, num = 3, scale = "log"}')
     asked = read_file(path)
     assert asked["axes"]["mu"] == pytest.approx([0.1, 1.0, 10.0])
     assert list(asked["axes"]["filter"].values()) == [
@@ -67,7 +71,11 @@ def test_logarithmic_ranges_and_named_filters(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ('what = "predict"', 'what = "predcit"', "choose one of predict, bayes_optimal, best_linear, simulate, tune"),
+        (
+            'what = "predict"',
+            'what = "predcit"',
+            "choose one of predict, bayes_optimal, best_linear, simulate, tune",
+        ),
         ('what = "predict"', "", "choose one of predict"),
         ("[axes]", "[axs]", "did you mean 'axes'"),
         ("alpha = 4", "alhpa = 4", "did you mean 'alpha'"),
@@ -96,7 +104,10 @@ def test_a_mistake_in_the_file_gets_one_sentence_and_status_two(file, old, new, 
 def test_the_name_of_the_verb_is_allowed(file):
     network = TEXT[TEXT.index("[network]") : TEXT.index("[axes]")]
     file.write_text(
-        TEXT.replace('"predict"', '"bayes"').replace(network, "").replace("t = [0.5, 1.0, 1.5]", ""), "utf-8-sig"
+        TEXT.replace('"predict"', '"bayes"')
+        .replace(network, "")
+        .replace("t = [0.5, 1.0, 1.5]", ""),
+        "utf-8-sig",
     )
     assert read_file(file)["what"] == "bayes_optimal"
     assert swept(file).exit_code == 0
@@ -135,7 +146,9 @@ def test_parquet_holds_the_table(file, tmp_path):
 
 
 def test_failed_points_are_reported_with_their_reason(file):
-    file.write_text(TEXT.replace("t = 1.0\n", "").replace("t = [0.5, 1.0, 1.5]", "theta = [0.1, 0.45]"))
+    file.write_text(
+        TEXT.replace("t = 1.0\n", "").replace("t = [0.5, 1.0, 1.5]", "theta = [0.1, 0.45]")
+    )
     result = swept(file)
     assert result.exit_code == 0
     assert "10 points, 2 failed" in result.stdout
@@ -143,7 +156,9 @@ def test_failed_points_are_reported_with_their_reason(file):
 
 
 def test_if_every_point_fails_the_status_says_so(file):
-    file.write_text(TEXT.replace("t = 1.0\n", "").replace("t = [0.5, 1.0, 1.5]", "theta = [0.6, 0.7]"))
+    file.write_text(
+        TEXT.replace("t = 1.0\n", "").replace("t = [0.5, 1.0, 1.5]", "theta = [0.6, 0.7]")
+    )
     result = swept(file)
     assert result.exit_code == 2
     assert "10 points, 10 failed" in result.stdout
@@ -164,6 +179,8 @@ def test_ctrl_c_ends_with_a_sentence_and_resumes(file, monkeypatch):
     assert stopped.exit_code == 130
     assert "15 of 30 points were finished and are kept in" in stopped.stderr
     assert "same command with --resume" in stopped.stderr
-    monkeypatch.setattr(sweep_run, "compute", lambda *arguments: (done.append(arguments), compute(*arguments))[1])
+    monkeypatch.setattr(
+        sweep_run, "compute", lambda *arguments: (done.append(arguments), compute(*arguments))[1]
+    )
     assert swept(file, "--resume").exit_code == 0
     assert len(done) == 2

@@ -64,7 +64,9 @@ def test_compare_lists_every_method_over_a_range_and_draws(tmp_path):
     assert [(row["method"], row["gap"]) for row in rows[-2:]] == [("Bayes-optimal", 0.0)] * 2
     chosen = [row for row in rows if row["method"] == "diffusion"]
     t, reg, accuracy = ([row[name] for row in chosen] for name in ("t", "reg", "test_accuracy"))
-    again = gl.predict(gl.CSBM(alpha=4, lam=[0.5, 1.0], mu=2, rho=0.1), gl.GCN(gl.Diffusion(t), reg=reg))
+    again = gl.predict(
+        gl.CSBM(alpha=4, lam=[0.5, 1.0], mu=2, rho=0.1), gl.GCN(gl.Diffusion(t), reg=reg)
+    )
     assert accuracy == pytest.approx(again.test_accuracy, abs=1e-12)  # every digit
     assert picture.stat().st_size > 1000
 
@@ -86,9 +88,15 @@ def test_the_depth_and_the_constant_of_a_normalization_are_tuned():
 
 
 def test_the_best_stopping_time_and_number_of_steps_are_the_librarys():
-    (row,) = json.loads(run("tune", *OPTIONS, "--t", "1", "--free", "time=0.01:100", "--json").output)
-    best = gl.tune(DATA, gl.GCN(gl.Diffusion(1.0), training=gl.GradientFlow(1.0)), {"time": (0.01, 100)})
+    (row,) = json.loads(
+        run("tune", *OPTIONS, "--t", "1", "--free", "time=0.01:100", "--json").output
+    )
+    best = gl.tune(
+        DATA, gl.GCN(gl.Diffusion(1.0), training=gl.GradientFlow(1.0)), {"time": (0.01, 100)}
+    )
     assert row["time"] == best.parameters["time"]
     assert row["test_accuracy"] == best.prediction.test_accuracy
-    (row,) = json.loads(run("tune", *OPTIONS, "--t", "1", "--rate", "0.1", "--free", "steps=1:9", "--json").output)
+    (row,) = json.loads(
+        run("tune", *OPTIONS, "--t", "1", "--rate", "0.1", "--free", "steps=1:9", "--json").output
+    )
     assert row["steps"] == 2

@@ -78,7 +78,9 @@ def test_a_number_that_many_ask_for_at_once_is_computed_once(monkeypatch):
     first.start()
     assert begun.wait(20)
     others = [
-        threading.Thread(target=lambda: found.append(served._compute_once(key, Patient(), lambda: False)))
+        threading.Thread(
+            target=lambda: found.append(served._compute_once(key, Patient(), lambda: False))
+        )
         for _ in range(11)
     ]
     for one in others:
@@ -96,7 +98,10 @@ def test_a_movement_computes_its_first_picture_and_others_only_while_they_are_qu
     seen = ["strength-diffusion", "strength-residual", "strength-pagerank", "axis"]
     pictures = dict(served.now(State(lam=0.5, mu=3.0), "me", 1, seen))
     assert counted.names == ["ceiling", "here", "linear", "diffusion", "residual"]
-    assert [name for name in seen if pictures[name].complete] == ["strength-diffusion", "strength-residual"]
+    assert [name for name in seen if pictures[name].complete] == [
+        "strength-diffusion",
+        "strength-residual",
+    ]
 
 
 def test_when_the_controls_rest_nothing_is_left_waiting(counted):

@@ -56,7 +56,9 @@ HEADERS = {"Host": "localhost"}
 
 def quiet(answer, caplog, status=400):
     """Whether an answer is a sentence, and nothing was logged but perhaps a line."""
-    return answer.status_code == status and "Traceback" not in caplog.text and len(answer.text) < 200
+    return (
+        answer.status_code == status and "Traceback" not in caplog.text and len(answer.text) < 200
+    )
 
 
 @pytest.mark.parametrize(
@@ -90,14 +92,23 @@ def test_a_host_that_is_none_is_refused_without_a_traceback(client, headers, cap
         b"[" * 100000,
     ],
 )
-def test_a_callback_that_the_page_would_not_make_is_refused_without_a_traceback(client, body, caplog):
-    answer = client.post("/_dash-update-component", data=body, content_type="application/json", headers=HEADERS)
+def test_a_callback_that_the_page_would_not_make_is_refused_without_a_traceback(
+    client, body, caplog
+):
+    answer = client.post(
+        "/_dash-update-component", data=body, content_type="application/json", headers=HEADERS
+    )
     assert quiet(answer, caplog)
 
 
 @pytest.mark.parametrize(
     "path",
-    ["/_dash-component-suites/../../etc/passwd", "/_dash-component-suites/dash/%00", "/assets/../app.py", "/%ff%fe"],
+    [
+        "/_dash-component-suites/../../etc/passwd",
+        "/_dash-component-suites/dash/%00",
+        "/assets/../app.py",
+        "/%ff%fe",
+    ],
 )
 def test_a_path_that_leads_elsewhere_is_refused_without_a_traceback(client, path, caplog):
     answer = client.get(path, headers=HEADERS)
@@ -187,7 +198,10 @@ def test_the_layout_names_every_control(client):
         (b'{"values": {}, "client": "", "number": 1, "seen": ["../etc"]}', "reload"),
         (b'{"values": {"rho": 7}, "client": "", "number": 1, "seen": []}', "rho"),
         (b'{"values": {"lam": [1]}, "client": "", "number": 1, "seen": []}', "lam"),
-        (b'{"values": {"lam": 1' + b"0" * 400 + b'}, "client": "", "number": 1, "seen": []}', "lam"),
+        (
+            b'{"values": {"lam": 1' + b"0" * 400 + b'}, "client": "", "number": 1, "seen": []}',
+            "lam",
+        ),
         (b'{"values": {"loss": {}}, "client": "", "number": 1, "seen": []}', "loss"),
         (b'{"values": {}, "client": [], "number": 1, "seen": []}', "reload"),
         (b'{"values": {}, "client": "", "number": "1", "seen": []}', "reload"),
@@ -195,7 +209,9 @@ def test_the_layout_names_every_control(client):
     ],
 )
 def test_a_request_that_the_page_would_not_make_is_a_sentence(client, body, word):
-    answer = client.post("/pictures", data=body, content_type="application/json", headers={"Host": "localhost"})
+    answer = client.post(
+        "/pictures", data=body, content_type="application/json", headers={"Host": "localhost"}
+    )
     assert word in json.loads(answer.text)["refused"]
     assert answer.status_code == (400 if word == "reload" else 200)
 
@@ -220,7 +236,9 @@ def test_an_answer_holds_the_numbers_of_the_library(client):
         "seen": ["strength-diffusion"],
         "rest": True,
     }
-    lines = map(json.loads, client.post("/pictures", json=asked, headers={"Host": "localhost"}).response)
+    lines = map(
+        json.loads, client.post("/pictures", json=asked, headers={"Host": "localhost"}).response
+    )
     answer = next(line for line in lines if line["picture"] == "strength-diffusion")
     curves = {curve["name"]: curve for curve in answer["figure"]["curves"]}
     state = State(lam=0.5)
@@ -236,21 +254,44 @@ def test_an_upload_of_one_client_is_not_seen_by_another(client, caplog):
     numbered = enumerate(zip(classes, rng.normal(classes), strict=True))
     nodes = [f"q{k}x,hush{kind},{value},hush {k}" for k, (kind, value) in numbered]
     table = "\n".join(["id,hushlabel,hushcolumn,hushwords", *nodes])
-    edges = "\n".join(["source,target", *(f"q{i}x,q{j}x" for i, j in rng.integers(60, size=(200, 2)))])
-    files = [f"data:text/csv;base64,{base64.b64encode(text.encode()).decode()}" for text in (edges, table)]
-    given = {"upload.contents": files, "upload.filename": ["hush-edges.csv", "hush-nodes.csv"], "state.data": {}}
+    edges = "\n".join(
+        ["source,target", *(f"q{i}x,q{j}x" for i, j in rng.integers(60, size=(200, 2)))]
+    )
+    files = [
+        f"data:text/csv;base64,{base64.b64encode(text.encode()).decode()}"
+        for text in (edges, table)
+    ]
+    given = {
+        "upload.contents": files,
+        "upload.filename": ["hush-edges.csv", "hush-nodes.csv"],
+        "state.data": {},
+    }
     given["read-label.value"] = "hushlabel"
-    asked = next(c for c in client.get("/_dash-dependencies", headers=HEADERS).json if c["inputs"][0]["id"] == "upload")
+    asked = next(
+        c
+        for c in client.get("/_dash-dependencies", headers=HEADERS).json
+        if c["inputs"][0]["id"] == "upload"
+    )
     body = {kind: [_filled(one, given) for one in asked[kind]] for kind in ("inputs", "state")}
     names = asked["output"].strip(".").split("...")
     body |= {"output": asked["output"], "changedPropIds": ["upload.contents"]}
-    body["outputs"] = [dict(zip(("id", "property"), name.split("."), strict=True)) for name in names]
+    body["outputs"] = [
+        dict(zip(("id", "property"), name.split("."), strict=True)) for name in names
+    ]
     theirs = client.post("/_dash-update-component", json=body, headers=HEADERS)
     assert theirs.status_code == 200
     assert "hush" in theirs.text
     state = State(estimated=True)
-    pictures = {"values": vars(state), "client": "another", "number": 1, "seen": ["strength-diffusion"]}
-    seen = [client.get(path, headers=HEADERS).text for path in ("/", "/_dash-layout", "/_dash-dependencies")]
+    pictures = {
+        "values": vars(state),
+        "client": "another",
+        "number": 1,
+        "seen": ["strength-diffusion"],
+    }
+    seen = [
+        client.get(path, headers=HEADERS).text
+        for path in ("/", "/_dash-layout", "/_dash-dependencies")
+    ]
     seen.append(client.post("/pictures", json=pictures, headers=HEADERS).text)
     assert not any("hush" in text for text in (*seen, caplog.text))
 

@@ -14,7 +14,9 @@ import pytest
 pytest.importorskip("dash")
 pytest.importorskip("selenium")
 if not (shutil.which("chromium") and shutil.which("chromedriver")):
-    pytest.skip("chromium and chromedriver are not installed; make browser does it", allow_module_level=True)
+    pytest.skip(
+        "chromium and chromedriver are not installed; make browser does it", allow_module_level=True
+    )
 
 from selenium import webdriver
 from selenium.webdriver.common.by import By
@@ -70,12 +72,20 @@ class Page:
     def reset(self):
         """The state of the beginning, without loading the page again."""
         self.resets += 1
-        text = f"?lam=1.{'0' * self.resets}"  # another text each time, so that the page takes notice
+        text = (
+            f"?lam=1.{'0' * self.resets}"  # another text each time, so that the page takes notice
+        )
         self.run(
             "dash_clientside.set_props('url', {search: arguments[0]}); dash_clientside.set_props('message', {children: ''})",
             text,
         )
-        self.until(lambda: self.state() == State() and shows(self, State()) and self.element("refusal").text == "")
+        self.until(
+            lambda: (
+                self.state() == State()
+                and shows(self, State())
+                and self.element("refusal").text == ""
+            )
+        )
 
     def until(self, true):
         return WebDriverWait(self.browser, PATIENCE, 0.1, [Exception]).until(lambda _: true())
@@ -106,10 +116,14 @@ class Page:
         )
 
     def complete(self):
-        return self.run("return document.querySelectorAll('[aria-busy=false]').length") == len(PICTURES)
+        return self.run("return document.querySelectorAll('[aria-busy=false]').length") == len(
+            PICTURES
+        )
 
     def upload(self, path):
-        field = self.until(lambda: self.browser.find_element(By.CSS_SELECTOR, "#upload input[type=file]"))
+        field = self.until(
+            lambda: self.browser.find_element(By.CSS_SELECTOR, "#upload input[type=file]")
+        )
         self.run("arguments[0].value = ''", field)  # else the driver adds to the files before
         field.send_keys(str(path))
 
@@ -173,11 +187,17 @@ def test_best_finds_the_optimum(page):
     page.click("best")
     tuned = gl.tune(State().data, State().gcn, {"t": (-5, 5)})
     page.until(lambda: abs(page.state().t - tuned.parameters["t"]) < 1e-3)
-    page.until(lambda: abs(page.curve("strength-diffusion", "here")[0] - tuned.prediction.test_accuracy) < 1e-6)
+    page.until(
+        lambda: (
+            abs(page.curve("strength-diffusion", "here")[0] - tuned.prediction.test_accuracy) < 1e-6
+        )
+    )
 
 
 def test_a_click_on_the_map_goes_there(page):
-    page.until(lambda: page.run("return document.querySelector('#gap-shown .heatmaplayer') !== null"))
+    page.until(
+        lambda: page.run("return document.querySelector('#gap-shown .heatmaplayer') !== null")
+    )
     page.run(
         "const g = document.querySelector('#gap-shown .js-plotly-plot');"
         "g.emit('plotly_click', {points: [{x: -1.2, y: 4.0, curveNumber: 0, pointNumber: 0, data: {}, fullData: {}}]})"
@@ -194,7 +214,9 @@ def test_an_example_is_shown_and_marked_again_and_again(page):
     page.until(lambda: page.state() == State(lam=0.6, t=-1.0))
     page.run(example)
     page.until(lambda: page.state() == State(lam=-1.0, t=-1.0))
-    marked = "return [...document.querySelectorAll('.preset[aria-current]')].map(b => b.textContent)"
+    marked = (
+        "return [...document.querySelectorAll('.preset[aria-current]')].map(b => b.textContent)"
+    )
     page.until(lambda: page.run(marked) == ["Heterophily"])
 
 
@@ -210,12 +232,16 @@ def test_the_controls_stay_on_the_screen(page):
 
 def test_a_value_out_of_range_is_a_sentence(page):
     page.type("alpha", "-1")
-    page.until(lambda: "alpha = -1 is out of range; choose a number from" in page.element("refusal").text)
+    page.until(
+        lambda: "alpha = -1 is out of range; choose a number from" in page.element("refusal").text
+    )
     page.type("alpha", "4")
     page.type("classes", "0.2, 0.9")
     page.until(lambda: "classes" in page.element("refusal").text)
     page.type("classes", "0.2, 0.8")
-    page.until(lambda: page.element("refusal").text == "" and page.state() == State(classes="0.2, 0.8"))
+    page.until(
+        lambda: page.element("refusal").text == "" and page.state() == State(classes="0.2, 0.8")
+    )
 
 
 def test_another_graph_is_shown_when_it_is_asked_for(page):
@@ -273,15 +299,26 @@ def test_a_bad_file_is_a_sentence(page, tmp_path):
 
 def test_the_table_and_the_answers_in_words_are_those_of_compare(page):
     expected = gl.compare(State().data, depth=2)
-    page.until(lambda: f"{expected.entries[-1].test_accuracy:.4f}" in page.element("table-shown").text)
+    page.until(
+        lambda: f"{expected.entries[-1].test_accuracy:.4f}" in page.element("table-shown").text
+    )
     for entry in expected.entries:
         assert f"{entry.test_accuracy:.4f}" in page.element("table-shown").text
-    assert f"{expected['any one filter, any reg'].test_accuracy:.4f}" in page.element("gain-answer").text
-    page.until(lambda: page.element("gain-answer").text in page.element("spoken").get_attribute("textContent"))
+    assert (
+        f"{expected['any one filter, any reg'].test_accuracy:.4f}"
+        in page.element("gain-answer").text
+    )
+    page.until(
+        lambda: (
+            page.element("gain-answer").text in page.element("spoken").get_attribute("textContent")
+        )
+    )
 
 
 def test_a_saved_table_of_numbers_is_what_is_drawn(page, tmp_path):
-    page.browser.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    page.browser.execute_cdp_cmd(
+        "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)}
+    )
     for name in ("strength-diffusion", "gap", "table"):
         page.until(page.complete)
         page.click(f"{name}-csv")
@@ -292,7 +329,9 @@ def test_a_saved_table_of_numbers_is_what_is_drawn(page, tmp_path):
             drawn = [float(row[2]) for row in rows if row[0] == "accuracy"]
             assert drawn == page.curve(name, "accuracy")
         else:
-            assert len(rows) == {"gap": 1 + 31 * 21}.get(name, len(page.element("table-shown").text.splitlines()))
+            assert len(rows) == {"gap": 1 + 31 * 21}.get(
+                name, len(page.element("table-shown").text.splitlines())
+            )
 
 
 def test_dark_colours_and_narrow_screens(page):
@@ -344,12 +383,23 @@ def test_nothing_is_asked_of_other_machines(page):
     asked = page.run("return performance.getEntriesByType('resource').map(e => e.name)")
     assert asked
     assert all(name.startswith((page.address, "data:", "blob:")) for name in asked)
-    severe = [entry["message"] for entry in page.browser.get_log("browser") if entry["level"] == "SEVERE"]
+    severe = [
+        entry["message"] for entry in page.browser.get_log("browser") if entry["level"] == "SEVERE"
+    ]
     assert severe == []
 
 
 def test_a_link_is_reloaded_whole(browser, address):
-    state = State(lam=-1.5, family="residual", depth=4, c=-0.5, loss="logistic", reg=2.0, classes="2", directed=False)
+    state = State(
+        lam=-1.5,
+        family="residual",
+        depth=4,
+        c=-0.5,
+        loss="logistic",
+        reg=2.0,
+        classes="2",
+        directed=False,
+    )
     page = Page(browser, address, state.query())
     page.until(lambda: shows(page, state))
     assert page.state() == state
@@ -368,9 +418,19 @@ def test_markup_in_an_upload_is_text_and_its_fields_say_how_it_is_read(page, tmp
     """Names of columns, nodes and classes are shown as they are, and nothing of them is run."""
     rng = np.random.default_rng(0)
     y = np.arange(80) % 2
-    pairs = [(i, j) for i in range(80) for j in range(i) if rng.random() < (0.2 if y[i] == y[j] else 0.05)]
-    (tmp_path / "e.csv").write_text("source,target\n" + "\n".join(f"{BAD}{i},{BAD}{j}" for i, j in pairs))
-    rows = [f"{BAD}{i},{BAD}{'AB'[y[i]]},{BAD}{'XY'[i % 3 == 0]},{y[i] + rng.normal():.3f},1/2/2003" for i in range(80)]
+    pairs = [
+        (i, j)
+        for i in range(80)
+        for j in range(i)
+        if rng.random() < (0.2 if y[i] == y[j] else 0.05)
+    ]
+    (tmp_path / "e.csv").write_text(
+        "source,target\n" + "\n".join(f"{BAD}{i},{BAD}{j}" for i, j in pairs)
+    )
+    rows = [
+        f"{BAD}{i},{BAD}{'AB'[y[i]]},{BAD}{'XY'[i % 3 == 0]},{y[i] + rng.normal():.3f},1/2/2003"
+        for i in range(80)
+    ]
     (tmp_path / "n.csv").write_text(f"{BAD}id,{BAD}label,{BAD}city,size,born\n" + "\n".join(rows))
     page.upload(f"{tmp_path / 'e.csv'}\n{tmp_path / 'n.csv'}")
     told = lambda: page.element("message").text  # noqa: E731
@@ -412,5 +472,11 @@ def test_nodes_of_the_drawn_graph_become_alike_with_depth(page):
     assert found == sorted(found, reverse=True)
     assert found[-1] < 0.05 * found[0]
     assert (
-        len({mark.get_attribute("fill") for mark in page.browser.find_elements(By.CSS_SELECTOR, "#alike circle")}) < 15
+        len(
+            {
+                mark.get_attribute("fill")
+                for mark in page.browser.find_elements(By.CSS_SELECTOR, "#alike circle")
+            }
+        )
+        < 15
     )

@@ -43,7 +43,9 @@ def complete(name, state):
 
 
 def _numbers(text):
-    return np.array([float(v) for v in text.replace("[", " ").replace("]", " ").replace("\n", " ").split()])
+    return np.array(
+        [float(v) for v in text.replace("[", " ").replace("]", " ").replace("\n", " ").split()]
+    )
 
 
 def _printed(python):
@@ -69,8 +71,12 @@ def test_python_and_command_give_the_curve(state, family):
 def test_the_best_strength_is_that_of_tune(family):
     state = State(family=family)
     name = state.parameter
-    best = gl.tune(state.data, state.gcn, {name: (-0.75, 0.75) if family == "pagerank" else (-5, 5)})
-    top = next(curve for curve in complete(f"strength-{family}", state).curves if curve.name == "best")
+    best = gl.tune(
+        state.data, state.gcn, {name: (-0.75, 0.75) if family == "pagerank" else (-5, 5)}
+    )
+    top = next(
+        curve for curve in complete(f"strength-{family}", state).curves if curve.name == "best"
+    )
     assert top.y[0] == pytest.approx(best.prediction.test_accuracy, abs=1e-7)
     assert getattr(tuned(state), name) == pytest.approx(best.parameters[name], rel=1e-3)
 
@@ -104,7 +110,9 @@ def test_code_of_the_layers_prints_their_curves():
     np.testing.assert_allclose(kept, picture.curves[1].y, atol=1e-12)
 
 
-@pytest.mark.parametrize("state", [State(), State(reg=1.0, family="residual", depth=3)], ids=["diffusion", "residual"])
+@pytest.mark.parametrize(
+    "state", [State(), State(reg=1.0, family="residual", depth=3)], ids=["diffusion", "residual"]
+)
 def test_code_of_the_depth_prints_its_curves(state):
     picture = complete("depth", state)
     m, power = _printed(picture.python).reshape(2, -1)
@@ -133,7 +141,12 @@ def test_the_map_is_what_its_code_prints_and_holds_the_point():
 def test_the_best_filter_of_the_picture_is_not_below_any_family():
     picture = complete("spectrum", State())
     reached = float(picture.sentence.split("reaches ")[1].split(" ")[0])
-    families = [c.y[0] for f in STRENGTHS for c in complete(f"strength-{f}", State()).curves if c.name == "best"]
+    families = [
+        c.y[0]
+        for f in STRENGTHS
+        for c in complete(f"strength-{f}", State()).curves
+        if c.name == "best"
+    ]
     assert reached >= max(families) - 1e-4
 
 
@@ -148,7 +161,9 @@ def test_the_best_along_an_axis_is_that_of_tune_at_infinite_regularization():
     state = State(reg=10.0, axis="lam", family="residual")
     top = next(c for c in complete("axis", state).curves if c.name == "best residual network")
     data = state.data_at(lam=top.x[20])
-    expected = gl.tune(data, state.explicit("residual"), {"c": (-np.inf, np.inf)}).prediction.test_accuracy
+    expected = gl.tune(
+        data, state.explicit("residual"), {"c": (-np.inf, np.inf)}
+    ).prediction.test_accuracy
     assert top.y[20] == pytest.approx(expected, abs=1e-9)
 
 
@@ -160,10 +175,13 @@ def test_layers_of_a_residual_network_reach_the_diffusion_from_below():
 
 
 @pytest.mark.parametrize(
-    "state", [State(c=0.5), State(c=0.5, directed=False, lam=-1.3, classes="0.3, 0.7"), State(classes="4")]
+    "state",
+    [State(c=0.5), State(c=0.5, directed=False, lam=-1.3, classes="0.3, 0.7"), State(classes="4")],
 )
 @pytest.mark.parametrize("name", ["strength-residual", "strength-diffusion", "axis", "layers"])
-def test_no_network_of_a_picture_is_above_all_linear_ones_and_these_are_below_the_ceiling(state, name):
+def test_no_network_of_a_picture_is_above_all_linear_ones_and_these_are_below_the_ceiling(
+    state, name
+):
     curves = {curve.name: curve.y for curve in complete(name, state).curves}
     linear, ceiling = curves.pop("all linear networks"), curves.pop("Bayes-optimal")
     assert np.all(linear <= ceiling)
@@ -180,7 +198,12 @@ def test_both_questions_are_answered_with_the_numbers_of_the_library():
 
 
 def test_the_curve_covers_every_value_of_its_control():
-    for state in (State(t=5.0), State(t=-18.0), State(family="residual", c=40.0), State(family="residual", depth=12)):
+    for state in (
+        State(t=5.0),
+        State(t=-18.0),
+        State(family="residual", c=40.0),
+        State(family="residual", depth=12),
+    ):
         curve, *_, here = complete(f"strength-{state.family}", state).curves
         assert curve.x[0] <= here.x[0] <= curve.x[-1]
     for state in (State(mu=44.0, axis="mu"), State(alpha=130.0, axis="alpha")):
@@ -198,7 +221,9 @@ def test_at_finite_regularization_each_depth_has_its_own_best_one():
     for finite, infinite in zip(found[:2], explicit[:2], strict=True):
         assert np.all(finite >= infinite - 1e-12)
     assert found.best[-1] < found.diffusion
-    printed = _printed(complete("layers", state).python.replace("range(1, 13)", "(1, 3)")).reshape(-1, 3)
+    printed = _printed(complete("layers", state).python.replace("range(1, 13)", "(1, 3)")).reshape(
+        -1, 3
+    )
     np.testing.assert_allclose(printed[:, 1], found.best[[0, 2]], atol=2e-5)
     np.testing.assert_allclose(printed[:, 2], found.kept[[0, 2]], atol=2e-5)
 
@@ -221,10 +246,14 @@ def test_answers_of_an_uploaded_graph_are_of_its_model():
     state = State(estimated=True)
     found = results(("here", "ceiling", "diffusion"), state)
     for words in (depth_answer(state, found), gain_answer(state, found)):
-        assert words.startswith("This holds for a model with these parameters, not for your graph itself.")
+        assert words.startswith(
+            "This holds for a model with these parameters, not for your graph itself."
+        )
 
 
-@pytest.mark.parametrize("lam, words", [(1.0, "larger t oversmooths"), (-1.0, "below zero"), (0.0, "does not help")])
+@pytest.mark.parametrize(
+    "lam, words", [(1.0, "larger t oversmooths"), (-1.0, "below zero"), (0.0, "does not help")]
+)
 def test_what_lies_beyond_the_best_diffusion_time(lam, words):
     state = State(lam=lam, mu=4.0)
     assert words in depth_answer(state, results(["diffusion"], state))
@@ -269,7 +298,9 @@ HUBS = PRESETS["First steps"]["Hubs: divide by the degree plus a constant"]
 def test_hubs_are_answered_by_the_theory_of_degrees():
     found = results(("here", "ceiling", "pagerank"), HUBS)
     data = gl.CSBM(10, 1.0, 1.0, 0.05, directed=False, degrees=gl.Gamma(1.0))
-    best = gl.tune(data, gl.GCN(gl.PageRank(0.1), normalization="regularized"), {"theta": (-0.75, 0.75)}).prediction
+    best = gl.tune(
+        data, gl.GCN(gl.PageRank(0.1), normalization="regularized"), {"theta": (-0.75, 0.75)}
+    ).prediction
     words = gain_answer(HUBS, found)
     for p in (
         gl.predict(data, gl.GCN(gl.PageRank(HUBS.theta), normalization="regularized")),
@@ -294,7 +325,9 @@ def test_what_takes_minutes_with_hubs_is_a_sentence(name):
         COMPUTATIONS[name].compute(HUBS)
 
 
-@pytest.mark.parametrize("state", [State(), State(family="pagerank", theta=0.2, symmetrize=False, classes="3")])
+@pytest.mark.parametrize(
+    "state", [State(), State(family="pagerank", theta=0.2, symmetrize=False, classes="3")]
+)
 def test_the_training_begins_at_infinite_regularization_and_its_code_gives_the_curves(state):
     picture = complete("training", state)
     stopped, ridge, _ = (curve.y for curve in picture.curves)
@@ -323,7 +356,9 @@ def test_a_training_without_a_theory_is_refused_in_words_of_the_page(state, why)
 def test_a_network_without_an_answer_is_said_to_have_none():
     """PageRank beyond its pole at every value of the axis: no number, and why."""
     state = State(lam=2.5, family="pagerank", theta=0.3, axis="rho")
-    results = {name: COMPUTATIONS[name].compute(state) for name in ("ceiling", "linear", "here", "along")}
+    results = {
+        name: COMPUTATIONS[name].compute(state) for name in ("ceiling", "linear", "here", "along")
+    }
     words = PICTURES["axis"].draw(state, results).sentence
     assert "No curve is drawn: theta = 0.3 is not allowed" in words
     assert "nan" not in words

@@ -33,8 +33,12 @@ def test_a_sampled_graph_gives_its_estimate(instance, tmp_path):
     assert state.mu == pytest.approx(expected.mu, rel=1e-3)
     assert state.estimated
     assert set(str(advice).splitlines()) <= set(text.splitlines())
-    assert f"lam = {expected.lam:.3g} +- {expected.lam_error:.2g}, mu = {expected.mu:.3g} +- " in text
-    assert f"{gl.bayes_optimal(state.data).test_accuracy:.2f}" in text  # the ceiling of the page is that of the advice
+    assert (
+        f"lam = {expected.lam:.3g} +- {expected.lam_error:.2g}, mu = {expected.mu:.3g} +- " in text
+    )
+    assert (
+        f"{gl.bayes_optimal(state.data).test_accuracy:.2f}" in text
+    )  # the ceiling of the page is that of the advice
     assert abs(state.lam - 1.2) < 4 * expected.lam_error
 
 
@@ -42,12 +46,18 @@ def test_edges_and_nodes_may_come_in_either_order(tmp_path):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 60)
     x = rng.normal(size=(60, 4)) + y[:, None]
-    edges = "source,target\n" + "\n".join(f"{i},{j}" for i, j in rng.integers(0, 60, (200, 2)) if i != j)
-    rows = "\n".join(f"{i},{'AB'[c]}," + ",".join(map(str, v)) for i, (c, v) in enumerate(zip(y, x, strict=True)))
+    edges = "source,target\n" + "\n".join(
+        f"{i},{j}" for i, j in rng.integers(0, 60, (200, 2)) if i != j
+    )
+    rows = "\n".join(
+        f"{i},{'AB'[c]}," + ",".join(map(str, v)) for i, (c, v) in enumerate(zip(y, x, strict=True))
+    )
     nodes = "node,label,a,b,c,d\n" + rows
     files = [(edges, "e.csv"), (nodes, "n.csv")]
     one = describe_upload(State(), [_encoded(t.encode()) for t, _ in files], [n for _, n in files])
-    other = describe_upload(State(), [_encoded(t.encode()) for t, _ in files[::-1]], [n for _, n in files[::-1]])
+    other = describe_upload(
+        State(), [_encoded(t.encode()) for t, _ in files[::-1]], [n for _, n in files[::-1]]
+    )
     assert one == other
 
 
@@ -59,7 +69,10 @@ def test_what_is_said_of_tables_names_fields_of_the_page_and_no_options():
         ({}, "the field Classes (label) beside the upload"),
         ({"label": "class"}, "leave it out by the field Leave out (born) beside the upload"),
         ({"label": "class", "drop": ["born"]}, "use the field Undirected beside the upload"),
-        ({"label": "class", "drop": ["born"], "undirected": True}, "Your graph: 40 nodes, 3 classes"),
+        (
+            {"label": "class", "drop": ["born"], "undirected": True},
+            "Your graph: 40 nodes, 3 classes",
+        ),
     ):
         try:
             text = describe_upload(State(), *files, **how)[1]
@@ -114,9 +127,13 @@ def test_a_file_that_is_too_large_is_refused(monkeypatch):
 def test_files_are_called_by_their_own_names(monkeypatch):
     """In refusals and in notes; not by those of the copies that are read."""
     edges = _encoded(b"source,target\na,b\nb,c\n")
-    with pytest.raises(gl.GCNLimitError, match=r"'mine\.csv' has no labels; give them .* by a second file"):
+    with pytest.raises(
+        gl.GCNLimitError, match=r"'mine\.csv' has no labels; give them .* by a second file"
+    ):
         describe_upload(State(), [edges], ["mine.csv"])
-    monkeypatch.setattr("gcnlimit.explorer.start.describe", lambda state, data, scale: (state, " ".join(data.notes)))
+    monkeypatch.setattr(
+        "gcnlimit.explorer.start.describe", lambda state, data, scale: (state, " ".join(data.notes))
+    )
     nodes = _encoded("id,city,label\na,Köln,x\nb,Mainz,y\nc,Köln,x\n".encode("cp1252"))
     _, words = describe_upload(State(), [edges, nodes], ["mine.csv", "people.csv"])
     assert words.startswith("'people.csv' is not UTF-8")

@@ -83,7 +83,13 @@ def test_infinite_regularization_travels_in_a_link():
 
 
 def test_every_field_is_a_control():
-    assert {f.name for f in fields(State)} == {*LIMITS, *CHOICES, *SWITCHES, "classes", "coefficients"}
+    assert {f.name for f in fields(State)} == {
+        *LIMITS,
+        *CHOICES,
+        *SWITCHES,
+        "classes",
+        "coefficients",
+    }
 
 
 def test_every_example_has_a_name_of_its_own():

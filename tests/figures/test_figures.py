@@ -35,7 +35,11 @@ COARSE = {
 
 SLOW = ("introduction", "hard_phase.py", "imbalance_colour.py")  # even so
 NAMES = [
-    pytest.param(name, marks=[pytest.mark.slow] if name.endswith(SLOW) else [], id=name.rsplit("/", maxsplit=1)[-1])
+    pytest.param(
+        name,
+        marks=[pytest.mark.slow] if name.endswith(SLOW) else [],
+        id=name.rsplit("/", maxsplit=1)[-1],
+    )
     for name in [*FIGURES, *OF_THE_PAGES]
 ]
 
@@ -52,9 +56,13 @@ def data(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_numbers_bear_out_the_statements_and_are_all_that_a_picture_needs(name, tmp_path, monkeypatch):
+def test_the_numbers_bear_out_the_statements_and_are_all_that_a_picture_needs(
+    name, tmp_path, monkeypatch
+):
     """A second or two each: a figure has hundreds of numbers and some panels."""
-    monkeypatch.setattr("gcnlimit.figures.registry.save", lambda canvas, path: path)  # it is drawn below
+    monkeypatch.setattr(
+        "gcnlimit.figures.registry.save", lambda canvas, path: path
+    )  # it is drawn below
     figure, dataset = find(name), data(name)
     for statement in figure.statements(dataset):
         assert statement.holds != ((name, statement.text) in FAILING), statement
@@ -95,7 +103,9 @@ def test_a_statement_can_fail():
 def test_rates_are_the_slopes_of_the_curves():
     """The rates, taken far away, are where the slopes of the drawn curves go."""
     dataset = data("learning-rates")
-    slope = -dataset.log_test_error.diff("lam").isel(lam=-1) / (dataset.lam**2).diff("lam").isel(lam=-1)
+    slope = -dataset.log_test_error.diff("lam").isel(lam=-1) / (dataset.lam**2).diff("lam").isel(
+        lam=-1
+    )
     np.testing.assert_allclose(slope.transpose(*dataset.rate.dims), dataset.rate, atol=0.06)
 
 

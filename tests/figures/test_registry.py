@@ -15,7 +15,15 @@ import gcnlimit as gl
 from gcnlimit import ParameterError
 from gcnlimit.figures import strength
 from gcnlimit.figures.base import Simulation
-from gcnlimit.figures.registry import agreement, find, produce, read, write, write_agreement, z_scores
+from gcnlimit.figures.registry import (
+    agreement,
+    find,
+    produce,
+    read,
+    write,
+    write_agreement,
+    z_scores,
+)
 from gcnlimit.numerics.gaussian import normal_deviate
 
 
@@ -36,7 +44,9 @@ def test_distances_are_in_standard_errors_and_leave_out_what_has_no_prediction()
 
 
 def test_few_trials_weigh_less():
-    np.testing.assert_allclose(z_scores(dots([2.0, 1.0, 1.0], trials=4)), [-norm.ppf(t.sf(2.0, 3)), 0.0], atol=1e-12)
+    np.testing.assert_allclose(
+        z_scores(dots([2.0, 1.0, 1.0], trials=4)), [-norm.ppf(t.sf(2.0, 3)), 0.0], atol=1e-12
+    )
     normal = normal_deviate(t.rvs(3, size=20_000, random_state=0), 3)
     assert abs(normal.std() - 1.0) < 0.02
 
@@ -59,7 +69,9 @@ def test_dots_come_with_the_theory_of_their_value_and_of_their_error():
         one = found.sel(lam=lam, theta=theta)
         network = gl.GCN(gl.PageRank(theta), reg=1.0)
         exact = gl.theory.scatter(data.replaced(lam=lam), network, nodes=200)
-        assert float(one.test_accuracy_expected_error) == pytest.approx(exact.deviation / np.sqrt(2), rel=1e-12)
+        assert float(one.test_accuracy_expected_error) == pytest.approx(
+            exact.deviation / np.sqrt(2), rel=1e-12
+        )
         assert float(one.test_accuracy_predicted) == pytest.approx(exact.accuracy, rel=1e-9)
     three = size.measure(data.replaced(classes=3), gcn, {"reg": [np.inf]}, "test_accuracy")
     assert np.isnan(three.test_accuracy_expected_error).all()
@@ -89,7 +101,9 @@ def test_simulated_dots_agree_with_the_theory_and_an_interrupted_run_resumes(tmp
     assert row["dots"] == 2 * 3 * 2 * 2
     assert float(row["worst |z|"]) < 4.5
     assert 0.2 < float(row["mean |z|"]) < 2.0
-    monkeypatch.setattr(import_module("gcnlimit.sweeps.run"), "compute", _never)  # nothing is computed a second time
+    monkeypatch.setattr(
+        import_module("gcnlimit.sweeps.run"), "compute", _never
+    )  # nothing is computed a second time
     ((_, again),) = produce([strength.SYMMETRY], tmp_path, size)
     assert again.identical(dataset)
 

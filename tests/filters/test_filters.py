@@ -45,9 +45,14 @@ def test_apply_is_the_matrix_function(filter, symmetric):
     expected = matrix_function(filter, matrix) @ block
     radius = 2.0 if symmetric else None
     assert np.allclose(
-        filter.apply(matrix, block, radius=radius), expected, rtol=0, atol=1e-10 * np.abs(expected).max()
+        filter.apply(matrix, block, radius=radius),
+        expected,
+        rtol=0,
+        atol=1e-10 * np.abs(expected).max(),
     )
-    single = filter.apply(matrix.astype(np.float32), block.astype(np.float32), radius=radius, accuracy=1e-6)
+    single = filter.apply(
+        matrix.astype(np.float32), block.astype(np.float32), radius=radius, accuracy=1e-6
+    )
     assert single.dtype == np.float32
     assert np.allclose(single, expected, rtol=0, atol=2e-4 * np.abs(expected).max())
 
@@ -63,7 +68,9 @@ def test_chain_is_the_filter(filter):
 def test_chain_about_another_center():
     x = np.linspace(-2, 2, 41)
     assert np.allclose(
-        gl.Diffusion(-3.0).chain(accuracy=1e-15, radius=2.0, center=1.5)(x), np.exp(-3.0 * x), rtol=1e-11
+        gl.Diffusion(-3.0).chain(accuracy=1e-15, radius=2.0, center=1.5)(x),
+        np.exp(-3.0 * x),
+        rtol=1e-11,
     )
 
 
@@ -81,7 +88,9 @@ def test_residual_equals_its_polynomial(c):
     coefficients = np.polynomial.polynomial.polyfromroots([-value for value in c])
     x = np.linspace(-2.5, 2.5, 11)
     left, right = gl.Residual(np.array(c))(x), gl.Polynomial(np.atleast_1d(coefficients))(x)
-    assert np.allclose(left, right, rtol=0, atol=1e-12 * max(1.0, np.prod([2.5 + abs(v) for v in c])))
+    assert np.allclose(
+        left, right, rtol=0, atol=1e-12 * max(1.0, np.prod([2.5 + abs(v) for v in c]))
+    )
 
 
 def test_nothing_overflows_on_the_way_to_a_value():
@@ -96,7 +105,10 @@ def test_nothing_overflows_on_the_way_to_a_value():
 @pytest.mark.parametrize("symmetrize", [False, True])
 def test_a_diffusion_too_long_for_its_series_is_refused(lam, t, symmetrize):
     with pytest.raises(gl.ParameterError, match="too many terms"):
-        gl.predict(gl.CSBM(alpha=4, lam=lam, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(t), symmetrize=symmetrize))
+        gl.predict(
+            gl.CSBM(alpha=4, lam=lam, mu=2.0, rho=0.1),
+            gl.GCN(gl.Diffusion(t), symmetrize=symmetrize),
+        )
 
 
 def test_diverging_pagerank_on_an_operator():
@@ -125,10 +137,16 @@ DATA = gl.CSBM(alpha=[0.5, 4.0], lam=[1.3, 0.8], mu=2.0, rho=0.2)
 @pytest.mark.parametrize(("derived", "closed"), DERIVED, ids=repr)
 @pytest.mark.parametrize("symmetrize", [False, True])
 @pytest.mark.parametrize("reg", [np.inf, 0.5])
-def test_what_is_derived_from_values_and_chain_equals_the_closed_form(derived, closed, symmetrize, reg):
-    mine, known = (gl.predict(DATA, gl.GCN(f, reg=reg, symmetrize=symmetrize)) for f in (derived, closed))
+def test_what_is_derived_from_values_and_chain_equals_the_closed_form(
+    derived, closed, symmetrize, reg
+):
+    mine, known = (
+        gl.predict(DATA, gl.GCN(f, reg=reg, symmetrize=symmetrize)) for f in (derived, closed)
+    )
     tol = 1e-12 if np.isinf(reg) else 1e-9
-    assert np.allclose(mine.order_parameters.test_margin, known.order_parameters.test_margin, rtol=tol, atol=0)
+    assert np.allclose(
+        mine.order_parameters.test_margin, known.order_parameters.test_margin, rtol=tol, atol=0
+    )
 
 
 @pytest.mark.parametrize(("derived", "closed"), DERIVED, ids=repr)
@@ -138,7 +156,9 @@ def test_the_derived_action_finds_the_radius_of_an_operator(derived, closed):
     matrix *= 3.0 / np.linalg.norm(matrix, 2)
     many = derived.replaced(derived.values * np.array([1.0, 0.5, -0.7]))
     expected = np.stack([matrix_function(closed.replaced(v), matrix) @ block for v in many.values])
-    assert np.allclose(many.apply(matrix, block), expected, rtol=0, atol=1e-10 * np.abs(expected).max())
+    assert np.allclose(
+        many.apply(matrix, block), expected, rtol=0, atol=1e-10 * np.abs(expected).max()
+    )
 
 
 FUNCTIONS = [
@@ -148,14 +168,18 @@ FUNCTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("function", "known"), FUNCTIONS, ids=["diffusion", "pagerank", "residual"])
+@pytest.mark.parametrize(
+    ("function", "known"), FUNCTIONS, ids=["diffusion", "pagerank", "residual"]
+)
 @pytest.mark.parametrize("directed", [False, True])
 def test_a_plain_function_is_a_filter_on_symmetric_graphs(function, known, directed):
     """At any regularization, in theory and on a sampled graph."""
     data = gl.CSBM(alpha=[0.5, 4.0], lam=[1.1, 0.8], mu=2.0, rho=0.2, directed=directed)
     reg = np.array([[math.inf], [1.0], [0.01]])
     mine, same = (gl.predict(data, gl.GCN(f, "logistic", reg)) for f in (function, known))
-    assert np.allclose(mine.order_parameters.test_margin, same.order_parameters.test_margin, rtol=1e-8, atol=0)
+    assert np.allclose(
+        mine.order_parameters.test_margin, same.order_parameters.test_margin, rtol=1e-8, atol=0
+    )
     instance = gl.sample(gl.CSBM(4, 0.8, 2.0, 0.2, directed=directed), nodes=300, degree=20, seed=0)
     outputs = [gl.fit(instance, gl.GCN(f, reg=[math.inf, 0.5])).outputs for f in (function, known)]
     assert np.allclose(*outputs, rtol=0, atol=1e-9 * np.abs(outputs[1]).max())
@@ -178,7 +202,9 @@ def test_a_function_of_one_number_is_told_to_take_arrays():
 def test_a_function_that_other_processes_cannot_import_is_refused():
     gcn = gl.GCN(lambda x: x + 1.0)
     with pytest.raises(gl.ParameterError, match="or pass workers=1"):
-        gl.simulate(gl.CSBM(4, 0.8, 2.0, 0.2), gcn, nodes=100, degree=10, trials=2, seed=0, workers=2)
+        gl.simulate(
+            gl.CSBM(4, 0.8, 2.0, 0.2), gcn, nodes=100, degree=10, trials=2, seed=0, workers=2
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,31 +238,46 @@ def test_products_and_readouts_of_a_chain_make_its_function(depth, seed):
         assert np.allclose(split, chain.values(x), rtol=1e-10, atol=1e-10)
     powers = x[..., None] ** np.arange(depth + 1)
     for values, coefficients in zip((P, R), chain.coefficients(), strict=True):
-        assert np.allclose(values, np.einsum("bki,bni->bkn", coefficients, powers), rtol=1e-10, atol=1e-9)
+        assert np.allclose(
+            values, np.einsum("bki,bni->bkn", coefficients, powers), rtol=1e-10, atol=1e-9
+        )
     signal = rng.uniform(-2, 2, 2)
     g, G = chain.taylor(signal)
-    tails = [np.sum(g[i:] * signal ** np.arange(depth + 1 - i)[:, None], axis=0) for i in range(depth + 1)]
+    tails = [
+        np.sum(g[i:] * signal ** np.arange(depth + 1 - i)[:, None], axis=0)
+        for i in range(depth + 1)
+    ]
     assert np.allclose(G, tails, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("x", ["x", [[1.0, 2.0], [3.0]], np.nan, None, np.ma.masked_array([1.0, 2.0], [True, False])])
+@pytest.mark.parametrize(
+    "x", ["x", [[1.0, 2.0], [3.0]], np.nan, None, np.ma.masked_array([1.0, 2.0], [True, False])]
+)
 def test_values_are_asked_for_at_numbers(x):
     with pytest.raises(gl.ParameterError, match="x"):
         gl.Diffusion(1.0)(x)
 
 
 def test_values_beyond_the_largest_number_are_infinite():
-    for filter, x in ((gl.Diffusion(1e155), 2.0), (gl.Residual([1e200, 1e200]), 1e200), (gl.PageRank(0.5), 2.0)):
+    for filter, x in (
+        (gl.Diffusion(1e155), 2.0),
+        (gl.Residual([1e200, 1e200]), 1e200),
+        (gl.PageRank(0.5), 2.0),
+    ):
         assert np.isinf(filter(x))
 
 
-@pytest.mark.parametrize("deep", [lambda: gl.Residual.constant(1.0, 10**30), lambda: gl.Residual(np.ones(10_001))])
+@pytest.mark.parametrize(
+    "deep", [lambda: gl.Residual.constant(1.0, 10**30), lambda: gl.Residual(np.ones(10_001))]
+)
 def test_a_network_so_deep_that_its_answer_would_not_come_is_refused(deep):
     with pytest.raises(gl.ParameterError, match=r"depth = 10.* from 0 to 10000"):
         deep()
 
 
-@pytest.mark.parametrize("combine", [lambda f, g: f + g, lambda f, g: f * g, lambda f, g: 2.0 * f, lambda f, g: f - 1])
+@pytest.mark.parametrize(
+    "combine", [lambda f, g: f + g, lambda f, g: f * g, lambda f, g: 2.0 * f, lambda f, g: f - 1]
+)
 def test_filters_are_combined_as_functions(combine):
     with pytest.raises(gl.ParameterError, match=r"gl\.GCN\(lambda x: f\(x\) \+ g\(x\)\)"):
         combine(gl.Diffusion(1.0), gl.PageRank(0.1))

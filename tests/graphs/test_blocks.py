@@ -83,7 +83,9 @@ def test_classes_that_are_the_two_sides_are_no_reason_to_doubt():
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=600)
     A = np.triu((rng.random((600, 600)) < 0.04) & (y[:, None] != y)).astype(float)
-    assert "bipartite" not in doubted(rng.standard_normal((600, 5)), y, np.where(rng.random(600) < 0.3, y, -1), A + A.T)
+    assert "bipartite" not in doubted(
+        rng.standard_normal((600, 5)), y, np.where(rng.random(600) < 0.3, y, -1), A + A.T
+    )
 
 
 @pytest.mark.slow

@@ -14,13 +14,17 @@ SPARSE = {"x_indptr": np.array([0, 1, 2]), "x_indices": np.array([0, 0]), "x_dat
 
 @pytest.mark.parametrize("name", ["indptr", "something else"])
 @pytest.mark.parametrize("read", [gl.real.read, gl.Instance.load])
-def test_what_a_file_would_unpack_to_is_bounded_before_it_is_unpacked(name, read, tmp_path, monkeypatch):
+def test_what_a_file_would_unpack_to_is_bounded_before_it_is_unpacked(
+    name, read, tmp_path, monkeypatch
+):
     path = tmp_path / "bomb.npz"
     np.savez_compressed(path, **FIELDS | {name: np.zeros(10**7)})
     assert path.stat().st_size < 10**5
     monkeypatch.setenv("GCNLIMIT_MEMORY", "0.05")
     tracemalloc.start()
-    with pytest.raises(gl.ParameterError, match=r"needs about 0.08 GB of memory, of 0.05 GB available"):
+    with pytest.raises(
+        gl.ParameterError, match=r"needs about 0.08 GB of memory, of 0.05 GB available"
+    ):
         read(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -48,7 +52,8 @@ def test_a_shape_out_of_range_is_refused(shape, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["indptr", "indices", "labels", "x_dense", "names", "train", "centroid", "model", "degree"]
+    "name",
+    ["indptr", "indices", "labels", "x_dense", "names", "train", "centroid", "model", "degree"],
 )
 @pytest.mark.parametrize("dtype", ["M8[D]", "U3", "c16", "V3"])
 def test_a_field_of_dates_or_words_is_a_data_set_or_a_sentence(name, dtype, tmp_path):

@@ -64,7 +64,9 @@ def through_arrays(folder):
 
 def through_pyg(folder):
     weights, row, column = halves()
-    return real.from_pyg(SimpleNamespace(edge_index=np.stack([row, column]), num_nodes=N, edge_weight=weights)).graph
+    return real.from_pyg(
+        SimpleNamespace(edge_index=np.stack([row, column]), num_nodes=N, edge_weight=weights)
+    ).graph
 
 
 DOORS = {
@@ -127,7 +129,8 @@ def test_the_unit_of_weights_plays_no_part_for_networks(kind):
     one, other = (from_graph(w * WEIGHTS, kind) @ torch.eye(N) for w in (1.0, 3000.0))
     assert np.allclose(one, other, atol=1e-5)
     with pytest.raises(
-        gl.ParameterError, match="kind = 'papre' is not allowed; use 'paper', 'degrees' or 'normalized'"
+        gl.ParameterError,
+        match="kind = 'papre' is not allowed; use 'paper', 'degrees' or 'normalized'",
     ):
         from_graph(WEIGHTS, "papre")
 
@@ -138,7 +141,9 @@ def test_the_unit_of_weights_plays_no_part_for_anyone(unit):
     y = np.where(np.arange(N) < 9, Y, -1)
     one, other = (gl.estimate(X, y, w * WEIGHTS).lam for w in (1.0, unit))
     assert other == pytest.approx(one, rel=1e-10)
-    one, other = (gl.GraphClassifier().fit(X, y, graph=w * WEIGHTS).decision_function() for w in (1.0, unit))
+    one, other = (
+        gl.GraphClassifier().fit(X, y, graph=w * WEIGHTS).decision_function() for w in (1.0, unit)
+    )
     assert np.allclose(one, other, rtol=1e-8)
 
 

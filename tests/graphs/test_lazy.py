@@ -41,7 +41,8 @@ ROWS = {
     "equal": np.full((40, 3), 0.3),
     "rank one": np.outer(np.arange(40.0), [1.0, 2.0, -1.0]),
     "duplicated": np.repeat(np.random.default_rng(0).standard_normal((4, 3)), 10, axis=0),
-    "nearly parallel": np.array([1.0, 2.0, 3.0]) + 1e-7 * np.random.default_rng(0).standard_normal((40, 3)),
+    "nearly parallel": np.array([1.0, 2.0, 3.0])
+    + 1e-7 * np.random.default_rng(0).standard_normal((40, 3)),
     "one far away": np.vstack([np.zeros((39, 3)), np.full((1, 3), 1e6)]),
     "indicators": sparse.eye_array(40, format="csr"),
 }

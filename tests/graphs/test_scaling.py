@@ -36,7 +36,10 @@ def accuracy(X, y, A, seen, **options):
 
 def test_a_mixed_table_is_classified_as_well_as_by_the_better_scaling():
     found = np.array(
-        [[accuracy(*customers(seed), scale=scale) for scale in ("auto", "rows", "columns")] for seed in range(4)]
+        [
+            [accuracy(*customers(seed), scale=scale) for scale in ("auto", "rows", "columns")]
+            for seed in range(4)
+        ]
     ).mean(axis=0)
     assert found[0] > found[1:].max() - 0.01
     assert found[2] > found[1] + 0.01  # so that it matters
@@ -55,10 +58,15 @@ def test_one_useless_column_of_huge_variance_costs_nothing():
 def test_counts_of_words_are_scaled_by_rows_and_numbers_by_columns():
     rng = np.random.default_rng(0)
     counts = rng.poisson(0.1, (200, 50)).astype(float)
-    assert Scaling.of(counts, "auto").how == Scaling.of(sparse.csr_array(counts), "auto").how == "rows"
+    assert (
+        Scaling.of(counts, "auto").how == Scaling.of(sparse.csr_array(counts), "auto").how == "rows"
+    )
     assert Scaling.of(rng.standard_normal((200, 5)), "auto").how == "columns"
     for column in (1e4, 1e-9 + 300 * rng.standard_normal(200)):
-        assert Scaling.of(np.column_stack([counts, np.broadcast_to(column, 200)]), "auto").how == "columns"
+        assert (
+            Scaling.of(np.column_stack([counts, np.broadcast_to(column, 200)]), "auto").how
+            == "columns"
+        )
 
 
 def test_leave_one_out_overrules_what_features_look_like():
@@ -69,7 +77,9 @@ def test_leave_one_out_overrules_what_features_look_like():
     A = np.triu(rng.random((N, N)) < 6 / N, 1).astype(float)
     seen = rng.random(N) < 0.5
     assert Scaling.of(X, "auto").how == "rows"
-    assert accuracy(X, y, A + A.T, seen) == pytest.approx(accuracy(X, y, A + A.T, seen, scale="columns"), abs=1e-9)
+    assert accuracy(X, y, A + A.T, seen) == pytest.approx(
+        accuracy(X, y, A + A.T, seen, scale="columns"), abs=1e-9
+    )
 
 
 def test_the_unit_of_all_features_does_not_matter():

@@ -50,7 +50,9 @@ def test_noise_is_one_in_the_model():
     assert square == pytest.approx(1.0, abs=0.05)
     usual = A.sum(axis=1) > 0.25 * A.sum() / NODES  # leaves are not divided as far
     block = (given.spectral() @ np.eye(NODES))[usual][:, usual]
-    assert np.allclose(block, a0[usual[joined]][:, usual[joined]] / np.sqrt(joined.sum()), atol=1e-9)
+    assert np.allclose(
+        block, a0[usual[joined]][:, usual[joined]] / np.sqrt(joined.sum()), atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("directed", [True, False])
@@ -73,7 +75,9 @@ def test_error_of_the_signal_of_many_classes_is_its_scatter():
     """Where few pairs are alike these have most of the edges, and the variance of the signal more than doubles."""
     data = gl.CSBM(100.0, 0.6, 0.0, 1.0, classes=20, directed=False)
     drawn = [gl.sample(data, nodes=1000, degree=36.0, seed=seed) for seed in range(40)]
-    signals = [from_labels(StandardizedGraph.of(None, i.labels.astype(int), i.adjacency)) for i in drawn]
+    signals = [
+        from_labels(StandardizedGraph.of(None, i.labels.astype(int), i.adjacency)) for i in drawn
+    ]
     expected = np.sqrt(np.mean([s.lam_error**2 for s in signals]))
     # a standard deviation of 40 numbers is known to a tenth
     assert np.std([s.lam for s in signals], ddof=1) == pytest.approx(expected, rel=0.3)

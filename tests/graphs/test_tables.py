@@ -22,12 +22,16 @@ def read(tmp_path):
         (tmp_path / "e.csv").write_text(edges)
         if nodes is not None:
             (tmp_path / "n.csv").write_text(nodes)
-        return real.read(tmp_path / "e.csv", None if nodes is None else tmp_path / "n.csv", **options)
+        return real.read(
+            tmp_path / "e.csv", None if nodes is None else tmp_path / "n.csv", **options
+        )
 
     return reader
 
 
-@pytest.mark.parametrize("mark", ["", "NA", "N/A", "?", "None", "null", "unknown", "-1", "nan", "na"])
+@pytest.mark.parametrize(
+    "mark", ["", "NA", "N/A", "?", "None", "null", "unknown", "-1", "nan", "na"]
+)
 def test_what_marks_an_unknown_class_is_no_class(read, mark):
     data = read(nodes=f"node,label\na,student\nb,{mark}\nc,teacher\nd,student\n")
     assert data.y.tolist() == ["student", "", "teacher", "student"]
@@ -47,8 +51,16 @@ def test_the_columns_may_have_any_name(read):
 
 def test_a_missing_number_is_the_mean_and_is_marked(read):
     data = read(nodes="node,label,age,size\na,x,20,1\nb,y,,NA\nc,x,40,3\nd,y,30,5\n")
-    assert data.X.tolist() == [[20, 1, 0], [30, 3, 1], [40, 3, 0], [30, 5, 0]]  # one mark for both columns
-    assert "Missing numbers became the mean of their column and are marked: age (1), size (1)." in data.notes
+    assert data.X.tolist() == [
+        [20, 1, 0],
+        [30, 3, 1],
+        [40, 3, 0],
+        [30, 5, 0],
+    ]  # one mark for both columns
+    assert (
+        "Missing numbers became the mean of their column and are marked: age (1), size (1)."
+        in data.notes
+    )
 
 
 def test_words_become_columns(read):
@@ -62,7 +74,10 @@ def test_nodes_that_only_edges_name_are_added(read):
     assert data.names.tolist() == ["a", "b", "c", "d"]
     assert data.y.tolist() == ["x", "y", "", ""]
     assert data.X.tolist() == [[20, 0], [40, 0], [30, 1], [30, 1]]
-    assert "The table of nodes lacks 2 nodes of the edges; their labels and features are missing." in data.notes
+    assert (
+        "The table of nodes lacks 2 nodes of the edges; their labels and features are missing."
+        in data.notes
+    )
 
 
 def test_what_was_done_to_the_edges_is_said(read):
@@ -86,7 +101,12 @@ def test_weights_of_an_edge_listed_twice_are_added(read):
 
 @pytest.mark.parametrize(
     "edges",
-    ["user,friend\n1,2\n2,3\n", "who,whom,count\na,b,1\nb,c,1\n", "1,2\n2,3\n", "from\tto\n1\t2\n2\t3\n"],
+    [
+        "user,friend\n1,2\n2,3\n",
+        "who,whom,count\na,b,1\nb,c,1\n",
+        "1,2\n2,3\n",
+        "from\tto\n1\t2\n2\t3\n",
+    ],
 )
 def test_names_of_columns_are_no_nodes(read, edges):
     assert read(edges).nodes == 3
@@ -100,18 +120,46 @@ def test_names_of_columns_are_known_from_the_table_of_nodes(read):
     "edges, nodes, sentence",
     [
         ("a,b,1,2\n", None, r"has 4 columns, 1, 2, 3, 4; keep two \(source, target\) or three"),
-        ("source,target,date\na,b,2024-01-01\n", None, "column 'date' of .* contains '2024-01-01'; .* weight"),
+        (
+            "source,target,date\na,b,2024-01-01\n",
+            None,
+            "column 'date' of .* contains '2024-01-01'; .* weight",
+        ),
         (
             EDGES,
             "node,label,size\na,x,3\nb,y,tall\n",
             "column 'size' holds numbers, such as 3, and words, such as 'tall'; .* --words size",
         ),
-        (EDGES, "node,label,part\na,x,12%\nb,y,$5\n", "'part' holds numbers written in different ways, such as '\\$5'"),
-        (EDGES, "node,label,part\na,x,12%\nb,y,5\n", "'part' holds numbers written in different ways"),
-        (EDGES, "node,label,part\na,x,5%\nb,y,high\n", "'part' holds numbers, such as 5%, and words, such as 'high'"),
-        (EDGES, "node,label,born\na,x,1/2/2023\nb,y,3/4/2023\n", "'born' holds dates or times, such as '1/2/2023'"),
-        (EDGES, "node,label,born\na,x,9:30\nb,y,10:30\n", "'born' holds dates or times, such as '10:30'"),
-        (EDGES, "node,label,class\na,x,p\nb,y,q\n", "the columns 'label' and 'class'; choose one by --label label"),
+        (
+            EDGES,
+            "node,label,part\na,x,12%\nb,y,$5\n",
+            "'part' holds numbers written in different ways, such as '\\$5'",
+        ),
+        (
+            EDGES,
+            "node,label,part\na,x,12%\nb,y,5\n",
+            "'part' holds numbers written in different ways",
+        ),
+        (
+            EDGES,
+            "node,label,part\na,x,5%\nb,y,high\n",
+            "'part' holds numbers, such as 5%, and words, such as 'high'",
+        ),
+        (
+            EDGES,
+            "node,label,born\na,x,1/2/2023\nb,y,3/4/2023\n",
+            "'born' holds dates or times, such as '1/2/2023'",
+        ),
+        (
+            EDGES,
+            "node,label,born\na,x,9:30\nb,y,10:30\n",
+            "'born' holds dates or times, such as '10:30'",
+        ),
+        (
+            EDGES,
+            "node,label,class\na,x,p\nb,y,q\n",
+            "the columns 'label' and 'class'; choose one by --label label",
+        ),
         ("a,\n", None, "names no node in row 1"),
         ("a,b,-2\n", None, "1 negative weight, such as -2"),
     ],
@@ -157,14 +205,19 @@ def test_what_filtering_leaves_in_the_index_of_a_frame_is_no_column():
     assert data.names.tolist() == ["2", "0", "1"]
     assert data.graph.toarray().tolist() == [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
     named = nodes[nodes["id"] < 9].set_index("id")
-    for frame in (named, named.rename_axis(None)):  # names of nodes, with or without a name of their own
+    for frame in (
+        named,
+        named.rename_axis(None),
+    ):  # names of nodes, with or without a name of their own
         same = real.read(edges, frame)
         assert same.names.tolist() == data.names.tolist()
         assert np.array_equal(same.X, data.X)
 
 
 def test_a_comma_is_the_decimal_point_between_semicolons(read):
-    data = read("source;target;weight\na;b;0,5\nb;c;1,5\n", "id;age;label\na;-1,25;x\nb;2;y\nc;3,5;x\n;;\n")
+    data = read(
+        "source;target;weight\na;b;0,5\nb;c;1,5\n", "id;age;label\na;-1,25;x\nb;2;y\nc;3,5;x\n;;\n"
+    )
     assert data.graph.data.tolist() == [0.5, 1.5]
     assert data.X.ravel().tolist() == [-1.25, 2, 3.5]
 
@@ -176,16 +229,30 @@ def test_the_numbers_of_rows_that_pandas_writes_are_no_column(read, index):
     data = read(edges, f"{index},id,age,label\n0,5,1,x\n1,6,2,y\n2,7,3,x\n")
     assert data.graph.toarray().tolist() == [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
     assert data.X.ravel().tolist() == [1, 2, 3]
-    assert read("0,1\n1,2\n", f"{index},age,label\n0,1,x\n1,2,y\n2,3,x\n").names.tolist() == ["0", "1", "2"]
+    assert read("0,1\n1,2\n", f"{index},age,label\n0,1,x\n1,2,y\n2,3,x\n").names.tolist() == [
+        "0",
+        "1",
+        "2",
+    ]
 
 
 @pytest.mark.parametrize("index", ["", "Unnamed: 0"])
 @pytest.mark.parametrize("first", [0, 1])
 def test_the_numbers_of_rows_are_left_out_with_a_note_whatever_names_the_nodes(read, index, first):
     """As pandas writes them, from 0, and R, from 1."""
-    edges = f"{index},src,dst\n" + "".join(f"{first + k},{e}\n" for k, e in enumerate(["p,q", "q,r", "r,p"]))
-    nodes = f"{index},device,age,label\n" + "".join(f"{first + k},{n},{10 * k},x\n" for k, n in enumerate("pqr"))
-    for options in ({}, {"id": "device"}, {"drop": "Unnamed: 0"}, {"drop": ""}, {"id": "device", "drop": "Unnamed: 0"}):
+    edges = f"{index},src,dst\n" + "".join(
+        f"{first + k},{e}\n" for k, e in enumerate(["p,q", "q,r", "r,p"])
+    )
+    nodes = f"{index},device,age,label\n" + "".join(
+        f"{first + k},{n},{10 * k},x\n" for k, n in enumerate("pqr")
+    )
+    for options in (
+        {},
+        {"id": "device"},
+        {"drop": "Unnamed: 0"},
+        {"drop": ""},
+        {"id": "device", "drop": "Unnamed: 0"},
+    ):
         data = read(edges, nodes, **options)
         assert data.names.tolist() == ["p", "q", "r"]
         assert data.graph.toarray().tolist() == [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
@@ -198,7 +265,9 @@ def test_edges_most_of_whose_nodes_are_not_in_the_table_are_refused(read):
     sentence = "names 1 of the 4 nodes of the edges: its nodes are such as 'a', theirs such as 'b'"
     with pytest.raises(gl.ParameterError, match=sentence):
         read(nodes="id,label\na,x\nz,y\n")
-    with pytest.raises(gl.ParameterError, match=r"names 0 of the 4 nodes .* 'A', theirs such as 'a'"):
+    with pytest.raises(
+        gl.ParameterError, match=r"names 0 of the 4 nodes .* 'A', theirs such as 'a'"
+    ):
         read(nodes="id,label\nA,x\nB,y\n")
 
 
@@ -216,7 +285,10 @@ NUMBERS = {
     ("31.12.23", "02.01.24", "01.01.24"): ([0, 2, 1], "days since 2023-12-31"),
     ("31-Dec-2023", "02-Jan-2024", "1-Jan-2024"): ([0, 2, 1], "days since 2023-12-31"),
     ("31 December 2023", "2 January 2024", "1 January 2024"): ([0, 2, 1], "days since 2023-12-31"),
-    ("2023-12-31T00:00", "2024-01-02T12:00", "2024-01-01T00:00"): ([0, 2.5, 1], "days since 2023-12-31"),
+    ("2023-12-31T00:00", "2024-01-02T12:00", "2024-01-01T00:00"): (
+        [0, 2.5, 1],
+        "days since 2023-12-31",
+    ),
     ("2023-12-31 00:00:00+00:00", "2024-01-02 01:00:00+01:00", "2024-01-01 00:00:00+00:00"): (
         [0, 2, 1],
         "days since 2023-12-31",
@@ -239,7 +311,9 @@ def test_numbers_are_read_however_people_write_them(read, cells):
 
 
 def test_commas_and_points_of_weights_and_columns_between_semicolons(read):
-    data = read("a;b;1.200,5\nb;c;1,5\n", "id;age;size;label\na;1.234,50;1,234;x\nb;2;2;y\nc;1.000;3,5;x\n")
+    data = read(
+        "a;b;1.200,5\nb;c;1,5\n", "id;age;size;label\na;1.234,50;1,234;x\nb;2;2;y\nc;1.000;3,5;x\n"
+    )
     assert data.graph.data.tolist() == [1200.5, 1.5]
     assert data.X.tolist() == [[1234.5, 1.234], [2, 2], [1000, 3.5]]
 
@@ -252,7 +326,9 @@ def test_missing_words_are_counted_and_may_be_words(read):
     kept = read(nodes=nodes, words=["country", "code", "label"])
     assert kept.X.tolist() == [[0, 0, 1, 1, 0], [1, 0, 0, 0, 1], [0, 0, 0, 1, 0], [0, 1, 0, 0, 1]]
     assert kept.y.tolist() == ["NA", "y", "x", "y"]
-    with pytest.raises(gl.ParameterError, match=r"words=.land.\) names no column; there are id, country"):
+    with pytest.raises(
+        gl.ParameterError, match=r"words=.land.\) names no column; there are id, country"
+    ):
         read(nodes=nodes, words="land")
 
 
@@ -261,7 +337,9 @@ def test_the_encodings_of_spreadsheets_are_read(tmp_path, code):
     (tmp_path / "e.csv").write_bytes("Zürich,Köln\n".encode(code))
     data = real.read(tmp_path / "e.csv")
     assert data.names.tolist() == ["Köln", "Zürich"]
-    assert any("was read as cp1252" in note for note in data.notes) == (code in ("latin-1", "cp1252"))
+    assert any("was read as cp1252" in note for note in data.notes) == (
+        code in ("latin-1", "cp1252")
+    )
     assert real.read(tmp_path / "e.csv", encoding=code).names.tolist() == ["Köln", "Zürich"]
 
 
@@ -275,7 +353,9 @@ def test_other_encodings_are_given_by_name(tmp_path):
         with pytest.raises(gl.ParameterError, match=sentence):
             real.read(tmp_path / "e.csv", encoding=code)
     (tmp_path / "e.csv").write_bytes(b"a,\x81\n")
-    with pytest.raises(gl.ParameterError, match=r"is not text in UTF-8 or cp1252; use --encoding NAME"):
+    with pytest.raises(
+        gl.ParameterError, match=r"is not text in UTF-8 or cp1252; use --encoding NAME"
+    ):
         real.read(tmp_path / "e.csv")
 
 
@@ -284,7 +364,9 @@ def test_a_compressed_table_is_unpacked_no_further_than_memory_allows(tmp_path, 
         file.write(b"a,b\n" * 10**7)
     monkeypatch.setenv("GCNLIMIT_MEMORY", "0.1")
     tracemalloc.start()
-    with pytest.raises(gl.ParameterError, match=r"bomb.csv.gz' holds more than 2.5 MB, for which there is not"):
+    with pytest.raises(
+        gl.ParameterError, match=r"bomb.csv.gz' holds more than 2.5 MB, for which there is not"
+    ):
         real.read(tmp_path / "bomb.csv.gz")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -306,5 +388,7 @@ def test_attributes_of_networkx_are_read_as_columns_are():
         == "Attributes that were not taken: age, city, role (name them in features)."
     )
     for options in ({"features": ["height"]}, {"label": "rank"}):
-        with pytest.raises(gl.ParameterError, match=r"no node has the attribute .* age, city, role"):
+        with pytest.raises(
+            gl.ParameterError, match=r"no node has the attribute .* age, city, role"
+        ):
             real.from_networkx(graph, **options)

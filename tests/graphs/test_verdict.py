@@ -21,7 +21,10 @@ def drawn_degrees(rng, nodes, degree, variance):
 @pytest.mark.parametrize("nodes", [300, 1000, 3000])
 def test_random_graphs_have_no_hubs_and_varied_ones_do(nodes, degree):
     rng = np.random.default_rng(nodes + degree)
-    rates = [np.mean([has_hubs(drawn_degrees(rng, nodes, degree, v)) for _ in range(60)]) for v in (0, 0.1, 0.2, 1)]
+    rates = [
+        np.mean([has_hubs(drawn_degrees(rng, nodes, degree, v)) for _ in range(60)])
+        for v in (0, 0.1, 0.2, 1)
+    ]
     assert rates[0] == 0.0
     assert rates[1] > 0.9
     assert rates[2:] == [1.0, 1.0]
@@ -33,7 +36,10 @@ def test_two_older_rules_that_disagreed_meet():
     """Mean degree 60 with variance 0.05, and 6 with 0.15: hubs both times, on which the rules before differed."""
     rng = np.random.default_rng(0)
     for degree, variance in ((60, 0.05), (6, 0.15)):
-        assert np.mean([has_hubs(drawn_degrees(rng, 2000, degree, variance)) for _ in range(100)]) == 1.0
+        assert (
+            np.mean([has_hubs(drawn_degrees(rng, 2000, degree, variance)) for _ in range(100)])
+            == 1.0
+        )
 
 
 def test_where_both_older_rules_agreed_nothing_changes():
@@ -50,7 +56,12 @@ def test_where_both_older_rules_agreed_nothing_changes():
 
 
 def test_hubs_do_not_depend_on_weights_or_direction():
-    i = gl.sample(gl.CSBM(4, 1.0, 1.0, 0.2, directed=False, degrees=gl.Gamma(0.3)), nodes=800, degree=12, seed=0)
+    i = gl.sample(
+        gl.CSBM(4, 1.0, 1.0, 0.2, directed=False, degrees=gl.Gamma(0.3)),
+        nodes=800,
+        degree=12,
+        seed=0,
+    )
     heavy = i.adjacency.multiply(7.5).tocsr()
     assert np.array_equal(edge_counts(i.adjacency), edge_counts(heavy))
     assert has_hubs(edge_counts(i.adjacency))

@@ -21,7 +21,10 @@ def test_prox_minimises_its_objective(loss, omega, v):
         return float(loss.value(x)) + (x - omega) ** 2 / (2 * v)
 
     best = minimize_scalar(
-        objective, bounds=(omega - 1 - v, omega + 3 * v + 3), method="bounded", options={"xatol": 1e-9}
+        objective,
+        bounds=(omega - 1 - v, omega + 3 * v + 3),
+        method="bounded",
+        options={"xatol": 1e-9},
     )
     assert objective(float(loss.prox(omega, v))) <= best.fun + 1e-12 * (1 + abs(best.fun))
 
@@ -36,7 +39,9 @@ def test_logistic_prox_at_extremes():
 
 def test_the_pull_keeps_its_digits_at_a_small_response():
     """At v = 0 it is minus the slope of the loss; the difference of the proximal point would have lost seven digits."""
-    assert float(gl.Logistic().pull(20.0, 1e-9)[0]) == pytest.approx(1 / (1 + np.exp(20.0)), rel=1e-12)
+    assert float(gl.Logistic().pull(20.0, 1e-9)[0]) == pytest.approx(
+        1 / (1 + np.exp(20.0)), rel=1e-12
+    )
     assert float(gl.Hinge().pull(-20.0, 1e-9)[0]) == 1.0
 
 
@@ -51,11 +56,22 @@ FROM_VALUE = [
 def test_the_value_alone_gives_the_proximal_operator(mine, known):
     """And its derivative, but at corners, where that jumps."""
     rng = np.random.default_rng(0)
-    omega, v = np.append(rng.uniform(-20, 20, 998), [0.0, 1.5]), 10 ** np.append(rng.uniform(-3, 3, 998), [0.0, 3.0])
-    assert np.all(np.abs(mine.prox(omega, v) - known.prox(omega, v)) <= 1e-12 * (1 + np.abs(omega) + v))
-    away = np.ones(1000, bool) if known.breakpoints(v) is None else np.all(omega != known.breakpoints(v), axis=0)
+    omega, v = (
+        np.append(rng.uniform(-20, 20, 998), [0.0, 1.5]),
+        10 ** np.append(rng.uniform(-3, 3, 998), [0.0, 3.0]),
+    )
+    assert np.all(
+        np.abs(mine.prox(omega, v) - known.prox(omega, v)) <= 1e-12 * (1 + np.abs(omega) + v)
+    )
+    away = (
+        np.ones(1000, bool)
+        if known.breakpoints(v) is None
+        else np.all(omega != known.breakpoints(v), axis=0)
+    )
     omega, v = omega[away], v[away]
-    assert np.allclose(mine.prox_derivative(omega, v), known.prox_derivative(omega, v), rtol=0, atol=1e-10)
+    assert np.allclose(
+        mine.prox_derivative(omega, v), known.prox_derivative(omega, v), rtol=0, atol=1e-10
+    )
     assert np.allclose(mine.pull(omega, v), known.pull(omega, v), rtol=1e-10, atol=1e-10)
     assert np.allclose(mine.derivatives(omega), known.derivatives(omega), rtol=1e-10, atol=1e-10)
 
@@ -81,7 +97,8 @@ def test_a_loss_from_its_value_alone_is_predicted_and_trained(mine, known, symme
 def test_a_loss_of_the_library_is_final():
     """A subclass with another value would keep the proximal operator of its parent."""
     with pytest.raises(
-        TypeError, match=r"OtherValue derives from Square, which is final; derive it from gcnlimit\.Loss"
+        TypeError,
+        match=r"OtherValue derives from Square, which is final; derive it from gcnlimit\.Loss",
     ):
 
         class OtherValue(gl.Square):
@@ -102,6 +119,7 @@ class Exponential(gl.Loss):
 def test_a_loss_may_be_a_plain_dataclass():
     data = gl.CSBM(4, 1.0, 2.0, 0.1)
     found, known = (
-        gl.predict(data, gl.GCN(gl.Diffusion(1.0), loss, 1.0)) for loss in (Exponential(1.0), lambda z: np.exp(-z))
+        gl.predict(data, gl.GCN(gl.Diffusion(1.0), loss, 1.0))
+        for loss in (Exponential(1.0), lambda z: np.exp(-z))
     )
     assert found.test_accuracy == known.test_accuracy

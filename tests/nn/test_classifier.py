@@ -34,7 +34,9 @@ def test_classes_of_any_names():
 def test_numbers_with_which_nothing_is_trained_are_refused(wrong):
     i = gl.sample(gl.CSBM(4, 1.5, 3.0, 0.2), nodes=100, degree=20, seed=0)
     with pytest.raises(gl.ParameterError, match=f"{next(iter(wrong))} = "):
-        MessagePassingClassifier(**wrong).fit(i.features, np.where(i.train_mask, i.labels > 0, -1), graph=i.adjacency)
+        MessagePassingClassifier(**wrong).fit(
+            i.features, np.where(i.train_mask, i.labels > 0, -1), graph=i.adjacency
+        )
 
 
 def test_on_other_nodes_the_graph_adds_to_the_centroids_of_the_fit():
@@ -44,7 +46,9 @@ def test_on_other_nodes_the_graph_adds_to_the_centroids_of_the_fit():
     here, there = np.arange(500), np.arange(500, 1000)
     truth = (i.labels > 0).astype(int)
     model = MessagePassingClassifier(6, operator="paper", components=None, iterations=5)
-    model.fit(i.features[here], np.where(i.train_mask, truth, -1)[here], graph=i.adjacency[here][:, here])
+    model.fit(
+        i.features[here], np.where(i.train_mask, truth, -1)[here], graph=i.adjacency[here][:, here]
+    )
     found = model.score(i.features[there], truth[there], graph=i.adjacency[there][:, there])
     assert found > gl.bayes_optimal(data.replaced(lam=0.0)).test_accuracy
 
@@ -55,7 +59,9 @@ def test_the_number_of_components_is_small_where_few_directions_carry_the_classe
     truth = rng.integers(3, size=300)
     X = 2.0 * rng.standard_normal((300, 250)) + 0.3 * rng.standard_normal((3, 250))[truth]
     X = X @ np.linalg.qr(rng.standard_normal((250, 250)))[0] * np.linspace(0.3, 1.7, 250)
-    A = np.triu(rng.random((300, 300)) < np.where(truth[:, None] == truth, 0.06, 0.04), 1).astype(float)
+    A = np.triu(rng.random((300, 300)) < np.where(truth[:, None] == truth, 0.06, 0.04), 1).astype(
+        float
+    )
     model = MessagePassingClassifier(3, iterations=3, maskings=1)
     model.fit(X, np.where(np.arange(300) < 60, truth, -1), graph=A + A.T)
     assert model.components_ <= 30
@@ -67,7 +73,9 @@ def test_numbers_trained_on_half_of_the_labels_serve_where_all_are_known():
     rng = np.random.default_rng(0)
     truth = rng.integers(3, size=300)
     X = rng.standard_normal((300, 250)) + 0.3 * rng.standard_normal((3, 250))[truth]
-    A = np.triu(rng.random((300, 300)) < np.where(truth[:, None] == truth, 0.06, 0.04), 1).astype(float)
+    A = np.triu(rng.random((300, 300)) < np.where(truth[:, None] == truth, 0.06, 0.04), 1).astype(
+        float
+    )
     model = MessagePassingClassifier(3, operator="paper", components=15, iterations=3, maskings=1)
     model.fit(X, np.where(np.arange(300) < 60, truth, -1), graph=A + A.T)
     assert model.score(y=truth) > 0.9
@@ -97,7 +105,9 @@ def test_function_and_estimator_train_the_same_network(data):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("data", [UNEQUAL, THREE, HUBS, POWER_LAW], ids=["two", "three", "Gamma", "Pareto"])
+@pytest.mark.parametrize(
+    "data", [UNEQUAL, THREE, HUBS, POWER_LAW], ids=["two", "three", "Gamma", "Pareto"]
+)
 def test_the_estimator_reaches_message_passing_that_knows_the_parameters(data):
     """Accuracies on three graphs: within two standard errors, of which the least is that of independent nodes that differ."""
     gain, differ = [], []
@@ -132,5 +142,7 @@ def test_on_a_new_graph_the_function_is_near_message_passing_on_both(lam):
     scores = message_passing_scores(i.features, i.adjacency, known, new=new, layers=6)[600:]
     truth = np.eye(2)[i.data.classes.index_of(there.labels)]
     best = gl.amp(i, to=there).probabilities[-1200:]
-    found, exact = (-np.mean(np.log(np.sum(p * truth, axis=1))) for p in (softmax(scores, axis=1), best))
+    found, exact = (
+        -np.mean(np.log(np.sum(p * truth, axis=1))) for p in (softmax(scores, axis=1), best)
+    )
     assert abs(found - exact) < 0.03

@@ -48,13 +48,18 @@ def test_layers_are_those_of_the_state_evolution(classes, degree, numbers):
     """Four graphs, four depths: accuracies within four standard errors of the exact ones, matched or not."""
     data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=classes)
     graph, features, shrinkage = numbers
-    exact = gl.theory.message_passing(data, 4, graph=graph, features=features, shrinkage=shrinkage).test_accuracy
+    exact = gl.theory.message_passing(
+        data, 4, graph=graph, features=features, shrinkage=shrinkage
+    ).test_accuracy
     found = []
     for seed in range(4):
         i, x, S, known, labels = parts(data, seed, degree=degree)
         for depth in range(1, 5):
             with torch.no_grad():
-                right = with_numbers(data, depth, *numbers)(x, S, known, known >= 0).argmax(1).numpy() == labels
+                right = (
+                    with_numbers(data, depth, *numbers)(x, S, known, known >= 0).argmax(1).numpy()
+                    == labels
+                )
             found.append(right[~i.train_mask].mean())
     found = np.reshape(found, (4, 4))
     error = np.maximum(found.std(axis=0, ddof=1) / 2, np.sqrt(exact * (1 - exact) / (4 * 2700)))
@@ -72,7 +77,10 @@ def test_matched_numbers_reach_message_passing_on_unequal_classes(classes):
         truth = torch.from_numpy(data.classes.index_of(i.labels))
         with torch.no_grad():
             logits = network(
-                torch.from_numpy(i.features), from_graph(i.adjacency), truth, torch.from_numpy(i.train_mask)
+                torch.from_numpy(i.features),
+                from_graph(i.adjacency),
+                truth,
+                torch.from_numpy(i.train_mask),
             )
         right = (logits.argmax(1) == truth).numpy()[~i.train_mask].mean()
         gain.append(right - gl.amp(i).performance.test_accuracy)
@@ -83,7 +91,8 @@ def test_equal_sizes_give_what_the_network_without_sizes_gives():
     _, x, S, known, _ = parts(DATA, 0, nodes=300)
     with torch.no_grad():
         found = [
-            torch.softmax(MessagePassing(2, 5, sizes=sizes)(x, S, known, known >= 0), 1) for sizes in (False, True)
+            torch.softmax(MessagePassing(2, 5, sizes=sizes)(x, S, known, known >= 0), 1)
+            for sizes in (False, True)
         ]
     assert torch.allclose(*found, atol=1e-4)
 
@@ -110,7 +119,9 @@ def test_edges_of_torch_geometric_give_the_same_operator():
     i, *_ = parts(DATA, 0, nodes=300)
     edges = torch.from_numpy(np.stack(i.adjacency.nonzero()))
     block = torch.randn(300, 2)
-    assert torch.allclose(from_edge_index(edges, 300) @ block, from_graph(i.adjacency) @ block, atol=1e-5)
+    assert torch.allclose(
+        from_edge_index(edges, 300) @ block, from_graph(i.adjacency) @ block, atol=1e-5
+    )
 
 
 def test_gradients_pass_through_the_operator():
@@ -129,7 +140,9 @@ def test_a_node_does_not_hear_its_own_message_back(gain, hubs):
     rng, nodes = np.random.default_rng(0), 1500
     noise = rng.standard_normal((nodes, nodes)) / nodes**0.5
     theta = rng.gamma(1.0, size=nodes) if hubs else np.ones(nodes)
-    S = as_operator((noise + noise.T) / 2**0.5 * np.sqrt(np.outer(theta, theta)), theta=theta if hubs else None)
+    S = as_operator(
+        (noise + noise.T) / 2**0.5 * np.sqrt(np.outer(theta, theta)), theta=theta if hubs else None
+    )
     first = torch.from_numpy(rng.choice([-1.0, 1.0], nodes).astype(np.float32))[:, None, None]
     start = first * torch.tensor([0.5**0.5, -(0.5**0.5)])
 

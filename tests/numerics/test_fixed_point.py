@@ -38,7 +38,9 @@ def test_a_row_does_not_depend_on_its_neighbours():
 
 
 def test_no_fixed_point_is_said():
-    result = fixed_point(lambda x, rows: x + 1.0 + x**2, np.zeros((1, 1)), scale=np.abs, max_iterations=50)
+    result = fixed_point(
+        lambda x, rows: x + 1.0 + x**2, np.zeros((1, 1)), scale=np.abs, max_iterations=50
+    )
     assert not result.converged[0]
     assert result.iterations[0] == 50
     assert result.residual[0] > 1e-10
@@ -58,7 +60,9 @@ def test_forbidden_states_are_left():
 def test_each_entry_is_judged_on_its_own_scale():
     rate = np.array([0.5, 0.9])
     scale = np.array([1e12, 1e-12])
-    result = fixed_point(lambda x, rows: rate * x + scale, np.zeros((1, 2)), scale=np.abs, tol=1e-10, memory=1)
+    result = fixed_point(
+        lambda x, rows: rate * x + scale, np.zeros((1, 2)), scale=np.abs, tol=1e-10, memory=1
+    )
     assert np.allclose(result.state, scale / (1 - rate), rtol=1e-8)
 
 

@@ -45,7 +45,9 @@ def test_spread_points_fill_the_cube_evenly():
 
 def test_a_plateau_does_not_take_all_the_starts():
     def plateau_and_bump(u, which):
-        return 1 / (1 + np.exp(-40 * (u[:, 1] - 0.5))) + 1.01 * np.exp(-np.sum((u - [0.3, 0.1]) ** 2, axis=1) / 0.005)
+        return 1 / (1 + np.exp(-40 * (u[:, 1] - 0.5))) + 1.01 * np.exp(
+            -np.sum((u - [0.3, 0.1]) ** 2, axis=1) / 0.005
+        )
 
     best = maximize_box(plateau_and_bump, spread(200, 2)[None], keep=8, apart=0.25)
     np.testing.assert_allclose(best.u[0], [0.3, 0.1], atol=1e-5)
@@ -69,7 +71,9 @@ def test_no_maximum_of_random_waves_is_missed():
     amplitude, phase = rng.normal(size=(200, 5)), rng.uniform(0, 2 * np.pi, size=(200, 5))
 
     def waves(u, which):
-        return np.sum(amplitude[which] * np.cos(2 * np.arange(1, 6) * u[:, None] + phase[which]), axis=1)
+        return np.sum(
+            amplitude[which] * np.cos(2 * np.arange(1, 6) * u[:, None] + phase[which]), axis=1
+        )
 
     best = maximize_interval(waves, 200)
     dense = np.linspace(0, 1, 5001)

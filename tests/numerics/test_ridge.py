@@ -55,20 +55,27 @@ def test_many_rows_are_as_exact_as_single_precision():
     assert np.allclose(found, small.solve(Y, reg)[0], atol=1e-5)
 
 
-@pytest.mark.parametrize("rows", [np.zeros((6, 3)), np.full((6, 3), 0.1), np.full((6, 9), 0.1), np.full((6, 1), 1e6)])
+@pytest.mark.parametrize(
+    "rows", [np.zeros((6, 3)), np.full((6, 3), 0.1), np.full((6, 9), 0.1), np.full((6, 1), 1e6)]
+)
 def test_equal_rows_predict_the_mean(rows):
     """Their spread is rounding, in units of which weights and outputs elsewhere would be astronomical."""
     Y, weights = targets(np.array([0, 0, 0, 0, 1, 1]), 2), np.linspace(1.0, 2.0, 6)
     ridge, reg = Ridge(rows, weights), np.array([0.01, 1.0])
     others = (weights @ Y - weights[:, None] * Y) / (weights.sum() - weights[:, None])
     assert ridge.solve(Y, reg)[0] == pytest.approx(np.broadcast_to(others, (2, 6, 1)), abs=1e-12)
-    assert np.abs(np.ones(rows.shape[1]) @ rows.T @ ridge.solve(Y, reg)[1]).max() < 1e-9 / max(np.abs(rows).max(), 1e-9)
+    assert np.abs(np.ones(rows.shape[1]) @ rows.T @ ridge.solve(Y, reg)[1]).max() < 1e-9 / max(
+        np.abs(rows).max(), 1e-9
+    )
 
 
 def columns(n=400):
     """Rows of two blocks, a dense and a sparse one, and their weights."""
     rng = np.random.default_rng(3)
-    dense, light = rng.standard_normal((n, 30)) + 0.3, sparse.csr_array((rng.random((n, 60)) < 0.1).astype(float))
+    dense, light = (
+        rng.standard_normal((n, 30)) + 0.3,
+        sparse.csr_array((rng.random((n, 60)) < 0.1).astype(float)),
+    )
     return [dense, light], rng.uniform(0.5, 2.0, n)
 
 
@@ -78,7 +85,9 @@ def test_products_alone_solve_what_eigenvectors_solve(weighted, monkeypatch):
     monkeypatch.setattr(shifted, "SOLVED", 1e-7)
     blocks, weights = columns()
     weights = weights if weighted else np.ones(400)
-    sizes = [np.sqrt(weights @ np.asarray((b * b).sum(axis=1)).ravel() / weights.sum()) for b in blocks]
+    sizes = [
+        np.sqrt(weights @ np.asarray((b * b).sum(axis=1)).ravel() / weights.sum()) for b in blocks
+    ]
     Z = np.hstack([blocks[0] / sizes[0], blocks[1].toarray() / sizes[1]])
     exact, iterated = Ridge(Z, weights), IteratedRidge(blocks, weights)
     assert iterated.scale == pytest.approx(exact.scale, rel=1e-5)
@@ -114,7 +123,10 @@ def test_every_shift_is_solved_as_by_itself(monkeypatch):
 def test_equal_sparse_rows_predict_the_mean(level):
     """Also where a block is 0 and rows are equal up to the rounding of single precision."""
     n = 60
-    blocks = [np.full((n, 5), level) * (1.0 + 1e-8 * np.arange(n))[:, None], sparse.csr_array((n, 4))]
+    blocks = [
+        np.full((n, 5), level) * (1.0 + 1e-8 * np.arange(n))[:, None],
+        sparse.csr_array((n, 4)),
+    ]
     ridge, Y = IteratedRidge(blocks, np.ones(n)), targets(np.arange(n) % 3 == 0, 2)
     left_out, dual = ridge.solve(Y, np.array([0.1, 30.0]))
     W, intercept = ridge.linear(Y, dual[0])

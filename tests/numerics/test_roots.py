@@ -22,13 +22,17 @@ def test_a_root_anywhere_is_found_from_anywhere(root, width, start):
 @pytest.mark.parametrize("slope", [0.0, -1.0, 1e-12])
 def test_wrong_slopes_leave_halving(slope):
     roots = np.array([0.1, 0.5, 0.9])
-    x = bracketed_roots(lambda x: (x - roots, np.full(3, slope)), np.full(3, 0.3), np.zeros(3), np.ones(3))
+    x = bracketed_roots(
+        lambda x: (x - roots, np.full(3, slope)), np.full(3, 0.3), np.zeros(3), np.ones(3)
+    )
     np.testing.assert_allclose(x, roots, rtol=1e-15)
 
 
 def test_a_jump_is_found_to_the_last_digit():
     places = np.array([1e-3, 1.0, 700.0])
-    x = bracketed_roots(lambda x: (np.sign(x - places) + 0.5, 0.0 * x), 0.0 * places, -NOWHERE, NOWHERE)
+    x = bracketed_roots(
+        lambda x: (np.sign(x - places) + 0.5, 0.0 * x), 0.0 * places, -NOWHERE, NOWHERE
+    )
     np.testing.assert_allclose(x, places, rtol=1e-15)
 
 
@@ -39,7 +43,10 @@ def test_roots_do_not_depend_on_their_neighbours():
         return lambda x: (x**2 - a, 2.0 * x)
 
     together = bracketed_roots(square(a), np.ones(3), np.zeros(3), NOWHERE)
-    alone = [bracketed_roots(square(a[k : k + 1]), np.ones(1), np.zeros(1), NOWHERE[:1])[0] for k in range(3)]
+    alone = [
+        bracketed_roots(square(a[k : k + 1]), np.ones(1), np.zeros(1), NOWHERE[:1])[0]
+        for k in range(3)
+    ]
     assert together.tolist() == alone
 
 

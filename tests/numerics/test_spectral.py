@@ -42,7 +42,9 @@ def test_against_the_density(signal):
         return np.cos(1.3 * x) + x**3
 
     measure = SpikedSemicircle.of(np.array([signal]), 40)
-    bulk, _ = quad(lambda x: semicircle(x) / (1 + signal**2 - signal * x) * f(x), -2, 2, epsabs=1e-12)
+    bulk, _ = quad(
+        lambda x: semicircle(x) / (1 + signal**2 - signal * x) * f(x), -2, 2, epsabs=1e-12
+    )
     atom = (1 - signal**-2) * f(signal + 1 / signal) if abs(signal) > 1 else 0.0
     assert np.sum(measure.e * f(measure.x)) == pytest.approx(bulk + atom, abs=1e-10)
 
@@ -53,4 +55,6 @@ def test_exponentials_are_bessel_functions():
     order = np.arange(1, 80)
     bessel = np.sum(order * signal ** (order - 1) * iv(order, 2 * t)) / t
     assert np.sum(measure.e * np.exp(t * measure.x)) == pytest.approx(bessel, rel=1e-13)
-    assert np.sum(measure.tau * np.exp(t * measure.x[0])) == pytest.approx(iv(1, 2 * t) / t, rel=1e-13)
+    assert np.sum(measure.tau * np.exp(t * measure.x[0])) == pytest.approx(
+        iv(1, 2 * t) / t, rel=1e-13
+    )

@@ -34,7 +34,10 @@ def main() -> None:
             for k, wheel in enumerate(wheels):
                 levels = ["core", "cli", *(["all"] if options.extras and k == 0 else [])]
                 tried = attempt(python, wheel, pins, levels, Path(folder))
-                print(f"{python}, {wheel.parent.name}/{wheel.name}, {options.versions}: {tried}", flush=True)
+                print(
+                    f"{python}, {wheel.parent.name}/{wheel.name}, {options.versions}: {tried}",
+                    flush=True,
+                )
         if options.keep:
             options.keep.mkdir(exist_ok=True)
             for file in [*Path(folder, "source").glob("*"), wheels[0]]:
@@ -47,7 +50,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--versions", choices=["locked", "latest", "lowest"], default="locked")
     parser.add_argument("--extras", action="store_true", help="also with the extra all")
     parser.add_argument("--wheel", type=Path, help="a wheel that was built before")
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where wheel and source distribution are put")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="where wheel and source distribution are put"
+    )
     return parser.parse_args()
 
 
@@ -61,14 +66,27 @@ def built(folder: Path) -> list[Path]:
     (indirect,) = _hatch(unpacked, folder / "from-sdist", "wheel")
     first, second = (set(zipfile.ZipFile(wheel).namelist()) for wheel in (direct, indirect))
     if first != second:
-        sys.exit(f"the wheels of the checkout and of the source distribution differ in {sorted(first ^ second)}")
-    if broken := re.findall(r"(?:\]\(|src=.|href=.)(?!https?:)[^)\"']*", str(metadata(direct).get_payload())):
+        sys.exit(
+            f"the wheels of the checkout and of the source distribution differ in {sorted(first ^ second)}"
+        )
+    if broken := re.findall(
+        r"(?:\]\(|src=.|href=.)(?!https?:)[^)\"']*", str(metadata(direct).get_payload())
+    ):
         sys.exit(f"the long description refers to {broken}, which package indices do not have")
     return [direct, indirect]
 
 
 def _hatch(source: Path, target: Path, kind: str) -> list[Path]:
-    command = [sys.executable, "-m", "hatchling", "build", "--target", kind, "--directory", str(target)]
+    command = [
+        sys.executable,
+        "-m",
+        "hatchling",
+        "build",
+        "--target",
+        kind,
+        "--directory",
+        str(target),
+    ]
     subprocess.run(command, cwd=source, check=True, stdout=subprocess.DEVNULL)
     return list(target.iterdir())
 
@@ -79,10 +97,16 @@ def constraints(versions: str, wheel: Path) -> Iterable[str]:
         return []
     if versions == "locked":
         return re.findall(
-            r"^[\w.-]+==\S+(?: ; [^\\\n]*[^\\\s])?", (ROOT / "requirements.lock").read_text(), re.MULTILINE
+            r"^[\w.-]+==\S+(?: ; [^\\\n]*[^\\\s])?",
+            (ROOT / "requirements.lock").read_text(),
+            re.MULTILINE,
         )
     required = metadata(wheel).get_all("Requires-Dist", [])
-    return {f"{found[1]}=={found[2]}" for entry in required if (found := re.match(r"([\w.-]+)>=([\d.]+)", entry))}
+    return {
+        f"{found[1]}=={found[2]}"
+        for entry in required
+        if (found := re.match(r"([\w.-]+)>=([\d.]+)", entry))
+    }
 
 
 def metadata(wheel: Path) -> email.message.Message:
@@ -98,7 +122,15 @@ def attempt(python: str, wheel: Path, pins: Path, levels: list[str], folder: Pat
     shutil.rmtree(place, ignore_errors=True)
     subprocess.run([python, "-m", "venv", "--without-pip", place], check=True)
     inside = place / "bin" / "python"
-    pip = [sys.executable, "-m", "pip", "--python", str(inside), "--quiet", "--disable-pip-version-check"]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(inside),
+        "--quiet",
+        "--disable-pip-version-check",
+    ]
     for level in levels:
         what = str(wheel) if level == "core" else f"{wheel}[{level}]"
         options = ["--only-binary", ":all:", "--no-compile", "--constraint", str(pins)]

@@ -34,7 +34,9 @@ def core() -> None:
     trained = gl.simulate(DATA, NETWORK, nodes=500, degree=20, trials=2, workers=1)
     assert 0.5 < finite.test_accuracy < 1.0
     assert 0.5 < trained.test_accuracy < 1.0
-    _asks_for("sweep", lambda: gl.sweep("predict", data=DATA, gcn=NETWORK, axes={"lam": [0.5, 1.0]}))
+    _asks_for(
+        "sweep", lambda: gl.sweep("predict", data=DATA, gcn=NETWORK, axes={"lam": [0.5, 1.0]})
+    )
     _asks_for("sklearn", lambda: gl.GraphClassifier)
     said = subprocess.run([COMMAND, "--help"], capture_output=True, text=True, check=False)
     assert said.returncode == 1
@@ -54,13 +56,19 @@ def everything() -> None:
     """Each optional package, once."""
     import gcnlimit.explorer.app
 
-    table = gl.sweep("predict", data=DATA, gcn=NETWORK, axes={"lam": [0.5, 1.0]}, store="sweep.sqlite", workers=2)
+    table = gl.sweep(
+        "predict", data=DATA, gcn=NETWORK, axes={"lam": [0.5, 1.0]}, store="sweep.sqlite", workers=2
+    )
     _close(table.test_accuracy.sel(lam=1.0).item(), EXACT["network"])
     table.to_netcdf("sweep.nc", engine="h5netcdf")
     assert gl.predict(DATA, NETWORK).to_dataframe().shape[0] == 1
     _run("figure", "learning-rates", "--trials", "0")
     given = gl.sample(DATA, nodes=300, degree=20, seed=0)
-    X, y, A = given.observation.features, given.observation.train_labels, given.observation.adjacency
+    X, y, A = (
+        given.observation.features,
+        given.observation.train_labels,
+        given.observation.adjacency,
+    )
     assert gl.real.to_networkx(given.to_dataset()).number_of_nodes() == 300
     assert gl.GraphClassifier().fit(X, y, graph=A).predict(X, graph=A).shape == (300,)
     assert callable(gcnlimit.explorer.app.serve)

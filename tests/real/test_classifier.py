@@ -33,7 +33,9 @@ def test_labelled_nodes_that_are_alike_say_nothing_elsewhere():
     A[:6, :6] = 0.0
     hidden = np.full(100, -1)
     hidden[:6] = [0, 0, 0, 1, 1, 1]
-    assert gl.GraphClassifier().fit(X, hidden, graph=A).predict_proba() == pytest.approx(0.5, abs=1e-6)
+    assert gl.GraphClassifier().fit(X, hidden, graph=A).predict_proba() == pytest.approx(
+        0.5, abs=1e-6
+    )
 
 
 @pytest.mark.parametrize("width", [8, 2, 90])
@@ -59,7 +61,9 @@ def test_every_mark_of_an_unlabelled_node_is_the_same():
     names = np.array(["a", "b", "c"])
     with_nan = np.where(y < 0, np.nan, y)
     with_none = np.array([None if v < 0 else names[v] for v in y], object)
-    assert np.array_equal(gl.GraphClassifier().fit(X, with_nan, graph=A).transduction_, wanted.transduction_)
+    assert np.array_equal(
+        gl.GraphClassifier().fit(X, with_nan, graph=A).transduction_, wanted.transduction_
+    )
     found = gl.GraphClassifier().fit(X, with_none, graph=A)
     assert np.array_equal(found.transduction_, names[wanted.transduction_])
 
@@ -68,8 +72,12 @@ def test_the_graph_of_the_fit_given_again_is_the_same_answer():
     X, _, y, A = classed_graph()
     model = gl.GraphClassifier().fit(X, y, graph=A)
     assert np.allclose(model.decision_function(X, graph=A), model.decision_function(), atol=1e-10)
-    assert not np.allclose(model.decision_function(X[::-1], graph=A), model.decision_function(), atol=1e-3)
-    pipeline = make_pipeline(StandardScaler(), gl.GraphClassifier()).fit(X, y, graphclassifier__graph=A)
+    assert not np.allclose(
+        model.decision_function(X[::-1], graph=A), model.decision_function(), atol=1e-3
+    )
+    pipeline = make_pipeline(StandardScaler(), gl.GraphClassifier()).fit(
+        X, y, graphclassifier__graph=A
+    )
     assert pipeline.predict(X, graph=A).shape == y.shape
     with pytest.raises(gl.ParameterError, match="graph is None, unlike in the fit; add graph="):
         model.predict(X)
@@ -81,7 +89,14 @@ def test_the_sign_of_the_strength_is_that_of_the_graph(lam):
     i = gl.sample(data, nodes=600, degree=30, seed=1)
     y = np.where(i.train_mask, i.labels > 0, -1)
     model = gl.GraphClassifier().fit(i.features, y, graph=i.adjacency)
-    assert sum(row.weight for row in model.table_ if row.strength is not None and row.strength * lam < 0) < 0.05
+    assert (
+        sum(
+            row.weight
+            for row in model.table_
+            if row.strength is not None and row.strength * lam < 0
+        )
+        < 0.05
+    )
     single = gl.FilterClassifier().fit(i.features, y, graph=i.adjacency)
     assert math.copysign(1.0, single.strength_) == math.copysign(1.0, lam)
     test = np.where(i.train_mask, -1, i.labels > 0)
@@ -136,7 +151,9 @@ def test_weights_are_of_the_best_and_of_what_cannot_be_told_from_it():
     rng = np.random.default_rng(0)
     classes = rng.integers(2, size=200)
     good = np.where(classes == 1, 1.0, -1.0)[None, :, None] + 0.8 * rng.standard_normal((1, 200, 1))
-    outputs = np.concatenate([good, good + 1e-3 * rng.standard_normal(good.shape), rng.standard_normal(good.shape)])
+    outputs = np.concatenate(
+        [good, good + 1e-3 * rng.standard_normal(good.shape), rng.standard_normal(good.shape)]
+    )
     share = np.full(200, 1 / 200)
     sharpness, losses = sharpened(outputs, classes, share)
     found = soft_weights(losses, share, np.ones(3))
@@ -163,7 +180,9 @@ def test_an_isolated_node_has_the_same_answer_on_every_graph():
     other = A.copy()
     other[20:60, 20:60] = 1.0 - other[20:60, 20:60]
     assert model.uses_graph_
-    assert np.allclose(model.predict_proba()[:20], model.predict_proba(X, graph=other)[:20], atol=0.01)
+    assert np.allclose(
+        model.predict_proba()[:20], model.predict_proba(X, graph=other)[:20], atol=0.01
+    )
 
 
 def test_without_features_an_isolated_node_has_the_prior():
@@ -179,7 +198,9 @@ def test_another_graph_of_the_same_model_is_classified():
     data = gl.CSBM(alpha=2, lam=2.0, mu=3.0, rho=0.3, directed=False)
     one = gl.sample(data, nodes=600, degree=20, seed=0)
     rng = np.random.default_rng(0)
-    model = gl.GraphClassifier().fit(one.features, np.where(one.train_mask, one.labels > 0, -1), graph=one.adjacency)
+    model = gl.GraphClassifier().fit(
+        one.features, np.where(one.train_mask, one.labels > 0, -1), graph=one.adjacency
+    )
     kept = np.sort(rng.permutation(600)[:400])
     found = model.predict(one.features[kept], graph=one.adjacency[kept][:, kept])
     assert np.mean(found == (one.labels[kept] > 0)) > 0.8
@@ -188,7 +209,9 @@ def test_another_graph_of_the_same_model_is_classified():
 @pytest.mark.parametrize("width", [2, 8])
 @pytest.mark.parametrize("directed", [True, False])
 def test_a_graph_with_directions_and_one_without_take_each_others_models(directed, width):
-    X, y, hidden, A = classed_graph(nodes=150, width=width, classes=2, labelled=100, directed=directed)
+    X, y, hidden, A = classed_graph(
+        nodes=150, width=width, classes=2, labelled=100, directed=directed
+    )
     other = np.maximum(A, A.T) if directed else np.triu(A)
     model = gl.GraphClassifier().fit(X, hidden, graph=A)
     assert model.score(X, y, graph=other) > 0.8
@@ -231,7 +254,9 @@ def test_cross_validation_hides_labels_and_keeps_the_graph():
     model = gl.FilterClassifier().fit(X, hidden, graph=A)
     assert found["accuracy"].shape == (4,)
     assert found["accuracy"].mean() == pytest.approx(model.loo_score_, abs=0.1)
-    hidden[np.flatnonzero(hidden >= 0)[0]] = 2  # a class that no label shows when this node is hidden
+    hidden[np.flatnonzero(hidden >= 0)[0]] = (
+        2  # a class that no label shows when this node is hidden
+    )
     assert np.isfinite(gl.cross_validate(gl.FilterClassifier(), X, hidden, A, folds=4)["auc"]).all()
     with pytest.raises(gl.ParameterError, match="folds"):
         gl.cross_validate(gl.GraphClassifier(), X, hidden, A, folds=101)
@@ -244,7 +269,9 @@ def test_nodes_to_label_next_are_uncertain_and_apart():
     A = np.triu(rng.random((180, 180)) < np.where(group[:, None] == group, 0.2, 0.005), 1)
     y = np.full(180, -1)
     y[[*range(10), *range(60, 70)]] = group[[*range(10), *range(60, 70)]]
-    model = gl.GraphClassifier().fit(np.eye(3)[group] + 0.3 * rng.standard_normal((180, 3)), y, graph=A + A.T)
+    model = gl.GraphClassifier().fit(
+        np.eye(3)[group] + 0.3 * rng.standard_normal((180, 3)), y, graph=A + A.T
+    )
     chosen = model.review(12)
     assert np.unique(chosen).size == 12
     assert np.all(y[chosen] < 0)
@@ -268,7 +295,9 @@ def test_cross_validation_takes_a_pipeline(words):
     y = np.array([None, "a", "b"], object)[hidden + 1] if words else hidden
     model = gl.FilterClassifier(strengths=[0.5], scale="columns")
     wanted = gl.cross_validate(model, X, y, A, folds=3)
-    steps = make_pipeline(StandardScaler(), FunctionTransformer(lambda Z: 3.0 * Z + 1.0), "passthrough", model)
+    steps = make_pipeline(
+        StandardScaler(), FunctionTransformer(lambda Z: 3.0 * Z + 1.0), "passthrough", model
+    )
     with sklearn.config_context(enable_metadata_routing=True):
         found = gl.cross_validate(steps, X, y, A, folds=3)
     assert np.allclose(found["accuracy"], wanted["accuracy"])
@@ -284,13 +313,20 @@ def test_cross_validation_takes_a_pipeline(words):
 def test_a_search_finds_what_cross_validation_prefers_and_fits_it_to_all_labels():
     X, _, hidden, A = classed_graph(nodes=150, labelled=100, classes=2)
     steps = make_pipeline(StandardScaler(), gl.FilterClassifier())
-    grid = {"filterclassifier__strengths": [0.0, 0.8], "filterclassifier__scale": ["rows", "columns"]}
+    grid = {
+        "filterclassifier__strengths": [0.0, 0.8],
+        "filterclassifier__scale": ["rows", "columns"],
+    }
     found = gl.search(steps, grid, X, hidden, A, folds=3, score="auc", seed=1)
     settings = [trial.settings for trial in found.trials]
     assert len(settings) == 4
-    assert [trial.score for trial in found.trials] == sorted((trial.score for trial in found.trials), reverse=True)
+    assert [trial.score for trial in found.trials] == sorted(
+        (trial.score for trial in found.trials), reverse=True
+    )
     for trial in found.trials[:2]:
-        there = gl.cross_validate(clone(steps).set_params(**trial.settings), X, hidden, A, folds=3, seed=1)["auc"]
+        there = gl.cross_validate(
+            clone(steps).set_params(**trial.settings), X, hidden, A, folds=3, seed=1
+        )["auc"]
         assert trial.score == pytest.approx(there.mean())
         assert trial.error == pytest.approx(there.std(ddof=1) / 3**0.5)
     best = clone(steps).set_params(**settings[0]).fit(X, hidden, filterclassifier__graph=A)
@@ -326,7 +362,9 @@ def test_the_best_is_that_of_its_prior_too():
     share, prior = np.full(100, 0.01), np.array([1.0, 0.5])
     losses = np.random.default_rng(0).uniform(0.2, 0.8, 100) - np.array([[0.0], [0.003]])
     z = 0.003 / (0.5 / 100)
-    assert soft_weights(losses, share, prior)[0] == pytest.approx(1.0 / (1.0 + 0.5 * math.exp(-(z**2) / 2)))
+    assert soft_weights(losses, share, prior)[0] == pytest.approx(
+        1.0 / (1.0 + 0.5 * math.exp(-(z**2) / 2))
+    )
 
 
 def test_what_varies_by_rounding_alone_is_constant():

@@ -35,7 +35,9 @@ def test_the_outlier_is_where_the_spike_should_be(lam, directed):
 def test_moments_of_the_spectrum_are_those_of_the_semicircle():
     values, weights = described(0.0, degree=60).spectrum
     assert weights.sum() == pytest.approx(1.0)
-    assert [float(weights @ values**k) for k in (1, 2, 3, 4)] == pytest.approx([0, 1, 0, 2], abs=0.1)
+    assert [float(weights @ values**k) for k in (1, 2, 3, 4)] == pytest.approx(
+        [0, 1, 0, 2], abs=0.1
+    )
 
 
 def test_hubs_are_seen_and_said():
@@ -44,7 +46,9 @@ def test_hubs_are_seen_and_said():
     weight = rng.pareto(1.8, 800) + 0.3
     p = np.minimum(12 / 800 * np.outer(weight, weight) / weight.mean() ** 2, 1.0)
     A = np.triu(rng.random((800, 800)) < p, 1)
-    found = gl.describe(rng.standard_normal((800, 50)), y, sparse.csr_array((A + A.T).astype(float)))
+    found = gl.describe(
+        rng.standard_normal((800, 50)), y, sparse.csr_array((A + A.T).astype(float))
+    )
     assert "degrees vary" in str(found)
     assert found.estimate.degrees.moment(2.0) > 1.5
     assert found.noise_level < 1.0  # the largest hubs are joined to nearly all
@@ -53,7 +57,11 @@ def test_hubs_are_seen_and_said():
 def test_the_drawing_shows_spectrum_semicircle_and_outliers():
     figure = pytest.importorskip("matplotlib.figure").Figure()
     axes = described(2.0).plot(figure.add_subplot())
-    assert {text.get_text() for text in axes.get_legend().get_texts()} == {"this graph", "semicircle", "outliers"}
+    assert {text.get_text() for text in axes.get_legend().get_texts()} == {
+        "this graph",
+        "semicircle",
+        "outliers",
+    }
 
 
 def test_numbers_are_those_of_the_attributes(texas):

@@ -14,7 +14,11 @@ from validation.estimate_coverage import NETWORK, compared, distance, drawn, sam
 
 def several(classes, lam, seed):
     """A graph of several equal classes, its features of signal 2."""
-    graph = sampled(gl.CSBM(3, lam, 2.0, 0.2, directed=False, classes=classes), 1200, np.random.default_rng(seed))
+    graph = sampled(
+        gl.CSBM(3, lam, 2.0, 0.2, directed=False, classes=classes),
+        1200,
+        np.random.default_rng(seed),
+    )
     return StandardizedGraph.of(graph.X, graph.y, graph.adjacency)
 
 
@@ -26,7 +30,11 @@ def often_enough(hits, count):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "classes, method, graphs",
-    [(2, "labels", range(12)), (4, "labels", range(8)), (2, "likelihood", (1, 3, 24, 27))],  # the last are small ones
+    [
+        (2, "labels", range(12)),
+        (4, "labels", range(8)),
+        (2, "likelihood", (1, 3, 24, 27)),
+    ],  # the last are small ones
 )
 def test_the_truth_is_within_two_standard_errors(classes, method, graphs):
     rows = [compared(k, classes, method) for k in graphs]
@@ -59,8 +67,12 @@ def test_several_classes_have_the_signals_of_two(classes, lam):
 
 def test_the_gradient_is_that_of_the_free_entropy():
     """The free entropy is stationary in the posterior, so that its derivative in the signals is the explicit one."""
-    i = gl.sample(gl.CSBM(alpha=2, lam=1.2, mu=2.0, rho=0.1, directed=False), nodes=600, degree=30, seed=2)
-    graph = Posteriors(StandardizedGraph.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency))
+    i = gl.sample(
+        gl.CSBM(alpha=2, lam=1.2, mu=2.0, rho=0.1, directed=False), nodes=600, degree=30, seed=2
+    )
+    graph = Posteriors(
+        StandardizedGraph.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
+    )
 
     def phi(lam, root):
         return 600 * graph.at(lam, root**2, steps=2000).free_entropy
@@ -68,7 +80,10 @@ def test_the_gradient_is_that_of_the_free_entropy():
     lam, root, h = 1.0, 1.3, 1e-3
     posterior = graph.at(lam, root**2, steps=2000)
     assert posterior.status is gl.Status.CONVERGED
-    wanted = [(phi(lam + h, root) - phi(lam - h, root)) / (2 * h), (phi(lam, root + h) - phi(lam, root - h)) / (2 * h)]
+    wanted = [
+        (phi(lam + h, root) - phi(lam - h, root)) / (2 * h),
+        (phi(lam, root + h) - phi(lam, root - h)) / (2 * h),
+    ]
     assert graph.gradient(posterior, lam, root**2) == pytest.approx(wanted, rel=1e-3, abs=1e-2)
 
 
@@ -83,7 +98,9 @@ def test_message_passing_goes_on_where_it_stopped(classes):
 
 
 def test_the_likelihood_is_far_sharper_than_the_labels_at_few_labels():
-    i = gl.sample(gl.CSBM(alpha=2, lam=1.5, mu=2.0, rho=0.05, directed=False), nodes=1000, degree=30, seed=0)
+    i = gl.sample(
+        gl.CSBM(alpha=2, lam=1.5, mu=2.0, rho=0.05, directed=False), nodes=1000, degree=30, seed=0
+    )
     given = StandardizedGraph.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
     best, other = from_likelihood(given)
     assert best.signals.lam_error < 0.2 * from_labels(given).lam_error
@@ -103,7 +120,9 @@ def test_the_likelihood_sees_unequal_classes_that_few_labels_hide():
 def test_renaming_the_classes_or_scaling_changes_nothing():
     X, y, A, _ = drawn(1)
     one = estimate_standard(StandardizedGraph.of(X, y, A))
-    two = estimate_standard(StandardizedGraph.of(3.0 * X + 1.0, np.where(y < 0, -1, 1 - y), 2.0 * A))
+    two = estimate_standard(
+        StandardizedGraph.of(3.0 * X + 1.0, np.where(y < 0, -1, 1 - y), 2.0 * A)
+    )
     assert (two.lam, two.mu, two.lam_error, two.mu_error) == pytest.approx(
         (one.lam, one.mu, one.lam_error, one.mu_error), rel=1e-9
     )
@@ -111,7 +130,9 @@ def test_renaming_the_classes_or_scaling_changes_nothing():
 
 def test_exact_parameters_give_an_interval_of_no_width():
     found = estimate_standard(StandardizedGraph.of(*drawn(0)[:3]))
-    sure = found.__class__(**(found.__dict__ | {"lam_error": 0.0, "mu_error": 0.0, "counts": np.full(2, 10**12)}))
+    sure = found.__class__(
+        **(found.__dict__ | {"lam_error": 0.0, "mu_error": 0.0, "counts": np.full(2, 10**12)})
+    )
     low, high = sure.predict(NETWORK)[1:]
     assert high - low < 1e-6
     assert low <= gl.predict(sure.data, NETWORK).test_accuracy <= high
@@ -121,20 +142,26 @@ def test_what_the_model_does_not_explain_is_said(cora, texas):
     for data in (cora, texas):
         given = StandardizedGraph.of(data.X, data.training(), data.graph)
         assert "small for a graph with hubs" in " ".join(estimate_standard(given).warnings)
-    ring = sparse.csr_array(np.kron(np.eye(40), np.ones((25, 25))) - np.eye(1000))  # communities that are no classes
+    ring = sparse.csr_array(
+        np.kron(np.eye(40), np.ones((25, 25))) - np.eye(1000)
+    )  # communities that are no classes
     with pytest.warns(UserWarning, match="such as other communities"):
         gl.estimate(None, np.arange(1000) % 2, ring)
 
 
 def test_few_labels_and_no_signal_leave_the_sign_open():
-    i = gl.sample(gl.CSBM(alpha=4, lam=0.05, mu=0.3, rho=0.02, directed=False), nodes=600, degree=20, seed=0)
+    i = gl.sample(
+        gl.CSBM(alpha=4, lam=0.05, mu=0.3, rho=0.02, directed=False), nodes=600, degree=20, seed=0
+    )
     given = StandardizedGraph.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
     assert "sign of lam" in " ".join(estimate_standard(given, "likelihood").warnings)
 
 
 def test_structure_that_is_not_the_classes_is_said():
     """The graph follows one partition, the labels another."""
-    i = gl.sample(gl.CSBM(alpha=2, lam=2.5, mu=0.1, rho=0.15, directed=False), nodes=1000, degree=30, seed=0)
+    i = gl.sample(
+        gl.CSBM(alpha=2, lam=2.5, mu=0.1, rho=0.15, directed=False), nodes=1000, degree=30, seed=0
+    )
     other = np.random.default_rng(5).integers(2, size=1000)
     given = StandardizedGraph.of(i.features, np.where(i.train_mask, other, -1), i.adjacency)
     assert "by labels" in " ".join(estimate_standard(given, "likelihood").warnings)
@@ -153,15 +180,23 @@ def test_the_likelihood_is_of_two_classes(texas):
 
 def test_the_likelihood_is_refused_for_unequal_classes():
     rng = np.random.default_rng(0)
-    X, A = rng.standard_normal((400, 20)), sparse.csr_array(np.triu(rng.random((400, 400)) < 0.1, 1).astype(float))
-    given = StandardizedGraph.of(X, np.where(np.arange(400) < 100, rng.random(400) < 0.8, -1), A + A.T)
+    X, A = (
+        rng.standard_normal((400, 20)),
+        sparse.csr_array(np.triu(rng.random((400, 400)) < 0.1, 1).astype(float)),
+    )
+    given = StandardizedGraph.of(
+        X, np.where(np.arange(400) < 100, rng.random(400) < 0.8, -1), A + A.T
+    )
     with pytest.raises(gl.ParameterError, match="equal classes"):
         estimate_standard(given, "likelihood")
 
 
 def test_unequal_classes_are_kept_and_those_that_may_be_equal_are_equal():
     rng = np.random.default_rng(0)
-    X, A = rng.standard_normal((400, 20)), sparse.csr_array(np.triu(rng.random((400, 400)) < 0.1, 1).astype(float))
+    X, A = (
+        rng.standard_normal((400, 20)),
+        sparse.csr_array(np.triu(rng.random((400, 400)) < 0.1, 1).astype(float)),
+    )
     A = A + A.T
     for share in (0.5, 0.8):
         y = np.where(np.arange(400) < 100, rng.random(400) < share, -1)

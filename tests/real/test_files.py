@@ -57,7 +57,9 @@ def test_networkx_gives_back_what_it_was_given(weights, words):
     same(data, real.from_networkx(real.to_networkx(data)))
 
 
-@pytest.mark.skipif(importlib.util.find_spec("torch_geometric") is None, reason="needs torch_geometric")
+@pytest.mark.skipif(
+    importlib.util.find_spec("torch_geometric") is None, reason="needs torch_geometric"
+)
 @pytest.mark.parametrize("weights", [False, True])
 def test_pytorch_geometric_gives_back_what_it_was_given(weights):
     data = small(weights)
@@ -83,7 +85,9 @@ def test_data_of_pytorch_geometric_need_not_be_tensors():
     assert data.training(1).tolist() == [-1, 1, 0]
 
 
-@pytest.mark.parametrize("directed, classes", [(False, 2), (True, 2), (True, 4), (False, [0.3, 0.7])])
+@pytest.mark.parametrize(
+    "directed, classes", [(False, 2), (True, 2), (True, 4), (False, [0.3, 0.7])]
+)
 def test_a_sampled_instance_is_read_as_it_was_saved(tmp_path, directed, classes):
     model = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.2, directed=directed, classes=classes)
     i = gl.sample(model, nodes=100, degree=20, seed=0)
@@ -104,16 +108,22 @@ def test_lists_of_edges_need_no_names_and_may_have_spaces(tmp_path):
 
 
 def test_names_may_begin_as_comments_do(tmp_path):
-    data = real.Dataset([[0, 1, 0], [0, 0, 1], [1, 0, 0]], None, [0, 1, -1], names=["#a", "%b", "c"])
+    data = real.Dataset(
+        [[0, 1, 0], [0, 0, 1], [1, 0, 0]], None, [0, 1, -1], names=["#a", "%b", "c"]
+    )
     real.write(data, tmp_path / "e.csv", tmp_path / "n.csv")
     same(data, real.read(tmp_path / "e.csv", tmp_path / "n.csv"))
 
 
 def test_a_node_may_have_any_name_and_a_class_may_be_missing(tmp_path):
     names = ["日本", "a\u2028b", "9" * 5000, "x"]
-    (tmp_path / "e.csv").write_text("".join(f"{a},{b}\r\n" for a, b in itertools.pairwise(names)), "utf-8-sig")
+    (tmp_path / "e.csv").write_text(
+        "".join(f"{a},{b}\r\n" for a, b in itertools.pairwise(names)), "utf-8-sig"
+    )
     rows = zip(names, ("1_0", "10", "nan", ""), strict=True)
-    (tmp_path / "n.csv").write_text("node,label\n" + "".join(f"{a},{b}\n" for a, b in rows), "utf-8")
+    (tmp_path / "n.csv").write_text(
+        "node,label\n" + "".join(f"{a},{b}\n" for a, b in rows), "utf-8"
+    )
     data = real.read(tmp_path / "e.csv", tmp_path / "n.csv")
     assert (data.names.tolist(), data.y.tolist()) == (names, ["1_0", "10", "", ""])
     assert real.read(tmp_path / "e.csv").nodes == 4
@@ -121,7 +131,12 @@ def test_a_node_may_have_any_name_and_a_class_may_be_missing(tmp_path):
 
 def test_public_graphs_are_as_described(cora, texas):
     assert (cora.nodes, cora.graph.nnz // 2, cora.X.shape[1], cora.splits) == (2708, 5278, 1433, 1)
-    assert (texas.nodes, texas.graph.nnz // 2, texas.X.shape[1], texas.splits) == (183, 279, 1703, 10)
+    assert (texas.nodes, texas.graph.nnz // 2, texas.X.shape[1], texas.splits) == (
+        183,
+        279,
+        1703,
+        10,
+    )
     assert np.bincount(cora.training()[cora.training() >= 0]).tolist() == [20] * 7
 
 
@@ -147,7 +162,9 @@ BAD_FILES = {
     "fractions as labels": arrays(labels=np.array([0.5, 1])),
     "features of other nodes": arrays(x_dense=np.ones((3, 1))),
     "features that are no numbers": arrays(x_dense=np.array([["a"], ["b"]])),
-    "sparse features without a shape": arrays(x_indptr=np.array([0, 0, 0]), x_indices=np.array([], int)),
+    "sparse features without a shape": arrays(
+        x_indptr=np.array([0, 0, 0]), x_indices=np.array([], int)
+    ),
     "masks that are not packed": arrays(train=np.array([[True, False]])),
     "weights of other edges": arrays(weights=np.ones(7)),
     "objects": arrays(labels=np.array([Harm(), Harm()], object)),
@@ -155,7 +172,9 @@ BAD_FILES = {
     "no rows": arrays(indptr=np.array([], int)),
     "weights that are words": arrays(weights=np.array(["1", "1"])),
     "weights that are complex": arrays(weights=np.array([1.0, 1j])),
-    "splits of unequal number": arrays(train=np.zeros((2, 1), np.uint8), test=np.zeros((1, 1), np.uint8)),
+    "splits of unequal number": arrays(
+        train=np.zeros((2, 1), np.uint8), test=np.zeros((1, 1), np.uint8)
+    ),
     "names of other nodes": arrays(names=np.array(["a"])),
     "one name for two nodes": arrays(names=np.array(["a", "a"])),
 }
@@ -192,7 +211,9 @@ def test_a_flipped_bit_is_refused_or_changes_nothing(tmp_path):
 @pytest.mark.parametrize("shape", [(10**14,), (2**70,), (-3,)])
 def test_a_field_that_claims_a_shape_it_does_not_have_is_refused(tmp_path, shape):
     header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "<f8", "fortran_order": False, "shape": shape}
+    )
     np.savez(tmp_path / "g.npz", **arrays())
     with zipfile.ZipFile(tmp_path / "g.npz", "a") as file:
         file.writestr("x_dense.npy", header.getvalue() + bytes(64))
@@ -205,7 +226,9 @@ def test_a_field_that_claims_a_shape_it_does_not_have_is_refused(tmp_path, shape
 def test_entries_without_a_size_are_refused(tmp_path, kind):
     """Their header may claim any number of them at no cost; a copy as numbers would take all memory."""
     header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, {"descr": kind, "fortran_order": False, "shape": (10**11,)})
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": kind, "fortran_order": False, "shape": (10**11,)}
+    )
     np.savez(tmp_path / "g.npz", **arrays(labels=None))
     with zipfile.ZipFile(tmp_path / "g.npz", "a") as file:
         file.writestr("labels.npy", header.getvalue())
@@ -271,7 +294,9 @@ BAD_CALLS = {
     "to_networkx needs a Dataset": lambda: real.to_networkx(None),
     "to_pyg needs a Dataset": lambda: real.to_pyg("g"),
     "edges must be a rectangular array": lambda: real.from_edges([[1, 2], [3]]),
-    "edges has masked entries": lambda: real.from_edges(np.ma.masked_array([[0, 1], [1, 2]], [[0, 0], [1, 0]])),
+    "edges has masked entries": lambda: real.from_edges(
+        np.ma.masked_array([[0, 1], [1, 2]], [[0, 0], [1, 0]])
+    ),
     "edges name the node -1": lambda: real.from_edges([[0, -1]]),
     "weights must be real numbers": lambda: real.from_edges([[0, 1]], weights=["a"]),
     "nodes = 2.5": lambda: real.from_edges([[0, 1]], nodes=2.5),

@@ -16,9 +16,20 @@ from gcnlimit.real.leave_one_out import targets
 
 
 @pytest.mark.parametrize(
-    "normalization", ["auto", "symmetric", "regularized", "none", "random-walk", (0.2, 0.4), Normalization(1, 0, 0.5)]
+    "normalization",
+    [
+        "auto",
+        "symmetric",
+        "regularized",
+        "none",
+        "random-walk",
+        (0.2, 0.4),
+        Normalization(1, 0, 0.5),
+    ],
 )
-@pytest.mark.parametrize("filter", ["pagerank", "diffusion", "hops", gl.Diffusion(0.7), gl.Residual([1.0])])
+@pytest.mark.parametrize(
+    "filter", ["pagerank", "diffusion", "hops", gl.Diffusion(0.7), gl.Residual([1.0])]
+)
 def test_outputs_are_those_of_the_dense_formula(normalization, filter):
     """The network g(S) X W + b with the coefficients found, from a dense matrix function."""
     X, _, y, A = classed_graph(directed=True)
@@ -36,12 +47,16 @@ def test_outputs_are_those_of_the_dense_formula(normalization, filter):
 def test_indicators_are_propagated_by_the_transpose(normalization):
     """More features than labelled nodes: the other route to the same rows."""
     X, _, y, A = classed_graph(width=50)
-    model = gl.FilterClassifier(gl.PageRank(0.5), normalization=normalization, scale=None).fit(X, y, graph=A)
+    model = gl.FilterClassifier(gl.PageRank(0.5), normalization=normalization, scale=None).fit(
+        X, y, graph=A
+    )
     S = propagation(sparse.csr_array(A), normalization).operator @ np.eye(len(X))
     known = y >= 0
     Z, Y = (_function(gl.PageRank(0.5), S) @ X)[known], targets(y[known], 3)
     ridge = Ridge(Z)
-    assert np.allclose(model.coef_, (Z.T @ ridge.solve(Y, np.array([model.reg_]))[1][0]).T, atol=1e-8)
+    assert np.allclose(
+        model.coef_, (Z.T @ ridge.solve(Y, np.array([model.reg_]))[1][0]).T, atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("width", [6, 50])
@@ -52,19 +67,30 @@ def test_networks_that_share_products_are_those_fitted_one_by_one(monkeypatch, f
     shared = gl.FilterClassifier(family).fit(X, y, graph=A)
     monkeypatch.setattr("gcnlimit.real.networks.NUMBERS", 1.0)
     apart = gl.FilterClassifier(family).fit(X, y, graph=A)
-    assert (shared.strength_, shared.reg_, shared.loo_score_) == (apart.strength_, apart.reg_, apart.loo_score_)
+    assert (shared.strength_, shared.reg_, shared.loo_score_) == (
+        apart.strength_,
+        apart.reg_,
+        apart.loo_score_,
+    )
     assert np.allclose(shared.coef_, apart.coef_, atol=1e-8)
 
 
 @pytest.mark.parametrize("strength", [12.0, -12.0])
-def test_a_filter_of_wide_range_and_a_small_regularization_are_not_spoiled_by_rounding(strength, texas):
-    model = gl.FilterClassifier("diffusion", strengths=[strength], normalization="centred", reg=1e-4)
+def test_a_filter_of_wide_range_and_a_small_regularization_are_not_spoiled_by_rounding(
+    strength, texas
+):
+    model = gl.FilterClassifier(
+        "diffusion", strengths=[strength], normalization="centred", reg=1e-4
+    )
     model.fit(texas.X, texas.training(), graph=texas.graph)
     S = propagation(texas.graph, "centred").unit().operator @ np.eye(texas.nodes)
     X = texas.X.toarray() if sparse.issparse(texas.X) else texas.X
     X = X / np.maximum(np.linalg.norm(X, axis=1), 1e-300)[:, None]
     values, vectors = np.linalg.eigh(S)
-    wanted = vectors @ (np.exp(strength * values)[:, None] * (vectors.T @ X @ model.coef_.T)) + model.intercept_
+    wanted = (
+        vectors @ (np.exp(strength * values)[:, None] * (vectors.T @ X @ model.coef_.T))
+        + model.intercept_
+    )
     assert np.allclose(model.decision_function(), wanted, atol=1e-4)
 
 
@@ -95,7 +121,12 @@ def test_without_a_graph_the_strength_is_none():
 def test_the_leave_one_out_score_is_that_of_new_nodes_if_nothing_is_chosen():
     scores, tests, errors = [], [], []
     for seed in range(20):
-        i = gl.sample(gl.CSBM(alpha=2, lam=1.0, mu=3.0, rho=0.3, directed=False), nodes=400, degree=20, seed=seed)
+        i = gl.sample(
+            gl.CSBM(alpha=2, lam=1.0, mu=3.0, rho=0.3, directed=False),
+            nodes=400,
+            degree=20,
+            seed=seed,
+        )
         model = gl.FilterClassifier(gl.PageRank(0.5), reg=1.0)
         model.fit(i.features, np.where(i.train_mask, i.labels > 0, -1), graph=i.adjacency)
         scores.append(model.loo_score_)
@@ -112,9 +143,13 @@ def test_balanced_weights_are_those_of_repeated_nodes():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((30, 3)), np.repeat([0, 1], [20, 10])
     X[y == 1] += 1.0
-    weighted = gl.FilterClassifier(strengths=0, class_weight="balanced", reg=0.1, scale=None).fit(X, y)
+    weighted = gl.FilterClassifier(strengths=0, class_weight="balanced", reg=0.1, scale=None).fit(
+        X, y
+    )
     twice = np.concatenate([np.arange(30), np.arange(20, 30)])
-    repeated = gl.FilterClassifier(strengths=0, reg=0.1 * 40 / 30, scale=None).fit(X[twice], y[twice])
+    repeated = gl.FilterClassifier(strengths=0, reg=0.1 * 40 / 30, scale=None).fit(
+        X[twice], y[twice]
+    )
     assert np.allclose(weighted.coef_, repeated.coef_, atol=1e-10)
     assert np.allclose(weighted.intercept_, repeated.intercept_, atol=1e-10)
 
@@ -154,7 +189,9 @@ def test_a_bad_word_for_deploy_is_refused_by_the_fit_and_after_it():
     X, _, hidden, A = classed_graph()
     model = gl.FilterClassifier().fit(X, hidden, graph=A).set_params(deploy="new")
     for act in (model.predict, lambda X, graph: model.fit(X, hidden, graph=graph)):
-        with pytest.raises(gl.ParameterError, match="deploy = 'new' is not allowed; use 'same' or 'tuned'"):
+        with pytest.raises(
+            gl.ParameterError, match="deploy = 'new' is not allowed; use 'same' or 'tuned'"
+        ):
             act(X, graph=A)
 
 
@@ -162,5 +199,11 @@ def test_what_is_set_after_the_fit_does_not_change_what_was_fitted():
     X, _, hidden, A = classed_graph()
     model = gl.FilterClassifier().fit(X, hidden, graph=A)
     before = model.predict_proba(X, graph=A[::-1, ::-1])
-    for then in ({"filter": gl.PageRank(0.2)}, {"filter": "hops"}, {"strengths": 0.0, "scale": "rows"}):
-        assert np.array_equal(model.set_params(**then).predict_proba(X, graph=A[::-1, ::-1]), before)
+    for then in (
+        {"filter": gl.PageRank(0.2)},
+        {"filter": "hops"},
+        {"strengths": 0.0, "scale": "rows"},
+    ):
+        assert np.array_equal(
+            model.set_params(**then).predict_proba(X, graph=A[::-1, ::-1]), before
+        )

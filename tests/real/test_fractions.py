@@ -93,7 +93,9 @@ def test_labels_drawn_by_class_lose_nothing_and_expect_what_they_reach():
         model = gl.GraphClassifier().fit(X, seen, graph=A)
         plain = gl.GraphClassifier(fractions="labels").fit(X, seen, graph=A)
         gains.append(model.score(y=test) - plain.score(y=test))
-        inside.append(model.expected_accuracy_.low <= model.score(y=test) <= model.expected_accuracy_.high)
+        inside.append(
+            model.expected_accuracy_.low <= model.score(y=test) <= model.expected_accuracy_.high
+        )
     assert np.mean(inside) >= 0.9
     assert np.mean(gains) > 0.0
 
@@ -161,14 +163,18 @@ def test_a_few_labels_find_offsets_and_sharpness():
 def test_bad_fractions_are_refused(fractions, said):
     X, y, A = drawn(0, nodes=200)
     with pytest.raises(gl.ParameterError, match=said):
-        gl.GraphClassifier(fractions=fractions).fit(X, np.where(np.arange(200) < 80, y, -1), graph=A)
+        gl.GraphClassifier(fractions=fractions).fit(
+            X, np.where(np.arange(200) < 80, y, -1), graph=A
+        )
 
 
 def test_labels_of_another_graph_are_checked():
     X, y, A = drawn(0, nodes=200)
     model = gl.GraphClassifier().fit(X, np.where(np.arange(200) < 80, y, -1), graph=A)
     few = np.where(np.arange(200) < 9, y, -1)
-    with pytest.raises(gl.ParameterError, match="y recalibrates the classifier on another graph; fit with these"):
+    with pytest.raises(
+        gl.ParameterError, match="y recalibrates the classifier on another graph; fit with these"
+    ):
         model.predict(y=few)
     with pytest.raises(gl.ParameterError, match="give it alone"):
         model.predict(X, graph=A, y=few, fractions=SHARES)

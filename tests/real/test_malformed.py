@@ -238,7 +238,9 @@ def test_what_is_unusual_is_answered(changes, filter):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("name", [name for name in UNUSUAL if name not in ("two labels", "complete", "no features")])
+@pytest.mark.parametrize(
+    "name", [name for name in UNUSUAL if name not in ("two labels", "complete", "no features")]
+)
 def test_what_is_unusual_is_estimated(name):
     found = gl.estimate(**({"X": X, "y": Y, "graph": A} | UNUSUAL[name]))
     assert np.isfinite([found.lam, found.mu, found.lam_error, found.mu_error]).all()

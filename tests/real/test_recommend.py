@@ -22,7 +22,10 @@ def test_it_recommends_what_the_classifier_does():
     given, advice = advised(0.3)
     model = gl.GraphClassifier().fit(given[0], given[1], graph=given[2])
     assert advice.table == tuple(model.table_)
-    assert (advice.expected, (advice.gain, advice.gain_error)) == (model.expected_accuracy_, model.graph_gain_)
+    assert (advice.expected, (advice.gain, advice.gain_error)) == (
+        model.expected_accuracy_,
+        model.graph_gain_,
+    )
     assert (advice.network == "the features alone") == (not model.uses_graph_)
     assert advice.reason in str(advice)
     assert len(repr(advice)) < 100
@@ -33,14 +36,20 @@ def test_a_graph_of_no_use_is_left_out():
     rng = np.random.default_rng(0)
     A = np.triu(rng.random((400, 400)) < 0.03, 1).astype(float)
     advice = gl.recommend(
-        X + 1.5 * np.where(y == 1, 1.0, -1.0)[:, None], np.where(np.arange(400) < 200, y, -1), A + A.T
+        X + 1.5 * np.where(y == 1, 1.0, -1.0)[:, None],
+        np.where(np.arange(400) < 200, y, -1),
+        A + A.T,
     )
     assert advice.network == "the features alone"
     assert "left out" in advice.reason
 
 
-@pytest.mark.parametrize("hits, labels, classes", [(6, 6, 2), (0, 12, 3), (12, 12, 2), (20, 40, 2), (300, 300, 5)])
-def test_the_interval_names_nothing_below_chance_and_holds_the_leave_one_out_accuracy(hits, labels, classes):
+@pytest.mark.parametrize(
+    "hits, labels, classes", [(6, 6, 2), (0, 12, 3), (12, 12, 2), (20, 40, 2), (300, 300, 5)]
+)
+def test_the_interval_names_nothing_below_chance_and_holds_the_leave_one_out_accuracy(
+    hits, labels, classes
+):
     value, low, high = expected_accuracy(np.arange(labels) < hits, classes)
     assert low == 0.0 or low > 1 / classes
     assert low - 1e-12 <= hits / labels <= high + 1e-12 <= 1 + 2e-12
@@ -82,7 +91,9 @@ def test_few_labels_are_said_to_be_few():
     assert "too few" in advice.reason
     assert advice.half is None
     hidden[np.flatnonzero(y == 0)[:39]] = 0
-    hidden[y == 1] = np.where(np.arange((y == 1).sum()) < 1, 1, -1)  # no half of the labels shows both classes
+    hidden[y == 1] = np.where(
+        np.arange((y == 1).sum()) < 1, 1, -1
+    )  # no half of the labels shows both classes
     assert gl.recommend(X, hidden, A).half is None
 
 
@@ -101,7 +112,10 @@ def test_the_network_that_closes_a_gap_is_named_only_where_the_model_holds(texas
 
 
 def test_it_can_be_drawn_and_tabled():
-    figure, pandas = pytest.importorskip("matplotlib.figure").Figure(), pytest.importorskip("pandas")
+    figure, pandas = (
+        pytest.importorskip("matplotlib.figure").Figure(),
+        pytest.importorskip("pandas"),
+    )
     _, advice = advised(0.3)
     assert advice.plot(figure.add_subplot()).get_xlabel().startswith("strength")
     assert isinstance(advice.to_dataframe(), pandas.DataFrame)
@@ -114,6 +128,9 @@ def test_the_interval_knows_that_the_other_nodes_are_few():
     inside, alone = [], []
     for _ in range(400):
         hits, others = rng.random((2, 300)) < 0.8
-        for found, interval in ((inside, expected_accuracy(hits, 2, 300)), (alone, expected_accuracy(hits, 2))):
+        for found, interval in (
+            (inside, expected_accuracy(hits, 2, 300)),
+            (alone, expected_accuracy(hits, 2)),
+        ):
             found.append(interval.low <= others.mean() <= interval.high)
     assert np.mean(alone) < 0.9 < np.mean(inside)

@@ -9,12 +9,31 @@ from scipy.special import expit
 import gcnlimit as gl
 from gcnlimit.results.calibration import BINS, ROWS, calibration_column, measured_calibration
 
-NAMES = ("confidence", "expected_error", "log_loss", "brier", "calibrated_log_loss", "calibrated_brier")
+NAMES = (
+    "confidence",
+    "expected_error",
+    "log_loss",
+    "brier",
+    "calibrated_log_loss",
+    "calibrated_brier",
+)
 POINTS = {
-    "logistic": (gl.CSBM(4, 1.0, 2.0, 0.1), gl.GCN(gl.Residual([1.0]), "logistic", [0.01, 0.3, 10.0])),
-    "square": (gl.CSBM(2, 1.0, 2.0, 0.3, directed=False), gl.GCN(gl.Diffusion(0.8), reg=[0.3, math.inf])),
-    "stopped": (gl.CSBM(4, 1.0, 2.0, 0.1), gl.GCN(gl.Diffusion(1.0), training=gl.GradientFlow([0.1, 2.0]))),
-    "three classes": (gl.CSBM(3, 1.0, 2.0, 0.3, classes=3), gl.GCN(gl.Residual([1.0]), "softmax", [0.2, 5.0])),
+    "logistic": (
+        gl.CSBM(4, 1.0, 2.0, 0.1),
+        gl.GCN(gl.Residual([1.0]), "logistic", [0.01, 0.3, 10.0]),
+    ),
+    "square": (
+        gl.CSBM(2, 1.0, 2.0, 0.3, directed=False),
+        gl.GCN(gl.Diffusion(0.8), reg=[0.3, math.inf]),
+    ),
+    "stopped": (
+        gl.CSBM(4, 1.0, 2.0, 0.1),
+        gl.GCN(gl.Diffusion(1.0), training=gl.GradientFlow([0.1, 2.0])),
+    ),
+    "three classes": (
+        gl.CSBM(3, 1.0, 2.0, 0.3, classes=3),
+        gl.GCN(gl.Residual([1.0]), "softmax", [0.2, 5.0]),
+    ),
     "hubs": (
         gl.CSBM(4, 1.0, 2.0, 0.1, directed=False, degrees=gl.Gamma(0.5)),
         gl.GCN(gl.Residual([1.0]), "logistic", [0.1, 1.0], normalization=gl.Regularized()),
@@ -31,7 +50,9 @@ def test_simulated_graphs_are_calibrated_as_predicted(point):
     error = found.standard_error.calibration
     finite = np.isfinite(expected.slope)
     for name in ("slope", *NAMES):
-        measured, exact, scatter = (getattr(one, name)[finite] for one in (found.calibration, expected, error))
+        measured, exact, scatter = (
+            getattr(one, name)[finite] for one in (found.calibration, expected, error)
+        )
         assert np.all(np.abs(measured - exact) < 4 * scatter), name
     assert np.array_equal(np.isinf(found.calibration.slope), ~finite)
     assert np.array_equal(found.calibration.accuracy, found.test_accuracy)
@@ -77,12 +98,16 @@ def test_the_order_and_a_shift_of_classes_do_not_matter():
     rng = np.random.default_rng(1)
     logits, index = rng.standard_normal((300, 4)), rng.integers(4, size=300)
     turn = np.array([2, 0, 3, 1])
-    turned = calibration_column(logits[:, turn] + rng.standard_normal((300, 1)), np.argsort(turn)[index])
+    turned = calibration_column(
+        logits[:, turn] + rng.standard_normal((300, 1)), np.argsort(turn)[index]
+    )
     np.testing.assert_allclose(turned, calibration_column(logits, index), rtol=1e-6)
 
 
 def test_what_never_errs_has_an_infinite_slope_and_no_loss_left():
-    sure = measured_calibration(calibration_column(np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([0, 1])), 2)
+    sure = measured_calibration(
+        calibration_column(np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([0, 1])), 2
+    )
     assert sure.slope == math.inf
     assert sure.temperature == 0.0
     assert sure.calibrated_log_loss == sure.calibrated_brier == 0.0

@@ -115,7 +115,10 @@ def test_the_page_shows_the_test_accuracy_of_each_point(result):
     accuracies = points(result)["test_accuracy"]
     if accuracies.size > 12:
         assert shown[6] == "…"
-        shown, accuracies = shown[:6] + shown[-6:], np.concatenate([accuracies[:6], accuracies[-6:]])
+        shown, accuracies = (
+            shown[:6] + shown[-6:],
+            np.concatenate([accuracies[:6], accuracies[-6:]]),
+        )
     assert [text.partition(" ±")[0] for text in shown] == [f"{value:.6g}" for value in accuracies]
 
 
@@ -168,27 +171,43 @@ def test_a_plane_is_curves_or_a_map_by_the_number_of_curves():
     axes = few.plot(axes=Figure().add_subplot())
     assert axes.get_xlabel() == "lam"
     np.testing.assert_array_equal([line.get_ydata() for line in axes.lines], few.test_accuracy.T)
-    many = gl.bayes_optimal(gl.CSBM(alpha=4, lam=np.linspace(0, 1, 9)[:, None], mu=np.linspace(0, 2, 12), rho=0.1))
+    many = gl.bayes_optimal(
+        gl.CSBM(alpha=4, lam=np.linspace(0, 1, 9)[:, None], mu=np.linspace(0, 2, 12), rho=0.1)
+    )
     axes = many.plot(axes=Figure().add_subplot())
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("mu", "lam")
     np.testing.assert_array_equal(axes.collections[0].get_array(), many.test_accuracy)
 
 
 def test_a_new_figure_names_what_does_not_vary():
-    assert gl.predict(CURVE, DIFFUSION).plot().get_title() == "alpha = 4, mu = 2, rho = 0.1, t = 1, reg = inf"
+    assert (
+        gl.predict(CURVE, DIFFUSION).plot().get_title()
+        == "alpha = 4, mu = 2, rho = 0.1, t = 1, reg = inf"
+    )
 
 
 def test_a_hard_phase_is_drawn_and_listed():
-    found = gl.bayes_optimal(gl.CSBM(alpha=1, lam=LAM * 0.95, mu=0, rho=0, directed=False, classes=10))
-    np.testing.assert_array_equal(found.plot("hard", axes=Figure().add_subplot()).lines[0].get_ydata(), found.hard)
-    assert found.to_dataframe()["algorithmic_accuracy"].tolist() == found.algorithmic.test_accuracy.tolist()
+    found = gl.bayes_optimal(
+        gl.CSBM(alpha=1, lam=LAM * 0.95, mu=0, rho=0, directed=False, classes=10)
+    )
+    np.testing.assert_array_equal(
+        found.plot("hard", axes=Figure().add_subplot()).lines[0].get_ydata(), found.hard
+    )
+    assert (
+        found.to_dataframe()["algorithmic_accuracy"].tolist()
+        == found.algorithmic.test_accuracy.tolist()
+    )
     assert "hard" not in made("bayes_optimal", CURVE).to_dataframe()
 
 
 def test_infinite_and_wide_regularizations_are_placed():
-    infinite = gl.predict(POINT, gl.GCN(gl.Diffusion(1.0), reg=[1.0, np.inf])).plot(axes=Figure().add_subplot())
+    infinite = gl.predict(POINT, gl.GCN(gl.Diffusion(1.0), reg=[1.0, np.inf])).plot(
+        axes=Figure().add_subplot()
+    )
     assert [text.get_text() for text in infinite.get_xticklabels()] == ["1", "inf"]
-    wide = gl.predict(POINT, gl.GCN(gl.Diffusion(1.0), reg=[1e-2, 1.0, 1e2])).plot(axes=Figure().add_subplot())
+    wide = gl.predict(POINT, gl.GCN(gl.Diffusion(1.0), reg=[1e-2, 1.0, 1e2])).plot(
+        axes=Figure().add_subplot()
+    )
     assert wide.get_xscale() == "log"
 
 
@@ -210,7 +229,9 @@ def test_comparisons_are_dots_at_a_point_and_gaps_along_a_curve():
         (lambda: gl.predict(CURVE, DIFFUSION).plot("accuracy"), "choose one of test_accuracy"),
         (lambda: gl.predict(CURVE, DIFFUSION).plot("status"), "name = 'status' cannot be drawn"),
         (
-            lambda: gl.predict(PLANE, gl.GCN(gl.Diffusion(np.ones((2, 1, 1)) * [[[1]], [[2]]]))).plot(),
+            lambda: gl.predict(
+                PLANE, gl.GCN(gl.Diffusion(np.ones((2, 1, 1)) * [[[1]], [[2]]]))
+            ).plot(),
             "3 parameters vary",
         ),
     ],
@@ -242,7 +263,12 @@ for call in {list(missing)}:
 
 def test_drawn_and_trained_things_are_short_too():
     graph = gl.sample(POINT, nodes=1000, degree=30)
-    for thing in (graph, gl.fit(graph, DIFFUSION), gl.amp(graph), gl.GCN(gl.Residual.constant(LAM, 64))):
+    for thing in (
+        graph,
+        gl.fit(graph, DIFFUSION),
+        gl.amp(graph),
+        gl.GCN(gl.Residual.constant(LAM, 64)),
+    ):
         assert len(repr(thing)) < 1000
         assert "\n" not in repr(thing)
     assert "weights=<250 numbers from" in repr(gl.fit(graph, DIFFUSION))
@@ -251,4 +277,6 @@ def test_drawn_and_trained_things_are_short_too():
 def test_networks_trained_on_one_graph_are_named_by_their_parameter():
     fitted = gl.fit(gl.sample(POINT, nodes=100, degree=10), gl.GCN(gl.PageRank([0.0, 0.2, 0.4])))
     accuracy = fitted.performance.to_xarray().test_accuracy
-    np.testing.assert_array_equal(accuracy.sel(theta=[0.4, 0.0]), fitted.performance.test_accuracy[[2, 0]])
+    np.testing.assert_array_equal(
+        accuracy.sel(theta=[0.4, 0.0]), fitted.performance.test_accuracy[[2, 0]]
+    )

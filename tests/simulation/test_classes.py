@@ -20,7 +20,9 @@ KINDS = [3, 5, (0.3, 0.7), (0.5, 0.3, 0.2)]
 
 
 def drawn(classes=2, features=None, nodes=600, degree=60, seed=0, **change):
-    return gl.sample(gl.CSBM(**PARAMETERS | change, classes=classes, features=features), nodes, degree, seed)
+    return gl.sample(
+        gl.CSBM(**PARAMETERS | change, classes=classes, features=features), nodes, degree, seed
+    )
 
 
 @pytest.mark.parametrize("classes", [2, *KINDS])
@@ -42,15 +44,23 @@ def test_every_block_of_the_graph_has_its_density(directed):
         i = drawn(classes, nodes=nodes, degree=degree, lam=0.8, directed=directed, seed=seed)
         member = np.eye(3)[i.labels.astype(int)]
         edges = i.adjacency if directed else np.triu(i.adjacency.toarray())
-        pairs = member.T @ (np.ones((nodes, nodes)) if directed else np.triu(np.ones((nodes, nodes)))) @ member
+        pairs = (
+            member.T
+            @ (np.ones((nodes, nodes)) if directed else np.triu(np.ones((nodes, nodes))))
+            @ member
+        )
         deviation = member.T @ (edges @ member) - pairs * expected
         statistic += np.sum(deviation**2 / (pairs * expected * (1 - expected)))
     assert 1e-4 < chi2.cdf(statistic, df=9 * draws) < 1 - 1e-4
 
 
-@pytest.mark.parametrize("classes, lam", [(2, 3.3), (2, -3.3), (5, -0.9), ((0.1, 0.9), -0.4), ((0.1, 0.9), 3.3)])
+@pytest.mark.parametrize(
+    "classes, lam", [(2, 3.3), (2, -3.3), (5, -0.9), ((0.1, 0.9), -0.4), ((0.1, 0.9), 3.3)]
+)
 def test_a_signal_without_probabilities_is_refused_with_what_would_allow_it(classes, lam):
-    with pytest.raises(gl.ParameterError, match=rf"lam = {lam:g} is not allowed .* take a larger degree") as error:
+    with pytest.raises(
+        gl.ParameterError, match=rf"lam = {lam:g} is not allowed .* take a larger degree"
+    ) as error:
         drawn(classes, nodes=3000, degree=10, lam=lam)
     low, high = map(float, re.findall(r"at (?:least|most) (\S+)", str(error.value)))
     bound = low if lam < 0 else high
@@ -67,14 +77,18 @@ def test_features_have_the_covariance_and_the_signal_asked_for():
     for part, variance, share in ((slice(half), 0.3, 1.4), (slice(half, None), 1.7, 0.6)):
         noise = X[:, part] - Y @ (math.sqrt(2.0 / 6000) * i.latents.centroid[part].T)
         assert np.var(noise) == pytest.approx(variance, rel=0.01)
-        assert np.mean(i.latents.centroid[part] ** 2) == pytest.approx(share, rel=4 * math.sqrt(2 / (2 * half)))
+        assert np.mean(i.latents.centroid[part] ** 2) == pytest.approx(
+            share, rel=4 * math.sqrt(2 / (2 * half))
+        )
         assert np.mean(direction[:, part] ** 2) == pytest.approx(share + variance / 2.0, rel=0.15)
 
 
 @pytest.mark.parametrize("streamed", [True, False])
 @pytest.mark.parametrize("classes", [2, *KINDS])
 def test_an_instance_comes_back_from_a_file(classes, streamed, tmp_path):
-    i = gl.sample(gl.CSBM(**PARAMETERS, classes=classes, features=COLOUR), 200, 30, streamed=streamed)
+    i = gl.sample(
+        gl.CSBM(**PARAMETERS, classes=classes, features=COLOUR), 200, 30, streamed=streamed
+    )
     i.save(tmp_path / "i.npz")
     j = gl.Instance.load(tmp_path / "i.npz")
     assert j.data == i.data
@@ -94,8 +108,12 @@ def test_your_own_graph_may_have_any_classes():
     i = drawn(3)
     own = gl.Instance.of(i.adjacency, i.features, i.labels, i.train_mask, data=i.data, degree=60)
     gcn = gl.GCN(gl.Diffusion(1.0), "softmax", reg=1.0)
-    alike = dataclasses.replace(i.observation, adjacency=own.adjacency)  # a graph of one's own loses its self-loops
-    assert np.array_equal(gl.fit(own, gcn).outputs, gl.fit(gl.Instance(alike, i.latents), gcn).outputs)
+    alike = dataclasses.replace(
+        i.observation, adjacency=own.adjacency
+    )  # a graph of one's own loses its self-loops
+    assert np.array_equal(
+        gl.fit(own, gcn).outputs, gl.fit(gl.Instance(alike, i.latents), gcn).outputs
+    )
     with pytest.raises(gl.ParameterError, match="whole number from 0 to 2"):
         gl.Instance.of(i.adjacency, i.features, i.labels - 1.0, i.train_mask, data=i.data)
 
@@ -117,7 +135,9 @@ def test_one_hot_targets_are_the_codes_in_other_words(classes):
     Z = F[mask] - row
     W = np.linalg.solve(Z.T @ Z + 2.0 * np.eye(F.shape[1]), Z.T @ (onehot[mask] - target))
     outputs = (F - row) @ W + target
-    assert np.allclose(outputs, p + (f.outputs + f.bias) @ (Classes.of(classes).codes * p[:, None]).T, atol=1e-8)
+    assert np.allclose(
+        outputs, p + (f.outputs + f.bias) @ (Classes.of(classes).codes * p[:, None]).T, atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("classes", [3, (0.5, 0.3, 0.2)])
@@ -139,7 +159,9 @@ def test_softmax_of_two_classes_is_the_logistic_loss_at_half_the_reg(classes):
     i = drawn(classes)
     one = gl.fit(i, gl.GCN(gl.Diffusion(1.0), "softmax", reg=2.0))
     other = gl.fit(i, gl.GCN(gl.Diffusion(1.0), "logistic", reg=1.0))
-    assert np.allclose(math.sqrt(2) * (one.outputs + one.bias), other.outputs + other.bias, atol=1e-5)
+    assert np.allclose(
+        math.sqrt(2) * (one.outputs + one.bias), other.outputs + other.bias, atol=1e-5
+    )
     assert one.performance.test_loss == pytest.approx(other.performance.test_loss, abs=1e-6)
 
 
@@ -159,7 +181,9 @@ def test_the_bias_balances_the_pulls_and_tends_to_the_larger_class(loss):
 
 
 def test_a_loss_of_two_classes_says_so():
-    with pytest.raises(gl.ParameterError, match=r"take loss='softmax' or 'square', or reg=math.inf"):
+    with pytest.raises(
+        gl.ParameterError, match=r"take loss='softmax' or 'square', or reg=math.inf"
+    ):
         gl.fit(drawn(3), gl.GCN(gl.Diffusion(1.0), "logistic", reg=1.0))
 
 
@@ -182,13 +206,26 @@ def test_a_point_without_an_answer_does_not_lose_the_others():
     with pytest.raises(gl.ParameterError, match="lam = 9"):
         gl.simulate(data, gcn, nodes=300, degree=20, trials=2, workers=1)
     kept = gl.simulate(data, gcn, nodes=300, degree=20, trials=2, workers=1, throw=False)
-    assert kept.status.tolist() == [[Status.CONVERGED, Status.REFUSED], [Status.REFUSED, Status.REFUSED]]
+    assert kept.status.tolist() == [
+        [Status.CONVERGED, Status.REFUSED],
+        [Status.REFUSED, Status.REFUSED],
+    ]
     assert np.array_equal(np.isfinite(kept.test_accuracy), kept.status == Status.CONVERGED)
-    alone = gl.simulate(gl.CSBM(4, 0.5, 2.0, 0.2), gl.GCN(gl.PageRank(theta=0.2)), 300, 20, 2, workers=1)
+    alone = gl.simulate(
+        gl.CSBM(4, 0.5, 2.0, 0.2), gl.GCN(gl.PageRank(theta=0.2)), 300, 20, 2, workers=1
+    )
     assert kept.test_accuracy[0, 0] == alone.test_accuracy
 
 
-FIELDS = ("test_accuracy", "train_accuracy", "test_loss", "train_loss", "best_accuracy", "balanced_accuracy", "roc_auc")
+FIELDS = (
+    "test_accuracy",
+    "train_accuracy",
+    "test_loss",
+    "train_loss",
+    "best_accuracy",
+    "balanced_accuracy",
+    "roc_auc",
+)
 THEORY = {
     "three-softmax": ({"classes": 3}, "softmax", "symmetric"),
     "three-coloured-directed": ({"classes": 3, "features": COLOUR}, "square", "directed"),
@@ -281,7 +318,9 @@ def test_without_labels_classes_are_recovered_up_to_their_names():
 def test_belief_propagation_agrees_with_message_passing_at_a_large_degree():
     i = drawn((0.5, 0.3, 0.2), nodes=800, degree=150, seed=2)
     edges, dense = gl.belief_propagation(i), gl.amp(i)
-    assert edges.performance.test_accuracy == pytest.approx(dense.performance.test_accuracy, abs=0.02)
+    assert edges.performance.test_accuracy == pytest.approx(
+        dense.performance.test_accuracy, abs=0.02
+    )
     assert np.sqrt(np.mean((edges.probabilities - dense.probabilities) ** 2)) < 0.05
 
 

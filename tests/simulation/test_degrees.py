@@ -13,10 +13,17 @@ LAW = gl.Degrees([1.0, 2.0, 6.0], weight=[4.0, 3.0, 1.0])
 
 
 def model(law=LAW, **changes):
-    return gl.CSBM(**({"alpha": 4.0, "lam": 1.1, "mu": 2.0, "rho": 0.2, "directed": False, "degrees": law} | changes))
+    return gl.CSBM(
+        **(
+            {"alpha": 4.0, "lam": 1.1, "mu": 2.0, "rho": 0.2, "directed": False, "degrees": law}
+            | changes
+        )
+    )
 
 
-@pytest.mark.parametrize("law", [gl.Gamma(0.5), gl.LogNormal(0.3), gl.Pareto(2.5, 20.0), LAW], ids=repr)
+@pytest.mark.parametrize(
+    "law", [gl.Gamma(0.5), gl.LogNormal(0.3), gl.Pareto(2.5, 20.0), LAW], ids=repr
+)
 def test_instances_keep_their_law(law, tmp_path):
     instance = gl.sample(model(law), nodes=300, degree=10, seed=1)
     instance.save(tmp_path / "graph.npz")
@@ -29,8 +36,12 @@ def test_instances_keep_their_law(law, tmp_path):
 
 
 @pytest.mark.parametrize("directed, symmetrize", [(False, False), (True, False), (True, True)])
-@pytest.mark.parametrize("normalization", ["symmetric", "none", "random-walk", gl.Regularized()], ids=repr)
-def test_operators_are_the_modularity_matrix_divided_by_powers_of_the_degrees(normalization, directed, symmetrize):
+@pytest.mark.parametrize(
+    "normalization", ["symmetric", "none", "random-walk", gl.Regularized()], ids=repr
+)
+def test_operators_are_the_modularity_matrix_divided_by_powers_of_the_degrees(
+    normalization, directed, symmetrize
+):
     instance = gl.sample(model(directed=directed), nodes=60, degree=8, seed=0)
     given, A = as_normalization(normalization), instance.adjacency.toarray()
     theta, d = propensities(instance.adjacency), A.sum() / 60
@@ -54,14 +65,24 @@ def test_a_node_without_an_edge_stays_apart():
     assert not np.any((operator @ np.eye(200))[alone])
 
 
-@pytest.mark.parametrize("normalization", ["symmetric", "none", "random-walk", gl.Regularized()], ids=repr)
+@pytest.mark.parametrize(
+    "normalization", ["symmetric", "none", "random-walk", gl.Regularized()], ids=repr
+)
 def test_networks_on_sampled_graphs(normalization):
     gcn = gl.GCN(gl.PageRank(0.2), reg=[math.inf, 1.0], normalization=normalization)
     measured = gl.simulate(model(), gcn, nodes=1000, degree=50, trials=6, seed=3, workers=1)
     expected = gl.predict(model(), gcn)
-    assert np.all(abs(measured.test_accuracy - expected.test_accuracy) < 4 * measured.standard_error.test_accuracy)
-    assert np.all(abs(measured.train_loss - expected.train_loss) <= 4 * measured.standard_error.train_loss + 1e-3)
-    found, exact, error = (p.accuracy_by_degree(LAW.theta) for p in (measured, expected, measured.standard_error))
+    assert np.all(
+        abs(measured.test_accuracy - expected.test_accuracy)
+        < 4 * measured.standard_error.test_accuracy
+    )
+    assert np.all(
+        abs(measured.train_loss - expected.train_loss)
+        <= 4 * measured.standard_error.train_loss + 1e-3
+    )
+    found, exact, error = (
+        p.accuracy_by_degree(LAW.theta) for p in (measured, expected, measured.standard_error)
+    )
     assert found.shape == (2, 3)
     assert np.all(abs(found - exact) < 4 * error)
 
@@ -74,7 +95,9 @@ def test_message_passing_reaches_the_ceiling(infer):
     accuracy = [posterior.performance.test_accuracy for posterior in found]
     expected = gl.bayes_optimal(data)
     assert abs(np.mean(accuracy) - expected.test_accuracy) < 4 * np.std(accuracy, ddof=1) / 2
-    assert np.mean([posterior.free_entropy for posterior in found]) == pytest.approx(expected.free_entropy, rel=0.2)
+    assert np.mean([posterior.free_entropy for posterior in found]) == pytest.approx(
+        expected.free_entropy, rel=0.2
+    )
     theta = data.degrees.theta[np.searchsorted(data.degrees.theta, [0.3, 1.0, 3.0])]
     by_degree = [posterior.performance.accuracy_by_degree(theta) for posterior in found]
     error = np.std(by_degree, axis=0, ddof=1) / 2
@@ -88,8 +111,12 @@ def test_accuracy_by_degree_adds_up_to_the_accuracy():
     at_nodes = fit.performance.accuracy_by_degree(theta[test])
     np.testing.assert_allclose(at_nodes.mean(axis=1), fit.performance.test_accuracy)
     with pytest.raises(gl.ParameterError, match="law of degrees"):
-        gl.simulate(model(None), gl.GCN(gl.PageRank(0.2)), 100, 10.0, 2, workers=1).accuracy_by_degree(1.0)
-    lost = gl.simulate(model(), gl.GCN(gl.PageRank([0.2, 0.9])), 200, 20.0, 2, workers=1, throw=False)
+        gl.simulate(
+            model(None), gl.GCN(gl.PageRank(0.2)), 100, 10.0, 2, workers=1
+        ).accuracy_by_degree(1.0)
+    lost = gl.simulate(
+        model(), gl.GCN(gl.PageRank([0.2, 0.9])), 200, 20.0, 2, workers=1, throw=False
+    )
     assert np.isnan(lost.accuracy_by_degree(LAW.theta)).any(axis=1).tolist() == [False, True]
 
 
@@ -99,11 +126,22 @@ def test_what_is_refused():
     with pytest.raises(gl.ParameterError, match="take normalize=False"):
         gl.predict(model(), gl.GCN(gl.PageRank(0.1), reg=1.0, normalize=True, normalization="none"))
     with pytest.warns(UserWarning, match="not reliable at degree 8"):
-        gl.simulate(model(gl.Gamma(0.5)), gl.GCN(gl.Residual([1.0])), nodes=200, degree=8, trials=1, workers=1)
+        gl.simulate(
+            model(gl.Gamma(0.5)),
+            gl.GCN(gl.Residual([1.0])),
+            nodes=200,
+            degree=8,
+            trials=1,
+            workers=1,
+        )
 
 
 def test_normalizations_agree_where_all_degrees_are_alike():
     instance = gl.sample(model(None), nodes=200, degree=10, seed=0)
-    networks = [gl.GCN(gl.PageRank(0.2), normalization=n) for n in ("symmetric", "none", gl.Regularized())]
+    networks = [
+        gl.GCN(gl.PageRank(0.2), normalization=n) for n in ("symmetric", "none", gl.Regularized())
+    ]
     assert len({gl.fit(instance, gcn).outputs.tobytes() for gcn in networks}) == 1
-    assert normalized_operator(instance.adjacency, np.ones(200), as_normalization("none"), 1.0).symmetric
+    assert normalized_operator(
+        instance.adjacency, np.ones(200), as_normalization("none"), 1.0
+    ).symmetric

@@ -11,7 +11,26 @@ import gcnlimit as gl
 from gcnlimit.simulation.data.features import StreamedFeatures
 
 NETWORK = gl.GCN(gl.Diffusion(0.7))
-VALUES = [math.nan, math.inf, -math.inf, -5, -1, 0, 0.5, 1, 2, 7, 39, 40, 41, 10**6, 2**31 - 1, 2**63, 1e300, 1e-300]
+VALUES = [
+    math.nan,
+    math.inf,
+    -math.inf,
+    -5,
+    -1,
+    0,
+    0.5,
+    1,
+    2,
+    7,
+    39,
+    40,
+    41,
+    10**6,
+    2**31 - 1,
+    2**63,
+    1e300,
+    1e-300,
+]
 TYPES = ["f4", "f8", "i1", "i8", "u8", "?", "c16", "U5", "S3", "M8[s]", "V4", ">f8", ">i4", "f2"]
 
 
@@ -66,7 +85,9 @@ def dense_outputs(stored):
     mask, labels = stored["train_mask"], stored["labels"].astype(float)
     nodes, degree = mask.size, float(stored["degree"])
     weights = np.array(stored.get("weights", np.ones(stored["indices"].size)), float)
-    A = sparse.csr_array((weights, stored["indices"], stored["indptr"]), shape=(nodes, nodes)).toarray()
+    A = sparse.csr_array(
+        (weights, stored["indices"], stored["indptr"]), shape=(nodes, nodes)
+    ).toarray()
     A /= np.abs(A).max() or 1.0
     A /= np.sum(A**2) / np.sum(A) if A.any() else 1.0
     centred = (A - degree / nodes) / np.sqrt(degree / nodes * (1 - degree / nodes))
@@ -76,7 +97,9 @@ def dense_outputs(stored):
     if "features" in stored:
         X = stored["features"]
     else:
-        spike = stored["spike"].astype(np.float32 if stored["spike"].dtype == np.float32 else np.float64)
+        spike = stored["spike"].astype(
+            np.float32 if stored["spike"].dtype == np.float32 else np.float64
+        )
         X = np.asarray(StreamedFeatures(int(stored["key"]), labels[:, None], spike))
     return g @ X @ (X.T @ (g.T @ np.where(mask, labels, 0.0))) / nodes
 
@@ -151,7 +174,9 @@ def test_indices_that_lead_outside_of_a_sparse_matrix_are_refused(form, part, in
         "labels": i.labels,
         "train_mask": i.train_mask,
     }
-    attributes = ("coords",) if form == "coo" else ("indices",) if index == 40 else ("indices", "indptr")
+    attributes = (
+        ("coords",) if form == "coo" else ("indices",) if index == 40 else ("indices", "indptr")
+    )
     for attribute in attributes:
         broken = given[part].asformat(form).copy()
         array = getattr(broken, attribute)
@@ -170,7 +195,12 @@ def test_row_pointers_that_return_to_zero_are_refused():
 @pytest.mark.parametrize("part", ["features", "labels", "train_mask"])
 def test_masked_entries_are_refused(part):
     i = graph("directed")
-    given = {"adjacency": i.adjacency, "features": i.features, "labels": i.labels, "train_mask": i.train_mask}
+    given = {
+        "adjacency": i.adjacency,
+        "features": i.features,
+        "labels": i.labels,
+        "train_mask": i.train_mask,
+    }
     masked = np.ma.masked_array(given[part], mask=False)
     gl.Instance.of(**given | {part: masked})
     masked[0] = np.ma.masked
@@ -191,8 +221,12 @@ def test_what_the_caller_changes_later_does_not_change_the_instance(part):
     before = gl.fit(mine, NETWORK).outputs
     changed = given[part].data if part == "adjacency" else given[part]
     changed[:10] = changed[10:20].copy() * 0
-    assert np.array_equal(gl.fit(gl.Instance(mine.observation, mine.latents), NETWORK).outputs, before)
-    assert np.array_equal(mine.labels[mine.train_mask], mine.observation.train_labels[mine.train_mask])
+    assert np.array_equal(
+        gl.fit(gl.Instance(mine.observation, mine.latents), NETWORK).outputs, before
+    )
+    assert np.array_equal(
+        mine.labels[mine.train_mask], mine.observation.train_labels[mine.train_mask]
+    )
 
 
 @pytest.mark.parametrize(

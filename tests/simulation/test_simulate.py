@@ -13,7 +13,9 @@ import gcnlimit as gl
 from gcnlimit.simulation import simulate as module
 from gcnlimit.simulation.train.solvers import TOLERANCE
 
-REFERENCE = json.loads((Path(__file__).parents[2] / "validation" / "predictions.json").read_text())["predictions"]
+REFERENCE = json.loads((Path(__file__).parents[2] / "validation" / "predictions.json").read_text())[
+    "predictions"
+]
 
 
 def deviations(measured, expected, floors):
@@ -33,12 +35,17 @@ def errors_of_independent_nodes(prediction, gcn, test, train):
     The output of a test node is Gaussian, and its proximal point is that of a labelled one.
     """
     output = prediction.order_parameters.output
-    mean, deviation, v = (np.asarray(x)[..., None] for x in (output.mean, np.sqrt(output.variance), output.v))
+    mean, deviation, v = (
+        np.asarray(x)[..., None] for x in (output.mean, np.sqrt(output.variance), output.v)
+    )
     z = np.linspace(-9.0, 9.0, 40_001)
     weight = np.exp(-(z**2) / 2) / np.exp(-(z**2) / 2).sum()
     omega = mean + deviation * z
     for kind, nodes, margin in (("test", test, omega), ("train", train, gcn.loss.prox(omega, v))):
-        for what, values in (("accuracy", (margin > 0).astype(float)), ("loss", gcn.loss.value(margin))):
+        for what, values in (
+            ("accuracy", (margin > 0).astype(float)),
+            ("loss", gcn.loss.value(margin)),
+        ):
             centre = values @ weight
             assert np.allclose(centre, getattr(prediction, f"{kind}_{what}"), atol=1e-3)
             yield f"{kind}_{what}", np.sqrt((values - centre[..., None]) ** 2 @ weight / nodes)
@@ -67,13 +74,22 @@ def test_infinite_regularization_as_predicted(filter, graph):
 
 
 def network(point):
-    kinds = {"residual": gl.Residual, "diffusion": gl.Diffusion, "pagerank": gl.PageRank, "polynomial": gl.Polynomial}
+    kinds = {
+        "residual": gl.Residual,
+        "diffusion": gl.Diffusion,
+        "pagerank": gl.PageRank,
+        "polynomial": gl.Polynomial,
+    }
     kind, parameter = (point["filter"][k] for k in point["filter"])
-    return gl.GCN(kinds[kind](parameter), loss=point["loss"], reg=point["reg"], symmetrize=point["symmetrize"])
+    return gl.GCN(
+        kinds[kind](parameter), loss=point["loss"], reg=point["reg"], symmetrize=point["symmetrize"]
+    )
 
 
 FINITE = [p for p in REFERENCE if p["reg"] != "inf"]
-SOME = FINITE[:: len(FINITE) // 6]  # data other than those of the grid below; `predict` meets all references by itself
+SOME = FINITE[
+    :: len(FINITE) // 6
+]  # data other than those of the grid below; `predict` meets all references by itself
 REFERENCE_SIZE, GRID_SIZE = (500, 60, 20), (300, 60, 20)  # nodes, degree, trials
 
 
@@ -86,7 +102,9 @@ def within_four_standard_errors(data, gcn, expected, size, seed):
     all trials their standard errors are 0.013, 0.004 and 0.008.
     """
     nodes, degree, trials = size
-    measured = gl.simulate(data, gcn, nodes=nodes, degree=degree, trials=trials, seed=seed, workers=1)
+    measured = gl.simulate(
+        data, gcn, nodes=nodes, degree=degree, trials=trials, seed=seed, workers=1
+    )
     prediction = gl.predict(data, gcn)
     train = round(data.rho * nodes) * trials
     floors = dict(errors_of_independent_nodes(prediction, gcn, nodes * trials - train, train))
@@ -94,12 +112,21 @@ def within_four_standard_errors(data, gcn, expected, size, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("point", SOME, ids=lambda p: f"{p['filter']['kind']}-{p['loss']}-{p['reg']}")
+@pytest.mark.parametrize(
+    "point", SOME, ids=lambda p: f"{p['filter']['kind']}-{p['loss']}-{p['reg']}"
+)
 def test_finite_regularization_as_in_the_reference(point):
-    assert within_four_standard_errors(gl.CSBM(**point["data"]), network(point), point, REFERENCE_SIZE, seed=0)
+    assert within_four_standard_errors(
+        gl.CSBM(**point["data"]), network(point), point, REFERENCE_SIZE, seed=0
+    )
 
 
-SINGLE = [gl.Diffusion(0.8), gl.PageRank(0.3), gl.Residual([0.5, 1.0]), gl.Polynomial([1.0, 0.5, 0.3])]
+SINGLE = [
+    gl.Diffusion(0.8),
+    gl.PageRank(0.3),
+    gl.Residual([0.5, 1.0]),
+    gl.Polynomial([1.0, 0.5, 0.3]),
+]
 
 
 @pytest.mark.slow
@@ -116,7 +143,13 @@ def test_finite_regularization_as_predicted(filter, loss):
 @pytest.mark.parametrize("wanted", [True, False])
 def test_a_progress_bar_is_drawn_where_it_is_wanted(data, wanted, capsys):
     gl.simulate(
-        data, gl.GCN(gl.Diffusion(1.0), symmetrize=False), nodes=100, degree=20, trials=2, workers=1, progress=wanted
+        data,
+        gl.GCN(gl.Diffusion(1.0), symmetrize=False),
+        nodes=100,
+        degree=20,
+        trials=2,
+        workers=1,
+        progress=wanted,
     )
     assert ("trials" in capsys.readouterr().err) == wanted
 
@@ -135,7 +168,10 @@ def test_a_grid_has_the_numbers_of_its_first_point_alone():
 
 
 def test_streamed_features_are_measured_as_stored_ones(data):
-    gcn, size = gl.GCN(gl.Diffusion(1.0), reg=[1.0, math.inf]), {"nodes": 200, "degree": 20, "trials": 2, "workers": 1}
+    gcn, size = (
+        gl.GCN(gl.Diffusion(1.0), reg=[1.0, math.inf]),
+        {"nodes": 200, "degree": 20, "trials": 2, "workers": 1},
+    )
     stored, streamed = (gl.simulate(data, gcn, **size, streamed=s) for s in (False, True))
     for name, values in stored.as_dict().items():
         assert np.allclose(values, getattr(streamed, name), rtol=1e-8), name
@@ -145,20 +181,28 @@ def test_standard_errors_are_those_of_the_mean(data):
     gcn = gl.GCN(gl.Diffusion(1.0), reg=1.0, symmetrize=False)
     s = gl.simulate(data, gcn, nodes=300, degree=20, trials=4, seed=1, workers=1)
     children = np.random.SeedSequence(1).spawn(1)[0].spawn(4)
-    each = [gl.fit(gl.sample(data, 300, 20, child), gcn).performance.test_accuracy for child in children]
+    each = [
+        gl.fit(gl.sample(data, 300, 20, child), gcn).performance.test_accuracy for child in children
+    ]
     assert s.test_accuracy == pytest.approx(np.mean(each))
     assert s.standard_error.test_accuracy == pytest.approx(np.std(each, ddof=1) / 2)
-    assert s.standard_error.log_test_error == pytest.approx(s.standard_error.test_accuracy / (1 - s.test_accuracy))
+    assert s.standard_error.log_test_error == pytest.approx(
+        s.standard_error.test_accuracy / (1 - s.test_accuracy)
+    )
 
 
 def test_one_trial_has_no_standard_error(data):
-    s = gl.simulate(data, gl.GCN(gl.Diffusion(1.0), symmetrize=False), nodes=300, degree=20, trials=1)
+    s = gl.simulate(
+        data, gl.GCN(gl.Diffusion(1.0), symmetrize=False), nodes=300, degree=20, trials=1
+    )
     assert math.isinf(s.standard_error.test_accuracy)
 
 
 def test_no_error_at_all_gives_a_bound():
     data = gl.CSBM(alpha=1, lam=4.0, mu=20.0, rho=0.5)
-    s = gl.simulate(data, gl.GCN(gl.Diffusion(1.0), symmetrize=True), nodes=200, degree=60, trials=2)
+    s = gl.simulate(
+        data, gl.GCN(gl.Diffusion(1.0), symmetrize=True), nodes=200, degree=60, trials=2
+    )
     assert s.test_accuracy == 1.0
     assert s.log_test_error == pytest.approx(math.log(0.5 / 400))
     assert s.standard_error.log_test_error == 1.0
@@ -174,11 +218,20 @@ def test_an_interruption_returns_what_is_done(data, monkeypatch):
         return original(self)
 
     monkeypatch.setattr(module._Trial, "__call__", interrupted)
-    s = gl.simulate(data, gl.GCN(gl.Diffusion(1.0), symmetrize=False), nodes=300, degree=20, trials=6, workers=1)
+    s = gl.simulate(
+        data, gl.GCN(gl.Diffusion(1.0), symmetrize=False), nodes=300, degree=20, trials=6, workers=1
+    )
     assert s.trials == 3
     calls[:] = [1] * 3
     with pytest.raises(KeyboardInterrupt):
-        gl.simulate(data, gl.GCN(gl.Diffusion(1.0), symmetrize=False), nodes=300, degree=20, trials=6, workers=1)
+        gl.simulate(
+            data,
+            gl.GCN(gl.Diffusion(1.0), symmetrize=False),
+            nodes=300,
+            degree=20,
+            trials=6,
+            workers=1,
+        )
 
 
 def test_a_script_without_a_main_guard_has_the_same_numbers_in_processes(data, tmp_path):
@@ -189,7 +242,9 @@ def test_a_script_without_a_main_guard_has_the_same_numbers_in_processes(data, t
         " nodes=300, degree=20, trials=3, seed=1, workers=2)\n"
         "print(*s.test_loss.tolist(), *s.standard_error.test_accuracy.tolist())\n"
     )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, timeout=120, check=True
+    )
     gcn = gl.GCN(gl.Diffusion([0.5, 1.0]), reg=[1.0, math.inf])
     one = gl.simulate(data, gcn, nodes=300, degree=20, trials=3, seed=1, workers=1)
     assert done.stdout.split() == [
@@ -210,7 +265,12 @@ def test_workers_share_the_memory(monkeypatch):
 @pytest.mark.parametrize("value", [0, -1, 1.5, True, "x", [], 10**30])
 def test_counts_are_whole_numbers(name, value):
     with pytest.raises(gl.ParameterError, match=f"{name} = .* whole number from 1"):
-        gl.simulate(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(1.0)), nodes=60, **{name: value})
+        gl.simulate(
+            gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1),
+            gl.GCN(gl.Diffusion(1.0)),
+            nodes=60,
+            **{name: value},
+        )
 
 
 def test_a_simulation_draws_the_graphs_of_sample_by_default():

@@ -25,7 +25,9 @@ def test_every_pair_has_its_probability(directed, n):
     kinds, backend, draws = np.arange(n) % 3 // 2, backend_of(DEVICE), 1000
     rng = backend.rng(np.random.SeedSequence(1))
     between = np.array([[0.5, 0.2], [0.2, 0.4]])
-    total = sum(bernoulli_graph(kinds, between, directed, rng, backend).toarray() for _ in range(draws))
+    total = sum(
+        bernoulli_graph(kinds, between, directed, rng, backend).toarray() for _ in range(draws)
+    )
     p = between[kinds[:, None], kinds]
     z = (total - draws * p) / np.sqrt(draws * p * (1 - p))
     cells = z if directed else z[np.triu_indices(n)]
@@ -39,13 +41,26 @@ def test_filters_act_as_on_the_processor(data, symmetrize, dense):
     A = gl.sample(data, nodes=200, degree=None if dense else 20, seed=1).adjacency
     a, b = (Operator.of(A, None if dense else 20, symmetrize, device=d) for d in ("cpu", DEVICE))
     block, backend = np.random.default_rng(0).standard_normal((200, 2)), backend_of(DEVICE)
-    for g in (gl.Diffusion([1.0, 2.0]), gl.PageRank([0.3, 0.2]), gl.Residual([[1.0, 0.5], [0.2, 0.3]])):
+    for g in (
+        gl.Diffusion([1.0, 2.0]),
+        gl.PageRank([0.3, 0.2]),
+        gl.Residual([[1.0, 0.5], [0.2, 0.3]]),
+    ):
         for one, other in ((a, b), (a.T, b.T)):
-            shared, own = (g.apply(one, block, radius=a.radius), g.apply_each(one, block, radius=a.radius))
+            shared, own = (
+                g.apply(one, block, radius=a.radius),
+                g.apply_each(one, block, radius=a.radius),
+            )
             there = backend.place(block)
-            assert np.allclose(backend.host(g.apply(other, there, radius=b.radius)), shared, atol=1e-9)
-            assert np.allclose(backend.host(g.apply_each(other, there, radius=b.radius)), own, atol=1e-9)
-    assert b.radius == pytest.approx(a.radius) if symmetrize else b.growth == pytest.approx(a.growth)
+            assert np.allclose(
+                backend.host(g.apply(other, there, radius=b.radius)), shared, atol=1e-9
+            )
+            assert np.allclose(
+                backend.host(g.apply_each(other, there, radius=b.radius)), own, atol=1e-9
+            )
+    assert (
+        b.radius == pytest.approx(a.radius) if symmetrize else b.growth == pytest.approx(a.growth)
+    )
 
 
 @pytest.mark.parametrize("weights", [1.0, np.arange(1.0, 100.0)])
@@ -74,16 +89,23 @@ def test_inference_is_that_of_the_processor(instance, infer):
 
 @pytest.mark.parametrize("by", ["layers", "system", "bethe", "labels"])
 def test_linear_message_passing_is_that_of_the_processor(instance, by):
-    here, there = (gl.linear_message_passing(instance, by=by, layers=5, device=d) for d in ("cpu", DEVICE))
+    here, there = (
+        gl.linear_message_passing(instance, by=by, layers=5, device=d) for d in ("cpu", DEVICE)
+    )
     assert np.allclose(here.labels, there.labels, atol=1e-8)
 
 
 def test_a_simulation_agrees_with_the_theory():
     data, gcn = gl.CSBM(4, 1.0, 2.0, 0.1), gl.GCN(gl.Diffusion(0.5), reg=[10.0, math.inf])
-    one, three = (gl.simulate(data, gcn, 500, 50, trials=6, device=DEVICE, workers=w) for w in (1, 2))
+    one, three = (
+        gl.simulate(data, gcn, 500, 50, trials=6, device=DEVICE, workers=w) for w in (1, 2)
+    )
     assert np.array_equal(one.test_accuracy, three.test_accuracy)
     deviation = one.test_accuracy - gl.predict(data, gcn).test_accuracy
-    assert np.all(np.abs(deviation) < 4 * np.maximum(one.standard_error.test_accuracy, 0.3 / math.sqrt(6 * 450)))
+    assert np.all(
+        np.abs(deviation)
+        < 4 * np.maximum(one.standard_error.test_accuracy, 0.3 / math.sqrt(6 * 450))
+    )
     found = gl.amp(gl.sample(data, 2000, 50, device=DEVICE)).performance.test_accuracy
     assert abs(found - gl.bayes_optimal(data).test_accuracy) < 4 * 0.3 / math.sqrt(1800)
 
@@ -92,7 +114,9 @@ def test_features_belong_to_the_device_that_drew_them(data, tmp_path):
     instance = gl.sample(data, 200, 20, device=DEVICE)
     instance.save(tmp_path / "i.npz")
     assert np.array_equal(gl.Instance.load(tmp_path / "i.npz").features, instance.features)
-    with pytest.raises(gl.ParameterError, match=rf"device = 'cpu' is not allowed: .* those of device = '{DEVICE}'"):
+    with pytest.raises(
+        gl.ParameterError, match=rf"device = 'cpu' is not allowed: .* those of device = '{DEVICE}'"
+    ):
         gl.fit(instance, gl.GCN(gl.Diffusion(1.0)), device="cpu")
 
 
@@ -117,7 +141,11 @@ def test_blocks_shrink_until_they_fit_and_the_answer_stays(data, small_memory):
     gcn = gl.GCN(gl.Diffusion(1.0), "square", reg=[math.inf, 10.0])
 
     def answers():
-        return np.asarray(instance.features), gl.fit(instance, gcn).outputs, gl.amp(instance, max_iterations=3).labels
+        return (
+            np.asarray(instance.features),
+            gl.fit(instance, gcn).outputs,
+            gl.amp(instance, max_iterations=3).labels,
+        )
 
     whole = answers()
     small_memory(128)
@@ -130,7 +158,8 @@ def test_too_little_memory_is_a_sentence_that_names_the_block(data, small_memory
     instance, gcn = gl.sample(data, 1200, 20, device=DEVICE), gl.GCN(gl.Diffusion(1.0))
     small_memory(63)
     with pytest.raises(
-        gl.ParameterError, match=r"too little memory.* a block of 64 features of 1200 nodes.*; take fewer"
+        gl.ParameterError,
+        match=r"too little memory.* a block of 64 features of 1200 nodes.*; take fewer",
     ):
         gl.fit(instance, gcn)
 
@@ -155,8 +184,13 @@ def test_as_many_trials_are_in_flight_as_the_memory_holds(data, monkeypatch, roo
 
 def test_points_of_a_sweep_share_the_device_and_their_numbers_stay(data, monkeypatch):
     pytest.importorskip("xarray")
-    shared, options = [], {"data": data, "gcn": gl.GCN(gl.Diffusion(1.0)), "axes": {"lam": [0.5, 1.0]}}
-    monkeypatch.setattr("gcnlimit.simulation.simulate.in_flight", lambda *size: shared.append(size) or 2)
+    shared, options = (
+        [],
+        {"data": data, "gcn": gl.GCN(gl.Diffusion(1.0)), "axes": {"lam": [0.5, 1.0]}},
+    )
+    monkeypatch.setattr(
+        "gcnlimit.simulation.simulate.in_flight", lambda *size: shared.append(size) or 2
+    )
     fixed = {"nodes": 200, "degree": 20, "trials": 3, "device": DEVICE}
     two, one = (gl.sweep("simulate", fixed=fixed, workers=w, **options) for w in (None, 1))
     assert shared[0][1:] == (1, 6)

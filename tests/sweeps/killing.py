@@ -20,14 +20,19 @@ BLOCKS = 60
 
 
 def run(store=None, axes=AXES):
-    data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Residual([0.7]), symmetrize=False)
+    data, gcn = (
+        gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1),
+        gl.GCN(gl.Residual([0.7]), symmetrize=False),
+    )
     return gl.sweep(gl.predict, data=data, gcn=gcn, axes=axes, store=store)
 
 
 def blocks_in(store, running=False):
     """Number of blocks; of a store that is `running`, without waiting for its locks."""
     try:
-        connection = sqlite3.connect(f"file:{store}" + ("?immutable=1" if running else ""), uri=True)
+        connection = sqlite3.connect(
+            f"file:{store}" + ("?immutable=1" if running else ""), uri=True
+        )
         return connection.execute("SELECT count(*) FROM blocks").fetchone()[0]
     except sqlite3.DatabaseError:  # killed before the table was made, or seen while it is written
         return 0

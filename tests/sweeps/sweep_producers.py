@@ -11,7 +11,10 @@ import numpy as np
 def draw(x: float, seed: int, trials: int = 4) -> dict[str, float]:
     """A stand-in for a simulation: mean and standard error of noisy trials."""
     sample = x + np.random.default_rng(seed).standard_normal(trials)
-    return {"mean": float(sample.mean()), "mean_standard_error": float(sample.std() / np.sqrt(trials))}
+    return {
+        "mean": float(sample.mean()),
+        "mean_standard_error": float(sample.std() / np.sqrt(trials)),
+    }
 
 
 def slow_draw(x: float, seed: int, pause: float = 0.05) -> dict[str, float]:

@@ -34,7 +34,9 @@ def test_a_closed_executor_is_said_to_be(tmp_path):
 def test_a_cluster_that_loses_a_worker_gives_the_same_numbers(tmp_path):
     distributed = pytest.importorskip("distributed")
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
         distributed.Client(cluster.scheduler_address) as client,
     ):
         client.wait_for_workers(2)

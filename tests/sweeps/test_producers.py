@@ -51,34 +51,68 @@ def test_a_simulation_is_the_same_in_processes_and_by_hand(tmp_path):
     assert not any(one.error.values.flat)
     point = one.sel(lam=1.0)
     by_hand = gl.simulate(
-        DATA, gl.GCN(gl.Diffusion(1.0), reg=[1.0, math.inf], symmetrize=True), 400, 20, 4, int(point.seed[0])
+        DATA,
+        gl.GCN(gl.Diffusion(1.0), reg=[1.0, math.inf], symmetrize=True),
+        400,
+        20,
+        4,
+        int(point.seed[0]),
     )
     assert np.array_equal(point.test_accuracy, by_hand.test_accuracy)
     assert np.array_equal(point.test_loss_standard_error, by_hand.standard_error.test_loss)
 
 
 def test_seeds_repeat_a_simulation():
-    ds = gl.sweep("simulate", data=DATA, gcn=GCN, axes={"seed": [0, 7]}, fixed={"nodes": 300, "trials": 2}, workers=1)
-    assert float(ds.test_accuracy.sel(seed=7)) == gl.simulate(DATA, GCN, nodes=300, trials=2, seed=7).test_accuracy
+    ds = gl.sweep(
+        "simulate",
+        data=DATA,
+        gcn=GCN,
+        axes={"seed": [0, 7]},
+        fixed={"nodes": 300, "trials": 2},
+        workers=1,
+    )
+    assert (
+        float(ds.test_accuracy.sel(seed=7))
+        == gl.simulate(DATA, GCN, nodes=300, trials=2, seed=7).test_accuracy
+    )
 
 
 def test_tuned_networks_are_swept_with_their_best_values():
-    ds = gl.sweep("tune", data=DATA, gcn=GCN, axes={"lam": [0.5, 1.0]}, fixed={"free": {"t": (0, 10)}})
+    ds = gl.sweep(
+        "tune", data=DATA, gcn=GCN, axes={"lam": [0.5, 1.0]}, fixed={"free": {"t": (0, 10)}}
+    )
     tuned = gl.tune(DATA, GCN, {"t": (0, 10)})
     assert float(ds.best_t.sel(lam=1.0)) == pytest.approx(tuned.parameters["t"], rel=1e-6)
-    assert float(ds.test_accuracy.sel(lam=1.0)) == pytest.approx(tuned.prediction.test_accuracy, rel=1e-12)
+    assert float(ds.test_accuracy.sel(lam=1.0)) == pytest.approx(
+        tuned.prediction.test_accuracy, rel=1e-12
+    )
     layers = gl.GCN(gl.Residual([1.0, 1.0]), symmetrize=False)
-    ds = gl.sweep("tune", data=DATA, gcn=layers, axes={"lam": [0.5, 1.0]}, fixed={"free": {"c": [(-9, 9), (-9, 9)]}})
+    ds = gl.sweep(
+        "tune",
+        data=DATA,
+        gcn=layers,
+        axes={"lam": [0.5, 1.0]},
+        fixed={"free": {"c": [(-9, 9), (-9, 9)]}},
+    )
     assert {"best_c_1", "best_c_2"} <= set(ds)
 
 
 def test_classes_are_an_axis_and_a_label():
     """Numbers of classes and fractions, swept or fixed, give what predict gives, which remembers them."""
-    data, network = gl.CSBM(4.0, 1.0, 2.0, 0.1, classes=[0.2, 0.8]), gl.GCN(gl.Diffusion(1.0), reg=2.0)
-    swept = gl.sweep("predict", data=data, gcn=network, axes={"classes": [5, (0.2, 0.8)]}, progress=False)
+    data, network = (
+        gl.CSBM(4.0, 1.0, 2.0, 0.1, classes=[0.2, 0.8]),
+        gl.GCN(gl.Diffusion(1.0), reg=2.0),
+    )
+    swept = gl.sweep(
+        "predict", data=data, gcn=network, axes={"classes": [5, (0.2, 0.8)]}, progress=False
+    )
     fixed = gl.sweep("predict", data=data, gcn=network, axes={"lam": [1.0]}, progress=False)
     alone = gl.predict(data, network)
-    assert swept.test_accuracy.sel(classes="[0.2, 0.8]") == fixed.test_accuracy.item() == alone.test_accuracy
+    assert (
+        swept.test_accuracy.sel(classes="[0.2, 0.8]")
+        == fixed.test_accuracy.item()
+        == alone.test_accuracy
+    )
     assert swept.best_accuracy[1] == fixed.best_accuracy.item() == alone.best_accuracy
     assert alone.to_xarray().classes.item() == "[0.2, 0.8]"
     assert gl.bayes_optimal(gl.CSBM(4.0, 1.0, 2.0, 0.1, classes=5)).to_xarray().classes.item() == 5

@@ -18,13 +18,20 @@ FIELDS = ["test_accuracy", "train_accuracy", "test_loss", "train_loss", "log_tes
 
 
 def test_every_point_is_the_prediction_at_its_labels():
-    axes = {"t": [0.5, 1.0], "symmetrize": [False, True], "lam": [-0.5, 0.3, 1.2], "alpha": [1.0, 4.0]}
+    axes = {
+        "t": [0.5, 1.0],
+        "symmetrize": [False, True],
+        "lam": [-0.5, 0.3, 1.2],
+        "alpha": [1.0, 4.0],
+    }
     ds = gl.sweep(gl.predict, data=DATA, gcn=DIFFUSION, axes=axes)
     assert list(ds.sizes.items()) == [("t", 2), ("symmetrize", 2), ("lam", 3), ("alpha", 2)]
     for index in np.ndindex(*ds.sizes.values()):
         point = ds.isel(dict(zip(ds.sizes, index, strict=True)))
         data = gl.CSBM(float(point.alpha), float(point.lam), 2.0, 0.1)
-        one = gl.predict(data, gl.GCN(gl.Diffusion(float(point.t)), symmetrize=bool(point.symmetrize)))
+        one = gl.predict(
+            data, gl.GCN(gl.Diffusion(float(point.t)), symmetrize=bool(point.symmetrize))
+        )
         for field in FIELDS:
             assert float(point[field]) == pytest.approx(getattr(one, field), rel=1e-13)
 
@@ -59,19 +66,33 @@ def test_finite_regularization_converges_beside_the_explicit_formula():
     [
         (RESIDUAL, {"c": [0.5, 2.0]}, [gl.Residual([0.5] * 2), gl.Residual([2.0] * 2)]),
         (RESIDUAL, {"depth": [1, 4]}, [gl.Residual([1.0]), gl.Residual([1.0] * 4)]),
-        (RESIDUAL, {"c": [[0.5], [1.0, 2.0, 3.0]]}, [gl.Residual([0.5]), gl.Residual([1.0, 2.0, 3.0])]),
+        (
+            RESIDUAL,
+            {"c": [[0.5], [1.0, 2.0, 3.0]]},
+            [gl.Residual([0.5]), gl.Residual([1.0, 2.0, 3.0])],
+        ),
         (
             gl.GCN(gl.Polynomial([1.0]), symmetrize=False),
             {"coefficients": [[1, 2], [1, 2, 3]]},
             [gl.Polynomial([1, 2]), gl.Polynomial([1, 2, 3])],
         ),
-        (gl.GCN(gl.PageRank(0.1), symmetrize=False), {"theta": [0.0, 0.3]}, [gl.PageRank(0.0), gl.PageRank(0.3)]),
-        (RESIDUAL, {"filter": {"a": gl.Diffusion(1.0), "b": gl.PageRank(0.2)}}, [gl.Diffusion(1.0), gl.PageRank(0.2)]),
+        (
+            gl.GCN(gl.PageRank(0.1), symmetrize=False),
+            {"theta": [0.0, 0.3]},
+            [gl.PageRank(0.0), gl.PageRank(0.3)],
+        ),
+        (
+            RESIDUAL,
+            {"filter": {"a": gl.Diffusion(1.0), "b": gl.PageRank(0.2)}},
+            [gl.Diffusion(1.0), gl.PageRank(0.2)],
+        ),
     ],
 )
 def test_each_filter_parameter_is_an_axis(gcn, axes, filters):
     ds = gl.sweep(gl.predict, data=DATA, gcn=gcn, axes=axes)
-    expected = [gl.predict(DATA, gl.GCN(f, symmetrize=gcn.symmetrize)).test_accuracy for f in filters]
+    expected = [
+        gl.predict(DATA, gl.GCN(f, symmetrize=gcn.symmetrize)).test_accuracy for f in filters
+    ]
     assert ds.test_accuracy.values == pytest.approx(expected, rel=1e-13)
 
 
@@ -90,7 +111,9 @@ def test_data_and_network_may_be_given_by_name_alone():
 
 def test_a_point_out_of_range_is_recorded_and_the_rest_computed():
     gcn = gl.GCN(gl.PageRank(0.1), symmetrize=True)
-    ds = gl.sweep(gl.predict, data=DATA, gcn=gcn, axes={"lam": [0.0, 0.5, 3.0], "theta": [0.1, 0.4]})
+    ds = gl.sweep(
+        gl.predict, data=DATA, gcn=gcn, axes={"lam": [0.0, 0.5, 3.0], "theta": [0.1, 0.4]}
+    )
     bad = ds.sel(lam=3.0, theta=0.4)
     assert int(bad.status) == -1
     assert "diverges" in str(bad.error.values)
@@ -111,7 +134,10 @@ def test_your_own_function_is_a_producer_and_may_fail():
     ("answer", "reason"),
     [
         (3.0, "TypeError: the function returned float, not a dictionary of numbers"),
-        ({"y": [1.0, 2.0]}, "TypeError: the function returned an array as 'y'; give each of its numbers a name"),
+        (
+            {"y": [1.0, 2.0]},
+            "TypeError: the function returned an array as 'y'; give each of its numbers a name",
+        ),
         ({"y": "one"}, "ValueError: could not convert string to float: 'one'"),
     ],
 )
@@ -132,7 +158,9 @@ def test_seeds_are_made_from_the_inputs_and_recorded():
     assert len({int(seed) for seed in again.seed}) == 3
     xr.testing.assert_identical(ds.sel(x=1.0), again.sel(x=1.0))
     for x in ds.x.values:
-        assert float(ds["mean"].sel(x=x)) == sweep_producers.draw(x, int(ds.seed.sel(x=x)), 5)["mean"]
+        assert (
+            float(ds["mean"].sel(x=x)) == sweep_producers.draw(x, int(ds.seed.sel(x=x)), 5)["mean"]
+        )
 
 
 def test_a_given_seed_is_used_as_it_is():
@@ -184,7 +212,10 @@ def test_the_answer_says_where_it_comes_from():
         ({"axes": {"lam": [1.0]}, "data": 3}, "data must be a CSBM"),
         ({"axes": {"lam": [1.0]}, "what": "bayes_optimal"}, "bayes_optimal takes no network"),
         ({"axes": {"lam": [1.0]}, "workers": 0}, "workers = 0 is not allowed"),
-        ({"axes": {"lam": [1.0]}, "workers": 2, "executor": 3}, "give workers or executor, not both"),
+        (
+            {"axes": {"lam": [1.0]}, "workers": 2, "executor": 3},
+            "give workers or executor, not both",
+        ),
         ({"axes": {"x": [1.0]}, "what": sweep_producers.picky}, "picky is your own function"),
         ({"axes": 3}, "axes must be a dictionary"),
         ({"fixed": 3}, "fixed must be a dictionary"),
@@ -198,7 +229,12 @@ def test_the_answer_says_where_it_comes_from():
 )
 def test_a_mistake_gets_one_clear_sentence(arguments, sentence):
     with pytest.raises(gl.ParameterError, match=sentence) as caught:
-        gl.sweep(**({"what": "predict", "data": DATA, "gcn": DIFFUSION, "axes": {"lam": [1.0]}} | arguments))
+        gl.sweep(
+            **(
+                {"what": "predict", "data": DATA, "gcn": DIFFUSION, "axes": {"lam": [1.0]}}
+                | arguments
+            )
+        )
     assert "\n" not in str(caught.value)
 
 
@@ -208,7 +244,10 @@ def test_a_function_that_cannot_travel_is_refused_before_it_is_sent():
 
 
 def test_another_filter_at_test_has_names_of_its_own():
-    data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.PageRank(0.4), test_filter=gl.PageRank(0.1))
+    data, gcn = (
+        gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1),
+        gl.GCN(gl.PageRank(0.4), test_filter=gl.PageRank(0.1)),
+    )
     swept = gl.sweep("predict", data=data, gcn=gcn, axes={"test_theta": [0.1, 0.3]}).test_accuracy
     kept = gl.sweep("predict", data=data, gcn=gcn, axes={"lam": [0.5, 1.0]}).test_accuracy
     np.testing.assert_allclose([swept[0], kept[1]], gl.predict(data, gcn).test_accuracy, rtol=1e-14)

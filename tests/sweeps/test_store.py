@@ -41,7 +41,9 @@ def written(monkeypatch):
     """Keys of the blocks that a sweep writes."""
     keys = []
     put = Store.put
-    monkeypatch.setattr(Store, "put", lambda self, key, columns: (keys.append(key), put(self, key, columns)))
+    monkeypatch.setattr(
+        Store, "put", lambda self, key, columns: (keys.append(key), put(self, key, columns))
+    )
     return keys
 
 
@@ -52,7 +54,9 @@ def test_nothing_is_written_twice(store, written):
 
 def test_a_flipped_bit_costs_its_block_only(store, written, whole):
     with sqlite3.connect(store) as connection:
-        payload = bytearray(connection.execute("SELECT payload FROM blocks WHERE id = 7").fetchone()[0])
+        payload = bytearray(
+            connection.execute("SELECT payload FROM blocks WHERE id = 7").fetchone()[0]
+        )
         payload[-100] ^= 1
         connection.execute("UPDATE blocks SET payload = ? WHERE id = 7", (bytes(payload),))
     connection.close()
@@ -175,13 +179,17 @@ def test_bytes_keep_every_number_and_reason(fields, errors):
     columns = Columns({name: np.array(values) for name, values in fields.items()}, errors)
     back = decode(encode(columns))
     assert back.errors == errors
-    assert {name: v.tobytes() for name, v in back.fields.items()} == {n: v.tobytes() for n, v in columns.fields.items()}
+    assert {name: v.tobytes() for name, v in back.fields.items()} == {
+        n: v.tobytes() for n, v in columns.fields.items()
+    }
 
 
 def test_a_million_points_fit_in_a_hundred_megabytes(tmp_path):
     size = 4096
     columns = Columns(
-        {f"field{i}": np.random.default_rng(i).random(size) for i in range(5)} | {"status": np.zeros(size, np.int8)}, {}
+        {f"field{i}": np.random.default_rng(i).random(size) for i in range(5)}
+        | {"status": np.zeros(size, np.int8)},
+        {},
     )
     path = tmp_path / "runs.sqlite"
     with Store(path) as store:

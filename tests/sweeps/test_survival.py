@@ -20,8 +20,12 @@ HERE = Path(__file__).parent
 
 
 def python(*arguments, **options):
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE), *filter(None, [os.getenv("PYTHONPATH")])])}
-    return subprocess.Popen([sys.executable, *map(str, arguments)], env=environment, text=True, **options)
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(HERE), *filter(None, [os.getenv("PYTHONPATH")])])
+    }
+    return subprocess.Popen(
+        [sys.executable, *map(str, arguments)], env=environment, text=True, **options
+    )
 
 
 def blocks_of(store):
@@ -52,7 +56,9 @@ def test_a_finished_block_is_not_computed_again(tmp_path):
         return {"y": 2 * x}
 
     for xs in ([0.0, 1.0, 2.0], [2.0, 3.0, 1.0]):
-        ds = gl.sweep(counted, axes={"x": xs}, fixed={"folder": str(calls)}, store=tmp_path / "runs.sqlite")
+        ds = gl.sweep(
+            counted, axes={"x": xs}, fixed={"folder": str(calls)}, store=tmp_path / "runs.sqlite"
+        )
         assert ds.y.values.tolist() == [2 * x for x in xs]
     assert len(list(calls.iterdir())) == 4
 
@@ -102,7 +108,10 @@ def test_interrupted_from_the_keyboard_it_stops_at_once_and_says_how_to_resume(t
     message = process.communicate(timeout=20)[1]
     assert process.returncode != 0
     assert "KeyboardInterrupt" in message
-    assert f"of 40 points were finished and are kept in {store}; run the same again to resume" in message
+    assert (
+        f"of 40 points were finished and are kept in {store}; run the same again to resume"
+        in message
+    )
     assert not any(alive(int(file.name)) for file in folder.iterdir())
     assert 2 <= blocks_of(store) < 40
 
@@ -111,12 +120,20 @@ def test_interrupted_from_the_keyboard_it_stops_at_once_and_says_how_to_resume(t
 def test_a_dying_worker_costs_only_the_point_that_kills_it(tmp_path):
     fixed = {"folder": str(tmp_path)}
     axes = {"x": [0.0, 3.0, 5.0, 9.0]}
-    ds = gl.sweep(sweep_producers.dying_draw, axes=axes, fixed=fixed, workers=2, store=tmp_path / "runs.sqlite")
+    ds = gl.sweep(
+        sweep_producers.dying_draw,
+        axes=axes,
+        fixed=fixed,
+        workers=2,
+        store=tmp_path / "runs.sqlite",
+    )
     assert [x for x in axes["x"] if ds.status.sel(x=x) == -1] == [5.0]
     assert "died, 3 times" in str(ds.error.sel(x=5.0).values)
     for x in (0.0, 3.0, 9.0):
         assert float(ds["mean"].sel(x=x)) == sweep_producers.draw(x, int(ds.seed.sel(x=x)))["mean"]
-    assert blocks_of(tmp_path / "runs.sqlite") == 3  # a death may be an accident: it is tried again next time
+    assert (
+        blocks_of(tmp_path / "runs.sqlite") == 3
+    )  # a death may be an accident: it is tried again next time
 
 
 UNGUARDED = """
@@ -136,7 +153,10 @@ def test_a_script_without_a_guard_runs_once_and_is_told_where_it_needs_one(tmp_p
     process = python(script, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     output, message = process.communicate(timeout=60)
     assert output.startswith("script\n[100 100 100 100]\n")
-    assert "needs the call to sweep under if __name__ == '__main__':" in message.strip().splitlines()[-1]
+    assert (
+        "needs the call to sweep under if __name__ == '__main__':"
+        in message.strip().splitlines()[-1]
+    )
 
 
 @pytest.mark.slow

@@ -13,7 +13,9 @@ from gcnlimit.theory.ceiling.state_evolution import Evidence, StateEvolution
 
 @pytest.mark.parametrize("row", REFERENCE["bayes_optimal"], ids=lambda row: str(row["data"]))
 def test_reference(row):
-    assert abs(gl.bayes_optimal(gl.CSBM(**row["data"])).test_accuracy - row["test_accuracy"]) < 1e-13
+    assert (
+        abs(gl.bayes_optimal(gl.CSBM(**row["data"])).test_accuracy - row["test_accuracy"]) < 1e-13
+    )
 
 
 def state_evolution(alpha, lam_s, mu, rho, steps):
@@ -56,13 +58,18 @@ def test_no_recovery_below_the_transition():
 
 
 def test_few_labels_select_the_informed_branch():
-    few, none = (gl.bayes_optimal(gl.CSBM(alpha=2, lam=1.2, mu=1, rho=rho)).test_accuracy for rho in (1e-14, 0.0))
+    few, none = (
+        gl.bayes_optimal(gl.CSBM(alpha=2, lam=1.2, mu=1, rho=rho)).test_accuracy
+        for rho in (1e-14, 0.0)
+    )
     assert few == pytest.approx(none, abs=1e-12)
 
 
 def test_at_the_transition_a_few_labels_give_a_square_root():
     rho = np.array([1e-12, 1e-10])
-    m = gl.bayes_optimal(gl.CSBM(alpha=1, lam=1.0, mu=0, rho=rho, directed=False)).order_parameters.output.mean
+    m = gl.bayes_optimal(
+        gl.CSBM(alpha=1, lam=1.0, mu=0, rho=rho, directed=False)
+    ).order_parameters.output.mean
     assert np.allclose(m, np.sqrt(rho), rtol=1e-4)
 
 
@@ -97,9 +104,15 @@ def test_no_network_passes_the_ceiling():
             directed=directed,
         )  # fmt: skip
         ceiling = gl.bayes_optimal(data).log_test_error
-        for filter in (gl.Diffusion(rng.uniform(-3, 3, n)), gl.Residual(rng.uniform(-2, 3, (n, 3)))):
+        for filter in (
+            gl.Diffusion(rng.uniform(-3, 3, n)),
+            gl.Residual(rng.uniform(-2, 3, (n, 3))),
+        ):
             for symmetrize in (False, True):
-                assert np.all(gl.predict(data, gl.GCN(filter, symmetrize=symmetrize)).log_test_error >= ceiling)
+                assert np.all(
+                    gl.predict(data, gl.GCN(filter, symmetrize=symmetrize)).log_test_error
+                    >= ceiling
+                )
 
 
 def test_an_extreme_signal_of_the_features_keeps_its_digits():
@@ -111,12 +124,20 @@ def test_an_extreme_signal_of_the_features_keeps_its_digits():
 
 def ceiling(row, classes, features=None):
     data = gl.CSBM(
-        row["alpha"], row["lam_s"], row["mu"], row["rho"], directed=False, classes=classes, features=features
+        row["alpha"],
+        row["lam_s"],
+        row["mu"],
+        row["rho"],
+        directed=False,
+        classes=classes,
+        features=features,
     )
     return gl.bayes_optimal(data)
 
 
-@pytest.mark.parametrize("row", CLASSES["A_iv_bayes"], ids=lambda row: f"{row['C']}-{row['lam_s']}-{row['rho']}")
+@pytest.mark.parametrize(
+    "row", CLASSES["A_iv_bayes"], ids=lambda row: f"{row['C']}-{row['lam_s']}-{row['rho']}"
+)
 def test_reference_of_many_classes(row):
     found, (expected,) = ceiling(row, row["C"]), row["fixed_points"]
     assert not found.hard
@@ -147,7 +168,9 @@ def test_reference_of_the_hard_phase(classes):
     assert found.lam_spinodal == pytest.approx(row["lam_sp"], abs=1e-9)
     assert found.lam_transition == pytest.approx(row["lam_IT"], abs=1e-9)
     if str(classes) in CLASSES["rho_c_graph_only"]:
-        assert found.rho_c == pytest.approx(CLASSES["rho_c_graph_only"][str(classes)]["rho_c"], abs=1e-9)
+        assert found.rho_c == pytest.approx(
+            CLASSES["rho_c_graph_only"][str(classes)]["rho_c"], abs=1e-9
+        )
 
 
 @pytest.mark.parametrize("classes", [5, 10, (0.05, 0.95)])
@@ -162,7 +185,9 @@ def test_the_ceiling_jumps_at_the_transition_and_algorithms_follow_at_one(classe
     assert found.algorithmic.test_accuracy[3] == found.test_accuracy[3] > chance + 0.01
 
 
-@pytest.mark.parametrize("fractions, continuous", [((0.2114, 0.7886), True), ((0.2112, 0.7888), False)])
+@pytest.mark.parametrize(
+    "fractions, continuous", [((0.2114, 0.7886), True), ((0.2112, 0.7888), False)]
+)
 def test_two_classes_become_hard_below_the_published_size(fractions, continuous):
     assert (gl.limits.hard_phase(fractions).rho_c == 0.0) is continuous
 
@@ -200,14 +225,20 @@ def test_the_free_entropy_is_stationary_at_a_fixed_point():
     evolution = StateEvolution(evidence, np.array([0.05]), posterior(Classes.of(6)))
     m = evolution.fixed_points().best
     q = evolution.overlap(m)
-    levels = [(1.3 * signal / variance, 0.5) for variance, signal in zip(law.variance, law.signal, strict=True)]
+    levels = [
+        (1.3 * signal / variance, 0.5)
+        for variance, signal in zip(law.variance, law.signal, strict=True)
+    ]
     step = 1e-4
 
     def free_entropy(q):
         at = evidence.at(q)
         half = 0.5 * evolution.node.directions
         parts = sum(w * (a * q - np.log1p(a * q) - (a * q) ** 2 / (1 + a * q)) for a, w in levels)
-        direct = half * (0.05 * at - 0.35 * q**2 + parts / 2.0) + 0.95 * evolution.node.information(at)[0]
+        direct = (
+            half * (0.05 * at - 0.35 * q**2 + parts / 2.0)
+            + 0.95 * evolution.node.information(at)[0]
+        )
         return direct[0]
 
     assert free_entropy(q) == pytest.approx(evolution.state(m).free_entropy[0], rel=1e-12)

@@ -12,7 +12,11 @@ import gcnlimit as gl
 from gcnlimit.theory.calibration import calibration
 from gcnlimit.theory.decision import accuracy
 
-ROWS = [row for row in json.loads((ROOT / "validation" / "training.json").read_text())["rows"] if "loss" in row]
+ROWS = [
+    row
+    for row in json.loads((ROOT / "validation" / "training.json").read_text())["rows"]
+    if "loss" in row
+]
 DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
 
 
@@ -32,7 +36,12 @@ def test_reference_values(row):
 @pytest.mark.parametrize(("mean", "deviation"), [(0.3, 0.7), (4.0, 0.5), (-0.2, 1.0), (2.0, 30.0)])
 def test_confidence_is_the_mean_of_its_definition(mean, deviation):
     def density(h):
-        return expit(abs(h)) * np.exp(-0.5 * ((h - mean) / deviation) ** 2) / deviation / np.sqrt(2 * np.pi)
+        return (
+            expit(abs(h))
+            * np.exp(-0.5 * ((h - mean) / deviation) ** 2)
+            / deviation
+            / np.sqrt(2 * np.pi)
+        )
 
     parts = [
         quad(density, *ends, epsabs=1e-13, limit=200)[0]
@@ -72,7 +81,11 @@ def test_classes_by_softmax_agree_with_drawn_logits():
     p = np.exp(x) / np.exp(x).sum(axis=1, keepdims=True)
     one = np.ones(1)
     sure = calibration(
-        mean * one, deviation * one, mean / deviation * one, accuracy(mean / deviation * one, classes), classes
+        mean * one,
+        deviation * one,
+        mean / deviation * one,
+        accuracy(mean / deviation * one, classes),
+        classes,
     )
     drawn = {
         "confidence": p.max(axis=1),
@@ -87,7 +100,9 @@ def test_classes_by_softmax_agree_with_drawn_logits():
 def test_degrees_of_vanishing_variance_change_nothing():
     gcn = gl.GCN(gl.Residual([1.0]), "logistic", reg=[0.3, 5.0])
     alike = gl.predict(gl.CSBM(4, 1.0, 2.0, 0.1, directed=False), gcn).calibration
-    nearly = gl.predict(gl.CSBM(4, 1.0, 2.0, 0.1, directed=False, degrees=gl.Gamma(1e-8)), gcn).calibration
+    nearly = gl.predict(
+        gl.CSBM(4, 1.0, 2.0, 0.1, directed=False, degrees=gl.Gamma(1e-8)), gcn
+    ).calibration
     for name in ("slope", "confidence", "log_loss", "calibrated_brier"):
         np.testing.assert_allclose(getattr(nearly, name), getattr(alike, name), rtol=1e-5)
     np.testing.assert_allclose(nearly.expected_error, alike.expected_error, atol=1e-4)
@@ -109,10 +124,16 @@ def test_unequal_classes_agree_with_sampled_graphs(loss):
     data = gl.CSBM(2, 0.8, 2.0, 0.3, classes=(0.25, 0.75))
     gcn = gl.GCN(gl.Residual([1.0]), loss, reg=0.5)
     exact = gl.predict(data, gcn).calibration
-    each = [gl.fit(gl.sample(data, 2500, 60, seed=seed), gcn).performance.calibration for seed in range(8)]
+    each = [
+        gl.fit(gl.sample(data, 2500, 60, seed=seed), gcn).performance.calibration
+        for seed in range(8)
+    ]
     for name in ("slope", "accuracy", "confidence", "log_loss", "brier", "calibrated_log_loss"):
         values = np.array([getattr(sure, name) for sure in each])
-        assert abs(values.mean() - getattr(exact, name)) <= 4.0 * values.std(ddof=1) / np.sqrt(8) + 3e-3
+        assert (
+            abs(values.mean() - getattr(exact, name))
+            <= 4.0 * values.std(ddof=1) / np.sqrt(8) + 3e-3
+        )
 
 
 def test_outputs_at_infinite_regularization_say_nothing_until_scaled():
@@ -124,12 +145,14 @@ def test_outputs_at_infinite_regularization_say_nothing_until_scaled():
 
 
 def test_what_is_not_known_is_refused_in_a_sentence():
-    unequal = gl.predict(gl.CSBM(4, 1.0, 2.0, 0.1, classes=[0.2, 0.3, 0.5]), gl.GCN(gl.Diffusion(1.0), reg=1.0))
+    unequal = gl.predict(
+        gl.CSBM(4, 1.0, 2.0, 0.1, classes=[0.2, 0.3, 0.5]), gl.GCN(gl.Diffusion(1.0), reg=1.0)
+    )
     with pytest.raises(gl.ParameterError, match="equal classes"):
         unequal.calibration  # noqa: B018
     with pytest.raises(gl.ParameterError, match="two classes"):
-        gl.predict(gl.CSBM(4, 1.0, 2.0, 0.1, classes=3), gl.GCN(gl.Diffusion(1.0), reg=1.0)).calibration.reliability(
-            0.7
-        )
+        gl.predict(
+            gl.CSBM(4, 1.0, 2.0, 0.1, classes=3), gl.GCN(gl.Diffusion(1.0), reg=1.0)
+        ).calibration.reliability(0.7)
     with pytest.raises(gl.ParameterError, match="not known of this answer"):
         gl.bayes_optimal(DATA).calibration  # noqa: B018

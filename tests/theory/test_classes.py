@@ -14,14 +14,24 @@ FILTERS = {"residual": gl.Residual, "diffusion": gl.Diffusion, "pagerank": gl.Pa
 
 def prediction(row, classes, loss="square", features=None):
     symmetric = row["symmetric"]
-    data = gl.CSBM(row["alpha"], row["lam_e"], row["mu"], row["rho"], not symmetric, classes=classes, features=features)
+    data = gl.CSBM(
+        row["alpha"],
+        row["lam_e"],
+        row["mu"],
+        row["rho"],
+        not symmetric,
+        classes=classes,
+        features=features,
+    )
     kind, parameter = row["filter"]
     reg = math.inf if row.get("reg", "inf") == "inf" else row["reg"]
     return gl.predict(data, gl.GCN(FILTERS[kind](parameter), loss, reg, symmetrize=symmetric))
 
 
 def name(row):
-    return "-".join(str(row[key]) for key in ("C", "p", "loss", "filter", "reg", "rho") if key in row)
+    return "-".join(
+        str(row[key]) for key in ("C", "p", "loss", "filter", "reg", "rho") if key in row
+    )
 
 
 def pair(row):
@@ -56,7 +66,8 @@ def test_nearly_equal_classes_are_as_good_as_equal_ones(reg):
 def test_the_square_loss_of_unequal_classes_is_that_of_the_margin_in_units_of_the_codes():
     data, unit = gl.CSBM(**DATA, classes=(0.3, 0.7)), 4 * 0.3 * 0.7
     codes, margins = (
-        gl.predict(data, gl.GCN(gl.Residual([1.0]), loss, 2.0)) for loss in ("square", lambda z: (1 - z) ** 2 / 2)
+        gl.predict(data, gl.GCN(gl.Residual([1.0]), loss, 2.0))
+        for loss in ("square", lambda z: (1 - z) ** 2 / 2)
     )
     assert codes.test_accuracy == pytest.approx(margins.test_accuracy, abs=1e-8)
     assert unit * codes.test_loss == pytest.approx(margins.test_loss, abs=1e-8)
@@ -74,18 +85,25 @@ def test_two_unequal_classes_with_a_trained_bias(row):
 @pytest.mark.parametrize("loss", ["square", "logistic"])
 def test_the_bias_at_infinite_regularization_is_the_limit(loss):
     data = gl.CSBM(**DATA, classes=(0.3, 0.7))
-    limit, near = (gl.predict(data, gl.GCN(gl.Residual([1.0]), loss, reg)).order_parameters for reg in (np.inf, 1e9))
+    limit, near = (
+        gl.predict(data, gl.GCN(gl.Residual([1.0]), loss, reg)).order_parameters
+        for reg in (np.inf, 1e9)
+    )
     assert limit.bias == pytest.approx(near.bias, abs=1e-7)
 
 
 @pytest.mark.parametrize("row", CLASSES["C_square"], ids=name)
 def test_correlated_features(row):
-    found = prediction(row, row["C"], features=gl.Spectrum(row["sigma2"], row["Gamma"], row["weights"]))
+    found = prediction(
+        row, row["C"], features=gl.Spectrum(row["sigma2"], row["Gamma"], row["weights"])
+    )
     assert found.order_parameters.test_margin == pytest.approx(row["test_margin"], abs=1e-9)
     assert found.order_parameters.train_margin == pytest.approx(row["train_margin"], rel=1e-9)
     if row["reg"] != "inf":
         weights = found.order_parameters.weights
-        assert (weights.m, weights.Q, weights.V) == pytest.approx((row["m_w"], row["Q_w"], row["V_w"]), rel=1e-9)
+        assert (weights.m, weights.Q, weights.V) == pytest.approx(
+            (row["m_w"], row["Q_w"], row["V_w"]), rel=1e-9
+        )
 
 
 DATA = {"alpha": 2.0, "lam": 1.1, "mu": 1.5, "rho": 0.2}
@@ -95,9 +113,13 @@ DATA = {"alpha": 2.0, "lam": 1.1, "mu": 1.5, "rho": 0.2}
 @pytest.mark.parametrize("symmetrize", [True, False])
 def test_a_large_regularization_reaches_the_explicit_formulas(loss, symmetrize):
     """Margins of unequal classes and correlated features at reg = 1e7 are those at reg = inf, on both kinds of graphs."""
-    data = gl.CSBM(**DATA, classes=(0.15, 0.85), features=gl.Spectrum([0.3, 1.0, 2.5], [1.4, 1.0, 0.6]))
+    data = gl.CSBM(
+        **DATA, classes=(0.15, 0.85), features=gl.Spectrum([0.3, 1.0, 2.5], [1.4, 1.0, 0.6])
+    )
     found = gl.predict(data, gl.GCN(gl.Residual([0.7, 0.7]), loss, [1e7, math.inf], symmetrize))
-    assert found.order_parameters.test_margin[0] == pytest.approx(found.order_parameters.test_margin[1], rel=1e-5)
+    assert found.order_parameters.test_margin[0] == pytest.approx(
+        found.order_parameters.test_margin[1], rel=1e-5
+    )
     assert found.best_accuracy[0] == pytest.approx(found.best_accuracy[1], rel=1e-5)
     assert found.test_accuracy[0] == pytest.approx(0.85, abs=1e-9)
 
@@ -113,8 +135,17 @@ def test_the_bias_of_unequal_classes_stays_in_the_loss_at_infinite_regularizatio
 @pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
 def test_almost_equal_classes_are_equal_ones(loss):
     network = gl.GCN(gl.Diffusion(1.0), loss, reg=1.0, symmetrize=False)
-    two, near = (gl.predict(gl.CSBM(**DATA, classes=c), network) for c in (2, (0.5 + 1e-7, 0.5 - 1e-7)))
-    for field in ("test_accuracy", "train_accuracy", "test_loss", "train_loss", "best_accuracy", "roc_auc"):
+    two, near = (
+        gl.predict(gl.CSBM(**DATA, classes=c), network) for c in (2, (0.5 + 1e-7, 0.5 - 1e-7))
+    )
+    for field in (
+        "test_accuracy",
+        "train_accuracy",
+        "test_loss",
+        "train_loss",
+        "best_accuracy",
+        "roc_auc",
+    ):
         assert getattr(near, field) == pytest.approx(getattr(two, field), abs=1e-6), field
 
 
@@ -134,7 +165,9 @@ class Rounded(gl.Loss):
         return self.width * gl.Logistic().value((np.asarray(z) - 1.0) / self.width)
 
     def prox(self, omega, v):
-        return 1.0 + self.width * gl.Logistic().prox((np.asarray(omega) - 1.0) / self.width, v / self.width)
+        return 1.0 + self.width * gl.Logistic().prox(
+            (np.asarray(omega) - 1.0) / self.width, v / self.width
+        )
 
     def prox_derivative(self, omega, v):
         return gl.Logistic().prox_derivative((np.asarray(omega) - 1.0) / self.width, v / self.width)
@@ -148,21 +181,31 @@ def test_the_hinge_loss_on_unequal_classes_is_the_limit_of_rounded_corners(symme
     """The error is linear in the width: the next order is left after Richardson's extrapolation."""
     data = gl.CSBM(**DATA, classes=(0.25, 0.75))
     exact, wide, narrow = (
-        gl.predict(data, gl.GCN(gl.PageRank(0.2), loss, 0.7, symmetrize)).order_parameters.test_margin
+        gl.predict(
+            data, gl.GCN(gl.PageRank(0.2), loss, 0.7, symmetrize)
+        ).order_parameters.test_margin
         for loss in ("hinge", Rounded(0.02), Rounded(0.01))
     )
     assert 1e-3 < abs(narrow - exact) < 0.01
     assert abs(2 * narrow - wide - exact) < 0.1 * abs(narrow - exact)
 
 
-@pytest.mark.parametrize("filter, symmetrize", [(gl.Diffusion(0.8), True), (gl.Residual([1.0, 0.5]), False)])
+@pytest.mark.parametrize(
+    "filter, symmetrize", [(gl.Diffusion(0.8), True), (gl.Residual([1.0, 0.5]), False)]
+)
 def test_a_strong_regularization_pins_outputs_at_the_corner_of_the_hinge_loss(filter, symmetrize):
     """The margin no longer depends on it, and differs from that of smooth losses, in which all nodes of a class pull alike."""
     data = gl.CSBM(**DATA, classes=(0.25, 0.75))
     hinge = gl.predict(data, gl.GCN(filter, "hinge", [100.0, 1e12, math.inf], symmetrize))
     margin = hinge.order_parameters.test_margin
     assert margin == pytest.approx([margin[0]] * 3, rel=1e-9)
-    assert abs(margin[2] - gl.predict(data, gl.GCN(filter, symmetrize=symmetrize)).order_parameters.test_margin) > 1e-3
+    assert (
+        abs(
+            margin[2]
+            - gl.predict(data, gl.GCN(filter, symmetrize=symmetrize)).order_parameters.test_margin
+        )
+        > 1e-3
+    )
     assert hinge.test_accuracy[2] == pytest.approx(hinge.best_accuracy[2], abs=1e-15)
     assert hinge.order_parameters.output.mean[1] == pytest.approx(
         hinge.order_parameters.output.mean[0] * 1e-10, rel=1e-8
@@ -174,7 +217,8 @@ def test_a_strong_regularization_pins_outputs_at_the_corner_of_the_hinge_loss(fi
 def test_equal_levels_of_the_features_are_one(loss, reg):
     network = gl.GCN(gl.PageRank(0.3), loss, reg)
     white, split = (
-        gl.predict(gl.CSBM(**DATA, features=f), network) for f in (None, gl.Spectrum([1.0, 1.0], weight=[0.3, 0.7]))
+        gl.predict(gl.CSBM(**DATA, features=f), network)
+        for f in (None, gl.Spectrum([1.0, 1.0], weight=[0.3, 0.7]))
     )
     assert split.as_dict() == pytest.approx(white.as_dict(), abs=1e-11)
 
@@ -207,7 +251,11 @@ def test_classes_that_are_none(classes):
 
 
 def test_values_are_equal_by_content():
-    assert gl.CSBM(**DATA, classes=[0.5, 0.5]) == gl.CSBM(**DATA) == gl.CSBM(**DATA, features=gl.Spectrum.white())
+    assert (
+        gl.CSBM(**DATA, classes=[0.5, 0.5])
+        == gl.CSBM(**DATA)
+        == gl.CSBM(**DATA, features=gl.Spectrum.white())
+    )
     assert hash(gl.CSBM(**DATA, classes=3)) == hash(gl.CSBM(**DATA, classes=3))
     assert gl.CSBM(**DATA, features=gl.Spectrum([0.5, 1.5])) != gl.CSBM(**DATA)
 
@@ -226,8 +274,13 @@ def test_closed_limits_hold_for_coloured_features_and_any_classes(depth):
 @pytest.mark.parametrize("symmetrize", [True, False])
 def test_the_slope_of_a_short_diffusion_of_coloured_features(symmetrize):
     times, h = gl.Diffusion([-1e-5, 0.0, 1e-5]), 1e-5
-    low, still, high = gl.predict(COLOURED, gl.GCN(times, symmetrize=symmetrize)).order_parameters.test_margin
-    start, later = (float(gl.limits.short_diffusion_margin(COLOURED, t, symmetrize=symmetrize)) for t in (0.0, 1.0))
+    low, still, high = gl.predict(
+        COLOURED, gl.GCN(times, symmetrize=symmetrize)
+    ).order_parameters.test_margin
+    start, later = (
+        float(gl.limits.short_diffusion_margin(COLOURED, t, symmetrize=symmetrize))
+        for t in (0.0, 1.0)
+    )
     assert start == pytest.approx(still, rel=1e-14)
     assert later - start == pytest.approx((high - low) / (2 * h), rel=1e-8)
 

@@ -7,10 +7,18 @@ from scipy.linalg import null_space
 from scipy.special import log_ndtr, ndtr
 
 from gcnlimit.classes import Classes
-from gcnlimit.theory.decision import balanced_accuracy, best_log_error, log_error, own_log_error, roc_auc
+from gcnlimit.theory.decision import (
+    balanced_accuracy,
+    best_log_error,
+    log_error,
+    own_log_error,
+    roc_auc,
+)
 
 
-@pytest.mark.parametrize("row", CLASSES["A_i"], ids=lambda row: f"{row['C']}-{row['test_margin']:.2f}")
+@pytest.mark.parametrize(
+    "row", CLASSES["A_i"], ids=lambda row: f"{row['C']}-{row['test_margin']:.2f}"
+)
 def test_reference(row):
     error = np.exp(log_error(np.array([row["test_margin"]]), row["C"]))[0]
     assert error == pytest.approx(row["test_error"], rel=1e-12)
@@ -45,9 +53,9 @@ def test_unequal_classes_against_a_draw(fractions):
     nodes, margin = 200_000, np.array([0.6])
     true, score = outputs(fractions, 0.6, nodes)
     wrong = np.argmax(score + np.log(fractions), axis=1) != true
-    assert abs(np.mean(wrong) - np.exp(best_log_error(margin, Classes.of(fractions)))[0]) < 4 * np.std(wrong) / np.sqrt(
-        nodes
-    )
+    assert abs(
+        np.mean(wrong) - np.exp(best_log_error(margin, Classes.of(fractions)))[0]
+    ) < 4 * np.std(wrong) / np.sqrt(nodes)
     wrong = np.argmax(score, axis=1) != true
     parts = [wrong[true == k] for k in range(len(fractions))]
     deviation = np.sqrt(sum(np.var(part) / part.size for part in parts)) / len(parts)
@@ -60,14 +68,18 @@ def test_almost_equal_classes_are_equal_ones():
     fractions = (1 / 3 - 1e-9, 1 / 3, 1 / 3 + 1e-9)
     balanced = balanced_accuracy(margin, Classes.of(fractions))
     assert np.allclose(np.log1p(-balanced), log_error(margin, 3), atol=1e-8)
-    assert np.allclose(best_log_error(margin, Classes.of(fractions)), log_error(np.abs(margin), 3), atol=1e-8)
+    assert np.allclose(
+        best_log_error(margin, Classes.of(fractions)), log_error(np.abs(margin), 3), atol=1e-8
+    )
 
 
 def test_the_best_threshold_beats_any_other():
     margin, fractions = np.array([0.7]), (0.3, 0.7)
     offset = np.linspace(-3, 3, 2001)
     errors = own_log_error(np.full_like(offset, 0.7), 0.0, offset, fractions)
-    assert np.min(errors) == pytest.approx(best_log_error(margin, Classes.of(fractions))[0], abs=1e-6)
+    assert np.min(errors) == pytest.approx(
+        best_log_error(margin, Classes.of(fractions))[0], abs=1e-6
+    )
     assert np.min(errors) >= best_log_error(margin, Classes.of(fractions))[0]
 
 
@@ -78,12 +90,16 @@ def test_area_under_the_curve_is_the_chance_that_a_pair_is_ranked_right():
     z = np.linspace(-9, 9, 4001)
     area = np.trapezoid(ndtr(z + m * distance) * np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi), z)
     assert roc_auc(np.array([m]), Classes.of([p, 1 - p]))[0] == pytest.approx(area, abs=1e-9)
-    assert roc_auc(np.array([m]), Classes.of(2))[0] == pytest.approx(ndtr(np.sqrt(2) * m), abs=1e-15)
+    assert roc_auc(np.array([m]), Classes.of(2))[0] == pytest.approx(
+        ndtr(np.sqrt(2) * m), abs=1e-15
+    )
 
 
 @pytest.mark.parametrize("row", CLASSES["B_inf"], ids=lambda row: str(row["p"]))
 def test_reference_of_two_unequal_classes(row):
     margin, fractions = np.array([row["margin_bias"]]), (row["p"], 1 - row["p"])
-    assert -np.expm1(best_log_error(margin, Classes.of(fractions)))[0] == pytest.approx(row["accuracy_bias"], abs=1e-13)
+    assert -np.expm1(best_log_error(margin, Classes.of(fractions)))[0] == pytest.approx(
+        row["accuracy_bias"], abs=1e-13
+    )
     balanced = balanced_accuracy(margin, Classes.of(fractions))[0]
     assert balanced == pytest.approx(row["balanced_accuracy_bias"], abs=1e-13)

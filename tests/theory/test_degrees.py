@@ -36,7 +36,17 @@ NORMALIZATIONS = {
 }
 
 
-def problem(law, filter, normalization="symmetric", reg=math.inf, loss="square", *, symmetric=True, classes=2, **data):
+def problem(
+    law,
+    filter,
+    normalization="symmetric",
+    reg=math.inf,
+    loss="square",
+    *,
+    symmetric=True,
+    classes=2,
+    **data,
+):
     parameters = {"alpha": 4.0, "lam": 1.2, "mu": 2.0, "rho": 0.1} | data
     model = gl.CSBM(**parameters, directed=not symmetric, classes=classes, degrees=law)
     return model, gl.GCN(filter, loss, reg, symmetrize=False, normalization=normalization)
@@ -67,10 +77,22 @@ def of_row(row):
 
 
 def name(row):
-    return "-".join(str(row[key]) for key in ("law", "normalisation", "filter", "loss", "reg", "lam") if key in row)
+    return "-".join(
+        str(row[key])
+        for key in ("law", "normalisation", "filter", "loss", "reg", "lam")
+        if key in row
+    )
 
 
-NARROW_AND_WIDE = [Gamma(1e-14), Gamma(1e-8), Gamma(0.01), Gamma(3.0), LogNormal(1e-8), LogNormal(0.1), Pareto(1.0, 50)]
+NARROW_AND_WIDE = [
+    Gamma(1e-14),
+    Gamma(1e-8),
+    Gamma(0.01),
+    Gamma(3.0),
+    LogNormal(1e-8),
+    LogNormal(0.1),
+    Pareto(1.0, 50),
+]
 
 
 @pytest.mark.parametrize("law", [*LAWS.values(), *NARROW_AND_WIDE], ids=repr)
@@ -90,12 +112,18 @@ def test_laws_are_those_of_the_reference(row):
     assert law.mean_root == pytest.approx(expected["mean_sqrt"], abs=1e-10)
 
 
-ROWS = [DEGREES[part] for part in ("symmetric_normalisation", "normalisations", "directed", "finite_reg")]
+ROWS = [
+    DEGREES[part]
+    for part in ("symmetric_normalisation", "normalisations", "directed", "finite_reg")
+]
 SLOW = ("diffusion", "pareto(2.5,10)", 1.0)  # seconds each, on a long chain with many propensities
 
 
 def quick(row):
-    return row.get("normalisation", "symmetric") == "symmetric" or (row["filter"][0], row["law"], row["reg"]) != SLOW
+    return (
+        row.get("normalisation", "symmetric") == "symmetric"
+        or (row["filter"][0], row["law"], row["reg"]) != SLOW
+    )
 
 
 @pytest.mark.parametrize("row", [row for part in ROWS for row in part if quick(row)], ids=name)
@@ -114,7 +142,9 @@ def test_networks(row):
 def test_strengths_at_their_best(row):
     signals = {key: row[key] for key in ("alpha", "lam", "mu", "rho")}
     for normalization, best in row["normalisations"].items():
-        data, gcn = problem(LAWS[row["law"]], gl.PageRank(0.1), NORMALIZATIONS[normalization], **signals)
+        data, gcn = problem(
+            LAWS[row["law"]], gl.PageRank(0.1), NORMALIZATIONS[normalization], **signals
+        )
         found = gl.tune(data, gcn, {"theta": (-1, 1)})
         assert found.prediction.test_accuracy == pytest.approx(best["test_accuracy"], abs=2e-7)
         assert found.parameters["theta"] == pytest.approx(best["strength"], abs=1e-3)
@@ -136,29 +166,41 @@ def test_normalizations_side_by_side():
 @pytest.mark.parametrize("row", DEGREES["ceiling"], ids=name)
 def test_ceilings(row):
     law = LAWS[row["law"]]
-    found = gl.bayes_optimal(gl.CSBM(row["alpha"], row["lam"], row["mu"], row["rho"], directed=False, degrees=law))
+    found = gl.bayes_optimal(
+        gl.CSBM(row["alpha"], row["lam"], row["mu"], row["rho"], directed=False, degrees=law)
+    )
     assert found.test_accuracy == pytest.approx(row["test_accuracy"], abs=1e-9)
     assert found.order_parameters.overlap == pytest.approx(row["q_features"], abs=1e-9)
-    assert found.accuracy_by_degree(law.theta) @ law.weight == pytest.approx(row["test_accuracy"], abs=1e-9)
+    assert found.accuracy_by_degree(law.theta) @ law.weight == pytest.approx(
+        row["test_accuracy"], abs=1e-9
+    )
     assert not found.hard
 
 
 def test_ceiling_at_finite_degree_approaches_that_of_large_degree():
-    data = gl.CSBM(4.0, 1.0, 2.0, 0.1, directed=False, degrees=Degrees([0.4, 2.0], weight=[0.7, 0.3]))
+    data = gl.CSBM(
+        4.0, 1.0, 2.0, 0.1, directed=False, degrees=Degrees([0.4, 2.0], weight=[0.7, 0.3])
+    )
     found = gl.bayes_optimal(data, degree=40, population=1500, sweeps=20)
     expected = gl.bayes_optimal(data)
-    assert abs(found.test_accuracy - expected.test_accuracy) < 4 * found.standard_error.test_accuracy
+    assert (
+        abs(found.test_accuracy - expected.test_accuracy) < 4 * found.standard_error.test_accuracy
+    )
     assert found.free_entropy == pytest.approx(expected.free_entropy, rel=0.1)
 
 
-@pytest.mark.parametrize("row", DEGREES["spectrum"], ids=lambda row: f"{row['law']}-{row['normalisation']}")
+@pytest.mark.parametrize(
+    "row", DEGREES["spectrum"], ids=lambda row: f"{row['law']}-{row['normalisation']}"
+)
 def test_spectra(row):
     law = LAWS[row["law"]]
     given = {"regularised(E theta^2)": Regularized(law.moment(2.0))} | NORMALIZATIONS
     found = spectrum(as_normalization(given[row["normalisation"]]), law, np.array([row["lam"]]))
     assert found.edge[0] == pytest.approx(row["edge"], abs=1e-9)
     assert found.outlier[0] == pytest.approx(row["outlier"], abs=1e-9)
-    assert found.critical[0] == pytest.approx(row["critical_lam"], abs=5e-8)  # of a bisection, in the reference
+    assert found.critical[0] == pytest.approx(
+        row["critical_lam"], abs=5e-8
+    )  # of a bisection, in the reference
     eigenvector = ndtr(found.margin[0] * np.sqrt(law.theta)) @ law.weight
     assert eigenvector == pytest.approx(row["eigenvector_accuracy"], abs=1e-9)
 
@@ -167,10 +209,12 @@ def test_the_regularized_transition_is_that_of_the_ceiling():
     """Edge and outlier meet at lam^2 E theta^2 = 1, where evidence begins to grow without labels."""
     for law in LAWS.values():
         critical = law.moment(2.0) ** -0.5
-        assert spectrum(Regularized(critical**-2), law, np.array([2.0])).critical[0] == pytest.approx(
-            critical, rel=1e-6
+        assert spectrum(Regularized(critical**-2), law, np.array([2.0])).critical[
+            0
+        ] == pytest.approx(critical, rel=1e-6)
+        data = gl.CSBM(
+            4.0, critical * np.array([0.99, 1.01]), 0.0, 0.0, directed=False, degrees=law
         )
-        data = gl.CSBM(4.0, critical * np.array([0.99, 1.01]), 0.0, 0.0, directed=False, degrees=law)
         assert PropensityEvolution.of(data, law).detectable().tolist() == [False, True]
         assert (data.snr > 1).tolist() == [False, True]
 
@@ -178,15 +222,21 @@ def test_the_regularized_transition_is_that_of_the_ceiling():
 @pytest.mark.parametrize("reg", [math.inf, 0.3])
 @pytest.mark.parametrize("symmetric", [True, False])
 @pytest.mark.parametrize(
-    "filter", [gl.PageRank(0.4), gl.Residual([1.0, 0.5]), gl.Residual([]), gl.Diffusion(0.5)], ids=repr
+    "filter",
+    [gl.PageRank(0.4), gl.Residual([1.0, 0.5]), gl.Residual([]), gl.Diffusion(0.5)],
+    ids=repr,
 )
 def test_degrees_that_are_alike_are_the_homogeneous_theory(filter, symmetric, reg):
     data = gl.CSBM(4.0, 0.9, 2.0, 0.1, directed=not symmetric)
     expected = gl.predict(data, gl.GCN(filter, "logistic", reg, symmetrize=False))
     for normalization in ("symmetric", "none", "random-walk", Regularized()):
-        found = solve(points(Gamma(0.0), filter, normalization, reg, "logistic", symmetric=symmetric, lam=0.9))
+        found = solve(
+            points(Gamma(0.0), filter, normalization, reg, "logistic", symmetric=symmetric, lam=0.9)
+        )
         accuracies = ndtr([found.test_margin[0, 0], found.train_margin[0, 0]])
-        assert accuracies == pytest.approx([expected.test_accuracy, expected.train_accuracy], abs=1e-9)
+        assert accuracies == pytest.approx(
+            [expected.test_accuracy, expected.train_accuracy], abs=1e-9
+        )
         losses = [found.test_loss[0], found.train_loss[0]]
         assert losses == pytest.approx([expected.test_loss, expected.train_loss], rel=1e-8)
 
@@ -240,7 +290,9 @@ def test_ceiling_without_heterogeneity_and_at_its_extremum(classes):
     for overlaps, ceiling in ((best, expected), (reached, expected.algorithmic)):
         found = accuracy(np.sqrt(evolution.at(overlaps, np.ones(1)))[:, 0], classes)
         assert found == pytest.approx(np.ravel(ceiling.test_accuracy), abs=1e-11)
-    assert evolution.state(best).free_entropy == pytest.approx(np.ravel(expected.free_entropy), abs=1e-12)
+    assert evolution.state(best).free_entropy == pytest.approx(
+        np.ravel(expected.free_entropy), abs=1e-12
+    )
     evolution = PropensityEvolution.of(data, Pareto(2.5, 10))
     best, step = evolution.fixed_points()[0], 1e-5
     for nudge in step * np.eye(2):
@@ -286,7 +338,12 @@ def test_more_refusals():
         gl.predict(gl.CSBM(4, 1, 2, 0.1), gcn).accuracy_by_degree(2.0)
     with pytest.raises(gl.ParameterError, match="write None, Gamma"):
         gl.CSBM(4, 1, 2, 0.1, degrees=[1, 2])
-    for wrong in (lambda: Degrees([0.0, 0.0]), lambda: Gamma(-1.0), lambda: Pareto(2.0, 1.0), lambda: Degrees([[1.0]])):
+    for wrong in (
+        lambda: Degrees([0.0, 0.0]),
+        lambda: Gamma(-1.0),
+        lambda: Pareto(2.0, 1.0),
+        lambda: Degrees([[1.0]]),
+    ):
         with pytest.raises(gl.ParameterError):
             wrong()
 
@@ -320,7 +377,9 @@ CONTINUOUS = {
 def test_margins_are_continuous_in_the_variance_of_the_degrees(answer, classes):
     """The margin is that of nodes all alike with the mean accuracy: the inverse of Phi_C, for any number of classes."""
     data = {"alpha": 4.0, "lam": 1.0, "mu": 2.0, "rho": 0.1, "classes": classes}
-    alike, varied = (answer(gl.CSBM(**data, degrees=law)).order_parameters for law in (None, Gamma(1e-8)))
+    alike, varied = (
+        answer(gl.CSBM(**data, degrees=law)).order_parameters for law in (None, Gamma(1e-8))
+    )
     assert varied.test_margin == pytest.approx(alike.test_margin, rel=1e-6)
     assert varied.train_margin == pytest.approx(alike.train_margin, rel=1e-6)
 
@@ -330,6 +389,8 @@ def test_degrees_beyond_the_range_of_numbers_are_refused_at_once(small):
     """Their inverse enters a random walk, and rounding would decide; a constant added to the degrees bounds it."""
     data = gl.CSBM(4, 1.0, 2.0, 0.5, degrees=gl.Degrees([small, 1.0]))
     gcn = gl.GCN(gl.Residual([1.0, 1.0]), loss="hinge", reg=10.0, normalization="random-walk")
-    with pytest.raises(gl.ParameterError, match=r"theta\*\*-1, which is .* take normalization='symmetric'"):
+    with pytest.raises(
+        gl.ParameterError, match=r"theta\*\*-1, which is .* take normalization='symmetric'"
+    ):
         gl.predict(data, gcn)
     assert 0.5 < gl.predict(data, gcn.replaced(normalization="regularized")).test_accuracy < 1.0

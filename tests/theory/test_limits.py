@@ -26,7 +26,9 @@ def random_data(**fixed):
 def test_no_residual_connections(depth):
     data = random_data()
     assert np.allclose(
-        limits.no_residual_margin(data, depth), margin(data, gl.Residual.constant(0.0, depth)), rtol=1e-12
+        limits.no_residual_margin(data, depth),
+        margin(data, gl.Residual.constant(0.0, depth)),
+        rtol=1e-12,
     )
 
 
@@ -44,9 +46,12 @@ def test_deep_networks_at_constant_c_do_pca(symmetrize, c):
 def test_deep_networks_forget_a_weak_graph(symmetrize):
     """Below the transition the margin decays like K^-1/2 on a directed graph, like K^-3/4 on a symmetric one."""
     data = random_data(lam=RNG.uniform(0.1, 0.5, N))
-    assert np.all(limits.constant_residual_limit(data.effective_signal(symmetrize), 0.0, symmetrize) == 0)
+    assert np.all(
+        limits.constant_residual_limit(data.effective_signal(symmetrize), 0.0, symmetrize) == 0
+    )
     shallow, deep = (
-        margin(data, gl.Residual.constant(0.0, K), symmetrize) for K in ((200, 800) if symmetrize else (150, 600))
+        margin(data, gl.Residual.constant(0.0, K), symmetrize)
+        for K in ((200, 800) if symmetrize else (150, 600))
     )
     assert np.all(deep < 0.15)
     assert np.allclose(shallow / deep, 4.0 ** (3 / 4 if symmetrize else 1 / 2), rtol=0.1)
@@ -63,7 +68,11 @@ def test_residuals_hide_a_negative_spike():
 def test_long_diffusion(symmetrize):
     data = random_data(lam=RNG.uniform(1.5, 3, N))
     signal = data.effective_signal(symmetrize)
-    assert np.allclose(margin(data, gl.Diffusion(30.0), symmetrize), limits.long_diffusion_limit(signal, 1), rtol=1e-6)
+    assert np.allclose(
+        margin(data, gl.Diffusion(30.0), symmetrize),
+        limits.long_diffusion_limit(signal, 1),
+        rtol=1e-6,
+    )
     assert np.all(np.abs(margin(data, gl.Diffusion(-20.0), symmetrize)) < 0.5)
     assert np.all(limits.long_diffusion_limit(signal, -1) == 0)
 
@@ -73,7 +82,10 @@ def test_short_diffusion(symmetrize):
     """The remainder is of second order."""
     data = random_data()
     error = [
-        np.abs(margin(data, gl.Diffusion(t), symmetrize) - limits.short_diffusion_margin(data, t, symmetrize))
+        np.abs(
+            margin(data, gl.Diffusion(t), symmetrize)
+            - limits.short_diffusion_margin(data, t, symmetrize)
+        )
         for t in (1e-3, 1e-4)
     ]
     assert np.all(error[0] < 1e-4)

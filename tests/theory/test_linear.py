@@ -14,7 +14,9 @@ from gcnlimit.theory.ceiling.state_evolution import StateEvolution
 
 def data_of(given, **more):
     signal = given.get("lam_e", given.get("lam"))
-    return gl.CSBM(given["alpha"], signal, given["mu"], given.get("rho", 0.0), directed=False, **more)
+    return gl.CSBM(
+        given["alpha"], signal, given["mu"], given.get("rho", 0.0), directed=False, **more
+    )
 
 
 def margin2(prediction):
@@ -27,7 +29,12 @@ def found(row):  # noqa: PLR0911
     if kind == "binary":
         best = gl.best_linear(data_of(given))
         loss, overlap = best.test_loss, best.order_parameters.overlap
-        return {"M": margin2(best), "accuracy": best.test_accuracy, "cross_entropy": loss, "overlap": overlap}
+        return {
+            "M": margin2(best),
+            "accuracy": best.test_accuracy,
+            "cross_entropy": loss,
+            "overlap": overlap,
+        }
     if kind == "layers":
         best = gl.best_linear(data_of(given), layers=10)
         kept = [0, 1, 2, 4, 9]
@@ -53,7 +60,11 @@ def found(row):  # noqa: PLR0911
     if kind == "pair":
         ratio = given["ratio"]  # alpha and mu of the new graph are its own
         to = gl.CSBM(
-            given["alpha"] * ratio, given["lam_e_new"], given["mu_new"] * ratio, given["rho_new"], directed=False
+            given["alpha"] * ratio,
+            given["lam_e_new"],
+            given["mu_new"] * ratio,
+            given["rho_new"],
+            directed=False,
         )
         best = gl.best_linear(data_of(given), to=to)
         parts = {"joint": best, "two_stages": best.two_stages, "frozen": best.frozen}
@@ -107,7 +118,9 @@ def test_layers_rise_to_the_limit():
     assert layers.test_accuracy.shape == (2, 3, 200)
     assert np.all(np.diff(layers.test_accuracy, axis=-1) >= 0)
     assert np.allclose(layers.test_accuracy[..., -1], best.test_accuracy, atol=1e-12)
-    first = gl.theory.message_passing(data, layers=1).test_accuracy  # nothing nonlinear has happened
+    first = gl.theory.message_passing(
+        data, layers=1
+    ).test_accuracy  # nothing nonlinear has happened
     assert np.allclose(layers.test_accuracy[..., 0], first[..., 0], atol=1e-12)
 
 
@@ -116,12 +129,19 @@ def test_layers_of_hubs_rise_to_the_limit():
     layers, best = gl.best_linear(data, layers=60), gl.best_linear(data)
     assert np.all(np.diff(layers.test_accuracy, axis=-1) >= -1e-15)
     assert np.allclose(layers.test_accuracy[:, -1], best.test_accuracy, atol=1e-12)
-    assert np.allclose(layers.accuracy_by_degree([0.3, 2.0])[:, -1], best.accuracy_by_degree([0.3, 2.0]), atol=1e-12)
+    assert np.allclose(
+        layers.accuracy_by_degree([0.3, 2.0])[:, -1],
+        best.accuracy_by_degree([0.3, 2.0]),
+        atol=1e-12,
+    )
 
 
 def test_layers_on_two_graphs_are_those_of_the_equations_and_rise_to_the_limit():
     """Eq. 12.12 layer by layer, written out; each stage ends at its limit."""
-    home, there = gl.CSBM(4, 1.2, 2.0, 0.1, directed=False), gl.CSBM(3, [0.8, -0.5], 1.5, 0.02, directed=False)
+    home, there = (
+        gl.CSBM(4, 1.2, 2.0, 0.1, directed=False),
+        gl.CSBM(3, [0.8, -0.5], 1.5, 0.02, directed=False),
+    )
     layers, best = gl.best_linear(home, to=there, layers=80), gl.best_linear(home, to=there)
     q, r = 0.1, 0.02
     for count in range(5):
@@ -147,7 +167,9 @@ def test_a_law_of_vanishing_variance_is_none():
 
 
 def test_without_labels_the_threshold_is_that_of_the_ceiling():
-    data = gl.CSBM(2, [0.3, 0.69, 0.72, 1.1], 1.0, 0.0, directed=False)  # lam^2 + mu^2/alpha = 1 at 0.707
+    data = gl.CSBM(
+        2, [0.3, 0.69, 0.72, 1.1], 1.0, 0.0, directed=False
+    )  # lam^2 + mu^2/alpha = 1 at 0.707
     assert np.array_equal(gl.best_linear(data).test_accuracy > 0.5, [False, False, True, True])
     excess = np.array([1e-12, 1e-8])
     weak = gl.best_linear(gl.CSBM(1, np.sqrt(1 + excess), 0, 0, directed=False))
@@ -157,7 +179,9 @@ def test_without_labels_the_threshold_is_that_of_the_ceiling():
 def test_no_features_is_a_square_root():
     lam, rho = np.linspace(-2, 2, 9), 0.07
     expected = 0.5 * (lam**2 - 1 + np.sqrt((lam**2 - 1) ** 2 + 4 * lam**2 * rho))
-    assert np.allclose(margin2(gl.best_linear(gl.CSBM(1, lam, 0, rho, directed=False))), expected, rtol=1e-12)
+    assert np.allclose(
+        margin2(gl.best_linear(gl.CSBM(1, lam, 0, rho, directed=False))), expected, rtol=1e-12
+    )
 
 
 def test_free_entropy_is_stationary():
@@ -182,7 +206,9 @@ def test_right_labels_and_labels_without_meaning():
     right, nearly = gl.best_linear(data), gl.best_linear(data.replaced(noise=1e-12))
     assert np.allclose(nearly.test_accuracy, right.test_accuracy, atol=1e-9)
     unlabelled = gl.best_linear(data.replaced(rho=np.zeros(20))).test_accuracy
-    assert np.allclose(gl.best_linear(data.replaced(noise=0.5 - 1e-12)).test_accuracy, unlabelled, atol=1e-9)
+    assert np.allclose(
+        gl.best_linear(data.replaced(noise=0.5 - 1e-12)).test_accuracy, unlabelled, atol=1e-9
+    )
 
 
 def test_calibrated_output_has_the_cross_entropy_of_gaussian_evidence():
@@ -260,7 +286,10 @@ def test_finite_degree_with_everything():
     """Hubs, unequal classes, another graph: the linear estimate has a population in each case."""
     sizes = {"degree": 12, "population": 300, "sweeps": 12}
     data = gl.CSBM(4, [0.8, 1.0], 2, 0.1, directed=False, degrees=gl.Gamma(0.3))
-    assert np.all(np.abs(gl.best_linear(data, **sizes).test_accuracy - gl.best_linear(data).test_accuracy) < 0.03)
+    assert np.all(
+        np.abs(gl.best_linear(data, **sizes).test_accuracy - gl.best_linear(data).test_accuracy)
+        < 0.03
+    )
     for classes in ((0.3, 0.7), 4):
         unequal = gl.CSBM(4, 1.0, 2, 0.1, directed=False, classes=classes)
         near = gl.best_linear(unequal, **sizes)
@@ -268,11 +297,18 @@ def test_finite_degree_with_everything():
         assert near.test_loss == pytest.approx(gl.best_linear(unequal).test_loss, abs=0.06)
     one = gl.CSBM(4, 1.0, 2, 0.1)
     there = gl.best_linear(one, to=gl.CSBM(4, 1.0, 2, 0.0), **sizes)
-    assert there.test_accuracy == pytest.approx(gl.best_linear(one, to=gl.CSBM(4, 1.0, 2, 0)).test_accuracy, abs=0.03)
+    assert there.test_accuracy == pytest.approx(
+        gl.best_linear(one, to=gl.CSBM(4, 1.0, 2, 0)).test_accuracy, abs=0.03
+    )
 
 
 def test_extremes_are_numbers():
-    data = gl.CSBM([1e-6, 1e6, 1.0, 1.0], [1e8, 0.0, 1e-8, 30.0], [1e8, 1e12, 0.0, 0.0], [1e-9, 0.5, 1e-12, 1.0])
+    data = gl.CSBM(
+        [1e-6, 1e6, 1.0, 1.0],
+        [1e8, 0.0, 1e-8, 30.0],
+        [1e8, 1e12, 0.0, 0.0],
+        [1e-9, 0.5, 1e-12, 1.0],
+    )
     best, bayes = gl.best_linear(data), gl.bayes_optimal(data)
     assert np.all(best.log_test_error >= bayes.log_test_error)
     assert np.all(np.isfinite(best.test_accuracy))

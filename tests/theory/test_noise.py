@@ -36,13 +36,19 @@ def test_a_large_regularization_is_infinite(loss):
 def test_at_infinite_regularization_noise_is_fewer_labels():
     data = random_data(20, seed=5)
     gcn = gl.GCN(gl.Diffusion(0.7))
-    noisy, fewer = (gl.predict(data.replaced(**change), gcn) for change in ({"noise": 0.1}, {"rho": 0.64 * data.rho}))
+    noisy, fewer = (
+        gl.predict(data.replaced(**change), gcn)
+        for change in ({"noise": 0.1}, {"rho": 0.64 * data.rho})
+    )
     np.testing.assert_allclose(noisy.test_accuracy, fewer.test_accuracy, atol=1e-14)
 
 
 def test_noise_costs_and_no_network_is_above_the_ceilings():
     data = random_data(20, seed=6)
-    bayes = [gl.bayes_optimal(data.replaced(noise=noise)).test_accuracy for noise in (0.0, 0.05, 0.3, 0.4999999)]
+    bayes = [
+        gl.bayes_optimal(data.replaced(noise=noise)).test_accuracy
+        for noise in (0.0, 0.05, 0.3, 0.4999999)
+    ]
     assert np.all(np.diff(bayes, axis=0) <= 1e-12)
     unlabelled = gl.bayes_optimal(data.replaced(rho=np.zeros(20))).test_accuracy
     np.testing.assert_allclose(bayes[-1], unlabelled, atol=1e-4)
@@ -76,12 +82,16 @@ def test_sampled_graphs_agree(gcn):
     measured = gl.simulate(NOISY, gcn, nodes=2500, degree=60, trials=8, seed=2)
     for name in FIELDS:
         apart = np.abs(getattr(measured, name) - getattr(theory, name))
-        assert np.all(apart <= 4.0 * getattr(measured.standard_error, name) + 2e-3)  # and of the order 1/N
+        assert np.all(
+            apart <= 4.0 * getattr(measured.standard_error, name) + 2e-3
+        )  # and of the order 1/N
 
 
 @pytest.mark.slow
 def test_message_passing_reaches_the_ceiling_of_noisy_labels():
-    found = [gl.amp(gl.sample(NOISY, 1500, degree=None, seed=seed)).performance for seed in range(8)]
+    found = [
+        gl.amp(gl.sample(NOISY, 1500, degree=None, seed=seed)).performance for seed in range(8)
+    ]
     best = gl.bayes_optimal(NOISY)
     for name in FIELDS:
         values = np.array([getattr(p, name) for p in found])

@@ -31,7 +31,9 @@ def test_ridgeless_single_layer(row):
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("symmetrize", [False, True])
-@pytest.mark.parametrize("filter", [gl.Residual([0.5, 2.0]), gl.Diffusion(-0.8), gl.PageRank(0.3)], ids=repr)
+@pytest.mark.parametrize(
+    "filter", [gl.Residual([0.5, 2.0]), gl.Diffusion(-0.8), gl.PageRank(0.3)], ids=repr
+)
 def test_large_regularization_meets_the_explicit_formulas(filter, symmetrize, loss):
     prediction = gl.predict(DATA, gl.GCN(filter, loss, [1e7, math.inf], symmetrize))
     assert np.ptp(prediction.test_accuracy) < 1e-6
@@ -110,7 +112,10 @@ def single_layer_by_two_dimensional_quadrature(data, c, loss, reg):
         a, b, d = np.meshgrid(x, x, x, indexing="ij")
         weight = (w[:, None, None] * w[:, None] * w).ravel()
         grid = [1.0, a.ravel(), b.ravel(), d.ravel()]
-        free = sum(np.outer(C @ f, np.broadcast_to(g, weight.size)) for f, g in zip(fields, grid, strict=True))
+        free = sum(
+            np.outer(C @ f, np.broadcast_to(g, weight.size))
+            for f, g in zip(fields, grid, strict=True)
+        )
         prox = loss.prox(free[1], C[1, 1])
         trained = free + np.outer(C[:, 1] / C[1, 1], prox - free[1])
         slope = loss.prox_derivative(free[1], C[1, 1])
@@ -150,7 +155,9 @@ def single_layer_by_two_dimensional_quadrature(data, c, loss, reg):
 
 
 @pytest.mark.parametrize(
-    ("loss", "tolerance"), [(gl.Square(), 1e-8), (gl.Logistic(), 2e-5), (gl.Hinge(), 2e-3)], ids=repr
+    ("loss", "tolerance"),
+    [(gl.Square(), 1e-8), (gl.Logistic(), 2e-5), (gl.Hinge(), 2e-3)],
+    ids=repr,
 )
 def test_single_layer_meets_the_papers_equations(loss, tolerance):
     """Gauss-Hermite in each field is spectral for the square loss, good for the logistic, coarse for the hinge's kinks."""
@@ -171,7 +178,9 @@ class Huberized(gl.Loss):
 
     def prox(self, omega, v):
         omega, v = np.broadcast_arrays(np.asarray(omega, float), np.asarray(v, float))
-        return np.where(omega >= 1, omega, np.where(omega + v < 0, omega + v, (omega + v) / (1 + v)))
+        return np.where(
+            omega >= 1, omega, np.where(omega + v < 0, omega + v, (omega + v) / (1 + v))
+        )
 
     def prox_derivative(self, omega, v):
         omega, v = np.broadcast_arrays(np.asarray(omega, float), np.asarray(v, float))
@@ -187,7 +196,9 @@ def test_the_minimum_obeys_the_envelope_theorem(loss, symmetrize):
     """d/dr of the minimal training objective, rho E_train + r Q_w / 2, is Q_w / 2: the weights are a minimum."""
     h = 1e-4
     reg = 0.7 * np.array([1 - h, 1.0, 1 + h])
-    prediction = gl.predict(DATA, gl.GCN(gl.Residual([1.3, 0.2, -0.5]), loss, reg, symmetrize), tol=1e-13)
+    prediction = gl.predict(
+        DATA, gl.GCN(gl.Residual([1.3, 0.2, -0.5]), loss, reg, symmetrize), tol=1e-13
+    )
     Q_w = prediction.order_parameters.weights.Q
     energy = DATA.rho * prediction.train_loss + 0.5 * reg * Q_w
     assert (energy[2] - energy[0]) / (reg[2] - reg[0]) == pytest.approx(0.5 * Q_w[1], rel=1e-6)
@@ -200,7 +211,9 @@ def test_a_filter_does_not_depend_on_how_it_is_written(symmetrize):
     polynomial = gl.Polynomial(np.polynomial.polynomial.polyfromroots(-c))
     scaled = gl.Polynomial(10 * polynomial.coefficients)
     for loss in ("square", "logistic"):
-        first, second = (gl.predict(DATA, gl.GCN(f, loss, 0.5, symmetrize)) for f in (gl.Residual(c), polynomial))
+        first, second = (
+            gl.predict(DATA, gl.GCN(f, loss, 0.5, symmetrize)) for f in (gl.Residual(c), polynomial)
+        )
         third = gl.predict(DATA, gl.GCN(scaled, loss, 50.0, symmetrize))
         for field in FIELDS:
             assert getattr(first, field) == pytest.approx(getattr(second, field), abs=1e-8)
@@ -211,7 +224,9 @@ def test_a_graph_without_layers_is_ridge_on_a_gaussian_mixture():
     """Depth 0 on any graph: the graph must not enter, and t = 0 is the same."""
     for loss in ("square", "hinge"):
         answers = [
-            gl.predict(gl.CSBM(alpha=2, lam=lam, mu=1.5, rho=0.3), gl.GCN(filter, loss, 0.8, symmetrize)).test_loss
+            gl.predict(
+                gl.CSBM(alpha=2, lam=lam, mu=1.5, rho=0.3), gl.GCN(filter, loss, 0.8, symmetrize)
+            ).test_loss
             for lam in (0.0, 2.0)
             for filter in (gl.Residual(np.empty(0)), gl.Diffusion(0.0))
             for symmetrize in (False, True)
@@ -228,7 +243,9 @@ def test_heterophily_is_the_mirror_of_homophily():
 
 
 def test_symmetric_order_parameters_are_symmetric_and_positive():
-    o = gl.predict(DATA, gl.GCN(gl.Residual([1.0, 0.3, 0.8]), "logistic", 0.5, symmetrize=True)).order_parameters
+    o = gl.predict(
+        DATA, gl.GCN(gl.Residual([1.0, 0.3, 0.8]), "logistic", 0.5, symmetrize=True)
+    ).order_parameters
     for matrix in (o.layers.Q, o.layers.V, o.layers.Q_hat, o.layers.V_hat):
         assert np.allclose(matrix, matrix.T, rtol=1e-8)
         assert np.linalg.eigvalsh(matrix).min() > -1e-10 * np.abs(matrix).max()
@@ -262,7 +279,9 @@ def test_converges_over_ten_decades_of_regularization(filter, symmetrize, rho, l
     data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=rho)
     x = 2 * np.cos(np.arange(1, 200) * np.pi / 200)
     gain = np.sum(filter(x) ** 2 * (1 - x**2 / 4)) / np.sum(1 - x**2 / 4)
-    prediction = gl.predict(data, gl.GCN(filter, loss, gain * np.array([1e-4, 1e-2, 1.0, 1e3, 1e6]), symmetrize))
+    prediction = gl.predict(
+        data, gl.GCN(filter, loss, gain * np.array([1e-4, 1e-2, 1.0, 1e3, 1e6]), symmetrize)
+    )
     assert np.all(prediction.residual < 1e-10)
     assert np.all(np.diff(prediction.train_loss) >= -1e-9)
 
@@ -278,7 +297,10 @@ def test_regularization_out_of_all_proportion(loss, symmetrize):
 
 def test_failure_is_said():
     network = gl.GCN(gl.Residual.constant(1.0, 8), reg=[1.0, 1e-3], symmetrize=False)
-    with pytest.raises(gl.ConvergenceError, match=r"2 of 2 points have no solution.*reg = 1 .*allow more iterations"):
+    with pytest.raises(
+        gl.ConvergenceError,
+        match=r"2 of 2 points have no solution.*reg = 1 .*allow more iterations",
+    ):
         gl.predict(DATA, network, max_iterations=3)
     quiet = gl.predict(DATA, network, max_iterations=3, throw=False)
     assert np.all(quiet.status == gl.Status.NOT_CONVERGED)

@@ -56,7 +56,10 @@ def test_a_network_beside_another_fluctuates_as_alone():
 
 
 def test_a_network_does_not_differ_from_itself():
-    data, filters = gl.CSBM(2.0, 0.9, 1.5, 0.1), (gl.Polynomial([1.0, 0.3]), gl.Polynomial([2.0, 0.6, 0.0]))
+    data, filters = (
+        gl.CSBM(2.0, 0.9, 1.5, 0.1),
+        (gl.Polynomial([1.0, 0.3]), gl.Polynomial([2.0, 0.6, 0.0])),
+    )
     assert paired_scatter(data, *map(gl.GCN, filters), 1000) == (0.0, 0.0)
 
 

@@ -18,19 +18,33 @@ CLASSES = {
     "2 unequal": (0.5 - NEAR, 0.5 + NEAR),
     "more unequal": (1 / 3 - NEAR, 1 / 3, 1 / 3 + NEAR),
 }
-FEATURES = {"white": None, "correlated": gl.Spectrum([1.0 - NEAR, 1.0 + NEAR], [1.0, 1.0], [0.5, 0.5])}
-NORMALIZATIONS = {"symmetric": ("symmetric", False), "other": ("none", False), "other, normalized gain": ("none", True)}
+FEATURES = {
+    "white": None,
+    "correlated": gl.Spectrum([1.0 - NEAR, 1.0 + NEAR], [1.0, 1.0], [0.5, 0.5]),
+}
+NORMALIZATIONS = {
+    "symmetric": ("symmetric", False),
+    "other": ("none", False),
+    "other, normalized gain": ("none", True),
+}
 LOSSES = {"square": "square", "margin": "logistic", "corner": "hinge", "softmax": "softmax"}
 FILTERS = {"any": gl.Residual([0.5]), "PageRank": gl.PageRank(0.2)}
-SIMPLEST = {"degrees": "alike", "features": "white", "test_filter": "same", "training": "to the end"} | {
-    "noise": "none"
-}
+SIMPLEST = {
+    "degrees": "alike",
+    "features": "white",
+    "test_filter": "same",
+    "training": "to the end",
+} | {"noise": "none"}
 
 
 def model(case):
     skewed = case["loss"] == "corner"  # of nearly equal classes a hinge has no definite bias
     classes = (0.3, 0.7) if skewed else CLASSES[case["classes"]]
-    laws = {"classes": classes, "degrees": LAWS[case["degrees"]], "features": FEATURES[case["features"]]}
+    laws = {
+        "classes": classes,
+        "degrees": LAWS[case["degrees"]],
+        "features": FEATURES[case["features"]],
+    }
     laws["noise"] = 0.0 if case["noise"] == "none" else NEAR
     return gl.CSBM(**POINT, directed=case["operator"] == "directed", **laws)
 
@@ -55,15 +69,23 @@ def possible(case):
 
     Other penalties and trainings need a finite regularization.
     """
-    finite = case["reg"] == "finite" or (case["penalty"], case["training"]) == ("squared weights", "to the end")
+    finite = case["reg"] == "finite" or (case["penalty"], case["training"]) == (
+        "squared weights",
+        "to the end",
+    )
     noisy = case["noise"] == "some" and case["classes"] != "2 equal"  # refused by the data
     return finite and not noisy and (case["loss"] != "corner" or case["classes"] == "2 unequal")
 
 
-EVERY = [dict(zip(scope.QUESTIONS, answers, strict=True)) for answers in itertools.product(*scope.QUESTIONS.values())]
+EVERY = [
+    dict(zip(scope.QUESTIONS, answers, strict=True))
+    for answers in itertools.product(*scope.QUESTIONS.values())
+]
 CASES = [case for case in EVERY if possible(case)]
 OF_DATA = ("degrees", "classes", "features", "noise")
-DATA_CASES = list({tuple(case[name] for name in OF_DATA): case for case in reversed(CASES)}.values())
+DATA_CASES = list(
+    {tuple(case[name] for name in OF_DATA): case for case in reversed(CASES)}.values()
+)
 SMALL = {"population": 100, "sweeps": 4}
 CALLS = {
     "predict": gl.predict,
@@ -74,7 +96,9 @@ CALLS = {
     "bayes_optimal": gl.bayes_optimal,
     "bayes_optimal at finite degree": lambda data: gl.bayes_optimal(data, degree=5, **SMALL),
     "bayes_optimal on another graph": lambda data: gl.bayes_optimal(data, to=data),
-    "bayes_optimal on another graph of finite degree": lambda data: gl.bayes_optimal(data, to=data, degree=5, **SMALL),
+    "bayes_optimal on another graph of finite degree": lambda data: gl.bayes_optimal(
+        data, to=data, degree=5, **SMALL
+    ),
     "best_linear": gl.best_linear,
     "best_linear at finite degree": lambda data: gl.best_linear(data, degree=5, **SMALL),
     "best_linear on another graph": lambda data: gl.best_linear(data, to=data),
@@ -82,16 +106,22 @@ CALLS = {
     "message_passing": lambda data: gl.theory.message_passing(data, layers=2),
     "best_filter": lambda data: gl.best_filter(data, order=1, reg=np.inf),
     "best_test_filter": gl.theory.best_test_filter,
-    "best_test_filter on another graph": lambda data, gcn: gl.theory.best_test_filter(data, gcn, data),
+    "best_test_filter on another graph": lambda data, gcn: gl.theory.best_test_filter(
+        data, gcn, data
+    ),
     "best_training_filter": gl.theory.best_training_filter,
     "scatter": lambda data, gcn: gl.theory.scatter(data, gcn, 1000),
     "scatter on another graph": lambda data, gcn: gl.theory.scatter(data, gcn, 1000, to=data),
     "paired_scatter": lambda data, gcn: gl.theory.paired_scatter(data, gcn, gcn, 1000),
-    "order_functions": lambda data, gcn: gl.depth.order_functions(data, gcn.replaced(filter=gl.Residual([0.5]))),
+    "order_functions": lambda data, gcn: gl.depth.order_functions(
+        data, gcn.replaced(filter=gl.Residual([0.5]))
+    ),
     "learning_rate": gl.depth.learning_rate,
     "oversmoothing": lambda data: gl.depth.oversmoothing(data, [gl.Residual([0.5])]),
     "no_residual_margin": lambda data: gl.limits.no_residual_margin(data, 1),
-    "short_diffusion_margin": lambda data: gl.limits.short_diffusion_margin(data, 0.1, symmetrize=False),
+    "short_diffusion_margin": lambda data: gl.limits.short_diffusion_margin(
+        data, 0.1, symmetrize=False
+    ),
     "one_layer_rate": gl.limits.one_layer_rate,
 }
 LIMITED = {  # where the values, not the case, decide
@@ -134,7 +164,9 @@ def check(function, case):
 def twin(case):
     """The simplest case near a case."""
     equal = {"classes": case["classes"].replace("un", "")} if case["loss"] != "corner" else {}
-    normalization = {"normalization": "symmetric"} if case["normalization"] != "other, normalized gain" else {}
+    normalization = (
+        {"normalization": "symmetric"} if case["normalization"] != "other, normalized gain" else {}
+    )
     return case | SIMPLEST | equal | normalization
 
 
@@ -169,7 +201,9 @@ def some(cases, count, seed):
 def test_every_refusal_is_met_and_says_its_sentence():
     """The simplest case for each row and each of its functions, and two others."""
     first = {name: answers[0] for name, answers in scope.QUESTIONS.items()}
-    simplest_first = sorted(CASES, key=lambda case: sum(case[name] != first[name] for name in first))
+    simplest_first = sorted(
+        CASES, key=lambda case: sum(case[name] != first[name] for name in first)
+    )
     for row in scope.REFUSALS:
         cases = [case for case in simplest_first if scope.matches(row.when, case)]
         for function in row.functions:
@@ -179,7 +213,9 @@ def test_every_refusal_is_met_and_says_its_sentence():
 
 @pytest.mark.parametrize("route", scope.Route)
 def test_every_route_answers_a_prediction(route):
-    answered = [c for c in CASES if scope.refusal_of("predict", c) is None and scope.route_of(c) is route]
+    answered = [
+        c for c in CASES if scope.refusal_of("predict", c) is None and scope.route_of(c) is route
+    ]
     assert answered
     count = 1 if route is scope.Route.FAR else 4  # it takes long
     for case in some([c for c in answered if c["loss"] != "softmax"], count, seed=1):
@@ -198,7 +234,8 @@ LONG = ("compare", "best_linear at finite degree")
 
 
 @pytest.mark.parametrize(
-    "function", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in scope.DATA_ONLY]
+    "function",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in scope.DATA_ONLY],
 )
 def test_every_cell_of_the_data(function):
     for case in DATA_CASES:
@@ -206,7 +243,9 @@ def test_every_cell_of_the_data(function):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("function", [name for name in scope.FUNCTIONS if name not in scope.DATA_ONLY])
+@pytest.mark.parametrize(
+    "function", [name for name in scope.FUNCTIONS if name not in scope.DATA_ONLY]
+)
 def test_some_cells_of_every_function_of_a_network(function):
     for case in some([c for c in CASES if c["loss"] != "softmax"], 20, seed=2):
         check(function, case | LIMITED.get(function, {}))

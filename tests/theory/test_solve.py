@@ -22,7 +22,9 @@ def test_it_solves_the_chain_equations(filter, loss, lam, symmetrize):
     layers = far.chain_layers().reshape(())
     after = apply_equations(data, gl.GCN(filter, loss, float(reg[0]), symmetrize), layers).as_dict()
     for name, old in layers.as_dict().items():
-        assert np.abs(after[name] - old).max(initial=0.0) <= 1e-8 * np.abs(old).max(initial=0.0), name
+        assert np.abs(after[name] - old).max(initial=0.0) <= 1e-8 * np.abs(old).max(initial=0.0), (
+            name
+        )
 
 
 @pytest.mark.parametrize("symmetrize", [False, True])
@@ -30,7 +32,9 @@ def test_it_solves_the_chain_equations(filter, loss, lam, symmetrize):
 def test_it_is_as_good_as_infinite_however_strong_the_signal(depth, symmetrize):
     """The weights point along the gradient at zero: m_w is known, even where labels gain 1e18 times as much as noise."""
     data = gl.CSBM(alpha=2.0, lam=2.0, mu=1.5, rho=0.4)
-    functions = gl.depth.order_functions(data, gl.GCN(gl.Residual.constant(0.0, depth), symmetrize=symmetrize))
+    functions = gl.depth.order_functions(
+        data, gl.GCN(gl.Residual.constant(0.0, depth), symmetrize=symmetrize)
+    )
     points = Points.of(data, gl.GCN(gl.Residual.constant(0.0, depth), symmetrize=symmetrize))
     measure = SpikedSemicircle.of(points.signal, 4 * depth)
     along = float(measure.e[0] @ measure.x[0] ** depth) if symmetrize else 2.0**depth

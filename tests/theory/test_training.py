@@ -19,7 +19,12 @@ DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
 def problem(row, **others):
     filter = {k: v for k, v in row["filter"].items() if k != "kind"}
     directed = row["symmetrize"] or row.get("directed", False)
-    network = gl.GCN(FILTERS[row["filter"]["kind"]](**filter), reg=row["reg"], symmetrize=row["symmetrize"], **others)
+    network = gl.GCN(
+        FILTERS[row["filter"]["kind"]](**filter),
+        reg=row["reg"],
+        symmetrize=row["symmetrize"],
+        **others,
+    )
     return gl.CSBM(**row["data"], directed=directed), network
 
 
@@ -31,7 +36,9 @@ def training(row):
 
 
 @pytest.mark.parametrize(
-    "row", [row for row in ROWS if "training" in row], ids=lambda row: f"{row['filter']['kind']}-{row['training']}"
+    "row",
+    [row for row in ROWS if "training" in row],
+    ids=lambda row: f"{row['filter']['kind']}-{row['training']}",
 )
 def test_reference_values(row):
     data, gcn = problem(row, training=training(row))
@@ -57,18 +64,28 @@ FILTER = {
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("normalize", [False, True])
 def test_the_end_of_a_training_is_the_ridge_regression(filter, classes, normalize):
-    data = gl.CSBM([0.3, 2.0, 7.0], [1.3, -0.4, 0.9], [0.5, 3.0, 0.0], [0.7, 0.2, 0.4], classes=classes)
+    data = gl.CSBM(
+        [0.3, 2.0, 7.0], [1.3, -0.4, 0.9], [0.5, 3.0, 0.0], [0.7, 0.2, 0.4], classes=classes
+    )
     ridge = gl.GCN(filter, reg=[0.3, 5.0, 0.05], normalize=normalize)
-    end, flow = gl.predict(data, ridge), gl.predict(data, ridge.replaced(training=gl.GradientFlow(math.inf)))
+    end, flow = (
+        gl.predict(data, ridge),
+        gl.predict(data, ridge.replaced(training=gl.GradientFlow(math.inf))),
+    )
     for name in ("test_accuracy", "train_accuracy", "test_loss", "train_loss"):
         np.testing.assert_allclose(getattr(flow, name), getattr(end, name), atol=1e-8)
-    np.testing.assert_allclose(flow.order_parameters.weights.Q, end.order_parameters.weights.Q, rtol=1e-7)
+    np.testing.assert_allclose(
+        flow.order_parameters.weights.Q, end.order_parameters.weights.Q, rtol=1e-7
+    )
 
 
 def test_pagerank_on_a_directed_graph_ends_in_its_ridge_regression():
     data = gl.CSBM([0.5, 2.0, 5.0], [0.3, -1.4, 1.1], [1.0, 0.3, 2.0], [0.5, 0.3, 0.1])
     ridge = gl.GCN(gl.PageRank([-0.5, 0.0, 0.6]), reg=[0.1, 1.0, 4.0], symmetrize=False)
-    end, flow = gl.predict(data, ridge), gl.predict(data, ridge.replaced(training=gl.GradientFlow(math.inf)))
+    end, flow = (
+        gl.predict(data, ridge),
+        gl.predict(data, ridge.replaced(training=gl.GradientFlow(math.inf))),
+    )
     np.testing.assert_allclose(flow.test_accuracy, end.test_accuracy, atol=1e-8)
     np.testing.assert_allclose(flow.train_loss, end.train_loss, atol=1e-8)
 
@@ -84,13 +101,17 @@ def test_pagerank_on_directed_graphs_of_any_kind_is_resolved_at_every_time():
     assert np.all(np.diff(p.train_loss, axis=0) < 0.0)
 
 
-@pytest.mark.parametrize("start", [gl.GradientFlow(1e-7), gl.GradientDescent(1, 0.37), gl.GradientDescent(1, 0.2, 0.9)])
+@pytest.mark.parametrize(
+    "start", [gl.GradientFlow(1e-7), gl.GradientDescent(1, 0.37), gl.GradientDescent(1, 0.2, 0.9)]
+)
 def test_the_first_step_is_the_network_at_infinite_regularization(start):
     filter = gl.PageRank(0.4)
     first = gl.predict(DATA, gl.GCN(filter, training=start))
     strong = gl.predict(DATA, gl.GCN(filter))
     assert first.test_accuracy == pytest.approx(strong.test_accuracy, abs=1e-7)
-    assert first.order_parameters.test_margin == pytest.approx(strong.order_parameters.test_margin, abs=1e-6)
+    assert first.order_parameters.test_margin == pytest.approx(
+        strong.order_parameters.test_margin, abs=1e-6
+    )
 
 
 def test_many_small_steps_are_the_flow():
@@ -107,7 +128,10 @@ def test_many_small_steps_are_the_flow():
 def test_all_times_share_a_contour_and_agree_with_each_alone():
     time = np.geomspace(1e-3, 1e3, 7)
     together = gl.predict(DATA, gl.GCN(gl.Diffusion(1.0), training=gl.GradientFlow(time)))
-    alone = [gl.predict(DATA, gl.GCN(gl.Diffusion(1.0), training=gl.GradientFlow(t))).test_accuracy for t in time]
+    alone = [
+        gl.predict(DATA, gl.GCN(gl.Diffusion(1.0), training=gl.GradientFlow(t))).test_accuracy
+        for t in time
+    ]
     np.testing.assert_allclose(together.test_accuracy, alone, atol=1e-11)
 
 
@@ -117,7 +141,9 @@ def test_weight_decay_and_epochs_are_those_of_the_mean_loss():
     rho, nodes = 0.2, 400
     data = gl.CSBM(alpha=2, lam=1.0, mu=2.0, rho=rho)
     instance = gl.sample(data, nodes=nodes, degree=30, seed=3)
-    descent = gl.GradientDescent.from_epochs(epochs, rate, rho=instance.train_mask.mean(), momentum=0.5)
+    descent = gl.GradientDescent.from_epochs(
+        epochs, rate, rho=instance.train_mask.mean(), momentum=0.5
+    )
     gcn = gl.GCN(gl.Residual([1.0]), reg=instance.train_mask.mean() * decay, training=descent)
     fitted = gl.fit(instance, gcn)
     operator = instance.observation.operator(True, "cpu", gcn.normalization)
@@ -143,10 +169,15 @@ def test_weight_decay_and_epochs_are_those_of_the_mean_loss():
 def test_sampled_graphs_agree_at_every_time(training, classes):
     data = gl.CSBM(alpha=2, lam=0.8, mu=2.0, rho=0.3, classes=classes)
     gcn = gl.GCN(gl.Residual([1.0, 0.5]), reg=0.05, training=training)
-    theory, measured = gl.predict(data, gcn), gl.simulate(data, gcn, nodes=2500, degree=50, trials=6, seed=4)
+    theory, measured = (
+        gl.predict(data, gcn),
+        gl.simulate(data, gcn, nodes=2500, degree=50, trials=6, seed=4),
+    )
     for name in ("test_accuracy", "test_loss", "train_loss"):
         apart = np.abs(getattr(measured, name) - getattr(theory, name))
-        assert np.all(apart <= 4.0 * getattr(measured.standard_error, name) + 2e-3)  # and of the order 1/N
+        assert np.all(
+            apart <= 4.0 * getattr(measured.standard_error, name) + 2e-3
+        )  # and of the order 1/N
 
 
 def test_steps_just_below_the_largest_stable_one_do_not_diverge():

@@ -32,7 +32,9 @@ kinds = pytest.mark.parametrize("symmetrize", [True, False], ids=["symmetrized",
 @pytest.mark.parametrize("row", rows("transfer"))
 def test_reference_on_a_new_graph(row):
     data, gcn = training(row)
-    answer = transfer(data, gcn.replaced(test_filter=made(row["deploy"]["filter"])), deployment(row, data))
+    answer = transfer(
+        data, gcn.replaced(test_filter=made(row["deploy"]["filter"])), deployment(row, data)
+    )
     close(answer.order_parameters.feature_margin, row["feature_margin"], 1e-9)
     close(margin(answer), row["margin"], 1e-9)
     close(answer.test_accuracy, row["accuracy"], 1e-9)
@@ -64,7 +66,11 @@ def test_reference_of_coloured_features(row):
     law, mean = row["spectrum"], np.dot(row["spectrum"]["signal"], row["spectrum"]["weight"])
     features = gl.Spectrum(law["variance"], np.array(law["signal"]) / mean, law["weight"])
     coloured = gl.CSBM(data.alpha, data.lam, data.mu, data.rho, data.directed, features=features)
-    close(transfer(coloured, gcn, coloured).order_parameters.feature_margin, row["feature_margin"], 1e-9)
+    close(
+        transfer(coloured, gcn, coloured).order_parameters.feature_margin,
+        row["feature_margin"],
+        1e-9,
+    )
 
 
 @pytest.mark.parametrize("row", rows("decoupled", "joining"))
@@ -81,8 +87,13 @@ def test_reference_of_the_ceilings(row):
     train, there = row["train"], row["deploy"]
     data = gl.CSBM(train["alpha"], train["lam_s"], train["mu"], train["rho"], directed=False)
     ratio = max(there["ratio"], 1e-13)  # nodes of the new graph over those of the training graph
-    to = gl.CSBM(data.alpha * ratio, there["lam_s"], there["mu"] * ratio, there["rho"], directed=False)
-    best, without = gl.bayes_optimal(data, to=to), gl.bayes_optimal(data, to=to.replaced(lam=0.0)).frozen
+    to = gl.CSBM(
+        data.alpha * ratio, there["lam_s"], there["mu"] * ratio, there["rho"], directed=False
+    )
+    best, without = (
+        gl.bayes_optimal(data, to=to),
+        gl.bayes_optimal(data, to=to.replaced(lam=0.0)).frozen,
+    )
     close(best.test_accuracy, row["joint"], 1e-9)
     close(best.two_stages.test_accuracy, row["two_stage"], 1e-9)
     close(best.frozen.test_accuracy, row["frozen"], 1e-9)
@@ -116,14 +127,19 @@ def test_no_filter_beats_pagerank(symmetrize):
         gl.Diffusion(RNG.normal(size=40)),
         gl.PageRank(0.9 * best.theta),
     ):
-        assert np.all(np.abs(margin(transfer(DATA, gcn.replaced(test_filter=filter), DATA))) <= top.test_margin + 1e-12)
+        assert np.all(
+            np.abs(margin(transfer(DATA, gcn.replaced(test_filter=filter), DATA)))
+            <= top.test_margin + 1e-12
+        )
 
 
 @kinds
 def test_no_training_filter_teaches_more(symmetrize):
     def labels(filter):
         gcn = gl.GCN(filter, symmetrize=symmetrize)
-        return transfer(DATA, gcn.replaced(test_filter=gl.Polynomial([1.0])), DATA).order_parameters.effective_labels
+        return transfer(
+            DATA, gcn.replaced(test_filter=gl.Polynomial([1.0])), DATA
+        ).order_parameters.effective_labels
 
     k = best_margin(np.sqrt(DATA.rho / (1 - DATA.rho)), DATA.effective_signal(symmetrize)) ** 2
     close(labels(best_training_filter(DATA, symmetrize=symmetrize)), k / (1 + k), 1e-9)
@@ -147,12 +163,16 @@ def test_the_units_of_the_features(symmetrize):
     close(margin(transfer(DATA, gcn, twice)), margin(transfer(DATA, gcn, DATA)))
 
 
-@pytest.mark.parametrize("features", [None, gl.Spectrum([0.5, 2.0], [1.6, 0.4])], ids=["white", "coloured"])
+@pytest.mark.parametrize(
+    "features", [None, gl.Spectrum([0.5, 2.0], [1.6, 0.4])], ids=["white", "coloured"]
+)
 @kinds
 def test_a_large_regularization_is_infinite(features, symmetrize):
     data = gl.CSBM(2.0, 0.6, 1.5, 0.3, features=features)
     far, inf = (
-        transfer(data, gl.GCN(gl.Diffusion(0.7), "logistic", reg, symmetrize), data).order_parameters
+        transfer(
+            data, gl.GCN(gl.Diffusion(0.7), "logistic", reg, symmetrize), data
+        ).order_parameters
         for reg in (1e7, np.inf)
     )
     close(far.feature_margin, inf.feature_margin, 1e-6)
@@ -173,13 +193,20 @@ def test_errors_of_both_models_count():
 
 
 def test_a_batch_is_its_points():
-    data, to = gl.CSBM(2.0, [0.6, 0.9], 1.5, 0.3, classes=[0.3, 0.7]), gl.CSBM(1.0, 0.8, 1.5, 0.3, classes=[0.3, 0.7])
+    data, to = (
+        gl.CSBM(2.0, [0.6, 0.9], 1.5, 0.3, classes=[0.3, 0.7]),
+        gl.CSBM(1.0, 0.8, 1.5, 0.3, classes=[0.3, 0.7]),
+    )
     regs = np.array([[np.inf], [0.5]])
     batch = transfer(data, gl.GCN(gl.Diffusion(0.5), "logistic", regs), to)
     for i, reg in enumerate(regs[:, 0]):
         for j, lam in enumerate(data.lam):
             one = transfer(data.replaced(lam=lam), gl.GCN(gl.Diffusion(0.5), "logistic", reg), to)
-            close([batch.test_accuracy[i, j], batch.test_loss[i, j]], [one.test_accuracy, one.test_loss], 1e-9)
+            close(
+                [batch.test_accuracy[i, j], batch.test_loss[i, j]],
+                [one.test_accuracy, one.test_loss],
+                1e-9,
+            )
 
 
 def test_two_classes_may_change_their_sizes():
@@ -205,9 +232,13 @@ def test_the_loss_on_a_graph_like_the_training_graph_without_echo():
 def test_one_filter_is_a_pair_of_equal_ones(filter, symmetrize):
     data = random_data(12, seed=1)
     gcn = gl.GCN(
-        filter if isinstance(filter, gl.Residual) else filter.replaced(0.3 * filter.values), symmetrize=symmetrize
+        filter if isinstance(filter, gl.Residual) else filter.replaced(0.3 * filter.values),
+        symmetrize=symmetrize,
     )
-    close(margin(gl.predict(data, gcn.replaced(test_filter=gcn.filter))), margin(gl.predict(data, gcn)))
+    close(
+        margin(gl.predict(data, gcn.replaced(test_filter=gcn.filter))),
+        margin(gl.predict(data, gcn)),
+    )
 
 
 @pytest.mark.parametrize("normalize", [False, True])
@@ -225,7 +256,8 @@ def test_one_filter_is_a_pair_of_equal_ones_at_finite_reg(loss, classes, normali
 def test_the_scale_of_the_test_filter_does_not_change_a_decision():
     data, gcn = gl.CSBM(2.0, 0.9, 1.5, 0.3), gl.GCN(gl.Diffusion(0.4), "logistic", reg=0.5)
     one, other = (
-        gl.predict(data, gcn.replaced(test_filter=gl.Polynomial(np.array([1.0, 0.4]) * s))) for s in (1.0, 3.0)
+        gl.predict(data, gcn.replaced(test_filter=gl.Polynomial(np.array([1.0, 0.4]) * s)))
+        for s in (1.0, 3.0)
     )
     close(other.test_accuracy, one.test_accuracy)
     assert other.test_loss != one.test_loss
@@ -234,14 +266,22 @@ def test_the_scale_of_the_test_filter_does_not_change_a_decision():
 def test_the_best_filter_at_test_beats_others():
     data, gcn = random_data(20, seed=4), gl.GCN(gl.Diffusion(0.5))
     best, top = best_readout(Points.of(data, gcn))
-    for filter in (gl.Polynomial(RNG.normal(size=(20, 4))), gl.Diffusion(RNG.normal(size=20)), gcn.filter):
-        assert np.all(np.abs(margin(gl.predict(data, gcn.replaced(test_filter=filter)))) <= top + 1e-12)
+    for filter in (
+        gl.Polynomial(RNG.normal(size=(20, 4))),
+        gl.Diffusion(RNG.normal(size=20)),
+        gcn.filter,
+    ):
+        assert np.all(
+            np.abs(margin(gl.predict(data, gcn.replaced(test_filter=filter)))) <= top + 1e-12
+        )
     close(margin(gl.predict(data, gcn.replaced(test_filter=best))), top, 1e-10)
 
 
 @pytest.mark.parametrize(("symmetrize", "reg"), [(True, np.inf), (False, np.inf), (True, 0.5)])
 def test_a_joining_node_without_graph_has_the_feature_margin(symmetrize, reg):
-    gcn = gl.GCN(gl.Diffusion(0.5), reg=reg, symmetrize=symmetrize, test_filter=gl.Polynomial([1.0]))
+    gcn = gl.GCN(
+        gl.Diffusion(0.5), reg=reg, symmetrize=symmetrize, test_filter=gl.Polynomial([1.0])
+    )
     data = gl.CSBM(2.0, [0.4, 0.9], 1.5, 0.3)
     joined, there = transfer(data, gcn, "joining"), transfer(data, gcn, data)
     close(margin(joined), margin(there), 1e-9)
@@ -281,7 +321,9 @@ def test_signals_from_inputs_alone_need_a_graph_that_says_something():
 def test_pieces_of_one_filter_are_a_network():
     points = Points.of(random_data(10, seed=6), gl.GCN(gl.Diffusion(0.5)))
     measure = SpikedSemicircle.of(points.signal, 80)
-    g, read = (f.normalized(measure.x)[0][:, None] for f in (points.filter, gl.PageRank(0.2).ravel((10,))))
+    g, read = (
+        f.normalized(measure.x)[0][:, None] for f in (points.filter, gl.PageRank(0.2).ravel((10,)))
+    )
     b, V = pieces(measure, points, g, read, g[:, :0])
     two = gl.GCN(gl.Diffusion(0.5), test_filter=gl.PageRank(0.2))
     close(b[:, 0] / np.sqrt(V[:, 0, 0]), margin(gl.predict(random_data(10, seed=6), two)))
@@ -291,12 +333,16 @@ def test_linear_networks_by_what_they_may_use():
     data = gl.CSBM([4.0, 1.0], [1.0, 0.6], [2.0, 4.0], [0.1, 0.02])
     points = Points.of(data, gl.GCN(gl.PageRank(0.0)))
     each = [gl.CSBM(*point) for point in ((4.0, 1.0, 2.0, 0.1), (1.0, 0.6, 4.0, 0.02))]
-    two, labels = (ndtr([search(Pairs.of(one)) for one in each]) for search in (two_filters, with_labels))
+    two, labels = (
+        ndtr([search(Pairs.of(one)) for one in each]) for search in (two_filters, with_labels)
+    )
     several = np.array([several_filters(one) for one in each])
     best = best_filter_sum(points)
     every = ndtr(best.margin)
     measure = SpikedSemicircle.of(points.signal, 400)
-    g, read = (np.stack([f[k](measure.x[k]) for k in range(2)])[:, None] for f in (best.train, best.test))
+    g, read = (
+        np.stack([f[k](measure.x[k]) for k in range(2)])[:, None] for f in (best.train, best.test)
+    )
     b, V = pieces(measure, points, g, read, np.concatenate([read, read * g], axis=1))
     p = np.stack([best.features, np.ones(2), -best.features], axis=1)
     close(np.vecdot(p, b) / np.sqrt(np.vecdot(np.matvec(V, p), p)), best.margin, 1e-12)
@@ -304,7 +350,9 @@ def test_linear_networks_by_what_they_may_use():
     assert np.all(one <= several + 1e-6)
     assert np.all(np.max([several, two, labels], axis=0) <= every)
     assert np.all(every <= gl.bayes_optimal(data).test_accuracy)
-    close(labels, [0.8891, 0.8333], 1e-4)  # an independent search with polynomials had 0.8891 and 0.8332
+    close(
+        labels, [0.8891, 0.8333], 1e-4
+    )  # an independent search with polynomials had 0.8891 and 0.8332
     close(several, [0.8862, 0.7948], 2e-4)  # and 0.88619 and 0.79478
 
 

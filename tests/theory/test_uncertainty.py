@@ -17,19 +17,29 @@ ANSWERS = {"predict": lambda data: gl.predict(data, NETWORK), "ceiling": gl.baye
 @pytest.mark.parametrize("classes", [2, 4])
 def test_small_errors_propagate_by_the_derivatives(answer, classes):
     errors = {"lam": 1e-3, "mu": 3e-3}
-    found = answer(EstimatedCSBM(**POINT, classes=classes, lam_error=errors["lam"], mu_error=errors["mu"]))
+    found = answer(
+        EstimatedCSBM(**POINT, classes=classes, lam_error=errors["lam"], mu_error=errors["mu"])
+    )
     squares = 0.0
     for name, error in errors.items():
         h = 1e-4
-        up, down = (answer(gl.CSBM(**(POINT | {name: POINT[name] + s * h}), classes=classes)) for s in (1, -1))
+        up, down = (
+            answer(gl.CSBM(**(POINT | {name: POINT[name] + s * h}), classes=classes))
+            for s in (1, -1)
+        )
         squares += (error * (up.test_accuracy - down.test_accuracy) / (2 * h)) ** 2
-    assert found.test_accuracy == pytest.approx(answer(gl.CSBM(**POINT, classes=classes)).test_accuracy, rel=1e-12)
+    assert found.test_accuracy == pytest.approx(
+        answer(gl.CSBM(**POINT, classes=classes)).test_accuracy, rel=1e-12
+    )
     assert found.standard_error.test_accuracy == pytest.approx(np.sqrt(squares), rel=1e-2)
 
 
-@pytest.mark.parametrize("answer", [gl.bayes_optimal, lambda data: gl.predict(data, gl.GCN(gl.Diffusion(1.0)))])
 @pytest.mark.parametrize(
-    "signals", [(3.1, 9.2, 18.8, 31.6), (0.0, 0.5, 2.0, 0.5), (-6.4, 4.8, 0.0, 7.9), (1.5, 0.3, 1.7, 1.1)]
+    "answer", [gl.bayes_optimal, lambda data: gl.predict(data, gl.GCN(gl.Diffusion(1.0)))]
+)
+@pytest.mark.parametrize(
+    "signals",
+    [(3.1, 9.2, 18.8, 31.6), (0.0, 0.5, 2.0, 0.5), (-6.4, 4.8, 0.0, 7.9), (1.5, 0.3, 1.7, 1.1)],
 )
 def test_twice_the_error_reaches_all_models_within_two_errors(answer, signals):
     """Also those where both signals are lost; 3.1 +- 9.2 is from three labels. Sixteen directions see a slope to 2 per cent."""
@@ -37,7 +47,9 @@ def test_twice_the_error_reaches_all_models_within_two_errors(answer, signals):
     found = answer(EstimatedCSBM(2.0, lam, mu, 0.01, lam_error=lam_error, mu_error=mu_error))
     z = np.random.default_rng(0).standard_normal((2, 300))
     z *= 2.0 / np.maximum(np.linalg.norm(z, axis=0), 2.0)
-    there = answer(gl.CSBM(2.0, lam + lam_error * z[0], np.maximum(mu + mu_error * z[1], 0.0), 0.01))
+    there = answer(
+        gl.CSBM(2.0, lam + lam_error * z[0], np.maximum(mu + mu_error * z[1], 0.0), 0.01)
+    )
     reach = np.abs(there.test_accuracy - found.test_accuracy)
     assert np.max(reach) <= 2.0 * found.standard_error.test_accuracy / np.cos(np.pi / 16)
     assert np.max(reach) > found.standard_error.test_accuracy
@@ -59,14 +71,18 @@ DOORS = {
     "ceiling": gl.bayes_optimal,
     "joining": lambda data: gl.transfer(data, ONE, "joining"),
     "transfer": lambda data: gl.transfer(data, ONE, gl.CSBM(**ELSEWHERE, classes=data.classes)),
-    "ceiling elsewhere": lambda data: gl.bayes_optimal(data, to=gl.CSBM(**ELSEWHERE, classes=data.classes)),
+    "ceiling elsewhere": lambda data: gl.bayes_optimal(
+        data, to=gl.CSBM(**ELSEWHERE, classes=data.classes)
+    ),
 }
 
 
 def counted(fractions, labelled, **errors):
     """Estimate whose class fractions come from so many labelled nodes."""
     counts = np.rint(labelled * np.array(fractions)).astype(int)
-    return EstimatedCSBM(**POINT, **({"lam_error": 0.0, "mu_error": 0.0} | errors), classes=fractions, counts=counts)
+    return EstimatedCSBM(
+        **POINT, **({"lam_error": 0.0, "mu_error": 0.0} | errors), classes=fractions, counts=counts
+    )
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -77,7 +93,10 @@ def test_many_labels_propagate_the_error_of_the_fractions_by_their_covariance(do
         pytest.skip("there is no such theory")
     answer, p, labelled, h = DOORS[door], np.array(fractions), 1e5, 1e-4
     steps = h * (np.eye(p.size) - np.eye(p.size)[-1])[:-1]  # from the last class to another
-    ends = [[answer(gl.CSBM(**POINT, classes=p + sign * step)).test_accuracy for sign in (1, -1)] for step in steps]
+    ends = [
+        [answer(gl.CSBM(**POINT, classes=p + sign * step)).test_accuracy for sign in (1, -1)]
+        for step in steps
+    ]
     slope = np.array([(up - down) / (2 * h) for up, down in ends])
     covariance = ((np.diag(p) - np.outer(p, p)) / labelled)[:-1, :-1]
     found = answer(counted(fractions, labelled)).standard_error.test_accuracy
@@ -89,22 +108,30 @@ def test_few_labels_of_unequal_classes_widen_every_interval(door):
     """The error is that of the signals without counts; that of the fractions falls as the root of the labels."""
     answer, errors = DOORS[door], {"lam_error": 0.05, "mu_error": 0.1}
     classes = (0.3, 0.7)
-    few, many = (answer(counted(classes, n, **errors)).standard_error.test_accuracy for n in (30, 3000))
+    few, many = (
+        answer(counted(classes, n, **errors)).standard_error.test_accuracy for n in (30, 3000)
+    )
     known = answer(EstimatedCSBM(**POINT, **errors, classes=classes)).standard_error.test_accuracy
     assert known < many < few
     assert few**2 - known**2 == pytest.approx(100.0 * (many**2 - known**2), rel=0.5)
 
 
 @pytest.mark.parametrize(
-    "answer", [lambda one, other: gl.transfer(one, ONE, other), lambda a, b: gl.bayes_optimal(a, to=b)]
+    "answer",
+    [lambda one, other: gl.transfer(one, ONE, other), lambda a, b: gl.bayes_optimal(a, to=b)],
 )
 def test_the_fractions_of_one_estimate_count_once(answer):
     """Used as both graphs, its classes change together; two estimates of other fractions are independent."""
     one, other = counted((0.3, 0.7), 40), counted((0.35, 0.65), 40)
     same = answer(one, one).standard_error.test_accuracy
     assert same == answer(one, one.model).standard_error.test_accuracy > 0.0
-    parts = [answer(a, b).standard_error.test_accuracy for a, b in ((one, other.model), (one.model, other))]
-    assert answer(one, other).standard_error.test_accuracy == pytest.approx(np.hypot(*parts), rel=1e-12)
+    parts = [
+        answer(a, b).standard_error.test_accuracy
+        for a, b in ((one, other.model), (one.model, other))
+    ]
+    assert answer(one, other).standard_error.test_accuracy == pytest.approx(
+        np.hypot(*parts), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("answer", [gl.bayes_optimal, lambda data: gl.predict(data, ONE)])
@@ -125,7 +152,9 @@ EVERY_DOOR = {
     "joining": lambda data: gl.transfer(data, FILTER, "joining"),
     "ceiling": gl.bayes_optimal,
     "ceiling elsewhere": lambda data: gl.bayes_optimal(data, to=data, gcn=FILTER),
-    "ceiling at finite degree": lambda data: gl.bayes_optimal(data, degree=5, population=100, sweeps=4),
+    "ceiling at finite degree": lambda data: gl.bayes_optimal(
+        data, degree=5, population=100, sweeps=4
+    ),
     "best_linear": gl.best_linear,
     "best_linear in layers": lambda data: gl.best_linear(data, layers=3),
     "best_linear elsewhere": lambda data: gl.best_linear(data, to=data),
@@ -134,7 +163,9 @@ EVERY_DOOR = {
     "gap_map": lambda data: gl.gap_map(data, FAR, {"theta": (-1, 1)}),
     "best_filter": lambda data: gl.best_filter(data, order=2, reg=np.inf),
     "scatter": lambda data: gl.theory.scatter(data, FILTER, 1000, to=data),
-    "paired_scatter": lambda data: gl.theory.paired_scatter(data, FAR, gl.GCN(gl.Diffusion(0.5)), 1000),
+    "paired_scatter": lambda data: gl.theory.paired_scatter(
+        data, FAR, gl.GCN(gl.Diffusion(0.5)), 1000
+    ),
     "message_passing": lambda data: gl.theory.message_passing(data, layers=2),
     "best_test_filter": lambda data: gl.theory.best_test_filter(data, FAR, data),
     "order_functions": lambda data: gl.depth.order_functions(data, gl.GCN(gl.Residual([1.0]))),
@@ -143,7 +174,9 @@ EVERY_DOOR = {
     "limits": gl.limits.one_layer_rate,
     "sample": lambda data: gl.sample(data, **SMALL),
     "simulate": lambda data: gl.simulate(data, FILTER, **SMALL, trials=2, workers=1),
-    "simulate elsewhere": lambda data: gl.simulate(data, FILTER, **SMALL, trials=2, workers=1, to=data),
+    "simulate elsewhere": lambda data: gl.simulate(
+        data, FILTER, **SMALL, trials=2, workers=1, to=data
+    ),
     "fit": lambda data: gl.fit(gl.sample(data, **SMALL), FILTER),
     "amp": lambda data: gl.amp(gl.sample(data, **SMALL)),
     "belief_propagation": lambda data: gl.belief_propagation(gl.sample(data, **SMALL)),
@@ -183,7 +216,9 @@ def test_a_network_beyond_its_pole_is_answered_by_a_sentence():
     """As few labels make it: the estimated signal is where the series diverges."""
     estimate = gl.estimate(X, Y, A)
     strong = gl.GCN(gl.PageRank(0.9 / (estimate.lam + 1 / estimate.lam) * 1.2))
-    with pytest.warns(UserWarning, match="the network has no answer at lam = .*; take a weaker filter"):
+    with pytest.warns(
+        UserWarning, match="the network has no answer at lam = .*; take a weaker filter"
+    ):
         assert estimate.predict(strong) == (None, 0.0, 1.0)
 
 
@@ -191,6 +226,11 @@ def test_a_network_beyond_its_pole_is_answered_by_a_sentence():
 def test_several_unequal_classes_have_an_error_from_a_coarse_rule():
     """The change under the coarse rule, the same for all models, is that of the exact ceiling."""
     p, h = (0.4, 0.3, 0.2, 0.1), 0.002
-    found = gl.bayes_optimal(EstimatedCSBM(**POINT, classes=p, lam_error=h, mu_error=0.0)).standard_error.test_accuracy
-    up, down = (gl.bayes_optimal(gl.CSBM(2.0, 1.2 + s * h, 2.0, 0.1, classes=p)).test_accuracy for s in (1, -1))
+    found = gl.bayes_optimal(
+        EstimatedCSBM(**POINT, classes=p, lam_error=h, mu_error=0.0)
+    ).standard_error.test_accuracy
+    up, down = (
+        gl.bayes_optimal(gl.CSBM(2.0, 1.2 + s * h, 2.0, 0.1, classes=p)).test_accuracy
+        for s in (1, -1)
+    )
     assert found == pytest.approx(0.5 * abs(up - down), rel=0.03)

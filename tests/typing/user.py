@@ -41,16 +41,21 @@ def theory() -> None:
     accuracy = np.asarray(gl.predict(along, gcn).test_accuracy)
     gap = np.asarray(gl.bayes_optimal(along).test_accuracy) - accuracy
     print(f"{gap.max():.3f}", found.as_dict()["test_loss"], found.status, ceiling.algorithmic)
-    classes = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=[0.2, 0.3, 0.5], features=gl.Spectrum([0.5, 1.5]))
+    classes = gl.CSBM(
+        alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=[0.2, 0.3, 0.5], features=gl.Spectrum([0.5, 1.5])
+    )
     print(
-        classes.fractions, gl.predict(data, gl.GCN(gl.Residual([1.0, 1.0]), gl.Softmax(), penalty=gl.ElasticNet(0.5)))
+        classes.fractions,
+        gl.predict(data, gl.GCN(gl.Residual([1.0, 1.0]), gl.Softmax(), penalty=gl.ElasticNet(0.5))),
     )
 
 
 def choosing() -> None:
     """Search for the best network."""
     data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
-    tuned = gl.tune(data, gl.GCN(gl.PageRank(0.5)), free={"theta": (0.0, 1.0), "reg": (0.01, 100.0)})
+    tuned = gl.tune(
+        data, gl.GCN(gl.PageRank(0.5)), free={"theta": (0.0, 1.0), "reg": (0.01, 100.0)}
+    )
     assert_type(tuned, Tuned)
     assert_type(tuned.gcn, gl.GCN)
     assert_type(tuned.prediction, Prediction)
@@ -68,7 +73,9 @@ def simulating() -> None:
     assert_type(instance, gl.Instance)
     assert_type(gl.fit(instance, gl.GCN(gl.Diffusion(1.0))), Fit)
     assert_type(gl.amp(instance), Inference)
-    assert_type(gl.simulate(data, gl.GCN(gl.Polynomial([1.0, 0.5])), nodes=300, trials=2), Measurement)
+    assert_type(
+        gl.simulate(data, gl.GCN(gl.Polynomial([1.0, 0.5])), nodes=300, trials=2), Measurement
+    )
 
 
 def own_graph(X: Floats, y: npt.NDArray[np.int64], graph: Floats) -> None:
@@ -105,7 +112,10 @@ def bounded(margin: Floats) -> Floats:
 def extending(data: gl.CSBM) -> None:
     """Filters and losses of one's own."""
     gl.check_filter(TwoSteps(0.5))
-    print(gl.predict(data, gl.GCN(TwoSteps([0.5, 1.0]), bounded, reg=1.0)), gl.GCN(lambda x: 1.0 / (3.0 - x)))
+    print(
+        gl.predict(data, gl.GCN(TwoSteps([0.5, 1.0]), bounded, reg=1.0)),
+        gl.GCN(lambda x: 1.0 / (3.0 - x)),
+    )
 
 
 def misspelt() -> None:

@@ -12,7 +12,9 @@ FILTERS = [gl.Residual([1.0, 0.4]), gl.Diffusion(0.7), gl.PageRank(0.3)]
 
 
 @pytest.mark.parametrize(
-    "point, symmetrize", [((4, 1.0, 2.0, 0.1, 1.0), False), ((1.5, 3.0, 1.0, 0.5, 0.3), True)], ids=str
+    "point, symmetrize",
+    [((4, 1.0, 2.0, 0.1, 1.0), False), ((1.5, 3.0, 1.0, 0.5, 0.3), True)],
+    ids=str,
 )
 def test_every_order_is_that_of_a_solver_of_many_digits(point, symmetrize):
     """Seconds for five orders, by mpmath."""
@@ -34,8 +36,14 @@ def test_without_a_graph_the_orders_are_known():
 @pytest.mark.parametrize("filter", FILTERS, ids=repr)
 def test_the_remainder_is_of_the_next_order(filter, symmetrize):
     z = large_reg_expansion(DATA, gl.GCN(filter, symmetrize=symmetrize), order=4)
-    reg = 60.0 * np.array([[1.0], [2.0]]) * np.max(np.abs(z[:, 1:] / z[:, :1]) ** (1 / np.arange(1, 5)), axis=1)
-    exact = gl.predict(DATA, gl.GCN(filter, "square", reg, symmetrize), tol=1e-13).order_parameters.test_margin
+    reg = (
+        60.0
+        * np.array([[1.0], [2.0]])
+        * np.max(np.abs(z[:, 1:] / z[:, :1]) ** (1 / np.arange(1, 5)), axis=1)
+    )
+    exact = gl.predict(
+        DATA, gl.GCN(filter, "square", reg, symmetrize), tol=1e-13
+    ).order_parameters.test_margin
     for kept in range(3):
         error = exact - sum(z[:, n] * reg**-n for n in range(kept + 1))
         assert np.allclose(

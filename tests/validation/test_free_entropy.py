@@ -18,7 +18,9 @@ CASES = [
     gl.GCN(gl.Polynomial([0.5, -0.4, 1.0, 0.3]), "hinge", 0.8),
 ]
 cases = pytest.mark.parametrize("gcn", CASES, ids=repr)
-UNKNOWNS = [f"{name}{hat}{of}" for of in ("", "_w") for name in ("m", "Q", "V") for hat in ("", "_hat")]
+UNKNOWNS = [
+    f"{name}{hat}{of}" for of in ("", "_w") for name in ("m", "Q", "V") for hat in ("", "_hat")
+]
 
 
 def moved(layers, name, value):
@@ -51,7 +53,9 @@ def test_it_moves_away_from_the_solution(gcn):
     """The gradient does not vanish elsewhere: the previous test can fail."""
     solution = gl.predict(WELL_LABELLED, gcn).order_parameters.layers
     off, V_hat = moved(solution, "Q_w", 1.1 * solution.weights.Q), solution.weights.V_hat
-    up, down = (free_entropy(WELL_LABELLED, gcn, moved(off, "V_hat_w", f * V_hat)) for f in (1.001, 0.999))
+    up, down = (
+        free_entropy(WELL_LABELLED, gcn, moved(off, "V_hat_w", f * V_hat)) for f in (1.001, 0.999)
+    )
     assert (up - down) / (0.002 * V_hat) == pytest.approx(0.05 * solution.weights.Q, rel=1e-3)
 
 
@@ -59,6 +63,11 @@ def test_it_moves_away_from_the_solution(gcn):
 def test_value_is_the_training_objective_and_its_slope_the_training_loss(gcn):
     p = gl.predict(WELL_LABELLED, gcn, tol=1e-13)
     energy = WELL_LABELLED.rho * p.train_loss + 0.5 * gcn.reg * p.order_parameters.weights.Q
-    assert free_entropy(WELL_LABELLED, gcn, p.order_parameters.layers) == pytest.approx(-energy, abs=1e-9)
-    up, down = (free_entropy(WELL_LABELLED, gcn, p.order_parameters.layers, loss_weight=1 + h) for h in (1e-5, -1e-5))
+    assert free_entropy(WELL_LABELLED, gcn, p.order_parameters.layers) == pytest.approx(
+        -energy, abs=1e-9
+    )
+    up, down = (
+        free_entropy(WELL_LABELLED, gcn, p.order_parameters.layers, loss_weight=1 + h)
+        for h in (1e-5, -1e-5)
+    )
     assert -(up - down) / 2e-5 == pytest.approx(WELL_LABELLED.rho * p.train_loss, rel=1e-6)

@@ -62,7 +62,9 @@ def test_nothing_is_found_in_some_nonsense(kind, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("a bug"), gl.ParameterError("")])
-def test_an_error_that_is_no_sentence_is_found_and_tried_again_by_its_number(error, monkeypatch, capsys):
+def test_an_error_that_is_no_sentence_is_found_and_tried_again_by_its_number(
+    error, monkeypatch, capsys
+):
     def broken(t):
         raise error
 

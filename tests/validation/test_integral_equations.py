@@ -11,7 +11,9 @@ from validation.integral_equations import integral_residuals
 
 
 @pytest.mark.parametrize("symmetrize", [False, True])
-@pytest.mark.parametrize(("lam", "mu", "t"), [(1.0, 2.0, 1.0), (1.4, 0.0, 2.5), (0.6, 1.0, -0.7), (-1.2, 3.0, -1.5)])
+@pytest.mark.parametrize(
+    ("lam", "mu", "t"), [(1.0, 2.0, 1.0), (1.4, 0.0, 2.5), (0.6, 1.0, -0.7), (-1.2, 3.0, -1.5)]
+)
 def test_closed_forms_solve_the_integral_equations(symmetrize, lam, mu, t):
     data = gl.CSBM(alpha=3, lam=lam, mu=mu, rho=0.2)
     residuals = integral_residuals(data, gl.GCN(gl.Diffusion(t), symmetrize=symmetrize), nodes=20)
@@ -35,7 +37,10 @@ def test_a_wrong_function_does_not(symmetrize, name, monkeypatch):
 
 
 def test_the_quadrature_converges_exponentially():
-    data, gcn = gl.CSBM(alpha=3, lam=1.4, mu=2.0, rho=0.2), gl.GCN(gl.Diffusion(2.0), symmetrize=True)
+    data, gcn = (
+        gl.CSBM(alpha=3, lam=1.4, mu=2.0, rho=0.2),
+        gl.GCN(gl.Diffusion(2.0), symmetrize=True),
+    )
     few, more = (integral_residuals(data, gcn, nodes=n)["Q"] for n in (4, 8))
     assert more < 1e-3 * few < 1e-3
 
@@ -45,7 +50,9 @@ def test_bessel_identity(x, z):
     def ratio(s):
         return i1(2 * s) / s if s > 0 else 1.0
 
-    integral = dblquad(lambda b, a: ratio(x - a) * ratio(a + b) * ratio(z - b), 0, x, 0, z, epsabs=1e-11)[0]
+    integral = dblquad(
+        lambda b, a: ratio(x - a) * ratio(a + b) * ratio(z - b), 0, x, 0, z, epsabs=1e-11
+    )[0]
     assert abs(integral - (ratio(x + z) - ratio(x) * ratio(z))) < 1e-10
 
 

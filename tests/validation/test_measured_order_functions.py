@@ -33,7 +33,9 @@ def measure(symmetrize, trials=6):
     data = gl.CSBM(alpha=ALPHA, lam=LAM, mu=MU, rho=RHO)
     gcn = gl.GCN(gl.Diffusion(T), symmetrize=symmetrize)
     runs = [
-        measure_order_functions(gl.sample(data, nodes=2500, degree=60, seed=k), gcn, X, probes=8, seed=k)
+        measure_order_functions(
+            gl.sample(data, nodes=2500, degree=60, seed=k), gcn, X, probes=8, seed=k
+        )
         for k in range(trials)
     ]
     names = ("m", "m_hat", "Q", "Q_hat", "Q_qh", "V", "V_qh", "V_hat")
@@ -170,7 +172,9 @@ def test_correlations_and_responses_are_those_of_sampled_networks(graph, gcn):
     depths = DEPTHS if isinstance(gcn.filter, gl.Diffusion) else None
     predicted = gl.depth.order_functions(data, gcn, depths).as_dict()
     runs = [
-        measure_order_functions(gl.sample(data, nodes=700, degree=60, seed=k), gcn, depths, probes=8, seed=k).as_dict()
+        measure_order_functions(
+            gl.sample(data, nodes=700, degree=60, seed=k), gcn, depths, probes=8, seed=k
+        ).as_dict()
         for k in range(16)
     ]
     for name, expected in predicted.items():

@@ -24,7 +24,9 @@ def test_on_a_tree_the_logits_are_the_posterior(gain):
             weight = np.prod([1 + gain * (3 * (classes[i] == classes[j]) - 1) for i, j in TREE])
             posterior[np.arange(7), classes] += weight
     posterior /= posterior.sum(axis=1, keepdims=True)
-    found = torch.softmax(_network(gain)(torch.zeros(7, 0), _tree(), *_labels()), 1).detach().numpy()
+    found = (
+        torch.softmax(_network(gain)(torch.zeros(7, 0), _tree(), *_labels()), 1).detach().numpy()
+    )
     hidden = [node for node in range(7) if node not in KNOWN]
     assert np.allclose(found[hidden], posterior[hidden], atol=1e-5)
 

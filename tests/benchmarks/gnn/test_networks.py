@@ -33,13 +33,17 @@ def test_layers_are_those_of_torch_geometric(ours, theirs, operator, sizes):
     other.load_state_dict(one.state_dict(), strict=False)  # but for a constant
     start = (x, torch.randn(60, 5)) if ours is networks.GCN2Conv else (x,)
     with torch.no_grad():
-        assert torch.allclose(one(*start, getattr(parts, operator)), other(*start, parts.edges), atol=1e-5)
+        assert torch.allclose(
+            one(*start, getattr(parts, operator)), other(*start, parts.edges), atol=1e-5
+        )
 
 
 def test_the_network_with_nothing_left_out_is_the_network():
     task = gl.benchmark.problems()[0].task("small")
     both = [
-        message_passing_scores(task.features, task.adjacency, task.labels, components=None, layers=2, seed=task.seed)
+        message_passing_scores(
+            task.features, task.adjacency, task.labels, components=None, layers=2, seed=task.seed
+        )
     ]
     both.append(study._ablated(task, device="cpu", layers=2))
     assert np.allclose(*both, atol=1e-4)
@@ -49,7 +53,16 @@ def test_results_that_are_known_are_not_computed_again(tmp_path):
     runs = [gl.benchmark.Run("GCN", "sparse", "small", graph, 0.123, 1.0) for graph in range(2)]
     known = gl.benchmark.Scores(tuple(runs))
     known.save(tmp_path / "known.json")
-    options = ["--size", "small", "--graphs", "2", "--problems", "sparse", "--known", str(tmp_path / "known.json")]
+    options = [
+        "--size",
+        "small",
+        "--graphs",
+        "2",
+        "--problems",
+        "sparse",
+        "--known",
+        str(tmp_path / "known.json"),
+    ]
     study.main([*options, "--methods", "GCN", "features", "--out", str(tmp_path / "study")])
     found = gl.benchmark.Scores.load(tmp_path / "study" / "scores.json").runs
     assert [run.accuracy for run in found if run.method == "GCN"] == [0.123, 0.123]

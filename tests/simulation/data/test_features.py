@@ -45,7 +45,9 @@ def test_products_do_not_depend_on_the_threads(monkeypatch):
 
 
 def test_more_features_continue_the_same_matrix(device):
-    few, many = (StreamedFeatures(7, np.zeros((50, 1)), np.zeros((m, 1)), device=device) for m in (340, 575))
+    few, many = (
+        StreamedFeatures(7, np.zeros((50, 1)), np.zeros((m, 1)), device=device) for m in (340, 575)
+    )
     assert np.array_equal(np.asarray(many)[:, :340], few)
 
 

@@ -18,13 +18,17 @@ def test_the_same_seed_gives_the_same_instance_and_another_seed_another(data):
 
 
 def test_streamed_and_stored_features_agree(data):
-    stored, streamed = (gl.sample(data, nodes=300, degree=10, seed=4, streamed=s) for s in (False, True))
+    stored, streamed = (
+        gl.sample(data, nodes=300, degree=10, seed=4, streamed=s) for s in (False, True)
+    )
     assert np.array_equal(stored.features, np.asarray(streamed.features))
 
 
 def test_only_the_labelled_nodes_are_observed(instance):
     observed = instance.observation
-    assert np.array_equal(observed.train_labels[instance.train_mask], instance.labels[instance.train_mask])
+    assert np.array_equal(
+        observed.train_labels[instance.train_mask], instance.labels[instance.train_mask]
+    )
     assert not observed.train_labels[~instance.train_mask].any()
     assert not {"labels", "centroid"} & {f.name for f in dataclasses.fields(observed)}
 
@@ -39,7 +43,9 @@ def test_features_carry_the_spike():
 @pytest.mark.parametrize("directed", [True, False])
 def test_networkx(directed):
     nx = pytest.importorskip("networkx")
-    i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, directed=directed), nodes=200, degree=10, seed=0)
+    i = gl.sample(
+        gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, directed=directed), nodes=200, degree=10, seed=0
+    )
     graph = gl.real.to_networkx(i.to_dataset())
     assert graph.is_directed() == directed
     assert (nx.to_scipy_sparse_array(graph) != i.to_dataset().graph).nnz == 0
@@ -85,7 +91,9 @@ def test_memory_is_asked_for_beforehand(monkeypatch):
     """What is refused at one bound is drawn at a higher one; streamed features need less."""
     data = gl.CSBM(alpha=0.1, lam=1.0, mu=2.0, rho=0.1)
     monkeypatch.setenv("GCNLIMIT_MEMORY", "0.02")
-    with pytest.raises(gl.ParameterError, match=r"needs about 0\.08\d+ GB of memory, of 0\.02 GB .* streamed=True"):
+    with pytest.raises(
+        gl.ParameterError, match=r"needs about 0\.08\d+ GB of memory, of 0\.02 GB .* streamed=True"
+    ):
         gl.sample(data, nodes=1000, degree=10)
     gl.sample(data, nodes=1000, degree=10, streamed=True)
     monkeypatch.setenv("GCNLIMIT_MEMORY", "1")
@@ -96,12 +104,17 @@ def test_memory_is_asked_for_beforehand(monkeypatch):
 
 
 @pytest.mark.parametrize("degree", [10, None])
-@pytest.mark.parametrize("change", [{"nodes": 10**9}, {"alpha": 1e-9}, {"alpha": 1e-300}, {"alpha": 1e-320}])
+@pytest.mark.parametrize(
+    "change", [{"nodes": 10**9}, {"alpha": 1e-9}, {"alpha": 1e-300}, {"alpha": 1e-320}]
+)
 def test_what_no_machine_holds_is_refused_at_once(change, degree):
     data = gl.CSBM(alpha=change.get("alpha", 4), lam=1.0, mu=2.0, rho=0.1)
     for streamed in (False, True):
         size = {"nodes": change.get("nodes", 1000), "degree": degree, "streamed": streamed}
-        for call in (lambda: gl.sample(data, **size), lambda: gl.simulate(data, gl.GCN(gl.Diffusion(1.0)), **size)):  # noqa: B023
+        for call in (
+            lambda: gl.sample(data, **size),  # noqa: B023
+            lambda: gl.simulate(data, gl.GCN(gl.Diffusion(1.0)), **size),  # noqa: B023
+        ):
             with pytest.raises(gl.ParameterError, match=r"needs about .* GB of memory"):
                 call()
 
@@ -115,11 +128,16 @@ def test_extremes_are_answered_or_refused_without_a_warning(size, name):
         for dtype, degree in (("float64", None), ("float32", 10)):
             try:
                 instance = gl.sample(data, 60, degree, dtype=dtype)
-                measured = gl.fit(instance, gl.GCN(gl.Diffusion(values["t"]), loss, values["reg"])).performance
+                measured = gl.fit(
+                    instance, gl.GCN(gl.Diffusion(values["t"]), loss, values["reg"])
+                ).performance
                 assert gl.amp(instance).performance.test_accuracy >= 0.5
             except gl.GCNLimitError:
                 continue
-            assert all(np.isfinite(value) or field == "log_test_error" for field, value in measured.as_dict().items())
+            assert all(
+                np.isfinite(value) or field == "log_test_error"
+                for field, value in measured.as_dict().items()
+            )
             assert measured.train_accuracy > 0.5
 
 
@@ -161,12 +179,16 @@ def test_the_parts_of_an_instance_give_the_same_fit(directed, form):
 def test_the_unit_of_the_weights_plays_no_part(weight):
     i = gl.sample(gl.CSBM(alpha=4, lam=1.5, mu=2.0, rho=0.3), nodes=600, degree=30, seed=1)
     edges = i.adjacency.tocoo()
-    twice = sparse.coo_array((np.tile(edges.data, 2), (np.tile(edges.row, 2), np.tile(edges.col, 2))), edges.shape)
+    twice = sparse.coo_array(
+        (np.tile(edges.data, 2), (np.tile(edges.row, 2), np.tile(edges.col, 2))), edges.shape
+    )
     plain = gl.Instance.of(**parts(i))
     for adjacency in (weight * i.adjacency, twice):
         other = gl.Instance.of(**(parts(i) | {"adjacency": adjacency}))
         assert other.data.lam == pytest.approx(plain.data.lam, rel=1e-12)
-        assert np.allclose(gl.fit(other, NETWORK).outputs, gl.fit(plain, NETWORK).outputs, rtol=1e-9)
+        assert np.allclose(
+            gl.fit(other, NETWORK).outputs, gl.fit(plain, NETWORK).outputs, rtol=1e-9
+        )
 
 
 def test_the_noise_of_a_weighted_operator_has_unit_variance():
@@ -174,7 +196,9 @@ def test_the_noise_of_a_weighted_operator_has_unit_variance():
     i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.2), nodes=300, degree=20, seed=1)
     rng = np.random.default_rng(0)
     for weights in (rng.exponential(5.0, i.adjacency.nnz), rng.integers(1, 9, i.adjacency.nnz)):
-        weighted = sparse.csr_array((weights, i.adjacency.indices, i.adjacency.indptr), shape=(300, 300))
+        weighted = sparse.csr_array(
+            (weights, i.adjacency.indices, i.adjacency.indptr), shape=(300, 300)
+        )
         mine = gl.Instance.of(**(parts(i) | {"adjacency": weighted}))
         entries = np.sqrt(300) * (mine.observation.operator(False) @ np.eye(300))
         assert abs(entries.mean()) < 1e-12
@@ -186,7 +210,9 @@ def test_weights_without_a_signal_dilute_that_of_the_graph():
     i = gl.sample(gl.CSBM(alpha=4, lam=2.0, mu=2.0, rho=1.0), nodes=4000, degree=30, seed=1)
     weighted = i.adjacency.copy()
     weighted.data = np.random.default_rng(0).exponential(1.0, weighted.nnz)
-    plain, mine = (gl.Instance.of(**(parts(i) | {"adjacency": A})).data.lam for A in (i.adjacency, weighted))
+    plain, mine = (
+        gl.Instance.of(**(parts(i) | {"adjacency": A})).data.lam for A in (i.adjacency, weighted)
+    )
     assert abs(mine - plain / np.sqrt(2)) < 4 / np.sqrt(4000)
 
 
@@ -194,13 +220,19 @@ def test_unknown_labels_play_no_part():
     i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.2), nodes=400, degree=20, seed=1)
     known = i.train_mask | (np.arange(400) % 2 == 0)
     some = gl.Instance.of(**(parts(i) | {"labels": np.where(known, i.labels, np.nan)}), data=i.data)
-    none = gl.Instance.of(**(parts(i) | {"labels": np.where(i.train_mask, i.labels, np.nan)}), data=i.data)
+    none = gl.Instance.of(
+        **(parts(i) | {"labels": np.where(i.train_mask, i.labels, np.nan)}), data=i.data
+    )
     for run in (lambda x: gl.fit(x, NETWORK), gl.amp):
         full, half, blind = run(gl.Instance.of(**parts(i), data=i.data)), run(some), run(none)
         decided = full.outputs if hasattr(full, "outputs") else full.log_odds
         right = (decided * i.labels > 0)[known & ~i.train_mask]
         assert half.performance.test_accuracy == right.mean()
-        assert half.performance.train_accuracy == full.performance.train_accuracy == blind.performance.train_accuracy
+        assert (
+            half.performance.train_accuracy
+            == full.performance.train_accuracy
+            == blind.performance.train_accuracy
+        )
         assert np.isnan(blind.performance.test_accuracy)
 
 
@@ -208,14 +240,20 @@ def test_unknown_labels_survive_the_disk(tmp_path):
     i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.2), nodes=100, degree=20, seed=1)
     mine = gl.Instance.of(**(parts(i) | {"labels": np.where(i.train_mask, i.labels, np.nan)}))
     mine.save(tmp_path / "mine.npz")
-    assert np.array_equal(gl.Instance.load(tmp_path / "mine.npz").labels, mine.labels, equal_nan=True)
+    assert np.array_equal(
+        gl.Instance.load(tmp_path / "mine.npz").labels, mine.labels, equal_nan=True
+    )
 
 
 def test_the_model_is_that_of_estimate_and_its_errors_reach_the_predictions(tmp_path):
     i = gl.sample(gl.CSBM(alpha=2, lam=1.2, mu=3.0, rho=0.2), nodes=600, degree=30, seed=1)
     seen = np.where(i.train_mask, i.labels, np.nan)
-    mine = gl.Instance.of(i.adjacency, i.features, seen)  # the labelled nodes are those of known label
-    found = gl.estimate(i.features, np.where(i.train_mask, i.labels < 0, -1), i.adjacency)  # +1 is the first class
+    mine = gl.Instance.of(
+        i.adjacency, i.features, seen
+    )  # the labelled nodes are those of known label
+    found = gl.estimate(
+        i.features, np.where(i.train_mask, i.labels < 0, -1), i.adjacency
+    )  # +1 is the first class
     assert mine.data == found.data
     mine.save(tmp_path / "mine.npz")
     assert gl.Instance.load(tmp_path / "mine.npz").data == found.data
@@ -246,11 +284,15 @@ def test_a_weighted_graph_survives_the_disk(tmp_path):
     mine = gl.Instance.of(**(parts(i) | {"adjacency": weighted}))
     mine.save(tmp_path / "mine.npz")
     gcn = gl.GCN(gl.Diffusion(1.0), symmetrize=True)
-    assert np.array_equal(gl.fit(gl.Instance.load(tmp_path / "mine.npz"), gcn).outputs, gl.fit(mine, gcn).outputs)
+    assert np.array_equal(
+        gl.fit(gl.Instance.load(tmp_path / "mine.npz"), gcn).outputs, gl.fit(mine, gcn).outputs
+    )
 
 
 def test_single_precision_is_kept(instance):
-    single = gl.Instance.of(**(parts(instance) | {"features": instance.features.astype(np.float32)}))
+    single = gl.Instance.of(
+        **(parts(instance) | {"features": instance.features.astype(np.float32)})
+    )
     assert gl.fit(single, gl.GCN(gl.Diffusion(1.0), symmetrize=True)).outputs.dtype == np.float32
 
 
@@ -261,11 +303,17 @@ NAN[2, 1] = np.nan
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"adjacency": sparse.csr_array(np.ones((4, 3)))}, r"adjacency has shape \(4, 3\); it must be square"),
+        (
+            {"adjacency": sparse.csr_array(np.ones((4, 3)))},
+            r"adjacency has shape \(4, 3\); it must be square",
+        ),
         ({"adjacency": sparse.csr_array((4, 4))}, "adjacency joins no two nodes"),
         ({"adjacency": 1.0 - np.eye(4)}, "adjacency joins all 4 nodes alike"),
         ({"adjacency": -np.eye(4, k=1)}, "adjacency has 3 negative weights, such as -1"),
-        ({"adjacency": sparse.csr_array(np.diag([1.0, np.inf, 1.0, 1.0]))}, "adjacency holds NaN or infinity"),
+        (
+            {"adjacency": sparse.csr_array(np.diag([1.0, np.inf, 1.0, 1.0]))},
+            "adjacency holds NaN or infinity",
+        ),
         ({"adjacency": sparse.csr_array(1j * np.eye(4))}, "adjacency has dtype complex128"),
         ({"features": np.ones((3, 2))}, "features has 3 rows but the graph has 4 nodes"),
         ({"features": np.ones(4)}, r"features has shape \(4,\)"),
@@ -279,11 +327,20 @@ NAN[2, 1] = np.nan
         ({"labels": [1, None, 1, 1]}, "labels contain 1"),
         ({"adjacency": "graph"}, "adjacency has dtype"),
         ({"features": None}, "features = None"),
-        ({"adjacency": sparse.csr_array(np.diag([np.longdouble("1e400")] * 4))}, "adjacency holds NaN or infinity"),
+        (
+            {"adjacency": sparse.csr_array(np.diag([np.longdouble("1e400")] * 4))},
+            "adjacency holds NaN or infinity",
+        ),
         ({"features": [[1.0], [1.0, 2.0]]}, "features must be a rectangular array"),
         ({"features": np.full((4, 2), 1e-200)}, "features reaches 1e-200, outside"),
-        ({"features": np.full((4, 2), 1e30, np.float32)}, r"features reaches 1e\+30, .* which float32 can square"),
-        ({"train_mask": np.array([True, False, False, False])}, "train_mask labels 1 nodes, .* too few"),
+        (
+            {"features": np.full((4, 2), 1e30, np.float32)},
+            r"features reaches 1e\+30, .* which float32 can square",
+        ),
+        (
+            {"train_mask": np.array([True, False, False, False])},
+            "train_mask labels 1 nodes, .* too few",
+        ),
         ({"labels": [1, 1, 1, -1]}, "labels 3 nodes, of which 3 are"),
         ({"degree": [2.0]}, "degree = .* single number"),
         ({"degree": 5e-324}, "degree = 4.94066e-324"),
@@ -291,8 +348,14 @@ NAN[2, 1] = np.nan
         ({"train_mask": np.zeros(4, bool)}, "train_mask is False everywhere"),
         ({"degree": 0}, "degree = 0"),
         ({"degree": 4}, "degree = 4 .* below the number of nodes"),
-        ({"data": gl.CSBM(alpha=2, lam=[1.0, 2.0], mu=1.0, rho=0.5)}, "data = .* single parameters"),
-        ({"data": gl.CSBM(alpha=2, lam=1.0, mu=1.0, rho=0.5, directed=False)}, "directed=False but adjacency"),
+        (
+            {"data": gl.CSBM(alpha=2, lam=[1.0, 2.0], mu=1.0, rho=0.5)},
+            "data = .* single parameters",
+        ),
+        (
+            {"data": gl.CSBM(alpha=2, lam=1.0, mu=1.0, rho=0.5, directed=False)},
+            "directed=False but adjacency",
+        ),
     ],
 )
 def test_bad_parts_are_named(change, message):

@@ -48,13 +48,17 @@ def test_the_public_product_serves_where_the_private_one_is_missing(data, monkey
 
 
 @pytest.mark.parametrize(
-    "filter", [gl.Diffusion([1.0, 0.1]), gl.Diffusion([-4.0]), gl.PageRank([0.3, -0.1]), gl.PageRank([0.45])], ids=repr
+    "filter",
+    [gl.Diffusion([1.0, 0.1]), gl.Diffusion([-4.0]), gl.PageRank([0.3, -0.1]), gl.PageRank([0.45])],
+    ids=repr,
 )
 @pytest.mark.parametrize("accuracy", [1e-7, 1e-9, 1e-11, 1e-13])
 def test_a_series_has_the_accuracy_asked(adjacency, filter, accuracy):
     a = Operator.of(adjacency, 20, True)
     block = np.random.default_rng(0).standard_normal((200, 40))
-    exact, found = (filter.apply(a, block, radius=a.radius, accuracy=wanted) for wanted in (1e-15, accuracy))
+    exact, found = (
+        filter.apply(a, block, radius=a.radius, accuracy=wanted) for wanted in (1e-15, accuracy)
+    )
     scale = np.abs(filter(np.linspace(-a.radius, a.radius, 101))).max(axis=-1)
     error = np.linalg.norm(found - exact, axis=1).max(axis=-1) / np.linalg.norm(block, axis=0).min()
     assert np.all(error <= accuracy * scale)
@@ -65,7 +69,9 @@ def test_columns_of_any_size_are_filtered_alike(adjacency):
     block = np.random.default_rng(0).standard_normal((200, 4))
     size = np.array([1.0, 1e-60, 1e60, 0.0])
     scaled = gl.Diffusion(1.0).apply(a, size * block, radius=a.radius)
-    assert np.allclose(scaled, size * gl.Diffusion(1.0).apply(a, block, radius=a.radius), rtol=1e-10, atol=0.0)
+    assert np.allclose(
+        scaled, size * gl.Diffusion(1.0).apply(a, block, radius=a.radius), rtol=1e-10, atol=0.0
+    )
 
 
 def test_radius_bounds_the_spectrum_tightly(adjacency):
@@ -104,7 +110,9 @@ def test_filters_act_as_functions_of_the_dense_matrix(adjacency, filter, symmetr
         expected = reference(filter[k], full) @ block
         tolerance = 1e-10 * np.abs(expected).max()
         assert np.allclose(result, expected, atol=tolerance)
-        assert np.allclose(filter[k].apply(a, block[:, 0], radius=a.radius), expected[:, 0], atol=tolerance)
+        assert np.allclose(
+            filter[k].apply(a, block[:, 0], radius=a.radius), expected[:, 0], atol=tolerance
+        )
         assert np.allclose(each[:, k], expected[:, k], atol=tolerance)
 
 

@@ -31,8 +31,15 @@ def test_edge_counts_of_each_block_are_binomial(directed):
     for same, p in ((True, SAME), (False, OTHER)):
         n = pairs(same, directed)
         block = np.equal.outer(LABELS, LABELS) == same
-        counts = np.array([(A.toarray() if directed else np.triu(A.toarray()))[block].sum() for A in graphs(directed)])
-        statistic = np.sum((counts - n * p) ** 2 / (n * p * (1 - p)))  # mean and fluctuation at once
+        counts = np.array(
+            [
+                (A.toarray() if directed else np.triu(A.toarray()))[block].sum()
+                for A in graphs(directed)
+            ]
+        )
+        statistic = np.sum(
+            (counts - n * p) ** 2 / (n * p * (1 - p))
+        )  # mean and fluctuation at once
         assert 1e-4 < chi2.cdf(statistic, df=len(counts)) < 1 - 1e-4
 
 
@@ -43,7 +50,9 @@ def test_every_pair_has_its_probability(directed, n):
     labels = LABELS[:n]
     rng = np.random.default_rng(1)
     draws = 1000
-    total = sum(bernoulli_graph(KINDS[:n], blocks(0.5, 0.2), directed, rng).toarray() for _ in range(draws))
+    total = sum(
+        bernoulli_graph(KINDS[:n], blocks(0.5, 0.2), directed, rng).toarray() for _ in range(draws)
+    )
     p = np.where(np.equal.outer(labels, labels), 0.5, 0.2)
     z = (total - draws * p) / np.sqrt(draws * p * (1 - p))
     cells = z if directed else z[np.triu_indices(n)]
@@ -99,7 +108,8 @@ def test_propensities_multiply_the_probability_of_every_pair(directed, n):
     labels, rng, draws = LABELS[:n], np.random.default_rng(2), 1000
     theta = np.append(np.resize([0.01, 0.3, 1.0, 3.0], n - 1), 0.0)  # propensities of four octaves
     total = sum(
-        bernoulli_graph(KINDS[:n], blocks(0.3, 0.1), directed, rng, theta=theta).toarray() for _ in range(draws)
+        bernoulli_graph(KINDS[:n], blocks(0.3, 0.1), directed, rng, theta=theta).toarray()
+        for _ in range(draws)
     )
     p = np.minimum(np.where(np.equal.outer(labels, labels), 0.3, 0.1) * np.outer(theta, theta), 1.0)
     cells = np.ones((n, n), bool) if directed else np.triu(np.ones((n, n), bool))

@@ -12,12 +12,16 @@ def accuracies(data, trials, nodes, degree):
     assert all(run.status is Status.CONVERGED for run in runs)
     return [
         (np.mean(values), np.std(values, ddof=1) / np.sqrt(trials))
-        for values in np.array([(r.performance.test_accuracy, r.performance.test_loss) for r in runs]).T
+        for values in np.array(
+            [(r.performance.test_accuracy, r.performance.test_loss) for r in runs]
+        ).T
     ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lam, mu, directed", [(1.0, 2.0, True), (1.2, 1.5, False), (-1.0, 2.0, True)])
+@pytest.mark.parametrize(
+    "lam, mu, directed", [(1.0, 2.0, True), (1.2, 1.5, False), (-1.0, 2.0, True)]
+)
 def test_message_passing_reaches_the_bayes_optimal_accuracy(lam, mu, directed):
     data = gl.CSBM(alpha=4, lam=lam, mu=mu, rho=0.1, directed=directed)
     best = gl.bayes_optimal(data)
@@ -46,7 +50,10 @@ def test_posterior_means_are_calibrated_and_certain_on_labelled_nodes(instance):
     assert np.array_equal(found.labels[mask], instance.labels[mask])
     assert np.all(np.isinf(found.log_odds[mask]))
     hidden = found.labels[~mask]
-    overlap, size = np.mean(hidden * instance.labels[~mask]), np.mean(hidden**2)  # equal on the Nishimori line
+    overlap, size = (
+        np.mean(hidden * instance.labels[~mask]),
+        np.mean(hidden**2),
+    )  # equal on the Nishimori line
     assert abs(overlap - size) < 0.06
     cosine = found.centroid @ instance.latents.centroid
     cosine /= np.linalg.norm(found.centroid) * np.linalg.norm(instance.latents.centroid)
@@ -54,7 +61,9 @@ def test_posterior_means_are_calibrated_and_certain_on_labelled_nodes(instance):
 
 
 def test_hidden_labels_do_not_matter(instance):
-    other = gl.Instance(instance.observation, dataclasses.replace(instance.latents, labels=-instance.labels))
+    other = gl.Instance(
+        instance.observation, dataclasses.replace(instance.latents, labels=-instance.labels)
+    )
     assert np.array_equal(gl.amp(instance).labels, gl.amp(other).labels)
 
 

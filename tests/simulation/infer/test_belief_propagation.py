@@ -19,7 +19,9 @@ PARENTS = [0, 0, 1, 1, 2, 2, 2]  # of the nodes 1 ... 7 of a tree
 def tree(directed):
     """Adjacency matrix of the tree; if `directed`, some edges go up, some down, and one both ways."""
     children = np.arange(1, len(PARENTS) + 1)
-    rows, columns = (children, PARENTS) if directed else ([*children, *PARENTS], [*PARENTS, *children])
+    rows, columns = (
+        (children, PARENTS) if directed else ([*children, *PARENTS], [*PARENTS, *children])
+    )
     adjacency = sparse.lil_array((len(PARENTS) + 1,) * 2)
     adjacency[rows, columns] = 1.0
     if directed:
@@ -36,7 +38,9 @@ def enumerate_classes(adjacency, odds, field, directed):
         np.argwhere(adjacency.toarray() if directed else np.tril(adjacency.toarray())),
     )
     for y in itertools.product(range(classes), repeat=nodes):
-        weight = np.exp(field[np.arange(nodes), y].sum()) * np.prod([odds[y[i], y[j]] for i, j in pairs])
+        weight = np.exp(field[np.arange(nodes), y].sum()) * np.prod(
+            [odds[y[i], y[j]] for i, j in pairs]
+        )
         marginals[np.arange(nodes), y] += weight
     total = marginals[0].sum()
     return marginals / total, total
@@ -59,7 +63,9 @@ def test_with_a_given_field_marginals_and_free_entropy_are_exact_on_a_tree(direc
     odds = np.where(np.eye(3, dtype=bool), affinity.same[:, None], affinity.other)
     exact, total = enumerate_classes(graph, odds, field, directed)
     np.testing.assert_allclose(softmax(found, axis=1), exact, rtol=1e-12)
-    assert np.logaddexp.reduce(found, axis=1).sum() - messages.pairs() == pytest.approx(np.log(total), abs=1e-12)
+    assert np.logaddexp.reduce(found, axis=1).sum() - messages.pairs() == pytest.approx(
+        np.log(total), abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -68,7 +74,9 @@ def test_without_features_the_posterior_is_exact_on_a_tree(directed):
     graph, degree, strength = tree(directed), 1e-9, 0.6
     data = gl.CSBM(alpha=4, lam=strength * degree**0.5, mu=0.0, rho=0.25, directed=directed)
     labels, mask = np.array([1.0, 1, -1, 1, -1, -1, 1, 1]), np.arange(8) % 4 == 3
-    found = gl.belief_propagation(gl.Instance.of(graph, np.zeros((8, 2)), labels, mask, data=data, degree=degree))
+    found = gl.belief_propagation(
+        gl.Instance.of(graph, np.zeros((8, 2)), labels, mask, data=data, degree=degree)
+    )
     certain = np.where(labels[:, None] == [1.0, -1.0], 0.0, -np.inf)
     field = np.where(mask[:, None], certain, np.log(0.5))
     odds = 1.0 + strength * np.array([[1.0, -1.0], [-1.0, 1.0]])
@@ -86,7 +94,13 @@ def test_at_large_degree_it_is_approximate_message_passing(directed):
     def difference(degree):
         instance = gl.sample(data, nodes=1500, degree=degree, seed=0)
         return np.sqrt(
-            np.mean((gl.belief_propagation(instance, tol=1e-4).labels - gl.amp(instance, tol=1e-4).labels) ** 2)
+            np.mean(
+                (
+                    gl.belief_propagation(instance, tol=1e-4).labels
+                    - gl.amp(instance, tol=1e-4).labels
+                )
+                ** 2
+            )
         )
 
     far, near = difference(4), difference(64)
@@ -95,13 +109,15 @@ def test_at_large_degree_it_is_approximate_message_passing(directed):
 
 
 @pytest.mark.parametrize(
-    "degree, lam, directed", [(3, 1.4, False), (2, -1.2, True), pytest.param(10, 2.0, False, marks=pytest.mark.slow)]
+    "degree, lam, directed",
+    [(3, 1.4, False), (2, -1.2, True), pytest.param(10, 2.0, False, marks=pytest.mark.slow)],
 )
 def test_on_sparse_graphs_it_beats_message_passing(degree, lam, directed):
     data = gl.CSBM(alpha=20, lam=lam, mu=1.0, rho=0.1, directed=directed)
     graphs = [gl.sample(data, nodes=2000, degree=degree, seed=k) for k in range(8)]
     gains = [
-        gl.amp(i, tol=1e-3).performance.test_loss - gl.belief_propagation(i, tol=1e-3).performance.test_loss
+        gl.amp(i, tol=1e-3).performance.test_loss
+        - gl.belief_propagation(i, tol=1e-3).performance.test_loss
         for i in graphs
     ]
     assert np.mean(gains) > 4 * np.std(gains, ddof=1) / np.sqrt(len(gains))
@@ -125,14 +141,19 @@ def test_hidden_labels_do_not_matter_and_classes_may_be_exchanged():
     blind = gl.belief_propagation(instance.observation)
     assert blind.performance is None
     assert np.array_equal(blind.labels, found.labels)
-    flipped = dataclasses.replace(instance.observation, train_labels=-instance.observation.train_labels)
+    flipped = dataclasses.replace(
+        instance.observation, train_labels=-instance.observation.train_labels
+    )
     np.testing.assert_allclose(gl.belief_propagation(flipped).labels, -found.labels, atol=1e-4)
 
 
 @pytest.mark.parametrize("data", [gl.CSBM(4, 1.0, 2.0, 0.1), gl.CSBM(4, 0.5, 6.0, 0.1, classes=3)])
 def test_strong_damping_of_strong_features_reaches_the_same_fixed_point(data):
     instance = gl.sample(data, nodes=300, degree=8, seed=1)
-    plain, damped = gl.belief_propagation(instance), gl.belief_propagation(instance, damping=0.9, max_iterations=2000)
+    plain, damped = (
+        gl.belief_propagation(instance),
+        gl.belief_propagation(instance, damping=0.9, max_iterations=2000),
+    )
     assert damped.status == gl.Status.CONVERGED
     np.testing.assert_allclose(damped.labels, plain.labels, atol=1e-4)
 
@@ -141,8 +162,12 @@ def test_strong_damping_of_strong_features_reaches_the_same_fixed_point(data):
 def test_a_step_made_small_by_damping_is_not_convergence(infer):
     instance = gl.sample(gl.CSBM(4, 1.0, 2.0, 0.1), nodes=300, degree=8, seed=1)
     damped = infer(instance, damping=0.99, tol=1e-3)
-    assert damped.status == gl.Status.NOT_CONVERGED or np.allclose(damped.labels, infer(instance).labels, atol=0.05)
-    with pytest.raises(gl.ParameterError, match=r"damping = 1 is not allowed; it must be in \[0, 0.99\]"):
+    assert damped.status == gl.Status.NOT_CONVERGED or np.allclose(
+        damped.labels, infer(instance).labels, atol=0.05
+    )
+    with pytest.raises(
+        gl.ParameterError, match=r"damping = 1 is not allowed; it must be in \[0, 0.99\]"
+    ):
         infer(instance, damping=1.0)
 
 
@@ -159,10 +184,14 @@ def test_a_dense_graph_a_signal_beyond_the_degree_and_negative_weights_are_refus
     with pytest.raises(gl.ParameterError, match="take amp"):
         gl.belief_propagation(gl.sample(data, nodes=50, degree=None))
     i = gl.sample(data, nodes=100, degree=4)
-    strong = gl.Instance.of(i.adjacency, i.features, i.labels, i.train_mask, data=data.replaced(lam=3.0), degree=4)
+    strong = gl.Instance.of(
+        i.adjacency, i.features, i.labels, i.train_mask, data=data.replaced(lam=3.0), degree=4
+    )
     with pytest.raises(gl.ParameterError, match="lam = 3 is not allowed at degree 4"):
         gl.belief_propagation(strong)
-    certain = gl.sample(data.replaced(lam=10.0), nodes=100, degree=50)  # edges of probability 1, and 0
+    certain = gl.sample(
+        data.replaced(lam=10.0), nodes=100, degree=50
+    )  # edges of probability 1, and 0
     with pytest.raises(gl.ParameterError, match="lam = 10, mu = 1: the messages overflow"):
         gl.belief_propagation(certain)
     signed = i.adjacency.copy()
@@ -174,7 +203,10 @@ def test_a_dense_graph_a_signal_beyond_the_degree_and_negative_weights_are_refus
 @pytest.mark.slow
 def test_at_large_degree_accuracy_and_free_entropy_are_those_of_the_ceiling():
     data = gl.CSBM(alpha=10, lam=1.0, mu=1.0, rho=0.15)
-    found = [gl.belief_propagation(gl.sample(data, nodes=800, degree=25, seed=k), tol=1e-4) for k in range(8)]
+    found = [
+        gl.belief_propagation(gl.sample(data, nodes=800, degree=25, seed=k), tol=1e-4)
+        for k in range(8)
+    ]
     best = gl.bayes_optimal(data)
     for values, exact in (
         ([f.performance.test_accuracy for f in found], best.test_accuracy),

@@ -9,7 +9,9 @@ import gcnlimit as gl
 from gcnlimit.simulation.data.instance import observed
 
 POINT = gl.CSBM(4, np.sqrt(2), 2, 0.1, directed=False)
-FEW = gl.CSBM(1, 0.849, 4, 0.01, directed=False)  # twenty labels of 2000 nodes: samples are indefinite
+FEW = gl.CSBM(
+    1, 0.849, 4, 0.01, directed=False
+)  # twenty labels of 2000 nodes: samples are indefinite
 
 
 def accuracies(data, graphs, nodes=3000, degree=30, to=None, **how):
@@ -30,7 +32,10 @@ CASES = {
     "heterophilic": (gl.CSBM(3, -0.9, 2, 0.05, directed=False), {}),
     "unequal": (gl.CSBM(2, 1.1, 1.2, 0.15, directed=False, classes=(0.3, 0.7)), {"degree": 60}),
     "hubs": (gl.CSBM(3, 1.1, 1.5, 0.1, directed=False, degrees=gl.Gamma(0.5)), {"degree": 60}),
-    "coloured": (gl.CSBM(3, 0.9, 2, 0.15, features=gl.Spectrum([0.5, 1.5], [1.5, 0.5], [0.5, 0.5])), {}),
+    "coloured": (
+        gl.CSBM(3, 0.9, 2, 0.15, features=gl.Spectrum([0.5, 1.5], [1.5, 0.5], [0.5, 0.5])),
+        {},
+    ),
 }
 
 
@@ -66,16 +71,22 @@ def test_at_small_degree_the_bethe_hessian_is_better():
     expected = gl.best_linear(POINT, degree=5, population=1000, sweeps=20).test_accuracy
     bethe, error = accuracies(POINT, 6, degree=5, by="bethe")
     assert bethe > accuracies(POINT, 6, degree=5, by="system")[0] + 0.01
-    assert -0.012 - 4 * error < bethe - expected < 4 * error  # fields are not Gaussian: up to a point less
+    assert (
+        -0.012 - 4 * error < bethe - expected < 4 * error
+    )  # fields are not Gaussian: up to a point less
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_layers_solve_the_system(case):
     data, _ = CASES[case]
     graph = gl.sample(data, 1200, 30, seed=1)
-    layers, system = (gl.linear_message_passing(graph, by=by, tol=1e-9) for by in ("layers", "system"))
+    layers, system = (
+        gl.linear_message_passing(graph, by=by, tol=1e-9) for by in ("layers", "system")
+    )
     assert np.allclose(layers.labels, system.labels, atol=1e-6)
-    assert np.allclose(layers.left_out, system.left_out, atol=0.12)  # of labelled nodes to order 1/sqrt N
+    assert np.allclose(
+        layers.left_out, system.left_out, atol=0.12
+    )  # of labelled nodes to order 1/sqrt N
     hidden = ~graph.train_mask
     assert np.allclose(layers.left_out[hidden], system.left_out[hidden], atol=1e-5)
 
@@ -91,10 +102,16 @@ def test_the_system_is_that_of_the_page():
     plain = (1 + lam**2 + mu * X.shape[1] / N) * np.eye(N) - lam * a - kernel
     t = lam / np.sqrt(d)
     degrees = d * A.sum(axis=0) / A.sum(axis=0).mean()
-    bethe = np.diag(1 + t**2 / (1 - t**2) * degrees + mu * X.shape[1] / N) - t / (1 - t**2) * np.sqrt(d) * a - kernel
+    bethe = (
+        np.diag(1 + t**2 / (1 - t**2) * degrees + mu * X.shape[1] / N)
+        - t / (1 - t**2) * np.sqrt(d) * a
+        - kernel
+    )
     for by, H in (("system", plain), ("bethe", bethe)):
         v = np.linalg.solve(H[np.ix_(~R, ~R)], -H[np.ix_(~R, R)] @ y[R])
-        assert np.allclose(gl.linear_message_passing(graph, by=by, tol=1e-10).labels[~R], v, atol=1e-7)
+        assert np.allclose(
+            gl.linear_message_passing(graph, by=by, tol=1e-10).labels[~R], v, atol=1e-7
+        )
 
 
 def test_leave_one_out_is_free():
@@ -106,7 +123,9 @@ def test_leave_one_out_is_free():
     for k in node:
         mask = graph.train_mask.copy()
         mask[k] = False
-        hidden = gl.Instance.of(graph.adjacency, graph.features, graph.labels, mask, data=graph.data)
+        hidden = gl.Instance.of(
+            graph.adjacency, graph.features, graph.labels, mask, data=graph.data
+        )
         without.append(gl.linear_message_passing(hidden, by="system").labels[k])
     assert np.corrcoef(answer.left_out[node], without)[0, 1] > 0.99
 
@@ -128,7 +147,9 @@ def test_a_network_without_parameters_is_nearly_as_good():
     assert np.all(error < 0.25 * expected)
     other = gl.CSBM(4, 0.1, 0.1, 0.1, directed=False)  # it does not read the signals of the model
     wrong = replace(observed(graph), data=other)
-    assert np.allclose(gl.linear_message_passing(wrong, by="labels").labels, fitted.labels, atol=1e-9)
+    assert np.allclose(
+        gl.linear_message_passing(wrong, by="labels").labels, fitted.labels, atol=1e-9
+    )
 
 
 @pytest.mark.slow

@@ -94,7 +94,9 @@ def test_a_descent_reaches_the_gradient_asked(reg, tolerance, scale):
     assert settled
     assert np.linalg.norm(gradient) <= 1.001 * allowed
     again, _ = descended(Z, scale**2 * reg, tolerance, found)
-    assert np.linalg.norm(scale * Z.T @ again.beta - weights) <= 2 * allowed / reg  # the objective is strongly convex
+    assert (
+        np.linalg.norm(scale * Z.T @ again.beta - weights) <= 2 * allowed / reg
+    )  # the objective is strongly convex
 
 
 def test_the_gap_is_that_of_the_two_objectives():
@@ -120,7 +122,9 @@ def test_pulls_at_the_best_bias_sum_to_zero_over_each_class(far):
     class_index = rng.integers(0, 3, 80)
     loss = CrossEntropy(class_index, classes.one_hot_basis, biased=True)
     h = rng.standard_normal((80, 2)) + far
-    pulls = (np.eye(3)[class_index] - np.exp(log_softmax((h + loss.bias(h)) @ loss.E.T, axis=1))).sum(axis=0)
+    pulls = (
+        np.eye(3)[class_index] - np.exp(log_softmax((h + loss.bias(h)) @ loss.E.T, axis=1))
+    ).sum(axis=0)
     assert np.allclose(pulls, 0.0, atol=1e-10)
 
 
@@ -143,7 +147,9 @@ def test_hinge_agrees_with_a_support_vector_machine():
     y = np.where(np.arange(60) % 2, 1.0, -1.0)
     F = rng.standard_normal((60, 30)) + 0.2 * y[:, None]
     # mirror images double the loss and leave no room for an intercept
-    both = svm.SVC(kernel="linear", C=1 / 0.5, tol=1e-10).fit(np.vstack([F, -F]), np.concatenate([y, -y]))
+    both = svm.SVC(kernel="linear", C=1 / 0.5, tol=1e-10).fit(
+        np.vstack([F, -F]), np.concatenate([y, -y])
+    )
     assert abs(both.intercept_[0]) < 1e-6
     w, *_ = TrainingRows(y[:, None] * F).solve(Hinge(), 0.25)
     assert np.allclose(both.coef_[0], w, atol=1e-5)

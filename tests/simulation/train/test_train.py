@@ -20,7 +20,9 @@ def test_ridge_is_the_textbook_solution(instance, symmetrize):
     f = gl.fit(instance, gl.GCN(gl.Residual([0.5, 1.0]), reg=2.0, symmetrize=symmetrize))
     a, n, mask = dense(instance, symmetrize), instance.labels.size, instance.train_mask
     F = (a + 0.5 * np.eye(n)) @ (a + np.eye(n)) @ instance.features / np.sqrt(n)
-    w = np.linalg.solve(F[mask].T @ F[mask] + 2.0 * np.eye(F.shape[1]), F[mask].T @ instance.labels[mask])
+    w = np.linalg.solve(
+        F[mask].T @ F[mask] + 2.0 * np.eye(F.shape[1]), F[mask].T @ instance.labels[mask]
+    )
     assert np.allclose(f.weights, w, atol=1e-10)
     assert np.allclose(f.outputs, F @ w, atol=1e-9)
     margins = instance.labels * (F @ w)
@@ -31,7 +33,9 @@ def test_ridge_is_the_textbook_solution(instance, symmetrize):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("symmetrize", [True, False])
 def test_large_regularization_tends_to_the_infinite_one(instance, loss, symmetrize):
-    f = gl.fit(instance, gl.GCN(gl.Diffusion(0.8), loss=loss, reg=[1e7, math.inf], symmetrize=symmetrize))
+    f = gl.fit(
+        instance, gl.GCN(gl.Diffusion(0.8), loss=loss, reg=[1e7, math.inf], symmetrize=symmetrize)
+    )
     directions = f.outputs / np.linalg.norm(f.outputs, axis=1, keepdims=True)
     assert np.allclose(directions[0], directions[1], atol=1e-5)
     assert f.performance.test_loss[1] == pytest.approx(
@@ -50,12 +54,15 @@ def test_a_path_is_the_same_as_its_points(rho, loss):
         one = gl.fit(i, gl.GCN(gl.Diffusion(t[k, 0]), loss=loss, reg=reg[l], symmetrize=True))
         scale = np.abs(one.outputs).max()
         assert np.allclose(path.outputs[k, l], one.outputs, atol=1e-6 * scale)
-        assert path.performance.test_accuracy[k, l] == pytest.approx(one.performance.test_accuracy, abs=0.005)
+        assert path.performance.test_accuracy[k, l] == pytest.approx(
+            one.performance.test_accuracy, abs=0.005
+        )
 
 
 def test_training_does_not_see_the_other_labels(instance):
     hidden = gl.Instance(
-        instance.observation, dataclasses.replace(instance.latents, labels=np.zeros_like(instance.labels))
+        instance.observation,
+        dataclasses.replace(instance.latents, labels=np.zeros_like(instance.labels)),
     )
     gcn = gl.GCN(gl.Diffusion(1.0), loss="logistic", reg=[0.1, math.inf], symmetrize=True)
     assert np.array_equal(gl.fit(instance, gcn).outputs, gl.fit(hidden, gcn).outputs)
@@ -64,14 +71,18 @@ def test_training_does_not_see_the_other_labels(instance):
 def test_streamed_features_train_where_the_gain_of_the_filter_is_large():
     data = gl.CSBM(alpha=1.5, lam=1.5, mu=3.0, rho=0.7)
     gcn = gl.GCN(gl.Diffusion(3.0), reg=0.01, symmetrize=True)
-    one, other = (gl.fit(gl.sample(data, 150, 20, 0, streamed=s), gcn).outputs for s in (False, True))
+    one, other = (
+        gl.fit(gl.sample(data, 150, 20, 0, streamed=s), gcn).outputs for s in (False, True)
+    )
     assert 1e-9 < np.linalg.norm(one - other) / np.linalg.norm(one) < 1e-5
 
 
 def test_a_krylov_space_of_all_labelled_nodes_is_enough(monkeypatch):
     monkeypatch.setattr("gcnlimit.simulation.train.products.PASSES", 3)
     data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(1.0), reg=0.1)
-    one, other = (gl.fit(gl.sample(data, 250, 20, 0, streamed=s), gcn).outputs for s in (False, True))
+    one, other = (
+        gl.fit(gl.sample(data, 250, 20, 0, streamed=s), gcn).outputs for s in (False, True)
+    )
     assert np.allclose(one, other, rtol=1e-8)
 
 
@@ -86,7 +97,9 @@ def test_a_krylov_space_of_all_labelled_nodes_is_enough(monkeypatch):
 )
 def test_streamed_features_train_to_the_same_weights(classes, loss):
     data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=classes)
-    stored, streamed = (gl.sample(data, nodes=250, degree=20, seed=0, streamed=s) for s in (False, True))
+    stored, streamed = (
+        gl.sample(data, nodes=250, degree=20, seed=0, streamed=s) for s in (False, True)
+    )
     c, reg = np.array([[[1.0, 1.0]], [[0.5, 2.0]]]), np.array([3.0, math.inf, 0.3])
     gcn = gl.GCN(gl.Residual(c), loss, reg=reg, symmetrize=False)
     one, other = (gl.fit(i, gcn, tol=1e-12) for i in (stored, streamed))
@@ -106,8 +119,13 @@ def test_streamed_features_give_the_limit_of_large_reg_to_unequal_classes(classe
 
 def test_single_precision_gives_nearly_the_same_outputs(instance):
     gcn = gl.GCN(gl.Diffusion(1.0), loss="logistic", reg=[1.0, math.inf], symmetrize=True)
-    single = dataclasses.replace(instance.observation, features=instance.features.astype(np.float32))
-    rough, exact = (gl.fit(gl.Instance(o, instance.latents), gcn).outputs for o in (single, instance.observation))
+    single = dataclasses.replace(
+        instance.observation, features=instance.features.astype(np.float32)
+    )
+    rough, exact = (
+        gl.fit(gl.Instance(o, instance.latents), gcn).outputs
+        for o in (single, instance.observation)
+    )
     assert rough.dtype == np.float32
     assert np.linalg.norm(rough - exact) < 1e-5 * np.linalg.norm(exact)
 
@@ -147,9 +165,15 @@ def test_a_filter_beyond_floating_point_numbers_is_refused(instance, symmetrize)
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("reg", [1.0, math.inf])
 def test_outputs_of_zero_classify_like_a_coin(instance, loss, reg):
-    blank = gl.Instance.of(instance.adjacency, 0.0 * instance.features, instance.labels, instance.train_mask)
+    blank = gl.Instance.of(
+        instance.adjacency, 0.0 * instance.features, instance.labels, instance.train_mask
+    )
     found = gl.fit(blank, gl.GCN(gl.Diffusion(1.0), loss, reg)).performance
-    assert (found.test_accuracy, found.train_accuracy, found.log_test_error) == (0.5, 0.5, math.log(0.5))
+    assert (found.test_accuracy, found.train_accuracy, found.log_test_error) == (
+        0.5,
+        0.5,
+        math.log(0.5),
+    )
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -158,7 +182,9 @@ def test_a_large_reg_is_the_limit_or_refused(instance, loss):
     limit, refused = gl.fit(instance, gl.GCN(gl.Diffusion(1.0), loss)).performance.test_accuracy, {}
     for power in (20, 60, 140, 200, 300, 308):
         try:
-            found = gl.fit(instance, gl.GCN(gl.Diffusion(1.0), loss, 10.0**power)).performance.test_accuracy
+            found = gl.fit(
+                instance, gl.GCN(gl.Diffusion(1.0), loss, 10.0**power)
+            ).performance.test_accuracy
         except gl.ParameterError as error:
             refused[power] = str(error)
             continue
@@ -184,7 +210,9 @@ def test_outputs_are_precise_or_refused(symmetrize):
     assert "lost in rounding errors" in refused[-3.0]
 
 
-@pytest.mark.parametrize("call", [gl.fit, gl.simulate, lambda i, g: gl.amp(g), lambda i, g: gl.sample(g)])
+@pytest.mark.parametrize(
+    "call", [gl.fit, gl.simulate, lambda i, g: gl.amp(g), lambda i, g: gl.sample(g)]
+)
 def test_wrong_types_are_named(call):
     with pytest.raises(gl.ParameterError, match=r"needs an? \w+.*, got"):
         call(None, 3)
@@ -192,7 +220,9 @@ def test_wrong_types_are_named(call):
 
 @pytest.mark.parametrize("device", ["gpu", "", None, 3, "cuda:x"])
 def test_unknown_devices_are_named(data, device):
-    with pytest.raises(gl.ParameterError, match=r"device = .* is not allowed; it must be 'cpu', 'cuda'"):
+    with pytest.raises(
+        gl.ParameterError, match=r"device = .* is not allowed; it must be 'cpu', 'cuda'"
+    ):
         gl.sample(data, nodes=100, degree=10, device=device)
 
 

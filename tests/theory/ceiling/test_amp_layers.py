@@ -11,7 +11,12 @@ from gcnlimit.theory.ceiling.amp_layers import softmax_averages, unequal_average
 @pytest.mark.parametrize("classes, lam", [(2, 1.0), (2, -1.0), (3, 1.2), (20, 0.72)])
 def test_layers_approach_what_algorithms_reach(classes, lam):
     data = gl.CSBM(
-        4, lam, 0.5 if classes == 20 else 2.0, 0.01 if classes == 20 else 0.1, classes=classes, directed=classes == 2
+        4,
+        lam,
+        0.5 if classes == 20 else 2.0,
+        0.01 if classes == 20 else 0.1,
+        classes=classes,
+        directed=classes == 2,
     )
     layers, limit = gl.theory.message_passing(data, 40), gl.bayes_optimal(data).algorithmic
     assert layers.test_accuracy[-1] == pytest.approx(limit.test_accuracy, abs=1e-6)
@@ -49,7 +54,9 @@ def test_two_classes_are_averages_of_tanh(mean, variance):
     overlap, norm, loss = softmax_averages(mean, variance, 2)
     assert overlap == pytest.approx(weight @ t, abs=1e-10)
     assert norm == pytest.approx(weight @ t**2, abs=1e-10)
-    assert loss == pytest.approx(weight @ np.logaddexp(0.0, -2 * (mean + np.sqrt(variance) * step)), abs=1e-10)
+    assert loss == pytest.approx(
+        weight @ np.logaddexp(0.0, -2 * (mean + np.sqrt(variance) * step)), abs=1e-10
+    )
 
 
 def test_wrong_numbers_do_not_help():

@@ -10,7 +10,10 @@ import gcnlimit as gl
 
 def test_at_large_degree_it_is_the_dense_ceiling():
     data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
-    dense, found = gl.bayes_optimal(data), gl.bayes_optimal(data, degree=30, population=500, sweeps=14)
+    dense, found = (
+        gl.bayes_optimal(data),
+        gl.bayes_optimal(data, degree=30, population=500, sweeps=14),
+    )
     assert abs(found.test_accuracy - dense.test_accuracy) < 4 * found.standard_error.test_accuracy
     assert abs(found.test_loss - dense.test_loss) < 4 * found.standard_error.test_loss
     assert not found.hard
@@ -19,8 +22,18 @@ def test_at_large_degree_it_is_the_dense_ceiling():
 @pytest.mark.parametrize("classes", [2, 5, (0.2, 0.8)])
 def test_without_edges_the_features_are_all_there_is(classes):
     """The state evolution without a graph is the same recursion, by Gaussian integrals."""
-    data = gl.CSBM(alpha=1.0, lam=0.0, mu=2.0, rho=0.2, classes=classes, features=gl.Spectrum([0.5, 2.0], [1.5, 0.5]))
-    dense, found = gl.bayes_optimal(data), gl.bayes_optimal(data, degree=1e-9, population=1500, sweeps=24)
+    data = gl.CSBM(
+        alpha=1.0,
+        lam=0.0,
+        mu=2.0,
+        rho=0.2,
+        classes=classes,
+        features=gl.Spectrum([0.5, 2.0], [1.5, 0.5]),
+    )
+    dense, found = (
+        gl.bayes_optimal(data),
+        gl.bayes_optimal(data, degree=1e-9, population=1500, sweeps=24),
+    )
     assert abs(found.test_accuracy - dense.test_accuracy) < 4 * found.standard_error.test_accuracy
     assert abs(found.test_loss - dense.test_loss) < 4 * found.standard_error.test_loss
     assert found.balanced_accuracy == pytest.approx(dense.balanced_accuracy, abs=0.01)
@@ -35,10 +48,14 @@ def test_two_directions_are_twice_the_edges():
     directed = gl.CSBM(alpha=4, lam=[0.5, 1.0], mu=1.0, rho=0.1)
     symmetric = gl.CSBM(alpha=4, lam=directed.lam * math.sqrt(2), mu=1.0, rho=0.1, directed=False)
     one = gl.bayes_optimal(directed, degree=3, **options).test_loss
-    np.testing.assert_allclose(one, gl.bayes_optimal(symmetric, degree=6, **options).test_loss, rtol=1e-9)
+    np.testing.assert_allclose(
+        one, gl.bayes_optimal(symmetric, degree=6, **options).test_loss, rtol=1e-9
+    )
 
 
-@pytest.mark.parametrize("degree, informed, reached", [(9.0, 0.2, 0.2), (14.5, 0.93, 0.2), (20.0, 0.98, 0.98)])
+@pytest.mark.parametrize(
+    "degree, informed, reached", [(9.0, 0.2, 0.2), (14.5, 0.93, 0.2), (20.0, 0.98, 0.98)]
+)
 def test_five_colours_are_hard_to_find_between_their_two_thresholds(degree, informed, reached):
     """Edges only between classes: a solution appears at degree 12.84, and message passing finds it from degree 16."""
     data = gl.CSBM(alpha=4, lam=-(degree**0.5) / 4, mu=0.0, rho=0.0, directed=False, classes=5)
@@ -53,18 +70,27 @@ def test_five_colours_are_hard_to_find_between_their_two_thresholds(degree, info
     [
         (3, 1.0, {"directed": False}),
         pytest.param(4, 0.8, {"classes": 5}, marks=pytest.mark.slow),
-        pytest.param(10, -0.7, {"classes": (0.2, 0.3, 0.5), "directed": False}, marks=pytest.mark.slow),
-        pytest.param(3, -1.0, {"features": gl.Spectrum([0.5, 2.0], [1.5, 0.5])}, marks=pytest.mark.slow),
+        pytest.param(
+            10, -0.7, {"classes": (0.2, 0.3, 0.5), "directed": False}, marks=pytest.mark.slow
+        ),
+        pytest.param(
+            3, -1.0, {"features": gl.Spectrum([0.5, 2.0], [1.5, 0.5])}, marks=pytest.mark.slow
+        ),
     ],
     ids=["two", "five", "unequal", "coloured"],
 )
 def test_belief_propagation_reaches_it_on_large_graphs(degree, lam, options):
     data = gl.CSBM(alpha=20, lam=lam, mu=2.0, rho=0.2, **options)
     ceiling = gl.bayes_optimal(data, degree=degree, population=1000, sweeps=16)
-    found = [gl.belief_propagation(gl.sample(data, nodes=1500, degree=degree, seed=k), tol=1e-3) for k in range(5)]
+    found = [
+        gl.belief_propagation(gl.sample(data, nodes=1500, degree=degree, seed=k), tol=1e-3)
+        for k in range(5)
+    ]
     for name in ("test_accuracy", "test_loss"):
         values = [getattr(f.performance, name) for f in found]
-        error = math.hypot(np.std(values, ddof=1) / math.sqrt(5), getattr(ceiling.standard_error, name))
+        error = math.hypot(
+            np.std(values, ddof=1) / math.sqrt(5), getattr(ceiling.standard_error, name)
+        )
         assert abs(np.mean(values) - getattr(ceiling, name)) < 4 * error
     values = [f.free_entropy for f in found]
     assert abs(np.mean(values) - ceiling.free_entropy) < 4 * np.std(values, ddof=1) / math.sqrt(5)
@@ -74,7 +100,13 @@ def test_belief_propagation_reaches_it_on_large_graphs(degree, lam, options):
     "degree, signals, options, accuracy, loss",
     [
         (4, (4, 1.0, 2.0, 0.1), {}, (0.91856, 0.00036), (0.19773, 0.00076)),
-        (10, (4, -0.7, 2.0, 0.1), {"directed": False, "classes": 5}, (0.75776, 0.0008), (0.62836, 0.00181)),
+        (
+            10,
+            (4, -0.7, 2.0, 0.1),
+            {"directed": False, "classes": 5},
+            (0.75776, 0.0008),
+            (0.62836, 0.00181),
+        ),
         (
             10,
             (20, -0.7, 2.0, 0.2),
@@ -82,21 +114,37 @@ def test_belief_propagation_reaches_it_on_large_graphs(degree, lam, options):
             (0.62713, 0.00082),
             (0.79390, 0.00075),
         ),
-        (40, (2, 0.8, 2.0, 0.2), {"directed": False, "classes": 3}, (0.81690, 0.00057), (0.45559, 0.00117)),
-        (20, (4, 0.9, 1.0, 0.05), {"directed": False, "classes": (0.2, 0.8)}, (0.83704, 0.00035), (0.37979, 0.0008)),
+        (
+            40,
+            (2, 0.8, 2.0, 0.2),
+            {"directed": False, "classes": 3},
+            (0.81690, 0.00057),
+            (0.45559, 0.00117),
+        ),
+        (
+            20,
+            (4, 0.9, 1.0, 0.05),
+            {"directed": False, "classes": (0.2, 0.8)},
+            (0.83704, 0.00035),
+            (0.37979, 0.0008),
+        ),
     ],
     ids=["two", "five", "three unequal", "three", "two unequal"],
 )
 def test_drawing_every_neighbour_by_itself_finds_the_same(degree, signals, options, accuracy, loss):
     """Values and standard errors of the recursion without runs of messages or tables of Poisson numbers."""
-    found = gl.bayes_optimal(gl.CSBM(*signals, **options), degree=degree, population=1000, sweeps=20)
+    found = gl.bayes_optimal(
+        gl.CSBM(*signals, **options), degree=degree, population=1000, sweeps=20
+    )
     for name, (value, error) in {"test_accuracy": accuracy, "test_loss": loss}.items():
         both = math.hypot(error, getattr(found.standard_error, name))
         assert abs(getattr(found, name) - value) < 4 * both
 
 
 @pytest.mark.parametrize("classes, degree", [(4, 10), ((0.2, 0.8), 16)])
-def test_beyond_two_equal_classes_the_correction_has_the_opposite_sign_of_the_signal(classes, degree):
+def test_beyond_two_equal_classes_the_correction_has_the_opposite_sign_of_the_signal(
+    classes, degree
+):
     """The third moment of the codes, which vanishes for two equal classes, takes evidence from the edges of homophilic graphs."""
     data = gl.CSBM(alpha=4, lam=[0.9, -0.9], mu=1.0, rho=0.1, directed=False, classes=classes)
     sparse = gl.bayes_optimal(data, degree=degree, population=400, sweeps=16)

@@ -50,7 +50,9 @@ def test_evidence_removes_the_whole_entropy_of_the_classes(classes):
     """The information d/2 times the integral of U, from 0 and from infinity, adds up to the entropy."""
     tables = posterior(Classes.of(classes))
     edge = 0.09 / tables.rate
-    (below, above), (left, right) = tables.information(np.array([edge * (1 - 1e-13), edge * (1 + 1e-13)]))
+    (below, above), (left, right) = tables.information(
+        np.array([edge * (1 - 1e-13), edge * (1 + 1e-13)])
+    )
     assert above == pytest.approx(below, abs=1e-13)
     assert right == pytest.approx(left, abs=1e-13)
 

@@ -10,7 +10,11 @@ from gcnlimit.theory import decision
 from gcnlimit.theory.ceiling.posterior import posterior
 from gcnlimit.theory.ceiling.state_evolution import Evidence
 from gcnlimit.theory.ceiling.unequal import MatrixEvolution
-from gcnlimit.theory.ceiling.unequal_posterior import MatrixPosterior, gaussian_rules, posterior_log_error
+from gcnlimit.theory.ceiling.unequal_posterior import (
+    MatrixPosterior,
+    gaussian_rules,
+    posterior_log_error,
+)
 from validation.unequal_hard_phase import hard_phase_ends
 
 THREE = (0.5, 0.3, 0.2)
@@ -27,10 +31,20 @@ def evolution(data):
 def test_classes_that_are_nearly_equal_have_the_ceiling_of_equal_ones(lam, law):
     signals = PARAMETERS | {"lam": lam}
     equal = gl.bayes_optimal(gl.CSBM(**signals, classes=3, features=law))
-    nearly = gl.bayes_optimal(gl.CSBM(**signals, classes=[1 / 3 + 1e-9, 1 / 3, 1 / 3 - 1e-9], features=law))
-    for name in ("test_accuracy", "log_test_error", "test_loss", "balanced_accuracy", "free_entropy"):
+    nearly = gl.bayes_optimal(
+        gl.CSBM(**signals, classes=[1 / 3 + 1e-9, 1 / 3, 1 / 3 - 1e-9], features=law)
+    )
+    for name in (
+        "test_accuracy",
+        "log_test_error",
+        "test_loss",
+        "balanced_accuracy",
+        "free_entropy",
+    ):
         assert getattr(nearly, name) == pytest.approx(getattr(equal, name), abs=2e-8)
-    assert nearly.order_parameters.overlap == pytest.approx(equal.order_parameters.overlap, abs=1e-8)
+    assert nearly.order_parameters.overlap == pytest.approx(
+        equal.order_parameters.overlap, abs=1e-8
+    )
 
 
 def test_four_classes_that_are_nearly_equal_have_the_ceiling_of_equal_ones():
@@ -56,7 +70,9 @@ def test_a_matrix_of_one_entry_is_the_number_of_two_classes(p):
     one = MatrixPosterior(np.array([p, 1.0 - p]), *gaussian_rules(1))
     tables = posterior(Classes.of([p, 1.0 - p]))
     for m in (0.01, 0.3, 2.0, 9.0):
-        assert one.overlap(np.array([[m]]))[0, 0] == pytest.approx(float(tables.at(np.array(m)).overlap), abs=1e-12)
+        assert one.overlap(np.array([[m]]))[0, 0] == pytest.approx(
+            float(tables.at(np.array(m)).overlap), abs=1e-12
+        )
         information = [float(x) for x in tables.information(np.array(m))]
         assert one.information(np.array([[m]])) == pytest.approx(information, abs=1e-12)
 
@@ -65,12 +81,16 @@ def test_a_matrix_of_one_entry_is_the_number_of_two_classes(p):
 def test_both_fixed_points_of_one_entry_are_those_of_two_classes(p):
     """On both sides of the ends of the hard phase, where fixed points merge, and of its transition."""
     phase = gl.limits.hard_phase([p, 1.0 - p])
-    ends = [phase.lam_spinodal * x for x in (0.999, 1.001)] + [phase.lam_transition * x for x in (0.999, 1.001)]
+    ends = [phase.lam_spinodal * x for x in (0.999, 1.001)] + [
+        phase.lam_transition * x for x in (0.999, 1.001)
+    ]
     for lam in (*ends, 0.999, 1.01):
         data = gl.CSBM(alpha=1.0, lam=lam, mu=0.0, rho=0.0, directed=False, classes=[p, 1.0 - p])
         ceiling, at = gl.bayes_optimal(data), evolution(data)
         above, below = at.fixed_points()
-        assert below.overlap[0, 0] == pytest.approx(ceiling.algorithmic.order_parameters.overlap, abs=1e-8)
+        assert below.overlap[0, 0] == pytest.approx(
+            ceiling.algorithmic.order_parameters.overlap, abs=1e-8
+        )
         best = max((above, below), key=lambda found: at.free_entropy(found.overlap))
         assert best.overlap[0, 0] == pytest.approx(ceiling.order_parameters.overlap, abs=1e-8)
         assert (above is below) == (lam < phase.lam_spinodal or lam > 1.0)
@@ -100,7 +120,9 @@ def test_the_decision_has_the_error_of_the_largest_posterior():
     mean = chance @ codes
     T = MatrixPosterior(p, *gaussian_rules(2)).overlap(m)
     products = mean[:, :, None] * codes[kinds][:, None, :]
-    assert np.all(np.abs(np.mean(products, axis=0) - T) < 4.0 * np.std(products, axis=0) / np.sqrt(size))
+    assert np.all(
+        np.abs(np.mean(products, axis=0) - T) < 4.0 * np.std(products, axis=0) / np.sqrt(size)
+    )
 
 
 @pytest.mark.parametrize("features", [None, LAW])
@@ -110,7 +132,8 @@ def test_the_free_entropy_is_stationary_at_the_fixed_point_and_only_there(featur
     q, step = at.fixed_points()[0].overlap, 1e-4
     for shift in (np.diag([1.0, 0.0]), np.diag([0.0, 1.0]), np.array([[0.0, 1.0], [1.0, 0.0]])):
         slope = [
-            (at.free_entropy(c * q + step * shift) - at.free_entropy(c * q - step * shift)) / (2 * step)
+            (at.free_entropy(c * q + step * shift) - at.free_entropy(c * q - step * shift))
+            / (2 * step)
             for c in (1.0, 0.8)
         ]
         assert abs(slope[0]) < 1e-8
@@ -118,15 +141,23 @@ def test_the_free_entropy_is_stationary_at_the_fixed_point_and_only_there(featur
 
 
 def test_half_the_overlap_is_the_gradient_of_the_free_entropy_of_the_evidence():
-    p, m, step = MatrixPosterior(np.array(THREE), *gaussian_rules(2)), np.array([[0.9, 0.2], [0.2, 0.6]]), 1e-4
+    p, m, step = (
+        MatrixPosterior(np.array(THREE), *gaussian_rules(2)),
+        np.array([[0.9, 0.2], [0.2, 0.6]]),
+        1e-4,
+    )
     for shift in (np.diag([1.0, 0.0]), np.array([[0.0, 1.0], [1.0, 0.0]])):
-        slope = (p.information(m + step * shift)[0] - p.information(m - step * shift)[0]) / (2 * step)
+        slope = (p.information(m + step * shift)[0] - p.information(m - step * shift)[0]) / (
+            2 * step
+        )
         assert slope == pytest.approx(0.5 * np.sum(p.overlap(m) * shift), abs=1e-8)
 
 
 @pytest.mark.parametrize("directed, features", [(True, None), (False, LAW)])
 def test_message_passing_reaches_the_ceiling(directed, features):
-    data = gl.CSBM(alpha=2.0, lam=0.9, mu=1.0, rho=0.1, classes=THREE, directed=directed, features=features)
+    data = gl.CSBM(
+        alpha=2.0, lam=0.9, mu=1.0, rho=0.1, classes=THREE, directed=directed, features=features
+    )
     graphs = [gl.sample(data, nodes=700, degree=None, seed=seed) for seed in range(6)]
     found = np.array([gl.amp(graph).performance.test_accuracy for graph in graphs])
     ceiling = gl.bayes_optimal(data).test_accuracy
@@ -144,7 +175,9 @@ def test_no_network_exceeds_the_ceiling(fractions):
 
 def test_without_labels_the_overlap_appears_at_the_transition_or_before_it():
     """Below snr = 1 message passing finds nothing; a small class makes the transition discontinuous, and the phase hard."""
-    data = gl.CSBM(alpha=1.0, lam=[0.5, 0.9, 1.05], mu=0.0, rho=0.0, directed=False, classes=[0.9, 0.06, 0.04])
+    data = gl.CSBM(
+        alpha=1.0, lam=[0.5, 0.9, 1.05], mu=0.0, rho=0.0, directed=False, classes=[0.9, 0.06, 0.04]
+    )
     ceiling = gl.bayes_optimal(data)
     np.testing.assert_array_equal(ceiling.hard, [False, True, False])
     np.testing.assert_allclose(ceiling.algorithmic.test_accuracy[:2], 0.9, atol=1e-12)
@@ -158,7 +191,10 @@ def test_a_gap_is_mapped_and_compared_on_three_unequal_classes():
     network = gl.GCN(gl.Diffusion(1.0))
     gap = gl.gap_map(data, network, {"t": (0, 10)})
     assert gap.gap > 0.0
-    entries = {entry.method: entry.test_accuracy for entry in gl.compare(data, depth=1, order=2, reg=np.inf).entries}
+    entries = {
+        entry.method: entry.test_accuracy
+        for entry in gl.compare(data, depth=1, order=2, reg=np.inf).entries
+    }
     assert max(entries, key=entries.get) == "Bayes-optimal"
 
 
@@ -198,4 +234,6 @@ def test_a_square_of_ones_own_is_the_square_loss_in_other_units(p, reg):
     )
     assert own.test_accuracy == pytest.approx(built_in.test_accuracy, rel=1e-9)
     for name in ("test_loss", "train_loss"):
-        assert getattr(own, name) == pytest.approx(4.0 * p * (1.0 - p) * getattr(built_in, name), rel=1e-9)
+        assert getattr(own, name) == pytest.approx(
+            4.0 * p * (1.0 - p) * getattr(built_in, name), rel=1e-9
+        )

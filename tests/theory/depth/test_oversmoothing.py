@@ -26,7 +26,9 @@ def test_above_the_transition_the_distance_to_pca_falls_exponentially(symmetrize
     depths = np.arange(60, 121, 10)
     found = profile(data, lambda K: c, depths, symmetrize)
     gamma = gl.limits.pca_rate(data.effective_signal(symmetrize), c, symmetrize)
-    power = 1.5 if symmetrize else (0.0 if c == 0 else 0.5)  # of the edge of the semicircle, of the central binomial
+    power = (
+        1.5 if symmetrize else (0.0 if c == 0 else 0.5)
+    )  # of the edge of the semicircle, of the central binomial
     distance = found.pca_distance * depths**power
     good = distance > 1e-28
     assert np.isclose(-slope(depths[good], np.log(distance[good])), gamma, rtol=0.02)
@@ -39,13 +41,17 @@ def test_the_margin_of_a_directed_network_converges_at_its_own_rate(c):
     data, lam = gl.CSBM(alpha=4, lam=1.5, mu=3, rho=0.1), 1.5
     depths = np.arange(24, 34, 2) if c == 0 else np.arange(40, 71, 10)
     gap = np.abs(profile(data, lambda K: c, depths, False).pca_gap)
-    assert np.isclose(-slope(depths, np.log(gap / depths)), np.log((lam + c) / (1 / lam + c)), rtol=0.02)
+    assert np.isclose(
+        -slope(depths, np.log(gap / depths)), np.log((lam + c) / (1 / lam + c)), rtol=0.02
+    )
 
 
 def test_the_margin_of_a_symmetric_network_feels_the_edge_linearly():
     data, depths = gl.CSBM(alpha=4, lam=1.5, mu=3, rho=0.1, directed=False), np.arange(120, 221, 20)
     gap = np.abs(profile(data, lambda K: 1.0, depths, False).pca_gap)
-    assert np.isclose(-slope(depths, np.log(gap * depths**1.5)), gl.limits.pca_rate(1.5, 1.0, True) / 2, rtol=0.05)
+    assert np.isclose(
+        -slope(depths, np.log(gap * depths**1.5)), gl.limits.pca_rate(1.5, 1.0, True) / 2, rtol=0.05
+    )
 
 
 def test_below_the_transition_the_margin_of_bare_layers_falls_like_one_over_the_root():
@@ -53,11 +59,15 @@ def test_below_the_transition_the_margin_of_bare_layers_falls_like_one_over_the_
     lam, rho = 0.6, 0.1
     gathered = lam**2 / (1 - lam**2)
     constant = gathered / np.sqrt(1 / rho + gathered)
-    margin = profile(gl.CSBM(alpha=4, lam=lam, mu=1, rho=rho), lambda K: 0.0, [100, 200], False).pca_gap
+    margin = profile(
+        gl.CSBM(alpha=4, lam=lam, mu=1, rho=rho), lambda K: 0.0, [100, 200], False
+    ).pca_gap
     assert np.isclose(np.diff(margin**-2.0) / 100, constant**-2.0, rtol=1e-6)
 
 
-@pytest.mark.parametrize(("symmetrize", "c"), [(False, 1.0), (False, 3.0), (True, 0.0), (True, 1.0)])
+@pytest.mark.parametrize(
+    ("symmetrize", "c"), [(False, 1.0), (False, 3.0), (True, 0.0), (True, 1.0)]
+)
 def test_below_the_transition_other_networks_forget_faster(symmetrize, c):
     data = gl.CSBM(alpha=4, lam=0.3, mu=1, rho=0.1)
     depths = np.array([400, 600, 900])
@@ -116,13 +126,22 @@ def test_filters_are_validated():
 
 
 SEVERAL = gl.CSBM(alpha=[4.0, 1.0, 0.5], lam=1.0, mu=[1.0, 3.0, 0.0], rho=[0.1, 0.3, 0.9])
-DEEP = [gl.Residual.constant(0.0, 2), gl.Residual.constant(1.0, 2), gl.Residual([1.0, -0.5, 2.0]), gl.Diffusion(1.0)]
+DEEP = [
+    gl.Residual.constant(0.0, 2),
+    gl.Residual.constant(1.0, 2),
+    gl.Residual([1.0, -0.5, 2.0]),
+    gl.Diffusion(1.0),
+]
 
 
 @pytest.mark.parametrize("filter", DEEP)
 def test_deep_networks_reach_half_of_the_rate_and_all_of_it_if_symmetrized(filter):
-    assert np.allclose(gl.depth.learning_rate(SEVERAL, gl.GCN(filter, symmetrize=False)), 0.5, atol=1e-5)
-    assert np.allclose(gl.depth.learning_rate(SEVERAL, gl.GCN(filter, symmetrize=True)), 1.0, atol=1e-5)
+    assert np.allclose(
+        gl.depth.learning_rate(SEVERAL, gl.GCN(filter, symmetrize=False)), 0.5, atol=1e-5
+    )
+    assert np.allclose(
+        gl.depth.learning_rate(SEVERAL, gl.GCN(filter, symmetrize=True)), 1.0, atol=1e-5
+    )
 
 
 def test_bayes_optimal_rate():
@@ -130,7 +149,9 @@ def test_bayes_optimal_rate():
     symmetric = gl.CSBM(alpha=4, lam=1.0, mu=1.0, rho=0.1, directed=False)
     assert np.isclose(gl.depth.learning_rate(symmetric), 0.5, atol=1e-6)
     assert np.isclose(
-        gl.depth.learning_rate(symmetric, gl.GCN(gl.Residual([1.0, 1.0]), symmetrize=False)), 0.5, atol=1e-5
+        gl.depth.learning_rate(symmetric, gl.GCN(gl.Residual([1.0, 1.0]), symmetrize=False)),
+        0.5,
+        atol=1e-5,
     )
 
 
@@ -144,7 +165,9 @@ def test_one_layer_stays_below(symmetrize, c):
 
 def test_one_layer_reaches_it_when_the_features_say_everything():
     assert np.isclose(
-        gl.limits.one_layer_rate(gl.CSBM(alpha=1, lam=1.0, mu=1e6, rho=0.1), symmetrize=False), 0.5, atol=1e-5
+        gl.limits.one_layer_rate(gl.CSBM(alpha=1, lam=1.0, mu=1e6, rho=0.1), symmetrize=False),
+        0.5,
+        atol=1e-5,
     )
 
 

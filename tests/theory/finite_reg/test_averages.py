@@ -14,11 +14,17 @@ def at(mean, deviation, v):
 
 
 @pytest.mark.parametrize("v", [3.0, 0.1, 1.01e-3, 0.99e-3, 1e-6, 1e-12, 1e-25])
-@pytest.mark.parametrize(("mean", "deviation"), [(0.7, 1.14), (-2.0, 3.0), (40.0, 25.0), (1.0, 1e-2)])
+@pytest.mark.parametrize(
+    ("mean", "deviation"), [(0.7, 1.14), (-2.0, 3.0), (40.0, 25.0), (1.0, 1e-2)]
+)
 def test_the_hinge_has_a_closed_form(v, mean, deviation):
     """The pull is 1 below 1 - v, 0 above 1 and a straight line between."""
     upper, lower = (1.0 - mean) / deviation, (1.0 - v - mean) / deviation
-    inside = norm.cdf(upper) - norm.cdf(lower) if v > 1e-4 * deviation else norm.pdf(upper) * v / deviation
+    inside = (
+        norm.cdf(upper) - norm.cdf(lower)
+        if v > 1e-4 * deviation
+        else norm.pdf(upper) * v / deviation
+    )
     pull = norm.cdf(lower)
     if v > 1e-4 * deviation:
         pull += (upper * inside + norm.pdf(upper) - norm.pdf(lower)) * deviation / v
@@ -38,7 +44,9 @@ def test_there_is_no_stiffness_where_the_corner_is_out_of_reach():
 class PlainHinge(gl.Loss):
     """A user's loss: value, prox and the derivative of the prox, nothing else."""
 
-    value, prox, prox_derivative = (staticmethod(getattr(gl.Hinge(), x)) for x in ("value", "prox", "prox_derivative"))
+    value, prox, prox_derivative = (
+        staticmethod(getattr(gl.Hinge(), x)) for x in ("value", "prox", "prox_derivative")
+    )
     breakpoints = staticmethod(gl.Hinge().breakpoints)
 
 

@@ -14,8 +14,13 @@ CASES = [*(f for f in FILTERS if not isinstance(f, gl.PageRank)), gl.Polynomial(
 
 
 def problem_of(filter, lam):
-    points = Points.of(gl.CSBM(alpha=2.0, lam=lam, mu=1.0, rho=0.5), gl.GCN(filter, "square", 1.0, symmetrize=False))
-    scaled = ScaledChain.of(filter.chain(accuracy=1e-13, radius=points.radius), points.signal, False)
+    points = Points.of(
+        gl.CSBM(alpha=2.0, lam=lam, mu=1.0, rho=0.5),
+        gl.GCN(filter, "square", 1.0, symmetrize=False),
+    )
+    scaled = ScaledChain.of(
+        filter.chain(accuracy=1e-13, radius=points.radius), points.signal, False
+    )
     return DirectedEquations.of(points, scaled), float(scaled.gain[0])
 
 
@@ -25,7 +30,9 @@ def solved(problem, s):
     start = problem.medium(problem.start()).pack(problem.far)
 
     def update(rows, _):
-        return problem.sweep(Medium.unpack(rows, problem.chain.depth, problem.far), s)[2].pack(problem.far)
+        return problem.sweep(Medium.unpack(rows, problem.chain.depth, problem.far), s)[2].pack(
+            problem.far
+        )
 
     rows = fixed_point(update, start, tol=1e-13, scale=np.ones_like, max_iterations=2000).state
     free, stiff, medium = problem.sweep(Medium.unpack(rows, problem.chain.depth, problem.far), s)
@@ -38,9 +45,13 @@ def test_averages_are_those_of_a_sampled_graph(filter, lam):
     s, size, trials = 3.0, 200, 8
     problem, gain = problem_of(filter, lam)
     _, predicted = solved(problem, s)
-    measured = np.array([_measured(filter, gain, lam=lam, s=s, size=size, seed=seed) for seed in range(trials)])
+    measured = np.array(
+        [_measured(filter, gain, lam=lam, s=s, size=size, seed=seed) for seed in range(trials)]
+    )
     error = measured.std(axis=0, ddof=1) / np.sqrt(trials)
-    averages = predicted._asdict().items()  # the last ones, of labels across the spike, are those of symmetric graphs
+    averages = (
+        predicted._asdict().items()
+    )  # the last ones, of labels across the spike, are those of symmetric graphs
     for (name, value), mean, e in zip(averages, measured.mean(axis=0), error, strict=False):
         bias = 2.0 * (1.0 + mean**2) / size  # a spike moves a trace by one part in N
         assert abs(float(value[0]) - mean) < 4.0 * e + bias, name
@@ -80,14 +91,18 @@ def _measured(filter, gain, *, lam, s, size, seed):
 def test_derivatives_are_those_of_the_layers(filter):
     problem, _ = problem_of(filter, 0.8)
     s, step = 2.0, 1e-4
-    (low, at_low), (here, at), (high, at_high) = (solved(problem, x) for x in (s - step, s, s + step))
+    (low, at_low), (here, at), (high, at_high) = (
+        solved(problem, x) for x in (s - step, s, s + step)
+    )
     assert np.allclose((low.V - high.V) / (2 * step), here.X, rtol=1e-6, atol=1e-9)
     assert np.allclose((high.V_hat - low.V_hat) / (2 * step), here.Y, rtol=1e-6, atol=1e-9)
     slope = (at_low.W - at_high.W) / (2 * step)
     assert np.allclose(slope, at.WW_bulk + at.W**2, rtol=1e-6)
     along = (at_low.W + at_low.excess - at_high.W - at_high.excess) / (2 * step)
     assert np.allclose(along, at.WW_across + (at.W + at.excess) ** 2, rtol=1e-6)
-    assert np.allclose((at_low.U - at_high.U) / (2 * step), at.UW_across + at.U * (at.W + at.excess), rtol=1e-6)
+    assert np.allclose(
+        (at_low.U - at_high.U) / (2 * step), at.UW_across + at.U * (at.W + at.excess), rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize("filter", CASES, ids=repr)
@@ -104,6 +119,8 @@ def test_diffusion_against_a_strong_signal_reaches_the_limit_of_infinite_regular
     """Time and signal of opposite signs: terms of a series about 0 would cancel along the labels."""
     data = gl.CSBM(alpha=4, lam=-22.4, mu=98.9, rho=0.999)
     gcn = gl.GCN(gl.Diffusion([0.2, 0.5, 1.0]), reg=1e9, symmetrize=False)
-    large, infinite = (gl.predict(data, network).order_parameters for network in (gcn, gcn.replaced(reg=np.inf)))
+    large, infinite = (
+        gl.predict(data, network).order_parameters for network in (gcn, gcn.replaced(reg=np.inf))
+    )
     np.testing.assert_allclose(large.test_margin, infinite.test_margin, rtol=1e-7)
     np.testing.assert_allclose(large.train_margin, infinite.train_margin, rtol=1e-7)

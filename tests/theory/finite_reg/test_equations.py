@@ -60,10 +60,22 @@ def test_states_are_packed_without_loss():
 
 def test_layers_are_found_where_going_around_them_does_not_converge():
     """Overlaps of one point that the search for them leaves out: then they are solved for at once."""
-    c = [-0.309978, -1.445623, -1.125184, 2.01101, -1.065096, 1.065657, 0.174862, 1.577936, 0.536544]
+    c = [
+        -0.309978,
+        -1.445623,
+        -1.125184,
+        2.01101,
+        -1.065096,
+        1.065657,
+        0.174862,
+        1.577936,
+        0.536544,
+    ]
     data = gl.CSBM(alpha=0.264447, lam=-1.076408, mu=0.295449, rho=1.0)
     gcn = gl.GCN(gl.Residual(c), "square", 0.186864, symmetrize=False)
-    solves_chain_equations(data, gcn)  # takes seconds: all overlaps of nine layers are unknowns of one system
+    solves_chain_equations(
+        data, gcn
+    )  # takes seconds: all overlaps of nine layers are unknowns of one system
 
 
 HARD = [
@@ -90,9 +102,13 @@ def test_hard_points_are_solved(point, symmetrize):
     nearby = reg * float(scaled.gain[0] ** 2) * np.array([0.999, 1.0, 1.001])
     prediction = gl.predict(data, gl.GCN(filter, loss, nearby, symmetrize), tol=1e-11)
     assert np.all(prediction.residual < 1e-11)
-    Q_w = prediction.order_parameters.weights.Q  # the weights are a minimum: the envelope theorem in reg
+    Q_w = (
+        prediction.order_parameters.weights.Q
+    )  # the weights are a minimum: the envelope theorem in reg
     energy = rho * prediction.train_loss + 0.5 * nearby * Q_w
-    assert (energy[2] - energy[0]) / (nearby[2] - nearby[0]) == pytest.approx(0.5 * Q_w[1], rel=1e-5)
+    assert (energy[2] - energy[0]) / (nearby[2] - nearby[0]) == pytest.approx(
+        0.5 * Q_w[1], rel=1e-5
+    )
 
 
 def test_layers_are_worked_out_when_asked_for_and_travel():
@@ -101,7 +117,9 @@ def test_layers_are_worked_out_when_asked_for_and_travel():
     sent, kept = (gl.predict(data, gcn).order_parameters for _ in range(2))
     received = pickle.loads(pickle.dumps(sent))
     for name in ("m", "Q", "V_hat", "Q_qh"):
-        assert np.array_equal(getattr(received.layers, name), getattr(kept.layers, name), equal_nan=True)
+        assert np.array_equal(
+            getattr(received.layers, name), getattr(kept.layers, name), equal_nan=True
+        )
     assert np.array_equal(received.weights.Q, kept.weights.Q)
     assert np.all(kept.layers.Q[1] == 0.0)  # outputs vanish at infinite regularization
     assert np.isnan(kept.weights.V_hat[1, 0])  # and the pulls do not
@@ -112,11 +130,15 @@ def test_without_layers_the_kind_of_graph_does_not_matter(reg):
     """Where every node is labelled and fitted the response hardly varies over the spectrum: its variation must keep digits."""
     data = gl.CSBM(alpha=0.5, lam=0.9, mu=1.5, rho=1.0)
     none = gl.Residual(np.empty(0))
-    directed, symmetric = (gl.predict(data, gl.GCN(none, "square", reg, symmetrize)) for symmetrize in (False, True))
+    directed, symmetric = (
+        gl.predict(data, gl.GCN(none, "square", reg, symmetrize)) for symmetrize in (False, True)
+    )
     assert symmetric.test_accuracy == pytest.approx(directed.test_accuracy, abs=1e-9)
 
 
 def test_a_sharp_filter_is_given_the_nodes_it_needs():
     data = gl.CSBM(alpha=0.198, lam=-0.879, mu=0.0, rho=0.99)
-    prediction = gl.predict(data, gl.GCN(gl.Residual([1.3105, -0.6509]), "square", 2.57e-5, symmetrize=True))
+    prediction = gl.predict(
+        data, gl.GCN(gl.Residual([1.3105, -0.6509]), "square", 2.57e-5, symmetrize=True)
+    )
     assert prediction.status == gl.Status.CONVERGED

@@ -6,7 +6,13 @@ from reference import CLASSES
 from scipy.special import log_softmax, wrightomega
 
 import gcnlimit as gl
-from gcnlimit.theory.finite_reg.softmax import SoftmaxOf, _by_convolution, _by_counts, _proximal, _terms
+from gcnlimit.theory.finite_reg.softmax import (
+    SoftmaxOf,
+    _by_convolution,
+    _by_counts,
+    _proximal,
+    _terms,
+)
 
 
 @pytest.mark.parametrize(
@@ -21,14 +27,20 @@ from gcnlimit.theory.finite_reg.softmax import SoftmaxOf, _by_convolution, _by_c
     ],
 )
 def test_convolutions_and_the_gauss_hermite_rule_meet(classes, mean, deviation, v):
-    one, other = _by_convolution(classes, mean, deviation, v), _by_counts(classes, mean, deviation, v)
+    one, other = (
+        _by_convolution(classes, mean, deviation, v),
+        _by_counts(classes, mean, deviation, v),
+    )
     assert np.allclose(one, other, rtol=1e-7)
 
 
 def proximal(omega, v):
     """Probabilities at the proximal point, true class first, by bisection of their sum."""
     shifted = omega + v * (np.arange(omega.shape[1]) == 0)
-    low, high = np.min(shifted, axis=1) - v - 1.0, np.max(shifted, axis=1) + np.log(omega.shape[1]) + 1.0
+    low, high = (
+        np.min(shifted, axis=1) - v - 1.0,
+        np.max(shifted, axis=1) + np.log(omega.shape[1]) + 1.0,
+    )
     for _ in range(50):
         L = 0.5 * (low + high)
         p = wrightomega(np.log(v) + shifted - L[:, None]).real / v
@@ -37,7 +49,9 @@ def proximal(omega, v):
     return p
 
 
-@pytest.mark.parametrize("classes, mean, deviation, v", [(5, 1.0, 2.0, 5.0), (12, 0.5, 1.2, 3.0), (4, 1.5, 3.0, 20.0)])
+@pytest.mark.parametrize(
+    "classes, mean, deviation, v", [(5, 1.0, 2.0, 5.0), (12, 0.5, 1.2, 3.0), (4, 1.5, 3.0, 20.0)]
+)
 def test_averages_of_a_wide_output_against_a_draw(classes, mean, deviation, v):
     nodes = 4_000
     omega = deviation * np.random.default_rng(0).standard_normal((nodes, classes))
@@ -60,32 +74,45 @@ def test_averages_of_a_wide_output_against_a_draw(classes, mean, deviation, v):
     assert np.all(np.abs(drawn.mean(axis=1) - exact) < 4 * drawn.std(axis=1) / np.sqrt(nodes))
 
 
-@pytest.mark.parametrize("mean, deviation, v", [(0.0, 0.6, 30.0), (1.7, 1.0, 880.0), (2.6, 1.5, 9e4), (2.0, 4.0, 3e5)])
+@pytest.mark.parametrize(
+    "mean, deviation, v", [(0.0, 0.6, 30.0), (1.7, 1.0, 880.0), (2.6, 1.5, 9e4), (2.0, 4.0, 3e5)]
+)
 def test_averages_of_a_large_response_are_integrals_over_two_differences(mean, deviation, v):
     """The other classes then share a small part of the probability, and the grid covers no more."""
     g = np.arange(-8.0, 8.01, 0.2)
     first, second = (x.ravel() for x in np.meshgrid(g, g))
     weight = np.exp(-0.5 * (first**2 + second**2))
-    differences = np.stack([first, 0.5 * first + np.sqrt(0.75) * second], axis=1)  # of three outputs, over sqrt(2)
-    _, own, others = _proximal(np.sqrt(2.0) * deviation * differences - np.sqrt(3.0) * mean, np.ones((1, 2)), v)
+    differences = np.stack(
+        [first, 0.5 * first + np.sqrt(0.75) * second], axis=1
+    )  # of three outputs, over sqrt(2)
+    _, own, others = _proximal(
+        np.sqrt(2.0) * deviation * differences - np.sqrt(3.0) * mean, np.ones((1, 2)), v
+    )
     terms = (*_terms(3, np.ones((1, 2)), own, others, v), -np.log(own))
     integrals = [weight @ term / np.sum(weight) for term in terms]
     assert np.allclose(_by_convolution(3, mean, deviation, v), integrals, rtol=1e-6)
 
 
-@pytest.mark.parametrize("row", CLASSES["A_iii_softmax"], ids=lambda row: f"{row['C']}-{row['reg']}")
+@pytest.mark.parametrize(
+    "row", CLASSES["A_iii_softmax"], ids=lambda row: f"{row['C']}-{row['reg']}"
+)
 def test_reference(row):
-    data = gl.CSBM(row["alpha"], row["lam_e"], row["mu"], row["rho"], directed=False, classes=row["C"])
+    data = gl.CSBM(
+        row["alpha"], row["lam_e"], row["mu"], row["rho"], directed=False, classes=row["C"]
+    )
     found = gl.predict(data, gl.GCN(gl.Residual(row["filter"][1]), "softmax", row["reg"]))
     assert found.test_accuracy == pytest.approx(row["test_accuracy"], abs=1e-8)
     output = found.order_parameters.output
-    assert (output.mean, output.variance, output.v) == pytest.approx((row["mean"], row["variance"], row["v"]), rel=1e-7)
+    assert (output.mean, output.variance, output.v) == pytest.approx(
+        (row["mean"], row["variance"], row["v"]), rel=1e-7
+    )
 
 
 def test_two_classes_are_the_logistic_loss_at_half_the_regularization():
     data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.2)
     one, other = (
-        gl.predict(data, gl.GCN(gl.Diffusion(1.0), loss, reg)) for loss, reg in (("softmax", 1.0), ("logistic", 0.5))
+        gl.predict(data, gl.GCN(gl.Diffusion(1.0), loss, reg))
+        for loss, reg in (("softmax", 1.0), ("logistic", 0.5))
     )
     assert one.as_dict() == pytest.approx(other.as_dict(), abs=1e-9)
 

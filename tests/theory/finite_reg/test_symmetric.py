@@ -30,7 +30,9 @@ def _ridge_on_a_fixed_grid(points, nodes):
 def test_a_truncated_series_approaches_the_filter_itself():
     """The spectrum takes PageRank as it is; long polynomials come close to it."""
     data, theta = gl.CSBM(alpha=4, lam=0.6, mu=2.0, rho=0.1), 0.3
-    exact = gl.predict(data, gl.GCN(gl.PageRank(theta), "logistic", 0.5, symmetrize=True)).test_accuracy
+    exact = gl.predict(
+        data, gl.GCN(gl.PageRank(theta), "logistic", 0.5, symmetrize=True)
+    ).test_accuracy
     errors = [
         abs(
             gl.predict(
