@@ -28,10 +28,20 @@ from gcnlimit.theory.finite_reg.softmax import (
 )
 def test_convolutions_and_the_gauss_hermite_rule_meet(classes, mean, deviation, v):
     one, other = (
-        _by_convolution(classes, mean, deviation, v),
-        _by_counts(classes, mean, deviation, v),
+        _by_convolution(classes, np.array([mean]), deviation, v),
+        _by_counts(classes, np.array([mean]), deviation, v),
     )
     assert np.allclose(one, other, rtol=1e-7)
+
+
+def test_means_that_share_the_other_classes_have_the_averages_of_each_alone():
+    mean = np.array([-0.3, 0.4, 1.1, 5.0, 9.0])
+    variance, v = np.full(5, 0.8), np.full(5, 2.0)
+    loss = SoftmaxOf(3)
+    together = np.transpose(loss.gaussian_pull(mean, variance, v))
+    each = zip(mean, variance, v, strict=True)
+    alone = [np.ravel(loss.gaussian_pull(*map(np.atleast_1d, point))) for point in each]
+    assert np.allclose(together, alone, rtol=1e-8, atol=1e-12)
 
 
 def proximal(omega, v):
@@ -90,7 +100,7 @@ def test_averages_of_a_large_response_are_integrals_over_two_differences(mean, d
     )
     terms = (*_terms(3, np.ones((1, 2)), own, others, v), -np.log(own))
     integrals = [weight @ term / np.sum(weight) for term in terms]
-    assert np.allclose(_by_convolution(3, mean, deviation, v), integrals, rtol=1e-6)
+    assert np.allclose(_by_convolution(3, np.array([mean]), deviation, v), integrals, rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -39,17 +39,18 @@ _SMALL, _RATIO = 16, 4.0  # cells near 0, and the factor over which they give wa
 _FINE = 1.0 / 48  # step in the logarithm of a probability there
 _REACH = 7.5  # deviations of a Gaussian that matter
 _NARROW_SPAN = 0.75  # of [0, 1] below which a grid covers no more
+_SHARED = 8.0  # deviations within which means share a grid
 _NEGLIGIBLE = 9.0  # deviations beyond which its density is below rounding
 
 
 class _ClassAverages(NamedTuple):
     """Averages of :math:`1 - \\pi_1`, its square, :math:`\\pi_2^2`, the trace in Eq. 8.7, and :math:`-\\log\\pi_1`."""
 
-    missed: float
-    square: float
-    other: float
-    trace: float
-    loss: float
+    missed: Array
+    square: Array
+    other: Array
+    trace: Array
+    loss: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,33 +69,41 @@ class SoftmaxOf(Loss):
     def gaussian_pull(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array, Array]:
         """Averages of Eq. 8.6."""
         C = self.classes
-        missed, square, other, trace, _ = np.transpose(self._each(mean, variance, v))
+        missed, square, other, trace, _ = self._each(mean, variance, v)
         return np.sqrt(C) / (C - 1) * missed, square / (C - 1) + other, trace / (C - 1)
 
     def gaussian_losses(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array]:
         """Averages of the cross-entropy at the output and at its proximal point."""
-        test = self._each(mean, variance, np.full_like(v, self.smallest_response))
-        train = self._each(mean, variance, v)
-        return np.array([a.loss for a in test]), np.array([a.loss for a in train])
+        tiny = np.full_like(v, self.smallest_response)
+        return self._each(mean, variance, tiny).loss, self._each(mean, variance, v).loss
 
-    def _each(self, mean: Array, variance: Array, v: Array) -> list[_ClassAverages]:
-        return [self._averages(*point) for point in zip(mean, np.sqrt(variance), v, strict=True)]
-
-    def _averages(self, mean: float, deviation: float, v: float) -> _ClassAverages:
-        if not (abs(mean) < 1e3 and deviation < 1e3 and 0.0 < v < 1e7):
-            # not the output of a network: the search steps back
-            return _ClassAverages(*[np.nan] * 5)
+    def _each(self, mean: Array, variance: Array, v: Array) -> _ClassAverages:
+        """Averages at each point; NaN where it is not the output of a network, and the search steps back."""
+        deviation = np.sqrt(variance)
+        averages = np.full((mean.size, 5), np.nan)
         most = _nodes(self.classes)
         narrow = deviation < max(limit for nodes, limit in _NARROW.items() if nodes <= most)
-        return (_by_counts if narrow else _by_convolution)(self.classes, mean, deviation, v)
+        allowed = (np.abs(mean) < 1e3) & (deviation < 1e3) & (v > 0.0) & (v < 1e7)
+        # means of one deviation and one v, if they are not far apart, share the other classes
+        laws = np.stack(
+            [deviation, v, np.floor(mean / np.maximum(_SHARED * deviation, 1.0))], axis=1
+        )
+        for law in np.unique(laws[allowed], axis=0):
+            rows = np.flatnonzero(allowed & (laws == law).all(axis=1))
+            method = _by_counts if narrow[rows[0]] else _by_convolution
+            averages[rows] = method(self.classes, mean[rows], *law[:2])
+        return _ClassAverages(*averages.T)
 
 
-def _by_counts(C: int, mean: float, deviation: float, v: float) -> _ClassAverages:
+def _by_counts(C: int, means: Array, deviation: float, v: float) -> list[list[float]]:
     """Gauss-Hermite rule in the differences of the outputs, over the numbers of classes at each node."""
     place, count, weight = _counts(C, _nodes(C))
-    _, first, rest = _proximal(deviation * place - np.sqrt(C) * mean, count, v)
-    terms = (*_terms(C, count, first, rest, v), -np.log(first))
-    return _ClassAverages(*(float(weight @ term) for term in terms))
+    averages = []
+    for mean in means:
+        _, first, rest = _proximal(deviation * place - np.sqrt(C) * mean, count, v)
+        terms = (*_terms(C, count, first, rest, v), -np.log(first))
+        averages.append([float(weight @ term) for term in terms])
+    return averages
 
 
 def _proximal(omega: Array, count: Array, v: float) -> tuple[Array, Array, Array]:
@@ -156,53 +165,61 @@ def _counts(C: int, nodes: int) -> tuple[Array, Array, Array]:
     return node[met] + centre, np.take_along_axis(count, met, axis=1), np.exp(log_weight)
 
 
-def _by_convolution(C: int, mean: float, deviation: float, v: float) -> _ClassAverages:
+def _by_convolution(C: int, means: Array, deviation: float, v: float) -> list[list[float]]:
     """Convolutions of the densities of the probabilities at each :math:`L`."""
-    true_class = np.sqrt(C) * mean
+    true_class = np.sqrt(C) * means
     reach = _REACH * deviation
     others = np.array([[C - 1.0]])
 
     # The other classes share what the own one misses. That is most where its output is lowest and
     # theirs are highest; far below 1 where v is large, and the grid then covers no more of [0, 1].
-    missed = 1.0 - float(_proximal(np.array([[2.0 * reach - true_class]]), others, v)[1][0])
+    most = np.array([[2.0 * reach - np.min(true_class)]])
+    missed = 1.0 - float(_proximal(most, others, v)[1][0])
     span = missed if missed < _NARROW_SPAN else 1.0
     cells = _cells(1 << max(10, int(np.ceil(np.log2(6.0 * (C + v) * span / deviation)))))
 
     # Values of L outside these ends have a negligible density: L rises with each output, and is
     # highest where all are. The trapezoidal rule between the ends converges faster than any power
     # of the step, once this is below the deviation of L, about `deviation` over sqrt(C).
-    lowest = max(true_class - reach, deviation * float(ndtri(10.0 ** (-13.0 / (C - 1)))) - v)
-    highest = true_class + reach + float(_proximal(np.array([[-true_class]]), others, v)[0][0])
-    L = np.arange(lowest, highest, min(0.45, 0.9 * C**-0.5) * min(deviation, 1.0))[:, None]
+    low = np.maximum(true_class - reach, deviation * float(ndtri(10.0 ** (-13.0 / (C - 1)))) - v)
+    high = true_class + reach + _proximal(-true_class[:, None], others, v)[0]
+    L = np.arange(np.min(low), np.max(high), min(0.45, 0.9 * C**-0.5) * min(deviation, 1.0))
+    all_sums = _other_sums(C, cells, span, L[:, None], (deviation, v))
 
-    # The own class has the rest of the probability, and an output of mean `true_class`, v more from
-    # its target. Near 0 its density varies with the logarithm, as theirs does.
-    if span == 1.0:
-        skip = cells.negligible(L - true_class - v, deviation, v)
-        x, share = cells.probability[skip:], cells.share[skip:]
-    else:
-        x = 1.0 - span * np.arange(cells.size + 1.0) / cells.size
-        share = np.ones(cells.size + 1)
-    mass = _density(x, L - true_class - v, deviation, v) * share
-    weights = (np.ones_like(x), 1.0 - x, (1.0 - x) ** 2, -np.log(x))
+    def with_own(at: Array, sums: _Sums) -> list[float]:
+        # The own class has the rest of the probability, and an output of mean `true_class`, v more from
+        # its target. Near 0 its density varies with the logarithm, as theirs does.
+        if span == 1.0:
+            skip = cells.negligible(at, deviation, v)
+            x, share = cells.probability[skip:], cells.share[skip:]
+        else:
+            x = 1.0 - span * np.arange(cells.size + 1.0) / cells.size
+            share = np.ones(cells.size + 1)
+        mass = _density(x, at, deviation, v) * share
+        weights = (np.ones_like(x), 1.0 - x, (1.0 - x) ** 2, -np.log(x))
 
-    def masses(factor: Array | float) -> list[Array]:
-        each = [mass * (w * factor) for w in weights]
-        return [cells.grid(m)[:, ::-1] for m in each] if span == 1.0 else each
+        def masses(factor: Array | float) -> list[Array]:
+            each = [mass * (w * factor) for w in weights]
+            return [cells.grid(m)[:, ::-1] for m in each] if span == 1.0 else each
 
-    plain = masses(1.0)
-    with_q = masses(x / (1.0 + v * x))
+        plain = masses(1.0)
+        with_q = masses(x / (1.0 + v * x))
 
-    # E[G delta(sum - 1) sum_j q_j]: q belongs to the own class, or to one of the C - 1 others. The
-    # sums over L and over the probability need no step: it cancels against the norm.
-    sums = _other_sums(C, cells, span, L, (deviation, v))
-    pairs = zip(plain, with_q, strict=True)
-    parts = (np.vdot(b, sums.alone) + (C - 1) * np.vdot(a, sums.q) for a, b in pairs)
-    norm, first, second, loss = parts
-    other = np.vdot(with_q[0], sums.square) + np.vdot(plain[0], sums.square_q)
-    # Sum over ordered pairs of q_i q_j: with the own class, in two orders, or without it.
-    trace = (C - 1) * (2.0 * np.vdot(with_q[0], sums.q) + (C - 2) * np.vdot(plain[0], sums.qq))
-    return _ClassAverages(*(float(part / norm) for part in (first, second, other, trace, loss)))
+        # E[G delta(sum - 1) sum_j q_j]: q belongs to the own class, or to one of the C - 1 others. The
+        # sums over L and over the probability need no step: it cancels against the norm.
+        pairs = zip(plain, with_q, strict=True)
+        parts = (np.vdot(b, sums.alone) + (C - 1) * np.vdot(a, sums.q) for a, b in pairs)
+        norm, first, second, loss = parts
+        other = np.vdot(with_q[0], sums.square) + np.vdot(plain[0], sums.square_q)
+        # Sum over ordered pairs of q_i q_j: with the own class, in two orders, or without it.
+        trace = (C - 1) * (2.0 * np.vdot(with_q[0], sums.q) + (C - 2) * np.vdot(plain[0], sums.qq))
+        return [float(part / norm) for part in (first, second, other, trace, loss)]
+
+    ends = zip(true_class, np.searchsorted(L, low), np.searchsorted(L, high), strict=True)
+    return [
+        with_own(L[i:j, None] - own - v, _Sums(*(part[i:j] for part in all_sums)))
+        for own, i, j in ends
+    ]
 
 
 class _Sums(NamedTuple):
