@@ -43,13 +43,14 @@ _MARGIN = (
 )
 _COARSEST, _FINE, _FINEST = (
     63,
-    255,
+    127,
     (1 << 13) - 1,
 )  # nodes on the spectrum: first, for its ends, at most
 _SEARCHED = 32  # points whose spectra are searched for their ends at once
 _LONGEST = 1500  # nodes of a contour; more are needed around hopelessly different eigenvalues
 _CLOSED = 1e-10  # error of Cauchy's formula around a whole spectrum
 _SAME = 1e-12  # change of an average between two grids at which the finer one is fine enough
+_LARGEST = 10.0  # logarithm of what weights that diverge may grow by before they lose their digits
 _BLOCK = 1 << 21  # numbers held by one temporary array
 
 Rows = npt.NDArray[np.intp]
@@ -90,16 +91,26 @@ def trained_outputs(points: Points, training: Training) -> Outputs:
     np.maximum.at(longest, group, np.asarray(getattr(training, training.names[0])))
     networks = points.take(first)
     loops = _Loops.of(networks, training[first], longest)
+    grows = loops.growth()[group] * np.asarray(getattr(training, training.names[0]))
+    members = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
     answer = np.full((len(Outputs._fields), points.size), np.nan)
-    for rows, ridge, loop, variable in _resolved(networks, loops):
-        path = ridge.path(variable)
-        place = np.full(first.size, -1)
-        place[rows] = np.arange(rows.size)
-        (members,) = (place[group] >= 0).nonzero()
-        for part in np.array_split(members, 1 + members.size * loop.z.shape[1] ** 2 // _BLOCK):
-            answer[:, part] = _at_times(path, loop, ridge.unit, training[part], place[group[part]])
+    for rows, path, unit, loop in _resolved(networks, loops):
+        for k, row in enumerate(rows):
+            laws, contour = Path(*(law[k] for law in path)), Contour(*(part[k] for part in loop))
+            for block in batches(members[row].size, _BLOCK // contour.z.size):
+                part = members[row][block]
+                answer[:, part] = _at_times(laws, contour, unit[k], training[part])
+    answer[:, grows > _LARGEST] = np.nan
     answer[3] = np.maximum(answer[3], 0.0)  # outputs on train nodes may have no variance
     return Outputs(*answer)
+
+
+def largest_stable_rate(points: Points) -> Array:
+    r"""Step size :math:`2(1 + \beta)/\lambda` above which descents diverge, with the largest eigenvalue; infinite for flows."""
+    if not isinstance(points.training, GradientDescent):
+        return np.full(points.size, np.inf)
+    loops = _Loops.of(points, points.training, np.ones(points.size))
+    return np.asarray(points.training.rate * loops.stable() / loops.high)
 
 
 def _alike(points: Points, training: Training) -> tuple[Rows, Rows]:
@@ -137,7 +148,7 @@ class _Loops(NamedTuple):
         """Look for the ends of the spectra."""
         columns = []
         for block in batches(points.size, _SEARCHED):
-            ridge = _ridge(points.take(np.r_[block]), _FINE)
+            ridge = _ridge(points.take(block), _FINE)
             columns.append(np.stack([*ridge.ends(), ridge.unit]))
         low, high, unit = np.concatenate(columns, axis=1)
         reg = points.reg / unit
@@ -150,10 +161,23 @@ class _Loops(NamedTuple):
     def take(self, rows: Rows) -> _Loops:
         return _Loops(*(column[rows] for column in self))
 
+    def stable(self) -> Array:
+        """End of the spectrum beyond which steps diverge."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(2.0 * (1.0 + self.momentum) / self.rate)
+
+    def growth(self) -> Array:
+        """Logarithm of the factor by which a step that diverges enlarges the weights."""
+        diverges = self.high > self.stable()
+        return np.log(
+            _larger_root(np.where(diverges, self.rate * self.high, 0.0), self.momentum, -1.0),
+            out=np.zeros(diverges.shape),
+            where=diverges,
+        )
+
     def wider(self) -> _Loops:
         """Ends further apart, inside the disc where steps are stable if they were: outside of it P is huge."""
-        with np.errstate(divide="ignore"):
-            stable = 2.0 * (1.0 + self.momentum) / self.rate
+        stable = self.stable()
         high = np.where(self.high < stable, 0.5 * (self.high + stable), np.inf)
         return self._replace(low=0.5 * self.low, high=np.minimum(1.2 * self.high, high))
 
@@ -222,11 +246,11 @@ def _ridge(points: Points, nodes: int) -> Ridge:
     return SymmetricRidge(points, nodes) if points.symmetric else PageRankRidge(points)
 
 
-def _resolved(points: Points, loops: _Loops) -> Iterator[tuple[Rows, Ridge, Contour, Array]]:
-    """Rows of points, their ridge regressions, contours, and the variables there; points that are not resolved are left out.
+def _resolved(points: Points, loops: _Loops) -> Iterator[tuple[Rows, Path, Array, Contour]]:
+    """Rows of points, laws on their contours, units, and the contours; points that are not resolved are left out.
 
-    A point is resolved if the variables stay when the grid on the spectrum is doubled, and if Cauchy's formula gives the output
-    at a real regularization: a contour that cuts the spectrum does not. Else the next one is wider and on a finer grid.
+    A point is resolved if variables and outputs stay when the grid on the spectrum is doubled, and if Cauchy's formula gives the
+    output at a real regularization: a contour that cuts the spectrum does not. Else the next one is wider and on a finer grid.
     """
     rows = np.arange(points.size)
     nodes = _COARSEST
@@ -240,42 +264,39 @@ def _resolved(points: Points, loops: _Loops) -> Iterator[tuple[Rows, Ridge, Cont
             loop = around.contour(int(sizes[batch[0]]))
             outside = around.outside()
             zeta = np.column_stack([around.reg[:, None] - loop.z, around.reg + outside])
-            rough = _ridge(some, nodes).variable(zeta)
-            ridge = _ridge(some, 2 * nodes + 1)
-            variable = ridge.polished(rough, zeta)
+            ridge, finer = _ridge(some, nodes), _ridge(some, 2 * nodes + 1)
+            variable = ridge.variable(zeta)
+            finest = finer.polished(variable, zeta)
             output = ridge.output(variable)
+            there = 1.0 + np.abs(output[:, -1:])
             inside = -2.0 * np.sum(
                 loop.weight * output[:, :-1] / (loop.z + outside[:, None]), axis=1
             )
-            closed = np.abs(inside.real - output[:, -1]) <= _CLOSED * (1.0 + np.abs(output[:, -1]))
-            good = closed & np.all(np.abs(variable - rough) <= _SAME * np.abs(variable), axis=1)
+            closed = np.abs(inside.real - output[:, -1]) <= _CLOSED * there[:, 0]
+            same = np.abs(finest - variable) <= _SAME * np.abs(finest)
+            same &= np.abs(finer.output(finest) - output) <= _CLOSED * there
+            good = closed & np.all(same, axis=1)
             left.append(part[~good])
             if good.any():
-                kept = Contour(*(column[good] for column in loop))
-                yield part[good], _ridge(some.take(good), 2 * nodes + 1), kept, variable[good, :-1]
+                path = _ridge(some.take(good), nodes).path(variable[good, :-1])
+                yield part[good], path, ridge.unit[good], Contour(*(x[good] for x in loop))
         rows = np.concatenate(left)
         nodes = 2 * nodes + 1
         loops = loops.wider()
 
 
-def _at_times(
-    path: Path, loop: Contour, unit: Array, training: Training, place: Rows
-) -> tuple[Array, ...]:
-    """Laws at some times, each on the contour at its place."""
-    unit = unit[place]
-    learned = unit[:, None] * training.learned(unit[:, None] * loop.z[place])
-    weight = -learned * loop.weight[place]
-    output, missed = path.output[place], path.missed[place]
-    covariance = path.covariance[place]
+def _at_times(path: Path, loop: Contour, unit: float, training: Training) -> tuple[Array, ...]:
+    """Laws at some times, all on one contour: products of one matrix with that of the weights of all times."""
+    weight = -unit * training.learned(unit * loop.z) * loop.weight
 
     def mean(values: Array) -> Array:
-        return np.asarray(2.0 * np.sum(weight * values, axis=1).real)
+        return np.asarray(2.0 * (weight @ values).real)
 
     return (
-        mean(output),
-        quadratic(weight, covariance),
-        mean(1.0 - missed * (1.0 - output)),
-        quadratic(weight * missed, covariance),
-        mean(path.weights[place]) / np.sqrt(unit),
-        quadratic(weight, path.weight_covariance[place]) / unit,
+        mean(path.output),
+        quadratic(weight, path.covariance),
+        mean(1.0 - path.missed * (1.0 - path.output)),
+        quadratic(weight * path.missed, path.covariance),
+        mean(path.weights) / np.sqrt(unit),
+        quadratic(weight, path.weight_covariance) / unit,
     )
