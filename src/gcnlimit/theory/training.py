@@ -18,14 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.numerics.contour import (
-    Contour,
-    annulus,
-    annulus_nodes,
-    circle,
-    slit_contour,
-    slit_nodes,
-)
+from gcnlimit.numerics.contour import Contour, EllipseMap, slit_contour, slit_nodes
 from gcnlimit.numerics.linear import batches
 from gcnlimit.results.order_parameters import Output, Weights
 from gcnlimit.theory.finite_reg.path import (
@@ -38,16 +31,11 @@ from gcnlimit.theory.finite_reg.path import (
 from gcnlimit.theory.points import Points
 from gcnlimit.training import GradientDescent, Training
 
-_MARGIN = (
-    3.0  # time times the distance by which a contour may leave the half-plane where P is bounded
-)
-_COARSEST, _FINE, _FINEST = (
-    63,
-    127,
-    (1 << 13) - 1,
-)  # nodes on the spectrum: first, for its ends, at most
+_MARGIN = 3.0  # time times how far a contour may leave the half-plane where P is bounded
+_COARSEST, _FINE, _FINEST = 63, 127, (1 << 13) - 1  # nodes on the spectrum: first, for ends, last
+_ROUND = 1e-8  # momentum at which the ellipse where P is bounded is as good as the disc without
 _SEARCHED = 32  # points whose spectra are searched for their ends at once
-_LONGEST = 1500  # nodes of a contour; more are needed around hopelessly different eigenvalues
+_LONGEST = 2000  # nodes of a contour; more are needed around hopelessly different eigenvalues
 _CLOSED = 1e-10  # error of Cauchy's formula around a whole spectrum
 _SAME = 1e-12  # change of an average between two grids at which the finer one is fine enough
 _LARGEST = 10.0  # logarithm of what weights that diverge may grow by before they lose their digits
@@ -155,7 +143,8 @@ class _Loops(NamedTuple):
         none = np.zeros(points.size)
         if isinstance(training, GradientDescent):
             rate = np.asarray(training.rate) * unit
-            return cls(low + reg, high + reg, reg, rate, np.asarray(training.momentum), longest)
+            momentum = np.maximum(training.momentum, _ROUND)
+            return cls(low + reg, high + reg, reg, rate, momentum, longest)
         return cls(low + reg, high + reg, reg, none, none, longest * unit)
 
     def take(self, rows: Rows) -> _Loops:
@@ -167,13 +156,10 @@ class _Loops(NamedTuple):
             return np.asarray(2.0 * (1.0 + self.momentum) / self.rate)
 
     def growth(self) -> Array:
-        """Logarithm of the factor by which a step that diverges enlarges the weights."""
-        diverges = self.high > self.stable()
-        return np.log(
-            _larger_root(np.where(diverges, self.rate * self.high, 0.0), self.momentum, -1.0),
-            out=np.zeros(diverges.shape),
-            where=diverges,
-        )
+        r"""Logarithm of what diverging steps enlarge weights by, minus a root of :math:`p + \beta/p = 1 + \beta - x`."""
+        half = 0.5 * (self.rate * self.high - 1.0 - self.momentum)
+        root = half + np.sqrt(np.maximum(half**2 - self.momentum, 0.0))
+        return np.asarray(np.log(np.maximum(root, 1.0)))
 
     def wider(self) -> _Loops:
         """Ends further apart, inside the disc where steps are stable if they were: outside of it P is huge."""
@@ -181,65 +167,46 @@ class _Loops(NamedTuple):
         high = np.where(self.high < stable, 0.5 * (self.high + stable), np.inf)
         return self._replace(low=0.5 * self.low, high=np.minimum(1.2 * self.high, high))
 
-    @property
-    def _slack(self) -> Array:
-        """Distance from the spectrum at which P is still bounded."""
-        return np.asarray(_MARGIN / (self.longest * np.where(self.rate > 0.0, self.rate, 1.0)))
+    def _outer(self) -> Array:
+        """Larger root of the recursion on the ellipse within which P is bounded."""
+        return np.asarray(np.exp(self.growth() + _MARGIN / self.longest))
 
-    def _slit(self) -> tuple[Array, Array, Array]:
-        """Spectrum in the right half-plane, to which the disc where P is bounded is mapped; and the inverse of its diameter."""
-        slack = self._slack
-        with np.errstate(divide="ignore"):
-            widest = np.maximum(2.0 / self.rate, self.high) + 2.0 * slack
-        low, high = self.low + slack, self.high + slack
-        return low / (1.0 - low / widest), high / (1.0 - high / widest), 1.0 / widest
-
-    def _annulus(self) -> tuple[Array, Array, Array]:
-        """Shift and radius of `annulus` in the plane of the larger root of the recursion, and the radius of the outer circle."""
-        least = np.sqrt(self.momentum)
-        right, left = (
-            np.maximum(_larger_root(self.rate * end, self.momentum, sign), least)
-            for end, sign in ((self.low, 1.0), (self.high, -1.0))
+    def _ellipse(self) -> tuple[EllipseMap, Array, Array]:
+        """Map of that ellipse to the half-plane, and the ends of the spectrum there."""
+        ellipse = EllipseMap(np.log(self._outer() / np.sqrt(self.momentum)))
+        low, high = (
+            ellipse((1.0 + self.momentum - self.rate * end) / (2.0 * np.sqrt(self.momentum)))
+            for end in (self.low, self.high)
         )
-        outer = np.maximum(np.maximum(left, right), 1.0) * np.exp(_MARGIN / self.longest)
-        return *annulus(left / outer, right / outer), outer
+        return ellipse, low, high
 
     def outside(self) -> Array:
         """Minus a real number to the left of all that a contour may reach."""
-        outer = self._annulus()[2] if np.any(self.momentum) else np.ones(1)
-        with np.errstate(invalid="ignore"):
-            reach = (outer + self.momentum / outer - 1.0 - self.momentum) / self.rate
-        return self.low + np.where(self.momentum > 0.0, reach, self._slack)
+        if not np.any(self.rate):
+            return self.low + _MARGIN / self.longest
+        outer = self._outer()
+        reach = (outer + self.momentum / outer - 1.0 - self.momentum) / self.rate
+        return np.asarray(self.low + reach)
 
     def nodes(self) -> Array:
         """Number of nodes of each contour."""
-        low, high, _ = self._slit()
-        around = slit_nodes(low, high)
-        if not np.any(self.momentum):
-            return around
-        return np.where(self.momentum > 0.0, annulus_nodes(self._annulus()[1]), around)
+        if np.any(self.rate):
+            return slit_nodes(*self._ellipse()[1:])
+        slack = _MARGIN / self.longest
+        return slit_nodes(self.low + slack, self.high + slack)
 
     def contour(self, nodes: int) -> Contour:
-        """Contours of `nodes` nodes; the momenta of all are 0, or of none."""
-        if np.all(self.momentum == 0.0):
-            low, high, inverse = self._slit()
-            loop = slit_contour(low, high, nodes)
-            stretch = 1.0 + loop.z * inverse[:, None]
-            loop = Contour(loop.z / stretch, loop.weight / stretch**2)
-            return loop.shifted(-self._slack)
-        shift, radius, outer = self._annulus()
-        x, step = (outer[:, None] * part for part in circle(shift, radius, nodes))
-        rate, momentum = self.rate[:, None], self.momentum[:, None]
-        z = (1.0 + momentum - x - momentum / x) / rate
-        # the upper half of x is the lower half of z
-        weight = (momentum / x**2 - 1.0) / rate * step / (2j * np.pi)
-        return Contour(z.conj(), weight.conj())
-
-
-def _larger_root(x: Array, momentum: Array, sign: float) -> Array:
-    r"""Larger root, of that sign, of :math:`p + \beta/p = 1 + \beta - x`; 0 if the roots are complex."""
-    half = 0.5 * sign * (1.0 + momentum - x)
-    return np.where(half > 0.0, half + np.sqrt(np.maximum(half**2 - momentum, 0.0)), 0.0)
+        """Contours of `nodes` nodes."""
+        if not np.any(self.rate):
+            slack = _MARGIN / self.longest
+            loop = slit_contour(self.low + slack, self.high + slack, nodes)
+            return loop._replace(z=loop.z - slack[:, None])
+        ellipse, low, high = self._ellipse()
+        loop = slit_contour(low, high, nodes)
+        angle, slope = ellipse.inverse(loop.z)
+        rate, root = self.rate[:, None], np.sqrt(self.momentum)[:, None]
+        z = (1.0 + root**2 - 2.0 * root * np.cos(angle)) / rate
+        return Contour(z, loop.weight * slope * 2.0 * root * np.sin(angle) / rate)
 
 
 def _ridge(points: Points, nodes: int) -> Ridge:

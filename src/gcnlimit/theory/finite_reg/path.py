@@ -65,9 +65,8 @@ class Ridge(ABC):
     unit: Array
 
     def __init__(self, points: Points) -> None:
-        self.alpha, self.mu, self.rho = (
-            column[:, None] for column in (points.alpha, points.mu, points.rho)
-        )
+        columns = (points.alpha, points.mu, points.rho)
+        self.alpha, self.mu, self.rho = (column[:, None] for column in columns)
 
     @abstractmethod
     def reg(self, variable: Array) -> tuple[Array, Array]:
@@ -92,8 +91,8 @@ class Ridge(ABC):
     def output(self, variable: Array) -> Array:
         """Mean output of a test node (Eq. 13.8)."""
         s, W, U, excess = self.means(variable)
-        along = U / (1.0 + self.mu * s * (W + excess))
-        return np.asarray(s * (self.mu * along * U + excess) / (1.0 - s * W))
+        mean = self.mu * U**2 / (1.0 + self.mu * s * (W + excess)) + excess
+        return np.asarray(s * mean / (1.0 - s * W))
 
     def polished(self, root: Array, zeta: Array) -> Array:
         """Repeat Newton's step, whose error is squared each time, until it is near."""
@@ -326,13 +325,8 @@ class PageRankRidge(Ridge):
         WW = square * (k**2 - 1.0 + square + sum_ / xx) / (ll * rate)
 
         def covariance(on_U: Array, on_W: Array) -> Array:
-            U1, U2, W1, W2 = (
-                on_U[:, :, None],
-                _both(on_U)[:, None],
-                on_W[:, :, None],
-                _both(on_W)[:, None],
-            )
-            return U1 * U2 * UU + U1 * W2 * UW + W1 * U2 * WU + W1 * W2 * WW
+            U2, W2 = _both(on_U)[:, None], _both(on_W)[:, None]
+            return on_U[:, :, None] * (U2 * UU + W2 * UW) + on_W[:, :, None] * (U2 * WU + W2 * WW)
 
         one = np.ones_like(s)
         return Pairs(
