@@ -35,7 +35,7 @@ def slit_nodes(low: Array, high: Array) -> Array:
 def slit_contour(low: Array, high: Array, nodes: int) -> Contour:
     r"""Contour around ``[low, high]``, ``low > 0``, for functions that are analytic and bounded where :math:`\Re z > 0`.
 
-    The half-plane without the interval is a ring, and the contour its middle (Eq. 13.13), :math:`z = M\,\mathrm{dn}(x - \tfrac i2 K')`
+    The half-plane without the interval is a ring, the contour its middle (13.13), :math:`z = M\,\mathrm{dn}(x - \tfrac i2 K')`
     with :math:`k' = m/M` at midpoints :math:`x` of :math:`(0, K)` (Hale, Higham and Trefethen 2008). By the sum
     :math:`\mathrm{dn}(u) = \frac\pi{2K'}\sum_j \mathrm{sech}\frac{\pi(u - 2jK)}{2K'}` its nodes keep their digits.
 
