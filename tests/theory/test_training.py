@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -190,3 +191,31 @@ def test_steps_just_below_the_largest_stable_one_do_not_diverge():
     stepped = gl.predict(data, flow.replaced(training=gl.GradientDescent(steps, rate)))
     flowed = gl.predict(data, flow.replaced(training=gl.GradientFlow(steps * rate)))
     np.testing.assert_allclose(stepped.test_loss, flowed.test_loss, rtol=1e-3)
+
+
+def test_stable_steps_beside_a_strong_outlier_are_those_of_any_contour():
+    """Steps at 96 % of the largest stable size: with more steps on the contour, and with a momentum that is nearly none."""
+    data, filter = gl.CSBM(0.7372, 1.7066, 2.6091, 0.4114), gl.Diffusion(0.7)
+    descents = [
+        gl.GradientDescent(100, 0.02),
+        gl.GradientDescent([100, 1000], 0.02),
+        gl.GradientDescent(100, 0.02, 1e-13),
+    ]
+    losses = [
+        np.ravel(gl.predict(data, gl.GCN(filter, reg=0.1, training=descent)).train_loss)[0]
+        for descent in descents
+    ]
+    np.testing.assert_allclose(losses, losses[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.5])
+def test_descent_diverges_above_the_largest_stable_rate_and_says_so(momentum):
+    gcn = gl.GCN(gl.Diffusion(0.7), reg=0.1, training=gl.GradientDescent(1000, 5.0, momentum))
+    with pytest.raises(gl.ConvergenceError, match="rate = 5, whose largest stable value") as error:
+        gl.predict(DATA, gcn)
+    stable = float(re.search(r"value is ([0-9.]+)", str(error.value))[1])
+    near = gl.GradientDescent(4000, stable * np.array([0.98, 1.02]), momentum)
+    p = gl.predict(DATA, gcn.replaced(training=near), throw=False)
+    assert p.status.tolist() == [gl.Status.EXPLICIT, gl.Status.DIVERGED]
+    end = gl.predict(DATA, gcn.replaced(training=None))
+    assert p.test_accuracy[0] == pytest.approx(end.test_accuracy, abs=1e-9)

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ellipj, ellipk, ellipkm1
+from scipy.special import ellipk, ellipkm1, elliprf
 
 from gcnlimit._values import Array
 
+_TERMS = 60  # of a sum over the images of an ellipse that is nearly a circle
 _ROUNDING = 34.0  # minus the logarithm of the error of a rule: below 1e-14
 
 
@@ -24,82 +25,70 @@ class Contour(NamedTuple):
     z: npt.NDArray[Any]
     weight: npt.NDArray[Any]
 
-    def shifted(self, distance: Array) -> Contour:
-        """Move the contour to the right."""
-        return self._replace(z=self.z + distance[:, None])
-
 
 def slit_nodes(low: Array, high: Array) -> Array:
     """Number of nodes that `slit_contour` needs."""
-    ratio, elliptic = _modulus(low, high)
-    rate = 0.5 * np.pi * ellipk(elliptic) / ellipkm1(elliptic)
-    return np.asarray(np.ceil(_ROUNDING / rate) + 4.0 * (ratio > 0.0))
+    square = _ratio(low, high) ** 2
+    return np.asarray(np.ceil(_ROUNDING / np.pi * ellipkm1(square) / ellipk(square)))
 
 
 def slit_contour(low: Array, high: Array, nodes: int) -> Contour:
     r"""Contour around ``[low, high]``, ``low > 0``, for functions that are analytic and bounded where :math:`\Re z > 0`.
 
-    The half-plane is mapped to the plane without its negative axis by the square; there the contour is the middle of the annulus
-    between the two cuts, :math:`z^2 = \sqrt{mM}\,\frac{1/k + y}{1/k - y}`, :math:`y = \mathrm{sn}(x + \tfrac i2 K')` at midpoints
-    :math:`x` of :math:`(-K, K)` (Hale, Higham and Trefethen 2008).
+    The half-plane without the interval is a ring, the contour its middle (13.13), :math:`z = M\,\mathrm{dn}(x - \tfrac i2 K')`
+    with :math:`k' = m/M` at midpoints :math:`x` of :math:`(0, K)` (Hale, Higham and Trefethen 2008). By the sum
+    :math:`\mathrm{dn}(u) = \frac\pi{2K'}\sum_j \mathrm{sech}\frac{\pi(u - 2jK)}{2K'}` its nodes keep their digits.
 
     >>> loop = slit_contour(np.array([0.1]), np.array([7.0]), 40)
     >>> np.allclose(2.0 * np.sum(loop.weight / (loop.z - [[0.2]]), axis=1).real, 1.0)  # Cauchy's formula
     True
     """
-    ratio, elliptic = _modulus(low, high)
-    m1 = elliptic[:, None]
-    quarter = ellipkm1(m1)
-    x = quarter * ((2.0 * np.arange(nodes) + 1.0) / nodes - 1.0)
-    sn, cn, dn = _jacobi(x, 0.5 * ellipk(m1), m1)
-    inverse = ((ratio + 1.0) / (ratio - 1.0))[:, None]
-    middle = (low * high)[:, None]
-    z = np.sqrt(middle * (inverse + sn) / (inverse - sn))
-    slope = middle * inverse * cn * dn / ((inverse - sn) ** 2 * z)
-    # x runs clockwise
-    return Contour(z, -slope * (2.0 * quarter / nodes) / (2j * np.pi))
+    square = _ratio(low, high)[:, None] ** 2
+    size = 0.5 * np.pi / ellipk(square)
+    period = 2.0 * ellipkm1(square) * size
+    w = period * (0.5 * np.arange(nodes) + 0.25) / nodes - 0.25j * np.pi
+    dn, slope = secants(w, period)
+    scale = high[:, None] * size
+    return Contour(scale * dn, scale * slope * period / (4j * np.pi * nodes))
 
 
-def _modulus(low: Array, high: Array) -> tuple[Array, Array]:
-    r"""Ratio :math:`q` of the ends, and :math:`1 - k^2` for :math:`k = (q-1)/(q+1)`; an interval has some length."""
-    ratio = np.maximum(high / low, 1.0 + 1e-6)
-    return ratio, 4.0 * ratio / (ratio + 1.0) ** 2
+def _ratio(low: Array, high: Array) -> Array:
+    """Ratio of the ends; an interval has some length."""
+    return np.minimum(low / high, 0.5)
 
 
-def _jacobi(x: Array, y: Array, m1: Array) -> tuple[Array, Array, Array]:
-    r"""Elliptic functions sn, cn, dn at :math:`x + iy`, of the parameter :math:`1 - m_1`."""
-    s, c, d, _ = ellipj(x, 1.0 - m1)
-    s1, c1, d1, _ = ellipj(y, m1)
-    below = c1**2 + (1.0 - m1) * (s * s1) ** 2
-    sn = (s * d1 + 1j * c * d * s1 * c1) / below
-    cn = (c * c1 - 1j * s * d * s1 * d1) / below
-    return sn, cn, (d * c1 * d1 - 1j * (1.0 - m1) * s * c * s1) / below
+def secants(w: npt.NDArray[Any], period: Array, terms: int = 10) -> tuple[Array, Array]:
+    r"""Sum over :math:`|j| \leq n` of :math:`\mathrm{sech}(w - jp)`, and its derivative."""
+    apart = w[..., None] - period[..., None] * np.arange(-terms, terms + 1)
+    side = np.where(apart.real < 0.0, -1.0, 1.0)
+    small = np.exp(-side * apart)  # underflows far away, where a hyperbolic cosine overflows
+    above = 1.0 + small**2
+    secant = 2.0 * small / above
+    return np.sum(secant, axis=-1), np.sum(side * secant * (1.0 - 2.0 / above), axis=-1)
 
 
-def annulus(left: Array, right: Array) -> tuple[Array, Array]:
-    r"""Shift :math:`a` and radius of the circle into which :math:`(x - a)/(1 - ax)` takes that of diameter ``[-left, right]``.
+class EllipseMap(NamedTuple):
+    r"""Map of the ellipses :math:`-\cos\varphi`, :math:`|\Im\varphi| < a`, onto the half-plane :math:`\Re v > 0`.
 
-    The map keeps the unit circle, so that the two circles have a common centre afterwards.
-
-    >>> a, radius = annulus(np.array([0.2]), np.array([0.9]))
-    >>> np.allclose((0.9 - a) / (1 - 0.9 * a), radius), np.allclose((0.2 + a) / (1 + 0.2 * a), radius)
-    (True, True)
+    It is :math:`v = 1/\mathrm{dn}(K\varphi/\pi)` with :math:`K'/K = a/\pi`, which is even about both ends of :math:`(0, \pi)`.
     """
-    apart = right - left
-    near = 1.0 - left * right
-    shift = apart / (near + np.sqrt((near - apart) * (near + apart)))
-    return shift, (right - shift) / (1.0 - shift * right)
 
+    a: Array
 
-def annulus_nodes(radius: Array) -> Array:
-    """Number of nodes on the upper half of a circle between that radius and 1."""
-    return np.asarray(np.ceil(-_ROUNDING / np.log(radius)))
+    def __call__(self, cosine: Array) -> Array:
+        """Numbers v at real cosines."""
+        return np.asarray((self._sum(np.arccos(cosine + 0j)) / self._sum(0.0 * self.a)).real)
 
+    def _sum(self, angle: Array) -> Array:
+        unit = 0.5 * np.pi / self.a
+        return secants(unit * (angle - np.pi), 2.0 * np.pi * unit, _TERMS)[0]
 
-def circle(shift: Array, radius: Array, nodes: int) -> tuple[Array, Array]:
-    """Upper half of the contour between the circles of `annulus`, and the step from a node to the next."""
-    angle = (np.arange(nodes) + 0.5) * (np.pi / nodes)
-    w = np.sqrt(radius)[:, None] * np.exp(1j * angle)
-    a = shift[:, None]
-    step = (1.0 - a**2) / (1.0 + a * w) ** 2 * 1j * w * (np.pi / nodes)
-    return (w + a) / (1.0 + a * w), step
+    def inverse(self, v: npt.NDArray[Any]) -> tuple[Array, Array]:
+        r"""Numbers :math:`\varphi` at v in the first quadrant, and their derivatives."""
+        whole = self._sum(np.full_like(self.a, np.pi))
+        least = (self._sum(0.0 * self.a) / whole)[:, None] ** 2
+        scale = (2.0 * self.a / (np.pi * whole))[:, None]
+        square = v**-2.0
+        sine, cosine = 1.0 - square, square - least
+        u = np.sqrt(sine / (1.0 - least)) * elliprf(cosine / (1.0 - least), square, 1.0)
+        return scale * u, scale * square / (np.sqrt(sine) * np.sqrt(cosine))

@@ -47,6 +47,11 @@ class Status(Outcome):
         "the filter is not defined on the spectrum, the data are out of range, or the degree "
         "allows no such signal; take a weaker filter, rho > 0 and less extreme data",
     )
+    DIVERGED = (
+        6,
+        "the descent diverges: rate is above its largest stable value, "
+        "2 (1 + momentum) / (reg + largest eigenvalue); take a smaller rate",
+    )
 
 
 @dataclass(frozen=True, repr=False)

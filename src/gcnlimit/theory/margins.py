@@ -23,7 +23,7 @@ from gcnlimit.theory.large_reg import filter_averages, margins
 from gcnlimit.theory.points import Mask, Points, Rows
 from gcnlimit.theory.readout import explicit_margins, read_outputs
 from gcnlimit.theory.solve import alike_solver, asymptote, degree_solver, solve
-from gcnlimit.theory.training import Stopped, trained_outputs
+from gcnlimit.theory.training import Stopped, largest_stable_rate, trained_outputs
 
 _HISTORY = 1 << 21  # numbers held by the memory of the fixed-point search: 16 MiB
 
@@ -194,6 +194,10 @@ def _stopped(points: Points, _: Effort) -> _Parts:
         )
     unresolved = np.isnan(test) | np.isnan(train)
     status = np.where(unresolved, int(Status.UNRESOLVED), int(Status.EXPLICIT))
+    if unresolved.any():
+        some = points.take(unresolved)
+        diverges = np.asarray(getattr(some.training, "rate", 0.0)) > largest_stable_rate(some)
+        status[unresolved] = np.where(diverges, Status.DIVERGED, Status.UNRESOLVED)
     none = np.zeros(points.size)
     answers = Answers(test, train, deviation, none, *losses, status, none, none.astype(np.int64))
     yield np.arange(points.size), answers._replace(solution=Stopped.of(outputs))

@@ -24,6 +24,7 @@ from gcnlimit.theory.finite_reg import class_losses
 from gcnlimit.theory.finite_reg.averages import nonzero_weights
 from gcnlimit.theory.margins import Answers, Effort, Solved, answers_at
 from gcnlimit.theory.points import Mask, Points
+from gcnlimit.theory.training import largest_stable_rate
 from gcnlimit.theory.uncertainty import carries_errors
 
 
@@ -122,6 +123,10 @@ def _raise_failure(points: Points, answers: Answers) -> Never:
     failed = np.flatnonzero(answers.status > Status.CONVERGED)
     first = failed[0]
     where = f"reg = {points.reg[first]:g} with residual {answers.residual[first]:.1e}"
+    if answers.status[first] == Status.DIVERGED:
+        rate = np.asarray(getattr(points.training, "rate", np.nan))[first]
+        stable = largest_stable_rate(points.take(failed[:1]))[0]
+        where = f"rate = {rate:g}, whose largest stable value is {stable:.4g}"
     raise ConvergenceError(
         f"{failed.size} of {points.size} points have no solution, the first at {where}: "
         f"{Status(int(answers.status[first])).message}; "

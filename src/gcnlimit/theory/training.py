@@ -18,14 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.numerics.contour import (
-    Contour,
-    annulus,
-    annulus_nodes,
-    circle,
-    slit_contour,
-    slit_nodes,
-)
+from gcnlimit.numerics.contour import Contour, EllipseMap, slit_contour, slit_nodes
 from gcnlimit.numerics.linear import batches
 from gcnlimit.results.order_parameters import Output, Weights
 from gcnlimit.theory.finite_reg.path import (
@@ -38,18 +31,14 @@ from gcnlimit.theory.finite_reg.path import (
 from gcnlimit.theory.points import Points
 from gcnlimit.training import GradientDescent, Training
 
-_MARGIN = (
-    3.0  # time times the distance by which a contour may leave the half-plane where P is bounded
-)
-_COARSEST, _FINE, _FINEST = (
-    63,
-    255,
-    (1 << 13) - 1,
-)  # nodes on the spectrum: first, for its ends, at most
+_MARGIN = 3.0  # time times how far a contour may leave the half-plane where P is bounded
+_COARSEST, _FINE, _FINEST = 63, 127, (1 << 13) - 1  # nodes on the spectrum: first, for ends, last
+_ROUND = 1e-8  # momentum at which the ellipse where P is bounded is as good as the disc without
 _SEARCHED = 32  # points whose spectra are searched for their ends at once
-_LONGEST = 1500  # nodes of a contour; more are needed around hopelessly different eigenvalues
+_LONGEST = 2000  # nodes of a contour; more are needed around hopelessly different eigenvalues
 _CLOSED = 1e-10  # error of Cauchy's formula around a whole spectrum
 _SAME = 1e-12  # change of an average between two grids at which the finer one is fine enough
+_LARGEST = 10.0  # logarithm of what weights that diverge may grow by before they lose their digits
 _BLOCK = 1 << 21  # numbers held by one temporary array
 
 Rows = npt.NDArray[np.intp]
@@ -90,16 +79,26 @@ def trained_outputs(points: Points, training: Training) -> Outputs:
     np.maximum.at(longest, group, np.asarray(getattr(training, training.names[0])))
     networks = points.take(first)
     loops = _Loops.of(networks, training[first], longest)
+    grows = loops.growth()[group] * np.asarray(getattr(training, training.names[0]))
+    members = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
     answer = np.full((len(Outputs._fields), points.size), np.nan)
-    for rows, ridge, loop, variable in _resolved(networks, loops):
-        path = ridge.path(variable)
-        place = np.full(first.size, -1)
-        place[rows] = np.arange(rows.size)
-        (members,) = (place[group] >= 0).nonzero()
-        for part in np.array_split(members, 1 + members.size * loop.z.shape[1] ** 2 // _BLOCK):
-            answer[:, part] = _at_times(path, loop, ridge.unit, training[part], place[group[part]])
+    for rows, path, unit, loop in _resolved(networks, loops):
+        for k, row in enumerate(rows):
+            laws, contour = Path(*(law[k] for law in path)), Contour(*(part[k] for part in loop))
+            for block in batches(members[row].size, _BLOCK // contour.z.size):
+                part = members[row][block]
+                answer[:, part] = _at_times(laws, contour, unit[k], training[part])
+    answer[:, grows > _LARGEST] = np.nan
     answer[3] = np.maximum(answer[3], 0.0)  # outputs on train nodes may have no variance
     return Outputs(*answer)
+
+
+def largest_stable_rate(points: Points) -> Array:
+    r"""Step size :math:`2(1 + \beta)/\lambda` above which descents diverge, with the largest eigenvalue; infinite for flows."""
+    if not isinstance(points.training, GradientDescent):
+        return np.full(points.size, np.inf)
+    loops = _Loops.of(points, points.training, np.ones(points.size))
+    return np.asarray(points.training.rate * loops.stable() / loops.high)
 
 
 def _alike(points: Points, training: Training) -> tuple[Rows, Rows]:
@@ -137,96 +136,88 @@ class _Loops(NamedTuple):
         """Look for the ends of the spectra."""
         columns = []
         for block in batches(points.size, _SEARCHED):
-            ridge = _ridge(points.take(np.r_[block]), _FINE)
+            ridge = _ridge(points.take(block), _FINE)
             columns.append(np.stack([*ridge.ends(), ridge.unit]))
         low, high, unit = np.concatenate(columns, axis=1)
         reg = points.reg / unit
         none = np.zeros(points.size)
         if isinstance(training, GradientDescent):
             rate = np.asarray(training.rate) * unit
-            return cls(low + reg, high + reg, reg, rate, np.asarray(training.momentum), longest)
+            momentum = np.maximum(training.momentum, _ROUND)
+            return cls(low + reg, high + reg, reg, rate, momentum, longest)
         return cls(low + reg, high + reg, reg, none, none, longest * unit)
 
     def take(self, rows: Rows) -> _Loops:
         return _Loops(*(column[rows] for column in self))
 
+    def stable(self) -> Array:
+        """End of the spectrum beyond which steps diverge."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(2.0 * (1.0 + self.momentum) / self.rate)
+
+    def growth(self) -> Array:
+        r"""Logarithm of what diverging steps enlarge weights by, minus a root of :math:`p + \beta/p = 1 + \beta - x`."""
+        half = 0.5 * (self.rate * self.high - 1.0 - self.momentum)
+        root = half + np.sqrt(np.maximum(half**2 - self.momentum, 0.0))
+        return np.asarray(np.log(np.maximum(root, 1.0)))
+
     def wider(self) -> _Loops:
         """Ends further apart, inside the disc where steps are stable if they were: outside of it P is huge."""
-        with np.errstate(divide="ignore"):
-            stable = 2.0 * (1.0 + self.momentum) / self.rate
+        stable = self.stable()
         high = np.where(self.high < stable, 0.5 * (self.high + stable), np.inf)
         return self._replace(low=0.5 * self.low, high=np.minimum(1.2 * self.high, high))
 
-    @property
-    def _slack(self) -> Array:
-        """Distance from the spectrum at which P is still bounded."""
-        return np.asarray(_MARGIN / (self.longest * np.where(self.rate > 0.0, self.rate, 1.0)))
+    def _outer(self) -> Array:
+        """Larger root of the recursion on the ellipse within which P is bounded."""
+        return np.asarray(np.exp(self.growth() + _MARGIN / self.longest))
 
-    def _slit(self) -> tuple[Array, Array, Array]:
-        """Spectrum in the right half-plane, to which the disc where P is bounded is mapped; and the inverse of its diameter."""
-        slack = self._slack
-        with np.errstate(divide="ignore"):
-            widest = np.maximum(2.0 / self.rate, self.high) + 2.0 * slack
-        low, high = self.low + slack, self.high + slack
-        return low / (1.0 - low / widest), high / (1.0 - high / widest), 1.0 / widest
-
-    def _annulus(self) -> tuple[Array, Array, Array]:
-        """Shift and radius of `annulus` in the plane of the larger root of the recursion, and the radius of the outer circle."""
-        least = np.sqrt(self.momentum)
-        right, left = (
-            np.maximum(_larger_root(self.rate * end, self.momentum, sign), least)
-            for end, sign in ((self.low, 1.0), (self.high, -1.0))
+    def _ellipse(self) -> tuple[EllipseMap, Array, Array]:
+        """Map of that ellipse to the half-plane, and the ends of the spectrum there."""
+        ellipse = EllipseMap(np.log(self._outer() / np.sqrt(self.momentum)))
+        low, high = (
+            ellipse((1.0 + self.momentum - self.rate * end) / (2.0 * np.sqrt(self.momentum)))
+            for end in (self.low, self.high)
         )
-        outer = np.maximum(np.maximum(left, right), 1.0) * np.exp(_MARGIN / self.longest)
-        return *annulus(left / outer, right / outer), outer
+        return ellipse, low, high
 
     def outside(self) -> Array:
         """Minus a real number to the left of all that a contour may reach."""
-        outer = self._annulus()[2] if np.any(self.momentum) else np.ones(1)
-        with np.errstate(invalid="ignore"):
-            reach = (outer + self.momentum / outer - 1.0 - self.momentum) / self.rate
-        return self.low + np.where(self.momentum > 0.0, reach, self._slack)
+        if not np.any(self.rate):
+            return self.low + _MARGIN / self.longest
+        outer = self._outer()
+        reach = (outer + self.momentum / outer - 1.0 - self.momentum) / self.rate
+        return np.asarray(self.low + reach)
 
     def nodes(self) -> Array:
         """Number of nodes of each contour."""
-        low, high, _ = self._slit()
-        around = slit_nodes(low, high)
-        if not np.any(self.momentum):
-            return around
-        return np.where(self.momentum > 0.0, annulus_nodes(self._annulus()[1]), around)
+        if np.any(self.rate):
+            return slit_nodes(*self._ellipse()[1:])
+        slack = _MARGIN / self.longest
+        return slit_nodes(self.low + slack, self.high + slack)
 
     def contour(self, nodes: int) -> Contour:
-        """Contours of `nodes` nodes; the momenta of all are 0, or of none."""
-        if np.all(self.momentum == 0.0):
-            low, high, inverse = self._slit()
-            loop = slit_contour(low, high, nodes)
-            stretch = 1.0 + loop.z * inverse[:, None]
-            loop = Contour(loop.z / stretch, loop.weight / stretch**2)
-            return loop.shifted(-self._slack)
-        shift, radius, outer = self._annulus()
-        x, step = (outer[:, None] * part for part in circle(shift, radius, nodes))
-        rate, momentum = self.rate[:, None], self.momentum[:, None]
-        z = (1.0 + momentum - x - momentum / x) / rate
-        # the upper half of x is the lower half of z
-        weight = (momentum / x**2 - 1.0) / rate * step / (2j * np.pi)
-        return Contour(z.conj(), weight.conj())
-
-
-def _larger_root(x: Array, momentum: Array, sign: float) -> Array:
-    r"""Larger root, of that sign, of :math:`p + \beta/p = 1 + \beta - x`; 0 if the roots are complex."""
-    half = 0.5 * sign * (1.0 + momentum - x)
-    return np.where(half > 0.0, half + np.sqrt(np.maximum(half**2 - momentum, 0.0)), 0.0)
+        """Contours of `nodes` nodes."""
+        if not np.any(self.rate):
+            slack = _MARGIN / self.longest
+            loop = slit_contour(self.low + slack, self.high + slack, nodes)
+            return loop._replace(z=loop.z - slack[:, None])
+        ellipse, low, high = self._ellipse()
+        loop = slit_contour(low, high, nodes)
+        angle, slope = ellipse.inverse(loop.z)
+        rate, root = self.rate[:, None], np.sqrt(self.momentum)[:, None]
+        z = (1.0 + root**2 - 2.0 * root * np.cos(angle)) / rate
+        return Contour(z, loop.weight * slope * 2.0 * root * np.sin(angle) / rate)
 
 
 def _ridge(points: Points, nodes: int) -> Ridge:
     return SymmetricRidge(points, nodes) if points.symmetric else PageRankRidge(points)
 
 
-def _resolved(points: Points, loops: _Loops) -> Iterator[tuple[Rows, Ridge, Contour, Array]]:
-    """Rows of points, their ridge regressions, contours, and the variables there; points that are not resolved are left out.
+def _resolved(points: Points, loops: _Loops) -> Iterator[tuple[Rows, Path, Array, Contour]]:
+    """Rows of points, laws on their contours, units, and the contours; points that are not resolved are left out.
 
-    A point is resolved if the variables stay when the grid on the spectrum is doubled, and if Cauchy's formula gives the output
-    at a real regularization: a contour that cuts the spectrum does not. Else the next one is wider and on a finer grid.
+    A point is resolved if variables and outputs stay when the grid on the spectrum is doubled, and if Cauchy's formula gives the
+    output at a real regularization: a contour that cuts the spectrum does not. Else the next one is wider and on a finer grid.
     """
     rows = np.arange(points.size)
     nodes = _COARSEST
@@ -240,42 +231,39 @@ def _resolved(points: Points, loops: _Loops) -> Iterator[tuple[Rows, Ridge, Cont
             loop = around.contour(int(sizes[batch[0]]))
             outside = around.outside()
             zeta = np.column_stack([around.reg[:, None] - loop.z, around.reg + outside])
-            rough = _ridge(some, nodes).variable(zeta)
-            ridge = _ridge(some, 2 * nodes + 1)
-            variable = ridge.polished(rough, zeta)
+            ridge, finer = _ridge(some, nodes), _ridge(some, 2 * nodes + 1)
+            variable = ridge.variable(zeta)
+            finest = finer.polished(variable, zeta)
             output = ridge.output(variable)
+            there = 1.0 + np.abs(output[:, -1:])
             inside = -2.0 * np.sum(
                 loop.weight * output[:, :-1] / (loop.z + outside[:, None]), axis=1
             )
-            closed = np.abs(inside.real - output[:, -1]) <= _CLOSED * (1.0 + np.abs(output[:, -1]))
-            good = closed & np.all(np.abs(variable - rough) <= _SAME * np.abs(variable), axis=1)
+            closed = np.abs(inside.real - output[:, -1]) <= _CLOSED * there[:, 0]
+            same = np.abs(finest - variable) <= _SAME * np.abs(finest)
+            same &= np.abs(finer.output(finest) - output) <= _CLOSED * there
+            good = closed & np.all(same, axis=1)
             left.append(part[~good])
             if good.any():
-                kept = Contour(*(column[good] for column in loop))
-                yield part[good], _ridge(some.take(good), 2 * nodes + 1), kept, variable[good, :-1]
+                path = _ridge(some.take(good), nodes).path(variable[good, :-1])
+                yield part[good], path, ridge.unit[good], Contour(*(x[good] for x in loop))
         rows = np.concatenate(left)
         nodes = 2 * nodes + 1
         loops = loops.wider()
 
 
-def _at_times(
-    path: Path, loop: Contour, unit: Array, training: Training, place: Rows
-) -> tuple[Array, ...]:
-    """Laws at some times, each on the contour at its place."""
-    unit = unit[place]
-    learned = unit[:, None] * training.learned(unit[:, None] * loop.z[place])
-    weight = -learned * loop.weight[place]
-    output, missed = path.output[place], path.missed[place]
-    covariance = path.covariance[place]
+def _at_times(path: Path, loop: Contour, unit: float, training: Training) -> tuple[Array, ...]:
+    """Laws at some times, all on one contour: products of one matrix with that of the weights of all times."""
+    weight = -unit * training.learned(unit * loop.z) * loop.weight
 
     def mean(values: Array) -> Array:
-        return np.asarray(2.0 * np.sum(weight * values, axis=1).real)
+        return np.asarray(2.0 * (weight @ values).real)
 
     return (
-        mean(output),
-        quadratic(weight, covariance),
-        mean(1.0 - missed * (1.0 - output)),
-        quadratic(weight * missed, covariance),
-        mean(path.weights[place]) / np.sqrt(unit),
-        quadratic(weight, path.weight_covariance[place]) / unit,
+        mean(path.output),
+        quadratic(weight, path.covariance),
+        mean(1.0 - path.missed * (1.0 - path.output)),
+        quadratic(weight * path.missed, path.covariance),
+        mean(path.weights) / np.sqrt(unit),
+        quadratic(weight, path.weight_covariance) / unit,
     )

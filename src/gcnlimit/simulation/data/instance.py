@@ -175,9 +175,10 @@ class Instance(Brief):
             "degree": np.array(self.observation.degree),
             "train_mask": self.train_mask,
             "labels": self.labels,
-            "given_labels": self.given_labels,
             "centroid": self.latents.centroid,
         }
+        if self.data.noise:
+            fields["given_labels"] = self.given_labels
         if self.latents.theta is not None:
             fields["theta"] = self.latents.theta
         if streamed(X):
@@ -207,7 +208,9 @@ class Instance(Brief):
             theta = None
             if "theta" in stored:
                 theta = np.array(as_real("theta", field(stored, "theta", nodes), low=0))
-            given = observation.check_labels(stored["given_labels"], mask, data.classes)
+            given = labels
+            if data.noise:
+                given = observation.check_labels(stored["given_labels"], mask, data.classes)
         shown = observation.shown_labels(given, mask, data.classes)
         seen = Observation(data, degree, adjacency, features, mask, shown)
         return Instance(seen, Latents(labels, centroid.astype(float), theta))

@@ -8,6 +8,7 @@ Gaussian; their covariances are those of one regularization, `square_margin`, wi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,9 +19,8 @@ from gcnlimit.theory.points import Mask, Points
 
 _FAR, _FACTORS = 50.0, 7  # contours, each smaller by a factor, along which the root is followed
 _NEWTON, _NEAR = 30, 1e-9  # steps at most on the last one; one after which the error is rounding
-_SCAN = np.linspace(
-    -14.0, 9.0, 93
-)  # logarithms of distances from the spectrum at which its ends are sought
+_SCAN = np.linspace(-14.0, 9.0, 47)  # logarithms of distances from the spectrum, to find its ends
+_FINER = np.linspace(0.0, 1.0, 12)  # the same between the two that are nearest, and again
 
 
 class Means(NamedTuple):
@@ -65,9 +65,8 @@ class Ridge(ABC):
     unit: Array
 
     def __init__(self, points: Points) -> None:
-        self.alpha, self.mu, self.rho = (
-            column[:, None] for column in (points.alpha, points.mu, points.rho)
-        )
+        columns = (points.alpha, points.mu, points.rho)
+        self.alpha, self.mu, self.rho = (column[:, None] for column in columns)
 
     @abstractmethod
     def reg(self, variable: Array) -> tuple[Array, Array]:
@@ -92,8 +91,8 @@ class Ridge(ABC):
     def output(self, variable: Array) -> Array:
         """Mean output of a test node (Eq. 13.8)."""
         s, W, U, excess = self.means(variable)
-        along = U / (1.0 + self.mu * s * (W + excess))
-        return np.asarray(s * (self.mu * along * U + excess) / (1.0 - s * W))
+        mean = self.mu * U**2 / (1.0 + self.mu * s * (W + excess)) + excess
+        return np.asarray(s * mean / (1.0 - s * W))
 
     def polished(self, root: Array, zeta: Array) -> Array:
         """Repeat Newton's step, whose error is squared each time, until it is near."""
@@ -115,12 +114,22 @@ class Ridge(ABC):
         falls = dp * (1.0 + self.alpha * (self.rho - 2.0 * p)) / (self.alpha * below)
         return value, -falls - value * slope / below
 
-    def _scanned(self, variable: Array, outlier: Mask) -> Array:
-        """Largest eigenvalue or more, given variables that approach the spectrum from above and where an outlier is passed."""
-        value = self.reg(variable)[0]
-        falling = np.diff(value, axis=1, append=-np.inf) <= 0.0
-        last = np.maximum(np.argmax(falling | outlier, axis=1) - 1, 0)
-        return np.asarray(-np.take_along_axis(value, last[:, None], axis=1)[:, 0])
+    def _scanned(self, above: Callable[[Array], tuple[Array, Mask]]) -> Array:
+        """Largest eigenvalue, or hardly more.
+
+        At numbers that rise from -14 to 9, `above` gives variables that approach the spectrum from above, and whether an outlier
+        has been passed. Each scan lies around the end that the one before has found.
+        """
+        scan = np.broadcast_to(_SCAN, (len(self.mu), _SCAN.size))
+        for _ in range(3):
+            variable, outlier = above(scan)
+            value = self.reg(variable)[0]
+            falling = np.diff(value, axis=1, append=-np.inf) <= 0.0
+            last = np.maximum(np.argmax(falling | outlier, axis=1) - 1, 0)[:, None]
+            ends = last + np.array([0, 2])
+            start, stop = np.take_along_axis(scan, np.minimum(ends, scan.shape[1] - 1), 1).T
+            scan = start[:, None] + (stop - start)[:, None] * _FINER
+        return np.asarray(-np.take_along_axis(value, last, axis=1)[:, 0])
 
     def path(self, variable: Array) -> Path:
         """Laws at the regularizations of these variables (Eqs. 13.8 to 13.11)."""
@@ -184,15 +193,18 @@ class SymmetricRidge(Ridge):
 
     def ends(self) -> tuple[Array, Array]:
         square = self.g**2
-        distance = np.exp(_SCAN)
         lowest = np.min(square[:, :-1], axis=1)[:, None]
-        low = self.reg(distance - lowest)[0]
+        low = self.reg(np.exp(_SCAN) - lowest)[0]
         atom = np.where(self.measure.e[:, -1] > 0.0, square[:, -1], 0.0)
         top = np.maximum(np.max(square[:, :-1], axis=1), atom)[:, None]
-        above = -top * (1.0 + distance[::-1])
-        part = above[:, :, None] / (above[:, :, None] + square[:, None])
-        passed = self.mu * (np.vecdot(part, self.measure.e[:, None]) - 1.0) >= 1.0
-        return np.maximum(-np.nanmin(low, axis=1), 0.0), self._scanned(above, passed)
+
+        def above(scan: Array) -> tuple[Array, Mask]:
+            variable = -top * (1.0 + np.exp(_SCAN[0] + _SCAN[-1] - scan))
+            part = variable[:, :, None] / (variable[:, :, None] + square[:, None])
+            passed = self.mu * (np.vecdot(part, self.measure.e[:, None]) - 1.0) >= 1.0
+            return variable, passed
+
+        return np.maximum(-np.nanmin(low, axis=1), 0.0), self._scanned(above)
 
     def _on_spectrum(self, variable: Array) -> tuple[Array, Array]:
         """Values of U, and of W less its value for a gain of 1, so that differences of W keep their digits."""
@@ -275,11 +287,14 @@ class PageRankRidge(Ridge):
     def ends(self) -> tuple[Array, Array]:
         start = 1.0 / (1.0 - self.theta**2)
         low = self.reg(start / (1.0 + np.exp(_SCAN)))[0]
-        above = start * (1.0 + np.exp(_SCAN))
-        s, slope = self._s(above)
-        x, below = self._labels(above)
-        passed = (below + self.mu * s * x <= 0.0) | (below <= 0.0) | (slope >= 0.0)
-        return np.maximum(-np.min(low, axis=1), 0.0), self._scanned(above, passed)
+
+        def above(scan: Array) -> tuple[Array, Mask]:
+            variable = start * (1.0 + np.exp(scan))
+            s, slope = self._s(variable)
+            x, below = self._labels(variable)
+            return variable, (below + self.mu * s * x <= 0.0) | (below <= 0.0) | (slope >= 0.0)
+
+        return np.maximum(-np.min(low, axis=1), 0.0), self._scanned(above)
 
     def _labels(self, w: Array) -> tuple[Array, Array]:
         """Numbers x and L."""
@@ -310,13 +325,8 @@ class PageRankRidge(Ridge):
         WW = square * (k**2 - 1.0 + square + sum_ / xx) / (ll * rate)
 
         def covariance(on_U: Array, on_W: Array) -> Array:
-            U1, U2, W1, W2 = (
-                on_U[:, :, None],
-                _both(on_U)[:, None],
-                on_W[:, :, None],
-                _both(on_W)[:, None],
-            )
-            return U1 * U2 * UU + U1 * W2 * UW + W1 * U2 * WU + W1 * W2 * WW
+            U2, W2 = _both(on_U)[:, None], _both(on_W)[:, None]
+            return on_U[:, :, None] * (U2 * UU + W2 * UW) + on_W[:, :, None] * (U2 * WU + W2 * WW)
 
         one = np.ones_like(s)
         return Pairs(
@@ -359,5 +369,4 @@ def _average(weight: Array, values: Array) -> Array:
 
 def quadratic(weight: Array, covariance: Array) -> Array:
     r"""Double integral :math:`2\,\mathrm{Re}\sum_{jk} w_j C_{jk} w_k` over both halves of a contour, for each row of weights."""
-    inner = np.matmul(covariance, _both(weight)[:, :, None])[:, :, 0]
-    return np.asarray(2.0 * np.sum(weight * inner, axis=1).real)
+    return np.asarray(2.0 * np.sum(weight @ covariance * _both(weight), axis=1).real)
