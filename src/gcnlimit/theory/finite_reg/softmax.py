@@ -187,8 +187,8 @@ def _by_convolution(C: int, means: Array, deviation: float, v: float) -> list[li
     all_sums = _other_sums(C, cells, span, L[:, None], (deviation, v))
 
     def with_own(at: Array, sums: _Sums) -> list[float]:
-        # The own class has the rest of the probability, and an output of mean `true_class`, v more from
-        # its target. Near 0 its density varies with the logarithm, as theirs does.
+        # The own class has the rest of the probability, and an output v more from its target. Near 0
+        # its density varies with the logarithm, as theirs does.
         if span == 1.0:
             skip = cells.negligible(at, deviation, v)
             x, share = cells.probability[skip:], cells.share[skip:]
@@ -205,8 +205,8 @@ def _by_convolution(C: int, means: Array, deviation: float, v: float) -> list[li
         plain = masses(1.0)
         with_q = masses(x / (1.0 + v * x))
 
-        # E[G delta(sum - 1) sum_j q_j]: q belongs to the own class, or to one of the C - 1 others. The
-        # sums over L and over the probability need no step: it cancels against the norm.
+        # E[G delta(sum - 1) sum_j q_j]: q belongs to the own class, or to one of the C - 1 others.
+        # The sums over L and over the probability need no step: it cancels against the norm.
         pairs = zip(plain, with_q, strict=True)
         parts = (np.vdot(b, sums.alone) + (C - 1) * np.vdot(a, sums.q) for a, b in pairs)
         norm, first, second, loss = parts
