@@ -187,8 +187,8 @@ def _by_convolution(C: int, means: Array, deviation: float, v: float) -> list[li
     all_sums = _other_sums(C, cells, span, L[:, None], (deviation, v))
 
     def with_own(at: Array, sums: _Sums) -> list[float]:
-        # The own class has the rest of the probability, and an output v more from its target. Near 0
-        # its density varies with the logarithm, as theirs does.
+        # The own class has the rest of the probability, and an output v more from its target.
+        # Near 0 its density varies with the logarithm, as theirs does.
         if span == 1.0:
             skip = cells.negligible(at, deviation, v)
             x, share = cells.probability[skip:], cells.share[skip:]
