@@ -81,8 +81,7 @@ class SoftmaxOf(Loss):
         """Averages at each point; NaN where it is not the output of a network, and the search steps back."""
         deviation = np.sqrt(variance)
         averages = np.full((mean.size, 5), np.nan)
-        most = _nodes(self.classes)
-        narrow = deviation < max(limit for nodes, limit in _NARROW.items() if nodes <= most)
+        narrow = max(most for nodes, most in _NARROW.items() if nodes <= _nodes(self.classes))
         allowed = (np.abs(mean) < 1e3) & (deviation < 1e3) & (v > 0.0) & (v < 1e7)
         # means of one deviation and one v, if they are not far apart, share the other classes
         laws = np.stack(
@@ -90,7 +89,7 @@ class SoftmaxOf(Loss):
         )
         for law in np.unique(laws[allowed], axis=0):
             rows = np.flatnonzero(allowed & (laws == law).all(axis=1))
-            method = _by_counts if narrow[rows[0]] else _by_convolution
+            method = _by_counts if law[0] < narrow else _by_convolution
             averages[rows] = method(self.classes, mean[rows], *law[:2])
         return _ClassAverages(*averages.T)
 
@@ -202,8 +201,7 @@ def _by_convolution(C: int, means: Array, deviation: float, v: float) -> list[li
             each = [mass * (w * factor) for w in weights]
             return [cells.grid(m)[:, ::-1] for m in each] if span == 1.0 else each
 
-        plain = masses(1.0)
-        with_q = masses(x / (1.0 + v * x))
+        plain, with_q = masses(1.0), masses(x / (1.0 + v * x))
 
         # E[G delta(sum - 1) sum_j q_j]: q belongs to the own class, or to one of the C - 1 others.
         # The sums over L and over the probability need no step: it cancels against the norm.
