@@ -135,6 +135,11 @@ def test_long_series_on_directed_graphs_are_refused():
     with pytest.raises(gl.ParameterError, match="too long for a directed graph"):
         gl.tune(DATA, gcn, free | {"reg": REG})
     assert gl.tune(DATA, gcn, free).status is gl.results.TuneStatus.INTERIOR
+    long = gl.GCN(gl.Diffusion([1.0, 99.0]), reg=1.0, symmetrize=False)
+    with pytest.raises(gl.ParameterError, match=r"t = 99 is a series of \d+ layers"):
+        gl.predict(DATA, long)
+    statuses = [gl.Status.CONVERGED, gl.Status.REFUSED]
+    assert gl.predict(DATA, long, throw=False).status.tolist() == statuses
 
 
 def test_a_filter_next_to_its_divergence_is_predicted_alone_as_among_others():

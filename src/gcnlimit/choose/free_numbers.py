@@ -26,8 +26,7 @@ Bounds = Interval | Sequence[Interval]  # of a parameter, or of each of its laye
 
 MOST_NUMBERS = 32
 """Free numbers that are searched together: their climbs take seconds at 8, and the time grows with the square."""
-_LONGEST = 64  # layers of a chain: on directed graphs the equations of a longer one take minutes
-_SEARCHED = 40  # layers up to which a filter without bounds is searched there, in half a minute
+_SEARCHED = 40  # layers up to which a series without bounds is searched, in half a minute
 _ANY_REG = (1e-2, 1e6)  # regularizations searched if any is allowed, over the filter's gain
 _ANY_CLOSED = (1e-7, 1e7)  # the same where the margin is closed, at any of them
 _ANY_TIME = (1e-5, 1e6)  # times and step sizes searched if any is allowed, times the squared gain
@@ -190,17 +189,19 @@ def _allowed(points: Points, method: Method, name: str, asked: Interval) -> _All
 def _longest(points: Points, filter: Filter, far: float, limit: Array) -> tuple[Array, Mask, str]:
     """Largest magnitude, below `limit`, of a continuous filter whose series can be solved layer by layer."""
     reach = points.radius
+    longest = points.longest()
     tried = np.linspace(0.0, 1.0, 501)[:, None] * limit
     needed = filter.replaced(tried).layers(radius=reach)
     allowed, searched = (
-        np.max(np.where(needed <= most, tried, 0.0), axis=0) for most in (_LONGEST, _SEARCHED)
+        np.max(np.where(needed <= most, tried, 0.0), axis=0)
+        for most in (longest, min(longest, _SEARCHED))
     )
     layers = filter.replaced(far).layers(radius=reach)
     reason = (
         f"reaches series of {np.max(layers)} layers, too long for a directed graph at finite reg; "
         f"keep |{filter.parameter}| below {np.min(allowed):.3g}, symmetrize, or tune at reg = inf"
     )
-    return np.asarray(np.maximum(searched, far)), layers > _LONGEST, reason
+    return np.asarray(np.maximum(searched, far)), layers > longest, reason
 
 
 def check_free(gcn: GCN, free: Mapping[str, Any], scales: Sequence[str]) -> None:

@@ -27,6 +27,7 @@ from gcnlimit.training import Training
 
 _LARGEST = 1e50  # of a parameter or its inverse: products of several must be floating-point numbers
 _CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
+_LONGEST = 57  # layers of a series: the equations of a longer one take minutes
 
 Rows = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
@@ -81,12 +82,36 @@ class Points(NamedTuple):
         for filter in self.filters:
             filter.check_radius(self.radius)
             self.cost(filter)  # refuses one that is too steep, or has no chain
+        if (long := self.too_long()).any():
+            name, value = self.filter.parameter, self.filter.values[long][0]
+            layers = self.filter.layers(radius=self.radius)[long][0]
+            raise ParameterError(
+                f"{name} = {value:g} is a series of {layers} layers; at finite reg the equations "
+                f"of more than {self.longest()} take minutes; take a smaller |{name}|, "
+                "symmetrize=True with normalization='symmetric', or reg=math.inf"
+            )
         return self
+
+    def too_long(self) -> Mask:
+        """Which of the points have a series whose equations would take minutes."""
+        chained = self.route() in (Route.CHAIN, Route.LAYERS) and type(self.filter) is not PageRank
+        if not chained or self.filter.deep:
+            return np.zeros(self.size, bool)
+        layers = self.filter.layers(radius=self.radius)
+        return np.asarray(np.isfinite(self.reg) & (layers > self.longest()))
+
+    def longest(self) -> int:
+        """Layers of the longest series that is solved: the time grows with their sixth power, and with the propensities."""
+        if self.degrees is None or np.isinf(self.reg).all():
+            return _LONGEST
+        return min(_LONGEST, int(72.0 * self.degrees.theta.size ** (-1 / 6)))
 
     def usable(self) -> Mask:
         """Which of the points are in range and have a filter that is defined there."""
         usable = in_range(self.alpha, self.signal, self.mu, self.rho)
         usable &= np.all([filter.defined(self.radius) for filter in self.filters], axis=0)
+        rows = np.flatnonzero(usable)
+        usable[rows] = ~self.take(rows).too_long()
         rows = np.flatnonzero(usable)
         if not self.take(rows)._passes():  # a filter of a user, too steep at some of its values
             usable[rows] = [self.take(rows[k : k + 1])._passes() for k in range(rows.size)]
