@@ -27,7 +27,7 @@ from gcnlimit.training import Training
 
 _LARGEST = 1e50  # of a parameter or its inverse: products of several must be floating-point numbers
 _CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
-_LONGEST = 57  # layers of a series: the equations of a longer one take minutes
+_LONGEST = 64  # layers of a series: the equations of a longer one take minutes
 
 Rows = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
