@@ -122,6 +122,7 @@ def follow(equations: Equations, *, tol: float, max_iterations: int) -> FixedPoi
         plain = replace(equations, penalty=L2())
         end = follow(plain, tol=_ROUGH, max_iterations=max_iterations)
         return _turn_on(equations, end, tol)
+    max_iterations = min(max_iterations, equations.most)
     top = np.maximum(equations.reg, equations.far)
     end = _Track(equations, top, 10.0).run(tol, max_iterations)
     lost = np.flatnonzero(~end.converged)
@@ -186,7 +187,8 @@ class _Track:
             start[:, :NUMBERS] += np.clip(ratio[:, None] * change, -3.0, 3.0)
             wanted = np.where(reg == self._equations.reg[rows], tol, max(tol, _ROUGH))
             stage = self._equations.take(rows).at(reg)
-            end = iterate(stage, start, tol=wanted, level=int(level.min()))
+            end = iterate(stage, stage.settled(start), tol=wanted, level=int(level.min()))
+            end.converged[end.residual <= stage.rounding] = True
             self._record(rows, end, max_iterations)
         return FixedPoint(self._state, self._residual, self._iterations, self._converged)
 
