@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gcnlimit._validation import as_real, broadcast
-from gcnlimit._values import Array, Parameter, Value
+from gcnlimit._values import Array, Parameter, Value, shown
 from gcnlimit.errors import ParameterError
 
 
@@ -134,7 +134,7 @@ class GradientDescent(Training):
     def __init__(self, steps: ArrayLike, rate: ArrayLike, momentum: ArrayLike = 0.0) -> None:
         steps = as_real("steps", steps, low=1)
         if np.any(np.mod(steps, 1.0) != 0.0):
-            raise ParameterError(f"steps = {steps!r} must be whole numbers; round them")
+            raise ParameterError(f"steps = {shown(steps)} must be whole numbers; round them")
         momentum = as_real("momentum", momentum, low=0, high=1)
         if np.any(np.equal(momentum, 1.0)):
             raise ParameterError("momentum = 1 never comes to rest; it must be below 1")
@@ -208,7 +208,7 @@ def as_training(training: object) -> Training | None:
     if training is None or isinstance(training, Training):
         return training
     raise ParameterError(
-        f"training = {training!r} is not a way to train; give GradientDescent(steps, rate), "
+        f"training = {shown(training)} is not a way to train; give GradientDescent(steps, rate), "
         "GradientFlow(time), or None to train to the end"
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._validation import as_real, whole
-from gcnlimit._values import Array
+from gcnlimit._values import Array, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank
 from gcnlimit.filters.action import column_blocks
@@ -95,13 +95,13 @@ def networks(filter: str | Filter, strengths: npt.ArrayLike | None, hops: int) -
             raise ParameterError("strengths go with a family such as 'pagerank', not with a filter")
         if np.shape(filter(0.0)):
             use = "give one, or a family such as 'pagerank' with strengths"
-            raise ParameterError(f"filter = {filter!r} is several filters; {use}")
+            raise ParameterError(f"filter = {shown(filter)} is several filters; {use}")
         return [Network(type(filter).__name__.lower(), np.nan, filter)]
     if filter == "hops":
         return [NO_GRAPH, *(Network("hops", k, None, k) for k in range(1, hops + 1))]
     if filter not in FILTERS:
         use = "'pagerank', 'diffusion', 'hops' or a filter such as PageRank(0.5)"
-        raise ParameterError(f"filter = {filter!r} is not a family; use {use}")
+        raise ParameterError(f"filter = {shown(filter)} is not a family; use {use}")
     usual = np.outer((1.0, -1.0), STRENGTHS[filter])
     given = np.ravel(usual if strengths is None else as_real("strengths", strengths)).tolist()
     if filter == "pagerank" and any(abs(s) >= 1.0 for s in given):

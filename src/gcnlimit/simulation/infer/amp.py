@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import softmax
 
 from gcnlimit._validation import check_types, whole
-from gcnlimit._values import Array
+from gcnlimit._values import Array, shown
 from gcnlimit.classes import code_moments
 from gcnlimit.errors import ParameterError
 from gcnlimit.normalization import as_normalization
@@ -127,7 +127,9 @@ def alike_pair(instance: Given, to: Given) -> list[Given]:
 def _informed(graphs: Sequence[Given], start: str) -> Array:
     """Evidence that is sure of the latent labels."""
     if start != "truth":
-        raise ParameterError(f"start = {start!r} is not allowed; it must be 'labels' or 'truth'")
+        raise ParameterError(
+            f"start = {shown(start)} is not allowed; it must be 'labels' or 'truth'"
+        )
     sure = []
     for graph in graphs:
         if not isinstance(graph, Instance) or np.isnan(graph.labels).any():

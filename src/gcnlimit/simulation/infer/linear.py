@@ -16,7 +16,7 @@ from scipy.sparse.linalg import LinearOperator
 from scipy.special import log_softmax
 
 from gcnlimit._validation import check_types, tolerance, whole
-from gcnlimit._values import Array, Brief
+from gcnlimit._values import Array, Brief, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.normalization import Regularized
 from gcnlimit.numerics.lanczos import top_eigenvalues
@@ -114,7 +114,9 @@ def linear_message_passing(
     for given in (instance,) if to is None else (instance, to):
         check_types("linear_message_passing", instance=(given, (Instance, Observation)))
     if by not in _LAYERS:
-        raise ParameterError(f"by = {by!r} is not allowed; it must be one of {', '.join(_LAYERS)}")
+        raise ParameterError(
+            f"by = {shown(by)} is not allowed; it must be one of {', '.join(_LAYERS)}"
+        )
     if to is not None and by == "labels":
         raise ParameterError("by = 'labels' is for one graph; leave out to, or take by='layers'")
     graphs = [instance] if to is None else alike_pair(instance, to)
