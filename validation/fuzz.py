@@ -49,7 +49,9 @@ class Problem:
         """The problem of one point."""
         point = {name: float(getattr(self.data, name)[i]) for name in ("alpha", "lam", "mu", "rho")}
         filters = {"filter": self.gcn.filter, "test_filter": self.gcn.test_filter}
-        alone = {name: f.replaced(f.values[i]) for name, f in filters.items() if f is not None}
+        alone: dict[str, Any] = {
+            name: f.replaced(f.values[i]) for name, f in filters.items() if f is not None
+        }
         reg = float(np.broadcast_to(self.gcn.reg, self.data.shape)[i])
         if self.gcn.training is not None:
             alone["training"] = self.gcn.training.ravel(self.data.shape)[i]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gcnlimit._validation import as_real, broadcast, flag, number, whole
-from gcnlimit._values import Array, Parameter, Value, brief, shown
+from gcnlimit._values import Array, Parameter, Value, brief
 from gcnlimit.classes import Classes
 from gcnlimit.degrees import DegreeLaw, as_degrees
 from gcnlimit.errors import ParameterError
@@ -180,7 +180,7 @@ class CSBM(Value):
             raise ParameterError("labelled is larger than nodes; give the number of labelled nodes")
         if np.any((count_labelled > 0.0) & (count_labelled < 1.0)):
             raise ParameterError(
-                f"labelled = {shown(labelled)} is not a number of nodes; for a rate write rate * nodes"
+                f"labelled = {labelled!r} is not a number of nodes; for a rate write rate * nodes"
             )
         count = whole("classes", classes, low=2)
         lam = (count * h - 1.0) / (count - 1) * _full_signal(degree, n)

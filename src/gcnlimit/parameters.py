@@ -177,7 +177,7 @@ def build_network(parameters: Mapping[str, Any]) -> GCN:
     if tau is not None:
         if as_normalization(arguments.get("normalization", "symmetric")) != Regularized():
             raise ParameterError(
-                f"tau = {shown(tau)} needs normalization = 'regularized'; add that, or leave tau out"
+                f"tau = {tau!r} needs normalization = 'regularized'; add that, or leave tau out"
             )
         arguments["normalization"] = Regularized(tau)
     times = {name: arguments.pop(name) for name in TIMES if name in arguments}

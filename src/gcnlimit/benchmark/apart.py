@@ -99,7 +99,7 @@ def _started(user: str | None) -> Any:
             return subprocess.Popen(command, start_new_session=True, **options)
     except (OSError, LookupError, ValueError, ImportError) as error:
         raise ParameterError(
-            f"user = {shown(user)} cannot run a model ({error}); name a user of this machine, as root"
+            f"user = {shown(user)} cannot run a model ({error}); name one of this machine, as root"
         ) from None
 
 

@@ -37,13 +37,21 @@ def main() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     sys.exit(status)
 
 
 def interruptible() -> None:
-    """From here on Ctrl-C is an exception: nothing is being imported any more, which it could break."""
+    """From here on Ctrl-C and an end from outside are exceptions: nothing is being imported any more, which they could break."""
     if signal.getsignal(signal.SIGINT) is _leave:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, _terminated)
+
+
+def _terminated(*_: object) -> None:
+    """Leave as a process that is told to end, after what it has started: once, so that this is not interrupted."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(128 + signal.SIGTERM)
 
 
 def _leave(*_: object) -> None:
