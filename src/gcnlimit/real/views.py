@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
+from gcnlimit.filters.action import power_sum
 from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import normalized, propagation, undirected
@@ -87,6 +88,16 @@ class Views:
         """Number of neighbours of each node."""
         none = np.zeros(self.nodes)
         return none if self.graph is None else np.diff(self.graph.indptr).astype(float)
+
+    @cached_property
+    def lonely(self) -> npt.NDArray[np.bool_]:
+        """Which nodes have no neighbour; none if there is no graph."""
+        return np.asarray((self.degrees == 0) & (self.graph is not None))
+
+    @cached_property
+    def typical_degree(self) -> float:
+        """Mean logarithm of the degrees."""
+        return float(np.log1p(self.degrees).mean())
 
     @cached_property
     def walks(self) -> list[Any]:
@@ -202,13 +213,7 @@ def near(walk: Any, block: Array) -> list[Array]:
     return [one, walk @ one - returning[:, None] * block]
 
 
-def geometric(S: Any, block: Array, strengths: Sequence[float]) -> list[Array]:
+def geometric(S: Any, block: Array, strengths: Sequence[float]) -> Any:
     r"""Sums :math:`\sum_{k \le K} s^k S^k B` for several strengths, whose products with the operator are shared."""
-    S = S.astype(block.dtype)
-    power = block
-    totals = [block.copy() for _ in strengths]
-    for k in range(1, STEPS + 1):
-        power = S @ power
-        for j, s in enumerate(strengths):
-            totals[j] += s**k * power
-    return totals
+    powers = np.power.outer(np.asarray(strengths), np.arange(STEPS + 1)).T
+    return power_sum(powers[..., None, None], S.astype(block.dtype), block)
