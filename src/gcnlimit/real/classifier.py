@@ -129,9 +129,8 @@ class GraphClassifier(GraphEstimator):
         self.graph_gain_ = model.gain
         self._judge(model.left_out, labels, weights)
         self._labels = labels
-        outputs = model.scores
-        self._set_fractions(np.delete(outputs, labels.labelled, axis=0))
-        return outputs
+        self._set_fractions(np.delete(model.scores, labels.labelled, axis=0))
+        return model.scores
 
     def _set_fractions(self, outputs: Array) -> None:
         """Fractions of the classes among nodes without labels, of these outputs, and the accuracy to expect there."""

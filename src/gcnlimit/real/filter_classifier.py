@@ -127,18 +127,16 @@ class FilterClassifier(GraphEstimator):
         self._scaling = Scaling.of(features, self.scale)
         scaled = self._scaling(features)
         self._relative = not isinstance(self.filter, Filter)
-        operators: dict[Any, Any]
-        if adjacency is None:
-            if any(network is not NO_GRAPH for network in tried):
-                use = "write fit(X, y, graph=...), or strengths=0 for the features alone"
-                warnings.warn(f"there is no graph, so the filter is not used; {use}", stacklevel=3)
-            operators = {"none": None}
-            tried = [NO_GRAPH]
-        else:
+        operators: dict[Any, Any] = {"none": None}
+        if adjacency is not None:
             given = self.normalization
-            only = (given if isinstance(given, str) else as_normalization(given),)
-            names = TRIED if only == ("auto",) else only
+            name = given if isinstance(given, str) else as_normalization(given)
+            names = TRIED if name == "auto" else (name,)
             operators = {name: self._operator(adjacency, name) for name in names}
+        elif tried != [NO_GRAPH]:
+            use = "write fit(X, y, graph=...), or strengths=0 for the features alone"
+            warnings.warn(f"there is no graph, so the filter is not used; {use}", stacklevel=3)
+            tried = [NO_GRAPH]
         reg = REG if self.reg is None else self.reg
         choice = choose(scaled, labels, weights, operators=operators, tried=tried, reg=reg)
         self._graph = adjacency

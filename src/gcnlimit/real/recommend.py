@@ -124,10 +124,10 @@ def recommend(X: Any, y: Any, graph: Any, *, scale: str | None = "auto") -> Reco
         half = float(cross_validate(plain, X, y, adjacency, folds=2)["accuracy"].mean())
     used = "the average of graph and features" if model.uses_graph_ else "the features alone"
     network = "the graph alone" if X is None else used
-    told = (f"Use {network}, as GraphClassifier() does.", *_expect(model, half))
     expected = model.expected_accuracy_
     limit, doubts = _ceiling(expected, estimate, doubts)
-    reason = "\n".join([*told, limit])
+    use = f"Use {network}, as GraphClassifier() does."
+    reason = "\n".join([use, *_expect(model, half), limit])
     gain, error = model.graph_gain_ or (None, None)
     table = tuple(model.table_)
     return Recommendation(network, expected, gain, error, half, table, reason, estimate, doubts)

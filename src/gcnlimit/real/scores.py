@@ -112,7 +112,11 @@ def cross_validate(
     labels = as_labels(y, raw.size)
     if whole("folds", folds, low=2) > labels.labelled.size:
         raise ParameterError(f"folds = {folds} exceeds the {labels.labelled.size} labelled nodes")
-    part = stratified(labels.index, folds, seed)
+    # each class spread evenly over the parts
+    mixed = np.random.default_rng(whole("seed", seed, low=0)).permutation(labels.index.size)
+    order = mixed[np.argsort(labels.index[mixed], kind="stable")]
+    part = np.empty(order.size, np.int64)
+    part[order] = np.arange(order.size) % folds
     numbers = raw.dtype.kind in "if"  # whose mark, unlike None, every step of a pipeline takes
     rows = []
     for k in range(folds):
@@ -205,13 +209,3 @@ def search(
     best = clone(model).set_params(**trials[0].settings)
     _fit(best, X, y, graph)
     return Search(best, trials)
-
-
-def stratified(index: npt.NDArray[np.int64], folds: int, seed: int) -> npt.NDArray[np.int64]:
-    """Part of each labelled node, each class spread evenly over the parts."""
-    rng = np.random.default_rng(whole("seed", seed, low=0))
-    mixed = rng.permutation(index.size)
-    order = mixed[np.argsort(index[mixed], kind="stable")]
-    part = np.empty(index.size, np.int64)
-    part[order] = np.arange(index.size) % folds
-    return part

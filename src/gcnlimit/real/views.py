@@ -59,7 +59,13 @@ class Views:
         self.unit = unit
         self.elsewhere = fit is not None
         self._kept: dict[str, Any] = {} if fit is None else fit._kept
-        self.graph: Any = None if adjacency is None else undirected(adjacency)
+        self.graph: Any = None
+        self.degrees = np.zeros(self.nodes)
+        if adjacency is not None:
+            self.graph = undirected(adjacency)
+            self.degrees = np.diff(self.graph.indptr).astype(float)
+        self.typical_degree = float(np.log1p(self.degrees).mean())  # in the logarithm
+        self.lonely = (self.degrees == 0) & (adjacency is not None)  # without a neighbour
         # along and against the edges, on another graph if the fit had two directions
         both = self.kept("two directions", lambda: self.graph is not adjacency)
         self.arrows: list[Any] = [adjacency, adjacency.T.tocsr()] if both else [self.graph]
@@ -82,22 +88,6 @@ class Views:
     def features(self) -> Array:
         """The same with their rows scaled."""
         return self._scaled("features", self.base)
-
-    @cached_property
-    def degrees(self) -> Array:
-        """Number of neighbours of each node."""
-        none = np.zeros(self.nodes)
-        return none if self.graph is None else np.diff(self.graph.indptr).astype(float)
-
-    @cached_property
-    def lonely(self) -> npt.NDArray[np.bool_]:
-        """Which nodes have no neighbour; none if there is no graph."""
-        return np.asarray((self.degrees == 0) & (self.graph is not None))
-
-    @cached_property
-    def typical_degree(self) -> float:
-        """Mean logarithm of the degrees."""
-        return float(np.log1p(self.degrees).mean())
 
     @cached_property
     def walks(self) -> list[Any]:
