@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.choose.search import FLAT, Optimum, TuneStatus, optimum, with_parameters
@@ -25,7 +26,7 @@ def best_of_depths(
         return optimum(points, free, throw, progress)
     others = {other: bounds for other, bounds in free.items() if other != name}
     low, high = _whole_interval(name, free[name], _STEPS if free.keys() == {"steps"} else _SEARCHES)
-    tried = np.arange(low, high + 1)
+    tried: npt.NDArray[Any] = np.arange(low, high + 1)
     if name == "steps":
         every = points.take(np.tile(np.arange(points.size), tried.size))
         trials = [with_parameters(every, {name: np.repeat(tried, points.size).astype(float)})]
@@ -53,7 +54,9 @@ def _whole_interval(name: str, bounds: Any, most: int) -> tuple[int, int]:
     return low, high
 
 
-def _highest(points: Points, optima: Sequence[Optimum], name: str, tried: Array) -> Optimum:
+def _highest(
+    points: Points, optima: Sequence[Optimum], name: str, tried: npt.NDArray[Any]
+) -> Optimum:
     """Optima of each problem at the best of the whole numbers, the lowest of several that are as good.
 
     The second difference of the margin there is the curvature, 0 at the ends of the interval.
