@@ -28,7 +28,7 @@ import numpy as np
 
 import gcnlimit as gl
 from gcnlimit.results import Prediction
-from gcnlimit.theory import scope
+from gcnlimit import scope
 
 FIELDS = ("test_accuracy", "train_accuracy", "test_loss", "train_loss", "log_test_error")
 TOGETHER = {"infinite": 500, "finite": 50}  # points of a batch

@@ -39,7 +39,7 @@ from gcnlimit.simulation.data.sample import Seed, seed_sequence
 from gcnlimit.simulation.train.products import training_rows
 from gcnlimit.simulation.train.solvers import TrainingRows
 from gcnlimit.simulation.train.train import train
-from gcnlimit.theory import scope
+from gcnlimit import scope
 
 
 def along_depth(

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit import scope
 from gcnlimit._validation import flag
 from gcnlimit._values import Array, Numbers
 from gcnlimit.choose.depths import best_of_depths
@@ -20,7 +21,6 @@ from gcnlimit.normalization import NUMBERS
 from gcnlimit.parameters import each_layer
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.results.result import Coordinates, Result, status_names
-from gcnlimit.theory import scope
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
 from gcnlimit.theory.readout import best_readout

@@ -10,6 +10,7 @@ from typing import Any, Never
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit import scope
 from gcnlimit._validation import LOOSEST, flag, number, tolerance, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
@@ -18,7 +19,7 @@ from gcnlimit.network import GCN, check_problem
 from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.order_parameters import OrderParameters, gathered
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
-from gcnlimit.theory import decision, scope
+from gcnlimit.theory import decision
 from gcnlimit.theory.calibration import calibration_at
 from gcnlimit.theory.finite_reg import class_losses
 from gcnlimit.theory.finite_reg.averages import nonzero_weights
