@@ -44,11 +44,7 @@ def on_first_use(package: dict[str, Any]) -> Iterator[None]:
 
     # in the place of __import__; what other modules import meanwhile goes its usual way
     def note(
-        name: str,
-        globals: Any = None,  # noqa: A002
-        locals: Any = None,  # noqa: A002
-        fromlist: Any = (),
-        level: int = 0,
+        name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> Any:
         if globals is not package:
             return import_now(name, globals, locals, fromlist, level)
@@ -58,11 +54,8 @@ def on_first_use(package: dict[str, Any]) -> Iterator[None]:
     def first_use(name: str) -> object:
         if name not in homes:
             raise AttributeError(f"module {package['__name__']!r} has no attribute {name!r}")
-        home = importlib.import_module(homes[name])
-        if name in vars(home):
-            package[name] = vars(home)[name]
-        else:  # a module of that package
-            package[name] = importlib.import_module(f"{homes[name]}.{name}")
+        home = vars(importlib.import_module(homes[name]))
+        package[name] = home.get(name) or importlib.import_module(f"{homes[name]}.{name}")
         return package[name]
 
     builtins.__import__ = note
