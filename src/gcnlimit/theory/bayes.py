@@ -9,13 +9,13 @@ from typing import Any, overload
 
 import numpy as np
 
+from gcnlimit import scope
 from gcnlimit._validation import broadcast, check_types, number
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
 from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.performance import BayesPrediction, Performance, scalar_or_array
-from gcnlimit.theory import scope
 from gcnlimit.theory.ceiling.finite_degree import (
     Sizes,
     population_sizes,
