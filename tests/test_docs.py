@@ -124,6 +124,14 @@ def links(text):
     return [unquote(a or b) for a, b in found if not re.match(r"[a-z]+:|//", a or b)]
 
 
+@pytest.mark.parametrize("page", [*PAGES, *OUTSIDE], ids=lambda page: page.stem)
+def test_lines_of_text_are_at_most_200_columns_long(page):
+    """Those of tables, code and formulas may be longer."""
+    text = re.sub(r"^(```|\$\$).*?^\1", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    lines = [line for line in text.splitlines() if not line.startswith(("|", "    ", "$$"))]
+    assert [line for line in lines if len(line) > 200] == []
+
+
 def test_links_outside_of_the_site_lead_somewhere():
     targets = [(page, target) for page in OUTSIDE for target in links(page.read_text())]
     assert [
