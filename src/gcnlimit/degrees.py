@@ -117,7 +117,7 @@ class _OfVariance(DegreeLaw):
 
 
 class Gamma(_OfVariance):
-    r"""Gamma law of mean 1, :math:`p(\theta) \propto \theta^{k-1} e^{-k\theta}`, of shape :math:`k` one over the variance.
+    r"""Gamma law of mean 1, :math:`p(\theta) \propto \theta^{k-1} e^{-k\theta}`, whose shape :math:`k` is one over the variance.
 
     >>> law = Gamma(variance=0.5)
     >>> round(law.average(law.theta**2), 12), law.moment(2.0).__round__(12)
@@ -273,5 +273,5 @@ class Degrees(DegreeLaw):
         return self.average(self.theta**power)
 
     def draw(self, rng: np.random.Generator, n: int) -> Array:
-        """Propensities of `n` nodes, each one of the given ones."""
+        """Propensities of `n` nodes, drawn from the given degrees."""
         return np.asarray(rng.choice(self.theta, n, p=self.weight))

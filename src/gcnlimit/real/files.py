@@ -30,7 +30,7 @@ def read(
     undirected: bool = False,
     encoding: str | None = None,
 ) -> Dataset:
-    """Data set of a file, or of tables; its `notes` say what was dropped, joined or filled in.
+    """Data set from a file or from tables; its `notes` say what was dropped, joined or filled in.
 
     Parameters
     ----------

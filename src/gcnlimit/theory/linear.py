@@ -40,7 +40,7 @@ _MOST_LAYERS = 10_000
 
 @dataclass(frozen=True, repr=False)
 class LinearTransfer(Prediction):
-    """Best linear network on a new graph with both graphs at hand; `two_stages` and `frozen` are as in `BayesTransfer`."""
+    """Best linear network on a new graph, with both graphs available; `two_stages` and `frozen` as in `BayesTransfer`."""
 
     two_stages: Prediction
     frozen: Prediction
@@ -214,7 +214,7 @@ def _linear_transfer(answers: list[Prediction], data: CSBM, to: CSBM) -> LinearT
 def label_propagation(
     data: CSBM, graph: npt.ArrayLike, features: npt.ArrayLike = 0.0
 ) -> Prediction:
-    r"""Performance of clamped label propagation with any two numbers (Eq. 12.7).
+    r"""Performance of clamped label propagation with any strengths of graph and features (Eq. 12.7).
 
     Labelled nodes keep their codes, and on the others :math:`v = \theta_a a v + \theta_x \frac{XX^T}N v`. With
     :math:`\theta_a = \lambda_s/D_0`, :math:`\theta_x = \frac\mu{1+\mu}/D_0` and :math:`D_0 = 1 + \lambda_s^2 + \mu/\alpha` it is

@@ -45,7 +45,7 @@ _ALONE = 1e-12  # least square of a field that counts
 
 @dataclass(frozen=True, eq=False)
 class LinearInference(Brief):
-    r"""What the best linear network says of each node.
+    r"""Estimates of the best linear network for each node.
 
     Parameters
     ----------
