@@ -248,9 +248,7 @@ class Degrees(DegreeLaw):
         share = np.asarray(as_real("weight", weight, low=0, open_low=True))
         shape = broadcast(nodes=(1,), sequence=degree.shape, weight=share.shape)
         if len(shape) > 1:
-            raise ParameterError(
-                f"sequence and weight have shape {shape}; give one number for each node"
-            )
+            raise ParameterError(f"sequence and weight have shape {shape}; give one for each node")
         if not np.any(degree):
             raise ParameterError("sequence has no degree above 0; give those of a graph with edges")
         distinct, place = np.unique(np.broadcast_to(degree, shape), return_inverse=True)

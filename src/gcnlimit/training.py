@@ -54,9 +54,8 @@ class Training(Value, ABC):
 
     def _with(self, change: Any) -> Self:
         other = object.__new__(type(self))
-        other.__dict__.update(
-            {name: change(np.asarray(getattr(self, name))) for name in self.names}
-        )
+        changed = {name: change(np.asarray(getattr(self, name))) for name in self.names}
+        other.__dict__.update(changed)
         return other
 
     @abstractmethod

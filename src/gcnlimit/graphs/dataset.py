@@ -190,7 +190,9 @@ def reading(path: Location, kind: str) -> Iterator[Stored]:
             file = np.load(opened, allow_pickle=False)
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise ValueError(f"it holds one array instead of the fields of {kind}")
-            require("it", unpacked_size(file), "write a smaller one")
+            entries: Any = file.zip  # of a larger entry than it declares no more is ever read
+            declared = sum(entry.file_size for entry in entries.infolist())
+            require("it", declared, "write a smaller one")
             stored = {name: file[name] for name in file.files}
             if others := [name for name in stored if not isinstance(stored[name], np.ndarray)]:
                 raise ValueError(f"its entry {others[0]!r} is no array")
@@ -209,11 +211,6 @@ def write_arrays(path: Location, fields: Mapping[str, Any], compress: bool) -> N
     check_path(path)
     with writing(path) as new, open(new, "wb") as file:
         (np.savez_compressed if compress else np.savez)(file, **fields)
-
-
-def unpacked_size(file: Any) -> int:
-    """Bytes of what an ``.npz`` file declares to hold; of a larger entry no more is ever read."""
-    return sum(entry.file_size for entry in file.zip.infolist())
 
 
 def field(stored: Stored, name: str, *shape: int | None) -> npt.NDArray[Any]:

@@ -20,11 +20,7 @@ from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.results.result import Coordinates
 from gcnlimit.theory.bayes import at_each_point
 from gcnlimit.theory.ceiling.amp_layers import layer_coordinates
-from gcnlimit.theory.ceiling.finite_degree import (
-    population_sizes,
-    sparse_ceiling,
-    sparse_elsewhere,
-)
+from gcnlimit.theory.ceiling.finite_degree import population_sizes, sparse_ceiling, sparse_elsewhere
 from gcnlimit.theory.ceiling.linear_node import LinearNode, label_evidence
 from gcnlimit.theory.ceiling.population import LinearPopulation
 from gcnlimit.theory.ceiling.state_evolution import FixedPoints, StateEvolution
@@ -145,9 +141,7 @@ def best_linear(
     if degree is None:
         return _elsewhere(data, to, label, symmetrize, layers)
     if data.shape or to.shape:
-        raise ParameterError(
-            "best_linear with to and degree needs single parameters; leave out degree"
-        )
+        raise ParameterError("best_linear with to and degree takes one point; leave out degree")
     ceilings = sparse_elsewhere(data.model, to.model, degree, sizes, nodes=LinearPopulation)
     return _linear_transfer([ceiling.algorithmic for ceiling in ceilings], data, to)
 

@@ -364,13 +364,7 @@ class _Fitted:
 
 
 def _inference(
-    graph: Given,
-    v: Array,
-    fields: Array,
-    M: Array,
-    *,
-    ended: Ended,
-    weights: Array | None = None,
+    graph: Given, v: Array, fields: Array, M: Array, *, ended: Ended, weights: Array | None = None
 ) -> LinearInference:
     """Answer from estimates, fields and evidence on the nodes of a graph."""
     observation = observed(graph)
