@@ -7,10 +7,10 @@ import gzip
 import io
 import os
 import re
+import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterable
-from itertools import chain, dropwhile
+from itertools import chain, dropwhile, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,13 +22,24 @@ from gcnlimit._runtime.memory import available, require
 from gcnlimit._validation import as_real, plain_array, whole
 from gcnlimit.errors import ParameterError, writing
 from gcnlimit.graphs.check import as_adjacency, counted, dense, is_symmetric
-from gcnlimit.graphs.columns import classes_of, features_of, is_number, numbers_of, option, text
+from gcnlimit.graphs.columns import (
+    classes_of,
+    features_of,
+    is_number,
+    listed,
+    numbers_of,
+    option,
+    text,
+)
 from gcnlimit.graphs.dataset import Dataset, Location
 
 LABEL = ("label", "class", "y")
 ENDS = ("source", "src", "from", "node1", "u")
 Columns = dict[str, list[Any]]
+SPREADSHEETS = (".xlsx", ".ods")
 _MEMORY = 40.0  # bytes for each byte of a table that is read
+_ROWS = 4096  # of a text that are split into cells at once
+_COMMENT = re.compile(r"[#%]|\s*$|sep=.\s*$", re.IGNORECASE)
 
 
 def from_edges(
@@ -97,13 +108,13 @@ def read_tables(edges: Any, nodes: Any, how: How) -> Dataset:
         raise ParameterError(f"{both} name columns of {table_of_nodes}")
     keys = [] if table is None else _keys(table, how)
     naming = {name for key in keys for name in map(text, table.columns[key])} if table else set()
-    listed = _table(edges, "edges", how.encoding, naming)
-    present = [*(table.columns if table else ()), *listed.columns]
+    links = _table(edges, "edges", how.encoding, naming)
+    present = [*(table.columns if table else ()), *links.columns]
     for parameter, named in (("drop", how.drop), ("words", how.words)):
         if absent := named.difference(present):
-            there = f"there are {', '.join(present)}"
+            there = f"there are {listed(present)}"
             raise ParameterError(f"{option(parameter, min(absent))} names no column; {there}")
-    source, target, weights = _edges(listed, how.drop)
+    source, target, weights = _edges(links, how.drop)
     ends = {*source, *target}
     known, label, features = _nodes(table, keys, ends, how) if table else ([], None, {})
 
@@ -128,10 +139,10 @@ def read_tables(edges: Any, nodes: Any, how: How) -> Dataset:
     if table and label is not None:
         y, unlabelled = classes_of([*table.columns[label], *rest], label in how.words)
     elif table:
-        notes.append(f"No column holds the classes: {table.shown} has {', '.join(table.columns)}.")
+        notes.append(f"No column holds the classes: {table.shown} has {listed(table.columns)}.")
     columns = {name: [*cells, *rest] for name, cells in features.items()}
     X, encoded = features_of(columns, how.words, bool(table and table.comma))
-    notes = [*(table.notes if table else ()), *listed.notes, *notes, *unlabelled, *encoded]
+    notes = [*(table.notes if table else ()), *links.notes, *notes, *unlabelled, *encoded]
     return Dataset(graph, X, np.array(y, object), names=np.array(names), notes=tuple(notes))
 
 
@@ -140,7 +151,7 @@ def _keys(table: Table, how: How) -> list[str]:
     columns = table.columns
     for parameter, column in (("id", how.id), ("label", how.label)):
         if column is not None and column not in columns:
-            having = f"{table.shown}, which has {', '.join(columns)}"
+            having = f"{table.shown}, which has {listed(columns)}"
             raise ParameterError(f"{option(parameter, column)} names no column of {having}")
     if how.id is not None:
         return [how.id]
@@ -160,6 +171,9 @@ def _nodes(
     label, drop = how.label, how.drop
     key = max(keys, key=lambda key: len(ends.intersection(map(text, columns[key]))))
     names = _names(table, key)
+    if key in ends.difference(names):
+        begins = f"{shown} begins with the node {key!r}"
+        raise ParameterError(f"{begins}; add a first row that names the columns")
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
         raise ParameterError(f"{shown} names the node {name!r} {times} times; give each one row")
@@ -198,18 +212,25 @@ def _edges(table: Table, drop: frozenset[str]) -> tuple[list[str], list[str], An
         has = f"{table.shown} has {counted(len(columns), 'column')}"
         keep = "keep two (source, target) or three (plus a weight)"
         leave = f"leave others out by {option('drop', columns[-1])}"
-        raise ParameterError(f"{has}, {', '.join(columns)}; {keep}, and {leave}")
+        raise ParameterError(f"{has}, {listed(columns)}; {keep}, and {leave}")
     source, target = (_names(table, name) for name in columns[:2])
     if len(columns) == 2:
         return source, target, None
     cells = [text(cell) for cell in table.columns[columns[2]]]
     value, _ = numbers_of({*cells}, table.comma)
+    leave = f"leave the column out by {option('drop', columns[2])}"
     if value is None:
         alone = (cell for cell in cells if numbers_of({cell}, table.comma)[0] is None)
         given = f"column {columns[2]!r} of {table.shown} contains {next(alone, cells[0])!r}"
-        leave = f"leave the column out by {option('drop', columns[2])}"
-        raise ParameterError(f"{given}; the third column is the weight, a number: {leave}")
-    return source, target, np.array([value[cell] for cell in cells])
+        raise ParameterError(
+            f"{given}; the third column is the weight, a number: correct it, or {leave}"
+        )
+    weights = np.array([value[cell] for cell in cells])
+    if np.ptp(weights):
+        reach = f"{weights.min():g} to {weights.max():g}"
+        told = f"Column {columns[2]!r} holds the weights of the edges, {reach}"
+        table.notes.append(f"{told}; if it does not, {leave}.")
+    return source, target, weights
 
 
 def _names(table: Table, column: str) -> list[str]:
@@ -268,12 +289,14 @@ def _table(source: Any, kind: str, encoding: str | None, naming: set[str] | None
     shown = repr(os.fspath(source))
     try:
         raw = _content(source, shown)
-        code, notes = _encoding(raw, shown, encoding)
-        lines = io.TextIOWrapper(io.BytesIO(raw), encoding=code)
-        columns, comma = _csv(lines, shown, naming)
-    except (OSError, EOFError, zlib.error, csv.Error) as error:
+        if Path(source).suffix.lower() in SPREADSHEETS:
+            (cells, notes), mark = _spreadsheet(raw, shown), ""
+        else:
+            written, notes = _text(raw, shown, encoding)
+            cells, mark = _cells(written, shown)
+    except (OSError, EOFError, zlib.error, csv.Error, zipfile.BadZipFile) as error:
         raise ParameterError(f"{shown} cannot be read as a table: {error}") from None
-    return Table(columns, shown, comma, notes)
+    return Table(_named(cells, shown, naming), shown, mark == ";", notes)
 
 
 def _content(path: Location, shown: str) -> bytes:
@@ -291,22 +314,45 @@ def _content(path: Location, shown: str) -> bytes:
     return bytes(raw)
 
 
-def _encoding(raw: bytes, shown: str, given: str | None) -> tuple[str, list[str]]:
-    """Encoding of a table, and a sentence if it is not the usual one: that given, else Unicode, else that of Windows."""
+def _text(raw: bytes, shown: str, given: str | None) -> tuple[str, list[str]]:
+    """Text of a file, and a sentence if its encoding is not the usual one: that given, else Unicode, else that of Windows."""
     marked = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
     for code in [given] if given else ["utf-16" if marked else "utf-8-sig", "cp1252"]:
         try:
-            raw.decode(code)
+            written = raw.decode(code)
         except UnicodeError:
             continue
         except LookupError:
             known = "write it as Python does, such as utf-8, cp1252 or shift_jis"
             raise ParameterError(f"encoding = {given!r} is not known; {known}") from None
+        if "\0" in written:  # another encoding, or no text at all
+            continue
         told = f"{shown} is not UTF-8 and was read as cp1252, the encoding of Windows"
         other = f"for another use {option('encoding', 'NAME')}"
-        return code, [f"{told}; {other}."] if code == "cp1252" != given else []
+        return written, [f"{told}; {other}."] if code == "cp1252" != given else []
     tried = given or "UTF-8 or cp1252"
     raise ParameterError(f"{shown} is not text in {tried}; use {option('encoding', 'NAME')}")
+
+
+def _spreadsheet(raw: bytes, shown: str) -> tuple[list[list[str]], list[str]]:
+    """Columns of the first sheet as text, as pandas reads it, and a sentence if there are others."""
+    with zipfile.ZipFile(io.BytesIO(raw)) as parts:
+        unpacked = sum(part.file_size for part in parts.infolist())
+    require(shown, _MEMORY * unpacked, "save it as CSV")
+    try:
+        import pandas
+
+        how = {"header": None, "dtype": str, "keep_default_na": False}
+        sheets = pandas.read_excel(io.BytesIO(raw), sheet_name=None, **how)
+    except ImportError:
+        both = "needs pandas and openpyxl: pip install pandas openpyxl"
+        raise ParameterError(f"{shown} {both}; or save it as CSV") from None
+    except Exception as error:  # of any type, where the reader meets a damaged file
+        raise ParameterError(f"{shown} cannot be read as a spreadsheet: {error}") from None
+    (name, sheet), *others = sheets.items()
+    note = f"Read the sheet {name!r} of {shown}, not {listed(map(repr, dict(others)))}."
+    filled = sheet[(sheet != "").any(axis=1)]
+    return [filled[k].tolist() for k in filled], [note] if others else []
 
 
 def _index_counts(frame: Any, kind: str) -> bool:
@@ -319,34 +365,45 @@ def _index_counts(frame: Any, kind: str) -> bool:
     return type(index).__name__ != "RangeIndex" and kind == "nodes" and not names_rows
 
 
-def _csv(file: Iterable[str], shown: str, naming: set[str] | None) -> tuple[Columns, bool]:
-    """Columns of a file, and whether commas may be decimal points, since semicolons separate its cells."""
+def _cells(written: str, shown: str) -> tuple[list[list[str]], str]:
+    """Columns of a text, and the mark between its cells."""
     # comments stand at the head: below it, # may begin the name of a node
-    below = dropwhile(lambda line: line.startswith(("#", "%")) or not line.strip(), file)
-    lines = (line.rstrip("\n") for line in below if line.strip())
-    first = next(lines, "")
-    mark = max((",", "\t", ";", " "), key=lambda m: first.count(m) if m != " " else 0.5)
-    lines = (line.strip() if mark == " " else line for line in chain([first], lines))
+    below = dropwhile(_COMMENT.match, io.StringIO(written, newline=None))
+    top = next(below, "")
+    bare = re.sub('"[^"]*"', "", top)
+    mark = max(",\t;| ", key=lambda mark: bare.count(mark) if mark != " " else 0.5)
+    lines = chain([top], below)
+    spaced = (line.strip() for line in lines) if mark == " " else lines
+    reader = csv.reader(spaced, delimiter=mark, skipinitialspace=True)
     columns: list[list[str]] = []
-    seen: dict[str, str] = {}  # each different cell is kept once
-    for number, row in enumerate(csv.reader(lines, delimiter=mark, skipinitialspace=True), 1):
-        cells = [seen.setdefault(cell, cell) for cell in map(str.strip, row)]
-        columns = columns or [[] for _ in cells]
-        if len(cells) != len(columns):
-            both = f"{len(cells)} cells in row {number} and {len(columns)} in the first"
-            raise ParameterError(f"{shown} has {both}; quote a cell that holds {mark!r}")
-        for column, cell in zip(columns if any(cells) else (), cells, strict=False):
-            column.append(cell)
-    if not columns or not columns[0]:
+    while some := list(islice(reader, _ROWS)):
+        rows = [row for row in some if any(map(str.strip, row))]
+        columns = columns or [[] for row in rows[:1] for _ in row]
+        for row in rows:
+            if len(row) != len(columns):
+                both = f"{counted(len(row), 'cell')} where the first has {len(columns)}"
+                begins = f"its row that begins with {row[0][:40]!r} has {both}"
+                raise ParameterError(
+                    f"{shown}: {begins}; complete it, or quote a cell that holds {mark!r}"
+                )
+        for column, cells in zip(columns, zip(*rows, strict=True), strict=False):
+            column.extend(map(str.strip, cells))
+    return columns, mark
+
+
+def _named(columns: list[list[str]], shown: str, naming: set[str] | None) -> Columns:
+    """Columns by the names at their head, by 1, 2, ... without one; empty ones are left out."""
+    columns = [column for k, column in enumerate(columns) if k < 2 or any(column)]
+    if not columns:
         raise ParameterError(f"{shown} is empty; it must have a row for each edge or node")
     head = [str(k + 1) for k in range(len(columns))]
     if naming is None or _headed(columns, naming):
-        head = [column.pop(0) or f"Unnamed: {k}" for k, column in enumerate(columns)]
+        head = [column.pop(0).strip() or f"Unnamed: {k}" for k, column in enumerate(columns)]
     if twice := [name for name, times in Counter(head).items() if times > 1]:
         raise ParameterError(f"{shown} has two columns called {twice[0]!r}; rename one of them")
     if not columns[0]:
         raise ParameterError(f"{shown} has no rows below the names; give one for each edge or node")
-    return dict(zip(head, columns, strict=True)), mark == ";"
+    return dict(zip(head, columns, strict=True))
 
 
 def _headed(columns: list[list[str]], names: set[str]) -> bool:
