@@ -160,7 +160,7 @@ def best_filter(
     points = _points(data, symmetrize)
     blocks = list(batches(points.size, _BLOCK))
     parts = []
-    shown = progress_bar("batches", len(blocks), progress, unit="batches")
+    shown = progress_bar("searching filters", len(blocks), progress, unit="batches")
     # Filters out of range have a margin of minus infinity.
     with np.errstate(all="ignore"), shown as bar:
         for rows in blocks:

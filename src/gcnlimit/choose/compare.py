@@ -206,12 +206,11 @@ def compare(
     elif not usable.all():
         taken = data.replaced(**{name: column[usable] for name, column in columns.items()})
     entries = []
-    with progress_bar("methods", None, progress, unit="methods") as bar:
+    with progress_bar("comparing networks", None, progress):
         for entry in _networks(taken, depth, order, symmetrize, reg):
             entries.append(entry if usable.all() else _placed(entry, usable))
-            bar.advance(1)
-    linear = _of_ceiling("all linear networks", {}, best_linear(data))
-    ceiling = _of_ceiling("Bayes-optimal", {}, bayes_optimal(data))
+        linear = _of_ceiling("all linear networks", {}, best_linear(data))
+        ceiling = _of_ceiling("Bayes-optimal", {}, bayes_optimal(data))
     entries += [_eigenvector(data, symmetrize), linear, ceiling]
     return with_coordinates(Comparison(tuple(entries)), data)
 

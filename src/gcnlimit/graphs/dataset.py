@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gcnlimit._runtime.memory import require
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import plain_array, whole
 from gcnlimit._values import shown
 from gcnlimit.errors import ParameterError, writing
@@ -204,6 +205,7 @@ def reading(path: Location, kind: str) -> Iterator[Stored]:
         raise _unreadable(path, kind, error) from None
 
 
+@progress_bar("writing")
 def write_arrays(path: Location, fields: Mapping[str, Any], compress: bool) -> None:
     """Write arrays by name to one ``.npz`` file."""
     check_path(path)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
@@ -102,6 +103,7 @@ class GraphClassifier(GraphEstimator):
         axes.legend(frameon=False)
         return axes
 
+    @progress_bar("choosing nodes")
     def review(self, count: int = 50) -> npt.NDArray[np.int64]:
         """Nodes without a label to label next, the least certain first: uncertain ones, spread over graph and features.
 

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from scipy.optimize import fmin
 from scipy.special import log_softmax
 
-from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
 from gcnlimit.graphs.check import are_equal, dense, squared
 from gcnlimit.graphs.labels import Labels
@@ -253,14 +252,12 @@ def _trained(
     """Members by name, and why others could not be trained."""
     fitted: dict[str, Fitted] = {}
     unusable: dict[str, str] = {}
-    with progress_bar("Regressions", None, unit="members") as bar:
-        for member in bank:
-            try:
-                fitted[member.name] = Fitted.of(member, labels, weights)
-            except (np.linalg.LinAlgError, FloatingPointError) as error:
-                unusable[member.name] = f"left out, {error}"
-            del member  # with its columns, before those of the next
-            bar.advance(1)
+    for member in bank:
+        try:
+            fitted[member.name] = Fitted.of(member, labels, weights)
+        except (np.linalg.LinAlgError, FloatingPointError) as error:
+            unusable[member.name] = f"left out, {error}"
+        del member  # with its columns, before those of the next
     return fitted, unusable
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, flag
 from gcnlimit._values import shown
 from gcnlimit.errors import ParameterError
@@ -19,6 +20,7 @@ from gcnlimit.simulation.data.instance import Instance
 TABLES = (".csv", ".tsv", ".txt")
 
 
+@progress_bar("reading")
 def read(
     path: Any,
     nodes: Any = None,

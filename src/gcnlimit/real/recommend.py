@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gcnlimit._runtime.extras import load
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit.classes import Classes
 from gcnlimit.graphs.check import as_adjacency
 from gcnlimit.graphs.standard import StandardizedGraph
@@ -117,9 +118,14 @@ def recommend(X: Any, y: Any, graph: Any, *, scale: str | None = "auto") -> Reco
     >>> advice.network
     'the average of graph and features'
     """
+    adjacency = as_adjacency(graph)
+    with progress_bar("comparing networks"):
+        return _recommendation(X, y, adjacency, scale)
+
+
+def _recommendation(X: Any, y: Any, adjacency: Any, scale: str | None) -> Recommendation:
     from gcnlimit.real.classifier import GraphClassifier
 
-    adjacency = as_adjacency(graph)
     given = StandardizedGraph.of(X, y, adjacency)
     model = GraphClassifier(scale=scale).fit(X, y, graph=adjacency)
     estimate = estimate_standard(given, best_method(given))
