@@ -41,11 +41,13 @@ def on_first_use(
     def __getattr__(name: str) -> object:  # noqa: N807
         if name not in home_of:
             raise AttributeError(f"module {package['__name__']!r} has no attribute {name!r}")
-        home = importlib.import_module(home_of[name])
-        if name in vars(home):
-            package[name] = vars(home)[name]
-        else:  # a module of that package
-            package[name] = importlib.import_module(f"{home_of[name]}.{name}")
+        from gcnlimit._runtime.progress import progress_bar  # nothing that a plain import needs
+
+        with progress_bar(f"loading {name}"):
+            home = importlib.import_module(home_of[name])
+            if name not in vars(home):  # a module of that package
+                importlib.import_module(f"{home_of[name]}.{name}")
+        package[name] = vars(home)[name]
         return package[name]
 
     return list(home_of), __getattr__

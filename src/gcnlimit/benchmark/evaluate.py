@@ -69,8 +69,7 @@ def evaluate(
     workers
         Number of processes; 1 is this process.
     progress
-        Whether to show graphs done and time left on standard error: one line on a terminal, elsewhere a line every ten
-        seconds.
+        Whether to show graphs done and time left on standard error; by default where it takes more than two seconds.
 
     Examples
     --------

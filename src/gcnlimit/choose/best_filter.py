@@ -137,7 +137,7 @@ def best_filter(
     loss
         The square loss. For others tune the coefficients of a `Polynomial`.
     progress
-        Whether to draw a progress bar on standard error, batch by batch; by default only if it is a terminal.
+        Whether to show progress on standard error; by default where it takes more than two seconds.
 
     Examples
     --------

@@ -167,7 +167,7 @@ def compare(
     symmetrize, reg
         Whether the networks apply the symmetrized graph; the best regularization of each family if None, or ``math.inf``.
     progress
-        Whether to draw a progress bar on standard error, method by method; by default only if it is a terminal.
+        Whether to show progress on standard error; by default where it takes more than two seconds.
 
     Examples
     --------

@@ -163,12 +163,13 @@ def _readings(texts: Iterable[str], forms: Iterable[str]) -> list[dict[str, date
     return found
 
 
-def classes_of(cells: Cells, kept: bool = False) -> tuple[list[Any], list[str]]:
-    """Classes, whole numbers or strings, None where unknown; and sentences on what they are and what counted as unknown.
+def classes_of(cells: Cells, notes: list[str], kept: bool = False) -> list[Any]:
+    """Classes, whole numbers or strings, None where unknown; what they are and what counted as unknown is noted.
 
     If all words are `kept`, only an empty cell is unknown.
 
-    >>> classes_of(["2", "NA", "1.0"])
+    >>> notes = []
+    >>> classes_of(["2", "NA", "1.0"], notes), notes
     ([2, None, 1], ['Classes: 1 (1), 2 (1).', '1 of 3 nodes has no label (NA).'])
     """
     unknown = {""} if kept else UNKNOWN
@@ -178,37 +179,41 @@ def classes_of(cells: Cells, kept: bool = False) -> tuple[list[Any], list[str]]:
     whole = all(re.fullmatch(r"-?(0|[1-9][0-9]{0,14})(\.0+)?", value) for value in known)
     read = (lambda value: int(float(value))) if whole else str
     classes = [None if value.lower() in unknown else read(value) for value in texts]
-    counts = sorted(Counter(value for value in classes if value is not None).items())
-    shown = listed(f"{c} ({n})" for c, n in counts)
-    notes = [f"Classes: {shown}.", *_cases(map(str, dict(counts)))] if counts else []
+    counts = Counter(value for value in classes if value is not None)
+    if counts:
+        notes.append(f"Classes: {listed(f'{c} ({n})' for c, n in sorted(counts.items()))}.")
+    _note_cases(map(str, counts), notes)
     if rest := len(texts) - len(known):
         marks = listed(sorted({value or "empty" for value in texts if value.lower() in unknown}))
         have = "has" if rest == 1 else "have"
         notes.append(f"{rest} of {len(texts)} nodes {have} no label ({marks}).")
-    return classes, notes
+    return classes
 
 
-def _cases(words: Iterable[str]) -> list[str]:
-    """A sentence on words that differ in nothing but capital letters, if there are such."""
+def _note_cases(words: Iterable[str], notes: list[str]) -> None:
+    """Note words that differ in nothing but capital letters."""
     alike: dict[str, list[str]] = {}
     for word in sorted(words):
         alike.setdefault(word.lower(), []).append(word)
-    pairs = [" and ".join(spellings) for spellings in alike.values() if len(spellings) > 1]
-    told = f"Spelt alike but for capital letters, and counted apart: {listed(pairs)}"
-    return [f"{told}; write them alike if they are the same."] if pairs else []
+    if pairs := [" and ".join(spelt) for spelt in alike.values() if len(spelt) > 1]:
+        told = f"Spelt alike but for capital letters, and counted apart: {listed(pairs)}"
+        notes.append(f"{told}; write them alike if they are the same.")
 
 
 def features_of(
-    columns: Mapping[str, Cells], kept: Collection[str] = (), comma: bool = False
-) -> tuple[Array | None, list[str]]:
-    """Matrix of features, None without a column; and sentences on what was filled in or encoded.
+    columns: Mapping[str, Cells],
+    notes: list[str],
+    kept: Collection[str] = (),
+    comma: bool = False,
+) -> Array | None:
+    """Matrix of features, None without a column; what was filled in or encoded is noted.
 
     Words become a column of 0 and 1 for each, up to 20. A missing number becomes the mean of its column, and one more column
     of 0 and 1 marks where numbers are missing, shared by the columns in which the same ones are. In the columns that are `kept`
     every cell is a word; `comma` prefers decimal commas.
 
-    >>> X, notes = features_of({"age": ["20", "", "30"], "town": ["x", "y", "x"]})
-    >>> X
+    >>> notes = []
+    >>> features_of({"age": ["20", "", "30"], "town": ["x", "y", "x"]}, notes)
     array([[20.,  1.,  0.,  0.],
            [25.,  0.,  1.,  1.],
            [30.,  1.,  0.,  0.]])
@@ -217,8 +222,8 @@ def features_of(
     """
     parts = []
     marks = []
-    cases: list[str] = []
-    notes: dict[str, list[str]] = {_FILLED: [], _READ: [], _ENCODED: [], _LACKING: []}
+    words: list[str] = []
+    told: dict[str, list[str]] = {_FILLED: [], _READ: [], _ENCODED: [], _LACKING: []}
     for name, cells in columns.items():
         if name not in kept and (plain := _numbers(cells)) is not None:
             parts.append(plain[:, None])
@@ -226,40 +231,39 @@ def features_of(
         texts = [text(cell) for cell in cells]
         gaps = {""} if name in kept else MISSING
         present = {value for value in texts if value.lower() not in gaps}
-        others = {value.lower() for value in present if not is_number(value)}
-        if others == {"unknown"} and gaps == MISSING:
+        if name not in kept and {v.lower() for v in present if not is_number(v)} == {"unknown"}:
             present = {value for value in present if value.lower() != "unknown"}
         missing = np.array([value not in present for value in texts])
         value, how = (None, "") if name in kept else numbers_of(present, comma)
         if value is None and name not in kept:
             value, how = days_of(present)
         if missing.all():
-            notes[_FILLED].append(f"{name} (all, left out)")
+            told[_FILLED].append(f"{name} (all, left out)")
         elif value is None:
             parts.append(_one_hot(name, np.array(texts), missing, name in kept))
-            notes[_ENCODED].append(f"{name} ({parts[-1].shape[1]})")
-            cases += _cases(present)
+            told[_ENCODED].append(f"{name} ({parts[-1].shape[1]})")
+            _note_cases(present, words)
             if missing.any():
                 lost = sorted({value or "empty" for value in texts} - present)
-                notes[_LACKING].append(f"{name} ({missing.sum()}: {listed(lost)})")
+                told[_LACKING].append(f"{name} ({missing.sum()}: {listed(lost)})")
         else:
             numbers = np.array([value.get(each, math.nan) for each in texts])
             parts.append(np.where(missing, numbers[~missing].mean(), numbers)[:, None])
             if how:
-                notes[_READ].append(f"{name} ({how})")
+                told[_READ].append(f"{name} ({how})")
             if missing.any():
                 marks.append(missing)
-                notes[_FILLED].append(f"{name} ({missing.sum()})")
+                told[_FILLED].append(f"{name} ({missing.sum()})")
     if marks:
         parts.append(np.unique(np.array(marks, float), axis=0).T)
-    told = [f"{sentence}: {listed(names)}." for sentence, names in notes.items() if names]
-    if notes[_LACKING]:
-        told.append(f"To keep words such as NA, use {option('words', 'COLUMN')}.")
-    told += cases
+    notes += [f"{sentence}: {listed(names)}." for sentence, names in told.items() if names]
+    if told[_LACKING]:
+        notes.append(f"To keep words such as NA, use {option('words', 'COLUMN')}.")
+    notes += words
     width = sum(part.shape[1] for part in parts)
     size = 16.0 * sum(part.size for part in parts)
     require(f"a table of {width} features", size, "drop some columns")
-    return (np.hstack(parts) if parts else None), told
+    return np.hstack(parts) if parts else None
 
 
 _FILLED = "Missing numbers became the mean of their column and are marked"
