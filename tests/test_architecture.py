@@ -23,10 +23,10 @@ sweeps/cluster sweeps/survival theory/classes theory/noise
 """Tests of no one module: laws of a whole room, of the pages, or of the package."""
 
 BUDGET = {
-    ".": (20, 2800),
+    ".": (21, 3150),
     "_runtime": (6, 550),
     "benchmark": (7, 1450),
-    "choose": (13, 2500),
+    "choose": (13, 2450),
     "cli": (18, 1850),
     "explorer": (10, 2550),
     "figures": (8, 1350),
@@ -34,12 +34,12 @@ BUDGET = {
     "graphs": (14, 2200),
     "losses": (4, 700),
     "nn": (7, 850),
-    "numerics": (13, 1550),
-    "real": (17, 2900),
+    "numerics": (14, 1650),
+    "real": (13, 2500),
     "results": (8, 1200),
-    "simulation": (25, 4800),
+    "simulation": (26, 4900),
     "sweeps": (6, 1200),
-    "theory": (54, 10450),
+    "theory": (53, 10150),
 }
 """Modules and lines that each room may have, the root as ".": to raise one is a decision."""
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
+from gcnlimit import scope
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, whole
 from gcnlimit._values import Array, Brief
@@ -27,7 +28,6 @@ from gcnlimit.numerics.linear import batches
 from gcnlimit.parameters import each_layer
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.results.result import Coordinates, Result, status_names
-from gcnlimit.theory import scope
 from gcnlimit.theory.decision import best_log_error
 from gcnlimit.theory.points import Points, check_range
 from gcnlimit.theory.predict import predict

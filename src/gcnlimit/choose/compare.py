@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit import scope
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, flag, whole
 from gcnlimit._values import Array, Numbers
@@ -26,7 +27,6 @@ from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.results.pictures import draw_methods
 from gcnlimit.results.result import Coordinates, Result
-from gcnlimit.theory import scope
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.decision import best_log_error, from_margins, mean_performance
 from gcnlimit.theory.limits import pca_margin

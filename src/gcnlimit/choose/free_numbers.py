@@ -238,6 +238,14 @@ def check_free(gcn: GCN, free: Mapping[str, Any], scales: Sequence[str]) -> None
             )
         if name in filters and filters[name].deep and filters[name].values.shape[-1] == 0:
             raise ParameterError("the network has no layers to tune; give it at least one")
+    if "depth" in free:
+        name, strength = gcn.filter.parameter, gcn.filter.values
+        alike = np.ndim(free[name]) < 2 if name in free else np.all(strength == strength[..., :1])
+        if not alike or not strength.size:
+            raise ParameterError(
+                f"free['depth'] = {free['depth']!r} needs layers that are alike; "
+                f"give {name} one value, or one interval"
+            )
 
 
 def _interval(name: str, bounds: Any) -> Interval:

@@ -9,6 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from gcnlimit import scope
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import broadcast, check_types, number
 from gcnlimit.csbm import CSBM, SIGNALS
@@ -16,7 +17,6 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
 from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.performance import BayesPrediction, Performance, scalar_or_array
-from gcnlimit.theory import scope
 from gcnlimit.theory.ceiling.finite_degree import (
     Sizes,
     population_sizes,

@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit import scope
 from gcnlimit._validation import as_real, broadcast, check_types, flag, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SpikedOperator
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.roots import first_root
-from gcnlimit.theory import scope
 from gcnlimit.theory.ceiling.posterior import posterior
 from gcnlimit.theory.points import check_range
 

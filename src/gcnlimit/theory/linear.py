@@ -9,6 +9,7 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit import scope
 from gcnlimit._validation import as_real, broadcast, check_types, flag, number, whole
 from gcnlimit._values import Array, shown
 from gcnlimit.csbm import CSBM, SIGNALS
@@ -17,7 +18,6 @@ from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.results.result import Coordinates
-from gcnlimit.theory import scope
 from gcnlimit.theory.bayes import at_each_point
 from gcnlimit.theory.ceiling.amp_layers import layer_coordinates
 from gcnlimit.theory.ceiling.finite_degree import (
@@ -129,10 +129,7 @@ def best_linear(
     sizes = population_sizes(population, sweeps, seed)
     if degree is not None:
         if layers is not None or not symmetrize:
-            raise ParameterError(
-                "degree is given with layers or symmetrize=False, which have a theory at "
-                "large degree only; leave out degree"
-            )
+            scope.check("best_linear of layers, or in one direction, at finite degree", data)
         degree = number("degree", degree, low=0, open_low=True)
     if to is None:
         if degree is not None:

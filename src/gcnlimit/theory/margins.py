@@ -73,15 +73,18 @@ def margins_of(points: Points) -> Array:
     >>> bool(np.array_equal(margins_of(Points.unchecked(data, gcn)), margin, equal_nan=True))
     True
     """
-    answers, _ = answers_at(points, points.usable(), _MARGINS_ONLY)
+    answers, _ = answers_at(points, _MARGINS_ONLY)
     margin = answers.test_margin
     if points.degrees is not None:
         margin = mean_margin(margin, points.classes.count, points.degrees.weight)
     return np.where(answers.status == Status.NOT_CONVERGED, np.nan, margin)
 
 
-def answers_at(points: Points, usable: Mask, effort: Effort) -> tuple[Answers, Solved]:
+def answers_at(
+    points: Points, effort: Effort, usable: Mask | None = None
+) -> tuple[Answers, Solved]:
     """Answers at all points, those not usable refused; and the solutions of the equations, with the points of each."""
+    usable = points.usable() if usable is None else usable
     infinite = np.isinf(points.reg)
     at_infinity = _pinned if points.class_loss.is_pinned else _explicit
     cases = (

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
+from gcnlimit import scope
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, whole
 from gcnlimit._values import Array
@@ -22,7 +23,6 @@ from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.numerics.linear import hankel
-from gcnlimit.theory import scope
 from gcnlimit.theory.fluctuations import Profile, filter_series, profile, sampled_margins
 from gcnlimit.theory.points import Points, check_range
 from gcnlimit.theory.predict import predict

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from gcnlimit import scope
 from gcnlimit._validation import LOOSEST, as_real, broadcast, check_types, tolerance
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
@@ -21,7 +22,6 @@ from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
-from gcnlimit.theory import scope
 from gcnlimit.theory.decision import as_prediction, from_margins
 from gcnlimit.theory.finite_reg import class_losses
 from gcnlimit.theory.large_reg import mean
