@@ -76,29 +76,24 @@ def progress_bar(
     if not (show is None or isinstance(show, bool)):
         raise ParameterError(f"progress must be True, False or None, got {type(show).__name__}")
     bar = Bar(title, total if total != 1 else None, unit)  # a share of one says nothing
-    if (outer := _outermost.get()) is not None:
-        outer.parts.append(bar)
-        try:
-            yield bar
-        finally:
-            outer.parts.remove(bar)
-        return
-    wanted = not os.environ.get(QUIET) if show is None else show
-    _outermost.set(bar)
-    if wanted:
-        _shown.append(bar)
+    outer = _outermost.get()
+    shown = not os.environ.get(QUIET) if show is None else show
+    among = outer.parts if outer else _shown if shown else []
+    among.append(bar)
+    if not outer:
+        _outermost.set(bar)
         _start_watching()
     try:
         yield bar
     finally:
-        _outermost.set(None)
-        if wanted:
-            _shown.remove(bar)
+        among.remove(bar)
+        if not outer:
+            _outermost.set(None)
             if bar.lines or show:
-                _finish(bar, bool(show))
+                _end(bar, bool(show))
 
 
-def _finish(bar: Bar, told: bool) -> None:
+def _end(bar: Bar, told: bool) -> None:
     """Leave nothing on a terminal; elsewhere say how it ended if that was asked for."""
     with _writing:
         if is_terminal(sys.stderr):
@@ -108,8 +103,8 @@ def _finish(bar: Bar, told: bool) -> None:
 
 
 def _start_watching() -> None:
-    """Start the thread that shows bars, unless it runs; a process that was forked meanwhile stays silent."""
-    if _watched.acquire(blocking=False):
+    """Start the thread that shows bars, unless there are none or it runs; a forked process stays silent."""
+    if _shown and _watched.acquire(blocking=False):
         threading.Thread(target=_watch, daemon=True).start()
 
 
@@ -122,8 +117,7 @@ def _watch() -> None:
         for bar in _shown[:1]:
             _tell(bar)
     _watched.release()
-    if _shown:  # since the last look
-        _start_watching()
+    _start_watching()  # if there is one since the last look
 
 
 def _tell(bar: Bar) -> None:
@@ -134,9 +128,8 @@ def _tell(bar: Bar) -> None:
     bar.lines += 1  # before the look whether it has ended, so that what is written will be removed
     with _writing:
         if bar in _shown:
-            text = str(bar)
-            width = shutil.get_terminal_size().columns - 1
-            _write(f"\r{text[:width]}\x1b[K" if moving else f"{text}\n")
+            text = str(bar)[: shutil.get_terminal_size().columns - 1] if moving else str(bar)
+            _write(f"\r{text}\x1b[K" if moving else f"{text}\n")
 
 
 def _write(text: str) -> None:
@@ -148,7 +141,6 @@ def _write(text: str) -> None:
 
 def block_done(count: int = 1) -> None:
     """Say, however deep in a long computation, that some blocks are done, to the bar whose unit is ``"blocks"``."""
-    outer = _outermost.get()
-    for bar in (outer, *outer.parts) if outer else ():
-        if bar.unit == "blocks":
-            bar.advance(count)
+    if outer := _outermost.get():
+        for bar in (outer, *outer.parts):
+            bar.advance(count if bar.unit == "blocks" else 0)

@@ -39,12 +39,6 @@ _SECONDS = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f")
 _CLOCKS = ("", *_SECONDS, *(f"{clock}%z" for clock in _SECONDS), "%I:%M %p", "%I:%M:%S %p")
 _MIDNIGHT = datetime.strptime("", "")
 _BEFORE_CLOCK = re.compile(r"[ T](?=\d{1,2}:\d{2})")
-# 2020-1-31, 31/1/2020 or 31 January 2020, 31-Jan-20, 31.01.20, each with a time or not; or a time
-_DAY = re.compile(
-    r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/. ])(\d{1,2}|[A-Za-z]{3,9})\3\d{4}"
-    r"|\d{1,2}([-/])(\d{1,2}|[A-Za-z]{3})\5\d{2}|\d{2}\.\d{2}\.\d{2})([ T].*)?"
-    r"|\d{1,2}:\d{2}(:\d{2})?"
-)
 
 
 def text(cell: Any) -> str:
@@ -151,6 +145,12 @@ def days_of(texts: Collection[str]) -> tuple[dict[str, float] | None, str]:
     first = min(moments.values())
     days = {value: (moment - first) / timedelta(days=1) for value, moment in moments.items()}
     return days, f"days since {first:%Y-%m-%d}"
+
+
+def _is_time(value: str) -> bool:
+    """Whether a text is a date, with a clock or without, or the time of a clock."""
+    day = _BEFORE_CLOCK.split(value, maxsplit=1)[0]
+    return bool(_readings([day], _DATES) or _readings([value], _CLOCKS[1:]))
 
 
 def _readings(texts: Iterable[str], forms: Iterable[str]) -> list[dict[str, datetime]]:
@@ -285,7 +285,7 @@ def _one_hot(name: str, words: Any, missing: Any, kept: bool) -> Array:
     """A column for each word, 0 in all of them where it is missing."""
     values = sorted(set(words[~missing].tolist()))
     alone = [] if kept else [value for value in values if numbers_of([value])[0] is not None]
-    if not kept and (days := [value for value in values if _DAY.fullmatch(value)]):
+    if days := [] if kept else [value for value in values[: MOST_WORDS + 1] if _is_time(value)]:
         some = " and ".join(map(repr, sorted({days[0], days[-1]})))
         told = f"dates or times, such as {some}; write all as 2023-12-31, or as numbers"
     elif alone and len(alone) == len(values):

@@ -32,7 +32,7 @@ from gcnlimit.graphs.columns import (
     option,
     text,
 )
-from gcnlimit.graphs.dataset import Dataset, Location
+from gcnlimit.graphs.dataset import Dataset, Location, unpacked_size
 
 LABEL = ("label", "class", "y")
 ENDS = ("source", "src", "from", "node1", "u")
@@ -125,10 +125,10 @@ def read_tables(edges: Any, nodes: Any, how: How) -> Dataset:
     if nodes is None and (how.label is not None or how.id is not None):
         both = f"{option('label', 'COLUMN')} and {option('id', 'COLUMN')} name columns"
         raise ParameterError(f"{both} of a table of nodes; give {option('nodes', 'FILE')}")
-    table = Table({}) if nodes is None else _table(nodes, "nodes", how.encoding, notes)
+    table = Table({}) if nodes is None else _table(nodes, "nodes", how, notes)
     keys = [] if nodes is None else _keys(table, how)
     naming = {name for key in keys for name in table.words(key)}
-    links = _table(edges, "edges", how.encoding, notes, naming)
+    links = _table(edges, "edges", how, notes, naming)
     present = [*table.columns, *links.columns]
     for parameter, named in (("drop", how.drop), ("words", how.words)):
         if absent := named.difference(present):
@@ -186,7 +186,7 @@ def _keys(table: Table, how: How) -> list[str]:
 def _nodes(
     table: Table, keys: list[str], ends: set[str], how: How, notes: list[str]
 ) -> tuple[list[str], list[str], list[str]]:
-    """Names of the nodes, the column of their classes if there is one, and the columns of features."""
+    """Names of the nodes, the column of their classes, if there is one, and those of features."""
     key = max(keys, key=lambda key: len(ends.intersection(table.words(key))))
     names = table.names(key)
     if key in ends.difference(names):
@@ -287,11 +287,7 @@ def write_tables(data: Dataset, edges: Location, nodes: Location) -> None:
 
 
 def _table(
-    source: Any,
-    kind: str,
-    encoding: str | None,
-    notes: list[str],
-    naming: set[str] | None = None,
+    source: Any, kind: str, how: How, notes: list[str], naming: set[str] | None = None
 ) -> Table:
     """Table of a data frame or a file: one of nodes has a head, a list of edges may have, that is none of the nodes `naming`."""
     if hasattr(source, "columns"):
@@ -305,7 +301,7 @@ def _table(
         if Path(source).suffix.lower() in SPREADSHEETS:
             cells = _spreadsheet(raw, shown, notes)
         else:
-            cells, mark = _cells(_text(raw, shown, encoding, notes), shown)
+            cells, mark = _cells(_text(raw, shown, how.encoding, notes), shown)
     except (OSError, EOFError, zlib.error, csv.Error, zipfile.BadZipFile) as error:
         raise ParameterError(f"{shown} cannot be read as a table: {error}") from None
     return Table(_named(cells, shown, naming), shown, mark == ";")
@@ -349,9 +345,7 @@ def _text(raw: bytes, shown: str, given: str | None, notes: list[str]) -> str:
 
 def _spreadsheet(raw: bytes, shown: str, notes: list[str]) -> list[list[str]]:
     """Columns of the first sheet as text, as pandas reads it."""
-    with zipfile.ZipFile(io.BytesIO(raw)) as parts:
-        unpacked = sum(part.file_size for part in parts.infolist())
-    require(shown, _MEMORY * unpacked, "save it as CSV")
+    require(shown, _MEMORY * unpacked_size(io.BytesIO(raw)), "save it as CSV")
     try:
         import pandas
 

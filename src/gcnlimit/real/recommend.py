@@ -94,6 +94,7 @@ class Recommendation:
         return "\n".join([*lines, "", self.reason])
 
 
+@progress_bar("comparing networks")
 def recommend(X: Any, y: Any, graph: Any, *, scale: str | None = "auto") -> Recommendation:
     """Recommend what to use on a graph, and say why; `GraphClassifier` and ``gcnlimit classify`` do what is recommended.
 
@@ -109,14 +110,9 @@ def recommend(X: Any, y: Any, graph: Any, *, scale: str | None = "auto") -> Reco
     >>> advice.network
     'the average of graph and features'
     """
-    adjacency = as_adjacency(graph)
-    with progress_bar("comparing networks"):
-        return _recommendation(X, y, adjacency, scale)
-
-
-def _recommendation(X: Any, y: Any, adjacency: Any, scale: str | None) -> Recommendation:
     from gcnlimit.real.classifier import GraphClassifier
 
+    adjacency = as_adjacency(graph)
     given = StandardizedGraph.of(X, y, adjacency)
     model = GraphClassifier(scale=scale).fit(X, y, graph=adjacency)
     estimate = estimate_standard(given, best_method(given))
