@@ -137,7 +137,7 @@ def best_filter(
     loss
         The square loss. For others tune the coefficients of a `Polynomial`.
     progress
-        Whether to draw a progress bar on standard error, batch by batch; by default only if it is a terminal.
+        Whether to show progress on standard error; by default where it takes more than two seconds.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def best_filter(
     points = _points(data, symmetrize)
     blocks = list(batches(points.size, _BLOCK))
     parts = []
-    shown = progress_bar("batches", len(blocks), progress, unit="batches")
+    shown = progress_bar("searching filters", len(blocks), progress, unit="batches")
     # Filters out of range have a margin of minus infinity.
     with np.errstate(all="ignore"), shown as bar:
         for rows in blocks:

@@ -167,7 +167,7 @@ def compare(
     symmetrize, reg
         Whether the networks apply the symmetrized graph; the best regularization of each family if None, or ``math.inf``.
     progress
-        Whether to draw a progress bar on standard error, method by method; by default only if it is a terminal.
+        Whether to show progress on standard error; by default where it takes more than two seconds.
 
     Examples
     --------
@@ -206,12 +206,11 @@ def compare(
     elif not usable.all():
         taken = data.replaced(**{name: column[usable] for name, column in columns.items()})
     entries = []
-    with progress_bar("methods", None, progress, unit="methods") as bar:
+    with progress_bar("comparing networks", None, progress):
         for entry in _networks(taken, depth, order, symmetrize, reg):
             entries.append(entry if usable.all() else _placed(entry, usable))
-            bar.advance(1)
-    linear = _of_ceiling("all linear networks", {}, best_linear(data))
-    ceiling = _of_ceiling("Bayes-optimal", {}, bayes_optimal(data))
+        linear = _of_ceiling("all linear networks", {}, best_linear(data))
+        ceiling = _of_ceiling("Bayes-optimal", {}, bayes_optimal(data))
     entries += [_eigenvector(data, symmetrize), linear, ceiling]
     return with_coordinates(Comparison(tuple(entries)), data)
 

@@ -10,7 +10,6 @@ import math
 import shutil
 import sys
 from collections.abc import Callable, Collection, Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ import click
 import numpy as np
 
 from gcnlimit._runtime.extras import need
-from gcnlimit._runtime.progress import Bar, is_terminal, progress_bar
+from gcnlimit._runtime.progress import is_terminal
 from gcnlimit._values import Array
 from gcnlimit.cli.options import Grid, Verb, option
 from gcnlimit.errors import GCNLimitError, ParameterError, check_writable, writing
@@ -35,7 +34,6 @@ Points = Prediction | Measurement
 """Results that say how each point ended."""
 
 _FORMS = click.Choice(["table", "csv", "json"])
-_FEW = 64  # points that the library solves in one batch
 _SHOWN = 3  # failures that are listed
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -50,11 +48,6 @@ def output_options(function: Verb) -> Verb:
         return function(form="json" if as_json else output, **given)
 
     return verb
-
-
-def waiting(title: str, points: int = 1) -> AbstractContextManager[Bar]:
-    """Moving bar on a terminal, for what may take seconds; the library itself counts the batches of many points."""
-    return progress_bar(title, None, None if points < _FEW else False)
 
 
 def show(

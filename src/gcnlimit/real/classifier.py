@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.cluster.vq import kmeans2
 
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
@@ -104,6 +105,7 @@ class GraphClassifier(GraphEstimator):
         axes.legend(frameon=False)
         return axes
 
+    @progress_bar("choosing nodes")
     def review(self, count: int = 50) -> Nodes:
         """Nodes without a label to label next, the least certain first: uncertain ones, spread over graph and features.
 

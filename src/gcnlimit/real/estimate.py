@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import one_of
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
@@ -129,6 +130,7 @@ def estimate(X: Any, y: Any, graph: Any, *, method: str = "labels") -> Estimate:
     return found
 
 
+@progress_bar("estimating")
 def estimate_standard(given: StandardizedGraph, method: str = "labels") -> Estimate:
     """Estimate from parts that have been checked; nothing is warned aloud."""
     one_of("method", method, "labels", "likelihood")

@@ -10,6 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from gcnlimit import scope
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import broadcast, check_types, number
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
@@ -66,6 +67,7 @@ def bayes_optimal(
     sweeps: int = 40,
     seed: int = 0,
 ) -> BayesTransfer: ...
+@progress_bar("computing the ceiling")
 def bayes_optimal(
     data: CSBM,
     *,

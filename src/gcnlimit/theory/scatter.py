@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from gcnlimit import scope
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
@@ -57,6 +58,7 @@ class PairedScatter(NamedTuple):
         return float(max(1, math.ceil((sigmas * self.deviation / self.difference) ** 2)))
 
 
+@progress_bar("scattering")
 def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None) -> Scatter:
     r"""Standard deviation of the accuracy of a network over graphs of a given size (Eqs. 10.21 and 10.22).
 
