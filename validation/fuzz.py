@@ -84,6 +84,8 @@ def _drawn(rng: Generator, regime: str) -> Problem:
     degrees, normalization = _degrees(rng) if hubs else (None, "symmetric")
     stopped = regime == "finite" and loss == "square" and not hubs and rng.random() < 0.3
     plain = plain or stopped
+    wrong = rng.random() < 0.2  # known for two equal classes
+    classes = 2 if plain or wrong else _classes(rng)
     data = gl.CSBM(
         alpha=10.0 ** rng.uniform(-2, 2, n),
         lam=rng.uniform(-3, 3, n)
@@ -92,10 +94,10 @@ def _drawn(rng: Generator, regime: str) -> Problem:
         mu=10.0 ** rng.uniform(-3, 2, n) if rng.random() < 0.9 else np.zeros(n),
         rho=10.0 ** rng.uniform(-3, 0, n) if rng.random() < 0.9 else np.ones(n),
         directed=bool(rng.integers(2)),
-        classes=2 if plain else _classes(rng),
+        classes=classes,
         features=None if plain else _features(rng),
         degrees=degrees,
-        noise=float(rng.uniform(0, 0.5)) if rng.random() < 0.2 else 0.0,
+        noise=float(rng.uniform(0, 0.5)) if wrong else 0.0,
     )
     symmetrize, normalize = (bool(flag) for flag in rng.integers(2, size=2))
     reg = np.inf if regime == "infinite" else 10.0 ** rng.uniform(-4, 4, n)

@@ -93,9 +93,8 @@ def is_missing(value: Any) -> bool:
     """Whether an entry is None, NaN, empty, or what pandas writes for a missing value."""
     if isinstance(value, str | bytes):
         return not value
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, float) and math.isnan(value)
+    missing = value is None or type(value).__name__ in ("NAType", "NaTType")
+    return missing or (isinstance(value, float) and math.isnan(value))
 
 
 def _entries(y: Any, nodes: int) -> tuple[npt.NDArray[Any], Mask]:

@@ -115,7 +115,7 @@ def linear_message_passing(
     for given in (instance,) if to is None else (instance, to):
         check_types("linear_message_passing", instance=(given, (Instance, Observation)))
     if by not in _LAYERS:
-        raise ParameterError(f"by = {shown(by)} is not allowed; take one of {', '.join(_LAYERS)}")
+        raise ParameterError(f"by = {shown(by)} must be one of {', '.join(_LAYERS)}")
     graphs = [instance] if to is None else alike_pair(instance, to)
     observations = [observed(graph) for graph in graphs]
     variant = " by labels on another graph" if to is not None and by == "labels" else ""
