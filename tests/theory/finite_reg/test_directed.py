@@ -6,7 +6,7 @@ from problems import FILTERS
 
 import gcnlimit as gl
 from gcnlimit.numerics.fixed_point import fixed_point
-from gcnlimit.theory.finite_reg import directed
+from gcnlimit.theory.finite_reg import solution
 from gcnlimit.theory.finite_reg.directed import DirectedEquations, Medium
 from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.points import Points
@@ -144,7 +144,7 @@ def test_a_chain_at_the_rounding_of_its_layers_is_solved():
 
 
 def test_a_search_is_given_up_after_a_bounded_amount_of_work(monkeypatch):
-    monkeypatch.setattr(directed, "_WORK", 10_000)
+    monkeypatch.setattr(solution, "_WORK", 10_000)
     gcn = gl.GCN(gl.Diffusion(5.0), reg=1e-3, symmetrize=False)
     prediction = gl.predict(gl.CSBM(4, 1.0, 2.0, 0.1), gcn, throw=False)
     assert prediction.status == gl.Status.NOT_CONVERGED

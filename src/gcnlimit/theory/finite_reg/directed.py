@@ -40,8 +40,6 @@ def initial_layers(chain: Chain) -> tuple[Array, Array, Array]:
 
 
 _SWEEPS = 5  # through the layers, at most, in one application of the equations
-_ROUNDING = 1e-11  # residual that rounding may leave, for each layer
-_WORK = 400_000_000  # layers cubed times iterations: about ten seconds
 _LEAST = 1e-30  # smallest product of stiffness and V_w, which keeps its logarithm finite
 
 
@@ -175,16 +173,7 @@ class DirectedEquations(Equations):
     def effort(self, level: int) -> dict[str, Any]:
         depth = self.chain.depth
         quick = {"max_iterations": (level + 1) * (100 + 5 * depth), "memory": int(memory(depth))}
-        careful = CAREFUL | {"max_iterations": min(CAREFUL["max_iterations"], self.most // 2)}
-        return careful if level == 2 else quick
-
-    @property
-    def most(self) -> int:
-        return 2 + _WORK // (1 + self.chain.depth**3)
-
-    @property
-    def rounding(self) -> float:
-        return _ROUNDING * self.chain.depth
+        return CAREFUL if level == 2 else quick
 
     def settled(self, rows: Array) -> Array:
         """States whose layers have followed the pulls: a sweep for each layer, if there are more than one application has."""

@@ -179,16 +179,6 @@ class Equations(ABC):
         """States whose unknowns of the graph have followed the pulls, where one application does not suffice."""
         return rows
 
-    @property
-    def most(self) -> int:
-        """Iterations after which a search is given up."""
-        return 1 << 62
-
-    @property
-    def rounding(self) -> float:
-        """Residual that rounding may leave."""
-        return 0.0
-
     def effort(self, level: int) -> dict[str, Any]:
         """Settings of the search, from quick to careful."""
         return CAREFUL if level == 2 else {"max_iterations": (60, 150)[level], "memory": 5}
