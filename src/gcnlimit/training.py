@@ -159,18 +159,19 @@ class GradientDescent(Training):
         return self.replaced(rate=self.rate * unit)
 
     def learned(self, x: Array) -> Array:
-        r"""With the roots :math:`p, q` of the recursion, :math:`P = ap^n + bq^n`, :math:`b = -q\frac{1 - p}{p - q}`, :math:`a + b = 1`.
+        r"""With the roots :math:`p, q` of the recursion :math:`P = (1 - b)p^n + bq^n`, :math:`b = -q\frac{1 - p}{p - q}`.
 
         The larger root is near 1 where `x` is small: :math:`1 - p = \eta x/(1 - q)` keeps its digits.
         """
         steps, rate, momentum = (_along(getattr(self, name)) for name in self.names)
         rate, momentum = (y if np.ptp(y) else y.ravel()[:1] for y in (rate, momentum))
-        half = 0.5 * (1.0 + momentum - rate * x) + 0j
-        root = np.sqrt(half**2 - momentum)
+        y, focus = rate * x + 0j, np.sqrt(momentum)
+        half = 0.5 * (1.0 + momentum - y)
+        root = 0.5 * np.sqrt((1.0 - focus) ** 2 - y) * np.sqrt((1.0 + focus) ** 2 - y)
         root = np.where(np.abs(root) < _MEET, _MEET, root)
         p = half + np.where((half * root.conj()).real >= 0.0, root, -root)
         q = momentum / p
-        gap = rate * x / (1.0 - q)
+        gap = y / (1.0 - q)
         b = -q * gap / (p - q)
         with np.errstate(all="ignore"):  # a power of 0, and steps that diverge
             grown = expm1(np.fmax(steps * log1p(-gap), _ZERO))

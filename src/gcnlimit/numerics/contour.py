@@ -1,8 +1,9 @@
 r"""Integrals over ellipses around an interval of the real axis, of functions that are analytic in a ring about it.
 
-The ellipse :math:`z = c + h\cosh(\gamma + i\theta)` has its foci at the ends :math:`c \pm h` of the interval. Its nodes are those of
-the upper half, at midpoints :math:`\theta` of :math:`(0, \pi)`; functions are real on the real axis, so that the lower half is the
-complex conjugate. A rule of :math:`n` nodes has the error :math:`e^{-2n\gamma}` of functions that are singular on the interval.
+The ellipse :math:`z = c + h\cosh(\gamma + i\vartheta)` has its foci at the ends :math:`c \pm h` of the interval (Eq. 13.13). Its
+nodes are those of the upper half, at midpoints :math:`\vartheta` of :math:`(0, \pi)`; functions are real on the real axis, so
+that the lower half is the complex conjugate. A rule of :math:`n` nodes has the error :math:`e^{-2n\gamma}` of functions that are
+singular on the interval.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from gcnlimit._values import Array
 
 
 class Series(NamedTuple):
-    r"""A function :math:`f_+ + f_-` on the ring, with :math:`w = e^{\gamma + i\theta}`.
+    r"""A function :math:`f_+ + f_-` on the ring, with :math:`w = e^{\gamma + i\vartheta}`.
 
     `inside`: coefficients of :math:`f_+ = F_0 + \sum_k F_k(w^k + w^{-k})`, analytic within; `outside`: those of
     :math:`f_- = \sum_{k>0} D_kw^{-k}`, analytic without.
@@ -41,7 +42,7 @@ class Ellipse(NamedTuple):
 
     @property
     def w(self) -> Array:
-        r"""Logarithms :math:`\gamma + i\theta` of the nodes."""
+        r"""Logarithms :math:`\gamma + i\vartheta` of the nodes."""
         return np.asarray(self.width + 1j * np.pi * (np.arange(self.nodes) + 0.5) / self.nodes)
 
     @property
@@ -63,7 +64,7 @@ class Ellipse(NamedTuple):
         return Series(inside, (even - odd) / (scale * (2 * self.nodes) ** 2) - inside)
 
     def crossed(self, f: Array, g: Array) -> tuple[Array, Array]:
-        r"""Integrals :math:`\oint g` and :math:`\oint\oint \frac{f(z_1)g(z_2) - f(z_2)g(z_1)}{z_1 - z_2}`, each with :math:`dz/2\pi i`.
+        r"""Integrals :math:`\oint g`, :math:`\oint\oint \frac{f(z_1)g(z_2) - f(z_2)g(z_1)}{z_1 - z_2}`, with :math:`dz/2\pi i`.
 
         On an outer contour :math:`\oint f(z_1)/(z_1 - z_2) = f_+(z_2)`, which leaves :math:`\oint (f_+g_- - f_-g_+)`.
 

@@ -28,12 +28,12 @@ from gcnlimit.training import GradientDescent, Training
 _COARSEST, _FINE, _FINEST = 63, 127, (1 << 13) - 1  # nodes on the spectrum: first, for ends, last
 _SEARCHED = 32  # points whose spectra are searched for their ends at once
 _SMALLEST, _LONGEST = 32, 1 << 16  # nodes of a contour
-_DIGITS = 26.0  # minus the logarithm of the error of a contour, and of a P that is as good as 0
-_GROWTH = np.array([5.0, 2.0, 15.0, 60.0, 200.0])[:, None]  # logarithms of P where a ring may end
+_DIGITS = 31.0  # minus the logarithm of the error of a contour, and of a P that is as good as 0
+_GROWTH = np.array([4.0, 1.5, 15.0, 60.0, 200.0])[:, None]  # logarithms of P where a ring may end
 _WIDEST = 3.0  # of a ring
-_CLOSED = 1e-10  # what functions that are analytic outside a contour may have inside
-_SAME = 1e-12  # change of an average between two grids at which the finer one is fine enough
-_CHECKED = 12  # nodes of a contour where grids are compared
+_CLOSED = 1e-9  # what functions that are analytic outside a contour may have inside, by rounding
+_SAME, _ALIKE = 1e-12, 1e-11  # changes of variables and outputs that a finer grid may make
+_CHECKED = 24  # nodes of a contour where grids are compared
 _LARGEST = 10.0  # logarithm of what weights that diverge may grow by before they lose their digits
 _BLOCK = 1 << 18  # numbers held by one temporary array
 
@@ -173,7 +173,7 @@ class _Spectra(NamedTuple):
             middle = np.sqrt(below * above)
             inside = self.growth(middle) * longest <= allowed
             below, above = np.where(inside, middle, below), np.where(inside, above, middle)
-        width = np.minimum(below[0], 0.5 * below)
+        width = np.minimum(below[0], below * (0.5 * _DIGITS / (_DIGITS + _GROWTH)))
         nodes = np.maximum(_DIGITS / width, (_DIGITS + 2.0 * _GROWTH) / (below - width))
         best = np.argmin(nodes, axis=0)[None]
         return tuple(np.take_along_axis(x, best, axis=0)[0] for x in (width, 0.5 * nodes))
@@ -188,7 +188,8 @@ def _resolved(
 ) -> Iterator[tuple[Rows, Path, Array, Ellipse]]:
     """Rows of points, laws on their contours, units, and the contours; points that are not resolved are left out.
 
-    A point is resolved if outputs are analytic outside the contour: if it cuts the spectrum they are not.
+    A point is resolved if a finer grid on the spectrum of the graph gives the same at some nodes, and if outputs are analytic
+    outside the contour; if variables are of another root, or a contour cuts the spectrum, they are not.
     """
     width, nodes = spectra.ellipses(longest)
     # few different numbers of nodes, so that many points are solved together, by fast transforms
@@ -201,30 +202,31 @@ def _resolved(
             alike = rows[nodes[rows] == count]
             for block in batches(alike.size, max(1, int(_BLOCK / (count * grid)))):
                 part = alike[block]
-                columns = (spectra.centre[part], spectra.half[part], width[part])
-                loop = Ellipse(*(column[:, None] for column in columns), int(count))
-                zeta = spectra.reg[part][:, None] - loop.z
-                fine = _fine(points.take(part), zeta, grid)
-                left.append(part[~fine])
-                ridge = _ridge(points.take(part[fine]), grid)
-                path = ridge.path(ridge.variable(zeta[fine]))
-                within = loop.take(fine).series(path.missed).inside[:, 1:]
-                closed = np.all(np.abs(within) <= _CLOSED, axis=1)
-                if closed.any():
-                    good = np.flatnonzero(fine)[closed]
-                    yield part[good], path.take(closed), ridge.unit[closed], loop.take(good)
+                columns = (spectra.centre, spectra.half, width, spectra.reg)
+                centre, half, gamma, reg = (column[part][:, None] for column in columns)
+                loop = Ellipse(centre, half, gamma, int(count))
+                some = points.take(part)
+                ridge = _ridge(some, grid)
+                variable = ridge.variable(loop, reg)
+                path = ridge.path(variable)
+                inside, outside = loop.series(path.missed)
+                moment = 1.0 + np.abs(outside[:, 1:2])
+                good = np.all(np.abs(inside[:, 1:]) <= _CLOSED * moment, axis=1)
+                if points.symmetric:
+                    checked = np.linspace(0, loop.nodes - 1, _CHECKED).astype(int)
+                    finer = _ridge(some, 2 * grid + 1)
+                    finest = finer.polished(variable[:, checked], reg - loop.z[:, checked])
+                    apart = np.abs(finest - variable[:, checked]) / np.abs(finest)
+                    missed = path.missed[:, checked]
+                    # outputs have poles at outliers, near which their rounding errors are squares
+                    change = (
+                        np.abs(finer.path(finest).missed - missed) / (1.0 + np.abs(missed)) ** 2
+                    )
+                    good &= np.all((apart <= _SAME) & (change <= _ALIKE), axis=1)
+                left.append(part[~good])
+                if good.any():
+                    yield part[good], path.take(good), ridge.unit[good], loop.take(good)
         rows, grid = np.concatenate(left), 2 * grid + 1
-
-
-def _fine(points: Points, zeta: Array, grid: int) -> npt.NDArray[np.bool_]:
-    """Whether a finer grid on the spectrum gives the same at some nodes of the contours."""
-    zeta = zeta[:, np.linspace(0, zeta.shape[1] - 1, _CHECKED).astype(int)]
-    ridge, finer = _ridge(points, grid), _ridge(points, 2 * grid + 1)
-    variable = ridge.variable(zeta)
-    finest = finer.polished(variable, zeta)
-    same = np.abs(finest - variable) <= _SAME * np.abs(finest)
-    missed, again = ridge.path(variable).missed, finer.path(finest).missed
-    return np.asarray(np.all(same & (np.abs(again - missed) <= _CLOSED * (1.0 + np.abs(missed))), 1))
 
 
 def _at_times(  # noqa: PLR0917

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gcnlimit._values import Array
+from gcnlimit.numerics.contour import Ellipse
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory.points import Mask, Points
 
-_FAR, _FACTORS = 50.0, 7  # contours, each smaller by a factor, along which the root is followed
+_WIDTHS = (4.0, 3.0, 2.2, 1.5, 1.0, 0.6, 0.3, 0.1, 0.0)  # of ellipses where a root is followed
 _NEWTON, _NEAR = 30, 1e-9  # steps at most on the last one; one after which the error is rounding
-_APART, _FEW = 8, 40  # nodes from one to the next that is followed from far away; nodes that all are
 _SCAN = np.linspace(-14.0, 9.0, 47)  # logarithms of distances from the spectrum, to find its ends
 _FINER = np.linspace(0.0, 1.0, 12)  # the same between the two that are nearest, and again
 
@@ -54,8 +54,8 @@ class Ridge(ABC):
         r"""Regularization :math:`\zeta` and its derivative in the variable of the resolvents."""
 
     @abstractmethod
-    def followed(self, zeta: Array) -> Array:
-        """Variable near regularizations off the spectrum, from where it is known."""
+    def followed(self, loop: Ellipse, reg: Array) -> Array:
+        """The same from where it is known, nearly."""
 
     @abstractmethod
     def ends(self) -> tuple[Array, Array]:
@@ -74,20 +74,19 @@ class Ridge(ABC):
         scale = self.rho * (1.0 - self.alpha * p) / (self.alpha * s * (1.0 - p))
         return Path(1.0 - mean, 1.0 - p / self.rho, scale, np.sqrt(self.mu) * s * along)
 
-    def variable(self, zeta: Array) -> Array:
-        """Variable at regularizations that run along a contour, off the spectrum."""
-        nodes = zeta.shape[1]
-        if nodes <= _FEW:
-            return self.polished(self.followed(zeta), zeta)
-        # every eighth first; between these on a line, from where Newton's method has few steps to go
-        some = np.append(np.arange(0, nodes - 1, _APART), nodes - 1)
-        root = self.variable(zeta[:, some])
-        after = np.maximum(np.searchsorted(some, np.arange(nodes)), 1)
-        share = (np.arange(nodes) - some[after - 1]) / (some[after] - some[after - 1])
-        root = self.polished(root[:, after - 1] * (1.0 - share) + root[:, after] * share, zeta)
+    def variable(self, loop: Ellipse, reg: Array) -> Array:
+        r"""Variable at :math:`\zeta = r - z` along contours of the spectra of :math:`S + r`."""
+        # one of eight nodes is followed; between these on a line, from where Newton's method is near
+        few = loop._replace(nodes=max(loop.nodes // 8, 16))
+        place = (np.arange(loop.nodes) + 0.5) * (few.nodes / loop.nodes) - 0.5
+        before = np.clip(place.astype(int), 0, few.nodes - 2)
+        zeta = reg - loop.z
+        root = self.followed(few, reg)
+        root = root[:, before] + (place - before) * (root[:, before + 1] - root[:, before])
+        root = self.polished(root, zeta)
         lost = ~np.all(root.imag * zeta.imag > 0.0, axis=1)  # another root of the same equation
         if lost.any():
-            root = np.where(lost[:, None], self.polished(self.followed(zeta), zeta), root)
+            root = np.where(lost[:, None], self.polished(self.followed(loop, reg), zeta), root)
         return root
 
     def polished(self, root: Array, zeta: Array) -> Array:
@@ -119,7 +118,7 @@ class Ridge(ABC):
         scan = np.broadcast_to(_SCAN, (len(self.mu), _SCAN.size))
         for _ in range(3):
             variable, outlier = above(scan)
-            value = self.reg(variable)[0]
+            value = self.reg(variable)[0].real
             falling = np.diff(value, axis=1, append=-np.inf) <= 0.0
             last = np.maximum(np.argmax(falling | outlier, axis=1) - 1, 0)[:, None]
             ends = last + np.array([0, 2])
@@ -141,27 +140,34 @@ class SymmetricRidge(Ridge):
 
     def reg(self, variable: Array) -> tuple[Array, Array]:
         tau = self.measure.tau[:-1]
-        square = self.g[:, None, :-1] ** 2
-        inverse = 1.0 / (variable[:, :, None] + square)
-        first, second = inverse @ tau, (inverse * inverse) @ tau
+        # averages of 1/(u + g^2) and of its square, by real numbers
+        v = variable.imag
+        away = variable.real[:, :, None] + self.g[:, None, :-1] ** 2
+        size = 1.0 / (away * away + (v * v)[:, :, None])
+        whole = size @ tau
+        away *= size
+        first = away @ tau - 1j * v * whole
+        away *= size
+        size *= size
+        second = whole - 2.0 * v * (v * (size @ tau) + 1j * (away @ tau))
         # tau(W) and its derivative in u; s = 1/u
         W, dW = variable * (1.0 - variable * first), 1.0 - 2.0 * variable * first
         s = 1.0 / variable
         return self._reg(s, W, -(s**2), dW + variable**2 * second)
 
-    def followed(self, zeta: Array) -> Array:
-        """From regularizations far away, by Newton's method."""
-        centre = 0.5 * (np.max(zeta.real, axis=1) + np.min(zeta.real, axis=1))[:, None]
-        away = centre + _FAR * (zeta - centre)
-        root = (self.alpha * away + 1.0 + self.alpha * self.rho - self.rho) / self.rho
-        for factor in np.geomspace(_FAR, 1.0, _FACTORS):
-            root = self._closer(root, centre + factor * (zeta - centre))
+    def followed(self, loop: Ellipse, reg: Array) -> Array:
+        """From ellipses far away, by Newton's method."""
+        loops = [loop._replace(width=np.maximum(loop.width, width)) for width in _WIDTHS]
+        far = reg - loops[0].z
+        root = (self.alpha * far + 1.0 + self.alpha * self.rho - self.rho) / self.rho
+        for nearer in loops:
+            root = self._closer(self._closer(root, reg - nearer.z), reg - nearer.z)
         return root
 
     def ends(self) -> tuple[Array, Array]:
         square = self.g**2
         lowest = np.min(square[:, :-1], axis=1)[:, None]
-        low = self.reg(np.exp(_SCAN) - lowest)[0]
+        low = self.reg(np.exp(_SCAN) - lowest)[0].real
         atom = np.where(self.measure.e[:, -1] > 0.0, square[:, -1], 0.0)
         top = np.maximum(np.max(square[:, :-1], axis=1), atom)[:, None]
 
@@ -186,7 +192,7 @@ class SymmetricRidge(Ridge):
 
 
 class PageRankRidge(Ridge):
-    r"""PageRank on a directed graph: closed averages (Eq. 13.13), and the variable is :math:`w = \tau(W)`.
+    r"""PageRank on a directed graph: closed averages (Eq. 13.14), and the variable is :math:`w = \tau(W)`.
 
     With :math:`x = 1 + \theta^2w` (that of Eq. 3.30) and :math:`\kappa = 1 - \theta\lambda`,
     :math:`s = \frac1{xw} - \frac1{x^2}`, :math:`e(W) = x/L`, :math:`e(U) = \kappa/L`, :math:`L = \kappa^2 - 1 + x/w`.
@@ -209,13 +215,13 @@ class PageRankRidge(Ridge):
         s, slope = self._s(variable)
         return self._reg(s, variable, slope, np.ones_like(variable))
 
-    def followed(self, zeta: Array) -> Array:
+    def followed(self, loop: Ellipse, reg: Array) -> Array:
         r"""Root of the quartic :math:`(\rho x^2 - P)(x^2 - \alpha P) = \zeta\alpha P(x^2 - P)/w`, :math:`P = px^2 = x - w`.
 
         Of its roots it is the one for which :math:`w`, :math:`1/s` and :math:`-p` have imaginary parts of the sign of
         that of :math:`\zeta`, as the averages of resolvents do.
         """
-        square, rho, alpha = self.theta**2, self.rho, self.alpha
+        zeta, square, rho, alpha = reg - loop.z, self.theta**2, self.rho, self.alpha
         P = np.stack([np.ones_like(square), square - 1.0, np.zeros_like(square)])
         x2 = np.stack([np.ones_like(square), 2.0 * square, square**2])
         left = _product(rho * x2 - P, x2 - alpha * P)
