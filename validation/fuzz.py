@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 
 import gcnlimit as gl
+from gcnlimit import scope
 from gcnlimit.results import Prediction
-from gcnlimit.theory import scope
 
 FIELDS = ("test_accuracy", "train_accuracy", "test_loss", "train_loss", "log_test_error")
 TOGETHER = {"infinite": 500, "finite": 50}  # points of a batch

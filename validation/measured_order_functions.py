@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
+from gcnlimit import scope
 from gcnlimit._validation import as_real, whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
@@ -39,7 +40,6 @@ from gcnlimit.simulation.data.sample import Seed, seed_sequence
 from gcnlimit.simulation.train.products import training_rows
 from gcnlimit.simulation.train.solvers import TrainingRows
 from gcnlimit.simulation.train.train import train
-from gcnlimit.theory import scope
 
 
 def along_depth(

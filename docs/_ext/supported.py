@@ -1,4 +1,4 @@
-"""What is supported with what, as tables printed from the library's own (`gcnlimit.theory.scope`)."""
+"""What is supported with what, as tables printed from the library's own (`gcnlimit.scope`)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from gcnlimit.theory import scope
+from gcnlimit import scope
 
 YES, NO = "yes", "no"
 
 
 def answers(when: scope.When) -> str:
     """Answers of a row in words."""
-    return (
-        ", ".join(f"{name} {' or '.join(values)}" for name, values in when.items()) or "all others"
-    )
+    return ", ".join(f"{name} {' or '.join(values)}" for name, values in when.items()) or "all"
 
 
 def rows_of(part: str) -> list[list[str]]:

@@ -95,6 +95,7 @@ def test_networks_of_different_depths_are_predicted_together(directed, reg):
         (NETWORK, {"depth": (1, 1000)}, "each takes a search"),
         (NETWORK, {"depth": (1, 3), "c": [(0, 1)]}, "layers that are alike"),
         (gl.GCN(gl.Residual([1.0, 2.0])), {"depth": (1, 3)}, "layers that are alike"),
+        (gl.GCN(gl.Residual([])), {"depth": (1, 3)}, "layers that are alike"),
         (gl.GCN(gl.Diffusion(1.0)), {"depth": (1, 3)}, "choose among t, reg, test_filter"),
     ],
 )

@@ -130,7 +130,10 @@ def test_a_saved_instance_keeps_its_wrong_labels(tmp_path):
             "noise = 0.15 and training",
         ),
         (lambda: gl.best_linear(NOISY, to=NOISY.replaced(noise=0.0)), "give both the same"),
-        (lambda: gl.linear_message_passing(gl.sample(NOISY, 100, 10)), "takes labels for right"),
+        (
+            lambda: gl.linear_message_passing(gl.sample(NOISY, 100, 10)),
+            "does not take noise = 0.15; use amp",
+        ),
     ],
 )
 def test_what_is_not_known_is_refused(ask, words):

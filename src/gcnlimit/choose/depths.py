@@ -11,7 +11,6 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.choose.search import FLAT, Optimum, TuneStatus, optimum, with_parameters
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Residual
 from gcnlimit.theory.points import Points
 
 _SEARCHES = 100  # whole numbers that are tried, each with a search of the others
@@ -21,46 +20,20 @@ _STEPS = 10_000  # numbers of steps that are tried alone
 def best_of_depths(
     points: Points, free: Mapping[str, Any], throw: bool, progress: bool | None
 ) -> Optimum:
-    """The best networks at each point, of any of the depths if the depth is free."""
-    if "depth" not in free:
-        return _best_of_steps(points, free, throw, progress)
-    others = {name: bounds for name, bounds in free.items() if name != "depth"}
-    low, high = _whole_interval("depth", free["depth"], _SEARCHES)
-    name, strength = points.filter.parameter, points.filter.values
-    several = name in free and np.ndim(free[name]) > 1
-    if several or (name not in free and np.any(strength != strength[:, :1])):
-        raise ParameterError(
-            f"free['depth'] = ({low}, {high}) needs layers that are alike; "
-            f"give {name} one value, or one interval"
-        )
-    optima = []
-    for depth in range(low, high + 1):
-        filter = Residual.constant(strength[:, 0], depth)
-        optima.append(_best_of_steps(points._replace(filter=filter), others, throw, progress))
-    return _highest(optima, range(low, high + 1))
-
-
-def _best_of_steps(
-    points: Points, free: Mapping[str, Any], throw: bool, progress: bool | None
-) -> Optimum:
-    """The best networks at each point, after any number of steps of the training if that is free: all in one search."""
-    if "steps" not in free:
+    """The best networks at each point, of any depth and after any number of steps of the training if these are free."""
+    name = next((name for name in ("depth", "steps") if name in free), None)
+    if name is None:
         return optimum(points, free, throw, progress)
-    others = {name: bounds for name, bounds in free.items() if name != "steps"}
-    low, high = _whole_interval("steps", free["steps"], _SEARCHES if others else _STEPS)
-    steps = np.arange(low, high + 1)
-    every = points.take(np.tile(np.arange(points.size), steps.size))
-    every = with_parameters(every, {"steps": np.repeat(steps, points.size).astype(float)})
-    best = optimum(every, others, throw, progress)
-    choice, bend, ends = _choice(best.margin.reshape(steps.size, -1))
-    rows = choice * points.size + np.arange(points.size)
-    return Optimum(
-        best.points.take(rows),
-        {name: values[rows] for name, values in best.parameters.items()} | {"steps": steps[choice]},
-        {name: values[rows] for name, values in best.curvature.items()} | {"steps": bend},
-        best.margin[rows],
-        np.maximum(best.status[rows], ends),
-    )
+    others = {other: bounds for other, bounds in free.items() if other != name}
+    low, high = _whole_interval(name, free[name], _STEPS if free.keys() == {"steps"} else _SEARCHES)
+    tried: npt.NDArray[Any] = np.arange(low, high + 1)
+    if name == "steps":
+        every = points.take(np.tile(np.arange(points.size), tried.size))
+        trials = [with_parameters(every, {name: np.repeat(tried, points.size).astype(float)})]
+    else:  # one by one: in one search all chains would be as long as the longest
+        trials = [with_parameters(points, {name: depth}) for depth in tried]
+    optima = [best_of_depths(trial, others, throw, progress) for trial in trials]
+    return _highest(points, optima, name, tried)
 
 
 def _whole_interval(name: str, bounds: Any, most: int) -> tuple[int, int]:
@@ -81,36 +54,33 @@ def _whole_interval(name: str, bounds: Any, most: int) -> tuple[int, int]:
     return low, high
 
 
-def _choice(margin: Array) -> tuple[npt.NDArray[np.intp], Array, npt.NDArray[np.int64]]:
-    """Place of the best along the first axis, the first of several that are as good; second difference there, and status."""
+def _highest(
+    points: Points, optima: Sequence[Optimum], name: str, tried: npt.NDArray[Any]
+) -> Optimum:
+    """Optima of each problem at the best of the whole numbers, the lowest of several that are as good.
+
+    The second difference of the margin there is the curvature, 0 at the ends of the interval.
+    """
+    margin = np.concatenate([optimum.margin for optimum in optima]).reshape(tried.size, -1)
     tie = FLAT * (1.0 + np.abs(margin))
     choice = np.argmax(margin + tie >= np.max(margin, axis=0), axis=0)
-    # No second difference exists at the ends of the interval.
-    bend = np.diff(margin, 2, axis=0, prepend=np.nan, append=np.nan)[choice, range(choice.size)]
+    problems = np.arange(points.size)
+    rows = choice * points.size + problems
+
+    def chosen(columns: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
+        joined = {key: np.concatenate([part[key] for part in columns]) for key in columns[0]}
+        return {key: values[rows] for key, values in joined.items()}
+
+    bend = np.diff(margin, 2, axis=0, prepend=np.nan, append=np.nan)[choice, problems]
     ends = np.where(choice == 0, TuneStatus.LOWER_BOUND, TuneStatus.INTERIOR)
-    ends = np.where(choice == len(margin) - 1, TuneStatus.UPPER_BOUND, ends)
-    return choice, np.nan_to_num(bend), ends
-
-
-def _highest(optima: Sequence[Optimum], depths: Sequence[int]) -> Optimum:
-    """The best depth of each problem, the lowest of several that are as good; its second difference is the curvature."""
-    choice, bend, ends = _choice(np.stack([optimum.margin for optimum in optima]))
-    problems = np.arange(choice.size)
-
-    def chosen(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        return np.asarray(np.stack(columns)[choice, problems])
-
-    first = optima[0]
-    numbers = {name: chosen([o.parameters[name] for o in optima]) for name in first.parameters}
-    curvature = {name: chosen([o.curvature[name] for o in optima]) for name in numbers}
-    depth = np.array(depths)[choice]
-    strength = chosen([optimum.points.filter.values[:, 0] for optimum in optima])
-    rest = {name: v for name, v in numbers.items() if name != first.points.filter.parameter}
-    filter = Residual.constant(strength, depth)
+    ends = np.where(choice == tried.size - 1, TuneStatus.UPPER_BOUND, ends)
+    numbers = chosen([optimum.parameters for optimum in optima]) | {name: tried[choice]}
+    curvature = chosen([optimum.curvature for optimum in optima])
+    status = np.concatenate([optimum.status for optimum in optima])[rows]
     return Optimum(
-        with_parameters(first.points, rest)._replace(filter=filter),
-        numbers | {"depth": depth},
-        curvature | {"depth": bend},
-        chosen([optimum.margin for optimum in optima]),
-        np.maximum(chosen([optimum.status for optimum in optima]), ends),
+        with_parameters(points, numbers),
+        numbers,
+        curvature | {name: np.nan_to_num(bend)},
+        margin[choice, problems],
+        np.maximum(status, ends),
     )

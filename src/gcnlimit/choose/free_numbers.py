@@ -238,6 +238,14 @@ def check_free(gcn: GCN, free: Mapping[str, Any], scales: Sequence[str]) -> None
             )
         if name in filters and filters[name].deep and filters[name].values.shape[-1] == 0:
             raise ParameterError("the network has no layers to tune; give it at least one")
+    if "depth" in free:
+        name, strength = gcn.filter.parameter, gcn.filter.values
+        alike = np.ndim(free[name]) < 2 if name in free else np.all(strength == strength[..., :1])
+        if not alike or not strength.size:
+            raise ParameterError(
+                f"free['depth'] = {free['depth']!r} needs layers that are alike; "
+                f"give {name} one value, or one interval"
+            )
 
 
 def _interval(name: str, bounds: Any) -> Interval:
@@ -255,9 +263,7 @@ def _interval(name: str, bounds: Any) -> Interval:
             f"for any {long_name(name)} write (0, math.inf)"
         )
     if name in NUMBERS and not (_LEAST[name] <= low and high <= _MOST[name]):
-        raise ParameterError(
-            f"{asked} is not allowed; stay between {_LEAST[name]:g} and {_MOST[name]:g}"
-        )
+        raise ParameterError(f"{asked} must stay between {_LEAST[name]:g} and {_MOST[name]:g}")
     if low == high and math.isinf(low):
         raise ParameterError(f"{asked} contains no finite value; widen it")
     # No wider interval exists below tau = 0: an optimum there is at a limit of the family.

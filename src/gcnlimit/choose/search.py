@@ -14,7 +14,7 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
 from gcnlimit.choose.free_numbers import GAINS, FreeNumber, free_numbers, named_filters
 from gcnlimit.choose.method import Method
-from gcnlimit.filters import Filter, Polynomial
+from gcnlimit.filters import Filter, Polynomial, Residual
 from gcnlimit.normalization import NUMBERS
 from gcnlimit.numerics import maximize
 from gcnlimit.numerics.climb import Index, Objective
@@ -132,7 +132,7 @@ class NetworkSearch:
 
 
 def with_parameters(points: Points, parameters: Mapping[str, Array]) -> Points:
-    """Same points with other values of the named parameters."""
+    """Same points with other values of the named parameters; a depth is that of layers that are alike."""
     changes: dict[str, Any] = {}
     if "reg" in parameters:
         changes["reg"] = parameters["reg"]
@@ -142,11 +142,12 @@ def with_parameters(points: Points, parameters: Mapping[str, Array]) -> Points:
     scaled = {name: parameters[name] for name in NUMBERS if name in parameters}
     if scaled:
         changes["normalization"] = points.normalization.replaced(**scaled)
-    for field, (name, filter) in zip(
-        ("filter", "test_filter"), named_filters(points).items(), strict=False
-    ):
-        if name in parameters:
-            changes[field] = _with_parameter(filter, parameters[name])
+    for place, filter in zip(("", "test_"), points.filters, strict=False):
+        if (name := f"{place}{filter.parameter}") in parameters:
+            changes[f"{place}filter"] = _with_parameter(filter, parameters[name])
+    if "depth" in parameters:
+        strength = changes.get("filter", points.filter).values[:, 0]
+        changes["filter"] = Residual.constant(strength, parameters["depth"])
     return points._replace(**changes)
 
 
@@ -199,9 +200,7 @@ def _maximized(search: NetworkSearch, progress: bool | None = False) -> Maxima:
         return best
     together = search.method.together
     blocks = [rows[k : k + together] for k in range(0, rows.size, together)]
-    # Even one problem can take a minute where equations are solved: show the time.
-    total = None if search.method.solved and len(blocks) == 1 else len(blocks)
-    with progress_bar("batches", total, progress, unit="batches") as bar:
+    with progress_bar("tuning", len(blocks), progress, unit="batches") as bar:
         for block in blocks:
             for column, part in zip(best, _maximize_block(search, block), strict=True):
                 column[block] = part

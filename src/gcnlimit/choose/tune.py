@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit import scope
 from gcnlimit._validation import flag
 from gcnlimit._values import Array, Numbers
 from gcnlimit.choose.depths import best_of_depths
@@ -20,7 +21,6 @@ from gcnlimit.normalization import NUMBERS
 from gcnlimit.parameters import each_layer
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.results.result import Coordinates, Result, status_names
-from gcnlimit.theory import scope
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
 from gcnlimit.theory.readout import best_readout
@@ -101,7 +101,7 @@ def tune(
     throw
         Whether to raise `ParameterError` if at some point no network within the bounds can be computed; else that point has NaN.
     progress
-        Whether to draw a progress bar on standard error, batch by batch; by default only if it is a terminal.
+        Whether to show progress on standard error; by default where it takes more than two seconds.
 
     Examples
     --------
@@ -127,7 +127,8 @@ def tune(
     with np.errstate(all="ignore"):  # networks out of range have the worst margin
         best = best_of_depths(points, free, flag("throw", throw), progress)
         if "test_filter" in free:
-            best = best._replace(points=_read_best(best.points))
+            read = best_readout(best.points)[0]
+            best = best._replace(points=best.points._replace(test_filter=read))
     network = _network(gcn, best.points, shape)
     prediction = predict(data, network, throw=False, progress=False)
     refused = np.asarray(prediction.status) == Status.REFUSED
@@ -166,11 +167,6 @@ def _start(data: CSBM, gcn: GCN, free: Mapping[str, Any]) -> tuple[Points, tuple
     checked = network.replaced(reg=1.0) if "reg" in free else network
     scope.check("best_test_filter" if "test_filter" in free else "tune", data, checked)
     return Points.unchecked(data, network), np.broadcast_shapes(data.shape, network.shape)
-
-
-def _read_best(points: Points) -> Points:
-    """Same networks, whose test nodes are read through the best filter."""
-    return points._replace(test_filter=best_readout(points.checked())[0])
 
 
 def _network(gcn: GCN, points: Points, shape: tuple[int, ...]) -> GCN:

@@ -124,7 +124,8 @@ def _recursion(  # noqa: PLR0917
 
 def _add(total: Block, weight: Block, term: Block) -> None:
     """``total += weight * term`` in place; in one pass for each filter of an axis in front."""
-    if not isinstance(total, np.ndarray) or total.ndim == term.ndim:
+    # a sum in another order than that of C would be a copy when it is flat
+    if not isinstance(total, np.ndarray) or total.ndim == term.ndim or not total.flags.c_contiguous:
         total += weight * term
         return
     # without a temporary array of the size of the block
@@ -160,7 +161,7 @@ def power_sum(weights: Block, operator: Any, block: Block) -> Block:
     total: Block = weights[0] * block
     for weight in weights[1:]:
         block = operator @ block
-        total += weight * block
+        _add(total, weight, block)
     return total
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import one_of, whole
 from gcnlimit._values import Array, shown
 from gcnlimit.errors import ParameterError
@@ -18,10 +19,11 @@ from gcnlimit.numerics.gaussian import roc_area
 FEW = 20  # labelled nodes below which no single number is named
 SILENT = 10  # labelled nodes below which leave-one-out says nothing
 SURE = 1.96
+SCORES = ("accuracy", "balanced_accuracy", "macro_f1", "auc")
 
 
 class Interval(NamedTuple):
-    """Accuracy to expect, None where too few labels tell it, and an interval that holds it in nine of ten cases or more."""
+    """Accuracy to expect, None if labels are too few, and an interval that contains it in at least nine of ten cases."""
 
     value: float | None
     low: float
@@ -64,22 +66,19 @@ def scores(outputs: Array, classes: npt.NDArray[np.int64]) -> dict[str, float]:
     >>> scores(np.array([[2.0, 1.0], [0.0, 1.0], [0.0, 3.0]]), np.array([0, 1, 1]))
     {'accuracy': 1.0, 'balanced_accuracy': 1.0, 'macro_f1': 1.0, 'auc': 1.0}
     """
-    from sklearn.metrics import f1_score
-
-    found = outputs.argmax(axis=1)
-    present = np.unique(classes)
-    auc = []
-    for c in present:
+    predicted = outputs.argmax(axis=1)
+    each = []
+    for c in np.unique(classes):
+        here, there = classes == c, predicted == c
+        hits = np.sum(here & there)
         margins = outputs[:, c] - np.delete(outputs, c, axis=1).max(axis=1)
-        auc.append(roc_area(margins, np.where(classes == c, 0, 1)))
-    return {
-        "accuracy": float(np.mean(found == classes)),
-        "balanced_accuracy": float(np.mean([np.mean(found[classes == c] == c) for c in present])),
-        "macro_f1": float(f1_score(classes, found, labels=present, average="macro")),
-        "auc": float(np.mean(auc)),
-    }
+        f1 = 2.0 * hits / (here.sum() + there.sum())
+        each.append((hits / here.sum(), f1, roc_area(margins, np.where(here, 0, 1))))
+    means = (np.mean(predicted == classes), *np.mean(each, axis=0))
+    return dict(zip(SCORES, map(float, means), strict=True))
 
 
+@progress_bar("cross-validating")
 def cross_validate(
     model: Any, X: Any, y: Any, graph: Any, *, folds: int = 5, seed: int = 0
 ) -> dict[str, npt.NDArray[np.float64]]:
@@ -115,7 +114,11 @@ def cross_validate(
     labels = as_labels(y, raw.size)
     if whole("folds", folds, low=2) > labels.labelled.size:
         raise ParameterError(f"folds = {folds} exceeds the {labels.labelled.size} labelled nodes")
-    part = stratified(labels.index, folds, seed)
+    # each class spread evenly over the parts
+    mixed = np.random.default_rng(whole("seed", seed, low=0)).permutation(labels.index.size)
+    order = mixed[np.argsort(labels.index[mixed], kind="stable")]
+    part = np.empty(order.size, np.int64)
+    part[order] = np.arange(order.size) % folds
     numbers = raw.dtype.kind in "if"  # whose mark, unlike None, every step of a pipeline takes
     rows = []
     for k in range(folds):
@@ -172,7 +175,7 @@ def search(
     folds: int = 5,
     seed: int = 0,
 ) -> Search:
-    """Best settings of a model by `cross_validate`: what ``GridSearchCV`` is for tables, which would cut the graph.
+    """Best settings of a model by `cross_validate`; ``GridSearchCV``, made for tables, would cut the graph.
 
     Parameters
     ----------
@@ -195,26 +198,18 @@ def search(
     from sklearn.base import clone
     from sklearn.model_selection import ParameterGrid
 
-    one_of("score", score, "accuracy", "balanced_accuracy", "macro_f1", "auc")
+    one_of("score", score, *SCORES)
     try:
         tried = [(one, clone(model).set_params(**one)) for one in ParameterGrid(settings)]
     except (TypeError, ValueError) as error:
         raise ParameterError(f"settings = {shown(settings)} are not allowed: {error}") from None
     trials = []
-    for one, candidate in tried:
-        found = cross_validate(candidate, X, y, graph, folds=folds, seed=seed)[score]
-        trials.append(Trial(one, float(found.mean()), float(found.std(ddof=1) / folds**0.5)))
+    with progress_bar("searching", len(tried), unit="settings") as bar:
+        for one, candidate in tried:
+            found = cross_validate(candidate, X, y, graph, folds=folds, seed=seed)[score]
+            trials.append(Trial(one, float(found.mean()), float(found.std(ddof=1) / folds**0.5)))
+            bar.advance(1)
     trials.sort(key=lambda trial: -trial.score)
     best = clone(model).set_params(**trials[0].settings)
     _fit(best, X, y, graph)
     return Search(best, trials)
-
-
-def stratified(index: npt.NDArray[np.int64], folds: int, seed: int) -> npt.NDArray[np.int64]:
-    """Part of each labelled node, each class spread evenly over the parts."""
-    rng = np.random.default_rng(whole("seed", seed, low=0))
-    mixed = rng.permutation(index.size)
-    order = mixed[np.argsort(index[mixed], kind="stable")]
-    part = np.empty(index.size, np.int64)
-    part[order] = np.arange(index.size) % folds
-    return part

@@ -9,6 +9,7 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit import scope
 from gcnlimit._validation import as_real, broadcast, check_types, flag, number, whole
 from gcnlimit._values import Array, shown
 from gcnlimit.csbm import CSBM, SIGNALS
@@ -17,14 +18,9 @@ from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.results.result import Coordinates
-from gcnlimit.theory import scope
 from gcnlimit.theory.bayes import at_each_point
 from gcnlimit.theory.ceiling.amp_layers import layer_coordinates
-from gcnlimit.theory.ceiling.finite_degree import (
-    population_sizes,
-    sparse_ceiling,
-    sparse_elsewhere,
-)
+from gcnlimit.theory.ceiling.finite_degree import population_sizes, sparse_ceiling, sparse_elsewhere
 from gcnlimit.theory.ceiling.linear_node import LinearNode, label_evidence
 from gcnlimit.theory.ceiling.population import LinearPopulation
 from gcnlimit.theory.ceiling.state_evolution import FixedPoints, StateEvolution
@@ -40,7 +36,7 @@ _MOST_LAYERS = 10_000
 
 @dataclass(frozen=True, repr=False)
 class LinearTransfer(Prediction):
-    """Best linear network on a new graph with both graphs at hand; `two_stages` and `frozen` are as in `BayesTransfer`."""
+    """Best linear network on a new graph, with both graphs available; `two_stages` and `frozen` as in `BayesTransfer`."""
 
     two_stages: Prediction
     frozen: Prediction
@@ -129,10 +125,7 @@ def best_linear(
     sizes = population_sizes(population, sweeps, seed)
     if degree is not None:
         if layers is not None or not symmetrize:
-            raise ParameterError(
-                "degree is given with layers or symmetrize=False, which have a theory at "
-                "large degree only; leave out degree"
-            )
+            scope.check("best_linear of layers, or in one direction, at finite degree", data)
         degree = number("degree", degree, low=0, open_low=True)
     if to is None:
         if degree is not None:
@@ -148,9 +141,7 @@ def best_linear(
     if degree is None:
         return _elsewhere(data, to, label, symmetrize, layers)
     if data.shape or to.shape:
-        raise ParameterError(
-            "best_linear with to and degree needs single parameters; leave out degree"
-        )
+        raise ParameterError("best_linear with to and degree takes one point; leave out degree")
     ceilings = sparse_elsewhere(data.model, to.model, degree, sizes, nodes=LinearPopulation)
     return _linear_transfer([ceiling.algorithmic for ceiling in ceilings], data, to)
 
@@ -217,7 +208,7 @@ def _linear_transfer(answers: list[Prediction], data: CSBM, to: CSBM) -> LinearT
 def label_propagation(
     data: CSBM, graph: npt.ArrayLike, features: npt.ArrayLike = 0.0
 ) -> Prediction:
-    r"""Performance of clamped label propagation with any two numbers (Eq. 12.7).
+    r"""Performance of clamped label propagation with any strengths of graph and features (Eq. 12.7).
 
     Labelled nodes keep their codes, and on the others :math:`v = \theta_a a v + \theta_x \frac{XX^T}N v`. With
     :math:`\theta_a = \lambda_s/D_0`, :math:`\theta_x = \frac\mu{1+\mu}/D_0` and :math:`D_0 = 1 + \lambda_s^2 + \mu/\alpha` it is

@@ -20,9 +20,9 @@ from gcnlimit.losses.base import ClassLoss
 from gcnlimit.network import GCN
 from gcnlimit.normalization import Normalization, as_normalization
 from gcnlimit.penalties import Penalty
+from gcnlimit.scope import Route, route_of
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.propensity_spectrum import radius
-from gcnlimit.theory.scope import Route, route_of
 from gcnlimit.training import Training
 
 _LARGEST = 1e50  # of a parameter or its inverse: products of several must be floating-point numbers

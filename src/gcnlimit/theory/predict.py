@@ -10,7 +10,8 @@ from typing import Any, Never
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import LOOSEST, broadcast, flag, number, tolerance, whole
+from gcnlimit import scope
+from gcnlimit._validation import LOOSEST, flag, number, tolerance, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ConvergenceError
@@ -18,7 +19,7 @@ from gcnlimit.network import GCN, check_problem
 from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.order_parameters import OrderParameters, gathered
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
-from gcnlimit.theory import decision, scope
+from gcnlimit.theory import decision
 from gcnlimit.theory.calibration import calibration_at
 from gcnlimit.theory.finite_reg import class_losses
 from gcnlimit.theory.finite_reg.averages import nonzero_weights
@@ -59,7 +60,7 @@ def predict(
         Whether to raise an error if a point has no answer: `ConvergenceError`, or `ParameterError` if the filter is not
         defined there. Otherwise the point has NaN or its last numbers, and `status` says why; the others are kept.
     progress
-        Whether to draw a progress bar on standard error, by default only if it is a terminal.
+        Whether to show progress on standard error; by default where it takes more than two seconds.
 
     Examples
     --------
@@ -84,7 +85,7 @@ def predict(
             warnings.warn(few, stacklevel=3)
     progress = progress if progress is None else flag("progress", progress)
     points = Points.of(data, gcn) if throw else Points.unchecked(data, gcn)
-    shape = broadcast(data=data.shape, network=gcn.shape)
+    shape = np.broadcast_shapes(data.shape, gcn.shape)
     answer = predict_points(points, shape, Effort(tol, max_iterations, progress), throw)
     return with_coordinates(answer, data, gcn)
 
@@ -93,8 +94,9 @@ def predict_points(
     points: Points, shape: tuple[int, ...], effort: Effort, throw: bool = True
 ) -> Prediction:
     """Performance at points, in the shape of data and network."""
-    usable = np.ones(points.size, bool) if throw else points.usable()
-    answers, solved = answers_at(points, usable, effort)
+    # points that were not refused at the door are usable
+    usable = np.ones(points.size, bool) if throw else None
+    answers, solved = answers_at(points, effort, usable)
     prediction = _prediction(points, answers, solved, shape)
     if points.degrees is not None:
         by_degree = partial(_accuracy_by_degree, points, usable, shape, effort)
@@ -108,12 +110,16 @@ def predict_points(
 
 
 def _accuracy_by_degree(
-    points: Points, usable: Mask, shape: tuple[int, ...], effort: Effort, theta: npt.ArrayLike
+    points: Points,
+    usable: Mask | None,
+    shape: tuple[int, ...],
+    effort: Effort,
+    theta: npt.ArrayLike,
 ) -> Array:
     """Accuracy on test nodes of given propensities, of the shape of the points and then that of `theta`."""
     assert points.degrees is not None
     asked = points.degrees.asked(theta)
-    answers, _ = answers_at(points._replace(degrees=asked), usable, effort._replace(losses=False))
+    answers, _ = answers_at(points._replace(degrees=asked), effort._replace(losses=False), usable)
     margin = answers.test_margin[:, -np.size(theta) :]
     return decision.accuracy(margin, points.classes.count).reshape(shape + np.shape(theta))
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.errors import ConvergenceError
 from gcnlimit.results.performance import Status
+from gcnlimit.scope import Route
 from gcnlimit.theory.degrees.solve import LayerSolution
 from gcnlimit.theory.finite_reg.directed_solution import DirectedSolution
 from gcnlimit.theory.finite_reg.pagerank import PageRankSolution
@@ -21,7 +22,6 @@ from gcnlimit.theory.finite_reg.propensities import PropensitySolution
 from gcnlimit.theory.finite_reg.solution import FAR, Solution
 from gcnlimit.theory.finite_reg.symmetric import SymmetricSolution
 from gcnlimit.theory.points import Points
-from gcnlimit.theory.scope import Route
 
 _STRONG = 2e4  # reg, over that where the loss is negligible, at which pinned outputs are solved for
 

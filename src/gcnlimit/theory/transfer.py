@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from gcnlimit import scope
 from gcnlimit._validation import LOOSEST, as_real, broadcast, check_types, tolerance
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
@@ -21,7 +22,6 @@ from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
-from gcnlimit.theory import scope
 from gcnlimit.theory.decision import as_prediction, from_margins
 from gcnlimit.theory.finite_reg import class_losses
 from gcnlimit.theory.large_reg import mean
@@ -123,7 +123,7 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
 
 
 def best_test_filter(data: CSBM, gcn: GCN, to: CSBM | None = None, *, tol: float = 1e-10) -> Filter:
-    r"""Return the best of all filters to read the nodes of a graph, given the trained weights.
+    r"""Return the filter through which the nodes of a graph are best read, given the trained weights.
 
     On an independent graph `to` it is PageRank (Eq. 10.6), with :math:`\theta' = \lambda'/(1 + \lambda'^2 + c^2)` on a symmetric
     operator and :math:`\lambda'/(1 + m'^2)` on a directed one, :math:`m'` the margin of `best_margin`. On the test nodes of the

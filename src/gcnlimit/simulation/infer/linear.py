@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 from scipy.special import log_softmax
 
+from gcnlimit import scope
 from gcnlimit._validation import check_types, tolerance, whole
 from gcnlimit._values import Array, Brief
 from gcnlimit.errors import ParameterError
@@ -44,7 +45,7 @@ _ALONE = 1e-12  # least square of a field that counts
 
 @dataclass(frozen=True, eq=False)
 class LinearInference(Brief):
-    r"""What the best linear network says of each node.
+    r"""Estimates of the best linear network for each node.
 
     Parameters
     ----------
@@ -115,19 +116,13 @@ def linear_message_passing(
         check_types("linear_message_passing", instance=(given, (Instance, Observation)))
     if by not in _LAYERS:
         raise ParameterError(f"by = {by!r} is not allowed; it must be one of {', '.join(_LAYERS)}")
-    if to is not None and by == "labels":
-        raise ParameterError("by = 'labels' is for one graph; leave out to, or take by='layers'")
     graphs = [instance] if to is None else alike_pair(instance, to)
     observations = [observed(graph) for graph in graphs]
-    noise = max(observation.data.noise for observation in observations)
-    if noise:
-        raise ParameterError(
-            f"linear_message_passing takes labels for right, got noise = {noise:g}; use amp"
-        )
+    variant = " by labels on another graph" if to is not None and by == "labels" else ""
     if not any(observation.train_mask.any() for observation in observations):
-        raise ParameterError(
-            "linear_message_passing needs labelled nodes; amp infers the classes without any"
-        )
+        variant = " without labels"
+    for observation in observations:
+        scope.check(f"linear_message_passing{variant}", observation.data)
     steps = whole("layers", _LAYERS[by] if layers is None else layers, low=1)
     tolerance("tol", tol)
     place = observations[0].device(device)
@@ -369,13 +364,7 @@ class _Fitted:
 
 
 def _inference(
-    graph: Given,
-    v: Array,
-    fields: Array,
-    M: Array,
-    *,
-    ended: Ended,
-    weights: Array | None = None,
+    graph: Given, v: Array, fields: Array, M: Array, *, ended: Ended, weights: Array | None = None
 ) -> LinearInference:
     """Answer from estimates, fields and evidence on the nodes of a graph."""
     observation = observed(graph)

@@ -16,7 +16,7 @@ from scipy.linalg import LinAlgError
 
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes, Indices
-from gcnlimit.errors import ConvergenceError, ParameterError
+from gcnlimit.errors import ConvergenceError
 from gcnlimit.losses import Loss
 from gcnlimit.losses.base import Form
 from gcnlimit.numerics.roots import first_root
@@ -55,11 +55,6 @@ class TrainingTask:
         """
         if self.loss.form is Form.CODES:
             return self._ridge(reg, tol, training)
-        if not self.loss.on(self.classes).solved:
-            raise ParameterError(
-                f"loss = {self.loss!r} is a function of a margin of two classes, got classes = "
-                f"{self.classes}; take loss='softmax' or 'square', or reg=math.inf"
-            )
         # a weaker regularization starts where the stronger one ended
         order = np.argsort(-reg)
         trained = self._descend(reg[order], tol) or self._binary(reg[order], tol)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gcnlimit import scope
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.errors import ParameterError
@@ -55,26 +56,11 @@ def train(
     """Weights, outputs on all nodes, bias and duality gap of each parameter of the network, one row each."""
     if not observation.train_mask.any():
         raise ParameterError("rho is too small: no node is labelled to train on; raise rho")
-    if not observation.classes.two and not isinstance(gcn.penalty, L2):
-        raise ParameterError(
-            f"training on classes = {observation.classes} needs squared weights, "
-            f"got penalty = {gcn.penalty!r}; leave out penalty"
-        )
-    ridge = gcn.loss.form is Form.CODES and isinstance(gcn.penalty, L2)
-    if gcn.training is not None and not ridge:
-        raise ParameterError(
-            f"training = {gcn.training!r} is that of the square loss and squared weights, got "
-            f"loss = {gcn.loss!r}, penalty = {gcn.penalty!r}; leave out training"
-        )
+    scope.check("simulate or fit", observation.data, gcn)
     free = observation.biased and gcn.loss.form is not Form.CODES and np.isfinite(gcn.reg).any()
     if free and np.unique(observation.train_class_index).size < observation.classes.count:
         reason = "a class has no labelled node, and the free bias of unequal classes no minimum"
         raise ParameterError(f"{reason}; label more nodes, or take loss='square'")
-    if gcn.normalize and observation.data.degrees is not None and not gcn.normalization.plain:
-        raise ParameterError(
-            f"normalize = True needs a gain, not known for {gcn.normalization!r} under "
-            f"degrees = {observation.data.degrees!r}; take normalize=False"
-        )
     place = observation.device(device)
     # infinities are refused at the end
     with backend_of(place).guard(observation.nodes), np.errstate(all="ignore"):

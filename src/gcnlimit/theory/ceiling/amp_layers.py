@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import log_softmax
 
+from gcnlimit import scope
 from gcnlimit._runtime.memory import require
 from gcnlimit._validation import as_real, check_types, number, whole
 from gcnlimit._values import Array
@@ -32,7 +33,6 @@ from gcnlimit.parameters import coordinates_of
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.results.result import Coordinates
-from gcnlimit.theory import scope
 from gcnlimit.theory.ceiling.posterior import STEP, gumbel_density, gumbel_tail, smeared
 from gcnlimit.theory.ceiling.unequal_posterior import log_ratios, posterior_log_error, single_rule
 from gcnlimit.theory.decision import ceiling_prediction, certain, from_margins
@@ -51,7 +51,7 @@ def message_passing(
     features: float | None = None,
     shrinkage: float | None = None,
 ) -> Prediction:
-    r"""Exact performance of each layer of the message-passing network, for any values of its numbers.
+    r"""Exact performance of each layer of the message-passing network, for any values of its parameters.
 
     Parameters
     ----------

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit import scope
 from gcnlimit._validation import as_real, broadcast, whole
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
@@ -14,7 +15,6 @@ from gcnlimit.filters import Diffusion
 from gcnlimit.filters.polynomial import OfChain
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.results.order_parameters import OrderFunctions
-from gcnlimit.theory import scope
 from gcnlimit.theory.depth import continuous
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.solve import asymptote, checked, solve

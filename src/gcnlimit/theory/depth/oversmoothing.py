@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit import scope
 from gcnlimit._validation import as_real, check_types
 from gcnlimit._values import Array, brief
 from gcnlimit.csbm import CSBM
@@ -23,7 +24,6 @@ from gcnlimit.network import GCN
 from gcnlimit.numerics.linear import hankel
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.results.performance import Prediction, scalar_or_array
-from gcnlimit.theory import scope
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.decision import best_log_error
 from gcnlimit.theory.limits import pca_margin

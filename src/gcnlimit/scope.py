@@ -1,8 +1,8 @@
-"""What has a theory: one table, which every function of the theory reads before it computes, and the documentation prints.
+"""What is supported with what: one table, which every function reads before it computes, and the documentation prints.
 
 A *case* answers the questions below for given data and network. `REFUSALS` has a row for each set of answers that together have
-no theory, with the functions concerned and a remedy; every other case is answered, by the first of the `ROUTES` that it matches.
-A new variant is a question with its answers, and the rows that mention it.
+no theory, or that sampled graphs do not take, with the functions concerned and a remedy; every other case is answered, in theory
+by the first of the `ROUTES` that it matches. A new variant is a question with its answers, and the rows that mention it.
 """
 
 from __future__ import annotations
@@ -89,6 +89,7 @@ FUNCTIONS: dict[str, str] = {
     "best_linear": "data degrees noise errors",
     "best_linear at finite degree": "data degrees",
     "best_linear on another graph": "data noise errors",
+    "best_linear of layers, or in one direction, at finite degree": "data",
     "label_propagation": "data",
     "transfer": "network stopped errors",
     "transfer to joining nodes": "network home errors",
@@ -108,12 +109,17 @@ FUNCTIONS: dict[str, str] = {
     "no_residual_margin": "data",
     "short_diffusion_margin": "data",
     "one_layer_rate": "data",
+    "simulate or fit": "sampled",
+    "linear_message_passing": "sampled data",
+    "linear_message_passing without labels": "sampled data",
+    "linear_message_passing by labels on another graph": "sampled data",
 }
 """The functions that read the table; one that answers several questions is named with each.
 
 Of each it says whether it is one of ``data`` alone, or trains a ``network`` at any regularization; whether it answers under a law
 of ``degrees``, for labels with ``noise``, for a training that is ``stopped``, and for nodes at ``home``, on the training graph;
-and whether its answers carry the ``errors`` of an estimate (those of `tune` and `best_filter` do so in their prediction).
+whether its answers carry the ``errors`` of an estimate (those of `tune` and `best_filter` do so in their prediction); and whether
+it is no theory but an algorithm on a ``sampled`` graph, which takes all but what its own rows refuse.
 """
 
 
@@ -122,18 +128,19 @@ def _which(word: str) -> tuple[str, ...]:
     return tuple(name for name, words in FUNCTIONS.items() if word in words.split())
 
 
-def _but(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The other functions."""
-    return tuple(name for name in FUNCTIONS if name not in names)
-
-
 DATA_ONLY = _which("data")
 CARRY = _which("errors")
+SAMPLED = _which("sampled")
 _NETWORK, _SCATTER, _STOPPED = map(_which, ("network", "scatter", "stopped"))
 
 
+def _but(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The other functions of the theory."""
+    return tuple(name for name in FUNCTIONS if name not in (*names, *SAMPLED))
+
+
 class Refusal(NamedTuple):
-    """Answers that together have no theory, in some functions, and what to do instead."""
+    """Answers that together are refused, by some functions, and what to do instead; no answers: the function always refuses."""
 
     functions: tuple[str, ...]
     remedy: str
@@ -151,6 +158,7 @@ _MORE = "more equal or 2 unequal or more unequal"
 _UNEQUAL = "2 unequal or more unequal"
 _NOT_SQUARE = "margin or corner or softmax"
 _TRAINED = ("predict", "tune")
+_FIT = "simulate or fit"
 _JOINING = "transfer to joining nodes"
 _READ_AGAIN = ("transfer", "best_test_filter", "best_test_filter on another graph")
 
@@ -171,9 +179,12 @@ REFUSALS: tuple[Refusal, ...] = (
     _row(_TRAINED, _ONE_OF_TWO, degrees="varied", test_filter="other"),
     # the gain under other normalizations is not known
     _row(
-        _TRAINED, "take normalize=False", degrees="varied", normalization="other, normalized gain"
+        (*_TRAINED, _FIT),
+        "take normalize=False",
+        degrees="varied",
+        normalization="other, normalized gain",
     ),
-    _row(_NETWORK, _ONE_OF_TWO, penalty="other", classes=_MORE),
+    _row((*_NETWORK, _FIT), _ONE_OF_TWO, penalty="other", classes=_MORE),
     _row(_NETWORK, _ONE_OF_TWO, penalty="other", features="correlated"),
     _row(("scatter on another graph",), "leave out penalty", penalty="other"),
     _row(
@@ -181,6 +192,13 @@ REFUSALS: tuple[Refusal, ...] = (
         "take loss='softmax' or 'square', or reg=math.inf",
         loss="margin",
         classes="more equal",
+        reg="finite",
+    ),
+    _row(
+        (_FIT,),
+        "take loss='softmax' or 'square', or reg=math.inf",
+        loss="margin",
+        classes="more equal or more unequal",
         reg="finite",
     ),
     _row(
@@ -230,9 +248,12 @@ REFUSALS: tuple[Refusal, ...] = (
     # a training that stops is a function on the path of ridge regressions, where that is known
     _row(_but((*DATA_ONLY, *_STOPPED)), "leave out training", training="stopped"),
     _row(
-        _STOPPED, "take loss='square', or leave out training", training="stopped", loss=_NOT_SQUARE
+        (*_STOPPED, _FIT),
+        "take loss='square', or leave out training",
+        training="stopped",
+        loss=_NOT_SQUARE,
     ),
-    _row(_STOPPED, _ONE_OF_TWO, training="stopped", penalty="other"),
+    _row((*_STOPPED, _FIT), _ONE_OF_TWO, training="stopped", penalty="other"),
     _row(_STOPPED, _ONE_OF_TWO, training="stopped", degrees="varied"),
     _row(
         _STOPPED, "take equal classes, or leave out training", training="stopped", classes=_UNEQUAL
@@ -245,6 +266,13 @@ REFUSALS: tuple[Refusal, ...] = (
         training="stopped",
         operator="directed",
         filter="any",
+    ),
+    _row(("best_linear of layers, or in one direction, at finite degree",), "leave out degree"),
+    # linear message passing clamps labels, and takes them for right
+    _row(("linear_message_passing",), "use amp", noise="some"),
+    _row(("linear_message_passing without labels",), "use amp, which infers the classes"),
+    _row(
+        ("linear_message_passing by labels on another graph",), "leave out to, or take by='layers'"
     ),
 )
 
@@ -298,12 +326,15 @@ def sentence(function: str, data: CSBM, gcn: GCN | None = None) -> str | None:
     """Sentence with which a function refuses data and network; None if it answers."""
     for case in cases_of(data, gcn):
         row = refusal_of(function, case)
+        if row is not None and not row.when:
+            return f"{function} has no answer; {row.remedy}"
         if row is not None:
             # nodes that join are always read anew
             asked = (q for q in row.when if (q, function) != ("test_filter", _JOINING))
             *others, last = (_told(question, case, data, gcn) for question in asked)
             told = f"{', '.join(others)} and {last} together" if others else last
-            return f"{function} has no theory for {told}; {row.remedy}"
+            lacks = "does not take" if function in SAMPLED else "has no theory for"
+            return f"{function} {lacks} {told}; {row.remedy}"
     return None
 
 
@@ -317,7 +348,7 @@ def _told(question: str, case: Case, data: CSBM, gcn: GCN | None) -> str:
 
 
 def check(function: str, data: CSBM, gcn: GCN | None = None) -> None:
-    """Raise `ParameterError` if a function has no theory for data and network.
+    """Raise `ParameterError` if a function does not support data and network.
 
     >>> import gcnlimit as gl
     >>> sentence("best_filter", gl.CSBM(4, 1.0, 2.0, 0.1, degrees=gl.Gamma(0.5)))
@@ -326,5 +357,5 @@ def check(function: str, data: CSBM, gcn: GCN | None = None) -> None:
     refused = sentence(function, data, gcn)
     if refused is not None:
         raise ParameterError(refused)
-    if gcn is not None and data.degrees is not None:
+    if gcn is not None and data.degrees is not None and function not in SAMPLED:
         gcn.normalization.check(data.degrees)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
-from gcnlimit.theory import scope
+from gcnlimit import scope
 
 POINT = {"alpha": 3.0, "lam": 0.8, "mu": 1.5, "rho": 0.2}
 NEAR = 1e-7  # distance of each answer from the simplest one
@@ -86,6 +86,12 @@ OF_DATA = ("degrees", "classes", "features", "noise")
 DATA_CASES = list(
     {tuple(case[name] for name in OF_DATA): case for case in reversed(CASES)}.values()
 )
+
+
+def sampled(data, **options):
+    return gl.sample(data, nodes=150, degree=20, seed=0, **options)
+
+
 SMALL = {"population": 100, "sweeps": 4}
 CALLS = {
     "predict": gl.predict,
@@ -123,6 +129,17 @@ CALLS = {
         data, 0.1, symmetrize=False
     ),
     "one_layer_rate": gl.limits.one_layer_rate,
+    "best_linear of layers, or in one direction, at finite degree": lambda data: gl.best_linear(
+        data, degree=5, layers=2
+    ),
+    "simulate or fit": lambda data, gcn: gl.fit(sampled(data), gcn),
+    "linear_message_passing": lambda data: gl.linear_message_passing(sampled(data)),
+    "linear_message_passing without labels": lambda data: gl.linear_message_passing(
+        sampled(data.having(rho=0.0))
+    ),
+    "linear_message_passing by labels on another graph": lambda data: gl.linear_message_passing(
+        graph := sampled(data), to=sampled(data, beside=graph), by="labels"
+    ),
 }
 LIMITED = {  # where the values, not the case, decide
     "order_functions": {"filter": "any"},
