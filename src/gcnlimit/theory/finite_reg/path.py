@@ -76,7 +76,7 @@ class Ridge(ABC):
 
     def variable(self, loop: Ellipse, reg: Array) -> Array:
         r"""Variable at :math:`\zeta = r - z` along contours of the spectra of :math:`S + r`."""
-        # one of eight nodes is followed; between these on a line, from where Newton's method is near
+        # one of eight nodes is followed; lines between these are near enough for Newton's method
         few = loop._replace(nodes=max(loop.nodes // 8, 16))
         place = (np.arange(loop.nodes) + 0.5) * (few.nodes / loop.nodes) - 0.5
         before = np.clip(place.astype(int), 0, few.nodes - 2)
