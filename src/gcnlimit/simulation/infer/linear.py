@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ from scipy.sparse.linalg import LinearOperator
 from scipy.special import log_softmax
 
 from gcnlimit import scope
-from gcnlimit._validation import check_types, tolerance, whole
+from gcnlimit._validation import tolerance, whole
 from gcnlimit._values import Array, Brief
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.lanczos import top_eigenvalues
@@ -25,7 +26,7 @@ from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.instance import Given, Instance, observed
 from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.data.operator import propensities
-from gcnlimit.simulation.infer.amp import GraphMessages, alike_pair
+from gcnlimit.simulation.infer.amp import GraphMessages, given_graphs
 from gcnlimit.simulation.infer.inference import (
     CentroidMessages,
     Ended,
@@ -113,11 +114,9 @@ def linear_message_passing(
     >>> bool(abs(layers.performance.test_accuracy - gl.best_linear(data).test_accuracy) < 0.04)
     True
     """
-    for given in (instance,) if to is None else (instance, to):
-        check_types("linear_message_passing", instance=(given, (Instance, Observation)))
     if by not in _LAYERS:
         raise ParameterError(f"by = {by!r} is not allowed; it must be one of {', '.join(_LAYERS)}")
-    graphs = [instance] if to is None else alike_pair(instance, to)
+    graphs = given_graphs("linear_message_passing", instance, to)
     observations = [observed(graph) for graph in graphs]
     variant = " by labels on another graph" if to is not None and by == "labels" else ""
     if not any(observation.train_mask.any() for observation in observations):
@@ -130,12 +129,8 @@ def linear_message_passing(
     guard = backend_of(place).guard(observations[0].nodes)
     with guard, np.errstate(over="ignore", invalid="ignore"):
         network = (_FittedNetwork if by == "labels" else _Network)(observations, place, by)
-        solved = by in ("system", "bethe")
-        ended = (
-            network.solve(steps, tol)
-            if solved
-            else iterate(network.layer, observations, steps, tol, 0.0)
-        )
+        passing = partial(iterate, network.layer, observations, damping=0.0)
+        ended = (network.solve if by in ("system", "bethe") else passing)(steps, tol)
     return network.inference(graphs[-1], ended)
 
 
