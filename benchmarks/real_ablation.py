@@ -82,10 +82,13 @@ def _column(path: Path, splits: int) -> dict[str, list[float]]:
     return found
 
 
-def by_landmarks(name: str, views: list[Any], sparse: list[Any], labels: Any) -> bank.Member:
+def by_landmarks(
+    name: str, views: list[Any], sparse: list[Any], labels: Any
+) -> tuple[bank.Member, bank.Columns]:
     """Rows of the graph as a kernel, through some of the labelled nodes instead of all."""
     marks = np.sort(np.random.default_rng(0).choice(labels.labelled, bank.LANDMARKS, replace=False))
-    return bank.Member(name, Kernel(linear, views, [view[marks] for view in views]), local=True)
+    kernel = Kernel(linear, views, [view[marks] for view in views])
+    return bank.Member(name, local=True), kernel
 
 
 def _variants(data: Any, split: int) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
     python -m benchmarks.real_fractions FILE.npz ... --out benchmarks/real_fractions.md
 
-Accuracy on the nodes without labels in per cent, means over three draws: with the fractions of the labels, as `GraphClassifier()`
+Accuracy on the nodes without labels in per cent, means over ten draws: with the fractions of the labels, as `GraphClassifier()`
 chooses, and with the true ones; and in how many draws the stated interval holds the accuracy of the default.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 
 import gcnlimit as gl
 
-DRAWS = 3
+DRAWS = 10
 LABELS = 20
 
 

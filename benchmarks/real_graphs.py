@@ -28,9 +28,9 @@ from scipy import sparse
 from scipy.stats import rankdata
 
 from gcnlimit import real
+from gcnlimit.numerics.leave_one_out import pair
 from gcnlimit.real.classifier import GraphClassifier
 from gcnlimit.real.filter_classifier import FilterClassifier
-from gcnlimit.real.leave_one_out import pair
 
 Outputs = tuple[Any, Any]
 Scores = Callable[[real.Dataset, Any, int], Outputs]
@@ -222,7 +222,6 @@ METHODS: dict[str, Scores] = {
     "no graph": partial(ours, strengths=0.0),
     "PageRank": partial(ours, filter="pagerank"),
     "diffusion": partial(ours, filter="diffusion"),
-    "hops": partial(ours, filter="hops"),
 }
 PACKAGES: dict[str, tuple[str, ...]] = {}
 if importlib.util.find_spec("sklearn") is not None:
@@ -260,7 +259,7 @@ def table(found: dict[str, Any]) -> str:
     return "\n".join([*lines, told, ""])
 
 
-ALL: tuple[str, ...] = ("default", "message passing", "no graph", "PageRank", "diffusion", "hops")
+ALL: tuple[str, ...] = ("default", "message passing", "no graph", "PageRank", "diffusion")
 ALL += ("LabelSpreading", "logistic", "sknetwork", "PyG GCN")
 ALL += ("GCN, tuned", "APPNP, tuned", "GPR-GNN, tuned", "LINKX, tuned")
 

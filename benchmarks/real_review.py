@@ -20,8 +20,7 @@ import numpy as np
 import gcnlimit as gl
 from benchmarks.real_ablation import mean_and_error
 from gcnlimit.graphs.scaling import unit_rows
-from gcnlimit.real.classifier import SMOOTH
-from gcnlimit.real.review import uncertain_and_spread
+from gcnlimit.real.classifier import SMOOTH, uncertain_and_spread
 
 FIRST, MORE = 5, 50
 

@@ -34,10 +34,10 @@ BUDGET = {
     "graphs": (14, 2200),
     "losses": (4, 700),
     "nn": (7, 850),
-    "numerics": (13, 1550),
-    "real": (17, 2900),
+    "numerics": (14, 1650),
+    "real": (13, 2500),
     "results": (8, 1200),
-    "simulation": (25, 4750),
+    "simulation": (26, 4900),
     "sweeps": (6, 1200),
     "theory": (53, 10150),
 }

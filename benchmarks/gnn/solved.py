@@ -15,8 +15,8 @@ from scipy import sparse
 from gcnlimit._values import Array
 from gcnlimit.benchmark.task import Task
 from gcnlimit.graphs.operator import normalized
+from gcnlimit.numerics.leave_one_out import REG, correct, pair, targets
 from gcnlimit.numerics.ridge import Ridge
-from gcnlimit.real.leave_one_out import REG, correct, pair, targets
 
 POWERS = (1, 2, 4, 8)
 

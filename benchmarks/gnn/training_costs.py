@@ -30,8 +30,8 @@ from benchmarks.gnn.train_network import PATIENCE
 from gcnlimit.benchmark.problems import SIZES, Problem, as_problems
 from gcnlimit.benchmark.task import Task
 from gcnlimit.nn.operators import SymmetricOperator
+from gcnlimit.numerics.leave_one_out import REG, correct, targets
 from gcnlimit.numerics.ridge import Ridge
-from gcnlimit.real.leave_one_out import REG, correct, targets
 
 PROBLEMS = ("reference", "deep", "few-labels", "heterophily", "weak-features")
 TRIED = ("SGC", "GCN", "GPR-GNN", "APPNP")

@@ -19,9 +19,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gcnlimit as gl
 from gcnlimit.graphs.labels import as_labels
+from gcnlimit.numerics.leave_one_out import averaged, correct, sharpened, soft_weights, targets
 from gcnlimit.numerics.ridge import Ridge
 from gcnlimit.real import ensemble
-from gcnlimit.real.leave_one_out import averaged, correct, sharpened, soft_weights, targets
 from gcnlimit.real.views import Views
 
 
@@ -229,7 +229,7 @@ def test_another_graph_needs_the_same_features():
         bare.predict(np.eye(60), graph=A)
     with pytest.raises(gl.ParameterError, match="X is None, unlike in the fit; add X="):
         model.predict(graph=A)
-    filtered = gl.FilterClassifier("hops", hops=1, deploy="tuned").fit(X, hidden, graph=A)
+    filtered = gl.FilterClassifier(gl.PageRank(0.5), deploy="tuned").fit(X, hidden, graph=A)
     with pytest.raises(gl.ParameterError, match="deploy = 'tuned' sets a strength"):
         filtered.predict(X, graph=A)
 

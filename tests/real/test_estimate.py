@@ -8,7 +8,7 @@ from scipy.stats import binom
 import gcnlimit as gl
 from gcnlimit.graphs.standard import StandardizedGraph, from_labels
 from gcnlimit.real.estimate import estimate_standard
-from gcnlimit.real.likelihood import Posteriors, from_likelihood
+from gcnlimit.simulation.infer.likelihood import Posteriors, from_likelihood
 from validation.estimate_coverage import NETWORK, compared, distance, drawn, sampled
 
 

@@ -111,14 +111,10 @@ def test_the_network_that_closes_a_gap_is_named_only_where_the_model_holds(texas
     assert plain.doubts or "best possible accuracy" in plain.reason
 
 
-def test_it_can_be_drawn_and_tabled():
-    figure, pandas = (
-        pytest.importorskip("matplotlib.figure").Figure(),
-        pytest.importorskip("pandas"),
-    )
+def test_it_can_be_drawn():
+    figure = pytest.importorskip("matplotlib.figure").Figure()
     _, advice = advised(0.3)
     assert advice.plot(figure.add_subplot()).get_xlabel().startswith("strength")
-    assert isinstance(advice.to_dataframe(), pandas.DataFrame)
     assert advice._repr_html_().startswith("<pre>")
 
 

@@ -160,7 +160,7 @@ def power_sum(weights: Block, operator: Any, block: Block) -> Block:
     total: Block = weights[0] * block
     for weight in weights[1:]:
         block = operator @ block
-        total += weight * block
+        _add(total, weight, block)
     return total
 
 

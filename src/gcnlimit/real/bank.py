@@ -12,8 +12,8 @@ from scipy.linalg import solve_triangular
 from gcnlimit._values import Array
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.lazy import BLOCK, Averaged, Beside, Kernel, Units, gaussian, linear
+from gcnlimit.numerics.leave_one_out import correct, sharpened, soft_weights, targets
 from gcnlimit.numerics.ridge import LARGE, IteratedRidge, Ridge
-from gcnlimit.real.leave_one_out import correct, sharpened, soft_weights, targets
 from gcnlimit.real.views import Views
 
 Nodes = npt.NDArray[np.int64]
@@ -32,25 +32,28 @@ class Member(NamedTuple):
     """One regression of the bank."""
 
     name: str
-    columns: Beside | Kernel
     graph: bool = True  # whether it uses the graph
     local: bool = False  # whether it knows nodes by name, so that it has no answer on another graph
     strength: float | None = None  # of a PageRank filter
     iterated: bool = False  # whether it is solved by products with sparse columns
 
 
-def members(views: Views, labels: Labels, wanted: Container[str] | None = None) -> Iterator[Member]:
-    """The bank of a fit, or the members wanted of it; on another graph, those that do not know nodes by name."""
+Columns = Beside | Kernel
+Members = Iterator[tuple[Member, Columns]]
+
+
+def members(views: Views, labels: Labels, wanted: Container[str] | None = None) -> Members:
+    """The bank of a fit, or the members wanted of it, with their columns; on another graph, those that know no node by name."""
     width = views.X.shape[1]
     few = width <= NARROW and PER_COLUMN * width <= labels.index.size
     bank = _few if few else _many
     return bank(views, labels, lambda *names: wanted is None or any(n in wanted for n in names))
 
 
-def _few(views: Views, labels: Labels, want: Callable[..., bool]) -> Iterator[Member]:
+def _few(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     """Ridge on features, on hops, on labels around the node, and on random units of them."""
     if want("features"):
-        yield Member("features", Beside([views.base, np.maximum(views.base, 0.0)]), graph=False)
+        yield Member("features", graph=False), Beside([views.base, np.maximum(views.base, 0.0)])
     mixed = [f"random units, labels {k + 1}" for k in range(DRAWS)]
     if views.graph is None or not want("hops", "random units", "hops, labels", *mixed):
         return
@@ -64,32 +67,32 @@ def _few(views: Views, labels: Labels, want: Callable[..., bool]) -> Iterator[Me
         units = Units.of(Beside(near), UNITS, rng)
         return [units, Averaged(units, views.walks)]  # those of labels would return a node's own
 
-    yield Member("hops", Beside(hops))
-    yield Member("random units", Beside([*hops, *averaged()]))
+    yield Member("hops"), Beside(hops)
+    yield Member("random units"), Beside([*hops, *averaged()])
     enough = labels.index.size >= PER_CLASS * labels.classes.size
     if views.elsewhere or not (enough and want("hops, labels", *mixed)):
         return
     seen = views.labels(labels)
-    yield Member("hops, labels", Beside([*hops, seen]), local=True)
+    yield Member("hops, labels", local=True), Beside([*hops, seen])
     for name in mixed if Beside(hops).shape[1] <= LANDMARKS else mixed[:1]:
         blocks = [*hops, seen, *averaged(), Units.of(Beside([*near, seen]), 3 * UNITS, rng)]
-        yield Member(name, Beside(blocks), local=True)
+        yield Member(name, local=True), Beside(blocks)
 
 
-def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Iterator[Member]:
+def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     """Ridge on the features, on PageRank of several strengths, on kernels of the neighbourhood, on labels around."""
     F = views.features
-    yield Member("features", Beside([F]), graph=False)
+    yield Member("features", graph=False), Beside([F])
     if views.graph is None:
         marks = views.kept("landmarks", lambda: F[landmarks(views, labels)])
-        yield Member("features, kernel", Kernel(gaussian, [F], [marks]), graph=False)
+        yield Member("features, kernel", graph=False), Kernel(gaussian, [F], [marks])
         return
     smoothed = "PageRank 0.9, rows"
     strengths = [s for s in STRENGTHS if want(f"PageRank {s:g}") or (s == 0.9 and want(smoothed))]
     filtered = dict(zip(strengths, views.pagerank(strengths), strict=True))
     smooth = filtered.get(0.9)
     for s in strengths:  # none is held longer than it is used
-        yield Member(f"PageRank {s:g}", Beside([filtered.pop(s)]), strength=s)
+        yield Member(f"PageRank {s:g}", strength=s), Beside([filtered.pop(s)])
     if views.elsewhere:
         return
     rows = views.rows()
@@ -101,16 +104,16 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Iterator[M
     if want("neighbourhood kernel"):
         around = [F, *views.steps(), *rows, views.degree_profile()]
         marked = [view[landmarks(views, labels)] for view in around]
-        yield Member("neighbourhood kernel", Kernel(gaussian, around, marked), local=True)
+        yield Member("neighbourhood kernel", local=True), Kernel(gaussian, around, marked)
         del around, marked
     enough = labels.index.size >= PER_CLASS * labels.classes.size
     if enough and want("labels", "random units, labels"):
         seen = views.labels(labels)
-        yield Member("labels", Beside([seen]), local=True)
+        yield Member("labels", local=True), Beside([seen])
         if labels.index.size >= PER_COLUMN * F.shape[1]:
             near = [block for blocks in views.hops(2) for block in blocks]
             units = Units.of(Beside([*near, seen]), 3 * UNITS, np.random.default_rng(0))
-            yield Member("random units, labels", Beside([*near, seen, units]), local=True)
+            yield Member("random units, labels", local=True), Beside([*near, seen, units])
 
 
 def landmarks(views: Views, labels: Labels) -> Nodes:
@@ -124,21 +127,20 @@ def landmarks(views: Views, labels: Labels) -> Nodes:
     return np.sort(np.random.default_rng(0).choice(views.nodes, LANDMARKS, replace=False))
 
 
-def products(name: str, views: list[Any], sparse: list[Any], labels: Labels) -> Member:
+def products(
+    name: str, views: list[Any], sparse: list[Any], labels: Labels
+) -> tuple[Member, Columns]:
     """Member on several views side by side: through their products with all labelled nodes or, for many of these, iterated."""
     if labels.labelled.size > LANDMARKS:
-        return Member(name, Beside(sparse), local=True, iterated=True)
+        return Member(name, local=True, iterated=True), Beside(sparse)
     marks = [view[labels.labelled] for view in views]
-    return Member(name, Kernel(linear, views, marks), local=True)
+    return Member(name, local=True), Kernel(linear, views, marks)
 
 
 class Fitted(NamedTuple):
     """A member at the regularizations that may count: leave-one-out outputs and losses, and its coefficients."""
 
-    name: str
-    graph: bool
-    local: bool
-    strength: float | None
+    member: Member
     left_out: Array
     sharpness: Array
     losses: Array
@@ -148,7 +150,7 @@ class Fitted(NamedTuple):
     intercept: Array
 
     @classmethod
-    def of(cls, member: Member, labels: Labels, weights: Array) -> Fitted:
+    def of(cls, member: Member, columns: Columns, labels: Labels, weights: Array) -> Fitted:
         """Ridge regression on the labelled nodes, at each regularization of the bank.
 
         Those that are worse than another of the same member, beyond doubt, are left out.
@@ -156,7 +158,6 @@ class Fitted(NamedTuple):
         nodes = labels.labelled
         dtype: Any = np.float64 if nodes.size <= LARGE else np.float32
         Y: Any = targets(labels.index, labels.classes.size).astype(dtype)
-        columns = member.columns
         reg = ITERATED if member.iterated else REG
         root = None
         ridge: Ridge | IteratedRidge
@@ -165,8 +166,13 @@ class Fitted(NamedTuple):
         else:
             Z = columns[nodes].astype(dtype, copy=False)
             _check_finite(Z)
-            root = columns.root() if isinstance(columns, Kernel) else None
-            ridge = Ridge(Z if root is None else _over(Z, root), weights)
+            if isinstance(columns, Kernel):
+                root = columns.root()
+                # in double precision and in place
+                for first in range(0, len(Z), BLOCK):
+                    some = slice(first, first + BLOCK)
+                    Z[some] = solve_triangular(root, Z[some].T.astype(float), lower=True).T
+            ridge = Ridge(Z, weights)
         left_out, dual = ridge.solve(Y, reg)
         share = weights / weights.sum()
         sharpness, losses = sharpened(left_out, labels.index, share)
@@ -179,10 +185,9 @@ class Fitted(NamedTuple):
             W = solve_triangular(root, W, lower=True, trans="T")
         numbers = (left_out[kept], sharpness[kept], losses[kept])
         _check_finite(*numbers, W)
-        about = (member.name, member.graph, member.local, member.strength)
-        return cls(*about, *numbers, float(share @ hits[best]), hits[best], W, intercept)
+        return cls(member, *numbers, float(share @ hits[best]), hits[best], W, intercept)
 
-    def outputs(self, columns: Beside | Kernel, use: npt.NDArray[np.bool_]) -> Array:
+    def outputs(self, columns: Columns, use: npt.NDArray[np.bool_]) -> Array:
         """Outputs at the regularizations to use, on all nodes of some graph (regularizations by nodes by classes)."""
         shape = (len(self.weights), len(self.sharpness), -1)
         W = self.weights.reshape(shape)[:, use]
@@ -195,11 +200,3 @@ class Fitted(NamedTuple):
 def _check_finite(*parts: Array) -> None:
     if not all(np.isfinite(part).all() for part in parts):
         raise FloatingPointError("its numbers are not finite")
-
-
-def _over(Z: Array, root: Array) -> Array:
-    """Rows times the inverse of the transpose of a triangle, solved in double precision and in place."""
-    for first in range(0, len(Z), BLOCK):
-        part = Z[first : first + BLOCK]
-        part[:] = solve_triangular(root, part.T.astype(float), lower=True).T
-    return Z

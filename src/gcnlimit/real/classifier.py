@@ -8,21 +8,23 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.cluster.vq import kmeans2
 
 from gcnlimit._validation import whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.scaling import unit_rows
+from gcnlimit.numerics.leave_one_out import correct
 from gcnlimit.real.ensemble import Ensemble
 from gcnlimit.real.fractions import Shift, as_fractions
 from gcnlimit.real.graph_estimator import GraphEstimator, class_weights
-from gcnlimit.real.leave_one_out import correct
-from gcnlimit.real.review import uncertain_and_spread
 from gcnlimit.real.scores import expected_accuracy
 from gcnlimit.results.pictures import ready_axes
 
+Nodes = npt.NDArray[np.int64]
 SMOOTH = 0.9  # strength of PageRank that tells nodes to label next apart
+SAMPLE = 20_000  # nodes from which the centres of such nodes are found
 FEWEST = 50  # nodes of another graph whose outputs say something of its fractions
 SURELY = 1e-3  # level from which a warning says that they moved,
 MOVED = 0.1  # by so much in total variation
@@ -102,7 +104,7 @@ class GraphClassifier(GraphEstimator):
         axes.legend(frameon=False)
         return axes
 
-    def review(self, count: int = 50) -> npt.NDArray[np.int64]:
+    def review(self, count: int = 50) -> Nodes:
         """Nodes without a label to label next, the least certain first: uncertain ones, spread over graph and features.
 
         After 50 of them instead of 50 at random accuracies were two points higher on three public graphs whose neighbours are
@@ -127,9 +129,8 @@ class GraphClassifier(GraphEstimator):
         self.graph_gain_ = model.gain
         self._judge(model.left_out, labels, weights)
         self._labels = labels
-        outputs = model.scores
-        self._set_fractions(np.delete(outputs, labels.labelled, axis=0))
-        return outputs
+        self._set_fractions(np.delete(model.scores, labels.labelled, axis=0))
+        return model.scores
 
     def _set_fractions(self, outputs: Array) -> None:
         """Fractions of the classes among nodes without labels, of these outputs, and the accuracy to expect there."""
@@ -170,3 +171,29 @@ class GraphClassifier(GraphEstimator):
             use = "give fractions=..., or y=... with the classes of a few nodes there"
             moved = "the outputs say that the classes have other fractions here than in the fit"
             warnings.warn(f"{moved}, {told}; {use}", stacklevel=5)
+
+
+def uncertain_and_spread(view: Array, probabilities: Array, free: Nodes, count: int) -> Nodes:
+    """Free nodes near the centres (k-means) of nodes drawn by how uncertain their classes are, the least certain first.
+
+    How uncertain is 1 less the difference of the two largest probabilities. The least certain nodes alone are often alike, and
+    many are hardly linked: on public graphs they are worse than random ones (`benchmarks/real_review.md`).
+    """
+    largest = np.sort(probabilities, axis=1)
+    unsure = 1.0 - (largest[:, -1] - largest[:, -2])
+    count = min(count, free.size)
+    rng = np.random.default_rng(0)
+    drawn = rng.choice(len(view), min(len(view), SAMPLE), p=(unsure + 1e-9) / np.sum(unsure + 1e-9))
+    sample = view[drawn].astype(float)
+    sample += 1e-6 * rng.standard_normal(sample.shape)  # equal rows have no centres apart
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a centre that no node is nearest to
+        centres, _ = kmeans2(sample, count, minit="++", seed=0)
+    rows = view[free]
+    apart = np.einsum("ij,ij->i", rows, rows)[:, None] - 2.0 * rows @ centres.T
+    chosen = []
+    for column in apart.T:
+        chosen.append(int(column.argmin()))
+        apart[chosen[-1]] = np.inf
+    nodes = free[chosen]
+    return nodes[np.argsort(-unsure[nodes], kind="stable")]

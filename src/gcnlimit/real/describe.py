@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.graphs.labels import Labels
@@ -176,13 +175,12 @@ def homophily(adjacency: Any, labels: Labels) -> tuple[float, float]:
 
     :math:`p_k` is the share of class :math:`k` among the ends of the edges. Edges between labelled nodes only.
     """
-    index = np.full(adjacency.shape[0], -1)
-    index[labels.labelled] = labels.index
-    coo = adjacency.tocoo()
-    ends: npt.NDArray[Any] = np.stack([index[coo.row], index[coo.col]])
-    ends = ends[:, (ends >= 0).all(axis=0)]
-    if ends.size == 0:
+    Y = np.eye(labels.classes.size)[labels.index]
+    between = adjacency[labels.labelled][:, labels.labelled] != 0
+    edges = np.asarray(Y.T @ (between.astype(float) @ Y))  # from class to class
+    if not edges.any():
         return float("nan"), float("nan")
-    same = float(np.mean(ends[0] == ends[1]))
-    chance = float(np.sum((np.bincount(ends.ravel()) / ends.size) ** 2))
+    edges /= edges.sum()
+    same = float(np.trace(edges))
+    chance = float(np.sum((0.5 * (edges.sum(axis=0) + edges.sum(axis=1))) ** 2))
     return same, (same - chance) / (1.0 - chance) if chance < 1.0 else float("nan")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import fmin
 from scipy.special import log_softmax
 
@@ -19,9 +18,7 @@ from gcnlimit.graphs.check import are_equal, dense, squared
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import propagation
 from gcnlimit.graphs.scaling import Scaling
-from gcnlimit.numerics.ridge import Ridge
-from gcnlimit.real.bank import REG, Fitted, Member, members
-from gcnlimit.real.leave_one_out import (
+from gcnlimit.numerics.leave_one_out import (
     SAMPLE,
     averaged,
     blurred,
@@ -30,6 +27,8 @@ from gcnlimit.real.leave_one_out import (
     soft_weights,
     targets,
 )
+from gcnlimit.numerics.ridge import Ridge
+from gcnlimit.real.bank import REG, Fitted, Member, members
 from gcnlimit.real.views import RANK, Views, principal_axes
 
 LEAST = 1e-6  # probability below which nothing is said
@@ -51,6 +50,7 @@ class Row(NamedTuple):
 
 
 Mixture = dict[str, Array]  # weight of each member of the average, at each of its regularizations
+Bank = list[tuple[Member, Any]]  # members and their columns
 
 
 @dataclass(eq=False)
@@ -60,7 +60,7 @@ class Ensemble:
     `share` are the weights of labelled nodes, of sum 1; `bare` says that there are no features. Members are by name, and those
     that could not be trained with the reason. `weights` are those of the average, `portable` those without members that know
     nodes by name. `gain` is leave-one-out accuracy with the graph less that without, and its standard error. `scores` are
-    logarithms of probabilities, on all nodes of the fit.
+    logarithms of probabilities on all nodes of the fit, `left_out` those of leave-one-out on the labelled nodes.
     """
 
     labels: Labels
@@ -74,6 +74,7 @@ class Ensemble:
     portable: Mixture
     uses_graph: bool
     gain: tuple[float, float] | None
+    left_out: Array = field(init=False)
     scores: Array = field(init=False)
 
     @classmethod
@@ -89,41 +90,37 @@ class Ensemble:
         # the columns of a small graph are kept for its outputs, those of a large one computed again
         bank = list(members(views, labels)) if views.nodes <= HELD else None
         fitted, unusable = _trained(bank or members(views, labels), labels, weights)
-        everywhere = _mixture(fitted, share, lambda one: True)
-        alone = _mixture(fitted, share, lambda one: not one.graph and not bare)
+        everywhere = _mixture(fitted, share, lambda member: True)
+        alone = _mixture(fitted, share, lambda member: not member.graph and not bare)
         uses_graph = adjacency is not None
         gain = None
         if uses_graph and not bare:
             both, rest = (_left_out(fitted, mixture) for mixture in (everywhere, alone))
             gain = difference(correct(both, labels.index), correct(rest, labels.index), share)
             uses_graph = _graph_helps(both, rest, labels, share)
-        anywhere = _mixture(fitted, share, lambda one: not one.local)
+        anywhere = _mixture(fitted, share, lambda member: not member.local)
         used, portable = (everywhere, anywhere) if uses_graph else (alone, alone)
         about = (labels, share, scaling, views, bare, fitted, unusable)
-        found = cls(*about, used, portable, uses_graph, gain)
-        found.scores = found._scores(views, used, bank)
-        return found
-
-    @cached_property
-    def left_out(self) -> Array:
-        """Leave-one-out scores of the labelled nodes, logarithms of probabilities."""
-        return self.left_out_by(self.weights)
+        model = cls(*about, used, portable, uses_graph, gain)
+        model.left_out = model.left_out_by(used)
+        model.scores = model._scores(views, used, bank)
+        return model
 
     def left_out_by(self, mixture: Mixture) -> Array:
-        """The same by another mixture, such as that of the members that apply to another graph."""
+        """Leave-one-out scores of the labelled nodes by a mixture, such as that of the members that apply to another graph."""
         degrees = self.views.degrees[self.labels.labelled]
-        return self._sharpened(self._left_out_logs(mixture), degrees)
+        return self._sharpened(self._left_out_logs(mixture), degrees, self._sharpness)
 
     def _left_out_logs(self, mixture: Mixture) -> Array:
         """Logarithms of the leave-one-out probabilities, before they are sharpened."""
         mean = _left_out(self.fitted, mixture)
-        lonely = self._lonely(self.views)[self.labels.labelled]
+        lonely = self.views.lonely[self.labels.labelled]
         if lonely.any():
             mean[lonely] = self._for_lonely(_left_out(self.fitted, self.portable, lonely))
         return np.asarray(np.log(np.maximum(mean, LEAST)))
 
     def elsewhere(self, features: Any, adjacency: Any) -> Array:
-        """The same on another graph, by the members that do not know nodes by name."""
+        """Scores on another graph, by the members that do not know nodes by name."""
         features = _rows_of(adjacency) if self.bare else features
         views = Views(self.scaling(features), adjacency, self.views.unit, self.views)
         again = adjacency is not None and are_equal(adjacency, self.views.arrows[0])
@@ -131,57 +128,53 @@ class Ensemble:
             return self.scores  # the nodes of the fit are known by name
         return self._scores(views, self.portable)
 
-    def _scores(self, views: Views, mixture: Mixture, bank: list[Member] | None = None) -> Array:
+    def _scores(self, views: Views, mixture: Mixture, bank: Bank | None = None) -> Array:
         """Logarithms of the mean probabilities on all nodes of some views, sharpened."""
-        lonely = self._lonely(views)
+        lonely = views.lonely
         mixtures = [mixture, self.portable] if lonely.any() else [mixture]
         wanted = {name for weights in mixtures for name, w in weights.items() if w.any()}
         classes = self.labels.classes.size
         mean = np.zeros((views.nodes, classes))
         apart = np.zeros((int(lonely.sum()), classes))
-        for member in bank or members(views, self.labels, wanted):
+        for member, columns in bank or members(views, self.labels, wanted):
             if member.name not in wanted:
                 continue
             wanted.remove(member.name)
             one = self.fitted[member.name]
             weight, other = mixture[member.name], self.portable[member.name]
             use = (weight > 0) | ((other > 0) & lonely.any())
-            outputs = one.outputs(member.columns, use)
+            outputs = one.outputs(columns, use)
             mean += averaged(outputs, weight[use], one.sharpness[use])
             apart += averaged(outputs[:, lonely], other[use], one.sharpness[use])
-            del member, outputs  # before the columns of the next are computed
+            del columns, outputs  # before the columns of the next are computed
         if wanted:
             raise RuntimeError(f"members {sorted(wanted)} of the fit are not in the bank")
         mean[lonely] = self._for_lonely(apart)
         logs = np.log(np.maximum(mean, LEAST, out=mean), out=mean)
-        return self._sharpened(logs, views.degrees)
-
-    def _lonely(self, views: Views) -> npt.NDArray[np.bool_]:
-        """Which nodes have no neighbour, on a graph.
-
-        They are left to members that need not know them by name: weights that were trained through the graph read their
-        features better than those of features alone.
-        """
-        return np.asarray((views.degrees == 0) & (views.graph is not None))
+        return self._sharpened(logs, views.degrees, self._sharpness)
 
     def _for_lonely(self, portable: Array) -> Array:
-        """Probabilities of nodes without neighbours: the fractions of the classes where there are no features either."""
+        """Probabilities of nodes without neighbours: the fractions of the classes where there are no features either.
+
+        Else they are left to members that need not know them by name: weights that were trained through the graph read their
+        features better than those of features alone.
+        """
         return np.bincount(self.labels.index, self.share).astype(float) if self.bare else portable
 
     def table(self) -> list[Row]:
         """Every member with its weight and leave-one-out accuracy; one that could not be trained has none, and says why."""
         ours = correct(self.left_out, self.labels.index)
-        found = []
+        rows = []
         for name, one in self.fitted.items():
             apart = difference(ours, one.right, self.share)
             shown = name.replace("features", "rows of the graph") if self.bare else name
             weight = float(self.weights[name].sum())
-            found.append(Row(shown, weight, one.accuracy, one.strength, *apart))
+            rows.append(Row(shown, weight, one.accuracy, one.member.strength, *apart))
         nothing = (0.0, math.nan, None, math.nan, math.nan)
-        return found + [Row(f"{name}: {why}", *nothing) for name, why in self.unusable.items()]
+        return rows + [Row(f"{name}: {why}", *nothing) for name, why in self.unusable.items()]
 
     @cached_property
-    def _slope(self) -> Array:
+    def _sharpness(self) -> Array:
         """Logarithm of the sharpness, and its slope in the logarithm of the degree, of least leave-one-out loss."""
         index = self.labels.index
         degrees = self.views.degrees[self.labels.labelled]
@@ -193,25 +186,19 @@ class Ensemble:
         share = self.share[use] / self.share[use].sum()
         wanted = blurred(index[use], logs.shape[1], 0.5 / index.size)  # half of one among them
 
-        def loss(slope: Array) -> float:
-            found = log_softmax(self._sharpness(slope, degrees[use])[:, None] * logs, axis=1)
-            entropy = -np.sum(wanted * found, axis=1) @ share
-            return float(entropy + np.sum(slope**2) / index.size)
+        def loss(sharpness: Array) -> float:
+            entropy = -np.sum(wanted * self._sharpened(logs, degrees[use], sharpness), axis=1)
+            return float(entropy @ share + np.sum(sharpness**2) / index.size)
 
         return np.asarray(fmin(loss, np.zeros(2), xtol=1e-3, ftol=1e-6, disp=False))
 
-    @cached_property
-    def _typical_degree(self) -> float:
-        return float(np.log1p(self.views.degrees).mean())
-
-    def _sharpness(self, slope: Array, degrees: Array) -> Array:
-        apart = np.log1p(degrees) - self._typical_degree
-        return np.asarray(np.exp(np.clip(slope[0] + slope[1] * apart, -2.0, 2.0)))
-
-    def _sharpened(self, logs: Array, degrees: Array) -> Array:
+    def _sharpened(self, logs: Array, degrees: Array, sharpness: Array) -> Array:
+        """Logarithms of probabilities at a sharpness that depends on the degree; nodes without neighbours as they are."""
         if self.views.graph is None:
             return logs
-        power = np.where(degrees > 0, self._sharpness(self._slope, degrees), 1.0)
+        apart = np.log1p(degrees) - self.views.typical_degree
+        power = np.exp(np.clip(sharpness[0] + sharpness[1] * apart, -2.0, 2.0))
+        power[degrees == 0] = 1.0
         return np.asarray(log_softmax(power[:, None] * logs, axis=1))
 
 
@@ -248,27 +235,27 @@ def _rows_of(adjacency: Any) -> Any:
 
 
 def _trained(
-    bank: Iterable[Member], labels: Labels, weights: Array
+    bank: Bank | Iterator[Any], labels: Labels, weights: Array
 ) -> tuple[dict[str, Fitted], dict[str, str]]:
     """Members by name, and why others could not be trained."""
     fitted: dict[str, Fitted] = {}
     unusable: dict[str, str] = {}
     with progress_bar("Regressions", None, unit="members") as bar:
-        for member in bank:
+        for member, columns in bank:
             try:
-                fitted[member.name] = Fitted.of(member, labels, weights)
+                fitted[member.name] = Fitted.of(member, columns, labels, weights)
             except (np.linalg.LinAlgError, FloatingPointError) as error:
                 unusable[member.name] = f"left out, {error}"
-            del member  # with its columns, before those of the next
+            del columns  # before those of the next
             bar.advance(1)
     return fitted, unusable
 
 
-def _mixture(fitted: dict[str, Fitted], share: Array, kept: Callable[[Fitted], bool]) -> Mixture:
+def _mixture(fitted: dict[str, Fitted], share: Array, kept: Callable[[Member], bool]) -> Mixture:
     """Weights in the soft average of the members kept."""
     each = list(fitted.values())
-    rare = [RARE if (one.strength or 0.0) < 0 else 1.0 for one in each]
-    prior = np.where([kept(one) for one in each], rare, 0.0)
+    rare = [RARE if (one.member.strength or 0.0) < 0 else 1.0 for one in each]
+    prior = np.where([kept(one.member) for one in each], rare, 0.0)
     counts = [len(one.sharpness) for one in each]
     losses = np.concatenate([one.losses for one in each])
     weights = soft_weights(losses, share, np.repeat(prior, counts))

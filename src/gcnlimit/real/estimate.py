@@ -22,8 +22,8 @@ from gcnlimit.graphs.standard import Signals, StandardizedGraph, from_labels
 from gcnlimit.graphs.verdict import degree_law
 from gcnlimit.network import GCN
 from gcnlimit.numerics.lanczos import top_eigenvalues
-from gcnlimit.real.likelihood import Likelihood, from_likelihood
 from gcnlimit.real.scores import Interval
+from gcnlimit.simulation.infer.likelihood import Likelihood, from_likelihood
 from gcnlimit.theory.predict import predict
 
 APART = 3.0  # standard errors between two estimates

@@ -1,29 +1,59 @@
-"""A single network of the theory as a classifier for scikit-learn: one filter, one ridge regression."""
+"""A single network of the theory as a classifier for scikit-learn: filter, operator and ridge regression by leave-one-out."""
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import one_of
-from gcnlimit._values import Array
-from gcnlimit.filters import Filter
-from gcnlimit.graphs.check import as_features
+from gcnlimit._validation import as_real, one_of
+from gcnlimit._values import Array, shown
+from gcnlimit.errors import ParameterError
+from gcnlimit.filters import Diffusion, Filter, PageRank
+from gcnlimit.filters.action import column_blocks
+from gcnlimit.graphs.check import as_features, dense, is_sparse
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.graphs.operator import propagation, undirected
+from gcnlimit.graphs.operator import Propagation, propagation, undirected
 from gcnlimit.graphs.scaling import Scaling
 from gcnlimit.normalization import Normalization, as_normalization
+from gcnlimit.numerics.leave_one_out import REG, correct, pair, sharpened, targets
+from gcnlimit.numerics.ridge import Ridge
 from gcnlimit.real.graph_estimator import GraphEstimator, class_weights
-from gcnlimit.real.leave_one_out import REG, pair, sharpened
-from gcnlimit.real.networks import NO_GRAPH, choose, networks
-from gcnlimit.real.views import HOPS
 from gcnlimit.theory.label_free import Smoothness, relative_strength
 
-TRIED = ("symmetric", "centred")  # the others are worse on public graphs, or as good
+Nodes = npt.NDArray[np.int64]
+FILTERS: dict[str, type[PageRank | Diffusion]] = {"pagerank": PageRank, "diffusion": Diffusion}
+STRENGTHS = {"pagerank": (0.3, 0.5, 0.7, 0.8, 0.9, 0.95), "diffusion": (0.5, 1, 2, 4, 8, 12)}
+STRONGEST = 0.95  # of PageRank elsewhere
+NUMBERS = 5e7  # in blocks of propagated features that are held at once
+SPARSE = 0.1  # share of features that are not 0 below which a sparse product is faster
+ACCURACY = 1e-10  # of propagated features: a small reg magnifies errors by the filter's range
+TRIED = ("symmetric", "centred")  # the other operators are worse on public graphs, or as good
+
+
+class Network(NamedTuple):
+    r"""Network :math:`h = g(S) X W + b` of a family of filters; NaN for the strength of a filter that is taken as it is."""
+
+    family: str
+    strength: float
+    filter: Filter | None = None
+
+    def stronger(self, factor: float) -> Network:
+        """The same with its strength times a factor, that of PageRank below 1."""
+        if self.family not in FILTERS or math.isnan(self.strength):
+            use = "use filter='pagerank' or 'diffusion'"
+            raise ParameterError(f"deploy = 'tuned' sets a strength; {use}")
+        strength = factor * self.strength
+        if self.family == "pagerank":
+            strength = float(np.clip(strength, -STRONGEST, STRONGEST))
+        return self._replace(strength=strength, filter=FILTERS[self.family](strength))
+
+
+NO_GRAPH = Network("no graph", 0.0)
 
 
 class FilterClassifier(GraphEstimator):
@@ -35,16 +65,13 @@ class FilterClassifier(GraphEstimator):
     Parameters
     ----------
     filter
-        ``"pagerank"``, ``"diffusion"`` or ``"hops"`` (ridge on :math:`X, SX, S^2X, \dots`), whose strength is chosen; or a filter
-        such as ``PageRank(0.9)``, taken as it is.
+        ``"pagerank"`` or ``"diffusion"``, whose strength is chosen; or a filter such as ``PageRank(0.9)``, taken as it is.
     strengths
         One strength or several to choose from, relative to the top eigenvalue; 0 is without a graph.
     normalization
         :math:`S`: ``"symmetric"``, :math:`D^{-1/2}(A + 1)D^{-1/2}`; ``"centred"``, the same without its top eigenvector;
         ``"auto"``, whichever of the two leave-one-out prefers; or as for `gcnlimit.GCN`, with :math:`\tau = 1` if it is not
         given. A directed graph is :math:`\max(A, A^T)` here.
-    hops
-        Highest power of :math:`S` of the filter ``"hops"``.
     reg
         One regularization or several to choose from, in units of the mean squared norm of a propagated, centred row; by default
         from 1e-4 to 1e3.
@@ -56,11 +83,11 @@ class FilterClassifier(GraphEstimator):
 
     Attributes
     ----------
-    classes_, n_features_in_, labelled_, transduction_, loo_score_, loo_score_error_, loo_scores_, expected_accuracy_
+    classes_, n_features_in_, labelled_, transduction_, uses_graph_
         As of `GraphClassifier`.
-    calibration_, uses_graph_
+    loo_score_, loo_score_error_, loo_scores_, expected_accuracy_, calibration_
         As of `GraphClassifier`.
-    normalization_, family_, filter_, strength_, hops_, reg_, coef_, intercept_
+    normalization_, family_, filter_, strength_, reg_, coef_, intercept_
         What was chosen, and coefficients of the propagated, scaled features.
 
     Examples
@@ -79,7 +106,6 @@ class FilterClassifier(GraphEstimator):
         *,
         strengths: npt.ArrayLike | None = None,
         normalization: str | tuple[float, float] | Normalization = "auto",
-        hops: int = HOPS,
         reg: npt.ArrayLike | None = None,
         scale: str | None = "auto",
         class_weight: str | Mapping[Any, float] | None = None,
@@ -88,7 +114,6 @@ class FilterClassifier(GraphEstimator):
         self.filter = filter
         self.strengths = strengths
         self.normalization = normalization
-        self.hops = hops
         self.reg = reg
         self.scale = scale
         self.class_weight = class_weight
@@ -97,46 +122,39 @@ class FilterClassifier(GraphEstimator):
     def _learn(self, features: Any, labels: Labels, adjacency: Any) -> Array:
         one_of("deploy", self.deploy, "same", "tuned")
         weights = class_weights(labels, self.class_weight)
-        offered = networks(self.filter, self.strengths, self.hops)
+        tried = networks(self.filter, self.strengths)
         features = as_features(None, adjacency.shape[0]) if features is None else features
         self._scaling = Scaling.of(features, self.scale)
         scaled = self._scaling(features)
-        names = self._normalizations()
         self._relative = not isinstance(self.filter, Filter)
-        if adjacency is None:
-            if np.any(np.asarray(0.5 if self.strengths is None else self.strengths) != 0.0):
-                use = "write fit(X, y, graph=...), or strengths=0 for the features alone"
-                warnings.warn(f"there is no graph, so the filter is not used; {use}", stacklevel=3)
-            names = ("none",)
-            offered = [NO_GRAPH]
-        operators = {name: self._propagation(adjacency, name) for name in names}
+        operators: dict[Any, Any] = {"none": None}
+        if adjacency is not None:
+            given = self.normalization
+            name = given if isinstance(given, str) else as_normalization(given)
+            names = TRIED if name == "auto" else (name,)
+            operators = {name: self._operator(adjacency, name) for name in names}
+        elif tried != [NO_GRAPH]:
+            use = "write fit(X, y, graph=...), or strengths=0 for the features alone"
+            warnings.warn(f"there is no graph, so the filter is not used; {use}", stacklevel=3)
+            tried = [NO_GRAPH]
         reg = REG if self.reg is None else self.reg
-        choice = choose(scaled, labels, weights, operators=operators, tried=offered, reg=reg)
+        choice = choose(scaled, labels, weights, operators=operators, tried=tried, reg=reg)
         self._graph = adjacency
         self._choice = choice
-        self._inputs = choice.inputs(scaled)
+        self._inputs = scaled @ choice.coefficients
         sharpness, _ = sharpened(choice.left_out[None], labels.index, weights / weights.sum())
         self._sharpness = float(sharpness[0])
         self._judge(self._sharpness * pair(choice.left_out), labels, weights)
         self.uses_graph_ = choice.network is not NO_GRAPH
         self.normalization_ = choice.operator
         self.reg_ = choice.reg
-        self.family_, self.strength_, self.filter_, self.hops_ = choice.network
-        self.coef_ = np.vstack(choice.coefficients).T
+        self.family_, self.strength_, self.filter_ = choice.network
+        self.coef_ = choice.coefficients.T
         self.intercept_ = choice.intercept
         return choice.outputs(scaled, operators[choice.operator])
 
-    def _normalizations(self) -> tuple[Any, ...]:
-        """Normalizations among which leave-one-out chooses: names, and values that have none."""
-        given = self.normalization
-        if isinstance(given, str) and given in ("auto", "centred"):
-            return TRIED if given == "auto" else (given,)
-        known = as_normalization(given)
-        return (given if isinstance(given, str) else known,)
-
-    def _propagation(self, adjacency: Any, normalization: Any) -> Any:
-        if adjacency is None:
-            return None
+    def _operator(self, adjacency: Any, normalization: Any) -> Any:
+        """Operator of a graph; strengths of a family are relative to its top eigenvalue."""
         S = propagation(adjacency, normalization)
         return S.unit() if self._relative else S
 
@@ -144,9 +162,126 @@ class FilterClassifier(GraphEstimator):
         one_of("deploy", self.deploy, "same", "tuned")
         scaled = self._scaling(features)
         choice = self._choice
-        if self.deploy == "tuned" and adjacency is not None and self.uses_graph_:
+        if not self.uses_graph_:
+            return choice.outputs(scaled, None)
+        if self.deploy == "tuned":
             here = Smoothness.of(undirected(self._graph), self._inputs, self.labelled_)
-            there = Smoothness.of(undirected(adjacency), choice.inputs(scaled))
+            there = Smoothness.of(undirected(adjacency), scaled @ choice.coefficients)
             network = choice.network.stronger(relative_strength(here, there))
             choice = choice._replace(network=network)
-        return choice.outputs(scaled, self._propagation(adjacency, self.normalization_))
+        return choice.outputs(scaled, self._operator(adjacency, self.normalization_))
+
+
+class Choice(NamedTuple):
+    """The best network, the name of its operator and its regularization, coefficients, intercept and left-out outputs."""
+
+    network: Network
+    operator: Any
+    reg: float
+    coefficients: Array
+    intercept: Array
+    left_out: Array
+
+    def outputs(self, features: Any, S: Any) -> Array:
+        """Outputs on the nodes of a graph, one column for each class."""
+        total = np.asarray(features @ self.coefficients)
+        if self.network.filter is not None:
+            (total,) = _propagated(S, total, [self.network])
+        return pair(total + self.intercept)
+
+
+def networks(filter: str | Filter, strengths: npt.ArrayLike | None) -> list[Network]:
+    """Networks of a family on an operator whose top eigenvalue is 1, the one without a graph first.
+
+    If no strengths are given, both signs are among them, and no graph; a strength 0 that is given means without a graph.
+    """
+    if isinstance(filter, Filter):
+        if strengths is not None:
+            raise ParameterError("strengths go with a family such as 'pagerank', not with a filter")
+        if np.shape(filter(0.0)):
+            use = "give one, or a family such as 'pagerank' with strengths"
+            raise ParameterError(f"filter = {filter!r} is several filters; {use}")
+        return [Network(type(filter).__name__.lower(), np.nan, filter)]
+    if not isinstance(filter, str) or filter not in FILTERS:
+        use = "'pagerank', 'diffusion' or a filter such as PageRank(0.5)"
+        raise ParameterError(f"filter = {shown(filter)} is not a family; use {use}")
+    usual = np.outer((1.0, -1.0), STRENGTHS[filter])
+    given = np.ravel(usual if strengths is None else as_real("strengths", strengths)).tolist()
+    if filter == "pagerank" and any(abs(s) >= 1.0 for s in given):
+        raise ParameterError(f"strengths = {given} must be between -1 and 1 for PageRank")
+    alone = [NO_GRAPH] if strengths is None or 0.0 in given else []
+    return [*alone, *(Network(filter, s, FILTERS[filter](s)) for s in given if s != 0.0)]
+
+
+def choose(
+    features: Any,
+    labels: Labels,
+    weights: Array,
+    *,
+    operators: Mapping[Any, Propagation | None],
+    tried: list[Network],
+    reg: Any,
+) -> Choice:
+    """Network, operator and regularization of the largest leave-one-out accuracy less square error."""
+    reg = np.ravel(as_real("reg", reg, low=0, open_low=True))
+    Y = targets(labels.index, labels.classes.size)
+    share = weights / weights.sum()
+    best: Any = None
+    for name, S in operators.items():
+        for network, rows in _rows(features, labels.labelled, S, tried):
+            ridge = Ridge(rows, weights)
+            for r, left_out, dual in zip(reg.tolist(), *ridge.solve(Y, reg), strict=True):
+                square = np.mean((left_out - Y) ** 2, axis=1)
+                score = share @ (correct(left_out, labels.index) - square)
+                if best is None or score > best[0]:
+                    best = score, network, name, r, ridge, dual, left_out
+        # the network without a graph is the same on every operator
+        tried = [network for network in tried if network is not NO_GRAPH]
+    _, network, name, r, ridge, dual, left_out = best
+    W, intercept = ridge.linear(Y, dual)
+    return Choice(network, name, r, W, intercept, left_out)
+
+
+def _rows(
+    features: Any, R: Nodes, S: Propagation | None, tried: list[Network]
+) -> Iterator[tuple[Network, Array]]:
+    r"""Each network with the rows :math:`[g(S) X]_R` of the labelled nodes.
+
+    Networks of one family share the products with the operator, as many of them as memory holds.
+    """
+    if NO_GRAPH in tried:
+        yield NO_GRAPH, dense(features[R])
+    family = [network for network in tried if network is not NO_GRAPH]
+    at_once = max(int(NUMBERS / (R.size * features.shape[1])), 1)
+    for first in range(0, len(family), at_once):
+        group = family[first : first + at_once]
+        yield from zip(group, _labelled_rows(features, R, S, group), strict=True)
+
+
+def _labelled_rows(features: Any, R: Nodes, S: Any, group: list[Network]) -> list[Array]:
+    r"""Rows :math:`[g(S) X]_R` by each filter of a group."""
+    nodes, width = features.shape
+    dual = R.size <= width
+    if dual:
+        # with more features than labels, as (X' g(S') E_R)': indicators of labels are propagated
+        S = S._replace(operator=S.operator.T)
+        thin = is_sparse(features) and features.nnz < SPARSE * nodes * width
+        across = features.T.tocsr() if thin else dense(features).T
+    parts = []
+    for some in column_blocks(R.size if dual else width, max(int(NUMBERS / nodes / len(group)), 1)):
+        block = np.zeros((nodes, R[some].size)) if dual else dense(features[:, some])
+        if dual:
+            block[R[some], np.arange(block.shape[1])] = 1.0
+        smooth = _propagated(S, block, group)
+        parts.append([np.asarray(across @ each).T if dual else each[R] for each in smooth])
+    return [np.concatenate(each, axis=1 - dual) for each in zip(*parts, strict=True)]
+
+
+def _propagated(S: Propagation, block: Array, group: list[Network]) -> Any:
+    """Products of the filters of a group with a block, one after the other along the first axis."""
+    if len(group) == 1:  # perhaps of no family
+        filters: Any = group[0].filter
+    else:
+        filters = FILTERS[group[0].family](np.array([network.strength for network in group]))
+    smooth = filters.apply(S.operator, block, radius=S.radius, accuracy=ACCURACY)
+    return smooth.reshape(len(group), *block.shape)

@@ -16,8 +16,8 @@ from gcnlimit._values import Array, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import as_adjacency, as_features, check_indices
 from gcnlimit.graphs.labels import Labels, as_labels, is_missing, labelled_nodes
+from gcnlimit.numerics.leave_one_out import correct
 from gcnlimit.real.fractions import as_fractions, recalibrated
-from gcnlimit.real.leave_one_out import correct
 from gcnlimit.real.scores import FEW, expected_accuracy, scores
 from gcnlimit.results.calibration import calibration_column, measured_calibration
 
@@ -109,21 +109,21 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Accuracy on the nodes that `y` labels; without `X`, on the nodes of the fit."""
         if y is None:
             raise ParameterError("y is None; write score(y=classes) for the nodes of the fit")
-        found = self.predict(X, graph, fractions=fractions)
-        raw = np.asarray(y)
-        if raw.shape != found.shape:
-            needed = f"it must have one entry for each of the {found.size} nodes"
-            raise ParameterError(f"y has shape {raw.shape}; {needed}")
-        known = self._known(raw)
+        predicted = self.predict(X, graph, fractions=fractions)
+        known, classes = self._known(y, predicted.size)
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(np.average(found[known] == raw[known], weights=weights))
+        return float(np.average(predicted[known] == classes, weights=weights))
 
-    def _known(self, y: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Which nodes have a class; without a graph, all."""
-        known = labelled_nodes(y) if self._with_graph else np.ones(y.shape, bool)
-        if not known.any():
+    def _known(self, y: Any, nodes: int) -> tuple[Any, npt.NDArray[Any]]:
+        """Nodes that `y` labels, without a graph all of them, and their classes."""
+        raw = np.asarray(y)
+        if raw.shape != (nodes,):
+            needed = f"it must have one entry for each of the {nodes} nodes"
+            raise ParameterError(f"y has shape {raw.shape}; {needed}")
+        known = np.flatnonzero(labelled_nodes(raw) if self._with_graph else np.ones(nodes))
+        if not known.size:
             raise ParameterError("y labels no node; -1, NaN and None mark those that do not count")
-        return known
+        return known, raw[known]
 
     def _logs(self, X: Any, graph: Any, fractions: Any, y: Any) -> Array:
         """Logarithms of the probabilities, up to a constant of each node."""
@@ -134,25 +134,22 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if fractions is not None or not elsewhere:
                 use = "give it alone, with another graph" if elsewhere else "fit with these labels"
                 raise ParameterError(f"y recalibrates the classifier on another graph; {use}")
-            return recalibrated(logs + self._offset, *self._few(y, len(logs)))
+            known, classes = self._known(y, len(logs))
+            return recalibrated(logs + self._offset, known, self._index(classes.tolist()))
         if fractions is not None:
             return np.asarray(logs + np.log(as_fractions(fractions, self.classes_) / self._prior))
         if elsewhere:
             self._warn_of_shift(logs + self._offset)
         return np.asarray(logs + self._offset)
 
-    def _few(self, y: Any, nodes: int) -> tuple[Any, Any]:
-        """Nodes that `y` labels, and the indices of their classes."""
-        raw = np.asarray(y)
-        if raw.shape != (nodes,):
-            needed = f"give one entry for each of {nodes} nodes"
-            raise ParameterError(f"y has shape {raw.shape}; {needed}")
-        known = np.flatnonzero(self._known(raw))
+    def _index(self, classes: list[Any]) -> npt.NDArray[np.int64]:
+        """Place of each class among those of the fit."""
         names = self.classes_.tolist()
-        for c in raw[known].tolist():
-            if c not in names:
-                raise ParameterError(f"y has the class {c!r}; the classes of the fit are {names}")
-        return known, np.array([names.index(c) for c in raw[known].tolist()])
+        if others := [c for c in classes if c not in names]:
+            raise ParameterError(
+                f"y has the class {others[0]!r}; the classes of the fit are {names}"
+            )
+        return np.array([names.index(c) for c in classes])
 
     def _warn_of_shift(self, logs: Array) -> None:
         """Warn where outputs on other nodes tell other fractions of the classes than those of the fit."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from gcnlimit._runtime.extras import load
 from gcnlimit.classes import Classes
 from gcnlimit.graphs.check import as_adjacency
 from gcnlimit.graphs.standard import StandardizedGraph
@@ -17,9 +16,6 @@ from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
 from gcnlimit.real.scores import FEW, Interval, cross_validate
 from gcnlimit.results.pictures import ready_axes
 from gcnlimit.theory.bayes import bayes_optimal
-
-if TYPE_CHECKING:
-    import pandas
 
 UNEQUAL = 5  # unequal classes above which the ceiling takes minutes
 RARE = 5  # labels of a class below which its size is not known
@@ -62,11 +58,6 @@ class Recommendation:
     reason: str
     estimate: Estimate
     doubts: tuple[str, ...]
-
-    def to_dataframe(self) -> pandas.DataFrame:
-        """The table, a row for each member."""
-        frame: pandas.DataFrame = load("to_dataframe", "sweep", "pandas").DataFrame(self.table)
-        return frame
 
     def plot(self, axes: Any = None) -> Any:
         """Draw leave-one-out accuracy against the strength of the filter (needs matplotlib); returns the axes."""
@@ -133,10 +124,10 @@ def recommend(X: Any, y: Any, graph: Any, *, scale: str | None = "auto") -> Reco
         half = float(cross_validate(plain, X, y, adjacency, folds=2)["accuracy"].mean())
     used = "the average of graph and features" if model.uses_graph_ else "the features alone"
     network = "the graph alone" if X is None else used
-    told = (f"Use {network}, as GraphClassifier() does.", *_expect(model, half))
     expected = model.expected_accuracy_
     limit, doubts = _ceiling(expected, estimate, doubts)
-    reason = "\n".join([*told, limit])
+    use = f"Use {network}, as GraphClassifier() does."
+    reason = "\n".join([use, *_expect(model, half), limit])
     gain, error = model.graph_gain_ or (None, None)
     table = tuple(model.table_)
     return Recommendation(network, expected, gain, error, half, table, reason, estimate, doubts)

@@ -18,6 +18,7 @@ from gcnlimit.numerics.gaussian import roc_area
 FEW = 20  # labelled nodes below which no single number is named
 SILENT = 10  # labelled nodes below which leave-one-out says nothing
 SURE = 1.96
+SCORES = ("accuracy", "balanced_accuracy", "macro_f1", "auc")
 
 
 class Interval(NamedTuple):
@@ -64,20 +65,16 @@ def scores(outputs: Array, classes: npt.NDArray[np.int64]) -> dict[str, float]:
     >>> scores(np.array([[2.0, 1.0], [0.0, 1.0], [0.0, 3.0]]), np.array([0, 1, 1]))
     {'accuracy': 1.0, 'balanced_accuracy': 1.0, 'macro_f1': 1.0, 'auc': 1.0}
     """
-    from sklearn.metrics import f1_score
-
-    found = outputs.argmax(axis=1)
-    present = np.unique(classes)
-    auc = []
-    for c in present:
+    predicted = outputs.argmax(axis=1)
+    each = []
+    for c in np.unique(classes):
+        here, there = classes == c, predicted == c
+        hits = np.sum(here & there)
         margins = outputs[:, c] - np.delete(outputs, c, axis=1).max(axis=1)
-        auc.append(roc_area(margins, np.where(classes == c, 0, 1)))
-    return {
-        "accuracy": float(np.mean(found == classes)),
-        "balanced_accuracy": float(np.mean([np.mean(found[classes == c] == c) for c in present])),
-        "macro_f1": float(f1_score(classes, found, labels=present, average="macro")),
-        "auc": float(np.mean(auc)),
-    }
+        f1 = 2.0 * hits / (here.sum() + there.sum())
+        each.append((hits / here.sum(), f1, roc_area(margins, np.where(here, 0, 1))))
+    means = (np.mean(predicted == classes), *np.mean(each, axis=0))
+    return dict(zip(SCORES, map(float, means), strict=True))
 
 
 def cross_validate(
@@ -115,7 +112,11 @@ def cross_validate(
     labels = as_labels(y, raw.size)
     if whole("folds", folds, low=2) > labels.labelled.size:
         raise ParameterError(f"folds = {folds} exceeds the {labels.labelled.size} labelled nodes")
-    part = stratified(labels.index, folds, seed)
+    # each class spread evenly over the parts
+    mixed = np.random.default_rng(whole("seed", seed, low=0)).permutation(labels.index.size)
+    order = mixed[np.argsort(labels.index[mixed], kind="stable")]
+    part = np.empty(order.size, np.int64)
+    part[order] = np.arange(order.size) % folds
     numbers = raw.dtype.kind in "if"  # whose mark, unlike None, every step of a pipeline takes
     rows = []
     for k in range(folds):
@@ -195,7 +196,7 @@ def search(
     from sklearn.base import clone
     from sklearn.model_selection import ParameterGrid
 
-    one_of("score", score, "accuracy", "balanced_accuracy", "macro_f1", "auc")
+    one_of("score", score, *SCORES)
     try:
         tried = [(one, clone(model).set_params(**one)) for one in ParameterGrid(settings)]
     except (TypeError, ValueError) as error:
@@ -208,13 +209,3 @@ def search(
     best = clone(model).set_params(**trials[0].settings)
     _fit(best, X, y, graph)
     return Search(best, trials)
-
-
-def stratified(index: npt.NDArray[np.int64], folds: int, seed: int) -> npt.NDArray[np.int64]:
-    """Part of each labelled node, each class spread evenly over the parts."""
-    rng = np.random.default_rng(whole("seed", seed, low=0))
-    mixed = rng.permutation(index.size)
-    order = mixed[np.argsort(index[mixed], kind="stable")]
-    part = np.empty(index.size, np.int64)
-    part[order] = np.arange(index.size) % folds
-    return part

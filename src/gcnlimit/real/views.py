@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
+from gcnlimit.filters.action import power_sum
 from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import normalized, propagation, undirected
@@ -58,7 +59,13 @@ class Views:
         self.unit = unit
         self.elsewhere = fit is not None
         self._kept: dict[str, Any] = {} if fit is None else fit._kept
-        self.graph: Any = None if adjacency is None else undirected(adjacency)
+        self.graph: Any = None
+        self.degrees = np.zeros(self.nodes)
+        if adjacency is not None:
+            self.graph = undirected(adjacency)
+            self.degrees = np.diff(self.graph.indptr).astype(float)
+        self.typical_degree = float(np.log1p(self.degrees).mean())  # in the logarithm
+        self.lonely = (self.degrees == 0) & (adjacency is not None)  # without a neighbour
         # along and against the edges, on another graph if the fit had two directions
         both = self.kept("two directions", lambda: self.graph is not adjacency)
         self.arrows: list[Any] = [adjacency, adjacency.T.tocsr()] if both else [self.graph]
@@ -81,12 +88,6 @@ class Views:
     def features(self) -> Array:
         """The same with their rows scaled."""
         return self._scaled("features", self.base)
-
-    @cached_property
-    def degrees(self) -> Array:
-        """Number of neighbours of each node."""
-        none = np.zeros(self.nodes)
-        return none if self.graph is None else np.diff(self.graph.indptr).astype(float)
 
     @cached_property
     def walks(self) -> list[Any]:
@@ -202,13 +203,7 @@ def near(walk: Any, block: Array) -> list[Array]:
     return [one, walk @ one - returning[:, None] * block]
 
 
-def geometric(S: Any, block: Array, strengths: Sequence[float]) -> list[Array]:
+def geometric(S: Any, block: Array, strengths: Sequence[float]) -> Any:
     r"""Sums :math:`\sum_{k \le K} s^k S^k B` for several strengths, whose products with the operator are shared."""
-    S = S.astype(block.dtype)
-    power = block
-    totals = [block.copy() for _ in strengths]
-    for k in range(1, STEPS + 1):
-        power = S @ power
-        for j, s in enumerate(strengths):
-            totals[j] += s**k * power
-    return totals
+    powers = np.power.outer(np.asarray(strengths), np.arange(STEPS + 1)).T
+    return power_sum(powers[..., None, None], S.astype(block.dtype), block)

@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 from gcnlimit._validation import as_real
 from gcnlimit._values import Array, Numbers
 from gcnlimit.errors import ParameterError
-from gcnlimit.numerics.roots import bracketed_roots
+from gcnlimit.numerics.leave_one_out import best_sharpness
 from gcnlimit.results.pictures import ready_axes
 from gcnlimit.results.result import Result
 
@@ -156,19 +156,14 @@ class Scores(NamedTuple):
 
 
 def _scores(slope: float, ahead: Array) -> Scores:
-    """Scores of the nodes whose other classes are so far ahead of the true one, times a slope."""
-    others, total = _odds(slope, ahead)
+    """Scores by the odds of the other classes against the true one, which they are so far ahead of, times a slope."""
+    with np.errstate(invalid="ignore"):  # an infinite slope times a tie
+        others = np.exp(np.minimum(np.nan_to_num(slope * ahead, nan=0.0), _FARTHEST))
+    total = 1.0 + np.sum(others, axis=1)
     p = others / total[:, None]
     brier = 0.5 * (np.sum(p, axis=1) ** 2 + np.sum(p**2, axis=1))
     best = np.maximum(1.0, others.max(axis=1)) / total
     return Scores(best, float(np.mean(np.log(total))), float(np.mean(brier)))
-
-
-def _odds(slope: Any, ahead: Array) -> tuple[Array, Array]:
-    """Odds of the other classes against the true one, and the sum of all of them."""
-    with np.errstate(invalid="ignore"):  # an infinite slope times a tie
-        odds = np.exp(np.minimum(np.nan_to_num(slope * ahead, nan=0.0), _FARTHEST))
-    return odds, 1.0 + np.sum(odds, axis=1)
 
 
 def _best_slope(ahead: Array) -> float:
@@ -176,16 +171,13 @@ def _best_slope(ahead: Array) -> float:
     if np.all(ahead <= 0.0):
         return np.inf if np.any(ahead < 0.0) else 1.0
 
-    def pull(b: Array) -> tuple[Array, Array]:
-        odds, total = _odds(b, ahead)
-        mean = np.sum(odds * ahead, axis=1) / total
-        square = np.sum(odds * ahead**2, axis=1) / total
-        return np.mean(mean, keepdims=True), np.mean(square - mean**2, keepdims=True)
-
     # two classes of Gaussian logits have twice the mean over the variance
     start = -2.0 * np.mean(ahead) / max(float(np.var(ahead)), 1e-300)
+    outputs = np.pad(ahead, ((0, 0), (1, 0)))[None]  # the true class first, at 0
     infinite = np.full(1, np.inf)
-    return float(bracketed_roots(pull, np.array([start]), -infinite, infinite, tol=1e-7)[0])
+    uniform = np.full(len(ahead), 1.0 / len(ahead))
+    found = best_sharpness(outputs, np.zeros(1), uniform, np.array([start]), (-infinite, infinite))
+    return float(found[0])
 
 
 def measured_calibration(rows: Array, classes: int, trials: int = 1) -> Calibration:

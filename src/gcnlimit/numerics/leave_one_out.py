@@ -7,6 +7,7 @@ import numpy.typing as npt
 from scipy.special import log_softmax, softmax
 
 from gcnlimit._values import Array
+from gcnlimit.numerics.roots import bracketed_roots
 
 Indices = npt.NDArray[np.int64]
 REG = tuple(np.logspace(-4, 3, 15).tolist())
@@ -58,30 +59,35 @@ def sharpened(left_out: Array, classes: Indices, share: Array) -> tuple[Array, A
     """
     n = classes.size
     some = np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
-    found = _temperatures(pair(left_out[:, some]), classes[some], share[some] / share[some].sum())
-    losses = np.empty((len(found), n))
-    for k, sharpness in enumerate(found.tolist()):
-        logs = log_softmax(sharpness * pair(left_out[k]), axis=-1)
-        losses[k] = -logs[np.arange(n), classes]
-    return found, losses
+    outputs = pair(left_out[:, some])
+    weights = share[some] / share[some].sum()
+    wanted = blurred(classes[some], outputs.shape[-1], 1.0 / (some.size + 2.0))  # sure up to one
+    aim = np.sum(wanted * outputs, axis=-1) @ weights
+    start = np.ones(len(outputs))
+    bounds = (start / COLDEST, start * COLDEST)
+    sharpness = best_sharpness(outputs, aim, weights, start, bounds)
+    losses = np.empty((len(sharpness), n))
+    for k, s in enumerate(sharpness.tolist()):
+        losses[k] = -log_softmax(s * pair(left_out[k]), axis=-1)[np.arange(n), classes]
+    return sharpness, losses
 
 
-def _temperatures(outputs: Array, classes: Indices, share: Array) -> Array:
-    """Inverse temperature of each classifier, by steps of Newton."""
-    count = outputs.shape[-1]
-    wanted = blurred(classes, count, 1.0 / (classes.size + 2.0))  # sure up to one in n + 2
-    aim = np.sum(wanted * outputs, axis=-1) @ share
-    found = np.ones(len(outputs))
-    for _ in range(20):
-        p = softmax(found[:, None, None] * outputs, axis=-1)
+def best_sharpness(
+    outputs: Array, aim: Array, weights: Array, start: Array, bounds: tuple[Array, Array]
+) -> Array:
+    r"""Inverse temperature :math:`b` of least cross-entropy of each classifier: the root of :math:`\langle p\cdot o\rangle - a`.
+
+    :math:`p = \mathrm{softmax}(b\,o)` are the probabilities at outputs :math:`o` (classifiers by nodes by classes), :math:`a` is
+    the mean output of the classes wanted, and means are over nodes of these weights, of sum 1.
+    """
+
+    def slope_of_loss(sharpness: Array) -> tuple[Array, Array]:
+        p = softmax(sharpness[:, None, None] * outputs, axis=-1)
         mean = np.sum(p * outputs, axis=-1)
-        slope = np.sum(p * outputs**2, axis=-1) - mean**2
-        step = (aim - mean @ share) / np.maximum(slope @ share, 1e-12)
-        before = found
-        found = np.clip(found + np.clip(step, -0.7 * found, 2.0 * found), 1.0 / COLDEST, COLDEST)
-        if np.all(np.abs(found - before) <= 1e-6 * found):
-            break
-    return found
+        square = np.sum(p * outputs**2, axis=-1)
+        return mean @ weights - aim, (square - mean**2) @ weights
+
+    return bracketed_roots(slope_of_loss, start, *bounds, tol=1e-7)
 
 
 def soft_weights(losses: Array, share: Array, prior: Array) -> Array:
