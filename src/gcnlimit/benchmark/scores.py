@@ -185,16 +185,16 @@ def _means(method: str, size: str, lines: list[Line]) -> str:
     exact = [reference_values(line.problem) for line in lines]
     columns = {"problem": [line.problem for line in lines]}
     columns["graphs"] = [str(line.graphs) for line in lines]
-    columns |= reference_columns(exact, last=False)
+    columns |= exact_columns(exact, last=False)
     columns[method] = [percent(line.accuracy, line.standard_error) for line in lines]
-    columns |= reference_columns(exact, last=True)
+    columns |= exact_columns(exact, last=True)
     columns["place"] = [digits(line.place, ".3f") for line in lines]
     columns["seconds"] = [digits(line.seconds, ".2f") for line in lines]
     title = f"{method}, on {size} graphs: test accuracy in per cent, exact values beside it"
     return f"{title}\n{table(columns)}"
 
 
-def reference_columns(exact: list[dict[str, float]], *, last: bool) -> dict[str, list[str]]:
+def exact_columns(exact: list[dict[str, float]], *, last: bool) -> dict[str, list[str]]:
     """Exact values of the problems in per cent: the last of them, the best possible, or those before it."""
     names = [*REFERENCES][-1:] if last else [*REFERENCES][:-1]
     return {name: [digits(100.0 * values[name], ".1f") for values in exact] for name in names}
