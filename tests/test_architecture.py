@@ -26,7 +26,7 @@ BUDGET = {
     ".": (21, 3150),
     "_runtime": (6, 550),
     "benchmark": (8, 1450),
-    "choose": (13, 2450),
+    "choose": (13, 2500),
     "cli": (18, 1850),
     "explorer": (10, 2550),
     "figures": (8, 1350),
