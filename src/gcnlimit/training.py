@@ -79,7 +79,7 @@ class GradientFlow(Training):
 
 @dataclass(frozen=True, eq=False, init=False)
 class GradientDescent(Training):
-    r"""Full-batch gradient descent with a step size, and momentum if wanted (the heavy ball of Polyak).
+    r"""Full-batch gradient descent with a step size and, optionally, momentum (Polyak's heavy ball).
 
     .. math:: w_{n+1} = w_n - \eta \nabla + \beta (w_n - w_{n-1}).
 

@@ -435,6 +435,7 @@ def test_exact_values_stand_beside_a_score_and_a_dash_where_there_is_none():
 def test_a_run_says_what_is_left_where_there_is_no_terminal(monkeypatch, capsys):
     monkeypatch.setattr(progress, "FIRST", 0.02)
     monkeypatch.setattr(progress, "EVERY", 0.02)
+    monkeypatch.setattr(progress, "_MOVES", 0.01)
     evaluate(
         lambda task: time.sleep(0.1) or task.features[:, 0],
         "reference",

@@ -1,11 +1,13 @@
 """Streams that are missing, closed or full, and Ctrl-C at any moment: an exit status, at most one line, no traceback."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 from helpers import wait_for
 from problems import OPTIONS
@@ -55,23 +57,93 @@ def test_the_library_works_without_standard_error(stream, monkeypatch):
     gl.simulate(DATA, gl.GCN(gl.Diffusion(1.0)), nodes=60, degree=10, trials=2, workers=1)
     gl.sweep("predict", data=DATA, gcn=gl.GCN(gl.Diffusion(1.0)), axes={"lam": [1.0, 2.0]})
     monkeypatch.setattr(progress, "FIRST", 0.01)
+    monkeypatch.setattr(progress, "_MOVES", 0.01)
     with progress.progress_bar("waiting", 3, show=True):
         time.sleep(0.05)
 
 
-def test_where_there_is_no_terminal_a_line_says_now_and_then_what_is_done(monkeypatch, capsys):
-    monkeypatch.setattr(progress, "FIRST", 0.02)
-    monkeypatch.setattr(progress, "EVERY", 0.02)
+@pytest.fixture
+def impatient(monkeypatch):
+    """Progress without a wait."""
+    for name, seconds in (("FIRST", 0.02), ("EVERY", 0.02), ("_MOVES", 0.01)):
+        monkeypatch.setattr(progress, name, seconds)
+
+
+def test_where_there_is_no_terminal_a_line_says_now_and_then_what_is_done(impatient, capsys):
     bar, inside = (
         progress.progress_bar("Reading", 4, unit="rows"),
         progress.progress_bar("inside another", None),
     )
-    with progress.progress_in_lines(), bar as moved, inside:
+    with bar as moved, inside:
         moved.advance(3)
         wait_for(lambda: "3 of 4" in (lines := capsys.readouterr().err) and "inside" not in lines)
-    with progress.progress_bar("a library is silent", 4):
+
+
+def test_what_is_counted_inside_tells_of_what_is_not(impatient, capsys):
+    with (
+        progress.progress_bar("comparing"),
+        progress.progress_bar("fitting"),
+        progress.progress_bar("tuning", 4, unit="batches") as inside,
+    ):
+        inside.advance(1)
+        wait_for(lambda: "comparing, tuning: 1 of 4 batches" in capsys.readouterr().err)
+    with progress.progress_bar("comparing"), progress.progress_bar("one", 1):
+        wait_for(lambda: "comparing: 0 s\n" in capsys.readouterr().err)
+
+
+def test_progress_is_silenced_for_one_call_and_for_all(impatient, monkeypatch, capsys):
+    with progress.progress_bar("silent", 4, False), progress.progress_bar("inside", 4):
+        time.sleep(0.1)
+    monkeypatch.setenv("GCNLIMIT_QUIET", "1")
+    with progress.progress_bar("silent", 4):
         time.sleep(0.1)
     assert capsys.readouterr().err == ""
+    with progress.progress_bar("asked for", 4, True):
+        wait_for(lambda: "asked for: 0 of 4" in capsys.readouterr().err)
+
+
+def test_a_line_on_a_terminal_is_removed_at_the_end(impatient, monkeypatch, capsys):
+    monkeypatch.setattr(progress, "is_terminal", lambda stream: True)
+    with progress.progress_bar("drawing") as bar:
+        wait_for(lambda: bar.lines > 1)
+    told = capsys.readouterr().err
+    assert told.startswith("\rdrawing: 0 s\x1b[K")
+    assert told.endswith("\r\x1b[K")
+    assert "\n" not in told
+
+
+DOORS = {
+    "read": lambda i, y, path: gl.real.read(path),
+    "fit": lambda i, y, path: gl.GraphClassifier().fit(i.features, y, graph=i.adjacency),
+    "describe": lambda i, y, path: gl.describe(i.features, y, i.adjacency),
+    "estimate": lambda i, y, path: gl.estimate(i.features, y, i.adjacency, method="likelihood"),
+    "recommend": lambda i, y, path: gl.recommend(i.features, y, i.adjacency),
+    "sample": lambda i, y, path: gl.sample(DATA, nodes=2000, degree=30),
+    "one slow point": lambda i, y, path: gl.predict(DATA, gl.GCN(gl.PageRank(0.4), reg=1.0)),
+    "many points": lambda i, y, path: gl.predict(
+        DATA.replaced(lam=np.linspace(0.5, 1, 30_000)), gl.GCN(gl.Diffusion(1.0))
+    ),
+    "population": lambda i, y, path: gl.bayes_optimal(DATA, degree=5, population=500, sweeps=10),
+    "tune": lambda i, y, path: gl.tune(
+        DATA, gl.GCN(gl.PageRank(0.4), reg=1.0), {"theta": (0.1, 0.5)}
+    ),
+    "compare": lambda i, y, path: gl.compare(DATA, depth=2, order=3),
+    "gap map": lambda i, y, path: gl.gap_map(
+        DATA.replaced(lam=np.linspace(0.5, 1, 50)), gl.GCN(gl.Diffusion(1.0)), {"t": (0, 3)}
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("door", DOORS)
+def test_nothing_is_silent_for_long(door, impatient, capsys, tmp_path):
+    model = gl.CSBM(alpha=4, lam=1.5, mu=3.0, rho=0.2, directed=False)
+    instance = gl.sample(model, nodes=1000, degree=30, seed=0)
+    y = np.where(instance.train_mask, instance.labels > 0, -1)
+    gl.real.write(instance.to_dataset(), tmp_path / "e.csv", tmp_path / "n.csv")
+    capsys.readouterr()
+    DOORS[door](instance, y, tmp_path / "e.csv")
+    assert re.search(r"^[a-z -]+(, [a-z ]+)?: .* s", capsys.readouterr().err, re.MULTILINE)
 
 
 SIMULATE = [

@@ -1,7 +1,9 @@
 """Tables as people have them: what they say is read, what was done to it is said."""
 
 import gzip
+import sys
 import tracemalloc
+import zipfile
 
 import networkx
 import numpy as np
@@ -392,3 +394,138 @@ def test_attributes_of_networkx_are_read_as_columns_are():
             gl.ParameterError, match=r"no node has the attribute .* age, city, role"
         ):
             real.from_networkx(graph, **options)
+
+
+ODD = {
+    "leading zeros": (["0123", "007", "100"], [123, 7, 100]),
+    "a unit": (["12 kg", "7.5 kg", "-1 kg"], [12, 7.5, -1]),
+    "a currency by name": (["USD 1,200", "USD -7", "USD 0.5"], [1200, -7, 0.5]),
+    "a minus of word processors": (["\u22125", "2", "3"], [-5, 2, 3]),
+    "months": (["2020-01", "2020-02", "2020-03"], [0, 31, 60]),
+    "months in words": (["Jan 2020", "Feb 2020", "Mar 2020"], [0, 31, 60]),
+    "the clock of browsers": (
+        ["2020-01-01T00:00:00.000Z", "2020-01-02T12:00:00.500Z", "2020-01-03T00:00:00.000Z"],
+        [0, 1.5 + 0.5 / 86400, 2],
+    ),
+    "before noon and after": (
+        ["1/30/2020 12:00 AM", "1/31/2020 6:00 PM", "2/1/2020 12:00 PM"],
+        [0, 1.75, 2.5],
+    ),
+    "errors of spreadsheets": (["#DIV/0!", "4", "#N/A"], [4, 4, 4]),
+    "huge numbers": ([str(10**18), "1", "2"], [1e18, 1, 2]),
+    "constant": (["5", "5", "5"], [5, 5, 5]),
+    "underscores": (["1_000", "2", "3"], [1000, 2, 3]),
+}
+WAYS = {
+    "commas": (",", "", "utf-8"),
+    "Excel": (";", "sep=;\n", "utf-8-sig"),
+    "tabs below comments": ("\t", "# made by hand\n\n% twice\n", "utf-8"),
+    "pipes": ("|", "", "utf-8"),
+    "empty last column": (",", "", "utf-16"),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_a_table_is_the_same_however_it_is_written(tmp_path, monkeypatch, odd):
+    """Files of any kind, with and without pandas, and a data frame of the same cells."""
+    cells, values = ODD[odd]
+    lines = [["Köln", "a\nb", "label"], *([n, c, "x"] for n, c in zip("abc", cells, strict=True))]
+    (tmp_path / "e.csv").write_text(EDGES)
+    edges = pd.DataFrame({"source": list("abcd"), "target": list("bcda")})
+    frame = real.read(edges, pd.DataFrame(lines[1:], columns=lines[0]))
+    assert frame.X[:3, 0] == pytest.approx(values, abs=1e-12)
+    assert frame.y.tolist() == ["x", "x", "x", ""]
+    for way, (mark, top, code) in WAYS.items():
+        end = f"{mark}\n" if way == "empty last column" else "\n"
+        written = "".join(mark.join(f'"{cell}"' for cell in line) + end for line in lines)
+        (tmp_path / "n.csv").write_bytes((top + written + mark * 2 + end).encode(code))
+        for hidden in ({}, {"pandas": None}):
+            with monkeypatch.context() as patched:
+                for name, module in hidden.items():
+                    patched.setitem(sys.modules, name, module)
+                data = real.read(tmp_path / "e.csv", tmp_path / "n.csv")
+            assert np.array_equal(data.X, frame.X), way
+            assert data.y.tolist() == frame.y.tolist()
+            assert data.notes == frame.notes
+
+
+def test_a_spreadsheet_is_read_as_its_text_is(tmp_path):
+    pytest.importorskip("openpyxl")
+    born = pd.to_datetime(["2020-01-05", "2020-01-07", None])
+    nodes = pd.DataFrame({"id": ["007", "8", "9"], "size": [0.1, None, 3], "born": born})
+    nodes["label"] = ["NA", "x", "y"]
+    with pd.ExcelWriter(tmp_path / "n.xlsx") as book:
+        nodes.to_excel(book, sheet_name="nodes", index=False)
+        nodes.to_excel(book, sheet_name="more")
+    pd.DataFrame([["007", 8], [8, 9], [9, 8]]).to_excel(
+        tmp_path / "e.xlsx", header=False, index=False
+    )
+    data = real.read(tmp_path / "e.xlsx", tmp_path / "n.xlsx")
+    assert data.names.tolist() == ["007", "8", "9"]
+    assert data.y.tolist() == ["", "x", "y"]
+    assert data.X.tolist() == [[0.1, 0, 0, 0], [1.55, 2, 0, 1], [3, 1, 1, 0]]
+    assert any(note.startswith("Read the sheet 'nodes' of") for note in data.notes)
+
+
+def test_a_spreadsheet_that_cannot_be_read_says_what_to_do(tmp_path, monkeypatch):
+    for content, sentence in (
+        (b"PK\3\4 broken", "cannot be read as a table"),
+        (None, "needs pandas and openpyxl: pip install pandas openpyxl; or save it as CSV"),
+    ):
+        with zipfile.ZipFile(tmp_path / "e.xlsx", "w") as book:
+            book.writestr("sheet", "a,b")
+        if content:
+            (tmp_path / "e.xlsx").write_bytes(content)
+        monkeypatch.setitem(sys.modules, "pandas", None)
+        with pytest.raises(gl.ParameterError, match=sentence):
+            real.read(tmp_path / "e.xlsx")
+
+
+def test_a_spreadsheet_is_unpacked_no_further_than_memory_allows(tmp_path, monkeypatch):
+    with zipfile.ZipFile(tmp_path / "e.xlsx", "w", zipfile.ZIP_DEFLATED) as book:
+        book.writestr("xl/worksheets/sheet1.xml", b"\0" * 10**7)
+    monkeypatch.setenv("GCNLIMIT_MEMORY", "0.1")
+    with pytest.raises(gl.ParameterError, match=r"e.xlsx' needs about 0.4 GB of memory"):
+        real.read(tmp_path / "e.xlsx")
+
+
+def test_what_the_third_column_is_taken_for_is_said(read):
+    edges = "src,dst,timestamp\na,b,1600000000\nb,c,1600000100\n"
+    told = "Column 'timestamp' holds the weights of the edges, 1.6e+09 to 1.6e+09; if it does not,"
+    assert any(note.startswith(told) for note in read(edges).notes)
+    assert not any("weights" in note for note in read("a,b,1\nb,c,1\n").notes)
+    with pytest.raises(gl.ParameterError, match=r"contains ''; .* a number: correct it, or leave"):
+        read("source,target,w\na,b,\nb,c,1\n")
+
+
+@pytest.mark.parametrize("nodes", ["a,3,x\nb,4,y\nc,5,x\n", "# id,size,label\na,3,x\nb,4,y\n"])
+def test_a_table_of_nodes_without_names_of_columns_is_refused(read, nodes):
+    with pytest.raises(gl.ParameterError, match="begins with the node 'a'; add a first row"):
+        read(nodes=nodes)
+
+
+def test_words_that_differ_in_capital_letters_alone_are_named(read):
+    data = read(nodes="id,town,label\na,Rome,Red\nb,rome,red\nc,Oslo,blue\nd,Oslo,blue\n")
+    told = [note for note in data.notes if note.startswith("Spelt alike but for capital letters")]
+    assert [note[56:70] for note in told] == ["Red and red; w", "Rome and rome;"]
+
+
+def test_classes_that_begin_with_a_zero_stay_as_they_are(read):
+    assert read(nodes="id,label\na,01\nb,02\nc,unlabelled\nd,01\n").y.tolist() == [
+        "01",
+        "02",
+        "",
+        "01",
+    ]
+
+
+def test_no_sentence_lists_a_thousand_columns(read):
+    head = ",".join(f"x{k}" for k in range(1000))
+    with pytest.raises(gl.ParameterError, match=r"x18 and 981 more") as refused:
+        read("source," + head + "\n" + ",".join(["a"] * 1001) + "\n")
+    assert len(str(refused.value)) < 500
+
+
+def test_a_row_that_is_cut_is_named(read):
+    with pytest.raises(gl.ParameterError, match="row that begins with '# two' has 1 cell where"):
+        read("a,b\n# two\nb,c\n")

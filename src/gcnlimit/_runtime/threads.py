@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from typing import TypeVar
 
+from gcnlimit._runtime.progress import QUIET
 from gcnlimit.errors import ParameterError
 
 B = TypeVar("B")
@@ -76,8 +77,8 @@ def ordered_map(function: Callable[[B], R], blocks: Iterable[B], size: int) -> I
 
 @contextlib.contextmanager
 def single_threaded_children() -> Iterator[None]:
-    """Environment in which a process that starts has one thread for blocks and for linear algebra."""
-    names = (VARIABLE, *BLAS)
+    """Environment in which a process that starts has one thread for blocks and for linear algebra, and shows no progress."""
+    names = (VARIABLE, QUIET, *BLAS)
     before = {name: os.environ[name] for name in names if name in os.environ}
     os.environ.update(dict.fromkeys(names, "1"))
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 import math
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
-from gcnlimit._runtime.progress import progress_bar, progress_in_lines
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import one_of, whole
 from gcnlimit.benchmark.apart import named_model, scores_apart, sealed
 from gcnlimit.benchmark.problems import SIZES, VERSION, Problem, as_problems
@@ -70,8 +69,7 @@ def evaluate(
     workers
         Number of processes; 1 is this process.
     progress
-        Whether to show graphs done and time left on standard error: one line on a terminal, elsewhere a line every ten
-        seconds.
+        Whether to show graphs done and time left on standard error; by default where it takes more than two seconds.
 
     Examples
     --------
@@ -116,11 +114,8 @@ def evaluate(
     plan = Plan(producer, axes, None, None, {"size": size, "given": seed})
     run = runner(producer, whole("workers", workers, low=1))
     runs: dict[tuple[str, int], Run] = {}
-    total = plan.size if plan.size > 1 else None  # of one graph only the time is known
-    # models are trained for minutes: where there is no terminal, lines say how far it is
-    lines = progress_in_lines() if progress is None else contextlib.nullcontext()
-    shown = progress_bar(named, total, progress, unit="graphs")
-    with Store(store) as kept, lines, shown as bar:
+    shown = progress_bar(named, plan.size, progress, unit="graphs")
+    with Store(store) as kept, shown as bar:
 
         def put(block: Block, columns: Columns) -> None:
             problem, graph = block.common["problem"].name, int(block.common["graph"])

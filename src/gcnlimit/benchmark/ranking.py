@@ -80,7 +80,7 @@ class Ranking:
         return mean_of(self.accuracies.get((method, problem), {}).values())[0]
 
     def difference(self, method: str, other: str) -> tuple[float, float]:
-        r"""Mean accuracy ahead of another method on the same graphs, over the common problems, and its standard error.
+        r"""Mean lead in accuracy over another method on the same graphs of the common problems, and its standard error.
 
         The variance on one graph is the mean of those measured, :math:`n - 1` of them, and of one that is known:
         :math:`2 s^2/N`, where :math:`s` is the recorded scatter of message passing.

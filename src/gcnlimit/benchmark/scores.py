@@ -39,7 +39,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Line:
-    """A method on a problem: mean accuracy, its standard error, infinite for one graph, and place, 1 at the best."""
+    """A method on a problem: mean accuracy, standard error (infinite for one graph) and place (1 at the best possible)."""
 
     method: str
     problem: str
@@ -138,7 +138,7 @@ def published() -> Scores:
 
 
 def merge(parts: Iterable[Scores]) -> Scores:
-    """Results of several parts; a run that occurs twice counts once, the last of them, and a failure gives way.
+    """Results of several parts; if a run occurs twice, the last one counts, or the one that did not fail.
 
     A method of `published` replaces none of yours: where yours has its name, it becomes ``"NAME, published"``.
 

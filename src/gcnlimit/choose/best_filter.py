@@ -40,7 +40,7 @@ MAX_ORDER = 30  # coefficients of higher powers lose digits by cancellation
 
 @dataclass(frozen=True)
 class FilterCeiling(Brief):
-    """Highest accuracy of a linear network over all filters, square loss; on a directed graph a lower bound of it.
+    """Highest accuracy of a linear network over all filters, square loss; on a directed graph, a lower bound.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def best_filter(
     loss: Loss | str = "square",
     progress: bool | None = None,
 ) -> BestFilter:
-    r"""Find the polynomial filter of an order, and the regularization, with the highest test accuracy; square loss.
+    r"""Find the polynomial filter of a given order, and the regularization, with the highest test accuracy (square loss).
 
     The margin is climbed with its exact gradient, in a basis orthonormal for the spectrum of the data, from many starts
     of low order; the best is continued to higher orders. On a directed graph the regularization is infinite. The margin does
@@ -137,7 +137,7 @@ def best_filter(
     loss
         The square loss. For others tune the coefficients of a `Polynomial`.
     progress
-        Whether to draw a progress bar on standard error, batch by batch; by default only if it is a terminal.
+        Whether to show progress on standard error; by default where it takes more than two seconds.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def best_filter(
     points = _points(data, symmetrize)
     blocks = list(batches(points.size, _BLOCK))
     parts = []
-    shown = progress_bar("batches", len(blocks), progress, unit="batches")
+    shown = progress_bar("searching filters", len(blocks), progress, unit="batches")
     # Filters out of range have a margin of minus infinity.
     with np.errstate(all="ignore"), shown as bar:
         for rows in blocks:

@@ -108,7 +108,7 @@ class Comparison(Result):
 
     @property
     def best(self) -> Entry:
-        """The network of the lowest test error (of several points, of the lowest mean logarithm of it)."""
+        """The network with the lowest test error; over several points, with the lowest mean logarithm of the error."""
         networks = (entry for entry in self.entries if entry.gcn is not None)
         return min(networks, key=lambda entry: float(np.nanmean(entry.log_test_error)))
 
@@ -147,7 +147,7 @@ def compare(
     reg: float | None = None,
     progress: bool | None = None,
 ) -> Comparison:
-    r"""Compare the families of networks, filter and regularization tuned, square loss, with the ceilings.
+    r"""Compare families of networks, at their best filter and regularization (square loss), with the ceilings.
 
     Early stopping is gradient flow from zero weights, without regularization, through the filter of the row above, until its
     best time (Eq. 13.1); it is left out where it has no theory. Sums of filters (Eq. 10.19) have any number of filters, and
@@ -167,7 +167,7 @@ def compare(
     symmetrize, reg
         Whether the networks apply the symmetrized graph; the best regularization of each family if None, or ``math.inf``.
     progress
-        Whether to draw a progress bar on standard error, method by method; by default only if it is a terminal.
+        Whether to show progress on standard error; by default where it takes more than two seconds.
 
     Examples
     --------
@@ -207,12 +207,11 @@ def compare(
         # one point out of range would end the search of all
         taken = data.replaced(**{name: column[usable] for name, column in columns.items()})
     entries = []
-    with progress_bar("methods", None, progress, unit="methods") as bar:
+    with progress_bar("comparing networks", None, progress):
         for entry in _networks(taken, depth, order, symmetrize, reg):
             entries.append(entry if usable.all() else _placed(entry, usable))
-            bar.advance(1)
-    linear = _of_ceiling("all linear networks", {}, best_linear(data))
-    ceiling = _of_ceiling("Bayes-optimal", {}, bayes_optimal(data))
+        linear = _of_ceiling("all linear networks", {}, best_linear(data))
+        ceiling = _of_ceiling("Bayes-optimal", {}, bayes_optimal(data))
     entries += [_eigenvector(data, symmetrize), linear, ceiling]
     return with_coordinates(Comparison(tuple(entries)), data)
 

@@ -200,9 +200,7 @@ def _maximized(search: NetworkSearch, progress: bool | None = False) -> Maxima:
         return best
     together = search.method.together
     blocks = [rows[k : k + together] for k in range(0, rows.size, together)]
-    # Even one problem can take a minute where equations are solved: show the time.
-    total = None if search.method.solved and len(blocks) == 1 else len(blocks)
-    with progress_bar("batches", total, progress, unit="batches") as bar:
+    with progress_bar("tuning", len(blocks), progress, unit="batches") as bar:
         for block in blocks:
             for column, part in zip(best, _maximize_block(search, block), strict=True):
                 column[block] = part

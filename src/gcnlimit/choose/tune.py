@@ -101,7 +101,7 @@ def tune(
     throw
         Whether to raise `ParameterError` if at some point no network within the bounds can be computed; else that point has NaN.
     progress
-        Whether to draw a progress bar on standard error, batch by batch; by default only if it is a terminal.
+        Whether to show progress on standard error; by default where it takes more than two seconds.
 
     Examples
     --------

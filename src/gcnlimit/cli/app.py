@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from gcnlimit._runtime.progress import progress_in_lines
 from gcnlimit._version import __version__
 from gcnlimit.cli import interruptible
 from gcnlimit.errors import GCNLimitError
@@ -71,7 +70,7 @@ class Verbs(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a verb: errors and warnings are sentences, and Ctrl-C ends with exit status 130."""
         try:
-            with warnings.catch_warnings(), progress_in_lines():
+            with warnings.catch_warnings():
                 # numbers out of range are reported as such
                 warnings.simplefilter("ignore", RuntimeWarning)
                 warnings.showwarning = _warn

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from gcnlimit.cli.options import Grid, data_options, option
-from gcnlimit.cli.output import output_options, show_grid, waiting
+from gcnlimit.cli.output import output_options, show_grid
 
 _DEGREE = "Mean degree of a sparse graph; the answer then has standard errors."
 _LINEAR = "The best of all linear networks instead of any algorithm."
@@ -32,8 +32,7 @@ def command(*, form: str, degree: float | None, linear: bool, **given: Any) -> N
     from gcnlimit.theory.linear import best_linear
 
     grid = Grid(given)
-    with waiting("computing the ceiling"):
-        found = (best_linear if linear else bayes_optimal)(grid.data(), degree=degree)
+    found = (best_linear if linear else bayes_optimal)(grid.data(), degree=degree)
     columns = found.distinct()
     title = "Best linear network" if linear else "Bayes-optimal performance"
     beside = {}

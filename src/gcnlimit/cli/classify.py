@@ -9,7 +9,6 @@ from typing import Any
 import click
 import numpy as np
 
-from gcnlimit._runtime.progress import progress_bar
 from gcnlimit.cli import options
 from gcnlimit.cli.options import option
 from gcnlimit.cli.output import as_text, check_plot, draw, output_options, show
@@ -68,12 +67,11 @@ def command(
     if labelled_nodes(labels).all():
         click.echo("Every node is labelled, and none is left to classify.", err=True)
         click.echo("The accuracies are leave-one-out.", err=True)
-    with progress_bar("Classifying", None, unit="fits"):
-        from gcnlimit import GraphClassifier
+    from gcnlimit import GraphClassifier
 
-        shares = "auto" if fractions is None else _fractions(fractions, labels)
-        model = GraphClassifier(fractions=shares, class_weight=weight, scale=scale)
-        model.fit(data.X, labels, graph=data.graph)
+    shares = "auto" if fractions is None else _fractions(fractions, labels)
+    model = GraphClassifier(fractions=shares, class_weight=weight, scale=scale)
+    model.fit(data.X, labels, graph=data.graph)
     if plot is not None:
         draw(plot, model.plot)
     if out is not None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from gcnlimit._runtime.progress import progress_bar
 from gcnlimit.cli import options
 from gcnlimit.cli.output import check_plot, draw, output_options, show
 
@@ -33,10 +32,9 @@ def command(*, file: str, split: int | None, plot: Path | None, form: str, **tab
     check_plot(plot, (), fewest=0)
     data = options.load_labelled(file, split=split, **tables)
     known = data.y if split is None else data.training(split)
-    with progress_bar("Describing", None, unit="steps"):
-        from gcnlimit.real.describe import describe
+    from gcnlimit.real.describe import describe
 
-        found = describe(data.X, known, data.graph)
+    found = describe(data.X, known, data.graph)
     draw(plot, found.plot)
     if form == "table":
         click.echo(str(found))

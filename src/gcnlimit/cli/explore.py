@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from gcnlimit._runtime.extras import need
-from gcnlimit._runtime.progress import progress_bar
 from gcnlimit.cli.options import EXISTING, load_labelled, option, scale_option, table_options
 
 _HOST = "Address to serve on; others may then reach the page."
@@ -44,6 +43,5 @@ def command(
     sentence = ""
     if file is not None:
         data = load_labelled(file, **tables)
-        with progress_bar("Comparing networks", None):
-            start, sentence = describe(start, data, scale)
+        start, sentence = describe(start, data, scale)
     serve(start, sentence, host=host, port=port, browser=not no_browser)

@@ -12,7 +12,6 @@ import click
 import numpy as np
 
 from gcnlimit import parameters
-from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
@@ -290,10 +289,9 @@ def load_labelled(
 
     What was done to the tables is printed to standard error; `split` is refused where the file has none.
     """
-    with progress_bar("Reading", None):
-        from gcnlimit.real.files import read_labelled
+    from gcnlimit.real.files import read_labelled
 
-        data = read_labelled(file, nodes, **tables)
+    data = read_labelled(file, nodes, **tables)
     for note in data.notes:
         click.echo(note, err=True)
     if split and not data.splits:

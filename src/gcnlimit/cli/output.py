@@ -10,7 +10,6 @@ import math
 import shutil
 import sys
 from collections.abc import Callable, Collection, Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ import click
 import numpy as np
 
 from gcnlimit._runtime.extras import need
-from gcnlimit._runtime.progress import Bar, is_terminal, progress_bar
+from gcnlimit._runtime.progress import is_terminal
 from gcnlimit._values import Array
 from gcnlimit.cli.options import Grid, Verb, option
 from gcnlimit.errors import GCNLimitError, ParameterError, check_writable, writing
@@ -35,7 +34,6 @@ Points = Prediction | Measurement
 """Results that say how each point ended."""
 
 _FORMS = click.Choice(["table", "csv", "json"])
-_FEW = 64  # points that the library solves in one batch
 _SHOWN = 3  # failures that are listed
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -52,11 +50,6 @@ def output_options(function: Verb) -> Verb:
     return verb
 
 
-def waiting(title: str, points: int = 1) -> AbstractContextManager[Bar]:
-    """Moving bar on a terminal, for what may take seconds; the library itself counts the batches of many points."""
-    return progress_bar(title, None, None if points < _FEW else False)
-
-
 def show(
     columns: Columns, size: int, form: str, title: str = "", keys: int = 0, **inputs: Any
 ) -> None:
@@ -69,16 +62,12 @@ def show(
     full = {name: np.broadcast_to(values, size).tolist() for name, values in flat.items()}
     if form == "table":
         cells = {name.replace("_", " "): list(map(_cell, values)) for name, values in full.items()}
-        click.echo(f"{title}\n\n{table(cells, width=terminal_width(), keys=keys)}")
+        width = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
+        click.echo(f"{title}\n\n{table(cells, width=width, keys=keys)}")
         return
     full = {name: [value] * size for name, value in inputs.items()} | full
     rows = zip(*(map(_plain, values) for values in full.values()), strict=True)
     click.echo((_csv if form == "csv" else _json)(list(full), rows), nl=False)
-
-
-def terminal_width() -> int | None:
-    """Columns of the terminal; none if the output goes elsewhere."""
-    return shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
 
 
 def show_grid(

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from gcnlimit.cli import options
-from gcnlimit.cli.output import check_plot, draw_beside, output_options, show_grid, waiting
+from gcnlimit.cli.output import check_plot, draw_beside, output_options, show_grid
 from gcnlimit.results.calibration import CALIBRATED
 
 _CALIBRATION = "Also how sure it is: slope of the logits, calibration error, log loss, Brier score."
@@ -47,8 +47,7 @@ def command(
     grid = options.Grid(given)
     elsewhere = ", on another graph" if grid.other() else ""
     check_plot(plot, grid.axes)
-    with waiting("predicting", grid.size):
-        found = grid.exact(degree)
+    found = grid.exact(degree)
     ceiling = grid.ceiling()
     columns = found.distinct() | {"bayes_optimal": ceiling}
     if calibration:

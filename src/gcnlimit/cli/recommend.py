@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from gcnlimit._runtime.progress import progress_bar
 from gcnlimit.cli import options
 from gcnlimit.cli.output import check_plot, draw, output_options, show
 
@@ -36,10 +35,9 @@ def command(
     """
     check_plot(plot, (), fewest=0)
     data = options.load_labelled(file, split=split, **tables)
-    with progress_bar("Comparing networks", None, unit="fits"):
-        from gcnlimit import recommend
+    from gcnlimit import recommend
 
-        advice = recommend(data.X, data.training(split), data.graph, scale=scale)
+    advice = recommend(data.X, data.training(split), data.graph, scale=scale)
     draw(plot, advice.plot)
     if form == "table":
         for line in str(advice).splitlines():

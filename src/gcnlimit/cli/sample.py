@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from gcnlimit.cli.options import Grid, data_options, graph_options, option
-from gcnlimit.cli.output import output_options, show_grid, waiting
+from gcnlimit.cli.output import output_options, show_grid
 from gcnlimit.errors import check_writable
 
 
@@ -34,9 +34,8 @@ def command(
 
     grid = Grid(given)
     check_writable(out, (".npz",))
-    with waiting("sampling"):
-        instance = sample(grid.data(), nodes, degree, seed, streamed=streamed)
-        instance.save(out)
+    instance = sample(grid.data(), nodes, degree, seed, streamed=streamed)
+    instance.save(out)
     adjacency: Any = instance.adjacency
     edges = adjacency.nnz
     if not instance.data.directed:  # a symmetric matrix holds each edge twice, but a self-loop once

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from gcnlimit._values import Array
 from gcnlimit.cli import options
 from gcnlimit.cli.options import Grid, option
-from gcnlimit.cli.output import failures, output_options, report, show, show_grid, waiting
+from gcnlimit.cli.output import failures, output_options, report, show, show_grid
 from gcnlimit.numerics.gaussian import normal_deviate
 from gcnlimit.results.performance import Measurement, Performance
 
@@ -58,10 +57,7 @@ def command(
     exact = grid.exact()
     how = {"workers": given["workers"], "device": given["device"], "streamed": streamed or None}
     how |= {"to": grid.other(), "throw": grid.size == 1}
-    # one trial in this process has no bar of its own
-    alone = grid.size == trials == 1 and not streamed and given["device"] == "cpu"
-    with waiting("simulating") if alone else contextlib.nullcontext():
-        measured = simulate(*grid.problem(), nodes, degree, trials, seed, **how)
+    measured = simulate(*grid.problem(), nodes, degree, trials, seed, **how)
     reasons = failures(grid, measured)
     predicted = _expected_errors(grid, nodes, measured.trials) if measured.trials <= _FEW else None
     fields = _beside(measured, exact, grid.size, predicted)

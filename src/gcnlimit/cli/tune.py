@@ -10,7 +10,7 @@ import numpy as np
 
 from gcnlimit.cli import options
 from gcnlimit.cli.options import option
-from gcnlimit.cli.output import check_plot, draw_beside, output_options, show_grid, waiting
+from gcnlimit.cli.output import check_plot, draw_beside, output_options, show_grid
 from gcnlimit.normalization import NUMBERS
 from gcnlimit.parameters import FAMILIES, TIMES, check_names, layered, names_at_test, starts
 
@@ -23,9 +23,7 @@ def _interval(text: str) -> tuple[str, tuple[float, float]]:
         name, bounds = text.split("=")
         low, high = (float(bound) for bound in bounds.split(":"))
     except ValueError:
-        raise click.BadParameter(
-            f"{text!r} is not of the form NAME=LOW:HIGH, such as t=0:10"
-        ) from None
+        raise click.BadParameter(f"{text!r} is not NAME=LOW:HIGH, such as t=0:10") from None
     return name.strip(), (low, high)
 
 
@@ -66,8 +64,7 @@ def command(
             raise click.UsageError("--per-layer needs --free c=LOW:HIGH, the only one with layers.")
         intervals[name] = [intervals[name]] * gcn.filter.values.shape[-1]
     check_plot(plot, grid.axes)
-    with waiting("tuning", grid.size):
-        best = tune(data, gcn, intervals)
+    best = tune(data, gcn, intervals)
     ceiling = grid.ceiling()
     draw_beside(plot, best.prediction, ceiling)
     columns = best.by_layer(best.parameters)

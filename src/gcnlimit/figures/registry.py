@@ -101,8 +101,7 @@ def produce(
 ) -> Iterator[tuple[PaperFigure, xarray.Dataset]]:
     """Each figure with its numbers; finished dots are kept in the folder, from which an interrupted run resumes."""
     total = sum(figure.curves if simulation and figure.dots else 1 for figure in figures)
-    shown = total if total > 1 else None  # a share of one says nothing, the time so far does
-    with progress_bar("figures", shown, unit="curves") as bar, _kept(simulation, folder) as ready:
+    with progress_bar("figures", total, unit="curves") as bar, _kept(simulation, folder) as ready:
         counted = ready and replace(ready, advance=lambda: bar.advance(1))
         for figure in figures:
             bar.title = figure.name

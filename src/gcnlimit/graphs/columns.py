@@ -7,10 +7,9 @@ import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from datetime import UTC, datetime
-from itertools import product
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -21,23 +20,25 @@ from gcnlimit.errors import ParameterError
 
 Cells = Sequence[Any]
 MISSING = {"", "-", "?", "na", "n/a", "n.a.", "#n/a", "<na>", "none", "null", "nan", "nat"}
-UNKNOWN = MISSING | {"unknown", "-1"}
+MISSING |= {"#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"}  # errors of spreadsheets
+UNKNOWN = MISSING | {"unknown", "unlabelled", "unlabeled", "-1"}
 """What marks an unlabelled node in a table; a missing feature is one of the others, or `unknown` among numbers."""
 MOST_WORDS = 20
-_UNIT = "[$€£¥%]"
+_MINUS = "\u2212"  # as word processors write it
+_MONEY = "$€£¥₹"
+_BEFORE = f"((?:[{_MONEY}]|USD|EUR|GBP|CHF)?)"
+_AFTER = rf"((?:[{_MONEY}%°]|\s[A-Za-zµ°/²³]{{1,5}})?)"  # per cent, or a unit such as km/h
 _SPACES = "[ '\u2019\u00a0\u202f]"
 _YEAR_FIRST = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d")
 _DAY_FIRST = ("%d/%m/%Y", "%d-%m-%Y", "%d/%m/%y", "%d-%m-%y", "%d.%m.%Y", "%d.%m.%y")
 _MONTH_FIRST = ("%m/%d/%Y", "%m-%d-%Y", "%m/%d/%y", "%m-%d-%y", "%b %d, %Y", "%B %d, %Y")
 _NAMED = ("%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%d %B %Y", "%d/%b/%Y")
-_CLOCK = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%H:%M:%S%z", "%H:%M%z")
-_TIMES = ("", *(join + clock for join in " T" for clock in _CLOCK))
-# 2020-1-31, 31/1/2020 or 31 January 2020, 31-Jan-20, 31.01.20, each with a time or not; or a time
-_DAY = re.compile(
-    r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/. ])(\d{1,2}|[A-Za-z]{3,9})\3\d{4}"
-    r"|\d{1,2}([-/])(\d{1,2}|[A-Za-z]{3})\5\d{2}|\d{2}\.\d{2}\.\d{2})([ T].*)?"
-    r"|\d{1,2}:\d{2}(:\d{2})?"
-)
+_MONTHS = ("%Y-%m", "%b %Y", "%B %Y", "%b-%Y", "%b-%y")
+_DATES = (*_YEAR_FIRST, *_DAY_FIRST, *_MONTH_FIRST, *_NAMED, *_MONTHS)
+_SECONDS = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f")
+_CLOCKS = ("", *_SECONDS, *(f"{clock}%z" for clock in _SECONDS), "%I:%M %p", "%I:%M:%S %p")
+_MIDNIGHT = datetime.strptime("", "")
+_BEFORE_CLOCK = re.compile(r"[ T](?=\d{1,2}:\d{2})")
 
 
 def text(cell: Any) -> str:
@@ -46,6 +47,8 @@ def text(cell: Any) -> str:
     >>> text(" a "), text(3.0), text(None)
     ('a', '3', '')
     """
+    if isinstance(cell, str):
+        return cell.strip()
     if isinstance(cell, float | np.floating) and float(cell).is_integer():
         return str(int(cell))
     return "" if cell is None else str(cell).strip()
@@ -68,6 +71,17 @@ def option(name: str, value: Any) -> str:
     ("--drop joined (drop='joined')", '--undirected (undirected=True)')
     """
     return spelling.get()(name, value)
+
+
+def listed(names: Iterable[str], most: int = MOST_WORDS) -> str:
+    """Some names in a sentence, the first of them if they are many.
+
+    >>> listed("abc"), listed("abcde", most=3)
+    ('a, b, c', 'a, b, c and 2 more')
+    """
+    several = list(names)
+    more = f" and {len(several) - most} more" if len(several) > most else ""
+    return f"{', '.join(several[:most])}{more}"
 
 
 def is_number(cell: Any) -> bool:
@@ -93,13 +107,18 @@ def numbers_of(texts: Collection[str], comma: bool = False) -> tuple[dict[str, f
     ways = [(",", r"\."), (_SPACES, r"\."), (r"\.", ","), (_SPACES, ",")]
     for group, point in [*ways[2:], *ways[:2]] if comma else ways:
         digits = rf"(\d{{1,3}}(?:{group}\d{{3}})+|\d+)(?:{point}(\d+))?(e[+-]?\d+)?"
-        way = re.compile(rf"({_UNIT}?) ?([+-]?)({_UNIT}?) ?{digits}\s?({_UNIT}?)", re.IGNORECASE)
+        way = re.compile(
+            rf"{_BEFORE} ?([+\-{_MINUS}]?){_BEFORE} ?{digits}\s?{_AFTER}", re.IGNORECASE
+        )
         parts = {value: match.groups("") for value in texts if (match := way.fullmatch(value))}
-        units = {before + after + last for before, _, after, *_, last in parts.values()}
-        if len(parts) < len(texts) or len(units - {""}) > 1 or {"", "%"} <= units:
+        units = {before + after + last.strip() for before, _, after, *_, last in parts.values()}
+        mixed = "" in units and not units <= {"", *_MONEY}  # 5 beside 5% or 5 kg
+        if len(parts) < len(texts) or len(units - {""}) > 1 or mixed:
             continue
         value = {
-            text: float(f"{sign}{re.sub('[^0-9]', '', whole)}.{fraction}{power}")
+            text: float(
+                f"{sign.replace(_MINUS, '-')}{re.sub('[^0-9]', '', whole)}.{fraction}{power}"
+            )
             for text, (_, sign, _, whole, fraction, power, _) in parts.items()
         }
         grouped = any(not whole.isdecimal() for *_, whole, _, _, _ in parts.values())
@@ -115,55 +134,86 @@ def days_of(texts: Collection[str]) -> tuple[dict[str, float] | None, str]:
     >>> days_of(["31/12/2023", "2/1/2024"])
     ({'31/12/2023': 0.0, '2/1/2024': 2.0}, 'days since 2023-12-31')
     """
-    found = []
-    for form in product((*_YEAR_FIRST, *_DAY_FIRST, *_MONTH_FIRST, *_NAMED), _TIMES):
-        with contextlib.suppress(ValueError):
-            dates = {value: datetime.strptime(value, "".join(form)) for value in texts}
-            zoned = {k: date.replace(tzinfo=date.tzinfo or UTC) for k, date in dates.items()}
-            found.append({k: date.astimezone(UTC) for k, date in zoned.items()})
-    if not found or any(other != found[0] for other in found):
+    parts = {value: (*_BEFORE_CLOCK.split(value, maxsplit=1), "")[:2] for value in texts}
+    dates, times = map(_readings, zip(*parts.values(), strict=True), (_DATES, _CLOCKS))
+    if not dates or not times or any(other != dates[0] for other in dates):
         return None, ""
-    first = min(found[0].values())
-    days = {value: (date - first).total_seconds() / 86400.0 for value, date in found[0].items()}
+    in_utc = {
+        k: t.replace(tzinfo=None) - (t.utcoffset() or timedelta()) for k, t in times[0].items()
+    }
+    moments = {k: dates[0][day] + (in_utc[clock] - _MIDNIGHT) for k, (day, clock) in parts.items()}
+    first = min(moments.values())
+    days = {value: (moment - first) / timedelta(days=1) for value, moment in moments.items()}
     return days, f"days since {first:%Y-%m-%d}"
 
 
-def classes_of(cells: Cells, kept: bool = False) -> tuple[list[Any], list[str]]:
-    """Classes, whole numbers or strings, None where unknown; and sentences on what they are and what counted as unknown.
+def _is_time(value: str) -> bool:
+    """Whether a text is a date, with a clock or without, or the time of a clock."""
+    day = _BEFORE_CLOCK.split(value, maxsplit=1)[0]
+    return bool(_readings([day], _DATES) or _readings([value], _CLOCKS[1:]))
+
+
+def _readings(texts: Iterable[str], forms: Iterable[str]) -> list[dict[str, datetime]]:
+    """Times that texts stand for, in each of the forms that all of them have."""
+    different = {*texts}
+    found = []
+    for form in forms:
+        with contextlib.suppress(ValueError):
+            found.append({value: datetime.strptime(value, form) for value in different})
+    return found
+
+
+def classes_of(cells: Cells, notes: list[str], kept: bool = False) -> list[Any]:
+    """Classes, whole numbers or strings, None where unknown; what they are and what counted as unknown is noted.
 
     If all words are `kept`, only an empty cell is unknown.
 
-    >>> classes_of(["2", "NA", "1.0"])
+    >>> notes = []
+    >>> classes_of(["2", "NA", "1.0"], notes), notes
     ([2, None, 1], ['Classes: 1 (1), 2 (1).', '1 of 3 nodes has no label (NA).'])
     """
     unknown = {""} if kept else UNKNOWN
     texts = [text(cell) for cell in cells]
     known = [value for value in texts if value.lower() not in unknown]
-    whole = all(re.fullmatch(r"-?[0-9]{1,15}(\.0+)?", value) for value in known)
+    # 01 is a word, of which 1 would lose a digit
+    whole = all(re.fullmatch(r"-?(0|[1-9][0-9]{0,14})(\.0+)?", value) for value in known)
     read = (lambda value: int(float(value))) if whole else str
     classes = [None if value.lower() in unknown else read(value) for value in texts]
-    counts = sorted(Counter(value for value in classes if value is not None).items())
-    more = f" and {len(counts) - MOST_WORDS} more" if len(counts) > MOST_WORDS else ""
-    shown = ", ".join(f"{c} ({n})" for c, n in counts[:MOST_WORDS])
-    notes = [f"Classes: {shown}{more}."] if counts else []
+    counts = Counter(value for value in classes if value is not None)
+    if counts:
+        notes.append(f"Classes: {listed(f'{c} ({n})' for c, n in sorted(counts.items()))}.")
+    _note_cases(map(str, counts), notes)
     if rest := len(texts) - len(known):
-        marks = ", ".join(sorted({value or "empty" for value in texts if value.lower() in unknown}))
+        marks = listed(sorted({value or "empty" for value in texts if value.lower() in unknown}))
         have = "has" if rest == 1 else "have"
         notes.append(f"{rest} of {len(texts)} nodes {have} no label ({marks}).")
-    return classes, notes
+    return classes
+
+
+def _note_cases(words: Iterable[str], notes: list[str]) -> None:
+    """Note words that differ in nothing but capital letters."""
+    alike: dict[str, list[str]] = {}
+    for word in sorted(words):
+        alike.setdefault(word.lower(), []).append(word)
+    if pairs := [" and ".join(spelt) for spelt in alike.values() if len(spelt) > 1]:
+        told = f"Spelt alike but for capital letters, and counted apart: {listed(pairs)}"
+        notes.append(f"{told}; write them alike if they are the same.")
 
 
 def features_of(
-    columns: Mapping[str, Cells], kept: Collection[str] = (), comma: bool = False
-) -> tuple[Array | None, list[str]]:
-    """Matrix of features, None without a column; and sentences on what was filled in or encoded.
+    columns: Mapping[str, Cells],
+    notes: list[str],
+    kept: Collection[str] = (),
+    comma: bool = False,
+) -> Array | None:
+    """Matrix of features, None without a column; what was filled in or encoded is noted.
 
     Words become a column of 0 and 1 for each, up to 20. A missing number becomes the mean of its column, and one more column
     of 0 and 1 marks where numbers are missing, shared by the columns in which the same ones are. In the columns that are `kept`
     every cell is a word; `comma` prefers decimal commas.
 
-    >>> X, notes = features_of({"age": ["20", "", "30"], "town": ["x", "y", "x"]})
-    >>> X
+    >>> notes = []
+    >>> features_of({"age": ["20", "", "30"], "town": ["x", "y", "x"]}, notes)
     array([[20.,  1.,  0.,  0.],
            [25.,  0.,  1.,  1.],
            [30.,  1.,  0.,  0.]])
@@ -172,7 +222,8 @@ def features_of(
     """
     parts = []
     marks = []
-    notes: dict[str, list[str]] = {_FILLED: [], _READ: [], _ENCODED: [], _LACKING: []}
+    words: list[str] = []
+    told: dict[str, list[str]] = {_FILLED: [], _READ: [], _ENCODED: [], _LACKING: []}
     for name, cells in columns.items():
         if name not in kept and (plain := _numbers(cells)) is not None:
             parts.append(plain[:, None])
@@ -180,38 +231,39 @@ def features_of(
         texts = [text(cell) for cell in cells]
         gaps = {""} if name in kept else MISSING
         present = {value for value in texts if value.lower() not in gaps}
-        others = {value.lower() for value in present if not is_number(value)}
-        if others == {"unknown"} and gaps == MISSING:
+        if name not in kept and {v.lower() for v in present if not is_number(v)} == {"unknown"}:
             present = {value for value in present if value.lower() != "unknown"}
         missing = np.array([value not in present for value in texts])
         value, how = (None, "") if name in kept else numbers_of(present, comma)
         if value is None and name not in kept:
             value, how = days_of(present)
         if missing.all():
-            notes[_FILLED].append(f"{name} (all, left out)")
+            told[_FILLED].append(f"{name} (all, left out)")
         elif value is None:
             parts.append(_one_hot(name, np.array(texts), missing, name in kept))
-            notes[_ENCODED].append(f"{name} ({parts[-1].shape[1]})")
+            told[_ENCODED].append(f"{name} ({parts[-1].shape[1]})")
+            _note_cases(present, words)
             if missing.any():
                 lost = sorted({value or "empty" for value in texts} - present)
-                notes[_LACKING].append(f"{name} ({missing.sum()}: {', '.join(lost)})")
+                told[_LACKING].append(f"{name} ({missing.sum()}: {listed(lost)})")
         else:
             numbers = np.array([value.get(each, math.nan) for each in texts])
             parts.append(np.where(missing, numbers[~missing].mean(), numbers)[:, None])
             if how:
-                notes[_READ].append(f"{name} ({how})")
+                told[_READ].append(f"{name} ({how})")
             if missing.any():
                 marks.append(missing)
-                notes[_FILLED].append(f"{name} ({missing.sum()})")
+                told[_FILLED].append(f"{name} ({missing.sum()})")
     if marks:
         parts.append(np.unique(np.array(marks, float), axis=0).T)
-    told = [f"{sentence}: {', '.join(names)}." for sentence, names in notes.items() if names]
-    if notes[_LACKING]:
-        told.append(f"To keep words such as NA, use {option('words', 'COLUMN')}.")
+    notes += [f"{sentence}: {listed(names)}." for sentence, names in told.items() if names]
+    if told[_LACKING]:
+        notes.append(f"To keep words such as NA, use {option('words', 'COLUMN')}.")
+    notes += words
     width = sum(part.shape[1] for part in parts)
     size = 16.0 * sum(part.size for part in parts)
     require(f"a table of {width} features", size, "drop some columns")
-    return (np.hstack(parts) if parts else None), told
+    return np.hstack(parts) if parts else None
 
 
 _FILLED = "Missing numbers became the mean of their column and are marked"
@@ -233,8 +285,9 @@ def _one_hot(name: str, words: Any, missing: Any, kept: bool) -> Array:
     """A column for each word, 0 in all of them where it is missing."""
     values = sorted(set(words[~missing].tolist()))
     alone = [] if kept else [value for value in values if numbers_of([value])[0] is not None]
-    if not kept and (days := [value for value in values if _DAY.fullmatch(value)]):
-        told = f"dates or times, such as {days[0]!r}; write them as 2023-12-31, or as numbers"
+    if days := [] if kept else [value for value in values[: MOST_WORDS + 1] if _is_time(value)]:
+        some = " and ".join(map(repr, sorted({days[0], days[-1]})))
+        told = f"dates or times, such as {some}; write all as 2023-12-31, or as numbers"
     elif alone and len(alone) == len(values):
         ways = f"{alone[0]!r} and {alone[-1]!r}"
         told = f"numbers written in different ways, such as {ways}; write them alike"

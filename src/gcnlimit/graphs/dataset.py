@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gcnlimit._runtime.memory import require
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import plain_array, whole
 from gcnlimit._values import shown
 from gcnlimit.errors import ParameterError, writing
@@ -102,9 +104,8 @@ class Dataset:
 
         The others are -1, or None where classes are strings.
         """
-        if self.train is None:
-            return self._marked(np.ones(self.nodes, bool))
-        return self._marked(self.train[self._row(split)])
+        everywhere = np.ones(self.nodes, bool)
+        return self._marked(everywhere if self.train is None else self.train[self._row(split)])
 
     def testing(self, split: int = 0) -> npt.NDArray[Any]:
         """Classes of the test nodes of a split, by default all but the training nodes; marked as in `training`."""
@@ -190,7 +191,7 @@ def reading(path: Location, kind: str) -> Iterator[Stored]:
             file = np.load(opened, allow_pickle=False)
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise ValueError(f"it holds one array instead of the fields of {kind}")
-            require("it", unpacked_size(file), "write a smaller one")
+            require("it", unpacked_size(path), "write a smaller one")
             stored = {name: file[name] for name in file.files}
             if others := [name for name in stored if not isinstance(stored[name], np.ndarray)]:
                 raise ValueError(f"its entry {others[0]!r} is no array")
@@ -204,6 +205,7 @@ def reading(path: Location, kind: str) -> Iterator[Stored]:
         raise _unreadable(path, kind, error) from None
 
 
+@progress_bar("writing")
 def write_arrays(path: Location, fields: Mapping[str, Any], compress: bool) -> None:
     """Write arrays by name to one ``.npz`` file."""
     check_path(path)
@@ -212,8 +214,9 @@ def write_arrays(path: Location, fields: Mapping[str, Any], compress: bool) -> N
 
 
 def unpacked_size(file: Any) -> int:
-    """Bytes of what an ``.npz`` file declares to hold; of a larger entry no more is ever read."""
-    return sum(entry.file_size for entry in file.zip.infolist())
+    """Bytes of what a zip file declares to hold; of a larger entry no more is ever read."""
+    with zipfile.ZipFile(file) as parts:
+        return sum(part.file_size for part in parts.infolist())
 
 
 def field(stored: Stored, name: str, *shape: int | None) -> npt.NDArray[Any]:

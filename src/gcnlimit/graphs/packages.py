@@ -17,7 +17,7 @@ from gcnlimit.graphs.tables import from_edges
 
 
 def from_networkx(graph: Any, features: str | Sequence[str] = "x", label: str = "label") -> Dataset:
-    """Data set of a NetworkX graph, its weights those of the attribute ``weight`` of the edges.
+    """Data set of a NetworkX graph, with weights from the attribute ``weight`` of its edges.
 
     Parameters
     ----------
@@ -40,7 +40,8 @@ def from_networkx(graph: Any, features: str | Sequence[str] = "x", label: str = 
             shown = ", ".join(sorted(map(str, present))) or "none"
             raise ParameterError(f"no node has the attribute {name!r}; choose among: {shown}")
     cells = {name: [own.get(name) for own in attributes] for name in columns if name in present}
-    X, notes = _features(cells)
+    notes: list[str] = []
+    X = _features(cells, notes)
     y = np.empty(len(attributes), object)
     y[:] = [own.get(label) for own in attributes]
     if left := sorted({str(name) for name in present} - {*map(str, columns), label}):
@@ -48,18 +49,18 @@ def from_networkx(graph: Any, features: str | Sequence[str] = "x", label: str = 
     return Dataset(graph, X, y, names=np.array([str(node) for node in graph]), notes=tuple(notes))
 
 
-def _features(columns: dict[str, list[Any]]) -> tuple[Any, list[str]]:
-    """Matrix of features, rows of one attribute or a column of each; and sentences on what was encoded."""
+def _features(columns: dict[str, list[Any]], notes: list[str]) -> Any:
+    """Matrix of features, rows of one attribute or a column of each; what was encoded is noted."""
     name, cells = next(iter(columns.items()), ("", []))
     if len(columns) > 1 or not any(np.ndim(value) for value in cells):
-        return features_of(columns)
+        return features_of(columns, notes)
     if any(row is None for row in cells):
         raise ParameterError(f"some nodes have no attribute {name!r}; give it to all or to none")
-    return [np.ravel(row) for row in cells], []
+    return [np.ravel(row) for row in cells]
 
 
 def to_networkx(data: Dataset) -> Any:
-    """NetworkX graph with ``x``, ``label`` and, of the first split, ``train`` on its nodes; directed if not symmetric."""
+    """NetworkX graph whose nodes have ``x``, ``label`` and ``train`` (of the first split); directed if not symmetric."""
     check_types("to_networkx", data=(data, Dataset))
     nx = load("a NetworkX graph", "graphs", "networkx")
     kind = nx.Graph if is_symmetric(data.graph) else nx.DiGraph

@@ -7,10 +7,10 @@ import gzip
 import io
 import os
 import re
+import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterable
-from itertools import chain, dropwhile
+from itertools import chain, dropwhile, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,15 +20,27 @@ from scipy import sparse
 
 from gcnlimit._runtime.memory import available, require
 from gcnlimit._validation import as_real, plain_array, whole
+from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError, writing
 from gcnlimit.graphs.check import as_adjacency, counted, dense, is_symmetric
-from gcnlimit.graphs.columns import classes_of, features_of, is_number, numbers_of, option, text
-from gcnlimit.graphs.dataset import Dataset, Location
+from gcnlimit.graphs.columns import (
+    classes_of,
+    features_of,
+    is_number,
+    listed,
+    numbers_of,
+    option,
+    text,
+)
+from gcnlimit.graphs.dataset import Dataset, Location, unpacked_size
 
 LABEL = ("label", "class", "y")
 ENDS = ("source", "src", "from", "node1", "u")
 Columns = dict[str, list[Any]]
+SPREADSHEETS = (".xlsx", ".ods")
 _MEMORY = 40.0  # bytes for each byte of a table that is read
+_ROWS = 4096  # of a text that are split into cells at once
+_COMMENT = re.compile(r"[#%]|\s*$|sep=.\s*$", re.IGNORECASE)
 
 
 def from_edges(
@@ -69,12 +81,31 @@ def _matrix(pairs: npt.NDArray[Any], nodes: int, weights: Any) -> Any:
 
 
 class Table(NamedTuple):
-    """Columns of a table by name, what sentences call it, whether a comma is its decimal point, and what was done to it."""
+    """Columns of a table by name, what sentences call it, and whether a comma is its decimal point."""
 
     columns: Columns
-    shown: str
-    comma: bool
-    notes: list[str]
+    shown: str = ""
+    comma: bool = False
+
+    def words(self, name: str) -> list[str]:
+        """Cells of a column as text."""
+        return [text(cell) for cell in self.columns[name]]
+
+    def counts_rows(self, name: str) -> bool:
+        """Whether a column has no name and counts the rows, as pandas writes them, from 0, and R, from 1."""
+        if name != "Unnamed: 0":
+            return False
+        cells = self.words(name)
+        first = int(cells[0] == "1")
+        return cells == [str(k) for k in range(first, first + len(cells))]
+
+    def names(self, column: str) -> list[str]:
+        """Names of nodes in a column, none of them empty."""
+        names = self.words(column)
+        if "" in names:
+            row = f"row {names.index('') + 1} of its column {column!r}"
+            raise ParameterError(f"{self.shown} names no node in {row}; fill it in or leave it out")
+        return names
 
 
 class How(NamedTuple):
@@ -90,48 +121,46 @@ class How(NamedTuple):
 
 def read_tables(edges: Any, nodes: Any, how: How) -> Dataset:
     """Data set of a list of edges and a table of nodes; see `gcnlimit.real.read`."""
-    table = None if nodes is None else _table(nodes, "nodes", how.encoding)
-    if table is None and (how.label is not None or how.id is not None):
-        both = f"{option('label', 'COLUMN')} and {option('id', 'COLUMN')}"
-        table_of_nodes = f"a table of nodes; give {option('nodes', 'FILE')}"
-        raise ParameterError(f"{both} name columns of {table_of_nodes}")
-    keys = [] if table is None else _keys(table, how)
-    naming = {name for key in keys for name in map(text, table.columns[key])} if table else set()
-    listed = _table(edges, "edges", how.encoding, naming)
-    present = [*(table.columns if table else ()), *listed.columns]
+    notes: list[str] = []
+    if nodes is None and (how.label is not None or how.id is not None):
+        both = f"{option('label', 'COLUMN')} and {option('id', 'COLUMN')} name columns"
+        raise ParameterError(f"{both} of a table of nodes; give {option('nodes', 'FILE')}")
+    table = Table({}) if nodes is None else _table(nodes, "nodes", how, notes)
+    keys = [] if nodes is None else _keys(table, how)
+    naming = {name for key in keys for name in table.words(key)}
+    links = _table(edges, "edges", how, notes, naming)
+    present = [*table.columns, *links.columns]
     for parameter, named in (("drop", how.drop), ("words", how.words)):
         if absent := named.difference(present):
-            there = f"there are {', '.join(present)}"
+            there = f"there are {listed(present)}"
             raise ParameterError(f"{option(parameter, min(absent))} names no column; {there}")
-    source, target, weights = _edges(listed, how.drop)
+    source, target, weights = _edges(links, how.drop, notes)
     ends = {*source, *target}
-    known, label, features = _nodes(table, keys, ends, how) if table else ([], None, {})
+    known, label, columns = _nodes(table, keys, ends, how, notes) if keys else ([], [], {})
 
     # nodes of the table first, in its order, then those that only edges name
     strange = ends.difference(known)
-    if table and 2 * len(strange) > len(ends):
+    if known and 2 * len(strange) > len(ends):
+        few = f"{len(ends) - len(strange)} of the {len(ends)} nodes of the edges"
         such = f"its nodes are such as {known[0]!r}, theirs such as {min(strange)!r}"
-        few = f"{len(ends) - len(strange)} of the {len(ends)} nodes of the edges: {such}"
         column = f"name another column by {option('id', 'COLUMN')}"
         remedy = f"write both alike, {column}, or add rows for the others"
-        raise ParameterError(f"{table.shown} names {few}; {remedy}")
+        raise ParameterError(f"{table.shown} names {few}: {such}; {remedy}")
     names = [*known, *sorted(strange, key=_natural)]
     place = {name: k for k, name in enumerate(names)}
     pairs = np.array([[place[name] for name in each] for each in (source, target)]).T
-    graph, notes = _graph(pairs, len(names), weights, how.undirected)
-    rest: list[Any] = [None] * (len(strange) if table else 0)
-    if rest:
+    graph = _graph(pairs, len(names), weights, how.undirected, notes)
+    rest: list[Any] = [None] * len(strange)
+    if known and rest:
         lacking = f"The table of nodes lacks {counted(len(rest), 'node')} of the edges"
         notes.append(f"{lacking}; their labels and features are missing.")
+    if known and not label:
+        notes.append(f"No column holds the classes: {table.shown} has {listed(table.columns)}.")
     y: list[Any] = [None] * len(names)
-    unlabelled: list[str] = []
-    if table and label is not None:
-        y, unlabelled = classes_of([*table.columns[label], *rest], label in how.words)
-    elif table:
-        notes.append(f"No column holds the classes: {table.shown} has {', '.join(table.columns)}.")
-    columns = {name: [*cells, *rest] for name, cells in features.items()}
-    X, encoded = features_of(columns, how.words, bool(table and table.comma))
-    notes = [*(table.notes if table else ()), *listed.notes, *notes, *unlabelled, *encoded]
+    for name in label:
+        y = classes_of([*table.columns[name], *rest], notes, name in how.words)
+    complete = {name: [*table.columns[name], *rest] for name in columns}
+    X = features_of(complete, notes, how.words, table.comma)
     return Dataset(graph, X, np.array(y, object), names=np.array(names), notes=tuple(notes))
 
 
@@ -140,97 +169,95 @@ def _keys(table: Table, how: How) -> list[str]:
     columns = table.columns
     for parameter, column in (("id", how.id), ("label", how.label)):
         if column is not None and column not in columns:
-            having = f"{table.shown}, which has {', '.join(columns)}"
+            having = f"{table.shown}, which has {listed(columns)}"
             raise ParameterError(f"{option(parameter, column)} names no column of {having}")
     if how.id is not None:
         return [how.id]
-    usable = [name for name in columns if name not in {how.label, *how.drop}]
-    first, *others = usable or columns
-    if not (counts_rows(table, first) and others):
-        return [first]
-    second = [text(cell) for cell in columns[others[0]]]
-    return [first, others[0]] if len({*second}) == len(second) else [first]
+    first, *others = [k for k in columns if k not in {how.label, *how.drop}] or columns
+    if (
+        others
+        and table.counts_rows(first)
+        and len({*(second := table.words(others[0]))}) == len(second)
+    ):
+        return [first, others[0]]
+    return [first]
 
 
 def _nodes(
-    table: Table, keys: list[str], ends: set[str], how: How
-) -> tuple[list[str], str | None, Columns]:
-    """Names of the nodes, name of the column of their classes if there is one, and other columns by name."""
-    columns, shown, *_ = table
-    label, drop = how.label, how.drop
-    key = max(keys, key=lambda key: len(ends.intersection(map(text, columns[key]))))
-    names = _names(table, key)
+    table: Table, keys: list[str], ends: set[str], how: How, notes: list[str]
+) -> tuple[list[str], list[str], list[str]]:
+    """Names of the nodes, the column of their classes, if there is one, and those of features."""
+    key = max(keys, key=lambda key: len(ends.intersection(table.words(key))))
+    names = table.names(key)
+    if key in ends.difference(names):
+        begins = f"{table.shown} begins with the node {key!r}"
+        raise ParameterError(f"{begins}; add a first row that names the columns")
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
-        raise ParameterError(f"{shown} names the node {name!r} {times} times; give each one row")
-    first = next(iter(columns))
-    if first not in {key, label, *drop} and counts_rows(table, first):
-        table.notes.append(_COUNTER.format(shown))
-        drop |= {first}
-    others = [name for name in columns if name not in {key, *drop}]
-    found = [name for name in others if name.lower() in LABEL] if label is None else [label]
-    if len(found) > 1:
-        both = " and ".join(map(repr, found))
-        choose = f"choose one by {option('label', found[0])}"
-        rest = f"leave others that are no features out by {option('drop', found[1])}"
-        raise ParameterError(f"{shown} has the columns {both}; {choose} and {rest}")
-    features = {name: columns[name] for name in others if name not in found}
-    return names, found[0] if found else None, features
+        told = f"names the node {name!r} {times} times; give each one row"
+        raise ParameterError(f"{table.shown} {told}")
+    rest = _without_counter(table, how.drop | {key, how.label}, notes)
+    label = [k for k in rest if k.lower() in LABEL] if how.label is None else [how.label]
+    if len(label) > 1:
+        both = " and ".join(map(repr, label))
+        choose = f"choose one by {option('label', label[0])}"
+        leave = f"leave others that are no features out by {option('drop', label[1])}"
+        raise ParameterError(f"{table.shown} has the columns {both}; {choose} and {leave}")
+    return names, label, [k for k in rest if k not in label]
 
 
-def counts_rows(table: Table, name: str) -> bool:
-    """Whether a column has no name and counts the rows, as pandas writes them, from 0, and R, from 1."""
-    cells = [text(cell) for cell in table.columns[name]]
-    rows = range(cells[0] == "1", len(cells) + (cells[0] == "1"))
-    return name == "Unnamed: 0" and cells == list(map(str, rows))
+def _without_counter(table: Table, drop: frozenset[str | None], notes: list[str]) -> list[str]:
+    """Columns but those to drop, and but a first one that counts the rows."""
+    first, *others = table.columns
+    kept = [name for name in others if name not in drop]
+    if first in drop:
+        return kept
+    if not table.counts_rows(first):
+        return [first, *kept]
+    told = f"Left out the numbers of the rows in the first column of {table.shown}"
+    notes.append(f"{told}, which has no name.")
+    return kept
 
 
-_COUNTER = "Left out the numbers of the rows in the first column of {}, which has no name."
-
-
-def _edges(table: Table, drop: frozenset[str]) -> tuple[list[str], list[str], Any]:
+def _edges(
+    table: Table, drop: frozenset[str], notes: list[str]
+) -> tuple[list[str], list[str], Array | None]:
     """Names of both ends of each edge, and weights if there are."""
-    columns = [name for name in table.columns if name not in drop]
-    if len(columns) > 2 and counts_rows(table, columns[0]):
-        table.notes.append(_COUNTER.format(table.shown))
-        del columns[0]
+    columns = _without_counter(table, drop, notes)
     if len(columns) not in (2, 3):
-        has = f"{table.shown} has {counted(len(columns), 'column')}"
+        has = f"{table.shown} has {counted(len(columns), 'column')}, {listed(columns)}"
         keep = "keep two (source, target) or three (plus a weight)"
-        leave = f"leave others out by {option('drop', columns[-1])}"
-        raise ParameterError(f"{has}, {', '.join(columns)}; {keep}, and {leave}")
-    source, target = (_names(table, name) for name in columns[:2])
+        raise ParameterError(
+            f"{has}; {keep}, and leave others out by {option('drop', columns[-1])}"
+        )
+    source, target = map(table.names, columns[:2])
     if len(columns) == 2:
         return source, target, None
-    cells = [text(cell) for cell in table.columns[columns[2]]]
+    cells = table.words(columns[2])
     value, _ = numbers_of({*cells}, table.comma)
+    leave = f"leave the column out by {option('drop', columns[2])}"
     if value is None:
         alone = (cell for cell in cells if numbers_of({cell}, table.comma)[0] is None)
         given = f"column {columns[2]!r} of {table.shown} contains {next(alone, cells[0])!r}"
-        leave = f"leave the column out by {option('drop', columns[2])}"
-        raise ParameterError(f"{given}; the third column is the weight, a number: {leave}")
-    return source, target, np.array([value[cell] for cell in cells])
+        needed = "the third column is the weight, a number: correct it"
+        raise ParameterError(f"{given}; {needed}, or {leave}")
+    weights = np.array([value[cell] for cell in cells])
+    if np.ptp(weights):
+        reach = f"{weights.min():g} to {weights.max():g}"
+        told = f"Column {columns[2]!r} holds the weights of the edges, {reach}"
+        notes.append(f"{told}; if it does not, {leave}.")
+    return source, target, weights
 
 
-def _names(table: Table, column: str) -> list[str]:
-    """Names of nodes in a column, none of them empty."""
-    names = [text(cell) for cell in table.columns[column]]
-    if "" in names:
-        row = f"row {names.index('') + 1} of its column {column!r}"
-        raise ParameterError(f"{table.shown} names no node in {row}; fill it in or leave it out")
-    return names
-
-
-def _graph(pairs: Any, nodes: int, weights: Any, undirected: bool) -> tuple[Any, list[str]]:
-    """Adjacency matrix without self-loops, and sentences on what was joined or dropped."""
+def _graph(pairs: Any, nodes: int, weights: Any, undirected: bool, notes: list[str]) -> Any:
+    """Adjacency matrix without self-loops; what was joined or dropped is noted."""
     kept = pairs[:, 0] != pairs[:, 1]
-    listed = _matrix(pairs[kept], nodes, None if weights is None else weights[kept])
-    matrix = listed.maximum(listed.T).tocsr() if undirected else listed
-    duplicates = int(kept.sum()) - listed.nnz
-    both = listed.astype(bool).multiply(listed.T.astype(bool)).nnz // 2
+    once = _matrix(pairs[kept], nodes, None if weights is None else weights[kept])
+    matrix = once.maximum(once.T).tocsr() if undirected else once
+    duplicates = int(kept.sum()) - once.nnz
+    both = once.astype(bool).multiply(once.T.astype(bool)).nnz // 2
     if undirected and weights is None:
         duplicates += both
-    notes = []
     if duplicates:
         repeated = counted(duplicates, "duplicate edge")
         notes.append(f"{'Ignored' if weights is None else 'Added the weights of'} {repeated}.")
@@ -240,7 +267,7 @@ def _graph(pairs: Any, nodes: int, weights: Any, undirected: bool) -> tuple[Any,
         mutual = f" ({counted(both, 'pair')} of nodes in both directions)" if both else ""
         how = f"to ignore the directions, use {option('undirected', True)}"
         notes.append(f"The graph is read as directed{mutual}; {how}.")
-    return matrix, notes
+    return matrix
 
 
 def write_tables(data: Dataset, edges: Location, nodes: Location) -> None:
@@ -259,21 +286,25 @@ def write_tables(data: Dataset, edges: Location, nodes: Location) -> None:
             csv.writer(file).writerows(rows)
 
 
-def _table(source: Any, kind: str, encoding: str | None, naming: set[str] | None = None) -> Table:
+def _table(
+    source: Any, kind: str, how: How, notes: list[str], naming: set[str] | None = None
+) -> Table:
     """Table of a data frame or a file: one of nodes has a head, a list of edges may have, that is none of the nodes `naming`."""
     if hasattr(source, "columns"):
         frame = source.reset_index() if _index_counts(source, kind) else source
         columns = {str(name) or "Unnamed: 0": frame[name].tolist() for name in frame.columns}
-        return Table(columns, f"the table of {kind}", False, [])
+        return Table(columns, f"the table of {kind}")
     shown = repr(os.fspath(source))
+    mark = ""
     try:
         raw = _content(source, shown)
-        code, notes = _encoding(raw, shown, encoding)
-        lines = io.TextIOWrapper(io.BytesIO(raw), encoding=code)
-        columns, comma = _csv(lines, shown, naming)
-    except (OSError, EOFError, zlib.error, csv.Error) as error:
+        if Path(source).suffix.lower() in SPREADSHEETS:
+            cells = _spreadsheet(raw, shown, notes)
+        else:
+            cells, mark = _cells(_text(raw, shown, how.encoding, notes), shown)
+    except (OSError, EOFError, zlib.error, csv.Error, zipfile.BadZipFile) as error:
         raise ParameterError(f"{shown} cannot be read as a table: {error}") from None
-    return Table(columns, shown, comma, notes)
+    return Table(_named(cells, shown, naming), shown, mark == ";")
 
 
 def _content(path: Location, shown: str) -> bytes:
@@ -291,22 +322,45 @@ def _content(path: Location, shown: str) -> bytes:
     return bytes(raw)
 
 
-def _encoding(raw: bytes, shown: str, given: str | None) -> tuple[str, list[str]]:
-    """Encoding of a table, and a sentence if it is not the usual one: that given, else Unicode, else that of Windows."""
+def _text(raw: bytes, shown: str, given: str | None, notes: list[str]) -> str:
+    """Text of a file in the encoding given, else in Unicode, else, as is noted, in that of Windows."""
     marked = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
     for code in [given] if given else ["utf-16" if marked else "utf-8-sig", "cp1252"]:
         try:
-            raw.decode(code)
+            written = raw.decode(code)
         except UnicodeError:
             continue
         except LookupError:
             known = "write it as Python does, such as utf-8, cp1252 or shift_jis"
             raise ParameterError(f"encoding = {given!r} is not known; {known}") from None
-        told = f"{shown} is not UTF-8 and was read as cp1252, the encoding of Windows"
-        other = f"for another use {option('encoding', 'NAME')}"
-        return code, [f"{told}; {other}."] if code == "cp1252" != given else []
+        if "\0" in written:  # another encoding, or no text at all
+            continue
+        if code == "cp1252" != given:
+            told = f"{shown} is not UTF-8 and was read as cp1252, the encoding of Windows"
+            notes.append(f"{told}; for another use {option('encoding', 'NAME')}.")
+        return written
     tried = given or "UTF-8 or cp1252"
     raise ParameterError(f"{shown} is not text in {tried}; use {option('encoding', 'NAME')}")
+
+
+def _spreadsheet(raw: bytes, shown: str, notes: list[str]) -> list[list[str]]:
+    """Columns of the first sheet as text, as pandas reads it."""
+    require(shown, _MEMORY * unpacked_size(io.BytesIO(raw)), "save it as CSV")
+    try:
+        import pandas
+
+        how = {"header": None, "dtype": str, "keep_default_na": False}
+        sheets = pandas.read_excel(io.BytesIO(raw), sheet_name=None, **how)
+    except ImportError:
+        both = "needs pandas and openpyxl: pip install pandas openpyxl"
+        raise ParameterError(f"{shown} {both}; or save it as CSV") from None
+    except Exception as error:  # of any type, where the reader meets a damaged file
+        raise ParameterError(f"{shown} cannot be read as a spreadsheet: {error}") from None
+    (name, sheet), *others = sheets.items()
+    if others:
+        notes.append(f"Read the sheet {name!r} of {shown}, not {listed(map(repr, dict(others)))}.")
+    filled = sheet[(sheet != "").any(axis=1)]
+    return [filled[k].tolist() for k in filled]
 
 
 def _index_counts(frame: Any, kind: str) -> bool:
@@ -319,34 +373,45 @@ def _index_counts(frame: Any, kind: str) -> bool:
     return type(index).__name__ != "RangeIndex" and kind == "nodes" and not names_rows
 
 
-def _csv(file: Iterable[str], shown: str, naming: set[str] | None) -> tuple[Columns, bool]:
-    """Columns of a file, and whether commas may be decimal points, since semicolons separate its cells."""
+def _cells(written: str, shown: str) -> tuple[list[list[str]], str]:
+    """Columns of a text, and the mark between its cells."""
     # comments stand at the head: below it, # may begin the name of a node
-    below = dropwhile(lambda line: line.startswith(("#", "%")) or not line.strip(), file)
-    lines = (line.rstrip("\n") for line in below if line.strip())
-    first = next(lines, "")
-    mark = max((",", "\t", ";", " "), key=lambda m: first.count(m) if m != " " else 0.5)
-    lines = (line.strip() if mark == " " else line for line in chain([first], lines))
+    below = dropwhile(_COMMENT.match, io.StringIO(written, newline=None))
+    top = next(below, "")
+    bare = re.sub('"[^"]*"', "", top)
+    mark = max(",\t;| ", key=lambda mark: bare.count(mark) if mark != " " else 0.5)
+    lines = chain([top], below)
+    spaced = (line.strip() for line in lines) if mark == " " else lines
+    reader = csv.reader(spaced, delimiter=mark, skipinitialspace=True)
     columns: list[list[str]] = []
-    seen: dict[str, str] = {}  # each different cell is kept once
-    for number, row in enumerate(csv.reader(lines, delimiter=mark, skipinitialspace=True), 1):
-        cells = [seen.setdefault(cell, cell) for cell in map(str.strip, row)]
-        columns = columns or [[] for _ in cells]
-        if len(cells) != len(columns):
-            both = f"{len(cells)} cells in row {number} and {len(columns)} in the first"
-            raise ParameterError(f"{shown} has {both}; quote a cell that holds {mark!r}")
-        for column, cell in zip(columns if any(cells) else (), cells, strict=False):
-            column.append(cell)
-    if not columns or not columns[0]:
+    while some := list(islice(reader, _ROWS)):
+        rows = [row for row in some if any(map(str.strip, row))]
+        columns = columns or [[] for row in rows[:1] for _ in row]
+        for row in rows:
+            if len(row) != len(columns):
+                both = f"{counted(len(row), 'cell')} where the first has {len(columns)}"
+                begins = f"its row that begins with {row[0][:40]!r} has {both}"
+                raise ParameterError(
+                    f"{shown}: {begins}; complete it, or quote a cell that holds {mark!r}"
+                )
+        for column, cells in zip(columns, zip(*rows, strict=True), strict=False):
+            column.extend(map(str.strip, cells))
+    return columns, mark
+
+
+def _named(columns: list[list[str]], shown: str, naming: set[str] | None) -> Columns:
+    """Columns by the names at their head, by 1, 2, ... without one; empty ones are left out."""
+    columns = [column for k, column in enumerate(columns) if k < 2 or any(column)]
+    if not columns:
         raise ParameterError(f"{shown} is empty; it must have a row for each edge or node")
     head = [str(k + 1) for k in range(len(columns))]
     if naming is None or _headed(columns, naming):
-        head = [column.pop(0) or f"Unnamed: {k}" for k, column in enumerate(columns)]
+        head = [column.pop(0).strip() or f"Unnamed: {k}" for k, column in enumerate(columns)]
     if twice := [name for name, times in Counter(head).items() if times > 1]:
         raise ParameterError(f"{shown} has two columns called {twice[0]!r}; rename one of them")
     if not columns[0]:
         raise ParameterError(f"{shown} has no rows below the names; give one for each edge or node")
-    return dict(zip(head, columns, strict=True)), mark == ";"
+    return dict(zip(head, columns, strict=True))
 
 
 def _headed(columns: list[list[str]], names: set[str]) -> bool:

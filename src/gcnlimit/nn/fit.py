@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 from scipy import sparse
 
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import one_of
 from gcnlimit._values import Array
 from gcnlimit.graphs.verdict import class_sizes, edge_counts, has_hubs
@@ -83,6 +84,7 @@ class Fitted:
         return x, _operator(adjacency, nodes, self.operator).to(self.x.device)
 
 
+@progress_bar("training")
 def fit_network(
     features: Any,
     adjacency: Any,

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.cluster.vq import kmeans2
 
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
@@ -31,7 +32,7 @@ MOVED = 0.1  # by so much in total variation
 
 
 class GraphClassifier(GraphEstimator):
-    r"""Classifier of the nodes of a graph; what `gcnlimit.recommend` recommends and ``gcnlimit classify`` does.
+    r"""Classifier of the nodes of a graph, the one that `gcnlimit.recommend` recommends and ``gcnlimit classify`` uses.
 
     An average of ridge regressions on several views of a node, weighted by *exact leave-one-out* on the labelled nodes: no
     validation set is needed. The graph is left out where that does as well within one standard error. `FilterClassifier` is a
@@ -104,6 +105,7 @@ class GraphClassifier(GraphEstimator):
         axes.legend(frameon=False)
         return axes
 
+    @progress_bar("choosing nodes")
     def review(self, count: int = 50) -> Nodes:
         """Nodes without a label to label next, the least certain first: uncertain ones, spread over graph and features.
 

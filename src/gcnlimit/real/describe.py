@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.standard import StandardizedGraph
@@ -124,6 +125,7 @@ class Description:
         return "\n".join([*lines, f"the model {holds}", *self.doubts])
 
 
+@progress_bar("describing")
 def describe(X: Any, y: Any, graph: Any) -> Description:
     """Describe a graph: degrees, homophily, spectrum beside the semicircle, signals with errors, and whether the model holds.
 

@@ -12,7 +12,6 @@ import numpy as np
 from scipy.optimize import fmin
 from scipy.special import log_softmax
 
-from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
 from gcnlimit.graphs.check import are_equal, dense, squared
 from gcnlimit.graphs.labels import Labels
@@ -240,14 +239,12 @@ def _trained(
     """Members by name, and why others could not be trained."""
     fitted: dict[str, Fitted] = {}
     unusable: dict[str, str] = {}
-    with progress_bar("Regressions", None, unit="members") as bar:
-        for member, columns in bank:
-            try:
-                fitted[member.name] = Fitted.of(member, columns, labels, weights)
-            except (np.linalg.LinAlgError, FloatingPointError) as error:
-                unusable[member.name] = f"left out, {error}"
-            del columns  # before those of the next
-            bar.advance(1)
+    for member, columns in bank:
+        try:
+            fitted[member.name] = Fitted.of(member, columns, labels, weights)
+        except (np.linalg.LinAlgError, FloatingPointError) as error:
+            unusable[member.name] = f"left out, {error}"
+        del columns  # before those of the next
     return fitted, unusable
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import one_of
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
@@ -34,7 +35,7 @@ SPARSE = 10.0  # mean degree d below which eigenvalues, up to sqrt(d), are never
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    r"""Parameters of the contextual stochastic block model for a graph, its classes as they are.
+    r"""Parameters of the contextual stochastic block model for a graph, with the classes that it has.
 
     Parameters
     ----------
@@ -129,6 +130,7 @@ def estimate(X: Any, y: Any, graph: Any, *, method: str = "labels") -> Estimate:
     return found
 
 
+@progress_bar("estimating")
 def estimate_standard(given: StandardizedGraph, method: str = "labels") -> Estimate:
     """Estimate from parts that have been checked; nothing is warned aloud."""
     one_of("method", method, "labels", "likelihood")

@@ -7,18 +7,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, flag
 from gcnlimit._values import shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.columns import option
 from gcnlimit.graphs.dataset import Dataset, Location, check_path, from_stored, reading, save
 from gcnlimit.graphs.labels import labelled_nodes
-from gcnlimit.graphs.tables import How, read_tables, write_tables
+from gcnlimit.graphs.tables import SPREADSHEETS, How, read_tables, write_tables
 from gcnlimit.simulation.data.instance import Instance
 
 TABLES = (".csv", ".tsv", ".txt")
 
 
+@progress_bar("reading")
 def read(
     path: Any,
     nodes: Any = None,
@@ -30,13 +32,14 @@ def read(
     undirected: bool = False,
     encoding: str | None = None,
 ) -> Dataset:
-    """Data set of a file, or of tables; its `notes` say what was dropped, joined or filled in.
+    """Data set from a file or from tables; its `notes` say what was dropped, joined or filled in.
 
     Parameters
     ----------
     path
         ``.npz`` file, written by `write` or `Instance.save`; or a list of edges: a file (``.csv``, ``.tsv``, ``.txt``,
-        ``.csv.gz``) or a data frame of pandas. Its columns are source and target, and a weight if there is a third.
+        ``.csv.gz``; ``.xlsx`` and ``.ods`` by pandas) or a data frame. Its columns are source and target, and a weight if there
+        is a third.
     nodes
         Table of nodes, a file or a data frame: numbers and words are features, missing ones are filled in. Nodes that only edges
         name are added.
@@ -59,10 +62,10 @@ def read(
         if not (value is None or isinstance(value, str)):
             raise ParameterError(f"{name} = {shown(value)} is not allowed; it must be a word")
     how = How(label, id, _named(drop), _named(words), flag("undirected", undirected), encoding)
-    if hasattr(path, "columns") or _suffix(path) in TABLES:
+    if hasattr(path, "columns") or _suffix(path) in TABLES + SPREADSHEETS:
         return read_tables(path, nodes, how)
     if _suffix(path) != ".npz":
-        use = f"use .npz, or a list of edges as {', '.join(TABLES)}"
+        use = f"use .npz, or a list of edges as {', '.join(TABLES + SPREADSHEETS)}"
         raise ParameterError(f"path = {os.fspath(path)!r} is not a known kind of file; {use}")
     if nodes is not None or how != How(encoding=encoding):
         given = "nodes, label, id, drop, words and undirected go with a list of edges"
@@ -94,10 +97,8 @@ def read_labelled(file: str, nodes: str | None = None, **how: Any) -> Dataset:
     if labelled_nodes(data.y).any():
         return data
     if nodes is None:
-        told = (
-            f"{file!r} has no labels; give them in a table of nodes, by {option('nodes', 'FILE')}"
-        )
-        raise ParameterError(told)
+        by = option("nodes", "FILE")
+        raise ParameterError(f"{file!r} has no labels; give them in a table of nodes, by {by}")
     # which columns there are is in a note
     listed = " ".join(note for note in data.notes if note.startswith("No column")).rstrip(".")
     column = f"name the column of the classes by {option('label', 'COLUMN')}"

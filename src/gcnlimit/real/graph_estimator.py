@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy.special import softmax
 
 from gcnlimit._runtime.extras import need
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import as_real
 from gcnlimit._values import Array, shown
 from gcnlimit.errors import ParameterError
@@ -67,7 +68,8 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._others = 0 if adjacency is None else adjacency.shape[0] - labels.index.size
         self._prior = labels.counts / labels.index.size
         self._offset = np.zeros(labels.classes.size)
-        self._outputs = self._learn(features, labels, adjacency)
+        with progress_bar("fitting"):
+            self._outputs = self._learn(features, labels, adjacency)
         self.transduction_ = self.predict()
         return self
 
@@ -187,6 +189,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             column = calibration_column(np.asarray(left_out, float), labels.index)
             self.calibration_ = measured_calibration(column, labels.classes.size)
 
+    @progress_bar("predicting")
     def _evaluate(self, X: Any, graph: Any) -> Array:
         check_is_fitted(self)
         if X is None and graph is None:

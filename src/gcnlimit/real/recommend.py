@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit.classes import Classes
 from gcnlimit.graphs.check import as_adjacency
 from gcnlimit.graphs.standard import StandardizedGraph
@@ -93,6 +94,7 @@ class Recommendation:
         return "\n".join([*lines, "", self.reason])
 
 
+@progress_bar("comparing networks")
 def recommend(X: Any, y: Any, graph: Any, *, scale: str | None = "auto") -> Recommendation:
     """Recommend what to use on a graph, and say why; `GraphClassifier` and ``gcnlimit classify`` do what is recommended.
 

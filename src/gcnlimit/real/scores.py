@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import one_of, whole
 from gcnlimit._values import Array, shown
 from gcnlimit.errors import ParameterError
@@ -22,7 +23,7 @@ SCORES = ("accuracy", "balanced_accuracy", "macro_f1", "auc")
 
 
 class Interval(NamedTuple):
-    """Accuracy to expect, None where too few labels tell it, and an interval that holds it in nine of ten cases or more."""
+    """Accuracy to expect, None if labels are too few, and an interval that contains it in at least nine of ten cases."""
 
     value: float | None
     low: float
@@ -77,6 +78,7 @@ def scores(outputs: Array, classes: npt.NDArray[np.int64]) -> dict[str, float]:
     return dict(zip(SCORES, map(float, means), strict=True))
 
 
+@progress_bar("cross-validating")
 def cross_validate(
     model: Any, X: Any, y: Any, graph: Any, *, folds: int = 5, seed: int = 0
 ) -> dict[str, npt.NDArray[np.float64]]:
@@ -173,7 +175,7 @@ def search(
     folds: int = 5,
     seed: int = 0,
 ) -> Search:
-    """Best settings of a model by `cross_validate`: what ``GridSearchCV`` is for tables, which would cut the graph.
+    """Best settings of a model by `cross_validate`; ``GridSearchCV``, made for tables, would cut the graph.
 
     Parameters
     ----------
@@ -202,9 +204,11 @@ def search(
     except (TypeError, ValueError) as error:
         raise ParameterError(f"settings = {shown(settings)} are not allowed: {error}") from None
     trials = []
-    for one, candidate in tried:
-        found = cross_validate(candidate, X, y, graph, folds=folds, seed=seed)[score]
-        trials.append(Trial(one, float(found.mean()), float(found.std(ddof=1) / folds**0.5)))
+    with progress_bar("searching", len(tried), unit="settings") as bar:
+        for one, candidate in tried:
+            found = cross_validate(candidate, X, y, graph, folds=folds, seed=seed)[score]
+            trials.append(Trial(one, float(found.mean()), float(found.std(ddof=1) / folds**0.5)))
+            bar.advance(1)
     trials.sort(key=lambda trial: -trial.score)
     best = clone(model).set_params(**trials[0].settings)
     _fit(best, X, y, graph)

@@ -87,7 +87,7 @@ def fit(
     _check_memory(instance.observation, gcn)
     X = instance.features
     total = X.tiles if streamed(X) and np.isinf(gcn.reg).all() else None
-    with progress_bar("training", total if streamed(X) else 1, unit="blocks"):
+    with progress_bar("training", total, unit="blocks"):
         trained = train(instance.observation, gcn, tol, device)
     rows = evaluate_rows(instance, gcn, trained.outputs, trained.bias)
     performance = measured(instance.data, rows.reshape(-1, *gcn.shape))

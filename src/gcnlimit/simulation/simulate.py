@@ -52,7 +52,7 @@ def simulate(  # noqa: PLR0917
     progress: bool | None = None,
     throw: bool = True,
 ) -> Measurement:
-    r"""Performance of a network on sampled graphs, mean and standard error over `trials` of them.
+    r"""Performance of a network on sampled graphs: mean and standard error over `trials` graphs.
 
     Interrupted from the keyboard, the answer is that of the trials done so far. Under a law of degrees `accuracy_by_degree`
     gives the accuracy on leaves and hubs.
@@ -72,7 +72,7 @@ def simulate(  # noqa: PLR0917
     workers
         Number of processes; 1 stays in this one. By default as many as processors and memory allow, or 1 if the work is small.
     progress
-        Whether to draw a progress bar on standard error; by default only if it is a terminal.
+        Whether to show progress on standard error; by default where it takes more than two seconds.
     throw
         Whether to raise an error if a point has no answer; otherwise the point has NaN, and `status` says why.
 

@@ -88,7 +88,7 @@ def sweep(
         Instead of `workers`: any ``concurrent.futures`` executor, such as that of a Dask cluster,
         ``Client(address).get_executor()``.
     progress
-        Whether to show a progress bar; by default if standard error is a terminal.
+        Whether to show progress on standard error; by default where it takes more than two seconds.
 
     Returns
     -------

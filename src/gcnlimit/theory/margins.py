@@ -121,11 +121,11 @@ def _refused(points: Points, _: Effort) -> _Parts:
     yield np.arange(points.size), answers
 
 
-def _explicit(points: Points, _: Effort) -> _Parts:
+def _explicit(points: Points, effort: Effort) -> _Parts:
     """Infinite regularization: explicit formulas, chunk by chunk."""
     class_losses.train_push(points)  # refuses a loss that does not pull outputs to their labels
     cost = reduce(np.maximum, map(points.cost, points.filters))
-    for where, chunk in points.chunks(cost):
+    for where, chunk in _in_turn(points.chunks(cost), effort):
         with np.errstate(all="ignore"):  # out-of-range points are reported as such
             test, train = _explicit_margins(chunk, int(cost[where[0]]))
         status = np.where(_any_nan(test, train), int(Status.OUT_OF_RANGE), int(Status.EXPLICIT))
@@ -173,14 +173,22 @@ def _self_consistent(points: Points, effort: Effort) -> _Parts:
     """Finite regularization: the self-consistent equations, as many points at once as memory allows."""
     law = points.degrees
     method = alike_solver(points) if law is None else degree_solver(points)
-    chunks = list(points.chunks(method.cost(points), _HISTORY))
-    with progress_bar("batches", len(chunks), effort.progress, unit="batches") as bar:
-        for where, chunk in chunks:
-            # a point without a solution may have no law of its output
-            with np.errstate(all="ignore"):
-                answers = _by_degree(chunk, law, effort) if law else _alike(chunk, effort)
+    for where, chunk in _in_turn(points.chunks(method.cost(points), _HISTORY), effort):
+        # a point without a solution may have no law of its output
+        with np.errstate(all="ignore"):
+            answers = _by_degree(chunk, law, effort) if law else _alike(chunk, effort)
+        yield where, answers
+
+
+def _in_turn(
+    chunks: Iterator[tuple[Rows, Points]], effort: Effort
+) -> Iterator[tuple[Rows, Points]]:
+    """Chunks of points, one after the other, under a bar that counts them."""
+    each = list(chunks)
+    with progress_bar("predicting", len(each), effort.progress, unit="batches") as bar:
+        for where, chunk in each:
+            yield where, chunk
             bar.advance(1)
-            yield where, answers
 
 
 def _stopped(points: Points, _: Effort) -> _Parts:

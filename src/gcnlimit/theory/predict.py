@@ -60,7 +60,7 @@ def predict(
         Whether to raise an error if a point has no answer: `ConvergenceError`, or `ParameterError` if the filter is not
         defined there. Otherwise the point has NaN or its last numbers, and `status` says why; the others are kept.
     progress
-        Whether to draw a progress bar on standard error, by default only if it is a terminal.
+        Whether to show progress on standard error; by default where it takes more than two seconds.
 
     Examples
     --------

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import GCNLimitError
@@ -53,6 +54,7 @@ def carries_errors(
         arguments |= {name: estimate.model for name, estimate in estimates.items()}
         again: Callable[..., Any] = function
         answer: Answer = again(**arguments)
+        shown = arguments.get("progress")
         # models without an answer are told by their numbers
         arguments |= {name: False for name in ("throw", "progress") if name in signature.parameters}
         around = _Around(answer, arguments, again)
@@ -61,7 +63,8 @@ def carries_errors(
             around = _Around(answer, {"data": near, "near": near}, nearby)
             if near.classes.count > 2 and not near.classes.equal:
                 around = around._replace(answer=nearby(near, near), directions=_FEW)
-        return replace(answer, standard_error=around.errors(estimates))
+        with progress_bar("carrying on errors", None, shown):
+            return replace(answer, standard_error=around.errors(estimates))
 
     return door
 

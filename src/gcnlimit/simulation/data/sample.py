@@ -12,6 +12,7 @@ import numpy.typing as npt
 from numpy.random import Generator, SeedSequence, default_rng
 from scipy import sparse
 
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import Indices
@@ -103,6 +104,7 @@ def _class_means(beside: Instance, data: CSBM, size: Size) -> Array:
     return beside.latents.centroid
 
 
+@progress_bar("sampling")
 def draw(data: CSBM, size: Size, seed: SeedSequence, centroid: Array | None = None) -> Instance:
     """Instance of a size that was checked; `centroid`: the directions of its features, if they are those of another."""
     nodes = size.nodes

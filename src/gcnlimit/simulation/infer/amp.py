@@ -8,6 +8,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from scipy.special import softmax
 
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import code_moments
@@ -30,6 +31,7 @@ T = TypeVar("T")
 _CERTAIN = 40.0  # score of the true class over the others from which an informed start sets out
 
 
+@progress_bar("passing messages")
 def amp(
     instance: Instance | Observation,
     *,

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes, code_moments
@@ -156,6 +157,7 @@ class AbsentEdges:
         return float(energy - np.sum(marginals * self.field(marginals, marginals)))
 
 
+@progress_bar("passing messages")
 def belief_propagation(
     instance: Instance | Observation,
     *,

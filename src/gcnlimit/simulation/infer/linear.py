@@ -46,7 +46,7 @@ _PULLS = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8)  # tried where degrees d
 
 @dataclass(frozen=True, eq=False)
 class LinearInference(Brief):
-    r"""What the best linear network says of each node.
+    r"""Estimates of the best linear network for each node.
 
     Parameters
     ----------
