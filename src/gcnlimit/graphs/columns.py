@@ -180,6 +180,9 @@ def classes_of(cells: Cells, notes: list[str], kept: bool = False) -> list[Any]:
     read = (lambda value: int(float(value))) if whole else str
     classes = [None if value.lower() in unknown else read(value) for value in texts]
     counts = Counter(value for value in classes if value is not None)
+    if len(counts) > MOST_WORDS and not whole and all(map(is_number, counts)):
+        many = f"the column of the classes holds {len(counts)} numbers, such as {known[0]}"
+        raise ParameterError(f"{many}; name that of the classes by {option('label', 'COLUMN')}")
     if counts:
         notes.append(f"Classes: {listed(f'{c} ({n})' for c, n in sorted(counts.items()))}.")
     _note_cases(map(str, counts), notes)

@@ -143,7 +143,9 @@ def read_tables(edges: Any, nodes: Any, how: How) -> Dataset:
     if known and 2 * len(strange) > len(ends):
         few = f"{len(ends) - len(strange)} of the {len(ends)} nodes of the edges"
         such = f"its nodes are such as {known[0]!r}, theirs such as {min(strange)!r}"
-        column = f"name another column by {option('id', 'COLUMN')}"
+        shared = {key: len(ends.intersection(table.words(key))) for key in table.columns}
+        best = max(shared, key=lambda key: shared[key])
+        column = f"name another column by {option('id', best if shared[best] else 'COLUMN')}"
         remedy = f"write both alike, {column}, or add rows for the others"
         raise ParameterError(f"{table.shown} names {few}: {such}; {remedy}")
     names = [*known, *sorted(strange, key=_natural)]
