@@ -145,7 +145,7 @@ def exponents(seconds: dict[Size, list[float]]) -> str:
             x = [np.log(getattr(size, what)) for size in sizes]
             slope = np.polyfit(x, [np.log(seconds[size][k]) for size in sizes], 1)[0]
             told.append(f"{name} {slope:.2f} in {what}")
-    return "Fitted exponents: " + ", ".join(told) + "."
+    return "Fitted exponents:\n" + ",\n".join(told) + "."
 
 
 def ours(X: Any, y: Any, seen: Any, graph: Any) -> tuple[float, str]:

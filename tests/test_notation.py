@@ -49,10 +49,10 @@ def resolve(path):
 
 
 def carries(item, name):
-    """Whether a name is an attribute or a field of an object, or a parameter of a function."""
+    """Whether a name is an attribute or a field of an object, or a function or a parameter of it."""
     if hasattr(item, name) or name in getattr(item, "__dataclass_fields__", {}):
         return True
-    return inspect.isfunction(item) and name in inspect.signature(item).parameters
+    return inspect.isfunction(item) and name in [item.__name__, *inspect.signature(item).parameters]
 
 
 def cited(text):

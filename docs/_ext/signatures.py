@@ -56,51 +56,18 @@ def link(app: Sphinx, what: str, name: str, item: Any, options: Any, lines: list
 
 
 def _linked(citation: str) -> str:
-    """Links from a citation to its equations, the first including the word "Eq."."""
-    return re.sub(r"(?:Eqs?\.\s)?(\d+)\.(\d+)", r":ref:`\g<0> <eq-\1-\2>`", citation)
+    """Links from a citation to its equations, the first including the word "Eq.", whose full stop ends no sentence."""
+    unbroken = re.sub(r"(?<=\.)\s", "\\\\\N{NO-BREAK SPACE}", citation)
+    return re.sub(r"(?:Eqs?\.\\\s)?(\d+)\.(\d+)", r":ref:`\g<0> <eq-\1-\2>`", unbroken)
 
 
-_ALIASES = {
-    "gcnlimit.limits": "gcnlimit.theory.limits",
-    "gcnlimit.depth.resolvents": "gcnlimit.theory.depth.resolvents",
-}
-
-
-def by_alias(app: Sphinx, env: Any, node: Any, content: Any) -> Any:
-    """Find what is documented under the name of its module and referred to by its public one."""
-    for public, module in _ALIASES.items():
-        if node.get("refdomain") == "py" and f"{node['reftarget']}.".startswith(f"{public}."):
-            target = module + node["reftarget"].removeprefix(public)
-            domain = env.domains["py"]
-            return domain.resolve_xref(
-                env, node["refdoc"], app.builder, node["reftype"], target, node, content
-            )
-    return None
-
-
-_BACK = re.compile(
-    r'id="([\w.]+)">\n<a class="viewcode-back" href="([^"#]*/(reference/\w+)\.html)#([\w.]+)'
-)
+_BACK = re.compile(r'(<a class="viewcode-back" href="[^"#]*/reference/api/[^"#]*)#[^"]*')
 
 
 def back(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
-    """Lead from a source to its place in the reference, under the name that it has there: Sphinx keeps one for a module."""
+    """Lead from a source to the page of its public name, which Sphinx seeks there under the name of its module."""
     if page.startswith("_modules/"):
-        places = app.env.domains["py"].objects  # type: ignore[attr-defined]
-
-        def named(link: re.Match[str]) -> str:
-            name, file, place, kept = link.groups()
-            there = [
-                full
-                for full, entry in places.items()
-                if entry.docname == place and not entry.aliased
-            ]
-            found = [full for full in there if full.endswith(f".{name}")]
-            return (
-                f'id="{name}">\n<a class="viewcode-back" href="{file}#{found[0] if found else kept}'
-            )
-
-        context["body"] = _BACK.sub(named, context["body"])
+        context["body"] = _BACK.sub(r"\1", context["body"])
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -108,6 +75,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-process-signature", as_written)
     app.connect("autodoc-skip-member", skip)
     app.connect("autodoc-process-docstring", link)
-    app.connect("missing-reference", by_alias)
     app.connect("html-page-context", back)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

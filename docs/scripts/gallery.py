@@ -17,25 +17,27 @@ PAGE = Path("docs") / "reference" / "gallery.md"
 LAST_SECTION = "## Every dot at the paper's size"
 HEAD = """# Gallery: every figure of the paper
 
-One command draws all figures of *Statistical physics analysis of graph neural networks: approaching optimality in the \
-contextual stochastic block model* (Duranthon and Zdeborová, [arXiv:2503.01361](https://arxiv.org/abs/2503.01361)):
+One command draws all figures of *Statistical physics analysis of graph neural networks:
+approaching optimality in the contextual stochastic block model* (Duranthon and Zdeborová, [arXiv:2503.01361](https://arxiv.org/abs/2503.01361)):
 
 ```
 gcnlimit reproduce --out figures          # theory in full, dots at {nodes} nodes and {trials} graphs each: minutes
 gcnlimit reproduce --full --out figures   # dots at 10 000 nodes and ten graphs each: hours, or minutes with --device cuda
 ```
 
-Each picture comes with its numbers, a NetCDF file from which `gcnlimit figure NAME --data NAME.nc` draws it again. Lines are \
-exact predictions in the large-size limit. Dots are networks trained on sampled graphs of mean degree 30, with one standard \
-error. The paper gives no numbers to compare with; where it leaves a value open, ours is named below.
+Each picture comes with its numbers, a NetCDF file from which `gcnlimit figure NAME --data NAME.nc` draws it again.
+Lines are exact predictions in the large-size limit.
+Dots are networks trained on sampled graphs of mean degree 30, with one standard error.
+The paper gives no numbers to compare with; where it leaves a value open, ours is named below.
 """
 AGREEMENT = """## How theory and simulation agree, and what the paper states
 
 Distances of the dots to the theory are in standard errors: those of accuracies by the theory of their \
-[scatter](../learn/transfer.md#eq-10-22), those of training errors from the trials. The standard error of a few trials is \
-itself uncertain, so it gives normal deviates of the same probability by Student's law. Dots that differ only in the \
-regularization share their graphs and are correlated. We read the paper's words as follows: *little* is below 2 percent of \
-accuracy, *a few percent* below 5, *nearly optimal* within 0.2.
+[scatter](../learn/transfer.md#eq-10-22), those of training errors from the trials.
+The standard error of a few trials is itself uncertain, so it gives normal deviates of the same probability by Student's law.
+Dots that differ only in the regularization share their graphs and are correlated.
+We read the paper's words as follows: *little* is below 2 percent of accuracy, *a few percent* below 5, \
+*nearly optimal* within 0.2.
 
 """
 
@@ -56,9 +58,11 @@ def main(folder: Path) -> None:
 
 
 def _text(data: Callable[[], object]) -> str:
-    """What a function says of the numbers that it computes, from reStructuredText to Markdown."""
+    """What a function says of the numbers that it computes, in Markdown with one sentence per line."""
     text = (inspect.getdoc(getattr(data, "func", data)) or "").replace("``", "`")
-    return re.sub(r":math:`([^`]*)`", r"$\1$", text)
+    text = re.sub(r":math:`([^`]*)`", r"$\1$", text)
+    joined = re.sub(r"(?<!\n)\n(?!\n)", " ", text)
+    return re.sub(r"(?<=\.) (?=[A-Z$(])", "\n", joined)
 
 
 if __name__ == "__main__":

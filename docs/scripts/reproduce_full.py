@@ -16,9 +16,10 @@ PAGE = Path("docs") / "reference" / "gallery.md"
 SECTION = "## Every dot at the paper's size"
 TEXT = """
 
-`gcnlimit reproduce --full` measures each dot on {trials} graphs of {nodes} nodes; `--device cuda` does it on a GPU. Version \
-{version} gave the table below (`python docs/scripts/reproduce_full.py FOLDER {device}`). Scatter alone would give a mean \
-$|z|$ of 0.8; the excess comes from the [finite degree](../findings/degree.md) and the finite number of nodes.
+`gcnlimit reproduce --full` measures each dot on {trials} graphs of {nodes} nodes; `--device cuda` does it on a GPU.
+Version {version} gave the table below (`python docs/scripts/reproduce_full.py FOLDER {device}`).
+Scatter alone would give a mean $|z|$ of 0.8; \
+the excess comes from the [finite degree](../findings/degree.md) and the finite number of nodes.
 
 """
 

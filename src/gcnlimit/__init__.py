@@ -6,52 +6,69 @@
 >>> round(gl.predict(data, gcn).test_accuracy, 4), round(gl.bayes_optimal(data).test_accuracy, 4)
 (0.8809, 0.9127)
 
-Each name is imported when it is first used; ``__init__.pyi`` says the same to type checkers and editors.
+Each name is imported when it is first used.
 """
 
 from gcnlimit._runtime.extras import on_first_use
 
-_HOMES = {
-    "gcnlimit": "benchmark depth real results theory",
-    "gcnlimit._version": "__version__",
-    "gcnlimit.checks": "check_filter check_loss",
-    "gcnlimit.choose.best_filter": "best_filter",
-    "gcnlimit.choose.compare": "compare",
-    "gcnlimit.choose.gap_map": "gap_map",
-    "gcnlimit.choose.tune": "tune",
-    "gcnlimit.csbm": "CSBM",
-    "gcnlimit.degrees": "Degrees Gamma LogNormal Pareto",
-    "gcnlimit.errors": "ConvergenceError GCNLimitError ParameterError",
-    "gcnlimit.filters": "Diffusion Filter PageRank Polynomial Residual",
-    "gcnlimit.losses": "Hinge Logistic Loss Softmax Square",
-    "gcnlimit.network": "GCN",
-    "gcnlimit.normalization": "Regularized",
-    "gcnlimit.penalties": "ElasticNet Penalty",
-    "gcnlimit.real.classifier": "GraphClassifier",
-    "gcnlimit.real.describe": "describe",
-    "gcnlimit.real.estimate": "estimate",
-    "gcnlimit.real.filter_classifier": "FilterClassifier",
-    "gcnlimit.real.recommend": "recommend",
-    "gcnlimit.real.scores": "cross_validate search",
-    "gcnlimit.results.performance": "Status",
-    "gcnlimit.simulation.data.instance": "Instance",
-    "gcnlimit.simulation.data.sample": "sample",
-    "gcnlimit.simulation.fit": "fit",
-    "gcnlimit.simulation.infer.amp": "amp",
-    "gcnlimit.simulation.infer.belief_propagation": "belief_propagation",
-    "gcnlimit.simulation.infer.linear": "linear_message_passing",
-    "gcnlimit.simulation.simulate": "simulate",
-    "gcnlimit.spectrum": "Spectrum",
-    "gcnlimit.sweeps.run": "sweep",
-    "gcnlimit.theory": "limits",
-    "gcnlimit.theory.bayes": "bayes_optimal",
-    "gcnlimit.theory.linear": "best_linear",
-    "gcnlimit.theory.predict": "predict",
-    "gcnlimit.theory.transfer": "transfer",
-    "gcnlimit.training": "GradientDescent GradientFlow",
-}
-__all__, __getattr__ = on_first_use(globals(), _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+with on_first_use(globals()):
+    from gcnlimit import benchmark as benchmark
+    from gcnlimit import depth as depth
+    from gcnlimit import real as real
+    from gcnlimit import results as results
+    from gcnlimit import theory as theory
+    from gcnlimit._version import __version__ as __version__
+    from gcnlimit.checks import check_filter as check_filter
+    from gcnlimit.checks import check_loss as check_loss
+    from gcnlimit.choose.best_filter import best_filter as best_filter
+    from gcnlimit.choose.compare import compare as compare
+    from gcnlimit.choose.gap_map import gap_map as gap_map
+    from gcnlimit.choose.tune import tune as tune
+    from gcnlimit.csbm import CSBM as CSBM
+    from gcnlimit.degrees import Degrees as Degrees
+    from gcnlimit.degrees import Gamma as Gamma
+    from gcnlimit.degrees import LogNormal as LogNormal
+    from gcnlimit.degrees import Pareto as Pareto
+    from gcnlimit.errors import ConvergenceError as ConvergenceError
+    from gcnlimit.errors import GCNLimitError as GCNLimitError
+    from gcnlimit.errors import ParameterError as ParameterError
+    from gcnlimit.filters import Diffusion as Diffusion
+    from gcnlimit.filters import Filter as Filter
+    from gcnlimit.filters import PageRank as PageRank
+    from gcnlimit.filters import Polynomial as Polynomial
+    from gcnlimit.filters import Residual as Residual
+    from gcnlimit.losses import Hinge as Hinge
+    from gcnlimit.losses import Logistic as Logistic
+    from gcnlimit.losses import Loss as Loss
+    from gcnlimit.losses import Softmax as Softmax
+    from gcnlimit.losses import Square as Square
+    from gcnlimit.network import GCN as GCN
+    from gcnlimit.normalization import Regularized as Regularized
+    from gcnlimit.penalties import ElasticNet as ElasticNet
+    from gcnlimit.penalties import Penalty as Penalty
+    from gcnlimit.real.classifier import GraphClassifier as GraphClassifier
+    from gcnlimit.real.describe import describe as describe
+    from gcnlimit.real.estimate import estimate as estimate
+    from gcnlimit.real.filter_classifier import FilterClassifier as FilterClassifier
+    from gcnlimit.real.recommend import recommend as recommend
+    from gcnlimit.real.scores import cross_validate as cross_validate
+    from gcnlimit.real.scores import search as search
+    from gcnlimit.results.performance import Status as Status
+    from gcnlimit.simulation.data.instance import Instance as Instance
+    from gcnlimit.simulation.data.sample import sample as sample
+    from gcnlimit.simulation.fit import fit as fit
+    from gcnlimit.simulation.infer.amp import amp as amp
+    from gcnlimit.simulation.infer.belief_propagation import (
+        belief_propagation as belief_propagation,
+    )
+    from gcnlimit.simulation.infer.linear import linear_message_passing as linear_message_passing
+    from gcnlimit.simulation.simulate import simulate as simulate
+    from gcnlimit.spectrum import Spectrum as Spectrum
+    from gcnlimit.sweeps.run import sweep as sweep
+    from gcnlimit.theory import limits as limits
+    from gcnlimit.theory.bayes import bayes_optimal as bayes_optimal
+    from gcnlimit.theory.linear import best_linear as best_linear
+    from gcnlimit.theory.predict import predict as predict
+    from gcnlimit.theory.transfer import transfer as transfer
+    from gcnlimit.training import GradientDescent as GradientDescent
+    from gcnlimit.training import GradientFlow as GradientFlow

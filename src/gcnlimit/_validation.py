@@ -84,9 +84,8 @@ def plain_array(name: str, value: object) -> NDArray[Any]:
     try:
         return np.asarray(value)
     except ValueError:
-        raise ParameterError(
-            f"{name} must be a rectangular array; its rows differ in length"
-        ) from None
+        problem = f"{name} must be a rectangular array; its rows differ in length"
+        raise ParameterError(problem) from None
     except Exception as error:  # of another library, such as a tensor that tracks its gradient
         raise ParameterError(f"{name} cannot be read as an array of numbers: {error}") from None
 

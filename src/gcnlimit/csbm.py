@@ -237,7 +237,7 @@ class CSBM(Value):
 
     @property
     def model(self) -> CSBM:
-        """The model itself; of an estimate, that without its errors."""
+        """The model itself; for an estimate, the model without its errors."""
         return self
 
     @property

@@ -117,7 +117,7 @@ class _OfVariance(DegreeLaw):
 
 
 class Gamma(_OfVariance):
-    r"""Gamma law of mean 1, :math:`p(\theta) \propto \theta^{k-1} e^{-k\theta}`, of shape :math:`k` one over the variance.
+    r"""Gamma law of mean 1, :math:`p(\theta) \propto \theta^{k-1} e^{-k\theta}`, whose shape :math:`k` is one over the variance.
 
     >>> law = Gamma(variance=0.5)
     >>> round(law.average(law.theta**2), 12), law.moment(2.0).__round__(12)
@@ -248,9 +248,7 @@ class Degrees(DegreeLaw):
         share = np.asarray(as_real("weight", weight, low=0, open_low=True))
         shape = broadcast(nodes=(1,), sequence=degree.shape, weight=share.shape)
         if len(shape) > 1:
-            raise ParameterError(
-                f"sequence and weight have shape {shape}; give one number for each node"
-            )
+            raise ParameterError(f"sequence and weight have shape {shape}; give one for each node")
         if not np.any(degree):
             raise ParameterError("sequence has no degree above 0; give those of a graph with edges")
         distinct, place = np.unique(np.broadcast_to(degree, shape), return_inverse=True)
@@ -273,5 +271,5 @@ class Degrees(DegreeLaw):
         return self.average(self.theta**power)
 
     def draw(self, rng: np.random.Generator, n: int) -> Array:
-        """Propensities of `n` nodes, each one of the given ones."""
+        """Propensities of `n` nodes, drawn from the given degrees."""
         return np.asarray(rng.choice(self.theta, n, p=self.weight))

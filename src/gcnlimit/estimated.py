@@ -21,7 +21,7 @@ from gcnlimit.spectrum import Spectrum
 
 @dataclass(frozen=True, eq=False, init=False)
 class EstimatedCSBM(CSBM):
-    r"""Contextual stochastic block model of single parameters with standard errors, which predictions from it carry on.
+    r"""Contextual stochastic block model whose parameters have standard errors, which predictions carry on.
 
     Those of :math:`\lambda` and :math:`\mu` are taken as independent, and are infinite if unknown. Class fractions have an error
     from `counts`, the labelled nodes of each class; None if they are known. `model` is the model without its errors: all that

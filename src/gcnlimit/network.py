@@ -24,7 +24,7 @@ from gcnlimit.training import Training, as_training
 
 @dataclass(frozen=True, eq=False, init=False)
 class GCN(Value):
-    r"""Graph convolutional network :math:`h(w) = g(a) X w/\sqrt N`, trained on the weights :math:`w`.
+    r"""Graph convolutional network :math:`h(w) = g(a) X w/\sqrt N` with trained weights :math:`w`.
 
     The training minimizes :math:`\sum_{i \in R} \ell(y_i h_i(w)) + r \sum_\nu \gamma(w_\nu)` over the labelled nodes :math:`R`.
     The same value describes the network on a sampled graph and its large-size limit.

@@ -157,11 +157,11 @@ def build_data(parameters: Mapping[str, Any]) -> CSBM:
     law = fields_given.pop("degrees_law", "gamma")
     if law not in LAWS:
         raise ParameterError(f"degrees_law = {law!r} is not known; write {' or '.join(LAWS)}")
-    if variance is not None and "degrees" in fields_given:
-        raise ParameterError("degrees_variance is given beside degrees; give one of the two")
-    return CSBM(
-        **fields_given if variance is None else fields_given | {"degrees": LAWS[law](variance)}
-    )
+    if variance is not None:
+        if "degrees" in fields_given:
+            raise ParameterError("degrees_variance is given beside degrees; give one of the two")
+        fields_given["degrees"] = LAWS[law](variance)
+    return CSBM(**fields_given)
 
 
 def build_network(parameters: Mapping[str, Any]) -> GCN:
@@ -185,9 +185,8 @@ def build_network(parameters: Mapping[str, Any]) -> GCN:
         arguments["training"] = build_training(times)
     at_test = [name for name in names_at_test() if name in parameters]
     test = {name.removeprefix("test_"): parameters[name] for name in at_test}
-    return GCN(
-        build_filter(parameters), **arguments, test_filter=build_filter(test) if test else None
-    )
+    test_filter = build_filter(test) if test else None
+    return GCN(build_filter(parameters), **arguments, test_filter=test_filter)
 
 
 def build_training(times: Mapping[str, Any]) -> Training:
@@ -216,9 +215,7 @@ def build_filter(parameters: Mapping[str, Any]) -> Filter:
         return cast("Filter", parameters["filter"])
     name = next((name for name in FAMILIES if name in parameters), None)
     if name is None:
-        raise ParameterError(
-            f"the network has no filter; give one of gcn, filter, {filter_choices()}"
-        )
+        raise ParameterError(f"the network has no filter; give gcn, filter, {filter_choices()}")
     family = FAMILIES[name]
     make = cast("Callable[[Any], Filter]", family)
     value = parameters[name]
@@ -228,9 +225,7 @@ def build_filter(parameters: Mapping[str, Any]) -> Filter:
             raise ParameterError(f"depth = {depth} is given beside {name} as a list; leave one out")
         return make(value)
     if depth is None:
-        raise ParameterError(
-            f"{name}, one value for all layers, needs depth; or give {name} as lists"
-        )
+        raise ParameterError(f"{name}, one for all layers, needs depth; or give {name} as lists")
     shared = np.asarray(as_real(name, value))
     return make(np.repeat(shared[..., None], check_depth(depth), axis=-1))
 

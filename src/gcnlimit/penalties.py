@@ -66,7 +66,7 @@ class ElasticNet(Value, Penalty):
         return np.asarray(self.l1_ratio * np.abs(w) + 0.5 * (1.0 - self.l1_ratio) * w**2)
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        """Shrunk towards 0 by a constant, then by a factor."""
+        """Weight shrunk towards 0 by a constant, then by a factor."""
         omega, v = np.asarray(omega, float), np.asarray(v, float)
         left = np.maximum(np.abs(omega) - v * self.l1_ratio, 0.0)
         return np.asarray(np.sign(omega) * left / (1.0 + v * (1.0 - self.l1_ratio)))

@@ -49,9 +49,8 @@ class Spectrum(Value):
             "signal": as_real("signal", signal, low=0),
             "weight": as_real("weight", weight, low=0, open_low=True),
         }
-        shape = broadcast(
-            features=(1,), **{name: np.shape(level) for name, level in checked.items()}
-        )
+        shapes = {name: np.shape(level) for name, level in checked.items()}
+        shape = broadcast(features=(1,), **shapes)
         if len(shape) > 1:
             raise ParameterError(f"variance, signal and weight have shape {shape}; give sequences")
         levels = {name: np.array(np.broadcast_to(level, shape)) for name, level in checked.items()}
@@ -92,7 +91,5 @@ def as_spectrum(features: object) -> Spectrum:
     if features is None:
         return Spectrum.white()
     if not isinstance(features, Spectrum):
-        raise ParameterError(
-            f"features = {shown(features)} are not a Spectrum; write Spectrum(variance)"
-        )
+        raise ParameterError(f"features = {shown(features)} is no law; write Spectrum(variance)")
     return features

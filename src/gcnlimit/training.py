@@ -54,9 +54,8 @@ class Training(Value, ABC):
 
     def _with(self, change: Any) -> Self:
         other = object.__new__(type(self))
-        other.__dict__.update(
-            {name: change(np.asarray(getattr(self, name))) for name in self.names}
-        )
+        changed = {name: change(np.asarray(getattr(self, name))) for name in self.names}
+        other.__dict__.update(changed)
         return other
 
     @abstractmethod
@@ -103,7 +102,7 @@ class GradientFlow(Training):
 
 @dataclass(frozen=True, eq=False, init=False)
 class GradientDescent(Training):
-    r"""Full-batch gradient descent with a step size, and momentum if wanted (the heavy ball of Polyak).
+    r"""Full-batch gradient descent with a step size and, optionally, momentum (Polyak's heavy ball).
 
     .. math:: w_{n+1} = w_n - \eta \nabla + \beta (w_n - w_{n-1}).
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 from gcnlimit.errors import GCNLimitError
@@ -29,25 +32,40 @@ def load(what: str, extra: str, module: str) -> Any:
     return importlib.import_module(module)
 
 
-def on_first_use(
-    package: dict[str, Any], homes: dict[str, str]
-) -> tuple[list[str], Callable[[str], object]]:
-    """Return ``__all__`` and ``__getattr__`` of a package that imports its public names when they are first used.
+@contextmanager
+def on_first_use(package: dict[str, Any]) -> Iterator[None]:
+    """Import the names that the block imports when they are first used, and make them the public names of a package.
 
-    `package` is its ``globals()``; `homes` has the names, with spaces between, by the module or package that they come from.
+    `package` is its ``globals()``, which get ``__all__``, ``__dir__`` and ``__getattr__``.
+    Type checkers, editors and programs that freeze a package read the block as plain imports.
     """
-    home_of = {name: home for home, names in homes.items() for name in names.split()}
+    homes: dict[str, str] = {}
+    import_now = builtins.__import__
 
-    def __getattr__(name: str) -> object:  # noqa: N807
-        if name not in home_of:
+    # in the place of __import__; what other modules import meanwhile goes its usual way
+    def note(
+        name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> Any:
+        if globals is not package:
+            return import_now(name, globals, locals, fromlist, level)
+        homes.update(dict.fromkeys(fromlist, name))
+        return SimpleNamespace(**dict.fromkeys(fromlist))
+
+    def first_use(name: str) -> object:
+        if name not in homes:
             raise AttributeError(f"module {package['__name__']!r} has no attribute {name!r}")
         from gcnlimit._runtime.progress import progress_bar  # nothing that a plain import needs
 
         with progress_bar(f"loading {name}"):
-            home = importlib.import_module(home_of[name])
-            if name not in vars(home):  # a module of that package
-                importlib.import_module(f"{home_of[name]}.{name}")
-        package[name] = vars(home)[name]
+            home = vars(importlib.import_module(homes[name]))
+            package[name] = home.get(name) or importlib.import_module(f"{homes[name]}.{name}")
         return package[name]
 
-    return list(home_of), __getattr__
+    builtins.__import__ = note
+    try:
+        yield
+    finally:
+        builtins.__import__ = import_now
+    for name in homes:
+        del package[name]
+    package |= {"__all__": list(homes), "__dir__": lambda: sorted(homes), "__getattr__": first_use}

@@ -138,7 +138,7 @@ class Problem(Value):
         return Exact(**_record()["exact"][self.name])
 
     def task(self, size: str = "standard", graph: int = 0, *, seed: int | None = None) -> Task:
-        """Task on the graph of that number.
+        """Task on the graph with this number.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class Problem(Value):
         return task
 
     def truth(self, size: str = "standard", graph: int = 0, *, seed: int | None = None) -> Classes:
-        """Classes of all nodes of that graph; they do not depend on the features, of which one is drawn."""
+        """Classes of all nodes of that graph; only one feature is drawn, since they do not depend on features."""
         root = self._root(size, graph, seed)
         nodes = SIZES[size]
         data, to = self.data, self.to

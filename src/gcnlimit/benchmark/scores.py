@@ -42,7 +42,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Line:
-    """A method on a problem: mean accuracy, its standard error, infinite for one graph, and place, 1 at the best."""
+    """A method on a problem: mean accuracy, standard error (infinite for one graph) and place (1 at the best possible)."""
 
     method: str
     problem: str
@@ -141,7 +141,7 @@ def published() -> Scores:
 
 
 def merge(parts: Iterable[Scores]) -> Scores:
-    """Results of several parts; a run that occurs twice counts once, the last of them, and a failure gives way.
+    """Results of several parts; if a run occurs twice, the last one counts, or the one that did not fail.
 
     A method of `published` replaces none of yours: where yours has its name, it becomes ``"NAME, published"``.
 
@@ -244,7 +244,7 @@ class Ranking:
         return _mean(self.accuracies.get((method, problem), {}).values())[0]
 
     def difference(self, method: str, other: str) -> tuple[float, float]:
-        r"""Mean accuracy ahead of another method on the same graphs, over the common problems, and its standard error.
+        r"""Mean lead in accuracy over another method on the same graphs of the common problems, and its standard error.
 
         The variance on one graph is the mean of those measured, :math:`n - 1` of them, and of one that is known:
         :math:`2 s^2/N`, where :math:`s` is the recorded scatter of message passing.

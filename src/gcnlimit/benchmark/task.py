@@ -24,7 +24,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Task(Brief):
-    """Input of a model: a graph, features, and the classes of the labelled nodes. It leads to no hidden label.
+    """Input of a model: a graph, features, and the classes of the labelled nodes. No hidden label can be reached from it.
 
     An inductive task has two graphs without an edge between them: the nodes of the training graph come first, and
     those of the new graph, none of them labelled, are the test nodes.

@@ -40,7 +40,7 @@ MAX_ORDER = 30  # coefficients of higher powers lose digits by cancellation
 
 @dataclass(frozen=True)
 class FilterCeiling(Brief):
-    """Highest accuracy of a linear network over all filters, square loss; on a directed graph a lower bound of it.
+    """Highest accuracy of a linear network over all filters, square loss; on a directed graph, a lower bound.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def best_filter(
     loss: Loss | str = "square",
     progress: bool | None = None,
 ) -> BestFilter:
-    r"""Find the polynomial filter of an order, and the regularization, with the highest test accuracy; square loss.
+    r"""Find the polynomial filter of a given order, and the regularization, with the highest test accuracy (square loss).
 
     The margin is climbed with its exact gradient, in a basis orthonormal for the spectrum of the data, from many starts
     of low order; the best is continued to higher orders. On a directed graph the regularization is infinite. The margin does

@@ -108,7 +108,7 @@ class Comparison(Result):
 
     @property
     def best(self) -> Entry:
-        """The network of the lowest test error (of several points, of the lowest mean logarithm of it)."""
+        """The network with the lowest test error; over several points, with the lowest mean logarithm of the error."""
         networks = (entry for entry in self.entries if entry.gcn is not None)
         return min(networks, key=lambda entry: float(np.nanmean(entry.log_test_error)))
 
@@ -147,7 +147,7 @@ def compare(
     reg: float | None = None,
     progress: bool | None = None,
 ) -> Comparison:
-    r"""Compare the families of networks, filter and regularization tuned, square loss, with the ceilings.
+    r"""Compare families of networks, at their best filter and regularization (square loss), with the ceilings.
 
     Early stopping is gradient flow from zero weights, without regularization, through the filter of the row above, until its
     best time (Eq. 13.1); it is left out where it has no theory. Sums of filters (Eq. 10.19) have any number of filters, and

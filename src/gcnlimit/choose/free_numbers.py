@@ -263,9 +263,7 @@ def _interval(name: str, bounds: Any) -> Interval:
             f"for any {long_name(name)} write (0, math.inf)"
         )
     if name in NUMBERS and not (_LEAST[name] <= low and high <= _MOST[name]):
-        raise ParameterError(
-            f"{asked} is not allowed; stay between {_LEAST[name]:g} and {_MOST[name]:g}"
-        )
+        raise ParameterError(f"{asked} must stay between {_LEAST[name]:g} and {_MOST[name]:g}")
     if low == high and math.isinf(low):
         raise ParameterError(f"{asked} contains no finite value; widen it")
     # No wider interval exists below tau = 0: an optimum there is at a limit of the family.

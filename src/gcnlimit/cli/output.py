@@ -62,16 +62,12 @@ def show(
     full = {name: np.broadcast_to(values, size).tolist() for name, values in flat.items()}
     if form == "table":
         cells = {name.replace("_", " "): list(map(_cell, values)) for name, values in full.items()}
-        click.echo(f"{title}\n\n{table(cells, width=terminal_width(), keys=keys)}")
+        width = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
+        click.echo(f"{title}\n\n{table(cells, width=width, keys=keys)}")
         return
     full = {name: [value] * size for name, value in inputs.items()} | full
     rows = zip(*(map(_plain, values) for values in full.values()), strict=True)
     click.echo((_csv if form == "csv" else _json)(list(full), rows), nl=False)
-
-
-def terminal_width() -> int | None:
-    """Columns of the terminal; none if the output goes elsewhere."""
-    return shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
 
 
 def show_grid(

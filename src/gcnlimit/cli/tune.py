@@ -23,9 +23,7 @@ def _interval(text: str) -> tuple[str, tuple[float, float]]:
         name, bounds = text.split("=")
         low, high = (float(bound) for bound in bounds.split(":"))
     except ValueError:
-        raise click.BadParameter(
-            f"{text!r} is not of the form NAME=LOW:HIGH, such as t=0:10"
-        ) from None
+        raise click.BadParameter(f"{text!r} is not NAME=LOW:HIGH, such as t=0:10") from None
     return name.strip(), (low, high)
 
 

@@ -308,10 +308,8 @@ _AXIS = (("ceiling", "linear", "here", "along"), ("best along", "sparse ceiling"
 
 PICTURES: dict[str, Recipe] = {
     **{
-        f"strength-{family}": Recipe(
-            title, partial(strength, family), ("ceiling", "linear", family)
-        )
-        for family, title in _TITLES.items()
+        f"strength-{name}": Recipe(title, partial(strength, name), ("ceiling", "linear", name))
+        for name, title in _TITLES.items()
     },
     "axis": Recipe("Accuracy along one parameter of the data", along_axis, *_AXIS),
     "layers": Recipe("Where depth stops helping", layers, ("ceiling", "linear", "layers")),

@@ -40,8 +40,8 @@ def data() -> xarray.Dataset:
     the residual strengths or the diffusion time, and the regularization, are those of the highest accuracy (square loss).
 
     Chosen here, where the paper leaves it open: :math:`\alpha = 4`, :math:`\rho = 0.1`, and graph and features of equal
-    strength, :math:`\lambda^2 = \mu^2/\alpha`, as in its other figures; the residual strengths of the layers are free, each by
-    itself. Filter and regularization are tuned together; on the directed graph a finite one gains less than
+    strength, :math:`\lambda^2 = \mu^2/\alpha`, as in its other figures. The residual strengths of the layers vary
+    independently. Filter and regularization are tuned together; on the directed graph a finite regularization gains less than
     :math:`2 \cdot 10^{-4}`.
     """
     csbm = CSBM(alpha=ALPHA, lam=SIGNALS, mu=np.sqrt(ALPHA) * SIGNALS, rho=RHO)

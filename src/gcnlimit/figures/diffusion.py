@@ -40,9 +40,9 @@ def data(symmetrize: bool) -> xarray.Dataset:
     three panels of the paper: :math:`\alpha = 4`, :math:`\rho = 0.1`; :math:`\alpha = 1`, :math:`\rho = 0.1`; :math:`\alpha = 2`,
     :math:`\mu = 1`, :math:`\rho = 0.3`. The paper has the theory at infinite regularization only; here every dot has its own.
 
-    Chosen here, where the paper leaves it open: :math:`r` = 0.1, 1, 10 and infinity; a strong and a weak signal in each panel,
-    :math:`\lambda` = 1.5 and 0.7, with :math:`\mu` = 3 and 1 at :math:`\alpha = 4`, and 2 and 1 at :math:`\alpha = 1`. The theory
-    at finite regularization is drawn up to :math:`t = 2.5`.
+    Chosen here, where the paper leaves it open: :math:`r` = 0.1, 1, 10 and infinity. Each panel has a strong and a weak
+    signal, :math:`\lambda` = 1.5 and 0.7, with :math:`\mu` = 3 and 1 at :math:`\alpha = 4`, and 2 and 1 at :math:`\alpha = 1`.
+    The theory at finite regularization is drawn up to :math:`t = 2.5`.
     """
     csbm = CSBM(**base.columns(SIGNALS))
     limit = predict(csbm, GCN(Diffusion(TIMES), symmetrize=symmetrize)).test_accuracy

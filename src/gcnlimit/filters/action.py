@@ -124,7 +124,8 @@ def _recursion(  # noqa: PLR0917
 
 def _add(total: Block, weight: Block, term: Block) -> None:
     """``total += weight * term`` in place; in one pass for each filter of an axis in front."""
-    if not isinstance(total, np.ndarray) or total.ndim == term.ndim:
+    # a sum in another order than that of C would be a copy when it is flat
+    if not isinstance(total, np.ndarray) or total.ndim == term.ndim or not total.flags.c_contiguous:
         total += weight * term
         return
     # without a temporary array of the size of the block

@@ -17,7 +17,7 @@ from gcnlimit.graphs.tables import from_edges
 
 
 def from_networkx(graph: Any, features: str | Sequence[str] = "x", label: str = "label") -> Dataset:
-    """Data set of a NetworkX graph, its weights those of the attribute ``weight`` of the edges.
+    """Data set of a NetworkX graph, with weights from the attribute ``weight`` of its edges.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def _features(columns: dict[str, list[Any]], notes: list[str]) -> Any:
 
 
 def to_networkx(data: Dataset) -> Any:
-    """NetworkX graph with ``x``, ``label`` and, of the first split, ``train`` on its nodes; directed if not symmetric."""
+    """NetworkX graph whose nodes have ``x``, ``label`` and ``train`` (of the first split); directed if not symmetric."""
     check_types("to_networkx", data=(data, Dataset))
     nx = load("a NetworkX graph", "graphs", "networkx")
     kind = nx.Graph if is_symmetric(data.graph) else nx.DiGraph

@@ -136,7 +136,7 @@ class Loss(Convex):
     """Whether conjugate gradients train a network with this loss, by its first two derivatives."""
 
     def on(self, classes: Classes) -> ClassLoss:
-        """Return what the loss is on nodes of these classes."""
+        """Return the form that the loss takes on these classes."""
         return ClassLoss(self, classes)
 
     def __init_subclass__(cls, **options: Any) -> None:

@@ -32,7 +32,7 @@ MOVED = 0.1  # by so much in total variation
 
 
 class GraphClassifier(GraphEstimator):
-    r"""Classifier of the nodes of a graph; what `gcnlimit.recommend` recommends and ``gcnlimit classify`` does.
+    r"""Classifier of the nodes of a graph, the one that `gcnlimit.recommend` recommends and ``gcnlimit classify`` uses.
 
     An average of ridge regressions on several views of a node, weighted by *exact leave-one-out* on the labelled nodes: no
     validation set is needed. The graph is left out where that does as well within one standard error. `FilterClassifier` is a

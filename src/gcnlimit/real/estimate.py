@@ -35,7 +35,7 @@ SPARSE = 10.0  # mean degree d below which eigenvalues, up to sqrt(d), are never
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    r"""Parameters of the contextual stochastic block model for a graph, its classes as they are.
+    r"""Parameters of the contextual stochastic block model for a graph, with the classes that it has.
 
     Parameters
     ----------

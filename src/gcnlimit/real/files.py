@@ -32,7 +32,7 @@ def read(
     undirected: bool = False,
     encoding: str | None = None,
 ) -> Dataset:
-    """Data set of a file, or of tables; its `notes` say what was dropped, joined or filled in.
+    """Data set from a file or from tables; its `notes` say what was dropped, joined or filled in.
 
     Parameters
     ----------
@@ -97,10 +97,8 @@ def read_labelled(file: str, nodes: str | None = None, **how: Any) -> Dataset:
     if labelled_nodes(data.y).any():
         return data
     if nodes is None:
-        told = (
-            f"{file!r} has no labels; give them in a table of nodes, by {option('nodes', 'FILE')}"
-        )
-        raise ParameterError(told)
+        by = option("nodes", "FILE")
+        raise ParameterError(f"{file!r} has no labels; give them in a table of nodes, by {by}")
     # which columns there are is in a note
     listed = " ".join(note for note in data.notes if note.startswith("No column")).rstrip(".")
     column = f"name the column of the classes by {option('label', 'COLUMN')}"

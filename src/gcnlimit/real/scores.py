@@ -23,7 +23,7 @@ SCORES = ("accuracy", "balanced_accuracy", "macro_f1", "auc")
 
 
 class Interval(NamedTuple):
-    """Accuracy to expect, None where too few labels tell it, and an interval that holds it in nine of ten cases or more."""
+    """Accuracy to expect, None if labels are too few, and an interval that contains it in at least nine of ten cases."""
 
     value: float | None
     low: float
@@ -175,7 +175,7 @@ def search(
     folds: int = 5,
     seed: int = 0,
 ) -> Search:
-    """Best settings of a model by `cross_validate`: what ``GridSearchCV`` is for tables, which would cut the graph.
+    """Best settings of a model by `cross_validate`; ``GridSearchCV``, made for tables, would cut the graph.
 
     Parameters
     ----------

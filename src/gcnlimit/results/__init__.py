@@ -2,19 +2,23 @@
 
 from gcnlimit._runtime.extras import on_first_use
 
-_HOMES = {
-    "gcnlimit.choose.best_filter": "BestFilter FilterCeiling",
-    "gcnlimit.choose.compare": "Comparison",
-    "gcnlimit.choose.gap_map": "GapMap",
-    "gcnlimit.choose.search": "TuneStatus",
-    "gcnlimit.choose.tune": "Tuned",
-    "gcnlimit.results.calibration": "Calibration",
-    "gcnlimit.results.order_parameters": "OrderFunctions OrderParameters",
-    "gcnlimit.results.performance": "BayesPrediction Measurement Performance Prediction Status",
-    "gcnlimit.results.result": "Result",
-    "gcnlimit.simulation.data.observation": "Observation",
-    "gcnlimit.simulation.fit": "Fit",
-    "gcnlimit.simulation.infer.inference": "Inference",
-    "gcnlimit.theory.depth.oversmoothing": "Oversmoothing",
-}
-__all__, __getattr__ = on_first_use(globals(), _HOMES)
+with on_first_use(globals()):
+    from gcnlimit.choose.best_filter import BestFilter as BestFilter
+    from gcnlimit.choose.best_filter import FilterCeiling as FilterCeiling
+    from gcnlimit.choose.compare import Comparison as Comparison
+    from gcnlimit.choose.gap_map import GapMap as GapMap
+    from gcnlimit.choose.search import TuneStatus as TuneStatus
+    from gcnlimit.choose.tune import Tuned as Tuned
+    from gcnlimit.results.calibration import Calibration as Calibration
+    from gcnlimit.results.order_parameters import OrderFunctions as OrderFunctions
+    from gcnlimit.results.order_parameters import OrderParameters as OrderParameters
+    from gcnlimit.results.performance import BayesPrediction as BayesPrediction
+    from gcnlimit.results.performance import Measurement as Measurement
+    from gcnlimit.results.performance import Performance as Performance
+    from gcnlimit.results.performance import Prediction as Prediction
+    from gcnlimit.results.performance import Status as Status
+    from gcnlimit.results.result import Result as Result
+    from gcnlimit.simulation.data.observation import Observation as Observation
+    from gcnlimit.simulation.fit import Fit as Fit
+    from gcnlimit.simulation.infer.inference import Inference as Inference
+    from gcnlimit.theory.depth.oversmoothing import Oversmoothing as Oversmoothing

@@ -235,7 +235,7 @@ class OrderParameters:
 
     @cached_property
     def layers(self) -> OrderFunctions | None:
-        """Order functions at the layers of a discrete network, worked out when first asked for; None of other filters."""
+        """Order functions at the layers of a discrete network, computed when first asked for; None for other filters."""
         asked: list[tuple[Rows, OrderFunctions | None]]
         asked = [(rows, source.layers()) for rows, source in self.sources]
         parts = [(rows, layers) for rows, layers in asked if layers is not None]

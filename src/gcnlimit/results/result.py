@@ -87,7 +87,7 @@ class Coordinates:
 
 @dataclass(frozen=True, repr=False)
 class Result(ABC):
-    """Base of the results: a short `repr`, a table in notebooks, and the ways out to pandas, xarray and Matplotlib.
+    """Base class of results: a short `repr`, a table in notebooks, and conversion to pandas, xarray and Matplotlib.
 
     Columns and axes carry the names of the parameters that a result was computed for.
 

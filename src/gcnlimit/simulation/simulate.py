@@ -52,7 +52,7 @@ def simulate(  # noqa: PLR0917
     progress: bool | None = None,
     throw: bool = True,
 ) -> Measurement:
-    r"""Performance of a network on sampled graphs, mean and standard error over `trials` of them.
+    r"""Performance of a network on sampled graphs: mean and standard error over `trials` graphs.
 
     Interrupted from the keyboard, the answer is that of the trials done so far. Under a law of degrees `accuracy_by_degree`
     gives the accuracy on leaves and hubs.

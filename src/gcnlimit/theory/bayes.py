@@ -37,9 +37,9 @@ _QUICK = 3  # unequal classes up to which a ceiling takes a fraction of a second
 
 @dataclass(frozen=True, repr=False)
 class BayesTransfer(BayesPrediction):
-    """Bayes-optimal performance on a new graph with both graphs at hand, and with less.
+    """Bayes-optimal performance on a new graph, with both graphs available and with less information.
 
-    In `two_stages` the training graph has been left with all that it says of the features, and the new one adds to it; in
+    In `two_stages` the new graph adds to all that the training graph says of the features, without returning to that graph; in
     `frozen` the weights stay as they were trained, and inference on the new graph is the best.
     """
 
@@ -78,7 +78,7 @@ def bayes_optimal(
     sweeps: int = 40,
     seed: int = 0,
 ) -> BayesPrediction:
-    r"""Bayes-optimal performance, and that of approximate message passing where it is less.
+    r"""Bayes-optimal performance, and that of approximate message passing where it is lower.
 
     The evidence :math:`m` on a test node is a root of Eq. 8.8, for two equal classes and white features that of Eq. 5.1,
 

@@ -89,7 +89,7 @@ def no_residual_margin(data: CSBM, depth: int) -> Array:
 
 
 def constant_residual_limit(signal: npt.ArrayLike, c: npt.ArrayLike, symmetric: bool) -> Array:
-    r"""Margin as :math:`K \to \infty` at constant :math:`c`, on an operator of that signal :math:`\lambda_e`: oversmoothing.
+    r"""Margin as :math:`K \to \infty` at constant :math:`c`, on an operator of signal :math:`\lambda_e`: oversmoothing.
 
     The leading eigenvalue of :math:`a + c` dominates the output. If it is the spike, the network does principal component
     analysis; if it lies in the bulk, the signal is lost and the margin is 0.
@@ -195,7 +195,7 @@ def _moderate(name: str, value: npt.ArrayLike) -> Array:
 
 
 class HardPhase(NamedTuple):
-    r"""Signals :math:`\lambda_s` of a graph without features between which recovery is possible and hard, and where that ends.
+    r"""Signals :math:`\lambda_s` between which recovery from a graph alone is possible but hard, and what ends this phase.
 
     `lam_spinodal`: signal from which a state that recovers the classes exists, without labels; `lam_transition`: signal from
     which it is the Bayes-optimal one, hard up to 1; `rho_c`: fraction of labels from which there is one state at every signal.

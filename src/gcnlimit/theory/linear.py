@@ -20,11 +20,7 @@ from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.results.result import Coordinates
 from gcnlimit.theory.bayes import at_each_point
 from gcnlimit.theory.ceiling.amp_layers import layer_coordinates
-from gcnlimit.theory.ceiling.finite_degree import (
-    population_sizes,
-    sparse_ceiling,
-    sparse_elsewhere,
-)
+from gcnlimit.theory.ceiling.finite_degree import population_sizes, sparse_ceiling, sparse_elsewhere
 from gcnlimit.theory.ceiling.linear_node import LinearNode, label_evidence
 from gcnlimit.theory.ceiling.population import LinearPopulation
 from gcnlimit.theory.ceiling.state_evolution import FixedPoints, StateEvolution
@@ -40,7 +36,7 @@ _MOST_LAYERS = 10_000
 
 @dataclass(frozen=True, repr=False)
 class LinearTransfer(Prediction):
-    """Best linear network on a new graph with both graphs at hand; `two_stages` and `frozen` are as in `BayesTransfer`."""
+    """Best linear network on a new graph, with both graphs available; `two_stages` and `frozen` as in `BayesTransfer`."""
 
     two_stages: Prediction
     frozen: Prediction
@@ -145,9 +141,7 @@ def best_linear(
     if degree is None:
         return _elsewhere(data, to, label, symmetrize, layers)
     if data.shape or to.shape:
-        raise ParameterError(
-            "best_linear with to and degree needs single parameters; leave out degree"
-        )
+        raise ParameterError("best_linear with to and degree takes one point; leave out degree")
     ceilings = sparse_elsewhere(data.model, to.model, degree, sizes, nodes=LinearPopulation)
     return _linear_transfer([ceiling.algorithmic for ceiling in ceilings], data, to)
 
@@ -214,7 +208,7 @@ def _linear_transfer(answers: list[Prediction], data: CSBM, to: CSBM) -> LinearT
 def label_propagation(
     data: CSBM, graph: npt.ArrayLike, features: npt.ArrayLike = 0.0
 ) -> Prediction:
-    r"""Performance of clamped label propagation with any two numbers (Eq. 12.7).
+    r"""Performance of clamped label propagation with any strengths of graph and features (Eq. 12.7).
 
     Labelled nodes keep their codes, and on the others :math:`v = \theta_a a v + \theta_x \frac{XX^T}N v`. With
     :math:`\theta_a = \lambda_s/D_0`, :math:`\theta_x = \frac\mu{1+\mu}/D_0` and :math:`D_0 = 1 + \lambda_s^2 + \mu/\alpha` it is

@@ -52,7 +52,7 @@ class PairedScatter(NamedTuple):
     deviation: float
 
     def graphs(self, sigmas: float = 2.0) -> float:
-        """Return the number of graphs after which the mean difference is that many of its standard errors."""
+        """Return the number of graphs after which the mean difference is `sigmas` of its standard errors."""
         if self.difference == 0.0:
             return math.inf
         return float(max(1, math.ceil((sigmas * self.deviation / self.difference) ** 2)))
@@ -60,7 +60,7 @@ class PairedScatter(NamedTuple):
 
 @progress_bar("scattering")
 def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None) -> Scatter:
-    r"""Standard deviation of the accuracy of a network over graphs of that many nodes (Eqs. 10.21 and 10.22).
+    r"""Standard deviation of the accuracy of a network over graphs of a given size (Eqs. 10.21 and 10.22).
 
     On the training graph, or on a new graph `to` with :math:`N' = N\alpha'/\alpha` nodes and the same features, the training anew
     each time. The formulas hold at infinite regularization; elsewhere `exact` is False and the answer is a rule: at finite

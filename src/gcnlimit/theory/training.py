@@ -21,13 +21,7 @@ from gcnlimit._values import Array
 from gcnlimit.numerics.contour import Contour, EllipseMap, slit_contour, slit_nodes
 from gcnlimit.numerics.linear import batches
 from gcnlimit.results.order_parameters import Output, Weights
-from gcnlimit.theory.finite_reg.path import (
-    PageRankRidge,
-    Path,
-    Ridge,
-    SymmetricRidge,
-    quadratic,
-)
+from gcnlimit.theory.finite_reg.path import PageRankRidge, Path, Ridge, SymmetricRidge, quadratic
 from gcnlimit.theory.points import Points
 from gcnlimit.training import GradientDescent, Training
 

@@ -123,7 +123,7 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
 
 
 def best_test_filter(data: CSBM, gcn: GCN, to: CSBM | None = None, *, tol: float = 1e-10) -> Filter:
-    r"""Return the best of all filters to read the nodes of a graph, given the trained weights.
+    r"""Return the filter through which the nodes of a graph are best read, given the trained weights.
 
     On an independent graph `to` it is PageRank (Eq. 10.6), with :math:`\theta' = \lambda'/(1 + \lambda'^2 + c^2)` on a symmetric
     operator and :math:`\lambda'/(1 + m'^2)` on a directed one, :math:`m'` the margin of `best_margin`. On the test nodes of the

@@ -58,7 +58,7 @@ def two_class_model(adjacency: Graph, X: Features, labels: Array, mask: Mask) ->
 
 @dataclass(frozen=True, eq=False)
 class Instance(Brief):
-    """One draw of the model, what a learner sees apart from what it must not see; `of` takes your own graph.
+    """One draw of the model, with what a learner may see apart from what it may not; `of` takes your own graph.
 
     >>> import gcnlimit as gl
     >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), nodes=200, degree=20, seed=0)
@@ -216,7 +216,7 @@ class Instance(Brief):
         return Instance(seen, Latents(labels, centroid.astype(float), theta))
 
     def to_dataset(self) -> Dataset:
-        """Data set, its classes 0, 1, ..., its training nodes the one split; self-loops are dropped.
+        """Data set with classes 0, 1, ... and the training nodes as its only split; self-loops are dropped.
 
         `gcnlimit.real` writes it to tables, to NetworkX and to PyTorch Geometric.
 

@@ -83,7 +83,7 @@ class Observation(Brief):
 
     @cached_property
     def edge_counts(self) -> Any:
-        """Adjacency with weights in their unit, which count edges where a method has no other use for them."""
+        """Adjacency matrix with weights in their own unit, for methods in which they count edges."""
         A = self.adjacency
         unit = 1.0 if isinstance(A, np.ndarray) else weight_unit(A)
         return A if unit == 1.0 else A / unit
@@ -95,7 +95,7 @@ class Observation(Brief):
 
     @cached_property
     def theta(self) -> Array | None:
-        """Measured propensities, degrees over their mean; None if the model has all nodes alike."""
+        """Measured propensities, degrees over their mean; None if all nodes of the model are alike."""
         return None if self.data.degrees is None else propensities(self.edge_counts)
 
     def operator(

@@ -45,7 +45,7 @@ _ALONE = 1e-12  # least square of a field that counts
 
 @dataclass(frozen=True, eq=False)
 class LinearInference(Brief):
-    r"""What the best linear network says of each node.
+    r"""Estimates of the best linear network for each node.
 
     Parameters
     ----------
@@ -364,13 +364,7 @@ class _Fitted:
 
 
 def _inference(
-    graph: Given,
-    v: Array,
-    fields: Array,
-    M: Array,
-    *,
-    ended: Ended,
-    weights: Array | None = None,
+    graph: Given, v: Array, fields: Array, M: Array, *, ended: Ended, weights: Array | None = None
 ) -> LinearInference:
     """Answer from estimates, fields and evidence on the nodes of a graph."""
     observation = observed(graph)

@@ -26,13 +26,7 @@ from gcnlimit.simulation.data.features import Features, one_pass, streamed
 from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.data.operator import Operator
 from gcnlimit.simulation.data.size import PROPAGATED_AT_ONCE
-from gcnlimit.simulation.train.descent import (
-    CrossEntropy,
-    Solver,
-    descent,
-    krylov,
-    krylov_function,
-)
+from gcnlimit.simulation.train.descent import CrossEntropy, Solver, descent, krylov, krylov_function
 from gcnlimit.training import Training
 
 PointIndex = npt.NDArray[np.intp]

@@ -51,7 +51,7 @@ def message_passing(
     features: float | None = None,
     shrinkage: float | None = None,
 ) -> Prediction:
-    r"""Exact performance of each layer of the message-passing network, for any values of its numbers.
+    r"""Exact performance of each layer of the message-passing network, for any values of its parameters.
 
     Parameters
     ----------

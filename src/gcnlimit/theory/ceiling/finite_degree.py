@@ -21,9 +21,7 @@ _OVERLAP, _ENTROPY = (Draw._fields.index(name) for name in ("overlap", "free_ent
 _NUMBERS = 12.0  # held at once for each node and class
 _EDGE = 3.0  # and for each edge, at most
 _REPLICAS = 8  # independent populations for each of the two starts
-_LARGEST_PARAMETER = (
-    1e50  # of a parameter or its inverse: the square of the evidence must be a number
-)
+_LARGEST_PARAMETER = 1e50  # or its inverse: the square of the evidence must be a number
 _DIFFERENT = 0.01  # overlap by which two fixed points differ, or a population drifts, at least
 
 

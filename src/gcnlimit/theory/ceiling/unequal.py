@@ -80,9 +80,8 @@ class MatrixEvolution:
         # evidence of the labels alone may already decide every class
         by_labels = float(self.source.at(np.array([self.rho]))[0])
         if not by_labels * nearest_codes(self.posterior.fractions) <= _SURE:
-            sure = MatrixFixedPoint(
-                identity, np.diag(self.source.at(np.diag(identity))), 0.0, 0, True
-            )
+            evidence = np.diag(self.source.at(np.diag(identity)))
+            sure = MatrixFixedPoint(identity, evidence, 0.0, 0, True)
             return sure, sure
         unlabelled = self.rho == 0.0 and float(self.source.gain(np.zeros(1))[0]) <= 1.0
         none = MatrixFixedPoint(0.0 * identity, 0.0 * identity, 0.0, 0, True)

@@ -59,7 +59,7 @@ def Phi(x: npt.ArrayLike, z: npt.ArrayLike, *, t: npt.ArrayLike, symmetric: bool
 
 
 def kappa(x: npt.ArrayLike, *, t: npt.ArrayLike, symmetric: bool) -> Array:
-    r"""Response of a state to a push on itself a distance `x` before, :math:`\kappa(x) = \frac1N \mathrm{tr}\, e^{txa}`.
+    r"""Response of a state to a push at a depth `x` before it, :math:`\kappa(x) = \frac1N \mathrm{tr}\, e^{txa}`.
 
     :math:`\kappa = 1` if directed, since :math:`a` has no trace, and :math:`I_1(2tx)/(tx)` if symmetric. For
     :math:`x > z` it is :math:`D_{qh}^{-1}(x, z) = \kappa(x - z)`.

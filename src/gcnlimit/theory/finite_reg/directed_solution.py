@@ -16,13 +16,7 @@ from gcnlimit._values import Array
 from gcnlimit.numerics.fixed_point import fixed_point
 from gcnlimit.numerics.linear import pack_positive, solve_each, unpack_positive
 from gcnlimit.results.order_parameters import OrderFunctions, Rows
-from gcnlimit.theory.finite_reg.directed import (
-    DirectedEquations,
-    Response,
-    memory,
-    outer,
-    response,
-)
+from gcnlimit.theory.finite_reg.directed import DirectedEquations, Response, memory, outer, response
 from gcnlimit.theory.finite_reg.solution import ACCURACY, FollowedSolution, scaled_chain
 from gcnlimit.theory.points import Points
 
