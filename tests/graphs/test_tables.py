@@ -491,7 +491,7 @@ def test_a_spreadsheet_is_unpacked_no_further_than_memory_allows(tmp_path, monke
 
 def test_what_the_third_column_is_taken_for_is_said(read):
     edges = "src,dst,timestamp\na,b,1600000000\nb,c,1600000100\n"
-    told = "Column 'timestamp' holds the weights of the edges, 1.6e+09 to 1.6e+09; if it does not,"
+    told = "Column 'timestamp' holds the weights of the edges, 1600000000 to 1600000100; if it does"
     assert any(note.startswith(told) for note in read(edges).notes)
     assert not any("weights" in note for note in read("a,b,1\nb,c,1\n").notes)
     with pytest.raises(gl.ParameterError, match=r"contains ''; .* a number: correct it, or leave"):
