@@ -174,11 +174,11 @@ def series_sum(  # noqa: PLR0917
     are below `accuracy` times the sum.
     """
     largest = float(np.max(np.abs(parameters)))
-    fractions = like(block, parameters / (largest or 1.0))
     weight = like(block, np.ones_like(parameters))
     total: Block = weight * block
     if largest == 0.0:
         return total
+    fractions = like(block, parameters / largest)
     term = block
     small = 0
     for k in range(1, 100_000):
