@@ -1,6 +1,7 @@
 """Tables as people have them: what they say is read, what was done to it is said."""
 
 import gzip
+import io
 import sys
 import tracemalloc
 import zipfile
@@ -547,3 +548,18 @@ def test_the_column_that_names_the_nodes_of_the_edges_is_named(read):
         gl.ParameterError, match="write both alike, name another column by --id code"
     ):
         read(nodes="name,code,label\nShop 1,a,x\nShop 2,b,y\n")
+
+
+def test_the_page_says_what_pandas_makes_of_such_cells():
+    """Why text is not read by pandas: docs/how-to/real-graphs.md."""
+
+    def guessed(*cells, **options):
+        text = "x,z\n" + "".join(f'"{cell}",1\n' for cell in cells)
+        return pd.read_csv(io.StringIO(text), **options)["x"]
+
+    for cells in (["1,200", "7"], ["1.200,50", "7"], ["12%"], ["$12"], ["12 kg"], ["1", "-"]):
+        assert guessed(*cells).tolist() == cells
+    assert guessed("1/2/2023", "3/4/2023", parse_dates=["x"])[0] == pd.Timestamp(2023, 1, 2)
+    assert isinstance(guessed("2/1/2024", "31/12/2023", parse_dates=["x"])[0], str)
+    assert guessed("NA", "DE").isna().tolist() == [True, False]
+    assert pd.read_csv(io.StringIO("a,b\n1,2\n3\n"))["b"].isna().tolist() == [False, True]
