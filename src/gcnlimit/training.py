@@ -111,9 +111,9 @@ class GradientDescent(Training):
         steps = as_real("steps", steps, low=1)
         if np.any(np.mod(steps, 1.0) != 0.0):
             raise ParameterError(f"steps = {steps!r} must be whole numbers; round them")
-        momentum = as_real("momentum", momentum, low=0, high=1)
-        if np.any(np.equal(momentum, 1.0)):
-            raise ParameterError("momentum = 1 never comes to rest; it must be below 1")
+        momentum = as_real("momentum", momentum, low=0)
+        if (largest := np.max(momentum)) >= 1.0:
+            raise ParameterError(f"momentum = {largest:g} never comes to rest; it must be below 1")
         rate = as_real("rate", rate, low=0, open_low=True)
         self.__dict__.update(steps=steps, rate=rate, momentum=momentum)
         self.shape  # noqa: B018 - refuses shapes that do not broadcast

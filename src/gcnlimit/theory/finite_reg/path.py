@@ -54,8 +54,8 @@ class Ridge(ABC):
         r"""Regularization :math:`\zeta` and its derivative in the variable of the resolvents."""
 
     @abstractmethod
-    def followed(self, loop: Ellipse, reg: Array) -> Array:
-        """The same from where it is known, nearly."""
+    def start(self, zeta: Array) -> Array:
+        """Variable at large regularizations, nearly."""
 
     @abstractmethod
     def ends(self) -> tuple[Array, Array]:
@@ -87,6 +87,14 @@ class Ridge(ABC):
         lost = ~np.all(root.imag * zeta.imag > 0.0, axis=1)  # another root of the same equation
         if lost.any():
             root = np.where(lost[:, None], self.polished(self.followed(loop, reg), zeta), root)
+        return root
+
+    def followed(self, loop: Ellipse, reg: Array) -> Array:
+        """The same nearly, from ellipses far away."""
+        loops = [loop._replace(width=np.maximum(loop.width, width)) for width in _WIDTHS]
+        root = self.start(reg - loops[0].z)
+        for nearer in loops:
+            root = self._closer(root, reg - nearer.z)
         return root
 
     def polished(self, root: Array, zeta: Array) -> Array:
@@ -155,14 +163,8 @@ class SymmetricRidge(Ridge):
         s = 1.0 / variable
         return self._reg(s, W, -(s**2), dW + variable**2 * second)
 
-    def followed(self, loop: Ellipse, reg: Array) -> Array:
-        """From ellipses far away, by Newton's method."""
-        loops = [loop._replace(width=np.maximum(loop.width, width)) for width in _WIDTHS]
-        far = reg - loops[0].z
-        root = (self.alpha * far + 1.0 + self.alpha * self.rho - self.rho) / self.rho
-        for nearer in loops:
-            root = self._closer(self._closer(root, reg - nearer.z), reg - nearer.z)
-        return root
+    def start(self, zeta: Array) -> Array:
+        return np.asarray((self.alpha * zeta + 1.0 + self.alpha * self.rho - self.rho) / self.rho)
 
     def ends(self) -> tuple[Array, Array]:
         square = self.g**2
@@ -192,10 +194,11 @@ class SymmetricRidge(Ridge):
 
 
 class PageRankRidge(Ridge):
-    r"""PageRank on a directed graph: closed averages (Eq. 13.14), and the variable is :math:`w = \tau(W)`.
+    r"""PageRank on a directed graph: closed averages of :math:`w = \tau(W)` (Eq. 13.14).
 
     With :math:`x = 1 + \theta^2w` (that of Eq. 3.30) and :math:`\kappa = 1 - \theta\lambda`,
-    :math:`s = \frac1{xw} - \frac1{x^2}`, :math:`e(W) = x/L`, :math:`e(U) = \kappa/L`, :math:`L = \kappa^2 - 1 + x/w`.
+    :math:`s = \frac1{xw} - \frac1{x^2}`, :math:`e(W) = x/L`, :math:`e(U) = \kappa/L`, :math:`L = \kappa^2 - 1 + x/w`. The
+    variable is :math:`1/(w_0 - w)` with :math:`w_0 = 1/(1 - \theta^2)`, where :math:`s = 0`: it grows as the regularization.
     """
 
     def __init__(self, points: Points) -> None:
@@ -203,6 +206,7 @@ class PageRankRidge(Ridge):
         self.theta = points.filter.values[:, None]
         self.kappa = 1.0 - self.theta * points.signal[:, None]
         self.unit = points.divisor() ** -2.0
+        self.largest = 1.0 / (1.0 - self.theta**2)
 
     def _s(self, w: Array) -> tuple[Array, Array]:
         """Number s and its derivative."""
@@ -212,43 +216,23 @@ class PageRankRidge(Ridge):
         return s, 2.0 * square / x**3 - (x + square * w) / (x * w) ** 2
 
     def reg(self, variable: Array) -> tuple[Array, Array]:
-        s, slope = self._s(variable)
-        return self._reg(s, variable, slope, np.ones_like(variable))
+        w = self.largest - 1.0 / variable
+        s, slope = self._s(w)
+        dw = variable**-2.0
+        return self._reg(s, w, slope * dw, dw)
 
-    def followed(self, loop: Ellipse, reg: Array) -> Array:
-        r"""Root of the quartic :math:`(\rho x^2 - P)(x^2 - \alpha P) = \zeta\alpha P(x^2 - P)/w`, :math:`P = px^2 = x - w`.
-
-        Of its roots it is the one for which :math:`w`, :math:`1/s` and :math:`-p` have imaginary parts of the sign of
-        that of :math:`\zeta`, as the averages of resolvents do.
-        """
-        zeta, square, rho, alpha = reg - loop.z, self.theta**2, self.rho, self.alpha
-        P = np.stack([np.ones_like(square), square - 1.0, np.zeros_like(square)])
-        x2 = np.stack([np.ones_like(square), 2.0 * square, square**2])
-        left = _product(rho * x2 - P, x2 - alpha * P)
-        right = _product(P, (x2 - P)[1:])
-        # companion matrix of the polynomial in 1/w, which keeps its degree at theta = 0
-        powers = np.moveaxis(left - alpha * zeta * np.append(right, 0.0 * left[:1], axis=0), 0, -1)
-        companion = np.zeros((*zeta.shape, 4, 4), complex)
-        companion[..., 0, :] = -powers[..., 1:] / powers[..., :1]
-        companion[..., [1, 2, 3], [0, 1, 2]] = 1.0
-        side = np.where(zeta.imag > 0.0, 1.0, -1.0)[..., None]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            w = 1.0 / np.linalg.eigvals(companion)
-            x = 1.0 + square[..., None] * w
-            angle, wider = (side * np.angle(value) for value in (w, x**2 * w / (x - w)))
-        inside = np.nan_to_num(np.minimum(angle, wider - angle), nan=-np.inf)
-        best = np.argmax(inside, axis=-1)[..., None]
-        return np.asarray(np.take_along_axis(w, best, axis=-1)[..., 0])
+    def start(self, zeta: Array) -> Array:
+        return np.asarray(-self._s(self.largest)[1] * self.alpha * zeta / self.rho)
 
     def ends(self) -> tuple[Array, Array]:
-        start = 1.0 / (1.0 - self.theta**2)
-        low = self.reg(start / (1.0 + np.exp(_SCAN)))[0]
+        low = self.reg((1.0 + np.exp(-_SCAN)) / self.largest)[0]
 
         def above(scan: Array) -> tuple[Array, Mask]:
-            variable = start * (1.0 + np.exp(scan))
-            s, slope = self._s(variable)
-            x, below = self._labels(variable)
-            return variable, (below + self.mu * s * x <= 0.0) | (below <= 0.0) | (slope >= 0.0)
+            w = self.largest * (1.0 + np.exp(scan))
+            s, slope = self._s(w)
+            x, below = self._labels(w)
+            passed = (below + self.mu * s * x <= 0.0) | (below <= 0.0) | (slope >= 0.0)
+            return 1.0 / (self.largest - w), passed
 
         return np.maximum(-np.min(low, axis=1), 0.0), self._scanned(above)
 
@@ -258,14 +242,6 @@ class PageRankRidge(Ridge):
         return x, self.kappa**2 - 1.0 + x / w
 
     def means(self, variable: Array) -> tuple[Array, Array, Array, Array]:
-        below = self._labels(variable)[1]
-        excess = variable * (1.0 - self.kappa**2) / below
-        return self._s(variable)[0], variable, self.kappa / below, excess
-
-
-def _product(one: Array, other: Array) -> Array:
-    """Product of two polynomials, whose coefficients run along the first axis."""
-    total = np.zeros((len(one) + len(other) - 1, *one.shape[1:]))
-    for k, coefficient in enumerate(one):
-        total[k : k + len(other)] += coefficient * other
-    return total
+        w = self.largest - 1.0 / variable
+        below = self._labels(w)[1]
+        return self._s(w)[0], w, self.kappa / below, w * (1.0 - self.kappa**2) / below
