@@ -12,7 +12,8 @@ from click.testing import CliRunner
 
 import gcnlimit as gl
 from gcnlimit.cli.app import app
-from gcnlimit.explorer.computations import COMPUTATIONS, STRENGTHS, tuned
+from gcnlimit.explorer.computations import COMPUTATIONS
+from gcnlimit.explorer.curves import STRENGTHS, tuned
 from gcnlimit.explorer.pictures import PICTURES, needs
 from gcnlimit.explorer.sentences import depth_answer, elsewhere_answer, gain_answer
 from gcnlimit.explorer.start import PRESETS
