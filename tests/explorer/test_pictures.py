@@ -140,7 +140,7 @@ def test_the_map_is_what_its_code_prints_and_holds_the_point():
 
 def test_the_best_filter_of_the_picture_is_not_below_any_family():
     picture = complete("spectrum", State())
-    reached = float(picture.sentence.split("reaches ")[1].split(" ")[0])
+    reached = float(picture.sentence.split("reaches ")[1].split(",")[0])
     families = [
         c.y[0]
         for f in STRENGTHS
