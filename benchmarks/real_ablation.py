@@ -93,10 +93,9 @@ def by_landmarks(
 
 def _variants(data: Any, split: int) -> dict[str, float]:
     y, test = data.training(split), data.testing(split)
-    known = test >= 0
 
     def score(probabilities: Any) -> float:
-        return quality(model.classes_, probabilities[known], test[known])
+        return quality(model.classes_, probabilities, data.y, test >= 0)
 
     def fitted(**options: Any) -> Any:
         return GraphClassifier(**options).fit(data.X, y, graph=data.graph)

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from benchmarks.real_graphs import dataset, quality, table
+from benchmarks.real_graphs import dataset, masks, quality, table
 from gcnlimit import real
 from gcnlimit.graphs.operator import propagation
 
@@ -27,7 +27,6 @@ HIDDEN, EPOCHS, EVERY, STEPS, RETURN, RATE = 64, 300, 5, 10, 0.1, 0.01
 SETTINGS = tuple(product((0.2, 0.5, 0.8), (5e-4, 5e-3), (True, False)))
 """Dropout, weight decay, and whether the rows of the features are scaled to unit sum."""
 KINDS = ("GCN", "APPNP", "GPR-GNN", "LINKX")
-DRAWN = 500
 
 
 def main() -> None:
@@ -61,29 +60,17 @@ def main() -> None:
 def tuned(data: real.Dataset, kind: str, most: int, device: str) -> list[float]:
     """Test score of each split, in per cent, at the setting and epoch of the best validation score."""
     splits = range(min(data.splits, most))
-    masks = [_masks(data, split) for split in splits]
-    best, chosen = np.full(len(masks), -1.0), np.zeros(len(masks))
+    parts = [masks(data, split) for split in splits]
+    best, chosen = np.full(len(parts), -1.0), np.zeros(len(parts))
     for setting in SETTINGS:
-        for outputs in trained(data, kind, [train for train, _, _ in masks], setting, device):
-            for split, (_, held, test) in enumerate(masks):
-                value = _quality(outputs[:, split], data.y, held)
+        for outputs in trained(data, kind, [train for train, _, _ in parts], setting, device):
+            for split, (_, held, test) in enumerate(parts):
+                classes = np.arange(outputs.shape[-1])
+                value = quality(classes, outputs[:, split], data.y, held)
                 if value > best[split]:
-                    best[split], chosen[split] = value, _quality(outputs[:, split], data.y, test)
+                    best[split] = value
+                    chosen[split] = quality(classes, outputs[:, split], data.y, test)
     return (100 * chosen).tolist()
-
-
-def _quality(outputs: Any, y: Any, nodes: Any) -> float:
-    return quality(np.arange(outputs.shape[1]), outputs[nodes], y[nodes])
-
-
-def _masks(data: real.Dataset, split: int) -> tuple[Any, Any, Any]:
-    """Nodes for training, validation and test."""
-    assert data.train is not None
-    train, test = data.train[split], data.testing(split) >= 0
-    if data.val is not None:
-        return train, np.flatnonzero(data.val[split]), np.flatnonzero(test)
-    held = np.random.default_rng(split).choice(np.flatnonzero(test), DRAWN, replace=False)
-    return train, held, np.setdiff1d(np.flatnonzero(test), held)
 
 
 def trained(

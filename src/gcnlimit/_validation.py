@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from copy import copy
 from math import inf, isinf
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gcnlimit._values import Array, Parameter, shown
+from gcnlimit._values import Array, Parameter, Value, shown
 from gcnlimit.errors import ParameterError
 
 LOOSEST = 1e-3
@@ -137,6 +139,41 @@ def broadcast(**shapes: tuple[int, ...]) -> tuple[int, ...]:
         listing = ", ".join(f"{name} {shape}" for name, shape in shapes.items() if shape)
         problem = f"shapes do not broadcast together: {listing}"
         raise ParameterError(f"{problem}; add axes of length 1 to combine them") from None
+
+
+class Numbers(Value):
+    """Value of a few numbers that may be arrays, which broadcast: one for each point of a calculation, or one for all."""
+
+    names: ClassVar[tuple[str, ...]]
+    """Names of the numbers."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Common shape of the numbers."""
+        return broadcast(**{name: np.shape(getattr(self, name)) for name in self.names})
+
+    def ravel(self, shape: tuple[int, ...]) -> Self:
+        """Same value whose arrays are broadcast to `shape` and flattened to one axis."""
+        return self._mapped(lambda numbers: np.broadcast_to(numbers, shape).ravel())
+
+    def reshape(self, shape: tuple[int, ...]) -> Self:
+        """Same value whose arrays, along one axis, have another shape."""
+        return self._mapped(lambda numbers: numbers.reshape(shape) if shape else numbers.item())
+
+    def __getitem__(self, index: Any) -> Self:
+        """Same value at that index of arrays that have one axis."""
+        return self._mapped(lambda numbers: numbers[index])
+
+    def _mapped(self, change: Callable[[Array], Any]) -> Self:
+        """Same value with a change of those of its numbers that are arrays."""
+        numbers = {name: getattr(self, name) for name in self.names}
+        return self._with({name: change(x) for name, x in numbers.items() if np.ndim(x)})
+
+    def _with(self, numbers: Mapping[str, Any]) -> Self:
+        """Same value with other numbers, known to be valid."""
+        other = copy(self)
+        other.__dict__.update(numbers)
+        return other
 
 
 def _masked(value: object) -> bool:

@@ -3,18 +3,16 @@ r"""Normalization of the adjacency: powers of the degrees by which its rows and 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from copy import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike
 
-from gcnlimit._validation import as_real, broadcast
-from gcnlimit._values import Array, Parameter, Value, brief, shown
+from gcnlimit._validation import Numbers, as_real
+from gcnlimit._values import Array, Parameter, brief, shown
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 
@@ -25,7 +23,7 @@ _NAMED = {"symmetric": (0.5, 0.5), "none": (0.0, 0.0), "random-walk": (1.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Normalization(Value):
+class Normalization(Numbers):
     r"""Operator :math:`(D + \tau d)^{-p}\, A\, (D + \tau d)^{-q}`, times a constant.
 
     On nodes of propensity :math:`\theta` it is :math:`\mathrm{diag}(l)\, a_0\, \mathrm{diag}(r)` with
@@ -46,6 +44,7 @@ class Normalization(Value):
     ('symmetric', (0.25, 0.25), Regularized())
     """
 
+    names = NUMBERS
     left: Parameter
     right: Parameter
     tau: Parameter | None
@@ -69,40 +68,10 @@ class Normalization(Value):
             return f"Regularized(tau={tau})"
         return f"Normalization({left}, {right}, tau={tau})"
 
-    @cached_property
-    def shape(self) -> tuple[int, ...]:
-        """Common shape of the three numbers."""
-        return broadcast(**{name: np.shape(getattr(self, name)) for name in NUMBERS})
-
     def replaced(self, **numbers: Any) -> Self:
         """Same normalization with some of its numbers changed."""
         checked = Normalization(**{name: getattr(self, name) for name in NUMBERS} | numbers)
         return self._with({name: getattr(checked, name) for name in NUMBERS})
-
-    def _with(self, numbers: Mapping[str, Any]) -> Self:
-        """Same normalization with other numbers, known to be valid."""
-        other = copy(self)
-        other.__dict__.pop("shape", None)
-        other.__dict__.update(numbers)
-        return other
-
-    def ravel(self, shape: tuple[int, ...]) -> Self:
-        """Normalization whose numbers are broadcast to `shape` and flattened, if they are arrays."""
-        return self._mapped(lambda numbers: np.broadcast_to(numbers, shape).ravel())
-
-    def reshape(self, shape: tuple[int, ...]) -> Self:
-        """Normalization whose numbers have another shape, if they are arrays."""
-        return self._mapped(lambda numbers: numbers.reshape(shape) if shape else numbers.item())
-
-    def __getitem__(self, index: Any) -> Self:
-        """Normalization at that index of one axis, if its numbers are arrays."""
-        return self._mapped(lambda numbers: numbers[index])
-
-    def _mapped(self, change: Callable[[Array], Any]) -> Self:
-        """Same normalization with a change of those of its numbers that are arrays."""
-        numbers = {name: getattr(self, name) for name in NUMBERS}
-        changed = {name: change(value) for name, value in numbers.items() if np.ndim(value)}
-        return self._with(changed) if changed else self
 
     def single(self) -> Self:
         """Same normalization if all its points agree, or a `ParameterError`: one graph has one operator."""

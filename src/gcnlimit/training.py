@@ -9,54 +9,31 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gcnlimit._validation import as_real, broadcast
-from gcnlimit._values import Array, Parameter, Value
+from gcnlimit._validation import Numbers, as_real
+from gcnlimit._values import Array, Parameter
 from gcnlimit.errors import ParameterError
 
 
-class Training(Value, ABC):
+class Training(Numbers, ABC):
     """A way to train from zero weights; its parameters may be arrays, which broadcast."""
-
-    names: ClassVar[tuple[str, ...]]
-    """Names of the parameters."""
 
     tuned: ClassVar[tuple[str, ...]]
     """Names of those that `tune` chooses."""
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Common shape of the parameters."""
-        return broadcast(**{name: np.shape(getattr(self, name)) for name in self.names})
-
-    def ravel(self, shape: tuple[int, ...]) -> Self:
-        """Training whose parameters are broadcast to `shape` and flattened to one axis."""
-        return self._with(lambda values: np.broadcast_to(values, shape).ravel())
-
-    def __getitem__(self, index: Any) -> Self:
-        """Training at that index of parameters that have one axis."""
-        return self._with(lambda values: values[index])
-
-    def reshape(self, shape: tuple[int, ...]) -> Self:
-        """Training whose parameters, along one axis, have another shape."""
-        return self._with(lambda values: values.reshape(shape)[()])
-
     def replaced(self, **values: Any) -> Self:
         """Training with other values of some parameters, which have been checked."""
-        other = self._with(np.asarray)
-        other.__dict__.update(values)
-        return other
+        return self._with(values)
 
-    def _with(self, change: Any) -> Self:
-        other = object.__new__(type(self))
-        changed = {name: change(np.asarray(getattr(self, name))) for name in self.names}
-        other.__dict__.update(changed)
-        return other
+    def _mapped(self, change: Callable[[Array], Any]) -> Self:
+        # single numbers too: each point of a calculation has its own
+        return self._with({name: change(np.asarray(getattr(self, name))) for name in self.names})
 
     @abstractmethod
     def in_units(self, unit: Array) -> Self:
@@ -89,7 +66,7 @@ class GradientFlow(Training):
         object.__setattr__(self, "time", checked)
 
     def in_units(self, unit: Array) -> Self:
-        return self._with(lambda time: time * unit)
+        return self.replaced(time=self.time * unit)
 
     def left(self, x: Array) -> Array:
         return np.asarray(np.exp(-_along(self.time) * x))

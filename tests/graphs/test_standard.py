@@ -81,3 +81,19 @@ def test_error_of_the_signal_of_many_classes_is_its_scatter():
     expected = np.sqrt(np.mean([s.lam_error**2 for s in signals]))
     # a standard deviation of 40 numbers is known to a tenth
     assert np.std([s.lam for s in signals], ddof=1) == pytest.approx(expected, rel=0.3)
+
+
+@pytest.mark.parametrize(
+    "classes, share, labelled", [(2, 0.8, 1.0), (2, 0.8, 0.5), (3, -0.45, 1.0)]
+)
+def test_the_error_of_the_signal_is_its_scatter_at_small_degree(classes, share, labelled):
+    """Of graphs of degree 4, the signal a `share` of the largest: over 200 of them the variance scatters by a tenth."""
+    data = gl.CSBM(4.0, 2.0 * share, 1.0, labelled, directed=False, classes=classes)
+    estimates = []
+    for seed in range(200):
+        graph = gl.sample(data, 300, 4, seed=seed)
+        y = np.where(graph.train_mask, 1 + graph.labels, -1).astype(int)
+        estimates.append(from_labels(StandardizedGraph.of(None, y, graph.adjacency)))
+    lam, errors = np.array([(e.lam, e.lam_error) for e in estimates]).T
+    assert np.var(lam, ddof=1) / np.mean(errors**2) == pytest.approx(1.0, abs=0.3)
+    assert abs(np.mean(lam) - data.lam) < 4 * np.std(lam) / np.sqrt(200)

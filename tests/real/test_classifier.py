@@ -185,13 +185,18 @@ def test_an_isolated_node_has_the_same_answer_on_every_graph():
     )
 
 
-def test_without_features_an_isolated_node_has_the_prior():
+def test_without_features_an_isolated_node_has_the_fractions_of_its_like():
+    """Those of all labels where no isolated node is labelled, else nearly those of the labelled isolated nodes."""
     _, _, hidden, A = classed_graph(nodes=200, labelled=120)
-    A[:20] = A[:, :20] = 0.0
+    A[:60] = A[:, :60] = 0.0
+    hidden[:60] = -1
+    share = np.bincount(hidden[hidden >= 0]) / np.sum(hidden >= 0)
     model = gl.GraphClassifier().fit(None, hidden, graph=A)
-    share = np.bincount(hidden[hidden >= 0]) / 120
-    assert np.allclose(model.predict_proba()[:20], share, atol=1e-6)
+    assert np.allclose(model.predict_proba()[:60], share, atol=1e-6)
     assert model.graph_gain_ is None
+    hidden[:40] = np.arange(40) % 4 == 0  # one in four, and none of the third class
+    of_these = gl.GraphClassifier().fit(None, hidden, graph=A).predict_proba()[:60]
+    assert np.allclose(of_these, [0.75, 0.25, 0.0], atol=0.04)
 
 
 def test_another_graph_of_the_same_model_is_classified():

@@ -54,6 +54,19 @@ def test_hubs_are_seen_and_said():
     assert found.noise_level < 1.0  # the largest hubs are joined to nearly all
 
 
+def test_what_degrees_do_not_explain_is_named_by_its_cause():
+    """Hubs joined to nearly all nodes leave less than the noise of the model; leaves joined to leaves more."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=400)
+    to_all = np.where(np.arange(400) < 12, 0.97, 0.05)[:, None] * np.ones(400)
+    apart = np.kron(np.diag([0.03, 0.3]), np.ones((200, 200)))
+    causes = {"hubs are joined to nearly all": to_all, "degrees do not explain all": apart}
+    for cause, p in causes.items():
+        A = np.triu(rng.random((400, 400)) < p, 1).astype(float)
+        found = gl.describe(rng.standard_normal((400, 20)), y, sparse.csr_array(A + A.T))
+        assert [other for other in causes if other in " ".join(found.doubts)] == [cause]
+
+
 def test_the_drawing_shows_spectrum_semicircle_and_outliers():
     figure = pytest.importorskip("matplotlib.figure").Figure()
     axes = described(2.0).plot(figure.add_subplot())

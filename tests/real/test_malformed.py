@@ -220,7 +220,12 @@ UNUSUAL = {
     "missing values of pandas": {"y": pd.Series(Y, dtype="Int64").replace(-1, pd.NA)},
     "classes far apart": {"y": np.where(Y == 1, 10**9, Y)},
     "single precision": {"X": X.astype(np.float32), "graph": A.astype(np.float32)},
+    "columns one after the other": {"X": np.asfortranarray(X)},
+    "sparse features": {"X": sparse.csc_array(X)},
 }
+
+
+FORMS = ("single precision", "columns one after the other", "sparse features")
 
 
 @pytest.mark.parametrize("changes", UNUSUAL.values(), ids=UNUSUAL)
@@ -245,8 +250,8 @@ def test_what_is_unusual_is_estimated(name):
 
 
 @pytest.mark.filterwarnings("ignore:graph has 30 self-loops")
-@pytest.mark.parametrize("name", ["self loops", "integers", "booleans", "single precision"])
-def test_the_form_of_the_graph_does_not_matter(name):
+@pytest.mark.parametrize("name", ["self loops", "integers", "booleans", *FORMS])
+def test_the_form_of_the_table_does_not_matter(name):
     usual = gl.GraphClassifier().fit(X, Y, graph=A)
     other = gl.GraphClassifier().fit(**({"X": X, "y": Y, "graph": A} | UNUSUAL[name]))
     assert np.allclose(usual.decision_function(), other.decision_function(), atol=1e-5)

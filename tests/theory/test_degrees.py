@@ -60,7 +60,7 @@ def points(law, *network, **data):
 
 def solve(points):
     """Margins and losses of points that are solved together."""
-    return answers_at(points, np.ones(points.size, bool), Effort(progress=False))[0]
+    return answers_at(points, Effort(progress=False))[0]
 
 
 def of_row(row):

@@ -7,7 +7,8 @@
 
 from gcnlimit.benchmark.evaluate import evaluate
 from gcnlimit.benchmark.problems import SIZES, VERSION, Exact, Problem, problems
-from gcnlimit.benchmark.scores import Line, Ranking, Run, Scores, merge, published
+from gcnlimit.benchmark.ranking import Ranking
+from gcnlimit.benchmark.scores import Line, Run, Scores, merge, published
 from gcnlimit.benchmark.task import Task
 
 __all__ = ["SIZES", "VERSION", "Exact", "Line", "Problem", "Ranking", "Run", "Scores", "Task"]

@@ -234,6 +234,7 @@ def _spectrum(points: Points) -> Array:
     """Real points of the spectrum, the spike or the edge on its side last."""
     edge = 2.0 if points.symmetric else 1.0
     bulk = np.broadcast_to(np.linspace(-edge, edge, 201), (points.size, 201))
+    # beyond the transition the spike decides; below it the edge that it would leave
     spike = np.where(points.signal < 0.0, -1.0, 1.0) * points.radius
     return np.concatenate([bulk, spike[:, None]], axis=1)
 

@@ -204,6 +204,7 @@ def compare(
     if not usable.any():
         check_range(data, LARGEST)  # raises the error that says why
     elif not usable.all():
+        # one point out of range would end the search of all
         taken = data.replaced(**{name: column[usable] for name, column in columns.items()})
     entries = []
     with progress_bar("comparing networks", None, progress):
@@ -260,6 +261,7 @@ def _eigenvector(data: CSBM, symmetrize: bool) -> Entry:
     law = data.degrees
     if law is None:
         return _of_margin("PCA of the graph", {}, np.asarray(pca_margin(signal)), data)
+    # a node of many edges hears its neighbours better, by the root of its propensity
     margin = spectrum(Regularized(), law, signal).margin[:, None] * np.sqrt(law.theta)
     return _of_margin("PCA of the graph", {}, margin, data, law.weight)
 
@@ -287,6 +289,7 @@ def _tuned(method: str, data: CSBM, gcn: GCN, free: dict[str, Bounds]) -> Entry:
     """Entry of a family at its best."""
     best = tune(data, gcn, free, progress=False)
     points = len(data.shape)
+    # layers of a residual network can be exchanged: sorted, equal networks look equal
     chosen = {name: np.sort(v) if np.ndim(v) > points else v for name, v in best.parameters.items()}
     chosen.setdefault("reg", best.gcn.reg)
     return Entry(method, chosen, *scored(best.prediction, data), best.gcn, best.prediction.status)

@@ -50,6 +50,7 @@ def best_filter_sum(points: Points) -> FilterSum:
     """
     signal, mu = points.signal, points.mu
     odds = np.minimum(points.rho / np.maximum(1.0 - points.rho, 1e-300), _SURE)
+    # labels alone first: what they say of the other nodes is what the weights are trained on
     taught = np.square(best_margin(np.sqrt(odds), signal))
     q = taught / (1.0 + taught)
     c2 = mu / points.alpha * mu * q / (1.0 + mu * q)

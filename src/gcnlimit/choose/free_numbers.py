@@ -181,6 +181,7 @@ def _allowed(points: Points, method: Method, name: str, asked: Interval) -> _All
     reason = ""
     if method.layered and filter is not None and not filter.deep:
         limit, nowhere, reason = _longest(points, filter, far, limit)
+    # an infinite bound ends where the scale of the filter saturates, and beyond all that was asked
     lowest = np.maximum(-limit, _LEAST.get(name, -np.inf))
     low, high = np.maximum(asked[0], lowest), np.minimum(asked[1], limit)
     return _Allowed(low, high, unit, scale, nowhere, reason)
@@ -190,6 +191,7 @@ def _longest(points: Points, filter: Filter, far: float, limit: Array) -> tuple[
     """Largest magnitude, below `limit`, of a continuous filter whose series can be solved layer by layer."""
     reach = points.radius
     longest = points.longest()
+    # lengths of series grow in steps: on a grid, the last that is short enough
     tried = np.linspace(0.0, 1.0, 501)[:, None] * limit
     needed = filter.replaced(tried).layers(radius=reach)
     allowed, searched = (

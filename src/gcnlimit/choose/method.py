@@ -41,6 +41,7 @@ class Method(Enum):
             return cls.STOPPED
         explicit = "reg" not in free and bool(np.all(np.isinf(points.reg)))
         alike = points.degrees is None
+        # a spectrum, or one layer that feeds itself, needs no chain of layers
         short = points.symmetric or explicit or (type(points.filter) is PageRank and alike)
         if not (
             short and (alike or (points.normalization.plain and free.keys().isdisjoint(NUMBERS)))

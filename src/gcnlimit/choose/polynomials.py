@@ -40,6 +40,7 @@ class SymmetricFilters:
     def __init__(self, points: Points, order: int, finite: bool = False) -> None:
         self.order = order
         self.finite = finite  # then the filter is in units in which kappa V_w = 1
+        # fourth powers of the values are averaged exactly; rational functions of them need more
         nodes = 16 * order + 2 + _MORE if finite else 4 * order + 2
         measure = SpikedSemicircle.of(points.signal, nodes)
         self.problem = SpectralMargin.of(points, measure, finite)
@@ -52,6 +53,7 @@ class SymmetricFilters:
     def fit(self, g: Array) -> Array:
         """Coordinates of the filters closest to Taylor series `g`, one row for each point."""
         measure = self.problem.measure
+        # projected on the basis: a series may be longer than the order
         values = np.zeros_like(measure.x)
         for k in range(g.shape[-1] - 1, -1, -1):
             values = values * measure.x + g[..., k, None]
@@ -72,12 +74,14 @@ class SymmetricFilters:
         full = self._unscaled(a)
         g, d = self._values(full, where)
         by_U, by_W = self.problem.take(where).by_values(g * d, g**2 * d)
+        # derivatives of U = g/(1 + g^2) and W = g^2/(1 + g^2), or of g and its square
         U1, W1 = ((1.0 - g**2) * d**2, 2.0 * g * d**2) if self.finite else (d, 2.0 * g)
         slope = np.asarray(np.einsum("bnj,bn->bj", self.basis[where], by_U * U1 + by_W * W1))
         if not self.finite:
             return slope
         along = np.vecdot(slope, full)[:, None]  # the derivative in the logarithm of the scale
         size, scale = self._size(a)
+        # the length of a direction does not count: what lies along it moves the scale alone
         turn = (scale * slope - along * a[:, :-1] / size) / size
         return np.concatenate([turn, along], axis=1)
 
@@ -90,6 +94,7 @@ class SymmetricFilters:
 
     def _size(self, a: Array) -> tuple[Array, Array]:
         """Length of a direction, which does not count, and the scale."""
+        # an optimum at reg = 0 lies at infinite scale, and a climb to it must stay in range
         scale = np.exp(np.clip(a[:, -1:], -_FARTHEST, _FARTHEST))
         return np.linalg.norm(a[:, :-1], axis=1, keepdims=True), scale
 
@@ -244,6 +249,7 @@ def _search(points: Points, order: int, finite: bool, rival: Ascent | None) -> A
     where = np.repeat(np.arange(points.size), count)
     filters = _filters(points.take(where), order, finite)
     first = starts.reshape(where.size, -1)
+    # most climbs lead to the same few maxima: a dozen steps tell which is the highest
     ascent = ascend(filters.margin, filters.gradient, first, steps=_FIRST, tol=_TOL, gain=_GAIN)
     highest = np.argmax(ascent.f.reshape(points.size, count), axis=1)
     ascent = ascent.take(np.arange(points.size) * count + highest)
@@ -256,6 +262,7 @@ def _starts(filters: Filters, radius: Array, guess: Array | None) -> Array:
     """The best of diffusions, PageRanks, the constant and evenly spread directions; point, start, coordinate."""
     k = np.arange(filters.order + 1.0)
     factorial = np.cumprod(np.maximum(k, 1.0))
+    # signals of either sign, weak and strong: what suits one lies in a valley of another
     diffusions = (np.power.outer(t / radius, k) / factorial for t in (-3.0, -1.5, 0.0, 1.5, 3.0))
     pageranks = (np.power.outer(theta / radius, k) for theta in (-0.8, 0.8))
     shapes = [filters.fit(g) for g in (*diffusions, *pageranks)]
@@ -277,6 +284,7 @@ def _starts(filters: Filters, radius: Array, guess: Array | None) -> Array:
 
 def _continued(points: Points, order: int, ascent: Ascent, finite: bool) -> Found:
     """Climb from filters of lower order: the bases of two orders agree where both are defined."""
+    # rows of unit length, so that the curvature found at the lower order keeps its scale
     last = ascent.x.shape[1] - finite
     direction = ascent.x[:, :last] / np.linalg.norm(ascent.x[:, :last], axis=1, keepdims=True)
     direction = np.pad(direction, ((0, 0), (0, order + 1 - last)))

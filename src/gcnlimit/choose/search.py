@@ -280,6 +280,7 @@ def _at_infinity(search: NetworkSearch, block: Index) -> Maxima:
     face = search.at_infinite_reg(block)
     best = _maximized(face)
     values = face.values(best.u, np.arange(face.size))
+    # the same numbers, placed in the intervals of the search at finite regularization
     others = [number for number in search.numbers if number.name != "reg"]
     u = np.stack([number.place(values[:, k], block) for k, number in enumerate(others)], axis=1)
     return best._replace(

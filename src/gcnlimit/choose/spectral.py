@@ -94,6 +94,7 @@ class SpectralMargin:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             graph = square.spectral_transforms(self.measure, U, W, self._s)
             margin = self._margin(graph)
+        # filters of more freedom than labelled nodes would need a negative regularization
         allowed = self._s * graph.W < square.most_freedom(self.alpha, self.rho)
         return np.where(allowed & np.isfinite(margin), margin, -np.inf)
 
@@ -209,6 +210,7 @@ def climb(margin: SpectralMargin, angle: Array, steps: int = _STEPS) -> Climbed:
         length, reached = _line(part, angle[rows], direction, promise, best[rows])
         angle[rows] += length[:, None] * direction
         best[rows] = reached
+        # the promise of Newton's step is what is left to gain; a step of length 0 ends as well
         settled[rows] = promise <= _SETTLED * (1.0 + np.abs(reached))
         rows = rows[~settled[rows] & (length > 0.0)]
     return Climbed(angle, best, settled)
@@ -256,6 +258,7 @@ def _derivatives(margin: SpectralMargin, angle: Array) -> tuple[Array, Array, Ar
     else:
         U1, W1 = np.ones_like(angle), 2.0 * angle
         U2, W2 = np.zeros_like(angle), 2.0 * U1
+    # first and second derivatives of the eight functions in the angle, by the chain rule
     first = (W1, 2 * W * W1, 2 * U * U1, W1, 2 * W * W1, 2 * U * U1, U1, U * W1 + U1 * W)
     WW, UU = 2 * (W1**2 + W * W2), 2 * (U1**2 + U * U2)
     second = (W2, WW, UU, W2, WW, UU, U2, U2 * W + 2 * U1 * W1 + U * W2)

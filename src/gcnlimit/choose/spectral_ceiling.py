@@ -46,9 +46,11 @@ def _searched(points: Points, finite: bool, tol: float, rival: Best | None = Non
     start = _starts(problem, points.radius, None if rival is None else rival.g)
     count = start.shape[1]
     where = np.repeat(np.arange(points.size), count)
+    # a few steps of all climbs, then the highest alone: a step on fine panels costs most
     first = climb(problem.take(where), start.reshape(where.size, -1), _FIRST)
     highest = np.argmax(first.margin.reshape(points.size, count), axis=1)
     coarse = maximize(problem, first.angle[np.arange(points.size) * count + highest])
+    # panels half as wide tell how far the margin on the first ones is off
     finer = panels.halved(ends)
     fine = maximize(_problem(points, finite, finer), _carried(ends, coarse.angle, finer))
     best = _reported(points, finite, finer, fine, np.abs(fine.margin - coarse.margin))
@@ -72,6 +74,7 @@ def _cut(points: Points, finite: bool, ends: Array, climbed: Climbed, tol: float
         problem = _problem(points, finite, ends)
         weight = problem.measure.tau + problem.measure.e
         mass = weight[0, :-1].reshape(ends.size - 1, -1).sum(axis=1)
+        # a kink slows the decay of the coefficients in its own panel, and is found by it
         tails = sum(panels.panel_tails(f[0, :-1]) for f in problem.functions(climbed.angle))
         rough = tails * mass > _ROUGH * tol
         if not np.any(rough):
@@ -128,6 +131,7 @@ def _reported(points: Points, finite: bool, ends: Array, climbed: Climbed, error
     t = np.arccos(np.clip(0.5 * (side[:, None] * _GRID), -1.0, 1.0))
     rows = zip(angle[:, None, :-1], t, strict=True)
     bulk = np.concatenate([panels.interpolate(ends, a, at) for a, at in rows])
+    # an atom without mass has an arbitrary angle: the edge next to it stands in
     edge = np.where(side < 0.0, bulk[:, 0], bulk[:, -1])
     atom = np.where(np.abs(points.signal) > 1.0, angle[:, -1], edge)
     g = np.concatenate([bulk, atom[:, None]], axis=1)

@@ -132,6 +132,7 @@ def tune(
     network = _network(gcn, best.points, shape)
     prediction = predict(data, network, throw=False, progress=False)
     refused = np.asarray(prediction.status) == Status.REFUSED
+    # a search may refuse what a prediction at the ends of its intervals would answer
     refused |= np.isnan(best.margin).reshape(shape)
     if throw and np.any(refused):
         Points.of(data, network)  # raises the error that says why

@@ -124,7 +124,8 @@ def _recursion(  # noqa: PLR0917
 
 def _add(total: Block, weight: Block, term: Block) -> None:
     """``total += weight * term`` in place; in one pass for each filter of an axis in front."""
-    if not isinstance(total, np.ndarray) or total.ndim == term.ndim:
+    # a sum in another order than that of C would be a copy when it is flat
+    if not isinstance(total, np.ndarray) or total.ndim == term.ndim or not total.flags.c_contiguous:
         total += weight * term
         return
     # without a temporary array of the size of the block
@@ -173,11 +174,11 @@ def series_sum(  # noqa: PLR0917
     are below `accuracy` times the sum.
     """
     largest = float(np.max(np.abs(parameters)))
-    fractions = like(block, parameters / (largest or 1.0))
     weight = like(block, np.ones_like(parameters))
     total: Block = weight * block
     if largest == 0.0:
         return total
+    fractions = like(block, parameters / largest)
     term = block
     small = 0
     for k in range(1, 100_000):

@@ -179,9 +179,13 @@ def squared(X: Any) -> Any:
 
 def column_spread(X: Any) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
     """Mean and standard deviation of each column of features, and whether it varies."""
-    mean, square = (np.asarray(part.mean(axis=0)).ravel() for part in (X, squared(X)))
-    spread = np.sqrt(np.maximum(square - mean**2, 0.0))
-    return mean, spread, spread > 1e-7 * np.sqrt(square)
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    if is_sparse(X):
+        square = np.asarray(squared(X).mean(axis=0)).ravel()
+        spread = np.sqrt(np.maximum(square - mean**2, 0.0))
+    else:
+        spread = X.std(axis=0)  # far from 0, the difference of the squares is rounding
+    return mean, spread, spread > 1e-7 * np.hypot(mean, spread)
 
 
 def _matrix(name: str, value: Any) -> Any:

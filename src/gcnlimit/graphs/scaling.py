@@ -9,7 +9,9 @@ from scipy import sparse
 
 from gcnlimit._validation import one_of
 from gcnlimit._values import Array
-from gcnlimit.graphs.check import column_spread, is_sparse, squared
+from gcnlimit.graphs.check import column_spread, dense, is_sparse, squared
+
+DENSE = 5e7  # numbers up to which a sparse matrix may become dense
 
 
 class Scaling(NamedTuple):
@@ -24,7 +26,7 @@ class Scaling(NamedTuple):
         """Scaling of these features; ``"auto"`` takes rows if most features are 0, as counts of words are, else columns.
 
         Rows that two or three columns dominate, as one of another unit does, tell nothing of the others: they are scaled by
-        columns. The columns of a sparse matrix are not centred, so that it remains sparse.
+        columns. The columns of a large sparse matrix are not centred, so that it remains sparse.
         """
         one_of("scale", how, "auto", "rows", "columns", None)
         if how == "auto":
@@ -32,16 +34,16 @@ class Scaling(NamedTuple):
             counts = filled <= 0.5 * X.shape[0] * X.shape[1] and _even(X)
             how = "rows" if counts else "columns"
         mean, spread, varies = column_spread(X)
-        shift = np.zeros_like(mean) if is_sparse(X) else mean
-        return cls(how, shift, np.where(varies, spread, 1.0))
+        large = is_sparse(X) and X.shape[0] * X.shape[1] > DENSE
+        return cls(how, 0.0 * mean if large else mean, np.where(varies, spread, 1.0))
 
     def __call__(self, X: Any) -> Any:
         """Scaled features."""
         if self.how != "columns":
             return X if self.how is None else unit_rows(X)
-        if is_sparse(X):
+        if is_sparse(X) and not self.mean.any():
             return (X @ sparse.diags_array(1.0 / self.spread)).tocsr()
-        return (X - self.mean) / self.spread
+        return (dense(X) - self.mean) / self.spread
 
 
 def _even(X: Any) -> bool:

@@ -150,10 +150,10 @@ def from_labels(given: StandardizedGraph) -> Signals:
 
     Edges are counted against what the degrees :math:`D_i` alone would give: with all labels of two classes,
     :math:`\hat\lambda` is :math:`2\sqrt d` times Newman's modularity. Its variance is
-    :math:`\frac{2N}D (1 + \hat\lambda\kappa T/D)`, half of it on a directed graph, with
-    :math:`T = \sum_{i \ne j} (y_i \cdot y_j)^3`: where edges are more frequent they also fluctuate more, by
-    :math:`\kappa = (1 - 2p)/\sqrt{Np(1-p)}` per signal, and :math:`\hat\lambda` is shrunk here where it is not significant.
-    :math:`T/D` is :math:`C - 2` for equal classes. The variance of :math:`\hat\mu`, which is unbiased and may be negative, is
+    :math:`\frac{2N}D (1 + \hat\lambda\kappa T/D - \frac34\hat\lambda^2\kappa^2 D/N^2)`, half of it on a directed graph, with
+    :math:`T = \sum_{i \ne j} (y_i \cdot y_j)^3`: more frequent edges fluctuate more, by :math:`\kappa = (1 - 2p)/\sqrt{Np(1-p)}`
+    per signal, and the unit :math:`\nu` with them; :math:`\hat\lambda` is shrunk where it is not significant. For equal classes
+    :math:`T/D = C - 2`, :math:`D/N^2 = (C - 1)\rho^2`. The variance of :math:`\hat\mu`, which is unbiased and may be negative, is
     :math:`\tau(2N\alpha/D + (4\alpha\mu/n + 2\mu^2/M)/(C-1))`, with :math:`\tau = \mathrm{tr}\,\Sigma^2/M` for the correlations
     of the features, 1 if there are none.
     """
@@ -164,14 +164,14 @@ def from_labels(given: StandardizedGraph) -> Signals:
     lam = N * _between(given) / D
     plain = (1.0 if given.directed else 2.0) * N / D
     sure = lam**2 / (lam**2 + plain)
-    kappa = max(weight_unit(given.operator.matrix) - 2.0 * given.shift, 0.0)
-    lam_error = math.sqrt(plain * max(1.0 + sure * lam * (kappa * T / D), LEAST))
+    excess = sure * lam * max(weight_unit(given.operator.matrix) - 2.0 * given.shift, 0.0)
+    lam_error = math.sqrt(plain * max(1.0 + excess * (T / D - 0.75 * excess * D / N**2), LEAST))
     if given.features is None:
         return Signals(lam, 0.0, lam_error, 0.0)
     M = given.width
     Z = given.features
     rows = check.dense(Z.matrix[given.labels.labelled]) - Z.v
-    alpha = N / M
+    alpha = given.alpha
     # the sum over pairs is a square, over all nodes, less what each node adds to it alone
     alone = float(np.sum(Y**2, axis=1) @ np.sum(rows**2, axis=1))
     mu = alpha * (float(np.sum((rows.T @ Y) ** 2)) - alone) / D

@@ -59,6 +59,7 @@ class Panels(NamedTuple):
         """Value and derivative; outside the panels the value at their end, and 0."""
         place, t, rows = self._at(x)
         value = next(rows)
+        # Horner's rule for the value, and its derivative along with it
         slope = 0.0 * value
         for row in rows:
             slope *= t

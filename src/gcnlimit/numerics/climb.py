@@ -56,6 +56,7 @@ def ascend(
     """
     rows = np.arange(x.shape[0])
     f, g = (value(x, rows), gradient(x, rows)) if at_start is None else at_start
+    # without a Hessian the first step follows the gradient, and must not leave the range
     scale = np.maximum(1.0, np.linalg.norm(g, axis=1) / FIRST)[:, None, None]
     first = np.eye(x.shape[1]) / scale if H is None else H.copy()
     state = _Climb(value, gradient, accuracy, np.array(x), f, g, first)
@@ -147,6 +148,7 @@ def _bfgs(H: Array, step: Array, change: Array, unscaled: bool) -> Array:
     An unscaled first guess is replaced by a multiple of the identity with the curvature of the step.
     """
     curvature = np.sum(step * change, axis=1)
+    # an update of negative curvature would turn the next step downhill
     good = curvature > 1e-14 * np.linalg.norm(step, axis=1) * np.linalg.norm(change, axis=1)
     weight = np.where(good, 1.0 / np.where(good, curvature, 1.0), 0.0)[:, None, None]
     start = H

@@ -80,6 +80,7 @@ def fixed_point(
         residual[active[better]] = error[better]
         done = search.accepted & (error <= wanted[active])
         converged[active[done]] = True
+        # a start that is not allowed has nothing to fall back on
         stay = ~done & (np.isfinite(error) | (iteration > 1))
         if not stay.all():
             active = active[stay]
@@ -128,6 +129,7 @@ class _Search:
         # weights stay fixed while the memory lasts: steps scaled differently cannot be combined
         anew = self._fresh & self.accepted
         self._weight[anew] = weight[anew]
+        # careful steps that succeed may grow again
         self._damping[improved] = np.minimum(1.0, 1.1 * self._damping[improved])
         if not self.accepted.all():
             self._fall_back(~self.accepted, step)

@@ -114,6 +114,7 @@ def top_eigenvalues(operator: Any, count: int, steps: int = 120) -> Array:
     >>> top_eigenvalues(np.diag([3.0, -5.0, 1.0, 0.5]), 2).round(9)
     array([-5.,  3.])
     """
+    # a random vector has a part along every eigenvector
     start = np.random.default_rng(0).standard_normal(operator.shape[0])
     values, _ = quadrature(operator, start, steps)
     return np.asarray(sorted(values, key=abs, reverse=True)[:count])

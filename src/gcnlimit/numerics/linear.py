@@ -25,6 +25,7 @@ def solve_each(matrices: Array, sides: Array) -> Array:
     except np.linalg.LinAlgError:
         if len(matrices) == 1:
             return np.full_like(sides, np.nan)
+    # one singular matrix fails the whole batch: each by itself, and NaN for that one
     sides = np.broadcast_to(sides, (len(matrices), *sides.shape[-2:]))
     pairs = zip(matrices[:, None], sides[:, None], strict=True)
     return np.concatenate([solve_each(matrix, side) for matrix, side in pairs])

@@ -72,6 +72,7 @@ def first_root(
     """
     from scipy.optimize import brentq  # slow to import, and rarely needed
 
+    # a costly function: the end of one interval is that of the next
     value = functools.cache(function)
     for low, high in intervals:
         if not value(low) * value(high) > 0.0:

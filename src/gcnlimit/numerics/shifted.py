@@ -37,6 +37,8 @@ def shifted_solutions(product: Callable[[Array], Array], columns: Array, shifts:
         active = square > SOLVED**2 * start  # a column that is solved stays as it is
         if not active.any():
             break
+        # Krylov spaces of all shifts are the same: one product serves them, and the least shift,
+        # whose residual is the largest, says when to stop
         search = searches[lowest]
         image = product(search) + dtype.type(least) * search
         bent = np.einsum("ij,ij->j", search, image, dtype=float)

@@ -56,6 +56,7 @@ class SpikedSemicircle:
         """Return the measure of each signal, a one-dimensional array, on `n` nodes."""
         x, w, sign, left, right = _gauss_chebyshev(n)
         outside = np.abs(signal) > 1.0
+        # the bulk of a strong signal is that of its inverse, with less weight
         inner = np.where(outside, 1.0 / np.where(signal == 0, 1.0, signal), signal)[:, None]
         ripple = sign * inner ** (n + 1)
         # 2 - |x| without rounding, which becomes 1 + l^2 - l x in place
@@ -144,6 +145,7 @@ def panel_measure(signal: Array, ends: Array) -> SpikedSemicircle:
 
 def interpolate(ends: Array, values: Array, t: Array) -> Array:
     """Values at other angles of functions known at the nodes of all panels, one per row."""
+    # each panel by its own polynomial: across its ends a filter may have a kink
     coefficients = values.reshape(len(values), -1, ORDER) @ _TO_LEGENDRE.T
     panel = np.clip(np.searchsorted(ends, t) - 1, 0, ends.size - 2)
     place = (2.0 * t - ends[panel] - ends[panel + 1]) / (ends[panel + 1] - ends[panel])

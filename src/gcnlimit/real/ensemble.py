@@ -153,12 +153,19 @@ class Ensemble:
         return self._sharpened(logs, views.degrees, self._sharpness)
 
     def _for_lonely(self, portable: Array) -> Array:
-        """Probabilities of nodes without neighbours: the fractions of the classes where there are no features either.
+        """Probabilities of nodes without neighbours: the fractions of the classes among them where there are no features either.
 
-        Else they are left to members that need not know them by name: weights that were trained through the graph read their
-        features better than those of features alone.
+        Those of all labels count as one more label of each class. Nodes with features are left to members that need not know them
+        by name: weights that were trained through the graph read features better than those of features alone.
         """
-        return np.bincount(self.labels.index, self.share).astype(float) if self.bare else portable
+        if not self.bare:
+            return portable
+        lonely = self.views.lonely[self.labels.labelled]
+        fractions = np.bincount(self.labels.index, self.share)
+        # with its own label, without which leave-one-out would be wrong on every node of a tie
+        among = np.bincount(self.labels.index[lonely], self.share[lonely], fractions.size)
+        counts = among * self.share.size + fractions * fractions.size
+        return np.asarray(counts / counts.sum())
 
     def table(self) -> list[Row]:
         """Every member with its weight and leave-one-out accuracy; one that could not be trained has none, and says why."""

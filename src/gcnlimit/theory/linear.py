@@ -14,7 +14,7 @@ from gcnlimit._validation import as_real, broadcast, check_types, flag, number, 
 from gcnlimit._values import Array, shown
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
-from gcnlimit.parameters import with_coordinates
+from gcnlimit.parameters import coordinates_of
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.results.result import Coordinates
@@ -122,9 +122,10 @@ def best_linear(
     check_types("best_linear", data=(data, CSBM))
     flag("symmetrize", symmetrize)
     label = label_evidence(data.noise)
+    depth = None if layers is None else whole("layers", layers, low=1, high=_MOST_LAYERS)
     sizes = population_sizes(population, sweeps, seed)
     if degree is not None:
-        if layers is not None or not symmetrize:
+        if depth is not None or not symmetrize:
             scope.check("best_linear of layers, or in one direction, at finite degree", data)
         degree = number("degree", degree, low=0, open_low=True)
     if to is None:
@@ -133,36 +134,35 @@ def best_linear(
             sparse = partial(sparse_ceiling, degree=degree, sizes=sizes, nodes=LinearPopulation)
             return at_each_point(data.model, sparse).algorithmic
         scope.check("best_linear", data)
-        return _on_one_graph(data, label, symmetrize, layers)
+        return _on_one_graph(data, label, symmetrize, depth)
     check_types("best_linear", to=(to, CSBM))
     for model in (data, to):
         scope.check("best_linear on another graph", model)
     check_pair(data, to)
     if degree is None:
-        return _elsewhere(data, to, label, symmetrize, layers)
+        return _elsewhere(data, to, label, symmetrize, depth)
     if data.shape or to.shape:
         raise ParameterError("best_linear with to and degree takes one point; leave out degree")
     ceilings = sparse_elsewhere(data.model, to.model, degree, sizes, nodes=LinearPopulation)
-    return _linear_transfer([ceiling.algorithmic for ceiling in ceilings], data, to)
+    return _transferred([c.algorithmic for c in ceilings], coordinates_of(data, None, to))
 
 
 @carries_errors
 @np.errstate(all="ignore")  # evidence beyond the largest number is infinite
-def _on_one_graph(data: CSBM, label: float, symmetrize: bool, layers: int | None) -> Prediction:
+def _on_one_graph(data: CSBM, label: float, symmetrize: bool, depth: int | None) -> Prediction:
     """Prediction at the fixed point, or of each layer."""
     evolution = evolution_of(data, LinearNode(data.classes, label), symmetrize)
-    if layers is None:
-        fixed = evolution.solved()
-        return with_coordinates(evolution.prediction(data, fixed, fixed.best)[0], data)
-    depth = whole("layers", layers, low=1, high=_MOST_LAYERS)
-    answer = _of_layers(evolution, data, evolution.layers(depth))
-    return replace(answer, coordinates=layer_coordinates(data, depth))
+    answer = _prediction(evolution, data, None if depth is None else evolution.layers(depth))
+    return replace(answer, coordinates=_coordinates(data, depth))
 
 
-def _of_layers(
-    evolution: StateEvolution | PropensityEvolution, data: CSBM, states: Array
+def _prediction(
+    evolution: StateEvolution | PropensityEvolution, data: CSBM, states: Array | None
 ) -> Prediction:
-    """Prediction from the states after each layer, those of the first point before those of the next."""
+    """Prediction at the fixed point, or from the states after each layer, those of the first point first."""
+    if states is None:
+        fixed = evolution.solved()
+        return evolution.prediction(data, fixed, fixed.best)[0]
     points = evolution.rho.size
     depth = len(states) // points
     shape = (*data.shape, depth)
@@ -175,10 +175,14 @@ def _of_layers(
     return replace(answer, status=np.full(shape, int(Status.EXPLICIT)))
 
 
+def _coordinates(data: CSBM, depth: int | None, to: CSBM | None = None) -> Coordinates:
+    return coordinates_of(data, None, to) if depth is None else layer_coordinates(data, depth, to)
+
+
 @carries_errors
 @np.errstate(all="ignore")
 def _elsewhere(
-    data: CSBM, to: CSBM, label: float, symmetrize: bool, layers: int | None
+    data: CSBM, to: CSBM, label: float, symmetrize: bool, depth: int | None
 ) -> LinearTransfer:
     """Prediction on another graph with the same features, at the fixed point or of each layer."""
     node = LinearNode(data.classes, label)
@@ -187,21 +191,17 @@ def _elsewhere(
     models = (spread_points(data, shape), new)
     home, there = (StateEvolution.of(model, node, symmetrize) for model in models)
     stages = stages_of_learning(home, there)
-    if layers is None:
-        solved = [(e, e.solved()) for e in stages]
-        answers = [e.prediction(new, fixed, fixed.best)[0] for e, fixed in solved]
-        return _linear_transfer(answers, data, to)
-    depth = whole("layers", layers, low=1, high=_MOST_LAYERS)
-    states = [joint_layers(home, there, depth), *(e.layers(depth) for e in stages[1:])]
-    answers = [_of_layers(e, new, m) for e, m in zip(stages, states, strict=True)]
-    transferred = _linear_transfer(answers, data, to)
-    return replace(transferred, coordinates=layer_coordinates(data, depth, to))
+    states: list[Array | None] = [None, None, None]
+    if depth is not None:
+        states = [joint_layers(home, there, depth), *(e.layers(depth) for e in stages[1:])]
+    answers = [_prediction(e, new, m) for e, m in zip(stages, states, strict=True)]
+    return _transferred(answers, _coordinates(data, depth, to))
 
 
-def _linear_transfer(answers: list[Prediction], data: CSBM, to: CSBM) -> LinearTransfer:
+def _transferred(answers: list[Prediction], coordinates: Coordinates) -> LinearTransfer:
     joint, two_stages, frozen = answers
-    answer = LinearTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
-    return with_coordinates(answer, data, None, to)
+    known = vars(joint) | {"coordinates": coordinates}
+    return LinearTransfer(**known, two_stages=two_stages, frozen=frozen)
 
 
 @np.errstate(all="ignore")
@@ -257,10 +257,9 @@ def label_propagation(
         output=output.reshape(shape),
         overlap=overlap.reshape(shape),
     )
-    names = ("alpha", "lam", "mu", "rho", "directed")
-    parameters = {name: getattr(data, name) for name in names}
     numbers = {"graph": on_graph, "features": on_features}
-    return replace(answer, coordinates=Coordinates(parameters | numbers))
+    parameters = dict(coordinates_of(data).parameters) | numbers
+    return replace(answer, coordinates=Coordinates(parameters))
 
 
 def _two_numbers(columns: list[Array]) -> tuple[Output, Array, Array]:

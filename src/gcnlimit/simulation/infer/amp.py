@@ -85,9 +85,7 @@ def amp(
     >>> bool(abs(posterior.performance.test_accuracy - gl.bayes_optimal(data).test_accuracy) < 0.04)
     True
     """
-    for problem in (instance,) if to is None else (instance, to):
-        check_types("amp", instance=(problem, (Instance, Observation)))
-    graphs = [instance] if to is None else alike_pair(instance, to)
+    graphs = given_graphs("amp", instance, to)
     observations = [observed(graph) for graph in graphs]
     place = observations[0].device(device)
     guard = backend_of(place).guard(observations[0].nodes)
@@ -108,13 +106,19 @@ def amp(
     return Inference.of(graphs[-1], scores, means, centroid, ended, entropy)
 
 
-def alike_pair(instance: Given, to: Given) -> list[Given]:
-    """The two graphs, if their features can have the same class means."""
+def given_graphs(function: str, instance: Given, to: Given | None) -> list[Given]:
+    """The graph, or the two graphs if their features can have the same class means."""
+    graphs = [instance] if to is None else [instance, to]
+    for graph in graphs:
+        check_types(function, instance=(graph, (Instance, Observation)))
+    if to is None:
+        return graphs
     first = observed(instance)
     there = observed(to)
     check_pair(first.data, there.data)
     if streamed(first.features) or streamed(there.features):
-        raise ParameterError("amp on two graphs needs stored features; sample with streamed=False")
+        needed = "two graphs need stored features"
+        raise ParameterError(f"{function}: {needed}; sample with streamed=False")
     remedy = "draw it with sample(..., beside=instance)"
     width, other = first.features.shape[1], there.features.shape[1]
     if width != other:
@@ -123,7 +127,7 @@ def alike_pair(instance: Given, to: Given) -> list[Given]:
         means = instance.latents.centroid, to.latents.centroid
         if np.isfinite(means).all() and not np.array_equal(*means):
             raise ParameterError(f"to has other class means than instance; {remedy}")
-    return [instance, to]
+    return graphs
 
 
 def _informed(graphs: Sequence[Given], start: str) -> Array:

@@ -7,27 +7,26 @@ Sums over posteriors are replaced by what the state evolution expects of them, a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 from scipy.special import log_softmax
 
 from gcnlimit import scope
-from gcnlimit._validation import check_types, tolerance, whole
+from gcnlimit._validation import tolerance, whole
 from gcnlimit._values import Array, Brief
 from gcnlimit.errors import ParameterError
-from gcnlimit.normalization import Regularized
 from gcnlimit.numerics.lanczos import top_eigenvalues
 from gcnlimit.results.performance import Performance, Status
 from gcnlimit.simulation.backend import Device, backend_of
-from gcnlimit.simulation.data.features import one_pass
 from gcnlimit.simulation.data.instance import Given, Instance, observed
 from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.data.operator import propensities
-from gcnlimit.simulation.infer.amp import GraphMessages, alike_pair
+from gcnlimit.simulation.infer.amp import GraphMessages, given_graphs
 from gcnlimit.simulation.infer.inference import (
     CentroidMessages,
     Ended,
@@ -35,12 +34,14 @@ from gcnlimit.simulation.infer.inference import (
     log_prior,
     measured_posterior,
 )
+from gcnlimit.spectrum import Spectrum
 
 By = Literal["layers", "system", "bethe", "labels"]
 _LAYERS = {"layers": 200, "system": 2000, "bethe": 2000, "labels": 20}  # steps at most, by default
 _EXPECTED = 10_000  # steps of the state evolution
 _MOST = 2.0  # squares of the estimates, over those expected, that are taken for signal
 _ALONE = 1e-12  # least square of a field that counts
+_PULLS = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8)  # tried where degrees differ
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +97,8 @@ def linear_message_passing(
         ``"layers"``, one after the other. ``"system"``, their limit, as one linear system solved by conjugate gradients
         (Eq. 12.4); where few labels leave it indefinite, its diagonal is raised. ``"bethe"``, the system of the Bethe Hessian
         (Eq. 12.10), better at degrees below about ten. ``"labels"``, a network that does not know the signals and fits two
-        numbers in each layer by least squares on the labelled nodes (Eq. 12.9), on one graph.
+        numbers in each layer by least squares on the labelled nodes (Eq. 12.9), on one graph; where degrees differ also how
+        much less the fields of hubs count.
     layers, tol
         Layers or steps at most, by default as many as are needed, 20 for ``"labels"``; and the root mean square change of the
         estimates at which they end.
@@ -112,11 +114,9 @@ def linear_message_passing(
     >>> bool(abs(layers.performance.test_accuracy - gl.best_linear(data).test_accuracy) < 0.04)
     True
     """
-    for given in (instance,) if to is None else (instance, to):
-        check_types("linear_message_passing", instance=(given, (Instance, Observation)))
     if by not in _LAYERS:
         raise ParameterError(f"by = {by!r} is not allowed; it must be one of {', '.join(_LAYERS)}")
-    graphs = [instance] if to is None else alike_pair(instance, to)
+    graphs = given_graphs("linear_message_passing", instance, to)
     observations = [observed(graph) for graph in graphs]
     variant = " by labels on another graph" if to is not None and by == "labels" else ""
     if not any(observation.train_mask.any() for observation in observations):
@@ -128,32 +128,27 @@ def linear_message_passing(
     place = observations[0].device(device)
     guard = backend_of(place).guard(observations[0].nodes)
     with guard, np.errstate(over="ignore", invalid="ignore"):
-        network = (
-            _Fitted(observations, place)
-            if by == "labels"
-            else _Network(observations, place, by == "bethe")
-        )
-        if isinstance(network, _Network) and by != "layers":
-            ended = network.solve(steps, tol)
-        else:
-            ended = iterate(network.layer, observations, steps, tol, 0.0)
-    return network.inference(graphs, ended)
+        network = (_FittedNetwork if by == "labels" else _Network)(observations, place, by)
+        passing = partial(iterate, network.layer, observations, damping=0.0)
+        ended = (network.solve if by in ("system", "bethe") else passing)(steps, tol)
+    return network.inference(graphs[-1], ended)
 
 
 class _Network:
     """The network on the nodes of all graphs, one after the other, with the parameters of the model."""
 
-    def __init__(self, observations: Sequence[Observation], device: Device, bethe: bool) -> None:
+    def __init__(self, observations: Sequence[Observation], device: Device, by: By) -> None:
         self.graphs = [GraphMessages(observation, device) for observation in observations]
         self.features = CentroidMessages(observations, device)
         self.mask = np.concatenate([observation.train_mask for observation in observations])
         self.codes = np.concatenate([observation.train_codes for observation in observations])
         self.ends = self.features.ends
         pairs = zip(observations, self.graphs, strict=True)
-        self.weights = [_weight(observation, graph, bethe) for observation, graph in pairs]
+        self.scales = [_scale(observation, graph, by) for observation, graph in pairs]
         self.v = self.codes.copy()
         self.M = np.zeros(len(self.mask))
         self.fields = np.zeros_like(self.v)
+        self.weights: list[Array] = []
 
     def expected(self, share: Array) -> Array:
         """Evidence on each node, if a `share` of what each code says is known."""
@@ -161,11 +156,10 @@ class _Network:
         parts = zip(self.features.share, shares, strict=True)
         resolved = self.features.rate * self.features.gain * sum(s * w.sum() for s, w in parts)
         on_features = np.sum(self.features.gain * resolved / (1.0 + resolved))
-        signals = [graph.signal for graph in self.graphs]
-        graphs = zip(signals, self.features.rates, self.weights, shares, strict=True)
+        graphs = zip(self.graphs, self.features.rates, self.scales, shares, strict=True)
         evidence = [
-            stretch * signal**2 * np.mean(theta * w) * theta + rate * on_features
-            for signal, rate, (theta, stretch), w in graphs
+            stretch * graph.signal**2 * np.mean(theta * w) * theta + rate * on_features
+            for graph, rate, (theta, stretch), w in graphs
         ]
         return np.concatenate(evidence)
 
@@ -182,27 +176,34 @@ class _Network:
     def _share(self, M: Array) -> Array:
         return np.asarray(np.where(self.mask, 1.0, M / (1.0 + M)))
 
-    def message(self, v: Array, share: Array) -> Array:
-        """Fields on all nodes, from estimates of the codes, of which a `share` is known on each node."""
+    def messages(self, v: Array, on_graph: Array, on_features: Array) -> tuple[Array, Array]:
+        """Fields of graphs and features on all nodes, from estimates of the codes, of which these shares are known.
+
+        The rest of each share is how much the estimate moves with the field: what the memory of the iteration takes back.
+        """
         one = np.eye(v.shape[1])
-        nodes = list(zip(np.split(v, self.ends), np.split(share, self.ends), strict=True))
-        fields = [
-            stretch * graph.messages((means, np.sum(theta) * one, np.sum(theta * w) * one))
-            for graph, (theta, stretch), (means, w) in zip(
-                self.graphs, self.weights, nodes, strict=True
-            )
+        means = np.split(v, self.ends)
+        parts = zip(self.graphs, self.scales, means, np.split(on_graph, self.ends), strict=True)
+        graphs = [
+            stretch * graph.messages((mean, np.sum(theta) * one, np.sum(theta * w) * one))
+            for graph, (theta, stretch), mean, w in parts
         ]
-        plain = [(means, len(w) * one, np.sum(w) * one) for means, w in nodes]
-        return np.asarray(np.concatenate(fields) + np.concatenate(self.features.messages(plain)))
+        known = zip(means, np.split(on_features, self.ends), strict=True)
+        features = self.features.messages([(m, len(w) * one, np.sum(w) * one) for m, w in known])
+        return np.concatenate(graphs), np.concatenate(features)
 
     def layer(self, keep: float) -> float:
         """One layer (Eq. 12.3); returns the root mean square change of the estimates."""
         share = self._share(self.M)
-        fields = self.message(self.v, share)
+        fields = np.add(*self.messages(self.v, share, share))
         self.M = self.expected(share)
         self.fields = fields * self._bounded(fields / (1.0 + self.M)[:, None])
+        return self._clamp(self.fields / (1.0 + self.M)[:, None])
+
+    def _clamp(self, estimate: Array) -> float:
+        """Renew the estimates on unlabelled nodes; returns the root mean square change."""
         before = self.v
-        self.v = np.where(self.mask[:, None], self.codes, self.fields / (1.0 + self.M)[:, None])
+        self.v = np.where(self.mask[:, None], self.codes, estimate)
         return float(np.sqrt(np.mean((self.v - before) ** 2)))
 
     def _bounded(self, estimate: Array) -> float:
@@ -223,19 +224,19 @@ class _Network:
             """Fields of estimates on unlabelled nodes alone, all in units of the root of the diagonal."""
             v = np.zeros((len(self.mask), x.shape[1]))
             v[hidden] = x / root
-            return np.asarray(self.message(v, known)[hidden] / root)
+            return np.asarray(np.add(*self.messages(v, known, known))[hidden] / root)
 
-        source = self.message(self.codes, known)[hidden] / root
+        source = np.add(*self.messages(self.codes, known, known))[hidden] / root
         self.M = self.limit()
         ended, x = _conjugate_gradients(lambda x: x - spread(x), source, steps, tol)
         if x is None:  # indefinite: raise the diagonal to the distance of the limit (Eq. 12.6)
             gap = np.mean(self.mask) / np.mean(self._share(self.M))
-            size = int(hidden.sum())
+            shape = (len(root), len(root))
 
             def column(x: Array) -> Array:
                 return spread(np.repeat(np.reshape(x, (-1, 1)), source.shape[1], axis=1))[:, 0]
 
-            top = max(top_eigenvalues(LinearOperator((size, size), column, dtype=float), 200))
+            top = max(top_eigenvalues(LinearOperator(shape, column, dtype=float), 200))
             raised = top / (1.0 - gap)
             ended, x = _conjugate_gradients(lambda x: raised * x - spread(x), source, steps, tol)
             assert x is not None
@@ -243,20 +244,28 @@ class _Network:
         self.v[hidden] *= self._bounded(self.v)
         # a labelled node gives back its own label
         own = (self.M - diagonal + 1.0)[:, None] * self.codes
-        field = own + self.message(self.v, known)
+        field = own + np.add(*self.messages(self.v, known, known))
         self.fields = np.where(self.mask[:, None], field, (1.0 + self.M)[:, None] * self.v)
         return ended
 
-    def inference(self, graphs: Sequence[Given], ended: Ended) -> LinearInference:
+    def inference(self, graph: Given, ended: Ended) -> LinearInference:
         """Answer on the last graph."""
-        last = slice(self.ends[-1] if self.ends.size else 0, None)
-        return _inference(graphs[-1], self.v[last], self.fields[last], self.M[last], ended=ended)
+        observation = observed(graph)
+        v, fields, M = (x[-observation.nodes :] for x in (self.v, self.fields, self.M))
+        y = observation.classes.codes
+        evidence = fields @ y.T - 0.5 * M[:, None] * np.sum(y**2, axis=1)
+        logs = log_softmax(log_prior(observation) + evidence, axis=1)
+        performance = measured_posterior(graph, logs) if isinstance(graph, Instance) else None
+        left_out = fields / (1.0 + M)[:, None]
+        labels, left_out = (x[:, 0] if x.shape[1] == 1 else x for x in (v, left_out))
+        weights = np.array(self.weights) if self.weights else None
+        return LinearInference(labels, np.exp(logs), left_out, weights, *ended, performance)
 
 
-def _weight(observation: Observation, graph: GraphMessages, bethe: bool) -> tuple[Array, float]:
+def _scale(observation: Observation, graph: GraphMessages, by: By) -> tuple[Array, float]:
     r"""Propensities that weigh the nodes, and factor :math:`1/(1 - t^2)` of all that the graph says in the Bethe Hessian."""
     theta = graph.theta
-    if not bethe:
+    if by != "bethe":
         return (np.ones(observation.nodes) if theta is None else theta), 1.0
     if observation.degree is None:
         raise ParameterError("degree = None is a dense graph, which has no edges; take by='system'")
@@ -270,7 +279,7 @@ def _weight(observation: Observation, graph: GraphMessages, bethe: bool) -> tupl
 
 
 def _conjugate_gradients(
-    matrix: Any, source: Array, steps: int, tol: float
+    matrix: Callable[[Array], Array], source: Array, steps: int, tol: float
 ) -> tuple[Ended, Array | None]:
     """Solution of a symmetric system, all columns as one vector; None if the matrix is not positive."""
     x, r = np.zeros_like(source), source
@@ -291,87 +300,56 @@ def _conjugate_gradients(
     return (Status.NOT_CONVERGED, steps, change), x
 
 
-class _Fitted:
-    """The network that knows no parameter of the model: two numbers a layer by least squares (Eq. 12.9)."""
+class _FittedNetwork(_Network):
+    r"""The network that knows no parameter of the model: two numbers a layer by least squares (Eq. 12.9).
 
-    def __init__(self, observations: Sequence[Observation], device: Device) -> None:
+    Where degrees differ, evidence grows with them, :math:`1 + M_\theta \propto 1 + \kappa\theta` (Eq. 12.11): the fields of a
+    node are divided by that, and the third number :math:`\kappa` is the one of a few that explains most of the labels.
+    """
+
+    def __init__(self, observations: Sequence[Observation], device: Device, by: By) -> None:
         (observation,) = observations
-        self.backend = backend_of(device)
-        # hubs are regularized by the mean degree, the best constant being that of the signal
-        self.a = observation.operator(True, device, Regularized(1.0))
-        self.scale = 1.0
-        X = observation.features
-        self.X = X if not isinstance(X, np.ndarray) else self.backend.place(X)
-        self.dtype = X.dtype
-        self.mask, self.codes = observation.train_mask, observation.train_codes
-        self.v = self.estimate = self.codes
-        self.old = np.zeros_like(self.v)
-        self.u = np.zeros((X.shape[1], self.v.shape[1]))
-        self.weights: list[Array] = []
-        if observation.theta is not None:  # in the unit in which the squares of a row sum to 1
-            noise = np.random.default_rng(0).standard_normal((observation.nodes, 1))
-            self.scale = 1.0 / float(np.sqrt(np.mean(self._through_graph(noise) ** 2)))
+        # messages of signals 1: the network does not read those of the model
+        unit = observation.data.having(lam=1.0, mu=1.0, features=Spectrum.white())
+        super().__init__([replace(observation, data=unit)], device, by)
+        self.moved = np.zeros((2, len(self.mask)))  # derivatives of the estimates in their fields
 
     def layer(self, keep: float) -> float:
         """One layer; returns the root mean square change of the estimates."""
-        hidden = 1.0 - float(np.mean(self.mask))
-        w = self.weights[-1] if self.weights else np.zeros(2)
-        first = self._through_graph(self.v) - hidden * w[0] * self.old
-        self.u, second = self._through_features(self.v, hidden * w[1] * self.u)
-        fields = np.stack([first, second])
-        self.weights.append(self._fit(fields))
-        self.estimate = np.tensordot(self.weights[-1], fields, axes=1)
-        self.old = self.v
-        self.v = np.where(self.mask[:, None], self.codes, self.estimate)
-        return float(np.sqrt(np.mean((self.v - self.old) ** 2)))
+        fields = np.stack(self.messages(self.v, *(1.0 - self.moved)))
+        theta = self.graphs[0].theta
+        less = [np.ones(len(self.mask))]
+        if theta is not None:
+            less = [1.0 / (1.0 + pull * theta) for pull in _PULLS]
+        fits = [self._fit(fields * g[:, None]) for g in less]
+        best = int(np.argmax([explained for explained, _ in fits]))
+        (_, w), g = fits[best], less[best]
+        estimate = np.tensordot(w, fields * g[:, None], axes=1)
+        self.moved = np.outer(w, g * ~self.mask)
+        # in units of the operator and of the products with the features
+        self.weights.append(w * [self.graphs[0].signal, 1.0 / (1.0 + self.features.resolved[0, 0])])
+        self.fields, self.M = self._calibrated(estimate, g)
+        return self._clamp(estimate)
 
-    def inference(self, graphs: Sequence[Given], ended: Ended) -> LinearInference:
-        """Answer after the layers."""
-        fields, M = self._calibrated(self.estimate)
-        return _inference(graphs[0], self.v, fields, M, ended=ended, weights=np.array(self.weights))
-
-    def _calibrated(self, estimate: Array) -> tuple[Array, Array]:
+    def _calibrated(self, estimate: Array, g: Array) -> tuple[Array, Array]:
         """Fields and evidence, by mean and variance of the estimates on labelled nodes, which do not know their labels."""
         y, left_out = self.codes[self.mask], estimate[self.mask]
         along = float(np.sum(left_out * y) / np.sum(y**2))
         variance = float(np.sum((left_out - along * y) ** 2)) / max(y.size - 1, 1)
         # few labels know no large margin
         variance = max(variance, along**2 / (1.0 + y.size), 1e-300)
-        return along / variance * estimate, np.full(len(estimate), along**2 / variance)
+        more = np.mean(g[self.mask]) / g
+        M = np.maximum((1.0 + along**2 / variance) * more - 1.0, 0.0)
+        return along / variance * more[:, None] * estimate, M
 
-    def _fit(self, fields: Array) -> Array:
-        """Two numbers that make codes of the fields: their squares over all nodes, their products with labels over the known."""
+    def _fit(self, fields: Array) -> tuple[float, Array]:
+        """Share of the labels explained by the fields, and the two numbers that make codes of them.
+
+        Squares of the fields are averaged over all nodes, their products with labels over the known.
+        """
         square = np.einsum("ank,bnk->ab", fields, fields) / fields[0].size
         target = np.einsum("ank,nk->a", fields[:, self.mask], self.codes[self.mask])
         target /= self.codes[self.mask].size
         least = _ALONE * max(float(np.max(np.diag(square))), 1e-300)
-        return np.linalg.solve(square + least * np.eye(2), target)
-
-    def _through_graph(self, v: Array) -> Array:
-        return self.scale * np.asarray(self.backend.host(self.a @ self._placed(v)), float)
-
-    def _through_features(self, v: Array, memory: Array) -> tuple[Array, Array]:
-        """Weights of the features, less their memory, and the field that they give on the nodes."""
-        nodes, width = len(v), self.X.shape[1]
-        back = self._placed(memory)
-        root = float(np.sqrt(nodes))
-        found = one_pass(self.X, self._placed(v), lambda part, weights: weights / root - back[part])
-        weights, product = (np.asarray(self.backend.host(x), float) for x in found)
-        return weights, product / root - width / nodes * v
-
-    def _placed(self, block: Array) -> Any:
-        return self.backend.place(np.ascontiguousarray(block.astype(self.dtype)))
-
-
-def _inference(
-    graph: Given, v: Array, fields: Array, M: Array, *, ended: Ended, weights: Array | None = None
-) -> LinearInference:
-    """Answer from estimates, fields and evidence on the nodes of a graph."""
-    observation = observed(graph)
-    y = observation.classes.codes
-    evidence = fields @ y.T - 0.5 * M[:, None] * np.sum(y**2, axis=1)
-    logs = log_softmax(log_prior(observation) + evidence, axis=1)
-    performance = measured_posterior(graph, logs) if isinstance(graph, Instance) else None
-    left_out = fields / (1.0 + M)[:, None]
-    labels, left_out = (x[:, 0] if x.shape[1] == 1 else x for x in (v, left_out))
-    return LinearInference(labels, np.exp(logs), left_out, weights, *ended, performance)
+        w = np.linalg.solve(square + least * np.eye(2), target)
+        return float(w @ target), w

@@ -86,6 +86,8 @@ def _ceiling(sizes: Sizes, nodes: type[Population], *models: SparseModel) -> Bay
     streams = SeedSequence(seed).spawn(2)
     below = _run(nodes, models, population, sweeps, streams[0], informed=False)
     above = _run(nodes, models, population, sweeps, streams[1], informed=True)
+    # in a hard phase the two starts stay apart, and the larger free entropy is the truth;
+    # elsewhere both are samples of one state
     if _differ(below.means, above.means):
         best = max(below, above, key=lambda start: start.entropy)
         reached = below
@@ -129,6 +131,7 @@ def _run(
     overlap = values[:, :, _OVERLAP]
     half = overlap.shape[1] // 2
     drift = overlap[:, half:].mean(axis=1) - overlap[:, :half].mean(axis=1)
+    # populations that still move have not forgotten their start
     noise = 4.0 * float(np.std(drift, ddof=1)) / math.sqrt(drift.size)
     moved = abs(float(drift.mean()))
     return _Start(values.mean(axis=1), moved if moved > max(noise, _DIFFERENT) else 0.0)

@@ -72,6 +72,7 @@ class LinearNode:
         if classes.equal or classes.count == 2:
             return posterior(classes).information(m)[1]
         one = np.eye(self.directions)
+        # a matrix of evidence that is a number in each direction
         rules = gaussian_rules(self.directions)
         every = [MatrixPosterior(classes.fractions, rule) for rule in rules]
         means = [np.mean([p.information(x * one)[1] for p in every]) for x in np.ravel(m)]

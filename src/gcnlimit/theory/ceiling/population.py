@@ -146,6 +146,7 @@ class Population:
 
     def _in_proportion(self, theta: Array) -> Array:
         """As many messages as nodes of each class, in proportion to the propensities of those who send them."""
+        # evenly spaced places scatter less than independent draws
         ends = np.cumsum(theta, axis=1)
         even = (np.arange(self.each) + self.rng.random()) / self.each
         rows = [np.searchsorted(end[:-1], end[-1] * even, side="right") for end in ends]

@@ -151,6 +151,7 @@ class Posterior:
         return np.concatenate([evidence + odds, evidence - odds], axis=-1)
 
     def _near(self, m: Array, s: Array) -> Overlap:
+        # T = m - m^2 bend: the deficit is tabulated, and not got by subtraction
         rest, change = self.near(s)
         bend = self.curvature + m * rest
         deficit = m**2 * bend
@@ -186,6 +187,7 @@ class Posterior:
         def below(x: float) -> float:
             return -float(function(np.exp(x)))
 
+        # in the logarithm: the maximum lies anywhere between no evidence and certainty
         ends = (np.log(1e-4 / self.rate), np.log(30.0 / self.rate))
         best = minimize_scalar(below, bounds=ends, method="bounded", options={"xatol": 1e-9})
         return float(np.exp(best.x)), -float(best.fun)
@@ -221,6 +223,7 @@ def _series(missing: Function, curvature: float, rate: float) -> Array:
     u = 0.5 * (1.0 + t)
     end = _FROM / rate
     m = end * u
+    # weighted as the deficit, whose first terms are taken out: they would cancel
     basis = chebyshev.chebvander(t, _SERIES) * u[:, None] ** 3
     deficit = (m - 1.0 + missing(_FROM * u) - curvature * m**2) / end**3
     series = np.linalg.lstsq(basis, deficit, rcond=None)[0]
@@ -257,6 +260,7 @@ def _two_classes(p: float) -> Function:
 
     def missing(s: Array) -> Array:
         deviation = np.sqrt(2.0 * s)[..., None]
+        # the poles of sech lie at a distance of one over the deviation: so fine a step
         step = np.minimum(0.4, 0.2 / deviation)
         z = np.arange(-420.0, 421.0) * step
         sech = 1.0 / np.cosh(0.5 * odds + deviation * z)
@@ -305,6 +309,7 @@ def smeared(function: Function, y: Array, deviation: float) -> Array:
     """Average of a function over a Gaussian shift, at points a step apart: by a convolution if the Gaussian is wide."""
     if deviation < _SMOOTH:
         return np.asarray(function(y[:, None] - deviation * _HERMITE) @ (_MASS / np.sum(_MASS)))
+    # the tail of a wide Gaussian meets functions that grow as fast as exponentials
     reach = int(np.ceil((_REACH + 0.5 * deviation) * deviation / STEP))
     shift = np.arange(-reach, reach + 1.0) * STEP
     weight = np.exp(-0.5 * (shift / deviation) ** 2)

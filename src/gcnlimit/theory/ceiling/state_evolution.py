@@ -177,6 +177,7 @@ class StateEvolution(Evolution):
         small = m < _SMALL
         if np.any(small):
             law = self.evidence.features
+            # an expansion in the evidence of the features must converge as well
             small &= self.evidence.mu * q * np.max(law.signal / law.variance) < 1.0
             fine, error = self._near_transition(m, T, q, self.rho * known)
             value, rounding = np.where(small, fine, value), np.where(small, error, rounding)
@@ -252,6 +253,7 @@ class StateEvolution(Evolution):
             ahead = at - value / np.where(slope > 0.0, slope, np.nan)
             below, above = low[active], high[active]
             inside = (ahead > below) & (ahead < above)
+            # a value below its own rounding says no more of where the root is
             done = (np.abs(value) <= rounding) | (above - below <= 4e-16 * above)
             m[active] = np.where(inside, ahead, np.where(done, at, 0.5 * (below + above)))
             active = active[~done]
@@ -268,6 +270,7 @@ class StateEvolution(Evolution):
         """
         below, alone = self._from_below(low)
         above = np.where((below == 0.0) & (above < _NOTHING), 0.0, above)
+        # roots that rounding has drawn apart are one
         reached = np.where(alone | (above - below <= _SAME * above), above, below)
         # the posterior is dominated by the fixed point of larger free entropy
         better = self.state(above).free_entropy > self.state(reached).free_entropy

@@ -48,6 +48,7 @@ def joint_layers(home: StateEvolution, there: StateEvolution, depth: int) -> Arr
     layers = []
     for _ in range(depth):
         q = [graph.overlap(x) for graph, x in zip(graphs, m, strict=True)]
+        # what each graph has learned of the class means is known to the other
         known = [graph.evidence.mu * x for graph, x in zip(graphs, q, strict=True)][::-1]
         m = [_taught(e, known=k).evidence.at(x) for e, k, x in zip(graphs, known, q, strict=True)]
         layers.append(m[1])

@@ -74,6 +74,7 @@ def _product(dimensions: int, step: float, reach: float) -> GaussianRule:
     axes = np.meshgrid(*[line] * dimensions, indexing="ij")
     nodes = np.stack(axes, axis=-1).reshape(-1, dimensions)
     square = np.sum(nodes**2, axis=1)
+    # corners of the cube are most of its nodes and none of its weight
     inside = square <= reach**2
     weights = np.exp(-0.5 * square[inside])
     return GaussianRule(nodes[inside], weights / np.sum(weights))
@@ -84,6 +85,7 @@ def _sobol(dimensions: int, seed: int, log_points: int = _LOG_POINTS) -> Gaussia
     from scipy.stats.qmc import Sobol  # slow to import, and rarely needed
 
     half = ndtri(Sobol(dimensions, rng=np.random.default_rng(seed)).random_base2(log_points))
+    # whitened, with mirror images: moments up to the third are exact
     values, basis = np.linalg.eigh(half.T @ half / len(half))
     half = half @ (basis / np.sqrt(values)) @ basis.T
     return GaussianRule(np.concatenate([half, -half]), np.full(2 * len(half), 0.5 / len(half)))
@@ -130,6 +132,7 @@ class MatrixPosterior:
         r"""Terms of :math:`S_k` at the nodes, of shape (nodes, classes), for each true class in turn."""
         root = matrix_function(m, lambda values: np.sqrt(np.maximum(values, 0.0)))
         scores = self.rule.nodes @ (root @ self.codes.T)
+        # ratios to the likeliest class cannot overflow, whatever the true one is
         weight = np.exp(np.maximum(scores - np.max(scores, axis=1, keepdims=True), _LOWEST))
         prior = self.fractions * np.exp(log_ratios(self.codes, m, m))
         for k in range(self.fractions.size):
@@ -175,6 +178,7 @@ def _class_log_error(m: Array, codes: Array, lead: Array, true: int, rule: Gauss
     covariance = gap @ m @ gap.T
     distance = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
     bound = np.delete(lead, true) / distance
+    # the likeliest error first, so that most of the probability is in few terms
     order = np.argsort(bound)
     correlation = (covariance / np.outer(distance, distance))[np.ix_(order, order)]
     bound = bound[order]

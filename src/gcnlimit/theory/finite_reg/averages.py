@@ -88,6 +88,7 @@ def _alike(output: Output) -> Iterator[npt.NDArray[np.intp]]:
     if len(v) == 1:  # the usual case, at once
         yield from (np.zeros(1, int),) if allowed[0] else ()
         return
+    # the length of a grid grows with the deviation: one wide output would lengthen all
     octave = np.floor(0.5 * np.log2(np.where(allowed & (variance > 1.0), variance, 1.0)))
     for o in np.unique(octave[allowed]):
         rows = np.flatnonzero(allowed & (octave == o))
@@ -147,6 +148,7 @@ def weight_law(
     kinks = penalty.breakpoints(v)
     kinks = None if kinks is None else kinks * V_hat / pull
     at, weight = gaussian_grid(np.zeros_like(pull), np.sqrt(variance) / pull, kinks)
+    # the grid is laid where the field moves weights, in units that no regularization makes large
     omega = at * (pull / V_hat)[:, None]
     w = penalty.prox(omega, v[:, None])
     slope = _average(weight, penalty.prox_derivative(omega, v[:, None]))

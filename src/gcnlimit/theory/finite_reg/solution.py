@@ -124,6 +124,7 @@ def follow(equations: Equations, *, tol: float, max_iterations: int) -> FixedPoi
         return _turn_on(equations, end, tol)
     top = np.maximum(equations.reg, equations.far)
     end = _Track(equations, top, 10.0).run(tol, max_iterations)
+    # a start from further away is closer to its explicit limit, and smaller steps lose less
     lost = np.flatnonzero(~end.converged)
     if lost.size and max_iterations > 1000:
         again = _Track(equations.take(lost), 3.0 * top[lost], 4.0).run(tol, max_iterations)

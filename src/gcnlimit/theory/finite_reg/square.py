@@ -167,6 +167,7 @@ def _on_grid(points: Points, n: int, near: Array) -> tuple[Array, Array]:
 
     def freedom(y: Array) -> tuple[Array, Array]:
         q = square * np.exp(y)[:, None]
+        # s g^2/(1 + s g^2), the share of each eigenvalue that is learned
         q /= 1.0 + q
         return q @ measure.tau, (q - q * q) @ measure.tau
 
@@ -204,6 +205,7 @@ def _solved(
     log_reg = np.log(points.reg) - (0.0 if points.normalize else 2.0 * log_gain)
     top = np.log(rho / alpha) - np.minimum(log_reg, _INFINITE)
     guess = np.log(np.where(near > 0.0, near, np.nan))
+    # near the lower of two bounds of s, that of the regularization and that of the freedom
     start: Array = top - np.logaddexp(0.0, np.log(2.0 / most) + top)
 
     def excess(y: Array) -> tuple[Array, Array]:

@@ -1,0 +1,171 @@
+"""Methods ranked beside each other: places between chance and the best possible, and differences on the same graphs."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gcnlimit.benchmark.problems import KNOWN, SIZES, reference_values
+from gcnlimit.benchmark.scores import Scores, as_place, digits, exact_columns, mean_of, percent
+from gcnlimit.errors import ParameterError
+from gcnlimit.results.text import table
+
+_SIGNIFICANT = 3.0  # standard errors
+_SIDE_BY_SIDE = 2  # problems that have a column each in a ranking
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Methods from the best to the worst, on graphs of one size.
+
+    Examples
+    --------
+    >>> from gcnlimit.benchmark import Run
+    >>> good = [Run("mine", "deep", "small", k, a, 1.0) for k, a in enumerate([0.93, 0.94, 0.95])]
+    >>> bad = [Run("other", "deep", "small", k, a, 1.0) for k, a in enumerate([0.70, 0.72, 0.71])]
+    >>> print(Ranking.of(Scores((*bad, *good)), mine=["mine"]))
+    rank   method   place   beside mine         deep
+    ────────────────────────────────────────────────
+       1   * mine   0.988                 94.0 ± 0.6
+       2   other    0.471   -23.0 ± 0.6   71.0 ± 0.6
+    """
+
+    methods: tuple[str, ...]
+    problems: tuple[str, ...]
+    size: str
+    # by method and problem, on each graph
+    accuracies: Mapping[tuple[str, str], Mapping[int, float]]
+    mine: tuple[str, ...]
+    # size of the graphs of each method that has run on other sizes only
+    elsewhere: Mapping[str, str]
+
+    @staticmethod
+    def of(scores: Scores, mine: Sequence[str] = (), size: str | None = None) -> Ranking:
+        """Ranking of the runs of one size, by default that of the first run."""
+        chosen = size or (scores.runs[0].size if scores.runs else "standard")
+        accuracies: dict[tuple[str, str], dict[int, float]] = {}
+        for run in scores.runs:
+            if run.size == chosen and not run.error:
+                accuracies.setdefault((run.method, run.problem), {})[run.graph] = run.accuracy
+        if not accuracies:
+            raise ParameterError(f"no run of size {chosen!r} finished; merge results of that size")
+        methods = tuple(dict.fromkeys(method for method, _ in accuracies))
+        ran = {run.method: run.size for run in scores.runs if not run.error}
+        others = {method: other for method, other in ran.items() if method not in methods}
+        named = dict.fromkeys(problem for _, problem in accuracies)
+        ordered = tuple(dict.fromkeys([*(name for name in KNOWN if name in named), *named]))
+        ranking = Ranking(methods, ordered, chosen, accuracies, tuple(mine), others)
+        places = {method: np.nan_to_num(ranking.mean_place(method), nan=-1.0) for method in methods}
+        return replace(ranking, methods=tuple(sorted(methods, key=lambda name: -places[name])))
+
+    @property
+    def common(self) -> tuple[str, ...]:
+        """Problems on which all methods have run; if there are none, all problems."""
+        ran = Counter(problem for _, problem in self.accuracies)
+        shared = tuple(name for name in self.problems if ran[name] == len(self.methods))
+        return shared or self.problems
+
+    def mean_place(self, method: str) -> float:
+        """Mean place on the common problems: 0 at chance, 1 at the best possible."""
+        ran = [name for name in self.common if (method, name) in self.accuracies]
+        places = [as_place(name, self.mean(method, name)) for name in ran]
+        return float(np.mean(places)) if places else math.nan
+
+    def mean(self, method: str, problem: str) -> float:
+        """Mean accuracy over the graphs; NaN without a run."""
+        return mean_of(self.accuracies.get((method, problem), {}).values())[0]
+
+    def difference(self, method: str, other: str) -> tuple[float, float]:
+        r"""Mean lead in accuracy over another method on the same graphs of the common problems, and its standard error.
+
+        The variance on one graph is the mean of those measured, :math:`n - 1` of them, and of one that is known:
+        :math:`2 s^2/N`, where :math:`s` is the recorded scatter of message passing.
+        """
+        gains, variances = [], []
+        for problem in self.common:
+            mine, theirs = (self.accuracies.get((name, problem), {}) for name in (method, other))
+            gain = np.array([mine[graph] - theirs[graph] for graph in mine if graph in theirs])
+            if gain.size:
+                scatter = KNOWN[problem].exact.scatter if problem in KNOWN else 0.0
+                # few graphs hardly know their own scatter: the recorded one counts as one more
+                expected = 2.0 * scatter**2 / SIZES[self.size]
+                measured = np.sum((gain - gain.mean()) ** 2)
+                gains.append(gain.mean())
+                variances.append((expected + measured) / gain.size**2)
+        if not gains:
+            return math.nan, math.nan
+        return float(np.mean(gains)), float(np.sqrt(np.sum(variances)) / len(variances))
+
+    def as_dict(self) -> dict[str, list[object]]:
+        """Columns of the table, accuracies and differences as numbers."""
+        columns: dict[str, list[object]] = {"rank": [*range(1, len(self.methods) + 1)]}
+        columns["method"] = [*self.methods]
+        columns["place"] = [self.mean_place(method) for method in self.methods]
+        if self._own is not None:
+            pairs = [self.difference(method, self._own) for method in self.methods]
+            columns["beside mine"] = [gain for gain, _ in pairs]
+            columns["its error"] = [error for _, error in pairs]
+        return columns | {p: [self.mean(name, p) for name in self.methods] for p in self.problems}
+
+    @property
+    def _own(self) -> str | None:
+        """The best of mine."""
+        return next((method for method in self.methods if method in self.mine), None)
+
+    def __str__(self) -> str:
+        """Methods in per cent, mine marked; of many problems a table of their own; and what cannot be compared."""
+        own = self._own
+        few = len(self.problems) <= _SIDE_BY_SIDE
+        columns = {"rank": [str(k + 1) for k in range(len(self.methods))]}
+        columns["method"] = ["* " * (name in self.mine) + name for name in self.methods]
+        columns["place"] = [digits(self.mean_place(name), ".3f") for name in self.methods]
+        if own is not None:
+            others = [name for name in self.methods if name != own]
+            gains = {name: _signed(*self.difference(name, own)) for name in others}
+            columns["beside mine"] = [gains.get(name, "") for name in self.methods]
+        for problem in self.problems if few else ():
+            columns[problem] = [self._cell(name, problem) for name in self.methods]
+        parts = [table(columns), "" if few else self._by_problem(), self._not_compared()]
+        return "\n\n".join(part for part in parts if part)
+
+    def _by_problem(self) -> str:
+        """A row for each problem: exact values, mine, and the best of the others."""
+        own = self._own
+        exact = [reference_values(problem) for problem in self.problems]
+        columns = {"problem": [*self.problems]} | exact_columns(exact, last=False)
+        rest = [method for method in self.methods if method != own]
+        if own is not None:
+            columns["mine"] = [self._cell(own, problem) for problem in self.problems]
+        if rest:
+            means = [[self.mean(method, problem) for method in rest] for problem in self.problems]
+            best = [max((m for m in row if not math.isnan(m)), default=math.nan) for row in means]
+            columns["best other" if own else "best"] = [digits(100.0 * m, ".1f") for m in best]
+        return table(columns | exact_columns(exact, last=True))
+
+    def _cell(self, method: str, problem: str) -> str:
+        accuracies = self.accuracies.get((method, problem))
+        return percent(*mean_of(accuracies.values())) if accuracies else ""
+
+    def _not_compared(self) -> str:
+        """Sentence on methods that ran on graphs of another size; mine are named."""
+        mine = [name for name in self.elsewhere if name in self.mine]
+        if mine:
+            yours = f"yours ({', '.join(mine)}) are {self.elsewhere[mine[0]]} graphs"
+            return f"not comparable: {yours}, these are {self.size} ones; run size={self.size!r}"
+        if not self.elsewhere or not self.mine:
+            return ""
+        sizes = " and ".join(dict.fromkeys(self.elsewhere.values()))
+        others = f"{len(self.elsewhere)} other methods ran on {sizes} graphs"
+        return f"not comparable: yours are {self.size} graphs, {others}"
+
+
+def _signed(gain: float, error: float) -> str:
+    """Difference in points, marked n.s. if it may be chance."""
+    if math.isnan(gain):
+        return ""
+    text = f"{100 * gain:+.1f} ± {100 * error:.1f}"
+    return text if abs(gain) > _SIGNIFICANT * error else f"{text} (n.s.)"
