@@ -284,9 +284,10 @@ class CSBM(Value):
 
 def _as_noise(noise: float) -> float:
     """Probability that a label is wrong."""
-    checked = number("noise", noise, low=0.0, high=0.5)
-    if checked == 0.5:
-        raise ParameterError("noise = 0.5 leaves nothing in the labels; take noise < 0.5, or rho=0")
+    checked = number("noise", noise)
+    if not 0.0 <= checked < 0.5:
+        wanted = "at least 0 and below 0.5, where it leaves nothing in the labels (take rho=0)"
+        raise ParameterError(f"noise = {checked:g} is not allowed; it must be {wanted}")
     return checked
 
 

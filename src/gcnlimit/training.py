@@ -15,10 +15,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expm1, log1p
 
 from gcnlimit._validation import Numbers, as_real
 from gcnlimit._values import Array, Parameter
 from gcnlimit.errors import ParameterError
+
+_MEET = 1e-7  # distance of two roots that are as good as one
+_ZERO = -600.0  # logarithm of a number that is as good as 0
 
 
 class Training(Numbers, ABC):
@@ -40,12 +44,11 @@ class Training(Numbers, ABC):
         """Training on an objective whose second derivatives are `unit` times as large, as seen by the first."""
 
     @abstractmethod
-    def left(self, x: Array) -> Array:
-        r"""Part :math:`P(x)` of each eigenvalue `x` that is not yet learned; its axis comes after those of the parameters."""
-
     def learned(self, x: Array) -> Array:
-        r"""Factor :math:`(1 - P(x))/x` in place of the :math:`1/x` of the minimizer; real or complex `x`."""
-        return np.asarray((1.0 - self.left(x)) / x)
+        r"""Factor :math:`(1 - P(x))/x` in place of the :math:`1/x` of the minimizer, at real or complex eigenvalues `x`.
+
+        Their axis comes after those of the parameters.
+        """
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -67,9 +70,6 @@ class GradientFlow(Training):
 
     def in_units(self, unit: Array) -> Self:
         return self.replaced(time=self.time * unit)
-
-    def left(self, x: Array) -> Array:
-        return np.asarray(np.exp(-_along(self.time) * x))
 
     def learned(self, x: Array) -> Array:
         time = _along(self.time)
@@ -111,9 +111,9 @@ class GradientDescent(Training):
         steps = as_real("steps", steps, low=1)
         if np.any(np.mod(steps, 1.0) != 0.0):
             raise ParameterError(f"steps = {steps!r} must be whole numbers; round them")
-        momentum = as_real("momentum", momentum, low=0, high=1)
-        if np.any(np.equal(momentum, 1.0)):
-            raise ParameterError("momentum = 1 never comes to rest; it must be below 1")
+        momentum = as_real("momentum", momentum, low=0)
+        if (largest := np.max(momentum)) >= 1.0:
+            raise ParameterError(f"momentum = {largest:g} never comes to rest; it must be below 1")
         rate = as_real("rate", rate, low=0, open_low=True)
         self.__dict__.update(steps=steps, rate=rate, momentum=momentum)
         self.shape  # noqa: B018 - refuses shapes that do not broadcast
@@ -134,49 +134,32 @@ class GradientDescent(Training):
     def in_units(self, unit: Array) -> Self:
         return self.replaced(rate=self.rate * unit)
 
-    def left(self, x: Array) -> Array:
-        steps, rate, momentum = (_along(getattr(self, name)) for name in self.names)
-        with np.errstate(all="ignore"):  # the two forms are each right for some momenta
-            plain = (1.0 - rate * x) ** steps
-            if not np.any(momentum):
-                return np.asarray(plain)
-            part = _heavy_ball(steps, momentum, rate * x)
-        part = np.where(momentum == 0.0, plain, part)
-        return np.asarray(part if np.iscomplexobj(x) else part.real)
-
     def learned(self, x: Array) -> Array:
+        r"""With the roots :math:`p, q` of the recursion :math:`P = (1 - b)p^n + bq^n`, :math:`b = -q\frac{1 - p}{p - q}`.
+
+        The larger root is near 1 where `x` is small: :math:`1 - p = \eta x/(1 - q)` keeps its digits.
+        """
         steps, rate, momentum = (_along(getattr(self, name)) for name in self.names)
-        if np.any(momentum) or np.iscomplexobj(x):
-            return super().learned(x)
-        with np.errstate(
-            all="ignore"
-        ):  # one less a power, without subtracting them where it is near 1
-            log = np.log1p(-np.minimum(rate * x, 1.0))
-            slow = -np.expm1(steps * log) / x
-        return np.where(rate * x < 0.5, slow, super().learned(x))
+        rate, momentum = (y if np.ptp(y) else y.ravel()[:1] for y in (rate, momentum))
+        y, focus = rate * x + 0j, np.sqrt(momentum)
+        half = 0.5 * (1.0 + momentum - y)
+        root = 0.5 * np.sqrt((1.0 - focus) ** 2 - y) * np.sqrt((1.0 + focus) ** 2 - y)
+        root = np.where(np.abs(root) < _MEET, _MEET, root)
+        p = half + np.where((half * root.conj()).real >= 0.0, root, -root)
+        q = momentum / p
+        gap = y / (1.0 - q)
+        b = -q * gap / (p - q)
+        with np.errstate(all="ignore"):  # a power of 0, and steps that diverge
+            grown = expm1(np.fmax(steps * log1p(-gap), _ZERO))
+            other = np.where(grown == -1.0, 0.0, momentum**steps / (1.0 + grown))
+            factor = (b / x) * (1.0 - other) - ((1.0 - b) / x) * grown
+        factor = np.broadcast_to(factor, np.broadcast_shapes((*self.shape, 1), np.shape(x)))
+        return np.asarray(factor if np.iscomplexobj(x) else factor.real)
 
 
 def _along(values: Parameter) -> Array:
     """Parameter with one axis more at its end, that of the eigenvalues."""
     return np.asarray(values)[..., None]
-
-
-def _heavy_ball(steps: Array, momentum: Array, x: Array) -> Array:
-    r"""Part :math:`P_n` with :math:`P_{n+1} = (1 + \beta - x) P_n - \beta P_{n-1}`, :math:`P_0 = 1`, :math:`P_1 = 1 - x`.
-
-    It is :math:`P_1 u_n - \beta u_{n-1}` with :math:`u_n = (p^n - q^n)/(p - q)` of the two roots of the recursion, taken as
-    :math:`p^{n-1}\,(e^{nl} - 1)/(e^l - 1)`, :math:`l = \log(q/p)`, which also holds where they meet.
-    """
-    half = 0.5 * (1.0 + momentum - x) + 0j
-    root = np.sqrt(half**2 - momentum)
-    larger = half + np.where((half * root.conj()).real >= 0.0, root, -root)
-    log = np.log(momentum / larger**2)
-
-    def sequence(n: Array) -> Array:
-        ratio = np.where(log == 0.0, n, np.expm1(n * log) / np.expm1(log))
-        return np.asarray(larger ** (n - 1.0) * ratio)
-
-    return np.asarray((1.0 - x) * sequence(steps) - momentum * sequence(steps - 1.0))
 
 
 def as_training(training: object) -> Training | None:

@@ -37,7 +37,7 @@ _MONTHS = ("%Y-%m", "%b %Y", "%B %Y", "%b-%Y", "%b-%y")
 _DATES = (*_YEAR_FIRST, *_DAY_FIRST, *_MONTH_FIRST, *_NAMED, *_MONTHS)
 _SECONDS = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f")
 _CLOCKS = ("", *_SECONDS, *(f"{clock}%z" for clock in _SECONDS), "%I:%M %p", "%I:%M:%S %p")
-_MIDNIGHT = datetime.strptime("", "")
+_MIDNIGHT, _ZERO = datetime.strptime("", ""), timedelta()
 _BEFORE_CLOCK = re.compile(r"[ T](?=\d{1,2}:\d{2})")
 
 
@@ -107,18 +107,15 @@ def numbers_of(texts: Collection[str], comma: bool = False) -> tuple[dict[str, f
     ways = [(",", r"\."), (_SPACES, r"\."), (r"\.", ","), (_SPACES, ",")]
     for group, point in [*ways[2:], *ways[:2]] if comma else ways:
         digits = rf"(\d{{1,3}}(?:{group}\d{{3}})+|\d+)(?:{point}(\d+))?(e[+-]?\d+)?"
-        way = re.compile(
-            rf"{_BEFORE} ?([+\-{_MINUS}]?){_BEFORE} ?{digits}\s?{_AFTER}", re.IGNORECASE
-        )
-        parts = {value: match.groups("") for value in texts if (match := way.fullmatch(value))}
+        way = re.compile(rf"{_BEFORE} ?([+-]?){_BEFORE} ?{digits}\s?{_AFTER}", re.IGNORECASE)
+        matches = {value: way.fullmatch(value.replace(_MINUS, "-")) for value in texts}
+        parts = {value: match.groups("") for value, match in matches.items() if match}
         units = {before + after + last.strip() for before, _, after, *_, last in parts.values()}
         mixed = "" in units and not units <= {"", *_MONEY}  # 5 beside 5% or 5 kg
         if len(parts) < len(texts) or len(units - {""}) > 1 or mixed:
             continue
         value = {
-            text: float(
-                f"{sign.replace(_MINUS, '-')}{re.sub('[^0-9]', '', whole)}.{fraction}{power}"
-            )
+            text: float(f"{sign}{re.sub('[^0-9]', '', whole)}.{fraction}{power}")
             for text, (_, sign, _, whole, fraction, power, _) in parts.items()
         }
         grouped = any(not whole.isdecimal() for *_, whole, _, _, _ in parts.values())
@@ -138,9 +135,7 @@ def days_of(texts: Collection[str]) -> tuple[dict[str, float] | None, str]:
     dates, times = map(_readings, zip(*parts.values(), strict=True), (_DATES, _CLOCKS))
     if not dates or not times or any(other != dates[0] for other in dates):
         return None, ""
-    in_utc = {
-        k: t.replace(tzinfo=None) - (t.utcoffset() or timedelta()) for k, t in times[0].items()
-    }
+    in_utc = {k: t.replace(tzinfo=None) - (t.utcoffset() or _ZERO) for k, t in times[0].items()}
     moments = {k: dates[0][day] + (in_utc[clock] - _MIDNIGHT) for k, (day, clock) in parts.items()}
     first = min(moments.values())
     days = {value: (moment - first) / timedelta(days=1) for value, moment in moments.items()}
@@ -180,6 +175,9 @@ def classes_of(cells: Cells, notes: list[str], kept: bool = False) -> list[Any]:
     read = (lambda value: int(float(value))) if whole else str
     classes = [None if value.lower() in unknown else read(value) for value in texts]
     counts = Counter(value for value in classes if value is not None)
+    if len(counts) > MOST_WORDS and not whole and all(map(is_number, counts)):
+        many = f"the column of the classes holds {len(counts)} numbers, such as {known[0]}"
+        raise ParameterError(f"{many}; name that of the classes by {option('label', 'COLUMN')}")
     if counts:
         notes.append(f"Classes: {listed(f'{c} ({n})' for c, n in sorted(counts.items()))}.")
     _note_cases(map(str, counts), notes)

@@ -15,6 +15,15 @@ from gcnlimit.graphs.check import dense, squared
 BLOCK = 4096  # rows that are computed at once
 
 
+def by_blocks(columns: Any, W: Array) -> Array:
+    """Product of all nodes with a matrix, some nodes at a time."""
+    total = np.empty((columns.shape[0], W.shape[1]), W.dtype)
+    for first in range(0, len(total), BLOCK):
+        some = np.arange(first, min(first + BLOCK, len(total)))
+        total[some] = columns[some] @ W
+    return total
+
+
 @dataclass(frozen=True, eq=False)
 class Beside:
     """Blocks of columns side by side, dense, sparse or of this module; they are put together for some rows only.
@@ -66,8 +75,7 @@ class Units:
         blocks = Beside([block[nodes] for block in self.columns.blocks])
         return np.maximum(blocks @ self.weights + self.shift, 0.0)
 
-    def __matmul__(self, W: Array) -> Array:
-        return by_blocks(self, W)
+    __matmul__ = by_blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +126,7 @@ class Kernel:
     def __getitem__(self, nodes: Any) -> Any:
         return self._mean([view[nodes] for view in self.views], self.marks)
 
-    def __matmul__(self, W: Array) -> Array:
-        return by_blocks(self, W)
+    __matmul__ = by_blocks
 
     def root(self) -> Array:
         """Lower triangle :math:`L` of :math:`LL^T`, the kernel of the landmarks.
@@ -134,15 +141,6 @@ class Kernel:
     def _mean(self, rows: list[Any], marks: list[Any]) -> Array:
         kernels = (self.form(here, there) for here, there in zip(rows, marks, strict=True))
         return np.asarray(sum(kernels) / len(marks))
-
-
-def by_blocks(columns: Any, W: Array) -> Array:
-    """Product of all nodes with a matrix, some nodes at a time."""
-    total = np.empty((columns.shape[0], W.shape[1]), W.dtype)
-    for first in range(0, len(total), BLOCK):
-        some = np.arange(first, min(first + BLOCK, len(total)))
-        total[some] = columns[some] @ W
-    return total
 
 
 def linear(rows: Any, marks: Any) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import math
 import os
 import re
 import zipfile
@@ -143,10 +144,14 @@ def read_tables(edges: Any, nodes: Any, how: How) -> Dataset:
     if known and 2 * len(strange) > len(ends):
         few = f"{len(ends) - len(strange)} of the {len(ends)} nodes of the edges"
         such = f"its nodes are such as {known[0]!r}, theirs such as {min(strange)!r}"
-        column = f"name another column by {option('id', 'COLUMN')}"
+        shared = {key: len(ends.intersection(table.words(key))) for key in table.columns}
+        best = max(shared, key=lambda key: shared[key])
+        column = f"name another column by {option('id', best if shared[best] else 'COLUMN')}"
         remedy = f"write both alike, {column}, or add rows for the others"
         raise ParameterError(f"{table.shown} names {few}: {such}; {remedy}")
-    names = [*known, *sorted(strange, key=_natural)]
+    # whole numbers in their order, before other names
+    digits = {name: len(name) if name.isdecimal() else math.inf for name in strange}
+    names = [*known, *sorted(strange, key=lambda name: (digits[name], name))]
     place = {name: k for k, name in enumerate(names)}
     pairs = np.array([[place[name] for name in each] for each in (source, target)]).T
     graph = _graph(pairs, len(names), weights, how.undirected, notes)
@@ -173,14 +178,10 @@ def _keys(table: Table, how: How) -> list[str]:
             raise ParameterError(f"{option(parameter, column)} names no column of {having}")
     if how.id is not None:
         return [how.id]
-    first, *others = [k for k in columns if k not in {how.label, *how.drop}] or columns
-    if (
-        others
-        and table.counts_rows(first)
-        and len({*(second := table.words(others[0]))}) == len(second)
-    ):
-        return [first, others[0]]
-    return [first]
+    usable = [k for k in columns if k not in {how.label, *how.drop}] or [*columns]
+    two = table.counts_rows(usable[0]) and len(usable) > 1
+    two = two and len({*table.words(usable[1])}) == len(columns[usable[0]])
+    return usable[: 2 if two else 1]
 
 
 def _nodes(
@@ -194,8 +195,8 @@ def _nodes(
         raise ParameterError(f"{begins}; add a first row that names the columns")
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
-        told = f"names the node {name!r} {times} times; give each one row"
-        raise ParameterError(f"{table.shown} {told}")
+        twice = f"{table.shown} names the node {name!r} {times} times"
+        raise ParameterError(f"{twice}; give each one row")
     rest = _without_counter(table, how.drop | {key, how.label}, notes)
     label = [k for k in rest if k.lower() in LABEL] if how.label is None else [how.label]
     if len(label) > 1:
@@ -226,10 +227,8 @@ def _edges(
     columns = _without_counter(table, drop, notes)
     if len(columns) not in (2, 3):
         has = f"{table.shown} has {counted(len(columns), 'column')}, {listed(columns)}"
-        keep = "keep two (source, target) or three (plus a weight)"
-        raise ParameterError(
-            f"{has}; {keep}, and leave others out by {option('drop', columns[-1])}"
-        )
+        keep = "keep two (source, target) or three (plus a weight), and leave others out"
+        raise ParameterError(f"{has}; {keep} by {option('drop', columns[-1])}")
     source, target = map(table.names, columns[:2])
     if len(columns) == 2:
         return source, target, None
@@ -243,7 +242,7 @@ def _edges(
         raise ParameterError(f"{given}; {needed}, or {leave}")
     weights = np.array([value[cell] for cell in cells])
     if np.ptp(weights):
-        reach = f"{weights.min():g} to {weights.max():g}"
+        reach = f"{weights.min():.10g} to {weights.max():.10g}"
         told = f"Column {columns[2]!r} holds the weights of the edges, {reach}"
         notes.append(f"{told}; if it does not, {leave}.")
     return source, target, weights
@@ -389,11 +388,10 @@ def _cells(written: str, shown: str) -> tuple[list[list[str]], str]:
         columns = columns or [[] for row in rows[:1] for _ in row]
         for row in rows:
             if len(row) != len(columns):
-                both = f"{counted(len(row), 'cell')} where the first has {len(columns)}"
-                begins = f"its row that begins with {row[0][:40]!r} has {both}"
-                raise ParameterError(
-                    f"{shown}: {begins}; complete it, or quote a cell that holds {mark!r}"
-                )
+                begins = f"{shown}: its row that begins with {row[0][:40]!r}"
+                both = f"has {counted(len(row), 'cell')} where the first has {len(columns)}"
+                quote = f"complete it, or quote a cell that holds {mark!r}"
+                raise ParameterError(f"{begins} {both}; {quote}")
         for column, cells in zip(columns, zip(*rows, strict=True), strict=False):
             column.extend(map(str.strip, cells))
     return columns, mark
@@ -425,8 +423,3 @@ def _headed(columns: list[list[str]], names: set[str]) -> bool:
     if numbers_below and not any(map(is_number, first)):
         return True
     return bool(names) and not {*first[:2]} & (names | ends)
-
-
-def _natural(name: str) -> tuple[int, int, str]:
-    """Whole numbers in their order, before other names."""
-    return (0, int(name), "") if re.fullmatch("[0-9]{1,99}", name) else (1, 0, name)

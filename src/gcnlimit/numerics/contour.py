@@ -1,94 +1,81 @@
-r"""Contours around an interval of the real axis on which integrals of analytic functions converge geometrically.
+r"""Integrals over ellipses around an interval of the real axis, of functions that are analytic in a ring about it.
 
-A contour is its upper half, nodes :math:`z_j` and weights :math:`dz_j/2\pi i` in the counterclockwise direction; the lower half
-is the complex conjugate. For a function that is real on the real axis
-:math:`\oint \frac{dz}{2\pi i} f(z) = 2\,\mathrm{Re}\sum_j w_j f(z_j)`.
+The ellipse :math:`z = c + h\cosh(\gamma + i\vartheta)` has its foci at the ends :math:`c \pm h` of the interval (Eq. 13.13). Its
+nodes are those of the upper half, at midpoints :math:`\vartheta` of :math:`(0, \pi)`; functions are real on the real axis, so
+that the lower half is the complex conjugate. A rule of :math:`n` nodes has the error :math:`e^{-2n\gamma}` of functions that are
+singular on the interval.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ellipk, ellipkm1, elliprf
+from scipy.fft import dct, dst
 
 from gcnlimit._values import Array
 
-_TERMS = 60  # of a sum over the images of an ellipse that is nearly a circle
-_ROUNDING = 34.0  # minus the logarithm of the error of a rule: below 1e-14
 
+class Series(NamedTuple):
+    r"""A function :math:`f_+ + f_-` on the ring, with :math:`w = e^{\gamma + i\vartheta}`.
 
-class Contour(NamedTuple):
-    """Nodes and weights of the upper half of a contour, for each point a row."""
-
-    z: npt.NDArray[Any]
-    weight: npt.NDArray[Any]
-
-
-def slit_nodes(low: Array, high: Array) -> Array:
-    """Number of nodes that `slit_contour` needs."""
-    square = _ratio(low, high) ** 2
-    return np.asarray(np.ceil(_ROUNDING / np.pi * ellipkm1(square) / ellipk(square)))
-
-
-def slit_contour(low: Array, high: Array, nodes: int) -> Contour:
-    r"""Contour around ``[low, high]``, ``low > 0``, for functions that are analytic and bounded where :math:`\Re z > 0`.
-
-    The half-plane without the interval is a ring, the contour its middle (13.13), :math:`z = M\,\mathrm{dn}(x - \tfrac i2 K')`
-    with :math:`k' = m/M` at midpoints :math:`x` of :math:`(0, K)` (Hale, Higham and Trefethen 2008). By the sum
-    :math:`\mathrm{dn}(u) = \frac\pi{2K'}\sum_j \mathrm{sech}\frac{\pi(u - 2jK)}{2K'}` its nodes keep their digits.
-
-    >>> loop = slit_contour(np.array([0.1]), np.array([7.0]), 40)
-    >>> np.allclose(2.0 * np.sum(loop.weight / (loop.z - [[0.2]]), axis=1).real, 1.0)  # Cauchy's formula
-    True
-    """
-    square = _ratio(low, high)[:, None] ** 2
-    size = 0.5 * np.pi / ellipk(square)
-    period = 2.0 * ellipkm1(square) * size
-    w = period * (0.5 * np.arange(nodes) + 0.25) / nodes - 0.25j * np.pi
-    dn, slope = secants(w, period)
-    scale = high[:, None] * size
-    return Contour(scale * dn, scale * slope * period / (4j * np.pi * nodes))
-
-
-def _ratio(low: Array, high: Array) -> Array:
-    """Ratio of the ends; an interval has some length."""
-    return np.minimum(low / high, 0.5)
-
-
-def secants(w: npt.NDArray[Any], period: Array, terms: int = 10) -> tuple[Array, Array]:
-    r"""Sum over :math:`|j| \leq n` of :math:`\mathrm{sech}(w - jp)`, and its derivative."""
-    apart = w[..., None] - period[..., None] * np.arange(-terms, terms + 1)
-    side = np.where(apart.real < 0.0, -1.0, 1.0)
-    small = np.exp(-side * apart)  # underflows far away, where a hyperbolic cosine overflows
-    above = 1.0 + small**2
-    secant = 2.0 * small / above
-    return np.sum(secant, axis=-1), np.sum(side * secant * (1.0 - 2.0 / above), axis=-1)
-
-
-class EllipseMap(NamedTuple):
-    r"""Map of the ellipses :math:`-\cos\varphi`, :math:`|\Im\varphi| < a`, onto the half-plane :math:`\Re v > 0`.
-
-    It is :math:`v = 1/\mathrm{dn}(K\varphi/\pi)` with :math:`K'/K = a/\pi`, which is even about both ends of :math:`(0, \pi)`.
+    `inside`: coefficients of :math:`f_+ = F_0 + \sum_k F_k(w^k + w^{-k})`, analytic within; `outside`: those of
+    :math:`f_- = \sum_{k>0} D_kw^{-k}`, analytic without.
     """
 
-    a: Array
+    inside: Array
+    outside: Array
 
-    def __call__(self, cosine: Array) -> Array:
-        """Numbers v at real cosines."""
-        return np.asarray((self._sum(np.arccos(cosine + 0j)) / self._sum(0.0 * self.a)).real)
 
-    def _sum(self, angle: Array) -> Array:
-        unit = 0.5 * np.pi / self.a
-        return secants(unit * (angle - np.pi), 2.0 * np.pi * unit, _TERMS)[0]
+class Ellipse(NamedTuple):
+    r"""Centre, half length of the interval, and width :math:`\gamma`, each with a row for each point; nodes of the upper half."""
 
-    def inverse(self, v: npt.NDArray[Any]) -> tuple[Array, Array]:
-        r"""Numbers :math:`\varphi` at v in the first quadrant, and their derivatives."""
-        whole = self._sum(np.full_like(self.a, np.pi))
-        least = (self._sum(0.0 * self.a) / whole)[:, None] ** 2
-        scale = (2.0 * self.a / (np.pi * whole))[:, None]
-        square = v**-2.0
-        sine, cosine = 1.0 - square, square - least
-        u = np.sqrt(sine / (1.0 - least)) * elliprf(cosine / (1.0 - least), square, 1.0)
-        return scale * u, scale * square / (np.sqrt(sine) * np.sqrt(cosine))
+    centre: Array
+    half: Array
+    width: Array
+    nodes: int
+
+    def take(self, rows: npt.NDArray[np.intp] | slice) -> Self:
+        """Ellipses at some points."""
+        return type(self)(self.centre[rows], self.half[rows], self.width[rows], self.nodes)
+
+    @property
+    def w(self) -> Array:
+        r"""Logarithms :math:`\gamma + i\vartheta` of the nodes."""
+        return np.asarray(self.width + 1j * np.pi * (np.arange(self.nodes) + 0.5) / self.nodes)
+
+    @property
+    def z(self) -> Array:
+        """Nodes."""
+        return np.asarray(self.centre + self.half * np.cosh(self.w))
+
+    @property
+    def weight(self) -> Array:
+        r"""Weights, with which :math:`\oint\frac{dz}{2\pi i}f(z)` is the real part of a sum."""
+        return np.asarray(self.half * np.sinh(self.w) / self.nodes)
+
+    def series(self, values: Array) -> Series:
+        """Coefficients of functions with these values at the nodes."""
+        even, odd = dct(values.real, axis=1), np.zeros(values.shape)
+        odd[:, 1:] = dst(values.imag, axis=1)[:, :-1]
+        scale = np.exp(-self.width * np.arange(self.nodes)) / (2 * self.nodes)
+        inside = scale * (even + odd)
+        return Series(inside, (even - odd) / (scale * (2 * self.nodes) ** 2) - inside)
+
+    def crossed(self, f: Array, g: Array) -> tuple[Array, Array]:
+        r"""Integrals :math:`\oint g`, :math:`\oint\oint \frac{f(z_1)g(z_2) - f(z_2)g(z_1)}{z_1 - z_2}`, with :math:`dz/2\pi i`.
+
+        On an outer contour :math:`\oint f(z_1)/(z_1 - z_2) = f_+(z_2)`, which leaves :math:`\oint (f_+g_- - f_-g_+)`.
+
+        >>> column = np.full((1, 1), 0.5)
+        >>> loop = Ellipse(column, column, column, 80)
+        >>> once, twice = loop.crossed(loop.z**3, 1.0 / (loop.z - 0.2))
+        >>> np.allclose([once, twice], [[1.0], [0.2**3]])  # Cauchy's formula
+        True
+        """
+        F, G = self.series(f), self.series(g)
+        rises = [(x.inside[:, :-2] - x.inside[:, 2:], x.outside[:, 1:-1]) for x in (F, G)]
+        twice = np.vecdot(rises[0][0], rises[1][1]) - np.vecdot(rises[1][0], rises[0][1])
+        half = 0.5 * self.half[:, 0]
+        return half * G.outside[:, 1], half * twice

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit import parameters
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import shown
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import GCNLimitError, ParameterError
@@ -186,6 +187,7 @@ def _numbers(data: CSBM, performance: Performance) -> dict[str, Any]:
     return {name: value for name, value in numbers.items() if name not in same}
 
 
+@progress_bar("block", show=False)  # that of the sweep tells
 def compute(producer: Producer, block: Block) -> Columns:
     """Answers of a block. A producer says by `status` which points failed; if it raises, all of them did."""
     try:

@@ -125,13 +125,16 @@ def _explicit(points: Points, effort: Effort) -> _Parts:
     """Infinite regularization: explicit formulas, chunk by chunk."""
     class_losses.train_push(points)  # refuses a loss that does not pull outputs to their labels
     cost = reduce(np.maximum, map(points.cost, points.filters))
-    for where, chunk in _in_turn(points.chunks(cost), effort):
-        with np.errstate(all="ignore"):  # out-of-range points are reported as such
-            test, train = _explicit_margins(chunk, int(cost[where[0]]))
-        status = np.where(_any_nan(test, train), int(Status.OUT_OF_RANGE), int(Status.EXPLICIT))
-        offset, loss = _at_rest(points, where.size)
-        ended = (status, np.zeros(where.size), np.zeros(where.size, np.int64))
-        yield where, Answers(test, train, np.zeros_like(test), offset, loss, loss, *ended)
+    chunks = list(points.chunks(cost))
+    with progress_bar("predicting", len(chunks), effort.progress, unit="batches") as bar:
+        for where, chunk in chunks:
+            with np.errstate(all="ignore"):  # out-of-range points are reported as such
+                test, train = _explicit_margins(chunk, int(cost[where[0]]))
+            status = np.where(_any_nan(test, train), Status.OUT_OF_RANGE, Status.EXPLICIT)
+            offset, loss = _at_rest(points, where.size)
+            ended = (status, np.zeros(where.size), np.zeros(where.size, np.int64))
+            bar.advance(1)
+            yield where, Answers(test, train, np.zeros_like(test), offset, loss, loss, *ended)
 
 
 def _pinned(points: Points, _: Effort) -> _Parts:
@@ -173,22 +176,14 @@ def _self_consistent(points: Points, effort: Effort) -> _Parts:
     """Finite regularization: the self-consistent equations, as many points at once as memory allows."""
     law = points.degrees
     method = alike_solver(points) if law is None else degree_solver(points)
-    for where, chunk in _in_turn(points.chunks(method.cost(points), _HISTORY), effort):
-        # a point without a solution may have no law of its output
-        with np.errstate(all="ignore"):
-            answers = _by_degree(chunk, law, effort) if law else _alike(chunk, effort)
-        yield where, answers
-
-
-def _in_turn(
-    chunks: Iterator[tuple[Rows, Points]], effort: Effort
-) -> Iterator[tuple[Rows, Points]]:
-    """Chunks of points, one after the other, under a bar that counts them."""
-    each = list(chunks)
-    with progress_bar("predicting", len(each), effort.progress, unit="batches") as bar:
-        for where, chunk in each:
-            yield where, chunk
+    chunks = list(points.chunks(method.cost(points), _HISTORY))
+    with progress_bar("predicting", len(chunks), effort.progress, unit="batches") as bar:
+        for where, chunk in chunks:
+            # a point without a solution may have no law of its output
+            with np.errstate(all="ignore"):
+                answers = _by_degree(chunk, law, effort) if law else _alike(chunk, effort)
             bar.advance(1)
+            yield where, answers
 
 
 def _stopped(points: Points, _: Effort) -> _Parts:

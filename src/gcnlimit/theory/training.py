@@ -1,12 +1,12 @@
-r"""Networks that are not trained to the end: weights, outputs and accuracies at every time of the training (Eqs. 13.1 to 13.5).
+r"""Networks that are not trained to the end: weights, outputs and accuracies at every time of the training (Eqs. 13.1 to 13.11).
 
 For the square loss the weights at a time are a function of one matrix, an integral of ridge regressions at complex
 regularizations over a contour around its spectrum,
 
 .. math:: w = -\oint \frac{dz}{2\pi i}\, \frac{1 - P(z)}z\, w_{r - z} ,
 
-so that means are single and variances double integrals of those in `gcnlimit.theory.finite_reg.path`. One contour serves
-all times of one network on one kind of data.
+so that means and squares are integrals over those in `gcnlimit.theory.finite_reg.path`. One contour serves all times of one
+network on one kind of data.
 """
 
 from __future__ import annotations
@@ -18,22 +18,24 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.numerics.contour import Contour, EllipseMap, slit_contour, slit_nodes
+from gcnlimit.numerics.contour import Ellipse
 from gcnlimit.numerics.linear import batches
 from gcnlimit.results.order_parameters import Output, Weights
-from gcnlimit.theory.finite_reg.path import PageRankRidge, Path, Ridge, SymmetricRidge, quadratic
+from gcnlimit.theory.finite_reg.path import PageRankRidge, Path, Ridge, SymmetricRidge
 from gcnlimit.theory.points import Points
 from gcnlimit.training import GradientDescent, Training
 
-_MARGIN = 3.0  # time times how far a contour may leave the half-plane where P is bounded
 _COARSEST, _FINE, _FINEST = 63, 127, (1 << 13) - 1  # nodes on the spectrum: first, for ends, last
-_ROUND = 1e-8  # momentum at which the ellipse where P is bounded is as good as the disc without
 _SEARCHED = 32  # points whose spectra are searched for their ends at once
-_LONGEST = 2000  # nodes of a contour; more are needed around hopelessly different eigenvalues
-_CLOSED = 1e-10  # error of Cauchy's formula around a whole spectrum
-_SAME = 1e-12  # change of an average between two grids at which the finer one is fine enough
+_SMALLEST, _LONGEST = 32, 1 << 16  # nodes of a contour
+_DIGITS = 31.0  # minus the logarithm of the error of a contour, and of a P that is as good as 0
+_GROWTH = np.array([4.0, 1.5, 15.0, 60.0, 200.0])[:, None]  # logarithms of P where a ring may end
+_WIDEST = 3.0  # of a ring
+_CLOSED = 1e-9  # what functions that are analytic outside a contour may have inside, by rounding
+_SAME, _ALIKE = 1e-12, 1e-11  # changes of variables and outputs that a finer grid may make
+_CHECKED = 24  # nodes of a contour where grids are compared
 _LARGEST = 10.0  # logarithm of what weights that diverge may grow by before they lose their digits
-_BLOCK = 1 << 21  # numbers held by one temporary array
+_BLOCK = 1 << 18  # numbers held by one temporary array
 
 Rows = npt.NDArray[np.intp]
 
@@ -69,20 +71,27 @@ class Stopped(NamedTuple):
 def trained_outputs(points: Points, training: Training) -> Outputs:
     """Law of outputs and weights at each point; `training` has its parameters along one axis. NaN where not resolved."""
     first, group = _alike(points, training)
+    name = training.names[0]
+    time = np.asarray(getattr(training, name))
     longest = np.zeros(first.size)
-    np.maximum.at(longest, group, np.asarray(getattr(training, training.names[0])))
+    np.maximum.at(longest, group, time)
     networks = points.take(first)
-    loops = _Loops.of(networks, training[first], longest)
-    grows = loops.growth()[group] * np.asarray(getattr(training, training.names[0]))
-    members = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
+    spectra = _Spectra.of(networks, training[first])
+    longest = np.minimum(longest, spectra.settled())
+    steps = training.replaced(**{name: np.minimum(time, longest[group])})
     answer = np.full((len(Outputs._fields), points.size), np.nan)
-    for rows, path, unit, loop in _resolved(networks, loops):
-        for k, row in enumerate(rows):
-            laws, contour = Path(*(law[k] for law in path)), Contour(*(part[k] for part in loop))
-            for block in batches(members[row].size, _BLOCK // contour.z.size):
-                part = members[row][block]
-                answer[:, part] = _at_times(laws, contour, unit[k], training[part])
-    answer[:, grows > _LARGEST] = np.nan
+    for rows, path, unit, loop in _resolved(networks, spectra, longest):
+        place = np.full(first.size, -1)
+        place[rows] = np.arange(rows.size)
+        members = np.flatnonzero(place[group] >= 0)
+        for block in batches(members.size, max(1, _BLOCK // loop.nodes)):
+            part = members[block]
+            # one row serves all times of one contour
+            where = slice(None) if rows.size == 1 else place[group[part]]
+            parts = path.take(where), loop.take(where), unit[where]
+            shift = spectra.reg[rows][where], points.rho[part]
+            answer[:, part] = _at_times(*parts, *shift, steps[part])
+    answer[:, spectra.growth(np.zeros(first.size))[group] * time > _LARGEST] = np.nan
     answer[3] = np.maximum(answer[3], 0.0)  # outputs on train nodes may have no variance
     return Outputs(*answer)
 
@@ -91,8 +100,9 @@ def largest_stable_rate(points: Points) -> Array:
     r"""Step size :math:`2(1 + \beta)/\lambda` above which descents diverge, with the largest eigenvalue; infinite for flows."""
     if not isinstance(points.training, GradientDescent):
         return np.full(points.size, np.inf)
-    loops = _Loops.of(points, points.training, np.ones(points.size))
-    return np.asarray(points.training.rate * loops.stable() / loops.high)
+    spectra = _Spectra.of(points, points.training)
+    highest = spectra.unit * (spectra.centre + spectra.half)
+    return np.asarray(2.0 * (1.0 + points.training.momentum) / highest)
 
 
 def _alike(points: Points, training: Training) -> tuple[Rows, Rows]:
@@ -104,160 +114,140 @@ def _alike(points: Points, training: Training) -> tuple[Rows, Rows]:
     return first, group.ravel()
 
 
-def _batches(sizes: Array, nodes: int) -> Iterator[Rows]:
-    """Contours of similar length together, the longest first, on a grid of `nodes` nodes."""
-    order = np.argsort(-sizes, kind="stable")
-    while order.size:
-        most = sizes[order[0]]
-        alike = int(np.count_nonzero(sizes[order] >= 0.7 * most))
-        together = max(1, min(alike, int(_BLOCK // (4.0 * most * max(most, nodes)))))
-        yield order[:together]
-        order = order[together:]
+class _Spectra(NamedTuple):
+    """Intervals around the spectra, regularizations, and the training there: step size, 0 for a flow, and momentum."""
 
-
-class _Loops(NamedTuple):
-    """Ends of the spectrum, regularization, step size, momentum and longest training around which contours are drawn."""
-
-    low: Array
-    high: Array
+    centre: Array
+    half: Array
     reg: Array
     rate: Array
     momentum: Array
-    longest: Array
+    unit: Array
 
     @classmethod
-    def of(cls, points: Points, training: Training, longest: Array) -> _Loops:
+    def of(cls, points: Points, training: Training) -> _Spectra:
         """Look for the ends of the spectra."""
         columns = []
         for block in batches(points.size, _SEARCHED):
             ridge = _ridge(points.take(block), _FINE)
             columns.append(np.stack([*ridge.ends(), ridge.unit]))
         low, high, unit = np.concatenate(columns, axis=1)
+        high = np.maximum(high, 1.001 * low)  # an interval has some length
         reg = points.reg / unit
-        none = np.zeros(points.size)
-        if isinstance(training, GradientDescent):
-            rate = np.asarray(training.rate) * unit
-            momentum = np.maximum(training.momentum, _ROUND)
-            return cls(low + reg, high + reg, reg, rate, momentum, longest)
-        return cls(low + reg, high + reg, reg, none, none, longest * unit)
+        rate = np.asarray(getattr(training, "rate", np.zeros(points.size))) * unit
+        momentum = np.asarray(getattr(training, "momentum", np.zeros(points.size)))
+        return cls(0.5 * (low + high) + reg, 0.5 * (high - low), reg, rate, momentum, unit)
 
-    def take(self, rows: Rows) -> _Loops:
-        return _Loops(*(column[rows] for column in self))
+    def take(self, rows: Rows) -> _Spectra:
+        return _Spectra(*(column[rows] for column in self))
 
-    def stable(self) -> Array:
-        """End of the spectrum beyond which steps diverge."""
+    def growth(self, width: Array) -> Array:
+        r"""Logarithm of the largest :math:`|P|` on ellipses of that width, in a unit of time or by a step.
+
+        It is :math:`-\Re z`, or that of the larger root of :math:`p + \beta/p = 1 + \beta - \eta z`: on an ellipse with the foci
+        :math:`\pm 2\sqrt\beta` the larger root has one size.
+        """
+        if not np.any(self.rate):
+            return np.asarray(self.unit * (self.half * np.cosh(width) - self.centre))
+        angle = np.linspace(0.0, np.pi, 9)
+        z = self.centre[:, None] + self.half[:, None] * np.cosh(width[..., None] + 1j * angle)
+        x, focus = 1.0 + self.momentum[:, None] - self.rate[:, None] * z, 2.0 * self.momentum**0.5
+        axis = 0.5 * np.max(np.abs(x - focus[:, None]) + np.abs(x + focus[:, None]), axis=-1)
+        return np.asarray(np.log(0.5 * (axis + np.sqrt(np.maximum(axis**2 - focus**2, 0.0)))))
+
+    def settled(self) -> Array:
+        """Time after which P is as good as 0 on the whole spectrum; infinite if it never is."""
+        decay = np.maximum(-self.growth(np.zeros(self.centre.size)), 0.0)
         with np.errstate(divide="ignore"):
-            return np.asarray(2.0 * (1.0 + self.momentum) / self.rate)
+            return np.ceil(_DIGITS / decay)
 
-    def growth(self) -> Array:
-        r"""Logarithm of what diverging steps enlarge weights by, minus a root of :math:`p + \beta/p = 1 + \beta - x`."""
-        half = 0.5 * (self.rate * self.high - 1.0 - self.momentum)
-        root = half + np.sqrt(np.maximum(half**2 - self.momentum, 0.0))
-        return np.asarray(np.log(np.maximum(root, 1.0)))
+    def ellipses(self, longest: Array) -> tuple[Array, Array]:
+        """Width of each contour, and the number of its nodes.
 
-    def wider(self) -> _Loops:
-        """Ends further apart, inside the disc where steps are stable if they were: outside of it P is huge."""
-        stable = self.stable()
-        high = np.where(self.high < stable, 0.5 * (self.high + stable), np.inf)
-        return self._replace(low=0.5 * self.low, high=np.minimum(1.2 * self.high, high))
-
-    def _outer(self) -> Array:
-        """Larger root of the recursion on the ellipse within which P is bounded."""
-        return np.asarray(np.exp(self.growth() + _MARGIN / self.longest))
-
-    def _ellipse(self) -> tuple[EllipseMap, Array, Array]:
-        """Map of that ellipse to the half-plane, and the ends of the spectrum there."""
-        ellipse = EllipseMap(np.log(self._outer() / np.sqrt(self.momentum)))
-        low, high = (
-            ellipse((1.0 + self.momentum - self.rate * end) / (2.0 * np.sqrt(self.momentum)))
-            for end in (self.low, self.high)
-        )
-        return ellipse, low, high
-
-    def outside(self) -> Array:
-        """Minus a real number to the left of all that a contour may reach."""
-        if not np.any(self.rate):
-            return self.low + _MARGIN / self.longest
-        outer = self._outer()
-        reach = (outer + self.momentum / outer - 1.0 - self.momentum) / self.rate
-        return np.asarray(self.low + reach)
-
-    def nodes(self) -> Array:
-        """Number of nodes of each contour."""
-        if np.any(self.rate):
-            return slit_nodes(*self._ellipse()[1:])
-        slack = _MARGIN / self.longest
-        return slit_nodes(self.low + slack, self.high + slack)
-
-    def contour(self, nodes: int) -> Contour:
-        """Contours of `nodes` nodes."""
-        if not np.any(self.rate):
-            slack = _MARGIN / self.longest
-            loop = slit_contour(self.low + slack, self.high + slack, nodes)
-            return loop._replace(z=loop.z - slack[:, None])
-        ellipse, low, high = self._ellipse()
-        loop = slit_contour(low, high, nodes)
-        angle, slope = ellipse.inverse(loop.z)
-        rate, root = self.rate[:, None], np.sqrt(self.momentum)[:, None]
-        z = (1.0 + root**2 - 2.0 * root * np.cos(angle)) / rate
-        return Contour(z, loop.weight * slope * 2.0 * root * np.sin(angle) / rate)
+        A ring ends where P has grown by :math:`e^M`. On the contour it has grown by less than a hundred, or it is the middle
+        of the ring. The squares of P there and at the end of the ring set the errors.
+        """
+        allowed = np.maximum(self.growth(np.zeros(self.centre.size)) * longest, 0.0) + _GROWTH
+        below, above = np.full(allowed.shape, 1e-7), np.full(allowed.shape, _WIDEST)
+        for _ in range(16):
+            middle = np.sqrt(below * above)
+            inside = self.growth(middle) * longest <= allowed
+            below, above = np.where(inside, middle, below), np.where(inside, above, middle)
+        width = np.minimum(below[0], below * (0.5 * _DIGITS / (_DIGITS + _GROWTH)))
+        nodes = np.maximum(_DIGITS / width, (_DIGITS + 2.0 * _GROWTH) / (below - width))
+        best = np.argmin(nodes, axis=0)[None]
+        return tuple(np.take_along_axis(x, best, axis=0)[0] for x in (width, 0.5 * nodes))
 
 
 def _ridge(points: Points, nodes: int) -> Ridge:
     return SymmetricRidge(points, nodes) if points.symmetric else PageRankRidge(points)
 
 
-def _resolved(points: Points, loops: _Loops) -> Iterator[tuple[Rows, Path, Array, Contour]]:
+def _resolved(
+    points: Points, spectra: _Spectra, longest: Array
+) -> Iterator[tuple[Rows, Path, Array, Ellipse]]:
     """Rows of points, laws on their contours, units, and the contours; points that are not resolved are left out.
 
-    A point is resolved if variables and outputs stay when the grid on the spectrum is doubled, and if Cauchy's formula gives the
-    output at a real regularization: a contour that cuts the spectrum does not. Else the next one is wider and on a finer grid.
+    A point is resolved if a finer grid on the spectrum of the graph gives the same at some nodes, and if outputs are analytic
+    outside the contour; if variables are of another root, or a contour cuts the spectrum, they are not.
     """
-    rows = np.arange(points.size)
-    nodes = _COARSEST
-    while rows.size and nodes < _FINEST:
-        sizes = loops.take(rows).nodes()
-        rows, sizes = rows[sizes <= _LONGEST], sizes[sizes <= _LONGEST]
+    width, nodes = spectra.ellipses(longest)
+    # few different numbers of nodes, so that many points are solved together, by fast transforms
+    power = np.exp2(np.ceil(np.log2(np.maximum(nodes, _SMALLEST))))
+    nodes = np.where(nodes <= 0.75 * power, 0.75 * power, power)
+    rows, grid = np.flatnonzero(nodes <= _LONGEST), _COARSEST
+    while rows.size and grid <= _FINEST:
         left = [rows[:0]]
-        for batch in _batches(sizes, nodes):
-            part = rows[batch]
-            some, around = points.take(part), loops.take(part)
-            loop = around.contour(int(sizes[batch[0]]))
-            outside = around.outside()
-            zeta = np.column_stack([around.reg[:, None] - loop.z, around.reg + outside])
-            ridge, finer = _ridge(some, nodes), _ridge(some, 2 * nodes + 1)
-            variable = ridge.variable(zeta)
-            finest = finer.polished(variable, zeta)
-            output = ridge.output(variable)
-            there = 1.0 + np.abs(output[:, -1:])
-            inside = -2.0 * np.sum(
-                loop.weight * output[:, :-1] / (loop.z + outside[:, None]), axis=1
-            )
-            closed = np.abs(inside.real - output[:, -1]) <= _CLOSED * there[:, 0]
-            same = np.abs(finest - variable) <= _SAME * np.abs(finest)
-            same &= np.abs(finer.output(finest) - output) <= _CLOSED * there
-            good = closed & np.all(same, axis=1)
-            left.append(part[~good])
-            if good.any():
-                path = _ridge(some.take(good), nodes).path(variable[good, :-1])
-                yield part[good], path, ridge.unit[good], Contour(*(x[good] for x in loop))
-        rows = np.concatenate(left)
-        nodes = 2 * nodes + 1
-        loops = loops.wider()
+        for count in np.unique(nodes[rows]):
+            alike = rows[nodes[rows] == count]
+            for block in batches(alike.size, max(1, int(_BLOCK / (count * grid)))):
+                part = alike[block]
+                columns = (spectra.centre, spectra.half, width, spectra.reg)
+                centre, half, gamma, reg = (column[part][:, None] for column in columns)
+                loop = Ellipse(centre, half, gamma, int(count))
+                some = points.take(part)
+                ridge = _ridge(some, grid)
+                variable = ridge.variable(loop, reg)
+                path = ridge.path(variable)
+                inside, outside = loop.series(path.missed)
+                moment = 1.0 + np.abs(outside[:, 1:2])
+                good = np.all(np.abs(inside[:, 1:]) <= _CLOSED * moment, axis=1)
+                if points.symmetric:
+                    checked = np.linspace(0, loop.nodes - 1, _CHECKED).astype(int)
+                    finer = _ridge(some, 2 * grid + 1)
+                    finest = finer.polished(variable[:, checked], reg - loop.z[:, checked])
+                    apart = np.abs(finest - variable[:, checked]) / np.abs(finest)
+                    missed = path.missed[:, checked]
+                    # outputs have poles at outliers, near which their rounding errors are squares
+                    change = (
+                        np.abs(finer.path(finest).missed - missed) / (1.0 + np.abs(missed)) ** 2
+                    )
+                    good &= np.all((apart <= _SAME) & (change <= _ALIKE), axis=1)
+                left.append(part[~good])
+                if good.any():
+                    yield part[good], path.take(good), ridge.unit[good], loop.take(good)
+        rows, grid = np.concatenate(left), 2 * grid + 1
 
 
-def _at_times(path: Path, loop: Contour, unit: float, training: Training) -> tuple[Array, ...]:
-    """Laws at some times, all on one contour: products of one matrix with that of the weights of all times."""
-    weight = -unit * training.learned(unit * loop.z) * loop.weight
+def _at_times(  # noqa: PLR0917
+    path: Path, loop: Ellipse, unit: Array, reg: Array, rho: Array, training: Training
+) -> tuple[Array, ...]:
+    """Laws at some times, of one contour or of one for each (Eqs. 13.5, 13.10 and 13.11)."""
+    unit, z = unit[:, None], loop.z
+    learned = unit * training.learned(unit * z)
+    mean, square = loop.crossed(-path.scale * learned, path.missed * learned)
+    trained = path.kept * path.missed * loop.weight
 
-    def mean(values: Array) -> Array:
-        return np.asarray(2.0 * (weight @ values).real)
+    def total(values: Array, function: Array) -> Array:
+        return np.asarray(np.vecdot(values.conj(), function).real)
 
+    train_mean = total(trained, learned)
+    squared = learned**2
     return (
-        mean(path.output),
-        quadratic(weight, path.covariance),
-        mean(1.0 - path.missed * (1.0 - path.output)),
-        quadratic(weight * path.missed, path.covariance),
-        mean(path.weights) / np.sqrt(unit),
-        quadratic(weight, path.weight_covariance) / unit,
+        mean,
+        square - mean**2,
+        train_mean,
+        total(trained * (z - reg[:, None]), squared) - train_mean**2,
+        -total(path.weights * loop.weight, learned) / np.sqrt(unit[:, 0]),
+        rho * total(trained, squared) / unit[:, 0],
     )
