@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
-from validation import fuzz, fuzz_inputs
+from validation import fuzz, fuzz_inputs, odd_tables
 
 
 @pytest.fixture(autouse=True)
@@ -72,3 +72,28 @@ def test_an_error_that_is_no_sentence_is_found_and_tried_again_by_its_number(
     monkeypatch.setenv("GCNLIMIT_MEMORY", "1")
     assert fuzz_inputs.main(["--only", "doors", "--number", "5"]) == 1
     assert "doors 5: broken(t=" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_odd_tables_are_answered_or_refused(capsys):
+    assert odd_tables.main(["--tables", "40", "--seed", "7"]) == 0
+    assert "30 odd and 10 malformed tables, 0 findings" in capsys.readouterr().out
+
+
+def test_a_fault_in_odd_tables_is_found(monkeypatch, capsys):
+    """Features that are stored by columns and read by rows."""
+    fit = gl.GraphClassifier.fit
+
+    def misread(self, X, y, graph=None):
+        stored = np.asarray(X).ravel(order="K").reshape(np.shape(X)) if X is not None else None
+        return fit(self, stored, y, graph)
+
+    monkeypatch.setattr(gl.GraphClassifier, "fit", misread)
+    table = odd_tables.drawn(7, 6)
+    monkeypatch.setattr(
+        odd_tables,
+        "rewritten",
+        lambda rng, X, y, A: [("by columns", np.asfortranarray(X), y, A)] * 9,
+    )
+    rng = np.random.default_rng(0)
+    assert any("by columns" in finding for finding in odd_tables._of_forms(table, rng))

@@ -39,6 +39,9 @@ def as_adjacency(
     raw = _matrix(name, _of_networkx(graph) if hasattr(graph, "number_of_nodes") else graph)
     if raw.ndim != 2 or raw.shape[0] != raw.shape[1]:
         hint = "; gcnlimit.real.from_edges reads a list of edges" if 2 in raw.shape else ""
+        if raw.ndim == 2 and 2 < raw.shape[0] < raw.shape[1]:
+            hint = "; cross_val_score and GridSearchCV cut rows alone: use gcnlimit.cross_validate"
+            hint += " or search, which hide labels, or loo_score_ of one fit"
         square = "it must be square, a row and a column for each node"
         raise ParameterError(f"{name} has shape {raw.shape}; {square}{hint}")
     matrix = _as_csr(name, raw)

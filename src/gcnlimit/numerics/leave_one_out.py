@@ -21,6 +21,28 @@ def targets(classes: Indices, count: int) -> Array:
     return one[:, 1:] if count == 2 else one
 
 
+def made_up(left_out: Array, classes: Indices, count: int) -> Array:
+    r"""Leave-one-out outputs as if the class of a left-out node were not one short among the others.
+
+    Outputs are :math:`2g_c - 1` of fits :math:`g_c` to the indicators of the classes (:math:`g_1 - g_0` for two), and
+    :math:`g_c` of a left-out node of class :math:`c` is a sum over the :math:`n_c - 1` others: it is multiplied by
+    :math:`n_c/(n_c - 1)`. Without this, equal classes that nothing tells apart are all wrong, and 60 classes of 10 lose 6 points.
+
+    >>> made_up(np.array([[1 / 3], [1 / 3], [-1 / 3], [-1 / 3]]), np.array([0, 0, 1, 1]), 2).ravel().round(9)  # a tie
+    array([0., 0., 0., 0.])
+    """
+    sizes = np.bincount(classes, minlength=count)
+    more = 1.0 / np.maximum(sizes - 1, 1)[classes] * (sizes > 1)[classes]
+    full = left_out.copy()
+    if count == 2:
+        sign = np.where(classes == 1, 1.0, -1.0)
+        full[..., 0] += 0.5 * more * (sign + left_out[..., 0])
+        return full
+    nodes = np.arange(classes.size)
+    full[..., nodes, classes] += more * (1.0 + left_out[..., nodes, classes])
+    return full
+
+
 def blurred(classes: Indices, count: int, blur: float) -> Array:
     """Probabilities of the classes of labelled nodes that are sure up to `blur`, so that no best temperature is infinite.
 

@@ -1,9 +1,4 @@
-"""Your own graph: read it, classify its nodes, estimate the model it resembles, recommend a network, describe it.
-
->>> from gcnlimit import real
->>> real.from_edges([[0, 1], [1, 2]]).nnz
-2
-"""
+"""Your own graph: read it, classify its nodes, estimate the model it resembles, recommend a network, describe it."""
 
 from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.graphs.dataset import Dataset

@@ -12,7 +12,7 @@ from scipy.linalg import solve_triangular
 from gcnlimit._values import Array
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.lazy import BLOCK, Averaged, Beside, Kernel, Units, gaussian, linear
-from gcnlimit.numerics.leave_one_out import correct, sharpened, soft_weights, targets
+from gcnlimit.numerics.leave_one_out import correct, made_up, sharpened, soft_weights, targets
 from gcnlimit.numerics.ridge import LARGE, IteratedRidge, Ridge
 from gcnlimit.real.views import Views
 
@@ -55,7 +55,7 @@ def _few(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     if want("features"):
         yield Member("features", graph=False), Beside([views.base, np.maximum(views.base, 0.0)])
     mixed = [f"random units, labels {k + 1}" for k in range(DRAWS)]
-    if views.graph is None or not want("hops", "random units", "hops, labels", *mixed):
+    if views.graph is None or not want("hops", "random units", "labels", "hops, labels", *mixed):
         return
     steps = views.hops()
     hops = [block for blocks in steps for block in blocks]
@@ -70,9 +70,10 @@ def _few(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     yield Member("hops"), Beside(hops)
     yield Member("random units"), Beside([*hops, *averaged()])
     enough = labels.index.size >= PER_CLASS * labels.classes.size
-    if views.elsewhere or not (enough and want("hops, labels", *mixed)):
+    if views.elsewhere or not (enough and want("labels", "hops, labels", *mixed)):
         return
     seen = views.labels(labels)
+    yield Member("labels", local=True), Beside([seen])
     yield Member("hops, labels", local=True), Beside([*hops, seen])
     for name in mixed if Beside(hops).shape[1] <= LANDMARKS else mixed[:1]:
         blocks = [*hops, seen, *averaged(), Units.of(Beside([*near, seen]), 3 * UNITS, rng)]
@@ -83,9 +84,10 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     """Ridge on the features, on PageRank of several strengths, on kernels of the neighbourhood, on labels around."""
     F = views.features
     yield Member("features", graph=False), Beside([F])
-    if views.graph is None:
+    if want("features, kernel"):
         marks = views.kept("landmarks", lambda: F[landmarks(views, labels)])
         yield Member("features, kernel", graph=False), Kernel(gaussian, [F], [marks])
+    if views.graph is None:
         return
     smoothed = "PageRank 0.9, rows"
     strengths = [s for s in STRENGTHS if want(f"PageRank {s:g}") or (s == 0.9 and want(smoothed))]
@@ -174,6 +176,7 @@ class Fitted(NamedTuple):
                     Z[some] = solve_triangular(root, Z[some].T.astype(float), lower=True).T
             ridge = Ridge(Z, weights)
         left_out, dual = ridge.solve(Y, reg)
+        left_out = made_up(left_out, labels.index, labels.classes.size).astype(dtype)
         share = weights / weights.sum()
         sharpness, losses = sharpened(left_out, labels.index, share)
         hits = correct(left_out, labels.index)

@@ -13,21 +13,13 @@ from scipy.optimize import fmin
 from scipy.special import log_softmax
 
 from gcnlimit._values import Array
-from gcnlimit.graphs.check import are_equal, dense, squared
+from gcnlimit.graphs.check import are_equal, squared
 from gcnlimit.graphs.labels import Labels
+from gcnlimit.graphs.lazy import Beside
 from gcnlimit.graphs.operator import propagation
 from gcnlimit.graphs.scaling import Scaling
-from gcnlimit.numerics.leave_one_out import (
-    SAMPLE,
-    averaged,
-    blurred,
-    correct,
-    sharpened,
-    soft_weights,
-    targets,
-)
-from gcnlimit.numerics.ridge import Ridge
-from gcnlimit.real.bank import REG, Fitted, Member, members
+from gcnlimit.numerics.leave_one_out import SAMPLE, averaged, blurred, correct, soft_weights
+from gcnlimit.real.bank import Fitted, Member, members
 from gcnlimit.real.views import RANK, Views, principal_axes
 
 LEAST = 1e-6  # probability below which nothing is said
@@ -221,15 +213,14 @@ def chosen_scaling(features: Any, labels: Labels, scale: str | None) -> Scaling:
         return usual
     other = Scaling.of(features, "columns" if usual.how == "rows" else "rows")
     some = np.sort(np.random.default_rng(0).permutation(labels.index.size)[:COMPARED])
-    index = labels.index[some]
+    compared = Labels(labels.classes, np.arange(some.size), labels.index[some])
     share = np.full(some.size, 1.0 / some.size)
     losses = []
     for scaling in (usual, other):
         rows = scaling(features[labels.labelled[some]]).astype(np.float32)
         axes = None if some.size <= 2 * RANK else principal_axes(rows, whole=False)
-        ridge = Ridge(dense(rows) if axes is None else np.asarray(rows @ axes))
-        left_out, _ = ridge.solve(targets(index, labels.classes.size), REG)
-        each = sharpened(left_out, index, share)[1]
+        columns = Beside([rows if axes is None else np.asarray(rows @ axes)])
+        each = Fitted.of(Member("features"), columns, compared, np.ones(some.size)).losses
         losses.append(each[(each @ share).argmin()])
     gain, error = difference(losses[0], losses[1], share)
     return other if gain > 2.0 * error else usual
@@ -275,11 +266,11 @@ def _left_out(fitted: dict[str, Fitted], mixture: Mixture, nodes: Any = slice(No
 
 def _graph_helps(used: Array, alone: Array, labels: Labels, share: Array) -> bool:
     """Whether the graph lowers the leave-one-out loss by more than one standard error; few labels cannot refute it."""
-    place = np.arange(labels.index.size), labels.index
     if labels.index.size < CALIBRATED:
         return True
-    logs = [np.log(np.maximum(p[place], LEAST)) for p in (used, alone)]
-    gain, error = difference(logs[0], logs[1], share)
+    place = np.arange(labels.index.size), labels.index
+    both, rest = (np.log(np.maximum(p[place], LEAST)) for p in (used, alone))
+    gain, error = difference(both, rest, share)
     return gain > error
 
 

@@ -20,7 +20,7 @@ from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import Propagation, propagation, undirected
 from gcnlimit.graphs.scaling import Scaling
 from gcnlimit.normalization import Normalization, as_normalization
-from gcnlimit.numerics.leave_one_out import REG, correct, pair, sharpened, targets
+from gcnlimit.numerics.leave_one_out import REG, correct, made_up, pair, sharpened, targets
 from gcnlimit.numerics.ridge import Ridge
 from gcnlimit.real.graph_estimator import GraphEstimator, class_weights
 from gcnlimit.theory.label_free import Smoothness, relative_strength
@@ -44,7 +44,7 @@ class Network(NamedTuple):
 
     def stronger(self, factor: float) -> Network:
         """The same with its strength times a factor, that of PageRank below 1."""
-        if self.family not in FILTERS or math.isnan(self.strength):
+        if math.isnan(self.strength):
             use = "use filter='pagerank' or 'diffusion'"
             raise ParameterError(f"deploy = 'tuned' sets a strength; {use}")
         strength = factor * self.strength
@@ -230,7 +230,9 @@ def choose(
     for name, S in operators.items():
         for network, rows in _rows(features, labels.labelled, S, tried):
             ridge = Ridge(rows, weights)
-            for r, left_out, dual in zip(reg.tolist(), *ridge.solve(Y, reg), strict=True):
+            left_outs, duals = ridge.solve(Y, reg)
+            left_outs = made_up(left_outs, labels.index, labels.classes.size)
+            for r, left_out, dual in zip(reg.tolist(), left_outs, duals, strict=True):
                 square = np.mean((left_out - Y) ** 2, axis=1)
                 score = share @ (correct(left_out, labels.index) - square)
                 if best is None or score > best[0]:

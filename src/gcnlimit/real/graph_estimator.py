@@ -54,11 +54,6 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         graph
             Adjacency matrix (SciPy sparse, dense or a NetworkX graph), weights allowed; None for features alone.
         """
-        shape: tuple[int, ...] = getattr(graph, "shape", ())
-        if len(shape) == 2 and 0 < shape[0] < shape[1] and getattr(X, "shape", ())[:1] == shape[:1]:
-            cut = f"graph has shape {tuple(shape)}: its rows were cut, but not its columns"
-            use = "use gcnlimit.cross_validate or search, which hide labels, or loo_score_"
-            raise ParameterError(f"{cut}, as cross_val_score and GridSearchCV do; {use} of one fit")
         adjacency = None if graph is None else as_adjacency(graph)
         features, labels = self._training(X, y, adjacency)
         self._with_graph = adjacency is not None
@@ -137,21 +132,17 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 use = "give it alone, with another graph" if elsewhere else "fit with these labels"
                 raise ParameterError(f"y recalibrates the classifier on another graph; {use}")
             known, classes = self._known(y, len(logs))
-            return recalibrated(logs + self._offset, known, self._index(classes.tolist()))
+            names = self.classes_.tolist()
+            if others := [c for c in classes.tolist() if c not in names]:
+                has = f"y has the class {others[0]!r}"
+                raise ParameterError(f"{has}; the classes of the fit are {names}")
+            index = np.array([names.index(c) for c in classes.tolist()])
+            return recalibrated(logs + self._offset, known, index)
         if fractions is not None:
             return np.asarray(logs + np.log(as_fractions(fractions, self.classes_) / self._prior))
         if elsewhere:
             self._warn_of_shift(logs + self._offset)
         return np.asarray(logs + self._offset)
-
-    def _index(self, classes: list[Any]) -> npt.NDArray[np.int64]:
-        """Place of each class among those of the fit."""
-        names = self.classes_.tolist()
-        if others := [c for c in classes if c not in names]:
-            raise ParameterError(
-                f"y has the class {others[0]!r}; the classes of the fit are {names}"
-            )
-        return np.array([names.index(c) for c in classes])
 
     def _warn_of_shift(self, logs: Array) -> None:
         """Warn where outputs on other nodes tell other fractions of the classes than those of the fit."""

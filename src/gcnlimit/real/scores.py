@@ -42,8 +42,8 @@ def expected_accuracy(
     The accuracy on a number of `others` has an error of its own, that of their hits; 0 stands for infinitely many. Nodes have
     weights of sum 1, their `share`, where other nodes are not drawn like them; `variance` is that of the accuracy from the
     fractions of the classes. All of this leaves fewer labels than there are.
-    Hits below chance count as chance: where nothing helps, the class of a left-out node is one short among the others. Where
-    the hits may be chance there is no lower end (0): any method may then be below it. Below ten labelled nodes it says nothing.
+    Hits below chance count as chance. Where the hits may be chance there is no lower end (0): any method may then be below it.
+    Below ten labelled nodes it says nothing.
     """
     labels = right.size
     chance = 1.0 / classes
