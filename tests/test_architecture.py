@@ -28,7 +28,7 @@ BUDGET = {
     "benchmark": (8, 1450),
     "choose": (13, 2500),
     "cli": (18, 1850),
-    "explorer": (10, 2550),
+    "explorer": (11, 2550),
     "figures": (8, 1350),
     "filters": (6, 1100),
     "graphs": (14, 2300),
