@@ -5,15 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gcnlimit._values import Array
-from gcnlimit.explorer.computations import (
-    LAYERS,
-    TIMES,
-    Layers,
-    Results,
-    Scan,
-    Training,
-    strength_range,
-)
+from gcnlimit.explorer.computations import Results
+from gcnlimit.explorer.curves import LAYERS, TIMES, Layers, Scan, Training, strength_range
 from gcnlimit.explorer.state import PARAMETER_OF, State, family_name
 from gcnlimit.parameters import long_name
 
