@@ -77,9 +77,9 @@ package: install         ## wheel and sdist, built, installed and tried outside 
 check: lint types floors package test  ## what the continuous integration runs on a push
 
 release-dry-run: install ## what a release publishes, into dist/: built, checked, installed and tried; VERSION=1.2.3 must be its version
+	@test -z "$(VERSION)" || grep -q '"$(VERSION)"' src/gcnlimit/_version.py || { echo "src/gcnlimit/_version.py has another version than $(VERSION)"; exit 1; }
+	@test -z "$(VERSION)" || grep -q '^## $(VERSION)' CHANGELOG.md || { echo "CHANGELOG.md has no section $(VERSION)"; exit 1; }
 	rm -rf dist
-	test -z "$(VERSION)" || grep -q '"$(VERSION)"' src/gcnlimit/_version.py
-	test -z "$(VERSION)" || grep -q '^## $(VERSION)' CHANGELOG.md
 	$(BIN)/python tests/packaging/install.py --keep dist $(PACKAGE)
 	$(BIN)/twine check --strict dist/*
 

@@ -53,7 +53,7 @@ class GCN(Value):
         `Penalty`. Any but ``"l2"`` needs a finite `reg`.
     normalization
         By which powers of the degrees the adjacency is divided: ``"symmetric"``, ``"none"``, ``"random-walk"``,
-        ``"regularized"``, which is the best (see `Regularized`), or a pair of exponents (Eq. 11.3). Without effect where all
+        ``"regularized"`` (see `Regularized`), or a pair of exponents (Eq. 11.3). Without effect where all
         degrees are alike.
     training
         `GradientDescent` or `GradientFlow` from zero weights, stopped after some time, with the square loss (§13). By default

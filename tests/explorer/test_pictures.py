@@ -12,7 +12,8 @@ from click.testing import CliRunner
 
 import gcnlimit as gl
 from gcnlimit.cli.app import app
-from gcnlimit.explorer.computations import COMPUTATIONS, STRENGTHS, tuned
+from gcnlimit.explorer.computations import COMPUTATIONS
+from gcnlimit.explorer.curves import STRENGTHS, tuned
 from gcnlimit.explorer.pictures import PICTURES, needs
 from gcnlimit.explorer.sentences import depth_answer, elsewhere_answer, gain_answer
 from gcnlimit.explorer.start import PRESETS
@@ -138,9 +139,16 @@ def test_the_map_is_what_its_code_prints_and_holds_the_point():
     assert picture.map.point == (0.5, 1.0)
 
 
+@pytest.mark.parametrize("lam, end", [(1.5, -1), (-1.5, 0)])
+def test_the_spike_lies_at_the_end_of_the_curve_of_the_filter(lam, end):
+    curves = {c.name: c for c in PICTURES["spectrum"].draw(State(lam=lam, t=0.7), {}).curves}
+    drawn, spike = curves["this filter"], curves["spike"]
+    assert (spike.x[0], spike.y[0]) == pytest.approx((drawn.x[end], drawn.y[end]), rel=1e-12)
+
+
 def test_the_best_filter_of_the_picture_is_not_below_any_family():
     picture = complete("spectrum", State())
-    reached = float(picture.sentence.split("reaches ")[1].split(" ")[0])
+    reached = float(picture.sentence.split("reaches ")[1].split(",")[0])
     families = [
         c.y[0]
         for f in STRENGTHS

@@ -52,7 +52,7 @@ def test_few_trials_weigh_less():
 
 
 def test_an_error_that_theory_expects_comes_before_that_of_the_trials():
-    """Few trials then weigh as much as many, whatever they scatter; where theory has none, they weigh as before."""
+    """Few trials then weigh as much as many, whatever their scatter; where theory has none, the trials give it."""
     own = dots([2.0, 0.0, 9.0], trials=3)
     expected = own.assign(x_expected_error=("dot", [0.25, np.nan, 0.25]))
     assert z_scores(expected)[0] == 4.0

@@ -41,8 +41,7 @@ def command(
     draw(plot, advice.plot)
     if form == "table":
         for line in str(advice).splitlines():
-            fits = len(line) <= _WIDTH
-            click.echo(line if fits else textwrap.fill(line, _WIDTH, subsequent_indent="  "))
+            click.echo(textwrap.fill(line, _WIDTH, subsequent_indent="  "))
         click.echo("To classify the nodes: gcnlimit classify, with the same options.")
         return
     columns = {"network": advice.network} | advice.expected._asdict()

@@ -21,7 +21,8 @@ import numpy as np
 from gcnlimit._runtime.processes import process_pool
 from gcnlimit._values import Array
 from gcnlimit.errors import GCNLimitError
-from gcnlimit.explorer.computations import COMPUTATIONS, STRENGTHS, is_quick, strength_range
+from gcnlimit.explorer.computations import COMPUTATIONS, is_quick
+from gcnlimit.explorer.curves import STRENGTHS, strength_range
 from gcnlimit.explorer.picture import Curve, Picture
 from gcnlimit.explorer.pictures import PICTURES, needs
 from gcnlimit.explorer.sentences import WAIT

@@ -37,7 +37,8 @@ from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 from gcnlimit._runtime.threads import cores
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.explorer.answers import Answers, Trials, Workers
-from gcnlimit.explorer.computations import COMPUTATIONS, tuned
+from gcnlimit.explorer.computations import COMPUTATIONS
+from gcnlimit.explorer.curves import tuned
 from gcnlimit.explorer.page import READING, layout, said
 from gcnlimit.explorer.picture import Picture
 from gcnlimit.explorer.pictures import PICTURES

@@ -9,7 +9,7 @@ from typing import Any
 from dash import dcc, html
 
 from gcnlimit.csbm import SIGNALS
-from gcnlimit.explorer.computations import STRENGTHS
+from gcnlimit.explorer.curves import STRENGTHS
 from gcnlimit.explorer.pictures import PICTURES, axis_name
 from gcnlimit.explorer.start import LARGEST, PRESETS
 from gcnlimit.explorer.state import CHOICES, LIMITS, PARAMETER_OF, SWITCHES, State, family_name

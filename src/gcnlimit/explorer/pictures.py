@@ -10,15 +10,8 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.explorer import sentences
-from gcnlimit.explorer.computations import (
-    LAYERS,
-    SPARSE,
-    STRENGTHS,
-    TIMES,
-    Results,
-    bounds,
-    map_family,
-)
+from gcnlimit.explorer.computations import Results
+from gcnlimit.explorer.curves import LAYERS, SPARSE, STRENGTHS, TIMES, bounds, map_family
 from gcnlimit.explorer.picture import Curve, Map, Picture, command, data_line, network_line, script
 from gcnlimit.explorer.sentences import capital, short
 from gcnlimit.explorer.state import LIMITS, PARAMETER_OF, State, family_name

@@ -5,15 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gcnlimit._values import Array
-from gcnlimit.explorer.computations import (
-    LAYERS,
-    TIMES,
-    Layers,
-    Results,
-    Scan,
-    Training,
-    strength_range,
-)
+from gcnlimit.explorer.computations import Results
+from gcnlimit.explorer.curves import LAYERS, TIMES, Layers, Scan, Training, strength_range
 from gcnlimit.explorer.state import PARAMETER_OF, State, family_name
 from gcnlimit.parameters import long_name
 
@@ -100,7 +93,7 @@ def elsewhere_answer(state: State, results: Results) -> str:
         f"On a graph with lam' = {short(state.to_lam)} and mu' = {short(state.to_mu)} {same}. "
         f"Read through the best filter there, PageRank with theta' = {short(found.theta[-1])}, "
         f"the same weights reach {found.best[-1]:.4f}. With these weights no algorithm exceeds "
-        f"{found.frozen[-1]:.4f}; with both graphs at hand, {found.ceiling[-1]:.4f}."
+        f"{found.frozen[-1]:.4f}; with both graphs available, {found.ceiling[-1]:.4f}."
     )
     ends = ends_sentence("lam'", found.x[:-1], found.same[:-1], "there its filter is not defined")
     words = f"{words} {ends}".strip()
@@ -124,6 +117,7 @@ def ends_sentence(name: str, x: Array, y: Array, why: str) -> str:
         return f"No curve is drawn: {why.rstrip('.')}."
     ends = [end for end, last in ((known[0], x[0]), (known[-1], x[-1])) if end != last]
     places = f"at {name} = {' and '.join(map(short, ends))}" if ends else "and begins again"
+    why = why.partition(" is not allowed: ")[2] or why  # the value is one of many beyond the end
     return f"The curve ends {places}: {why.rstrip('.')}."
 
 
@@ -177,11 +171,12 @@ def layers_sentence(state: State, found: Layers) -> str:
 def training_sentence(state: State, found: Training) -> str:
     """When to stop, and how that compares with a ridge regression and with training to the end."""
     top = int(np.argmax(found.stopped))
-    epochs = f"{max(TIMES[top] * state.rho / _RATE, 1.0):.0f} epochs of learning rate {_RATE}"
-    when = f"after t = {short(TIMES[top])}, {epochs}" if top else "at once: one step is enough"
-    best = f"Stop {when}, at {found.stopped[top]:.4f}; the best ridge has {found.ridge.max():.4f}"
-    lost = 100.0 * (found.stopped[top] - found.end)
-    return f"{best}. Training to the end costs {lost:.1f} percentage points."
+    epochs = f"{max(TIMES[top] * state.rho / _RATE, 1.0):.0f} epochs at learning rate {_RATE}"
+    when = f"at t = {short(TIMES[top])}, which is {epochs}" if top else "after a single step"
+    best = f"The accuracy is highest, {found.stopped[top]:.4f}, {when}"
+    lost = f"costs {100.0 * (found.stopped[top] - found.end):.1f} percentage points"
+    ridge = f"The best ridge regression reaches {found.ridge.max():.4f}"
+    return f"{best}. {ridge}. Training to the end {lost}."
 
 
 def _oversmoothing(state: State, kept: np.ndarray) -> str:
@@ -195,9 +190,9 @@ def _oversmoothing(state: State, kept: np.ndarray) -> str:
 
 def axis_sentence(state: State, results: Results) -> str:
     """The network at its place on the axis."""
-    here = f"Here the network reaches {results['here']:.4f} of {results['ceiling']:.4f}."
+    here = f"Here the network reaches {results['here']:.4f}, of {results['ceiling']:.4f} possible."
     if np.isnan(results["here"]):
-        here = f"Here the best possible is {results['ceiling']:.4f}, and the network has no answer."
+        here = f"Here {results['ceiling']:.4f} is possible; the network itself has no answer."
     x, network, *_, why = results["along"]
     words = [here, ends_sentence(state.axis, x, network, why)]
     if "best along" in results:
@@ -210,11 +205,11 @@ def spectrum_sentence(state: State, spike: float | None, results: Results) -> st
     """The operator, and what the best filter on it reaches."""
     if state.hubs and state.normalization != "symmetric":
         return f"The spectrum under hubs is not drawn for the normalization {state.normalization}."
-    kind = "Symmetric operator"
+    kind = "The operator is symmetric"
     if not state.symmetric:
-        kind = "Real axis of the directed operator, whose bulk is a disc of radius 1"
-    words = f"{kind}; no spike." if spike is None else f"{kind}; the spike is at {spike:.3g}."
+        kind = "This is the real axis of the directed operator, whose bulk is a disc of radius 1"
+    words = f"{kind}; it has {'no spike' if spike is None else f'a spike at {spike:.3g}'}."
     if "filter" in results and "ceiling" in results:
         best, ceiling = results["filter"][2], results["ceiling"]
-        words += f" The best of all filters reaches {best:.4f} of {ceiling:.4f}."
+        words += f" The best of all filters reaches {best:.4f}, of {ceiling:.4f} possible."
     return words

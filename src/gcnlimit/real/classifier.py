@@ -46,8 +46,8 @@ class GraphClassifier(GraphEstimator):
         column dominates, else columns, unless leave-one-out of the features prefers the other by two standard errors.
     fractions
         Fractions of the classes among the nodes without labels: those of the ``"labels"``, ``"estimated"`` from the outputs on
-        these nodes, or given, in the order of the classes or by class. ``"auto"`` estimates them only where the outputs refute
-        that the labels are a random sample, as with 20 of each class; with a `class_weight` it takes those of the labels.
+        these nodes, or given, in the order of the classes or by class. ``"auto"`` estimates them only where the outputs show
+        that the labels are no random sample, as with 20 of each class; with a `class_weight` it takes those of the labels.
     class_weight
         None, or ``"balanced"`` for classes of equal weight, or a weight for each class as a dictionary.
 

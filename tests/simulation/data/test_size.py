@@ -1,9 +1,13 @@
 """Memory that is asked for before anything is drawn or trained."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
+import gcnlimit as gl
 from gcnlimit.simulation.data.size import Size, training_bytes
+from gcnlimit.simulation.train.train import train
 
 
 def test_each_point_of_a_training_holds_its_weights_and_outputs():
@@ -18,3 +22,20 @@ def test_training_rows_take_memory_for_each_labelled_node():
     few, many = (training_bytes(size, labelled, 1, rows=True) for labelled in (100.0, 200.0))
     assert many - few >= 8 * 100 * 250
     assert few > training_bytes(size, 100.0, 1, rows=False) + 8 * 100 * 250
+
+
+@pytest.mark.parametrize(
+    "nodes, alpha, rho, loss",
+    [(3000, 2.0, 0.3, "square"), (3000, 2.0, 0.3, "logistic")],
+)
+def test_training_takes_the_memory_that_is_expected(nodes, alpha, rho, loss):
+    """At most so much, and no less than a third: else large graphs would be refused for nothing."""
+    seen = gl.sample(gl.CSBM(alpha, 1.0, 1.0, rho), nodes, 10, seed=0).observation
+    width = seen.features.shape[1]
+    size = Size(nodes, width, seen.degree, False, seen.features.dtype, "cpu", 1)
+    expected = training_bytes(size, int(seen.train_mask.sum()), points=1, rows=True)
+    tracemalloc.start()
+    train(seen, gl.GCN(gl.Residual([1.0, 1.0]), loss, 1.0))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert expected / 3.0 < peak < expected

@@ -152,6 +152,23 @@ def test_a_network_without_parameters_is_nearly_as_good():
     )
 
 
+def test_a_network_that_fits_how_hubs_count_is_better_and_calibrated():
+    """Beside the same network on the same graphs, told that all degrees are alike."""
+    data = gl.CSBM(4, 1.0, 2.0, 0.1, degrees=gl.Gamma(1.0))
+    gains, losses = [], []
+    for seed in range(3):
+        graph = gl.sample(data, 1500, 40, seed=seed)
+        fitted = gl.linear_message_passing(graph, by="labels")
+        alike = replace(observed(graph), data=data.having(degrees=None))
+        blind = gl.linear_message_passing(alike, by="labels")
+        test = ~graph.train_mask
+        right = [(x.labels * graph.labels)[test] > 0.0 for x in (fitted, blind)]
+        gains.append(right[0].mean() - right[1].mean())
+        losses.append(fitted.performance.test_loss)
+    assert np.mean(gains) > 0.01
+    assert np.mean(losses) == pytest.approx(gl.best_linear(data).test_loss, abs=0.03)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("law", [gl.Gamma(0.5), gl.Gamma(1.0)])
 def test_without_parameters_hubs_count_as_the_formula_says(law):
