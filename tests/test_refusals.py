@@ -71,3 +71,29 @@ def test_rates_and_oversmoothing_follow_the_number_of_classes():
         gl.predict(data, NETWORK).test_accuracy, abs=1e-14
     )
     assert math.isfinite(float(np.sum(grown.pca_gap)))
+
+
+class Unprintable:
+    """An object whose text cannot be made."""
+
+    def __repr__(self):
+        raise RuntimeError("no text")
+
+
+@pytest.mark.parametrize(
+    "door",
+    [
+        lambda value: gl.GCN(gl.Diffusion(1.0), training=value),
+        lambda value: gl.tune(gl.CSBM(4, 1.0, 2.0, 0.1), gl.GCN(gl.Diffusion(1.0)), free=value),
+        lambda value: gl.tune(
+            gl.CSBM(4, 1.0, 2.0, 0.1), gl.GCN(gl.Diffusion(1.0)), free={"t": value}
+        ),
+        lambda value: gl.transfer(gl.CSBM(4, 1.0, 2.0, 0.1), gl.GCN(gl.Diffusion(1.0)), to=value),
+        lambda value: gl.fit(value, gl.GCN(gl.Diffusion(1.0))),
+        gl.benchmark.evaluate,
+        lambda value: gl.sample(gl.CSBM(4, 1.0, 2.0, 0.1), nodes=40, degree=8, dtype=value),
+    ],
+)
+def test_a_value_without_a_text_is_refused_by_its_type(door):
+    with pytest.raises(gl.GCNLimitError, match="Unprintable"):
+        door(Unprintable())

@@ -2,10 +2,10 @@
 
 ``python -m validation.fuzz --points 1000`` draws batches of data and networks at infinite and finite regularization: the
 losses, filters, both kinds of graph, several classes, correlated features, penalties, laws of degrees and normalizations, other
-filters at test, estimates: whatever the table of what has a theory does not refuse. Of every point with a status of success
-it checks that no number is NaN, that probabilities are within their bounds and not above the Bayes-optimal accuracy, that a
-change of alpha by 1e-9 moves no accuracy by more than 1e-6, that random points of the batch, computed alone, are the same, and
-that an estimate has the accuracy of its model with an error that is not NaN.
+filters at test, training that stops, wrong labels, estimates: whatever the table of what has a theory does not refuse. Of every
+point with a status of success it checks that no number is NaN, that probabilities are within their bounds and not above the
+Bayes-optimal accuracy, that a change of alpha by 1e-9 moves no accuracy by more than 1e-6, that random points of the batch,
+computed alone, are the same, and that an estimate has the accuracy of its model with an error that is not NaN.
 Exceptions and warnings are findings too. Each finding is printed with the call that shows it again. The number of points of
 each kind, and how many of them were not solved, is printed at the end, and also when the time is over or the program is
 interrupted: batches are tried in random order. The exit status is 1 if there is a finding.
@@ -49,8 +49,12 @@ class Problem:
         """The problem of one point."""
         point = {name: float(getattr(self.data, name)[i]) for name in ("alpha", "lam", "mu", "rho")}
         filters = {"filter": self.gcn.filter, "test_filter": self.gcn.test_filter}
-        alone = {name: f.replaced(f.values[i]) for name, f in filters.items() if f is not None}
+        alone: dict[str, Any] = {
+            name: f.replaced(f.values[i]) for name, f in filters.items() if f is not None
+        }
         reg = float(np.broadcast_to(self.gcn.reg, self.data.shape)[i])
+        if self.gcn.training is not None:
+            alone["training"] = self.gcn.training.ravel(self.data.shape)[i]
         return Problem(self.data.replaced(**point), self.gcn.replaced(**alone, reg=reg))
 
     def nudged(self) -> Problem:
@@ -73,11 +77,15 @@ def draw(rng: Generator, regime: str) -> Problem:
 def _drawn(rng: Generator, regime: str) -> Problem:
     """Random data and a random network, refused or not."""
     n = TOGETHER[regime]
-    loss, penalty = ("square", "l2") if regime == "infinite" else _training(rng)
+    loss, penalty = ("square", "l2") if regime == "infinite" else _objective(rng)
     plain = penalty != "l2" or loss != "square"
     # under a law of degrees the averages of the softmax take half a minute a point
     hubs = rng.random() < 0.3 and loss != "softmax"
     degrees, normalization = _degrees(rng) if hubs else (None, "symmetric")
+    stopped = regime == "finite" and loss == "square" and not hubs and rng.random() < 0.3
+    plain = plain or stopped
+    wrong = rng.random() < 0.2  # known for two equal classes
+    classes = 2 if plain or wrong else _classes(rng)
     data = gl.CSBM(
         alpha=10.0 ** rng.uniform(-2, 2, n),
         lam=rng.uniform(-3, 3, n)
@@ -86,15 +94,18 @@ def _drawn(rng: Generator, regime: str) -> Problem:
         mu=10.0 ** rng.uniform(-3, 2, n) if rng.random() < 0.9 else np.zeros(n),
         rho=10.0 ** rng.uniform(-3, 0, n) if rng.random() < 0.9 else np.ones(n),
         directed=bool(rng.integers(2)),
-        classes=2 if plain else _classes(rng),
+        classes=classes,
         features=None if plain else _features(rng),
         degrees=degrees,
+        noise=float(rng.uniform(0, 0.5)) if wrong else 0.0,
     )
     symmetrize, normalize = (bool(flag) for flag in rng.integers(2, size=2))
     reg = np.inf if regime == "infinite" else 10.0 ** rng.uniform(-4, 4, n)
     filter = _filter(rng, n, data.operator(symmetrize).radius)
     read = _filter(rng, n, data.operator(symmetrize).radius) if rng.random() < 0.2 else None
     others = {"penalty": penalty, "normalization": normalization, "test_filter": read}
+    if stopped:
+        others["training"] = _stopping(rng, n)
     return Problem(data, gl.GCN(filter, loss, reg, symmetrize, normalize, **others))
 
 
@@ -107,7 +118,15 @@ def _degrees(rng: Generator) -> tuple[Any, Any]:
     )
 
 
-def _training(rng: Generator) -> tuple[str, Any]:
+def _stopping(rng: Generator, n: int) -> gl.GradientFlow | gl.GradientDescent:
+    """Gradient flow, or descent whose rate is mostly stable."""
+    if rng.random() < 0.4:
+        return gl.GradientFlow(10.0 ** rng.uniform(-4, 4, n))
+    momentum = rng.uniform(0, 0.95) if rng.random() < 0.5 else 0.0
+    return gl.GradientDescent(rng.integers(1, 2000, n), 10.0 ** rng.uniform(-4, 0, n), momentum)
+
+
+def _objective(rng: Generator) -> tuple[str, Any]:
     loss = str(rng.choice(["square", "logistic", "hinge"]))
     return loss, gl.ElasticNet(
         float(rng.uniform(0, 0.9))
@@ -159,6 +178,8 @@ def kinds(problem: Problem) -> list[str]:
         f"degrees {type(data.degrees).__name__}, {gcn.normalization!r}"
         if data.degrees
         else "degrees alike",
+        f"training {'to the end' if gcn.training is None else type(gcn.training).__name__}",
+        f"labels {'wrong' if data.noise else 'right'}",
         f"test filter {'same' if gcn.test_filter is None else type(gcn.test_filter).__name__}",
     ]
 
@@ -212,7 +233,7 @@ def _of_estimate(problem: Problem, i: int, accuracy: float) -> Iterator[tuple[st
     point = problem.at(i)
     fields = {
         name: getattr(point.data, name)
-        for name in ("alpha", "lam", "mu", "rho", "directed", "classes", "features")
+        for name in ("alpha", "lam", "mu", "rho", "directed", "classes", "features", "noise")
     }
     data = gl.real.EstimatedCSBM(**fields, degrees=point.data.degrees, lam_error=0.1, mu_error=0.1)
     found = gl.predict(data, point.gcn, throw=False)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from gcnlimit._validation import as_real, whole
-from gcnlimit._values import Array
+from gcnlimit._values import Array, shown
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.degrees import Gamma, LogNormal
 from gcnlimit.errors import ParameterError
@@ -124,7 +124,9 @@ def defaults(function: Any, names: Collection[str]) -> dict[str, Any]:
 def spaced(name: str, first: float, last: float, count: int, scale: str = "linear") -> Array:
     """Evenly spaced values of the parameter `name`, ends included, on a linear or logarithmic scale."""
     if scale not in ("linear", "log"):
-        raise ParameterError(f"scale = {scale!r} of the range of {name} must be 'linear' or 'log'")
+        raise ParameterError(
+            f"scale = {shown(scale)} of the range of {name} must be 'linear' or 'log'"
+        )
     log = scale == "log"
     count = whole(f"number of values of {name}", count, low=1, high=10**8)
     least = 0.0 if log else -math.inf
@@ -156,7 +158,7 @@ def build_data(parameters: Mapping[str, Any]) -> CSBM:
     variance = fields_given.pop("degrees_variance", None)
     law = fields_given.pop("degrees_law", "gamma")
     if law not in LAWS:
-        raise ParameterError(f"degrees_law = {law!r} is not known; write {' or '.join(LAWS)}")
+        raise ParameterError(f"degrees_law = {shown(law)} is not known; write {' or '.join(LAWS)}")
     if variance is not None:
         if "degrees" in fields_given:
             raise ParameterError("degrees_variance is given beside degrees; give one of the two")

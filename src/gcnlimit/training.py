@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expm1, log1p
 
 from gcnlimit._validation import Numbers, as_real
-from gcnlimit._values import Array, Parameter
+from gcnlimit._values import Array, Parameter, shown
 from gcnlimit.errors import ParameterError
 
 _MEET = 1e-7  # distance of two roots that are as good as one
@@ -167,7 +167,7 @@ def as_training(training: object) -> Training | None:
     if training is None or isinstance(training, Training):
         return training
     raise ParameterError(
-        f"training = {training!r} is not a way to train; give GradientDescent(steps, rate), "
+        f"training = {shown(training)} is not a way to train; give GradientDescent(steps, rate), "
         "GradientFlow(time), or None to train to the end"
     )
 

@@ -181,3 +181,18 @@ def test_ctrl_c_at_any_moment_is_one_line_and_its_exit_status(seconds):
     assert "Traceback" not in said
     assert len(said.splitlines()) == 1
     assert said.startswith("interrupted")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "before", ["", "trap '' INT; "]
+)  # as a shell starts what is in the background
+def test_an_explorer_that_is_told_to_end_ends_its_processes_and_says_nothing(before):
+    line = " ".join(f"'{word}'" for word in [*GCNLIMIT, "explore", "--no-browser", "--port", "0"])
+    words = ["bash", "-c", f"{before}exec {line}"]
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(words, **how) as process:
+        assert "The explorer is at" in process.stdout.readline()
+        process.terminate()
+        said = process.communicate(timeout=30)[1]
+    assert (process.returncode, said) == (128 + signal.SIGTERM, "")

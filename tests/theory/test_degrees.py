@@ -1,5 +1,6 @@
 """Heterogeneous degrees: laws, reference values, routes that meet, limits, refusals, and sampled graphs."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -11,7 +12,10 @@ import gcnlimit as gl
 from gcnlimit.degrees import Degrees, Gamma, LogNormal, Pareto
 from gcnlimit.normalization import Normalization, Regularized, as_normalization
 from gcnlimit.theory.decision import accuracy
+from gcnlimit.theory.degrees import solve as degrees_solve
 from gcnlimit.theory.degrees.ceiling import PropensityEvolution
+from gcnlimit.theory.degrees.far import far_layers
+from gcnlimit.theory.degrees.layers import LayerEquations
 from gcnlimit.theory.margins import Effort, answers_at
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.propensity_spectrum import spectrum
@@ -394,3 +398,26 @@ def test_degrees_beyond_the_range_of_numbers_are_refused_at_once(small):
     ):
         gl.predict(data, gcn)
     assert 0.5 < gl.predict(data, gcn.replaced(normalization="regularized")).test_accuracy < 1.0
+
+
+def test_nodes_that_respond_alike_are_solved_as_one():
+    """Under the symmetric normalization the propensities move means only; another that tends to it has one response each."""
+    data = gl.CSBM(4, 1.0, 2.0, 0.1, degrees=gl.Gamma(0.5))
+    points = Points.of(data, gl.GCN(gl.Diffusion(0.5), reg=1.0, symmetrize=False))
+    equations = LayerEquations.of(points, data.degrees)
+    alike = far_layers(equations)
+    assert equations.nodes(alike).C.shape[1] == 1
+    assert equations.nodes(alike).output.variance.shape == (1, data.degrees.theta.size)
+    ones = np.ones((1, data.degrees.theta.size))
+    each = dataclasses.replace(equations, left=ones, right=ones)
+    for one, other in zip(equations.next(alike), each.next(far_layers(each)), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
+
+
+def test_a_descent_is_given_up_after_a_bounded_amount_of_work(monkeypatch):
+    monkeypatch.setattr(degrees_solve, "_WORK", 10**6)
+    data = gl.CSBM(4, 1.0, 2.0, 0.1, degrees=gl.Gamma(0.5))
+    gcn = gl.GCN(gl.Diffusion(0.5), reg=1.0, normalization="regularized")
+    prediction = gl.predict(data, gcn, throw=False)
+    assert prediction.status == gl.Status.NOT_CONVERGED
+    assert prediction.iterations <= 20

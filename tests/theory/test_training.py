@@ -181,6 +181,25 @@ def test_sampled_graphs_agree_at_every_time(training, classes):
         )  # and of the order 1/N
 
 
+def test_descents_of_any_momentum_end_in_the_ridge_regression():
+    data, momentum = random_data(12, seed=12), np.array([0.0, 0.5, 0.9, 0.99])[:, None]
+    ridge = gl.GCN(gl.Diffusion(0.8), reg=0.2, normalize=True)
+    descent = gl.GradientDescent(10**9, 0.005, momentum)
+    end, trained = (gl.predict(data, ridge.replaced(training=way)) for way in (None, descent))
+    for name in ("test_accuracy", "train_accuracy", "test_loss", "train_loss"):
+        expected = np.broadcast_to(getattr(end, name), (4, 12))
+        np.testing.assert_allclose(getattr(trained, name), expected, atol=1e-9)
+
+
+def test_momentum_is_its_recursion():
+    x, rate, momentum, steps = np.linspace(0.01, 4.0, 30) + 0.01j, 0.6, 0.9, 12
+    before, part = np.ones_like(x), 1.0 - rate * x
+    for _ in range(steps - 1):
+        before, part = part, (1.0 + momentum - rate * x) * part - momentum * before
+    learned = gl.GradientDescent(steps, rate, momentum).learned(x)
+    np.testing.assert_allclose(learned, (1.0 - part) / x, rtol=1e-11)
+
+
 def test_steps_just_below_the_largest_stable_one_do_not_diverge():
     """What is learned last has small eigenvalues, on which steps of any size are as good as the flow of the same time."""
     data, filter = gl.CSBM(3.91, -0.01, 2.211, 0.476), gl.Diffusion(-1.58)

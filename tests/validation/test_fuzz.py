@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
-from validation import fuzz, fuzz_inputs, odd_tables
+from validation import fuzz, fuzz_doors, fuzz_inputs, odd_tables
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +68,7 @@ def test_an_error_that_is_no_sentence_is_found_and_tried_again_by_its_number(
     def broken(t):
         raise error
 
-    monkeypatch.setattr(fuzz_inputs, "DOORS", {"broken": (broken, {"t": 1.0})})
+    monkeypatch.setattr(fuzz_doors, "DOORS", {"broken": (broken, {"t": 1.0})})
     monkeypatch.setenv("GCNLIMIT_MEMORY", "1")
     assert fuzz_inputs.main(["--only", "doors", "--number", "5"]) == 1
     assert "doors 5: broken(t=" in capsys.readouterr().out

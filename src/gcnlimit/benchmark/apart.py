@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from gcnlimit._runtime.processes import check_pickle
 from gcnlimit._runtime.threads import single_threaded_children
-from gcnlimit._values import Array
+from gcnlimit._values import Array, shown
 from gcnlimit.benchmark.task import Task, score_table
 from gcnlimit.errors import GCNLimitError, ParameterError
 
@@ -99,7 +99,7 @@ def _started(user: str | None) -> Any:
             return subprocess.Popen(command, start_new_session=True, **options)
     except (OSError, LookupError, ValueError, ImportError) as error:
         raise ParameterError(
-            f"user = {user!r} cannot run a model ({error}); name a user of this machine, as root"
+            f"user = {shown(user)} cannot run a model ({error}); name one of this machine, as root"
         ) from None
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import one_of, whole
+from gcnlimit._values import shown
 from gcnlimit.benchmark.apart import named_model, scores_apart, sealed
 from gcnlimit.benchmark.problems import SIZES, VERSION, Problem, as_problems
 from gcnlimit.benchmark.scores import Run, Scores
@@ -87,11 +88,13 @@ def evaluate(
     from gcnlimit.sweeps.store import Store, describe
 
     if not (callable(model) or isinstance(model, str)):
-        raise ParameterError(f"model = {model!r} must be a function from a task to scores")
+        raise ParameterError(f"model = {shown(model)} must be a function from a task to scores")
     chosen = as_problems(problems)
     one_of("size", size, *SIZES)
     if seed is None and user is not None:
-        raise ParameterError(f"user = {user!r} needs a secret seed; add seed=secrets.randbits(64)")
+        raise ParameterError(
+            f"user = {shown(user)} needs a secret seed; add seed=secrets.randbits(64)"
+        )
     if isinstance(model, str) and store is not None:
         kept_by = f"store = {str(store)!r} keeps results by the code of the model"
         raise ParameterError(f"{kept_by}, which a name does not show; pass the function")
@@ -114,8 +117,8 @@ def evaluate(
     plan = Plan(producer, axes, None, None, {"size": size, "given": seed})
     run = runner(producer, whole("workers", workers, low=1))
     runs: dict[tuple[str, int], Run] = {}
-    shown = progress_bar(named, plan.size, progress, unit="graphs")
-    with Store(store) as kept, shown as bar:
+    advancing = progress_bar(named, plan.size, progress, unit="graphs")
+    with Store(store) as kept, advancing as bar:
 
         def put(block: Block, columns: Columns) -> None:
             problem, graph = block.common["problem"].name, int(block.common["graph"])

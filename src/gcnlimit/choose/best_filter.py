@@ -14,7 +14,7 @@ from scipy.special import ndtr
 from gcnlimit import scope
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, whole
-from gcnlimit._values import Array, Brief
+from gcnlimit._values import Array, Brief, shown
 from gcnlimit.choose.polynomials import best_polynomials, growing_polynomials
 from gcnlimit.choose.spectral import Best
 from gcnlimit.choose.spectral_ceiling import spectral_ceiling
@@ -217,7 +217,7 @@ def is_infinite(reg: float | None) -> bool:
     """Whether the regularization is to be infinite."""
     if reg is not None and not (isinstance(reg, float) and reg == math.inf):
         raise ParameterError(
-            f"reg = {reg!r} is not allowed: a finite value only sets the scale of the filter; "
+            f"reg = {shown(reg)} is not allowed: a finite value only sets the scale of the filter; "
             "take None for the best regularization, or math.inf"
         )
     return reg is not None

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gcnlimit import scope
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, flag, whole
-from gcnlimit._values import Array, Numbers
+from gcnlimit._values import Array, Numbers, shown
 from gcnlimit.choose.best_filter import LARGEST, MAX_ORDER, FilterCeiling, best_filter, is_infinite
 from gcnlimit.choose.filter_sums import best_filter_sum
 from gcnlimit.choose.free_numbers import Bounds
@@ -103,7 +103,7 @@ class Comparison(Result):
         named = dict(zip(self.methods, self.entries, strict=True))
         if method not in named:
             every = "; ".join(named)
-            raise ParameterError(f"method = {method!r} is unknown; choose among {every}")
+            raise ParameterError(f"method = {shown(method)} is unknown; choose among {every}")
         return named[method]
 
     @property

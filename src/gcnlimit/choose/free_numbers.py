@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._values import Array, brief
+from gcnlimit._values import Array, shown
 from gcnlimit.choose.method import Method
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, Residual, SearchScale
@@ -140,7 +140,7 @@ def _intervals(filter: Filter | None, name: str, bounds: Bounds) -> Iterable[tup
         return [(layer, _interval(name, bounds)) for layer in layers]
     if len(bounds) != depth:
         raise ParameterError(
-            f"free[{name!r}] = {bounds!r} is neither a pair (low, high) "
+            f"free[{name!r}] = {shown(bounds)} is neither a pair (low, high) "
             "nor one pair for each layer of the network"
         )
     return enumerate(_interval(name, pair) for pair in bounds)
@@ -210,7 +210,7 @@ def check_free(gcn: GCN, free: Mapping[str, Any], scales: Sequence[str]) -> None
     """Refuse what cannot be tuned, and say what can; `scales` are the numbers of a normalization that has an effect."""
     if not isinstance(free, Mapping) or not free:
         example = "write for example free={'t': (0, 10)}"
-        raise ParameterError(f"free = {brief(free)} names nothing to tune; {example}")
+        raise ParameterError(f"free = {shown(free)} names nothing to tune; {example}")
     filters = named_filters(gcn)
     depth = ["depth"] if isinstance(gcn.filter, Residual) else []
     times = [] if gcn.training is None else gcn.training.tuned
@@ -235,7 +235,7 @@ def check_free(gcn: GCN, free: Mapping[str, Any], scales: Sequence[str]) -> None
             )
         if name == "test_filter" and bounds != "best":
             raise ParameterError(
-                f"free['test_filter'] = {bounds!r} is not allowed; take 'best', or give the "
+                f"free['test_filter'] = {shown(bounds)} is not allowed; take 'best', or give the "
                 "network a test_filter and free its parameter, such as 'test_t'"
             )
         if name in filters and filters[name].deep and filters[name].values.shape[-1] == 0:
@@ -255,7 +255,9 @@ def _interval(name: str, bounds: Any) -> Interval:
     try:
         low, high = (float(bound) for bound in bounds)
     except (TypeError, ValueError, OverflowError):
-        raise ParameterError(f"free[{name!r}] = {bounds!r} is not a pair (low, high)") from None
+        raise ParameterError(
+            f"free[{name!r}] = {shown(bounds)} is not a pair (low, high)"
+        ) from None
     asked = f"free[{name!r}] = ({low:g}, {high:g})"
     if not low <= high:
         raise ParameterError(f"{asked} is empty; the lower bound must come first")

@@ -11,8 +11,8 @@ from typing import Any, TextIO
 
 def main() -> None:
     """Entry point of ``gcnlimit``: whatever becomes of its streams, or Ctrl-C at any moment, an exit status and no traceback."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _leave)
+    _replace(signal.SIGINT, signal.default_int_handler, _leave)
+    _replace(signal.SIGTERM, signal.SIG_DFL, _leave)
     sys.stderr = _Forgiving(sys.stderr)
     try:
         from gcnlimit.cli.app import app
@@ -35,22 +35,34 @@ def main() -> None:
         # Python would try once more to write what is left, and complain
         with contextlib.suppress(OSError, AttributeError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _leave)
+    _replace(signal.SIGINT, signal.default_int_handler, _leave)
+    _replace(signal.SIGTERM, _terminate, _leave)
     sys.exit(status)
 
 
 def interruptible() -> None:
-    """From here on Ctrl-C is an exception: nothing is being imported any more, which it could break."""
-    if signal.getsignal(signal.SIGINT) is _leave:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """From here on Ctrl-C and an end from outside are exceptions: nothing is being imported any more, which they could break."""
+    _replace(signal.SIGINT, _leave, signal.default_int_handler)
+    _replace(signal.SIGTERM, _leave, _terminate)
 
 
-def _leave(*_: object) -> None:
-    """End at once on Ctrl-C."""
+def _replace(number: int, handler: Any, other: Any) -> None:
+    """Handle a signal in another way, if it is handled as said: a process in the background ignores some."""
+    if signal.getsignal(number) is handler:
+        signal.signal(number, other)
+
+
+def _terminate(number: int, _: object) -> None:
+    """Leave after what was started has ended: once, so that this is not interrupted."""
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
+def _leave(number: int, _: object) -> None:
+    """End at once."""
     with contextlib.suppress(OSError):
-        os.write(2, b"interrupted\n")
-    os._exit(130)
+        os.write(2, b"interrupted\n" if number == signal.SIGINT else b"")
+    os._exit(128 + number)
 
 
 class _Forgiving:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._validation import plain_array
+from gcnlimit._values import shown
 from gcnlimit.errors import ParameterError
 
 Mask = npt.NDArray[np.bool_]
@@ -84,7 +85,7 @@ def _is_class(value: Any) -> bool:
     if isinstance(value, str | bytes | bool | np.bool_):
         return True
     if not isinstance(value, int | float | np.integer | np.floating) or math.isinf(value):
-        raise ParameterError(f"y contains {value!r}; classes are {KINDS}, None where unknown")
+        raise ParameterError(f"y contains {shown(value)}; classes are {KINDS}, None where unknown")
     return bool(value != -1)
 
 
@@ -92,9 +93,8 @@ def is_missing(value: Any) -> bool:
     """Whether an entry is None, NaN, empty, or what pandas writes for a missing value."""
     if isinstance(value, str | bytes):
         return not value
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, float) and math.isnan(value)
+    missing = value is None or type(value).__name__ in ("NAType", "NaTType")
+    return missing or (isinstance(value, float) and math.isnan(value))
 
 
 def _entries(y: Any, nodes: int) -> tuple[npt.NDArray[Any], Mask]:

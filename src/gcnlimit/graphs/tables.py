@@ -38,7 +38,7 @@ from gcnlimit.graphs.dataset import Dataset, Location, unpacked_size
 LABEL = ("label", "class", "y")
 ENDS = ("source", "src", "from", "node1", "u")
 Columns = dict[str, list[Any]]
-SPREADSHEETS = (".xlsx", ".ods")
+SPREADSHEETS = (".xlsx",)
 _MEMORY = 40.0  # bytes for each byte of a table that is read
 _ROWS = 4096  # of a text that are split into cells at once
 _COMMENT = re.compile(r"[#%]|\s*$|sep=.\s*$", re.IGNORECASE)

@@ -115,10 +115,10 @@ def check_own(name: str, function: Convex, *, least_at_0: bool = False) -> None:
     try:
         problem = find(function, least_at_0)
     except TypeError as error:  # a function of a user that does not take one array
-        problem = f"{name} = {function!r} fails on an array of margins ({error})"
+        problem = f"{name} = {shown(function)} fails on an array of margins ({error})"
         raise ParameterError(f"{problem}; write a function of one array, with NumPy") from None
     if problem:
-        raise ParameterError(f"{name} = {function!r}: {problem}")
+        raise ParameterError(f"{name} = {shown(function)}: {problem}")
 
 
 @lru_cache(maxsize=256)

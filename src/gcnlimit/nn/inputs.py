@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse.linalg import svds
 
 from gcnlimit._validation import whole
-from gcnlimit._values import Array
+from gcnlimit._values import Array, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.scaling import Scaling
@@ -73,7 +73,7 @@ def inputs_of(X: Any, components: int | str | None, classes: int) -> tuple[Input
         return Inputs.features(X, centred=False), [None]
     elif isinstance(components, str):
         use = "use 'auto', a whole number or None"
-        raise ParameterError(f"components = {components!r} is not allowed; {use}")
+        raise ParameterError(f"components = {shown(components)} is not allowed; {use}")
     else:
         counts = [min(whole("components", components, low=1), most)]
     return Inputs.components(X, counts[-1] or 1), counts

@@ -8,7 +8,7 @@ singular on the interval.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +36,7 @@ class Ellipse(NamedTuple):
     width: Array
     nodes: int
 
-    def take(self, rows: npt.NDArray[np.intp] | slice) -> Self:
+    def take(self, rows: npt.NDArray[Any] | slice) -> Self:
         """Ellipses at some points."""
         return type(self)(self.centre[rows], self.half[rows], self.width[rows], self.nodes)
 

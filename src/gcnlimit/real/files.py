@@ -38,7 +38,7 @@ def read(
     ----------
     path
         ``.npz`` file, written by `write` or `Instance.save`; or a list of edges: a file (``.csv``, ``.tsv``, ``.txt``,
-        ``.csv.gz``; ``.xlsx`` and ``.ods`` by pandas) or a data frame. Its columns are source and target, and a weight if there
+        ``.csv.gz``; ``.xlsx`` by pandas) or a data frame. Its columns are source and target, and a weight if there
         is a third.
     nodes
         Table of nodes, a file or a data frame: numbers and words are features, missing ones are filled in. Nodes that only edges

@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 from scipy.special import chdtrc, log_softmax, softmax
 
 from gcnlimit._validation import as_real
-from gcnlimit._values import Array
+from gcnlimit._values import Array, shown
 from gcnlimit.errors import ParameterError
 
 Indices = npt.NDArray[np.int64]
@@ -75,7 +75,7 @@ def as_fractions(value: Any, classes: npt.NDArray[Any]) -> Array:
         value = [value[name] for name in names]
     if isinstance(value, str):
         use = "use 'auto', 'labels', 'estimated', or a number for each class"
-        raise ParameterError(f"fractions = {value!r} is not allowed; {use}")
+        raise ParameterError(f"fractions = {shown(value)} is not allowed; {use}")
     share = np.asarray(as_real("fractions", value, low=0, open_low=True))
     if share.shape != (len(names),) or abs(share.sum() - 1.0) > 1e-6:
         need = f"give {len(names)} that sum to 1, in the order {names}"

@@ -14,6 +14,7 @@ from scipy import sparse
 from gcnlimit._runtime.extras import need
 from gcnlimit._runtime.memory import available
 from gcnlimit._runtime.threads import ordered_map
+from gcnlimit._values import shown
 from gcnlimit.errors import ParameterError
 
 A = TypeVar("A")
@@ -111,7 +112,7 @@ def backend_of(device: Device) -> Backend:
     family, _, number = device.partition(":") if isinstance(device, str) else ("", "", "")
     if device != "torch:cpu" and not (family == "cuda" and (number or "0").isdecimal()):
         allowed = "'cpu', 'cuda', 'cuda:1' and so on, or 'torch:cpu'"
-        raise ParameterError(f"device = {device!r} is not allowed; it must be {allowed}")
+        raise ParameterError(f"device = {shown(device)} is not allowed; it must be {allowed}")
     need(f"device = {device!r}", "gpu", "torch")
     from gcnlimit.simulation.torch_backend import torch_backend
 

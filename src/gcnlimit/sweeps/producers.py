@@ -102,7 +102,7 @@ def _own(function: Callable[..., Any]) -> Producer:
         arguments = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         raise ParameterError(
-            f"cannot sweep {function!r}: its parameters have no names; wrap it in a function"
+            f"cannot sweep {shown(function)}: its parameters have no names; wrap it in a function"
         ) from None
     open_ended = any(p.kind is p.VAR_KEYWORD for p in arguments)
     named = {p.name: p for p in arguments if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}

@@ -29,9 +29,7 @@ _LEGENDRE = np.polynomial.legendre.leggauss(24)
 _HALVES = np.append(0.0, 10.0 * 0.5 ** np.arange(8.0, -1.0, -1.0))
 _SIDE = (_HALVES[:-1, None] + 0.5 * np.diff(_HALVES)[:, None] * (1.0 + _LEGENDRE[0])).ravel()
 _SIDE_WEIGHT = (np.diff(_HALVES)[:, None] * _LEGENDRE[1]).ravel() / np.sqrt(8.0 * np.pi)
-_PANELS = np.array(
-    [0.0, 2.0, 6.0, 14.0, 34.0]
-)  # logits below the largest; beyond, others do not count
+_PANELS = np.array([0.0, 2.0, 6.0, 14.0, 34.0])  # logits below the largest that others count at
 
 
 def calibration_at(
@@ -41,29 +39,22 @@ def calibration_at(
     shape: tuple[int, ...],
 ) -> Calibration:
     """Calibration of networks from margin, deviation and offset of their outputs, in the shape of the points."""
-    margin, deviation, offset = outputs
-    if not classes.equal:
-        if classes.count > 2 or np.any(deviation == 0.0):
-            raise ParameterError(
-                f"calibration on classes = {classes} is known for two classes and a finite reg; "
-                "take equal classes, or calibrate on sampled graphs"
-            )
+    margin, deviation, offset = (x.reshape(shape + x.shape[1:]) for x in outputs)
+    if degrees is None and classes.equal:
+        right = accuracy(margin, classes.count)
+        return calibration(margin * deviation, deviation, margin, right, classes.count)
+    if classes.count > 2 or np.any(deviation == 0.0):
+        raise ParameterError(
+            "calibration of unequal classes, and under a law of degrees, needs two classes and a "
+            "finite reg; take equal classes and leave out degrees, or calibrate on sampled graphs"
+        )
+    weight = classes.fractions if degrees is None else degrees.weight
+    if degrees is None:
         # logits of the own class, whose means differ, mix like those of nodes of other degrees
         upper, lower = two_codes(classes.fractions)
-        margins = np.stack([margin * upper + offset, -(margin * lower + offset)], axis=-1)
-        both = margins.reshape(*shape, 2), deviation.reshape(*shape, 1)
-        return _mixed_calibration(both[0] * both[1], both[1] + 0.0 * both[0], classes.fractions)
-    if degrees is not None and (classes.count > 2 or np.any(deviation == 0.0)):
-        raise ParameterError(
-            f"calibration under degrees = {degrees!r} needs two classes and a finite reg; "
-            "leave out degrees"
-        )
-    margin, deviation = (x.reshape(shape + x.shape[1:]) for x in (margin, deviation))
-    if degrees is not None:
-        return _mixed_calibration(margin * deviation, deviation, degrees.weight)
-    return calibration(
-        margin * deviation, deviation, margin, accuracy(margin, classes.count), classes.count
-    )
+        margin = np.stack([margin * upper + offset, -(margin * lower + offset)], axis=-1)
+        deviation = np.broadcast_to(deviation[..., None], margin.shape)
+    return _mixed_calibration(margin * deviation, deviation, weight)
 
 
 def calibration(

@@ -22,12 +22,12 @@ from gcnlimit.numerics.contour import Ellipse
 from gcnlimit.numerics.linear import batches
 from gcnlimit.results.order_parameters import Output, Weights
 from gcnlimit.theory.finite_reg.path import PageRankRidge, Path, Ridge, SymmetricRidge
-from gcnlimit.theory.points import Points
+from gcnlimit.theory.points import Mask, Points
 from gcnlimit.training import GradientDescent, Training
 
 _COARSEST, _FINE, _FINEST = 63, 127, (1 << 13) - 1  # nodes on the spectrum: first, for ends, last
 _SEARCHED = 32  # points whose spectra are searched for their ends at once
-_SMALLEST, _LONGEST = 32, 1 << 16  # nodes of a contour
+_SMALLEST, _MOST = 32, 1 << 24  # nodes of a contour; and times those on the spectrum
 _DIGITS = 31.0  # minus the logarithm of the error of a contour, and of a P that is as good as 0
 _GROWTH = np.array([4.0, 1.5, 15.0, 60.0, 200.0])[:, None]  # logarithms of P where a ring may end
 _WIDEST = 3.0  # of a ring
@@ -156,10 +156,10 @@ class _Spectra(NamedTuple):
         return np.asarray(np.log(0.5 * (axis + np.sqrt(np.maximum(axis**2 - focus**2, 0.0)))))
 
     def settled(self) -> Array:
-        """Time after which P is as good as 0 on the whole spectrum; infinite if it never is."""
-        decay = np.maximum(-self.growth(np.zeros(self.centre.size)), 0.0)
+        """Time after which P is as good as 0 on the whole spectrum, or too large for digits to be left."""
+        growth = self.growth(np.zeros(self.centre.size))
         with np.errstate(divide="ignore"):
-            return np.ceil(_DIGITS / decay)
+            return np.ceil(np.where(growth > 0.0, _LARGEST, _DIGITS) / np.abs(growth))
 
     def ellipses(self, longest: Array) -> tuple[Array, Array]:
         """Width of each contour, and the number of its nodes.
@@ -186,17 +186,14 @@ def _ridge(points: Points, nodes: int) -> Ridge:
 def _resolved(
     points: Points, spectra: _Spectra, longest: Array
 ) -> Iterator[tuple[Rows, Path, Array, Ellipse]]:
-    """Rows of points, laws on their contours, units, and the contours; points that are not resolved are left out.
-
-    A point is resolved if a finer grid on the spectrum of the graph gives the same at some nodes, and if outputs are analytic
-    outside the contour; if variables are of another root, or a contour cuts the spectrum, they are not.
-    """
+    """Rows of points, laws on their contours, units, and the contours; points that are not resolved are left out."""
     width, nodes = spectra.ellipses(longest)
     # few different numbers of nodes, so that many points are solved together, by fast transforms
     power = np.exp2(np.ceil(np.log2(np.maximum(nodes, _SMALLEST))))
     nodes = np.where(nodes <= 0.75 * power, 0.75 * power, power)
-    rows, grid = np.flatnonzero(nodes <= _LONGEST), _COARSEST
+    rows, grid = np.arange(points.size), _COARSEST
     while rows.size and grid <= _FINEST:
+        rows = rows[nodes[rows] * grid <= _MOST]
         left = [rows[:0]]
         for count in np.unique(nodes[rows]):
             alike = rows[nodes[rows] == count]
@@ -205,28 +202,35 @@ def _resolved(
                 columns = (spectra.centre, spectra.half, width, spectra.reg)
                 centre, half, gamma, reg = (column[part][:, None] for column in columns)
                 loop = Ellipse(centre, half, gamma, int(count))
-                some = points.take(part)
-                ridge = _ridge(some, grid)
-                variable = ridge.variable(loop, reg)
-                path = ridge.path(variable)
-                inside, outside = loop.series(path.missed)
-                moment = 1.0 + np.abs(outside[:, 1:2])
-                good = np.all(np.abs(inside[:, 1:]) <= _CLOSED * moment, axis=1)
-                if points.symmetric:
-                    checked = np.linspace(0, loop.nodes - 1, _CHECKED).astype(int)
-                    finer = _ridge(some, 2 * grid + 1)
-                    finest = finer.polished(variable[:, checked], reg - loop.z[:, checked])
-                    apart = np.abs(finest - variable[:, checked]) / np.abs(finest)
-                    missed = path.missed[:, checked]
-                    # outputs have poles at outliers, near which their rounding errors are squares
-                    change = (
-                        np.abs(finer.path(finest).missed - missed) / (1.0 + np.abs(missed)) ** 2
-                    )
-                    good &= np.all((apart <= _SAME) & (change <= _ALIKE), axis=1)
+                path, unit, good = _on_contour(points.take(part), loop, reg, grid)
                 left.append(part[~good])
                 if good.any():
-                    yield part[good], path.take(good), ridge.unit[good], loop.take(good)
+                    yield part[good], path.take(good), unit[good], loop.take(good)
         rows, grid = np.concatenate(left), 2 * grid + 1
+
+
+def _on_contour(points: Points, loop: Ellipse, reg: Array, grid: int) -> tuple[Path, Array, Mask]:
+    """Laws on contours, units, and which points are resolved.
+
+    A point is if outputs are analytic outside the contour, which they are not if variables are of another root or if it cuts
+    the spectrum, and if a finer grid on the spectrum of the graph gives the same at some nodes.
+    """
+    ridge = _ridge(points, grid)
+    variable = ridge.variable(loop, reg)
+    path = ridge.path(variable)
+    inside, outside = loop.series(path.missed)
+    moment = 1.0 + np.abs(outside[:, 1:2])
+    good = np.all(np.abs(inside[:, 1:]) <= _CLOSED * moment, axis=1)
+    if points.symmetric:
+        some = np.linspace(0, loop.nodes - 1, _CHECKED).astype(int)
+        finer = _ridge(points, 2 * grid + 1)
+        finest = finer.polished(variable[:, some], reg - loop.z[:, some])
+        apart = np.abs(finest - variable[:, some]) / np.abs(finest)
+        missed = path.missed[:, some]
+        # outputs have poles at outliers, near which their rounding errors are squares
+        change = np.abs(finer.path(finest).missed - missed) / (1.0 + np.abs(missed)) ** 2
+        good &= np.all((apart <= _SAME) & (change <= _ALIKE), axis=1)
+    return path, ridge.unit, good
 
 
 def _at_times(  # noqa: PLR0917

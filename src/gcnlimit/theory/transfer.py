@@ -13,7 +13,7 @@ import numpy as np
 
 from gcnlimit import scope
 from gcnlimit._validation import LOOSEST, as_real, broadcast, check_types, tolerance
-from gcnlimit._values import Array
+from gcnlimit._values import Array, shown
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, PageRank
@@ -75,7 +75,7 @@ def _joining(data: CSBM, gcn: GCN, to: str, tol: float) -> Prediction:
     """Performance on nodes that join the training graph (Eq. 10.13)."""
     if to != "joining":
         raise ParameterError(
-            f"to = {to!r} is not a graph; give a CSBM, "
+            f"to = {shown(to)} is not a graph; give a CSBM, "
             "or 'joining' for nodes that join the training graph"
         )
     reading = gcn.replaced(test_filter=gcn.read_filter)

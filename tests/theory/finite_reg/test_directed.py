@@ -6,6 +6,7 @@ from problems import FILTERS
 
 import gcnlimit as gl
 from gcnlimit.numerics.fixed_point import fixed_point
+from gcnlimit.theory.finite_reg import solution
 from gcnlimit.theory.finite_reg.directed import DirectedEquations, Medium
 from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.points import Points
@@ -124,3 +125,27 @@ def test_diffusion_against_a_strong_signal_reaches_the_limit_of_infinite_regular
     )
     np.testing.assert_allclose(large.test_margin, infinite.test_margin, rtol=1e-7)
     np.testing.assert_allclose(large.train_margin, infinite.train_margin, rtol=1e-7)
+
+
+def test_layers_follow_the_pulls_before_a_search_begins():
+    """Else the start of most stages is not that of a network, and the way down takes many small steps."""
+    gcn = gl.GCN(gl.Diffusion(12.0), reg=1.0, symmetrize=False)
+    assert gl.predict(gl.CSBM(4, 1.0, 2.0, 0.1), gcn).iterations < 300
+
+
+@pytest.mark.slow
+def test_a_chain_at_the_rounding_of_its_layers_is_solved():
+    gcn = gl.GCN(gl.Diffusion([18.0, 19.0, 20.0]), reg=1.0, symmetrize=False)
+    prediction = gl.predict(gl.CSBM(4, 1.0, 2.0, 0.1), gcn)
+    assert prediction.residual.max() < 1e-9
+    # accuracies fall along a smooth curve, to 1/2
+    first, second = np.diff(prediction.test_accuracy)
+    assert first < second < 0.9 * first < 0.0
+
+
+def test_a_search_is_given_up_after_a_bounded_amount_of_work(monkeypatch):
+    monkeypatch.setattr(solution, "_WORK", 10_000)
+    gcn = gl.GCN(gl.Diffusion(5.0), reg=1e-3, symmetrize=False)
+    prediction = gl.predict(gl.CSBM(4, 1.0, 2.0, 0.1), gcn, throw=False)
+    assert prediction.status == gl.Status.NOT_CONVERGED
+    assert prediction.iterations < 1000

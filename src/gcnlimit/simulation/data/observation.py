@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gcnlimit._validation import number, plain_array
-from gcnlimit._values import Array, Brief
+from gcnlimit._values import Array, Brief, shown
 from gcnlimit.classes import Classes, Indices
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
@@ -213,7 +213,7 @@ def check_model(data: Any, adjacency: Graph) -> CSBM:
     """Return the model of an instance: one point, directed unless the adjacency is symmetric."""
     if not isinstance(data, CSBM) or data.shape:
         wanted = "a CSBM of single parameters, or None to estimate it"
-        raise ParameterError(f"data = {data!r} is not allowed; it must be {wanted}")
+        raise ParameterError(f"data = {shown(data)} is not allowed; it must be {wanted}")
     if not data.directed and not is_symmetric(adjacency):
         raise ParameterError(
             "data has directed=False but adjacency is not symmetric; write directed=True, or pass "

@@ -11,7 +11,7 @@ import numpy as np
 from gcnlimit._runtime.memory import require
 from gcnlimit._runtime.threads import threads
 from gcnlimit._validation import flag, whole
-from gcnlimit._values import Array
+from gcnlimit._values import Array, shown
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
@@ -48,7 +48,9 @@ class Size:
         nodes = whole("nodes", nodes, low=2, high=10**12)
         precision: Any = next((kind for kind in LARGEST if kind == dtype), None)
         if precision is None:
-            raise ParameterError(f"dtype = {dtype!r} is not allowed; it must be float32 or float64")
+            raise ParameterError(
+                f"dtype = {shown(dtype)} is not allowed; it must be float32 or float64"
+            )
         streamed = device != "cpu" if streamed is None else flag("streamed", streamed)
         if degree is None and data.degrees is not None:
             raise ParameterError("degree = None is dense and has no degrees to vary; give a degree")

@@ -10,7 +10,7 @@ from scipy.special import softmax
 
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, whole
-from gcnlimit._values import Array
+from gcnlimit._values import Array, shown
 from gcnlimit.classes import code_moments
 from gcnlimit.errors import ParameterError
 from gcnlimit.normalization import as_normalization
@@ -133,7 +133,9 @@ def given_graphs(function: str, instance: Given, to: Given | None) -> list[Given
 def _informed(graphs: Sequence[Given], start: str) -> Array:
     """Evidence that is sure of the latent labels."""
     if start != "truth":
-        raise ParameterError(f"start = {start!r} is not allowed; it must be 'labels' or 'truth'")
+        raise ParameterError(
+            f"start = {shown(start)} is not allowed; it must be 'labels' or 'truth'"
+        )
     sure = []
     for graph in graphs:
         if not isinstance(graph, Instance) or np.isnan(graph.labels).any():

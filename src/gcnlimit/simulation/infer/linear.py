@@ -18,7 +18,7 @@ from scipy.special import log_softmax
 
 from gcnlimit import scope
 from gcnlimit._validation import tolerance, whole
-from gcnlimit._values import Array, Brief
+from gcnlimit._values import Array, Brief, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.lanczos import top_eigenvalues
 from gcnlimit.results.performance import Performance, Status
@@ -115,7 +115,7 @@ def linear_message_passing(
     True
     """
     if by not in _LAYERS:
-        raise ParameterError(f"by = {by!r} is not allowed; it must be one of {', '.join(_LAYERS)}")
+        raise ParameterError(f"by = {shown(by)}; it must be one of {', '.join(_LAYERS)}")
     graphs = given_graphs("linear_message_passing", instance, to)
     observations = [observed(graph) for graph in graphs]
     variant = " by labels on another graph" if to is not None and by == "labels" else ""

@@ -145,7 +145,10 @@ class LayerEquations(Record):
         """Equations of the points, at a regularization that is still to be set."""
         names = ("alpha", "mu", "rho", "signal", "reg", "symmetric", "features")
         fields: dict[str, Any] = {name: getattr(points, name) for name in names}
-        fields["left"], fields["right"] = points.normalization.factors(law.theta, points.signal)
+        left, right = points.normalization.factors(law.theta, points.signal)
+        if points.normalization.plain:  # nodes of all propensities respond alike
+            left, right = left[:, :1], right[:, :1]
+        fields["left"], fields["right"] = left, right
         return cls(**fields, wiring=Wiring.of(points), law=law, loss=node_loss(points))
 
     def take(self, rows: npt.NDArray[np.intp]) -> Self:
@@ -154,7 +157,7 @@ class LayerEquations(Record):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Numbers of points, propensities, layers and layers."""
+        """Numbers of points, propensities of different response, layers and layers."""
         n = self.wiring.g.shape[1]
         return (*self.left.shape, n, n)
 
@@ -170,8 +173,18 @@ class LayerEquations(Record):
 
     def average(self, factor: Array | float, values: Array) -> Array:
         """Average over the propensities of values times a factor of each."""
-        weight = np.broadcast_to(factor * self.law.weight, values.shape[:2])
+        weight = factor * self.law.weight
+        if values.shape[1] == 1:
+            weight = np.sum(weight, axis=-1, keepdims=True)
+        weight = np.broadcast_to(weight, values.shape[:2])
         return np.asarray(np.einsum("pt,pt...->p...", weight, values))
+
+    def product(self, factor: Array | float, values: Array, others: Array) -> Array:
+        """Average over the propensities of products of the entries of two vectors, times a factor of each."""
+        weighted = (factor * self.law.weight)[..., None] * values
+        return np.asarray(
+            weighted.mT @ np.broadcast_to(others, weighted.shape[:2] + others.shape[2:])
+        )
 
     def back(self, V_qh: Array) -> Array:
         r"""Inverse of :math:`\mathbf D` (Eq. 3.1)."""
@@ -198,13 +211,13 @@ class LayerEquations(Record):
 
     def conjugate_source(self, m_hat: Array) -> Array:
         r"""Mean of the field :math:`B_h` of each node (Eq. 3.4)."""
-        B_h = np.zeros(self.shape[:3])
+        B_h = np.zeros((*self._spike.shape, self.shape[2]))
         B_h[..., self.wiring.send] = (self._spike * self.right)[..., None] * m_hat[:, None]
         return B_h
 
     def layer_source(self, m: Array, m_w: Array) -> Array:
         r"""Mean of the field :math:`B` of each node (Eq. 3.4)."""
-        B = np.zeros(self.shape[:3])
+        B = np.zeros((*self._spike.shape, self.shape[2]))
         sent = (self.wiring.b * m)[:, None]
         B[..., self.wiring.receive] = (self._spike * self.left)[..., None] * sent
         B[..., 0] += (np.sqrt(self.mu) * m_w)[:, None]
@@ -242,49 +255,63 @@ class LayerEquations(Record):
         pull = np.concatenate([L.mT @ read, C @ read], axis=2)[..., 0]
         with_output = (cov[..., n:] @ read)[..., 0]
         law = (np.vecdot(values[..., n:], g[:, None]) for values in (mean, with_output, pull))
-        return Nodes(C, L, M, pull, mean, cov, with_output, Output(*law))
+        output = Output(*np.broadcast_arrays(*law))
+        return Nodes(C, L, M, pull, mean, cov, with_output, output)
 
     def next(self, state: LayerState) -> LayerState:
         """One application of the equations."""
         nodes = self.nodes(state)
         push, square, slope = eta_by_degree(self.loss, nodes.output)
         rho = self.rho[:, None]
-        pull = nodes.pull
-        # moments of (q, h): a labelled node is pulled by its loss
-        first = nodes.mean + (rho * push)[..., None] * pull
+        mean, pull = nodes.mean, nodes.pull
+        # means of (q, h): a labelled node is pulled by its loss
+        first = mean + (rho * push)[..., None] * pull
         # by Stein's lemma the pull, a function of the output, correlates with what the output does
-        moved = push[..., None] * nodes.mean - slope[..., None] * nodes.with_output
+        moved = push[..., None] * mean - slope[..., None] * nodes.with_output
         # half of the square here, since the matrix is added with its transpose
-        moved = outer(rho[..., None] * (moved + 0.5 * square[..., None] * pull), pull)  # Eq. 3.8
-        second = nodes.cov + outer(nodes.mean, nodes.mean) + moved + moved.mT
-        hard = (rho * slope)[..., None, None] * outer(pull, pull)
-        return self._averaged(nodes, first, second, hard)
-
-    def _averaged(self, nodes: Nodes, first: Array, second: Array, hard: Array) -> LayerState:
-        """Order parameters, from the moments of (q, h) on each node and the response of the loss (Eqs. 3.9 to 3.11)."""
+        moved = rho[..., None] * (moved + 0.5 * square[..., None] * pull)  # Eq. 3.8
+        hard = (rho * slope)[..., None] * pull
         b, bb = self.wiring.b, self.wiring.bb
-        send, q = self.wiring.send, self.wiring.receive
-        n = self.shape[2]
-        average = self.average
+        average, product = self.average, self.product
+
+        def second(factor: Array | float, rows: slice, columns: slice) -> Array:
+            """Second moments of (q, h)."""
+            total = average(factor, nodes.cov[..., rows, columns])
+            for x, y in ((mean, mean), (moved, pull), (pull, moved)):
+                total = total + product(factor, x[..., rows], y[..., columns])
+            return total
+
+        def stiffened(factor: Array | float, rows: slice, columns: slice) -> Array:
+            """Part of the responses that the loss takes away."""
+            return product(factor, hard[..., rows], pull[..., columns])
+
         # moments list the conjugates q of all layers first, then the layers h
+        n = self.shape[2]
+        send, q = self.wiring.send, self.wiring.receive
         h = slice(n + send.start, n + send.stop)
+        weights = slice(0, 1)
         left, right = self.left, self.right
         phi = left * right
         root = np.sqrt(self.law.theta)
-        stiff = nodes.M + hard[..., :n, :n]
+        # order parameters, Eqs. 3.9 to 3.11
         m_hat_w = np.sqrt(self.mu) * average(1.0, first[..., 0])
-        gain = weight_gain(self.features, self.alpha, self.reg, average(1.0, stiff[..., 0, 0]))
+        V_hat_w = average(1.0, nodes.M[..., 0, 0]) + stiffened(1.0, weights, weights)[:, 0, 0]
+        Q_hat_w = second(1.0, weights, weights)[:, 0, 0]
+        gain = weight_gain(self.features, self.alpha, self.reg, V_hat_w)
+        V = average(right**2, nodes.C[..., send, send]) - stiffened(right**2, h, h)
+        V_hat = average(left**2, nodes.M[..., q, q]) + stiffened(left**2, q, q)
+        V_qh = average(phi, nodes.L.mT[..., q, send]) - stiffened(phi, q, h)
         return LayerState(
             m=average(root * right, first[..., h]),
             m_hat=b * average(root * left, first[..., q]),
-            Q=average(right**2, second[..., h, h]),
-            Q_hat=bb * average(left**2, second[..., q, q]),
-            Q_qh=b[:, :, None] * average(phi, second[..., q, h]),
-            V=average(right**2, (nodes.C - hard[..., n:, n:])[..., send, send]),
-            V_hat=bb * average(left**2, stiff[..., q, q]),
-            V_qh=b[:, :, None] * average(phi, (nodes.L.mT - hard[..., :n, n:])[..., q, send]),
+            Q=second(right**2, h, h),
+            Q_hat=bb * second(left**2, q, q),
+            Q_qh=b[:, :, None] * second(phi, q, h),
+            V=V,
+            V_hat=bb * V_hat,
+            V_qh=b[:, :, None] * V_qh,
             m_w=gain.labels * m_hat_w,
-            Q_w=gain.noise * average(1.0, second[..., 0, 0]) + gain.signal * m_hat_w**2,
+            Q_w=gain.noise * Q_hat_w + gain.signal * m_hat_w**2,
             V_w=gain.response,
         )
 

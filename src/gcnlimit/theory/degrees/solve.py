@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.losses import Square
-from gcnlimit.numerics.fixed_point import FixedPoint
+from gcnlimit.numerics.fixed_point import FixedPoint, explicit
 from gcnlimit.numerics.linear import batches
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.theory.degrees.far import far_layers
@@ -25,6 +25,8 @@ from gcnlimit.theory.points import Points
 _NUMBERS_AT_ONCE = 1 << 18  # held by one temporary array
 _ROUGH = 1e-3  # residual that suffices on the way down from a large regularization
 _ON_THE_WAY = 200  # iterations there
+_LONG = 10.0  # factor of the first strides
+_WORK = 2_000_000_000  # multiplications of a descent, about: twenty seconds
 _FAR = 3.0  # reg over the pull of the loss times the size of an output: the way down begins there
 
 
@@ -56,7 +58,9 @@ class LayerSolution(NamedTuple):
     def cost(points: Points) -> npt.NDArray[np.int64]:
         """Numbers that the search keeps at a time, for each point."""
         assert points.degrees is not None
-        return 8 * points.degrees.theta.size * Wiring.layers(points) ** 2
+        layers, propensities = Wiring.layers(points), points.degrees.theta.size
+        different = 1 if points.normalization.plain else propensities
+        return 8 * layers * (different * layers + propensities)
 
     @classmethod
     def solve(cls, points: Points, *, tol: float, max_iterations: int) -> Self:
@@ -73,12 +77,15 @@ class LayerSolution(NamedTuple):
         top = np.maximum(reg, _FAR * np.maximum(pull, slope) * size)
         equations = replace(equations, reg=reg)
         start = start.at(top, pull)
+        _, different, _, layers = equations.shape
+        work = layers**2 * (different * layers + 8 * weight.size)
+        most = min(max_iterations, 1 + _WORK // work)
         # long strides first; the points that get lost on them take short ones
-        end = _descend(equations, start, top, 10.0, tol, max_iterations // 5)
+        end = _descend(equations, start, top, _LONG, tol, most)
         lost = np.flatnonzero(~end.converged)
         if lost.size:
             part = equations.take(lost), start.take(lost), top[lost]
-            again = _descend(*part, 2.0, tol, max_iterations)
+            again = _descend(*part, 2.0, tol, most)
             for whole, values in zip(end, again, strict=True):
                 whole[lost] = values
         output = equations.nodes(LayerState.unpack(end.state, equations.wiring.b.shape[1])).output
@@ -90,15 +97,25 @@ def _descend(  # noqa: PLR0917
 ) -> FixedPoint:
     """Follow the solution from the regularization `top` down to that of the equations, by factors of about `step`."""
     reg = equations.reg
+    layers = equations.wiring.b.shape[1]
     strides = np.log(top / reg) / np.log(step)
     # a point beyond the range of numbers has none, and is not solved below
     steps = int(np.ceil(np.max(strides[np.isfinite(strides)], initial=1.0)))
-    iterations = np.zeros(reg.size, np.int64)
+    whole = explicit(start.pack())
+    whole.converged[:] = False
+    active = np.arange(reg.size)
     for i in range(steps + 1):
-        last = i == steps
-        stage = replace(equations, reg=reg * (top / reg) ** (1.0 - i / steps))
-        accepted, limit = (tol, most) if last else (max(tol, _ROUGH), _ON_THE_WAY)
-        end = stage.solve(start, tol=accepted, max_iterations=limit)
-        start = LayerState.unpack(end.state, equations.wiring.b.shape[1])
-        iterations = iterations + end.iterations
-    return end._replace(iterations=iterations)
+        if not active.size:
+            break
+        accepted, limit = (tol, most) if i == steps else (max(tol, _ROUGH), min(_ON_THE_WAY, most))
+        stage = equations.take(active)
+        stage = replace(stage, reg=stage.reg * (top[active] / stage.reg) ** (1.0 - i / steps))
+        begin = LayerState.unpack(whole.state[active], layers)
+        end = stage.solve(begin, tol=accepted, max_iterations=limit)
+        whole.state[active], whole.residual[active] = end.state, end.residual
+        whole.iterations[active] += end.iterations
+        whole.converged[active] = end.converged & (i == steps)
+        # a long stride that fails leads nowhere; after a short one the next may find back
+        stay = (end.converged | (step < _LONG)) & (whole.iterations[active] < most)
+        active = active[stay]
+    return whole

@@ -39,6 +39,7 @@ def initial_layers(chain: Chain) -> tuple[Array, Array, Array]:
     return P @ P.mT, after @ after.mT, P @ gram @ P.mT
 
 
+_SWEEPS = 5  # through the layers, at most, in one application of the equations
 _LEAST = 1e-30  # smallest product of stiffness and V_w, which keeps its logarithm finite
 
 
@@ -174,6 +175,13 @@ class DirectedEquations(Equations):
         quick = {"max_iterations": (level + 1) * (100 + 5 * depth), "memory": int(memory(depth))}
         return CAREFUL if level == 2 else quick
 
+    def settled(self, rows: Array) -> Array:
+        """States whose layers have followed the pulls: a sweep for each layer, if there are more than one application has."""
+        pulls, rest = self.pulls(rows), rows[:, NUMBERS:]
+        for _ in range(self.chain.depth // _SWEEPS):
+            rest = self.respond(pulls, rest)[1]
+        return np.concatenate([rows[:, :NUMBERS], rest], axis=1)
+
     @staticmethod
     def relative_stiffness(pulls: Pulls) -> Array:
         """Return the stiffness in units of :math:`1/V_w`, floored so that its logarithm stays finite."""
@@ -205,7 +213,9 @@ class DirectedEquations(Equations):
         """Sweep a few times through the layers, and average."""
         s = self.relative_stiffness(pulls)
         medium = Medium.unpack(rest, self.chain.depth, self.far)
-        for _ in range(min(5, 2 + self.chain.depth // 2)):  # information moves one layer a sweep
+        for _ in range(
+            min(_SWEEPS, 2 + self.chain.depth // 2)
+        ):  # information moves one layer a sweep
             free, stiff, medium = self.sweep(medium, s)
         return self.transforms(free, stiff, medium, s), medium.pack(self.far)
 

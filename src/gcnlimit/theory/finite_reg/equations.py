@@ -175,6 +175,10 @@ class Equations(ABC):
         """Initial values of the unknowns of the graph, those of the limit reg → ∞ (Eq. 3.25)."""
         return np.empty((len(pulls.V_w), 0))
 
+    def settled(self, rows: Array) -> Array:
+        """States whose unknowns of the graph have followed the pulls, where one application does not suffice."""
+        return rows
+
     def effort(self, level: int) -> dict[str, Any]:
         """Settings of the search, from quick to careful."""
         return CAREFUL if level == 2 else {"max_iterations": (60, 150)[level], "memory": 5}

@@ -33,6 +33,8 @@ ACCURACY = 1e-12
 _ROUGH = 1e-3  # residual that suffices on the way, where a spike that dominates magnifies it
 _SHARES = (0.2, 0.5, 0.8, 1.0)  # of a penalty as it is turned on
 _LEAST = 1e-150  # regularization, in units of the squared gain, below which a square underflows
+_ROUNDING = 7e-12  # residual that rounding may leave, over the root of the numbers of a state
+_WORK = 8e8  # iterations times numbers of a state to the power 3/2, about: some seconds
 _FURTHER = 10.0  # factor above the first regularization at which the explicit start is a solution
 
 
@@ -173,6 +175,7 @@ class _Track:
 
     def run(self, tol: float, max_iterations: int) -> FixedPoint:
         """Follow each point until it arrives or is given up."""
+        max_iterations = min(max_iterations, 1 + int(_WORK / self._state.shape[1] ** 1.5))
         while self._active.size:
             # points to solve together, those of the least effort first: small steps cost more
             step = self._step[self._active]
@@ -187,7 +190,8 @@ class _Track:
             start[:, :NUMBERS] += np.clip(ratio[:, None] * change, -3.0, 3.0)
             wanted = np.where(reg == self._equations.reg[rows], tol, max(tol, _ROUGH))
             stage = self._equations.take(rows).at(reg)
-            end = iterate(stage, start, tol=wanted, level=int(level.min()))
+            end = iterate(stage, stage.settled(start), tol=wanted, level=int(level.min()))
+            end.converged[end.residual <= _ROUNDING * np.sqrt(start.shape[1])] = True
             self._record(rows, end, max_iterations)
         return FixedPoint(self._state, self._residual, self._iterations, self._converged)
 
