@@ -212,3 +212,14 @@ def test_message_passing_converges_at_the_true_signals(lam):
     found, without = (given.at(signal, 0.9, steps=80) for signal in (lam, 0.0))
     assert found.status is gl.Status.CONVERGED
     assert found.free_entropy > without.free_entropy
+
+
+def test_classes_of_labelled_nodes_alone_leave_no_outlier():
+    """A fifth of the nodes have classes, all of them labelled: the graph as a whole lacks the eigenvalue of that signal."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=1000)
+    alike = np.where(y[:, None] == y, 0.8, -0.8) * (np.maximum.outer(*[np.arange(1000)] * 2) < 200)
+    A = np.triu(rng.random((1000, 1000)) < 0.03 * (1.0 + alike), 1).astype(float)
+    labels = np.where(np.arange(1000) < 200, y, -1)
+    found = estimate_standard(StandardizedGraph.of(None, labels, A + A.T))
+    assert "should give an eigenvalue at" in " ".join(found.warnings)

@@ -29,7 +29,6 @@ from gcnlimit.theory.predict import predict
 
 APART = 3.0  # standard errors between two estimates
 SURE = 5.0  # difference of free entropies between two signs
-EDGE = 2.0
 SPARSE = 10.0  # mean degree d below which eigenvalues, up to sqrt(d), are never far outside
 
 
@@ -184,11 +183,12 @@ def _of_spectrum(given: StandardizedGraph, signals: Signals) -> Iterator[str]:
     error = factor * signals.lam_error
     top = float(np.abs(top_eigenvalues(given.spectral(), 1))[0])
     # a signal s above 1 has an eigenvalue at s + 1/s, beyond the edge of the semicircle
-    if size - 2.0 * error > 1.3 and top < EDGE:
+    least = size - 2.0 * error
+    if least > 1.3 and top < 0.95 * (least + 1.0 / least):
         there = f"{size + 1 / size:.2f} but the largest is {top:.2f}"
         yield f"lam = {signals.lam:.2f} should give an eigenvalue at {there}"
     expected = size + 2.0 * error
-    beyond = 1.15 * max(expected + 1.0 / expected if expected > 1.0 else EDGE, EDGE + 0.2)
+    beyond = 1.15 * max(expected + 1.0 / expected if expected > 1.0 else 2.0, 2.2)
     if top > beyond:
         other = "structure that classes and degrees do not explain, such as other communities"
         allowed = f"eigenvalues up to {top:.2f}; the model allows {beyond:.2f}"
