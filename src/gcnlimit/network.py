@@ -103,9 +103,7 @@ class GCN(Value):
         )
         self.shape  # noqa: B018 - refuses shapes that do not broadcast
         if not isinstance(self.penalty, L2) and np.isinf(self.reg).any():
-            raise ParameterError(
-                f"reg = inf is not allowed with penalty = {self.penalty!r}; take a finite reg"
-            )
+            raise ParameterError(f"reg = inf: penalty = {self.penalty!r} needs a finite reg")
 
     @cached_property
     def shape(self) -> tuple[int, ...]:

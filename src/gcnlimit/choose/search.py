@@ -283,9 +283,9 @@ def _at_infinity(search: NetworkSearch, block: Index) -> Maxima:
     # the same numbers, placed in the intervals of the search at finite regularization
     others = [number for number in search.numbers if number.name != "reg"]
     u = np.stack([number.place(values[:, k], block) for k, number in enumerate(others)], axis=1)
-    return best._replace(
-        u=u if search.reg_place < 0 else np.insert(u, search.reg_place, 1.0, axis=1)
-    )
+    if search.reg_place >= 0:
+        u = np.insert(u, search.reg_place, 1.0, axis=1)
+    return best._replace(u=u)
 
 
 def _curvature(search: NetworkSearch, values: Array) -> Array:

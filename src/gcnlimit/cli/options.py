@@ -143,9 +143,8 @@ graph_options = together(
 )
 
 _SCALE = "Scale columns to variance 1, rows to norm 1, or whichever suits the table."
-scale_option = option(
-    "--scale", _SCALE, type=click.Choice(["auto", "columns", "rows"]), default="auto"
-)
+_SCALES = click.Choice(["auto", "columns", "rows"])
+scale_option = option("--scale", _SCALE, type=_SCALES, default="auto")
 _WORDS = "Column of words, also where they look like numbers or NA; may be repeated."
 file_argument = click.argument("file", type=EXISTING)
 table_options = together(

@@ -137,9 +137,7 @@ def _filters(value: Any) -> dict[str, Any]:
 def _filter(table: Any) -> Any:
     """Filter of a table of one parameter (or c and depth)."""
     if not isinstance(table, dict):
-        raise ParameterError(
-            f"filter = {table!r} must be a table such as {{t = 1.0}} or {{c = [1.0, 1.0]}}"
-        )
+        raise ParameterError(f"filter = {table!r} must be a table such as {{t = 1.0}}")
     check_names(table, ("name", *filter_names()[1:]), "a key of a filter")
     parameters = {name: value for name, value in table.items() if name != "name"}
     if len(parameters) - ("depth" in parameters) != 1:

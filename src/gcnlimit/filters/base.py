@@ -84,9 +84,8 @@ class Filter(Value, ABC):
 
     def _store(self, values: npt.ArrayLike, *, empty_last: bool = False) -> None:
         """Check and keep the parameter: any real numbers."""
-        checked = as_real(
-            self.parameter, values, minimum_axes=int(self.deep), empty_last=empty_last
-        )
+        axes = int(self.deep)
+        checked = as_real(self.parameter, values, minimum_axes=axes, empty_last=empty_last)
         object.__setattr__(self, self.parameter, checked)
 
     @property

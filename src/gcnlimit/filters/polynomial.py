@@ -56,9 +56,8 @@ class Residual(Filter):
             as_real("depth", depth)  # refuses lists of different lengths
         if not np.ndim(depth):
             return cls(np.repeat(c[..., None], check_depth(depth), axis=-1))
-        depths = np.reshape(
-            [check_depth(single) for single in np.ravel(depth)], (*np.shape(depth), 1)
-        )
+        checked = [check_depth(single) for single in np.ravel(depth)]
+        depths = np.reshape(checked, (*np.shape(depth), 1))
         layers = np.arange(np.max(depths, initial=0))
         c, _ = np.broadcast_arrays(c[..., None], depths)
         return cls(np.empty(0))._with(np.where(layers < depths, c, np.nan))

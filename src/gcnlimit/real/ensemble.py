@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -75,12 +75,20 @@ class Ensemble:
         """Train the bank on checked parts; features or graph may be None."""
         share = weights / weights.sum()
         bare = features is None
-        features = _rows_of(adjacency) if bare else features
+        # rows of the graph stand for features where there are none
+        features = propagation(adjacency, "symmetric").operator.matrix if bare else features
         scaling = Scaling.of(features, "rows") if bare else chosen_scaling(features, labels, scale)
         views = Views(scaling(features), adjacency, scaling.how == "rows")
         # the columns of a small graph are kept for its outputs, those of a large one computed again
         bank = list(members(views, labels)) if views.nodes <= HELD else None
-        fitted, unusable = _trained(bank or members(views, labels), labels, weights)
+        fitted: dict[str, Fitted] = {}
+        unusable: dict[str, str] = {}
+        for member, columns in bank or members(views, labels):
+            try:
+                fitted[member.name] = Fitted.of(member, columns, labels, weights)
+            except (np.linalg.LinAlgError, FloatingPointError) as error:
+                unusable[member.name] = f"left out, {error}"
+            del columns  # before those of the next
         everywhere = _mixture(fitted, share, lambda member: True)
         alone = _mixture(fitted, share, lambda member: not member.graph and not bare)
         uses_graph = adjacency is not None
@@ -112,7 +120,7 @@ class Ensemble:
 
     def elsewhere(self, features: Any, adjacency: Any) -> Array:
         """Scores on another graph, by the members that do not know nodes by name."""
-        features = _rows_of(adjacency) if self.bare else features
+        features = propagation(adjacency, "symmetric").operator.matrix if self.bare else features
         views = Views(self.scaling(features), adjacency, self.views.unit, self.views)
         again = adjacency is not None and are_equal(adjacency, self.views.arrows[0])
         if again and are_equal(views.X, self.views.X):
@@ -224,26 +232,6 @@ def chosen_scaling(features: Any, labels: Labels, scale: str | None) -> Scaling:
         losses.append(each[(each @ share).argmin()])
     gain, error = difference(losses[0], losses[1], share)
     return other if gain > 2.0 * error else usual
-
-
-def _rows_of(adjacency: Any) -> Any:
-    """Rows of the normalized graph, which stand for features where there are none."""
-    return propagation(adjacency, "symmetric").operator.matrix
-
-
-def _trained(
-    bank: Bank | Iterator[Any], labels: Labels, weights: Array
-) -> tuple[dict[str, Fitted], dict[str, str]]:
-    """Members by name, and why others could not be trained."""
-    fitted: dict[str, Fitted] = {}
-    unusable: dict[str, str] = {}
-    for member, columns in bank:
-        try:
-            fitted[member.name] = Fitted.of(member, columns, labels, weights)
-        except (np.linalg.LinAlgError, FloatingPointError) as error:
-            unusable[member.name] = f"left out, {error}"
-        del columns  # before those of the next
-    return fitted, unusable
 
 
 def _mixture(fitted: dict[str, Fitted], share: Array, kept: Callable[[Member], bool]) -> Mixture:

@@ -193,9 +193,8 @@ def _at_fixed_points(
 def at_each_point(data: CSBM, answer: Callable[[CSBM], BayesPrediction]) -> BayesPrediction:
     """Answers at each point of the data in turn, as one record whose fields have the shape of the points."""
     columns = (np.broadcast_to(getattr(data, name), data.shape).ravel() for name in SIGNALS)
-    points = (
-        dict(zip(SIGNALS, map(float, row), strict=True)) for row in zip(*columns, strict=True)
-    )
+    rows = zip(*columns, strict=True)
+    points = (dict(zip(SIGNALS, map(float, row), strict=True)) for row in rows)
     answers = [answer(data.having(**point)) for point in points]
     together: BayesPrediction = _stacked(answers, data.shape)
     return with_coordinates(

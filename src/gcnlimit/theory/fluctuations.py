@@ -121,9 +121,8 @@ def _profiles(series: Sequence[Array], signal: float) -> dict[Power, Profile]:
     powers = [power for power in product(range(5), repeat=len(series)) if sum(power) <= 4]
     made = {}
     for power in powers:
-        factors = [
-            factor for factor, times in zip(series, power, strict=True) for _ in range(times)
-        ]
+        repeated = zip(series, power, strict=True)
+        factors = [factor for factor, times in repeated for _ in range(times)]
         made[power] = reduce(np.convolve, factors, np.ones(1))
     length = max(map(len, made.values())) // 2 + 1
     return {power: profile(made[power], signal, length) for power in powers}

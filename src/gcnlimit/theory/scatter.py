@@ -269,9 +269,8 @@ class _FilteredGraph(NamedTuple):
             _, pull = self._directed(1.0, math.sqrt(Q), A, B)
             return float(Q * pull[0] ** 2 + 0.5 * Q * pull[1] ** 2)
         plain, both = self.plain, self.square
-        return float(
-            Q * (A * plain.J[0] + 2.0 * B * both.J[0]) ** 2 + 2.0 * (B * Q * both.f[0]) ** 2
-        )
+        along = Q * (A * plain.J[0] + 2.0 * B * both.J[0]) ** 2
+        return float(along + 2.0 * (B * Q * both.f[0]) ** 2)
 
     def _directed(self, along: float, across: float, A: float, B: float) -> tuple[Array, Array]:
         """Derivatives in the noise of the operator, a matrix in block Hessenberg form, and in the inputs."""
