@@ -149,6 +149,8 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _training(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, Labels]:
         if adjacency is None:
+            if y is not None and not np.ndim(np.asarray(y, object)):
+                raise ParameterError(f"y should be a 1d array of classes, got {type(y).__name__}")
             if y is not None and any(map(is_missing, np.ravel(np.asarray(y, object)))):
                 unlabelled = "y has nodes without a class, and there is no graph"
                 raise ParameterError(f"{unlabelled}; write fit(X, y, graph=...)")
