@@ -77,12 +77,12 @@ def draw(rng: Generator, regime: str) -> Problem:
 def _drawn(rng: Generator, regime: str) -> Problem:
     """Random data and a random network, refused or not."""
     n = TOGETHER[regime]
-    loss, penalty = ("square", "l2") if regime == "infinite" else _objective(rng)
+    stopped = regime == "finite" and rng.random() < 0.25
+    loss, penalty = ("square", "l2") if stopped or regime == "infinite" else _objective(rng)
     plain = penalty != "l2" or loss != "square"
     # under a law of degrees the averages of the softmax take half a minute a point
-    hubs = rng.random() < 0.3 and loss != "softmax"
+    hubs = rng.random() < 0.3 and not stopped and loss != "softmax"
     degrees, normalization = _degrees(rng) if hubs else (None, "symmetric")
-    stopped = regime == "finite" and loss == "square" and not hubs and rng.random() < 0.3
     plain = plain or stopped
     wrong = rng.random() < 0.2  # known for two equal classes
     classes = 2 if plain or wrong else _classes(rng)

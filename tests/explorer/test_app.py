@@ -150,6 +150,13 @@ def test_bytes_that_are_no_request_leave_no_traceback(port, sent, caplog, capfd)
     assert "Traceback" not in caplog.text + capfd.readouterr().err
 
 
+@pytest.mark.parametrize("address", [b"http://[bad/", b"http://[::1"])
+def test_an_address_that_is_none_is_answered(port, address):
+    with socket.create_connection(("127.0.0.1", port)) as one:
+        one.sendall(b"GET " + address + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert one.recv(12) == b"HTTP/1.1 400"
+
+
 def test_a_connection_that_sends_nothing_is_closed(port, monkeypatch, capfd):
     monkeypatch.setattr(app_module._Handler, "timeout", 0.2)
     with socket.create_connection(("127.0.0.1", port)) as one:

@@ -28,6 +28,15 @@ def test_classes_of_any_names():
     assert np.allclose(model.predict_proba().sum(axis=1), 1.0)
 
 
+def test_features_that_say_nothing_leave_the_graph():
+    i = gl.sample(gl.CSBM(4, 2.0, 1.0, 0.3), nodes=200, degree=20, seed=0)
+    model = MessagePassingClassifier(3, iterations=3, maskings=1)
+    for X in (np.zeros((200, 60)), np.ones((200, 3))):
+        model.fit(X, np.where(i.train_mask, i.labels > 0, -1), graph=i.adjacency)
+        assert np.isfinite(model.predict_proba()).all()
+        assert model.score(y=i.labels > 0) > 0.7
+
+
 @pytest.mark.parametrize(
     "wrong", [{"layers": 0}, {"iterations": 0}, {"maskings": 0}, {"seed": -1}, {"operator": "best"}]
 )

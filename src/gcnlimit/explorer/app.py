@@ -215,6 +215,7 @@ class _Handler(WSGIRequestHandler):  # type: ignore[misc]
         try:
             self.make_environ()
         except ValueError:
+            self.path = "/"  # else the line of the log would fail on it as well
             self.send_error(400)
             return
         super().run_wsgi()

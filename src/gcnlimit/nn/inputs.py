@@ -89,9 +89,9 @@ def is_white(X: Any, classes: int) -> bool:
     (True, False)
     """
     nodes, width = X.shape
-    if min(nodes, width) <= classes:
-        return False
     values = Inputs.features(X, centred=True)(X)
+    if min(nodes, width) <= classes or not values.any():
+        return False
     start = np.random.default_rng(0).standard_normal(min(values.shape))
     largest = svds(values, k=classes, v0=start, return_singular_vectors=False)
     return bool(min(largest) ** 2 / nodes <= _BEYOND * (1.0 + np.sqrt(width / nodes)) ** 2)
@@ -100,7 +100,7 @@ def is_white(X: Any, classes: int) -> bool:
 def _directions(centred: Array, count: int) -> Array:
     """Directions whose components have unit variance; those without variance are left out."""
     rank = min(centred.shape)
-    if count < rank // 2:
+    if count < rank // 2 and centred.any():
         s, V = svds(centred, k=count, v0=np.random.default_rng(0).standard_normal(rank))[1:]
     else:
         s, V = np.linalg.svd(centred, full_matrices=False)[1:]

@@ -169,6 +169,17 @@ def test_a_network_that_fits_how_hubs_count_is_better_and_calibrated():
     assert np.mean(losses) == pytest.approx(gl.best_linear(data).test_loss, abs=0.03)
 
 
+@pytest.mark.parametrize("degrees", [None, gl.Gamma(0.5)])
+def test_estimates_without_parameters_are_their_own_regression_on_the_labels(degrees):
+    """Fields over one plus the evidence, measured on the labels, give the estimates back, on leaves and hubs alike."""
+    data = gl.CSBM(3, 1.1, 1.5, 0.3, directed=False, degrees=degrees)
+    graph = gl.sample(data, 2000, 30, seed=0)
+    answer = gl.linear_message_passing(graph, by="labels")
+    ratio = (answer.left_out / answer.labels)[~graph.train_mask]
+    assert np.ptp(ratio) < 1e-9
+    assert ratio[0] == pytest.approx(1.0, abs=0.1)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("law", [gl.Gamma(0.5), gl.Gamma(1.0)])
 def test_without_parameters_hubs_count_as_the_formula_says(law):
