@@ -54,11 +54,8 @@ def on_first_use(package: dict[str, Any]) -> Iterator[None]:
     def first_use(name: str) -> object:
         if name not in homes:
             raise AttributeError(f"module {package['__name__']!r} has no attribute {name!r}")
-        from gcnlimit._runtime.progress import progress_bar  # nothing that a plain import needs
-
-        with progress_bar(f"loading {name}"):
-            home = vars(importlib.import_module(homes[name]))
-            package[name] = home.get(name) or importlib.import_module(f"{homes[name]}.{name}")
+        home = vars(importlib.import_module(homes[name]))
+        package[name] = home.get(name) or importlib.import_module(f"{homes[name]}.{name}")
         return package[name]
 
     builtins.__import__ = note
