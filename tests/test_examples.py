@@ -35,6 +35,7 @@ def test_conclusion(name, arguments, conclusion, monkeypatch, capsys, tmp_path):
 
 @pytest.mark.slow
 def test_a_sweep_in_two_processes_prints_what_is_shown():
+    pytest.importorskip("distributed", exc_type=ImportError)
     script = EXAMPLES / "sweep_on_a_cluster.py"
     printed = subprocess.check_output(
         [sys.executable, script], cwd=ROOT, text=True, stderr=subprocess.DEVNULL

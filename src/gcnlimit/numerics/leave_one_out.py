@@ -28,8 +28,9 @@ def made_up(left_out: Array, classes: Indices, count: int) -> Array:
     :math:`g_c` of a left-out node of class :math:`c` is a sum over the :math:`n_c - 1` others: it is multiplied by
     :math:`n_c/(n_c - 1)`. Without this, equal classes that nothing tells apart are all wrong, and 60 classes of 10 lose 6 points.
 
-    >>> made_up(np.array([[1 / 3], [1 / 3], [-1 / 3], [-1 / 3]]), np.array([0, 0, 1, 1]), 2).ravel().round(9)  # a tie
-    array([0., 0., 0., 0.])
+    >>> tie = np.array([[1 / 3], [1 / 3], [-1 / 3], [-1 / 3]])
+    >>> np.allclose(made_up(tie, np.array([0, 0, 1, 1]), 2), 0.0)
+    True
     """
     sizes = np.bincount(classes, minlength=count)
     more = 1.0 / np.maximum(sizes - 1, 1)[classes] * (sizes > 1)[classes]
