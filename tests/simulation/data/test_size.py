@@ -25,11 +25,12 @@ def test_training_rows_take_memory_for_each_labelled_node():
 
 
 @pytest.mark.parametrize(
-    "nodes, alpha, rho, loss",
-    [(3000, 2.0, 0.3, "square"), (3000, 2.0, 0.3, "logistic")],
+    "nodes, alpha, rho, loss, threads",
+    [(3000, 2.0, 0.3, "square", 1), (3000, 2.0, 0.3, "logistic", 4), (6000, 4.0, 0.1, "square", 4)],
 )
-def test_training_takes_the_memory_that_is_expected(nodes, alpha, rho, loss):
+def test_training_takes_the_memory_that_is_expected(nodes, alpha, rho, loss, threads, monkeypatch):
     """At most so much, and no less than a third: else large graphs would be refused for nothing."""
+    monkeypatch.setenv("GCNLIMIT_THREADS", str(threads))
     seen = gl.sample(gl.CSBM(alpha, 1.0, 1.0, rho), nodes, 10, seed=0).observation
     width = seen.features.shape[1]
     size = Size(nodes, width, seen.degree, False, seen.features.dtype, "cpu", 1)

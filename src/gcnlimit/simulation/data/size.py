@@ -110,7 +110,8 @@ class Size:
 def training_bytes(size: Size, labelled: float, points: int, rows: bool) -> float:
     r"""Memory of the training at `points` parameters: operator, weights, outputs and, if they are needed, the training `rows`.
 
-    These are held three times, in the precisions of features, solver and its rough steps, beside two Gram matrices.
+    These are held three times, in the precisions of features, solver and its rough steps, beside two Gram matrices. Each thread
+    propagates a block of columns.
     """
     item = size.dtype.itemsize
     width = 1.0 + size.features
@@ -121,7 +122,8 @@ def training_bytes(size: Size, labelled: float, points: int, rows: bool) -> floa
     held = labelled * width * (item + 12.0) + 16.0 * min(labelled, width) ** 2
     at_once = size.nodes * (min(labelled, width) if size.streamed else min(labelled, 400.0))
     propagated = 2.0 * item * max(at_once, min(size.nodes * labelled, PROPAGATED_AT_ONCE))
-    return operator + answers + held + propagated
+    blocks = threads() * item * size.nodes * min(labelled, 400.0)
+    return operator + answers + held + propagated + blocks
 
 
 def edge_probabilities(lam: float, nodes: int, degree: float, classes: Classes) -> Array:
