@@ -25,13 +25,17 @@ def test_training_rows_take_memory_for_each_labelled_node():
 
 
 @pytest.mark.parametrize(
-    "nodes, alpha, rho, loss, threads",
-    [(3000, 2.0, 0.3, "square", 1), (3000, 2.0, 0.3, "logistic", 4), (6000, 4.0, 0.1, "square", 4)],
+    "nodes, data, loss, threads",
+    [
+        (3000, gl.CSBM(2, 1, 1, 0.3), "square", 1),
+        (3000, gl.CSBM(2, 1, 1, 0.3), "logistic", 4),
+        (6000, gl.CSBM(4, 1, 1, 0.1), "square", 4),
+    ],
 )
-def test_training_takes_the_memory_that_is_expected(nodes, alpha, rho, loss, threads, monkeypatch):
+def test_training_takes_the_memory_that_is_expected(nodes, data, loss, threads, monkeypatch):
     """At most so much, and no less than a third: else large graphs would be refused for nothing."""
     monkeypatch.setenv("GCNLIMIT_THREADS", str(threads))
-    seen = gl.sample(gl.CSBM(alpha, 1.0, 1.0, rho), nodes, 10, seed=0).observation
+    seen = gl.sample(data, nodes, 10, seed=0).observation
     width = seen.features.shape[1]
     size = Size(nodes, width, seen.degree, False, seen.features.dtype, "cpu", 1)
     expected = training_bytes(size, int(seen.train_mask.sum()), points=1, rows=True)
