@@ -437,9 +437,8 @@ def test_a_run_says_what_is_left_where_there_is_no_terminal(monkeypatch, capsys)
     monkeypatch.setattr(progress, "EVERY", 0.02)
     monkeypatch.setattr(progress, "_MOVES", 0.01)
     evaluate(
-        lambda task: (
-            time.sleep(0.3) or task.features[:, 0]
-        ),  # a look of an earlier test may last 0.2
+        # longer than the 0.2 s of a look that began in an earlier test
+        lambda task: time.sleep(0.3) or task.features[:, 0],
         "reference",
         size="small",
         graphs=3,
