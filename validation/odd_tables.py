@@ -185,8 +185,8 @@ def drawn(seed: int, number: int) -> Table:
     if not (A - np.diag(np.diag(A))).any():
         A[0, 1] = A[1, 0] = 1.0
     if number % 4 == 3:
-        name, *parts = list(malformed(rng, X, y, A))[rng.integers(11)]
-        return Table(*parts, (*kinds, name), malformed=True)
+        name, X, y, A = list(malformed(rng, X, y, A))[rng.integers(11)]
+        return Table(X, y, A, (*kinds, name), malformed=True)
     if rng.random() < 0.15:
         X, kinds[0] = None, "no features"
     return Table(X, y, A, tuple(kinds))
