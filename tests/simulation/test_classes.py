@@ -13,6 +13,7 @@ import gcnlimit as gl
 from gcnlimit.classes import Classes
 from gcnlimit.results.performance import Status
 from gcnlimit.simulation.data.size import edge_probabilities
+from validation.class_cases import FIELDS
 
 PARAMETERS = {"alpha": 2.5, "lam": 1.1, "mu": 2.0, "rho": 0.25}
 COLOUR = gl.Spectrum([0.3, 1.7], [1.4, 0.6])
@@ -217,15 +218,6 @@ def test_a_point_without_an_answer_does_not_lose_the_others():
     assert kept.test_accuracy[0, 0] == alone.test_accuracy
 
 
-FIELDS = (
-    "test_accuracy",
-    "train_accuracy",
-    "test_loss",
-    "train_loss",
-    "best_accuracy",
-    "balanced_accuracy",
-    "roc_auc",
-)
 THEORY = {
     "three-softmax": ({"classes": 3}, "softmax", "symmetric"),
     "three-coloured-directed": ({"classes": 3, "features": COLOUR}, "square", "directed"),
