@@ -1,5 +1,6 @@
 """Streams that are missing, closed or full, and Ctrl-C at any moment: an exit status, at most one line, no traceback."""
 
+import contextlib
 import os
 import re
 import signal
@@ -14,6 +15,7 @@ from problems import OPTIONS
 
 import gcnlimit as gl
 from gcnlimit._runtime import progress
+from gcnlimit._runtime.processes import run
 
 QUIET = (
     "from gcnlimit._runtime import progress; progress.FIRST = 1e6"  # seconds: on a busy machine too
@@ -60,6 +62,15 @@ def test_the_library_works_without_standard_error(stream, monkeypatch):
     monkeypatch.setattr(progress, "_MOVES", 0.01)
     with progress.progress_bar("waiting", 3, show=True):
         time.sleep(0.05)
+
+
+def test_workers_start_while_words_wait_for_a_full_standard_error(monkeypatch):
+    results = []
+    with contextlib.suppress(OSError), open("/dev/full", "w") as full:  # it cannot be closed well
+        full.write("waits")
+        monkeypatch.setattr(sys, "stderr", full)
+        results += run([list, dict], workers=2)
+    assert results == [[], {}]
 
 
 @pytest.fixture

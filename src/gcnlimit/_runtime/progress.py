@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import shutil
 import sys
@@ -132,11 +133,28 @@ def _tell(bar: Bar) -> None:
             _write(f"\r{text}\x1b[K" if moving else f"{text}\n")
 
 
+class Forgiving:
+    """Standard error that never fails: if it is missing, closed or full, what is said there is lost, and the work goes on."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream or io.StringIO()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write, if that is possible."""
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.write(text)
+            self._stream.flush()
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing: each text is written at once."""
+
+
 def _write(text: str) -> None:
-    """Write to standard error, unless it is missing, closed or full."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write(text)
-        sys.stderr.flush()
+    Forgiving(sys.stderr).write(text)
 
 
 def block_done(count: int = 1) -> None:

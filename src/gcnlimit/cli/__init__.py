@@ -6,14 +6,16 @@ import contextlib
 import os
 import signal
 import sys
-from typing import Any, TextIO
+from typing import Any
 
 
 def main() -> None:
     """Entry point of ``gcnlimit``: whatever becomes of its streams, or Ctrl-C at any moment, an exit status and no traceback."""
     _replace(signal.SIGINT, signal.default_int_handler, _leave)
     _replace(signal.SIGTERM, signal.SIG_DFL, _leave)
-    sys.stderr = _Forgiving(sys.stderr)
+    from gcnlimit._runtime.progress import Forgiving
+
+    sys.stderr = Forgiving(sys.stderr)
     try:
         from gcnlimit.cli.app import app
     except ModuleNotFoundError as missing:
@@ -63,22 +65,3 @@ def _leave(number: int, _: object) -> None:
     with contextlib.suppress(OSError):
         os.write(2, b"interrupted\n" if number == signal.SIGINT else b"")
     os._exit(128 + number)
-
-
-class _Forgiving:
-    """Standard error, on which nothing fails: if it is closed or full, what is said there is lost, and the work goes on."""
-
-    def __init__(self, stream: TextIO | None) -> None:
-        self._stream = stream or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> int:
-        with contextlib.suppress(OSError):
-            self._stream.write(text)
-        return len(text)
-
-    def flush(self) -> None:
-        with contextlib.suppress(OSError):
-            self._stream.flush()
