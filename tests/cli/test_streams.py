@@ -159,6 +159,25 @@ def test_every_door_has_a_bar_that_would_show_if_it_took_long(door, monkeypatch,
     assert all(re.fullmatch(r"[a-z ,-]+: .* s", bar, re.IGNORECASE) for bar in bars), bars
 
 
+@pytest.mark.parametrize(("sent", "words"), [("SIGINT", "interrupted\n"), ("SIGTERM", "")])
+def test_an_interruption_while_a_verb_imports_breaks_nothing(sent, words, tmp_path):
+    """A module may turn the exception into another one, or catch it."""
+    module = f"import os, signal\ntry:\n    os.kill(os.getpid(), signal.{sent})\nexcept BaseException:\n    pass\n"
+    (tmp_path / "stubborn.py").write_text(module)
+    begin = "from gcnlimit.cli import predict; import gcnlimit.cli; "
+    begin += (
+        "predict.command.callback = lambda **given: __import__('stubborn'); gcnlimit.cli.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", begin, *PREDICT[3:]],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (128 + getattr(signal, sent), words)
+
+
 SIMULATE = [
     *GCNLIMIT,
     "simulate",
