@@ -19,6 +19,7 @@ from gcnlimit.results.order_parameters import Output
 from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.results.result import Coordinates
 from gcnlimit.theory.bayes import at_each_point
+from gcnlimit.theory.calibration import evidence_calibration
 from gcnlimit.theory.ceiling.amp_layers import layer_coordinates
 from gcnlimit.theory.ceiling.finite_degree import population_sizes, sparse_ceiling, sparse_elsewhere
 from gcnlimit.theory.ceiling.linear_node import LinearNode, label_evidence
@@ -249,8 +250,9 @@ def label_propagation(
         )
     margin = (output.mean / np.sqrt(output.variance)).reshape(shape)
     loss = LinearNode(data.classes).cross_entropy(np.square(margin))
+    sure = partial(evidence_calibration, data.classes, None, np.square(margin).ravel(), shape)
     answer = ceiling_prediction(
-        from_margins(data.classes, *certain(margin, loss)),
+        replace(from_margins(data.classes, *certain(margin, loss)), calibrated=sure),
         margin,
         residual,
         np.zeros(residual.size, np.int64),
