@@ -7,7 +7,6 @@ first convex, then concave, and may have two stable fixed points with an unstabl
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -19,7 +18,6 @@ from gcnlimit.numerics.linear import batches
 from gcnlimit.results.order_parameters import Output, Record
 from gcnlimit.results.performance import Prediction
 from gcnlimit.spectrum import Spectrum
-from gcnlimit.theory.calibration import evidence_calibration
 from gcnlimit.theory.ceiling.linear_node import LinearNode
 from gcnlimit.theory.ceiling.posterior import Overlap, Posterior, posterior
 from gcnlimit.theory.decision import ceiling_prediction, certain, from_margins
@@ -301,9 +299,8 @@ class StateEvolution(Evolution):
         state = self.state(m)
         margin = np.sqrt(m).reshape(shape)
         known = certain(margin, state.loss.reshape(shape), data.noise)
-        sure = partial(evidence_calibration, data.classes, None, m, shape)
         return ceiling_prediction(
-            replace(from_margins(data.classes, *known), calibrated=sure),
+            from_margins(data.classes, *known),
             margin,
             found.residual,
             found.iterations,

@@ -18,7 +18,6 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.results.performance import Prediction
-from gcnlimit.theory.calibration import evidence_calibration
 from gcnlimit.theory.ceiling.posterior import posterior
 from gcnlimit.theory.ceiling.state_evolution import (
     Evidence,
@@ -151,14 +150,12 @@ class PropensityEvolution(Evolution):
         shape = data.shape
         state = self.state(x)
         count, weight = data.classes.count, self.law.weight
-        evidence = self.at(x, self.law.theta)
-        margin = np.sqrt(evidence).reshape(*shape, -1)
+        margin = np.sqrt(self.at(x, self.law.theta)).reshape(*shape, -1)
         decided = certain(margin, state.loss.reshape(shape))
         performance = mean_performance(count, *decided, weight)
         by_degree = partial(self._accuracy_by_degree, data, x)
-        sure = partial(evidence_calibration, data.classes, self.law, evidence, shape)
         return ceiling_prediction(
-            replace(performance, by_degree=by_degree, calibrated=sure),
+            replace(performance, by_degree=by_degree),
             mean_margin(margin, count, weight),
             fixed.residual,
             fixed.iterations,
