@@ -32,7 +32,7 @@ NATURAL = click.IntRange(0)
 POSITIVE = click.IntRange(1)
 
 
-class Numbers(click.ParamType):  # type: ignore[type-arg]  # older releases have no type argument
+class NumberList(click.ParamType):  # type: ignore[type-arg]  # older releases have no type argument
     """One number, ``a,b,c``, or ``first:last:count``, and ``:log`` for even steps of the logarithm; ``inf`` is a number."""
 
     name = "numbers"
@@ -66,7 +66,7 @@ def _flags(names: Iterable[str], between: str = ", ") -> str:
 
 
 def _numbers(name: str, words: str, **how: Any) -> Decorator:
-    return option(_flags([name]), words, type=Numbers(), **how)
+    return option(_flags([name]), words, type=NumberList(), **how)
 
 
 def _signal_help(name: str) -> str:

@@ -275,7 +275,7 @@ def trial(state: State, seed: int) -> Array:
 
 
 @dataclass
-class Run:
+class TrialRun:
     """Trials of one state, done and to do."""
 
     state: State
@@ -310,12 +310,12 @@ class Trials:
 
     def __init__(self, worker: Workers) -> None:
         self._worker = worker
-        self.runs: Recent[str, Run] = Recent(64)
+        self.runs: Recent[str, TrialRun] = Recent(64)
 
     def start(self, client: str, state: State) -> None:
         """Begin to sample graphs; what ran for this client is stopped."""
         self.stop(client)
-        run = Run(state)
+        run = TrialRun(state)
         self.runs.put(client, run)
         threading.Thread(target=self._serve, args=(run,), daemon=True).start()
 
@@ -330,7 +330,7 @@ class Trials:
         dots = {} if run is None else run.curves(state)
         return replace(picture, curves=(*picture.curves, dots[name])) if name in dots else picture
 
-    def _serve(self, run: Run) -> None:
+    def _serve(self, run: TrialRun) -> None:
         try:
             for seed in range(run.state.trials):
                 found = self._worker.run(trial, run.state, seed, unwanted=lambda: not run.running)

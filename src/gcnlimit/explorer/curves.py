@@ -88,7 +88,7 @@ class Elsewhere(NamedTuple):
     ceiling: Array
 
 
-class Training(NamedTuple):
+class TrainingCurves(NamedTuple):
     """Accuracy of the network stopped at `TIMES`, of ridge regressions at one over them, and at the end of the training."""
 
     stopped: Array
@@ -250,7 +250,7 @@ def best_filter(state: State) -> tuple[Array, Array, float]:
     return found.x[order], sign * found.g[order], float(found.test_accuracy)
 
 
-def training(state: State) -> Training:
+def training(state: State) -> TrainingCurves:
     """Accuracy against the training time on the square loss, in units of the gain, and of ridge regressions beside it."""
     what = "The accuracy at each time of the training"
     _check_alike(state, what)
@@ -264,7 +264,7 @@ def training(state: State) -> Training:
     stopped, regularized = (np.asarray(answer.test_accuracy) for answer in answers)
     if np.isnan(stopped).any():
         raise GCNLimitError(f"{what} is not resolved for so steep a filter; take a smaller one")
-    return Training(stopped[:-1], regularized, float(stopped[-1]))
+    return TrainingCurves(stopped[:-1], regularized, float(stopped[-1]))
 
 
 def along_depth(state: State) -> tuple[Array, Array, Array]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.explorer.computations import Results
-from gcnlimit.explorer.curves import LAYERS, TIMES, Layers, Scan, Training, strength_range
+from gcnlimit.explorer.curves import LAYERS, TIMES, Layers, Scan, TrainingCurves, strength_range
 from gcnlimit.explorer.state import PARAMETER_OF, State, family_name
 from gcnlimit.parameters import long_name
 
@@ -168,7 +168,7 @@ def layers_sentence(state: State, found: Layers) -> str:
     return words + _oversmoothing(state, found.kept)
 
 
-def training_sentence(state: State, found: Training) -> str:
+def training_sentence(state: State, found: TrainingCurves) -> str:
     """When to stop, and how that compares with a ridge regression and with training to the end."""
     top = int(np.argmax(found.stopped))
     epochs = f"{max(TIMES[top] * state.rho / _RATE, 1.0):.0f} epochs at learning rate {_RATE}"
