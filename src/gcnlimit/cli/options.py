@@ -206,16 +206,16 @@ class Grid:
 
     def other(self) -> CSBM | None:
         """The graph to test on, if it is another one: as that of the training but for the signals given."""
-        given = self._values()
-        signals = {name: given[f"to_{name}"] for name in SIGNALS if f"to_{name}" in given}
-        return parameters.build_data(given | signals) if signals else None
+        values = self._values()
+        signals = {name: values[f"to_{name}"] for name in SIGNALS if f"to_{name}" in values}
+        return parameters.build_data(values | signals) if signals else None
 
     def at(self, index: int) -> Grid:
         """Grid of a single combination."""
-        one = copy.copy(self)
-        one.inputs = self.inputs | {n: float(v[index]) for n, v in self.columns().items()}
-        one.axes = {}
-        return one
+        point = copy.copy(self)
+        point.inputs = self.inputs | {n: float(v[index]) for n, v in self.columns().items()}
+        point.axes = {}
+        return point
 
     def exact(self, degree: float | None = None) -> Prediction:
         """Performance at every combination in the large-size limit, on the other graph if there is one."""

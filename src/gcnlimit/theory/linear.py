@@ -191,8 +191,8 @@ def _elsewhere(
 
 def _transferred(answers: list[Prediction], coordinates: Coordinates) -> LinearTransfer:
     joint, two_stages, frozen = answers
-    known = vars(joint) | {"coordinates": coordinates}
-    return LinearTransfer(**known, two_stages=two_stages, frozen=frozen)
+    fields = vars(joint) | {"coordinates": coordinates}
+    return LinearTransfer(**fields, two_stages=two_stages, frozen=frozen)
 
 
 @np.errstate(all="ignore")

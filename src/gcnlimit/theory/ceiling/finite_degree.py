@@ -71,10 +71,10 @@ def sparse_elsewhere(
     for model in (data, to):
         _require_memory(model, degree, sizes[0])
     home, there = (SparseModel.of(model, degree) for model in (data, to))
-    known = home.features.mu * float(
+    learned = home.features.mu * float(
         np.asarray(_ceiling(sizes, nodes, home).order_parameters.overlap)
     )
-    taught = replace(there.features, known=known)
+    taught = replace(there.features, known=learned)
     fixed = replace(there.features, given=taught.at(np.zeros(1)), mu=np.zeros(1))
     alone = (_ceiling(sizes, nodes, replace(there, features=one)) for one in (taught, fixed))
     return [_ceiling(sizes, nodes, there, home), *alone]
@@ -160,9 +160,9 @@ def _prediction(model: SparseModel, start: _Start, sweeps: int) -> Prediction:
     log = math.log(wrong) if wrong > 0.0 else -math.inf
     log_error = error.accuracy / wrong if wrong > 0.0 else 0.0
 
-    def performance(x: Draw, known: float, log: float) -> Performance:
+    def performance(x: Draw, train: float, log: float) -> Performance:
         area = x.roc_auc if model.fractions.size == 2 else None
-        return Performance(x.accuracy, known, x.loss, 0.0, log, x.accuracy, x.balanced, area)
+        return Performance(x.accuracy, train, x.loss, 0.0, log, x.accuracy, x.balanced, area)
 
     return Prediction(
         **vars(performance(mean, 1.0, log)),

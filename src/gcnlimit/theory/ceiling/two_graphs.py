@@ -41,8 +41,8 @@ def joint_layers(home: StateEvolution, there: StateEvolution, depth: int) -> Arr
     for _ in range(depth):
         q = [graph.overlap(x) for graph, x in zip(graphs, m, strict=True)]
         # what each graph has learned of the class means is known to the other
-        known = [graph.evidence.mu * x for graph, x in zip(graphs, q, strict=True)][::-1]
-        m = [_taught(e, known=k).evidence.at(x) for e, k, x in zip(graphs, known, q, strict=True)]
+        taught = [graph.evidence.mu * x for graph, x in zip(graphs, q, strict=True)][::-1]
+        m = [_taught(e, known=k).evidence.at(x) for e, k, x in zip(graphs, taught, q, strict=True)]
         layers.append(m[1])
     return np.stack(layers, axis=1).ravel()
 
