@@ -18,7 +18,8 @@ from gcnlimit.parameters import coordinates_of
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.results.result import Coordinates
-from gcnlimit.theory.bayes import at_each_point
+from gcnlimit.theory.bayes import at_each_point, inferred
+from gcnlimit.theory.calibration import evidence_calibration
 from gcnlimit.theory.ceiling.amp_layers import layer_coordinates
 from gcnlimit.theory.ceiling.finite_degree import (
     AtDegree,
@@ -157,7 +158,7 @@ def _prediction(
     """Prediction at the fixed point, or from the states after each layer, those of the first point first."""
     if states is None:
         fixed = evolution.solved()
-        return evolution.prediction(data, fixed, fixed.best)[0]
+        return inferred(evolution, data, fixed, fixed.best)[0]
     points = evolution.rho.size
     depth = len(states) // points
     shape = (*data.shape, depth)
@@ -166,7 +167,7 @@ def _prediction(
     columns = {name: np.asarray(getattr(data, name))[..., None] for name in SIGNALS}
     steps = np.tile(np.arange(1, depth + 1), points)
     found = FixedPoints(states, states, none > 0.0, none, steps)
-    answer = every.prediction(spread_points(data.having(**columns), shape), found, states)[0]
+    answer = inferred(every, spread_points(data.having(**columns), shape), found, states)[0]
     return replace(answer, status=np.full(shape, int(Status.EXPLICIT)))
 
 
@@ -240,8 +241,9 @@ def label_propagation(
         )
     margin = (output.mean / np.sqrt(output.variance)).reshape(shape)
     loss = LinearNode(data.classes).cross_entropy(np.square(margin))
+    sure = partial(evidence_calibration, data.classes, None, np.square(margin).ravel(), shape)
     answer = ceiling_prediction(
-        from_margins(data.classes, *certain(margin, loss)),
+        replace(from_margins(data.classes, *certain(margin, loss)), calibrated=sure),
         margin,
         residual,
         np.zeros(residual.size, np.int64),
