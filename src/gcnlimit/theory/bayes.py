@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from gcnlimit.results.performance import (
 )
 from gcnlimit.theory.calibration import evidence_calibration
 from gcnlimit.theory.ceiling.finite_degree import (
+    AtDegree,
     Sizes,
     population_sizes,
     sparse_ceiling,
@@ -55,24 +56,10 @@ class BayesTransfer(BayesPrediction):
 
 
 @overload
-def bayes_optimal(
-    data: CSBM,
-    *,
-    degree: float | None = None,
-    population: int = 3000,
-    sweeps: int = 40,
-    seed: int = 0,
-) -> BayesPrediction: ...
+def bayes_optimal(data: CSBM, **sparse: Unpack[AtDegree]) -> BayesPrediction: ...
 @overload
 def bayes_optimal(
-    data: CSBM,
-    *,
-    to: CSBM,
-    gcn: GCN | None = None,
-    degree: float | None = None,
-    population: int = 3000,
-    sweeps: int = 40,
-    seed: int = 0,
+    data: CSBM, *, to: CSBM, gcn: GCN | None = None, **sparse: Unpack[AtDegree]
 ) -> BayesTransfer: ...
 @progress_bar("computing the ceiling")
 def bayes_optimal(
@@ -245,7 +232,7 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
     slope = None
     if gcn is not None:
         scope.check("transfer", data, gcn)
-        slope = Trained.of(data, gcn, 1e-10).slope
+        slope = Trained.of(data, gcn).slope
     network = () if slope is None else slope.shape
     shape = broadcast(data=data.shape, to=to.shape, network=network)
     new = spread_points(to, shape)
