@@ -32,7 +32,7 @@ NATURAL = click.IntRange(0)
 POSITIVE = click.IntRange(1)
 
 
-class Numbers(click.ParamType):  # type: ignore[type-arg]  # older releases have no type argument
+class NumberList(click.ParamType):  # type: ignore[type-arg]  # older releases have no type argument
     """One number, ``a,b,c``, or ``first:last:count``, and ``:log`` for even steps of the logarithm; ``inf`` is a number."""
 
     name = "numbers"
@@ -66,7 +66,7 @@ def _flags(names: Iterable[str], between: str = ", ") -> str:
 
 
 def _numbers(name: str, words: str, **how: Any) -> Decorator:
-    return option(_flags([name]), words, type=Numbers(), **how)
+    return option(_flags([name]), words, type=NumberList(), **how)
 
 
 def _signal_help(name: str) -> str:
@@ -206,16 +206,16 @@ class Grid:
 
     def other(self) -> CSBM | None:
         """The graph to test on, if it is another one: as that of the training but for the signals given."""
-        given = self._values()
-        signals = {name: given[f"to_{name}"] for name in SIGNALS if f"to_{name}" in given}
-        return parameters.build_data(given | signals) if signals else None
+        values = self._values()
+        signals = {name: values[f"to_{name}"] for name in SIGNALS if f"to_{name}" in values}
+        return parameters.build_data(values | signals) if signals else None
 
     def at(self, index: int) -> Grid:
         """Grid of a single combination."""
-        one = copy.copy(self)
-        one.inputs = self.inputs | {n: float(v[index]) for n, v in self.columns().items()}
-        one.axes = {}
-        return one
+        point = copy.copy(self)
+        point.inputs = self.inputs | {n: float(v[index]) for n, v in self.columns().items()}
+        point.axes = {}
+        return point
 
     def exact(self, degree: float | None = None) -> Prediction:
         """Performance at every combination in the large-size limit, on the other graph if there is one."""

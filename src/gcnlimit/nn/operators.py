@@ -129,10 +129,10 @@ def from_graph(graph: Any, kind: str = "paper") -> SymmetricOperator:
     return as_operator(a.matrix, np.sqrt(a.u * v), theta)
 
 
-def from_edge_index(edge_index: Any, nodes: int, kind: str = "paper") -> SymmetricOperator:
+def from_edge_index(edge_index: Any, nodes: int) -> SymmetricOperator:
     """Operator of the edges of PyTorch Geometric, on their device."""
     graph = from_edges(edge_index.detach().cpu().numpy().T, nodes)
-    return from_graph(graph, kind).to(edge_index.device)
+    return from_graph(graph).to(edge_index.device)
 
 
 def as_operator(matrix: Any, vector: Any = None, theta: Any = None) -> SymmetricOperator:

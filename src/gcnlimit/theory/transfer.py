@@ -122,7 +122,7 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
     return with_coordinates(answer, data, gcn, to)
 
 
-def best_test_filter(data: CSBM, gcn: GCN, to: CSBM | None = None, *, tol: float = 1e-10) -> Filter:
+def best_test_filter(data: CSBM, gcn: GCN, to: CSBM | None = None) -> Filter:
     r"""Return the filter with which trained weights classify the nodes of a graph best.
 
     On an independent graph `to` it is PageRank (Eq. 10.6), with :math:`\theta' = \lambda'/(1 + \lambda'^2 + c^2)` on a symmetric
@@ -144,7 +144,7 @@ def best_test_filter(data: CSBM, gcn: GCN, to: CSBM | None = None, *, tol: float
     scope.check("best_test_filter on another graph", data, gcn)
     scope.check("best_test_filter on another graph", to)
     check_pair(data, to)
-    square = feature_signal(data, to) * Trained.of(data, gcn, tol).slope ** 2
+    square = feature_signal(data, to) * Trained.of(data, gcn).slope ** 2
     return _pagerank(to, gcn.symmetrize, square)
 
 
@@ -224,7 +224,7 @@ class Trained(NamedTuple):
     bias: Array
 
     @classmethod
-    def of(cls, data: CSBM, gcn: GCN, tol: float) -> Trained:
+    def of(cls, data: CSBM, gcn: GCN, tol: float = 1e-10) -> Trained:
         """Train each network on its data."""
         gcn = gcn.replaced(test_filter=None)
         prediction = predict(data, gcn, tol=tol)

@@ -137,11 +137,11 @@ def draw(data: CSBM, size: Size, seed: SeedSequence, centroid: Array | None = No
 
     centroid, features = _draw_features(data, size, codes, streams, centroid)
     held = features if size.streamed else np.asarray(features)
-    given = labels
+    revealed = labels
     if data.noise:
         wrong = default_rng(seed.spawn(1)[0]).random(nodes) < data.noise
-        given = np.where(wrong, -labels, labels)
-    shown = shown_labels(given, mask, data.classes)
+        revealed = np.where(wrong, -labels, labels)
+    shown = shown_labels(revealed, mask, data.classes)
     observation = Observation(data, size.degree, adjacency, held, mask, shown)
     directions = centroid[:, 0] if centroid.shape[1] == 1 else centroid
     return Instance(observation, Latents(labels, directions, theta))
