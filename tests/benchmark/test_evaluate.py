@@ -398,7 +398,7 @@ def test_tables_fit_a_terminal_and_say_what_cannot_be_compared():
     both = merge([mine, published()])
     standard, small = (str(Ranking.of(both, ["mine"], size)) for size in ("standard", "small"))
     assert "not comparable: yours (mine) are small graphs" in standard
-    assert "run size='standard'" in standard
+    assert "run them with --size standard (size='standard')" in standard
     assert (
         "not comparable: yours are small graphs, 22 other methods ran on standard graphs" in small
     )

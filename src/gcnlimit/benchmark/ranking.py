@@ -12,6 +12,7 @@ import numpy as np
 from gcnlimit.benchmark.problems import KNOWN, SIZES, reference_values
 from gcnlimit.benchmark.scores import Scores, as_place, digits, exact_columns, mean_of, percent
 from gcnlimit.errors import ParameterError
+from gcnlimit.graphs.columns import option
 from gcnlimit.results.text import table
 
 _SIGNIFICANT = 3.0  # standard errors
@@ -155,7 +156,8 @@ class Ranking:
         mine = [name for name in self.elsewhere if name in self.mine]
         if mine:
             yours = f"yours ({', '.join(mine)}) are {self.elsewhere[mine[0]]} graphs"
-            return f"not comparable: {yours}, these are {self.size} ones; run size={self.size!r}"
+            again = f"run them with {option('size', self.size)}"
+            return f"not comparable: {yours}, these are {self.size} ones; {again}"
         if not self.elsewhere or not self.mine:
             return ""
         sizes = " and ".join(dict.fromkeys(self.elsewhere.values()))
