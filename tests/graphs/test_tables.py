@@ -1,7 +1,6 @@
 """Tables as people have them: what they say is read, what was done to it is said."""
 
 import gzip
-import io
 import sys
 import tracemalloc
 import zipfile

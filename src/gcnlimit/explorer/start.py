@@ -171,10 +171,7 @@ def _classes(fractions: list[float]) -> str:
 
 
 def _write(folder: Path, number: int, text: str, name: str) -> Path:
-    try:
-        raw = base64.b64decode(text.partition(",")[2])
-    except ValueError:
-        raise ParameterError(f"{name[:60]!r} did not arrive whole; upload it again") from None
+    raw = base64.b64decode(text.partition(",")[2])
     if len(raw) > LARGEST:
         size = f"{name[:60]!r} is larger than {LARGEST // 2**20} MB, the most that the page takes"
         raise GCNLimitError(f"{size}; use gl.recommend in Python")

@@ -27,13 +27,10 @@ SPREADSHEETS = (".xlsx",)
 _MEMORY = 40.0  # bytes for each byte of a table that is read
 _ROWS = 4096  # of a text that are split into cells at once
 _COMMENT = re.compile(r"[#%]|\s*$|sep=.\s*$", re.IGNORECASE)
-# numbers that can be read in one way only, with a decimal comma or a decimal point; 1,200 can be in two
-_WITH_COMMA, _WITH_POINT = (
-    re.compile(
-        rf"[+-]?(\d+{point}(\d\d?|\d{{4,}})|0{point}\d+|\d+({group}\d{{3}})+{point}\d+)\D{{0,6}}"
-    )
-    for point, group in ((",", r"\."), (r"\.", ","))
-)
+# numbers that can be read in one way only, with a decimal comma or point; 1,200 can be in two
+_DECIMAL = r"[+-]?(\d+{0}(\d\d?|\d{{4,}})|0{0}\d+|\d+({1}\d{{3}})+{0}\d+)\D{{0,6}}"
+_WITH_COMMA = re.compile(_DECIMAL.format(",", r"\."))
+_WITH_POINT = re.compile(_DECIMAL.format(r"\.", ","))
 
 
 class Table(NamedTuple):

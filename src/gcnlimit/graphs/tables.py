@@ -111,9 +111,7 @@ def _keys(table: Table, how: How) -> list[str]:
     if how.id is not None:
         return [how.id]
     usable = [k for k in columns if k not in {how.label, *how.drop}] or [*columns]
-    two = table.counts_rows(usable[0]) and len(usable) > 1
-    two = two and len({*table.words(usable[1])}) == len(columns[usable[0]])
-    return usable[: 2 if two else 1]
+    return usable[: 2 if table.counts_rows(usable[0]) else 1]
 
 
 def _nodes(
@@ -151,22 +149,22 @@ def _nodes(
 
 def _without_counter(table: Table, drop: frozenset[str | None], notes: list[str]) -> list[str]:
     """Columns but those to drop, and but a first one that counts the rows."""
-    first, *others = table.columns
-    kept = [name for name in others if name not in drop]
-    if first in drop:
-        return kept
-    if not table.counts_rows(first):
-        return [first, *kept]
-    told = f"Left out the numbers of the rows in the first column of {table.shown}"
-    notes.append(f"{told}, which has no name.")
-    return kept
+    counter = [name for name in [*table.columns][:1] if table.counts_rows(name)]
+    if counter and counter[0] not in drop:
+        told = f"Left out the numbers of the rows in the first column of {table.shown}"
+        notes.append(f"{told}, which has no name.")
+    return [name for name in table.columns if name not in {*drop, *counter}]
 
 
 def _edges(
     table: Table, drop: frozenset[str], naming: set[str], notes: list[str]
 ) -> tuple[list[str], list[str], Array | None]:
     """Names of both ends of each edge, and weights if there are."""
-    columns = _in_order(_without_counter(table, drop, notes))
+    columns = _without_counter(table, drop, notes)
+    called = {name.lower(): name for name in columns}
+    ends = [called[usual] for each in ENDS for usual in each if usual in called]
+    if len(ends) == 2:
+        columns = [*ends, *(name for name in columns if name not in ends)]
     # the last of those that name the fewest nodes
     odd = min(reversed(columns), key=lambda k: len(naming.intersection(table.words(k))), default="")
     if len(columns) not in (2, 3):
@@ -190,14 +188,6 @@ def _edges(
         told = f"Column {columns[2]!r} holds the weights of the edges, {reach}"
         notes.append(f"{told}; if it does not, {leave}.")
     return source, target, weights
-
-
-def _in_order(columns: list[str]) -> list[str]:
-    """Columns of edges, first those that are called as both ends are and as a weight, if one is called as each end."""
-    roles = (*ENDS, ("weight",))
-    rank = {c: next((k for k in range(3) if c.lower() in roles[k]), 3) for c in columns}
-    ends = [*rank.values()]
-    return sorted(columns, key=rank.__getitem__) if ends.count(0) == ends.count(1) == 1 else columns
 
 
 def _graph(pairs: Any, nodes: int, weights: Any, undirected: bool, notes: list[str]) -> Any:

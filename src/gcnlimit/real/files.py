@@ -69,9 +69,8 @@ def read(
         return read_tables(path, nodes, how)
     if _suffix(path) != ".npz":
         use = f"use .npz, or a list of edges as {', '.join(TABLES + SPREADSHEETS)}"
-        other = "in Python, gcnlimit.real.from_networkx takes what NetworkX reads"
-        known = f"path = {os.fspath(path)!r} is not a known kind of file"
-        raise ParameterError(f"{known}; {use}; {other}")
+        use += "; gcnlimit.real.from_networkx takes what NetworkX reads"
+        raise ParameterError(f"path = {os.fspath(path)!r} is not a known kind of file; {use}")
     if nodes is not None or how != How(encoding=encoding):
         given = "nodes, label, id, drop, words and undirected go with a list of edges"
         raise ParameterError(f"{given}; an .npz file has its own")
