@@ -27,7 +27,7 @@ BUDGET = {
     "_runtime": (6, 600),
     "benchmark": (8, 1450),
     "choose": (13, 2500),
-    "cli": (18, 1850),
+    "cli": (18, 1800),
     "explorer": (11, 2550),
     "figures": (8, 1350),
     "filters": (6, 1100),
