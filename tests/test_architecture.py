@@ -105,6 +105,17 @@ def test_code_is_within_the_ruler():
         assert not wide, f"{path.name}: lines {wide}"
 
 
+def test_no_two_classes_have_one_name():
+    """A name means one thing in the whole package."""
+    homes = {}
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(path.name)
+    twice = {name: files for name, files in homes.items() if len(files) > 1}
+    assert not twice
+
+
 def test_the_tree_of_the_contributing_page_is_that_of_the_package():
     """Every room and every file on the ground floor has its place there, and nothing else is named."""
     page = (ROOT / "CONTRIBUTING.md").read_text().split("src/gcnlimit/\n")[1].split("    tests/")[0]

@@ -43,7 +43,7 @@ SETTINGS = ("tol", "max_iterations", "free", "streamed", "dtype", "device")
 """Parameters of the computation, not of the problem: never an axis."""
 
 _LONG_NAMES = {
-    "alpha": "nodes over features",
+    "alpha": "nodes per feature",
     "lam": "signal of the graph",
     "mu": "signal of the features",
     "rho": "fraction of labelled nodes",
@@ -52,7 +52,7 @@ _LONG_NAMES = {
     "features": "law of the features",
     "degrees": "law of the degrees",
     "noise": "probability that a revealed label is wrong",
-    "degrees_variance": "variance of the degrees over their mean",
+    "degrees_variance": "variance of the degrees divided by their mean",
     "degrees_law": "law of degrees of that variance, gamma or lognormal",
     "t": "diffusion time",
     "theta": "PageRank parameter",
@@ -69,7 +69,7 @@ _LONG_NAMES = {
     "steps": "steps of gradient descent",
     "rate": "step size of gradient descent",
     "momentum": "momentum of gradient descent",
-    "tau": "degree added by the regularized normalization, over the mean",
+    "tau": "degree added by the regularized normalization, in units of the mean degree",
     "nodes": "number of nodes",
     "degree": "mean degree",
     "trials": "number of trials",

@@ -40,6 +40,12 @@ def test_what_marks_an_unknown_class_is_no_class(read, mark):
     assert f"1 of 4 nodes has no label ({mark or 'empty'})." in data.notes
 
 
+@pytest.mark.parametrize("option", ["label", "id"])
+def test_a_column_of_nodes_needs_their_table(read, option):
+    with pytest.raises(gl.ParameterError, match="name columns of a table of nodes; give"):
+        read(**{option: "source"})
+
+
 def test_the_columns_may_have_any_name(read):
     nodes = "age,role,who,city\n20,x,a,Rome\n30,y,b,Oslo\n40,x,c,Rome\n50,?,d,Oslo\n"
     data = read(nodes=nodes, label="role", id="who", drop="city")

@@ -122,8 +122,8 @@ def describe_upload(
         before = spelling.set(_on_the_page)
         try:
             files = map(str, sorted(paths, key=_edge_like))
-            found, sentence = describe(state, read_labelled(*files, **how), scale)
-            return found, named(sentence)
+            fitted, sentence = describe(state, read_labelled(*files, **how), scale)
+            return fitted, named(sentence)
         except GCNLimitError as error:
             raise GCNLimitError(named(str(error))) from None
         finally:
@@ -144,17 +144,17 @@ def describe(state: State, data: Dataset, scale: str = "auto") -> tuple[State, s
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say is part of the recommendation
         advice = recommend(data.X, data.training(), data.graph, scale=scale)
-    found = advice.estimate
-    values: dict[str, Any] = {"directed": found.directed, "estimated": True}
-    values |= {name: float(np.clip(getattr(found, name), *LIMITS[name][:2])) for name in SIGNALS}
-    values |= {"classes": _classes(found.fractions.tolist())}
+    estimate = advice.estimate
+    values: dict[str, Any] = {"directed": estimate.directed, "estimated": True}
+    values |= {name: float(np.clip(getattr(estimate, name), *LIMITS[name][:2])) for name in SIGNALS}
+    values |= {"classes": _classes(estimate.fractions.tolist())}
     fitted = state.replaced(**values, normalization="symmetric", symmetrize=True)
-    hubs = 0.0 if fitted.unequal else _variance(found.degrees)
+    hubs = 0.0 if fitted.unequal else _variance(estimate.degrees)
     fitted = fitted.replaced(degrees_variance=hubs).rounded()
     *tables, sentences = str(advice).split("\n\n")
-    size = f"Your graph: {data.nodes} nodes, {len(found.fractions)} classes."
-    graph = f"lam = {found.lam:.3g} +- {found.lam_error:.2g}"
-    signals = f"{graph}, mu = {found.mu:.3g} +- {found.mu_error:.2g}"
+    size = f"Your graph: {data.nodes} nodes, {len(estimate.fractions)} classes."
+    graph = f"lam = {estimate.lam:.3g} +- {estimate.lam_error:.2g}"
+    signals = f"{graph}, mu = {estimate.mu:.3g} +- {estimate.mu_error:.2g}"
     trusted = "The sliders are at the model that it resembles most"
     if advice.doubts:
         trusted = f"The sliders are at a model that it may not resemble ({advice.doubts[0]})"

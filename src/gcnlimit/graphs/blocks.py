@@ -51,8 +51,8 @@ def block_doubts(given: StandardizedGraph) -> Iterator[str]:
         yield f"classes are linked in one direction ({counted})"
     else:
         pair = f"within class {names[i]}" if i == j else f"between {names[i]} and {names[j]}"
-        one = f"{there:.0f} edges {pair}, where one strength for all allows {fitted[i, j]:.0f}"
-        yield f"pairs of classes are not linked alike ({one})"
+        excess = f"{there:.0f} edges {pair}, where one strength for all allows {fitted[i, j]:.0f}"
+        yield f"pairs of classes are not linked alike ({excess})"
 
 
 def _level_of_means(degrees: Array, given: StandardizedGraph) -> float:

@@ -173,19 +173,19 @@ def classes_of(cells: Cells, notes: list[str], kept: bool = False) -> list[Any]:
     """
     unknown = {""} if kept else UNKNOWN
     texts = [text(cell) for cell in cells]
-    known = [value for value in texts if value.lower() not in unknown]
+    named = [value for value in texts if value.lower() not in unknown]
     # 01 is a word, of which 1 would lose a digit
-    whole = all(re.fullmatch(r"-?(0|[1-9][0-9]{0,14})(\.0+)?", value) for value in known)
+    whole = all(re.fullmatch(r"-?(0|[1-9][0-9]{0,14})(\.0+)?", value) for value in named)
     read = (lambda value: int(float(value))) if whole else str
     classes = [None if value.lower() in unknown else read(value) for value in texts]
     counts = Counter(value for value in classes if value is not None)
     if len(counts) > MOST_WORDS and not whole and all(map(is_number, counts)):
-        many = f"the column of the classes holds {len(counts)} numbers, such as {known[0]}"
+        many = f"the column of the classes holds {len(counts)} numbers, such as {named[0]}"
         raise ParameterError(f"{many}; name that of the classes by {option('label', 'COLUMN')}")
     if counts:
         notes.append(f"Classes: {listed(f'{c} ({n})' for c, n in sorted(counts.items()))}.")
     _note_cases(map(str, counts), notes)
-    if rest := len(texts) - len(known):
+    if rest := len(texts) - len(named):
         marks = listed(sorted({value or "empty" for value in texts if value.lower() in unknown}))
         have = "has" if rest == 1 else "have"
         notes.append(f"{rest} of {len(texts)} nodes {have} no label ({marks}).")

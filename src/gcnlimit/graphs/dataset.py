@@ -94,8 +94,8 @@ class Dataset:
 
     def __repr__(self) -> str:
         features = "no features" if self.X is None else counted(self.X.shape[1], "feature")
-        known = self.y[self.y != ("" if self.y.dtype.kind == "U" else -1)]
-        labels = f"{known.size} labelled ({counted(np.unique(known).size, 'class')})"
+        classes = self.y[self.y != ("" if self.y.dtype.kind == "U" else -1)]
+        labels = f"{classes.size} labelled ({counted(np.unique(classes).size, 'class')})"
         graph = f"{self.nodes} nodes, {self.graph.nnz} entries of the adjacency matrix"
         return f"Dataset({graph}, {features}, {labels}, {counted(self.splits, 'split')})"
 
@@ -158,8 +158,8 @@ def _unpacked(packed: npt.NDArray[Any] | None, nodes: int) -> Masks | None:
     if packed is None:
         return None
     if packed.dtype != np.uint8 or packed.shape[1:] != ((nodes + 7) // 8,):
-        given = f"the splits have dtype {packed.dtype} and shape {packed.shape}"
-        raise ParameterError(f"{given}; they must be numpy.packbits of rows of {nodes} booleans")
+        stored = f"the splits have dtype {packed.dtype} and shape {packed.shape}"
+        raise ParameterError(f"{stored}; they must be numpy.packbits of rows of {nodes} booleans")
     return np.unpackbits(packed, axis=1)[:, :nodes].astype(bool)
 
 
@@ -168,9 +168,9 @@ def _masks(name: str, value: Any, nodes: int) -> Masks | None:
         return None
     masks = plain_array(name, value)
     if masks.dtype != np.bool_ or masks.shape[1:] != (nodes,) or not len(masks):
-        given = f"{name} has dtype {masks.dtype} and shape {masks.shape}"
+        got = f"{name} has dtype {masks.dtype} and shape {masks.shape}"
         needed = f"a row of {nodes} booleans for each split: write {name}=mask[None] for one"
-        raise ParameterError(f"{given}; it must have {needed}")
+        raise ParameterError(f"{got}; it must have {needed}")
     return masks.copy()
 
 
@@ -222,11 +222,11 @@ def unpacked_size(file: Any) -> int:
 
 def field(stored: Stored, name: str, *shape: int | None) -> npt.NDArray[Any]:
     """Field of a given shape, in which None stands for any length."""
-    found = stored[name].shape
-    same = (want in (None, n) for want, n in zip(shape, found, strict=False))
-    if len(found) != len(shape) or not all(same):
+    actual = stored[name].shape
+    same = (want in (None, n) for want, n in zip(shape, actual, strict=False))
+    if len(actual) != len(shape) or not all(same):
         wanted = ", ".join("any" if want is None else str(want) for want in shape)
-        raise ParameterError(f"{name} has shape {found}; it must have shape ({wanted})")
+        raise ParameterError(f"{name} has shape {actual}; it must have shape ({wanted})")
     return stored[name]
 
 
