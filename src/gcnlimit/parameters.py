@@ -161,7 +161,7 @@ def build_data(parameters: Mapping[str, Any]) -> CSBM:
         raise ParameterError(f"degrees_law = {shown(law)} is not known; write {' or '.join(LAWS)}")
     if variance is not None:
         if "degrees" in fields_given:
-            raise ParameterError("degrees_variance is given beside degrees; give one of the two")
+            raise ParameterError("degrees_variance and degrees are both given; give only one")
         fields_given["degrees"] = LAWS[law](variance)
     return CSBM(**fields_given)
 
@@ -183,7 +183,7 @@ def build_network(parameters: Mapping[str, Any]) -> GCN:
     times = {name: arguments.pop(name) for name in TIMES if name in arguments}
     if times:
         if "training" in arguments:
-            raise ParameterError(f"training is given beside {', '.join(times)}; give one of them")
+            raise ParameterError(f"training and {', '.join(times)} are both given; leave one out")
         arguments["training"] = build_training(times)
     at_test = [name for name in names_at_test() if name in parameters]
     test = {name.removeprefix("test_"): parameters[name] for name in at_test}
@@ -224,7 +224,7 @@ def build_filter(parameters: Mapping[str, Any]) -> Filter:
     depth = parameters.get("depth")
     if not layered(family) or isinstance(value, tuple | list):
         if depth is not None:
-            raise ParameterError(f"depth = {depth} is given beside {name} as a list; leave one out")
+            raise ParameterError(f"depth = {depth} is given with a list of {name}; leave one out")
         return make(value)
     if depth is None:
         raise ParameterError(f"{name}, one for all layers, needs depth; or give {name} as lists")

@@ -224,7 +224,7 @@ _SUITE = (
     Problem("three-classes", "two labels in ten", CSBM(2, 0.8, 2.0, 0.2, classes=3), 60.0),
     Problem("hard-phase", "ten classes that can be found, but not by message passing", _TEN, 100.0),
     Problem("unequal", "classes of a quarter and three quarters", _QUARTERS, 60.0),
-    Problem("unequal-three", "classes of 5, 3 and 2 tenths", _TENTHS, 60.0),
+    Problem("unequal-three", "classes of 50, 30 and 20 per cent", _TENTHS, 60.0),
     Problem("hubs", "Gamma-distributed propensities of variance 1", _GAMMA),
     Problem("hubs-heterophily", "log-normal propensities and heterophily", _LOG_NORMAL),
     Problem(

@@ -142,7 +142,7 @@ def _fit(model: Any, X: Any, y: Any, graph: Any) -> Any:
     last = model[-1] if hasattr(model, "steps") else model
     if not has_fit_parameter(last, "graph"):
         use = "use GraphClassifier, FilterClassifier or nn.MessagePassingClassifier"
-        raise ParameterError(f"{type(last).__name__} takes no graph; {use}, or a pipeline so ended")
+        raise ParameterError(f"{type(last).__name__} takes no graph; {use} (last in a pipeline)")
     for _, step in () if last is model else model.steps[:-1]:
         if step not in (None, "passthrough"):
             X = step.fit_transform(X, y)

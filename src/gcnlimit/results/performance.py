@@ -123,7 +123,7 @@ class Performance(Result):
         """
         if self.calibrated is None:
             raise ParameterError(
-                "calibration is not known of this answer; use predict, simulate or fit at home"
+                "calibration is not known for this answer; use predict, simulate or fit"
             )
         return replace(self.calibrated(), coordinates=self.coordinates)
 
