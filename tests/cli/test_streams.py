@@ -102,6 +102,15 @@ def test_what_is_counted_inside_tells_of_what_is_not(impatient, capsys):
         wait_for(lambda: "comparing: 0 s\n" in capsys.readouterr().err)
 
 
+def test_blocks_that_are_done_count_for_bars_of_blocks_alone():
+    with (
+        progress.progress_bar("drawing", 4, False, unit="graphs") as graphs,
+        progress.progress_bar("features", 9, unit="blocks") as blocks,
+    ):
+        progress.block_done(2)
+        assert (graphs.done, blocks.done) == (0, 2)
+
+
 def test_progress_is_silenced_for_one_call_and_for_all(impatient, monkeypatch, capsys):
     with progress.progress_bar("silent", 4, False), progress.progress_bar("inside", 4):
         time.sleep(0.1)

@@ -43,6 +43,13 @@ def test_at_infinite_regularization_noise_is_fewer_labels():
     np.testing.assert_allclose(noisy.test_accuracy, fewer.test_accuracy, atol=1e-14)
 
 
+def test_the_free_entropy_goes_from_that_of_the_labels_to_that_without_them():
+    ends = {1e-9: NOISY.replaced(noise=0.0), 0.499999: NOISY.replaced(noise=0.0, rho=0.0)}
+    for noise, end in ends.items():
+        noisy = gl.bayes_optimal(NOISY.replaced(noise=noise)).free_entropy
+        assert noisy == pytest.approx(gl.bayes_optimal(end).free_entropy, abs=1e-6)
+
+
 def test_noise_costs_and_no_network_is_above_the_ceilings():
     data = random_data(20, seed=6)
     bayes = [

@@ -21,7 +21,7 @@ from gcnlimit._values import Array
 from gcnlimit.numerics.contour import Ellipse
 from gcnlimit.numerics.linear import batches
 from gcnlimit.results.order_parameters import Output, Weights
-from gcnlimit.theory.finite_reg.path import PageRankRidge, Path, Ridge, SymmetricRidge
+from gcnlimit.theory.finite_reg.path import GraphRidge, PageRankRidge, Path, SymmetricRidge
 from gcnlimit.theory.points import Mask, Points
 from gcnlimit.training import GradientDescent, Training
 
@@ -179,7 +179,7 @@ class _Spectra(NamedTuple):
         return tuple(np.take_along_axis(x, best, axis=0)[0] for x in (width, 0.5 * nodes))
 
 
-def _ridge(points: Points, nodes: int) -> Ridge:
+def _ridge(points: Points, nodes: int) -> GraphRidge:
     return SymmetricRidge(points, nodes) if points.symmetric else PageRankRidge(points)
 
 
