@@ -98,9 +98,9 @@ def _end(bar: Bar, told: bool) -> None:
     """Leave nothing on a terminal; elsewhere say how it ended if that was asked for."""
     with _writing:
         if is_terminal(sys.stderr):
-            _write("\r\x1b[K")
+            Forgiving(sys.stderr).write("\r\x1b[K")
         elif told:
-            _write(f"{bar}\n")
+            Forgiving(sys.stderr).write(f"{bar}\n")
 
 
 def _start_watching() -> None:
@@ -130,7 +130,7 @@ def _tell(bar: Bar) -> None:
     with _writing:
         if bar in _shown:
             text = str(bar)[: shutil.get_terminal_size().columns - 1] if moving else str(bar)
-            _write(f"\r{text}\x1b[K" if moving else f"{text}\n")
+            Forgiving(sys.stderr).write(f"\r{text}\x1b[K" if moving else f"{text}\n")
 
 
 class Forgiving:
@@ -151,10 +151,6 @@ class Forgiving:
 
     def flush(self) -> None:
         """Nothing: each text is written at once."""
-
-
-def _write(text: str) -> None:
-    Forgiving(sys.stderr).write(text)
 
 
 def block_done(count: int = 1) -> None:

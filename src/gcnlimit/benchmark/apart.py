@@ -86,21 +86,20 @@ def scores_apart(
     process = _started(user)
     received: list[bytes] = []
     length = task.labels.size * task.classes * 8
-    # daemons: a process that the model has left behind may keep the pipes open, and neither read nor write
-    reader = threading.Thread(
-        target=lambda: received.append(_read(process.stdout, length)), daemon=True
-    )
     given = _preparation(model), model, task
-    writer = threading.Thread(target=_send, args=(given, process.stdin), daemon=True)
-    writer.start()
-    reader.start()
+    # threads: a process that the model has left behind may keep the pipes open, and do nothing
+    reader = threading.Thread(target=lambda: received.append(_read(process.stdout, length)))
+    writer = threading.Thread(target=_send, args=(given, process.stdin))
+    for thread in (reader, writer):
+        thread.daemon = True
+        thread.start()
     end = time.monotonic() + timeout
     try:
         while reader.is_alive() and process.poll() is None:
             reader.join(0.1)
             if time.monotonic() > end:
-                late = f"the model took more than {timeout:g} s"
-                raise GCNLimitError(f"{late}; pass another timeout if it needs more")
+                words = "pass another timeout if it needs more"
+                raise GCNLimitError(f"the model took more than {timeout:g} s; {words}")
         reader.join(_GRACE)
     finally:
         _end(process)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, Self
@@ -174,10 +175,9 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         try:
             found = validate_data(self, X, accept_sparse="csr", dtype=np.float64, **how)
         except (TypeError, ValueError) as error:
-            first, *others = str(error).splitlines()
-            words = [first, *(line for line in others if line.startswith("Reshape"))]
-            of_kind = _KindError if isinstance(error, TypeError) else ParameterError
-            raise of_kind(" ".join(words)) from None
+            text = re.sub("\n(?!Reshape).*", "", str(error))  # no more than a sentence or two
+            refusal = _KindError if isinstance(error, TypeError) else ParameterError
+            raise refusal(text) from None
         as_features(X)  # refuses masks, dates and numbers that cannot be squared as well
         return found
 
