@@ -1,9 +1,9 @@
-r"""Integrals over ellipses around an interval of the real axis, of functions that are analytic in a ring about it.
+r"""Integrals over contours around an interval of the real axis, of functions that are analytic in a ring about it.
 
-The ellipse :math:`z = c + h\cosh(\gamma + i\vartheta)` has its foci at the ends :math:`c \pm h` of the interval (Eq. 13.13). Its
-nodes are those of the upper half, at midpoints :math:`\vartheta` of :math:`(0, \pi)`; functions are real on the real axis, so
-that the lower half is the complex conjugate. A rule of :math:`n` nodes has the error :math:`e^{-2n\gamma}` of functions that are
-singular on the interval.
+The ellipse :math:`z = c + h\cosh(\gamma + i\vartheta)` has its foci at the ends :math:`c \pm h` of the interval (Eq. 13.13); a
+drop lies in a half plane or a disc (Eq. 13.14). Nodes are those of the upper half, at midpoints :math:`\vartheta` of
+:math:`(0, \pi)`; functions are real on the real axis, so that the lower half is the complex conjugate. A rule of :math:`n` nodes
+has the error :math:`e^{-2n\gamma}` of functions that are singular on the interval.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 from scipy.fft import dct, dst
+from scipy.special import ellipj, ellipkm1
 
 from gcnlimit._values import Array
 
@@ -63,6 +64,11 @@ class Ellipse(NamedTuple):
         inside = scale * (even + odd)
         return Series(inside, (even - odd) / (scale * (2 * self.nodes) ** 2) - inside)
 
+    def pierced(self, values: Array) -> Array:
+        """Size of what functions with these values have within, but a constant: 0 if all their singularities are there."""
+        inside, outside = self.series(values)
+        return np.asarray(np.max(np.abs(inside[:, 1:]), axis=1) / (1.0 + np.abs(outside[:, 1])))
+
     def crossed(self, f: Array, g: Array) -> tuple[Array, Array]:
         r"""Integrals :math:`\oint g`, :math:`\oint\oint \frac{f(z_1)g(z_2) - f(z_2)g(z_1)}{z_1 - z_2}`, with :math:`dz/2\pi i`.
 
@@ -79,3 +85,69 @@ class Ellipse(NamedTuple):
         twice = np.vecdot(rises[0][0], rises[1][1]) - np.vecdot(rises[1][0], rises[0][1])
         half = 0.5 * self.half[:, 0]
         return half * G.outside[:, 1], half * twice
+
+
+class Drop(NamedTuple):
+    r"""Contour around the interval from `low` to `high` in a half plane that begins at 0, or in a disc of diameter :math:`1/b`.
+
+    It is in the middle of the ring between the two (Eq. 13.14). Nodes are dense where the half plane, or the disc, is near:
+    their number grows with the logarithm of the ratio of the ends only. All is moved by `shift` to the left.
+    """
+
+    low: Array
+    high: Array
+    shift: Array
+    bend: Array
+    nodes: int
+
+    def take(self, rows: npt.NDArray[Any] | slice) -> Self:
+        """Drops at some points."""
+        return type(self)(
+            self.low[rows], self.high[rows], self.shift[rows], self.bend[rows], self.nodes
+        )
+
+    @property
+    def z(self) -> Array:
+        """Nodes."""
+        return self._nodes()[0]
+
+    @property
+    def weight(self) -> Array:
+        """Weights, as of an ellipse."""
+        return self._nodes()[1]
+
+    def _nodes(self) -> tuple[Array, Array]:
+        low, high = (end / (1.0 - self.bend * end) for end in (self.low, self.high))
+        k = (high - low) / (high + low)
+        quarter = ellipkm1(1.0 - k**2)
+        s, c, d, _ = ellipj(quarter * ((2 * np.arange(self.nodes) + 1) / self.nodes - 1.0), k**2)
+        # k sn(x + iK'/2) and its derivative in x
+        below = (1.0 + k * s**2) / np.sqrt(k)
+        y = ((1.0 + k) * s + 1j * c * d) / below
+        slope = ((1.0 + k) * c * d - 1j * s * (d**2 + (k * c) ** 2)) / below
+        slope -= 2.0 * np.sqrt(k) * s * c * d * y / below
+        x = np.sqrt(low * high * (1.0 + y) / (1.0 - y))
+        slope *= x / (1.0 - y**2)
+        bent = 1.0 + self.bend * x
+        return x / bent - self.shift, 2j * quarter / (np.pi * self.nodes) * slope / bent**2
+
+    def pierced(self, values: Array) -> Array:
+        r"""As of an ellipse, of functions that are 1 at infinity: where :math:`\oint\frac{f(z)}{z - x}` differs from that."""
+        x = np.concatenate([self.low, np.sqrt(self.low * self.high), self.high], 1) - self.shift
+        far = np.sum((self.weight * values)[:, None] / (self.z[:, None] - x[..., None]), axis=2)
+        return np.asarray(np.max(np.abs(far.real - 1.0), axis=1))
+
+    def crossed(self, f: Array, g: Array) -> tuple[Array, Array]:
+        r"""As of an ellipse: :math:`z_1` at every other node, and the conjugates of the others; :math:`z_2` at the rest.
+
+        >>> column = np.ones((1, 1))
+        >>> drop = Drop(column, 2.0 * column, 0.1 * column, 0.2 * column, 80)
+        >>> once, twice = drop.crossed(drop.z**3, 1.0 / (drop.z - 1.2))
+        >>> np.allclose([once, twice], [[1.0], [1.2**3]])
+        True
+        """
+        odd = np.arange(self.nodes) % 2 == 1
+        z, f, g = (np.where(odd, x.conj(), x) for x in (self.z, f * self.weight, g * self.weight))
+        apart = 1.0 / (z[:, :, None] - z.conj()[:, None])
+        spread = np.matvec(apart, g.conj()) if len(z) > 1 else g.conj() @ apart[0].T
+        return np.sum(g, axis=1).real, 2.0 * np.sum(f * spread, axis=1).real
