@@ -138,7 +138,7 @@ class Drop(NamedTuple):
         return np.asarray(np.max(np.abs(far.real - 1.0), axis=1))
 
     def crossed(self, f: Array, g: Array) -> tuple[Array, Array]:
-        r"""As of an ellipse: :math:`z_1` at every other node, and the conjugates of the others; :math:`z_2` at the rest.
+        r"""As of an ellipse, of one drop; :math:`z_1` at every other node and the conjugates of the rest, :math:`z_2` elsewhere.
 
         >>> column = np.ones((1, 1))
         >>> drop = Drop(column, 2.0 * column, 0.1 * column, 0.2 * column, 80)
@@ -147,7 +147,7 @@ class Drop(NamedTuple):
         True
         """
         odd = np.arange(self.nodes) % 2 == 1
-        z, f, g = (np.where(odd, x.conj(), x) for x in (self.z, f * self.weight, g * self.weight))
-        apart = 1.0 / (z[:, :, None] - z.conj()[:, None])
-        spread = np.matvec(apart, g.conj()) if len(z) > 1 else g.conj() @ apart[0].T
-        return np.sum(g, axis=1).real, 2.0 * np.sum(f * spread, axis=1).real
+        z, weight = self._nodes()
+        z, f, g = (np.where(odd, x.conj(), x) for x in (z, f * weight, g * weight))
+        apart = 1.0 / np.subtract.outer(z[0].conj(), z[0])
+        return np.sum(g, axis=1).real, -2.0 * np.sum(f * (g.conj() @ apart), axis=1).real

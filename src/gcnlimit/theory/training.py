@@ -83,19 +83,13 @@ def trained_outputs(points: Points, training: Training) -> Outputs:
     np.fmax.at(longest, group, needed)
     steps = training.replaced(**{name: needed})
     answer = np.full((len(Outputs._fields), points.size), np.nan)
-    for rows, path, unit, loop in _resolved(networks, spectra, longest):
-        place = np.full(first.size, -1)
-        place[rows] = np.arange(rows.size)
-        members = np.flatnonzero(place[group] >= 0)
-        # a drop has a matrix for each of several rows
-        numbers = loop.nodes ** (2 if rows.size > 1 and isinstance(loop, Drop) else 1)
-        for block in batches(members.size, max(1, _BLOCK // numbers)):
-            part = members[block]
-            # one row serves all times of one contour
-            where = slice(None) if rows.size == 1 else place[group[part]]
-            parts = path.take(where), loop.take(where), unit[where]
-            shift = spectra.reg[rows][where], points.rho[part]
-            answer[:, part] = _at_times(*parts, *shift, steps[part])
+    order = np.argsort(group, kind="stable")
+    members = np.split(order, np.searchsorted(group[order], np.arange(1, first.size)))
+    for row, path, unit, loop in _resolved(networks, spectra, longest):
+        for block in batches(members[row].size, max(1, _BLOCK // loop.nodes)):
+            part = members[row][block]
+            at = spectra.reg[row], points.rho[part]
+            answer[:, part] = _at_times(path, loop, unit, *at, steps[part])
     answer[:, spectra.growth(np.zeros(first.size))[group] * time > _LARGEST] = np.nan
     answer[3] = np.maximum(answer[3], 0.0)  # outputs on train nodes may have no variance
     return Outputs(*answer)
@@ -208,8 +202,8 @@ def _ridge(points: Points, nodes: int) -> Ridge:
 
 def _resolved(
     points: Points, spectra: _Spectra, longest: Array
-) -> Iterator[tuple[Rows, Path, Array, Drop | Ellipse]]:
-    """Rows of points, laws on their contours, units, and the contours; points that are not resolved are left out."""
+) -> Iterator[tuple[int, Path, float, Drop | Ellipse]]:
+    """Number of a point, law on its contour, unit, and the contour; points that are not resolved are left out."""
     shape, columns, nodes = spectra.contours(longest)
     # few different numbers of nodes, so that many points are solved together, by fast transforms
     nodes = np.maximum(nodes, _SMALLEST)
@@ -233,7 +227,8 @@ def _resolved(
                     path = ridge.path(ridge.between(few, some, zeta))
                     # outputs are analytic outside of the contour, unless variables are of another root or it cuts the spectrum
                     good &= loop.pierced(path.missed) <= _CLOSED
-                    yield part[good], path.take(good), ridge.unit[good], loop.take(good)
+                    for k in np.flatnonzero(good):
+                        yield part[k], path.take([k]), ridge.unit[k], loop.take(slice(k, k + 1))
                 left.append(part[~good])
             rows, grid = np.concatenate(left), 2 * grid + 1
 
@@ -254,10 +249,10 @@ def _same_on_finer(
 
 
 def _at_times(  # noqa: PLR0917
-    path: Path, loop: Drop | Ellipse, unit: Array, reg: Array, rho: Array, training: Training
+    path: Path, loop: Drop | Ellipse, unit: float, reg: float, rho: Array, training: Training
 ) -> tuple[Array, ...]:
-    """Laws at some times, of one contour or of one for each (Eqs. 13.5, 13.10 and 13.11)."""
-    unit, z = unit[:, None], loop.z
+    """Laws at some times of one contour (Eqs. 13.5, 13.10 and 13.11)."""
+    z = loop.z
     learned = unit * training.learned(unit * z)
     mean, square = loop.crossed(-path.scale * learned, path.missed * learned)
     trained = path.kept * path.missed * loop.weight
@@ -271,7 +266,7 @@ def _at_times(  # noqa: PLR0917
         mean,
         square - mean**2,
         train_mean,
-        total(trained * (z - reg[:, None]), squared) - train_mean**2,
-        -total(path.weights * loop.weight, learned) / np.sqrt(unit[:, 0]),
-        rho * total(trained, squared) / unit[:, 0],
+        total(trained * (z - reg), squared) - train_mean**2,
+        -total(path.weights * loop.weight, learned) / np.sqrt(unit),
+        rho * total(trained, squared) / unit,
     )
