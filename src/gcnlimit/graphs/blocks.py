@@ -23,7 +23,7 @@ def block_doubts(given: StandardizedGraph) -> Iterator[str]:
     """Sentences on what the labelled nodes refute, the plainest first."""
     names = given.labels.classes.tolist()
     if _bipartite(given):
-        sides = "of two kinds of nodes, joined by edges only one to the other"
+        sides = "of two kinds of nodes with edges only between the two"
         yield f"the graph is bipartite, made {sides}, and the classes do not explain it"
     A = given.operator.matrix
     out = np.diff(A.indptr).astype(float)
@@ -51,8 +51,8 @@ def block_doubts(given: StandardizedGraph) -> Iterator[str]:
         yield f"classes are linked in one direction ({counted})"
     else:
         pair = f"within class {names[i]}" if i == j else f"between {names[i]} and {names[j]}"
-        one = f"{there:.0f} edges {pair}, where one strength for all allows {fitted[i, j]:.0f}"
-        yield f"pairs of classes are not linked alike ({one})"
+        excess = f"{there:.0f} edges {pair}, where one strength for all allows {fitted[i, j]:.0f}"
+        yield f"pairs of classes are not linked alike ({excess})"
 
 
 def _level_of_means(degrees: Array, given: StandardizedGraph) -> float:

@@ -42,15 +42,15 @@ def as_labels(y: Any, nodes: int) -> Labels:
     ['a', 'b'] [0, 2] [0, 1]
     [0, 1] [0, 2] [0, 1]
     """
-    values, known = _entries(y, nodes)
-    if not known.any():
+    values, mask = _entries(y, nodes)
+    if not mask.any():
         none = "y labels no node (-1, NaN and None mark unlabelled nodes)"
         raise ParameterError(f"{none}; label at least two of each class")
     classes, index = np.unique(values, return_inverse=True)
     if classes.size < 2:
         why = "two are needed (-1 marks an unlabelled node: write classes -1 and 1 as 0 and 1)"
         raise ParameterError(f"y has one class, {classes[0]!s}, among its labelled nodes; {why}")
-    return Labels(classes, np.flatnonzero(known), index.astype(np.int64))
+    return Labels(classes, np.flatnonzero(mask), index.astype(np.int64))
 
 
 def classes_of_nodes(y: Any, nodes: int) -> npt.NDArray[Any]:
@@ -59,7 +59,7 @@ def classes_of_nodes(y: Any, nodes: int) -> npt.NDArray[Any]:
     >>> classes_of_nodes([2.0, np.nan, 0.0], nodes=3).tolist(), classes_of_nodes(["b", None], nodes=2).tolist()
     ([2, -1, 0], ['b', ''])
     """
-    values, known = _entries(y, nodes)
+    values, mask = _entries(y, nodes)
     if values.dtype.kind in "US":
         values = values.astype(str)
     elif values.size:
@@ -67,7 +67,7 @@ def classes_of_nodes(y: Any, nodes: int) -> npt.NDArray[Any]:
         if abs(farthest) > _LARGEST:
             raise ParameterError(f"y reaches {farthest}; use classes within 2**53, or strings")
     classes = np.full(nodes, "", values.dtype) if values.dtype.kind == "U" else np.full(nodes, -1)
-    classes[known] = values
+    classes[mask] = values
     return classes
 
 
@@ -104,13 +104,13 @@ def _entries(y: Any, nodes: int) -> tuple[npt.NDArray[Any], Mask]:
         got = f"has shape {raw.shape}" if raw.ndim else f"is {type(y).__name__}"
         raise ParameterError(f"y {got}; it must have one entry for each of the {nodes} nodes")
     mask = labelled_nodes(raw)
-    known = raw[mask]
-    if known.dtype.kind == "O":
-        words = {isinstance(value, str) for value in known}
+    values = raw[mask]
+    if values.dtype.kind == "O":
+        words = {isinstance(value, str) for value in values}
         if len(words) > 1:
             raise ParameterError("y mixes strings and numbers; use one kind for all classes")
-        known = np.array(known.tolist(), dtype=str if True in words else None)
-    if known.dtype.kind == "f" and np.any(fractions := known != np.round(known)):
-        one = f"y contains {known[fractions][0]:g}"
-        raise ParameterError(f"Unknown label type: {one}; classes are {KINDS}")
-    return known, mask
+        values = np.array(values.tolist(), dtype=str if True in words else None)
+    if values.dtype.kind == "f" and np.any(fractions := values != np.round(values)):
+        fraction = f"y contains {values[fractions][0]:g}"
+        raise ParameterError(f"Unknown label type: {fraction}; classes are {KINDS}")
+    return values, mask

@@ -10,6 +10,7 @@ import numpy as np
 
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
+from gcnlimit.graphs.check import counted
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.numerics.lanczos import quadrature, top_eigenvalues
@@ -34,8 +35,8 @@ class Description:
     classes, labelled
         Labelled nodes of each class by name, and all of them.
     homophily, adjusted_homophily
-        Fraction of the edges between labelled nodes that join equal classes; the same less what the degrees alone would
-        give, 0 without and 1 with classes only among themselves. NaN if no edge joins labelled nodes.
+        Fraction of the edges between labelled nodes that join equal classes; the same adjusted for the degrees: 0 if edges
+        ignore the classes, 1 if they stay inside them. NaN if no edge joins labelled nodes.
     noise_level, outliers, spectrum
         Mean square :math:`\mathrm{tr}\,a_0^2/N` of the operator with its degrees divided out, 1 in the model; eigenvalues of
         the symmetrized operator beyond the semicircle, :math:`|x| > 2.2`, up to twelve, largest first (with the degrees divided
@@ -96,14 +97,15 @@ class Description:
 
     def __str__(self) -> str:
         kind = "directed" if self.directed else "undirected"
-        size = f"{self.nodes} nodes, {self.edges} edges ({kind}), {self.features} features"
+        edges = f"{counted(self.edges, 'edge')} ({kind})"
+        size = f"{self.nodes} nodes, {edges}, {counted(self.features, 'feature')}"
         spread = f"standard deviation {self.degree_spread:.1f}, largest {self.largest_degree:g}"
         classes = ", ".join(f"{name} {count}" for name, count in self.classes.items())
         unknown = "not defined by the labels"
         both = (self.homophily, self.adjusted_homophily)
         same, adjusted = (unknown if math.isnan(h) else f"{h:.2f}" for h in both)
         lines = [
-            f"{size}, {self.isolated} isolated nodes",
+            f"{size}, {counted(self.isolated, 'isolated node')}",
             f"degree {self.degree:.1f} on average, {spread}",
             f"{self.labelled} labelled: {classes}",
             f"homophily {same}, adjusted for degrees {adjusted}",

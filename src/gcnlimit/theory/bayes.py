@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from gcnlimit.results.performance import (
 )
 from gcnlimit.theory.calibration import evidence_calibration
 from gcnlimit.theory.ceiling.finite_degree import (
+    AtDegree,
     Sizes,
     population_sizes,
     sparse_ceiling,
@@ -55,24 +56,10 @@ class BayesTransfer(BayesPrediction):
 
 
 @overload
-def bayes_optimal(
-    data: CSBM,
-    *,
-    degree: float | None = None,
-    population: int = 3000,
-    sweeps: int = 40,
-    seed: int = 0,
-) -> BayesPrediction: ...
+def bayes_optimal(data: CSBM, **sparse: Unpack[AtDegree]) -> BayesPrediction: ...
 @overload
 def bayes_optimal(
-    data: CSBM,
-    *,
-    to: CSBM,
-    gcn: GCN | None = None,
-    degree: float | None = None,
-    population: int = 3000,
-    sweeps: int = 40,
-    seed: int = 0,
+    data: CSBM, *, to: CSBM, gcn: GCN | None = None, **sparse: Unpack[AtDegree]
 ) -> BayesTransfer: ...
 @progress_bar("computing the ceiling")
 def bayes_optimal(
@@ -96,7 +83,7 @@ def bayes_optimal(
     with :math:`\lambda_s = \sqrt 2 \lambda` for a directed graph and :math:`\lambda` for a symmetric one. `test_loss` is the
     expected cross-entropy of the posterior, in nats. With five classes or more, or two of very unequal sizes, and few labels,
     there may be two stable roots: the better one is the answer, and `algorithmic` is what message passing reaches from the
-    labels alone. Under a law of degrees there are two overlaps (Eq. 11.13), and `accuracy_by_degree` says who gains.
+    labels alone. Under a law of degrees there are two overlaps (Eq. 11.13), and `accuracy_by_degree` tells leaves from hubs.
 
     On three or more unequal classes the evidence is a matrix, a root of Eq. 8.18: to about 1e-11 for three classes, 1e-8 for
     four, and 1e-6 to 3e-5 for five to ten, with a `standard_error`. At a finite mean degree the answer is that of population
@@ -245,7 +232,7 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
     slope = None
     if gcn is not None:
         scope.check("transfer", data, gcn)
-        slope = Trained.of(data, gcn, 1e-10).slope
+        slope = Trained.of(data, gcn).slope
     network = () if slope is None else slope.shape
     shape = broadcast(data=data.shape, to=to.shape, network=network)
     new = spread_points(to, shape)

@@ -18,7 +18,7 @@ from gcnlimit.classes import Classes
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.roots import bracketed_roots
-from gcnlimit.results.calibration import Calibration, Scores
+from gcnlimit.results.calibration import Calibration, ConfidenceScores
 from gcnlimit.results.performance import scalar_or_array
 from gcnlimit.theory.ceiling.amp_layers import softmax_averages
 from gcnlimit.theory.decision import accuracy, two_codes
@@ -125,7 +125,7 @@ def _gaussian(deviation: Array | float) -> tuple[Array, Array]:
     return z, np.exp(-0.5 * z**2) * (_REACH / count) / np.sqrt(2.0 * np.pi)
 
 
-def _two_classes(mean: Array, deviation: Array) -> Scores:
+def _two_classes(mean: Array, deviation: Array) -> ConfidenceScores:
     """Scores of a node of class +1, whose output is a logit (Eqs. 14.2 and 14.3)."""
     z, normal = _gaussian(deviation)
     h = mean[..., None] + deviation[..., None] * z
@@ -134,7 +134,7 @@ def _two_classes(mean: Array, deviation: Array) -> Scores:
     x = deviation[..., None] * _SIDE
     tail = np.exp(-0.5 * (_SIDE + (np.abs(mean) / np.maximum(deviation, 1e-300))[..., None]) ** 2)
     other = (np.tanh(0.5 * x) * tail) @ _SIDE_WEIGHT
-    return Scores(chosen + other, -log_expit(h) @ normal, expit(-h) ** 2 @ normal)
+    return ConfidenceScores(chosen + other, -log_expit(h) @ normal, expit(-h) ** 2 @ normal)
 
 
 def _best_slope(mean: Array, deviation: Array, weight: Array) -> Array:
@@ -170,14 +170,14 @@ def _mixed_error(mean: Array, deviation: Array, weight: Array) -> Array:
     return np.asarray(np.trapezoid(np.abs(up - expit(h) * (up + down)), h))
 
 
-def _many_classes(classes: int, mean: Array, deviation: Array) -> Scores:
+def _many_classes(classes: int, mean: Array, deviation: Array) -> ConfidenceScores:
     r"""Scores of softmax outputs: the logit of the true class has the mean :math:`\sqrt C\bar\omega`, others 0 (Eq. 14.6)."""
     scores = [
         _softmax_scores(classes, np.sqrt(classes) * m, d)
         for m, d in zip(mean.ravel(), deviation.ravel(), strict=True)
     ]
-    columns = np.array(scores).reshape(-1, len(Scores._fields)).T
-    return Scores(*(column.reshape(mean.shape) for column in columns))
+    columns = np.array(scores).reshape(-1, len(ConfidenceScores._fields)).T
+    return ConfidenceScores(*(column.reshape(mean.shape) for column in columns))
 
 
 def _softmax_scores(classes: int, lead: float, deviation: float) -> tuple[float, float, float]:

@@ -163,10 +163,10 @@ def certain(margin: Array, loss: Array, noise: float = 0.0) -> tuple[Pair, Pair]
     field = np.square(margin)[..., None] + margin[..., None] * _NORMAL
     normal = np.exp(-0.5 * _NORMAL**2)
     right, wrong = (np.logaddexp(0.0, -2.0 * (odds + s * field)) @ normal for s in (1.0, -1.0))
-    given = ((1.0 - noise) * right + noise * wrong) / np.sum(normal)
+    train_loss = ((1.0 - noise) * right + noise * wrong) / np.sum(normal)
     with np.errstate(divide="ignore"):
         push = odds / margin
-    return (margin, given_margin(margin, push, noise)), (loss, given)
+    return (margin, given_margin(margin, push, noise)), (loss, train_loss)
 
 
 def as_prediction(

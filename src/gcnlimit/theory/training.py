@@ -21,7 +21,7 @@ from gcnlimit._values import Array
 from gcnlimit.numerics.contour import Drop, Ellipse
 from gcnlimit.numerics.linear import batches
 from gcnlimit.results.order_parameters import Output, Weights
-from gcnlimit.theory.finite_reg.path import PageRankRidge, Path, Ridge, SymmetricRidge
+from gcnlimit.theory.finite_reg.path import GraphRidge, PageRankRidge, Path, SymmetricRidge
 from gcnlimit.theory.points import Mask, Points
 from gcnlimit.training import GradientDescent, Training
 
@@ -196,7 +196,7 @@ class _Spectra(NamedTuple):
         return (self.centre, self.half, width), nodes
 
 
-def _ridge(points: Points, nodes: int) -> Ridge:
+def _ridge(points: Points, nodes: int) -> GraphRidge:
     return SymmetricRidge(points, nodes) if points.symmetric else PageRankRidge(points)
 
 
@@ -234,7 +234,7 @@ def _resolved(
 
 
 def _same_on_finer(
-    points: Points, ridge: Ridge, grid: int, few: Array, zeta: Array
+    points: Points, ridge: GraphRidge, grid: int, few: Array, zeta: Array
 ) -> tuple[Mask, Array]:
     """Which points have the same variables and outputs on a finer grid on the spectrum of the graph; and variables there."""
     if not points.symmetric:

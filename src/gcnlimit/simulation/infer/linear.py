@@ -188,8 +188,8 @@ class _Network:
             stretch * graph.messages((mean, np.sum(theta) * one, np.sum(theta * w) * one))
             for graph, (theta, stretch), mean, w in parts
         ]
-        known = zip(means, np.split(on_features, self.ends), strict=True)
-        features = self.features.messages([(m, len(w) * one, np.sum(w) * one) for m, w in known])
+        shares = zip(means, np.split(on_features, self.ends), strict=True)
+        features = self.features.messages([(m, len(w) * one, np.sum(w) * one) for m, w in shares])
         return np.concatenate(graphs), np.concatenate(features)
 
     def layer(self, keep: float) -> float:
@@ -215,8 +215,8 @@ class _Network:
 
     def solve(self, steps: int, tol: float) -> Ended:
         """Limit of the layers by conjugate gradients (Eq. 12.4)."""
-        known = np.ones(len(self.mask))
-        diagonal = 1.0 + self.expected(known)  # of the system
+        everything = np.ones(len(self.mask))
+        diagonal = 1.0 + self.expected(everything)  # of the system
         hidden = ~self.mask
         root = np.sqrt(diagonal[hidden])[:, None]
 
@@ -224,9 +224,9 @@ class _Network:
             """Fields of estimates on unlabelled nodes alone, all in units of the root of the diagonal."""
             v = np.zeros((len(self.mask), x.shape[1]))
             v[hidden] = x / root
-            return np.asarray(np.add(*self.messages(v, known, known))[hidden] / root)
+            return np.asarray(np.add(*self.messages(v, everything, everything))[hidden] / root)
 
-        source = np.add(*self.messages(self.codes, known, known))[hidden] / root
+        source = np.add(*self.messages(self.codes, everything, everything))[hidden] / root
         self.M = self.limit()
         ended, x = _conjugate_gradients(lambda x: x - spread(x), source, steps, tol)
         if x is None:  # indefinite: raise the diagonal to the distance of the limit (Eq. 12.6)
@@ -244,7 +244,7 @@ class _Network:
         self.v[hidden] *= self._bounded(self.v)
         # a labelled node gives back its own label
         own = (self.M - diagonal + 1.0)[:, None] * self.codes
-        field = own + np.add(*self.messages(self.v, known, known))
+        field = own + np.add(*self.messages(self.v, everything, everything))
         self.fields = np.where(self.mask[:, None], field, (1.0 + self.M)[:, None] * self.v)
         return ended
 

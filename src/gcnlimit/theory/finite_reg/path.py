@@ -39,7 +39,7 @@ class Path(NamedTuple):
         return Path(*(part[rows] for part in self))
 
 
-class Ridge(ABC):
+class GraphRidge(ABC):
     """Ridge regressions of a filter on a graph, at each point; regularizations are divided by `unit`, the squared gain."""
 
     unit: Array
@@ -135,7 +135,7 @@ class Ridge(ABC):
         return np.asarray(-np.take_along_axis(value, last, axis=1)[:, 0])
 
 
-class SymmetricRidge(Ridge):
+class SymmetricRidge(GraphRidge):
     r"""On a symmetric graph: averages over its spectrum, and the variable is :math:`u = 1/s`."""
 
     def __init__(self, points: Points, nodes: int) -> None:
@@ -193,7 +193,7 @@ class SymmetricRidge(Ridge):
         return s, np.asarray((g**2 * D) @ self.measure.tau), U, excess
 
 
-class PageRankRidge(Ridge):
+class PageRankRidge(GraphRidge):
     r"""PageRank on a directed graph: closed averages of :math:`w = \tau(W)` (Eq. 13.15).
 
     With :math:`x = 1 + \theta^2w` (that of Eq. 3.30) and :math:`\kappa = 1 - \theta\lambda`,
