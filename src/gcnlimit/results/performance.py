@@ -39,8 +39,8 @@ class Status(Outcome):
     NOT_CONVERGED = 2, "the fixed point was not reached; allow more iterations or a larger tol"
     UNRESOLVED = (
         3,
-        "the filter is too steep for the finest grid on the spectrum, or momentum too near 1, or the "
-        "time too long for eigenvalues near 0; take a larger reg, less momentum or a shorter time",
+        "the filter is too steep for the finest grid on the spectrum, or momentum too near 1, or "
+        "the time too long for eigenvalues near 0; take a larger reg, less momentum or less time",
     )
     OUT_OF_RANGE = (
         4,
