@@ -166,7 +166,7 @@ class _Spectra(NamedTuple):
         """Contours for times up to these: drops, or ellipses with momentum; their columns, and the number of their nodes."""
         if self.momentum.any():
             return Ellipse, *self._ellipses(longest)
-        # P grows by a factor of e^3 at most in the half plane, or in the disc, that begins at -shift
+        # P grows by a factor of e^3 at most in the half plane, or the disc, that begins at -shift
         slowness = 1.0 / np.where(self.rate > 0.0, self.rate, self.unit)
         end = np.where(self.rate > 0.0, 2.0 * slowness, np.inf)
         high = self.centre + self.half
@@ -225,7 +225,8 @@ def _resolved(
                 good, roots[part] = _same_on_finer(points.take(part), ridge, grid, few, far)
                 if good.any():
                     path = ridge.path(ridge.between(few, some, zeta))
-                    # outputs are analytic outside of the contour, unless variables are of another root or it cuts the spectrum
+                    # outputs are analytic outside of the contour, unless variables are of another
+                    # root or it cuts the spectrum
                     good &= loop.pierced(path.missed) <= _CLOSED
                     for k in np.flatnonzero(good):
                         yield part[k], path.take([k]), ridge.unit[k], loop.take(slice(k, k + 1))
