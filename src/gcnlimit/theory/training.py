@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.numerics.contour import Drop, Ellipse
+from gcnlimit.numerics.contour import Contour, drop, ellipse
 from gcnlimit.numerics.linear import batches
 from gcnlimit.results.order_parameters import Output, Weights
 from gcnlimit.theory.finite_reg.path import GraphRidge, PageRankRidge, Path, SymmetricRidge
@@ -86,7 +86,7 @@ def trained_outputs(points: Points, training: Training) -> Outputs:
     order = np.argsort(group, kind="stable")
     members = np.split(order, np.searchsorted(group[order], np.arange(1, first.size)))
     for row, path, unit, loop in _resolved(networks, spectra, longest):
-        for block in batches(members[row].size, max(1, _BLOCK // loop.nodes)):
+        for block in batches(members[row].size, max(1, _BLOCK // loop.z.size)):
             part = members[row][block]
             at = spectra.reg[row], points.rho[part]
             answer[:, part] = _at_times(path, loop, unit, *at, steps[part])
@@ -137,9 +137,6 @@ class _Spectra(NamedTuple):
         momentum = np.asarray(getattr(training, "momentum", np.zeros(points.size)))
         return cls(0.5 * (low + high) + reg, 0.5 * (high - low), reg, rate, momentum, unit)
 
-    def take(self, rows: Rows) -> _Spectra:
-        return _Spectra(*(column[rows] for column in self))
-
     def growth(self, width: Array) -> Array:
         r"""Logarithm of the largest :math:`|P|` on ellipses of that width, in a unit of time or by a step.
 
@@ -160,12 +157,10 @@ class _Spectra(NamedTuple):
         with np.errstate(divide="ignore"):
             return np.ceil(np.where(growth > 0.0, _LARGEST, _DIGITS) / np.abs(growth))
 
-    def contours(
-        self, longest: Array
-    ) -> tuple[Callable[..., Drop | Ellipse], tuple[Array, ...], Array]:
+    def contours(self, longest: Array) -> tuple[Callable[..., Contour], tuple[Array, ...], Array]:
         """Contours for times up to these: drops, or ellipses with momentum; their columns, and the number of their nodes."""
         if self.momentum.any():
-            return Ellipse, *self._ellipses(longest)
+            return ellipse, *self._ellipses(longest)
         # P grows by a factor of e^3 at most in the half plane, or the disc, that begins at -shift
         slowness = 1.0 / np.where(self.rate > 0.0, self.rate, self.unit)
         end = np.where(self.rate > 0.0, 2.0 * slowness, np.inf)
@@ -175,7 +170,7 @@ class _Spectra(NamedTuple):
         ends = tuple(end + shift for end in (self.centre - self.half, high))
         low, high = (end / (1.0 - bend * end) for end in ends)
         nodes = 4.0 / np.pi**2 * (_DIGITS + 2.0 * _MARGIN) * np.log(4.0 * high / low)
-        return Drop, (*ends, shift, bend), np.where(high < _FARTHEST * low, nodes, np.inf)
+        return drop, (*ends, shift, bend), np.where(high < _FARTHEST * low, nodes, np.inf)
 
     def _ellipses(self, longest: Array) -> tuple[tuple[Array, ...], Array]:
         """Ellipses of a width, and the number of nodes.
@@ -202,7 +197,7 @@ def _ridge(points: Points, nodes: int) -> GraphRidge:
 
 def _resolved(
     points: Points, spectra: _Spectra, longest: Array
-) -> Iterator[tuple[int, Path, float, Drop | Ellipse]]:
+) -> Iterator[tuple[int, Path, float, Contour]]:
     """Number of a point, law on its contour, unit, and the contour; points that are not resolved are left out."""
     shape, columns, nodes = spectra.contours(longest)
     # few different numbers of nodes, so that many points are solved together, by fast transforms
@@ -229,7 +224,7 @@ def _resolved(
                     # root or it cuts the spectrum
                     good &= loop.pierced(path.missed) <= _CLOSED
                     for k in np.flatnonzero(good):
-                        yield part[k], path.take([k]), ridge.unit[k], loop.take(slice(k, k + 1))
+                        yield part[k], path.take([k]), ridge.unit[k], loop.take(k)
                 left.append(part[~good])
             rows, grid = np.concatenate(left), 2 * grid + 1
 
@@ -250,7 +245,7 @@ def _same_on_finer(
 
 
 def _at_times(  # noqa: PLR0917
-    path: Path, loop: Drop | Ellipse, unit: float, reg: float, rho: Array, training: Training
+    path: Path, loop: Contour, unit: float, reg: float, rho: Array, training: Training
 ) -> tuple[Array, ...]:
     """Laws at some times of one contour (Eqs. 13.5, 13.10 and 13.11)."""
     z = loop.z
