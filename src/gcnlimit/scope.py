@@ -154,12 +154,19 @@ def _row(functions: Iterable[str], remedy: str, **when: str) -> Refusal:
 
 
 _ONE_OF_TWO = "leave out one of the two"
+_ANOTHER_LOSS = "take loss='softmax' or 'square', or reg=math.inf"
+_SQUARE_LOSS = "take loss='square', or reg=math.inf"
+_ANY_SQUARE = "take loss='square', or leave out training"
+_EQUAL_CLASSES = "take equal classes, or leave out training"
 _MORE = "more equal or 2 unequal or more unequal"
 _UNEQUAL = "2 unequal or more unequal"
+_MORE_THAN_TWO = "more equal or more unequal"
 _NOT_SQUARE = "margin or corner or softmax"
 _TRAINED = ("predict", "tune")
 _FIT = "simulate or fit"
 _JOINING = "transfer to joining nodes"
+_WHITE = (*_SCATTER, "message_passing", "label_propagation", "oversmoothing")
+_GAIN = "other, normalized gain"
 _READ_AGAIN = ("transfer", "best_test_filter", "best_test_filter on another graph")
 
 REFUSALS: tuple[Refusal, ...] = (
@@ -169,45 +176,18 @@ REFUSALS: tuple[Refusal, ...] = (
     _row(_TRAINED, _ONE_OF_TWO, noise="some", training="stopped"),
     _row(_but(_which("degrees")), "leave out degrees, or sample graphs", degrees="varied"),
     _row(_SCATTER, "take classes=2", classes=_MORE),
-    _row(
-        (*_SCATTER, "message_passing", "label_propagation", "oversmoothing"),
-        "leave out features",
-        features="correlated",
-    ),
+    _row(_WHITE, "leave out features", features="correlated"),
     _row(_which("degrees"), _ONE_OF_TWO, degrees="varied", classes=_UNEQUAL),
     _row(_TRAINED, _ONE_OF_TWO, degrees="varied", penalty="other"),
     _row(_TRAINED, _ONE_OF_TWO, degrees="varied", test_filter="other"),
     # the gain under other normalizations is not known
-    _row(
-        (*_TRAINED, _FIT),
-        "take normalize=False",
-        degrees="varied",
-        normalization="other, normalized gain",
-    ),
+    _row((*_TRAINED, _FIT), "take normalize=False", degrees="varied", normalization=_GAIN),
     _row((*_NETWORK, _FIT), _ONE_OF_TWO, penalty="other", classes=_MORE),
     _row(_NETWORK, _ONE_OF_TWO, penalty="other", features="correlated"),
     _row(("scatter on another graph",), "leave out penalty", penalty="other"),
-    _row(
-        _NETWORK,
-        "take loss='softmax' or 'square', or reg=math.inf",
-        loss="margin",
-        classes="more equal",
-        reg="finite",
-    ),
-    _row(
-        (_FIT,),
-        "take loss='softmax' or 'square', or reg=math.inf",
-        loss="margin",
-        classes="more equal or more unequal",
-        reg="finite",
-    ),
-    _row(
-        _NETWORK,
-        "take loss='square', or reg=math.inf",
-        loss="margin or softmax",
-        classes="more unequal",
-        reg="finite",
-    ),
+    _row(_NETWORK, _ANOTHER_LOSS, loss="margin", classes="more equal", reg="finite"),
+    _row((_FIT,), _ANOTHER_LOSS, loss="margin", classes=_MORE_THAN_TWO, reg="finite"),
+    _row(_NETWORK, _SQUARE_LOSS, loss="margin or softmax", classes="more unequal", reg="finite"),
     # at infinite regularization order functions are those of the square loss
     _row(
         ("order_functions",), "take loss='square' or a finite reg", loss=_NOT_SQUARE, reg="infinite"
@@ -247,17 +227,10 @@ REFUSALS: tuple[Refusal, ...] = (
     ),
     # a training that stops is a function on the path of ridge regressions, where that is known
     _row(_but((*DATA_ONLY, *_STOPPED)), "leave out training", training="stopped"),
-    _row(
-        (*_STOPPED, _FIT),
-        "take loss='square', or leave out training",
-        training="stopped",
-        loss=_NOT_SQUARE,
-    ),
+    _row((*_STOPPED, _FIT), _ANY_SQUARE, training="stopped", loss=_NOT_SQUARE),
     _row((*_STOPPED, _FIT), _ONE_OF_TWO, training="stopped", penalty="other"),
     _row(_STOPPED, _ONE_OF_TWO, training="stopped", degrees="varied"),
-    _row(
-        _STOPPED, "take equal classes, or leave out training", training="stopped", classes=_UNEQUAL
-    ),
+    _row(_STOPPED, _EQUAL_CLASSES, training="stopped", classes=_UNEQUAL),
     _row(_STOPPED, _ONE_OF_TWO, training="stopped", features="correlated"),
     _row(_TRAINED, _ONE_OF_TWO, training="stopped", test_filter="other"),
     _row(
