@@ -148,7 +148,7 @@ def test_the_spike_lies_at_the_end_of_the_curve_of_the_filter(lam, end):
 
 def test_the_best_filter_of_the_picture_is_not_below_any_family():
     picture = complete("spectrum", State())
-    reached = float(picture.sentence.split("reaches ")[1].split(",")[0])
+    reached = float(picture.sentence.split("reaches ")[1].split(";")[0])
     families = [
         c.y[0]
         for f in STRENGTHS

@@ -154,7 +154,7 @@ def test_what_is_not_known_is_refused_in_a_sentence():
         gl.predict(
             gl.CSBM(4, 1.0, 2.0, 0.1, classes=3), gl.GCN(gl.Diffusion(1.0), reg=1.0)
         ).calibration.reliability(0.7)
-    with pytest.raises(gl.ParameterError, match="not known of this answer"):
+    with pytest.raises(gl.ParameterError, match="not known for this answer"):
         gl.bayes_optimal(DATA, degree=3, population=100, sweeps=4).calibration  # noqa: B018
     with pytest.raises(gl.ParameterError, match="equal classes"):
         gl.best_linear(DATA.replaced(classes=[0.2, 0.3, 0.5])).calibration  # noqa: B018

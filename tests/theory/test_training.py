@@ -80,6 +80,25 @@ def test_the_end_of_a_training_is_the_ridge_regression(filter, classes, normaliz
     )
 
 
+@pytest.mark.parametrize("symmetrize", [False, True])
+def test_a_normalized_filter_has_its_time_and_regularization_in_another_unit(symmetrize):
+    data = gl.CSBM([0.5, 2.0, 5.0], [0.3, -1.4, 1.1], [1.0, 0.3, 2.0], [0.5, 0.3, 0.1])
+    filter = gl.PageRank([-0.3, 0.2, 0.4])
+    unit = np.exp(2.0 * filter.log_gain(symmetrize))
+    divided = gl.GCN(
+        filter,
+        reg=0.3,
+        symmetrize=symmetrize,
+        normalize=True,
+        training=gl.GradientFlow(2.0),
+    )
+    plain = divided.replaced(reg=0.3 * unit, normalize=False, training=gl.GradientFlow(2.0 / unit))
+    for name in ("test_accuracy", "train_accuracy", "test_loss", "train_loss"):
+        np.testing.assert_allclose(
+            *(getattr(gl.predict(data, gcn), name) for gcn in (divided, plain)), rtol=1e-9
+        )
+
+
 def test_pagerank_on_a_directed_graph_ends_in_its_ridge_regression():
     data = gl.CSBM([0.5, 2.0, 5.0], [0.3, -1.4, 1.1], [1.0, 0.3, 2.0], [0.5, 0.3, 0.1])
     ridge = gl.GCN(gl.PageRank([-0.5, 0.0, 0.6]), reg=[0.1, 1.0, 4.0], symmetrize=False)

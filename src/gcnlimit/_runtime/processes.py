@@ -115,7 +115,7 @@ def _in_processes(tasks: Sequence[Callable[[], R]], workers: int) -> Answers[R]:
         # a few wait for each process, so that none is idle
         for index, future in as_finished(pool, operator.call, enumerate(tasks), 4 * workers):
             if broken(future):
-                raise GCNLimitError("a worker process died, of memory perhaps; take fewer workers")
+                raise GCNLimitError("a worker process died (out of memory?); take fewer workers")
             yield index, future.result()
 
 

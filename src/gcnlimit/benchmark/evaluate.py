@@ -57,7 +57,7 @@ def evaluate(
     graphs
         Graphs per problem.
     name
-        Of the model in the table; by default that of the function.
+        Name of the model in the table; by default that of the function.
     seed
         A secret, such as ``secrets.randbits(64)``, for graphs that the author of the model cannot draw. The model, which
         other processes must be able to import, then runs in a process that is sent the task and not the seed, and that

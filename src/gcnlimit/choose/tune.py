@@ -79,10 +79,10 @@ def tune(
 ) -> Tuned:
     r"""Choose the free parameters of a network so that its test accuracy is the highest.
 
-    What is maximized is the margin :math:`\bar\omega/\sigma` of a test node, which keeps its digits where the accuracy rounds to
-    1, and in which the accuracy increases for any number of equal classes (Eq. 8.3), and `best_accuracy` for unequal ones. One
-    free number is searched globally: a scan of the whole interval, then a refinement of each of its maxima. Several are climbed
-    from many starts; with ``reg`` free up to infinity, also from the filters that are best there, at every regularization.
+    It maximizes the margin :math:`\bar\omega/\sigma` of a test node, which keeps its digits where the accuracy rounds to 1; the
+    accuracy of equal classes (Eq. 8.3), and `best_accuracy` of unequal ones, increase with it. One free number is searched
+    globally: a scan of the whole interval, then a refinement of each of its maxima. Several are climbed from many starts; with
+    ``reg`` free up to infinity, also from the filters that are best there, at every regularization.
 
     Parameters
     ----------

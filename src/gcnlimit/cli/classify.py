@@ -19,7 +19,7 @@ _FRACTIONS = (
     "Fractions of the classes among nodes without labels: auto, labels, estimated, or shares such "
     "as a=0.2,b=0.8."
 )
-_REVIEW = "Rank so many nodes whose label would help most, in a column of --out."
+_REVIEW = "Rank this many nodes whose label would help most, in a column of --out."
 
 
 @click.command("classify", no_args_is_help=True)

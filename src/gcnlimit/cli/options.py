@@ -109,13 +109,13 @@ data_options = together(
 )
 
 _TRAINED = {
-    "time": "Stop gradient flow then: epochs times learning rate on the mean loss, over --rho.",
+    "time": "Time of gradient flow: epochs times learning rate on the mean loss / --rho.",
     "steps": "Steps (epochs) of full-batch gradient descent from zero weights, square loss.",
-    "rate": "Size of the steps: learning rate on the mean loss of the labelled nodes, over --rho.",
+    "rate": "Size of the steps: learning rate on the mean loss of the labelled nodes / --rho.",
     "momentum": "Momentum of gradient descent  [default: 0].",
 }
 _REG = "Regularization, > 0 or inf: --rho times weight decay  [default: inf; 0 if training stops]."
-_AT_TEST = "Another filter at test: {}."
+_AT_TEST = "Another filter at test time: {}."
 _TESTED = [name.removeprefix("test_") for name in names_at_test()[1:]]
 network_options = together(
     *(_numbers(name, _filter_help(name, family)) for name, family in FAMILIES.items()),
@@ -126,7 +126,7 @@ network_options = together(
     *(_numbers(name, words) for name, words in _TRAINED.items()),
     option("--normalize", "Measure --reg in units of the filter's gain.", is_flag=True),
     option("--normalization", f"{long_name('normalization')}.", default="symmetric"),
-    option("--tau", f"{long_name('tau').capitalize()}; by default the best.", type=float),
+    option("--tau", f"{long_name('tau').capitalize()}; by default 1/lam^2.", type=float),
     symmetrize_option,
 )
 """Parameters of the network, with those of every filter, of which exactly one must be given."""

@@ -32,7 +32,7 @@ def command(
     first:last:count:log; every combination is computed. If a point fails, the others are still
     computed: the reason is written to standard error, and the exit status is 2 only if every point failed.
 
-    With --time, or --steps and --rate, the training stops then; else the weights are those of its end.
+    With --time, or --steps and --rate, the training stops there; otherwise it runs to its end.
 
     With --to-lam, --to-mu or --to-alpha the trained network is used on an independent graph without labels.
 

@@ -171,7 +171,7 @@ def _along(state: State, answer: Callable[[Any], Any]) -> tuple[Array, Array]:
 
 
 def gap(state: State) -> tuple[Array, Array, Array]:
-    """Signals of graph and features, and there the ceiling less the best of the family at infinite regularization."""
+    """Signals of graph and features, and the ceiling minus the best of the family at infinite regularization there."""
     if Cost.of(state).ceiling:
         raise GCNLimitError("A map of three unequal classes takes minutes; gl.gap_map makes it")
     family = map_family(state)

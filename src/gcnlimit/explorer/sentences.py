@@ -91,7 +91,7 @@ def elsewhere_answer(state: State, results: Results) -> str:
         same = "its filter is not defined"
     words = (
         f"On a graph with lam' = {short(state.to_lam)} and mu' = {short(state.to_mu)} {same}. "
-        f"Read through the best filter there, PageRank with theta' = {short(there.theta[-1])}, "
+        f"With the best filter there, PageRank with theta' = {short(there.theta[-1])}, "
         f"the same weights reach {there.best[-1]:.4f}. With these weights no algorithm exceeds "
         f"{there.frozen[-1]:.4f}; with both graphs available, {there.ceiling[-1]:.4f}."
     )
@@ -190,7 +190,7 @@ def _oversmoothing(state: State, kept: np.ndarray) -> str:
 
 def axis_sentence(state: State, results: Results) -> str:
     """The network at its place on the axis."""
-    place = f"Here the network reaches {results['here']:.4f}, of {results['ceiling']:.4f} possible."
+    place = f"Here the network reaches {results['here']:.4f}; {results['ceiling']:.4f} is possible."
     if np.isnan(results["here"]):
         place = f"Here {results['ceiling']:.4f} is possible; the network itself has no answer."
     x, network, *_, why = results["along"]
@@ -211,5 +211,5 @@ def spectrum_sentence(state: State, spike: float | None, results: Results) -> st
     words = f"{kind}; it has {'no spike' if spike is None else f'a spike at {spike:.3g}'}."
     if "filter" in results and "ceiling" in results:
         best, ceiling = results["filter"][2], results["ceiling"]
-        words += f" The best of all filters reaches {best:.4f}, of {ceiling:.4f} possible."
+        words += f" The best of all filters reaches {best:.4f}; {ceiling:.4f} is possible."
     return words

@@ -285,7 +285,7 @@ class Filter(Value, ABC):
 
 
 def to_unit(g: Array) -> tuple[Array, Array]:
-    """Values over the largest magnitude along the last axis, and its logarithm (0 where all vanish)."""
+    """Values divided by the largest magnitude along the last axis, and its logarithm (0 where all vanish)."""
     largest = np.max(np.abs(g), axis=-1, keepdims=True)
     largest = np.where(largest > 0, largest, 1.0)
     return np.asarray(g / largest), np.log(largest[..., 0])

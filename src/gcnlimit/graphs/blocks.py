@@ -23,7 +23,7 @@ def block_doubts(given: StandardizedGraph) -> Iterator[str]:
     """Sentences on what the labelled nodes refute, the plainest first."""
     names = given.labels.classes.tolist()
     if _bipartite(given):
-        sides = "of two kinds of nodes, joined by edges only one to the other"
+        sides = "of two kinds of nodes with edges only between the two"
         yield f"the graph is bipartite, made {sides}, and the classes do not explain it"
     A = given.operator.matrix
     out = np.diff(A.indptr).astype(float)

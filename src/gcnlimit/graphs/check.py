@@ -176,7 +176,7 @@ def _as_csr(name: str, matrix: Any, dtype: npt.DTypeLike = np.float64) -> Any:
 
 
 def squared(X: Any) -> Any:
-    """Entry by entry."""
+    """Square of each entry."""
     return X.multiply(X) if is_sparse(X) else X**2
 
 

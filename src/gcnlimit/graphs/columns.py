@@ -194,7 +194,7 @@ def _note_cases(words: Iterable[str], notes: list[str]) -> None:
     for word in sorted(words):
         alike.setdefault(word.lower(), []).append(word)
     if pairs := [" and ".join(spelt) for spelt in alike.values() if len(spelt) > 1]:
-        told = f"Spelt alike but for capital letters, and counted apart: {listed(pairs)}"
+        told = f"Words that differ only in capital letters count separately: {listed(pairs)}"
         notes.append(f"{told}; write them alike if they are the same.")
 
 

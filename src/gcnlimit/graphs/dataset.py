@@ -194,7 +194,7 @@ def reading(path: Location, kind: str) -> Iterator[Stored]:
             require("it", unpacked_size(path), "write a smaller one")
             stored = {name: file[name] for name in file.files}
             if others := [name for name in stored if not isinstance(stored[name], np.ndarray)]:
-                raise ValueError(f"its entry {others[0]!r} is no array")
+                raise ValueError(f"its entry {others[0]!r} is not an array")
     except Exception as error:  # of fifteen types, where NumPy or zipfile meets a damaged file
         raise _unreadable(path, kind, error) from None
     try:
@@ -243,7 +243,7 @@ def stored_csr(stored: Stored, data: str, shape: tuple[int, int], prefix: str = 
         entries = stored.get(data, np.ones(indices.shape)).astype(np.float64, casting="same_kind")
         return sparse.csr_array((entries, indices, indptr), shape=shape)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ParameterError(f"{' and '.join(names)} are no sparse matrix: {error}") from None
+        raise ParameterError(f"{' and '.join(names)} are not a sparse matrix: {error}") from None
 
 
 def _unreadable(path: Location, kind: str, reason: object) -> ParameterError:

@@ -202,7 +202,7 @@ def _nodes(
     if len(label) > 1:
         both = " and ".join(map(repr, label))
         choose = f"choose one by {option('label', label[0])}"
-        leave = f"leave others that are no features out by {option('drop', label[1])}"
+        leave = f"leave out others that are not features by {option('drop', label[1])}"
         raise ParameterError(f"{table.shown} has the columns {both}; {choose} and {leave}")
     return names, label, [k for k in rest if k not in label]
 

@@ -1,4 +1,4 @@
-"""Symmetric operators of a graph as torch tensors: a sparse matrix less a matrix of rank one."""
+"""Symmetric operators of a graph as torch tensors: a sparse matrix minus one of rank one."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class TwoGraphs:
         return torch.cat([self.first @ block[:nodes], self.ratio * (self.second @ block[nodes:])])
 
     def reaction(self, unsure: Any) -> Any:
-        """That of each graph by itself."""
+        """Reaction of a node through each graph by itself."""
         nodes = self.first.matrix.shape[0]
         here = self.first.reaction(unsure[:nodes])
         there = self.ratio**2 * self.second.reaction(unsure[nodes:])

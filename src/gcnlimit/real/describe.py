@@ -34,8 +34,8 @@ class Description:
     classes, labelled
         Labelled nodes of each class by name, and all of them.
     homophily, adjusted_homophily
-        Fraction of the edges between labelled nodes that join equal classes; the same less what the degrees alone would
-        give, 0 without and 1 with classes only among themselves. NaN if no edge joins labelled nodes.
+        Fraction of the edges between labelled nodes that join equal classes; the same adjusted for the degrees: 0 if edges
+        ignore the classes, 1 if they stay inside them. NaN if no edge joins labelled nodes.
     noise_level, outliers, spectrum
         Mean square :math:`\mathrm{tr}\,a_0^2/N` of the operator with its degrees divided out, 1 in the model; eigenvalues of
         the symmetrized operator beyond the semicircle, :math:`|x| > 2.2`, up to twelve, largest first (with the degrees divided

@@ -86,7 +86,7 @@ def _named(columns: str | Sequence[str]) -> frozenset[str]:
 
 
 def _suffix(path: Location) -> str:
-    """Last suffix of a file, less that of its compression."""
+    """Last suffix of a file, without that of its compression."""
     named = Path(path)
     return Path(named.stem if named.suffix.lower() == ".gz" else named.name).suffix.lower()
 

@@ -41,7 +41,7 @@ class Recommendation:
     expected, half
         Accuracy to expect on other nodes, and the interval that holds it; accuracy with half of the labels. None with few labels.
     gain, gain_error
-        Leave-one-out accuracy with the graph less that without, and the error of this difference; None without features.
+        Leave-one-out accuracy with the graph minus without it, and the error of this difference; None without features.
     table
         Members of the average: weight, leave-one-out accuracy, difference from the average.
     reason

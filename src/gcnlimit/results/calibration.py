@@ -38,7 +38,7 @@ class Calibration(Result):
         Fraction of nodes classified correctly, and mean probability of the class that was chosen.
     expected_error
         Expected calibration error, the mean distance of the two at equal confidence. A measured one is the mean over tenths
-        of the nodes, by confidence, less what the scatter of so many nodes adds.
+        of the nodes, by confidence, minus what the scatter of that many nodes adds.
     log_loss, brier
         Mean negative log probability of the true class, and half the mean squared distance of the probabilities from it.
     calibrated_log_loss, calibrated_brier
@@ -71,7 +71,7 @@ class Calibration(Result):
 
     @property
     def signed_error(self) -> Numbers:
-        """Accuracy less confidence: positive if the network is under-confident."""
+        """Accuracy minus confidence: positive if the network is under-confident."""
         return self.accuracy - self.confidence
 
     def reliability(self, confidence: ArrayLike) -> Array:

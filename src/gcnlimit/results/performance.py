@@ -76,7 +76,7 @@ class Performance(Result):
     by_degree
         Function behind `accuracy_by_degree`; None without a law of degrees.
     calibrated
-        Function behind `calibration`; None where outputs are no logits.
+        Function behind `calibration`; None where outputs are not logits.
     """
 
     test_accuracy: Numbers
@@ -95,7 +95,7 @@ class Performance(Result):
     )
 
     def accuracy_by_degree(self, theta: npt.ArrayLike) -> Numbers:
-        """Accuracy on test nodes of given propensities, that is degrees over their mean.
+        """Accuracy on test nodes of given propensities, that is degrees divided by their mean.
 
         It has the shape of the points, then that of `theta`. A measured one is that of all nodes whose propensity is closest to
         the same one of ``degrees.theta``, NaN if there is none.
@@ -123,7 +123,7 @@ class Performance(Result):
         """
         if self.calibrated is None:
             raise ParameterError(
-                "calibration is not known of this answer; use predict, simulate or fit at home"
+                "calibration is not known for this answer; use predict, simulate or fit"
             )
         return replace(self.calibrated(), coordinates=self.coordinates)
 
@@ -210,8 +210,8 @@ class BayesPrediction(Prediction):
 class Measurement(Performance):
     """Performance measured on sampled graphs: means over the trials.
 
-    `log_test_error` is the logarithm of the mean error; where no test node was ever misclassified, an upper bound: that of
-    half an error among all nodes seen.
+    `log_test_error` is the logarithm of the mean error; if no test node was misclassified, it is an upper bound: half an error
+    among all test nodes.
 
     Parameters
     ----------

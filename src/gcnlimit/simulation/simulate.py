@@ -54,7 +54,7 @@ def simulate(  # noqa: PLR0917
 ) -> Measurement:
     r"""Performance of a network on sampled graphs: mean and standard error over `trials` graphs.
 
-    Interrupted from the keyboard, the answer is that of the trials done so far. Under a law of degrees `accuracy_by_degree`
+    If interrupted from the keyboard, it returns the trials done so far. Under a law of degrees `accuracy_by_degree`
     gives the accuracy on leaves and hubs.
 
     Parameters

@@ -83,7 +83,7 @@ def bayes_optimal(
     with :math:`\lambda_s = \sqrt 2 \lambda` for a directed graph and :math:`\lambda` for a symmetric one. `test_loss` is the
     expected cross-entropy of the posterior, in nats. With five classes or more, or two of very unequal sizes, and few labels,
     there may be two stable roots: the better one is the answer, and `algorithmic` is what message passing reaches from the
-    labels alone. Under a law of degrees there are two overlaps (Eq. 11.13), and `accuracy_by_degree` says who gains.
+    labels alone. Under a law of degrees there are two overlaps (Eq. 11.13), and `accuracy_by_degree` tells leaves from hubs.
 
     On three or more unequal classes the evidence is a matrix, a root of Eq. 8.18: to about 1e-11 for three classes, 1e-8 for
     four, and 1e-6 to 3e-5 for five to ten, with a `standard_error`. At a finite mean degree the answer is that of population

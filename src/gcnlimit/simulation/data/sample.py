@@ -47,8 +47,8 @@ def sample(
     ordered pair of nodes if the graph is directed and each unordered pair if not, self-loops included. The features are
     :math:`X = \sqrt{\mu/N}\, Y u^T + W\Sigma^{1/2}`, with :math:`u` and :math:`W` Gaussian and :math:`M = N/\alpha`
     columns (Eqs. 1.2 and 8.2). The codes :math:`y_i` are :math:`\pm 1` for two equal classes; other classes have vectors
-    (Eq. 8.1), and labels :math:`0 \dots C - 1`. Each node draws its class by itself. The labels of :math:`\rho N` nodes, chosen
-    at random, are revealed, each wrong with the probability `noise`. Under a law of degrees the nodes draw propensities
+    (Eq. 8.1), and labels :math:`0 \dots C - 1`. Nodes draw their classes independently. The labels of :math:`\rho N` random
+    nodes are revealed, each wrong with the probability `noise`. Under a law of degrees the nodes draw propensities
     :math:`\theta_i`, of mean 1 on the graph, and the probability is multiplied by :math:`\theta_i\theta_j`, up to 1 (Eq. 11.1).
 
     Parameters

@@ -62,7 +62,7 @@ def message_passing(
         Number of layers; the answer has one more axis, of this size.
     graph, features, shrinkage
         Gain :math:`\gamma` of the graph, :math:`\kappa` of the features, and shrinkage :math:`s`; by default matched to the data,
-        :math:`\lambda_s, \mu, \mu`, where the layers approach what `bayes_optimal` says of algorithms.
+        :math:`\lambda_s, \mu, \mu`, where the layers approach the `algorithmic` answer of `bayes_optimal`.
 
     Examples
     --------

@@ -90,7 +90,7 @@ class GraphRidge(ABC):
         return root
 
     def followed(self, loop: Ellipse, reg: Array) -> Array:
-        """The same nearly, from ellipses far away."""
+        """Numbers `s` on an ellipse, followed by Newton's method from ellipses far away."""
         loops = [loop._replace(width=np.maximum(loop.width, width)) for width in _WIDTHS]
         root = self.start(reg - loops[0].z)
         for nearer in loops:
