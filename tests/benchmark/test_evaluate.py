@@ -203,6 +203,12 @@ def test_a_user_without_a_seed_is_refused():
         evaluate(centroids, "reference", size="small", user="nobody")
 
 
+def test_a_model_that_cannot_be_sent_is_told_the_ways_out():
+    """One process more does not help: with a seed the model always has its own."""
+    with pytest.raises(gl.ParameterError, match=r"def at the top level .*, or leave out the seed$"):
+        evaluate(lambda task: task.targets, "reference", size="small", seed=3)
+
+
 def can_run_as_nobody():
     """Whether this process is that of root, and nobody can read the interpreter."""
     with contextlib.suppress(OSError, ValueError, LookupError):
@@ -389,6 +395,11 @@ def test_results_are_known_as_published_by_what_they_are(tmp_path):
     assert names == {"GCN", "GCN, published"}
 
 
+def test_a_misspelt_method_of_mine_is_refused():
+    with pytest.raises(gl.ParameterError, match=r"mine = 'GNC' has no run; choose among .*'GCN'"):
+        Ranking.of(published(), mine=["GNC"])
+
+
 def test_tables_fit_a_terminal_and_say_what_cannot_be_compared():
     mine = Scores(
         tuple(
@@ -398,7 +409,7 @@ def test_tables_fit_a_terminal_and_say_what_cannot_be_compared():
     both = merge([mine, published()])
     standard, small = (str(Ranking.of(both, ["mine"], size)) for size in ("standard", "small"))
     assert "not comparable: yours (mine) are small graphs" in standard
-    assert "run size='standard'" in standard
+    assert "these standard; use --size standard (size='standard')" in standard
     assert (
         "not comparable: yours are small graphs, 22 other methods ran on standard graphs" in small
     )

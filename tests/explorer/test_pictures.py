@@ -205,6 +205,15 @@ def test_both_questions_are_answered_with_the_numbers_of_the_library():
         assert f"{p.test_accuracy:.4f}" in gain_answer(state, found)
 
 
+def test_where_a_curve_ends_the_reason_is_that_of_its_end():
+    """The radius of the spectrum where it begins to be too large, not at the edge of the picture."""
+    state = State(family="pagerank", theta=0.4, degrees_variance=1.0)
+    _, network, _, _, why = COMPUTATIONS["along"].compute(state)
+    allowed = float(why.rpartition(" ")[2])
+    assert np.isnan(network[-1])
+    assert 0.9 * state.theta < allowed < state.theta
+
+
 def test_the_curve_covers_every_value_of_its_control():
     for state in (
         State(t=5.0),

@@ -1,7 +1,6 @@
 """Tables as people have them: what they say is read, what was done to it is said."""
 
 import gzip
-import io
 import sys
 import tracemalloc
 import zipfile
@@ -83,10 +82,8 @@ def test_nodes_that_only_edges_name_are_added(read):
     assert data.names.tolist() == ["a", "b", "c", "d"]
     assert data.y.tolist() == ["x", "y", "", ""]
     assert data.X.tolist() == [[20, 0], [40, 0], [30, 1], [30, 1]]
-    assert (
-        "The table of nodes lacks 2 nodes of the edges; their labels and features are missing."
-        in data.notes
-    )
+    lacks = "The table of nodes lacks 2 nodes of the edges, such as 'c'"
+    assert f"{lacks}; labels and features are missing there." in data.notes
 
 
 def test_what_was_done_to_the_edges_is_said(read):
@@ -390,12 +387,13 @@ def test_attributes_of_networkx_are_read_as_columns_are():
     data = real.from_networkx(graph, features=["age", "city"], label="role")
     assert data.X.tolist() == [[20, 0, 1, 0], [30, 1, 0, 1], [40, 0, 1, 0]]
     assert data.y.tolist() == ["x", "", "y"]
-    assert real.from_networkx(graph, features="age").X.tolist() == [[20, 0], [30, 1], [40, 0]]
-    assert data.notes[-1] != real.from_networkx(graph).notes[-1]
-    assert (
-        real.from_networkx(graph).notes[-1]
-        == "Attributes that were not taken: age, city, role (name them in features)."
-    )
+    ages = real.from_networkx(graph, features="age", label="role")  # a choice: a note, no warning
+    assert ages.X.tolist() == [[20, 0], [30, 1], [40, 0]]
+    assert ages.notes[-1].startswith("Attributes that were not taken: city (name")
+    with pytest.warns(UserWarning, match="not taken: age, city, role") as told:
+        bare = real.from_networkx(graph)
+    assert [str(warning.message) for warning in told] == [*bare.notes]
+    assert bare.X is None
     for options in ({"features": ["height"]}, {"label": "rank"}):
         with pytest.raises(
             gl.ParameterError, match=r"no node has the attribute .* age, city, role"
@@ -555,18 +553,3 @@ def test_the_column_that_names_the_nodes_of_the_edges_is_named(read):
         gl.ParameterError, match="write both alike, name another column by --id code"
     ):
         read(nodes="name,code,label\nShop 1,a,x\nShop 2,b,y\n")
-
-
-def test_the_page_says_what_pandas_makes_of_such_cells():
-    """Why text is not read by pandas: docs/how-to/real-graphs.md."""
-
-    def guessed(*cells, **options):
-        text = "x,z\n" + "".join(f'"{cell}",1\n' for cell in cells)
-        return pd.read_csv(io.StringIO(text), **options)["x"]
-
-    for cells in (["1,200", "7"], ["1.200,50", "7"], ["12%"], ["$12"], ["12 kg"], ["1", "-"]):
-        assert guessed(*cells).tolist() == cells
-    assert guessed("1/2/2023", "3/4/2023", parse_dates=["x"])[0] == pd.Timestamp(2023, 1, 2)
-    assert isinstance(guessed("2/1/2024", "31/12/2023", parse_dates=["x"])[0], str)
-    assert guessed("NA", "DE").isna().tolist() == [True, False]
-    assert pd.read_csv(io.StringIO("a,b\n1,2\n3\n"))["b"].isna().tolist() == [False, True]

@@ -119,14 +119,14 @@ def _in_processes(tasks: Sequence[Callable[[], R]], workers: int) -> Answers[R]:
             yield index, future.result()
 
 
-def check_pickle(what: object, name: str) -> None:
-    """Raise `ParameterError` if an object cannot be sent to other processes."""
+def check_pickle(what: object, name: str, other: str = ", or pass workers=1") -> None:
+    """Raise `ParameterError` if an object cannot be sent to other processes; `other` is another way out."""
     try:
         pickle.dumps(what)
     except Exception as error:
         problem = f"{name} cannot be sent to other processes ({error})"
-        remedy = "define its functions with def at the top level of a module, or pass workers=1"
-        raise ParameterError(f"{problem}; {remedy}") from None
+        remedy = "define its functions with def at the top level of a module"
+        raise ParameterError(f"{problem}; {remedy}{other}") from None
 
 
 def as_finished(

@@ -39,7 +39,7 @@ def sealed(model: Model | str) -> bytes | str:
     """A model as it is sent to another process: its name, or a pickle that is opened there only."""
     if isinstance(model, str):
         return model
-    check_pickle(model, "the model")
+    check_pickle(model, "the model", ", or leave out the seed")
     return pickle.dumps(model)
 
 

@@ -132,8 +132,9 @@ def scan(family: str, state: State) -> Scan:
 
 
 def _why_lost(x: Array, y: Array, problem: Callable[[float], tuple[Any, Any]]) -> str:
-    """Why accuracies `y` at some values are not known, as the library says it of the first."""
-    for value in x[np.isnan(y)]:
+    """Why accuracies `y` at some values are not known, as the library says it of those nearest to the curve."""
+    lost = np.isnan(y)
+    for value in sorted(x[lost], key=lambda v: np.abs(x[~lost] - v).min(initial=math.inf)):
         try:
             predict(*problem(float(value)))
         except GCNLimitError as error:

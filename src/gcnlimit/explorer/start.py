@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 import tempfile
 import warnings
 from pathlib import Path
@@ -20,6 +21,7 @@ from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.explorer.state import LIMITS, State
 from gcnlimit.graphs.columns import spelling
 from gcnlimit.graphs.dataset import Dataset
+from gcnlimit.graphs.table_files import ENDS
 from gcnlimit.real.files import TABLES, read_labelled
 from gcnlimit.real.recommend import recommend
 
@@ -133,8 +135,8 @@ def _on_the_page(name: str, value: Any) -> str:
     if name == "nodes":
         return "a second file"
     field = {"id": "Names of nodes", "drop": "Leave out", "words": "Words", "label": "Classes"}
-    wanted = "" if value is True or value.isupper() else f" ({value})"
-    return f"the field {field.get(name, name.capitalize())}{wanted} beside the upload"
+    wanted = "" if value in (True, "COLUMN", "NAME") else f" ({value})"
+    return f"the field {field.get(name, name.capitalize())}{wanted} of How to read my graph"
 
 
 def describe(state: State, data: Dataset, scale: str = "auto") -> tuple[State, str]:
@@ -169,10 +171,7 @@ def _classes(fractions: list[float]) -> str:
 
 
 def _write(folder: Path, number: int, text: str, name: str) -> Path:
-    try:
-        raw = base64.b64decode(text.partition(",")[2])
-    except ValueError:
-        raise ParameterError(f"{name[:60]!r} did not arrive whole; upload it again") from None
+    raw = base64.b64decode(text.partition(",")[2])
     if len(raw) > LARGEST:
         size = f"{name[:60]!r} is larger than {LARGEST // 2**20} MB, the most that the page takes"
         raise GCNLimitError(f"{size}; use gl.recommend in Python")
@@ -181,8 +180,9 @@ def _write(folder: Path, number: int, text: str, name: str) -> Path:
     return path
 
 
-def _edge_like(path: Path) -> tuple[bool, int]:
-    """Order of two tables: first the one whose first row names columns as edges do, or has fewer of them."""
-    head = path.read_bytes()[:4096].decode(errors="replace").lower().partition("\n")[0]
-    named = "source" in head or "target" in head
-    return not named, head.replace("\t", ",").count(",")
+def _edge_like(path: Path) -> tuple[bool, bool, int]:
+    """Order of two tables: first the one that names columns as edges do, or a node in several rows, or has fewer columns."""
+    text = path.read_bytes().decode(errors="replace").replace("\0", "").lower()
+    rows = [re.split("[,;\t|]", line) for line in text.splitlines()] or [[""]]
+    named = {*rows[0]}.intersection(*ENDS[:1])
+    return not named, len({row[0] for row in rows}) == len(rows), len(rows[0])

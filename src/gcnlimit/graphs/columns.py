@@ -28,6 +28,7 @@ _MINUS = "\u2212"  # as word processors write it
 _MONEY = "$€£¥₹"
 _BEFORE = f"((?:[{_MONEY}]|USD|EUR|GBP|CHF)?)"
 _AFTER = rf"((?:[{_MONEY}%°]|\s[A-Za-zµ°/²³]{{1,5}})?)"  # per cent, or a unit such as km/h
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
 _SPACES = "[ '\u2019\u00a0\u202f]"
 _YEAR_FIRST = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d")
 _DAY_FIRST = ("%d/%m/%Y", "%d-%m-%Y", "%d/%m/%y", "%d-%m-%y", "%d.%m.%Y", "%d.%m.%y")
@@ -95,14 +96,17 @@ def is_number(cell: Any) -> bool:
 def numbers_of(texts: Collection[str], comma: bool = False) -> tuple[dict[str, float] | None, str]:
     """Numbers that texts stand for, all written in one way, else None; and what that way is unless it is the usual one.
 
-    Thousands may be separated, and all may be per cent or have one currency. `comma` prefers decimal commas.
+    Thousands may be separated, and all may be per cent or have one currency. With `comma`, decimal commas are
+    preferred, and 1.200 beside 900 is twelve hundred.
 
     >>> numbers_of(["$1,200.50", "$7"])
     ({'$1,200.50': 1200.5, '$7': 7.0}, 'thousands separators, $')
     >>> numbers_of(["1.200,50", "1.200"])[0]
     {'1.200,50': 1200.5, '1.200': 1200.0}
     """
-    if all(map(is_number, texts)):
+    dotted = [value for value in texts if comma and "." in value]
+    grouped = bool(dotted) and all(map(_THOUSANDS.fullmatch, dotted))
+    if all(map(is_number, texts)) and not grouped:
         return {value: float(value) for value in texts}, ""
     ways = [(",", r"\."), (_SPACES, r"\."), (r"\.", ","), (_SPACES, ",")]
     for group, point in [*ways[2:], *ways[:2]] if comma else ways:
@@ -223,8 +227,8 @@ def features_of(
     words: list[str] = []
     told: dict[str, list[str]] = {_FILLED: [], _READ: [], _ENCODED: [], _LACKING: []}
     for name, cells in columns.items():
-        if name not in kept and (plain := _numbers(cells)) is not None:
-            parts.append(plain[:, None])
+        if name not in kept and not comma and (plain := _numbers(cells)) is not None:
+            parts.append(plain)
             continue
         texts = [text(cell) for cell in cells]
         gaps = {""} if name in kept else MISSING
@@ -271,9 +275,9 @@ _LACKING = "Missing words have 0 in all of these columns"
 
 
 def _numbers(cells: Cells) -> Array | None:
-    """A column that holds finite numbers only, as most do: one call instead of a look at each cell."""
+    """A column of finite numbers, as most are, or of lists of them: one call instead of a look at each cell."""
     try:
-        values = np.array(cells, float)
+        values = np.array(cells, float).reshape(len(cells), -1)
     except (TypeError, ValueError):
         return None
     return None if isinstance(cells[0], bool) or not np.isfinite(values).all() else values

@@ -18,7 +18,7 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import plain_array, whole
 from gcnlimit._values import shown
 from gcnlimit.errors import ParameterError, writing
-from gcnlimit.graphs.check import as_adjacency, as_features, is_sparse
+from gcnlimit.graphs.check import as_adjacency, as_features, counted, is_sparse
 from gcnlimit.graphs.labels import classes_of_nodes
 
 Location = str | os.PathLike[str]
@@ -52,7 +52,7 @@ class Dataset:
     >>> path.nodes, path.training().tolist(), path.notes
     (2, [1, -1], ('Dropped 1 self-loop.',))
     >>> path
-    Dataset(2 nodes, 2 entries of the adjacency matrix, no features, 1 labelled nodes in 1 classes, 0 splits)
+    Dataset(2 nodes, 2 entries of the adjacency matrix, no features, 1 labelled (1 class), 0 splits)
     """
 
     graph: Any
@@ -93,11 +93,11 @@ class Dataset:
         return 0 if self.train is None else len(self.train)
 
     def __repr__(self) -> str:
-        width = "no" if self.X is None else self.X.shape[1]
+        features = "no features" if self.X is None else counted(self.X.shape[1], "feature")
         classes = self.y[self.y != ("" if self.y.dtype.kind == "U" else -1)]
-        labels = f"{classes.size} labelled nodes in {np.unique(classes).size} classes"
+        labels = f"{classes.size} labelled ({counted(np.unique(classes).size, 'class')})"
         graph = f"{self.nodes} nodes, {self.graph.nnz} entries of the adjacency matrix"
-        return f"Dataset({graph}, {width} features, {labels}, {self.splits} splits)"
+        return f"Dataset({graph}, {features}, {labels}, {counted(self.splits, 'split')})"
 
     def training(self, split: int = 0) -> npt.NDArray[Any]:
         """Classes of the training nodes of a split, all known classes if there is no split.
@@ -200,7 +200,8 @@ def reading(path: Location, kind: str) -> Iterator[Stored]:
     try:
         yield stored
     except KeyError as missing:
-        raise _unreadable(path, kind, f"the field {missing} is missing") from None
+        lacks = f"it lacks the field {missing}, which files that gcnlimit has written have"
+        raise _unreadable(path, kind, lacks) from None
     except ParameterError as error:
         raise _unreadable(path, kind, error) from None
 
@@ -252,7 +253,7 @@ def _unreadable(path: Location, kind: str, reason: object) -> ParameterError:
     return ParameterError(f"path = {os.fspath(path)!r} cannot be read as {kind}: {why}")
 
 
-def check_path(path: object, name: str = "path") -> None:
-    """Raise `ParameterError` unless `path` may name a file."""
+def check_path(path: object, name: str = "path", other: str = "") -> None:
+    """Raise `ParameterError` unless `path` may name a file; what else it might be is said."""
     if not isinstance(path, str | os.PathLike) or "\0" in os.fspath(path):
-        raise ParameterError(f"{name} = {shown(path)} is not allowed; it must name a file")
+        raise ParameterError(f"{name} = {shown(path)} is not allowed; it must name a file{other}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,7 +46,10 @@ def from_networkx(graph: Any, features: str | Sequence[str] = "x", label: str = 
     y = np.empty(len(attributes), object)
     y[:] = [node.get(label) for node in attributes]
     if left := sorted({str(name) for name in present} - {*map(str, columns), label}):
-        notes.append(f"Attributes that were not taken: {', '.join(left)} (name them in features).")
+        told = f"Attributes that were not taken: {', '.join(left)}"
+        notes.append(f"{told} (name those of features in features, that of the classes in label).")
+        if not cells or label not in present:
+            warnings.warn(notes[-1], stacklevel=2)
     return Dataset(graph, X, y, names=np.array([str(node) for node in graph]), notes=tuple(notes))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
+from gcnlimit.graphs.check import counted
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.numerics.lanczos import quadrature, top_eigenvalues
@@ -96,14 +97,15 @@ class Description:
 
     def __str__(self) -> str:
         kind = "directed" if self.directed else "undirected"
-        size = f"{self.nodes} nodes, {self.edges} edges ({kind}), {self.features} features"
+        edges = f"{counted(self.edges, 'edge')} ({kind})"
+        size = f"{self.nodes} nodes, {edges}, {counted(self.features, 'feature')}"
         spread = f"standard deviation {self.degree_spread:.1f}, largest {self.largest_degree:g}"
         classes = ", ".join(f"{name} {count}" for name, count in self.classes.items())
         unknown = "not defined by the labels"
         both = (self.homophily, self.adjusted_homophily)
         same, adjusted = (unknown if math.isnan(h) else f"{h:.2f}" for h in both)
         lines = [
-            f"{size}, {self.isolated} isolated nodes",
+            f"{size}, {counted(self.isolated, 'isolated node')}",
             f"degree {self.degree:.1f} on average, {spread}",
             f"{self.labelled} labelled: {classes}",
             f"homophily {same}, adjusted for degrees {adjusted}",
