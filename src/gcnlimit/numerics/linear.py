@@ -34,10 +34,7 @@ def solve_each(matrices: Array, sides: Array) -> Array:
 def conjugate_gradients(
     matrix: Callable[[Array], Array], source: Array, steps: int, tol: float
 ) -> tuple[Array | None, bool, int, float]:
-    """Solution of a symmetric system, all columns as one vector, whether and after how many steps it settled, and the last.
-
-    The solution is None if the matrix is not positive; the last step is a root mean square.
-    """
+    """Solution of a system, None if its matrix is not positive; whether and after how many steps it settled; the last, rms."""
     x, r = np.zeros_like(source), source
     p, square, change = r, float(np.vdot(r, r)), 0.0
     for count in range(steps):

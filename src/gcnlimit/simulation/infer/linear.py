@@ -229,7 +229,8 @@ class _Network:
 
         source = np.add(*self.messages(self.codes, everything, everything))[hidden] / root
         self.M = self.limit()
-        x, settled, count, change = conjugate_gradients(lambda x: x - spread(x), source, steps, tol)
+        solved = partial(conjugate_gradients, source=source, steps=steps, tol=tol)
+        x, settled, count, change = solved(lambda x: x - spread(x))
         if x is None:  # indefinite: raise the diagonal to the distance of the limit (Eq. 12.6)
             gap = np.mean(self.mask) / np.mean(self._share(self.M))
             shape = (len(root), len(root))
@@ -239,8 +240,7 @@ class _Network:
 
             top = max(top_eigenvalues(LinearOperator(shape, column, dtype=float), 200))
             raised = top / (1.0 - gap)
-            lifted = partial(conjugate_gradients, lambda x: raised * x - spread(x))
-            x, settled, count, change = lifted(source, steps, tol)
+            x, settled, count, change = solved(lambda x: raised * x - spread(x))
             assert x is not None
         self.v[hidden] = x / root
         self.v[hidden] *= self._bounded(self.v)
