@@ -61,6 +61,13 @@ def test_edges_and_nodes_may_come_in_either_order(tmp_path):
     assert one == other
 
 
+def test_one_table_alone_is_told_what_to_add():
+    text = _encoded(b"id,label\na,1\nb,2\n")
+    for count, came in ((1, "1 file came"), (3, "3 files came")):
+        with pytest.raises(gl.ParameterError, match=f"{came}; upload one .npz, or edges and nodes"):
+            describe_upload(State(), [text] * count, ["n.csv"] * count)
+
+
 @pytest.mark.parametrize(
     ("edges", "nodes"),
     [
