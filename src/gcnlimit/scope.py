@@ -154,12 +154,15 @@ def _row(functions: Iterable[str], remedy: str, **when: str) -> Refusal:
 
 
 _ONE_OF_TWO = "leave out one of the two"
+_SOFTMAX = "take loss='softmax' or 'square', or reg=math.inf"
+_SQUARE = "take loss='square', or reg=math.inf"
 _MORE = "more equal or 2 unequal or more unequal"
 _UNEQUAL = "2 unequal or more unequal"
 _NOT_SQUARE = "margin or corner or softmax"
 _TRAINED = ("predict", "tune")
 _FIT = "simulate or fit"
 _JOINING = "transfer to joining nodes"
+_WHITE = (*_SCATTER, "message_passing", "label_propagation", "oversmoothing")
 _READ_AGAIN = ("transfer", "best_test_filter", "best_test_filter on another graph")
 
 REFUSALS: tuple[Refusal, ...] = (
@@ -169,11 +172,7 @@ REFUSALS: tuple[Refusal, ...] = (
     _row(_TRAINED, _ONE_OF_TWO, noise="some", training="stopped"),
     _row(_but(_which("degrees")), "leave out degrees, or sample graphs", degrees="varied"),
     _row(_SCATTER, "take classes=2", classes=_MORE),
-    _row(
-        (*_SCATTER, "message_passing", "label_propagation", "oversmoothing"),
-        "leave out features",
-        features="correlated",
-    ),
+    _row(_WHITE, "leave out features", features="correlated"),
     _row(_which("degrees"), _ONE_OF_TWO, degrees="varied", classes=_UNEQUAL),
     _row(_TRAINED, _ONE_OF_TWO, degrees="varied", penalty="other"),
     _row(_TRAINED, _ONE_OF_TWO, degrees="varied", test_filter="other"),
@@ -187,27 +186,9 @@ REFUSALS: tuple[Refusal, ...] = (
     _row((*_NETWORK, _FIT), _ONE_OF_TWO, penalty="other", classes=_MORE),
     _row(_NETWORK, _ONE_OF_TWO, penalty="other", features="correlated"),
     _row(("scatter on another graph",), "leave out penalty", penalty="other"),
-    _row(
-        _NETWORK,
-        "take loss='softmax' or 'square', or reg=math.inf",
-        loss="margin",
-        classes="more equal",
-        reg="finite",
-    ),
-    _row(
-        (_FIT,),
-        "take loss='softmax' or 'square', or reg=math.inf",
-        loss="margin",
-        classes="more equal or more unequal",
-        reg="finite",
-    ),
-    _row(
-        _NETWORK,
-        "take loss='square', or reg=math.inf",
-        loss="margin or softmax",
-        classes="more unequal",
-        reg="finite",
-    ),
+    _row(_NETWORK, _SOFTMAX, loss="margin", classes="more equal", reg="finite"),
+    _row((_FIT,), _SOFTMAX, loss="margin", classes="more equal or more unequal", reg="finite"),
+    _row(_NETWORK, _SQUARE, loss="margin or softmax", classes="more unequal", reg="finite"),
     # at infinite regularization order functions are those of the square loss
     _row(
         ("order_functions",), "take loss='square' or a finite reg", loss=_NOT_SQUARE, reg="infinite"
