@@ -163,8 +163,8 @@ def _row(functions: Iterable[str], remedy: str, **when: str) -> Refusal:
 
 
 _ONE_OF_TWO = "leave out one of the two"
-_ANOTHER_LOSS = "take loss='softmax' or 'square', or reg=math.inf"
-_SQUARE_LOSS = "take loss='square', or reg=math.inf"
+_SOFTMAX = "take loss='softmax' or 'square', or reg=math.inf"
+_SQUARE = "take loss='square', or reg=math.inf"
 _ANY_SQUARE = "take loss='square', or leave out training"
 _EQUAL_CLASSES = "take equal classes, or leave out training"
 _ANY_SPECTRUM = "take PageRank or symmetrize=True, or leave out training"
@@ -200,9 +200,9 @@ REFUSALS: tuple[Refusal, ...] = (
     _row((*_NETWORK, _FIT), _ONE_OF_TWO, penalty="other", classes=_MORE),
     _row(_NETWORK, _ONE_OF_TWO, penalty="other", features="correlated"),
     _row(("scatter on another graph",), "leave out penalty", penalty="other"),
-    _row(_NETWORK, _ANOTHER_LOSS, loss="margin", classes="more equal", reg="finite"),
-    _row((_FIT,), _ANOTHER_LOSS, loss="margin", classes=_MORE_THAN_TWO, reg="finite"),
-    _row(_NETWORK, _SQUARE_LOSS, loss="margin or softmax", classes="more unequal", reg="finite"),
+    _row(_NETWORK, _SOFTMAX, loss="margin", classes="more equal", reg="finite"),
+    _row((_FIT,), _SOFTMAX, loss="margin", classes=_MORE_THAN_TWO, reg="finite"),
+    _row(_NETWORK, _SQUARE, loss="margin or softmax", classes="more unequal", reg="finite"),
     # at infinite regularization order functions are those of the square loss
     _row(("order_functions",), _SQUARE_OR_FINITE, loss=_NOT_SQUARE, reg="infinite"),
     # a bias that holds outputs at a corner leaves no explicit weights
