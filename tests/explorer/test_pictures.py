@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import gcnlimit as gl
 from gcnlimit.cli.app import app
+from gcnlimit.explorer.answers import compute
 from gcnlimit.explorer.computations import COMPUTATIONS
 from gcnlimit.explorer.curves import STRENGTHS, tuned
 from gcnlimit.explorer.pictures import PICTURES, needs
@@ -203,6 +204,16 @@ def test_both_questions_are_answered_with_the_numbers_of_the_library():
     assert f"t = {best.parameters['t']:.3g}" in depth_answer(state, found)
     for p in (gl.predict(state.data, state.gcn), best.prediction, gl.bayes_optimal(state.data)):
         assert f"{p.test_accuracy:.4f}" in gain_answer(state, found)
+
+
+def test_what_has_no_theory_is_said_in_the_words_of_the_page():
+    """Of controls, not of arguments; and a network without an answer is said to be one."""
+    told = compute("diffusion", State(classes="3", loss="logistic", reg=1.0)).sentence
+    assert told.startswith("There is no theory for loss = logistic, classes = 3 and finite reg")
+    assert told.endswith("; take loss softmax or square, or infinite regularization.")
+    state = State(family="pagerank", theta=0.74)
+    results = {name: compute(name, state).value for name in ("ceiling", "here")}
+    assert "This network has no answer" in gain_answer(state, results)
 
 
 def test_where_a_curve_ends_the_reason_is_that_of_its_end():

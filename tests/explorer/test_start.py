@@ -61,6 +61,13 @@ def test_edges_and_nodes_may_come_in_either_order(tmp_path):
     assert one == other
 
 
+def test_one_table_alone_is_told_what_to_add():
+    text = _encoded(b"id,label\na,1\nb,2\n")
+    for count, came in ((1, "1 file came"), (3, "3 files came")):
+        with pytest.raises(gl.ParameterError, match=f"{came}; upload one .npz, or edges and nodes"):
+            describe_upload(State(), [text] * count, ["n.csv"] * count)
+
+
 @pytest.mark.parametrize(
     ("edges", "nodes"),
     [
@@ -143,10 +150,9 @@ def test_a_file_that_is_too_large_is_refused(monkeypatch):
 def test_files_are_called_by_their_own_names(monkeypatch):
     """In refusals and in notes; not by those of the copies that are read."""
     edges = _encoded(b"source,target\na,b\nb,c\n")
-    with pytest.raises(
-        gl.GCNLimitError, match=r"'mine\.csv' has no labels; give them .* by a second file"
-    ):
-        describe_upload(State(), [edges], ["mine.csv"])
+    twice = _encoded(b"id,label\na,x\na,y\nb,x\n")
+    with pytest.raises(gl.GCNLimitError, match=r"^'two\.csv' names the node 'a' 2 times"):
+        describe_upload(State(), [edges, twice], ["mine.csv", "two.csv"])
     monkeypatch.setattr(
         "gcnlimit.explorer.start.describe", lambda state, data, scale: (state, " ".join(data.notes))
     )

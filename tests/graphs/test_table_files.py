@@ -34,6 +34,20 @@ def test_a_table_has_one_decimal_mark(read, mark):
     assert read(edges, table.format("0.5")).X[:2, 0].tolist() == [1.2, 900.0]
 
 
+def test_numbers_of_a_data_frame_are_as_they_are():
+    """The decimal mark is that of its words: a float of three decimals is no thousand."""
+    edges = pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"]})
+    words = pd.DataFrame(
+        {"id": ["x", "y", "z"], "v": ["0,5", "1,5", None], "w": ["1.200", "9", "2"]}
+    )
+    nodes = words.assign(u=[1.234, np.nan, 9.0])
+    assert real.read(edges, nodes).X[:, :3].tolist() == [
+        [0.5, 1200.0, 1.234],
+        [1.5, 9.0, 5.117],
+        [1.0, 2.0, 9.0],
+    ]
+
+
 def test_semicolons_prefer_decimal_commas_where_nothing_tells(read):
     edges = "source;target;weight\na;b;1.200\nb;c;2,500\n"
     assert read(edges).graph.data.tolist() == [1200.0, 2.5]

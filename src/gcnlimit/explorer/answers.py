@@ -25,7 +25,7 @@ from gcnlimit.explorer.computations import COMPUTATIONS, is_quick
 from gcnlimit.explorer.curves import STRENGTHS, strength_range
 from gcnlimit.explorer.picture import Curve, Picture
 from gcnlimit.explorer.pictures import PICTURES, needs
-from gcnlimit.explorer.sentences import WAIT
+from gcnlimit.explorer.sentences import WAIT, refusal
 from gcnlimit.explorer.state import State
 from gcnlimit.simulation.simulate import simulate
 
@@ -142,7 +142,7 @@ def compute(name: str, state: State) -> Computed:
     try:
         return Computed(COMPUTATIONS[name].compute(state), "")
     except GCNLimitError as error:
-        return Computed(None, f"{str(error).rstrip('.')}.")
+        return Computed(None, refusal(error))
 
 
 class Answers:

@@ -40,7 +40,7 @@ from gcnlimit.explorer.curves import tuned
 from gcnlimit.explorer.page import READING, layout, said
 from gcnlimit.explorer.picture import Picture
 from gcnlimit.explorer.pictures import PICTURES
-from gcnlimit.explorer.sentences import WAIT, answers
+from gcnlimit.explorer.sentences import WAIT, answers, refusal
 from gcnlimit.explorer.start import LARGEST, describe_upload
 from gcnlimit.explorer.state import FIELDS, SWITCHES, State
 
@@ -150,7 +150,7 @@ class Explorer:
                 yield {"picture": name, **_shown(drawn), "answers": words}
             yield {"waiting": known.waiting(state)}
         except GCNLimitError as error:
-            yield {"refused": f"{str(error).rstrip('.')}."}
+            yield {"refused": refusal(error)}
         except Exception:
             self.server.logger.exception("a request that cannot be answered")
             yield {"refused": _FAULT}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from gcnlimit._values import Array
@@ -35,11 +37,20 @@ def capital(words: str) -> str:
 
 def answers(state: State, results: Results) -> dict[str, str]:
     """The answers to the questions of the page, by the names of their places."""
-    return {
-        "depth-answer": depth_answer(state, results),
-        "gain-answer": gain_answer(state, results),
-        "elsewhere-answer": elsewhere_answer(state, results),
-    }
+    each = {"depth": depth_answer, "gain": gain_answer, "elsewhere": elsewhere_answer}
+    return {f"{name}-answer": answer(state, results) for name, answer in each.items()}
+
+
+def refusal(error: Exception) -> str:
+    """An error of the library in the words of the page, which has controls instead of arguments.
+
+    >>> refusal(Exception("predict has no theory for loss = Hinge() and reg; take loss='square', or reg=math.inf"))
+    'There is no theory for loss = hinge and reg; take loss square, or infinite regularization.'
+    """
+    words = re.sub(r"^[\w ]+ has no theory", "There is no theory", str(error).rstrip("."))
+    words = re.sub(r"= (\w+)\(\)", lambda name: f"= {name[1].lower()}", words)
+    words = words.replace("reg=math.inf", "infinite regularization")
+    return re.sub(r"(=?)'(\w+)'", lambda quoted: " " * len(quoted[1]) + quoted[2], words) + "."
 
 
 def depth_answer(state: State, results: Results) -> str:
@@ -66,6 +77,8 @@ def gain_answer(state: State, results: Results) -> str:
         named["the best network of one filter"] = results["filter"][2]
     named["the best of all linear networks"] = results.get("linear", np.nan)
     reachable = {who: at for who, at in named.items() if not np.isnan(at)}
+    if np.isnan(results.get("here", 0.0)):
+        words += " This network has no answer; its curve says why."
     reached = []
     unit = "percentage points below the limit"
     for who, at in reachable.items():

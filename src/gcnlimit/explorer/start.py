@@ -19,6 +19,7 @@ from gcnlimit.csbm import SIGNALS
 from gcnlimit.degrees import DegreeLaw, Gamma
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.explorer.state import LIMITS, State
+from gcnlimit.graphs.check import counted
 from gcnlimit.graphs.columns import spelling
 from gcnlimit.graphs.dataset import Dataset
 from gcnlimit.graphs.table_files import ENDS
@@ -109,8 +110,9 @@ def describe_upload(
     for name in names:
         if Path(name).suffix.lower() not in {".npz", *TABLES}:
             raise ParameterError(f"{name[:60]!r} is not a known kind of file; {wanted}")
-    if len(contents) not in {1, 2} or len(contents) != len(names):
-        raise ParameterError(f"{len(contents)} files were uploaded; {wanted}")
+    whole = len(names) == 1 and names[0].lower().endswith(".npz")
+    if len(contents) != len(names) or not (whole or len(names) == 2):
+        raise ParameterError(f"{counted(len(contents), 'file')} came; {wanted}")
     with tempfile.TemporaryDirectory() as folder, at_most(MEMORY):
         paths = {_write(Path(folder), k, contents[k], name): name for k, name in enumerate(names)}
 

@@ -227,7 +227,8 @@ def features_of(
     words: list[str] = []
     told: dict[str, list[str]] = {_FILLED: [], _READ: [], _ENCODED: [], _LACKING: []}
     for name, cells in columns.items():
-        if name not in kept and not comma and (plain := _numbers(cells)) is not None:
+        commas = comma and any(isinstance(cell, str) for cell in cells)
+        if name not in kept and not commas and (plain := _numbers(cells)) is not None:
             parts.append(plain)
             continue
         texts = [text(cell) for cell in cells]
@@ -236,7 +237,7 @@ def features_of(
         if name not in kept and {v.lower() for v in present if not is_number(v)} == {"unknown"}:
             present = {value for value in present if value.lower() != "unknown"}
         missing = np.array([value not in present for value in texts])
-        value, how = (None, "") if name in kept else numbers_of(present, comma)
+        value, how = (None, "") if name in kept else numbers_of(present, commas)
         if value is None and name not in kept:
             value, how = days_of(present)
         if missing.all():

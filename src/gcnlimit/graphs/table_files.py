@@ -83,9 +83,11 @@ def read_table(
         levels = [name if isinstance(name, tuple) else (name,) for name in frame.columns]
         head = [" ".join(map(str, level)).strip() for level in levels]
         columns = [frame.iloc[:, k].tolist() for k in range(len(head))]
-        return Table(_by_name(head, columns, shown), shown)
+        written = [[cell for cell in column if isinstance(cell, str)] for column in columns]
+        comma = kind == "nodes" and _has_decimal_commas(written, "")
+        return Table(_by_name(head, columns, shown), shown, comma)
     shown = repr(os.fspath(source))
-    mark = ""
+    mark = ","  # in a spreadsheet numbers have a point
     try:
         raw = _content(source, shown)
         if Path(source).suffix.lower() in SPREADSHEETS:
