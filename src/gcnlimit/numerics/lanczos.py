@@ -109,8 +109,7 @@ def largest_eigenvalue(operator: Any, start: Any) -> float:
 def top_eigenvalues(operator: Any, count: int) -> Array:
     """Distinct eigenvalues of a symmetric operator of largest magnitude, largest first, at most `count`.
 
-    Those outside of the bulk of the spectrum converge in far fewer than the 120 products that are taken; those at its edge are
-    then right to a thousandth of its width.
+    Those outside of the bulk converge in far fewer products than are taken; those at its edge are right to a thousandth of it.
 
     >>> top_eigenvalues(np.diag([3.0, -5.0, 1.0, 0.5]), 2).round(9)
     array([-5.,  3.])

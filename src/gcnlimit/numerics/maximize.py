@@ -6,7 +6,7 @@ cost a few vectorized calls.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -181,16 +181,9 @@ def _climb(objective: Objective, start: Array, which: Index, accuracy: float) ->
     bend = np.abs(f[:, 1 : d + 1] - 2.0 * f[:, :1] + f[:, d + 1 :]) / h**2
     # At least so stiff that the first step is short: second differences are lost in noise.
     bend = np.maximum(bend, np.maximum(1.0, np.abs(slope) / FIRST))
-    ascent = ascend(
-        value,
-        gradient,
-        phi,
-        at_start=(f[:, 0], slope),
-        H=np.eye(d) / bend[:, None],
-        tol=max(1e-8, noise),
-        gain=1e-2 * accuracy,
-        accuracy=accuracy,
-    )
+    settings: dict[str, Any] = {"tol": max(1e-8, noise), "gain": 1e-2 * accuracy}
+    settings |= {"at_start": (f[:, 0], slope), "H": np.eye(d) / bend[:, None]}
+    ascent = ascend(value, gradient, phi, accuracy=accuracy, **settings)
     return ascent._replace(x=np.sin(ascent.x) ** 2)
 
 

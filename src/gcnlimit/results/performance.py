@@ -37,7 +37,11 @@ class Status(Outcome):
     EXPLICIT = 0, "explicit formula, nothing to converge"
     CONVERGED = 1, "the fixed point was reached to the requested tolerance"
     NOT_CONVERGED = 2, "the fixed point was not reached; allow more iterations or a larger tol"
-    UNRESOLVED = 3, "the filter is too steep for the finest grid on the spectrum; take a larger reg"
+    UNRESOLVED = (
+        3,
+        "the filter is too steep for the finest grid on the spectrum, or momentum too near 1, or "
+        "the time too long for eigenvalues near 0; take a larger reg, less momentum or less time",
+    )
     OUT_OF_RANGE = (
         4,
         "the gain of the filter, or reg in its units, is out of range; take normalize=True",

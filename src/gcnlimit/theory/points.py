@@ -20,7 +20,7 @@ from gcnlimit.losses.base import ClassLoss
 from gcnlimit.network import GCN
 from gcnlimit.normalization import Normalization, as_normalization
 from gcnlimit.penalties import Penalty
-from gcnlimit.scope import Route, route_of
+from gcnlimit.scope import Route, route_of, structure_of
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.propensity_spectrum import radius
 from gcnlimit.training import Training
@@ -176,16 +176,7 @@ class Points(NamedTuple):
 
     def route(self) -> Route:
         """Equations of the points at finite regularization."""
-        return route_of(
-            {
-                "reg": "finite",
-                "training": "to the end" if self.training is None else "stopped",
-                "operator": "symmetric" if self.symmetric else "directed",
-                "degrees": "alike" if self.degrees is None else "varied",
-                "normalization": "symmetric" if self.normalization.plain else "other",
-                "filter": "PageRank" if type(self.filter) is PageRank else "any",
-            }
-        )
+        return route_of({"reg": "finite"} | structure_of(self, self.degrees, self.symmetric))
 
     def take(self, index: npt.NDArray[Any]) -> Self:
         """Points at that index."""

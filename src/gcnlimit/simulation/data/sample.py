@@ -181,7 +181,7 @@ def bernoulli_graph(
 ) -> sparse.csr_array[np.float64]:
     r"""Graph whose edges are independent, of probability ``probabilities[k, l]`` between classes `k` and `l`.
 
-    `kinds` is the index of the class of each node. Every ordered pair is drawn once if `directed`, every unordered pair
+    `class_index` is that of the class of each node. Every ordered pair is drawn once if `directed`, every unordered pair
     otherwise, self-loops included; by the generator `rng` of a `backend`, by default NumPy's. With the propensities `theta` of
     the nodes the probability is multiplied by :math:`\theta_i\theta_j`, and at most 1.
 
