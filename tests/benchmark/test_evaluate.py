@@ -3,7 +3,9 @@
 import contextlib
 import gc
 import json
+import os
 import secrets
+import shutil
 import subprocess
 import sys
 import time
@@ -135,14 +137,20 @@ HONEST += [
     "shadowed",
     "answers_later",
     "patches_writing",
+    "patches_numpy",
+    "at_exit",
+    "from_the_time",
+    "from_generators",
+    "by_side_channels",
 ]
+BY_CHANCE = {"by_order", "by_side_channels"}  # their scores are guesses
 
 
 @pytest.mark.parametrize("cheat", HONEST)
 def test_a_cheat_has_the_accuracy_of_its_scores(cheat, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = judged(getattr(cheats, cheat)).runs[0]
-    assert run.accuracy == pytest.approx(0.5, abs=0.06 if cheat == "by_order" else 0.0) or run.error
+    assert run.accuracy == pytest.approx(0.5, abs=0.06 if cheat in BY_CHANCE else 0.0) or run.error
 
 
 SENTENCES = {
@@ -169,6 +177,27 @@ def test_a_cheat_without_scores_ends_in_one_sentence(cheat):
     assert np.isnan(failed.accuracy)
     assert len(failed.error) <= 500
     assert "\n" not in failed.error
+
+
+@pytest.mark.parametrize("cheat", ["hangs", "stops"])
+def test_a_model_that_never_answers_is_ended_in_time(cheat):
+    (failed,) = judged(getattr(cheats, cheat), timeout=1.5).failures
+    assert failed.error == "the model took more than 1.5 s; pass another timeout if it needs more"
+
+
+def test_a_task_that_nobody_reads_is_not_waited_for(monkeypatch, tmp_path):
+    """A process that the model leaves behind keeps the pipe of the task open, and does not read it."""
+    left = "import os, time\nif os.fork() == 0:\n    os.setsid(); time.sleep(10)\ntime.sleep(100)\n"
+    (tmp_path / "sitecustomize.py").write_text(left)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    (failed,) = judged("cheats:exits", timeout=1.0).failures
+    assert "more than 1 s" in failed.error
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, np.nan, "1", [1.0, 2.0]])
+def test_a_timeout_is_a_number_of_seconds(wrong):
+    with pytest.raises(gl.ParameterError, match="timeout"):
+        judged(cheats.exits, timeout=wrong)
 
 
 def test_a_model_that_interrupts_its_judge_has_no_score():
@@ -226,6 +255,35 @@ def test_a_model_of_another_user_cannot_read_the_memory_of_its_judge():
     assert judged("cheats:memory").runs[0].accuracy == 0.5
     (failed,) = judged("cheats:memory", user="nobody").failures
     assert "PermissionError" in failed.error
+
+
+JUDGE = """
+import secrets, gcnlimit as gl
+for model in ("cheats:memory", "cheats:traces"):
+    seed = secrets.randbits(64)
+    scores = gl.benchmark.evaluate(model, "reference", size="small", graphs=1, seed=seed, timeout=60)
+    print(scores.failures[0].error)
+"""
+
+
+# root without this capability is to other processes as an ordinary user is
+NOT_ROOT = [] if os.geteuid() else ["setpriv", "--bounding-set=-sys_ptrace"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a model can read its judge")
+@pytest.mark.skipif(bool(NOT_ROOT) and not shutil.which("setpriv"), reason="needs setpriv")
+def test_a_judge_that_is_not_root_cannot_be_read_or_traced_by_a_model_of_the_same_user():
+    judge = subprocess.run(
+        [*NOT_ROOT, sys.executable, "-c", JUDGE],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    memory, traced = judge.stdout.splitlines()
+    assert "PermissionError" in memory
+    assert "Operation not permitted" in traced
 
 
 @pytest.mark.parametrize(

@@ -553,3 +553,18 @@ def test_the_column_that_names_the_nodes_of_the_edges_is_named(read):
         gl.ParameterError, match="write both alike, name another column by --id code"
     ):
         read(nodes="name,code,label\nShop 1,a,x\nShop 2,b,y\n")
+
+
+@pytest.mark.parametrize("place", ['r="XFD1048576"', "r = 'XFD1048576'"])
+def test_a_cell_far_from_its_table_is_not_reached_through_empty_ones(tmp_path, place):
+    with zipfile.ZipFile(tmp_path / "e.xlsx", "w") as book:
+        book.writestr("xl/worksheets/sheet1.xml", f"<row r='1'><c {place}><v>1</v></c></row>")
+    with pytest.raises(gl.ParameterError, match=r"687 GB of memory.* far from the table"):
+        real.read(tmp_path / "e.xlsx")
+
+
+def test_a_row_of_very_many_cells_is_refused_before_it_is_split(tmp_path, monkeypatch):
+    (tmp_path / "e.csv").write_text("a" + "," * 10**6)
+    monkeypatch.setenv("GCNLIMIT_MEMORY", "0.1")
+    with pytest.raises(gl.ParameterError, match="a row of 1000000 cells in"):
+        real.read(tmp_path / "e.csv")

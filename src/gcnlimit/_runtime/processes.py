@@ -16,6 +16,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from functools import partial
 from typing import Any, TypeVar
 
+from gcnlimit._runtime.progress import Forgiving
 from gcnlimit._runtime.threads import single_threaded_blas, single_threaded_children
 from gcnlimit.errors import GCNLimitError, ParameterError
 
@@ -72,14 +73,12 @@ def _submit(submit: Callable[..., Any], fn: Callable[..., Any], /, *args: Any, *
     """Submit a call without the caller's script, unless the call needs something defined in it.
 
     This may start a process, which imports ``__main__``: a script without ``if __name__ == "__main__"`` would run once more. An
-    empty module stands in for it.
+    empty module stands in for it. What waits to be written to a full standard error is no reason to fail.
     """
-    if b"__main__" in pickle.dumps((fn, args, kw)):
-        with _blocked_interruptions():
-            return submit(fn, *args, **kw)
-    with _SWAPPED, _blocked_interruptions():
+    needed = b"__main__" in pickle.dumps((fn, args, kw))
+    with _SWAPPED, _blocked_interruptions(), contextlib.redirect_stderr(Forgiving(sys.stderr)):
         main = sys.modules["__main__"]
-        sys.modules["__main__"] = types.ModuleType("__main__")
+        sys.modules["__main__"] = main if needed else types.ModuleType("__main__")
         try:
             return submit(fn, *args, **kw)
         finally:

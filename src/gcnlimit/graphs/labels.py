@@ -60,10 +60,8 @@ def classes_of_nodes(y: Any, nodes: int) -> npt.NDArray[Any]:
     ([2, -1, 0], ['b', ''])
     """
     values, mask = _entries(y, nodes)
-    if values.dtype.kind in "US":
-        values = values.astype(str)
-    elif values.size:
-        farthest = max(values.min().item(), values.max().item(), key=abs)
+    if values.dtype.kind != "U" and values.size:
+        farthest = max(int(values.min()), int(values.max()), key=abs)
         if abs(farthest) > _LARGEST:
             raise ParameterError(f"y reaches {farthest}; use classes within 2**53, or strings")
     classes = np.full(nodes, "", values.dtype) if values.dtype.kind == "U" else np.full(nodes, -1)
@@ -73,7 +71,7 @@ def classes_of_nodes(y: Any, nodes: int) -> npt.NDArray[Any]:
 
 def labelled_nodes(raw: npt.NDArray[Any]) -> Mask:
     """Which entries name a class; -1, NaN, None and the empty string do not."""
-    if raw.dtype.kind not in "biufUSO":
+    if raw.dtype.kind not in "biufUO":
         raise ParameterError(f"y has dtype {raw.dtype}; classes are {KINDS}, -1 where unknown")
     return np.array([_is_class(value) for value in raw.tolist()], bool)
 
@@ -82,7 +80,7 @@ def _is_class(value: Any) -> bool:
     """Whether one entry names a class; refuses what is neither a number nor a string, but for marks of missing values."""
     if is_missing(value):
         return False
-    if isinstance(value, str | bytes | bool | np.bool_):
+    if isinstance(value, str | bool | np.bool_):
         return True
     if not isinstance(value, int | float | np.integer | np.floating) or math.isinf(value):
         raise ParameterError(f"y contains {shown(value)}; classes are {KINDS}, None where unknown")
@@ -91,7 +89,7 @@ def _is_class(value: Any) -> bool:
 
 def is_missing(value: Any) -> bool:
     """Whether an entry is None, NaN, empty, or what pandas writes for a missing value."""
-    if isinstance(value, str | bytes):
+    if isinstance(value, str):
         return not value
     missing = value is None or type(value).__name__ in ("NAType", "NaTType")
     return missing or (isinstance(value, float) and math.isnan(value))
@@ -104,7 +102,11 @@ def _entries(y: Any, nodes: int) -> tuple[npt.NDArray[Any], Mask]:
         got = f"has shape {raw.shape}" if raw.ndim else f"is {type(y).__name__}"
         raise ParameterError(f"y {got}; it must have one entry for each of the {nodes} nodes")
     mask = labelled_nodes(raw)
-    values = raw[mask]
+    return as_classes(raw[mask]), mask
+
+
+def as_classes(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Classes as whole numbers or strings, of nodes that have one."""
     if values.dtype.kind == "O":
         words = {isinstance(value, str) for value in values}
         if len(words) > 1:
@@ -113,4 +115,4 @@ def _entries(y: Any, nodes: int) -> tuple[npt.NDArray[Any], Mask]:
     if values.dtype.kind == "f" and np.any(fractions := values != np.round(values)):
         fraction = f"y contains {values[fractions][0]:g}"
         raise ParameterError(f"Unknown label type: {fraction}; classes are {KINDS}")
-    return values, mask
+    return values

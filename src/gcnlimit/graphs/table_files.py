@@ -26,6 +26,7 @@ Columns = dict[str, list[Any]]
 SPREADSHEETS = (".xlsx",)
 _MEMORY = 40.0  # bytes for each byte of a table that is read
 _ROWS = 4096  # of a text that are split into cells at once
+_PLACE = re.compile(rb"""\br\s*=\s*["']([A-Z]{0,9})([0-9]{1,9})["']""")  # of a cell or a row
 _COMMENT = re.compile(r"[#%]|\s*$|sep=.\s*$", re.IGNORECASE)
 # numbers that can be read in one way only, with a decimal comma or point; 1,200 can be in two
 _DECIMAL = r"[+-]?(\d+{0}(\d\d?|\d{{4,}})|0{0}\d+|\d+({1}\d{{3}})+{0}\d+)\D{{0,6}}"
@@ -137,7 +138,7 @@ def _text(raw: bytes, shown: str, given: str | None, notes: list[str]) -> str:
             continue
         if code == "cp1252" != given:
             told = f"{shown} is not UTF-8 and was read as cp1252, the encoding of Windows"
-            notes.append(f"{told}; for another use {option('encoding', 'NAME')}.")
+            notes.append(f"{told}; for another encoding use {option('encoding', 'NAME')}.")
         return written
     tried = given or "UTF-8 or cp1252"
     raise ParameterError(f"{shown} is not text in {tried}; use {option('encoding', 'NAME')}")
@@ -146,6 +147,7 @@ def _text(raw: bytes, shown: str, given: str | None, notes: list[str]) -> str:
 def _spreadsheet(raw: bytes, shown: str, notes: list[str]) -> list[list[str]]:
     """Columns of the first sheet as text, as pandas reads it."""
     require(shown, _MEMORY * unpacked_size(io.BytesIO(raw)), "save it as CSV")
+    require(shown, _MEMORY * _grid_size(raw), "delete what stands far from the table")
     try:
         import pandas
 
@@ -161,6 +163,18 @@ def _spreadsheet(raw: bytes, shown: str, notes: list[str]) -> list[list[str]]:
         notes.append(f"Read the sheet {name!r} of {shown}, not {listed(map(repr, dict(others)))}.")
     filled = sheet[(sheet != "").any(axis=1)]
     return [filled[k].tolist() for k in filled]
+
+
+def _grid_size(raw: bytes) -> float:
+    """Cells of the sheets of a spreadsheet, empty ones included: one cell far out makes a whole table of them."""
+    cells = 0.0
+    with zipfile.ZipFile(io.BytesIO(raw)) as parts:
+        for name in parts.namelist():
+            places = _PLACE.findall(parts.read(name)) if "sheet" in name else []
+            rows = max((int(row) for _, row in places), default=0)
+            last = max((letters for letters, _ in places), key=lambda b: (len(b), b), default=b"")
+            cells += float(rows) * sum(26**k * (b - 64) for k, b in enumerate(reversed(last)))
+    return cells
 
 
 def _index_counts(frame: Any, kind: str) -> bool:
@@ -180,6 +194,7 @@ def _cells(written: str, shown: str) -> tuple[list[list[str]], str]:
     top = next(below, "")
     bare = re.sub('"[^"]*"', "", top)
     mark = max(",\t;| ", key=lambda mark: bare.count(mark) if mark != " " else 0.5)
+    require(f"a row of {bare.count(mark)} cells in {shown}", 200.0 * bare.count(mark), "cut it")
     lines = chain([top], below)
     spaced = (line.strip() for line in lines) if mark == " " else lines
     reader = csv.reader(spaced, delimiter=mark, skipinitialspace=True)
