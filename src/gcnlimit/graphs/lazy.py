@@ -80,7 +80,7 @@ class Units:
 
 @dataclass(frozen=True, eq=False)
 class Averaged:
-    """Units averaged one and two steps away, by each of some walks."""
+    """Units, and their averages one and two steps away by each of some walks."""
 
     units: Units
     walks: list[Any]
@@ -89,11 +89,11 @@ class Averaged:
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and columns."""
         nodes, count = self.units.shape
-        return nodes, 2 * count * len(self.walks)
+        return nodes, (1 + 2 * len(self.walks)) * count
 
     def __getitem__(self, nodes: Any) -> Any:
         units = self.units[:]
-        parts = []
+        parts = [units[nodes]]
         for walk in self.walks:
             first = walk[nodes]
             # two steps from few nodes are the cheaper product
@@ -102,12 +102,12 @@ class Averaged:
         return np.hstack(parts)
 
     def __matmul__(self, W: Array) -> Array:
-        # averages of outputs are fewer than averages of units
-        parts = np.split(W, 2 * len(self.walks))
-        units = self.units
-        pairs = zip(self.walks, parts[::2], parts[1::2], strict=True)
-        each = (walk @ (units @ one + walk @ (units @ two)) for walk, one, two in pairs)
-        return np.asarray(sum(each))
+        # averages of outputs are fewer than averages of units, which are computed once
+        parts = np.split(W, 1 + 2 * len(self.walks))
+        total, *rest = np.hsplit(self.units @ np.hstack(parts), len(parts))
+        for walk, one, two in zip(self.walks, rest[::2], rest[1::2], strict=True):
+            total = total + walk @ (one + walk @ two)
+        return total
 
 
 @dataclass(frozen=True, eq=False)

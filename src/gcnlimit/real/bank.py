@@ -44,10 +44,14 @@ Members = Iterator[tuple[Member, Columns]]
 
 def members(views: Views, labels: Labels, wanted: Container[str] | None = None) -> Members:
     """The bank of a fit, or the members wanted of it, with their columns; on another graph, those that know no node by name."""
-    width = views.X.shape[1]
-    few = width <= NARROW and PER_COLUMN * width <= labels.index.size
-    bank = _few if few else _many
+    bank = _few if are_few(views, labels) else _many
     return bank(views, labels, lambda *names: wanted is None or any(n in wanted for n in names))
+
+
+def are_few(views: Views, labels: Labels) -> bool:
+    """Whether the features are few enough for a bank of hops and random units, whose members share their columns."""
+    width = views.X.shape[1]
+    return bool(width <= NARROW and PER_COLUMN * width <= labels.index.size)
 
 
 def _few(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
@@ -63,12 +67,11 @@ def _few(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
 
     rng = np.random.default_rng(0)
 
-    def averaged() -> list[Any]:
-        units = Units.of(Beside(near), UNITS, rng)
-        return [units, Averaged(units, views.walks)]  # those of labels would return a node's own
+    def averaged() -> Averaged:  # averages of labels would return a node's own
+        return Averaged(Units.of(Beside(near), UNITS, rng), views.walks)
 
     yield Member("hops"), Beside(hops)
-    yield Member("random units"), Beside([*hops, *averaged()])
+    yield Member("random units"), Beside([*hops, averaged()])
     enough = labels.index.size >= PER_CLASS * labels.classes.size
     if views.elsewhere or not (enough and want("labels", "hops, labels", *mixed)):
         return
@@ -76,7 +79,7 @@ def _few(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     yield Member("labels", local=True), Beside([seen])
     yield Member("hops, labels", local=True), Beside([*hops, seen])
     for name in mixed if Beside(hops).shape[1] <= LANDMARKS else mixed[:1]:
-        blocks = [*hops, seen, *averaged(), Units.of(Beside([*near, seen]), 3 * UNITS, rng)]
+        blocks = [*hops, seen, averaged(), Units.of(Beside([*near, seen]), 3 * UNITS, rng)]
         yield Member(name, local=True), Beside(blocks)
 
 
