@@ -60,10 +60,12 @@ class Units:
 
     @classmethod
     def of(cls, columns: Beside, count: int, rng: np.random.Generator) -> Units:
-        """Some units, drawn at random."""
+        """Some units, drawn at random; each sees some columns, from one to all, for what few columns tell together."""
         dtype = columns.blocks[0].dtype
         width = columns.shape[1]
-        weights = rng.standard_normal((width, count)) / np.sqrt(width)
+        most = np.exp(rng.random(count) * np.log(width + 1)).astype(int)
+        seen = rng.random((width, count)).argsort(axis=0).argsort(axis=0) < most
+        weights = seen * rng.standard_normal((width, count)) / np.sqrt(most)
         return cls(columns, weights.astype(dtype), rng.standard_normal(count).astype(dtype))
 
     @property

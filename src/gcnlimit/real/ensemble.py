@@ -19,7 +19,7 @@ from gcnlimit.graphs.lazy import Beside
 from gcnlimit.graphs.operator import propagation
 from gcnlimit.graphs.scaling import Scaling
 from gcnlimit.numerics.leave_one_out import SAMPLE, averaged, blurred, correct, soft_weights
-from gcnlimit.real.bank import Fitted, Member, are_few, members
+from gcnlimit.real.bank import Fitted, Member, members
 from gcnlimit.real.views import RANK, Views, principal_axes
 
 LEAST = 1e-6  # probability below which nothing is said
@@ -79,12 +79,12 @@ class Ensemble:
         features = propagation(adjacency, "symmetric").operator.matrix if bare else features
         scaling = Scaling.of(features, "rows") if bare else chosen_scaling(features, labels, scale)
         views = Views(scaling(features), adjacency, scaling.how == "rows")
-        # columns of a small graph, or shared, are kept for its outputs, others computed again
-        keep = views.nodes <= HELD or are_few(views, labels)
-        bank = list(members(views, labels)) if keep else None
+        # the columns of a small graph are kept for its outputs, those of a large one computed again
+        bank: Any = members(views, labels)
+        bank = list(bank) if views.nodes <= HELD else bank
         fitted: dict[str, Fitted] = {}
         unusable: dict[str, str] = {}
-        for member, columns in bank or members(views, labels):
+        for member, columns in bank:
             try:
                 fitted[member.name] = Fitted.of(member, columns, labels, weights)
             except (np.linalg.LinAlgError, FloatingPointError) as error:
@@ -103,7 +103,7 @@ class Ensemble:
         about = (labels, share, scaling, views, bare, fitted, unusable)
         model = cls(*about, used, portable, uses_graph, gain)
         model.left_out = model.left_out_by(used)
-        model.scores = model._scores(views, used, bank)
+        model.scores = model._scores(views, used, bank if isinstance(bank, list) else None)
         return model
 
     def left_out_by(self, mixture: Mixture) -> Array:
