@@ -30,7 +30,7 @@ templates_path = ["_templates"]
 default_role = "py:obj"
 nitpicky = True  # what a page refers to is in the reference; types of other packages and names of parameters are not
 nitpick_ignore_regex = [
-    ("py:class", r"(?!gcnlimit\.).*|.*\.(Outcome|_Transposed|Backend|Form|Classes)"),
+    ("py:class", r"(?!gcnlimit\.).*|.*\.(Outcome|_Transposed|Backend|Form|Classes|AtDegree)"),
     (
         "py:(class|func)",
         r"gcnlimit\.simulation\..*",

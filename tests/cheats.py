@@ -1,6 +1,8 @@
 """Models that look for hidden labels where a process could have them, or forge a score; each falls back to the targets."""
 
+import atexit
 import contextlib
+import ctypes
 import gc
 import os
 import signal
@@ -230,6 +232,24 @@ def left_behind(task):
     os._exit(0)
 
 
+def hangs(task):
+    """Never answer."""
+    time.sleep(10**6)
+
+
+def stops(task):
+    """Stop, so that no thread of the process goes on."""
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def traces(task):
+    """Attach to the judge as a debugger does, which stops it."""
+    library = ctypes.CDLL(None, use_errno=True)
+    if library.ptrace(16, os.getppid(), 0, 0):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    time.sleep(10**6)
+
+
 def signals(task):
     """Interrupt the judge."""
     os.kill(os.getppid(), signal.SIGINT)
@@ -322,6 +342,46 @@ def closes(task):
     """Close every open file before it answers."""
     os.closerange(0, 64)
     return task.targets
+
+
+def patches_numpy(task):
+    """Replace the functions of NumPy that read and compare scores, in the process of the model."""
+    np.asarray = np.array = np.frombuffer = lambda *given, **how: np.ones(task.targets.shape)
+    return task.targets
+
+
+def at_exit(task):
+    """Answer once more when the process ends."""
+    atexit.register(everywhere, b"s" + np.ones(task.targets.size).tobytes())
+    return task.targets
+
+
+def from_the_time(task):
+    """Try seeds that somebody in a hurry takes: the time in several units, and small numbers."""
+    now = time.time_ns()
+    seeds = [now // 10**unit - past for unit in (0, 3, 6, 9) for past in range(3)]
+    return _best(task, [("small", 0, seed) for seed in [*seeds, *range(20)]])
+
+
+def from_generators(task):
+    """Try the numbers of the generator's state, of the task's seed and of memory that processes share, as the seed."""
+    state = np.random.default_rng(task.seed).bit_generator.state["state"]
+    shared = [path.read_bytes()[:4096] for path in Path("/dev/shm").glob("*") if path.is_file()]
+    words = [word for text in shared for word in text.split() if word.isdigit() and len(word) < 40]
+    numbers = [*state.values(), task.seed << 32, task.seed ^ 0xFFFFFFFF, *map(int, words)]
+    return _best(task, [("small", 0, number) for number in numbers])
+
+
+def by_side_channels(task):
+    """Order, degree and size of the features of the nodes, whichever agrees best with the known classes."""
+    sources = np.asarray(task.edge_index)[0]
+    first = np.full(task.labels.size, len(sources))
+    np.minimum.at(first, sources, np.arange(len(sources)))
+    hints = [first, np.bincount(sources, minlength=first.size), np.abs(task.features).sum(axis=1)]
+    guesses = [(sign * hint > np.median(sign * hint)) for hint in hints for sign in (1, -1)]
+    known = task.labelled_mask
+    best = max(guesses, key=lambda guess: np.mean(guess[known] == task.labels[known]))
+    return np.eye(2)[best.astype(int)]
 
 
 def masked(task):

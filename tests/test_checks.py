@@ -84,6 +84,11 @@ class WrongSeries(TwoSteps):
         return super().series(operator.T, block, accuracy, shape)
 
 
+class LongSeries(TwoSteps):
+    def series(self, operator, block, accuracy, shape):
+        return 1.1 * super().series(operator, block, accuracy, shape)
+
+
 class WrongAverages(gl.PageRank):
     def directed_averages(self, signal, mu):
         good = super().directed_averages(signal, mu)
@@ -108,6 +113,7 @@ class WrongDirectedChain(gl.Diffusion):
         (FewNodes(0.5), "too few to average"),
         (WrongLayers(0.5), "layers gives at most 7 where chain has 2"),
         (WrongSeries(0.5), "does not act on a matrix as the chain does"),
+        (LongSeries(0.5), "does not act on a matrix as the chain does"),
         (WrongAverages(0.4), "directed_averages gives scattered"),
         (WrongDirectedChain(0.4), "directed_chain gives"),
     ],

@@ -62,7 +62,7 @@ def test_the_value_of_a_penalty_is_enough(given, known):
 
 def test_a_function_that_is_no_penalty_is_refused():
     for wrong in (np.sin, np.exp, lambda w: -(w**2)):
-        with pytest.raises(gl.ParameterError, match=r"not convex|not least at 0"):
+        with pytest.raises(gl.ParameterError, match=r"not convex|not smallest at 0"):
             gl.GCN(gl.Residual([1.0]), reg=0.7, penalty=wrong)
 
 

@@ -66,13 +66,13 @@ def time(count: int = 200) -> None:
     print(
         f"{count} data sets; the best time and the best reg are inside the interval in {inside.sum()}"
     )
-    spread("stopping less the best ridge, points of accuracy", gain)
+    spread("best stopping minus best ridge, points of accuracy", gain)
     print(f"stopping is better in {np.sum(gain > 1e-6)}, by at most {gain.max():.4f} points")
     spread("time times reg at the best", 10.0 ** (when + how)[inside], 2)
     loss, _ = best(flow, -3.0, 3.0, np.argmin, "test_loss")
     other, _ = best(ridge, -3.0, 3.0, np.argmin, "test_loss")
     spread(
-        "square loss of stopping less that of the best ridge, per cent",
+        "square loss of stopping minus that of the best ridge, per cent",
         100.0 * (loss / other - 1.0),
         2,
     )

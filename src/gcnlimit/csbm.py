@@ -77,8 +77,8 @@ class CSBM(Value):
     degrees
         Law of heterogeneous degrees (Eq. 11.2): `Gamma`, `LogNormal`, `Pareto` or `Degrees`, that of a given graph.
     noise
-        Probability, below 1/2, that a revealed label is wrong, each by itself; for two equal classes. Accuracies on test nodes
-        are those of the true labels, on train nodes those of the revealed ones.
+        Probability, below 1/2, that a revealed label is wrong, independently of the others; for two equal classes. Accuracies
+        on test nodes refer to the true labels, on train nodes to the revealed ones.
 
     Examples
     --------
@@ -159,7 +159,7 @@ class CSBM(Value):
         degree
             Mean number of edges that leave a node (of neighbours, if the graph is undirected), below `nodes`.
         distance
-            Distance of two class means, the noise of each feature having unit variance: the Mahalanobis distance.
+            Distance between two class means, in units of the noise of a feature: the Mahalanobis distance.
         nodes, features, labelled
             Numbers of nodes, of features, and of nodes whose label is known.
         directed, classes

@@ -261,7 +261,7 @@ class Degrees(DegreeLaw):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Smallest and largest of the degrees over their mean."""
+        """Smallest and largest of the degrees, divided by their mean."""
         return float(self.theta[0]), float(self.theta[-1])
 
     def moment(self, power: float) -> float:

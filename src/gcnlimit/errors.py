@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import os
-import secrets
 import shutil
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -43,7 +42,7 @@ def writing(path: str | os.PathLike[str], size: int = 0) -> Iterator[Path]:
         if size and place.parent.is_dir() and shutil.disk_usage(place.parent).free < size + 2**20:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         only_there = place.exists() and not (place.is_file() and os.access(place.parent, os.W_OK))
-        beside = place if only_there else place.with_name(f".{secrets.token_hex(8)}{place.suffix}")
+        beside = place if only_there else place.with_name(f".{os.urandom(8).hex()}{place.suffix}")
         try:
             yield beside
             if beside != place:

@@ -21,11 +21,11 @@ from gcnlimit.spectrum import Spectrum
 
 @dataclass(frozen=True, eq=False, init=False)
 class EstimatedCSBM(CSBM):
-    r"""Contextual stochastic block model whose parameters have standard errors, which predictions carry on.
+    r"""Contextual stochastic block model whose parameters have standard errors, which predictions include.
 
     Those of :math:`\lambda` and :math:`\mu` are taken as independent, and are infinite if unknown. Class fractions have an error
-    from `counts`, the labelled nodes of each class; None if they are known. `model` is the model without its errors: all that
-    functions see which do not carry them.
+    from `counts`, the labelled nodes of each class; None if they are known. `model` is the model without its errors; functions
+    that do not propagate errors use it.
 
     >>> import gcnlimit as gl
     >>> data = EstimatedCSBM(4, 1.0, 2.0, 0.1, lam_error=0.1, mu_error=0.3)

@@ -35,8 +35,8 @@ class GCN(Value):
         The function :math:`g`: `Residual`, `Diffusion`, `PageRank`, `Polynomial`, or on symmetric graphs any function of
         NumPy arrays (see `gcnlimit.filters.Function`).
     test_filter
-        Another function :math:`g'`, through which nodes that are not labelled are read, with the weights trained through
-        `filter`. By default the same.
+        Another function :math:`g'` that is applied at test time, on unlabelled nodes, to weights trained with `filter`. By
+        default the same.
     loss
         ``"square"``, ``"logistic"``, ``"hinge"``, a convex function of the margin, or a `Loss` of your own.
     reg
@@ -57,7 +57,7 @@ class GCN(Value):
         degrees are alike.
     training
         `GradientDescent` or `GradientFlow` from zero weights, stopped after some time, with the square loss (§13). By default
-        the weights are those of the minimum.
+        the weights minimize the objective.
 
     Examples
     --------

@@ -176,8 +176,8 @@ class Normalization(Numbers):
 class Regularized(Normalization):
     r"""Regularized normalization :math:`(D + \tau d)^{-1/2} A\, (D + \tau d)^{-1/2}`.
 
-    With :math:`\tau = 1/\lambda^2`, the default, it is that of the algorithm that reaches the ceiling: neither hubs nor leaves
-    break it, and its spectral transition is the optimal one, :math:`\lambda^2\,\mathbb E\theta^2 = 1`.
+    The default :math:`\tau = 1/\lambda^2` comes from the linearized algorithm of the ceiling: neither hubs nor leaves spoil it,
+    and its spectral transition is the optimal one, :math:`\lambda^2\,\mathbb E\theta^2 = 1`.
 
     >>> Regularized(tau=2.0)  # in units of the mean degree
     Regularized(tau=2.0)

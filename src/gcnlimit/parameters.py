@@ -43,7 +43,7 @@ SETTINGS = ("tol", "max_iterations", "free", "streamed", "dtype", "device")
 """Parameters of the computation, not of the problem: never an axis."""
 
 _LONG_NAMES = {
-    "alpha": "nodes over features",
+    "alpha": "nodes per feature",
     "lam": "signal of the graph",
     "mu": "signal of the features",
     "rho": "fraction of labelled nodes",
@@ -52,7 +52,7 @@ _LONG_NAMES = {
     "features": "law of the features",
     "degrees": "law of the degrees",
     "noise": "probability that a revealed label is wrong",
-    "degrees_variance": "variance of the degrees over their mean",
+    "degrees_variance": "variance of the degrees divided by their mean",
     "degrees_law": "law of degrees of that variance, gamma or lognormal",
     "t": "diffusion time",
     "theta": "PageRank parameter",
@@ -69,7 +69,7 @@ _LONG_NAMES = {
     "steps": "steps of gradient descent",
     "rate": "step size of gradient descent",
     "momentum": "momentum of gradient descent",
-    "tau": "degree added by the regularized normalization, over the mean",
+    "tau": "degree added by the regularized normalization, in units of the mean degree",
     "nodes": "number of nodes",
     "degree": "mean degree",
     "trials": "number of trials",
@@ -161,7 +161,7 @@ def build_data(parameters: Mapping[str, Any]) -> CSBM:
         raise ParameterError(f"degrees_law = {shown(law)} is not known; write {' or '.join(LAWS)}")
     if variance is not None:
         if "degrees" in fields_given:
-            raise ParameterError("degrees_variance is given beside degrees; give one of the two")
+            raise ParameterError("degrees_variance and degrees are both given; give only one")
         fields_given["degrees"] = LAWS[law](variance)
     return CSBM(**fields_given)
 
@@ -183,7 +183,7 @@ def build_network(parameters: Mapping[str, Any]) -> GCN:
     times = {name: arguments.pop(name) for name in TIMES if name in arguments}
     if times:
         if "training" in arguments:
-            raise ParameterError(f"training is given beside {', '.join(times)}; give one of them")
+            raise ParameterError(f"training and {', '.join(times)} are both given; leave one out")
         arguments["training"] = build_training(times)
     at_test = [name for name in names_at_test() if name in parameters]
     test = {name.removeprefix("test_"): parameters[name] for name in at_test}
@@ -224,7 +224,7 @@ def build_filter(parameters: Mapping[str, Any]) -> Filter:
     depth = parameters.get("depth")
     if not layered(family) or isinstance(value, tuple | list):
         if depth is not None:
-            raise ParameterError(f"depth = {depth} is given beside {name} as a list; leave one out")
+            raise ParameterError(f"depth = {depth} is given with a list of {name}; leave one out")
         return make(value)
     if depth is None:
         raise ParameterError(f"{name}, one for all layers, needs depth; or give {name} as lists")

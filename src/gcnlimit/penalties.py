@@ -27,20 +27,12 @@ class Penalty(Convex):
 class L2(Value, Penalty):
     r"""Squared weights, :math:`\gamma(w) = w^2/2` (weight decay).
 
-    >>> float(L2().prox(3.0, v=2.0))
+    >>> round(float(L2().prox(3.0, v=2.0)), 12)
     1.0
     """
 
     def value(self, w: npt.ArrayLike) -> Array:
         return np.asarray(0.5 * np.asarray(w, float) ** 2)
-
-    def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        r""":math:`\omega/(1 + v)`."""
-        return np.asarray(np.asarray(omega, float) / (1.0 + np.asarray(v, float)))
-
-    def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        r""":math:`1/(1 + v)`."""
-        return np.asarray(1.0 / (1.0 + np.broadcast_arrays(omega, np.asarray(v, float))[1]))
 
 
 @dataclass(frozen=True, eq=False, init=False)

@@ -9,22 +9,24 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gcnlimit._values import brief
 from gcnlimit.csbm import CSBM
+from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import PageRank
 from gcnlimit.losses.base import Form
 from gcnlimit.network import GCN
 from gcnlimit.penalties import L2
 
+_GAIN = "other, normalized gain"
 QUESTIONS: dict[str, tuple[str, ...]] = {
     "operator": ("symmetric", "directed"),
     "degrees": ("alike", "varied"),
-    "normalization": ("symmetric", "other", "other, normalized gain"),
+    "normalization": ("symmetric", "other", _GAIN),
     "classes": ("2 equal", "more equal", "2 unequal", "more unequal"),
     "features": ("white", "correlated"),
     "noise": ("none", "some"),
@@ -45,6 +47,17 @@ Case = Mapping[str, str]
 When = Mapping[str, tuple[str, ...]]
 
 
+def structure_of(network: Any, degrees: DegreeLaw | None, symmetric: bool) -> dict[str, str]:
+    """Answers on which the equations depend, of a `GCN` or of the points of a calculation, on a symmetric operator or not."""
+    return {
+        "operator": "symmetric" if symmetric else "directed",
+        "degrees": "alike" if degrees is None else "varied",
+        "normalization": "symmetric" if network.normalization.plain else "other",
+        "filter": "PageRank" if type(network.filter) is PageRank else "any",
+        "training": "to the end" if network.training is None else "stopped",
+    }
+
+
 def cases_of(data: CSBM, gcn: GCN | None = None) -> Iterator[Case]:
     """Cases of data and network: one, or two where regularizations are finite and infinite; the simplest answers without one."""
     count = "2" if data.classes.count == 2 else "more"
@@ -61,18 +74,14 @@ def cases_of(data: CSBM, gcn: GCN | None = None) -> Iterator[Case]:
     loss = {Form.CODES: "square", Form.LOGITS: "softmax", Form.MARGIN: "margin"}[gcn.loss.form]
     if loss == "margin" and data.classes.skewed and gcn.loss.on(data.classes).is_pinned:
         loss = "corner"
-    scaled = "other, normalized gain" if gcn.normalize else "other"
-    symmetric = gcn.symmetrize or not data.directed
+    answers |= structure_of(gcn, data.degrees, gcn.symmetrize or not data.directed)
+    if gcn.normalize and answers["normalization"] == "other":
+        answers["normalization"] = _GAIN
     answers |= {
-        "operator": "symmetric" if symmetric else "directed",
-        "normalization": "symmetric" if gcn.normalization.plain else scaled,
         "loss": loss,
         "penalty": "squared weights" if isinstance(gcn.penalty, L2) else "other",
         "test_filter": "same" if gcn.test_filter is None else "other",
-        "training": "to the end" if gcn.training is None else "stopped",
     }
-    if type(gcn.filter) is PageRank:
-        answers["filter"] = "PageRank"
     infinite = np.isinf(gcn.reg)
     if np.any(infinite):
         yield answers | {"reg": "infinite"}
@@ -154,119 +163,65 @@ def _row(functions: Iterable[str], remedy: str, **when: str) -> Refusal:
 
 
 _ONE_OF_TWO = "leave out one of the two"
+_SOFTMAX = "take loss='softmax' or 'square', or reg=math.inf"
+_SQUARE = "take loss='square', or reg=math.inf"
+_ANY_SQUARE = "take loss='square', or leave out training"
+_EQUAL_CLASSES = "take equal classes, or leave out training"
+_ANY_SPECTRUM = "take PageRank or symmetrize=True, or leave out training"
+_SQUARE_OR_FINITE = "take loss='square' or a finite reg"
+_OR_INFINITE = "take symmetrize=True or reg=math.inf, or simulate it"
+_OR_LOSS = "take symmetrize=True or another loss, or simulate it"
 _MORE = "more equal or 2 unequal or more unequal"
 _UNEQUAL = "2 unequal or more unequal"
+_MORE_THAN_TWO = "more equal or more unequal"
 _NOT_SQUARE = "margin or corner or softmax"
 _TRAINED = ("predict", "tune")
 _FIT = "simulate or fit"
 _JOINING = "transfer to joining nodes"
+_WHITE = (*_SCATTER, "message_passing", "label_propagation", "oversmoothing")
+_ONE_FILTER = ("scatter", "paired_scatter", "order_functions")
+_CEILING_THERE = "bayes_optimal on another graph"
+_SPARSE_THERE = "bayes_optimal on another graph of finite degree"
 _READ_AGAIN = ("transfer", "best_test_filter", "best_test_filter on another graph")
 
 REFUSALS: tuple[Refusal, ...] = (
     _row(_but(_which("noise")), "leave out noise, or sample graphs", noise="some"),
     _row((*_TRAINED, "bayes_optimal"), _ONE_OF_TWO, noise="some", degrees="varied"),
     _row(_TRAINED, _ONE_OF_TWO, noise="some", test_filter="other"),
-    _row(_TRAINED, _ONE_OF_TWO, noise="some", training="stopped"),
     _row(_but(_which("degrees")), "leave out degrees, or sample graphs", degrees="varied"),
     _row(_SCATTER, "take classes=2", classes=_MORE),
-    _row(
-        (*_SCATTER, "message_passing", "label_propagation", "oversmoothing"),
-        "leave out features",
-        features="correlated",
-    ),
+    _row(_WHITE, "leave out features", features="correlated"),
     _row(_which("degrees"), _ONE_OF_TWO, degrees="varied", classes=_UNEQUAL),
     _row(_TRAINED, _ONE_OF_TWO, degrees="varied", penalty="other"),
     _row(_TRAINED, _ONE_OF_TWO, degrees="varied", test_filter="other"),
     # the gain under other normalizations is not known
-    _row(
-        (*_TRAINED, _FIT),
-        "take normalize=False",
-        degrees="varied",
-        normalization="other, normalized gain",
-    ),
+    _row((*_TRAINED, _FIT), "take normalize=False", degrees="varied", normalization=_GAIN),
     _row((*_NETWORK, _FIT), _ONE_OF_TWO, penalty="other", classes=_MORE),
     _row(_NETWORK, _ONE_OF_TWO, penalty="other", features="correlated"),
     _row(("scatter on another graph",), "leave out penalty", penalty="other"),
-    _row(
-        _NETWORK,
-        "take loss='softmax' or 'square', or reg=math.inf",
-        loss="margin",
-        classes="more equal",
-        reg="finite",
-    ),
-    _row(
-        (_FIT,),
-        "take loss='softmax' or 'square', or reg=math.inf",
-        loss="margin",
-        classes="more equal or more unequal",
-        reg="finite",
-    ),
-    _row(
-        _NETWORK,
-        "take loss='square', or reg=math.inf",
-        loss="margin or softmax",
-        classes="more unequal",
-        reg="finite",
-    ),
+    _row(_NETWORK, _SOFTMAX, loss="margin", classes="more equal", reg="finite"),
+    _row((_FIT,), _SOFTMAX, loss="margin", classes=_MORE_THAN_TWO, reg="finite"),
+    _row(_NETWORK, _SQUARE, loss="margin or softmax", classes="more unequal", reg="finite"),
     # at infinite regularization order functions are those of the square loss
-    _row(
-        ("order_functions",), "take loss='square' or a finite reg", loss=_NOT_SQUARE, reg="infinite"
-    ),
+    _row(("order_functions",), _SQUARE_OR_FINITE, loss=_NOT_SQUARE, reg="infinite"),
     # a bias that holds outputs at a corner leaves no explicit weights
     _row(_READ_AGAIN, "take a finite reg or another loss", loss="corner", reg="infinite"),
-    _row(
-        ("scatter", "paired_scatter", "order_functions"),
-        "leave out test_filter",
-        test_filter="other",
-    ),
-    _row(
-        _which("home"),
-        "take symmetrize=True or reg=math.inf, or simulate it",
-        test_filter="other",
-        operator="directed",
-        reg="finite",
-    ),
-    _row(
-        _which("home"),
-        "take symmetrize=True or another loss, or simulate it",
-        test_filter="other",
-        operator="directed",
-        loss="corner",
-    ),
+    _row(_ONE_FILTER, "leave out test_filter", test_filter="other"),
+    _row(_which("home"), _OR_INFINITE, test_filter="other", operator="directed", reg="finite"),
+    _row(_which("home"), _OR_LOSS, test_filter="other", operator="directed", loss="corner"),
     _row(("paired_scatter", "best_test_filter"), "take symmetrize=True", operator="directed"),
     _row(("paired_scatter", "best_test_filter"), "take reg=math.inf", reg="finite"),
-    _row(
-        ("bayes_optimal on another graph",),
-        "take equal classes, or leave out to",
-        classes="more unequal",
-    ),
-    _row(
-        ("bayes_optimal on another graph of finite degree",),
-        "take equal classes, or leave out degree",
-        classes=_UNEQUAL,
-    ),
+    _row((_CEILING_THERE,), "take equal classes, or leave out to", classes="more unequal"),
+    _row((_SPARSE_THERE,), "take equal classes, or leave out degree", classes=_UNEQUAL),
     # a training that stops is a function on the path of ridge regressions, where that is known
     _row(_but((*DATA_ONLY, *_STOPPED)), "leave out training", training="stopped"),
-    _row(
-        (*_STOPPED, _FIT),
-        "take loss='square', or leave out training",
-        training="stopped",
-        loss=_NOT_SQUARE,
-    ),
+    _row((*_STOPPED, _FIT), _ANY_SQUARE, training="stopped", loss=_NOT_SQUARE),
     _row((*_STOPPED, _FIT), _ONE_OF_TWO, training="stopped", penalty="other"),
     _row(_STOPPED, _ONE_OF_TWO, training="stopped", degrees="varied"),
-    _row(
-        _STOPPED, "take equal classes, or leave out training", training="stopped", classes=_UNEQUAL
-    ),
+    _row(_STOPPED, _EQUAL_CLASSES, training="stopped", classes=_UNEQUAL),
     _row(_STOPPED, _ONE_OF_TWO, training="stopped", features="correlated"),
     _row(_TRAINED, _ONE_OF_TWO, training="stopped", test_filter="other"),
-    _row(
-        _STOPPED,
-        "take PageRank or symmetrize=True, or leave out training",
-        training="stopped",
-        operator="directed",
-        filter="any",
-    ),
+    _row(_STOPPED, _ANY_SPECTRUM, training="stopped", operator="directed", filter="any"),
     _row(("best_linear of layers, or in one direction, at finite degree",), "leave out degree"),
     # linear message passing clamps labels, and takes them for right
     _row(("linear_message_passing",), "use amp", noise="some"),

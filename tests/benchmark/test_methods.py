@@ -5,7 +5,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gcnlimit.benchmark.methods import _chosen, _corrected, _spread, reference_methods
+import gcnlimit as gl
+from gcnlimit.benchmark.methods import (
+    _chosen,
+    _corrected,
+    _spread,
+    correct_and_smooth,
+    reference_methods,
+)
 from gcnlimit.errors import ParameterError
 
 PAIR = np.array([[0.0, 1.0], [1.0, 0.0]])
@@ -43,3 +50,27 @@ def test_all_stands_for_every_method_and_an_unknown_one_is_named():
     assert list(reference_methods(["amp"])) == ["amp"]
     with pytest.raises(ParameterError, match="magic"):
         reference_methods(["magic"])
+
+
+def test_features_in_another_unit_are_corrected_alike():
+    sample = gl.sample(gl.CSBM(2, 1.2, 2.0, 0.3, directed=False), 200, 15, seed=0)
+    scores = []
+    for unit in (1.0, 30.0):
+        labelled, classes = np.flatnonzero(sample.train_mask), (sample.labels > 0).astype(int)
+        train, val = (np.isin(np.arange(200), part) for part in (labelled[::2], labelled[1::2]))
+        targets = np.where((train | val)[:, None], np.eye(2)[classes] - 0.5, 0.0)
+        task = SimpleNamespace(
+            observation=sample.observation,
+            adjacency=sample.adjacency,
+            features=unit * sample.features,
+            targets=targets,
+            labels=np.where(train | val, classes, -1),
+            train_mask=train,
+            val_mask=val,
+            labelled_mask=train | val,
+            classes=2,
+        )
+        scores.append(correct_and_smooth(task))
+    assert np.allclose(*scores, atol=1e-9)
+    unknown = ~sample.train_mask
+    assert np.mean(np.argmax(scores[0], axis=1)[unknown] == classes[unknown]) > 0.6

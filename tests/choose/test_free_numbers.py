@@ -50,6 +50,15 @@ def test_the_best_constant_of_the_best_filter_is_near_that_of_the_algorithm():
     assert best.gcn.normalization == gl.Regularized(best.parameters["tau"])
 
 
+def test_of_several_starts_the_first_counts():
+    starts = [gl.Regularized([0.5, 3.0]), gl.Regularized(0.5)]
+    several, first = (
+        gl.tune(HUBS, NETWORK.replaced(normalization=start), {"tau": (0.1, 20.0)})
+        for start in starts
+    )
+    assert several.parameters["tau"] == first.parameters["tau"]
+
+
 def test_each_point_has_its_own_constant_and_can_be_simulated():
     data = HUBS.replaced(lam=np.array([0.7, 1.4]))
     best = gl.tune(data, NETWORK.replaced(filter=gl.PageRank(0.3)), {"tau": (0, math.inf)})

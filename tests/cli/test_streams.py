@@ -1,5 +1,6 @@
 """Streams that are missing, closed or full, and Ctrl-C at any moment: an exit status, at most one line, no traceback."""
 
+import contextlib
 import os
 import re
 import signal
@@ -14,6 +15,7 @@ from problems import OPTIONS
 
 import gcnlimit as gl
 from gcnlimit._runtime import progress
+from gcnlimit._runtime.processes import run
 
 QUIET = (
     "from gcnlimit._runtime import progress; progress.FIRST = 1e6"  # seconds: on a busy machine too
@@ -62,6 +64,15 @@ def test_the_library_works_without_standard_error(stream, monkeypatch):
         time.sleep(0.05)
 
 
+def test_workers_start_while_words_wait_for_a_full_standard_error(monkeypatch):
+    results = []
+    with contextlib.suppress(OSError), open("/dev/full", "w") as full:  # it cannot be closed well
+        full.write("waits")
+        monkeypatch.setattr(sys, "stderr", full)
+        results += run([list, dict], workers=2)
+    assert results == [[], {}]
+
+
 @pytest.fixture
 def impatient(monkeypatch):
     """Progress without a wait."""
@@ -89,6 +100,15 @@ def test_what_is_counted_inside_tells_of_what_is_not(impatient, capsys):
         wait_for(lambda: "comparing, tuning: 1 of 4 batches" in capsys.readouterr().err)
     with progress.progress_bar("comparing"), progress.progress_bar("one", 1):
         wait_for(lambda: "comparing: 0 s\n" in capsys.readouterr().err)
+
+
+def test_blocks_that_are_done_count_for_bars_of_blocks_alone():
+    with (
+        progress.progress_bar("drawing", 4, False, unit="graphs") as graphs,
+        progress.progress_bar("features", 9, unit="blocks") as blocks,
+    ):
+        progress.block_done(2)
+        assert (graphs.done, blocks.done) == (0, 2)
 
 
 def test_progress_is_silenced_for_one_call_and_for_all(impatient, monkeypatch, capsys):
@@ -146,6 +166,25 @@ def test_every_door_has_a_bar_that_would_show_if_it_took_long(door, monkeypatch,
     DOORS[door](instance, y, tmp_path / "e.csv")
     assert bars
     assert all(re.fullmatch(r"[a-z ,-]+: .* s", bar, re.IGNORECASE) for bar in bars), bars
+
+
+@pytest.mark.parametrize(("sent", "words"), [("SIGINT", "interrupted\n"), ("SIGTERM", "")])
+def test_an_interruption_while_a_verb_imports_breaks_nothing(sent, words, tmp_path):
+    """A module may turn the exception into another one, or catch it."""
+    module = f"import os, signal\ntry:\n    os.kill(os.getpid(), signal.{sent})\nexcept BaseException:\n    pass\n"
+    (tmp_path / "stubborn.py").write_text(module)
+    begin = "from gcnlimit.cli import predict; import gcnlimit.cli; "
+    begin += (
+        "predict.command.callback = lambda **given: __import__('stubborn'); gcnlimit.cli.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", begin, *PREDICT[3:]],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (128 + getattr(signal, sent), words)
 
 
 SIMULATE = [

@@ -9,7 +9,7 @@ from helpers import wait_for
 
 import gcnlimit as gl
 from gcnlimit.explorer import answers as module
-from gcnlimit.explorer.answers import Answers, Computed, Run, Workers, trial
+from gcnlimit.explorer.answers import Answers, Computed, TrialRun, Workers, trial
 from gcnlimit.explorer.computations import COMPUTATIONS
 from gcnlimit.explorer.state import State
 
@@ -155,7 +155,7 @@ FEW_NODES = State(alpha=1.0, mu=1.0, rho=0.3, family="residual", depth=1, reg=1.
 
 @pytest.fixture(scope="module")
 def run():
-    return Run(FEW_NODES, [trial(FEW_NODES, seed) for seed in range(16)])
+    return TrialRun(FEW_NODES, [trial(FEW_NODES, seed) for seed in range(16)])
 
 
 def test_dots_lie_on_the_curve_within_four_standard_errors(run):

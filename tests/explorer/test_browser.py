@@ -434,7 +434,9 @@ def test_markup_in_an_upload_is_text_and_its_fields_say_how_it_is_read(page, tmp
     (tmp_path / "n.csv").write_text(f"{BAD}id,{BAD}label,{BAD}city,size,born\n" + "\n".join(rows))
     page.upload(f"{tmp_path / 'e.csv'}\n{tmp_path / 'n.csv'}")
     told = lambda: page.element("message").text  # noqa: E731
-    page.until(lambda: "leave it out by the field Leave out (born) beside the upload" in told())
+    page.until(
+        lambda: "leave it out by the field Leave out (born) of How to read my graph" in told()
+    )
     page.run("document.getElementById('how').open = true")
     page.type("read-drop", "born")
     page.type("read-label", f"{BAD}label")

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import gcnlimit as gl
 from gcnlimit.cli.app import app
+from gcnlimit.explorer.answers import compute
 from gcnlimit.explorer.computations import COMPUTATIONS
 from gcnlimit.explorer.curves import STRENGTHS, tuned
 from gcnlimit.explorer.pictures import PICTURES, needs
@@ -148,7 +149,7 @@ def test_the_spike_lies_at_the_end_of_the_curve_of_the_filter(lam, end):
 
 def test_the_best_filter_of_the_picture_is_not_below_any_family():
     picture = complete("spectrum", State())
-    reached = float(picture.sentence.split("reaches ")[1].split(",")[0])
+    reached = float(picture.sentence.split("reaches ")[1].split(";")[0])
     families = [
         c.y[0]
         for f in STRENGTHS
@@ -203,6 +204,25 @@ def test_both_questions_are_answered_with_the_numbers_of_the_library():
     assert f"t = {best.parameters['t']:.3g}" in depth_answer(state, found)
     for p in (gl.predict(state.data, state.gcn), best.prediction, gl.bayes_optimal(state.data)):
         assert f"{p.test_accuracy:.4f}" in gain_answer(state, found)
+
+
+def test_what_has_no_theory_is_said_in_the_words_of_the_page():
+    """Of controls, not of arguments; and a network without an answer is said to be one."""
+    told = compute("diffusion", State(classes="3", loss="logistic", reg=1.0)).sentence
+    assert told.startswith("There is no theory for loss = logistic, classes = 3 and finite reg")
+    assert told.endswith("; take loss softmax or square, or infinite regularization.")
+    state = State(family="pagerank", theta=0.74)
+    results = {name: compute(name, state).value for name in ("ceiling", "here")}
+    assert "This network has no answer" in gain_answer(state, results)
+
+
+def test_where_a_curve_ends_the_reason_is_that_of_its_end():
+    """The radius of the spectrum where it begins to be too large, not at the edge of the picture."""
+    state = State(family="pagerank", theta=0.4, degrees_variance=1.0)
+    _, network, _, _, why = COMPUTATIONS["along"].compute(state)
+    allowed = float(why.rpartition(" ")[2])
+    assert np.isnan(network[-1])
+    assert 0.9 * state.theta < allowed < state.theta
 
 
 def test_the_curve_covers_every_value_of_its_control():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
-from gcnlimit.explorer.start import describe_upload
+from gcnlimit.explorer.start import _edge_like, describe_upload
 from gcnlimit.explorer.state import State
 
 
@@ -61,14 +61,37 @@ def test_edges_and_nodes_may_come_in_either_order(tmp_path):
     assert one == other
 
 
+def test_one_table_alone_is_told_what_to_add():
+    text = _encoded(b"id,label\na,1\nb,2\n")
+    for count, came in ((1, "1 file came"), (3, "3 files came")):
+        with pytest.raises(gl.ParameterError, match=f"{came}; upload one .npz, or edges and nodes"):
+            describe_upload(State(), [text] * count, ["n.csv"] * count)
+
+
+@pytest.mark.parametrize(
+    ("edges", "nodes"),
+    [
+        ("von;nach\na;b\nb;c\na;c", "id;x;label\na;0,5;u\nb;1,5;v\nc;2,5;u"),
+        ("p,q,w\na,b,1\na,c,2\nb,c,2", "id,label\na,u\nb,v\nc,u"),
+        ("child\tparent\nb\ta\nc\ta\nd\tb", "id\tx\tlabel\na\t1\tu\nb\t2\tv\nc\t3\tu\nd\t4\tv"),
+        ("src,dst\na,b\nb,c", "id,source of income\na,1\nb,2\nc,3"),
+    ],
+)
+def test_a_list_of_edges_is_known_from_a_table_of_nodes(tmp_path, edges, nodes):
+    for k, text in enumerate((nodes, edges)):
+        (tmp_path / f"{k}.csv").write_text(text)
+    first, _ = sorted(tmp_path.iterdir(), key=_edge_like)
+    assert first.name == "1.csv"
+
+
 def test_what_is_said_of_tables_names_fields_of_the_page_and_no_options():
     edges = "source,target\n" + "\n".join(f"{k},{(k + 1) % 40}" for k in range(40))
     nodes = "id,label,class,born\n" + "\n".join(f"{k},{k % 2},{k % 3},1/2/2003" for k in range(40))
     files = [_encoded(edges.encode()), _encoded(nodes.encode())], ["e.csv", "n.csv"]
     for how, words in (
-        ({}, "the field Classes (label) beside the upload"),
-        ({"label": "class"}, "leave it out by the field Leave out (born) beside the upload"),
-        ({"label": "class", "drop": ["born"]}, "use the field Undirected beside the upload"),
+        ({}, "the field Classes (label) of How to read my graph"),
+        ({"label": "class"}, "leave it out by the field Leave out (born) of How to read my graph"),
+        ({"label": "class", "drop": ["born"]}, "use the field Undirected of How to read my graph"),
         (
             {"label": "class", "drop": ["born"], "undirected": True},
             "Your graph: 40 nodes, 3 classes",
@@ -113,8 +136,9 @@ class _Harm:
     ],
 )
 def test_what_is_no_graph_is_refused_in_a_sentence_and_not_executed(raw, name, capsys):
+    tables = 2 if name.endswith(".csv") else 1
     with pytest.raises(gl.GCNLimitError):
-        describe_upload(State(), [_encoded(raw)], [name])
+        describe_upload(State(), [_encoded(raw)] * tables, [name] * tables)
     assert "executed" not in capsys.readouterr().out
 
 
@@ -127,10 +151,9 @@ def test_a_file_that_is_too_large_is_refused(monkeypatch):
 def test_files_are_called_by_their_own_names(monkeypatch):
     """In refusals and in notes; not by those of the copies that are read."""
     edges = _encoded(b"source,target\na,b\nb,c\n")
-    with pytest.raises(
-        gl.GCNLimitError, match=r"'mine\.csv' has no labels; give them .* by a second file"
-    ):
-        describe_upload(State(), [edges], ["mine.csv"])
+    twice = _encoded(b"id,label\na,x\na,y\nb,x\n")
+    with pytest.raises(gl.GCNLimitError, match=r"^'two\.csv' names the node 'a' 2 times"):
+        describe_upload(State(), [edges, twice], ["mine.csv", "two.csv"])
     monkeypatch.setattr(
         "gcnlimit.explorer.start.describe", lambda state, data, scale: (state, " ".join(data.notes))
     )

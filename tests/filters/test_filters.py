@@ -281,3 +281,23 @@ def test_a_network_so_deep_that_its_answer_would_not_come_is_refused(deep):
 def test_filters_are_combined_as_functions(combine):
     with pytest.raises(gl.ParameterError, match=r"gl\.GCN\(lambda x: f\(x\) \+ g\(x\)\)"):
         combine(gl.Diffusion(1.0), gl.PageRank(0.1))
+
+
+@pytest.mark.parametrize(
+    "combined",
+    [
+        lambda f: f + f,
+        lambda f: 2.0 * f,
+        lambda f: f @ f,
+        lambda f: f / 2.0,
+        lambda f: -f,
+        lambda f: f**2,
+    ],
+)
+def test_a_combination_of_filters_is_told_how_to_write_it(combined):
+    f = gl.PageRank(0.3)
+    with pytest.raises(gl.ParameterError, match=r"gl.GCN\(lambda x: f\(x\) \+ g\(x\)\)"):
+        combined(f)
+    data = gl.CSBM(3.0, 1.0, 1.5, 0.1, directed=False)
+    twice = gl.predict(data, gl.GCN(lambda x: f(x) + f(x))).test_accuracy
+    assert twice == pytest.approx(gl.predict(data, gl.GCN(f)).test_accuracy, abs=1e-9)

@@ -37,7 +37,7 @@ def test_an_entry_that_is_no_array_is_refused(read, tmp_path):
     np.savez(path, indices=FIELDS["indices"])
     with zipfile.ZipFile(path, "a") as file:
         file.writestr("indptr.npy", b"hello")
-    with pytest.raises(gl.ParameterError, match="its entry 'indptr' is no array"):
+    with pytest.raises(gl.ParameterError, match="its entry 'indptr' is not an array"):
         read(path)
 
 

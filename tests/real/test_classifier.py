@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -267,9 +268,11 @@ def test_members_are_found_by_name_on_another_graph(width, monkeypatch):
 
 def test_cross_validation_hides_labels_and_keeps_the_graph():
     X, _, hidden, A = classed_graph(nodes=150, labelled=100, classes=2)
+    start = time.perf_counter()
     found = gl.cross_validate(gl.FilterClassifier(), X, hidden, A, folds=4)
     model = gl.FilterClassifier().fit(X, hidden, graph=A)
     assert found["accuracy"].shape == (4,)
+    assert 0.0 < found["fit_seconds"].sum() < time.perf_counter() - start
     assert found["accuracy"].mean() == pytest.approx(model.loo_score_, abs=0.1)
     hidden[np.flatnonzero(hidden >= 0)[0]] = (
         2  # a class that no label shows when this node is hidden

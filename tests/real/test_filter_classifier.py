@@ -102,6 +102,19 @@ def _function(filter, S):
     return product
 
 
+def test_the_operator_is_the_best_of_those_that_are_tried():
+    """Also one after the first, though the network without a graph, alike on all, is tried but once."""
+    data = gl.CSBM(alpha=2, lam=1.5, mu=0.3, rho=0.3, directed=False)
+    graph = gl.sample(data, nodes=300, degree=8, seed=0)
+    y = np.where(graph.train_mask, graph.labels > 0, -1)
+    symmetric, centred, auto = (
+        gl.FilterClassifier(normalization=name).fit(graph.features, y, graph=graph.adjacency)
+        for name in ("symmetric", "centred", "auto")
+    )
+    assert centred.loo_score_ > symmetric.loo_score_ + 0.05
+    assert auto.loo_score_ == centred.loo_score_
+
+
 def test_without_a_graph_the_strength_is_none():
     X, y, hidden, A = classed_graph()
     seen = hidden >= 0

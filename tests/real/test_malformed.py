@@ -85,6 +85,9 @@ BAD_Y = {
     "one class of booleans": np.ones(N, bool),
     "empty": np.array([]),
     "sparse": sparse.csr_array(Y[:, None]),
+    "bytes": np.array([b"a", b"b"] * (N // 2)),
+    "bytes that are no text": [b"\xff", b"\xfe"] * (N // 2),
+    "sets": [frozenset([0]), frozenset([1])] * (N // 2),
 }
 BAD_GRAPH = {
     "sparse, a column too far": broken(A, "indices", N),
@@ -167,10 +170,33 @@ def test_what_is_malformed_is_refused_in_a_sentence(changes, options):
     assert any(name in text for name in (*changes, *options, "X", "y has", "graph"))
 
 
-@pytest.mark.parametrize("name", ["sparse, a column too far", "sparse, rows beyond the end"])
-def test_broken_features_without_a_graph_are_refused(name):
-    with pytest.raises(gl.ParameterError, match="X "):
-        gl.GraphClassifier().fit(BAD_X[name], CLASSES)
+BOTH_SIGNS = {"no label", "one class after -1 is unlabelled", "a column", "one class"}
+WITHOUT_GRAPH = [
+    *(pytest.param({"X": value}, id=f"X {name}") for name, value in BAD_X.items()),
+    *(
+        pytest.param({"y": value}, id=f"y {name}")
+        for name, value in BAD_Y.items()
+        if name not in BOTH_SIGNS  # -1 is a class where there is no graph
+    ),
+]
+
+
+@pytest.mark.filterwarnings("ignore:there is no graph")
+@pytest.mark.parametrize("changes", WITHOUT_GRAPH)
+def test_without_a_graph_it_is_refused_in_a_sentence_too(changes):
+    with pytest.raises(gl.ParameterError) as caught:
+        gl.GraphClassifier().fit(**({"X": X, "y": CLASSES} | changes))
+    assert 20 < len(str(caught.value)) < 300
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.filterwarnings("ignore:there is no graph")
+@pytest.mark.parametrize("name", [name for name in BAD_X if "rows" not in name])
+def test_new_nodes_without_a_graph_are_refused_in_a_sentence(name):
+    fitted = gl.GraphClassifier().fit(X, CLASSES)
+    with pytest.raises(gl.ParameterError) as caught:
+        fitted.predict(BAD_X[name])
+    assert 20 < len(str(caught.value)) < 300
 
 
 DOORS = (gl.estimate, gl.recommend, gl.describe)

@@ -1,6 +1,7 @@
 """The recommendation: what it says is what the classifier does, and its interval holds."""
 
 import functools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -142,3 +143,17 @@ def test_a_ceiling_that_takes_minutes_is_not_computed(monkeypatch):
     estimate = gl.estimate(rng.standard_normal((225, 9)), y, 1.0 * (A + A.T))
     limit, _ = advice_on._ceiling(expected_accuracy(y > 0, 45), estimate, ())
     assert limit.startswith("The best possible accuracy takes minutes")
+
+
+@pytest.mark.parametrize(
+    ("strengths", "words"),
+    [
+        ([0.9, 0.5], "It averages a node with"),
+        ([-0.3, -0.6], "It contrasts a node with"),
+        ([-0.3, 0.9], "It averages and contrasts a node with"),
+    ],
+)
+def test_what_it_does_with_neighbours_is_said_by_the_signs_of_the_strengths(strengths, words):
+    rows = [SimpleNamespace(strength=s, weight=0.5, member="") for s in strengths]
+    (sentence,) = advice_on._depth(SimpleNamespace(table_=rows))
+    assert sentence.startswith(words)

@@ -213,8 +213,12 @@ def test_infinite_and_wide_regularizations_are_placed():
 
 def test_comparisons_are_dots_at_a_point_and_gaps_along_a_curve():
     point, curve = made("compare", POINT), made("compare", CURVE)
-    dots = point.plot(axes=Figure().add_subplot()).lines[0]
-    np.testing.assert_array_equal(dots.get_xdata(), point.test_accuracy)
+    axes = point.plot(axes=Figure().add_subplot())
+    dots = dict(zip(axes.lines[0].get_ydata(), axes.lines[0].get_xdata(), strict=True))
+    rows = dict(zip(axes.get_yticks(), axes.get_yticklabels(), strict=True))
+    # the first method on top, the ceiling below
+    drawn = [(rows[y].get_text(), dots[y]) for y in sorted(dots, reverse=True)]
+    assert drawn == list(zip(point.methods, point.test_accuracy, strict=True))
     axes = curve.plot(axes=Figure().add_subplot())
     assert axes.get_xlabel() == "lam"
     np.testing.assert_array_equal([line.get_ydata() for line in axes.lines], curve.gap[:-1])

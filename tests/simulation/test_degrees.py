@@ -8,6 +8,8 @@ import pytest
 import gcnlimit as gl
 from gcnlimit.normalization import as_normalization
 from gcnlimit.simulation.data.operator import normalized_operator, propensities
+from gcnlimit.simulation.measure import AVERAGES
+from gcnlimit.simulation.simulate import _standard_error
 
 LAW = gl.Degrees([1.0, 2.0, 6.0], weight=[4.0, 3.0, 1.0])
 
@@ -102,6 +104,19 @@ def test_message_passing_reaches_the_ceiling(infer):
     by_degree = [posterior.performance.accuracy_by_degree(theta) for posterior in found]
     error = np.std(by_degree, axis=0, ddof=1) / 2
     assert np.all(abs(np.mean(by_degree, axis=0) - expected.accuracy_by_degree(theta)) < 4 * error)
+
+
+def test_the_error_of_an_accuracy_by_degree_is_that_of_a_ratio():
+    """Trials with more nodes in a cell have more that are right: the scatter of their quotient is much less."""
+    rng = np.random.default_rng(0)
+    errors, ratios = [], []
+    for _ in range(400):
+        nodes = rng.poisson(50, size=(20, 1)) + 1.0
+        right = rng.binomial(nodes.astype(int), 0.8)
+        sums = np.concatenate([np.zeros((20, AVERAGES)), right, nodes], axis=1)
+        errors.append(_standard_error(sums)[AVERAGES] / nodes.mean())
+        ratios.append(right.mean() / nodes.mean())
+    assert np.mean(errors) == pytest.approx(np.std(ratios), rel=0.15)
 
 
 def test_accuracy_by_degree_adds_up_to_the_accuracy():

@@ -154,5 +154,66 @@ def test_what_is_not_known_is_refused_in_a_sentence():
         gl.predict(
             gl.CSBM(4, 1.0, 2.0, 0.1, classes=3), gl.GCN(gl.Diffusion(1.0), reg=1.0)
         ).calibration.reliability(0.7)
-    with pytest.raises(gl.ParameterError, match="not known of this answer"):
-        gl.bayes_optimal(DATA).calibration  # noqa: B018
+    with pytest.raises(gl.ParameterError, match="not known for this answer"):
+        gl.bayes_optimal(DATA, degree=3, population=100, sweeps=4).calibration  # noqa: B018
+    with pytest.raises(gl.ParameterError, match="equal classes"):
+        gl.best_linear(DATA.replaced(classes=[0.2, 0.3, 0.5])).calibration  # noqa: B018
+
+
+@pytest.mark.parametrize("answer", [gl.best_linear, gl.bayes_optimal])
+@pytest.mark.parametrize(
+    "law",
+    [
+        {},
+        {"classes": 4},
+        {"classes": (0.2, 0.8)},
+        {"noise": 0.1},
+        {"directed": False, "degrees": gl.Gamma(0.5)},
+    ],
+    ids=str,
+)
+def test_posteriors_and_the_best_linear_network_are_calibrated(answer, law):
+    p = answer(gl.CSBM(4, [0.0, 0.3, 1.0, 30.0], 2.0, 0.1, **law))
+    sure = p.calibration
+    np.testing.assert_allclose(sure.slope, 1.0, rtol=1e-9)
+    np.testing.assert_allclose(sure.accuracy, p.test_accuracy, atol=1e-12)
+    np.testing.assert_allclose(sure.confidence, p.test_accuracy, atol=1e-9)
+    np.testing.assert_allclose(sure.expected_error, 0.0, atol=1e-9)
+    np.testing.assert_allclose(sure.log_loss, p.test_loss, atol=1e-12)
+
+
+def test_no_evidence_leaves_a_uniform_posterior():
+    sure = gl.bayes_optimal(gl.CSBM(4, 0.0, 0.0, 0.1)).calibration
+    assert sure.slope == pytest.approx(1.0)
+    assert sure.log_loss == pytest.approx(np.log(2))
+
+
+def test_each_layer_and_another_graph_have_their_own():
+    layers = gl.best_linear(DATA, layers=4)
+    assert np.allclose(layers.calibration.log_loss, layers.test_loss, atol=1e-12)
+    there = gl.best_linear(DATA, to=gl.CSBM(4, 0.8, 2.0, 0.0))
+    assert there.frozen.calibration.log_loss == pytest.approx(there.frozen.test_loss, abs=1e-12)
+    assert there.calibration.log_loss < there.two_stages.calibration.log_loss
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_best_linear_network_is_calibrated_on_sampled_graphs(classes):
+    data = gl.CSBM(2, 0.9, 1.5, 0.15, classes=classes)
+    exact = gl.best_linear(data).calibration
+    graphs = (gl.sample(data, 2500, 60, seed=seed) for seed in range(8))
+    each = [
+        gl.linear_message_passing(graph, by="system").performance.calibration for graph in graphs
+    ]
+    for name in ("slope", "accuracy", "confidence", "signed_error", "log_loss", "brier"):
+        values = np.array([getattr(sure, name) for sure in each])
+        error = values.std(ddof=1) / np.sqrt(len(each))
+        assert abs(values.mean() - getattr(exact, name)) < 4.0 * error, name
+
+
+def test_a_narrow_law_of_outputs_keeps_its_error():
+    """Outputs of a bias that hides all else: the error tends to that of one confidence for all nodes."""
+    data = DATA.replaced(classes=(0.2, 0.8))
+    reg = np.array([1e2, 1e3, 1e4])
+    error = gl.predict(data, gl.GCN(gl.Residual([1.0]), "logistic", reg)).calibration.expected_error
+    assert np.diff(error)[1] == pytest.approx(0.1 * np.diff(error)[0], rel=0.2)

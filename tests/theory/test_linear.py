@@ -269,6 +269,15 @@ def test_another_graph_teaches_and_learns():
     assert np.allclose(there.frozen.test_accuracy, ndtr(np.sqrt(M)), atol=1e-10)
 
 
+def test_features_alone_are_the_same_at_any_degree():
+    """Without a signal in the graph the tree adds nothing; and no linear network is above the Bayes-optimal one."""
+    data = gl.CSBM(1.0, [0.0, 1.2], 2.0, 0.2, directed=False)
+    few = {"degree": 4, "population": 400, "sweeps": 12}
+    found, best = gl.best_linear(data, **few), gl.bayes_optimal(data, **few)
+    assert found.test_accuracy[0] == pytest.approx(gl.best_linear(data).test_accuracy[0], abs=1e-6)
+    assert np.all(found.test_accuracy < best.test_accuracy + 4 * best.standard_error.test_accuracy)
+
+
 @pytest.mark.slow
 def test_finite_degree():
     """Square errors of the tree, measured with the Bethe Hessian at 5000 nodes by an independent program, and large degree."""

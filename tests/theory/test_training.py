@@ -80,6 +80,25 @@ def test_the_end_of_a_training_is_the_ridge_regression(filter, classes, normaliz
     )
 
 
+@pytest.mark.parametrize("symmetrize", [False, True])
+def test_a_normalized_filter_has_its_time_and_regularization_in_another_unit(symmetrize):
+    data = gl.CSBM([0.5, 2.0, 5.0], [0.3, -1.4, 1.1], [1.0, 0.3, 2.0], [0.5, 0.3, 0.1])
+    filter = gl.PageRank([-0.3, 0.2, 0.4])
+    unit = np.exp(2.0 * filter.log_gain(symmetrize))
+    divided = gl.GCN(
+        filter,
+        reg=0.3,
+        symmetrize=symmetrize,
+        normalize=True,
+        training=gl.GradientFlow(2.0),
+    )
+    plain = divided.replaced(reg=0.3 * unit, normalize=False, training=gl.GradientFlow(2.0 / unit))
+    for name in ("test_accuracy", "train_accuracy", "test_loss", "train_loss"):
+        np.testing.assert_allclose(
+            *(getattr(gl.predict(data, gcn), name) for gcn in (divided, plain)), rtol=1e-9
+        )
+
+
 def test_pagerank_on_a_directed_graph_ends_in_its_ridge_regression():
     data = gl.CSBM([0.5, 2.0, 5.0], [0.3, -1.4, 1.1], [1.0, 0.3, 2.0], [0.5, 0.3, 0.1])
     ridge = gl.GCN(gl.PageRank([-0.5, 0.0, 0.6]), reg=[0.1, 1.0, 4.0], symmetrize=False)
@@ -238,3 +257,21 @@ def test_descent_diverges_above_the_largest_stable_rate_and_says_so(momentum):
     assert p.status.tolist() == [gl.Status.EXPLICIT, gl.Status.DIVERGED]
     end = gl.predict(DATA, gcn.replaced(training=None))
     assert p.test_accuracy[0] == pytest.approx(end.test_accuracy, abs=1e-9)
+
+
+def test_a_spectrum_down_to_zero_is_resolved_at_all_finite_times():
+    """Where features and labels are as many: two contours meet, with and nearly without momentum, and no time is the last."""
+    data = gl.CSBM(alpha=2, lam=0.8, mu=1.5, rho=0.5)
+    gcn = gl.GCN(gl.Diffusion(1.0), normalize=True)
+    flow = gcn.replaced(reg=0.0, training=gl.GradientFlow([1.0, 1e3, 1e5, math.inf]))
+    p = gl.predict(data, flow, throw=False)
+    assert list(p.status) == [0, 0, 0, gl.Status.UNRESOLVED]
+    assert np.all(np.diff(p.train_loss[:3]) < 0)
+    drop, ellipse = (
+        gl.predict(
+            data, flow.replaced(training=gl.GradientDescent([3, 300, 20_000], 0.05, momentum))
+        )
+        for momentum in (0.0, 1e-13)
+    )
+    for name in ("test_accuracy", "test_loss", "train_loss"):
+        np.testing.assert_allclose(getattr(drop, name), getattr(ellipse, name), rtol=1e-9)

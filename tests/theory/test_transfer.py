@@ -13,7 +13,7 @@ import gcnlimit as gl
 from gcnlimit.choose.filter_sums import best_filter_sum
 from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.theory.label_free import label_free_signals
+from gcnlimit.theory.label_free import Smoothness, label_free_signals
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.readout import best_readout
 from gcnlimit.theory.transfer import (
@@ -316,6 +316,15 @@ def test_a_tiny_new_graph_teaches_nothing():
 def test_signals_from_inputs_alone_need_a_graph_that_says_something():
     noise = RNG.normal(size=(300, 300)) / 300**0.5
     assert label_free_signals(noise, RNG.normal(size=300)) == (0.0, np.inf)
+
+
+def test_the_strength_seen_in_the_inputs_is_that_of_the_best_filter():
+    """Overlaps of inputs whose share of the labels is c^2/(1 + c^2) on a graph of that signal, and Eq. 10.6."""
+    for signal, square in [(0.8, 0.5), (-1.3, 2.0)]:
+        share = square / (1.0 + square)
+        seen = Smoothness(share * signal, share * signal**2, nodes=1000)
+        wanted = signal / (1.0 + signal**2 + square)
+        assert seen.strength == pytest.approx(wanted, rel=1e-12)
 
 
 def test_pieces_of_one_filter_are_a_network():

@@ -16,6 +16,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from functools import partial
 from typing import Any, TypeVar
 
+from gcnlimit._runtime.progress import Forgiving
 from gcnlimit._runtime.threads import single_threaded_blas, single_threaded_children
 from gcnlimit.errors import GCNLimitError, ParameterError
 
@@ -72,14 +73,12 @@ def _submit(submit: Callable[..., Any], fn: Callable[..., Any], /, *args: Any, *
     """Submit a call without the caller's script, unless the call needs something defined in it.
 
     This may start a process, which imports ``__main__``: a script without ``if __name__ == "__main__"`` would run once more. An
-    empty module stands in for it.
+    empty module stands in for it. What waits to be written to a full standard error is no reason to fail.
     """
-    if b"__main__" in pickle.dumps((fn, args, kw)):
-        with _blocked_interruptions():
-            return submit(fn, *args, **kw)
-    with _SWAPPED, _blocked_interruptions():
+    needed = b"__main__" in pickle.dumps((fn, args, kw))
+    with _SWAPPED, _blocked_interruptions(), contextlib.redirect_stderr(Forgiving(sys.stderr)):
         main = sys.modules["__main__"]
-        sys.modules["__main__"] = types.ModuleType("__main__")
+        sys.modules["__main__"] = main if needed else types.ModuleType("__main__")
         try:
             return submit(fn, *args, **kw)
         finally:
@@ -115,18 +114,18 @@ def _in_processes(tasks: Sequence[Callable[[], R]], workers: int) -> Answers[R]:
         # a few wait for each process, so that none is idle
         for index, future in as_finished(pool, operator.call, enumerate(tasks), 4 * workers):
             if broken(future):
-                raise GCNLimitError("a worker process died, of memory perhaps; take fewer workers")
+                raise GCNLimitError("a worker process died (out of memory?); take fewer workers")
             yield index, future.result()
 
 
-def check_pickle(what: object, name: str) -> None:
-    """Raise `ParameterError` if an object cannot be sent to other processes."""
+def check_pickle(what: object, name: str, other: str = ", or pass workers=1") -> None:
+    """Raise `ParameterError` if an object cannot be sent to other processes; `other` is another way out."""
     try:
         pickle.dumps(what)
     except Exception as error:
         problem = f"{name} cannot be sent to other processes ({error})"
-        remedy = "define its functions with def at the top level of a module, or pass workers=1"
-        raise ParameterError(f"{problem}; {remedy}") from None
+        remedy = "define its functions with def at the top level of a module"
+        raise ParameterError(f"{problem}; {remedy}{other}") from None
 
 
 def as_finished(

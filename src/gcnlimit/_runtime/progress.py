@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import shutil
 import sys
@@ -97,9 +98,9 @@ def _end(bar: Bar, told: bool) -> None:
     """Leave nothing on a terminal; elsewhere say how it ended if that was asked for."""
     with _writing:
         if is_terminal(sys.stderr):
-            _write("\r\x1b[K")
+            Forgiving(sys.stderr).write("\r\x1b[K")
         elif told:
-            _write(f"{bar}\n")
+            Forgiving(sys.stderr).write(f"{bar}\n")
 
 
 def _start_watching() -> None:
@@ -129,14 +130,27 @@ def _tell(bar: Bar) -> None:
     with _writing:
         if bar in _shown:
             text = str(bar)[: shutil.get_terminal_size().columns - 1] if moving else str(bar)
-            _write(f"\r{text}\x1b[K" if moving else f"{text}\n")
+            Forgiving(sys.stderr).write(f"\r{text}\x1b[K" if moving else f"{text}\n")
 
 
-def _write(text: str) -> None:
-    """Write to standard error, unless it is missing, closed or full."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write(text)
-        sys.stderr.flush()
+class Forgiving:
+    """Standard error that never fails: if it is missing, closed or full, what is said there is lost, and the work goes on."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream or io.StringIO()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write, if that is possible."""
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.write(text)
+            self._stream.flush()
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing: each text is written at once."""
 
 
 def block_done(count: int = 1) -> None:

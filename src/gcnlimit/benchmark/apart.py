@@ -7,14 +7,17 @@ so many bytes of scores or a short text. What a model prints goes to standard er
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib
+import math
 import os
 import pickle
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
 _SCORES, _REASON = b"s", b"e"  # the first byte of an answer
 _LONGEST = 500  # letters of a reason
+_IS_DUMPABLE, _SET_DUMPABLE = 3, 4  # of prctl
 _GRACE = 1.0  # seconds in which the rest of an answer arrives once the model's process has ended
 _CHILD = "from gcnlimit.benchmark.apart import main; main()"
 
@@ -39,7 +43,7 @@ def sealed(model: Model | str) -> bytes | str:
     """A model as it is sent to another process: its name, or a pickle that is opened there only."""
     if isinstance(model, str):
         return model
-    check_pickle(model, "the model")
+    check_pickle(model, "the model", ", or leave out the seed")
     return pickle.dumps(model)
 
 
@@ -62,25 +66,48 @@ def named_model(name: str) -> Model:
     return cast("Model", model)
 
 
-def scores_apart(model: bytes | str, task: Task, user: str | None = None) -> Array:
-    """Scores of a model that runs in another process, as that user if one is named."""
-    # a thread reads while this one writes: neither side then waits for the other
+@contextlib.contextmanager
+def private_memory() -> Iterator[None]:
+    """Keep other processes of this user, unless it is root, from reading this one's memory and from tracing it; on Linux."""
+    prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else lambda *given: 0
+    before = prctl(_IS_DUMPABLE, 0, 0, 0, 0)
+    prctl(_SET_DUMPABLE, 0, 0, 0, 0)
+    try:
+        yield
+    finally:
+        prctl(_SET_DUMPABLE, before, 0, 0, 0)
+
+
+@private_memory()
+def scores_apart(
+    model: bytes | str, task: Task, user: str | None = None, timeout: float = math.inf
+) -> Array:
+    """Scores of a model that runs in another process, as that user if one is named, for so many seconds at most."""
     process = _started(user)
     received: list[bytes] = []
     length = task.labels.size * task.classes * 8
+    given = _preparation(model), model, task
+    # threads: a process that the model has left behind may keep the pipes open, and do nothing
     reader = threading.Thread(target=lambda: received.append(_read(process.stdout, length)))
-    reader.daemon = True  # a process that the model has left behind may keep the pipe open
-    reader.start()
+    writer = threading.Thread(target=_send, args=(given, process.stdin))
+    for thread in (reader, writer):
+        thread.daemon = True
+        thread.start()
+    end = time.monotonic() + timeout
     try:
-        with contextlib.suppress(BrokenPipeError):  # it may end before it has read everything
-            pickle.dump((_preparation(model), model, task), process.stdin)
-            process.stdin.flush()
         while reader.is_alive() and process.poll() is None:
             reader.join(0.1)
+            if time.monotonic() > end:
+                words = "pass another timeout if it needs more"
+                raise GCNLimitError(f"the model took more than {timeout:g} s; {words}")
         reader.join(_GRACE)
     finally:
         _end(process)
-        reader.join(_GRACE)
+        for thread in (reader, writer):
+            thread.join(_GRACE)
+        if not writer.is_alive():
+            with contextlib.suppress(OSError):
+                process.stdin.close()
     return _scores(b"".join(received), task)
 
 
@@ -114,6 +141,13 @@ def _preparation(model: bytes | str) -> dict[str, Any]:
     return {key: value for key, value in parent.items() if key not in secret}
 
 
+def _send(given: object, stream: BinaryIO) -> None:
+    """Write a task, and leave the stream open: the process ends when it is closed."""
+    with contextlib.suppress(OSError):  # it may end before it has read everything
+        pickle.dump(given, stream)
+        stream.flush()
+
+
 def _read(stream: BinaryIO, length: int) -> bytes:
     """First byte of an answer, and as many as its kind may have."""
     with stream:
@@ -129,8 +163,6 @@ def _end(process: Any) -> None:
         else:
             process.kill()
     process.wait()
-    with contextlib.suppress(OSError):
-        process.stdin.close()
 
 
 def _scores(answer: bytes, task: Task) -> Array:

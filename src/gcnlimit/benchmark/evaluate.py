@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import math
@@ -13,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit._validation import one_of, whole
+from gcnlimit._validation import number, one_of, whole
 from gcnlimit._values import shown
-from gcnlimit.benchmark.apart import named_model, scores_apart, sealed
+from gcnlimit.benchmark.apart import named_model, private_memory, scores_apart, sealed
 from gcnlimit.benchmark.problems import SIZES, VERSION, Problem, as_problems
 from gcnlimit.benchmark.scores import Run, Scores
 from gcnlimit.benchmark.task import Task, accuracy, score_table
@@ -37,6 +38,7 @@ def evaluate(
     name: str | None = None,
     seed: int | None = None,
     user: str | None = None,
+    timeout: float = 3600.0,
     store: str | os.PathLike[str] | None = None,
     workers: int = 1,
     progress: bool | None = None,
@@ -57,7 +59,7 @@ def evaluate(
     graphs
         Graphs per problem.
     name
-        Of the model in the table; by default that of the function.
+        Name of the model in the table; by default that of the function.
     seed
         A secret, such as ``secrets.randbits(64)``, for graphs that the author of the model cannot draw. The model, which
         other processes must be able to import, then runs in a process that is sent the task and not the seed, and that
@@ -65,6 +67,8 @@ def evaluate(
     user
         With a seed: user of this machine as whom the model runs, so that it cannot read the memory of this process, which
         must be that of root.
+    timeout
+        With a seed: seconds that the model may take on one graph.
     store
         File that keeps every finished graph; the same call resumes where it stopped.
     workers
@@ -105,12 +109,13 @@ def evaluate(
         run_as = sealed(model)
     elif isinstance(model, str):
         run_as = named_model(model)
+    limit = number("timeout", timeout, low=0.0, open_low=True)
     code = named if isinstance(model, str) or store is None else describe(model)
     graph_range = range(whole("graphs", graphs, low=1))
     axes = {"problem": {problem.name: problem for problem in chosen}, "graph": graph_range}
     producer = Producer(
         name=named,
-        evaluate=functools.partial(_measure, run_as, user),
+        evaluate=functools.partial(_measure, run_as, user, limit),
         allowed=("problem", "graph", "size", "given"),
         identity=json.dumps([VERSION, code]),
     )
@@ -118,7 +123,8 @@ def evaluate(
     run = runner(producer, whole("workers", workers, low=1))
     runs: dict[tuple[str, int], Run] = {}
     advancing = progress_bar(named, plan.size, progress, unit="graphs")
-    with Store(store) as kept, advancing as bar:
+    judging = contextlib.nullcontext() if seed is None else private_memory()
+    with Store(store) as kept, advancing as bar, judging:
 
         def put(block: Block, columns: Columns) -> None:
             problem, graph = block.common["problem"].name, int(block.common["graph"])
@@ -136,13 +142,15 @@ def evaluate(
     return Scores(tuple(runs[problem.name, graph] for problem in chosen for graph in graph_range))
 
 
-def _measure(model: Any, user: str | None, parameters: dict[str, Any]) -> dict[str, float]:
+def _measure(
+    model: Any, user: str | None, limit: float, parameters: dict[str, Any]
+) -> dict[str, float]:
     """Accuracy and time on one graph; under a secret seed the model, as it is sent, runs in another process."""
     problem, seed = parameters["problem"], parameters["given"]
     where = (parameters["size"], parameters["graph"])
     task = problem.task(*where, seed=seed)
     started = time.perf_counter()
-    scores = model(task) if seed is None else scores_apart(model, task, user)
+    scores = model(task) if seed is None else scores_apart(model, task, user, limit)
     table = score_table(scores, task.labels.size, task.classes)
     seconds = time.perf_counter() - started
     test = task.test_mask

@@ -161,24 +161,19 @@ def message_passing_network(task: Task, device: str = "cpu") -> Array:
     return message_passing_scores(X, graph.adjacency, labels, new=second, **settings)
 
 
-_TABLE: dict[str, tuple[Model, float, float]] = {
-    "features": (features_alone, 0.1, 0.6),
-    "label-propagation": (label_propagation, 0.3, 3.0),
-    "correct-and-smooth": (correct_and_smooth, 0.5, 11.0),
-    "linear-by-leave-one-out": (linear_by_leave_one_out, 5.0, 120.0),
-    "message-passing-network": (message_passing_network, 12.0, 300.0),
-    "linear-message-passing-by-labels": (linear_message_passing_by_labels, 0.2, 3.0),
-    "linear-by-theory": (linear_by_theory, 0.1, 1.2),
-    "linear-message-passing": (linear_message_passing, 0.3, 4.0),
-    "amp": (message_passing, 0.1, 1.1),
-    "belief-propagation": (beliefs, 0.7, 6.0),
+METHODS: dict[str, Model] = {
+    "features": features_alone,
+    "label-propagation": label_propagation,
+    "correct-and-smooth": correct_and_smooth,
+    "linear-by-leave-one-out": linear_by_leave_one_out,
+    "message-passing-network": message_passing_network,
+    "linear-message-passing-by-labels": linear_message_passing_by_labels,
+    "linear-by-theory": linear_by_theory,
+    "linear-message-passing": linear_message_passing,
+    "amp": message_passing,
+    "belief-propagation": beliefs,
 }
-
-METHODS = {name: row[0] for name, row in _TABLE.items()}
 """Reference methods by name. The last four are given the parameters of the model."""
-
-SECONDS = {name: row[1:] for name, row in _TABLE.items()}
-"""Seconds of one core for a small graph and a standard one, for the costliest two 25 times those of a small graph."""
 
 
 def reference_methods(names: Iterable[str]) -> dict[str, Model]:

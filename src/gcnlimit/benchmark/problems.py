@@ -70,7 +70,7 @@ class Exact:
         Of an inductive problem: best possible, at the degree of the graphs, with the weights of the training graph.
     scatter
         Standard deviation of the accuracy of message passing over graphs, times the square root of their number of
-        nodes: measured, on fifty small graphs, and more than that of independent nodes.
+        nodes: measured on fifty small graphs; it is larger than for independent nodes.
     """
 
     features: float
@@ -146,7 +146,7 @@ class Problem(Value):
             ``"small"``, ``"standard"`` or ``"large"``.
         graph
             0, 1, ...: each is the same for everyone. The first five small and standard ones and the first large one
-            have recorded checksums, and a warning says if a graph is another one.
+            have recorded checksums, and a warning says if a graph differs.
         seed
             For other graphs than those that everyone can draw: a number that the author of the model does not know.
         """
@@ -224,7 +224,7 @@ _SUITE = (
     Problem("three-classes", "two labels in ten", CSBM(2, 0.8, 2.0, 0.2, classes=3), 60.0),
     Problem("hard-phase", "ten classes that can be found, but not by message passing", _TEN, 100.0),
     Problem("unequal", "classes of a quarter and three quarters", _QUARTERS, 60.0),
-    Problem("unequal-three", "classes of 5, 3 and 2 tenths", _TENTHS, 60.0),
+    Problem("unequal-three", "classes of 50, 30 and 20 per cent", _TENTHS, 60.0),
     Problem("hubs", "Gamma-distributed propensities of variance 1", _GAMMA),
     Problem("hubs-heterophily", "log-normal propensities and heterophily", _LOG_NORMAL),
     Problem(

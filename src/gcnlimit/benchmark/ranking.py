@@ -12,6 +12,7 @@ import numpy as np
 from gcnlimit.benchmark.problems import KNOWN, SIZES, reference_values
 from gcnlimit.benchmark.scores import Scores, as_place, digits, exact_columns, mean_of, percent
 from gcnlimit.errors import ParameterError
+from gcnlimit.graphs.columns import option
 from gcnlimit.results.text import table
 
 _SIGNIFICANT = 3.0  # standard errors
@@ -54,6 +55,8 @@ class Ranking:
         if not accuracies:
             raise ParameterError(f"no run of size {chosen!r} finished; merge results of that size")
         methods = tuple(dict.fromkeys(method for method, _ in accuracies))
+        if absent := [name for name in mine if name not in {run.method for run in scores.runs}]:
+            raise ParameterError(f"mine = {absent[0]!r} has no run; choose among {list(methods)}")
         ran = {run.method: run.size for run in scores.runs if not run.error}
         others = {method: other for method, other in ran.items() if method not in methods}
         named = dict.fromkeys(problem for _, problem in accuracies)
@@ -107,8 +110,8 @@ class Ranking:
         columns["place"] = [self.mean_place(method) for method in self.methods]
         if self._own is not None:
             pairs = [self.difference(method, self._own) for method in self.methods]
-            columns["beside mine"] = [gain for gain, _ in pairs]
-            columns["its error"] = [error for _, error in pairs]
+            columns["beside_mine"] = [gain for gain, _ in pairs]
+            columns["beside_mine_error"] = [error for _, error in pairs]
         return columns | {p: [self.mean(name, p) for name in self.methods] for p in self.problems}
 
     @property
@@ -155,7 +158,7 @@ class Ranking:
         mine = [name for name in self.elsewhere if name in self.mine]
         if mine:
             yours = f"yours ({', '.join(mine)}) are {self.elsewhere[mine[0]]} graphs"
-            return f"not comparable: {yours}, these are {self.size} ones; run size={self.size!r}"
+            return f"not comparable: {yours}, these {self.size}; use {option('size', self.size)}"
         if not self.elsewhere or not self.mine:
             return ""
         sizes = " and ".join(dict.fromkeys(self.elsewhere.values()))

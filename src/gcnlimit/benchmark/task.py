@@ -94,7 +94,7 @@ class Task(Brief):
 
     @property
     def targets(self) -> Array:
-        """One column for each class: the indicator of the labelled nodes of the class, less the mean of their row.
+        """One column for each class: the indicator of the labelled nodes of the class, minus the mean of their row.
 
         Rows of nodes without a label are 0.
         """

@@ -123,7 +123,7 @@ def best_filter(
 
     The margin is climbed with its exact gradient, in a basis orthonormal for the spectrum of the data, from many starts
     of low order; the best is continued to higher orders. On a directed graph the regularization is infinite. The margin does
-    not depend on the classes, and every accuracy increases with it; that of unequal classes is meant at the best threshold.
+    not depend on the classes, and every accuracy increases with it; for unequal classes it is taken at the best threshold.
 
     Parameters
     ----------

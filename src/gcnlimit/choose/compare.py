@@ -151,11 +151,11 @@ def compare(
 
     Early stopping is gradient flow from zero weights, without regularization, through the filter of the row above, until its
     best time (Eq. 13.1); it is left out where it has no theory. Sums of filters (Eq. 10.19) have any number of filters, and
-    labels as an input that is not clamped; they are known on symmetric operators, equal classes and white features.
-    All linear networks (Eq. 12.1), with the graph in both directions, are the bound of every row above. On a directed graph
-    polynomials and any one filter, a lower bound marked ``>=``, are those at infinite regularization. Under a law of degrees
-    the families have the symmetric normalization, PageRank also the others that the law allows, and no other filters are
-    searched. One point takes a few seconds, each of many less.
+    labels as an input that is not clamped; they are known for symmetric operators, equal classes and white features.
+    All linear networks (Eq. 12.1), which use the graph in both directions, bound every row above. On a directed graph the
+    polynomials and any one filter (a lower bound marked ``>=``) are at infinite regularization. Under a law of degrees all
+    families use the symmetric normalization, PageRank also the others that the law allows, and no other filters are searched.
+    A single point takes a few seconds; many points take less time each.
 
     Parameters
     ----------

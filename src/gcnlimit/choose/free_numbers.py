@@ -215,24 +215,20 @@ def check_free(gcn: GCN, free: Mapping[str, Any], scales: Sequence[str]) -> None
     depth = ["depth"] if isinstance(gcn.filter, Residual) else []
     times = [] if gcn.training is None else gcn.training.tuned
     allowed = (*filters, "reg", *depth, *times, *scales, "test_filter")
+    families = [f"{type(f).__name__}, whose parameter is {n!r}" for n, f in filters.items()]
     for name, bounds in free.items():
-        if name in NUMBERS and not scales:
-            raise ParameterError(
-                f"free contains {name!r}, which has no effect where all degrees are alike; "
-                f"leave it out, or give the data degrees; choose among {', '.join(allowed)}"
+        reason = f"is unknown here: the filter is {' and '.join(families)}"
+        if name in TIMES:
+            give = (
+                "give GCN(training=GradientFlow(time)) to tune time, GradientDescent(steps, rate)"
             )
-        if name in TIMES and name not in allowed:
-            raise ParameterError(
-                f"free contains {name!r}, which is not tuned in training = {gcn.training!r}; give "
-                "GCN(training=GradientFlow(time)) to tune time, GradientDescent(steps, rate) for "
-                f"steps and rate; choose among {', '.join(allowed)}"
-            )
+            reason = f"is not tuned in training = {gcn.training!r}; {give} for steps and rate"
+        if name in NUMBERS:
+            remedy = "leave it out, or give the data degrees"
+            reason = f"has no effect where all degrees are alike; {remedy}"
         if name not in allowed:
-            families = (f"{type(f).__name__}, whose parameter is {n!r}" for n, f in filters.items())
-            raise ParameterError(
-                f"free contains {name!r}, which is unknown here: the filter is "
-                f"{' and '.join(families)}; choose among {', '.join(allowed)}"
-            )
+            use = f"choose among {', '.join(allowed)}"
+            raise ParameterError(f"free contains {name!r}, which {reason}; {use}")
         if name == "test_filter" and bounds != "best":
             raise ParameterError(
                 f"free['test_filter'] = {shown(bounds)} is not allowed; take 'best', or give the "

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._values import Array
-from gcnlimit.filters import PageRank
 from gcnlimit.losses.base import Form
 from gcnlimit.normalization import NUMBERS
 from gcnlimit.penalties import L2
+from gcnlimit.scope import Route, route_of, structure_of
 from gcnlimit.theory.finite_reg.square import square_margins
 from gcnlimit.theory.margins import margins_of
 from gcnlimit.theory.points import Points
@@ -37,21 +37,22 @@ class Method(Enum):
         """The quickest method for the points with those parameters free."""
         if "test_filter" in free:
             return cls.BEST_READOUT
-        if points.training is not None:
-            return cls.STOPPED
         explicit = "reg" not in free and bool(np.all(np.isinf(points.reg)))
-        alike = points.degrees is None
-        # a spectrum, or one layer that feeds itself, needs no chain of layers
-        short = points.symmetric or explicit or (type(points.filter) is PageRank and alike)
-        if not (
-            short and (alike or (points.normalization.plain and free.keys().isdisjoint(NUMBERS)))
-        ):
-            return cls.EXPLICIT_LAYERS if explicit else cls.LAYERS
+        # outputs that vanish have one loss: the square loss stands for all
+        case = {"reg": "infinite" if explicit else "finite", "loss": "square"}
+        case |= structure_of(points, points.degrees, points.symmetric)
+        if not free.keys().isdisjoint(NUMBERS):
+            case["normalization"] = "other"
+        route = route_of(case)
+        if route is Route.PATH:
+            return cls.STOPPED
         if explicit:
-            return cls.EXPLICIT
+            return cls.EXPLICIT_LAYERS if route is Route.FAR_LAYERS else cls.EXPLICIT
+        if route in (Route.CHAIN, Route.LAYERS):
+            return cls.LAYERS
+        plain = points.features.is_white and points.degrees is None and not points.noise
         ridge = points.loss.form is Form.CODES and isinstance(points.penalty, L2)
-        one_filter = points.test_filter is None
-        closed = ridge and alike and points.features.is_white and one_filter and not points.noise
+        closed = ridge and plain and points.test_filter is None
         return cls.CLOSED if closed else cls.EQUATIONS
 
     @property

@@ -79,10 +79,10 @@ def tune(
 ) -> Tuned:
     r"""Choose the free parameters of a network so that its test accuracy is the highest.
 
-    What is maximized is the margin :math:`\bar\omega/\sigma` of a test node, which keeps its digits where the accuracy rounds to
-    1, and in which the accuracy increases for any number of equal classes (Eq. 8.3), and `best_accuracy` for unequal ones. One
-    free number is searched globally: a scan of the whole interval, then a refinement of each of its maxima. Several are climbed
-    from many starts; with ``reg`` free up to infinity, also from the filters that are best there, at every regularization.
+    It maximizes the margin :math:`\bar\omega/\sigma` of a test node, which keeps its digits where the accuracy rounds to 1; the
+    accuracy of equal classes (Eq. 8.3), and `best_accuracy` of unequal ones, increase with it. One free number is searched
+    globally: a scan of the whole interval, then a refinement of each of its maxima. Several are climbed from many starts; with
+    ``reg`` free up to infinity, also from the filters that are best there, at every regularization.
 
     Parameters
     ----------
@@ -90,14 +90,14 @@ def tune(
         The data, whose array parameters broadcast, and the family: filter, depth, loss, symmetrization. Its values of the free
         parameters are one of the starts.
     free
-        Interval ``(low, high)``, bounds may be infinite, of each free parameter: that of the filter (``t``, ``theta``, ``c``,
-        ``coefficients``, or your own), of a `test_filter` (``test_t``, ...), and ``reg``, for which ``(0, math.inf)`` means any
-        regularization, infinity included. One interval for ``c`` is a strength shared by all layers; a list frees each layer.
-        ``depth``, whole numbers, is that of a residual network whose layers are alike. Where degrees vary, ``tau``, ``left``
-        and ``right`` are those of the `normalization`. Of a `training` that stops, ``time``, or ``steps``, whole numbers, and
-        ``rate``; ``(0, math.inf)`` is any time, training to the end included.
-        ``theta`` is kept in its convergent interval. ``"test_filter": "best"`` reads the test nodes through the best of all
-        filters, given that of the training (Eq. 10.14; symmetric operators at infinite `reg`).
+        Interval ``(low, high)`` of each free parameter; bounds may be infinite. Free may be the parameter of the filter (``t``,
+        ``theta``, ``c``, ``coefficients``, or your own), that of a `test_filter` (``test_t``, ...), and ``reg``, for which
+        ``(0, math.inf)`` means any regularization, infinity included. One interval for ``c`` is a strength shared by all layers;
+        a list frees each layer. ``depth`` (whole numbers) needs a residual network whose layers are alike. Where degrees vary,
+        ``tau``, ``left`` and ``right`` of the `normalization` may be free; of a `training`, ``time``, or ``steps`` (whole
+        numbers) and ``rate``, where ``(0, math.inf)`` means any time, training to the end included.
+        ``theta`` is kept in its convergent interval. ``"test_filter": "best"`` applies the best of all filters to the test
+        nodes, given the training filter (Eq. 10.14; symmetric operators at infinite `reg`).
     throw
         Whether to raise `ParameterError` if at some point no network within the bounds can be computed; else that point has NaN.
     progress

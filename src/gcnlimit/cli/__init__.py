@@ -6,14 +6,17 @@ import contextlib
 import os
 import signal
 import sys
-from typing import Any, TextIO
+import types
+from typing import Any
 
 
 def main() -> None:
     """Entry point of ``gcnlimit``: whatever becomes of its streams, or Ctrl-C at any moment, an exit status and no traceback."""
     _replace(signal.SIGINT, signal.default_int_handler, _leave)
     _replace(signal.SIGTERM, signal.SIG_DFL, _leave)
-    sys.stderr = _Forgiving(sys.stderr)
+    from gcnlimit._runtime.progress import Forgiving
+
+    sys.stderr = Forgiving(sys.stderr)
     try:
         from gcnlimit.cli.app import app
     except ModuleNotFoundError as missing:
@@ -35,15 +38,15 @@ def main() -> None:
         # Python would try once more to write what is left, and complain
         with contextlib.suppress(OSError, AttributeError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    _replace(signal.SIGINT, signal.default_int_handler, _leave)
-    _replace(signal.SIGTERM, _terminate, _leave)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        _replace(number, _interrupt, _leave)
     sys.exit(status)
 
 
 def interruptible() -> None:
-    """From here on Ctrl-C and an end from outside are exceptions: nothing is being imported any more, which they could break."""
-    _replace(signal.SIGINT, _leave, signal.default_int_handler)
-    _replace(signal.SIGTERM, _leave, _terminate)
+    """From here on Ctrl-C and an end from outside are exceptions, so that what was started ends, and what is done is kept."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        _replace(number, _leave, _interrupt)
 
 
 def _replace(number: int, handler: Any, other: Any) -> None:
@@ -52,9 +55,16 @@ def _replace(number: int, handler: Any, other: Any) -> None:
         signal.signal(number, other)
 
 
-def _terminate(number: int, _: object) -> None:
-    """Leave after what was started has ended: once, so that this is not interrupted."""
-    signal.signal(number, signal.SIG_IGN)
+def _interrupt(number: int, frame: types.FrameType | None) -> None:
+    """Raise an exception, but end at once while something is imported, which it would break."""
+    outer = frame
+    while outer is not None:
+        if outer.f_code.co_filename.startswith("<frozen importlib"):
+            _leave(number, frame)
+        outer = outer.f_back
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    signal.signal(number, signal.SIG_IGN)  # once, so that what has been started ends undisturbed
     sys.exit(128 + number)
 
 
@@ -63,22 +73,3 @@ def _leave(number: int, _: object) -> None:
     with contextlib.suppress(OSError):
         os.write(2, b"interrupted\n" if number == signal.SIGINT else b"")
     os._exit(128 + number)
-
-
-class _Forgiving:
-    """Standard error, on which nothing fails: if it is closed or full, what is said there is lost, and the work goes on."""
-
-    def __init__(self, stream: TextIO | None) -> None:
-        self._stream = stream or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> int:
-        with contextlib.suppress(OSError):
-            self._stream.write(text)
-        return len(text)
-
-    def flush(self) -> None:
-        with contextlib.suppress(OSError):
-            self._stream.flush()

@@ -32,13 +32,13 @@ def command(*, form: str, degree: float | None, linear: bool, **given: Any) -> N
     from gcnlimit.theory.linear import best_linear
 
     grid = Grid(given)
-    found = (best_linear if linear else bayes_optimal)(grid.data(), degree=degree)
-    columns = found.distinct()
+    answer = (best_linear if linear else bayes_optimal)(grid.data(), degree=degree)
+    columns = answer.distinct()
     title = "Best linear network" if linear else "Bayes-optimal performance"
     beside = {}
     if degree is not None:
         beside["degree"] = degree
         title += f" at mean degree {degree:g}"
         for name in ("test_accuracy", "test_loss", "log_test_error"):
-            columns[f"{name}_standard_error"] = getattr(found.standard_error, name)
-    show_grid(grid, columns, form, title, found, **beside)
+            columns[f"{name}_standard_error"] = getattr(answer.standard_error, name)
+    show_grid(grid, columns, form, title, answer, **beside)

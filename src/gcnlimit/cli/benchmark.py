@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +67,6 @@ def command(
     from gcnlimit.benchmark.methods import reference_methods
 
     models = reference_methods(methods)
-    _say_cost(models, len(chosen), given)
     runs = [evaluate(model, chosen, name=name, **given) for name, model in models.items()]
     files = [*runs, *(Scores.load(part) for part in parts)]
     scores = merge([*files, *([published()] if beside else [])])
@@ -76,8 +75,8 @@ def command(
         scores = Scores(tuple(run for run in scores.runs if run.problem in names))
     if out is not None:
         scores.save(out)
-    mine = models or dict.fromkeys(run.method for part in files[:1] for run in part.runs)
-    _rank(scores, list(mine), form)
+    mine = models or {run.method for part in files[:1] for run in part.runs}
+    _rank(scores, [run.method for run in scores.runs if run.method in mine], form)
     failed = [
         f"  {run.method} on {run.problem}, graph {run.graph}: {run.error}"
         for run in scores.failures
@@ -86,27 +85,18 @@ def command(
 
 
 def _list(chosen: Sequence[Problem], form: str) -> None:
-    columns = {
+    columns: dict[str, Any] = {
         "problem": [problem.name for problem in chosen],
         "classes": [len(problem.data.fractions) for problem in chosen],
         **{name: [getattr(problem.data, name) for problem in chosen] for name in SIGNALS},
-        "directed": ["yes" if problem.data.directed else "no" for problem in chosen],
+        "directed": [problem.data.directed for problem in chosen],
         "degree": [problem.degree for problem in chosen],
         **{name: [getattr(problem.exact, name) for problem in chosen] for name in _LIMITS},
     }
-    show(columns, len(chosen), form, "Problems and their exact accuracies", keys=1)
-
-
-def _say_cost(models: Iterable[str], problems: int, given: Mapping[str, Any]) -> None:
-    """Say on standard error what a run will take, if that is more than a few seconds."""
-    from gcnlimit.benchmark.methods import SECONDS
-
-    size, graphs = given["size"], given["graphs"]
-    total = sum(SECONDS[name][0 if size == "small" else 1] for name in models)
-    total *= problems * graphs * (9.0 if size == "large" else 1.0) / given["workers"]
-    if total > 5.0:
-        long = f"{total / 60:.0f} minutes" if total > 90.0 else f"{total:.0f} seconds"
-        click.echo(f"{problems} problems, {graphs} graphs each: about {long}", err=True)
+    if form == "table":  # as results are shown
+        columns["directed"] = ["yes" if directed else "no" for directed in columns["directed"]]
+        columns |= {name: [f"{100 * value:.1f}" for value in columns[name]] for name in _LIMITS}
+    show(columns, len(chosen), form, "Problems and their exact accuracies in per cent", keys=1)
 
 
 def _rank(scores: Scores, mine: Sequence[str], form: str) -> None:

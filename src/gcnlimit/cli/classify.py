@@ -19,7 +19,7 @@ _FRACTIONS = (
     "Fractions of the classes among nodes without labels: auto, labels, estimated, or shares such "
     "as a=0.2,b=0.8."
 )
-_REVIEW = "Rank so many nodes whose label would help most, in a column of --out."
+_REVIEW = "Rank this many nodes whose label would help most, in a column of --out."
 
 
 @click.command("classify", no_args_is_help=True)
@@ -34,15 +34,7 @@ _REVIEW = "Rank so many nodes whose label would help most, in a column of --out.
 @options.plot_option
 @output_options
 def command(
-    *,
-    file: str,
-    split: int,
-    scale: str,
-    out: Path | None,
-    review: int | None,
-    plot: Path | None,
-    form: str,
-    **given: Any,
+    *, file: str, split: int, out: Path | None, plot: Path | None, form: str, **given: Any
 ) -> None:
     """Classify the nodes of the graph in FILE, as gcnlimit recommend recommends.
 
@@ -58,7 +50,7 @@ def command(
     if out is not None:
         check_writable(out)
     check_plot(plot, (), fewest=0)
-    fractions = given.pop("fractions")
+    fractions, review, scale = (given.pop(name) for name in ("fractions", "review", "scale"))
     if review is not None and out is None:
         raise ParameterError(f"--review {review} is a column of the file; add --out FILE")
     weight = "balanced" if given.pop("balanced") else None
@@ -66,7 +58,6 @@ def command(
     labels = data.training(split)
     if labelled_nodes(labels).all():
         click.echo("Every node is labelled, and none is left to classify.", err=True)
-        click.echo("The accuracies are leave-one-out.", err=True)
     from gcnlimit import GraphClassifier
 
     shares = "auto" if fractions is None else _fractions(fractions, labels)
@@ -106,17 +97,17 @@ def _fractions(text: str, labels: Any) -> Any:
         raise ParameterError(f"--fractions {text!r} is not allowed; {use}") from None
 
 
-def _write(data: Any, given: Any, model: Any, path: Path, review: int | None) -> None:
+def _write(data: Any, labels: Any, model: Any, path: Path, review: int | None) -> None:
     """Class of each node, as given where it was known, whether it was, the probability of each class, and the rank to label."""
     names = range(data.nodes) if data.names is None else map(as_text, data.names.tolist())
-    known = labelled_nodes(given)
-    classes = map(as_text, np.where(known, given, model.predict()).tolist())
+    labelled = labelled_nodes(labels)
+    classes = map(as_text, np.where(labelled, labels, model.predict()).tolist())
     shares = [[f"{p:.4f}" for p in row] for row in model.predict_proba().tolist()]
     head = ["node", "class", "known", *(f"probability {c}" for c in model.classes_.tolist())]
     if review is not None:
         head.append("review")
         rank = {node: k + 1 for k, node in enumerate(model.review(review).tolist())}
         shares = [[*row, str(rank.get(node, ""))] for node, row in enumerate(shares)]
-    rows = ([n, c, int(k), *p] for n, c, k, p in zip(names, classes, known, shares, strict=True))
+    rows = ([n, c, int(k), *p] for n, c, k, p in zip(names, classes, labelled, shares, strict=True))
     with writing(path) as new, open(new, "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([head, *rows])

@@ -44,10 +44,10 @@ def command(
     columns: dict[str, Any] = {n: np.tile(v, len(methods)) for n, v in grid.columns().items()}
     columns["method"] = np.repeat(methods, grid.size)
     columns["test_accuracy"] = comparison.test_accuracy
-    columns["log_test_error"] = np.concatenate([np.ravel(one.log_test_error) for one in entries])
+    columns["log_test_error"] = np.ravel([entry.log_test_error for entry in entries])
     columns["gap"] = comparison.gap
     if form == "table":
-        columns["chosen"] = np.concatenate([one.chosen for one in entries])
+        columns["chosen"] = np.concatenate([entry.chosen for entry in entries])
     else:
         columns |= _parameters(entries, grid.size)
     draw(plot, lambda panel: comparison.plot(axes=panel))

@@ -31,13 +31,14 @@ def command(*, file: str, split: int | None, plot: Path | None, form: str, **tab
     """
     check_plot(plot, (), fewest=0)
     data = options.load_labelled(file, split=split, **tables)
-    known = data.y if split is None else data.training(split)
+    labels = data.y if split is None else data.training(split)
     from gcnlimit.real.describe import describe
 
-    found = describe(data.X, known, data.graph)
-    draw(plot, found.plot)
+    description = describe(data.X, labels, data.graph)
+    draw(plot, description.plot)
     if form == "table":
-        click.echo(str(found))
+        click.echo(str(description))
     else:
-        columns = found.as_dict() | {"holds": found.holds, "doubts": " ".join(found.doubts)}
+        columns = description.as_dict() | {"holds": description.holds}
+        columns["doubts"] = " ".join(description.doubts)
         show(columns, 1, form, file=file)

@@ -32,7 +32,7 @@ NATURAL = click.IntRange(0)
 POSITIVE = click.IntRange(1)
 
 
-class Numbers(click.ParamType):  # type: ignore[type-arg]  # older releases have no type argument
+class NumberList(click.ParamType):  # type: ignore[type-arg]  # older releases have no type argument
     """One number, ``a,b,c``, or ``first:last:count``, and ``:log`` for even steps of the logarithm; ``inf`` is a number."""
 
     name = "numbers"
@@ -66,7 +66,7 @@ def _flags(names: Iterable[str], between: str = ", ") -> str:
 
 
 def _numbers(name: str, words: str, **how: Any) -> Decorator:
-    return option(_flags([name]), words, type=Numbers(), **how)
+    return option(_flags([name]), words, type=NumberList(), **how)
 
 
 def _signal_help(name: str) -> str:
@@ -109,13 +109,13 @@ data_options = together(
 )
 
 _TRAINED = {
-    "time": "Stop gradient flow then: epochs times learning rate on the mean loss, over --rho.",
+    "time": "Time of gradient flow: epochs times learning rate on the mean loss / --rho.",
     "steps": "Steps (epochs) of full-batch gradient descent from zero weights, square loss.",
-    "rate": "Size of the steps: learning rate on the mean loss of the labelled nodes, over --rho.",
+    "rate": "Size of the steps: learning rate on the mean loss of the labelled nodes / --rho.",
     "momentum": "Momentum of gradient descent  [default: 0].",
 }
 _REG = "Regularization, > 0 or inf: --rho times weight decay  [default: inf; 0 if training stops]."
-_AT_TEST = "Another filter at test: {}."
+_AT_TEST = "Another filter at test time: {}."
 _TESTED = [name.removeprefix("test_") for name in names_at_test()[1:]]
 network_options = together(
     *(_numbers(name, _filter_help(name, family)) for name, family in FAMILIES.items()),
@@ -126,7 +126,7 @@ network_options = together(
     *(_numbers(name, words) for name, words in _TRAINED.items()),
     option("--normalize", "Measure --reg in units of the filter's gain.", is_flag=True),
     option("--normalization", f"{long_name('normalization')}.", default="symmetric"),
-    option("--tau", f"{long_name('tau').capitalize()}; by default the best.", type=float),
+    option("--tau", f"{long_name('tau').capitalize()}; by default 1/lam^2.", type=float),
     symmetrize_option,
 )
 """Parameters of the network, with those of every filter, of which exactly one must be given."""
@@ -206,16 +206,16 @@ class Grid:
 
     def other(self) -> CSBM | None:
         """The graph to test on, if it is another one: as that of the training but for the signals given."""
-        given = self._values()
-        signals = {name: given[f"to_{name}"] for name in SIGNALS if f"to_{name}" in given}
-        return parameters.build_data(given | signals) if signals else None
+        values = self._values()
+        signals = {name: values[f"to_{name}"] for name in SIGNALS if f"to_{name}" in values}
+        return parameters.build_data(values | signals) if signals else None
 
     def at(self, index: int) -> Grid:
         """Grid of a single combination."""
-        one = copy.copy(self)
-        one.inputs = self.inputs | {n: float(v[index]) for n, v in self.columns().items()}
-        one.axes = {}
-        return one
+        point = copy.copy(self)
+        point.inputs = self.inputs | {n: float(v[index]) for n, v in self.columns().items()}
+        point.axes = {}
+        return point
 
     def exact(self, degree: float | None = None) -> Prediction:
         """Performance at every combination in the large-size limit, on the other graph if there is one."""

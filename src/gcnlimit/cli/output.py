@@ -71,15 +71,15 @@ def show(
 
 
 def show_grid(
-    grid: Grid, columns: Columns, form: str, title: str, found: Points | None = None, **beside: Any
+    grid: Grid, columns: Columns, form: str, title: str, answer: Points | None = None, **beside: Any
 ) -> None:
     """Print columns over a grid, beside its axes and inputs, and `beside`, inputs of the verb alone.
 
     With the result `found` it says how each point ended: always for machines, in a table where a point failed.
     """
-    reasons = {} if found is None else failures(grid, found)
-    if found is not None and (reasons or form != "table"):
-        columns["status"] = np.char.lower(status_names(Status, found.status))
+    reasons = {} if answer is None else failures(grid, answer)
+    if answer is not None and (reasons or form != "table"):
+        columns["status"] = np.char.lower(status_names(Status, answer.status))
         if form != "table":
             columns["error"] = [reasons.get(place) for place in range(grid.size)]
     columns = grid.columns() | columns
@@ -130,10 +130,10 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | list | None) else str(value)
 
 
-def failures(grid: Grid, found: Points) -> dict[int, str]:
+def failures(grid: Grid, answer: Points) -> dict[int, str]:
     """Why points of a grid failed or did not converge, by their place; an error if all of them failed."""
-    lost = np.isnan(np.broadcast_to(found.test_accuracy, grid.shape)).ravel()
-    status = np.broadcast_to(found.status, grid.shape).ravel()
+    lost = np.isnan(np.broadcast_to(answer.test_accuracy, grid.shape)).ravel()
+    status = np.broadcast_to(answer.status, grid.shape).ravel()
     failed = np.flatnonzero(lost | (status > Status.CONVERGED)).tolist()
     reasons = {place: _reason(grid, place, Status(int(status[place]))) for place in failed}
     if lost.all():
@@ -184,10 +184,10 @@ def check_plot(path: Path | None, axes: Collection[str], fewest: int = 1, most: 
     kinds = sorted(FigureCanvasBase.get_supported_filetypes())
     check_writable(path, [f".{kind}" for kind in kinds])
     if not fewest <= len(axes) <= most:
-        given = f" ({', '.join(axes)})" if axes else "; give one as a range first:last:count"
+        named = f" ({', '.join(axes)})" if axes else "; give one as a range first:last:count"
         raise ParameterError(
             f"--plot draws over {fewest} or {most} options with several values, "
-            f"got {len(axes)}{given}"
+            f"got {len(axes)}{named}"
         )
 
 
@@ -203,11 +203,11 @@ def draw(path: Path | None, paint: Callable[[Axes], object]) -> None:
         figure.savefig(new, dpi=200)
 
 
-def draw_beside(path: Path | None, found: Result, ceiling: Array) -> None:
+def draw_beside(path: Path | None, answer: Result, ceiling: Array) -> None:
     """Draw the test accuracy; over one axis, with the Bayes-optimal one as a dashed curve."""
 
     def paint(panel: Axes) -> None:
-        found.plot(axes=panel)
+        answer.plot(axes=panel)
         if np.ndim(ceiling) == 1:
             (curve,) = panel.lines
             curve.set_label("this network")

@@ -32,7 +32,7 @@ def command(
     first:last:count:log; every combination is computed. If a point fails, the others are still
     computed: the reason is written to standard error, and the exit status is 2 only if every point failed.
 
-    With --time, or --steps and --rate, the training stops then; else the weights are those of its end.
+    With --time, or --steps and --rate, the training stops there; otherwise it runs to its end.
 
     With --to-lam, --to-mu or --to-alpha the trained network is used on an independent graph without labels.
 
@@ -47,11 +47,11 @@ def command(
     grid = options.Grid(given)
     elsewhere = ", on another graph" if grid.other() else ""
     check_plot(plot, grid.axes)
-    found = grid.exact(degree)
+    answer = grid.exact(degree)
     ceiling = grid.ceiling()
-    columns = found.distinct() | {"bayes_optimal": ceiling}
+    columns = answer.distinct() | {"bayes_optimal": ceiling}
     if calibration:
-        sure = found.calibration
+        sure = answer.calibration
         columns |= {f.name: getattr(sure, f.name) for f in CALIBRATED if f.name != "accuracy"}
-    show_grid(grid, columns, form, f"Exact performance in the large-size limit{elsewhere}", found)
-    draw_beside(plot, found, ceiling)
+    show_grid(grid, columns, form, f"Exact performance in the large-size limit{elsewhere}", answer)
+    draw_beside(plot, answer, ceiling)

@@ -100,15 +100,15 @@ def _beside(
     for name in exact.distinct():
         sources = measured, measured.standard_error, exact
         value, error, wanted = (np.broadcast_to(np.ravel(getattr(x, name)), size) for x in sources)
-        own = np.full(size, np.nan)
+        by_theory = np.full(size, np.nan)
         if predicted is not None and name in {"test_accuracy", "log_test_error"}:
-            own = predicted / np.exp(wanted) if name == "log_test_error" else predicted
-        error = np.where(np.isnan(own), error, own)
+            by_theory = predicted / np.exp(wanted) if name == "log_test_error" else predicted
+        error = np.where(np.isnan(by_theory), error, by_theory)
         # a scatter within rounding, as of a quantity that is always 0, has no meaning
         rounding = _ROUNDING * np.maximum(1.0, np.abs(value))
-        known = (error > rounding) & np.isfinite(error) & np.isfinite(wanted)
-        quotient = np.divide(value - wanted, error, out=np.full(size, np.nan), where=known)
-        z = normal_deviate(quotient, np.where(np.isnan(own), measured.trials - 1, np.inf))
+        meaningful = (error > rounding) & np.isfinite(error) & np.isfinite(wanted)
+        quotient = np.divide(value - wanted, error, out=np.full(size, np.nan), where=meaningful)
+        z = normal_deviate(quotient, np.where(np.isnan(by_theory), measured.trials - 1, np.inf))
         fields[name] = {"": value, "_error": error, "_exact": wanted, "_z": z}
     return fields
 

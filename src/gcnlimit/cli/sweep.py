@@ -35,7 +35,7 @@ _STORE = "File that keeps finished points.  [default: FILE with the ending .sqli
 def command(
     *, file: str, resume: bool, out: Path | None, plot: Path | None, store: Path | None, **who: Any
 ) -> None:
-    """Compute every combination of the axes written in a TOML FILE; interrupted, it resumes.
+    """Compute every combination of the axes written in a TOML FILE; an interrupted run can be resumed.
 
     If a point fails, the others are still computed; the exit status is 2 only if every point failed.
 

@@ -25,7 +25,7 @@ from gcnlimit.explorer.computations import COMPUTATIONS, is_quick
 from gcnlimit.explorer.curves import STRENGTHS, strength_range
 from gcnlimit.explorer.picture import Curve, Picture
 from gcnlimit.explorer.pictures import PICTURES, needs
-from gcnlimit.explorer.sentences import WAIT
+from gcnlimit.explorer.sentences import WAIT, refusal
 from gcnlimit.explorer.state import State
 from gcnlimit.simulation.simulate import simulate
 
@@ -142,7 +142,7 @@ def compute(name: str, state: State) -> Computed:
     try:
         return Computed(COMPUTATIONS[name].compute(state), "")
     except GCNLimitError as error:
-        return Computed(None, f"{str(error).rstrip('.')}.")
+        return Computed(None, refusal(error))
 
 
 class Answers:
@@ -168,7 +168,7 @@ class Answers:
                 return
             first = ("ceiling", "here") if name == seen[0] else ()
             if first or spent < _QUICK:
-                quick = [one for one in (*first, *needs(name, state)) if is_quick(one, state)]
+                quick = [task for task in (*first, *needs(name, state)) if is_quick(task, state)]
                 # many clients are answered picture by picture, and none waits for all
                 with self._turn:
                     began = time.thread_time()
@@ -182,7 +182,8 @@ class Answers:
         unwanted = partial(self._passed, client, number)
         for prompt, worker in self._workers.items():
             for name in dict.fromkeys((*seen, *PICTURES)):
-                wanted = [one for one in needs(name, state) if COMPUTATIONS[one].prompt is prompt]
+                tasks = needs(name, state)
+                wanted = [task for task in tasks if COMPUTATIONS[task].prompt is prompt]
                 for key in self._missing(wanted, state):
                     if not self._compute_once(key, worker, unwanted):
                         return
@@ -203,9 +204,9 @@ class Answers:
             try:
                 if key not in self._computed:
                     alone = lambda: self._asking[key] < 2 and unwanted()  # noqa: E731
-                    found = worker.run(compute, *key, unwanted=alone)
-                    if found is not None:
-                        self._computed.put(key, found)
+                    result = worker.run(compute, *key, unwanted=alone)
+                    if result is not None:
+                        self._computed.put(key, result)
             finally:
                 turn.release()
         finally:
@@ -220,13 +221,13 @@ class Answers:
 
     def results(self, names: Iterable[str], state: State) -> dict[str, Any]:
         """Results of some computations, as far as they are known."""
-        known = self._known(names, state)
-        return {name: one.value for name, one in known.items() if not one.sentence}
+        done = self._known(names, state)
+        return {name: computed.value for name, computed in done.items() if not computed.sentence}
 
     def _known(self, names: Iterable[str], state: State) -> dict[str, Computed]:
         """Computations that are done or refused, among some."""
-        found = {name: self._computed.get(_key(name, state)) for name in names}
-        return {name: one for name, one in found.items() if one is not None}
+        stored = {name: self._computed.get(_key(name, state)) for name in names}
+        return {name: computed for name, computed in stored.items() if computed is not None}
 
     def _missing(self, names: Iterable[str], state: State) -> Iterator[Key]:
         """Keys of the computations that are still to be done, among some."""
@@ -239,14 +240,15 @@ class Answers:
     def _draw(self, name: str, state: State) -> Picture:
         """Picture of what is known; one whose numbers are refused, or not known yet, is a sentence."""
         wanted = needs(name, state)
-        known = self._known(wanted, state)
+        done = self._known(wanted, state)
         results = self.results(wanted, state)
-        refused = dict.fromkeys(found.sentence for found in known.values() if found.sentence)
+        sentences = (computed.sentence for computed in done.values())
+        refused = dict.fromkeys(filter(None, sentences))
         picture = Picture("" if refused else WAIT)
         if all(one in results for one in wanted if one not in PICTURES[name].later):
             picture = PICTURES[name].draw(state, results)
         sentence = " ".join(filter(None, (picture.sentence, *refused)))
-        return replace(picture, complete=len(known) == len(wanted), sentence=sentence)
+        return replace(picture, complete=len(done) == len(wanted), sentence=sentence)
 
 
 def _key(name: str, state: State) -> Key:
@@ -270,12 +272,12 @@ def trial(state: State, seed: int) -> Array:
         gcn = state.gcn_of(state.filter_of(state.family, measured_strengths(state)))
     sequence = np.random.SeedSequence(0, spawn_key=(seed,))
     sizes = (state.nodes, state.degree, 1)
-    found = simulate(state.data, gcn, *sizes, sequence, workers=1, progress=False)
-    return np.atleast_1d(found.test_accuracy)
+    measured = simulate(state.data, gcn, *sizes, sequence, workers=1, progress=False)
+    return np.atleast_1d(measured.test_accuracy)
 
 
 @dataclass
-class Run:
+class TrialRun:
     """Trials of one state, done and to do."""
 
     state: State
@@ -292,13 +294,13 @@ class Run:
         name = f"{len(values)} sampled graphs"
         mean = values.mean(axis=0)
         error = values.std(axis=0, ddof=min(1, len(values) - 1)) / np.sqrt(len(values))
-        found = {}
+        dots = {}
         if state.family in STRENGTHS:
             x = measured_strengths(self.state)
-            found[f"strength-{state.family}"] = Curve(name, x, mean, "dots", error)
+            dots[f"strength-{state.family}"] = Curve(name, x, mean, "dots", error)
         if self._of(state, *sizes) and state.place is not None:
-            found["axis"] = Curve(name, np.array([state.place]), mean[-1:], "dots", error[-1:])
-        return found
+            dots["axis"] = Curve(name, np.array([state.place]), mean[-1:], "dots", error[-1:])
+        return dots
 
     def _of(self, state: State, *beside: str) -> bool:
         """Whether the graphs were drawn for a state, apart from some of its values."""
@@ -310,12 +312,12 @@ class Trials:
 
     def __init__(self, worker: Workers) -> None:
         self._worker = worker
-        self.runs: Recent[str, Run] = Recent(64)
+        self.runs: Recent[str, TrialRun] = Recent(64)
 
     def start(self, client: str, state: State) -> None:
         """Begin to sample graphs; what ran for this client is stopped."""
         self.stop(client)
-        run = Run(state)
+        run = TrialRun(state)
         self.runs.put(client, run)
         threading.Thread(target=self._serve, args=(run,), daemon=True).start()
 
@@ -330,13 +332,13 @@ class Trials:
         dots = {} if run is None else run.curves(state)
         return replace(picture, curves=(*picture.curves, dots[name])) if name in dots else picture
 
-    def _serve(self, run: Run) -> None:
+    def _serve(self, run: TrialRun) -> None:
         try:
             for seed in range(run.state.trials):
-                found = self._worker.run(trial, run.state, seed, unwanted=lambda: not run.running)
-                if found is None:
+                result = self._worker.run(trial, run.state, seed, unwanted=lambda: not run.running)
+                if result is None:
                     break
-                run.results.append(found)
+                run.results.append(result)
         except (GCNLimitError, OSError) as error:
             run.sentence = str(error)
         finally:

@@ -11,13 +11,11 @@ one for each picture as soon as it is known.
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import logging
 import socket
 import sys
 import threading
-import time
 import traceback
 import webbrowser
 from collections.abc import Callable, Collection, Iterator
@@ -42,7 +40,7 @@ from gcnlimit.explorer.curves import tuned
 from gcnlimit.explorer.page import READING, layout, said
 from gcnlimit.explorer.picture import Picture
 from gcnlimit.explorer.pictures import PICTURES
-from gcnlimit.explorer.sentences import WAIT, answers
+from gcnlimit.explorer.sentences import WAIT, answers, refusal
 from gcnlimit.explorer.start import LARGEST, describe_upload
 from gcnlimit.explorer.state import FIELDS, SWITCHES, State
 
@@ -152,7 +150,7 @@ class Explorer:
                 yield {"picture": name, **_shown(drawn), "answers": words}
             yield {"waiting": known.waiting(state)}
         except GCNLimitError as error:
-            yield {"refused": f"{str(error).rstrip('.')}."}
+            yield {"refused": refusal(error)}
         except Exception:
             self.server.logger.exception("a request that cannot be answered")
             yield {"refused": _FAULT}
@@ -166,29 +164,6 @@ def _is_asked(given: Any) -> bool:
     return all(isinstance(name, str) and name in PICTURES for name in given["seen"])
 
 
-class _Arriving(io.RawIOBase):
-    """Bytes that a connection sends before the time `until`, which a byte now and then does not put off."""
-
-    until = 0.0
-
-    def __init__(self, connection: socket.socket) -> None:
-        self.connection = connection
-
-    def readable(self) -> bool:
-        """Yes."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Wait for bytes, or raise `TimeoutError`."""
-        usual = self.connection.gettimeout()
-        left = self.until - time.monotonic()
-        try:
-            self.connection.settimeout(max(min(left, usual or left), 1e-3))
-            return self.connection.recv_into(buffer)
-        finally:
-            self.connection.settimeout(usual)
-
-
 class _Handler(WSGIRequestHandler):  # type: ignore[misc]
     """Sends each line of an answer at once, not when the one before has arrived, and waits for nobody longer than `timeout`.
 
@@ -199,16 +174,15 @@ class _Handler(WSGIRequestHandler):  # type: ignore[misc]
     timeout = 20  # seconds
     arrival = 120.0  # seconds, for the largest upload on a slow line
 
-    def setup(self) -> None:
-        """Read what arrives in time."""
-        super().setup()
-        self.arriving = _Arriving(self.connection)
-        self.rfile = io.BufferedReader(self.arriving)
-
     def handle_one_request(self) -> None:
-        """Read one request, and answer it."""
-        self.arriving.until = time.monotonic() + self.arrival
-        super().handle_one_request()
+        """Read one request and answer it; what has not arrived in time, however it drips, is not read."""
+        late = threading.Timer(self.arrival, self.connection.shutdown, [socket.SHUT_RD])
+        late.daemon = True
+        late.start()
+        try:
+            super().handle_one_request()
+        finally:
+            late.cancel()
 
     def run_wsgi(self) -> None:
         """Answer a request; an address that is none is refused."""

@@ -88,7 +88,7 @@ class Elsewhere(NamedTuple):
     ceiling: Array
 
 
-class Training(NamedTuple):
+class TrainingCurves(NamedTuple):
     """Accuracy of the network stopped at `TIMES`, of ridge regressions at one over them, and at the end of the training."""
 
     stopped: Array
@@ -132,8 +132,9 @@ def scan(family: str, state: State) -> Scan:
 
 
 def _why_lost(x: Array, y: Array, problem: Callable[[float], tuple[Any, Any]]) -> str:
-    """Why accuracies `y` at some values are not known, as the library says it of the first."""
-    for value in x[np.isnan(y)]:
+    """Why accuracies `y` at some values are not known, as the library says it of those nearest to the curve."""
+    lost = np.isnan(y)
+    for value in sorted(x[lost], key=lambda v: np.abs(x[~lost] - v).min(initial=math.inf)):
         try:
             predict(*problem(float(value)))
         except GCNLimitError as error:
@@ -162,8 +163,8 @@ def _along(state: State, answer: Callable[[Any], Any]) -> tuple[Array, Array]:
     """Values along the axis that is chosen, and accuracies there."""
     if state.axis == "classes":  # one by one, since numbers of classes do not broadcast
         x = np.arange(2.0, 13.0)
-        found = [answer(state.data_at(classes=int(n))).test_accuracy for n in x]
-        return x, np.array(found)
+        accuracies = [answer(state.data_at(classes=int(n))).test_accuracy for n in x]
+        return x, np.array(accuracies)
     cost = Cost.of(state)
     space = np.geomspace if LIMITS[state.axis].log else np.linspace
     x = space(*state.span(state.axis), 9 if cost.ceiling else min(cost.points, 49))
@@ -171,7 +172,7 @@ def _along(state: State, answer: Callable[[Any], Any]) -> tuple[Array, Array]:
 
 
 def gap(state: State) -> tuple[Array, Array, Array]:
-    """Signals of graph and features, and there the ceiling less the best of the family at infinite regularization."""
+    """Signals of graph and features, and the ceiling minus the best of the family at infinite regularization there."""
     if Cost.of(state).ceiling:
         raise GCNLimitError("A map of three unequal classes takes minutes; gl.gap_map makes it")
     family = map_family(state)
@@ -204,8 +205,9 @@ def layers(state: State) -> Layers:
     networks = [state.replaced(family="residual", depth=int(k)) for k in LAYERS]
     # dense at 0, and the best strength grows as the depth
     spread = np.linspace(-1.0, 1.0, 17)
-    best = [_best(one, np.sinh(spread * np.arcsinh(3.0 * one.depth))) for one in networks]
-    kept = [_best(one, np.array([state.c])) for one in networks]
+    tried = [np.sinh(spread * np.arcsinh(3.0 * depth)) for depth in LAYERS]
+    best = [_best(network, x) for network, x in zip(networks, tried, strict=True)]
+    kept = [_best(network, np.array([state.c])) for network in networks]
     deep = _best(state.replaced(family="diffusion"), np.linspace(*LIMITS["t"].slider, 17))
     return Layers(np.array(best), np.array(kept), deep)
 
@@ -214,10 +216,10 @@ def _best(state: State, x: Array) -> float:
     """Highest accuracy between the strengths `x`, and over the regularization relative to the gain of the filter."""
     explicit = state.explicit(state.family, float(x[0]))
     if x.size > 1:
-        found = tune(state.data, explicit, bounds(state.family)).prediction
+        prediction = tune(state.data, explicit, bounds(state.family)).prediction
     else:
-        found = predict(state.data, explicit, throw=False)
-    best = found.test_accuracy
+        prediction = predict(state.data, explicit, throw=False)
+    best = prediction.test_accuracy
     # finer and finer grids about the highest point
     reg = np.geomspace(1e-2, 1e3, 9)
     for _ in range(3 if state.finite else 0):
@@ -244,13 +246,13 @@ def _between(x: Array, k: Any, space: Callable[..., Array], points: int) -> Arra
 def best_filter(state: State) -> tuple[Array, Array, float]:
     """Eigenvalues, values there of the best filter over all regularizations, and its accuracy."""
     _check_alike(state, "The best of all filters")
-    found = filter_ceiling(state.data, state.symmetrize)
-    order = np.argsort(found.x)
-    sign = np.sign(np.nansum(found.g)) or 1.0
-    return found.x[order], sign * found.g[order], float(found.test_accuracy)
+    ceiling = filter_ceiling(state.data, state.symmetrize)
+    order = np.argsort(ceiling.x)
+    sign = np.sign(np.nansum(ceiling.g)) or 1.0
+    return ceiling.x[order], sign * ceiling.g[order], float(ceiling.test_accuracy)
 
 
-def training(state: State) -> Training:
+def training(state: State) -> TrainingCurves:
     """Accuracy against the training time on the square loss, in units of the gain, and of ridge regressions beside it."""
     what = "The accuracy at each time of the training"
     _check_alike(state, what)
@@ -264,7 +266,7 @@ def training(state: State) -> Training:
     stopped, regularized = (np.asarray(answer.test_accuracy) for answer in answers)
     if np.isnan(stopped).any():
         raise GCNLimitError(f"{what} is not resolved for so steep a filter; take a smaller one")
-    return Training(stopped[:-1], regularized, float(stopped[-1]))
+    return TrainingCurves(stopped[:-1], regularized, float(stopped[-1]))
 
 
 def along_depth(state: State) -> tuple[Array, Array, Array]:
@@ -296,14 +298,15 @@ def elsewhere(state: State) -> Elsewhere:
     none = gcn.replaced(test_filter=Polynomial([1.0]))
     read = gcn.replaced(test_filter=best)
     same = np.full(x.size, np.nan)
-    known = gcn.filter.defined(there.operator(gcn.symmetrize).radius)
-    if known.any():
-        same[known] = transfer(data, gcn, there.replaced(lam=x[known])).test_accuracy
+    defined = gcn.filter.defined(there.operator(gcn.symmetrize).radius)
+    if defined.any():
+        same[defined] = transfer(data, gcn, there.replaced(lam=x[defined])).test_accuracy
     ceiling = bayes_optimal(data, to=there, gcn=gcn)
     linear = best_linear(data, to=there)
     read_out = (transfer(data, network, there) for network in (none, read))
-    found = (*read_out, ceiling.frozen, linear, ceiling)
-    return Elsewhere(x, best.values, same, *(np.asarray(one.test_accuracy) for one in found))
+    answers = (*read_out, ceiling.frozen, linear, ceiling)
+    accuracies = (np.asarray(answer.test_accuracy) for answer in answers)
+    return Elsewhere(x, best.values, same, *accuracies)
 
 
 def tuned(state: State) -> State:
@@ -313,8 +316,8 @@ def tuned(state: State) -> State:
         raise GCNLimitError(f"A polynomial has no single strength to tune; {remedy}")
     _check_layers(state, state.family == "diffusion")
     names = [state.parameter, "reg"] if state.finite else [state.parameter]
-    found = tune(state.data, state.gcn, {name: LIMITS[name].slider for name in names}).parameters
-    best = {name: np.clip(np.ravel(found[name])[0], *LIMITS[name][:2]) for name in names}
+    numbers = tune(state.data, state.gcn, {name: LIMITS[name].slider for name in names}).parameters
+    best = {name: np.clip(np.ravel(numbers[name])[0], *LIMITS[name][:2]) for name in names}
     return state.replaced(**best).rounded()
 
 

@@ -103,10 +103,10 @@ def network_line(state: State, family: str, strength: str, depth: str = "", **ch
     if family == "residual":
         filter = f"Residual.constant({strength}, depth={depth or state.depth})"
     reg = "math.inf" if state.reg == math.inf else repr(state.reg)
-    given = {"loss": f'"{state.loss}"', "reg": reg, "symmetrize": repr(state.symmetrize)}
+    arguments = {"loss": f'"{state.loss}"', "reg": reg, "symmetrize": repr(state.symmetrize)}
     if state.hubs:
-        given["normalization"] = f'"{state.normalization}"'
-    return f"gcn = gl.GCN(gl.{filter}, {_arguments(given | changes)})"
+        arguments["normalization"] = f'"{state.normalization}"'
+    return f"gcn = gl.GCN(gl.{filter}, {_arguments(arguments | changes)})"
 
 
 def command(state: State, verb: str, family: str = "", strength: str = "", **changes: str) -> str:

@@ -49,26 +49,26 @@ def needs(name: str, state: State) -> tuple[str, ...]:
 
 def strength(family: str, state: State, results: Results) -> Picture:
     """Accuracy of a family against its strength."""
-    found = results[family]
+    scan = results[family]
     name = PARAMETER_OF[family]
-    first, last = found.x[[0, -1]]
+    first, last = scan.x[[0, -1]]
     curves = [
-        Curve("accuracy", found.x, found.y),
-        _level(_CEILING, found.x, results["ceiling"], "dash"),
-        _level(_LINEAR, found.x, results["linear"], "dash"),
-        _dot("best", found.top, found.height),
+        Curve("accuracy", scan.x, scan.y),
+        _level(_CEILING, scan.x, results["ceiling"], "dash"),
+        _level(_LINEAR, scan.x, results["linear"], "dash"),
+        _dot("best", scan.top, scan.height),
     ]
     if family == state.family:
         curves.append(_dot("here", state.strength, results["here"]))
     return Picture(
-        sentences.strength_sentence(family, state, found),
+        sentences.strength_sentence(family, state, scan),
         script(
             data_line(state),
-            f"{name} = np.linspace({first}, {last}, {found.x.size})",
+            f"{name} = np.linspace({first}, {last}, {scan.x.size})",
             network_line(state, family, name),
             f"print({_PREDICTED})",
         ),
-        command(state, "predict", family, f"{first}:{last}:{found.x.size}"),
+        command(state, "predict", family, f"{first}:{last}:{scan.x.size}"),
         long_name(name),
         curves=tuple(curves),
     )
@@ -127,15 +127,15 @@ def axis_name(axis: str) -> str:
 
 def layers(state: State, results: Results) -> Picture:
     """Accuracy of residual networks against their number of layers, up to infinitely many: a diffusion."""
-    found = results["layers"]
+    depths = results["layers"]
     curves = (
-        Curve("best c", LAYERS, found.best, "marked"),
-        Curve(f"c = {short(state.c)}", LAYERS, found.kept, "marked"),
-        _level("best diffusion", LAYERS, found.diffusion, "dot"),
+        Curve("best c", LAYERS, depths.best, "marked"),
+        Curve(f"c = {short(state.c)}", LAYERS, depths.kept, "marked"),
+        _level("best diffusion", LAYERS, depths.diffusion, "dot"),
         _level(_CEILING, LAYERS, results["ceiling"], "dash"),
         _level(_LINEAR, LAYERS, results["linear"], "dash"),
     )
-    words = capital(sentences.layers_sentence(state, found))
+    words = capital(sentences.layers_sentence(state, depths))
     return Picture(words, _layers_code(state), x="number of layers K", curves=curves)
 
 
@@ -212,10 +212,10 @@ def spectrum(state: State, results: Results) -> Picture:
 
 def training(state: State, results: Results) -> Picture:
     """Accuracy against the training time, beside ridge regression at one over it."""
-    found = results["training"]
+    curve = results["training"]
     curves = (
-        Curve("stopped at t", TIMES, found.stopped),
-        Curve("ridge, reg = 1/t", TIMES, found.ridge, "dot"),
+        Curve("stopped at t", TIMES, curve.stopped),
+        Curve("ridge, reg = 1/t", TIMES, curve.ridge, "dot"),
         _level(_CEILING, TIMES, results["ceiling"], "dash"),
     )
     first, last = TIMES[[0, -1]]
@@ -228,7 +228,7 @@ def training(state: State, results: Results) -> Picture:
         "for network in (flow, gcn):",
         "    print(gl.predict(data, network).test_accuracy)",
     )
-    words = sentences.training_sentence(state, found)
+    words = sentences.training_sentence(state, curve)
     return Picture(words, python, x="training time t", curves=curves, log=True)
 
 
@@ -254,8 +254,8 @@ def elsewhere(state: State, results: Results) -> Picture:
     """Accuracy of the trained network on graphs of other signals, read through three filters, and the ceilings."""
     if not state.elsewhere:
         return Picture("")
-    found = results["elsewhere"]
-    x, _, same, none, best, frozen, linear, ceiling = (values[:-1] for values in found)
+    there = results["elsewhere"]
+    x, _, same, none, best, frozen, linear, ceiling = (values[:-1] for values in there)
     curves = (
         Curve("same filter", x, same),
         Curve("no graph", x, none),
@@ -263,7 +263,7 @@ def elsewhere(state: State, results: Results) -> Picture:
         Curve("same weights", x, frozen, "dot"),
         Curve(_CEILING, x, ceiling, "dash"),
         Curve(_LINEAR, x, linear, "dash"),
-        _dot("here", state.to_lam, found.same[-1]),
+        _dot("here", state.to_lam, there.same[-1]),
     )
     python = script(
         data_line(state),
@@ -282,9 +282,9 @@ def elsewhere(state: State, results: Results) -> Picture:
 
 def table(state: State, results: Results) -> Picture:
     """Every family at its best, beside the ceilings."""
-    found = results["table"]
+    comparison = results["table"]
     rows = [("method", "accuracy", "gap", "chosen")]
-    for entry, gap in zip(found.entries, found.gap, strict=True):
+    for entry, gap in zip(comparison.entries, comparison.gap, strict=True):
         rows.append((entry.method, f"{entry.test_accuracy:.4f}", f"{gap:.4f}", entry.chosen[0]))
     tuned = "tuned at infinite regularization" if state.hubs else "and regularization tuned"
     words = f"Filter {tuned}, square loss; residual networks of depth {state.depth}."

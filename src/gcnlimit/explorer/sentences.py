@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.explorer.computations import Results
-from gcnlimit.explorer.curves import LAYERS, TIMES, Layers, Scan, Training, strength_range
+from gcnlimit.explorer.curves import LAYERS, TIMES, Layers, Scan, TrainingCurves, strength_range
 from gcnlimit.explorer.state import PARAMETER_OF, State, family_name
 from gcnlimit.parameters import long_name
 
@@ -35,11 +37,20 @@ def capital(words: str) -> str:
 
 def answers(state: State, results: Results) -> dict[str, str]:
     """The answers to the questions of the page, by the names of their places."""
-    return {
-        "depth-answer": depth_answer(state, results),
-        "gain-answer": gain_answer(state, results),
-        "elsewhere-answer": elsewhere_answer(state, results),
-    }
+    each = {"depth": depth_answer, "gain": gain_answer, "elsewhere": elsewhere_answer}
+    return {f"{name}-answer": answer(state, results) for name, answer in each.items()}
+
+
+def refusal(error: Exception) -> str:
+    """An error of the library in the words of the page, which has controls instead of arguments.
+
+    >>> refusal(Exception("predict has no theory for loss = Hinge() and reg; take loss='square', or reg=math.inf"))
+    'There is no theory for loss = hinge and reg; take loss square, or infinite regularization.'
+    """
+    words = re.sub(r"^[\w ]+ has no theory", "There is no theory", str(error).rstrip("."))
+    words = re.sub(r"= (\w+)\(\)", lambda name: f"= {name[1].lower()}", words)
+    words = words.replace("reg=math.inf", "infinite regularization")
+    return re.sub(r"(=?)'(\w+)'", lambda quoted: " " * len(quoted[1]) + quoted[2], words) + "."
 
 
 def depth_answer(state: State, results: Results) -> str:
@@ -65,10 +76,12 @@ def gain_answer(state: State, results: Results) -> str:
     if "filter" in results:
         named["the best network of one filter"] = results["filter"][2]
     named["the best of all linear networks"] = results.get("linear", np.nan)
-    known = {who: at for who, at in named.items() if not np.isnan(at)}
+    reachable = {who: at for who, at in named.items() if not np.isnan(at)}
+    if np.isnan(results.get("here", 0.0)):
+        words += " This network has no answer; its curve says why."
     reached = []
     unit = "percentage points below the limit"
-    for who, at in known.items():
+    for who, at in reachable.items():
         reached.append(f"{who} is at {at:.4f}, {100 * (ceiling - at):.1f} {unit}")
         unit = "below"  # once it is said what of what
     if reached:
@@ -83,19 +96,19 @@ def gain_answer(state: State, results: Results) -> str:
 
 def elsewhere_answer(state: State, results: Results) -> str:
     """What the trained network reaches on the other graph."""
-    found = results.get("elsewhere") if state.elsewhere else None
-    if found is None:
+    there = results.get("elsewhere") if state.elsewhere else None
+    if there is None:
         return ""
-    same = f"it reaches {found.same[-1]:.4f}"
-    if np.isnan(found.same[-1]):
+    same = f"it reaches {there.same[-1]:.4f}"
+    if np.isnan(there.same[-1]):
         same = "its filter is not defined"
     words = (
         f"On a graph with lam' = {short(state.to_lam)} and mu' = {short(state.to_mu)} {same}. "
-        f"Read through the best filter there, PageRank with theta' = {short(found.theta[-1])}, "
-        f"the same weights reach {found.best[-1]:.4f}. With these weights no algorithm exceeds "
-        f"{found.frozen[-1]:.4f}; with both graphs available, {found.ceiling[-1]:.4f}."
+        f"With the best filter there, PageRank with theta' = {short(there.theta[-1])}, "
+        f"the same weights reach {there.best[-1]:.4f}. With these weights no algorithm exceeds "
+        f"{there.frozen[-1]:.4f}; with both graphs available, {there.ceiling[-1]:.4f}."
     )
-    ends = ends_sentence("lam'", found.x[:-1], found.same[:-1], "there its filter is not defined")
+    ends = ends_sentence("lam'", there.x[:-1], there.same[:-1], "there its filter is not defined")
     words = f"{words} {ends}".strip()
     return _of_the_model(state, words)
 
@@ -110,35 +123,35 @@ def ends_sentence(name: str, x: Array, y: Array, why: str) -> str:
     >>> ends_sentence("lam", np.arange(4.0), np.array([np.nan, 0.6, 0.7, np.nan]), "the series diverges.")
     'The curve ends at lam = 1 and 2: the series diverges.'
     """
-    known = x[np.isfinite(y)]
-    if known.size == x.size:
+    drawn = x[np.isfinite(y)]
+    if drawn.size == x.size:
         return ""
-    if known.size == 0:
+    if drawn.size == 0:
         return f"No curve is drawn: {why.rstrip('.')}."
-    ends = [end for end, last in ((known[0], x[0]), (known[-1], x[-1])) if end != last]
+    ends = [end for end, last in ((drawn[0], x[0]), (drawn[-1], x[-1])) if end != last]
     places = f"at {name} = {' and '.join(map(short, ends))}" if ends else "and begins again"
     why = why.partition(" is not allowed: ")[2] or why  # the value is one of many beyond the end
     return f"The curve ends {places}: {why.rstrip('.')}."
 
 
-def strength_sentence(family: str, state: State, found: Scan) -> str:
+def strength_sentence(family: str, state: State, scan: Scan) -> str:
     """The best strength of a family, what happens on either side, and where the curve ends."""
-    ends = ends_sentence(PARAMETER_OF[family], found.x, found.y, found.why)
-    return f"{_best_strength(family, state, found)} {ends}".strip()
+    ends = ends_sentence(PARAMETER_OF[family], scan.x, scan.y, scan.why)
+    return f"{_best_strength(family, state, scan)} {ends}".strip()
 
 
-def _best_strength(family: str, state: State, found: Scan) -> str:
+def _best_strength(family: str, state: State, scan: Scan) -> str:
     name = PARAMETER_OF[family]
-    if np.isnan(found.height):
+    if np.isnan(scan.height):
         return ""
     title = capital(family_name(family))
-    if np.nanmax(found.y) - np.nanmin(found.y) < _FLAT:
-        return f"{title}: every strength gives the accuracy {found.height:.4f}."
-    at = f"{long_name(name)} {name} = {short(found.top)}"
-    best = f"{title}: best at {at}, accuracy {found.height:.4f}"
-    if min(abs(found.top - end) for end in strength_range(family, state)) < 1e-9:
+    if np.nanmax(scan.y) - np.nanmin(scan.y) < _FLAT:
+        return f"{title}: every strength gives the accuracy {scan.height:.4f}."
+    at = f"{long_name(name)} {name} = {short(scan.top)}"
+    best = f"{title}: best at {at}, accuracy {scan.height:.4f}"
+    if min(abs(scan.top - end) for end in strength_range(family, state)) < 1e-9:
         return f"{best}, the end of the picture; further values may be better."
-    return f"{best}. {_either_side(name, found.top)}".strip()
+    return f"{best}. {_either_side(name, scan.top)}".strip()
 
 
 def _either_side(name: str, top: float) -> str:
@@ -153,11 +166,11 @@ def _either_side(name: str, top: float) -> str:
     return f"A {name} further below zero overstates the differences between neighbours."
 
 
-def layers_sentence(state: State, found: Layers) -> str:
+def layers_sentence(state: State, depths: Layers) -> str:
     """Layers beyond which depth helps no more."""
-    if np.isnan(found.best).all():
+    if np.isnan(depths.best).all():
         return "they cannot be computed here."
-    gained = np.nanmax(found.best) - found.best
+    gained = np.nanmax(depths.best) - depths.best
     least = int(LAYERS[np.flatnonzero(gained <= _ENOUGH)[0]])
     words = f"at the best c{' and reg' if state.finite else ''} of each depth, "
     if least == LAYERS.size:
@@ -165,17 +178,17 @@ def layers_sentence(state: State, found: Layers) -> str:
     else:
         more = f"{100 * gained[least - 1]:.2f} percentage points"
         words += f"layers beyond {least} add at most {more}"
-    return words + _oversmoothing(state, found.kept)
+    return words + _oversmoothing(state, depths.kept)
 
 
-def training_sentence(state: State, found: Training) -> str:
+def training_sentence(state: State, curve: TrainingCurves) -> str:
     """When to stop, and how that compares with a ridge regression and with training to the end."""
-    top = int(np.argmax(found.stopped))
+    top = int(np.argmax(curve.stopped))
     epochs = f"{max(TIMES[top] * state.rho / _RATE, 1.0):.0f} epochs at learning rate {_RATE}"
     when = f"at t = {short(TIMES[top])}, which is {epochs}" if top else "after a single step"
-    best = f"The accuracy is highest, {found.stopped[top]:.4f}, {when}"
-    lost = f"costs {100.0 * (found.stopped[top] - found.end):.1f} percentage points"
-    ridge = f"The best ridge regression reaches {found.ridge.max():.4f}"
+    best = f"The accuracy is highest, {curve.stopped[top]:.4f}, {when}"
+    lost = f"costs {100.0 * (curve.stopped[top] - curve.end):.1f} percentage points"
+    ridge = f"The best ridge regression reaches {curve.ridge.max():.4f}"
     return f"{best}. {ridge}. Training to the end {lost}."
 
 
@@ -190,11 +203,11 @@ def _oversmoothing(state: State, kept: np.ndarray) -> str:
 
 def axis_sentence(state: State, results: Results) -> str:
     """The network at its place on the axis."""
-    here = f"Here the network reaches {results['here']:.4f}, of {results['ceiling']:.4f} possible."
+    place = f"Here the network reaches {results['here']:.4f}; {results['ceiling']:.4f} is possible."
     if np.isnan(results["here"]):
-        here = f"Here {results['ceiling']:.4f} is possible; the network itself has no answer."
+        place = f"Here {results['ceiling']:.4f} is possible; the network itself has no answer."
     x, network, *_, why = results["along"]
-    words = [here, ends_sentence(state.axis, x, network, why)]
+    words = [place, ends_sentence(state.axis, x, network, why)]
     if "best along" in results:
         best = f"The best {family_name(state.family)} is tuned at each point"
         words.append(f"{best}, at infinite regularization.")
@@ -211,5 +224,5 @@ def spectrum_sentence(state: State, spike: float | None, results: Results) -> st
     words = f"{kind}; it has {'no spike' if spike is None else f'a spike at {spike:.3g}'}."
     if "filter" in results and "ceiling" in results:
         best, ceiling = results["filter"][2], results["ceiling"]
-        words += f" The best of all filters reaches {best:.4f}, of {ceiling:.4f} possible."
+        words += f" The best of all filters reaches {best:.4f}; {ceiling:.4f} is possible."
     return words

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 import tempfile
 import warnings
 from pathlib import Path
@@ -18,8 +19,10 @@ from gcnlimit.csbm import SIGNALS
 from gcnlimit.degrees import DegreeLaw, Gamma
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.explorer.state import LIMITS, State
+from gcnlimit.graphs.check import counted
 from gcnlimit.graphs.columns import spelling
 from gcnlimit.graphs.dataset import Dataset
+from gcnlimit.graphs.table_files import ENDS
 from gcnlimit.real.files import TABLES, read_labelled
 from gcnlimit.real.recommend import recommend
 
@@ -107,8 +110,9 @@ def describe_upload(
     for name in names:
         if Path(name).suffix.lower() not in {".npz", *TABLES}:
             raise ParameterError(f"{name[:60]!r} is not a known kind of file; {wanted}")
-    if len(contents) not in {1, 2} or len(contents) != len(names):
-        raise ParameterError(f"{len(contents)} files were uploaded; {wanted}")
+    whole = len(names) == 1 and names[0].lower().endswith(".npz")
+    if len(contents) != len(names) or not (whole or len(names) == 2):
+        raise ParameterError(f"{counted(len(contents), 'file')} came; {wanted}")
     with tempfile.TemporaryDirectory() as folder, at_most(MEMORY):
         paths = {_write(Path(folder), k, contents[k], name): name for k, name in enumerate(names)}
 
@@ -120,8 +124,8 @@ def describe_upload(
         before = spelling.set(_on_the_page)
         try:
             files = map(str, sorted(paths, key=_edge_like))
-            found, sentence = describe(state, read_labelled(*files, **how), scale)
-            return found, named(sentence)
+            fitted, sentence = describe(state, read_labelled(*files, **how), scale)
+            return fitted, named(sentence)
         except GCNLimitError as error:
             raise GCNLimitError(named(str(error))) from None
         finally:
@@ -133,8 +137,8 @@ def _on_the_page(name: str, value: Any) -> str:
     if name == "nodes":
         return "a second file"
     field = {"id": "Names of nodes", "drop": "Leave out", "words": "Words", "label": "Classes"}
-    wanted = "" if value is True or value.isupper() else f" ({value})"
-    return f"the field {field.get(name, name.capitalize())}{wanted} beside the upload"
+    wanted = "" if value in (True, "COLUMN", "NAME") else f" ({value})"
+    return f"the field {field.get(name, name.capitalize())}{wanted} of How to read my graph"
 
 
 def describe(state: State, data: Dataset, scale: str = "auto") -> tuple[State, str]:
@@ -142,17 +146,17 @@ def describe(state: State, data: Dataset, scale: str = "auto") -> tuple[State, s
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say is part of the recommendation
         advice = recommend(data.X, data.training(), data.graph, scale=scale)
-    found = advice.estimate
-    values: dict[str, Any] = {"directed": found.directed, "estimated": True}
-    values |= {name: float(np.clip(getattr(found, name), *LIMITS[name][:2])) for name in SIGNALS}
-    values |= {"classes": _classes(found.fractions.tolist())}
+    estimate = advice.estimate
+    values: dict[str, Any] = {"directed": estimate.directed, "estimated": True}
+    values |= {name: float(np.clip(getattr(estimate, name), *LIMITS[name][:2])) for name in SIGNALS}
+    values |= {"classes": _classes(estimate.fractions.tolist())}
     fitted = state.replaced(**values, normalization="symmetric", symmetrize=True)
-    hubs = 0.0 if fitted.unequal else _variance(found.degrees)
+    hubs = 0.0 if fitted.unequal else _variance(estimate.degrees)
     fitted = fitted.replaced(degrees_variance=hubs).rounded()
     *tables, sentences = str(advice).split("\n\n")
-    size = f"Your graph: {data.nodes} nodes, {len(found.fractions)} classes."
-    graph = f"lam = {found.lam:.3g} +- {found.lam_error:.2g}"
-    signals = f"{graph}, mu = {found.mu:.3g} +- {found.mu_error:.2g}"
+    size = f"Your graph: {data.nodes} nodes, {len(estimate.fractions)} classes."
+    graph = f"lam = {estimate.lam:.3g} +- {estimate.lam_error:.2g}"
+    signals = f"{graph}, mu = {estimate.mu:.3g} +- {estimate.mu_error:.2g}"
     trusted = "The sliders are at the model that it resembles most"
     if advice.doubts:
         trusted = f"The sliders are at a model that it may not resemble ({advice.doubts[0]})"
@@ -169,10 +173,7 @@ def _classes(fractions: list[float]) -> str:
 
 
 def _write(folder: Path, number: int, text: str, name: str) -> Path:
-    try:
-        raw = base64.b64decode(text.partition(",")[2])
-    except ValueError:
-        raise ParameterError(f"{name[:60]!r} did not arrive whole; upload it again") from None
+    raw = base64.b64decode(text.partition(",")[2])
     if len(raw) > LARGEST:
         size = f"{name[:60]!r} is larger than {LARGEST // 2**20} MB, the most that the page takes"
         raise GCNLimitError(f"{size}; use gl.recommend in Python")
@@ -181,8 +182,9 @@ def _write(folder: Path, number: int, text: str, name: str) -> Path:
     return path
 
 
-def _edge_like(path: Path) -> tuple[bool, int]:
-    """Order of two tables: first the one whose first row names columns as edges do, or has fewer of them."""
-    head = path.read_bytes()[:4096].decode(errors="replace").lower().partition("\n")[0]
-    named = "source" in head or "target" in head
-    return not named, head.replace("\t", ",").count(",")
+def _edge_like(path: Path) -> tuple[bool, bool, int]:
+    """Order of two tables: first the one that names columns as edges do, or a node in several rows, or has fewer columns."""
+    text = path.read_bytes().decode(errors="replace").replace("\0", "").lower()
+    rows = [re.split("[,;\t|]", line) for line in text.splitlines()] or [[""]]
+    named = {*rows[0]}.intersection(*ENDS[:1])
+    return not named, len({row[0] for row in rows}) == len(rows), len(rows[0])

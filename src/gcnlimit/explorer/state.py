@@ -276,13 +276,13 @@ def _within(name: str, value: Any, limit: Limit) -> float | int:
 
 
 def _numbers(name: str, text: str) -> list[float]:
-    given = f"{name} = {text[:40]!r}"
+    entry = f"{name} = {text[:40]!r}"
     try:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:
-        raise ParameterError(f"{given} is not a number or a list such as 0.2, 0.8") from None
+        raise ParameterError(f"{entry} is not a number or a list such as 0.2, 0.8") from None
     if not all(map(math.isfinite, numbers)) or len(numbers) > _MOST:
-        raise ParameterError(f"{given} must be at most {_MOST} finite numbers")
+        raise ParameterError(f"{entry} must be at most {_MOST} finite numbers")
     return numbers
 
 

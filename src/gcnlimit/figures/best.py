@@ -119,12 +119,12 @@ def time_data() -> xarray.Dataset:
 def draw_times(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """Accuracies, and the best time of the continuous network in an inset at the lower right."""
     colours = style.shades(dataset.K.size)
-    for panel, here in each_panel(axes, dataset, "setting"):
-        _draw_depths(panel, here, "test_accuracy", colours)
+    for panel, part in each_panel(axes, dataset, "setting"):
+        _draw_depths(panel, part, "test_accuracy", colours)
         inset = panel.inset_axes((0.65, 0.12, 0.33, 0.28))
         for symmetrize, line, _ in GRAPHS:
-            best_t = here.best_t.sel(symmetrize=symmetrize)
-            inset.plot(here.lam, best_t, line, color=colours[-1])
+            best_t = part.best_t.sel(symmetrize=symmetrize)
+            inset.plot(part.lam, best_t, line, color=colours[-1])
         panel.set(xlabel=r"$\lambda$", xlim=(0, 2.5), ylim=(None, 1.0))
         inset.set(xlim=(0, 2.5), ylim=(0, None))
         inset.set_title("$t^*$", pad=2)
@@ -132,12 +132,12 @@ def draw_times(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     finish(axes, titles(TIMED), columns=4)
 
 
-def _draw_depths(panel: Axes, here: xarray.Dataset, name: str, colours: Sequence[Any]) -> None:
+def _draw_depths(panel: Axes, part: xarray.Dataset, name: str, colours: Sequence[Any]) -> None:
     """A quantity at each depth, on both graphs, and the ceiling."""
-    draw_curve(panel, here, "bayes_optimal", "Bayes-optimal", color=BLACK)
+    draw_curve(panel, part, "bayes_optimal", "Bayes-optimal", color=BLACK)
     for symmetrize, line, graph in GRAPHS:
-        for K, colour in zip(here.K.values, colours, strict=False):
-            curve = here.sel(symmetrize=symmetrize, K=K)
+        for K, colour in zip(part.K.values, colours, strict=False):
+            curve = part.sel(symmetrize=symmetrize, K=K)
             draw_curve(panel, curve, name, named(K=K) + graph, line=line, color=colour)
 
 
@@ -193,10 +193,10 @@ def draw_rates(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     errors = dataset[["log_test_error", "bayes_optimal"]].map(np.exp)
     errors = errors.assign_coords(lam=dataset.lam**2)
     slopes = {1.0: ("-.", r"$e^{-\lambda^2}$"), 0.5: (":", r"$e^{-\lambda^2/2}$")}
-    for panel, here in each_panel(axes, errors, "mu"):
-        _draw_depths(panel, here, "log_test_error", COLOURS)
+    for panel, part in each_panel(axes, errors, "mu"):
+        _draw_depths(panel, part, "log_test_error", COLOURS)
         for rate, (line, text) in slopes.items():
-            panel.plot(here.lam, np.exp(-rate * here.lam), line, color="0.6", label=text)
+            panel.plot(part.lam, np.exp(-rate * part.lam), line, color="0.6", label=text)
         panel.set(yscale="log", ylim=(1e-7, 1.0), xlim=(1, 16), xlabel=r"$\lambda^2$")
     shown = [named(alpha=ALPHA, mu=mu, rho=RHO) for mu in MU]
     finish(axes, shown, columns=3, ylabel=r"$1-\mathrm{Acc}_\mathrm{test}$")
@@ -239,12 +239,12 @@ def draw_gaps(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """Maps with a common scale."""
     levels = 0.01 * np.arange(np.ceil(100.0 * float(dataset.gap.max())) + 1)
     dashed: Any = {"colors": "white", "linewidths": 1.2, "linestyles": "--"}
-    for panel, here in each_panel(axes, dataset, "setting"):
-        colours = panel.contourf(here.lam, here.mu, here.gap, levels, cmap="viridis")
+    for panel, part in each_panel(axes, dataset, "setting"):
+        colours = panel.contourf(part.lam, part.mu, part.gap, levels, cmap="viridis")
         colours.set_edgecolor("face")  # no white seams between the levels in PDF viewers
-        line = panel.contour(here.lam, here.mu, here.snr, [1.0], **dashed)
+        line = panel.contour(part.lam, part.mu, part.snr, [1.0], **dashed)
         panel.clabel(line, fmt={1.0: "snr = 1"}, fontsize=8)
-        title = named(alpha=float(here.alpha), rho=float(here.rho))
+        title = named(alpha=float(part.alpha), rho=float(part.rho))
         panel.set(xlabel=r"$\lambda$", title=title)
     axes[0].set_ylabel(r"$\mu$")
     words = r"$\mathrm{Acc}_\mathrm{BO}-\mathrm{Acc}_\mathrm{test}$"

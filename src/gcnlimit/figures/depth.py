@@ -90,12 +90,12 @@ def data() -> xarray.Dataset:
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """One curve for each scaling, and the two limits."""
-    for panel, here in each_panel(axes, dataset, "signal"):
+    for panel, part in each_panel(axes, dataset, "signal"):
         for scaling, colour, marker in zip(SCALINGS, COLOURS, MARKERS, strict=False):
             shown: Any = {"marker": marker, "color": colour, "label": SCALINGS[scaling]}
-            panel.plot(here.K, here.test_accuracy.sel(scaling=scaling), linewidth=0.8, **shown)
-        panel.axhline(here.continuous, color=COLOURS[2], linestyle="--", label="continuous limit")
-        panel.axhline(here.pca, color="0.5", linestyle=":", label="PCA on the graph")
+            panel.plot(part.K, part.test_accuracy.sel(scaling=scaling), linewidth=0.8, **shown)
+        panel.axhline(part.continuous, color=COLOURS[2], linestyle="--", label="continuous limit")
+        panel.axhline(part.pca, color="0.5", linestyle=":", label="PCA on the graph")
         panel.set(xscale="log", xlabel="$K$")
     finish(axes, titles(SIGNALS), columns=5)
 
@@ -137,11 +137,11 @@ def time_data() -> xarray.Dataset:
 
 def draw_times(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """One curve for each depth."""
-    for panel, here in each_panel(axes, dataset, "setting"):
+    for panel, part in each_panel(axes, dataset, "setting"):
         for K, colour in zip(LAYERS, style.shades(len(LAYERS)), strict=True):
             label = style.named(K=K)
-            style.draw_curve(panel, here.sel(K=K), "test_accuracy", label, color=colour)
-        panel.axhline(here.bayes_optimal, color=BLACK, linestyle=":", label="Bayes-optimal")
+            style.draw_curve(panel, part.sel(K=K), "test_accuracy", label, color=colour)
+        panel.axhline(part.bayes_optimal, color=BLACK, linestyle=":", label="Bayes-optimal")
         panel.set(xlim=(0, 4))
     for panel in axes[2:]:
         panel.set_xlabel("$t$")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import runpy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -24,6 +25,7 @@ from gcnlimit.figures.style import picture, save
 from gcnlimit.numerics.gaussian import normal_deviate
 from gcnlimit.simulation.backend import backend_of
 
+_DIGEST = 16  # bytes of a checksum
 FIGURES = {
     figure.name: figure
     for figure in (
@@ -72,6 +74,8 @@ def write(
     _make(folder)
     with writing(numbers, dataset.nbytes) as new:
         dataset.to_netcdf(new, engine="h5netcdf")
+        with new.open("ab") as file:  # HDF5 does not mind what comes after its end
+            file.write(_checksum(new.read_bytes()))
     return numbers, save(picture(figure, dataset), numbers.with_suffix(f".{form}"))
 
 
@@ -84,16 +88,24 @@ def read(figure: PaperFigure, path: Path) -> xarray.Dataset:
     """Numbers of a figure, from the file that `write` made."""
     name = figure.name
     wanted = f"give the file {name}.nc that gcnlimit figure {name} wrote"
-    if not path.exists():
+    if not path.is_file():
         raise ParameterError(f"there is no file {path}; {wanted}")
     try:
+        # HDF5 may read a damaged file as other numbers, or for ever
+        content = path.read_bytes()
+        if content[-_DIGEST:] != _checksum(content[:-_DIGEST]):
+            raise OSError("it is damaged, or of another program")
         dataset = xarray.load_dataset(path, engine="h5netcdf")
-    except (OSError, ValueError) as problem:
+    except OSError as problem:
         raise ParameterError(f"{path} cannot be read as NetCDF ({problem}); {wanted}") from None
     stored = dataset.attrs.get("figure")
     if stored != name:
         raise ParameterError(f"{path} holds the figure {stored}, not {name}; {wanted}")
     return dataset
+
+
+def _checksum(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=_DIGEST).digest()
 
 
 def produce(

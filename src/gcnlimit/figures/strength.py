@@ -111,10 +111,10 @@ def dots(
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """Accuracies of a loss in each row, of a depth in each column."""
-    for panel, here in _panels(dataset, axes):
-        _draw_strengths(panel, here, "test_accuracy")
-        ceiling = float(here.bayes_optimal)
-        lowest = float(dataset.test_accuracy.sel(loss=here.loss.item()).min())
+    for panel, part in _panels(dataset, axes):
+        _draw_strengths(panel, part, "test_accuracy")
+        ceiling = float(part.bayes_optimal)
+        lowest = float(dataset.test_accuracy.sel(loss=part.loss.item()).min())
         panel.axhline(ceiling, color=style.BLACK, linestyle=":", label="Bayes-optimal")
         panel.set_ylim(lowest - 0.6 * (ceiling - lowest), ceiling + 0.02)
     for panel, loss in zip(axes[1::3], dataset.loss.values, strict=True):
@@ -124,8 +124,8 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
 
 def draw_errors(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """Errors of a loss in each row, of a depth in each column."""
-    for panel, here in _panels(dataset, axes):
-        _draw_strengths(panel, here, "train_loss")
+    for panel, part in _panels(dataset, axes):
+        _draw_strengths(panel, part, "train_loss")
         panel.set_ylim(0, None)
     finish(axes, _titles(), columns=3, ylabel=r"$E_\mathrm{train}$")
 
@@ -144,19 +144,19 @@ def _titles() -> list[str]:
     return rows
 
 
-def _draw_strengths(panel: Axes, here: xarray.Dataset, name: str) -> None:
+def _draw_strengths(panel: Axes, part: xarray.Dataset, name: str) -> None:
     """A quantity over the strength, regularizations in colours."""
-    for reg, colour, marker in zip(here.reg.values, style.shades(len(REG)), MARKERS, strict=False):
-        draw_curve(panel, here.sel(reg=reg), name, named(r=reg), marker=marker, color=colour)
+    for reg, colour, marker in zip(part.reg.values, style.shades(len(REG)), MARKERS, strict=False):
+        draw_curve(panel, part.sel(reg=reg), name, named(r=reg), marker=marker, color=colour)
     panel.set_xlabel("$c$")
 
 
-def _inset(panel: Axes, here: xarray.Dataset) -> None:
+def _inset(panel: Axes, part: xarray.Dataset) -> None:
     """Accuracy over both strengths, and its maximum."""
     inset = panel.inset_axes((0.42, 0.16, 0.25, 0.28))
-    inset.contourf(here.c1, here.c2, here.pair_accuracy.T, 12, cmap="viridis")
-    best = here.pair_accuracy.argmax(["c1", "c2"])
-    inset.plot(here.c1[best["c1"]], here.c2[best["c2"]], "*", color="white", markersize=6)
+    inset.contourf(part.c1, part.c2, part.pair_accuracy.T, 12, cmap="viridis")
+    best = part.pair_accuracy.argmax(["c1", "c2"])
+    inset.plot(part.c1[best["c1"]], part.c2[best["c2"]], "*", color="white", markersize=6)
     inset.set(xticks=[0, 4], yticks=[0, 4])
     inset.set_xlabel("$c_1$", labelpad=-5, fontsize=8)
     inset.set_ylabel("$c_2$", labelpad=-3, fontsize=8)

@@ -9,17 +9,5 @@ from gcnlimit.filters.chain import Chain
 from gcnlimit.filters.polynomial import Function, Polynomial, Residual, as_filter
 from gcnlimit.filters.series import Diffusion, PageRank
 
-__all__ = [
-    "Averages",
-    "Chain",
-    "Diffusion",
-    "Filter",
-    "Function",
-    "PageRank",
-    "Polynomial",
-    "Residual",
-    "SearchScale",
-    "as_filter",
-    "power_sum",
-    "to_unit",
-]
+__all__ = ["Averages", "Chain", "Diffusion", "Filter", "Function", "PageRank", "Polynomial"]
+__all__ += ["Residual", "SearchScale", "as_filter", "power_sum", "to_unit"]

@@ -120,13 +120,14 @@ class Filter(Value, ABC):
         object.__setattr__(other, self.parameter, values)
         return other
 
-    def _not_combined(self, other: object) -> Never:
+    def _not_combined(self, other: object = None) -> Never:
         raise ParameterError(
             "filters are not added or multiplied; on symmetric graphs write the function instead, "
             "such as gl.GCN(lambda x: f(x) + g(x)) of two filters f and g"
         )
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = _not_combined
+    __truediv__ = __pow__ = __neg__ = _not_combined
 
     @abstractmethod
     def normalized(self, x: Array) -> tuple[Array, Array]:
@@ -285,7 +286,7 @@ class Filter(Value, ABC):
 
 
 def to_unit(g: Array) -> tuple[Array, Array]:
-    """Values over the largest magnitude along the last axis, and its logarithm (0 where all vanish)."""
+    """Values divided by the largest magnitude along the last axis, and its logarithm (0 where all vanish)."""
     largest = np.max(np.abs(g), axis=-1, keepdims=True)
     largest = np.where(largest > 0, largest, 1.0)
     return np.asarray(g / largest), np.log(largest[..., 0])

@@ -20,7 +20,7 @@ _LONGEST = 1e5  # of |t| times the spectral radius, about the number of terms
 
 @dataclass(frozen=True, eq=False, init=False)
 class Diffusion(Filter):
-    r"""Continuous network, diffusion on the graph during time :math:`t`: :math:`g(x) = e^{tx}`.
+    r"""Continuous network, diffusion on the graph for a time :math:`t`: :math:`g(x) = e^{tx}`.
 
     It is the limit of infinitely many layers with :math:`c_k = K/t`. Negative times suit heterophilic graphs.
 
@@ -61,7 +61,7 @@ class Diffusion(Filter):
         return f"{refused}: its series has too many terms; {most} ({limits})"
 
     def normalized(self, x: Array) -> tuple[Array, Array]:
-        """Exponential of the exponent less its largest value."""
+        """Exponential of the exponent minus its largest value."""
         exponent = np.asarray(self.t)[..., None] * x
         largest = np.max(exponent, axis=-1)
         return np.exp(exponent - largest[..., None]), largest

@@ -1,8 +1,9 @@
-"""Whether the edges of labelled nodes follow the block model: one degree for all classes, one strength for all pairs of them."""
+"""Edges of labelled nodes: their homophily, and whether they follow the block model (one degree, one strength for all pairs)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -10,6 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import chdtrc, fdtrc
 
 from gcnlimit._values import Array
+from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.standard import StandardizedGraph
 
 UNLIKELY = 1e-3  # level of each test: about one graph of the model in 500 is doubted by chance
@@ -23,7 +25,7 @@ def block_doubts(given: StandardizedGraph) -> Iterator[str]:
     """Sentences on what the labelled nodes refute, the plainest first."""
     names = given.labels.classes.tolist()
     if _bipartite(given):
-        sides = "of two kinds of nodes, joined by edges only one to the other"
+        sides = "of two kinds of nodes with edges only between the two"
         yield f"the graph is bipartite, made {sides}, and the classes do not explain it"
     A = given.operator.matrix
     out = np.diff(A.indptr).astype(float)
@@ -51,8 +53,8 @@ def block_doubts(given: StandardizedGraph) -> Iterator[str]:
         yield f"classes are linked in one direction ({counted})"
     else:
         pair = f"within class {names[i]}" if i == j else f"between {names[i]} and {names[j]}"
-        one = f"{there:.0f} edges {pair}, where one strength for all allows {fitted[i, j]:.0f}"
-        yield f"pairs of classes are not linked alike ({one})"
+        excess = f"{there:.0f} edges {pair}, where one strength for all allows {fitted[i, j]:.0f}"
+        yield f"pairs of classes are not linked alike ({excess})"
 
 
 def _level_of_means(degrees: Array, given: StandardizedGraph) -> float:
@@ -109,3 +111,19 @@ def _bipartite(given: StandardizedGraph) -> bool:
     pairs = np.bincount(2 * given.labels.index + side, minlength=2 * given.labels.counts.size)
     follow = pairs.reshape(-1, 2).max(axis=1).sum() > 0.95 * seen.size
     return not (follow and 0.05 < np.mean(side) < 0.95)
+
+
+def homophily(adjacency: Any, labels: Labels) -> tuple[float, float]:
+    r"""Fraction :math:`h` of edges between equal classes, and :math:`(h - \sum_k p_k^2)/(1 - \sum_k p_k^2)`.
+
+    :math:`p_k` is the share of class :math:`k` among the ends of the edges. Edges between labelled nodes only.
+    """
+    Y = np.eye(labels.classes.size)[labels.index]
+    between = adjacency[labels.labelled][:, labels.labelled] != 0
+    edges = np.asarray(Y.T @ (between.astype(float) @ Y))  # from class to class
+    if not edges.any():
+        return float("nan"), float("nan")
+    edges /= edges.sum()
+    same = float(np.trace(edges))
+    chance = float(np.sum((0.5 * (edges.sum(axis=0) + edges.sum(axis=1))) ** 2))
+    return same, (same - chance) / (1.0 - chance) if chance < 1.0 else float("nan")

@@ -68,8 +68,9 @@ def as_adjacency(
 
 
 def counted(count: int, noun: str) -> str:
-    """A number of things: 1 edge, 2 edges."""
-    return f"{count} {noun}" + ("" if count == 1 else "s")
+    """A number of things: 1 edge, 2 edges, 2 classes."""
+    plural = "es" if noun.endswith("s") else "s"
+    return f"{count} {noun}" + ("" if count == 1 else plural)
 
 
 def as_features(X: Any, nodes: int | None = None, *, name: str = "X", single: bool = False) -> Any:
@@ -176,7 +177,7 @@ def _as_csr(name: str, matrix: Any, dtype: npt.DTypeLike = np.float64) -> Any:
 
 
 def squared(X: Any) -> Any:
-    """Entry by entry."""
+    """Square of each entry."""
     return X.multiply(X) if is_sparse(X) else X**2
 
 
@@ -198,6 +199,7 @@ def _matrix(name: str, value: Any) -> Any:
         with contextlib.suppress(ValueError, TypeError):
             array = array.astype(np.float64)
     if array.dtype.kind not in "biuf":
-        told = f"{name} has dtype {array.dtype}; it must be a matrix of real numbers"
-        raise ParameterError(f"{told} (gcnlimit.real.read makes one from tables with words)")
+        given = f"has dtype {array.dtype}" if array.ndim else f"is {type(value).__name__}"
+        makes = "gcnlimit.real makes one from tables, pairs of nodes and other packages"
+        raise ParameterError(f"{name} {given}; it must be a matrix of real numbers ({makes})")
     return array

@@ -28,6 +28,7 @@ _MINUS = "\u2212"  # as word processors write it
 _MONEY = "$€£¥₹"
 _BEFORE = f"((?:[{_MONEY}]|USD|EUR|GBP|CHF)?)"
 _AFTER = rf"((?:[{_MONEY}%°]|\s[A-Za-zµ°/²³]{{1,5}})?)"  # per cent, or a unit such as km/h
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
 _SPACES = "[ '\u2019\u00a0\u202f]"
 _YEAR_FIRST = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d")
 _DAY_FIRST = ("%d/%m/%Y", "%d-%m-%Y", "%d/%m/%y", "%d-%m-%y", "%d.%m.%Y", "%d.%m.%y")
@@ -95,14 +96,17 @@ def is_number(cell: Any) -> bool:
 def numbers_of(texts: Collection[str], comma: bool = False) -> tuple[dict[str, float] | None, str]:
     """Numbers that texts stand for, all written in one way, else None; and what that way is unless it is the usual one.
 
-    Thousands may be separated, and all may be per cent or have one currency. `comma` prefers decimal commas.
+    Thousands may be separated, and all may be per cent or have one currency. With `comma`, decimal commas are
+    preferred, and 1.200 beside 900 is twelve hundred.
 
     >>> numbers_of(["$1,200.50", "$7"])
     ({'$1,200.50': 1200.5, '$7': 7.0}, 'thousands separators, $')
     >>> numbers_of(["1.200,50", "1.200"])[0]
     {'1.200,50': 1200.5, '1.200': 1200.0}
     """
-    if all(map(is_number, texts)):
+    dotted = [value for value in texts if comma and "." in value]
+    grouped = bool(dotted) and all(map(_THOUSANDS.fullmatch, dotted))
+    if all(map(is_number, texts)) and not grouped:
         return {value: float(value) for value in texts}, ""
     ways = [(",", r"\."), (_SPACES, r"\."), (r"\.", ","), (_SPACES, ",")]
     for group, point in [*ways[2:], *ways[:2]] if comma else ways:
@@ -169,19 +173,19 @@ def classes_of(cells: Cells, notes: list[str], kept: bool = False) -> list[Any]:
     """
     unknown = {""} if kept else UNKNOWN
     texts = [text(cell) for cell in cells]
-    known = [value for value in texts if value.lower() not in unknown]
+    named = [value for value in texts if value.lower() not in unknown]
     # 01 is a word, of which 1 would lose a digit
-    whole = all(re.fullmatch(r"-?(0|[1-9][0-9]{0,14})(\.0+)?", value) for value in known)
+    whole = all(re.fullmatch(r"-?(0|[1-9][0-9]{0,14})(\.0+)?", value) for value in named)
     read = (lambda value: int(float(value))) if whole else str
     classes = [None if value.lower() in unknown else read(value) for value in texts]
     counts = Counter(value for value in classes if value is not None)
     if len(counts) > MOST_WORDS and not whole and all(map(is_number, counts)):
-        many = f"the column of the classes holds {len(counts)} numbers, such as {known[0]}"
+        many = f"the column of the classes holds {len(counts)} numbers, such as {named[0]}"
         raise ParameterError(f"{many}; name that of the classes by {option('label', 'COLUMN')}")
     if counts:
         notes.append(f"Classes: {listed(f'{c} ({n})' for c, n in sorted(counts.items()))}.")
     _note_cases(map(str, counts), notes)
-    if rest := len(texts) - len(known):
+    if rest := len(texts) - len(named):
         marks = listed(sorted({value or "empty" for value in texts if value.lower() in unknown}))
         have = "has" if rest == 1 else "have"
         notes.append(f"{rest} of {len(texts)} nodes {have} no label ({marks}).")
@@ -194,7 +198,7 @@ def _note_cases(words: Iterable[str], notes: list[str]) -> None:
     for word in sorted(words):
         alike.setdefault(word.lower(), []).append(word)
     if pairs := [" and ".join(spelt) for spelt in alike.values() if len(spelt) > 1]:
-        told = f"Spelt alike but for capital letters, and counted apart: {listed(pairs)}"
+        told = f"Words that differ only in capital letters count separately: {listed(pairs)}"
         notes.append(f"{told}; write them alike if they are the same.")
 
 
@@ -223,8 +227,9 @@ def features_of(
     words: list[str] = []
     told: dict[str, list[str]] = {_FILLED: [], _READ: [], _ENCODED: [], _LACKING: []}
     for name, cells in columns.items():
-        if name not in kept and (plain := _numbers(cells)) is not None:
-            parts.append(plain[:, None])
+        commas = comma and any(isinstance(cell, str) for cell in cells)
+        if name not in kept and not commas and (plain := _numbers(cells)) is not None:
+            parts.append(plain)
             continue
         texts = [text(cell) for cell in cells]
         gaps = {""} if name in kept else MISSING
@@ -232,7 +237,7 @@ def features_of(
         if name not in kept and {v.lower() for v in present if not is_number(v)} == {"unknown"}:
             present = {value for value in present if value.lower() != "unknown"}
         missing = np.array([value not in present for value in texts])
-        value, how = (None, "") if name in kept else numbers_of(present, comma)
+        value, how = (None, "") if name in kept else numbers_of(present, commas)
         if value is None and name not in kept:
             value, how = days_of(present)
         if missing.all():
@@ -271,9 +276,9 @@ _LACKING = "Missing words have 0 in all of these columns"
 
 
 def _numbers(cells: Cells) -> Array | None:
-    """A column that holds finite numbers only, as most do: one call instead of a look at each cell."""
+    """A column of finite numbers, as most are, or of lists of them: one call instead of a look at each cell."""
     try:
-        values = np.array(cells, float)
+        values = np.array(cells, float).reshape(len(cells), -1)
     except (TypeError, ValueError):
         return None
     return None if isinstance(cells[0], bool) or not np.isfinite(values).all() else values

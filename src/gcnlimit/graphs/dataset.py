@@ -18,7 +18,7 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import plain_array, whole
 from gcnlimit._values import shown
 from gcnlimit.errors import ParameterError, writing
-from gcnlimit.graphs.check import as_adjacency, as_features, is_sparse
+from gcnlimit.graphs.check import as_adjacency, as_features, counted, is_sparse
 from gcnlimit.graphs.labels import classes_of_nodes
 
 Location = str | os.PathLike[str]
@@ -52,7 +52,7 @@ class Dataset:
     >>> path.nodes, path.training().tolist(), path.notes
     (2, [1, -1], ('Dropped 1 self-loop.',))
     >>> path
-    Dataset(2 nodes, 2 entries of the adjacency matrix, no features, 1 labelled nodes in 1 classes, 0 splits)
+    Dataset(2 nodes, 2 entries of the adjacency matrix, no features, 1 labelled (1 class), 0 splits)
     """
 
     graph: Any
@@ -93,11 +93,11 @@ class Dataset:
         return 0 if self.train is None else len(self.train)
 
     def __repr__(self) -> str:
-        width = "no" if self.X is None else self.X.shape[1]
-        known = self.y[self.y != ("" if self.y.dtype.kind == "U" else -1)]
-        labels = f"{known.size} labelled nodes in {np.unique(known).size} classes"
+        features = "no features" if self.X is None else counted(self.X.shape[1], "feature")
+        classes = self.y[self.y != ("" if self.y.dtype.kind == "U" else -1)]
+        labels = f"{classes.size} labelled ({counted(np.unique(classes).size, 'class')})"
         graph = f"{self.nodes} nodes, {self.graph.nnz} entries of the adjacency matrix"
-        return f"Dataset({graph}, {width} features, {labels}, {self.splits} splits)"
+        return f"Dataset({graph}, {features}, {labels}, {counted(self.splits, 'split')})"
 
     def training(self, split: int = 0) -> npt.NDArray[Any]:
         """Classes of the training nodes of a split, all known classes if there is no split.
@@ -158,8 +158,8 @@ def _unpacked(packed: npt.NDArray[Any] | None, nodes: int) -> Masks | None:
     if packed is None:
         return None
     if packed.dtype != np.uint8 or packed.shape[1:] != ((nodes + 7) // 8,):
-        given = f"the splits have dtype {packed.dtype} and shape {packed.shape}"
-        raise ParameterError(f"{given}; they must be numpy.packbits of rows of {nodes} booleans")
+        stored = f"the splits have dtype {packed.dtype} and shape {packed.shape}"
+        raise ParameterError(f"{stored}; they must be numpy.packbits of rows of {nodes} booleans")
     return np.unpackbits(packed, axis=1)[:, :nodes].astype(bool)
 
 
@@ -168,9 +168,9 @@ def _masks(name: str, value: Any, nodes: int) -> Masks | None:
         return None
     masks = plain_array(name, value)
     if masks.dtype != np.bool_ or masks.shape[1:] != (nodes,) or not len(masks):
-        given = f"{name} has dtype {masks.dtype} and shape {masks.shape}"
+        got = f"{name} has dtype {masks.dtype} and shape {masks.shape}"
         needed = f"a row of {nodes} booleans for each split: write {name}=mask[None] for one"
-        raise ParameterError(f"{given}; it must have {needed}")
+        raise ParameterError(f"{got}; it must have {needed}")
     return masks.copy()
 
 
@@ -194,13 +194,14 @@ def reading(path: Location, kind: str) -> Iterator[Stored]:
             require("it", unpacked_size(path), "write a smaller one")
             stored = {name: file[name] for name in file.files}
             if others := [name for name in stored if not isinstance(stored[name], np.ndarray)]:
-                raise ValueError(f"its entry {others[0]!r} is no array")
+                raise ValueError(f"its entry {others[0]!r} is not an array")
     except Exception as error:  # of fifteen types, where NumPy or zipfile meets a damaged file
         raise _unreadable(path, kind, error) from None
     try:
         yield stored
     except KeyError as missing:
-        raise _unreadable(path, kind, f"the field {missing} is missing") from None
+        lacks = f"it lacks the field {missing}, which files that gcnlimit has written have"
+        raise _unreadable(path, kind, lacks) from None
     except ParameterError as error:
         raise _unreadable(path, kind, error) from None
 
@@ -221,11 +222,11 @@ def unpacked_size(file: Any) -> int:
 
 def field(stored: Stored, name: str, *shape: int | None) -> npt.NDArray[Any]:
     """Field of a given shape, in which None stands for any length."""
-    found = stored[name].shape
-    same = (want in (None, n) for want, n in zip(shape, found, strict=False))
-    if len(found) != len(shape) or not all(same):
+    actual = stored[name].shape
+    same = (want in (None, n) for want, n in zip(shape, actual, strict=False))
+    if len(actual) != len(shape) or not all(same):
         wanted = ", ".join("any" if want is None else str(want) for want in shape)
-        raise ParameterError(f"{name} has shape {found}; it must have shape ({wanted})")
+        raise ParameterError(f"{name} has shape {actual}; it must have shape ({wanted})")
     return stored[name]
 
 
@@ -243,7 +244,7 @@ def stored_csr(stored: Stored, data: str, shape: tuple[int, int], prefix: str = 
         entries = stored.get(data, np.ones(indices.shape)).astype(np.float64, casting="same_kind")
         return sparse.csr_array((entries, indices, indptr), shape=shape)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ParameterError(f"{' and '.join(names)} are no sparse matrix: {error}") from None
+        raise ParameterError(f"{' and '.join(names)} are not a sparse matrix: {error}") from None
 
 
 def _unreadable(path: Location, kind: str, reason: object) -> ParameterError:
@@ -252,7 +253,7 @@ def _unreadable(path: Location, kind: str, reason: object) -> ParameterError:
     return ParameterError(f"path = {os.fspath(path)!r} cannot be read as {kind}: {why}")
 
 
-def check_path(path: object, name: str = "path") -> None:
-    """Raise `ParameterError` unless `path` may name a file."""
+def check_path(path: object, name: str = "path", other: str = "") -> None:
+    """Raise `ParameterError` unless `path` may name a file; what else it might be is said."""
     if not isinstance(path, str | os.PathLike) or "\0" in os.fspath(path):
-        raise ParameterError(f"{name} = {shown(path)} is not allowed; it must name a file")
+        raise ParameterError(f"{name} = {shown(path)} is not allowed; it must name a file{other}")

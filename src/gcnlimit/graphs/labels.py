@@ -42,15 +42,15 @@ def as_labels(y: Any, nodes: int) -> Labels:
     ['a', 'b'] [0, 2] [0, 1]
     [0, 1] [0, 2] [0, 1]
     """
-    values, known = _entries(y, nodes)
-    if not known.any():
+    values, mask = _entries(y, nodes)
+    if not mask.any():
         none = "y labels no node (-1, NaN and None mark unlabelled nodes)"
         raise ParameterError(f"{none}; label at least two of each class")
     classes, index = np.unique(values, return_inverse=True)
     if classes.size < 2:
         why = "two are needed (-1 marks an unlabelled node: write classes -1 and 1 as 0 and 1)"
         raise ParameterError(f"y has one class, {classes[0]!s}, among its labelled nodes; {why}")
-    return Labels(classes, np.flatnonzero(known), index.astype(np.int64))
+    return Labels(classes, np.flatnonzero(mask), index.astype(np.int64))
 
 
 def classes_of_nodes(y: Any, nodes: int) -> npt.NDArray[Any]:
@@ -59,21 +59,19 @@ def classes_of_nodes(y: Any, nodes: int) -> npt.NDArray[Any]:
     >>> classes_of_nodes([2.0, np.nan, 0.0], nodes=3).tolist(), classes_of_nodes(["b", None], nodes=2).tolist()
     ([2, -1, 0], ['b', ''])
     """
-    values, known = _entries(y, nodes)
-    if values.dtype.kind in "US":
-        values = values.astype(str)
-    elif values.size:
-        farthest = max(values.min().item(), values.max().item(), key=abs)
+    values, mask = _entries(y, nodes)
+    if values.dtype.kind != "U" and values.size:
+        farthest = max(int(values.min()), int(values.max()), key=abs)
         if abs(farthest) > _LARGEST:
             raise ParameterError(f"y reaches {farthest}; use classes within 2**53, or strings")
     classes = np.full(nodes, "", values.dtype) if values.dtype.kind == "U" else np.full(nodes, -1)
-    classes[known] = values
+    classes[mask] = values
     return classes
 
 
 def labelled_nodes(raw: npt.NDArray[Any]) -> Mask:
     """Which entries name a class; -1, NaN, None and the empty string do not."""
-    if raw.dtype.kind not in "biufUSO":
+    if raw.dtype.kind not in "biufUO":
         raise ParameterError(f"y has dtype {raw.dtype}; classes are {KINDS}, -1 where unknown")
     if raw.dtype.kind in "iu":
         return np.asarray(raw != -1)
@@ -84,7 +82,7 @@ def _is_class(value: Any) -> bool:
     """Whether one entry names a class; refuses what is neither a number nor a string, but for marks of missing values."""
     if is_missing(value):
         return False
-    if isinstance(value, str | bytes | bool | np.bool_):
+    if isinstance(value, str | bool | np.bool_):
         return True
     if not isinstance(value, int | float | np.integer | np.floating) or math.isinf(value):
         raise ParameterError(f"y contains {shown(value)}; classes are {KINDS}, None where unknown")
@@ -93,7 +91,7 @@ def _is_class(value: Any) -> bool:
 
 def is_missing(value: Any) -> bool:
     """Whether an entry is None, NaN, empty, or what pandas writes for a missing value."""
-    if isinstance(value, str | bytes):
+    if isinstance(value, str):
         return not value
     missing = value is None or type(value).__name__ in ("NAType", "NaTType")
     return missing or (isinstance(value, float) and math.isnan(value))
@@ -106,13 +104,17 @@ def _entries(y: Any, nodes: int) -> tuple[npt.NDArray[Any], Mask]:
         got = f"has shape {raw.shape}" if raw.ndim else f"is {type(y).__name__}"
         raise ParameterError(f"y {got}; it must have one entry for each of the {nodes} nodes")
     mask = labelled_nodes(raw)
-    known = raw[mask]
-    if known.dtype.kind == "O":
-        words = {isinstance(value, str) for value in known}
+    return as_classes(raw[mask]), mask
+
+
+def as_classes(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Classes as whole numbers or strings, of nodes that have one."""
+    if values.dtype.kind == "O":
+        words = {isinstance(value, str) for value in values}
         if len(words) > 1:
             raise ParameterError("y mixes strings and numbers; use one kind for all classes")
-        known = np.array(known.tolist(), dtype=str if True in words else None)
-    if known.dtype.kind == "f" and np.any(fractions := known != np.round(known)):
-        one = f"y contains {known[fractions][0]:g}"
-        raise ParameterError(f"Unknown label type: {one}; classes are {KINDS}")
-    return known, mask
+        values = np.array(values.tolist(), dtype=str if True in words else None)
+    if values.dtype.kind == "f" and np.any(fractions := values != np.round(values)):
+        fraction = f"y contains {values[fractions][0]:g}"
+        raise ParameterError(f"Unknown label type: {fraction}; classes are {KINDS}")
+    return values

@@ -152,9 +152,9 @@ def linear(rows: Any, marks: Any) -> Array:
 
 def gaussian(rows: Any, marks: Any) -> Array:
     r"""Kernel :math:`\exp(-|x - y|^2)`, for rows of unit mean square."""
-    here, there = (np.asarray(squared(part).sum(axis=1)).ravel() for part in (rows, marks))
-    found = linear(rows, marks)  # in place from here: it is the largest array
-    found *= 2.0
-    found -= here[:, None]
-    found -= there
-    return np.exp(found, out=found)
+    sizes, mark_sizes = (np.asarray(squared(x).sum(axis=1)).ravel() for x in (rows, marks))
+    kernel = linear(rows, marks)  # in place from here: it is the largest array
+    kernel *= 2.0
+    kernel -= sizes[:, None]
+    kernel -= mark_sizes
+    return np.exp(kernel, out=kernel)

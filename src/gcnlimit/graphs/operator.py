@@ -108,7 +108,7 @@ def degree_normalized(
 
 
 def without_degrees(graph: Any, least: float = 0.0) -> SparsePlusRankOne:
-    r"""Operator :math:`D^{-1/2} (A - DD^T/2m)\, D^{-1/2}` of a symmetric graph: the normalized one, less its top eigenvector.
+    r"""Operator :math:`D^{-1/2} (A - DD^T/2m)\, D^{-1/2}` of a symmetric graph: the normalized one without its top eigenvector.
 
     Degrees below `least` divide as this.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,20 +33,23 @@ def from_networkx(graph: Any, features: str | Sequence[str] = "x", label: str = 
     if not hasattr(graph, "number_of_nodes") or graph.number_of_nodes() == 0:
         kind = type(graph).__name__
         raise ParameterError(f"graph must be a NetworkX graph with nodes, got {kind}")
-    attributes = [own for _, own in graph.nodes(data=True)]
-    present = {name for own in attributes for name in own}
+    attributes = [node for _, node in graph.nodes(data=True)]
+    present = {name for node in attributes for name in node}
     columns = [features] if isinstance(features, str) else list(features)
     for name in (*columns, label):
         if name not in {*present, "x", "label"}:
             shown = ", ".join(sorted(map(str, present))) or "none"
             raise ParameterError(f"no node has the attribute {name!r}; choose among: {shown}")
-    cells = {name: [own.get(name) for own in attributes] for name in columns if name in present}
+    cells = {name: [node.get(name) for node in attributes] for name in columns if name in present}
     notes: list[str] = []
     X = _features(cells, notes)
     y = np.empty(len(attributes), object)
-    y[:] = [own.get(label) for own in attributes]
+    y[:] = [node.get(label) for node in attributes]
     if left := sorted({str(name) for name in present} - {*map(str, columns), label}):
-        notes.append(f"Attributes that were not taken: {', '.join(left)} (name them in features).")
+        told = f"Attributes that were not taken: {', '.join(left)}"
+        notes.append(f"{told} (name those of features in features, that of the classes in label).")
+        if not cells or label not in present:
+            warnings.warn(notes[-1], stacklevel=2)
     return Dataset(graph, X, y, names=np.array([str(node) for node in graph]), notes=tuple(notes))
 
 
@@ -65,8 +69,8 @@ def to_networkx(data: Dataset) -> Any:
     nx = load("a NetworkX graph", "graphs", "networkx")
     kind = nx.Graph if is_symmetric(data.graph) else nx.DiGraph
     graph = nx.from_scipy_sparse_array(data.graph, create_using=kind)
-    known = {k: c for k, c in enumerate(data.y.tolist()) if c not in ("", -1)}
-    nx.set_node_attributes(graph, known, "label")
+    classes = {k: c for k, c in enumerate(data.y.tolist()) if c not in ("", -1)}
+    nx.set_node_attributes(graph, classes, "label")
     if data.train is not None:
         nx.set_node_attributes(graph, dict(enumerate(data.train[0].tolist())), "train")
     if data.X is not None:

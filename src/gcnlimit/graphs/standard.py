@@ -44,7 +44,7 @@ class StandardizedGraph(NamedTuple):
         if labels.labelled.size < 3:
             raise ParameterError(f"y labels {labels.labelled.size} nodes; at least 3 are needed")
         if check.is_complete(adjacency):
-            alike = "graph joins all pairs of nodes alike and says nothing of the classes"
+            alike = "graph joins all pairs of nodes alike and says nothing about the classes"
             raise ParameterError(f"{alike}; use GraphClassifier without a graph")
         directed = not check.is_symmetric(adjacency)
         codes = simplex_codes(labels.counts / labels.index.size)[labels.index]

@@ -59,7 +59,7 @@ def _value_problems(loss: Convex, least_at_0: bool) -> Iterator[str]:
     if concave.any():
         yield f"value is not convex near z = {_Z[1:-1][concave][0]:g}; take a convex function"
     if least_at_0 and np.argmin(value) != _Z.size // 2:
-        yield "value is not least at 0; take a penalty that is"
+        yield "value is not smallest at 0; take a penalty that is"
     if not least_at_0 and value[601] >= value[599]:
         yield "value does not decrease at z = 0; take a loss that does"
     yield from _kink_problems(loss)

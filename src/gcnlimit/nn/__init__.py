@@ -10,12 +10,5 @@ from gcnlimit.nn.network import MessagePassing  # noqa: E402
 from gcnlimit.nn.operators import SymmetricOperator, from_edge_index, from_graph  # noqa: E402
 from gcnlimit.nn.train import train  # noqa: E402
 
-__all__ = [
-    "MessagePassing",
-    "MessagePassingClassifier",
-    "SymmetricOperator",
-    "from_edge_index",
-    "from_graph",
-    "message_passing_scores",
-    "train",
-]
+__all__ = ["MessagePassing", "MessagePassingClassifier", "SymmetricOperator", "from_edge_index"]
+__all__ += ["from_graph", "message_passing_scores", "train"]

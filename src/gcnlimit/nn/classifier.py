@@ -39,7 +39,7 @@ class MessagePassingClassifier(GraphEstimator):
         The trained network, the kind of operator, and the number of components, None for all features; `classes_`,
         `labelled_` and others as in `GraphClassifier`.
     hidden_score_
-        Accuracy on labels hidden by fifths. Where it has chosen something it is optimistic by that.
+        Accuracy on labels hidden by fifths; optimistic if it was used to choose operator or components.
 
     Examples
     --------

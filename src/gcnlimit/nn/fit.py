@@ -30,7 +30,7 @@ _REFINEMENTS = 4  # of the signal of a new graph
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedNetwork:
     """A network trained on a graph, what it was given there, and its accuracy on hidden labels."""
 
     network: MessagePassing
@@ -98,7 +98,7 @@ def fit_network(
     maskings: int = 4,
     seed: int = 0,
     device: str = "cpu",
-) -> Fitted:
+) -> FittedNetwork:
     """Train the network on labelled nodes, -1 on the others; what is to be chosen, hidden labels choose.
 
     Features, or the graph, may be None. Sizes of the classes are trained if the labels say that they are unequal.
@@ -116,13 +116,13 @@ def fit_network(
     known = torch.from_numpy(np.asarray(labels, np.int64)).to(device)
     sizes = not class_sizes(counts).equal
 
-    def fitted(kind: str, count: int | None) -> Fitted:
+    def fitted(kind: str, count: int | None) -> FittedNetwork:
         x = _tensor(inputs, features, labels.size, count, device)
         S = _operator(adjacency, labels.size, kind).to(device)
         network = MessagePassing(counts.size, layers, sizes=sizes, memory=memory).to(device)
         train(network, x, S, known, maskings=maskings, iterations=iterations, seed=seed)
         hidden = _hidden(network, x, S, known, seed)
-        return Fitted(network, inputs, count, kind, x, S, known, *hidden)
+        return FittedNetwork(network, inputs, count, kind, x, S, known, *hidden)
 
     # the operator at the middle number of components, then that number
     middle = numbers[len(numbers) // 2]

@@ -35,7 +35,7 @@ class Inputs(NamedTuple):
 
     @classmethod
     def components(cls, X: Any, count: int) -> Inputs:
-        """So many principal components of scaled features."""
+        """Largest principal components of scaled features."""
         scaling = Scaling.of(X, "auto")
         scaled = dense(scaling(X))
         mean = scaled.mean(axis=0)

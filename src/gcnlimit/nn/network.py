@@ -28,7 +28,7 @@ def _product(matrix: Any, block: Any) -> Any:
     return product.reshape(len(product), *block.shape[1:])
 
 
-class Numbers(NamedTuple):
+class LayerNumbers(NamedTuple):
     """The numbers of a layer: gains of graph and features, shrinkage of the centroids, weights of the two memories."""
 
     graph_gain: Any
@@ -38,14 +38,14 @@ class Numbers(NamedTuple):
     feature_memory: Any
 
 
-class GraphMessages:
+class OperatorMessages:
     r"""Evidence :math:`\gamma S\hat y - \gamma^2 m V\,\hat y^{old}`: its second term, Onsager's, takes the echo back."""
 
     def __init__(self, S: Operator, means: Any) -> None:
         self.S = S
         self.old = torch.zeros_like(means)
 
-    def evidence(self, means: Any, unsure: Any, numbers: Numbers) -> Any:
+    def evidence(self, means: Any, unsure: Any, numbers: LayerNumbers) -> Any:
         """Evidence on each node, of shape (nodes, batch, classes)."""
         gain, memory = numbers.graph_gain, numbers.graph_memory
         heard = gain * _product(self.S, means)
@@ -66,7 +66,7 @@ class FeatureMessages:
         self.centroids = centroids
         self.fixed = centroids is not None
 
-    def evidence(self, means: Any, unsure: Any, numbers: Numbers) -> Any:
+    def evidence(self, means: Any, unsure: Any, numbers: LayerNumbers) -> Any:
         """Evidence on each node, of shape (nodes, batch, classes)."""
         gain, memory = numbers.feature_gain, numbers.feature_memory
         nodes, width = self.x.shape
@@ -82,7 +82,7 @@ class FeatureMessages:
         return gain * (field if self.fixed else field - memory * width / nodes / shrunk * means)
 
 
-STARTS = Numbers(0.7, 0.7, 0.7, 1.0, 1.0)
+STARTS = LayerNumbers(0.7, 0.7, 0.7, 1.0, 1.0)
 
 
 class MessagePassing(torch.nn.Module):  # type: ignore[misc]
@@ -127,12 +127,13 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
             self.register_parameter(name, torch.nn.Parameter(torch.tensor(start)))
         self.log_sizes = torch.nn.Parameter(torch.zeros(classes), requires_grad=sizes)
 
-    def numbers(self) -> Iterable[Numbers]:
+    def numbers(self) -> Iterable[LayerNumbers]:
         """Numbers of each layer: all layers share them."""
-        shared = Numbers(*(getattr(self, name) for name in Numbers._fields))
+        shared = LayerNumbers(*(getattr(self, name) for name in LayerNumbers._fields))
         if self.memory == "matched":
             one = torch.ones_like(shared.graph_gain)
-            shared = Numbers(shared.graph_gain, shared.feature_gain, shared.feature_gain, one, one)
+            gain = shared.feature_gain
+            shared = shared._replace(shrinkage=gain, graph_memory=one, feature_memory=one)
         return repeat(shared, self.layers)
 
     def forward(self, x: Any, edge_index: Any, y: Any, mask: Any) -> Any:
@@ -156,7 +157,7 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         prior, root = self._prior()
         code = (known - prior) / root
         y = logits = torch.where(seen, code, 0.0)
-        graph = GraphMessages(S, y)
+        graph = OperatorMessages(S, y)
         features = FeatureMessages(x, centroids)
         for numbers in self.numbers():
             unsure = self._unsure(y, root)

@@ -1,4 +1,4 @@
-"""Symmetric operators of a graph as torch tensors: a sparse matrix less a matrix of rank one."""
+"""Symmetric operators of a graph as torch tensors: a sparse matrix minus one of rank one."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class TwoGraphs:
         return torch.cat([self.first @ block[:nodes], self.ratio * (self.second @ block[nodes:])])
 
     def reaction(self, unsure: Any) -> Any:
-        """That of each graph by itself."""
+        """Reaction of a node through each graph by itself."""
         nodes = self.first.matrix.shape[0]
         here = self.first.reaction(unsure[:nodes])
         there = self.ratio**2 * self.second.reaction(unsure[nodes:])
@@ -129,10 +129,10 @@ def from_graph(graph: Any, kind: str = "paper") -> SymmetricOperator:
     return as_operator(a.matrix, np.sqrt(a.u * v), theta)
 
 
-def from_edge_index(edge_index: Any, nodes: int, kind: str = "paper") -> SymmetricOperator:
+def from_edge_index(edge_index: Any, nodes: int) -> SymmetricOperator:
     """Operator of the edges of PyTorch Geometric, on their device."""
     graph = from_edges(edge_index.detach().cpu().numpy().T, nodes)
-    return from_graph(graph, kind).to(edge_index.device)
+    return from_graph(graph).to(edge_index.device)
 
 
 def as_operator(matrix: Any, vector: Any = None, theta: Any = None) -> SymmetricOperator:

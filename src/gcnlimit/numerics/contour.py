@@ -1,81 +1,107 @@
-r"""Integrals over ellipses around an interval of the real axis, of functions that are analytic in a ring about it.
+r"""Integrals over contours around an interval of the real axis, of functions that are analytic in a ring about it.
 
-The ellipse :math:`z = c + h\cosh(\gamma + i\vartheta)` has its foci at the ends :math:`c \pm h` of the interval (Eq. 13.13). Its
-nodes are those of the upper half, at midpoints :math:`\vartheta` of :math:`(0, \pi)`; functions are real on the real axis, so
-that the lower half is the complex conjugate. A rule of :math:`n` nodes has the error :math:`e^{-2n\gamma}` of functions that are
-singular on the interval.
+Nodes are those of the upper half; functions are real on the real axis, so that the lower half is the complex conjugate.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.fft import dct, dst
+from scipy.special import ellipj, ellipkm1
 
 from gcnlimit._values import Array
 
 
-class Series(NamedTuple):
-    r"""A function :math:`f_+ + f_-` on the ring, with :math:`w = e^{\gamma + i\vartheta}`.
+class Contour(NamedTuple):
+    r"""Nodes, and weights with which :math:`\oint\frac{dz}{2\pi i}f(z)` is the real part of a sum; a row for each point.
 
-    `inside`: coefficients of :math:`f_+ = F_0 + \sum_k F_k(w^k + w^{-k})`, analytic within; `outside`: those of
-    :math:`f_- = \sum_{k>0} D_kw^{-k}`, analytic without.
+    With some points of the interval, and half length and width of ellipses, NaN of drops.
     """
 
-    inside: Array
-    outside: Array
-
-
-class Ellipse(NamedTuple):
-    r"""Centre, half length of the interval, and width :math:`\gamma`, each with a row for each point; nodes of the upper half."""
-
-    centre: Array
+    z: Array
+    weight: Array
+    within: Array
     half: Array
     width: Array
-    nodes: int
 
-    def take(self, rows: npt.NDArray[Any] | slice) -> Self:
-        """Ellipses at some points."""
-        return type(self)(self.centre[rows], self.half[rows], self.width[rows], self.nodes)
+    def take(self, row: int | np.intp) -> Self:
+        """The contour of one point."""
+        return type(self)(*(part[row : row + 1] for part in self))
 
-    @property
-    def w(self) -> Array:
-        r"""Logarithms :math:`\gamma + i\vartheta` of the nodes."""
-        return np.asarray(self.width + 1j * np.pi * (np.arange(self.nodes) + 0.5) / self.nodes)
-
-    @property
-    def z(self) -> Array:
-        """Nodes."""
-        return np.asarray(self.centre + self.half * np.cosh(self.w))
-
-    @property
-    def weight(self) -> Array:
-        r"""Weights, with which :math:`\oint\frac{dz}{2\pi i}f(z)` is the real part of a sum."""
-        return np.asarray(self.half * np.sinh(self.w) / self.nodes)
-
-    def series(self, values: Array) -> Series:
-        """Coefficients of functions with these values at the nodes."""
-        even, odd = dct(values.real, axis=1), np.zeros(values.shape)
-        odd[:, 1:] = dst(values.imag, axis=1)[:, :-1]
-        scale = np.exp(-self.width * np.arange(self.nodes)) / (2 * self.nodes)
-        inside = scale * (even + odd)
-        return Series(inside, (even - odd) / (scale * (2 * self.nodes) ** 2) - inside)
+    def pierced(self, values: Array) -> Array:
+        r"""How far :math:`\oint\frac{f(z)}{z - x}` is from 1: not at all if functions, 1 at infinity, are analytic without."""
+        away = self.z[:, None] - self.within[..., None]
+        far = np.sum((self.weight * values)[:, None] / away, axis=2)
+        return np.asarray(np.max(np.abs(far.real - 1.0), axis=1))
 
     def crossed(self, f: Array, g: Array) -> tuple[Array, Array]:
         r"""Integrals :math:`\oint g`, :math:`\oint\oint \frac{f(z_1)g(z_2) - f(z_2)g(z_1)}{z_1 - z_2}`, with :math:`dz/2\pi i`.
 
-        On an outer contour :math:`\oint f(z_1)/(z_1 - z_2) = f_+(z_2)`, which leaves :math:`\oint (f_+g_- - f_-g_+)`.
+        They are those of one contour, for each row of values. On an outer contour :math:`\oint f(z_1)/(z_1 - z_2) = f_+(z_2)`,
+        which leaves :math:`\oint (f_+g_- - f_-g_+)`, on ellipses sums of coefficients. Else :math:`z_1` is at every other node
+        and at the conjugates of the rest, and :math:`z_2` at the conjugates of these.
 
-        >>> column = np.full((1, 1), 0.5)
-        >>> loop = Ellipse(column, column, column, 80)
-        >>> once, twice = loop.crossed(loop.z**3, 1.0 / (loop.z - 0.2))
-        >>> np.allclose([once, twice], [[1.0], [0.2**3]])  # Cauchy's formula
+        >>> one = np.ones((1, 1))
+        >>> for loop in (ellipse(1.5 * one, 0.5 * one, 0.5 * one, 80), drop(one, 2 * one, 0.1 * one, 0.2 * one, 80)):
+        ...     once, twice = loop.crossed(loop.z**3, 1.0 / (loop.z - 1.2))
+        ...     np.allclose([once, twice], [[1.0], [1.2**3]])  # Cauchy's formula
+        True
         True
         """
-        F, G = self.series(f), self.series(g)
-        rises = [(x.inside[:, :-2] - x.inside[:, 2:], x.outside[:, 1:-1]) for x in (F, G)]
-        twice = np.vecdot(rises[0][0], rises[1][1]) - np.vecdot(rises[1][0], rises[0][1])
+        if np.isnan(self.half[0, 0]):
+            odd = np.arange(self.z.shape[1]) % 2 == 1
+            parts = (self.z, f * self.weight, g * self.weight)
+            z, f, g = (np.where(odd, x.conj(), x) for x in parts)
+            apart = 1.0 / np.subtract.outer(z[0], z[0].conj())
+            return np.sum(g, axis=1).real, 2.0 * np.sum(f * (g.conj() @ apart.T), axis=1).real
+        (F, below), (G, outside) = self._series(f), self._series(g)
+        twice = np.vecdot(F[:, :-2] - F[:, 2:], outside[:, 1:-1])
+        twice -= np.vecdot(G[:, :-2] - G[:, 2:], below[:, 1:-1])
         half = 0.5 * self.half[:, 0]
-        return half * G.outside[:, 1], half * twice
+        return half * outside[:, 1], half * twice
+
+    def _series(self, values: Array) -> tuple[Array, Array]:
+        r"""Coefficients of functions :math:`f_+ + f_-` on an ellipse, with :math:`w = e^{\gamma + i\vartheta}`.
+
+        Those of :math:`f_+ = F_0 + \sum_k F_k(w^k + w^{-k})`, analytic within, and of :math:`f_- = \sum_{k>0} D_kw^{-k}`.
+        """
+        nodes = values.shape[1]
+        even, odd = dct(values.real, axis=1), np.zeros(values.shape)
+        odd[:, 1:] = dst(values.imag, axis=1)[:, :-1]
+        scale = np.exp(-self.width * np.arange(nodes)) / (2 * nodes)
+        inside = scale * (even + odd)
+        return inside, (even - odd) / (scale * (2 * nodes) ** 2) - inside
+
+
+def ellipse(centre: Array, half: Array, width: Array, nodes: int) -> Contour:
+    r"""Ellipses :math:`z = c + h\cosh(\gamma + i\vartheta)`, whose foci are the ends :math:`c \pm h` of the interval (Eq. 13.13).
+
+    A rule of :math:`n` nodes has the error :math:`e^{-2n\gamma}` of functions that are singular on the interval.
+    """
+    w = width + 1j * np.pi * (np.arange(nodes) + 0.5) / nodes
+    within = centre + half * np.array([-1.0, 0.0, 1.0])
+    return Contour(centre + half * np.cosh(w), half * np.sinh(w) / nodes, within, half, width)
+
+
+def drop(low: Array, high: Array, shift: Array, bend: Array, nodes: int) -> Contour:
+    r"""Contours around `low` to `high` in a half plane that begins at 0, or in a disc of diameter :math:`1/b`, moved by -`shift`.
+
+    They are in the middle of the ring between the two (Eq. 13.14); nodes are dense where the half plane, or disc, is near. The
+    error of :math:`n` nodes falls as :math:`e^{-\pi K'n/2K}`: the logarithm of the ratio of the ends counts.
+    """
+    within = np.concatenate([low, np.sqrt(low * high), high], axis=1) - shift
+    low, high = (end / (1.0 - bend * end) for end in (low, high))
+    k = (high - low) / (high + low)
+    quarter = ellipkm1(1.0 - k**2)
+    s, c, d, _ = ellipj(quarter * ((2 * np.arange(nodes) + 1) / nodes - 1.0), k**2)
+    # k sn(xi + iK'/2) and its derivative
+    below = (1.0 + k * s**2) / np.sqrt(k)
+    y = ((1.0 + k) * s + 1j * c * d) / below
+    slope = ((1.0 + k) * c * d - 1j * s * (d**2 + (k * c) ** 2)) / below
+    slope -= 2.0 * np.sqrt(k) * s * c * d * y / below
+    x = np.sqrt(low * high * (1.0 + y) / (1.0 - y))
+    bent = 1.0 + bend * x
+    weight = 2j * quarter / (np.pi * nodes) * slope * x / (1.0 - y**2) / bent**2
+    return Contour(x / bent - shift, weight, within, np.nan * shift, np.nan * shift)

@@ -65,10 +65,7 @@ def normal_deviate(quotient: Array, freedom: Array | float) -> Array:
 
 
 def roc_area(scores: Array, kinds: npt.NDArray[np.integer]) -> float:
-    """Probability that a score of group 0 is larger than one of group 1, half of it if they are equal; NaN without either.
-
-    It is the area under the receiver operating characteristic.
-    """
+    """Area under the ROC curve: how likely a score of group 0 exceeds one of group 1, a tie counted half; NaN without either."""
     first = np.sort(scores[kinds == 0])  # sorted numbers are found faster
     second = np.sort(scores[kinds == 1])
     if not (first.size and second.size):

@@ -14,6 +14,7 @@ from gcnlimit._values import Array
 from gcnlimit.numerics.linear import norm
 
 _MOST_PRODUCTS = 500  # for the largest eigenvalue
+_EDGE_PRODUCTS = 120  # for several of the largest
 _INVARIANT = 1e-10  # size of a new direction, over that of the matrix, below which there is none
 
 
@@ -105,18 +106,17 @@ def largest_eigenvalue(operator: Any, start: Any) -> float:
     return float(abs(values[top]))
 
 
-def top_eigenvalues(operator: Any, count: int, steps: int = 120) -> Array:
+def top_eigenvalues(operator: Any, count: int) -> Array:
     """Distinct eigenvalues of a symmetric operator of largest magnitude, largest first, at most `count`.
 
-    Those outside of the bulk of the spectrum converge in far fewer than `steps` products; those at its edge are then right to
-    a thousandth of its width.
+    Those outside of the bulk converge in far fewer products than are taken; those at its edge are right to a thousandth of it.
 
     >>> top_eigenvalues(np.diag([3.0, -5.0, 1.0, 0.5]), 2).round(9)
     array([-5.,  3.])
     """
     # a random vector has a part along every eigenvector
     start = np.random.default_rng(0).standard_normal(operator.shape[0])
-    values, _ = quadrature(operator, start, steps)
+    values, _ = quadrature(operator, start, _EDGE_PRODUCTS)
     return np.asarray(sorted(values, key=abs, reverse=True)[:count])
 
 

@@ -31,6 +31,28 @@ def solve_each(matrices: Array, sides: Array) -> Array:
     return np.concatenate([solve_each(matrix, side) for matrix, side in pairs])
 
 
+def conjugate_gradients(
+    matrix: Callable[[Array], Array], source: Array, steps: int, tol: float
+) -> tuple[Array | None, bool, int, float]:
+    """Solution of a system, None if its matrix is not positive; whether and after how many steps it settled; the last, rms."""
+    x, r = np.zeros_like(source), source
+    p, square, change = r, float(np.vdot(r, r)), 0.0
+    for count in range(steps):
+        if square <= tol**2 * r.size:
+            return x, True, count, change
+        product = matrix(p)
+        curvature = float(np.vdot(p, product))
+        if curvature <= 0.0:
+            return None, False, count, change
+        step = square / curvature
+        x = x + step * p
+        r = r - step * product
+        change = step * float(np.sqrt(np.mean(p**2)))
+        last, square = square, float(np.vdot(r, r))
+        p = r + square / last * p
+    return x, False, steps, change
+
+
 def norm(block: Any) -> float:
     """Euclidean norm of all entries of an array of NumPy or a tensor of PyTorch."""
     return float(np.linalg.norm(block) if isinstance(block, np.ndarray) else block.norm())

@@ -181,15 +181,10 @@ def _climb(objective: Objective, start: Array, which: Index, accuracy: float) ->
     bend = np.abs(f[:, 1 : d + 1] - 2.0 * f[:, :1] + f[:, d + 1 :]) / h**2
     # At least so stiff that the first step is short: second differences are lost in noise.
     bend = np.maximum(bend, np.maximum(1.0, np.abs(slope) / FIRST))
+    at_start, H = (f[:, 0], slope), np.eye(d) / bend[:, None]
+    tol, gain = max(1e-8, noise), 1e-2 * accuracy
     ascent = ascend(
-        value,
-        gradient,
-        phi,
-        at_start=(f[:, 0], slope),
-        H=np.eye(d) / bend[:, None],
-        tol=max(1e-8, noise),
-        gain=1e-2 * accuracy,
-        accuracy=accuracy,
+        value, gradient, phi, at_start=at_start, H=H, tol=tol, gain=gain, accuracy=accuracy
     )
     return ascent._replace(x=np.sin(ascent.x) ** 2)
 

@@ -35,7 +35,7 @@ class GraphClassifier(GraphEstimator):
     r"""Classifier of the nodes of a graph, the one that `gcnlimit.recommend` recommends and ``gcnlimit classify`` uses.
 
     An average of ridge regressions on several views of a node, weighted by *exact leave-one-out* on the labelled nodes: no
-    validation set is needed. The graph is left out where that does as well within one standard error. `FilterClassifier` is a
+    validation set is needed. The graph is dropped if features alone are within one standard error of it. `FilterClassifier` is a
     single network of the theory instead. Cross-validation of scikit-learn cannot cut a graph: use `loo_score_`, or
     `gcnlimit.cross_validate`.
 
@@ -47,7 +47,7 @@ class GraphClassifier(GraphEstimator):
     fractions
         Fractions of the classes among the nodes without labels: those of the ``"labels"``, ``"estimated"`` from the outputs on
         these nodes, or given, in the order of the classes or by class. ``"auto"`` estimates them only where the outputs show
-        that the labels are no random sample, as with 20 of each class; with a `class_weight` it takes those of the labels.
+        that the labels are not a random sample, as with 20 of each class; with a `class_weight` it takes those of the labels.
     class_weight
         None, or ``"balanced"`` for classes of equal weight, or a weight for each class as a dictionary.
 
@@ -64,7 +64,7 @@ class GraphClassifier(GraphEstimator):
     fractions_
         Fractions of the classes that are assumed among the nodes without labels, in the order of `classes_`.
     uses_graph_, graph_gain_
-        Whether the graph is used; leave-one-out accuracy less that of the features alone, and the standard error of this
+        Whether the graph is used; leave-one-out accuracy minus that of the features alone, and the standard error of this
         difference (None without features).
     table_
         Members of the average: weight, leave-one-out accuracy, difference from the average. One that could not be trained has

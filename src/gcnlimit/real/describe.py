@@ -10,7 +10,8 @@ import numpy as np
 
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
-from gcnlimit.graphs.labels import Labels
+from gcnlimit.graphs.blocks import homophily
+from gcnlimit.graphs.check import counted
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.numerics.lanczos import quadrature, top_eigenvalues
 from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
@@ -34,8 +35,8 @@ class Description:
     classes, labelled
         Labelled nodes of each class by name, and all of them.
     homophily, adjusted_homophily
-        Fraction of the edges between labelled nodes that join equal classes; the same less what the degrees alone would
-        give, 0 without and 1 with classes only among themselves. NaN if no edge joins labelled nodes.
+        Fraction of the edges between labelled nodes that join equal classes; the same adjusted for the degrees: 0 if edges
+        ignore the classes, 1 if they stay inside them. NaN if no edge joins labelled nodes.
     noise_level, outliers, spectrum
         Mean square :math:`\mathrm{tr}\,a_0^2/N` of the operator with its degrees divided out, 1 in the model; eigenvalues of
         the symmetrized operator beyond the semicircle, :math:`|x| > 2.2`, up to twelve, largest first (with the degrees divided
@@ -96,14 +97,15 @@ class Description:
 
     def __str__(self) -> str:
         kind = "directed" if self.directed else "undirected"
-        size = f"{self.nodes} nodes, {self.edges} edges ({kind}), {self.features} features"
+        edges = f"{counted(self.edges, 'edge')} ({kind})"
+        size = f"{self.nodes} nodes, {edges}, {counted(self.features, 'feature')}"
         spread = f"standard deviation {self.degree_spread:.1f}, largest {self.largest_degree:g}"
         classes = ", ".join(f"{name} {count}" for name, count in self.classes.items())
         unknown = "not defined by the labels"
         both = (self.homophily, self.adjusted_homophily)
         same, adjusted = (unknown if math.isnan(h) else f"{h:.2f}" for h in both)
         lines = [
-            f"{size}, {self.isolated} isolated nodes",
+            f"{size}, {counted(self.isolated, 'isolated node')}",
             f"degree {self.degree:.1f} on average, {spread}",
             f"{self.labelled} labelled: {classes}",
             f"homophily {same}, adjusted for degrees {adjusted}",
@@ -143,7 +145,6 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
     edges = given.operator.matrix.nnz
     degree = given.degrees
     labels = given.labels
-    names = map(str, labels.classes.tolist())
     same, adjusted = homophily(given.operator.matrix, labels)
     S = given.spectral()
     tops = top_eigenvalues(S, min(OUTLIERS, given.nodes - 1))
@@ -160,7 +161,7 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
         degree=float(degree.mean()),
         degree_spread=float(degree.std()),
         largest_degree=float(degree.max()),
-        classes=dict(zip(names, labels.counts.tolist(), strict=True)),
+        classes=dict(zip(map(str, labels.classes.tolist()), labels.counts.tolist(), strict=True)),
         labelled=labels.labelled.size,
         homophily=same,
         adjusted_homophily=adjusted,
@@ -170,19 +171,3 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
         estimate=estimate_standard(given),
         likelihood=estimate_standard(given, "likelihood") if likely else None,
     )
-
-
-def homophily(adjacency: Any, labels: Labels) -> tuple[float, float]:
-    r"""Fraction :math:`h` of edges between equal classes, and :math:`(h - \sum_k p_k^2)/(1 - \sum_k p_k^2)`.
-
-    :math:`p_k` is the share of class :math:`k` among the ends of the edges. Edges between labelled nodes only.
-    """
-    Y = np.eye(labels.classes.size)[labels.index]
-    between = adjacency[labels.labelled][:, labels.labelled] != 0
-    edges = np.asarray(Y.T @ (between.astype(float) @ Y))  # from class to class
-    if not edges.any():
-        return float("nan"), float("nan")
-    edges /= edges.sum()
-    same = float(np.trace(edges))
-    chance = float(np.sum((0.5 * (edges.sum(axis=0) + edges.sum(axis=1))) ** 2))
-    return same, (same - chance) / (1.0 - chance) if chance < 1.0 else float("nan")

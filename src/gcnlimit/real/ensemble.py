@@ -50,7 +50,7 @@ class Ensemble:
 
     `share` are the weights of labelled nodes, of sum 1; `bare` says that there are no features. Members are by name, and those
     that could not be trained with the reason. `weights` are those of the average, `portable` those without members that know
-    nodes by name. `gain` is leave-one-out accuracy with the graph less that without, and its standard error. `scores` are
+    nodes by name. `gain` is leave-one-out accuracy with the graph minus without it, and its standard error. `scores` are
     logarithms of probabilities on all nodes of the fit, `left_out` those of leave-one-out on the labelled nodes.
     """
 

@@ -39,9 +39,9 @@ class Estimate:
     Parameters
     ----------
     alpha, rho
-        Nodes over features, and fraction of labelled nodes: counted, without error. Without features, :math:`\alpha = 1`.
+        Nodes per feature, and fraction of labelled nodes: counted, without error. Without features, :math:`\alpha = 1`.
     lam, mu, lam_error, mu_error
-        Signals of graph and features, and their standard errors if the graph is one of the model; :math:`\mu` may be negative.
+        Signals of graph and features, and their standard errors if the graph follows the model; :math:`\mu` may be negative.
     classes, fractions, counts
         Names of the classes, their fractions (equal, unless the labelled nodes refute it), and labelled nodes of each.
     directed, degrees
@@ -112,7 +112,7 @@ def estimate(X: Any, y: Any, graph: Any, *, method: str = "labels") -> Estimate:
         ``"labels"`` uses pairs of labelled nodes, and aims at the signal of these classes; its errors are
         :math:`\sqrt{2N}/n` for :math:`\lambda`, large if few of the :math:`N` nodes are labelled. ``"likelihood"`` uses all
         nodes by approximate message passing, for two classes of equal size; its errors are small, but on a graph that is
-        not one of the model it follows the strongest structure, and it warns where the two disagree; ``"labels"`` is then
+        not drawn from the model it finds the strongest structure, and it warns where the two disagree; ``"labels"`` is then
         the one to use.
 
     Examples

@@ -14,7 +14,8 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.columns import option
 from gcnlimit.graphs.dataset import Dataset, Location, check_path, from_stored, reading, save
 from gcnlimit.graphs.labels import labelled_nodes
-from gcnlimit.graphs.tables import SPREADSHEETS, How, read_tables, write_tables
+from gcnlimit.graphs.table_files import SPREADSHEETS, How
+from gcnlimit.graphs.tables import read_tables, write_tables
 from gcnlimit.simulation.data.instance import Instance
 
 TABLES = (".csv", ".tsv", ".txt")
@@ -57,7 +58,9 @@ def read(
     """
     for name, value in (("path", path), ("nodes", nodes)):
         if not (hasattr(value, "columns") or (name == "nodes" and value is None)):
-            check_path(value, name)
+            check_path(
+                value, name, " or be a data frame (gcnlimit.real.from_... take other graphs)"
+            )
     for name, value in (("label", label), ("id", id), ("encoding", encoding)):
         if not (value is None or isinstance(value, str)):
             raise ParameterError(f"{name} = {shown(value)} is not allowed; it must be a word")
@@ -66,6 +69,7 @@ def read(
         return read_tables(path, nodes, how)
     if _suffix(path) != ".npz":
         use = f"use .npz, or a list of edges as {', '.join(TABLES + SPREADSHEETS)}"
+        use += "; gcnlimit.real.from_networkx takes what NetworkX reads"
         raise ParameterError(f"path = {os.fspath(path)!r} is not a known kind of file; {use}")
     if nodes is not None or how != How(encoding=encoding):
         given = "nodes, label, id, drop, words and undirected go with a list of edges"
@@ -86,7 +90,7 @@ def _named(columns: str | Sequence[str]) -> frozenset[str]:
 
 
 def _suffix(path: Location) -> str:
-    """Last suffix of a file, less that of its compression."""
+    """Last suffix of a file, without that of its compression."""
     named = Path(path)
     return Path(named.stem if named.suffix.lower() == ".gz" else named.name).suffix.lower()
 

@@ -60,7 +60,7 @@ NO_GRAPH = Network("no graph", 0.0)
 class FilterClassifier(GraphEstimator):
     r"""Single network of the theory, :math:`h = g(S) X W + b`: one filter and one ridge regression, chosen by leave-one-out.
 
-    Of the filters, operators and regularizations offered it takes that of the largest leave-one-out accuracy less square error.
+    It takes the filter, operator and regularization with the largest leave-one-out accuracy minus square error.
     `GraphClassifier` averages many such networks, and is better on most graphs; this one has coefficients to look at.
 
     Parameters
@@ -79,8 +79,8 @@ class FilterClassifier(GraphEstimator):
     scale, class_weight
         As for `GraphClassifier`.
     deploy
-        Filter on another graph than that of the fit: the ``"same"``, or ``"tuned"`` to it without a label there where its
-        homophily has vanished or changed its sign: its strength is then multiplied by the ratio of the best ones on both.
+        Filter on another graph: the ``"same"``, or ``"tuned"`` without labels if the homophily there has vanished or changed
+        its sign; the strength is then multiplied by the ratio of the best strengths on the two graphs.
 
     Attributes
     ----------
@@ -223,7 +223,7 @@ def choose(
     tried: list[Network],
     reg: Any,
 ) -> Choice:
-    """Network, operator and regularization of the largest leave-one-out accuracy less square error."""
+    """Network, operator and regularization with the largest leave-one-out accuracy minus square error."""
     if labels.index.size > 2 * COMPARED and len(operators) * len(tried) > 1:
         some = np.sort(np.random.default_rng(0).permutation(labels.index.size)[:COMPARED])
         part = Labels(labels.classes, labels.labelled[some], labels.index[some])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, Self
@@ -12,11 +13,11 @@ from scipy.special import softmax
 
 from gcnlimit._runtime.extras import need
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit._validation import as_real
+from gcnlimit._validation import as_real, plain_array
 from gcnlimit._values import Array, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import as_adjacency, as_features, check_indices
-from gcnlimit.graphs.labels import Labels, as_labels, is_missing, labelled_nodes
+from gcnlimit.graphs.labels import Labels, as_classes, as_labels, is_missing, labelled_nodes
 from gcnlimit.numerics.leave_one_out import correct
 from gcnlimit.real.fractions import as_fractions, recalibrated
 from gcnlimit.real.scores import FEW, expected_accuracy, scores
@@ -25,8 +26,11 @@ from gcnlimit.results.calibration import calibration_column, measured_calibratio
 need("a graph classifier", "sklearn", "sklearn")
 
 from sklearn.base import BaseEstimator, ClassifierMixin  # noqa: E402
-from sklearn.utils.multiclass import check_classification_targets  # noqa: E402
 from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: E402
+
+
+class _KindError(ParameterError, TypeError):
+    """What scikit-learn wants refused as a `TypeError`."""
 
 
 class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -149,15 +153,12 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _training(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, Labels]:
         if adjacency is None:
-            if y is not None and not np.ndim(np.asarray(y, object)):
-                raise ParameterError(f"y should be a 1d array of classes, got {type(y).__name__}")
-            if y is not None and any(map(is_missing, np.ravel(np.asarray(y, object)))):
+            if y is not None and any(map(is_missing, np.ravel(plain_array("y", y)).tolist())):
                 unlabelled = "y has nodes without a class, and there is no graph"
                 raise ParameterError(f"{unlabelled}; write fit(X, y, graph=...)")
-            check_indices("X", X)  # scikit-learn takes them on trust
-            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-            check_classification_targets(y)
-            classes, index = np.unique(y, return_inverse=True)
+            X, y = self._validated(X, y=y)
+            labelled_nodes(y)  # refuses what is no class; -1 is one
+            classes, index = np.unique(as_classes(y), return_inverse=True)
             if classes.size < 2:
                 raise ParameterError(f"y has one class, {classes[0]!s}; a classifier needs two")
             return X, Labels(classes, np.arange(len(y)), index)
@@ -167,6 +168,18 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             validate_data(self, X, accept_sparse="csr", dtype=None, skip_check_array=True)
         self.n_features_in_ = features.shape[1]
         return (None if X is None else features), labels
+
+    def _validated(self, X: Any, **how: Any) -> Any:
+        """Features without a graph, and classes beside them, as scikit-learn checks them; what it refuses is one sentence."""
+        check_indices("X", X)  # which it takes on trust
+        try:
+            found = validate_data(self, X, accept_sparse="csr", dtype=np.float64, **how)
+        except (TypeError, ValueError) as error:
+            text = re.sub("\n(?!Reshape).*", "", str(error))  # no more than a sentence or two
+            refusal = _KindError if isinstance(error, TypeError) else ParameterError
+            raise refusal(text) from None
+        as_features(X)  # refuses masks, dates and numbers that cannot be squared as well
+        return found
 
     def _judge(self, left_out: Array, labels: Labels, weights: Array) -> None:
         """Set what leave-one-out outputs say of the accuracy, on nodes drawn like the labels."""
@@ -193,9 +206,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if given is not None and not had:
                 raise ParameterError(f"{name} is given, unlike in the fit; leave it out")
         if graph is None:
-            check_indices("X", X)
-            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-            return self._apply(X, None)
+            return self._apply(self._validated(X, reset=False), None)
         adjacency = as_adjacency(graph)
         features = as_features(X, adjacency.shape[0])
         count = features.shape[1]

@@ -85,9 +85,9 @@ def cross_validate(
     """Scores on labelled nodes whose labels were hidden, the graph kept whole: cross-validation for nodes of a graph.
 
     In turn the labels of each part are hidden, the model is fitted, and its answers there are scored: accuracy, balanced
-    accuracy, macro F1, area under the ROC curve and seconds of the fit, an array over the parts each. They are scores on nodes
-    drawn like the labels; where as many of each class were labelled, read the balanced accuracy, or `expected_accuracy_` of a
-    fit.
+    accuracy, macro F1, area under the ROC curve and seconds of the fit, each an array over the parts. They are scores on nodes
+    drawn like the labels; if equally many nodes of each class were labelled, read the balanced accuracy, or
+    `expected_accuracy_` of a fit.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def _fit(model: Any, X: Any, y: Any, graph: Any) -> Any:
     last = model[-1] if hasattr(model, "steps") else model
     if not has_fit_parameter(last, "graph"):
         use = "use GraphClassifier, FilterClassifier or nn.MessagePassingClassifier"
-        raise ParameterError(f"{type(last).__name__} takes no graph; {use}, or a pipeline so ended")
+        raise ParameterError(f"{type(last).__name__} takes no graph; {use} (last in a pipeline)")
     for _, step in () if last is model else model.steps[:-1]:
         if step not in (None, "passthrough"):
             X = step.fit_transform(X, y)
@@ -184,7 +184,7 @@ def search(
     settings
         Values of each parameter by name, as for ``GridSearchCV``; all combinations are tried.
     score
-        ``"accuracy"``, ``"balanced_accuracy"``, ``"macro_f1"`` or ``"auc"``. That of the best is optimistic by the choice.
+        ``"accuracy"``, ``"balanced_accuracy"``, ``"macro_f1"`` or ``"auc"``. The best score is optimistic, because it was chosen.
 
     Examples
     --------

@@ -197,7 +197,7 @@ def grouped(labels: Labels, most: int) -> tuple[npt.NDArray[np.int64], npt.NDArr
 
 
 def near(walk: Any, block: Array) -> list[Array]:
-    """Averages of a block one and two steps away, less the share of two steps that return to their start."""
+    """Averages of a block one and two steps away, without the share of two steps that return to their start."""
     one = walk @ block
     returning = np.asarray(walk.multiply(walk.T).sum(axis=1)).ravel()
     return [one, walk @ one - returning[:, None] * block]

@@ -38,7 +38,7 @@ class Calibration(Result):
         Fraction of nodes classified correctly, and mean probability of the class that was chosen.
     expected_error
         Expected calibration error, the mean distance of the two at equal confidence. A measured one is the mean over tenths
-        of the nodes, by confidence, less what the scatter of so many nodes adds.
+        of the nodes, by confidence, minus what the scatter of that many nodes adds.
     log_loss, brier
         Mean negative log probability of the true class, and half the mean squared distance of the probabilities from it.
     calibrated_log_loss, calibrated_brier
@@ -71,7 +71,7 @@ class Calibration(Result):
 
     @property
     def signed_error(self) -> Numbers:
-        """Accuracy less confidence: positive if the network is under-confident."""
+        """Accuracy minus confidence: positive if the network is under-confident."""
         return self.accuracy - self.confidence
 
     def reliability(self, confidence: ArrayLike) -> Array:
@@ -147,7 +147,7 @@ def calibration_column(logits: Array, class_index: Indices, vanish: bool = False
     return np.array([nodes, told, *means, *raw[1:], *_scores(slope, ahead)[1:], *bins.ravel()])
 
 
-class Scores(NamedTuple):
+class ConfidenceScores(NamedTuple):
     """Confidence, of the nodes or on average, log loss and Brier score."""
 
     confidence: Any
@@ -155,7 +155,7 @@ class Scores(NamedTuple):
     brier: Any
 
 
-def _scores(slope: float, ahead: Array) -> Scores:
+def _scores(slope: float, ahead: Array) -> ConfidenceScores:
     """Scores by the odds of the other classes against the true one, which they are so far ahead of, times a slope."""
     with np.errstate(invalid="ignore"):  # an infinite slope times a tie
         others = np.exp(np.minimum(np.nan_to_num(slope * ahead, nan=0.0), _FARTHEST))
@@ -163,7 +163,7 @@ def _scores(slope: float, ahead: Array) -> Scores:
     p = others / total[:, None]
     brier = 0.5 * (np.sum(p, axis=1) ** 2 + np.sum(p**2, axis=1))
     best = np.maximum(1.0, others.max(axis=1)) / total
-    return Scores(best, float(np.mean(np.log(total))), float(np.mean(brier)))
+    return ConfidenceScores(best, float(np.mean(np.log(total))), float(np.mean(brier)))
 
 
 def _best_slope(ahead: Array) -> float:

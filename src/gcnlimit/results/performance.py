@@ -37,7 +37,11 @@ class Status(Outcome):
     EXPLICIT = 0, "explicit formula, nothing to converge"
     CONVERGED = 1, "the fixed point was reached to the requested tolerance"
     NOT_CONVERGED = 2, "the fixed point was not reached; allow more iterations or a larger tol"
-    UNRESOLVED = 3, "the filter is too steep for the finest grid on the spectrum; take a larger reg"
+    UNRESOLVED = (
+        3,
+        "the filter is too steep for the finest grid on the spectrum, or momentum too near 1, or "
+        "the time too long for eigenvalues near 0; take a larger reg, less momentum or less time",
+    )
     OUT_OF_RANGE = (
         4,
         "the gain of the filter, or reg in its units, is out of range; take normalize=True",
@@ -76,7 +80,7 @@ class Performance(Result):
     by_degree
         Function behind `accuracy_by_degree`; None without a law of degrees.
     calibrated
-        Function behind `calibration`; None where outputs are no logits.
+        Function behind `calibration`; None where outputs are not logits.
     """
 
     test_accuracy: Numbers
@@ -95,7 +99,7 @@ class Performance(Result):
     )
 
     def accuracy_by_degree(self, theta: npt.ArrayLike) -> Numbers:
-        """Accuracy on test nodes of given propensities, that is degrees over their mean.
+        """Accuracy on test nodes of given propensities, that is degrees divided by their mean.
 
         It has the shape of the points, then that of `theta`. A measured one is that of all nodes whose propensity is closest to
         the same one of ``degrees.theta``, NaN if there is none.
@@ -123,7 +127,7 @@ class Performance(Result):
         """
         if self.calibrated is None:
             raise ParameterError(
-                "calibration is not known of this answer; use predict, simulate or fit at home"
+                "calibration is not known for this answer; use predict, simulate or fit"
             )
         return replace(self.calibrated(), coordinates=self.coordinates)
 
@@ -210,8 +214,8 @@ class BayesPrediction(Prediction):
 class Measurement(Performance):
     """Performance measured on sampled graphs: means over the trials.
 
-    `log_test_error` is the logarithm of the mean error; where no test node was ever misclassified, an upper bound: that of
-    half an error among all nodes seen.
+    `log_test_error` is the logarithm of the mean error; if no test node was misclassified, it is an upper bound: half an error
+    among all test nodes.
 
     Parameters
     ----------

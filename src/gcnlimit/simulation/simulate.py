@@ -54,7 +54,7 @@ def simulate(  # noqa: PLR0917
 ) -> Measurement:
     r"""Performance of a network on sampled graphs: mean and standard error over `trials` graphs.
 
-    Interrupted from the keyboard, the answer is that of the trials done so far. Under a law of degrees `accuracy_by_degree`
+    If interrupted from the keyboard, it returns the trials done so far. Under a law of degrees `accuracy_by_degree`
     gives the accuracy on leaves and hubs.
 
     Parameters
@@ -101,8 +101,6 @@ def simulate(  # noqa: PLR0917
     progress = progress if progress is None else flag("progress", progress)
     throw = flag("throw", throw)
     few = size.degree and gcn.normalization.leaves(data.degrees, size.degree)
-    if few:
-        warnings.warn(few, stacklevel=2)
     shape = broadcast(data=data.shape, network=gcn.shape, to=() if to is None else to.shape)
     root = seed_sequence(seed)
     groups = _groups(data, gcn, to, shape, size)
@@ -139,6 +137,8 @@ def simulate(  # noqa: PLR0917
         except ParameterError as error:
             # leaves make eigenvalues of their own, on which a filter may not be defined
             raise ParameterError(f"{error}; {few}") if few else error from None
+    if few:
+        warnings.warn(few, stacklevel=2)
     return with_coordinates(_assemble(groups, results, shape), data, gcn, to)
 
 

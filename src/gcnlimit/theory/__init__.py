@@ -6,12 +6,5 @@ from gcnlimit.theory.linear import label_propagation
 from gcnlimit.theory.scatter import paired_scatter, scatter
 from gcnlimit.theory.transfer import best_test_filter, best_training_filter
 
-__all__ = [
-    "best_test_filter",
-    "best_training_filter",
-    "label_free_signals",
-    "label_propagation",
-    "message_passing",
-    "paired_scatter",
-    "scatter",
-]
+__all__ = ["best_test_filter", "best_training_filter", "label_free_signals", "label_propagation"]
+__all__ += ["message_passing", "paired_scatter", "scatter"]

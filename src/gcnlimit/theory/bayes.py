@@ -5,25 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 
 from gcnlimit import scope
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import broadcast, check_types, number
+from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
 from gcnlimit.parameters import with_coordinates
-from gcnlimit.results.performance import BayesPrediction, Performance, scalar_or_array
+from gcnlimit.results.performance import (
+    BayesPrediction,
+    Performance,
+    Prediction,
+    scalar_or_array,
+)
+from gcnlimit.theory.calibration import evidence_calibration
 from gcnlimit.theory.ceiling.finite_degree import (
+    AtDegree,
     Sizes,
     population_sizes,
     sparse_ceiling,
     sparse_elsewhere,
 )
-from gcnlimit.theory.ceiling.state_evolution import StateEvolution
+from gcnlimit.theory.ceiling.state_evolution import FixedPoints, StateEvolution
 from gcnlimit.theory.ceiling.two_graphs import spread_points, stages_of_learning
 from gcnlimit.theory.ceiling.unequal import unequal_ceiling
 from gcnlimit.theory.decision import from_margins
@@ -48,24 +56,10 @@ class BayesTransfer(BayesPrediction):
 
 
 @overload
-def bayes_optimal(
-    data: CSBM,
-    *,
-    degree: float | None = None,
-    population: int = 3000,
-    sweeps: int = 40,
-    seed: int = 0,
-) -> BayesPrediction: ...
+def bayes_optimal(data: CSBM, **sparse: Unpack[AtDegree]) -> BayesPrediction: ...
 @overload
 def bayes_optimal(
-    data: CSBM,
-    *,
-    to: CSBM,
-    gcn: GCN | None = None,
-    degree: float | None = None,
-    population: int = 3000,
-    sweeps: int = 40,
-    seed: int = 0,
+    data: CSBM, *, to: CSBM, gcn: GCN | None = None, **sparse: Unpack[AtDegree]
 ) -> BayesTransfer: ...
 @progress_bar("computing the ceiling")
 def bayes_optimal(
@@ -89,7 +83,7 @@ def bayes_optimal(
     with :math:`\lambda_s = \sqrt 2 \lambda` for a directed graph and :math:`\lambda` for a symmetric one. `test_loss` is the
     expected cross-entropy of the posterior, in nats. With five classes or more, or two of very unequal sizes, and few labels,
     there may be two stable roots: the better one is the answer, and `algorithmic` is what message passing reaches from the
-    labels alone. Under a law of degrees there are two overlaps (Eq. 11.13), and `accuracy_by_degree` says who gains.
+    labels alone. Under a law of degrees there are two overlaps (Eq. 11.13), and `accuracy_by_degree` tells leaves from hubs.
 
     On three or more unequal classes the evidence is a matrix, a root of Eq. 8.18: to about 1e-11 for three classes, 1e-8 for
     four, and 1e-6 to 3e-5 for five to ten, with a `standard_error`. At a finite mean degree the answer is that of population
@@ -178,16 +172,28 @@ def _at_fixed_points(
 ) -> BayesPrediction:
     """Bayes-optimal performance at the fixed points of a state evolution, whose points are those of the data."""
     roots = evolution.solved()
-    best, free_entropy = evolution.prediction(data, roots, roots.best)
+    best, free_entropy = inferred(evolution, data, roots, roots.best)
     best = algorithmic = with_coordinates(best, data)
     if np.any(roots.hard):
-        algorithmic = with_coordinates(evolution.prediction(data, roots, roots.reached)[0], data)
+        algorithmic = with_coordinates(inferred(evolution, data, roots, roots.reached)[0], data)
     return BayesPrediction(
         **vars(best),
         algorithmic=algorithmic,
         hard=scalar_or_array(roots.hard.reshape(data.shape)),
         free_entropy=scalar_or_array(free_entropy.reshape(data.shape)),
     )
+
+
+def inferred(
+    evolution: StateEvolution | PropensityEvolution, data: CSBM, found: FixedPoints, state: Array
+) -> tuple[Prediction, Array]:
+    """Prediction with its calibration at a state of the evolution, and the free entropy there."""
+    answer, free_entropy = evolution.prediction(data, found, state)
+    evidence = state
+    if isinstance(evolution, PropensityEvolution):
+        evidence = evolution.at(state, evolution.law.theta)
+    sure = partial(evidence_calibration, data.classes, data.degrees, evidence, data.shape)
+    return replace(answer, calibrated=sure), free_entropy
 
 
 def at_each_point(data: CSBM, answer: Callable[[CSBM], BayesPrediction]) -> BayesPrediction:
@@ -226,7 +232,7 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
     slope = None
     if gcn is not None:
         scope.check("transfer", data, gcn)
-        slope = Trained.of(data, gcn, 1e-10).slope
+        slope = Trained.of(data, gcn).slope
     network = () if slope is None else slope.shape
     shape = broadcast(data=data.shape, to=to.shape, network=network)
     new = spread_points(to, shape)

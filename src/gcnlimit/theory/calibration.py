@@ -18,8 +18,9 @@ from gcnlimit.classes import Classes
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.roots import bracketed_roots
-from gcnlimit.results.calibration import Calibration, Scores
+from gcnlimit.results.calibration import Calibration, ConfidenceScores
 from gcnlimit.results.performance import scalar_or_array
+from gcnlimit.theory.ceiling.amp_layers import softmax_averages
 from gcnlimit.theory.decision import accuracy, two_codes
 
 _REACH = 10.0  # standard deviations of an output that carry all of it
@@ -29,6 +30,7 @@ _LEGENDRE = np.polynomial.legendre.leggauss(24)
 _HALVES = np.append(0.0, 10.0 * 0.5 ** np.arange(8.0, -1.0, -1.0))
 _SIDE = (_HALVES[:-1, None] + 0.5 * np.diff(_HALVES)[:, None] * (1.0 + _LEGENDRE[0])).ravel()
 _SIDE_WEIGHT = (np.diff(_HALVES)[:, None] * _LEGENDRE[1]).ravel() / np.sqrt(8.0 * np.pi)
+_SURE = (1e-6, 30.0)  # deviations of logits between no evidence and certainty, as good as either
 _PANELS = np.array([0.0, 2.0, 6.0, 14.0, 34.0])  # logits below the largest that others count at
 
 
@@ -55,6 +57,26 @@ def calibration_at(
         margin = np.stack([margin * upper + offset, -(margin * lower + offset)], axis=-1)
         deviation = np.broadcast_to(deviation[..., None], margin.shape)
     return _mixed_calibration(margin * deviation, deviation, weight)
+
+
+def evidence_calibration(
+    classes: Classes, degrees: DegreeLaw | None, evidence: Array, shape: tuple[int, ...]
+) -> Calibration:
+    r"""Calibration of posteriors, and of the best linear network: true probabilities, so that the slope is 1.
+
+    Their logits are those of a field of mean :math:`My` and variance :math:`M` in each direction of the codes (Eq. 14.9).
+    """
+    two = classes.count == 2
+    upper, lower = two_codes(classes.fractions) if two else (0.0, 0.0)
+    apart = upper - lower if two else np.sqrt(classes.count)
+    deviation = np.clip(apart * np.sqrt(evidence), *_SURE)
+    margin = deviation / apart
+    offset = np.zeros_like(margin)
+    if two and not classes.equal:
+        odds = np.log(classes.fractions[0] / classes.fractions[1])
+        offset = odds / deviation - 0.5 * margin * (upper + lower)
+    sure = calibration_at(classes, degrees, (margin, deviation, offset), shape)
+    return replace(sure, slope=scalar_or_array(np.ones(shape)))
 
 
 def calibration(
@@ -103,7 +125,7 @@ def _gaussian(deviation: Array | float) -> tuple[Array, Array]:
     return z, np.exp(-0.5 * z**2) * (_REACH / count) / np.sqrt(2.0 * np.pi)
 
 
-def _two_classes(mean: Array, deviation: Array) -> Scores:
+def _two_classes(mean: Array, deviation: Array) -> ConfidenceScores:
     """Scores of a node of class +1, whose output is a logit (Eqs. 14.2 and 14.3)."""
     z, normal = _gaussian(deviation)
     h = mean[..., None] + deviation[..., None] * z
@@ -112,7 +134,7 @@ def _two_classes(mean: Array, deviation: Array) -> Scores:
     x = deviation[..., None] * _SIDE
     tail = np.exp(-0.5 * (_SIDE + (np.abs(mean) / np.maximum(deviation, 1e-300))[..., None]) ** 2)
     other = (np.tanh(0.5 * x) * tail) @ _SIDE_WEIGHT
-    return Scores(chosen + other, -log_expit(h) @ normal, expit(-h) ** 2 @ normal)
+    return ConfidenceScores(chosen + other, -log_expit(h) @ normal, expit(-h) ** 2 @ normal)
 
 
 def _best_slope(mean: Array, deviation: Array, weight: Array) -> Array:
@@ -132,60 +154,41 @@ def _best_slope(mean: Array, deviation: Array, weight: Array) -> Array:
 
 def _mixed_error(mean: Array, deviation: Array, weight: Array) -> Array:
     r"""Mean distance :math:`\int dh\,|f_+ - \sigma(h)(f_+ + f_-)|` of the true probability from the one read off."""
-    reach = np.max(np.abs(mean) + _REACH * deviation, axis=-1)
-    h = reach[..., None, None] * np.linspace(-1.0, 1.0, 2001)[:, None]
+    # a grid around the mean of each kind, of either sign, since some may be far narrower than their
+    # distances; those of kinds that are alike lie between each other
+    kinds = weight.size
+    count = max(20, 2000 // kinds)
+    grid = (np.arange(-count, count + 1) + np.arange(kinds)[:, None] / kinds) * _REACH / count
+    h = (mean[..., None] + deviation[..., None] * grid).reshape(*mean.shape[:-1], -1)
+    h = np.sort(np.concatenate([h, -h], axis=-1), axis=-1)
     densities = []
     for sign in (1.0, -1.0):
-        z = (h - sign * mean[..., None, :]) / deviation[..., None, :]
+        z = (h[..., None] - sign * mean[..., None, :]) / deviation[..., None, :]
         density = np.exp(-0.5 * z**2) / deviation[..., None, :] / np.sqrt(2.0 * np.pi)
         densities.append(0.5 * density @ weight)
     up, down = densities
-    distance = np.abs(up - expit(h[..., 0]) * (up + down))
-    return np.asarray(np.sum(distance, axis=-1) * reach / 1000.0)
+    return np.asarray(np.trapezoid(np.abs(up - expit(h) * (up + down)), h))
 
 
-def _many_classes(classes: int, mean: Array, deviation: Array) -> Scores:
+def _many_classes(classes: int, mean: Array, deviation: Array) -> ConfidenceScores:
     r"""Scores of softmax outputs: the logit of the true class has the mean :math:`\sqrt C\bar\omega`, others 0 (Eq. 14.6)."""
     scores = [
         _softmax_scores(classes, np.sqrt(classes) * m, d)
         for m, d in zip(mean.ravel(), deviation.ravel(), strict=True)
     ]
-    columns = np.array(scores).reshape(-1, len(Scores._fields)).T
-    return Scores(*(column.reshape(mean.shape) for column in columns))
+    columns = np.array(scores).reshape(-1, len(ConfidenceScores._fields)).T
+    return ConfidenceScores(*(column.reshape(mean.shape) for column in columns))
 
 
 def _softmax_scores(classes: int, lead: float, deviation: float) -> tuple[float, float, float]:
-    r"""Confidence, log loss and Brier score of :math:`C` independent logits of one deviation, the true one ahead by `lead`.
-
-    With the sum :math:`S = \sum_j e^{x_j}`, averages of :math:`1/S`, :math:`1/S^2` and :math:`\log S` are integrals over
-    :math:`a` of :math:`\mathbb E\,e^{-aS}`, a product over the classes.
-    """
+    """Confidence, log loss and Brier score of independent logits of one deviation, the true one ahead by `lead`."""
     if not np.isfinite(lead + deviation):
         return np.nan, np.nan, np.nan
-    others = classes - 1
-    z, normal = _gaussian(deviation)
-    true, other = (centre + deviation * z for centre in (lead, 0.0))
-    reach = 45.0 + 10.0 * deviation
-    step = 0.1
-    log_a = np.arange(-reach - max(lead, 0.0), reach - min(lead, 0.0), step)
-
-    def transform(x: Array, power: int) -> Array:
-        """Mean of (a e^x)^power exp(-a e^x)."""
-        size = log_a[:, None] + x
-        with np.errstate(over="ignore", under="ignore"):
-            return np.asarray(np.exp(power * size - np.exp(size)) @ normal)
-
-    true_0, other_0 = transform(true, 0), transform(other, 0)
-    with np.errstate(under="ignore"):
-        rest = other_0**others
-        log_sum = step * np.sum(np.exp(-np.exp(np.minimum(log_a, 50.0))) - true_0 * rest)
-        right = step * np.sum(transform(true, 1) * rest)
-        squares = step * np.sum(
-            transform(true, 2) * rest
-            + others * transform(other, 2) * true_0 * other_0 ** (others - 1)
-        )
+    C = classes
+    *moments, log_loss = softmax_averages(lead / C, deviation**2 / C, C)
+    right, squares = ((1.0 + (C - 1) * x) / C for x in moments)
     brier = 0.5 * (squares - 2.0 * right + 1.0)
-    return _softmax_confidence(others, lead, deviation), float(log_sum - lead), float(brier)
+    return _softmax_confidence(C - 1, lead, deviation), log_loss, brier
 
 
 def _softmax_confidence(others: int, lead: float, deviation: float) -> float:

@@ -15,7 +15,6 @@ two. Errors are integrals of positive terms, taken in logarithms.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -42,7 +41,6 @@ _REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
 _BLOCK = 1 << 20  # numbers held by one temporary array
 _STEPS = 100  # of Newton's method, at most
 
-
 Pair = tuple[Array, Array]  # of a test node, and of a train node
 
 
@@ -60,7 +58,11 @@ def from_margins(
     if not classes.equal or np.any(0.0 if offset is None else offset):
         log_test_error, log_train_error = _unequal_decision(classes, *margins, offset)
         test, train = -np.expm1(log_test_error), -np.expm1(log_train_error)
-        best = _best_of_two(margin, classes.fractions) if two else test
+        best = test
+        if two:  # at the best threshold
+            p = classes.fractions
+            first, second = _two_bounds(np.abs(margin), p, p)
+            best = np.asarray(p[0] * ndtr(first) + p[1] * ndtr(second))
         balanced = balanced_accuracy(margin, classes)
     else:
         log_test_error = log_error(margin, classes.count)
@@ -163,10 +165,10 @@ def certain(margin: Array, loss: Array, noise: float = 0.0) -> tuple[Pair, Pair]
     field = np.square(margin)[..., None] + margin[..., None] * _NORMAL
     normal = np.exp(-0.5 * _NORMAL**2)
     right, wrong = (np.logaddexp(0.0, -2.0 * (odds + s * field)) @ normal for s in (1.0, -1.0))
-    given = ((1.0 - noise) * right + noise * wrong) / np.sum(normal)
+    train_loss = ((1.0 - noise) * right + noise * wrong) / np.sum(normal)
     with np.errstate(divide="ignore"):
         push = odds / margin
-    return (margin, given_margin(margin, push, noise)), (loss, given)
+    return (margin, given_margin(margin, push, noise)), (loss, train_loss)
 
 
 def as_prediction(
@@ -202,12 +204,6 @@ def _unequal_decision(
     return np.where(at_best, test, own_test), np.where(at_best, train, own_train)
 
 
-def _best_of_two(margin: Array, p: Array) -> Array:
-    """Accuracy on two unequal classes at the best threshold."""
-    first, second = _two_bounds(np.abs(margin), p, p)
-    return np.asarray(p[0] * ndtr(first) + p[1] * ndtr(second))
-
-
 def balanced_accuracy(margin: Array, classes: Classes) -> Array:
     """Best average over unequal classes of the accuracy in each."""
     if classes.count == 2:
@@ -235,8 +231,7 @@ def log_error(margin: Array, classes: int) -> Array:
     shift = np.asarray(np.sqrt(classes) * margin)
     log = np.asarray(_log_error(classes).value(shift) - 0.25 * np.maximum(shift, 0.0) ** 2)
     far = shift > _LOWEST + _WIDTH * _PANELS
-    if np.any(far):
-        log[far] = log_ndtr(-np.sqrt(0.5) * shift[far]) + np.log(classes - 1.0)
+    log[far] = log_ndtr(-np.sqrt(0.5) * shift[far]) + np.log(classes - 1.0)
     return log
 
 
@@ -265,13 +260,13 @@ def own_log_error(margin: Array, push: Array | float, offset: Array, fractions: 
     return np.asarray(np.logaddexp(np.log(fractions[0]) + first, np.log(fractions[1]) + second))
 
 
-def two_codes(fractions: Sequence[float] | Array) -> tuple[float, float]:
+def two_codes(fractions: Array) -> tuple[float, float]:
     r"""Codes :math:`\eta_+ = \sqrt{(1-p)/p}` and :math:`\eta_- = -\sqrt{p/(1-p)}` of two classes: mean 0 and variance 1."""
     p, other = fractions
     return float(np.sqrt(other / p)), -float(np.sqrt(p / other))
 
 
-def _distance(fractions: Sequence[float] | Array) -> float:
+def _distance(fractions: Array) -> float:
     upper, lower = two_codes(fractions)
     return upper - lower
 

@@ -19,10 +19,10 @@ SUREST = 30.0  # largest square of the margin that inputs are believed to have
 def label_free_signals(operator: Any, inputs: Any, weights: Any = None) -> tuple[float, float]:
     r"""Return estimates of :math:`\lambda'` and :math:`c^2` of a graph from the inputs :math:`z = X'w` alone, without labels.
 
-    From the two overlaps of Eq. 10.10; with the `weights` :math:`w`, and features whose noise has unit variance,
-    :math:`|z|^2/N = (1 + c^2)|w|^2` replaces the second. `operator` is anything with ``@``, scaled like the library's; arrays
-    are of NumPy or PyTorch. Where the first overlap is within its scatter of 0 the graph says nothing, and the answer is
-    ``(0.0, inf)``: the best filter is then none.
+    They follow from the two overlaps of Eq. 10.10; if the `weights` :math:`w` are given, and the noise of the features has unit
+    variance, :math:`|z|^2/N = (1 + c^2)|w|^2` replaces the second. `operator` is anything with ``@``, scaled like the
+    library's; arrays are of NumPy or PyTorch. If the first overlap is within its scatter of 0, the graph is uninformative, and
+    the answer is ``(0.0, inf)``: it is then best to use no filter.
 
     >>> rng = np.random.default_rng(1)
     >>> y, noise = np.repeat([1.0, -1.0], 1000), rng.normal(size=(2000, 2000)) / 2000**0.5

@@ -23,17 +23,9 @@ from gcnlimit.numerics.roots import first_root
 from gcnlimit.theory.ceiling.posterior import posterior
 from gcnlimit.theory.points import check_range
 
-__all__ = [
-    "HardPhase",
-    "constant_residual_limit",
-    "hard_phase",
-    "long_diffusion_limit",
-    "no_residual_margin",
-    "one_layer_rate",
-    "pca_margin",
-    "pca_rate",
-    "short_diffusion_margin",
-]
+__all__ = ["HardPhase", "constant_residual_limit", "hard_phase", "long_diffusion_limit"]
+__all__ += ["no_residual_margin", "one_layer_rate", "pca_margin", "pca_rate"]
+__all__ += ["short_diffusion_margin"]
 
 _DEEPEST = 1000  # network of which the sums over the layers are taken
 _LARGEST = 1e100  # of numbers whose squares are needed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import overload
+from typing import Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,15 @@ from gcnlimit.parameters import coordinates_of
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.results.result import Coordinates
-from gcnlimit.theory.bayes import at_each_point
+from gcnlimit.theory.bayes import at_each_point, inferred
+from gcnlimit.theory.calibration import evidence_calibration
 from gcnlimit.theory.ceiling.amp_layers import layer_coordinates
-from gcnlimit.theory.ceiling.finite_degree import population_sizes, sparse_ceiling, sparse_elsewhere
+from gcnlimit.theory.ceiling.finite_degree import (
+    AtDegree,
+    population_sizes,
+    sparse_ceiling,
+    sparse_elsewhere,
+)
 from gcnlimit.theory.ceiling.linear_node import LinearNode, label_evidence
 from gcnlimit.theory.ceiling.population import LinearPopulation
 from gcnlimit.theory.ceiling.state_evolution import FixedPoints, StateEvolution
@@ -44,14 +50,7 @@ class LinearTransfer(Prediction):
 
 @overload
 def best_linear(
-    data: CSBM,
-    *,
-    layers: int | None = None,
-    symmetrize: bool = True,
-    degree: float | None = None,
-    population: int = 3000,
-    sweeps: int = 40,
-    seed: int = 0,
+    data: CSBM, *, layers: int | None = None, symmetrize: bool = True, **sparse: Unpack[AtDegree]
 ) -> Prediction: ...
 @overload
 def best_linear(
@@ -60,10 +59,7 @@ def best_linear(
     to: CSBM,
     layers: int | None = None,
     symmetrize: bool = True,
-    degree: float | None = None,
-    population: int = 3000,
-    sweeps: int = 40,
-    seed: int = 0,
+    **sparse: Unpack[AtDegree],
 ) -> LinearTransfer: ...
 def best_linear(
     data: CSBM,
@@ -153,7 +149,7 @@ def _on_one_graph(data: CSBM, label: float, symmetrize: bool, depth: int | None)
     """Prediction at the fixed point, or of each layer."""
     evolution = evolution_of(data, LinearNode(data.classes, label), symmetrize)
     answer = _prediction(evolution, data, None if depth is None else evolution.layers(depth))
-    return replace(answer, coordinates=_coordinates(data, depth))
+    return replace(answer, coordinates=layer_coordinates(data, depth))
 
 
 def _prediction(
@@ -162,7 +158,7 @@ def _prediction(
     """Prediction at the fixed point, or from the states after each layer, those of the first point first."""
     if states is None:
         fixed = evolution.solved()
-        return evolution.prediction(data, fixed, fixed.best)[0]
+        return inferred(evolution, data, fixed, fixed.best)[0]
     points = evolution.rho.size
     depth = len(states) // points
     shape = (*data.shape, depth)
@@ -171,12 +167,8 @@ def _prediction(
     columns = {name: np.asarray(getattr(data, name))[..., None] for name in SIGNALS}
     steps = np.tile(np.arange(1, depth + 1), points)
     found = FixedPoints(states, states, none > 0.0, none, steps)
-    answer = every.prediction(spread_points(data.having(**columns), shape), found, states)[0]
+    answer = inferred(every, spread_points(data.having(**columns), shape), found, states)[0]
     return replace(answer, status=np.full(shape, int(Status.EXPLICIT)))
-
-
-def _coordinates(data: CSBM, depth: int | None, to: CSBM | None = None) -> Coordinates:
-    return coordinates_of(data, None, to) if depth is None else layer_coordinates(data, depth, to)
 
 
 @carries_errors
@@ -195,13 +187,13 @@ def _elsewhere(
     if depth is not None:
         states = [joint_layers(home, there, depth), *(e.layers(depth) for e in stages[1:])]
     answers = [_prediction(e, new, m) for e, m in zip(stages, states, strict=True)]
-    return _transferred(answers, _coordinates(data, depth, to))
+    return _transferred(answers, layer_coordinates(data, depth, to))
 
 
 def _transferred(answers: list[Prediction], coordinates: Coordinates) -> LinearTransfer:
     joint, two_stages, frozen = answers
-    known = vars(joint) | {"coordinates": coordinates}
-    return LinearTransfer(**known, two_stages=two_stages, frozen=frozen)
+    fields = vars(joint) | {"coordinates": coordinates}
+    return LinearTransfer(**fields, two_stages=two_stages, frozen=frozen)
 
 
 @np.errstate(all="ignore")
@@ -249,8 +241,9 @@ def label_propagation(
         )
     margin = (output.mean / np.sqrt(output.variance)).reshape(shape)
     loss = LinearNode(data.classes).cross_entropy(np.square(margin))
+    sure = partial(evidence_calibration, data.classes, None, np.square(margin).ravel(), shape)
     answer = ceiling_prediction(
-        from_margins(data.classes, *certain(margin, loss)),
+        replace(from_margins(data.classes, *certain(margin, loss)), calibrated=sure),
         margin,
         residual,
         np.zeros(residual.size, np.int64),

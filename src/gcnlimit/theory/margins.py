@@ -40,7 +40,7 @@ class Effort(NamedTuple):
 _MARGINS_ONLY = Effort(progress=False, losses=False)
 
 
-class Answers(NamedTuple):
+class PointAnswers(NamedTuple):
     """What is known of each point; under a law of degrees margins have a last axis over the propensities.
 
     `deviation` is the standard deviation of the output of a test node, `offset` the bias over it. `solution` is that of all
@@ -82,7 +82,7 @@ def margins_of(points: Points) -> Array:
 
 def answers_at(
     points: Points, effort: Effort, usable: Mask | None = None
-) -> tuple[Answers, Solved]:
+) -> tuple[PointAnswers, Solved]:
     """Answers at all points, those not usable refused; and the solutions of the equations, with the points of each."""
     usable = points.usable() if usable is None else usable
     infinite = np.isinf(points.reg)
@@ -92,7 +92,7 @@ def answers_at(
         (at_infinity, usable & infinite),
         (_self_consistent if points.training is None else _stopped, usable & ~infinite),
     )
-    parts: list[tuple[Rows, Answers]] = []
+    parts: list[tuple[Rows, PointAnswers]] = []
     for method, which in cases:
         (rows,) = which.nonzero()
         if rows.size:
@@ -105,10 +105,10 @@ def answers_at(
     order = np.argsort(np.concatenate([rows for rows, _ in parts]))
     columns = zip(*(part[:-1] for _, part in parts), strict=True)
     together: list[Any] = [np.concatenate(column)[order] for column in columns]
-    return Answers(*together), solved
+    return PointAnswers(*together), solved
 
 
-_Parts = Iterator[tuple[Rows, Answers]]
+_Parts = Iterator[tuple[Rows, PointAnswers]]
 
 
 def _refused(points: Points, _: Effort) -> _Parts:
@@ -117,7 +117,7 @@ def _refused(points: Points, _: Effort) -> _Parts:
     law = points.degrees
     margin = none if law is None else np.full((points.size, law.theta.size), np.nan)
     status = np.full(points.size, int(Status.REFUSED))
-    answers = Answers(margin, margin, margin, none, none, none, status, none, 0 * status)
+    answers = PointAnswers(margin, margin, margin, none, none, none, status, none, 0 * status)
     yield np.arange(points.size), answers
 
 
@@ -134,7 +134,7 @@ def _explicit(points: Points, effort: Effort) -> _Parts:
             offset, loss = _at_rest(points, where.size)
             ended = (status, np.zeros(where.size), np.zeros(where.size, np.int64))
             bar.advance(1)
-            yield where, Answers(test, train, np.zeros_like(test), offset, loss, loss, *ended)
+            yield where, PointAnswers(test, train, np.zeros_like(test), offset, loss, loss, *ended)
 
 
 def _pinned(points: Points, _: Effort) -> _Parts:
@@ -194,6 +194,11 @@ def _stopped(points: Points, _: Effort) -> _Parts:
         deviation = np.sqrt(outputs.variance)
         test = outputs.mean / deviation
         train = outputs.train_mean / np.sqrt(outputs.train_variance)
+        if points.noise:
+            push, true = outputs.push, 1.0 - 2.0 * points.noise
+            pull = (outputs.train_mean - push) / true
+            spread = np.sqrt(outputs.train_variance - (1.0 - true**2) * pull**2)
+            train = given_margin(pull / spread, push / spread, points.noise)
         losses = (
             0.5 * ((1.0 - outputs.mean) ** 2 + outputs.variance),
             0.5 * ((1.0 - outputs.train_mean) ** 2 + outputs.train_variance),
@@ -205,11 +210,12 @@ def _stopped(points: Points, _: Effort) -> _Parts:
         diverges = np.asarray(getattr(some.training, "rate", 0.0)) > largest_stable_rate(some)
         status[unresolved] = np.where(diverges, Status.DIVERGED, Status.UNRESOLVED)
     none = np.zeros(points.size)
-    answers = Answers(test, train, deviation, none, *losses, status, none, none.astype(np.int64))
+    steps = np.zeros(points.size, np.int64)
+    answers = PointAnswers(test, train, deviation, none, *losses, status, none, steps)
     yield np.arange(points.size), answers._replace(solution=Stopped.of(outputs))
 
 
-def _alike(points: Points, effort: Effort) -> Answers:
+def _alike(points: Points, effort: Effort) -> PointAnswers:
     """Answers at the solution of the equations, degrees alike."""
     loss = class_losses.node_loss(points)
     solution = solve(points, tol=effort.tol, max_iterations=effort.max_iterations)
@@ -228,7 +234,7 @@ def _alike(points: Points, effort: Effort) -> Answers:
     return answers._replace(solution=solution)
 
 
-def _by_degree(points: Points, law: DegreeLaw, effort: Effort) -> Answers:
+def _by_degree(points: Points, law: DegreeLaw, effort: Effort) -> PointAnswers:
     """Answers at the solution of the equations under a law of degrees."""
     solution = degree_solver(points).solve(
         points, tol=effort.tol, max_iterations=effort.max_iterations
@@ -254,7 +260,7 @@ def _ended(
     solution: Solution | LayerSolution,
     columns: tuple[Array, Array, Array, Array],
     losses: tuple[Array, Array] | None,
-) -> Answers:
+) -> PointAnswers:
     """Answers from margins, deviation and offset; without a margin no convergence, without a loss out of range."""
     failed = np.maximum(solution.status, Status.NOT_CONVERGED)
     status = np.where(_any_nan(*columns[:2]), failed, solution.status)
@@ -264,4 +270,4 @@ def _ended(
     else:
         out_of_range = (status == Status.CONVERGED) & _any_nan(*losses)
         status = np.where(out_of_range, Status.OUT_OF_RANGE, status)
-    return Answers(*columns, *losses, status, solution.residual, solution.iterations)
+    return PointAnswers(*columns, *losses, status, solution.residual, solution.iterations)

@@ -20,14 +20,16 @@ from gcnlimit.losses.base import ClassLoss
 from gcnlimit.network import GCN
 from gcnlimit.normalization import Normalization, as_normalization
 from gcnlimit.penalties import Penalty
-from gcnlimit.scope import Route, route_of
+from gcnlimit.scope import Route, route_of, structure_of
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.propensity_spectrum import radius
 from gcnlimit.training import Training
 
-_LARGEST = 1e50  # of a parameter or its inverse: products of several must be floating-point numbers
 _CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
 _LONGEST = 64  # layers of a series: the equations of a longer one take minutes
+
+LARGEST = 1e50
+"""Of a parameter or its inverse: products of several must be floating-point numbers."""
 
 Rows = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
@@ -174,16 +176,7 @@ class Points(NamedTuple):
 
     def route(self) -> Route:
         """Equations of the points at finite regularization."""
-        return route_of(
-            {
-                "reg": "finite",
-                "training": "to the end" if self.training is None else "stopped",
-                "operator": "symmetric" if self.symmetric else "directed",
-                "degrees": "alike" if self.degrees is None else "varied",
-                "normalization": "symmetric" if self.normalization.plain else "other",
-                "filter": "PageRank" if type(self.filter) is PageRank else "any",
-            }
-        )
+        return route_of({"reg": "finite"} | structure_of(self, self.degrees, self.symmetric))
 
     def take(self, index: npt.NDArray[Any]) -> Self:
         """Points at that index."""
@@ -209,18 +202,23 @@ class Points(NamedTuple):
             order = order[rows:]
 
 
-def check_range(data: CSBM, largest: float = _LARGEST) -> None:
+def check_range(data: CSBM, largest: float = LARGEST) -> None:
     """Refuse data on which no network can be trained, or whose parameters, or their inverses, exceed `largest`."""
     if np.any(np.asarray(data.rho) == 0.0):
         raise ParameterError(
             "rho = 0 is not allowed here: a network needs labelled nodes to train on; take rho > 0"
         )
-    lowest = {"alpha": 1.0 / largest, "lam": -largest, "mu": 0.0, "rho": 1.0 / largest}
-    for name, low in lowest.items():
+    check_size(data, largest)
+    as_real("rho", data.rho, low=1.0 / largest)
+
+
+def check_size(data: CSBM, largest: float = LARGEST) -> None:
+    """Refuse signals or an aspect ratio that exceed `largest`, or its inverse."""
+    for name, low in {"alpha": 1.0 / largest, "lam": -largest, "mu": 0.0}.items():
         as_real(name, getattr(data, name), low=low, high=largest)
 
 
-def in_range(alpha: Array, lam: Array, mu: Array, rho: Array, largest: float = _LARGEST) -> Mask:
+def in_range(alpha: Array, lam: Array, mu: Array, rho: Array, largest: float = LARGEST) -> Mask:
     """Where `check_range` would pass."""
     small = (np.abs(lam) <= largest) & (mu <= largest) & (alpha <= largest)
     return np.asarray(small & (alpha >= 1.0 / largest) & (rho >= 1.0 / largest))

@@ -23,7 +23,7 @@ from gcnlimit.theory import decision
 from gcnlimit.theory.calibration import calibration_at
 from gcnlimit.theory.finite_reg import class_losses
 from gcnlimit.theory.finite_reg.averages import nonzero_weights
-from gcnlimit.theory.margins import Answers, Effort, Solved, answers_at
+from gcnlimit.theory.margins import Effort, PointAnswers, Solved, answers_at
 from gcnlimit.theory.points import Mask, Points
 from gcnlimit.theory.training import largest_stable_rate
 from gcnlimit.theory.uncertainty import carries_errors
@@ -124,7 +124,7 @@ def _accuracy_by_degree(
     return decision.accuracy(margin, points.classes.count).reshape(shape + np.shape(theta))
 
 
-def _raise_failure(points: Points, answers: Answers) -> Never:
+def _raise_failure(points: Points, answers: PointAnswers) -> Never:
     """Raise `ConvergenceError` that describes the first point without a solution."""
     failed = np.flatnonzero(answers.status > Status.CONVERGED)
     first = failed[0]
@@ -141,7 +141,7 @@ def _raise_failure(points: Points, answers: Answers) -> Never:
 
 
 def _prediction(
-    points: Points, answers: Answers, solved: Solved, shape: tuple[int, ...]
+    points: Points, answers: PointAnswers, solved: Solved, shape: tuple[int, ...]
 ) -> Prediction:
     """Prediction in the shape of the points."""
 

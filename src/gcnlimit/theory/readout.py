@@ -162,11 +162,8 @@ def _averages(points: Points, nodes: int) -> tuple[Averages, Readout, Array]:
         h_next, H_next = (np.pad(part[1:], ((0, 1), (0, 0))) for part in (h, H))
         pair = (h_next, H_next)
     averages = large_reg.coefficient_averages(*trained, points.signal, mu)
-    return (
-        averages,
-        large_reg.coefficient_readout(trained, pair, points.signal, mu * averages.e_g),
-        h[0],
-    )
+    out = large_reg.coefficient_readout(trained, pair, points.signal, mu * averages.e_g)
+    return averages, out, h[0]
 
 
 def shifted_filter(e: Array, signal: Array, values: Array) -> Array:

@@ -62,8 +62,8 @@ class PairedScatter(NamedTuple):
 def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None) -> Scatter:
     r"""Standard deviation of the accuracy of a network over graphs of a given size (Eqs. 10.21 and 10.22).
 
-    On the training graph, or on a new graph `to` with :math:`N' = N\alpha'/\alpha` nodes and the same features, the training anew
-    each time. The formulas hold at infinite regularization; elsewhere `exact` is False and the answer is a rule: at finite
+    It is for the training graph, or a new graph `to` with :math:`N' = N\alpha'/\alpha` nodes and the same features; each pair is
+    trained again. The formulas hold at infinite regularization; elsewhere `exact` is False and the answer is a rule: at finite
     regularization the ratio to the binomial deviation is taken to be that at infinity (measured 0 to 8 % more), on a directed
     training graph that of the symmetric operator whose filter has the same coefficients (measured 4 to 9 % less).
 

@@ -11,17 +11,17 @@ network on one kind of data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.numerics.contour import Ellipse
+from gcnlimit.numerics.contour import Contour, drop, ellipse
 from gcnlimit.numerics.linear import batches
 from gcnlimit.results.order_parameters import Output, Weights
-from gcnlimit.theory.finite_reg.path import PageRankRidge, Path, Ridge, SymmetricRidge
+from gcnlimit.theory.finite_reg.path import GraphRidge, PageRankRidge, Path, SymmetricRidge
 from gcnlimit.theory.points import Mask, Points
 from gcnlimit.training import GradientDescent, Training
 
@@ -33,7 +33,9 @@ _GROWTH = np.array([4.0, 1.5, 15.0, 60.0, 200.0])[:, None]  # logarithms of P wh
 _WIDEST = 3.0  # of a ring
 _CLOSED = 1e-9  # what functions that are analytic outside a contour may have inside, by rounding
 _SAME, _ALIKE = 1e-12, 1e-11  # changes of variables and outputs that a finer grid may make
-_CHECKED = 24  # nodes of a contour where grids are compared
+_CHECKED = 16  # nodes of a contour, at least, where grids are compared and roots followed
+_MARGIN = 3.0  # logarithm of P at the edge of the half plane, or the disc, around a drop
+_FARTHEST = 1e10  # ratio of the ends of a spectrum that a drop encloses
 _LARGEST = 10.0  # logarithm of what weights that diverge may grow by before they lose their digits
 _BLOCK = 1 << 18  # numbers held by one temporary array
 
@@ -41,7 +43,10 @@ Rows = npt.NDArray[np.intp]
 
 
 class Outputs(NamedTuple):
-    """Mean and variance of the output on test and on train nodes; overlap and square of the weights; all along the points."""
+    """Mean and variance of the output on test and on train nodes; overlap and square of the weights; all along the points.
+
+    On train nodes they are those of the output times the label as given, and `push` is what that label adds to its own output.
+    """
 
     mean: Array
     variance: Array
@@ -49,6 +54,7 @@ class Outputs(NamedTuple):
     train_variance: Array
     m_w: Array
     Q_w: Array
+    push: Array
 
 
 class Stopped(NamedTuple):
@@ -73,24 +79,21 @@ def trained_outputs(points: Points, training: Training) -> Outputs:
     first, group = _alike(points, training)
     name = training.names[0]
     time = np.asarray(getattr(training, name))
-    longest = np.zeros(first.size)
-    np.maximum.at(longest, group, time)
     networks = points.take(first)
     spectra = _Spectra.of(networks, training[first])
-    longest = np.minimum(longest, spectra.settled())
-    steps = training.replaced(**{name: np.minimum(time, longest[group])})
+    needed = np.minimum(time, spectra.settled()[group])
+    needed[np.isinf(needed)] = np.nan  # a spectrum down to 0 is never learned
+    longest = np.zeros(first.size)
+    np.fmax.at(longest, group, needed)
+    steps = training.replaced(**{name: needed})
     answer = np.full((len(Outputs._fields), points.size), np.nan)
-    for rows, path, unit, loop in _resolved(networks, spectra, longest):
-        place = np.full(first.size, -1)
-        place[rows] = np.arange(rows.size)
-        members = np.flatnonzero(place[group] >= 0)
-        for block in batches(members.size, max(1, _BLOCK // loop.nodes)):
-            part = members[block]
-            # one row serves all times of one contour
-            where = slice(None) if rows.size == 1 else place[group[part]]
-            parts = path.take(where), loop.take(where), unit[where]
-            shift = spectra.reg[rows][where], points.rho[part]
-            answer[:, part] = _at_times(*parts, *shift, steps[part])
+    order = np.argsort(group, kind="stable")
+    members = np.split(order, np.searchsorted(group[order], np.arange(1, first.size)))
+    for row, path, unit, loop in _resolved(networks, spectra, longest):
+        for block in batches(members[row].size, max(1, _BLOCK // loop.z.size)):
+            part = members[row][block]
+            at = spectra.reg[row], points.rho[part], points.noise
+            answer[:, part] = _at_times(path, loop, unit, *at, steps[part])
     answer[:, spectra.growth(np.zeros(first.size))[group] * time > _LARGEST] = np.nan
     answer[3] = np.maximum(answer[3], 0.0)  # outputs on train nodes may have no variance
     return Outputs(*answer)
@@ -138,9 +141,6 @@ class _Spectra(NamedTuple):
         momentum = np.asarray(getattr(training, "momentum", np.zeros(points.size)))
         return cls(0.5 * (low + high) + reg, 0.5 * (high - low), reg, rate, momentum, unit)
 
-    def take(self, rows: Rows) -> _Spectra:
-        return _Spectra(*(column[rows] for column in self))
-
     def growth(self, width: Array) -> Array:
         r"""Logarithm of the largest :math:`|P|` on ellipses of that width, in a unit of time or by a step.
 
@@ -161,86 +161,113 @@ class _Spectra(NamedTuple):
         with np.errstate(divide="ignore"):
             return np.ceil(np.where(growth > 0.0, _LARGEST, _DIGITS) / np.abs(growth))
 
-    def ellipses(self, longest: Array) -> tuple[Array, Array]:
-        """Width of each contour, and the number of its nodes.
+    def contours(self, longest: Array) -> tuple[Callable[..., Contour], tuple[Array, ...], Array]:
+        """Contours for times up to these: drops, or ellipses with momentum; their columns, and the number of their nodes."""
+        if self.momentum.any():
+            return ellipse, *self._ellipses(longest)
+        # P grows by a factor of e^3 at most in the half plane, or the disc, that begins at -shift
+        slowness = 1.0 / np.where(self.rate > 0.0, self.rate, self.unit)
+        end = np.where(self.rate > 0.0, 2.0 * slowness, np.inf)
+        high = self.centre + self.half
+        shift = np.minimum(_MARGIN * slowness / longest, high) + np.maximum(high - end, 0.0)
+        bend = 1.0 / (end + 2.0 * shift)
+        ends = tuple(end + shift for end in (self.centre - self.half, high))
+        low, high = (end / (1.0 - bend * end) for end in ends)
+        nodes = 4.0 / np.pi**2 * (_DIGITS + 2.0 * _MARGIN) * np.log(4.0 * high / low)
+        return drop, (*ends, shift, bend), np.where(high < _FARTHEST * low, nodes, np.inf)
+
+    def _ellipses(self, longest: Array) -> tuple[tuple[Array, ...], Array]:
+        """Ellipses of a width, and the number of nodes.
 
         A ring ends where P has grown by :math:`e^M`. On the contour it has grown by less than a hundred, or it is the middle
         of the ring. The squares of P there and at the end of the ring set the errors.
         """
         allowed = np.maximum(self.growth(np.zeros(self.centre.size)) * longest, 0.0) + _GROWTH
         below, above = np.full(allowed.shape, 1e-7), np.full(allowed.shape, _WIDEST)
-        for _ in range(16):
+        for _ in range(10):
             middle = np.sqrt(below * above)
             inside = self.growth(middle) * longest <= allowed
             below, above = np.where(inside, middle, below), np.where(inside, above, middle)
         width = np.minimum(below[0], below * (0.5 * _DIGITS / (_DIGITS + _GROWTH)))
         nodes = np.maximum(_DIGITS / width, (_DIGITS + 2.0 * _GROWTH) / (below - width))
         best = np.argmin(nodes, axis=0)[None]
-        return tuple(np.take_along_axis(x, best, axis=0)[0] for x in (width, 0.5 * nodes))
+        width, nodes = (np.take_along_axis(x, best, axis=0)[0] for x in (width, 0.5 * nodes))
+        return (self.centre, self.half, width), nodes
 
 
-def _ridge(points: Points, nodes: int) -> Ridge:
+def _ridge(points: Points, nodes: int) -> GraphRidge:
     return SymmetricRidge(points, nodes) if points.symmetric else PageRankRidge(points)
 
 
 def _resolved(
     points: Points, spectra: _Spectra, longest: Array
-) -> Iterator[tuple[Rows, Path, Array, Ellipse]]:
-    """Rows of points, laws on their contours, units, and the contours; points that are not resolved are left out."""
-    width, nodes = spectra.ellipses(longest)
+) -> Iterator[tuple[int, Path, float, Contour]]:
+    """Number of a point, law on its contour, unit, and the contour; points that are not resolved are left out."""
+    shape, columns, nodes = spectra.contours(longest)
     # few different numbers of nodes, so that many points are solved together, by fast transforms
-    power = np.exp2(np.ceil(np.log2(np.maximum(nodes, _SMALLEST))))
-    nodes = np.where(nodes <= 0.75 * power, 0.75 * power, power)
-    rows, grid = np.arange(points.size), _COARSEST
-    while rows.size and grid <= _FINEST:
-        rows = rows[nodes[rows] * grid <= _MOST]
-        left = [rows[:0]]
-        for count in np.unique(nodes[rows]):
-            alike = rows[nodes[rows] == count]
-            for block in batches(alike.size, max(1, int(_BLOCK / (count * grid)))):
-                part = alike[block]
-                columns = (spectra.centre, spectra.half, width, spectra.reg)
-                centre, half, gamma, reg = (column[part][:, None] for column in columns)
-                loop = Ellipse(centre, half, gamma, int(count))
-                path, unit, good = _on_contour(points.take(part), loop, reg, grid)
-                left.append(part[~good])
+    nodes = np.maximum(nodes, _SMALLEST)
+    unit = np.exp2(np.ceil(np.log2(nodes)) - 3.0)
+    nodes = unit * np.ceil(nodes / unit)
+    for count in np.unique(nodes[nodes * _COARSEST <= _MOST]):
+        rows, grid = np.flatnonzero(nodes == count), _COARSEST
+        some = np.linspace(0, count - 1, max(int(count) // 8, _CHECKED)).astype(int)
+        roots = np.zeros((points.size, some.size), complex)
+        while rows.size and grid <= min(_FINEST, _MOST / count):
+            left = [rows[:0]]
+            for block in batches(rows.size, max(1, int(_BLOCK / (count * grid)))):
+                part = rows[block]
+                *place, reg = (column[part][:, None] for column in (*columns, spectra.reg))
+                loop = shape(*place, int(count))
+                ridge, zeta = _ridge(points.take(part), grid), reg - loop.z
+                far = zeta[:, some]
+                few = ridge.followed(far) if grid == _COARSEST else ridge.near(roots[part], far)
+                good, roots[part] = _same_on_finer(points.take(part), ridge, grid, few, far)
                 if good.any():
-                    yield part[good], path.take(good), unit[good], loop.take(good)
-        rows, grid = np.concatenate(left), 2 * grid + 1
+                    path = ridge.path(ridge.between(few, some, zeta))
+                    # outputs are analytic outside of the contour, unless variables are of another
+                    # root or it cuts the spectrum
+                    good &= loop.pierced(path.missed) <= _CLOSED
+                    for k in np.flatnonzero(good):
+                        yield part[k], path.take([k]), ridge.unit[k], loop.take(k)
+                left.append(part[~good])
+            rows, grid = np.concatenate(left), 2 * grid + 1
 
 
-def _on_contour(points: Points, loop: Ellipse, reg: Array, grid: int) -> tuple[Path, Array, Mask]:
-    """Laws on contours, units, and which points are resolved.
-
-    A point is if outputs are analytic outside the contour, which they are not if variables are of another root or if it cuts
-    the spectrum, and if a finer grid on the spectrum of the graph gives the same at some nodes.
-    """
-    ridge = _ridge(points, grid)
-    variable = ridge.variable(loop, reg)
-    path = ridge.path(variable)
-    inside, outside = loop.series(path.missed)
-    moment = 1.0 + np.abs(outside[:, 1:2])
-    good = np.all(np.abs(inside[:, 1:]) <= _CLOSED * moment, axis=1)
-    if points.symmetric:
-        some = np.linspace(0, loop.nodes - 1, _CHECKED).astype(int)
-        finer = _ridge(points, 2 * grid + 1)
-        finest = finer.polished(variable[:, some], reg - loop.z[:, some])
-        apart = np.abs(finest - variable[:, some]) / np.abs(finest)
-        missed = path.missed[:, some]
-        # outputs have poles at outliers, near which their rounding errors are squares
-        change = np.abs(finer.path(finest).missed - missed) / (1.0 + np.abs(missed)) ** 2
-        good &= np.all((apart <= _SAME) & (change <= _ALIKE), axis=1)
-    return path, ridge.unit, good
+def _same_on_finer(
+    points: Points, ridge: GraphRidge, grid: int, few: Array, zeta: Array
+) -> tuple[Mask, Array]:
+    """Which points have the same variables and outputs on a finer grid on the spectrum of the graph; and variables there."""
+    if not points.symmetric:
+        return np.ones(points.size, bool), few
+    finer = _ridge(points, 2 * grid + 1)
+    finest = finer.polished(few, zeta)
+    apart = np.abs(finest - few) / np.abs(finest)
+    missed = ridge.path(few).missed
+    # outputs have poles at outliers, near which their rounding errors are squares
+    change = np.abs(finer.path(finest).missed - missed) / (1.0 + np.abs(missed)) ** 2
+    return np.all((apart <= _SAME) & (change <= _ALIKE), axis=1), finest
 
 
 def _at_times(  # noqa: PLR0917
-    path: Path, loop: Ellipse, unit: Array, reg: Array, rho: Array, training: Training
+    path: Path,
+    loop: Contour,
+    unit: float,
+    reg: float,
+    rho: Array,
+    noise: float,
+    training: Training,
 ) -> tuple[Array, ...]:
-    """Laws at some times, of one contour or of one for each (Eqs. 13.5, 13.10 and 13.11)."""
-    unit, z = unit[:, None], loop.z
+    """Laws at some times of one contour (Eqs. 13.5, 13.10 and 13.11)."""
+    z = loop.z
     learned = unit * training.learned(unit * z)
     mean, square = loop.crossed(-path.scale * learned, path.missed * learned)
-    trained = path.kept * path.missed * loop.weight
+    variance, true, missed = square - mean**2, 1.0, path.missed
+    if noise:  # labels are a fraction of the true ones and, independently, pure noise (Eq. 13.16)
+        true = 1.0 - 2.0 * noise
+        missed = true**2 * missed + (1.0 - true**2)
+        pure = loop.crossed(-path.scale * learned, learned)[1]
+        variance = true**2 * variance + (1.0 - true**2) * pure
+    trained = path.kept * missed * loop.weight
 
     def total(values: Array, function: Array) -> Array:
         return np.asarray(np.vecdot(values.conj(), function).real)
@@ -248,10 +275,11 @@ def _at_times(  # noqa: PLR0917
     train_mean = total(trained, learned)
     squared = learned**2
     return (
-        mean,
-        square - mean**2,
+        true * mean,
+        variance,
         train_mean,
-        total(trained * (z - reg[:, None]), squared) - train_mean**2,
-        -total(path.weights * loop.weight, learned) / np.sqrt(unit[:, 0]),
-        rho * total(trained, squared) / unit[:, 0],
+        total(trained * (z - reg), squared) - train_mean**2,
+        -true * total(path.weights * loop.weight, learned) / np.sqrt(unit),
+        rho * total(trained, squared) / unit,
+        total(path.kept * loop.weight, learned),
     )

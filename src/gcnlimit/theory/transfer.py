@@ -42,11 +42,11 @@ def transfer(
 ) -> Prediction:
     r"""Exact performance of a trained network on an independent graph, or on nodes that join its own (Eqs. 10.1 to 10.13).
 
-    The class means of the features are the same on both graphs, whose nodes are read through `gcn.test_filter`, by default
-    `gcn.filter`. `test_accuracy` and what follows from it are those on all nodes of the new graph, `train_accuracy` and
-    `train_loss` those of the training. The order parameters have the margin of the features alone, `feature_margin` :math:`c`,
-    and `effective_labels` :math:`q` (Eqs. 10.1 and 10.5). The `rho` of the new graph has no effect, its `mu` and `alpha` are its
-    own: the same features on a graph of twice as many nodes have twice both. ``"joining"`` is for a few nodes that join the
+    The class means of the features are the same on both graphs. Nodes are classified through `gcn.test_filter`, by default
+    `gcn.filter`. `test_accuracy` and what follows from it are for all nodes of the new graph, `train_accuracy` and `train_loss`
+    for the training. The order parameters have the margin of the features alone, `feature_margin` :math:`c`, and
+    `effective_labels` :math:`q` (Eqs. 10.1 and 10.5). The `rho` of the new graph has no effect; it has its own `mu` and `alpha`,
+    both twice as large if it has the same features on twice as many nodes. ``"joining"`` is for a few nodes that join the
     training graph after the training; `tol` as in `predict`.
 
     >>> import gcnlimit as gl
@@ -122,8 +122,8 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
     return with_coordinates(answer, data, gcn, to)
 
 
-def best_test_filter(data: CSBM, gcn: GCN, to: CSBM | None = None, *, tol: float = 1e-10) -> Filter:
-    r"""Return the filter through which the nodes of a graph are best read, given the trained weights.
+def best_test_filter(data: CSBM, gcn: GCN, to: CSBM | None = None) -> Filter:
+    r"""Return the filter with which trained weights classify the nodes of a graph best.
 
     On an independent graph `to` it is PageRank (Eq. 10.6), with :math:`\theta' = \lambda'/(1 + \lambda'^2 + c^2)` on a symmetric
     operator and :math:`\lambda'/(1 + m'^2)` on a directed one, :math:`m'` the margin of `best_margin`. On the test nodes of the
@@ -144,7 +144,7 @@ def best_test_filter(data: CSBM, gcn: GCN, to: CSBM | None = None, *, tol: float
     scope.check("best_test_filter on another graph", data, gcn)
     scope.check("best_test_filter on another graph", to)
     check_pair(data, to)
-    square = feature_signal(data, to) * Trained.of(data, gcn, tol).slope ** 2
+    square = feature_signal(data, to) * Trained.of(data, gcn).slope ** 2
     return _pagerank(to, gcn.symmetrize, square)
 
 
@@ -224,7 +224,7 @@ class Trained(NamedTuple):
     bias: Array
 
     @classmethod
-    def of(cls, data: CSBM, gcn: GCN, tol: float) -> Trained:
+    def of(cls, data: CSBM, gcn: GCN, tol: float = 1e-10) -> Trained:
         """Train each network on its data."""
         gcn = gcn.replaced(test_filter=None)
         prediction = predict(data, gcn, tol=tol)

@@ -24,6 +24,13 @@ def test_training_rows_take_memory_for_each_labelled_node():
     assert few > training_bytes(size, 100.0, 1, rows=False) + 8 * 100 * 250
 
 
+def test_streamed_rows_are_propagated_on_every_node():
+    """However many there are: a column for each labelled node, twice."""
+    size = Size(nodes=10**6, features=2e4, degree=5.0, streamed=True, dtype=np.dtype(float))
+    none, some = (training_bytes(size, 1e4, 1, rows=rows) for rows in (False, True))
+    assert some - none >= 2 * 8 * 10**6 * 1e4
+
+
 @pytest.mark.parametrize(
     "nodes, data, loss, threads",
     [

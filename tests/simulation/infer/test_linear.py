@@ -204,6 +204,14 @@ def test_the_output_is_calibrated():
     assert answer.performance.test_loss == pytest.approx(gl.best_linear(POINT).test_loss, abs=0.03)
 
 
+def test_unequal_classes_have_their_fractions():
+    """Calibrated probabilities are, in the mean, the shares of the classes."""
+    data, how = CASES["unequal"]
+    answer = gl.linear_message_passing(gl.sample(data, 4000, seed=3, **how))
+    assert answer.probabilities.mean(axis=0) == pytest.approx([0.3, 0.7], abs=0.03)
+    assert answer.performance.test_loss == pytest.approx(gl.best_linear(data).test_loss, abs=0.03)
+
+
 def test_more_than_two_classes_and_streamed_features():
     data = gl.CSBM(4, 1.2, 2, 0.2, directed=False, classes=3)
     for streamed in (False, True):

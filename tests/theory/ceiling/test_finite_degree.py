@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
+from gcnlimit.theory.ceiling.population import Population, SparseModel
 
 
 def test_at_large_degree_it_is_the_dense_ceiling():
@@ -40,6 +41,20 @@ def test_without_edges_the_features_are_all_there_is(classes):
     assert found.free_entropy == pytest.approx(dense.free_entropy, abs=0.02)
     if classes != 5:
         assert found.roc_auc == pytest.approx(dense.roc_auc, abs=0.01)
+
+
+def test_messages_are_drawn_in_runs_only_where_none_weighs_much():
+    weak, strong = (
+        Population(
+            SparseModel.of(gl.CSBM(4, lam, 1.0, 0.1, directed=False), 20.0),
+            4000,
+            informed=True,
+            rng=np.random.default_rng(0),
+        )
+        for lam in (0.5, 4.2)
+    )
+    assert weak.run > 1
+    assert strong.run == 1
 
 
 def test_two_directions_are_twice_the_edges():

@@ -6,7 +6,7 @@ from scipy.stats import norm
 
 import gcnlimit as gl
 from gcnlimit.losses import as_loss
-from gcnlimit.theory.finite_reg.averages import Output, eta
+from gcnlimit.theory.finite_reg.averages import Output, eta, slope_at_zero
 
 
 def at(mean, deviation, v):
@@ -55,3 +55,10 @@ def test_a_proximal_operator_that_moves_less_than_rounding_gives_no_number():
     for mine, built_in in zip(eta(as_loss(PlainHinge()), at(0.7, 1.14, 1e-4)), exact, strict=True):
         assert mine[0] == pytest.approx(built_in[0], rel=1e-10)
     assert np.isnan(eta(as_loss(PlainHinge()), at(0.7, 1.14, 1e-14)).pull[0])
+
+
+def test_a_user_s_loss_may_be_steep():
+    """Its slope at 0 is found from its prox, however large it is."""
+    for slope in (1.0, 30.0, 1e3):
+        steep = gl.losses.FromValue(lambda z, slope=slope: slope * np.logaddexp(0.0, -2.0 * z))
+        assert slope_at_zero(as_loss(steep)) == pytest.approx(-slope, rel=1e-6)

@@ -95,7 +95,7 @@ class Observation(Brief):
 
     @cached_property
     def theta(self) -> Array | None:
-        """Measured propensities, degrees over their mean; None if all nodes of the model are alike."""
+        """Measured propensities, degrees divided by their mean; None if all nodes of the model are alike."""
         return None if self.data.degrees is None else propensities(self.edge_counts)
 
     def operator(

@@ -167,7 +167,7 @@ class DeviceOperator(Operator):
 
 
 def propensities(adjacency: Any) -> Array:
-    """Degree of each node over their mean, in- and out-degree together."""
+    """Degree of each node divided by the mean degree, in- and out-degree together."""
     degree = np.asarray(adjacency.sum(axis=0) + adjacency.sum(axis=1), float).ravel()
     return np.asarray(degree / np.mean(degree))
 

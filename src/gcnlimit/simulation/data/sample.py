@@ -47,8 +47,8 @@ def sample(
     ordered pair of nodes if the graph is directed and each unordered pair if not, self-loops included. The features are
     :math:`X = \sqrt{\mu/N}\, Y u^T + W\Sigma^{1/2}`, with :math:`u` and :math:`W` Gaussian and :math:`M = N/\alpha`
     columns (Eqs. 1.2 and 8.2). The codes :math:`y_i` are :math:`\pm 1` for two equal classes; other classes have vectors
-    (Eq. 8.1), and labels :math:`0 \dots C - 1`. Each node draws its class by itself. The labels of :math:`\rho N` nodes, chosen
-    at random, are revealed, each wrong with the probability `noise`. Under a law of degrees the nodes draw propensities
+    (Eq. 8.1), and labels :math:`0 \dots C - 1`. Nodes draw their classes independently. The labels of :math:`\rho N` random
+    nodes are revealed, each wrong with the probability `noise`. Under a law of degrees the nodes draw propensities
     :math:`\theta_i`, of mean 1 on the graph, and the probability is multiplied by :math:`\theta_i\theta_j`, up to 1 (Eq. 11.1).
 
     Parameters
@@ -137,11 +137,11 @@ def draw(data: CSBM, size: Size, seed: SeedSequence, centroid: Array | None = No
 
     centroid, features = _draw_features(data, size, codes, streams, centroid)
     held = features if size.streamed else np.asarray(features)
-    given = labels
+    revealed = labels
     if data.noise:
         wrong = default_rng(seed.spawn(1)[0]).random(nodes) < data.noise
-        given = np.where(wrong, -labels, labels)
-    shown = shown_labels(given, mask, data.classes)
+        revealed = np.where(wrong, -labels, labels)
+    shown = shown_labels(revealed, mask, data.classes)
     observation = Observation(data, size.degree, adjacency, held, mask, shown)
     directions = centroid[:, 0] if centroid.shape[1] == 1 else centroid
     return Instance(observation, Latents(labels, directions, theta))
@@ -181,7 +181,7 @@ def bernoulli_graph(
 ) -> sparse.csr_array[np.float64]:
     r"""Graph whose edges are independent, of probability ``probabilities[k, l]`` between classes `k` and `l`.
 
-    `kinds` is the index of the class of each node. Every ordered pair is drawn once if `directed`, every unordered pair
+    `class_index` is that of the class of each node. Every ordered pair is drawn once if `directed`, every unordered pair
     otherwise, self-loops included; by the generator `rng` of a `backend`, by default NumPy's. With the propensities `theta` of
     the nodes the probability is multiplied by :math:`\theta_i\theta_j`, and at most 1.
 

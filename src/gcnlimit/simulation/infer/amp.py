@@ -69,7 +69,7 @@ def amp(
         ``"labels"``, with a little noise on other nodes; ``"truth"``, which reaches the other fixed point of a hard phase; or an
         earlier answer, to go on from.
     max_iterations, tol
-        Stop when the root mean square change of :math:`\hat Y`, over one less `damping`, is below `tol`.
+        Stop when the root mean square change of :math:`\hat Y`, divided by 1 - `damping`, is below `tol`.
     damping
         Fraction of the old log-odds kept in each step, in [0, 0.99].
     seed
@@ -184,7 +184,7 @@ class _NodeIteration:
         return np.concatenate(self.of_graphs(lambda graph, own: own @ graph.codes, marginals))
 
     def step(self, keep: float) -> float:
-        """One step; returns the root mean square change of the posterior means, over one less `keep`."""
+        """One step; returns the root mean square change of the posterior means, divided by 1 - `keep`."""
         # graph and features see the same marginals, and the next ones come from both
         marginals = self.marginals()
         fields = self.of_graphs(GraphMessages.field, marginals)

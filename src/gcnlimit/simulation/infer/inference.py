@@ -221,9 +221,9 @@ def measured_posterior(instance: Instance, logs: Array) -> Performance:
     area = roc_area(scores[:, 0] - scores[:, 1], class_index) if prior.size == 2 else math.nan
     trained = (1.0, 0.0)
     if instance.data.noise:
-        given = logs[instance.train_mask], instance.observation.train_class_index
-        kept = given[0][np.arange(given[1].size), given[1]]
-        trained = (float(np.mean(hits_of(*given))), -float(np.mean(kept)))
+        labelled = logs[instance.train_mask], instance.observation.train_class_index
+        kept = labelled[0][np.arange(labelled[1].size), labelled[1]]
+        trained = (float(np.mean(hits_of(*labelled))), -float(np.mean(kept)))
     fields = [right, trained[0], loss, trained[1], right, balanced, area]
     sure = calibration_column(scores, class_index)
     return measured(instance.data, np.array([*fields, *sure, *by_cell(instance, test, hits)]))

@@ -7,7 +7,7 @@ Sums over posteriors are replaced by what the state evolution expects of them, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
@@ -21,6 +21,7 @@ from gcnlimit._validation import tolerance, whole
 from gcnlimit._values import Array, Brief, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.lanczos import top_eigenvalues
+from gcnlimit.numerics.linear import conjugate_gradients
 from gcnlimit.results.performance import Performance, Status
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.instance import Given, Instance, observed
@@ -188,8 +189,8 @@ class _Network:
             stretch * graph.messages((mean, np.sum(theta) * one, np.sum(theta * w) * one))
             for graph, (theta, stretch), mean, w in parts
         ]
-        known = zip(means, np.split(on_features, self.ends), strict=True)
-        features = self.features.messages([(m, len(w) * one, np.sum(w) * one) for m, w in known])
+        shares = zip(means, np.split(on_features, self.ends), strict=True)
+        features = self.features.messages([(m, len(w) * one, np.sum(w) * one) for m, w in shares])
         return np.concatenate(graphs), np.concatenate(features)
 
     def layer(self, keep: float) -> float:
@@ -215,8 +216,8 @@ class _Network:
 
     def solve(self, steps: int, tol: float) -> Ended:
         """Limit of the layers by conjugate gradients (Eq. 12.4)."""
-        known = np.ones(len(self.mask))
-        diagonal = 1.0 + self.expected(known)  # of the system
+        everything = np.ones(len(self.mask))
+        diagonal = 1.0 + self.expected(everything)  # of the system
         hidden = ~self.mask
         root = np.sqrt(diagonal[hidden])[:, None]
 
@@ -224,11 +225,12 @@ class _Network:
             """Fields of estimates on unlabelled nodes alone, all in units of the root of the diagonal."""
             v = np.zeros((len(self.mask), x.shape[1]))
             v[hidden] = x / root
-            return np.asarray(np.add(*self.messages(v, known, known))[hidden] / root)
+            return np.asarray(np.add(*self.messages(v, everything, everything))[hidden] / root)
 
-        source = np.add(*self.messages(self.codes, known, known))[hidden] / root
+        source = np.add(*self.messages(self.codes, everything, everything))[hidden] / root
         self.M = self.limit()
-        ended, x = _conjugate_gradients(lambda x: x - spread(x), source, steps, tol)
+        solved = partial(conjugate_gradients, source=source, steps=steps, tol=tol)
+        x, settled, count, change = solved(lambda x: x - spread(x))
         if x is None:  # indefinite: raise the diagonal to the distance of the limit (Eq. 12.6)
             gap = np.mean(self.mask) / np.mean(self._share(self.M))
             shape = (len(root), len(root))
@@ -238,15 +240,15 @@ class _Network:
 
             top = max(top_eigenvalues(LinearOperator(shape, column, dtype=float), 200))
             raised = top / (1.0 - gap)
-            ended, x = _conjugate_gradients(lambda x: raised * x - spread(x), source, steps, tol)
+            x, settled, count, change = solved(lambda x: raised * x - spread(x))
             assert x is not None
         self.v[hidden] = x / root
         self.v[hidden] *= self._bounded(self.v)
         # a labelled node gives back its own label
         own = (self.M - diagonal + 1.0)[:, None] * self.codes
-        field = own + np.add(*self.messages(self.v, known, known))
+        field = own + np.add(*self.messages(self.v, everything, everything))
         self.fields = np.where(self.mask[:, None], field, (1.0 + self.M)[:, None] * self.v)
-        return ended
+        return Status.CONVERGED if settled else Status.NOT_CONVERGED, count, change
 
     def inference(self, graph: Given, ended: Ended) -> LinearInference:
         """Answer on the last graph."""
@@ -276,28 +278,6 @@ def _scale(observation: Observation, graph: GraphMessages, by: By) -> tuple[Arra
             "alike, and the Bethe Hessian singular; take by='system'"
         )
     return propensities(observation.edge_counts), 1.0 / (1.0 - square)
-
-
-def _conjugate_gradients(
-    matrix: Callable[[Array], Array], source: Array, steps: int, tol: float
-) -> tuple[Ended, Array | None]:
-    """Solution of a symmetric system, all columns as one vector; None if the matrix is not positive."""
-    x, r = np.zeros_like(source), source
-    p, square, change = r, float(np.vdot(r, r)), 0.0
-    for count in range(steps):
-        if square <= tol**2 * r.size:
-            return (Status.CONVERGED, count, change), x
-        product = matrix(p)
-        curvature = float(np.vdot(p, product))
-        if curvature <= 0.0:
-            return (Status.NOT_CONVERGED, count, change), None
-        step = square / curvature
-        x = x + step * p
-        r = r - step * product
-        change = step * float(np.sqrt(np.mean(p**2)))
-        last, square = square, float(np.vdot(r, r))
-        p = r + square / last * p
-    return (Status.NOT_CONVERGED, steps, change), x
 
 
 class _FittedNetwork(_Network):

@@ -130,12 +130,12 @@ class CrossEntropy:
         return np.eye(len(self.E))[:, self.class_index]
 
     def _logits(self, outputs: Array) -> Array:
-        """Classes x nodes, less the largest of each node."""
+        """Logits minus the largest of each node, classes x nodes."""
         logits = self.E @ outputs.T
         return np.asarray(logits - logits.max(axis=0))
 
     def _missed(self, outputs: Array) -> Array:
-        """Targets less probabilities, nodes x classes."""
+        """Targets minus probabilities, nodes x classes."""
         if len(self.E) == 2:  # three times as fast
             first = self._targets[0] - expit(outputs @ (self.E[0] - self.E[1]))
             return np.stack([first, -first]).T

@@ -223,14 +223,13 @@ class _Problem:
         P = np.clip(self.loss.prox_derivative(omega, v), 1e-13 if rows.dual else 1e-9, 1.0)
         E = np.sqrt(1.0 - P)
         target = E * (self.margins(residual) / v - residual)
-        # in the primal form by the identity of Woodbury
+        # in the primal form by the identity of Woodbury: as small as the number of columns
         if rows.dual:
             matrix = rows.gram * (E[:, None] * (E / self.reg))
             matrix[np.diag_indices_from(matrix)] += v * P
             eta = cho_solve(cho_factor(matrix, overwrite_a=True), target)
         else:
             matrix = (rows.Z.T * (E**2 / (v * P))) @ rows.Z
-            # Woodbury: the matrix is as small as the number of columns
             matrix[np.diag_indices_from(matrix)] += self.reg
             pull = cho_solve(cho_factor(matrix, overwrite_a=True), (E * target / (v * P)) @ rows.Z)
             eta = (target - E * (rows.Z @ pull)) / (v * P)

@@ -24,7 +24,7 @@ from scipy.special import log_softmax
 
 from gcnlimit import scope
 from gcnlimit._runtime.memory import require
-from gcnlimit._validation import as_real, check_types, number, whole
+from gcnlimit._validation import check_types, number, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
@@ -36,8 +36,8 @@ from gcnlimit.results.result import Coordinates
 from gcnlimit.theory.ceiling.posterior import STEP, gumbel_density, gumbel_tail, smeared
 from gcnlimit.theory.ceiling.unequal_posterior import log_ratios, posterior_log_error, single_rule
 from gcnlimit.theory.decision import ceiling_prediction, certain, from_margins
+from gcnlimit.theory.points import LARGEST, check_size
 
-_LARGEST_PARAMETER = 1e50  # of a parameter: products of several must be floating-point numbers
 _REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
 _RESOLVED = 8.0  # deviation of a log ratio of two classes that the coarsest rule resolves
 _FINEST = {1: 10_000, 2: 8, 3: 2}  # finest rules, of about a million nodes, by dimension
@@ -62,7 +62,7 @@ def message_passing(
         Number of layers; the answer has one more axis, of this size.
     graph, features, shrinkage
         Gain :math:`\gamma` of the graph, :math:`\kappa` of the features, and shrinkage :math:`s`; by default matched to the data,
-        :math:`\lambda_s, \mu, \mu`, where the layers approach what `bayes_optimal` says of algorithms.
+        :math:`\lambda_s, \mu, \mu`, where the layers approach the `algorithmic` answer of `bayes_optimal`.
 
     Examples
     --------
@@ -73,23 +73,16 @@ def message_passing(
     """
     check_types("message_passing", data=(data, CSBM))
     scope.check("message_passing", data)
-    for name, low in (
-        ("alpha", 1.0 / _LARGEST_PARAMETER),
-        ("lam", -_LARGEST_PARAMETER),
-        ("mu", 0.0),
-    ):
-        as_real(name, getattr(data, name), low=low, high=_LARGEST_PARAMETER)
+    check_size(data)
     depth = whole("layers", layers, low=1, high=10_000)
     signal = data.operator(symmetrize=True).signal
     # the network's own numbers, by default those of the data
-    numbers = {"graph": (graph, signal), "features": (features, data.mu)}
-    numbers["shrinkage"] = (shrinkage, data.mu)
-    own = [
-        matched
-        if value is None
-        else number(name, value, low=-_LARGEST_PARAMETER, high=_LARGEST_PARAMETER)
-        for name, (value, matched) in numbers.items()
+    asked = {"graph": graph, "features": features, "shrinkage": shrinkage}
+    checked = [
+        v if v is None else number(n, v, low=-LARGEST, high=LARGEST) for n, v in asked.items()
     ]
+    matched = (signal, data.mu, data.mu)
+    own = (m if v is None else v for v, m in zip(checked, matched, strict=True))
     columns = (data.alpha, signal, data.mu, data.rho, *own)
     points = zip(*(np.broadcast_to(p, data.shape).ravel() for p in columns), strict=True)
     flat = [layer for point in points for layer in _layers(data.classes, depth, *point)]
@@ -211,10 +204,13 @@ def _prediction(data: CSBM, layers: list[Layer], shape: tuple[int, ...]) -> Pred
     return replace(answer, coordinates=layer_coordinates(data, shape[-1]))
 
 
-def layer_coordinates(data: CSBM, depth: int, to: CSBM | None = None) -> Coordinates:
-    """Coordinates of answers with a last axis over the layers."""
-    at = coordinates_of(data, None, to).parameters
-    numbers = {name: np.asarray(value) for name, value in at.items() if not isinstance(value, str)}
+def layer_coordinates(data: CSBM, depth: int | None, to: CSBM | None = None) -> Coordinates:
+    """Coordinates of answers with a last axis over the layers, if they have one."""
+    at = coordinates_of(data, None, to)
+    if depth is None:
+        return at
+    plain = {name: value for name, value in at.parameters.items() if not isinstance(value, str)}
+    numbers = {name: np.asarray(value) for name, value in plain.items()}
     axes = {name: np.expand_dims(value, -1) for name, value in numbers.items()}
     return Coordinates(axes | {"layer": np.arange(1, depth + 1)})
 

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.random import SeedSequence
 
 from gcnlimit._runtime.memory import require
-from gcnlimit._validation import as_real, whole
+from gcnlimit._validation import whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.results.order_parameters import OrderParameters
 from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, Status
 from gcnlimit.theory.ceiling.population import Draw, Population, SparseModel
+from gcnlimit.theory.points import check_size
 
 _OVERLAP, _ENTROPY = (Draw._fields.index(name) for name in ("overlap", "free_entropy"))
 _NUMBERS = 12.0  # held at once for each node and class
 _EDGE = 3.0  # and for each edge, at most
 _REPLICAS = 8  # independent populations for each of the two starts
-_LARGEST_PARAMETER = 1e50  # or its inverse: the square of the evidence must be a number
 _DIFFERENT = 0.01  # overlap by which two fixed points differ, or a population drifts, at least
 
 
@@ -40,6 +40,15 @@ Sizes: TypeAlias = tuple[int, int, int]
 """Nodes of a population, sweeps, and the seed."""
 
 
+class AtDegree(TypedDict, total=False):
+    """Parameters of a ceiling at a finite mean degree, see `bayes_optimal`."""
+
+    degree: float | None
+    population: int
+    sweeps: int
+    seed: int
+
+
 def population_sizes(population: int, sweeps: int, seed: int) -> Sizes:
     """Checked sizes."""
     nodes = whole("population", population, low=100)
@@ -50,8 +59,7 @@ def sparse_ceiling(
     data: CSBM, degree: float, sizes: Sizes, nodes: type[Population] = Population
 ) -> BayesPrediction:
     """Performance of Bayes-optimal or linear nodes at a finite mean degree, at one point; see `bayes_optimal`."""
-    as_real("alpha", data.alpha, low=1.0 / _LARGEST_PARAMETER, high=_LARGEST_PARAMETER)
-    as_real("mu", data.mu, high=_LARGEST_PARAMETER)
+    check_size(data)
     _require_memory(data, degree, sizes[0])
     return _ceiling(sizes, nodes, SparseModel.of(data, degree))
 
@@ -63,10 +71,10 @@ def sparse_elsewhere(
     for model in (data, to):
         _require_memory(model, degree, sizes[0])
     home, there = (SparseModel.of(model, degree) for model in (data, to))
-    known = home.features.mu * float(
+    learned = home.features.mu * float(
         np.asarray(_ceiling(sizes, nodes, home).order_parameters.overlap)
     )
-    taught = replace(there.features, known=known)
+    taught = replace(there.features, known=learned)
     fixed = replace(there.features, given=taught.at(np.zeros(1)), mu=np.zeros(1))
     alone = (_ceiling(sizes, nodes, replace(there, features=one)) for one in (taught, fixed))
     return [_ceiling(sizes, nodes, there, home), *alone]
@@ -152,9 +160,9 @@ def _prediction(model: SparseModel, start: _Start, sweeps: int) -> Prediction:
     log = math.log(wrong) if wrong > 0.0 else -math.inf
     log_error = error.accuracy / wrong if wrong > 0.0 else 0.0
 
-    def performance(x: Draw, known: float, log: float) -> Performance:
+    def performance(x: Draw, train: float, log: float) -> Performance:
         area = x.roc_auc if model.fractions.size == 2 else None
-        return Performance(x.accuracy, known, x.loss, 0.0, log, x.accuracy, x.balanced, area)
+        return Performance(x.accuracy, train, x.loss, 0.0, log, x.accuracy, x.balanced, area)
 
     return Prediction(
         **vars(performance(mean, 1.0, log)),

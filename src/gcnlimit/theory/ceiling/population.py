@@ -121,8 +121,8 @@ class Population:
 
     def learn_from(self, other: Population) -> None:
         """Take what a graph of the same features says of the class means: :math:`\\mu m_y` there (Eq. 10.15)."""
-        known = other.model.features.mu * np.trace(other.overlap) / len(other.overlap)
-        self.model = replace(self.model, features=replace(self.model.features, known=known))
+        taught = other.model.features.mu * np.trace(other.overlap) / len(other.overlap)
+        self.model = replace(self.model, features=replace(self.model.features, known=taught))
 
     def sweep(self) -> Array:
         """Draw the posteriors of new nodes; returns the logarithm of the evidence that they follow from."""

@@ -159,8 +159,8 @@ class StateEvolution(Evolution):
 
     def overlap(self, m: Array) -> Array:
         r"""Overlap :math:`q = \rho + (1 - \rho) T(m)`, less on labelled nodes where labels are not certain."""
-        known, _ = self.node.labelled(m)
-        return np.asarray(self.rho * known + (1.0 - self.rho) * self.node.at(m).overlap)
+        on_labels, _ = self.node.labelled(m)
+        return np.asarray(self.rho * on_labels + (1.0 - self.rho) * self.node.at(m).overlap)
 
     def balance(self, m: Array) -> tuple[Array, Array, Array]:
         r"""Return :math:`m - M(m)`, its derivative, and the rounding error of the former.
@@ -169,8 +169,8 @@ class StateEvolution(Evolution):
         :math:`s` the signal-to-noise ratio: no digits cancel at the transition.
         """
         T = self.node.at(m)
-        known, rise = self.node.labelled(m)
-        q = self.rho * known + (1.0 - self.rho) * T.overlap
+        on_labels, rise = self.node.labelled(m)
+        q = self.rho * on_labels + (1.0 - self.rho) * T.overlap
         back = self.evidence.at(q)
         value = m - back
         rounding = 1e-15 * m
@@ -179,7 +179,7 @@ class StateEvolution(Evolution):
             law = self.evidence.features
             # an expansion in the evidence of the features must converge as well
             small &= self.evidence.mu * q * np.max(law.signal / law.variance) < 1.0
-            fine, error = self._near_transition(m, T, q, self.rho * known)
+            fine, error = self._near_transition(m, T, q, self.rho * on_labels)
             value, rounding = np.where(small, fine, value), np.where(small, error, rounding)
         slope = (1.0 - self.rho) * T.slope + self.rho * rise
         return value, 1.0 - self.evidence.gain(q) * slope, rounding

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,18 +15,10 @@ _SWEEPS = 1000  # exchanges between the two graphs
 _STILL = 1e-15  # change of an overlap that ends them
 
 
-class Stages(NamedTuple):
-    """State evolutions of the new graph: with both graphs at hand, after the training graph, with its weights kept."""
-
-    joint: StateEvolution
-    two_stages: StateEvolution
-    frozen: StateEvolution
-
-
 def stages_of_learning(
     home: StateEvolution, there: StateEvolution, learned: Array | None = None
-) -> Stages:
-    """State evolutions on the new graph `there`, at the same points as those of the training graph.
+) -> tuple[StateEvolution, StateEvolution, StateEvolution]:
+    """State evolutions on the new graph: with both graphs at hand, after the training graph, with its weights kept.
 
     Where there are several stable fixed points, the two graphs exchange what each has found by itself. `learned` is the evidence
     that frozen weights give on a node; by default that of the best weights.
@@ -38,7 +30,7 @@ def stages_of_learning(
         learned = taught.evidence.at(np.zeros_like(mu))
     # frozen weights give evidence of their own, and learn nothing from the new graph
     frozen = _taught(there, given=learned, mu=np.zeros_like(mu))
-    return Stages(_taught(there, known=mu * _exchanged(home, there, alone)), taught, frozen)
+    return _taught(there, known=mu * _exchanged(home, there, alone)), taught, frozen
 
 
 def joint_layers(home: StateEvolution, there: StateEvolution, depth: int) -> Array:
@@ -49,8 +41,8 @@ def joint_layers(home: StateEvolution, there: StateEvolution, depth: int) -> Arr
     for _ in range(depth):
         q = [graph.overlap(x) for graph, x in zip(graphs, m, strict=True)]
         # what each graph has learned of the class means is known to the other
-        known = [graph.evidence.mu * x for graph, x in zip(graphs, q, strict=True)][::-1]
-        m = [_taught(e, known=k).evidence.at(x) for e, k, x in zip(graphs, known, q, strict=True)]
+        taught = [graph.evidence.mu * x for graph, x in zip(graphs, q, strict=True)][::-1]
+        m = [_taught(e, known=k).evidence.at(x) for e, k, x in zip(graphs, taught, q, strict=True)]
         layers.append(m[1])
     return np.stack(layers, axis=1).ravel()
 

@@ -181,8 +181,8 @@ def unequal_ceiling(data: CSBM, *, coarse: bool = False) -> BayesPrediction:
     pairs = [evolution.fixed_points() for evolution in evolutions]
     above, below = map(list, zip(*pairs, strict=True))
 
-    def entropy(found: list[MatrixFixedPoint]) -> float:
-        each = [e.free_entropy(x.overlap) for e, x in zip(evolutions, found, strict=True)]
+    def entropy(points: list[MatrixFixedPoint]) -> float:
+        each = [e.free_entropy(x.overlap) for e, x in zip(evolutions, points, strict=True)]
         return float(np.mean(each))
 
     entropies = entropy(above), entropy(below)

@@ -178,8 +178,8 @@ def _closed_form(point: Points, x: Array) -> dict[str, Array]:
     def masked(labels: Array, noise: Array) -> Array:
         return (rho**2 * labels + rho * (1.0 - rho) * noise) / divisor**2
 
-    known = rho / divisor
-    s = known * g.phi(_ONE)[0]  # y . q_0 / N, Eq. 4.5
+    labelled = rho / divisor
+    s = labelled * g.phi(_ONE)[0]  # y . q_0 / N, Eq. 4.5
     Q_hat_w = masked(g.E(_ONE, _ONE), g.Phi(_ONE, _ONE))[0, 0]
     Q_w = (s2 * Q_hat_w + g1 * mu * s**2) / alpha  # Eq. 4.2
     V_hat_w = rho * g.Phi(_ONE, _ONE)[0, 0] / divisor**2
@@ -190,17 +190,17 @@ def _closed_form(point: Points, x: Array) -> dict[str, Array]:
     F = g.tails(x)
     L, N, M = g.pairs(x)
     E3 = F @ L.T
-    Q = pull**2 * (F @ F.T) + pull * known * s1 / alpha * (E3 + E3.T)
+    Q = pull**2 * (F @ F.T) + pull * labelled * s1 / alpha * (E3 + E3.T)
     Q = Q + masked(L @ L.T + N @ N.T, M @ M.T) * (s1 / alpha) ** 2 + Q_w * g.Phi(x, x)
     returned = masked(g.E(between, _ONE), g.Phi(between, _ONE)).reshape(ahead.shape)
     straight = g.phi(between).reshape(ahead.shape)
     return {
-        "m": known / alpha * (s1 * g.E(x, _ONE)[:, 0] + mu * g.phi(x) * g.phi(_ONE)),
+        "m": labelled / alpha * (s1 * g.E(x, _ONE)[:, 0] + mu * g.phi(x) * g.phi(_ONE)),
         "Q": Q,
         "V": s1 * g.Phi(x, x) / alpha,
-        "Q_qh": t * (pull * known * straight + s1 * returned / alpha),
+        "Q_qh": t * (pull * labelled * straight + s1 * returned / alpha),
         "V_qh": np.where(ahead > 0.0, t, 0.0),
-        "m_hat": known * signal * t * g.phi(back),
+        "m_hat": labelled * signal * t * g.phi(back),
         "Q_hat": t**2 * masked(g.E(back, back), g.Phi(back, back)),
         "V_hat": rho * t**2 * g.Phi(back, back) / divisor**2,
         "weights": np.array([root * s / alpha, Q_w, s1 / alpha, root * s, Q_hat_w, V_hat_w]),

@@ -36,7 +36,7 @@ _SIGNALS = np.geomspace(50.0, 400.0, 12)
 def learning_rate(data: CSBM, gcn: GCN | None = None, *, signals: npt.ArrayLike = _SIGNALS) -> Any:
     r"""Rate :math:`\tau` of :math:`\log(1 - Acc_{test}) \sim -\tau\lambda^2`, from `log_test_error` at large signals.
 
-    The coefficient of :math:`\lambda^2` when :math:`-\log(1 - Acc_{test})` is expanded in
+    It is the coefficient of :math:`\lambda^2` when :math:`-\log(1 - Acc_{test})` is expanded in
     :math:`\lambda^2, \lambda, \log\lambda, 1, \lambda^{-1}, \lambda^{-2}` over `signals`, at least six large values that replace
     the `lam` of the data; a diffusion needs :math:`t\lambda \gg 1`. Without a network it is the Bayes-optimal rate.
     Unequal classes are decided at the best threshold, or by the posterior.
@@ -85,7 +85,7 @@ class Oversmoothing:
     r"""Signal left in the outputs of a sequence of networks; the last axis runs over the networks.
 
     `test_accuracy`; `signal`: squared margin :math:`z^2` of a test node; `feature_information`: what the features add to it,
-    :math:`z^2 - z^2|_{\mu=0}`; `pca_gap`: margin less that of PCA on the graph, :math:`z - \sqrt{\lambda_e^2 - 1}`, or :math:`z`
+    :math:`z^2 - z^2|_{\mu=0}`; `pca_gap`: margin minus that of PCA on the graph, :math:`z - \sqrt{\lambda_e^2 - 1}`, or :math:`z`
     below the transition; `pca_distance`: squared sine of the angle between the output and the leading eigenvector of the graph, 1
     below the transition, where that is independent of the labels.
     """

@@ -91,7 +91,7 @@ class Response(NamedTuple):
 
 
 def backwards(chain: Chain) -> Array:
-    """Return the inverse of :math:`D`, the identity less the residual strengths below its diagonal (Eq. 3.1, directed)."""
+    """Return the inverse of :math:`D`, the identity minus the residual strengths below its diagonal (Eq. 3.1, directed)."""
     K = chain.depth
     back = np.broadcast_to(np.eye(K + 1), (len(chain.g), K + 1, K + 1)).copy()
     for k in range(K):

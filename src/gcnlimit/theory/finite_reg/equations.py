@@ -125,7 +125,7 @@ class GraphSide(Record):
     weights: Weights
 
     def in_units(self, gain: Array) -> GraphSide:
-        """Those of a network whose filter was divided by `gain`, in its own units."""
+        """Order parameters of a network whose filter was divided by `gain`, in its own units."""
         return GraphSide(self.output, self.weights.in_units(gain))
 
 

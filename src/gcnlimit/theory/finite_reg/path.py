@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gcnlimit._values import Array
-from gcnlimit.numerics.contour import Ellipse
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.theory.points import Mask, Points
+from gcnlimit.theory.points import Mask, Points, Rows
 
 _WIDTHS = (4.0, 3.0, 2.2, 1.5, 1.0, 0.6, 0.3, 0.1, 0.0)  # of ellipses where a root is followed
 _NEWTON, _NEAR = 30, 1e-9  # steps at most on the last one; one after which the error is rounding
@@ -40,7 +39,7 @@ class Path(NamedTuple):
         return Path(*(part[rows] for part in self))
 
 
-class Ridge(ABC):
+class GraphRidge(ABC):
     """Ridge regressions of a filter on a graph, at each point; regularizations are divided by `unit`, the squared gain."""
 
     unit: Array
@@ -74,28 +73,29 @@ class Ridge(ABC):
         scale = self.rho * (1.0 - self.alpha * p) / (self.alpha * s * (1.0 - p))
         return Path(1.0 - mean, 1.0 - p / self.rho, scale, np.sqrt(self.mu) * s * along)
 
-    def variable(self, loop: Ellipse, reg: Array) -> Array:
-        r"""Variable at :math:`\zeta = r - z` along contours of the spectra of :math:`S + r`."""
-        # one of eight nodes is followed; lines between these are near enough for Newton's method
-        few = loop._replace(nodes=max(loop.nodes // 8, 16))
-        place = (np.arange(loop.nodes) + 0.5) * (few.nodes / loop.nodes) - 0.5
-        before = np.clip(place.astype(int), 0, few.nodes - 2)
-        zeta = reg - loop.z
-        root = self.followed(few, reg)
-        root = root[:, before] + (place - before) * (root[:, before + 1] - root[:, before])
-        root = self.polished(root, zeta)
-        lost = ~np.all(root.imag * zeta.imag > 0.0, axis=1)  # another root of the same equation
-        if lost.any():
-            root = np.where(lost[:, None], self.polished(self.followed(loop, reg), zeta), root)
-        return root
+    def followed(self, zeta: Array) -> Array:
+        """Variable on contours, from far away along hyperbolas whose foci are their ends: no line meets the spectrum."""
+        low, high = (end(zeta.real, axis=1, keepdims=True) for end in (np.min, np.max))
+        centre, half = 0.5 * (low + high), 0.5 * (high - low)
+        v = np.arccosh((zeta - centre) / half)
+        ways = [centre + half * np.cosh(np.maximum(v.real, w) + 1j * v.imag) for w in _WIDTHS]
+        root = self.start(ways[0])
+        for nearer in ways:
+            root = self._closer(root, nearer)
+        return self.polished(root, zeta)
 
-    def followed(self, loop: Ellipse, reg: Array) -> Array:
-        """The same nearly, from ellipses far away."""
-        loops = [loop._replace(width=np.maximum(loop.width, width)) for width in _WIDTHS]
-        root = self.start(reg - loops[0].z)
-        for nearer in loops:
-            root = self._closer(root, reg - nearer.z)
-        return root
+    def between(self, few: Array, at: Rows, zeta: Array) -> Array:
+        """Variable on contours from that of a few of their nodes; lines between these are near enough for Newton's method."""
+        node = np.arange(zeta.shape[1])
+        after = np.maximum(np.searchsorted(at, node), 1)
+        share = (node - at[after - 1]) / (at[after] - at[after - 1])
+        return self.near((1.0 - share) * few[:, after - 1] + share * few[:, after], zeta)
+
+    def near(self, start: Array, zeta: Array) -> Array:
+        """Variable on contours near a start, or followed from far away where that leads to another root of the same equation."""
+        root = self.polished(start, zeta)
+        lost = ~np.all(root.imag * zeta.imag > 0.0, axis=1)
+        return np.where(lost[:, None], self.followed(zeta), root) if lost.any() else root
 
     def polished(self, root: Array, zeta: Array) -> Array:
         """Repeat Newton's step, whose error is squared each time, until it is near."""
@@ -135,7 +135,7 @@ class Ridge(ABC):
         return np.asarray(-np.take_along_axis(value, last, axis=1)[:, 0])
 
 
-class SymmetricRidge(Ridge):
+class SymmetricRidge(GraphRidge):
     r"""On a symmetric graph: averages over its spectrum, and the variable is :math:`u = 1/s`."""
 
     def __init__(self, points: Points, nodes: int) -> None:
@@ -193,8 +193,8 @@ class SymmetricRidge(Ridge):
         return s, np.asarray((g**2 * D) @ self.measure.tau), U, excess
 
 
-class PageRankRidge(Ridge):
-    r"""PageRank on a directed graph: closed averages of :math:`w = \tau(W)` (Eq. 13.14).
+class PageRankRidge(GraphRidge):
+    r"""PageRank on a directed graph: closed averages of :math:`w = \tau(W)` (Eq. 13.15).
 
     With :math:`x = 1 + \theta^2w` (that of Eq. 3.30) and :math:`\kappa = 1 - \theta\lambda`,
     :math:`s = \frac1{xw} - \frac1{x^2}`, :math:`e(W) = x/L`, :math:`e(U) = \kappa/L`, :math:`L = \kappa^2 - 1 + x/w`. The

@@ -1,0 +1,247 @@
+"""Tables as columns of cells: text in any of the usual forms, spreadsheets, data frames of pandas."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import re
+import zipfile
+import zlib
+from collections import Counter
+from itertools import chain, dropwhile, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gcnlimit._runtime.memory import available, require
+from gcnlimit.errors import ParameterError
+from gcnlimit.graphs.check import counted
+from gcnlimit.graphs.columns import is_number, listed, option, text
+from gcnlimit.graphs.dataset import Location, unpacked_size
+
+ENDS = (("source", "src", "from", "node1", "u"), ("target", "dst", "to", "node2", "v"))
+"""What the columns of both ends of an edge are usually called."""
+Columns = dict[str, list[Any]]
+SPREADSHEETS = (".xlsx",)
+_MEMORY = 40.0  # bytes for each byte of a table that is read
+_ROWS = 4096  # of a text that are split into cells at once
+_PLACE = re.compile(rb"""\br\s*=\s*["']([A-Z]{0,9})([0-9]{1,9})["']""")  # of a cell or a row
+_COMMENT = re.compile(r"[#%]|\s*$|sep=.\s*$", re.IGNORECASE)
+# numbers that can be read in one way only, with a decimal comma or point; 1,200 can be in two
+_DECIMAL = r"[+-]?(\d+{0}(\d\d?|\d{{4,}})|0{0}\d+|\d+({1}\d{{3}})+{0}\d+)\D{{0,6}}"
+_WITH_COMMA = re.compile(_DECIMAL.format(",", r"\."))
+_WITH_POINT = re.compile(_DECIMAL.format(r"\.", ","))
+
+
+class Table(NamedTuple):
+    """Columns of a table by name, what sentences call it, and whether a comma is its decimal point."""
+
+    columns: Columns
+    shown: str = ""
+    comma: bool = False
+
+    def words(self, name: str) -> list[str]:
+        """Cells of a column as text."""
+        return [text(cell) for cell in self.columns[name]]
+
+    def counts_rows(self, name: str) -> bool:
+        """Whether a column has no name and counts the rows, as pandas writes them, from 0, and R, from 1."""
+        if name != "Unnamed: 0":
+            return False
+        cells = self.words(name)
+        first = int(cells[0] == "1")
+        return cells == [str(k) for k in range(first, first + len(cells))]
+
+    def names(self, column: str) -> list[str]:
+        """Names of nodes in a column, none of them empty."""
+        names = self.words(column)
+        if "" in names:
+            row = f"row {names.index('') + 1} of its column {column!r}"
+            raise ParameterError(f"{self.shown} names no node in {row}; fill it in or leave it out")
+        return names
+
+
+class How(NamedTuple):
+    """How tables are read; see `gcnlimit.real.read`."""
+
+    label: str | None = None
+    id: str | None = None
+    drop: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+    undirected: bool = False
+    encoding: str | None = None
+
+
+def read_table(
+    source: Any, kind: str, how: How, notes: list[str], naming: set[str] | None = None
+) -> Table:
+    """Table of a data frame or a file: one of nodes has a head, a list of edges may have, that is none of the nodes `naming`."""
+    if hasattr(source, "columns"):
+        shown = f"the table of {kind}"
+        frame = source.reset_index() if _index_counts(source, kind) else source
+        levels = [name if isinstance(name, tuple) else (name,) for name in frame.columns]
+        head = [" ".join(map(str, level)).strip() for level in levels]
+        columns = [frame.iloc[:, k].tolist() for k in range(len(head))]
+        written = [[cell for cell in column if isinstance(cell, str)] for column in columns]
+        comma = kind == "nodes" and _has_decimal_commas(written, "")
+        return Table(_by_name(head, columns, shown), shown, comma)
+    shown = repr(os.fspath(source))
+    mark = ","  # in a spreadsheet numbers have a point
+    try:
+        raw = _content(source, shown)
+        if Path(source).suffix.lower() in SPREADSHEETS:
+            cells = _spreadsheet(raw, shown, notes)
+        else:
+            cells, mark = _cells(_text(raw, shown, how.encoding, notes), shown)
+    except (OSError, EOFError, zlib.error, csv.Error, zipfile.BadZipFile) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ParameterError(f"{shown} cannot be read as a table: {why}") from None
+    return Table(_named(cells, shown, naming), shown, _has_decimal_commas(cells, mark))
+
+
+def _has_decimal_commas(columns: list[list[str]], mark: str) -> bool:
+    """Whether numbers have decimal commas: if one of them can be read in no other way, or between semicolons if none can."""
+    cells = [cell for column in columns for cell in column[:_ROWS]]
+    if mark != "," and any(map(_WITH_COMMA.fullmatch, cells)):
+        return True
+    return mark == ";" and not any(map(_WITH_POINT.fullmatch, cells))
+
+
+def _content(path: Location, shown: str) -> bytes:
+    """Bytes of a file, unpacked if it is compressed; no more is unpacked than a table may have."""
+    most = available() / _MEMORY
+    raw = bytearray()
+    opened = gzip.open if Path(path).suffix.lower() == ".gz" else open
+    with opened(path, "rb") as file:
+        while part := file.read(1 << 20):
+            raw += part
+            if len(raw) > most:
+                bound = f"more than {most / 1e6:.3g} MB, for which there is not enough memory"
+                remedy = "take a smaller one, or set GCNLIMIT_MEMORY"
+                raise ParameterError(f"{shown} holds {bound}; {remedy}")
+    return bytes(raw)
+
+
+def _text(raw: bytes, shown: str, given: str | None, notes: list[str]) -> str:
+    """Text of a file in the encoding given, else in Unicode, else, as is noted, in that of Windows."""
+    marked = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
+    for code in [given] if given else ["utf-16" if marked else "utf-8-sig", "cp1252"]:
+        try:
+            written = raw.decode(code)
+        except UnicodeError:
+            continue
+        except LookupError:
+            known = "write it as Python does, such as utf-8, cp1252 or shift_jis"
+            raise ParameterError(f"encoding = {given!r} is not known; {known}") from None
+        if "\0" in written:  # another encoding, or no text at all
+            continue
+        if code == "cp1252" != given:
+            told = f"{shown} is not UTF-8 and was read as cp1252, the encoding of Windows"
+            notes.append(f"{told}; for another encoding use {option('encoding', 'NAME')}.")
+        return written
+    tried = given or "UTF-8 or cp1252"
+    raise ParameterError(f"{shown} is not text in {tried}; use {option('encoding', 'NAME')}")
+
+
+def _spreadsheet(raw: bytes, shown: str, notes: list[str]) -> list[list[str]]:
+    """Columns of the first sheet as text, as pandas reads it."""
+    require(shown, _MEMORY * unpacked_size(io.BytesIO(raw)), "save it as CSV")
+    require(shown, _MEMORY * _grid_size(raw), "delete what stands far from the table")
+    try:
+        import pandas
+
+        how = {"header": None, "dtype": str, "keep_default_na": False}
+        sheets = pandas.read_excel(io.BytesIO(raw), sheet_name=None, **how)
+    except ImportError:
+        both = "needs pandas and openpyxl: pip install pandas openpyxl"
+        raise ParameterError(f"{shown} {both}; or save it as CSV") from None
+    except Exception as error:  # of any type, where the reader meets a damaged file
+        raise ParameterError(f"{shown} cannot be read as a spreadsheet: {error}") from None
+    (name, sheet), *others = sheets.items()
+    if others:
+        notes.append(f"Read the sheet {name!r} of {shown}, not {listed(map(repr, dict(others)))}.")
+    filled = sheet[(sheet != "").any(axis=1)]
+    return [filled[k].tolist() for k in filled]
+
+
+def _grid_size(raw: bytes) -> float:
+    """Cells of the sheets of a spreadsheet, empty ones included: one cell far out makes a whole table of them."""
+    cells = 0.0
+    with zipfile.ZipFile(io.BytesIO(raw)) as parts:
+        for name in parts.namelist():
+            places = _PLACE.findall(parts.read(name)) if "sheet" in name else []
+            rows = max((int(row) for _, row in places), default=0)
+            last = max((letters for letters, _ in places), key=lambda b: (len(b), b), default=b"")
+            cells += float(rows) * sum(26**k * (b - 64) for k, b in enumerate(reversed(last)))
+    return cells
+
+
+def _index_counts(frame: Any, kind: str) -> bool:
+    """Whether the index of a data frame is a column, and not the whole numbers that filtering or sorting leave behind."""
+    index = frame.index
+    first = frame.iloc[:, 0]
+    if any(name is not None for name in index.names) or index.dtype.kind not in "iu":
+        return True
+    names_rows = first.is_unique and first.dtype.kind != "f"
+    return type(index).__name__ != "RangeIndex" and kind == "nodes" and not names_rows
+
+
+def _cells(written: str, shown: str) -> tuple[list[list[str]], str]:
+    """Columns of a text, and the mark between its cells."""
+    # comments stand at the head: below it, # may begin the name of a node
+    below = dropwhile(_COMMENT.match, io.StringIO(written, newline=None))
+    top = next(below, "")
+    bare = re.sub('"[^"]*"', "", top)
+    mark = max(",\t;| ", key=lambda mark: bare.count(mark) if mark != " " else 0.5)
+    require(f"a row of {bare.count(mark)} cells in {shown}", 200.0 * bare.count(mark), "cut it")
+    lines = chain([top], below)
+    spaced = (line.strip() for line in lines) if mark == " " else lines
+    reader = csv.reader(spaced, delimiter=mark, skipinitialspace=True)
+    columns: list[list[str]] = []
+    while some := list(islice(reader, _ROWS)):
+        rows = [row for row in some if any(map(str.strip, row))]
+        columns = columns or [[] for row in rows[:1] for _ in row]
+        for row in rows:
+            if len(row) != len(columns):
+                begins = f"{shown}: its row that begins with {row[0][:40]!r}"
+                both = f"has {counted(len(row), 'cell')} where the first has {len(columns)}"
+                quote = f"complete it, or quote a cell that holds {mark!r}"
+                raise ParameterError(f"{begins} {both}; {quote}")
+        for column, cells in zip(columns, zip(*rows, strict=True), strict=False):
+            column.extend(map(str.strip, cells))
+    return columns, mark
+
+
+def _named(columns: list[list[str]], shown: str, naming: set[str] | None) -> Columns:
+    """Columns by the names at their head, by 1, 2, ... without one; empty ones are left out."""
+    columns = [column for k, column in enumerate(columns) if k < 2 or any(column)]
+    if not columns:
+        raise ParameterError(f"{shown} is empty; it must have a row for each edge or node")
+    head = [str(k + 1) for k in range(len(columns))]
+    if naming is None or _headed(columns, naming):
+        head = [column.pop(0).strip() for column in columns]
+    return _by_name(head, columns, shown)
+
+
+def _by_name(head: list[str], columns: list[list[Any]], shown: str) -> Columns:
+    """Columns by their names, all different; one without a name is called as pandas does."""
+    names = [name or f"Unnamed: {k}" for k, name in enumerate(head)]
+    if twice := [name for name, times in Counter(names).items() if times > 1]:
+        raise ParameterError(f"{shown} has two columns called {twice[0]!r}; rename one of them")
+    if not columns or not columns[0]:
+        raise ParameterError(f"{shown} has no rows below the names; give one for each edge or node")
+    return dict(zip(names, columns, strict=True))
+
+
+def _headed(columns: list[list[str]], names: set[str]) -> bool:
+    """Whether a list of edges begins with the names of its columns: usual ones, or words where other rows are not such."""
+    first = [column[0] for column in columns]
+    ends = {cell for column in columns[:2] for cell in column[1:]}
+    usual = not first[0] or any(cell.lower() in ENDS[0] for cell in first)
+    if usual or len(first) < 2 or not ends:
+        return usual
+    numbers_below = all(map(is_number, ends)) or (len(first) > 2 and is_number(columns[2][1]))
+    if numbers_below and not any(map(is_number, first)):
+        return True
+    return bool(names) and not {*first[:2]} & (names | ends)

@@ -1,0 +1,122 @@
+"""Files and data frames as columns: which mark is the decimal point, what columns are called, what is no table."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gcnlimit as gl
+from gcnlimit import real
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Data set of two tables as text."""
+
+    def reader(edges, nodes=None, **options):
+        (tmp_path / "e.csv").write_text(edges)
+        if nodes is None:
+            return real.read(tmp_path / "e.csv", **options)
+        (tmp_path / "n.csv").write_text(nodes)
+        return real.read(tmp_path / "e.csv", tmp_path / "n.csv", **options)
+
+    return reader
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_a_table_has_one_decimal_mark(read, mark):
+    """1.200 is twelve hundred where another cell has a decimal comma, and 1.2 where one has a decimal point."""
+    edges = "source,target\na,b\nb,c\nc,a\n"
+    table = "id;size;share\na;1.200;{0}\nb;900;{0}\nc;-;{0}\n".replace(";", mark)
+    german = read(edges, table.format("0,5"))
+    assert german.X[:, 0].tolist() == [1200.0, 900.0, 1050.0]
+    assert german.X[:, 1].tolist() == [0.5] * 3
+    assert "Read as numbers: size (thousands separators)." in german.notes
+    assert read(edges, table.format("0.5")).X[:2, 0].tolist() == [1.2, 900.0]
+
+
+def test_numbers_of_a_data_frame_are_as_they_are():
+    """The decimal mark is that of its words: a float of three decimals is no thousand."""
+    edges = pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"]})
+    words = pd.DataFrame(
+        {"id": ["x", "y", "z"], "v": ["0,5", "1,5", None], "w": ["1.200", "9", "2"]}
+    )
+    nodes = words.assign(u=[1.234, np.nan, 9.0])
+    assert real.read(edges, nodes).X[:, :3].tolist() == [
+        [0.5, 1200.0, 1.234],
+        [1.5, 9.0, 5.117],
+        [1.0, 2.0, 9.0],
+    ]
+
+
+def test_semicolons_prefer_decimal_commas_where_nothing_tells(read):
+    edges = "source;target;weight\na;b;1.200\nb;c;2,500\n"
+    assert read(edges).graph.data.tolist() == [1200.0, 2.5]
+    edges = "source;target;weight\na;b;1.250\nb;c;2.5\n"
+    assert read(edges).graph.data.tolist() == [1.25, 2.5]
+
+
+def test_columns_called_source_and_target_are_the_ends(read):
+    usual = read("source,target,weight\na,b,2\nb,c,3\n")
+    for edges in ("weight,Target,Source\n2,b,a\n3,c,b\n", "from,weight,to\na,2,b\nb,3,c\n"):
+        assert np.array_equal(read(edges).graph.toarray(), usual.graph.toarray())
+    with pytest.raises(
+        gl.ParameterError, match=r"Source, Target, Id, Type, Weight; .* --drop Weight"
+    ):
+        read("Id,Source,Target,Type,Weight\n0,a,b,Undirected,1\n")
+
+
+def test_the_column_to_drop_is_the_one_that_names_no_nodes(read):
+    """Not the third one, whose cells are nodes where a number of the edge comes first."""
+    nodes = "id,label\na,x\nb,y\nc,x\n"
+    with pytest.raises(gl.ParameterError, match="leave a column that is none out by --drop number"):
+        read("number,von,nach\n7,a,b\n8,b,c\n9,c,a\n", nodes)
+    assert read("number,von,nach\n7,a,b\n8,b,c\n", nodes, drop="number").nodes == 3
+
+
+def test_a_node_in_two_rows_may_mean_another_column(read):
+    edges = "source,target\nx,y\ny,z\n"
+    with pytest.raises(gl.ParameterError, match=r"'h' 2 times; give each one row, or .* --id gene"):
+        read(edges, "species,gene,label\nh,x,1\nh,y,0\nm,z,1\n")
+    with pytest.raises(
+        gl.ParameterError, match=r"names 1 of the 3 .* another column by --id COLUMN"
+    ):
+        read(edges, "gene,label\nx,1\nq,0\n")
+
+
+def test_columns_of_data_frames(read):
+    edges = pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"]})
+    nodes = pd.DataFrame({"id": ["x", "y", "z"], "v": [1.0, 2.0, 3.0], "label": ["p", "q", "p"]})
+    plain = real.read(edges, nodes)
+    levels = nodes.copy()
+    levels.columns = pd.MultiIndex.from_tuples([("id", ""), ("expression", "v"), ("", "label")])
+    assert np.array_equal(real.read(edges, levels).X, plain.X)
+    assert real.read(edges, levels).y.tolist() == plain.y.tolist()
+    assert real.read(edges, levels, drop="expression v").X is None
+    twice = nodes.rename(columns={"label": "v"})
+    with pytest.raises(gl.ParameterError, match="the table of nodes has two columns called 'v'"):
+        real.read(edges, twice)
+    lists = nodes.assign(v=[[1, 2], [3, 4], [5, 6]])
+    assert real.read(edges, lists).X.tolist() == lists["v"].tolist()
+    with pytest.raises(gl.ParameterError, match="the table of nodes has no rows"):
+        real.read(edges, nodes[:0])
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ([(0, 1)], "it must name a file or be a data frame"),
+        ("graph.gml", "from_networkx takes what NetworkX reads"),
+        ("absent.csv", "'absent.csv' cannot be read as a table: No such file or directory"),
+    ],
+)
+def test_what_is_no_table_is_told_where_it_goes(given, words):
+    with pytest.raises(gl.ParameterError) as error:
+        real.read(given)
+    assert words in str(error.value)
+
+
+def test_a_graph_of_another_package_is_told_where_it_goes():
+    with pytest.raises(
+        gl.ParameterError, match=r"graph is dict; it must be a matrix .*gcnlimit.real"
+    ):
+        gl.GraphClassifier().fit(np.eye(3), [0, 1, -1], graph={0: [1], 1: [2]})
