@@ -85,15 +85,18 @@ def command(
 
 
 def _list(chosen: Sequence[Problem], form: str) -> None:
-    columns = {
+    columns: dict[str, Any] = {
         "problem": [problem.name for problem in chosen],
         "classes": [len(problem.data.fractions) for problem in chosen],
         **{name: [getattr(problem.data, name) for problem in chosen] for name in SIGNALS},
-        "directed": ["yes" if problem.data.directed else "no" for problem in chosen],
+        "directed": [problem.data.directed for problem in chosen],
         "degree": [problem.degree for problem in chosen],
         **{name: [getattr(problem.exact, name) for problem in chosen] for name in _LIMITS},
     }
-    show(columns, len(chosen), form, "Problems and their exact accuracies", keys=1)
+    if form == "table":  # as results are shown
+        columns["directed"] = ["yes" if directed else "no" for directed in columns["directed"]]
+        columns |= {name: [f"{100 * value:.1f}" for value in columns[name]] for name in _LIMITS}
+    show(columns, len(chosen), form, "Problems and their exact accuracies in per cent", keys=1)
 
 
 def _rank(scores: Scores, mine: Sequence[str], form: str) -> None:

@@ -58,7 +58,6 @@ def command(
     labels = data.training(split)
     if labelled_nodes(labels).all():
         click.echo("Every node is labelled, and none is left to classify.", err=True)
-        click.echo("The accuracies are leave-one-out.", err=True)
     from gcnlimit import GraphClassifier
 
     shares = "auto" if fractions is None else _fractions(fractions, labels)
