@@ -15,6 +15,9 @@ def test_problems_are_listed_with_their_exact_numbers():
     (row,) = listed("--problem", "shallow")
     assert row["bayes"] == as_problems("shallow")[0].exact.bayes
     assert row["alpha"] == as_problems("shallow")[0].data.alpha
+    assert row["directed"] is as_problems("shallow")[0].data.directed
+    table = answer("benchmark", "--problem", "shallow")
+    assert table.split()[-1] == f"{100 * row['bayes']:.1f}"
 
 
 def test_results_of_two_files_stand_in_one_table(tmp_path):
@@ -24,7 +27,7 @@ def test_results_of_two_files_stand_in_one_table(tmp_path):
     rows = listed("--merge", str(files[0]), "--merge", str(files[1]))
     assert [row["method"] for row in rows] == ["linear-by-theory", "features"]
     assert rows[0]["reference"] > rows[1]["reference"]
-    assert rows[0]["beside mine"] == rows[0]["reference"] - rows[1]["reference"]
+    assert rows[0]["beside_mine"] == rows[0]["reference"] - rows[1]["reference"]
 
 
 def test_published_results_of_one_problem_are_ranked():

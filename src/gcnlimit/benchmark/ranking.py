@@ -110,8 +110,8 @@ class Ranking:
         columns["place"] = [self.mean_place(method) for method in self.methods]
         if self._own is not None:
             pairs = [self.difference(method, self._own) for method in self.methods]
-            columns["beside mine"] = [gain for gain, _ in pairs]
-            columns["its error"] = [error for _, error in pairs]
+            columns["beside_mine"] = [gain for gain, _ in pairs]
+            columns["beside_mine_error"] = [error for _, error in pairs]
         return columns | {p: [self.mean(name, p) for name in self.methods] for p in self.problems}
 
     @property

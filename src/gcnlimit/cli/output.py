@@ -45,8 +45,8 @@ def output_options(function: Verb) -> Verb:
     @option("--output", "Format of the output.", type=_FORMS, default="table")
     @option("--json", "The same as --output json.", "as_json", is_flag=True)
     @functools.wraps(function)
-    def verb(*, output: str, as_json: bool, **given: Any) -> Any:
-        return function(form="json" if as_json else output, **given)
+    def verb(*, output: str, as_json: bool, **arguments: Any) -> Any:
+        return function(form="json" if as_json else output, **arguments)
 
     return verb
 

@@ -138,7 +138,7 @@ def _text(raw: bytes, shown: str, given: str | None, notes: list[str]) -> str:
             continue
         if code == "cp1252" != given:
             told = f"{shown} is not UTF-8 and was read as cp1252, the encoding of Windows"
-            notes.append(f"{told}; for another use {option('encoding', 'NAME')}.")
+            notes.append(f"{told}; for another encoding use {option('encoding', 'NAME')}.")
         return written
     tried = given or "UTF-8 or cp1252"
     raise ParameterError(f"{shown} is not text in {tried}; use {option('encoding', 'NAME')}")

@@ -18,7 +18,7 @@ from gcnlimit.real.scores import FEW, Interval, cross_validate
 from gcnlimit.results.pictures import ready_axes
 from gcnlimit.theory.bayes import bayes_optimal
 
-UNEQUAL = 5  # unequal classes above which the ceiling takes minutes
+UNEQUAL, EQUAL = 5, 40  # classes above which the ceiling takes minutes
 RARE = 5  # labels of a class below which its size is not known
 REACH = (  # of PageRank, up to a strength
     (0.6, "its direct neighbours"),
@@ -191,13 +191,14 @@ def _depth(model: Any) -> Iterator[str]:
     """How far along the edges the filters of weight look."""
     rows = [row for row in model.table_ if row.strength is not None and row.weight > 0.02]
     if rows:
-        mean = sum(row.weight * row.strength for row in rows)
-        does = "contrasts a node with" if mean < 0 else "averages a node with"
         strengths = sorted(row.strength for row in rows)
+        does = "averages" if strengths[-1] > 0 else "contrasts"
+        does += " and contrasts" * (strengths[0] < 0 < strengths[-1])
         sizes = sorted(map(abs, strengths))
         reach = [next(word for most, word in REACH if size <= most) for size in sizes]
         far = reach[-1] if reach[0] == reach[-1] else f"{reach[0]}, and with {reach[-1]}"
-        yield f"It {does} {far} (PageRank of strength {', '.join(f'{s:g}' for s in strengths)})."
+        strength = ", ".join(f"{s:g}" for s in strengths)
+        yield f"It {does} a node with {far} (PageRank of strength {strength})."
     elif any(row.member == "hops" for row in model.table_):
         yield "It uses features averaged over the nodes 1, 2, 3 and 4 edges away."
 
@@ -211,7 +212,7 @@ def _ceiling(
         rare, count = estimate.classes[estimate.counts.argmin()], int(estimate.counts.min())
         few = f"class {rare} has {count} labelled node{'s' * (count > 1)}, too few to tell its size"
         return f"How much better one could do is not known: {few}.", doubts
-    if not doubts and unequal and len(estimate.fractions) > UNEQUAL:
+    if not doubts and len(estimate.fractions) > (UNEQUAL if unequal else EQUAL):
         call = "gcnlimit.bayes_optimal(advice.estimate.data)"
         return f"The best possible accuracy takes minutes to compute: {call}.", doubts
     if not doubts:
