@@ -109,8 +109,8 @@ def _returning(equations: LayerEquations) -> Array:
         with np.errstate(divide="ignore"):
             response = resolvent(phi, equations.law.weight, 1.0 / b[:, 0])
         return np.where(b[:, 0] == 0.0, 0.0, response)[:, None, None]
-    # a path that returns to layer k crosses k layers at most: the recursion ends; what rounding adds
-    # to the other entries, which are 0, would grow with it
+    # a path that returns to layer k crosses k layers at most: the recursion ends
+    # what rounding adds to the other entries, which are 0, would grow along it
     layer = np.arange(equations.shape[2])
     crossed = layer[receive] > layer[send][:, None]
     for _ in range(b.shape[1]):
