@@ -1,4 +1,4 @@
-"""Damaged .npz, .csv, .tsv and .csv.gz files: a `GCNLimitError`, or a data set."""
+"""Damaged .npz, .csv, .tsv and .csv.gz files, results and stores: a `GCNLimitError`, or an answer; of a store the same one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,18 @@ from pathlib import Path
 import numpy as np
 
 import gcnlimit as gl
-from validation.nonsense import EDGES, GRAPH, NODES, Generator, damage, nonsense, sentences
+from validation.nonsense import (
+    DATA,
+    EDGES,
+    GRAPH,
+    NETWORK,
+    NODES,
+    Finding,
+    Generator,
+    damage,
+    nonsense,
+    sentences,
+)
 
 NUMBERS = ["-1", "1e400", "=1+1", "1,5", "12%", "$5", "1.234,5", "2020-02-30", "nan"]
 CELLS = [*NUMBERS, "", "NA", '"', "'", ";", "é", "x" * 10**5, "\r", "\0", "\t"]
@@ -16,7 +27,10 @@ CELLS = [*NUMBERS, "", "NA", '"', "'", ";", "é", "x" * 10**5, "\r", "\0", "\t"]
 
 def try_file(rng: Generator, folder: Path) -> str:
     """Read a file after some damage."""
-    kind = str(rng.choice(["npz", "bytes of npz", "csv", "gz", "tsv"]))
+    kind = str(rng.choice(["npz", "bytes of npz", "csv", "gz", "tsv", "json", "store"]))
+    if kind in ("json", "store"):
+        _try_results(rng, folder / f"one.{kind}")
+        return kind
     graph, edges, nodes = (folder / f"{name}" for name in ("one.npz", "one.csv", "two.csv"))
     given: tuple[Path, ...] = (edges, nodes)
     if "npz" in kind:
@@ -41,6 +55,30 @@ def try_file(rng: Generator, folder: Path) -> str:
         with sentences(f"load {kind}"):
             gl.Instance.load(graph)
     return kind
+
+
+RUN = gl.benchmark.Run("mine", "reference", "small", 0, 0.9, 1.0)
+AXES = {"lam": [0.5, 1.0, 1.5], "mu": [1.0, 2.0]}
+
+
+def _swept(path: Path | None) -> list[float]:
+    found = gl.sweep("predict", data=DATA, gcn=NETWORK, axes=AXES, store=path, progress=False)
+    return list(found.test_accuracy.values.ravel())
+
+
+def _try_results(rng: Generator, path: Path) -> None:
+    """Load results of the benchmark, or sweep with a store, after some damage."""
+    if path.suffix == ".json":
+        gl.benchmark.Scores((RUN,)).save(path)
+        path.write_bytes(damage(rng, path.read_bytes()))
+        with sentences("load results"):
+            str(gl.benchmark.Scores.load(path))
+        return
+    whole = _swept(path)
+    path.write_bytes(damage(rng, path.read_bytes()))
+    with sentences("sweep with a damaged store"):
+        if _swept(path) != whole:
+            raise Finding("a damaged store gives other numbers")
 
 
 def _damage_table(rng: Generator, text: str) -> str:
