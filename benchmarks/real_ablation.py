@@ -25,7 +25,7 @@ LEFT_OUT = {
     "without rows of the graph": ("PageRank 0.9, rows", "features, rows"),
     "without the neighbourhood kernel": ("neighbourhood",),
     "without labels as input": ("labels", "hops, labels", "random units, labels"),
-    "without random units": ("random units",),
+    "without random units": ("random units", "features, random units"),
 }
 MARKS = (50, 200)
 

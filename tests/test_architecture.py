@@ -35,7 +35,7 @@ BUDGET = {
     "losses": (4, 700),
     "nn": (7, 850),
     "numerics": (14, 1700),
-    "real": (13, 2550),
+    "real": (13, 2500),
     "results": (8, 1200),
     "simulation": (26, 4900),
     "sweeps": (6, 1200),

@@ -2,7 +2,8 @@
 
 ``python -m validation.odd_tables --tables 300 --seed 0`` draws tables that are degenerate (duplicated, zero or constant rows and
 columns, a column of huge variance, one label of a class, isolated nodes, a graph in two sides, a cycle, a star, ...), in unusual
-forms (sparse formats, half precision, integers, words, booleans, masks), or malformed (NaN, negative weights, rows too few).
+forms (sparse formats, edges in parts, tables of pandas, graphs of NetworkX, half precision, integers, words, categories, masks),
+or malformed (NaN, negative weights, rows too few, dates, lists of pairs, one node).
 Every door refuses a table in one sentence, or answers with numbers that are probabilities, do not depend on how the table is
 written, and are within their bounds; malformed ones must be refused. The exit status is 1 if there is a finding.
 """
@@ -18,7 +19,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import networkx
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 import gcnlimit as gl
@@ -58,6 +61,10 @@ FEATURES: dict[str, Callable[[Generator, Any, Any], Any]] = {
     "half precision": lambda rng, X, classes: X.astype(np.float16),
     "whole numbers": lambda rng, X, classes: np.round(3.0 * X).astype(np.int8),
     "booleans": lambda rng, X, classes: X > 0.0,
+    "huge whole numbers": lambda rng, X, classes: rng.integers(-(2**62), 2**62, size=X.shape),
+    "one column": lambda rng, X, classes: X[:, :1],
+    "numbers of the nodes": lambda rng, X, classes: np.arange(len(X))[:, None] + 10**12,
+    "nearly parallel rows": lambda rng, X, classes: X[:1] + 1e-7 * X,
 }
 
 
@@ -102,6 +109,8 @@ GRAPHS: dict[str, Callable[[Generator, Any, Any], Any]] = {
         A, np.arange(0, len(A) - 1, 2), np.arange(1, len(A), 2)
     ),
     "loops too": lambda rng, A, classes: A + np.eye(len(A)),
+    "edges several times": lambda rng, A, classes: A * rng.integers(1, 4, size=A.shape),
+    "labelled nodes apart": lambda rng, A, classes: _cut(A, np.arange(len(A)) > len(A) // 2),
 }
 
 
@@ -119,31 +128,63 @@ def labels(rng: Generator, kind: str, classes: Any) -> Any:
         kept = (rng.random(n) < 0.6) & (classes < classes.max())
         kept[rng.choice(rare)] = True
         return np.where(kept, classes, -1)
+    if kind == "each another class":
+        return np.where(rng.random(n) < 0.5, np.arange(n), -1)
     if kind == "all but one":
         return np.where(np.arange(n) == rng.integers(n), -1, classes)
     return np.where(rng.random(n) < 0.4, classes, -1)
 
 
-LABELS = ("some", "all", "one of each", "one of a class", "all but one")
+LABELS = ("some", "all", "one of each", "one of a class", "all but one", "each another class")
 
 
 def rewritten(rng: Generator, X: Any, y: Any, A: Any) -> Iterator[tuple[str, Any, Any, Any]]:
     """The same table in other forms, with the name of each; answers must be the same."""
-    form = str(rng.choice(["csr", "csc", "coo", "lil", "dok"]))
+    form = str(rng.choice(["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]))
     yield f"graph as {form}", X, y, sparse.csr_array(A).asformat(form)
+    yield "graph as a list", X, y, A.tolist()
+    yield "graph as a table", X, y, pd.DataFrame(A)
+    yield "graph as np.matrix", X, y, np.asmatrix(A)
+    yield "graph of another package", X, y, networkx.from_numpy_array(A, create_using=_kind(A))
+    yield "every edge in two parts", X, y, _in_parts(A)
+    yield "zeros that are stored", X, y, _with_zeros(rng, A)
     if X is not None:
         yield f"features as {form}", sparse.csr_array(X.astype(float)).asformat(form), y, A
         yield "features as a list", X.tolist(), y, A
         yield "features in Fortran's order", np.asfortranarray(X), y, A
-    names = np.array(["b", "Ä", "", "a b", *map(str, range(50))], object)
+        yield "features as objects", X.astype(object), y, A
+        yield "features as a table", pd.DataFrame(X, index=rng.permutation(len(X))), y, A
+    names = np.array(["b", "Ä", "", "a b", " a", "nan", *map(str, range(500))], object)
     names[2] = "c"
     words = names[: y.max() + 1]
     words = np.sort(words.astype(str)).astype(object)  # in the order of the numbers
-    yield "words", X, np.array([None if c < 0 else words[c] for c in y], object), A
+    named = np.array([None if c < 0 else words[c] for c in y], object)
+    yield "words", X, named, A
+    yield "categories", X, pd.Series(pd.Categorical(named)), A
+    yield "classes of pandas", X, pd.Series(y, dtype="Int64").replace(-1, pd.NA), A
     yield "fractional types", X, np.where(y < 0, np.nan, y), A
+    yield "huge classes", X, np.where(y < 0, -1, 2**62 + y), A
+    yield "numbers as objects", X, np.array([None if c < 0 else int(c) for c in y], object), A
     if y.max() == 1 and y.min() >= 0:
         yield "booleans", X, y == 1, A
     yield "masked with nothing hidden", X, y, np.ma.masked_array(A, np.zeros(A.shape, bool))
+
+
+def _kind(A: Any) -> Any:
+    return networkx.Graph if np.array_equal(A, A.T) else networkx.DiGraph
+
+
+def _in_parts(A: Any) -> Any:
+    """Every entry as the sum of two halves."""
+    coo = sparse.coo_array(A)
+    row, column = np.tile(coo.coords, 2)
+    return sparse.coo_array((np.tile(coo.data / 2.0, 2), (row, column)), shape=A.shape)
+
+
+def _with_zeros(rng: Generator, A: Any) -> Any:
+    """Zeros among the entries of a sparse matrix, which are no edges."""
+    row, column = np.nonzero((A > 0) | (rng.random(A.shape) < 0.2))
+    return sparse.coo_array((A[row, column], (row, column)), shape=A.shape).tocsr()
 
 
 def malformed(rng: Generator, X: Any, y: Any, A: Any) -> Iterator[tuple[str, Any, Any, Any]]:
@@ -162,6 +203,19 @@ def malformed(rng: Generator, X: Any, y: Any, A: Any) -> Iterator[tuple[str, Any
     yield "no label", X, np.full(n, -1), A
     yield "classes between whole numbers", X, np.where(y < 0, -1.0, y + 0.5), A
     yield "infinite classes", X, np.where(y == y.max(), np.inf, y), A
+    yield "one node", X[:1], y[:1], A[:1, :1]
+    yield "a column of dates", pd.DataFrame(X).assign(since=pd.Timestamp("2020-01-01")), y, A
+    yield "a column of words", pd.DataFrame(X).assign(kind=pd.Categorical(["a"] * n)), y, A
+    yield "classes that are lists", X, [[int(c)] for c in y], A
+    yield "classes in two columns", X, np.stack([y, y], axis=1), A
+    yield "classes that are dates", X, np.full(n, np.datetime64("2020-01-01")), A
+    yield "words and numbers", X, np.array(["a", *y[1:].tolist()], object), A
+    yield "a hidden weight", X, y, np.ma.masked_array(A, A > 0.0)
+    yield "a missing number", pd.DataFrame(X).astype("object").where(np.eye(*X.shape) == 0), y, A
+    yield "complex numbers", X + 1j, y, A
+    yield "a graph without a row", X, y, A[1:]
+    if n > 2:
+        yield "pairs of nodes", X, y, np.argwhere(A).tolist()
 
 
 def drawn(seed: int, number: int) -> Table:
@@ -185,7 +239,8 @@ def drawn(seed: int, number: int) -> Table:
     if not (A - np.diag(np.diag(A))).any():
         A[0, 1] = A[1, 0] = 1.0
     if number % 4 == 3:
-        name, X, y, A = list(malformed(rng, X, y, A))[rng.integers(11)]
+        wrong = list(malformed(rng, X, y, A))
+        name, X, y, A = wrong[rng.integers(len(wrong))]
         return Table(X, y, A, (*kinds, name), malformed=True)
     if rng.random() < 0.15:
         X, kinds[0] = None, "no features"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 
 from gcnlimit.nn import MessagePassing, SymmetricOperator
-from gcnlimit.nn.network import FeatureMessages, Numbers
+from gcnlimit.nn.network import FeatureMessages, LayerNumbers
 
 _LOW = -0.99  # of g (C p - 1), which is above -1 for probabilities
 
@@ -42,17 +42,17 @@ class Ablated(MessagePassing):
             for weight in (self.graph_memory, self.feature_memory):
                 weight.requires_grad_(False).fill_(1.0 if memory == "exact" else 0.0)
         if not tied:
-            for name in Numbers._fields:
+            for name in LayerNumbers._fields:
                 every = getattr(self, name).detach().repeat(layers)
                 self.register_parameter(name, torch.nn.Parameter(every))
 
-    def numbers(self) -> Iterable[Numbers]:
+    def numbers(self) -> Iterable[LayerNumbers]:
         """Numbers of each layer."""
         if self.tied:
             return super().numbers()
         return (
-            Numbers(*row)
-            for row in zip(*(getattr(self, name) for name in Numbers._fields), strict=True)
+            LayerNumbers(*row)
+            for row in zip(*(getattr(self, name) for name in LayerNumbers._fields), strict=True)
         )
 
     def layer_means(self, logits: Any, seen: Any, code: Any) -> Any:
@@ -92,11 +92,11 @@ class Edgewise(MessagePassing):
     large degree. The classes have equal sizes.
     """
 
-    def passed(self, x: Any, S: Any, known: Any, centroids: Any = None) -> tuple[Any, Any]:
+    def passed(self, x: Any, S: Any, onehot: Any, centroids: Any = None) -> tuple[Any, Any]:
         """Logits (nodes, batch, classes), and centroids of the features of each class."""
-        seen = known.sum(dim=2, keepdim=True) > 0
+        seen = onehot.sum(dim=2, keepdim=True) > 0
         prior, root = self._prior()
-        code = (known - prior) / root
+        code = (onehot - prior) / root
         y = logits = torch.where(seen, code, 0.0)
         features, edges = FeatureMessages(x, centroids), Edges.of(S)
         sent = y[edges.column]

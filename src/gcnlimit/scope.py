@@ -188,7 +188,6 @@ REFUSALS: tuple[Refusal, ...] = (
     _row(_but(_which("noise")), "leave out noise, or sample graphs", noise="some"),
     _row((*_TRAINED, "bayes_optimal"), _ONE_OF_TWO, noise="some", degrees="varied"),
     _row(_TRAINED, _ONE_OF_TWO, noise="some", test_filter="other"),
-    _row(_TRAINED, _ONE_OF_TWO, noise="some", training="stopped"),
     _row(_but(_which("degrees")), "leave out degrees, or sample graphs", degrees="varied"),
     _row(_SCATTER, "take classes=2", classes=_MORE),
     _row(_WHITE, "leave out features", features="correlated"),

@@ -33,7 +33,8 @@ def test_rows_and_products_are_those_of_the_whole(name, nodes, monkeypatch):
 
 def test_averages_are_those_of_one_and_two_steps():
     units = UNITS[np.arange(50)]
-    assert np.allclose(Averaged(UNITS, [A])[np.arange(50)], np.hstack([A @ units, A @ (A @ units)]))
+    expected = np.hstack([units, A @ units, A @ (A @ units)])
+    assert np.allclose(Averaged(UNITS, [A])[np.arange(50)], expected)
 
 
 ROWS = {

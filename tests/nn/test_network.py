@@ -8,7 +8,7 @@ import gcnlimit as gl
 torch = pytest.importorskip("torch")
 
 from gcnlimit.nn import MessagePassing, from_edge_index, from_graph, train  # noqa: E402
-from gcnlimit.nn.network import GraphMessages, Numbers  # noqa: E402
+from gcnlimit.nn.network import LayerNumbers, OperatorMessages  # noqa: E402
 from gcnlimit.nn.operators import as_operator  # noqa: E402
 
 DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
@@ -147,7 +147,7 @@ def test_a_node_does_not_hear_its_own_message_back(gain, hubs):
     start = first * torch.tensor([0.5**0.5, -(0.5**0.5)])
 
     def overlap(memory):
-        numbers, messages = Numbers(gain, 0.0, 0.0, memory, 0.0), GraphMessages(S, start)
+        numbers, messages = LayerNumbers(gain, 0.0, 0.0, memory, 0.0), OperatorMessages(S, start)
         heard = messages.evidence(start, torch.zeros_like(first), numbers)
         second = torch.tanh(2**0.5 * heard) / 2**0.5  # posterior means of two classes
         unsure = 1.0 - (second**2).sum(dim=2, keepdim=True)

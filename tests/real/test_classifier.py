@@ -172,6 +172,18 @@ def test_a_complete_graph_and_one_without_use_leave_the_features():
     assert model.loo_score_ > alone.loo_score_ - 0.1
 
 
+def test_what_two_features_tell_together_is_learnt_without_a_graph():
+    """Neither tells anything alone, and the graph says nothing."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((800, 4))
+    classes = (X[:, 0] * X[:, 1] > 0).astype(int)
+    A = np.triu(rng.random((800, 800)) < 0.01, 1)
+    seen = np.arange(800) < 400
+    model = gl.GraphClassifier().fit(X, np.where(seen, classes, -1), graph=1.0 * (A + A.T))
+    assert not model.uses_graph_
+    assert model.score(y=np.where(seen, -1, classes)) > 0.8
+
+
 def test_an_isolated_node_has_the_same_answer_on_every_graph():
     """Up to the centring of the operator, which isolated nodes share."""
     X, _, hidden, A = classed_graph(nodes=200, labelled=120, width=30)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
-from gcnlimit.real.recommend import _depth
+from gcnlimit.real import recommend as advice_on
 from gcnlimit.real.scores import expected_accuracy
 from validation.expected_coverage import covered, sampled
 
@@ -134,6 +134,17 @@ def test_the_interval_knows_that_the_other_nodes_are_few():
     assert np.mean(alone) < 0.9 < np.mean(inside)
 
 
+def test_a_ceiling_that_takes_minutes_is_not_computed(monkeypatch):
+    """Forty-five classes of the same size."""
+    monkeypatch.setattr(advice_on, "bayes_optimal", lambda data: pytest.fail("it was computed"))
+    rng = np.random.default_rng(0)
+    y = np.arange(225) % 45
+    A = np.triu(rng.random((225, 225)) < np.where(y[:, None] == y, 0.5, 0.02), 1)
+    estimate = gl.estimate(rng.standard_normal((225, 9)), y, 1.0 * (A + A.T))
+    limit, _ = advice_on._ceiling(expected_accuracy(y > 0, 45), estimate, ())
+    assert limit.startswith("The best possible accuracy takes minutes")
+
+
 @pytest.mark.parametrize(
     ("strengths", "words"),
     [
@@ -144,5 +155,5 @@ def test_the_interval_knows_that_the_other_nodes_are_few():
 )
 def test_what_it_does_with_neighbours_is_said_by_the_signs_of_the_strengths(strengths, words):
     rows = [SimpleNamespace(strength=s, weight=0.5, member="") for s in strengths]
-    (sentence,) = _depth(SimpleNamespace(table_=rows))
+    (sentence,) = advice_on._depth(SimpleNamespace(table_=rows))
     assert sentence.startswith(words)

@@ -18,7 +18,7 @@ _LINEAR = "The best of all linear networks instead of any algorithm."
 @option("--degree", _DEGREE, type=float)
 @option("--linear", _LINEAR, is_flag=True)
 @output_options
-def command(*, form: str, degree: float | None, linear: bool, **given: Any) -> None:
+def command(*, form: str, degree: float | None, linear: bool, **arguments: Any) -> None:
     """Bayes-optimal performance: the best that any algorithm can reach, even one that knows the model.
 
     \b
@@ -31,7 +31,7 @@ def command(*, form: str, degree: float | None, linear: bool, **given: Any) -> N
     from gcnlimit.theory.bayes import bayes_optimal
     from gcnlimit.theory.linear import best_linear
 
-    grid = Grid(given)
+    grid = Grid(arguments)
     answer = (best_linear if linear else bayes_optimal)(grid.data(), degree=degree)
     columns = answer.distinct()
     title = "Best linear network" if linear else "Bayes-optimal performance"

@@ -39,7 +39,7 @@ Names = tuple[str, ...]
 @option("--out", "Write every run to a .json file.", type=FILE)
 @output_options
 def command(
-    *, form: str, methods: Names, parts: Names, beside: bool, out: Path | None, **given: Any
+    *, form: str, methods: Names, parts: Names, beside: bool, out: Path | None, **arguments: Any
 ) -> None:
     """Problems with known ceilings: list them, run reference methods on them, rank results from files.
 
@@ -58,8 +58,8 @@ def command(
 
     if out is not None:
         check_writable(out, ENDINGS)
-    named = given.pop("problems")
-    aside = given.pop("aside")
+    named = arguments.pop("problems")
+    aside = arguments.pop("aside")
     chosen = as_problems(named) if named else problems(aside=aside)
     if not (methods or parts or beside):
         _list(chosen, form)
@@ -67,7 +67,7 @@ def command(
     from gcnlimit.benchmark.methods import reference_methods
 
     models = reference_methods(methods)
-    runs = [evaluate(model, chosen, name=name, **given) for name, model in models.items()]
+    runs = [evaluate(model, chosen, name=name, **arguments) for name, model in models.items()]
     files = [*runs, *(Scores.load(part) for part in parts)]
     scores = merge([*files, *([published()] if beside else [])])
     if named or aside:

@@ -31,7 +31,7 @@ _REVIEW = "Rank this many nodes whose label would help most, in a column of --ou
 @options.plot_option
 @output_options
 def command(
-    *, file: str, split: int, out: Path | None, plot: Path | None, form: str, **given: Any
+    *, file: str, split: int, out: Path | None, plot: Path | None, form: str, **arguments: Any
 ) -> None:
     """Classify the nodes of the graph in FILE, as gcnlimit recommend recommends.
 
@@ -47,11 +47,11 @@ def command(
     if out is not None:
         check_writable(out)
     check_plot(plot, (), fewest=0)
-    fractions, review, scale = (given.pop(name) for name in ("fractions", "review", "scale"))
+    fractions, review, scale = (arguments.pop(name) for name in ("fractions", "review", "scale"))
     if review is not None and out is None:
         raise ParameterError(f"--review {review} is a column of the file; add --out FILE")
-    weight = "balanced" if given.pop("balanced") else None
-    data = options.load_labelled(file, split=split, **given)
+    weight = "balanced" if arguments.pop("balanced") else None
+    data = options.load_labelled(file, split=split, **arguments)
     labels = data.training(split)
     if labelled_nodes(labels).all():
         click.echo("Every node is labelled, and none is left to classify.", err=True)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @options.plot_option
 @output_options
 def command(
-    *, depth: int, order: int, symmetrize: bool, plot: Path | None, form: str, **given: Any
+    *, depth: int, order: int, symmetrize: bool, plot: Path | None, form: str, **arguments: Any
 ) -> None:
     """Families of networks, filter and regularization tuned (square loss), beside the ceilings.
 
@@ -36,7 +36,7 @@ def command(
     """
     from gcnlimit.choose.compare import compare
 
-    grid = Grid(given)
+    grid = Grid(arguments)
     check_plot(plot, grid.axes, fewest=0, most=1)
     comparison = compare(grid.data(), depth=depth, order=order, symmetrize=symmetrize)
     methods = comparison.methods

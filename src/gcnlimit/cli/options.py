@@ -162,25 +162,25 @@ table_options = together(
 class Grid:
     """Every combination of the values given: each option with several values is an axis of its own."""
 
-    def __init__(self, given: dict[str, Any]) -> None:
+    def __init__(self, arguments: dict[str, Any]) -> None:
         self.axes: dict[str, Array] = {}
         self.inputs: dict[str, Any] = {}
         for name in SIGNALS:
-            self._take(name, given[name])
-        self.inputs["directed"] = not given["undirected"]
-        classes = given["classes"].tolist()
+            self._take(name, arguments[name])
+        self.inputs["directed"] = not arguments["undirected"]
+        classes = arguments["classes"].tolist()
         alone = len(classes) == 1 and classes[0].is_integer()
         if classes != [2.0]:
             self.inputs["classes"] = int(classes[0]) if alone else tuple(classes)
-        if given["noise"]:
-            self.inputs["noise"] = given["noise"]
-        if given.get("degrees_variance") is not None:
-            self.inputs |= {name: given[name] for name in ("degrees_variance", "degrees_law")}
-        if "reg" in given:
-            self._take_network(given)
+        if arguments["noise"]:
+            self.inputs["noise"] = arguments["noise"]
+        if arguments.get("degrees_variance") is not None:
+            self.inputs |= {name: arguments[name] for name in ("degrees_variance", "degrees_law")}
+        if "reg" in arguments:
+            self._take_network(arguments)
         for name in (f"to_{signal}" for signal in SIGNALS):
-            if given.get(name) is not None:
-                self._take(name, given[name])
+            if arguments.get(name) is not None:
+                self._take(name, arguments[name])
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -250,8 +250,8 @@ class Grid:
         else:
             self.inputs[name] = float(values[0])
 
-    def _take_network(self, given: dict[str, Any]) -> None:
-        named = {name: value for name, value in given.items() if value is not None}
+    def _take_network(self, arguments: dict[str, Any]) -> None:
+        named = {name: value for name, value in arguments.items() if value is not None}
         chosen = [name for name in FAMILIES if name in named]
         if len(chosen) != 1:
             got = _flags(chosen, " and ") or "none"
@@ -261,12 +261,12 @@ class Grid:
             raise click.UsageError(f"choose one filter at test (got {_flags(at_test, ' and ')}).")
         times = [name for name in parameters.TIMES if name in named]
         self._take("reg", named.get("reg", np.array([0.0 if times else math.inf])))
-        self._take_filter(chosen[0], given[chosen[0]], given["depth"])
+        self._take_filter(chosen[0], arguments[chosen[0]], arguments["depth"])
         for name in (*at_test, *times):
-            self._take(name, given[name])
+            self._take(name, arguments[name])
         taken = ("reg", *times)
         others = [name for name in parameters.LEARNING if name in named and name not in taken]
-        self.inputs |= {name: given[name] for name in others}
+        self.inputs |= {name: arguments[name] for name in others}
 
     def _take_filter(self, name: str, values: Array, depth: int | None) -> None:
         family = FAMILIES[name]

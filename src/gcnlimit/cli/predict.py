@@ -24,7 +24,7 @@ _DEGREE = "Mean degree of your graphs: warns where it is too small for the norma
 @options.plot_option
 @output_options
 def command(
-    *, form: str, plot: Path | None, degree: float | None, calibration: bool, **given: Any
+    *, form: str, plot: Path | None, degree: float | None, calibration: bool, **arguments: Any
 ) -> None:
     """Exact performance of a network in the large-size limit, beside the Bayes-optimal ceiling.
 
@@ -44,7 +44,7 @@ def command(
       gcnlimit predict --alpha 4 --lam 1 --mu 2 --rho 0.1 --t 1 --steps 1,2,5,20,100 --rate 0.1 --calibration
       gcnlimit predict --alpha 4 --lam 1 --mu 2 --rho 0.1 --theta 0.4 --to-lam -1:1:5 --test-theta -0.4,0.4
     """
-    grid = options.Grid(given)
+    grid = options.Grid(arguments)
     elsewhere = ", on another graph" if grid.other() else ""
     check_plot(plot, grid.axes)
     answer = grid.exact(degree)

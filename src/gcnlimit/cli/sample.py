@@ -19,7 +19,7 @@ from gcnlimit.errors import check_writable
 @option("--out", "File to write, FILE.npz.", type=click.Path(path_type=Path), required=True)
 @output_options
 def command(
-    *, out: Path, nodes: int, degree: float, seed: int, streamed: bool, form: str, **given: Any
+    *, out: Path, nodes: int, degree: float, seed: int, streamed: bool, form: str, **arguments: Any
 ) -> None:
     """Draw one graph with features and labels, and write it to a file.
 
@@ -32,7 +32,7 @@ def command(
     """
     from gcnlimit.simulation.data.sample import sample
 
-    grid = Grid(given)
+    grid = Grid(arguments)
     check_writable(out, (".npz",))
     instance = sample(grid.data(), nodes, degree, seed, streamed=streamed)
     instance.save(out)

@@ -31,7 +31,7 @@ _STREAMED = "Store no features: draw them again when needed (always so on a GPU)
 @option("--streamed", _STREAMED, is_flag=True)
 @output_options
 def command(
-    *, nodes: int, degree: float, seed: int, trials: int, streamed: bool, form: str, **given: Any
+    *, nodes: int, degree: float, seed: int, trials: int, form: str, **arguments: Any
 ) -> None:
     """Train a network on sampled graphs and measure it, beside the exact prediction for infinite graphs.
 
@@ -53,10 +53,10 @@ def command(
     """
     from gcnlimit.simulation.simulate import simulate
 
-    grid = Grid(given)
+    grid = Grid(arguments)
     exact = grid.exact()
-    how = {"workers": given["workers"], "device": given["device"], "streamed": streamed or None}
-    how |= {"to": grid.other(), "throw": grid.size == 1}
+    how: dict[str, Any] = {name: arguments[name] for name in ("workers", "device")}
+    how |= {"to": grid.other(), "throw": grid.size == 1, "streamed": arguments["streamed"] or None}
     measured = simulate(*grid.problem(), nodes, degree, trials, seed, **how)
     reasons = failures(grid, measured)
     predicted = _expected_errors(grid, nodes, measured.trials) if measured.trials <= _FEW else None

@@ -35,7 +35,7 @@ def _interval(text: str) -> tuple[str, tuple[float, float]]:
 @options.plot_option
 @output_options
 def command(
-    *, form: str, free: tuple[str, ...], per_layer: bool, plot: Path | None, **given: Any
+    *, form: str, free: tuple[str, ...], per_layer: bool, plot: Path | None, **arguments: Any
 ) -> None:
     """The best network of a family: its diffusion time, strengths, depth, PageRank parameter, regularization or tau.
 
@@ -56,7 +56,7 @@ def command(
     intervals: dict[str, Any] = dict(map(_interval, free))
     names = (*FAMILIES, *names_at_test()[1:], "reg", "depth", *TIMES[:-1], *NUMBERS)
     check_names(intervals, names, "a parameter to tune")
-    grid = options.Grid(given | _begin(intervals, given))
+    grid = options.Grid(arguments | _begin(intervals, arguments))
     data, gcn = grid.problem()
     name = gcn.filter.parameter
     if per_layer:
@@ -80,13 +80,13 @@ def command(
     show_grid(grid, columns, form, "The best network of the family", **searched)
 
 
-def _begin(intervals: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+def _begin(intervals: dict[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
     """Values with which the search begins, where they are not given; a list cannot be both free and an axis."""
     searched = (*FAMILIES, *names_at_test(), "depth", *TIMES)
-    named = {name for name in searched if given.get(name) is not None}
+    named = {name for name in searched if arguments.get(name) is not None}
     for name in intervals:
-        several = given.get(name) is not None and np.size(given[name]) > 1
-        layers = name in FAMILIES and FAMILIES[name].deep and given["depth"] is None
+        several = arguments.get(name) is not None and np.size(arguments[name]) > 1
+        layers = name in FAMILIES and FAMILIES[name].deep and arguments["depth"] is None
         if several and not layers:
             raise click.UsageError(
                 f"--{name} is free and has several values; give one, from which the search starts."

@@ -1,8 +1,9 @@
-"""Whether the edges of labelled nodes follow the block model: one degree for all classes, one strength for all pairs of them."""
+"""Edges of labelled nodes: their homophily, and whether they follow the block model (one degree, one strength for all pairs)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -10,6 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import chdtrc, fdtrc
 
 from gcnlimit._values import Array
+from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.standard import StandardizedGraph
 
 UNLIKELY = 1e-3  # level of each test: about one graph of the model in 500 is doubted by chance
@@ -19,34 +21,34 @@ FEWEST = 2.0  # edges expected between two classes below which their number says
 SIDES = 0.9  # share of the edges that join two sides from which a graph is bipartite
 
 
-def block_doubts(given: StandardizedGraph) -> Iterator[str]:
+def block_doubts(graph: StandardizedGraph) -> Iterator[str]:
     """Sentences on what the labelled nodes refute, the plainest first."""
-    names = given.labels.classes.tolist()
-    if _bipartite(given):
+    names = graph.labels.classes.tolist()
+    if _bipartite(graph):
         sides = "of two kinds of nodes with edges only between the two"
         yield f"the graph is bipartite, made {sides}, and the classes do not explain it"
-    A = given.operator.matrix
+    A = graph.operator.matrix
     out = np.diff(A.indptr).astype(float)
-    into = np.bincount(A.indices, minlength=given.nodes).astype(float)
-    for degrees in (out, into) if given.directed else (out,):
-        seen = degrees[given.labels.labelled]
-        means = np.bincount(given.labels.index, seen) / given.labels.counts
+    into = np.bincount(A.indices, minlength=graph.nodes).astype(float)
+    for degrees in (out, into) if graph.directed else (out,):
+        seen = degrees[graph.labels.labelled]
+        means = np.bincount(graph.labels.index, seen) / graph.labels.counts
         unlike = means.max() > UNLIKE * means.min()
-        if unlike and _level_of_means(seen, given) < UNLIKELY:
+        if unlike and _level_of_means(seen, graph) < UNLIKELY:
             most, least = int(means.argmax()), int(means.argmin())
-            kind = "" if not given.directed else "outgoing " if degrees is out else "incoming "
+            kind = "" if not graph.directed else "outgoing " if degrees is out else "incoming "
             first = f"nodes of class {names[most]} have {means[most]:.1f} {kind}edges on average"
             fewest = f"those of class {names[least]} have {means[least]:.1f}"
             yield f"the degree depends on the class ({first}, {fewest})"
             break
-    edges, chance = _blocks(given, out, into)
-    fitted, level = _one_strength(given, edges, chance)
+    edges, chance = _blocks(graph, out, into)
+    fitted, level = _one_strength(graph, edges, chance)
     if level >= UNLIKELY:
         return
     apart = np.where(chance > FEWEST, np.abs(edges - fitted) / np.sqrt(fitted), 0.0)
     i, j = np.unravel_index(int(apart.argmax()), apart.shape)
     there, back = edges[i, j], edges[j, i]
-    if given.directed and abs(there - back) > 3.0 * np.sqrt(there + back):
+    if graph.directed and abs(there - back) > 3.0 * np.sqrt(there + back):
         counted = f"{there:.0f} edges from class {names[i]} to {names[j]}, {back:.0f} back"
         yield f"classes are linked in one direction ({counted})"
     else:
@@ -55,35 +57,35 @@ def block_doubts(given: StandardizedGraph) -> Iterator[str]:
         yield f"pairs of classes are not linked alike ({excess})"
 
 
-def _level_of_means(degrees: Array, given: StandardizedGraph) -> float:
+def _level_of_means(degrees: Array, graph: StandardizedGraph) -> float:
     """Probability of mean degrees that differ as much by chance alone (analysis of variance of their logarithms)."""
-    counts = given.labels.counts
+    counts = graph.labels.counts
     values = np.log1p(degrees)
-    means = np.bincount(given.labels.index, values) / counts
+    means = np.bincount(graph.labels.index, values) / counts
     freedom = max(values.size - counts.size, 1)
-    within = float(np.sum((values - means[given.labels.index]) ** 2)) / freedom
+    within = float(np.sum((values - means[graph.labels.index]) ** 2)) / freedom
     # a few nodes of one degree do not show how much degrees scatter: at least as counts do
     within = max(within, float(np.mean(degrees / (1.0 + degrees) ** 2)), 1e-12)
     between = float(counts @ (means - values.mean()) ** 2) / (counts.size - 1)
     return float(fdtrc(counts.size - 1, freedom, between / within))
 
 
-def _blocks(given: StandardizedGraph, out: Array, into: Array) -> tuple[Array, Array]:
+def _blocks(graph: StandardizedGraph, out: Array, into: Array) -> tuple[Array, Array]:
     """Edges from class to class among labelled nodes, and what their degrees alone would give."""
-    R = given.labels.labelled
-    Y = np.eye(given.labels.counts.size)[given.labels.index]
-    A = given.operator.matrix[R][:, R].astype(bool).astype(float)
+    R = graph.labels.labelled
+    Y = np.eye(graph.labels.counts.size)[graph.labels.index]
+    A = graph.operator.matrix[R][:, R].astype(bool).astype(float)
     left, right = Y * out[R, None], Y * into[R, None]
     by_chance = np.outer(left.sum(axis=0), right.sum(axis=0)) - left.T @ right
     edges = np.asarray(Y.T @ (A @ Y))
     # an undirected edge was counted from both of its ends
-    once = 1.0 if given.directed else np.triu(np.ones_like(edges)) - 0.5 * np.eye(len(edges))
-    return once * edges, once * by_chance / given.operator.matrix.nnz
+    once = 1.0 if graph.directed else np.triu(np.ones_like(edges)) - 0.5 * np.eye(len(edges))
+    return once * edges, once * by_chance / graph.operator.matrix.nnz
 
 
-def _one_strength(given: StandardizedGraph, edges: Array, chance: Array) -> tuple[Array, float]:
+def _one_strength(graph: StandardizedGraph, edges: Array, chance: Array) -> tuple[Array, float]:
     r"""Edges at the best strength :math:`s` of the form :math:`1 + s\, y_k \cdot y_l`, and how unlikely the others then are."""
-    products = np.diag(1.0 / given.classes.fractions) - 1.0
+    products = np.diag(1.0 / graph.classes.fractions) - 1.0
     strength = np.sum(products * (edges - chance)) / max(np.sum(chance * products**2), 1e-12)
     fitted = np.maximum(chance * (1.0 + strength * products), 0.05 * chance + 1e-12)
     use = chance > FEWEST
@@ -92,10 +94,10 @@ def _one_strength(given: StandardizedGraph, edges: Array, chance: Array) -> tupl
     return fitted, float(chdtrc(freedom, chi_squared)) if freedom > 0 else 1.0
 
 
-def _bipartite(given: StandardizedGraph) -> bool:
+def _bipartite(graph: StandardizedGraph) -> bool:
     """Whether edges join two sides of the graph that are not its classes."""
-    both, _ = given.both_ways()
-    N = given.nodes
+    both, _ = graph.both_ways()
+    N = graph.nodes
     if both.nnz < 2 * N:  # about a forest, whose parts have two sides anyway
         return False
     # a part of two sides is two parts of its double cover
@@ -104,8 +106,24 @@ def _bipartite(given: StandardizedGraph) -> bool:
     apart = part[:N] != part[N:]
     if float(np.diff(both.indptr)[apart].sum()) < SIDES * both.nnz:
         return False
-    seen = given.labels.labelled
+    seen = graph.labels.labelled
     side = (part[:N] < part[N:])[seen]
-    pairs = np.bincount(2 * given.labels.index + side, minlength=2 * given.labels.counts.size)
+    pairs = np.bincount(2 * graph.labels.index + side, minlength=2 * graph.labels.counts.size)
     follow = pairs.reshape(-1, 2).max(axis=1).sum() > 0.95 * seen.size
     return not (follow and 0.05 < np.mean(side) < 0.95)
+
+
+def homophily(adjacency: Any, labels: Labels) -> tuple[float, float]:
+    r"""Fraction :math:`h` of edges between equal classes, and :math:`(h - \sum_k p_k^2)/(1 - \sum_k p_k^2)`.
+
+    :math:`p_k` is the share of class :math:`k` among the ends of the edges. Edges between labelled nodes only.
+    """
+    Y = np.eye(labels.classes.size)[labels.index]
+    between = adjacency[labels.labelled][:, labels.labelled] != 0
+    edges = np.asarray(Y.T @ (between.astype(float) @ Y))  # from class to class
+    if not edges.any():
+        return float("nan"), float("nan")
+    edges /= edges.sum()
+    same = float(np.trace(edges))
+    chance = float(np.sum((0.5 * (edges.sum(axis=0) + edges.sum(axis=1))) ** 2))
+    return same, (same - chance) / (1.0 - chance) if chance < 1.0 else float("nan")

@@ -73,6 +73,8 @@ def labelled_nodes(raw: npt.NDArray[Any]) -> Mask:
     """Which entries name a class; -1, NaN, None and the empty string do not."""
     if raw.dtype.kind not in "biufUO":
         raise ParameterError(f"y has dtype {raw.dtype}; classes are {KINDS}, -1 where unknown")
+    if raw.dtype.kind in "iu":
+        return np.asarray(raw != -1)
     return np.array([_is_class(value) for value in raw.tolist()], bool)
 
 

@@ -60,10 +60,12 @@ class Units:
 
     @classmethod
     def of(cls, columns: Beside, count: int, rng: np.random.Generator) -> Units:
-        """Some units, drawn at random."""
+        """Some units, drawn at random; each sees some columns, from one to all, for what few columns tell together."""
         dtype = columns.blocks[0].dtype
         width = columns.shape[1]
-        weights = rng.standard_normal((width, count)) / np.sqrt(width)
+        most = np.exp(rng.random(count) * np.log(width + 1)).astype(int)
+        seen = rng.random((width, count)).argsort(axis=0).argsort(axis=0) < most
+        weights = seen * rng.standard_normal((width, count)) / np.sqrt(most)
         return cls(columns, weights.astype(dtype), rng.standard_normal(count).astype(dtype))
 
     @property
@@ -80,7 +82,7 @@ class Units:
 
 @dataclass(frozen=True, eq=False)
 class Averaged:
-    """Units averaged one and two steps away, by each of some walks."""
+    """Units, and their averages one and two steps away by each of some walks."""
 
     units: Units
     walks: list[Any]
@@ -89,11 +91,11 @@ class Averaged:
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and columns."""
         nodes, count = self.units.shape
-        return nodes, 2 * count * len(self.walks)
+        return nodes, (1 + 2 * len(self.walks)) * count
 
     def __getitem__(self, nodes: Any) -> Any:
         units = self.units[:]
-        parts = []
+        parts = [units[nodes]]
         for walk in self.walks:
             first = walk[nodes]
             # two steps from few nodes are the cheaper product
@@ -102,12 +104,12 @@ class Averaged:
         return np.hstack(parts)
 
     def __matmul__(self, W: Array) -> Array:
-        # averages of outputs are fewer than averages of units
-        parts = np.split(W, 2 * len(self.walks))
-        units = self.units
-        pairs = zip(self.walks, parts[::2], parts[1::2], strict=True)
-        each = (walk @ (units @ one + walk @ (units @ two)) for walk, one, two in pairs)
-        return np.asarray(sum(each))
+        # averages of outputs are fewer than averages of units, which are computed once
+        parts = np.split(W, 1 + 2 * len(self.walks))
+        total, *rest = np.hsplit(self.units @ np.hstack(parts), len(parts))
+        for walk, one, two in zip(self.walks, rest[::2], rest[1::2], strict=True):
+            total = total + walk @ (one + walk @ two)
+        return total
 
 
 @dataclass(frozen=True, eq=False)

@@ -140,7 +140,7 @@ class Signals(NamedTuple):
     mu_error: float
 
 
-def from_labels(given: StandardizedGraph) -> Signals:
+def from_labels(graph: StandardizedGraph) -> Signals:
     r"""Signals from pairs of the :math:`n` labelled nodes, whose codes :math:`y_i` have :math:`C - 1` components.
 
     .. math::
@@ -157,21 +157,21 @@ def from_labels(given: StandardizedGraph) -> Signals:
     :math:`\tau(2N\alpha/D + (4\alpha\mu/n + 2\mu^2/M)/(C-1))`, with :math:`\tau = \mathrm{tr}\,\Sigma^2/M` for the correlations
     of the features, 1 if there are none.
     """
-    Y = given.codes
-    N = given.nodes
+    Y = graph.codes
+    N = graph.nodes
     n, axes = Y.shape
-    D, T = _pairs(given.labels)
-    lam = N * _between(given) / D
-    plain = (1.0 if given.directed else 2.0) * N / D
+    D, T = _pairs(graph.labels)
+    lam = N * _between(graph) / D
+    plain = (1.0 if graph.directed else 2.0) * N / D
     sure = lam**2 / (lam**2 + plain)
-    excess = sure * lam * max(weight_unit(given.operator.matrix) - 2.0 * given.shift, 0.0)
+    excess = sure * lam * max(weight_unit(graph.operator.matrix) - 2.0 * graph.shift, 0.0)
     lam_error = math.sqrt(plain * max(1.0 + excess * (T / D - 0.75 * excess * D / N**2), LEAST))
-    if given.features is None:
+    if graph.features is None:
         return Signals(lam, 0.0, lam_error, 0.0)
-    M = given.width
-    Z = given.features
-    rows = check.dense(Z.matrix[given.labels.labelled]) - Z.v
-    alpha = given.alpha
+    M = graph.width
+    Z = graph.features
+    rows = check.dense(Z.matrix[graph.labels.labelled]) - Z.v
+    alpha = graph.alpha
     # the sum over pairs is a square, over all nodes, less what each node adds to it alone
     alone = float(np.sum(Y**2, axis=1) @ np.sum(rows**2, axis=1))
     mu = alpha * (float(np.sum((rows.T @ Y) ** 2)) - alone) / D
@@ -188,11 +188,11 @@ def _pairs(labels: Labels) -> tuple[float, float]:
     return float(np.sum(pairs * products**2)), float(np.sum(pairs * products**3))
 
 
-def _between(given: StandardizedGraph) -> float:
+def _between(graph: StandardizedGraph) -> float:
     r"""Sum :math:`\sum_{i \ne j} (y_i \cdot y_j) (A_{ij} - D_iD_j/2m)/\nu` over labelled nodes."""
-    A = given.operator.matrix
-    Y = np.zeros((given.nodes, given.codes.shape[1]))
-    Y[given.labels.labelled] = given.codes
+    A = graph.operator.matrix
+    Y = np.zeros((graph.nodes, graph.codes.shape[1]))
+    Y[graph.labels.labelled] = graph.codes
     out = A.sum(axis=1)
     into = A.sum(axis=0)
     by_chance = (Y.T @ out) @ (Y.T @ into) - np.sum(Y**2, axis=1) @ (out * into)

@@ -45,17 +45,17 @@ class FittedNetwork:
 
     def outputs(self) -> tuple[Array, Any]:
         """Logits of the nodes of the fit, and centroids of the features of each class."""
-        known = indicators(self.labels, self.network.classes, self.x.dtype)[:, None]
+        onehot = indicators(self.labels, self.network.classes, self.x.dtype)[:, None]
         with torch.no_grad():
-            logits, centroids = self.network.passed(self.x, self.S, known)
+            logits, centroids = self.network.passed(self.x, self.S, onehot)
         return _plain(logits), centroids
 
     def elsewhere(self, features: Any, adjacency: Any, centroids: Any) -> Array:
         """Logits of other nodes by the centroids of the fit."""
         x, S = self._placed(features, adjacency)
-        known = torch.zeros((len(x), 1, self.network.classes), dtype=x.dtype, device=x.device)
+        onehot = torch.zeros((len(x), 1, self.network.classes), dtype=x.dtype, device=x.device)
         with torch.no_grad():
-            return _plain(self.network.passed(x, S, known, centroids)[0])
+            return _plain(self.network.passed(x, S, onehot, centroids)[0])
 
     def on_both(self, features: Any, adjacency: Any) -> Array:
         """Logits of the nodes of the fit and of a new graph, through both of which messages pass.
@@ -66,17 +66,17 @@ class FittedNetwork:
         x, S, network = self.x, self.S, self.network
         both = torch.cat([x, x_new])
         every = torch.cat([self.labels, self.labels.new_full((len(x_new),), -1)])
-        known = indicators(every, network.classes, x.dtype)[:, None]
+        onehot = indicators(every, network.classes, x.dtype)[:, None]
         with torch.no_grad():
-            centroids = network.passed(x, S, known[: len(x)])[1][:, 0]
+            centroids = network.passed(x, S, onehot[: len(x)])[1][:, 0]
             signal, _ = label_free_signals(S_new, x_new @ centroids, centroids)
             gain = float(network.graph_gain)
             wider = copy.deepcopy(network)
             wider.feature_gain *= len(both) / len(x)  # more nodes say more of the class means
             for _ in range(_REFINEMENTS):
-                logits = wider.passed(both, TwoGraphs(S, S_new, signal / gain), known)[0]
+                logits = wider.passed(both, TwoGraphs(S, S_new, signal / gain), onehot)[0]
                 signal = refined_signal(S_new, wider.means(logits)[len(x) :], signal)
-            return _plain(wider.passed(both, TwoGraphs(S, S_new, signal / gain), known)[0])
+            return _plain(wider.passed(both, TwoGraphs(S, S_new, signal / gain), onehot)[0])
 
     def _placed(self, features: Any, adjacency: Any) -> tuple[Any, SymmetricOperator]:
         nodes = features.shape[0] if adjacency is None else adjacency.shape[0]
@@ -113,16 +113,16 @@ def fit_network(
     numbers: Counts = [None]
     if features is not None:
         inputs, numbers = inputs_of(features, components, counts.size)
-    known = torch.from_numpy(np.asarray(labels, np.int64)).to(device)
+    classes = torch.from_numpy(np.asarray(labels, np.int64)).to(device)
     sizes = not class_sizes(counts).equal
 
     def fitted(kind: str, count: int | None) -> FittedNetwork:
         x = _tensor(inputs, features, labels.size, count, device)
         S = _operator(adjacency, labels.size, kind).to(device)
         network = MessagePassing(counts.size, layers, sizes=sizes, memory=memory).to(device)
-        train(network, x, S, known, maskings=maskings, iterations=iterations, seed=seed)
-        hidden = _hidden(network, x, S, known, seed)
-        return FittedNetwork(network, inputs, count, kind, x, S, known, *hidden)
+        train(network, x, S, classes, maskings=maskings, iterations=iterations, seed=seed)
+        hidden = _hidden(network, x, S, classes, seed)
+        return FittedNetwork(network, inputs, count, kind, x, S, classes, *hidden)
 
     # the operator at the middle number of components, then that number
     middle = numbers[len(numbers) // 2]
@@ -151,8 +151,8 @@ def message_passing_scores(
     """
     memory = "trained" if new is None else "matched"
     choices: dict[str, Any] = {"layers": layers, "operator": operator, "components": components}
-    given: dict[str, Any] = choices | {"memory": memory, "seed": seed, "device": device}
-    fitted = fit_network(features, graph, labels, **given)
+    settings: dict[str, Any] = choices | {"memory": memory, "seed": seed, "device": device}
+    fitted = fit_network(features, graph, labels, **settings)
     return fitted.outputs()[0] if new is None else fitted.on_both(*new)
 
 
@@ -176,10 +176,10 @@ def _hidden(network: MessagePassing, x: Any, S: Any, labels: Any, seed: int) -> 
     folds = np.random.default_rng(seed).permutation(len(labelled)) % _FOLDS
     fold = torch.from_numpy(folds).to(labels.device)
     every = indicators(labels, network.classes, x.dtype)
-    known = every[:, None].repeat(1, _FOLDS, 1)
-    known[labelled, fold] = 0.0
+    onehot = every[:, None].repeat(1, _FOLDS, 1)
+    onehot[labelled, fold] = 0.0
     with torch.no_grad():
-        logits = network.passed(x, S, known)[0][labelled, fold]
+        logits = network.passed(x, S, onehot)[0][labelled, fold]
     accuracy = float((logits.argmax(1) == labels[labelled]).double().mean())
     return accuracy, accuracy - float(((torch.softmax(logits, 1) - every[labelled]) ** 2).mean())
 

@@ -145,17 +145,17 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         S = edge_index
         if not isinstance(S, SymmetricOperator):
             S = from_edge_index(edge_index, x.shape[0])
-        known = indicators(torch.where(mask, y, -1), self.classes, x.dtype)
-        return self.passed(x, S, known[:, None])[0][:, 0]
+        onehot = indicators(torch.where(mask, y, -1), self.classes, x.dtype)
+        return self.passed(x, S, onehot[:, None])[0][:, 0]
 
-    def passed(self, x: Any, S: Operator, known: Any, centroids: Any = None) -> tuple[Any, Any]:
+    def passed(self, x: Any, S: Operator, onehot: Any, centroids: Any = None) -> tuple[Any, Any]:
         """Logits (nodes, batch, classes), and centroids of the features of each class (features, batch, classes).
 
-        `known` are indicators of the known classes, 0 on other nodes; `centroids` of other nodes replace those found here.
+        `onehot` are indicators of the known classes, 0 on other nodes; `centroids` of other nodes replace those found here.
         """
-        seen = known.sum(dim=2, keepdim=True) > 0
+        seen = onehot.sum(dim=2, keepdim=True) > 0
         prior, root = self._prior()
-        code = (known - prior) / root
+        code = (onehot - prior) / root
         y = logits = torch.where(seen, code, 0.0)
         graph = OperatorMessages(S, y)
         features = FeatureMessages(x, centroids)

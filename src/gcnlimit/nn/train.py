@@ -43,7 +43,7 @@ def train(
     """
     whole("iterations", iterations, low=1)
     shown, hidden = _halves(labels, whole("maskings", maskings, low=1), seed)
-    known = indicators(labels, network.classes, x.dtype)[:, None] * shown[:, :, None]
+    onehot = indicators(labels, network.classes, x.dtype)[:, None] * shown[:, :, None]
     target = labels[:, None].expand(-1, maskings)[hidden]
     counts = torch.bincount(labels[labels >= 0], minlength=network.classes)
     if network.sizes:
@@ -52,7 +52,7 @@ def train(
     weight = 0.5 / max(int(counts.sum()), 1)
 
     def objective(start: Any) -> Any:
-        loss = cross_entropy(network.passed(x, S, known)[0][hidden], target)
+        loss = cross_entropy(network.passed(x, S, onehot)[0][hidden], target)
         apart = (((p - start[name]) ** 2).sum() for name, p in network.named_parameters())
         return loss + weight * sum(apart)
 

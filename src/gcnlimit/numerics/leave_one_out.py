@@ -17,8 +17,8 @@ SAMPLE = 5000  # labelled nodes that are enough to find a temperature
 
 def targets(classes: Indices, count: int) -> Array:
     """One column of -1 and 1 for each class, and a single one for two."""
-    one = np.where(classes[:, None] == np.arange(count), 1.0, -1.0)
-    return one[:, 1:] if count == 2 else one
+    signs = np.where(classes[:, None] == np.arange(count), 1.0, -1.0)
+    return signs[:, 1:] if count == 2 else signs
 
 
 def made_up(left_out: Array, classes: Indices, count: int) -> Array:
@@ -69,9 +69,9 @@ def pair(outputs: Array) -> Array:
 def averaged(outputs: Array, weights: Array, sharpness: Array) -> Array:
     """Weighted mean (nodes by classes) of softmax of sharpness times outputs, over the classifiers along the first axis."""
     total = np.zeros(())
-    for one, weight, s in zip(outputs, weights, sharpness, strict=True):
+    for output, weight, s in zip(outputs, weights, sharpness, strict=True):
         if weight > 0.0:
-            total = total + weight * softmax(s * pair(one.astype(float)), axis=-1)
+            total = total + weight * softmax(s * pair(output.astype(float)), axis=-1)
     return np.asarray(total)
 
 

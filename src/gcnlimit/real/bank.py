@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,54 +39,55 @@ class Member(NamedTuple):
 
 
 Columns = Beside | Kernel
-Members = Iterator[tuple[Member, Columns]]
+Members = Iterable[tuple[Member, Columns]]
 
 
 def members(views: Views, labels: Labels, wanted: Container[str] | None = None) -> Members:
-    """The bank of a fit, or the members wanted of it, with their columns; on another graph, those that know no node by name."""
+    """The bank of a fit, or the members wanted of it, with their columns; on another graph, those that know no node by name.
+
+    It is a list where members share their columns, which are worth keeping on a graph of any size.
+    """
     width = views.X.shape[1]
     few = width <= NARROW and PER_COLUMN * width <= labels.index.size
-    bank = _few if few else _many
-    return bank(views, labels, lambda *names: wanted is None or any(n in wanted for n in names))
+    each = _few if few else _many
+    bank = each(views, labels, lambda *names: wanted is None or any(n in wanted for n in names))
+    return list(bank) if few else bank
 
 
 def _few(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     """Ridge on features, on hops, on labels around the node, and on random units of them."""
-    if want("features"):
-        yield Member("features", graph=False), Beside([views.base, np.maximum(views.base, 0.0)])
-    mixed = [f"random units, labels {k + 1}" for k in range(DRAWS)]
-    if views.graph is None or not want("hops", "random units", "labels", "hops, labels", *mixed):
+    rng = np.random.default_rng(0)
+    alone = [views.base, np.maximum(views.base, 0.0)]
+    units = Units.of(Beside([views.base]), 3 * UNITS, rng)
+    yield Member("features", graph=False), Beside(alone)
+    yield Member("features, random units", graph=False), Beside([*alone, units])
+    if views.graph is None or not want("hops", "random units"):
         return
     steps = views.hops()
     hops = [block for blocks in steps for block in blocks]
     near = [block for blocks in steps[:3] for block in blocks]
 
-    rng = np.random.default_rng(0)
-
-    def averaged() -> list[Any]:
-        units = Units.of(Beside(near), UNITS, rng)
-        return [units, Averaged(units, views.walks)]  # those of labels would return a node's own
+    def averaged() -> Averaged:  # averages of labels would return a node's own
+        return Averaged(Units.of(Beside(near), UNITS, rng), views.walks)
 
     yield Member("hops"), Beside(hops)
-    yield Member("random units"), Beside([*hops, *averaged()])
-    enough = labels.index.size >= PER_CLASS * labels.classes.size
-    if views.elsewhere or not (enough and want("labels", "hops, labels", *mixed)):
+    yield Member("random units"), Beside([*hops, averaged()])
+    if views.elsewhere or labels.index.size < PER_CLASS * labels.classes.size:
         return
     seen = views.labels(labels)
     yield Member("labels", local=True), Beside([seen])
     yield Member("hops, labels", local=True), Beside([*hops, seen])
-    for name in mixed if Beside(hops).shape[1] <= LANDMARKS else mixed[:1]:
-        blocks = [*hops, seen, *averaged(), Units.of(Beside([*near, seen]), 3 * UNITS, rng)]
-        yield Member(name, local=True), Beside(blocks)
+    for k in range(DRAWS if Beside(hops).shape[1] <= LANDMARKS else 1):
+        blocks = [*hops, seen, averaged(), Units.of(Beside([*near, seen]), 3 * UNITS, rng)]
+        yield Member(f"random units, labels {k + 1}", local=True), Beside(blocks)
 
 
 def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     """Ridge on the features, on PageRank of several strengths, on kernels of the neighbourhood, on labels around."""
     F = views.features
     yield Member("features", graph=False), Beside([F])
-    if want("features, kernel"):
-        marks = views.kept("landmarks", lambda: F[landmarks(views, labels)])
-        yield Member("features, kernel", graph=False), Kernel(gaussian, [F], [marks])
+    marks = views.kept("landmarks", lambda: F[landmarks(views, labels)])
+    yield Member("features, kernel", graph=False), Kernel(gaussian, [F], [marks])
     if views.graph is None:
         return
     smoothed = "PageRank 0.9, rows"
@@ -98,8 +99,7 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     if views.elsewhere:
         return
     rows = views.rows()
-    if want("features, rows"):
-        yield products("features, rows", [F, *rows], [views.X, *rows], labels)
+    yield products("features, rows", [F, *rows], [views.X, *rows], labels)
     if want(smoothed):
         yield products(smoothed, [smooth, *rows], [smooth, *rows], labels)
     del smooth

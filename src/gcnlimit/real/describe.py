@@ -10,8 +10,8 @@ import numpy as np
 
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
+from gcnlimit.graphs.blocks import homophily
 from gcnlimit.graphs.check import counted
-from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.numerics.lanczos import quadrature, top_eigenvalues
 from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
@@ -145,7 +145,6 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
     edges = given.operator.matrix.nnz
     degree = given.degrees
     labels = given.labels
-    names = map(str, labels.classes.tolist())
     same, adjusted = homophily(given.operator.matrix, labels)
     S = given.spectral()
     tops = top_eigenvalues(S, min(OUTLIERS, given.nodes - 1))
@@ -162,7 +161,7 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
         degree=float(degree.mean()),
         degree_spread=float(degree.std()),
         largest_degree=float(degree.max()),
-        classes=dict(zip(names, labels.counts.tolist(), strict=True)),
+        classes=dict(zip(map(str, labels.classes.tolist()), labels.counts.tolist(), strict=True)),
         labelled=labels.labelled.size,
         homophily=same,
         adjusted_homophily=adjusted,
@@ -172,19 +171,3 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
         estimate=estimate_standard(given),
         likelihood=estimate_standard(given, "likelihood") if likely else None,
     )
-
-
-def homophily(adjacency: Any, labels: Labels) -> tuple[float, float]:
-    r"""Fraction :math:`h` of edges between equal classes, and :math:`(h - \sum_k p_k^2)/(1 - \sum_k p_k^2)`.
-
-    :math:`p_k` is the share of class :math:`k` among the ends of the edges. Edges between labelled nodes only.
-    """
-    Y = np.eye(labels.classes.size)[labels.index]
-    between = adjacency[labels.labelled][:, labels.labelled] != 0
-    edges = np.asarray(Y.T @ (between.astype(float) @ Y))  # from class to class
-    if not edges.any():
-        return float("nan"), float("nan")
-    edges /= edges.sum()
-    same = float(np.trace(edges))
-    chance = float(np.sum((0.5 * (edges.sum(axis=0) + edges.sum(axis=1))) ** 2))
-    return same, (same - chance) / (1.0 - chance) if chance < 1.0 else float("nan")

@@ -80,10 +80,11 @@ class Ensemble:
         scaling = Scaling.of(features, "rows") if bare else chosen_scaling(features, labels, scale)
         views = Views(scaling(features), adjacency, scaling.how == "rows")
         # the columns of a small graph are kept for its outputs, those of a large one computed again
-        bank = list(members(views, labels)) if views.nodes <= HELD else None
+        bank: Any = members(views, labels)
+        bank = list(bank) if views.nodes <= HELD else bank
         fitted: dict[str, Fitted] = {}
         unusable: dict[str, str] = {}
-        for member, columns in bank or members(views, labels):
+        for member, columns in bank:
             try:
                 fitted[member.name] = Fitted.of(member, columns, labels, weights)
             except (np.linalg.LinAlgError, FloatingPointError) as error:
@@ -102,7 +103,7 @@ class Ensemble:
         about = (labels, share, scaling, views, bare, fitted, unusable)
         model = cls(*about, used, portable, uses_graph, gain)
         model.left_out = model.left_out_by(used)
-        model.scores = model._scores(views, used, bank)
+        model.scores = model._scores(views, used, bank if isinstance(bank, list) else None)
         return model
 
     def left_out_by(self, mixture: Mixture) -> Array:

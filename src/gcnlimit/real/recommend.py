@@ -18,7 +18,7 @@ from gcnlimit.real.scores import FEW, Interval, cross_validate
 from gcnlimit.results.pictures import ready_axes
 from gcnlimit.theory.bayes import bayes_optimal
 
-UNEQUAL = 5  # unequal classes above which the ceiling takes minutes
+UNEQUAL, EQUAL = 5, 40  # classes above which the ceiling takes minutes
 RARE = 5  # labels of a class below which its size is not known
 REACH = (  # of PageRank, up to a strength
     (0.6, "its direct neighbours"),
@@ -212,7 +212,7 @@ def _ceiling(
         rare, count = estimate.classes[estimate.counts.argmin()], int(estimate.counts.min())
         few = f"class {rare} has {count} labelled node{'s' * (count > 1)}, too few to tell its size"
         return f"How much better one could do is not known: {few}.", doubts
-    if not doubts and unequal and len(estimate.fractions) > UNEQUAL:
+    if not doubts and len(estimate.fractions) > (UNEQUAL if unequal else EQUAL):
         call = "gcnlimit.bayes_optimal(advice.estimate.data)"
         return f"The best possible accuracy takes minutes to compute: {call}.", doubts
     if not doubts:

@@ -194,6 +194,11 @@ def _stopped(points: Points, _: Effort) -> _Parts:
         deviation = np.sqrt(outputs.variance)
         test = outputs.mean / deviation
         train = outputs.train_mean / np.sqrt(outputs.train_variance)
+        if points.noise:
+            push, true = outputs.push, 1.0 - 2.0 * points.noise
+            pull = (outputs.train_mean - push) / true
+            spread = np.sqrt(outputs.train_variance - (1.0 - true**2) * pull**2)
+            train = given_margin(pull / spread, push / spread, points.noise)
         losses = (
             0.5 * ((1.0 - outputs.mean) ** 2 + outputs.variance),
             0.5 * ((1.0 - outputs.train_mean) ** 2 + outputs.train_variance),
@@ -207,7 +212,7 @@ def _stopped(points: Points, _: Effort) -> _Parts:
     none = np.zeros(points.size)
     steps = np.zeros(points.size, np.int64)
     answers = PointAnswers(test, train, deviation, none, *losses, status, none, steps)
-    yield np.arange(points.size), answers._replace(solution=Stopped.of(outputs))
+    yield np.arange(points.size), answers._replace(solution=outputs)
 
 
 def _alike(points: Points, effort: Effort) -> PointAnswers:

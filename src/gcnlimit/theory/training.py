@@ -42,8 +42,12 @@ _BLOCK = 1 << 18  # numbers held by one temporary array
 Rows = npt.NDArray[np.intp]
 
 
-class Outputs(NamedTuple):
-    """Mean and variance of the output on test and on train nodes; overlap and square of the weights; all along the points."""
+class Stopped(NamedTuple):
+    """Order parameters of a training that stops, along the points, in the place of a solution; responses are not defined.
+
+    Mean and variance of the output on test and on train nodes, overlap and square of the weights. On train nodes they are those
+    of the output times the label as given, and `push` is what that label adds to its own output.
+    """
 
     mean: Array
     variance: Array
@@ -51,26 +55,23 @@ class Outputs(NamedTuple):
     train_variance: Array
     m_w: Array
     Q_w: Array
+    push: Array
 
+    @property
+    def output(self) -> Output:
+        """Record of means and variances."""
+        return Output(self.mean, self.variance, np.full_like(self.mean, np.nan))
 
-class Stopped(NamedTuple):
-    """Order parameters of a training that stops, in the place of a solution; responses are not defined."""
-
-    output: Output
-    weights: Weights
-
-    @classmethod
-    def of(cls, outputs: Outputs) -> Stopped:
-        """Records of means, variances and weights."""
-        none = np.full_like(outputs.mean, np.nan)
-        weights = Weights(outputs.m_w, outputs.Q_w, none, none, none, none)
-        return cls(Output(outputs.mean, outputs.variance, none), weights)
+    @property
+    def weights(self) -> Weights:
+        """Record of the weights."""
+        return Weights(self.m_w, self.Q_w, *[np.full_like(self.mean, np.nan)] * 4)
 
     def layers(self) -> None:
         """Return nothing: the order functions of the layers are those of networks that are trained to the end."""
 
 
-def trained_outputs(points: Points, training: Training) -> Outputs:
+def trained_outputs(points: Points, training: Training) -> Stopped:
     """Law of outputs and weights at each point; `training` has its parameters along one axis. NaN where not resolved."""
     first, group = _alike(points, training)
     name = training.names[0]
@@ -82,17 +83,17 @@ def trained_outputs(points: Points, training: Training) -> Outputs:
     longest = np.zeros(first.size)
     np.fmax.at(longest, group, needed)
     steps = training.replaced(**{name: needed})
-    answer = np.full((len(Outputs._fields), points.size), np.nan)
+    answer = np.full((len(Stopped._fields), points.size), np.nan)
     order = np.argsort(group, kind="stable")
     members = np.split(order, np.searchsorted(group[order], np.arange(1, first.size)))
     for row, path, unit, loop in _resolved(networks, spectra, longest):
         for block in batches(members[row].size, max(1, _BLOCK // loop.z.size)):
             part = members[row][block]
-            at = spectra.reg[row], points.rho[part]
+            at = spectra.reg[row], points.rho[part], points.noise
             answer[:, part] = _at_times(path, loop, unit, *at, steps[part])
     answer[:, spectra.growth(np.zeros(first.size))[group] * time > _LARGEST] = np.nan
     answer[3] = np.maximum(answer[3], 0.0)  # outputs on train nodes may have no variance
-    return Outputs(*answer)
+    return Stopped(*answer)
 
 
 def largest_stable_rate(points: Points) -> Array:
@@ -245,13 +246,25 @@ def _same_on_finer(
 
 
 def _at_times(  # noqa: PLR0917
-    path: Path, loop: Contour, unit: float, reg: float, rho: Array, training: Training
+    path: Path,
+    loop: Contour,
+    unit: float,
+    reg: float,
+    rho: Array,
+    noise: float,
+    training: Training,
 ) -> tuple[Array, ...]:
     """Laws at some times of one contour (Eqs. 13.5, 13.10 and 13.11)."""
     z = loop.z
     learned = unit * training.learned(unit * z)
     mean, square = loop.crossed(-path.scale * learned, path.missed * learned)
-    trained = path.kept * path.missed * loop.weight
+    variance, true, missed = square - mean**2, 1.0, path.missed
+    if noise:  # labels are a fraction of the true ones and, independently, pure noise (Eq. 13.16)
+        true = 1.0 - 2.0 * noise
+        missed = true**2 * missed + (1.0 - true**2)
+        pure = loop.crossed(-path.scale * learned, learned)[1]
+        variance = true**2 * variance + (1.0 - true**2) * pure
+    trained = path.kept * missed * loop.weight
 
     def total(values: Array, function: Array) -> Array:
         return np.asarray(np.vecdot(values.conj(), function).real)
@@ -259,10 +272,11 @@ def _at_times(  # noqa: PLR0917
     train_mean = total(trained, learned)
     squared = learned**2
     return (
-        mean,
-        square - mean**2,
+        true * mean,
+        variance,
         train_mean,
         total(trained * (z - reg), squared) - train_mean**2,
-        -total(path.weights * loop.weight, learned) / np.sqrt(unit),
+        -true * total(path.weights * loop.weight, learned) / np.sqrt(unit),
         rho * total(trained, squared) / unit,
+        total(path.kept * loop.weight, learned),
     )
