@@ -31,16 +31,13 @@ class ConvergenceError(GCNLimitError, RuntimeError):
 
 
 @contextlib.contextmanager
-def writing(path: str | os.PathLike[str], size: int = 0) -> Iterator[Path]:
+def writing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Path of a new file that takes the place of `path` once it is written; if that fails, the old file stays as it was.
 
-    A device or a pipe, and a file in a folder that takes no others, is written to directly. `size`, in bytes, is looked for
-    beforehand: HDF5 ends the process where a disk is full.
+    A device or a pipe, and a file in a folder that takes no others, is written to directly.
     """
     with cannot_write(path):
         place = Path(os.path.realpath(path))
-        if size and place.parent.is_dir() and shutil.disk_usage(place.parent).free < size + 2**20:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         only_there = place.exists() and not (place.is_file() and os.access(place.parent, os.W_OK))
         beside = place if only_there else place.with_name(f".{os.urandom(8).hex()}{place.suffix}")
         try:

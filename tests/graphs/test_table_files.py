@@ -1,5 +1,7 @@
 """Files and data frames as columns: which mark is the decimal point, what columns are called, what is no table."""
 
+import contextlib
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -92,6 +94,8 @@ def test_columns_of_data_frames(read):
     assert np.array_equal(real.read(edges, levels).X, plain.X)
     assert real.read(edges, levels).y.tolist() == plain.y.tolist()
     assert real.read(edges, levels, drop="expression v").X is None
+    ends = real.read(edges.set_index(["a", "b"]), nodes)  # all of it is in the index
+    assert np.array_equal(ends.graph.toarray(), plain.graph.toarray())
     twice = nodes.rename(columns={"label": "v"})
     with pytest.raises(gl.ParameterError, match="the table of nodes has two columns called 'v'"):
         real.read(edges, twice)
@@ -113,6 +117,19 @@ def test_what_is_no_table_is_told_where_it_goes(given, words):
     with pytest.raises(gl.ParameterError) as error:
         real.read(given)
     assert words in str(error.value)
+
+
+@pytest.mark.parametrize("cell", [10**400, "1e400", "\u0663%", "\u00bd", 1 + 2j, b"z", {"a": 1}])
+def test_cells_that_are_hardly_numbers_are_words_or_refused(cell):
+    edges = pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"]})
+    nodes = pd.DataFrame({"id": ["x", "y", "z"], "v": [cell, "w", cell]})
+    with contextlib.suppress(gl.ParameterError):
+        assert real.read(edges, nodes).X.tolist() in (
+            [[1, 0], [0, 1], [1, 0]],
+            [[0, 1], [1, 0], [0, 1]],
+        )
+    with contextlib.suppress(gl.ParameterError):
+        assert real.read(edges, nodes.assign(v=[cell] * 3)).X.tolist() == [[1.0]] * 3
 
 
 def test_a_graph_of_another_package_is_told_where_it_goes():

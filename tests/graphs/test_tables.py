@@ -394,7 +394,8 @@ def test_attributes_of_networkx_are_read_as_columns_are():
         bare = real.from_networkx(graph)
     assert [str(warning.message) for warning in told] == [*bare.notes]
     assert bare.X is None
-    for options in ({"features": ["height"]}, {"label": "rank"}):
+    wrong = ({"features": ["height"]}, {"label": "rank"}, {"features": None}, {"label": ["role"]})
+    for options in wrong:
         with pytest.raises(
             gl.ParameterError, match=r"no node has the attribute .* age, city, role"
         ):

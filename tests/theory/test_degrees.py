@@ -421,3 +421,17 @@ def test_a_descent_is_given_up_after_a_bounded_amount_of_work(monkeypatch):
     prediction = gl.predict(data, gcn, throw=False)
     assert prediction.status == gl.Status.NOT_CONVERGED
     assert prediction.iterations <= 20
+
+
+def test_a_long_chain_of_layers_has_an_answer_between_its_neighbours():
+    """Twenty-four layers of small weights: elimination called their response a singular matrix."""
+    data = gl.CSBM(0.13, 0.073, 0.003, 0.002, directed=False, degrees=gl.LogNormal(0.3))
+    gcn = gl.GCN(gl.Diffusion([-0.34, -0.33, -0.32]), normalization="regularized")
+    chains = gl.predict(data, gcn)
+    below, here, above = chains.test_accuracy
+    assert np.all(chains.train_accuracy <= 1.0)
+    assert below < here < above
+    assert here == pytest.approx((below + above) / 2.0, abs=1e-6)
+    assert gl.predict(
+        data, gcn.replaced(filter=gl.Diffusion(-0.33))
+    ).test_accuracy == pytest.approx(here, abs=1e-9)

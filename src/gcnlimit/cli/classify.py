@@ -15,10 +15,7 @@ from gcnlimit.cli.output import as_text, check_plot, draw, output_options, show
 from gcnlimit.errors import ParameterError, check_writable, writing
 from gcnlimit.graphs.labels import labelled_nodes
 
-_FRACTIONS = (
-    "Fractions of the classes among nodes without labels: auto, labels, estimated, or shares such "
-    "as a=0.2,b=0.8."
-)
+_FRACTIONS = "Class fractions of unlabelled nodes: auto, labels, estimated, or such as a=0.2,b=0.8."
 _REVIEW = "Rank this many nodes whose label would help most, in a column of --out."
 
 

@@ -20,9 +20,10 @@ from gcnlimit._runtime.extras import need
 from gcnlimit._runtime.progress import is_terminal
 from gcnlimit._values import Array
 from gcnlimit.cli.options import Grid, Verb, option
-from gcnlimit.errors import GCNLimitError, ParameterError, check_writable, writing
+from gcnlimit.errors import GCNLimitError, ParameterError, check_writable
 from gcnlimit.graphs.columns import is_number
 from gcnlimit.results.performance import LOST, Measurement, Prediction, Status
+from gcnlimit.results.pictures import write_picture
 from gcnlimit.results.result import Result, status_names
 from gcnlimit.results.text import table
 
@@ -199,8 +200,7 @@ def draw(path: Path | None, paint: Callable[[Axes], object]) -> None:
 
     figure = Figure(figsize=(7, 3.6), layout="constrained")
     paint(figure.add_subplot())
-    with writing(path) as new:
-        figure.savefig(new, dpi=200)
+    write_picture(figure, path, dpi=200)
 
 
 def draw_beside(path: Path | None, answer: Result, ceiling: Array) -> None:

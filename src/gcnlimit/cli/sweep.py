@@ -147,10 +147,12 @@ def _filter(table: Any) -> Any:
 
 def _export(dataset: xarray.Dataset, path: Path) -> None:
     """Write the dataset whole (NetCDF), or as a table of one row for each point (CSV, Parquet)."""
+    from gcnlimit.sweeps.run import as_netcdf
+
     ending = path.suffix.lower()
-    with writing(path, dataset.nbytes) as new:
+    with writing(path) as new:
         if ending == ".nc":
-            dataset.to_netcdf(new, engine="h5netcdf")
+            new.write_bytes(as_netcdf(dataset))
         else:
             table = dataset.to_dataframe().reset_index()
             (table.to_csv if ending == ".csv" else table.to_parquet)(new, index=False)

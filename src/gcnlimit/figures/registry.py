@@ -24,6 +24,7 @@ from gcnlimit.figures.base import PaperFigure, Simulation, dot_error
 from gcnlimit.figures.style import picture, save
 from gcnlimit.numerics.gaussian import normal_deviate
 from gcnlimit.simulation.backend import backend_of
+from gcnlimit.sweeps.run import as_netcdf
 
 _DIGEST = 16  # bytes of a checksum
 FIGURES = {
@@ -72,10 +73,9 @@ def write(
     dataset = dataset.assign_attrs(names)
     numbers = folder / f"{figure.name}.nc"
     _make(folder)
-    with writing(numbers, dataset.nbytes) as new:
-        dataset.to_netcdf(new, engine="h5netcdf")
-        with new.open("ab") as file:  # HDF5 does not mind what comes after its end
-            file.write(_checksum(new.read_bytes()))
+    content = as_netcdf(dataset)
+    with writing(numbers) as new:
+        new.write_bytes(content + _checksum(content))  # HDF5 does not mind what follows its end
     return numbers, save(picture(figure, dataset), numbers.with_suffix(f".{form}"))
 
 

@@ -13,8 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from gcnlimit.errors import writing
 from gcnlimit.figures.base import PaperFigure, Settings, dot_error
+from gcnlimit.results.pictures import write_picture
 
 BLACK = "#000000"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
@@ -55,8 +55,8 @@ def picture(figure: PaperFigure, dataset: xarray.Dataset) -> Figure:
 def save(canvas: Figure, path: Path) -> Path:
     """Write the picture; the same numbers give the same file."""
     undated = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(path.suffix, {})
-    with writing(path) as new, rc_context(_RC):
-        canvas.savefig(new, dpi=160, metadata=undated)
+    with rc_context(_RC):
+        write_picture(canvas, path, dpi=160, metadata=undated)
     return path
 
 

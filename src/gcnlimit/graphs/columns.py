@@ -89,7 +89,7 @@ def is_number(cell: Any) -> bool:
     """Whether a cell is a finite number."""
     try:
         return math.isfinite(float(cell))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
 
 
@@ -110,7 +110,7 @@ def numbers_of(texts: Collection[str], comma: bool = False) -> tuple[dict[str, f
         return {value: float(value) for value in texts}, ""
     ways = [(",", r"\."), (_SPACES, r"\."), (r"\.", ","), (_SPACES, ",")]
     for group, point in [*ways[2:], *ways[:2]] if comma else ways:
-        digits = rf"(\d{{1,3}}(?:{group}\d{{3}})+|\d+)(?:{point}(\d+))?(e[+-]?\d+)?"
+        digits = rf"([0-9]{{1,3}}(?:{group}[0-9]{{3}})+|[0-9]+)(?:{point}([0-9]+))?(e[+-]?[0-9]+)?"
         way = re.compile(rf"{_BEFORE} ?([+-]?){_BEFORE} ?{digits}\s?{_AFTER}", re.IGNORECASE)
         matches = {value: way.fullmatch(value.replace(_MINUS, "-")) for value in texts}
         parts = {value: match.groups("") for value, match in matches.items() if match}
@@ -279,7 +279,7 @@ def _numbers(cells: Cells) -> Array | None:
     """A column of finite numbers, as most are, or of lists of them: one call instead of a look at each cell."""
     try:
         values = np.array(cells, float).reshape(len(cells), -1)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return None if isinstance(cells[0], bool) or not np.isfinite(values).all() else values
 

@@ -35,12 +35,13 @@ def from_networkx(graph: Any, features: str | Sequence[str] = "x", label: str = 
         raise ParameterError(f"graph must be a NetworkX graph with nodes, got {kind}")
     attributes = [node for _, node in graph.nodes(data=True)]
     present = {name for node in attributes for name in node}
-    columns = [features] if isinstance(features, str) else list(features)
+    columns = list(features) if isinstance(features, list | tuple) else [features]
     for name in (*columns, label):
-        if name not in {*present, "x", "label"}:
+        if name not in [*present, "x", "label"]:  # a list, since a name may be anything
             shown = ", ".join(sorted(map(str, present))) or "none"
             raise ParameterError(f"no node has the attribute {name!r}; choose among: {shown}")
-    cells = {name: [node.get(name) for node in attributes] for name in columns if name in present}
+    taken = [name for name in columns if name in present]
+    cells = {str(name): [node.get(name) for node in attributes] for name in taken}
     notes: list[str] = []
     X = _features(cells, notes)
     y = np.empty(len(attributes), object)

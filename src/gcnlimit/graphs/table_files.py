@@ -180,9 +180,10 @@ def _grid_size(raw: bytes) -> float:
 def _index_counts(frame: Any, kind: str) -> bool:
     """Whether the index of a data frame is a column, and not the whole numbers that filtering or sorting leave behind."""
     index = frame.index
-    first = frame.iloc[:, 0]
-    if any(name is not None for name in index.names) or index.dtype.kind not in "iu":
+    named = any(name is not None for name in index.names)
+    if named or index.dtype.kind not in "iu" or not frame.shape[1]:
         return True
+    first = frame.iloc[:, 0]
     names_rows = first.is_unique and first.dtype.kind != "f"
     return type(index).__name__ != "RangeIndex" and kind == "nodes" and not names_rows
 

@@ -81,7 +81,7 @@ def ellipse(centre: Array, half: Array, width: Array, nodes: int) -> Contour:
     A rule of :math:`n` nodes has the error :math:`e^{-2n\gamma}` of functions that are singular on the interval.
     """
     w = width + 1j * np.pi * (np.arange(nodes) + 0.5) / nodes
-    within = centre + half * np.array([-1.0, 0.0, 1.0])
+    within = centre + half * np.array([-0.9, 0.0, 0.9])
     return Contour(centre + half * np.cosh(w), half * np.sinh(w) / nodes, within, half, width)
 
 
@@ -91,7 +91,7 @@ def drop(low: Array, high: Array, shift: Array, bend: Array, nodes: int) -> Cont
     They are in the middle of the ring between the two (Eq. 13.14); nodes are dense where the half plane, or disc, is near. The
     error of :math:`n` nodes falls as :math:`e^{-\pi K'n/2K}`: the logarithm of the ratio of the ends counts.
     """
-    within = np.concatenate([low, np.sqrt(low * high), high], axis=1) - shift
+    within = low * (high / low) ** np.array([0.05, 0.5, 0.95]) - shift
     low, high = (end / (1.0 - bend * end) for end in (low, high))
     k = (high - low) / (high + low)
     quarter = ellipkm1(1.0 - k**2)

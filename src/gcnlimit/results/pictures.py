@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gcnlimit._runtime.extras import need
-from gcnlimit.errors import ParameterError
+from gcnlimit.errors import ParameterError, writing
 from gcnlimit.results.text import ERROR, Columns, Values, number
 
 if TYPE_CHECKING:
@@ -147,3 +149,11 @@ def _place(axes: Axes, name: str, values: Values, which: str) -> Values:
     if values.min() > 0 and values.max() / values.min() > _DECADES:
         getattr(axes, f"set_{which}scale")("log")
     return values
+
+
+def write_picture(figure: Any, path: Path, **how: Any) -> None:
+    """Write a figure, drawn in memory: its writers fail in ways of their own where a disk is full."""
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=path.suffix[1:], **how)
+    with writing(path) as new:
+        new.write_bytes(drawn.getvalue())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import io
 import json
 import math
 import os
@@ -298,3 +299,14 @@ def _attributes(name: str) -> dict[str, Any]:
         return {"long_name": words, "flag_values": flags, "flag_meanings": meanings}
     named = {"long_name": words if base == name else f"standard error of the {words}"}
     return named if name == "error" else named | {"units": "1"}
+
+
+def as_netcdf(dataset: xarray.Dataset) -> bytes:
+    """Content of a NetCDF file, made in memory: where a disk is full, HDF5 would end the process."""
+    import h5netcdf
+    from xarray.backends import H5NetCDFStore
+
+    content = io.BytesIO()
+    with h5netcdf.File(content, "w") as file:
+        dataset.dump_to_store(H5NetCDFStore(file))
+    return content.getvalue()

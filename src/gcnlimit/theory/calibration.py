@@ -17,6 +17,7 @@ from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
+from gcnlimit.numerics.gaussian import gaussian_grid
 from gcnlimit.numerics.roots import bracketed_roots
 from gcnlimit.results.calibration import Calibration, ConfidenceScores
 from gcnlimit.results.performance import scalar_or_array
@@ -27,9 +28,6 @@ _REACH = 10.0  # standard deviations of an output that carry all of it
 _STEP = 0.4  # between two logits, at which a trapezoid rule is exact
 _LAGUERRE = np.polynomial.laguerre.laggauss(40)
 _LEGENDRE = np.polynomial.legendre.leggauss(24)
-_HALVES = np.append(0.0, 10.0 * 0.5 ** np.arange(8.0, -1.0, -1.0))
-_SIDE = (_HALVES[:-1, None] + 0.5 * np.diff(_HALVES)[:, None] * (1.0 + _LEGENDRE[0])).ravel()
-_SIDE_WEIGHT = (np.diff(_HALVES)[:, None] * _LEGENDRE[1]).ravel() / np.sqrt(8.0 * np.pi)
 _SURE = (1e-6, 30.0)  # deviations of logits between no evidence and certainty, as good as either
 _PANELS = np.array([0.0, 2.0, 6.0, 14.0, 34.0])  # logits below the largest that others count at
 
@@ -127,14 +125,12 @@ def _gaussian(deviation: Array | float) -> tuple[Array, Array]:
 
 def _two_classes(mean: Array, deviation: Array) -> ConfidenceScores:
     """Scores of a node of class +1, whose output is a logit (Eqs. 14.2 and 14.3)."""
-    z, normal = _gaussian(deviation)
-    h = mean[..., None] + deviation[..., None] * z
-    chosen = expit(h if np.all(mean >= 0.0) else np.sign(mean)[..., None] * h) @ normal
-    # nodes on the other side of the threshold: from there the integrand is smooth
-    x = deviation[..., None] * _SIDE
-    tail = np.exp(-0.5 * (_SIDE + (np.abs(mean) / np.maximum(deviation, 1e-300))[..., None]) ** 2)
-    other = (np.tanh(0.5 * x) * tail) @ _SIDE_WEIGHT
-    return ConfidenceScores(chosen + other, -log_expit(h) @ normal, expit(-h) ** 2 @ normal)
+    # pieces between the threshold and logits that are as good as certain
+    ends = np.repeat([[-34.0], [-6.0], [0.0], [6.0], [34.0]], mean.size, axis=1)
+    h, normal = gaussian_grid(mean.ravel(), np.maximum(deviation.ravel(), 1e-300), ends)
+    scores = (expit(np.abs(h)) - 0.5, -log_expit(h), expit(-h) ** 2)
+    sure, *losses = (np.vecdot(score, normal).reshape(mean.shape) for score in scores)
+    return ConfidenceScores(0.5 + sure, *losses)
 
 
 def _best_slope(mean: Array, deviation: Array, weight: Array) -> Array:

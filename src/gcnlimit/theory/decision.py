@@ -80,7 +80,8 @@ def from_margins(
 def mean_performance(count: int, margins: Pair, losses: Pair, weight: Array) -> Performance:
     """Performance on equal classes of nodes of different degrees: margins have a last axis over them, of that `weight`."""
     log_test_error = _mean_log_error(margins[0], count, weight)
-    test, train = (accuracy(margin, count) @ weight for margin in margins)
+    # weights add up to 1 within rounding
+    test, train = (np.minimum(accuracy(margin, count) @ weight, 1.0) for margin in margins)
     best = np.maximum(test, accuracy(-margins[0], count) @ weight)
     return _performance(losses, test, train, log_test_error, best, test, None)
 

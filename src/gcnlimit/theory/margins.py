@@ -212,7 +212,7 @@ def _stopped(points: Points, _: Effort) -> _Parts:
     none = np.zeros(points.size)
     steps = np.zeros(points.size, np.int64)
     answers = PointAnswers(test, train, deviation, none, *losses, status, none, steps)
-    yield np.arange(points.size), answers._replace(solution=Stopped.of(outputs))
+    yield np.arange(points.size), answers._replace(solution=outputs)
 
 
 def _alike(points: Points, effort: Effort) -> PointAnswers:

@@ -42,10 +42,11 @@ _BLOCK = 1 << 18  # numbers held by one temporary array
 Rows = npt.NDArray[np.intp]
 
 
-class Outputs(NamedTuple):
-    """Mean and variance of the output on test and on train nodes; overlap and square of the weights; all along the points.
+class Stopped(NamedTuple):
+    """Order parameters of a training that stops, along the points, in the place of a solution; responses are not defined.
 
-    On train nodes they are those of the output times the label as given, and `push` is what that label adds to its own output.
+    Mean and variance of the output on test and on train nodes, overlap and square of the weights. On train nodes they are those
+    of the output times the label as given, and `push` is what that label adds to its own output.
     """
 
     mean: Array
@@ -56,25 +57,21 @@ class Outputs(NamedTuple):
     Q_w: Array
     push: Array
 
+    @property
+    def output(self) -> Output:
+        """Record of means and variances."""
+        return Output(self.mean, self.variance, np.full_like(self.mean, np.nan))
 
-class Stopped(NamedTuple):
-    """Order parameters of a training that stops, in the place of a solution; responses are not defined."""
-
-    output: Output
-    weights: Weights
-
-    @classmethod
-    def of(cls, outputs: Outputs) -> Stopped:
-        """Records of means, variances and weights."""
-        none = np.full_like(outputs.mean, np.nan)
-        weights = Weights(outputs.m_w, outputs.Q_w, none, none, none, none)
-        return cls(Output(outputs.mean, outputs.variance, none), weights)
+    @property
+    def weights(self) -> Weights:
+        """Record of the weights."""
+        return Weights(self.m_w, self.Q_w, *[np.full_like(self.mean, np.nan)] * 4)
 
     def layers(self) -> None:
         """Return nothing: the order functions of the layers are those of networks that are trained to the end."""
 
 
-def trained_outputs(points: Points, training: Training) -> Outputs:
+def trained_outputs(points: Points, training: Training) -> Stopped:
     """Law of outputs and weights at each point; `training` has its parameters along one axis. NaN where not resolved."""
     first, group = _alike(points, training)
     name = training.names[0]
@@ -86,7 +83,7 @@ def trained_outputs(points: Points, training: Training) -> Outputs:
     longest = np.zeros(first.size)
     np.fmax.at(longest, group, needed)
     steps = training.replaced(**{name: needed})
-    answer = np.full((len(Outputs._fields), points.size), np.nan)
+    answer = np.full((len(Stopped._fields), points.size), np.nan)
     order = np.argsort(group, kind="stable")
     members = np.split(order, np.searchsorted(group[order], np.arange(1, first.size)))
     for row, path, unit, loop in _resolved(networks, spectra, longest):
@@ -96,7 +93,7 @@ def trained_outputs(points: Points, training: Training) -> Outputs:
             answer[:, part] = _at_times(path, loop, unit, *at, steps[part])
     answer[:, spectra.growth(np.zeros(first.size))[group] * time > _LARGEST] = np.nan
     answer[3] = np.maximum(answer[3], 0.0)  # outputs on train nodes may have no variance
-    return Outputs(*answer)
+    return Stopped(*answer)
 
 
 def largest_stable_rate(points: Points) -> Array:

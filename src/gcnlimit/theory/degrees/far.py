@@ -110,8 +110,12 @@ def _returning(equations: LayerEquations) -> Array:
             response = resolvent(phi, equations.law.weight, 1.0 / b[:, 0])
         return np.where(b[:, 0] == 0.0, 0.0, response)[:, None, None]
     # a path that returns to layer k crosses k layers at most: the recursion ends
+    # what rounding adds to the other entries, which are 0, would grow along it
+    layer = np.arange(equations.shape[2])
+    crossed = layer[receive] > layer[send][:, None]
     for _ in range(b.shape[1]):
-        V_qh = b[:, :, None] * equations.average(phi, equations.back(V_qh).mT[..., receive, send])
+        returning = equations.average(phi, equations.back(V_qh).mT[..., receive, send])
+        V_qh = crossed * b[:, :, None] * returning
     return V_qh
 
 

@@ -198,7 +198,13 @@ class LayerEquations(Record):
             # what a node sends returns along the same edge, as the memory of message passing does
             returned = wiring.b[:, :, None] * V_qh.mT
             D[..., wiring.receive, wiring.send] -= self.phi * returned[:, None]
-        return np.asarray(np.linalg.inv(D))
+        if np.any(np.triu(D) != np.eye(n)):
+            return np.asarray(np.linalg.inv(D))
+        # of triangular form row by row: elimination would lose all digits along a long chain
+        inverse = np.broadcast_to(np.eye(n), D.shape).copy()
+        for k in range(1, n):
+            inverse[..., k, :k] -= (D[..., k, None, :k] @ inverse[..., :k, :k])[..., 0, :]
+        return inverse
 
     def forces(self, V: Array, V_w: Array) -> Array:
         r"""Matrix :math:`\mathbf G_0` of each node (Eq. 3.1)."""
