@@ -196,7 +196,7 @@ def _matrix(name: str, value: Any) -> Any:
     """Sparse matrix as it is, else an array, of real numbers; objects that are all numbers become such."""
     array = value if is_sparse(value) else plain_array(name, value)
     if array.dtype.kind == "O" and array.ndim == 2:
-        with contextlib.suppress(ValueError, TypeError):
+        with contextlib.suppress(ValueError, TypeError, OverflowError):
             array = array.astype(np.float64)
     if array.dtype.kind not in "biuf":
         given = f"has dtype {array.dtype}" if array.ndim else f"is {type(value).__name__}"

@@ -84,10 +84,8 @@ def _is_class(value: Any) -> bool:
         return False
     if isinstance(value, str | bool | np.bool_):
         return True
-    if (
-        not isinstance(value, int | float | np.integer | np.floating)
-        or not -(2.0**63) < value < 2.0**63
-    ):
+    number = isinstance(value, int | float | np.integer | np.floating)
+    if not (number and -(2.0**63) < value < 2.0**63):
         raise ParameterError(f"y contains {shown(value)}; classes are {KINDS}, None where unknown")
     return bool(value != -1)
 
