@@ -101,5 +101,5 @@ def test_a_value_without_a_text_is_refused_by_its_type(door):
 
 @pytest.mark.parametrize("y", [{0, 1}, 3, "ab"])
 def test_classes_that_are_no_sequence_are_refused_without_a_graph(y):
-    with pytest.raises(gl.ParameterError, match="1d array of classes"):
+    with pytest.raises(gl.ParameterError, match="y should be a 1d array"):
         gl.GraphClassifier().fit(np.ones((4, 2)), y)

@@ -143,9 +143,12 @@ def _preparation(model: bytes | str) -> dict[str, Any]:
 
 def _send(given: object, stream: BinaryIO) -> None:
     """Write a task, and leave the stream open: the process ends when it is closed."""
-    with contextlib.suppress(OSError):  # it may end before it has read everything
+    try:
         pickle.dump(given, stream)
         stream.flush()
+    except OSError:  # it has ended before it has read everything
+        with contextlib.suppress(OSError):
+            stream.close()
 
 
 def _read(stream: BinaryIO, length: int) -> bytes:

@@ -43,15 +43,12 @@ Members = Iterable[tuple[Member, Columns]]
 
 
 def members(views: Views, labels: Labels, wanted: Container[str] | None = None) -> Members:
-    """The bank of a fit, or the members wanted of it, with their columns; on another graph, those that know no node by name.
-
-    It is a list where members share their columns, which are worth keeping on a graph of any size.
-    """
+    """The bank of a fit, or the members wanted of it, with their columns; on another graph, those that know no node by name."""
     width = views.X.shape[1]
     few = width <= NARROW and PER_COLUMN * width <= labels.index.size
     each = _few if few else _many
     bank = each(views, labels, lambda *names: wanted is None or any(n in wanted for n in names))
-    return list(bank) if few else bank
+    return list(bank) if few else bank  # they share columns, which are worth keeping at any size
 
 
 def _few(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
@@ -176,17 +173,19 @@ class Fitted(NamedTuple):
                     Z[some] = solve_triangular(root, Z[some].T.astype(float), lower=True).T
             ridge = Ridge(Z, weights)
         left_out, dual = ridge.solve(Y, reg)
-        left_out = made_up(left_out, labels.index, labels.classes.size).astype(dtype)
+        full = made_up(left_out, labels.index, labels.classes.size).astype(dtype)
         share = weights / weights.sum()
-        sharpness, losses = sharpened(left_out, labels.index, share)
-        hits = correct(left_out, labels.index)
+        # two classes are weighed without it: what says nothing, wrong on every node, counts less
+        weighed = left_out.astype(dtype) if labels.classes.size == 2 else full
+        sharpness, losses = sharpened(weighed, labels.index, share)
+        hits = correct(full, labels.index)
         best = int((hits @ share).argmax())
         kept = soft_weights(losses, share, np.ones(len(reg))) > 0.0
         # the regularizations side by side, so that a product serves all of them
         W, intercept = ridge.linear(np.tile(Y, kept.sum()), np.hstack([*dual[kept]]))
         if root is not None:
             W = solve_triangular(root, W, lower=True, trans="T")
-        numbers = (left_out[kept], sharpness[kept], losses[kept])
+        numbers = (full[kept], sharpness[kept], losses[kept])
         _check_finite(*numbers, W)
         return cls(member, *numbers, float(share @ hits[best]), hits[best], W, intercept)
 

@@ -325,7 +325,7 @@ NAN[2, 1] = np.nan
         ({"labels": [1, -1, 1]}, r"labels have shape \(3,\)"),
         ({"labels": [1, np.nan, 1, np.nan]}, "labels are NaN on 1 nodes of train_mask"),
         ({"labels": [1, None, 1, 1]}, "labels contain 1"),
-        ({"adjacency": "graph"}, "adjacency has dtype"),
+        ({"adjacency": "graph"}, "adjacency is str; it must be a matrix of real numbers"),
         ({"features": None}, "features = None"),
         (
             {"adjacency": sparse.csr_array(np.diag([np.longdouble("1e400")] * 4))},
