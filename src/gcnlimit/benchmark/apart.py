@@ -89,7 +89,8 @@ def scores_apart(
     given = _preparation(model), model, task
     # threads: a process that the model has left behind may keep the pipes open, and do nothing
     reader = threading.Thread(target=lambda: received.append(_read(process.stdout, length)))
-    writer = threading.Thread(target=_send, args=(given, process.stdin))
+    ended = threading.Event()
+    writer = threading.Thread(target=_send, args=(given, process.stdin, ended))
     for thread in (reader, writer):
         thread.daemon = True
         thread.start()
@@ -103,11 +104,9 @@ def scores_apart(
         reader.join(_GRACE)
     finally:
         _end(process)
+        ended.set()
         for thread in (reader, writer):
             thread.join(_GRACE)
-        if not writer.is_alive():
-            with contextlib.suppress(OSError):
-                process.stdin.close()
     return _scores(b"".join(received), task)
 
 
@@ -141,14 +140,12 @@ def _preparation(model: bytes | str) -> dict[str, Any]:
     return {key: value for key, value in parent.items() if key not in secret}
 
 
-def _send(given: object, stream: BinaryIO) -> None:
-    """Write a task, and leave the stream open: the process ends when it is closed."""
-    try:
+def _send(given: object, stream: BinaryIO, ended: threading.Event) -> None:
+    """Write a task, and hold the stream open to the end: the process ends when it is closed."""
+    with contextlib.suppress(OSError), stream:  # it may end before it has read everything
         pickle.dump(given, stream)
         stream.flush()
-    except OSError:  # it has ended before it has read everything
-        with contextlib.suppress(OSError):
-            stream.close()
+        ended.wait()
 
 
 def _read(stream: BinaryIO, length: int) -> bytes:
