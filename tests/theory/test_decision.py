@@ -10,6 +10,7 @@ from gcnlimit.classes import Classes
 from gcnlimit.theory.decision import (
     balanced_accuracy,
     best_log_error,
+    given_margin,
     log_error,
     own_log_error,
     roc_auc,
@@ -103,3 +104,11 @@ def test_reference_of_two_unequal_classes(row):
     )
     balanced = balanced_accuracy(margin, Classes.of(fractions))[0]
     assert balanced == pytest.approx(row["balanced_accuracy_bias"], abs=1e-13)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1, 0.4])
+def test_wrong_labels_push_their_nodes_to_the_wrong_side(noise):
+    """Of the labels as given: right ones push towards the class, wrong ones away from it."""
+    margin, push = np.array([0.3, 1.2]), np.array([0.5, 2.0])
+    wanted = (1 - noise) * ndtr(push + margin) + noise * ndtr(push - margin)
+    np.testing.assert_allclose(ndtr(given_margin(margin, push, noise)), wanted, rtol=1e-12)

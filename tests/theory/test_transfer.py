@@ -313,6 +313,17 @@ def test_a_tiny_new_graph_teaches_nothing():
     close(best.two_stages.test_accuracy, best.frozen.test_accuracy, 1e-8)
 
 
+def test_signals_from_inputs_are_known_better_with_their_weights():
+    """Inputs of labels with c = 0.8 and unit noise, along a weight vector of length 3."""
+    rng = np.random.default_rng(1)
+    y, noise = np.repeat([1.0, -1.0], 1000), rng.normal(size=(2000, 2000)) / 2000**0.5
+    inputs = 3.0 * (0.8 * y + rng.normal(size=2000))
+    graph = 1.5 / 2000 * np.outer(y, y) + noise
+    lam, square = label_free_signals(graph, inputs, weights=np.array([3.0, 0.0]))
+    assert lam == pytest.approx(1.5, abs=0.2)
+    assert square == pytest.approx(0.64, abs=0.1)
+
+
 def test_signals_from_inputs_alone_need_a_graph_that_says_something():
     noise = RNG.normal(size=(300, 300)) / 300**0.5
     assert label_free_signals(noise, RNG.normal(size=300)) == (0.0, np.inf)
