@@ -11,20 +11,22 @@ from scipy.linalg import solve_triangular
 
 from gcnlimit._values import Array
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.graphs.lazy import BLOCK, Averaged, Beside, Kernel, Units, gaussian, linear
+from gcnlimit.graphs.lazy import BLOCK, Averaged, Beside, Forest, Kernel, Units, gaussian, linear
 from gcnlimit.numerics.leave_one_out import correct, made_up, sharpened, soft_weights, targets
 from gcnlimit.numerics.ridge import LARGE, IteratedRidge, Ridge
-from gcnlimit.real.views import Views
+from gcnlimit.real.views import NUMBERS, Views
 
 Nodes = npt.NDArray[np.int64]
 STRENGTHS = (-0.95, -0.6, -0.3, 0.5, 0.8, 0.9, 0.95)
 LANDMARKS = 1000  # of a kernel; with more labels, sums of products are iterated on all of them
+RARE = 0.5  # prior weight of a negative strength: most graphs join nodes that are alike
 UNITS = 100  # random, of a member for few features
 DRAWS = 3  # such members
 REG = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
 ITERATED = REG[3:]  # what is less takes many steps, and is best nowhere with so many labels
 PER_CLASS = 20  # labelled nodes for each class from which labels are an input
 PER_COLUMN = 20  # labelled nodes for each feature from which hops and random units have members
+FOREST = 10  # labelled nodes from which trees are grown
 NARROW = 100  # features above which they are many: the cost grows as the cube of the columns
 
 
@@ -36,9 +38,10 @@ class Member(NamedTuple):
     local: bool = False  # whether it knows nodes by name, so that it has no answer on another graph
     strength: float | None = None  # of a PageRank filter
     iterated: bool = False  # whether it is solved by products with sparse columns
+    prior: float = 1.0  # weight of each of its regularizations before any label
 
 
-Columns = Beside | Kernel
+Columns = Beside | Kernel | Forest
 Members = Iterable[tuple[Member, Columns]]
 
 
@@ -58,6 +61,8 @@ def _few(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     units = Units.of(Beside([views.base]), 3 * UNITS, rng)
     yield Member("features", graph=False), Beside(alone)
     yield Member("features, random units", graph=False), Beside([*alone, units])
+    forest = views.forest(labels)
+    yield Member("forest", graph=False, prior=len(REG)), forest
     if views.graph is None or not want("hops", "random units"):
         return
     steps = views.hops()
@@ -69,11 +74,16 @@ def _few(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
 
     yield Member("hops"), Beside(hops)
     yield Member("random units"), Beside([*hops, averaged()])
-    if views.elsewhere or labels.index.size < PER_CLASS * labels.classes.size:
+    yield Member("hops, forest"), Beside([*hops, forest])
+    if views.elsewhere:
+        return
+    if labels.index.size < PER_CLASS * labels.classes.size:
+        yield from _near_labels(views, labels)
         return
     seen = views.labels(labels)
     yield Member("labels", local=True), Beside([seen])
     yield Member("hops, labels", local=True), Beside([*hops, seen])
+    yield Member("hops, labels, forest", local=True), Beside([*hops, seen, forest])
     for k in range(DRAWS if Beside(hops).shape[1] <= LANDMARKS else 1):
         blocks = [*hops, seen, averaged(), Units.of(Beside([*near, seen]), 3 * UNITS, rng)]
         yield Member(f"random units, labels {k + 1}", local=True), Beside(blocks)
@@ -85,6 +95,8 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     yield Member("features", graph=False), Beside([F])
     marks = views.kept("landmarks", lambda: F[landmarks(views, labels)])
     yield Member("features, kernel", graph=False), Kernel(gaussian, [F], [marks])
+    if F.shape[1] <= NARROW and labels.index.size >= FOREST:
+        yield Member("forest", graph=False, prior=len(REG)), views.forest(labels)
     if views.graph is None:
         return
     smoothed = "PageRank 0.9, rows"
@@ -92,7 +104,8 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     filtered = dict(zip(strengths, views.pagerank(strengths), strict=True))
     smooth = filtered.get(0.9)
     for s in strengths:  # none is held longer than it is used
-        yield Member(f"PageRank {s:g}", strength=s), Beside([filtered.pop(s)])
+        prior = RARE if s < 0 else 1.0
+        yield Member(f"PageRank {s:g}", strength=s, prior=prior), Beside([filtered.pop(s)])
     if views.elsewhere:
         return
     rows = views.rows()
@@ -105,14 +118,22 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
         marked = [view[landmarks(views, labels)] for view in around]
         yield Member("neighbourhood kernel", local=True), Kernel(gaussian, around, marked)
         del around, marked
-    enough = labels.index.size >= PER_CLASS * labels.classes.size
-    if enough and want("labels", "random units, labels"):
+    if labels.index.size < PER_CLASS * labels.classes.size:
+        yield from _near_labels(views, labels)
+    elif want("labels", "random units, labels"):
         seen = views.labels(labels)
         yield Member("labels", local=True), Beside([seen])
         if labels.index.size >= PER_COLUMN * F.shape[1]:
             near = [block for blocks in views.hops(2) for block in blocks]
             units = Units.of(Beside([*near, seen]), 3 * UNITS, np.random.default_rng(0))
             yield Member("random units, labels", local=True), Beside([*near, seen, units])
+
+
+def _near_labels(views: Views, labels: Labels) -> Members:
+    """Ridge on how near each labelled node is, for few of them."""
+    if views.nodes * labels.index.size <= NUMBERS:
+        near = views.proximity(labels.labelled)
+        yield products("near labels", [near], [near], labels)
 
 
 def landmarks(views: Views, labels: Labels) -> Nodes:
@@ -159,8 +180,10 @@ class Fitted(NamedTuple):
         Y: Any = targets(labels.index, labels.classes.size).astype(dtype)
         reg = ITERATED if member.iterated else REG
         root = None
-        ridge: Ridge | IteratedRidge
-        if member.iterated and isinstance(columns, Beside):
+        ridge: Ridge | IteratedRidge | Forest
+        if isinstance(columns, Forest):
+            ridge = columns
+        elif member.iterated and isinstance(columns, Beside):
             ridge = IteratedRidge([block[nodes] for block in columns.blocks], weights)
         else:
             Z = columns[nodes].astype(dtype, copy=False)
@@ -180,7 +203,7 @@ class Fitted(NamedTuple):
         sharpness, losses = sharpened(weighed, labels.index, share)
         hits = correct(full, labels.index)
         best = int((hits @ share).argmax())
-        kept = soft_weights(losses, share, np.ones(len(reg))) > 0.0
+        kept = soft_weights(losses, share, np.ones(len(losses))) > 0.0
         # the regularizations side by side, so that a product serves all of them
         W, intercept = ridge.linear(np.tile(Y, kept.sum()), np.hstack([*dual[kept]]))
         if root is not None:

@@ -26,7 +26,6 @@ LEAST = 1e-6  # probability below which nothing is said
 CALIBRATED = 50  # labelled nodes from which sharpness depends on the degree
 HELD = 50_000  # nodes up to which all views are held in memory at once
 COMPARED = 2000  # labelled nodes on which scalings are compared
-RARE = 0.5  # prior weight of a negative strength: most graphs join nodes that are alike
 
 
 class Row(NamedTuple):
@@ -238,8 +237,7 @@ def chosen_scaling(features: Any, labels: Labels, scale: str | None) -> Scaling:
 def _mixture(fitted: dict[str, Fitted], share: Array, kept: Callable[[Member], bool]) -> Mixture:
     """Weights in the soft average of the members kept."""
     each = list(fitted.values())
-    rare = [RARE if (one.member.strength or 0.0) < 0 else 1.0 for one in each]
-    prior = np.where([kept(one.member) for one in each], rare, 0.0)
+    prior = [one.member.prior * kept(one.member) for one in each]
     counts = [len(one.sharpness) for one in each]
     losses = np.concatenate([one.losses for one in each])
     weights = soft_weights(losses, share, np.repeat(prior, counts))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +14,7 @@ from gcnlimit._values import Array
 from gcnlimit.filters.action import power_sum
 from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels
+from gcnlimit.graphs.lazy import Forest
 from gcnlimit.graphs.operator import normalized, propagation, undirected
 from gcnlimit.graphs.scaling import unit_rows
 from gcnlimit.numerics.ridge import LARGE
@@ -162,6 +164,18 @@ class Views:
             block[labels.labelled, labels.index] *= counts / np.maximum(counts - hidden, 1)
         blocks[0] = np.asarray(unit_rows(blocks[0]))
         return self._standard("labels", np.hstack(blocks))
+
+    def proximity(self, nodes: npt.NDArray[np.int64]) -> Array:
+        """How near some nodes are to a node by PageRank of strength 0.9, a column each; rows of unit norm."""
+        start = np.zeros((self.nodes, nodes.size), self.dtype)
+        start[nodes, np.arange(nodes.size)] = 1.0
+        S = propagation(self.graph, "symmetric").operator
+        return np.asarray(unit_rows(geometric(S, start, (0.9,))[0]))
+
+    def forest(self, labels: Labels) -> Forest:
+        """Random forest on the features."""
+        grown = self.kept("forest", lambda: Forest.of(self.base, labels.labelled, labels.index))
+        return replace(grown, rows=self.base, nodes=grown.nodes[: 0 if self.elsewhere else None])
 
     def _scaled(self, name: str, view: Array) -> Array:
         """Rows of unit norm, or of the same mean square as in the fit."""
