@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,9 +13,6 @@ from gcnlimit._values import Array
 from gcnlimit.graphs.check import dense, squared
 
 BLOCK = 4096  # rows that are computed at once
-TREES = 64  # of a forest
-GROWN = 2000  # labelled nodes on which each is grown, at most
-SINGLE = 1e30  # largest number that trees take, in single precision
 
 
 def by_blocks(columns: Any, W: Array) -> Array:
@@ -115,62 +110,6 @@ class Averaged:
         for walk, one, two in zip(self.walks, rest[::2], rest[1::2], strict=True):
             total = total + walk @ (one + walk @ two)
         return total
-
-
-@dataclass(frozen=True, eq=False)
-class Forest:
-    """Probabilities of the classes by a random forest; of labelled nodes, by the trees that were grown without them.
-
-    Trees see thresholds of single columns, in any unit, which no sum of columns does. It stands for a `Ridge` of its own outputs.
-    """
-
-    rows: Array
-    trees: Any
-    nodes: Any
-    left_out: Array
-
-    @classmethod
-    def of(cls, rows: Array, nodes: Any, index: Any) -> Forest:
-        """Trees grown on the labelled nodes, whose classes are `index`; the order of the nodes does not matter."""
-        from sklearn.ensemble import RandomForestClassifier
-
-        seen = np.clip(rows[nodes], -SINGLE, SINGLE)
-        order = np.lexsort([index, *seen.T])
-        how: dict[str, Any] = {"max_samples": min(len(seen), GROWN), "random_state": 0}
-        trees = RandomForestClassifier(TREES, oob_score=True, **how)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a node that every tree has seen
-            trees.fit(seen[order], index[order])
-        left_out = np.empty(trees.oob_decision_function_.shape)
-        left_out[order] = np.nan_to_num(trees.oob_decision_function_, nan=1.0 / len(left_out[0]))
-        return cls(rows, trees, nodes, left_out)
-
-    @cached_property
-    def everywhere(self) -> Array:
-        """On all nodes."""
-        found = self.trees.predict_proba(np.clip(self.rows, -SINGLE, SINGLE))
-        found[self.nodes] = self.left_out
-        return np.asarray(found, self.rows.dtype)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of rows and classes."""
-        return len(self.rows), self.left_out.shape[1]
-
-    def __getitem__(self, nodes: Any) -> Any:
-        return self.everywhere[nodes]
-
-    def __matmul__(self, W: Array) -> Array:
-        return self.everywhere @ W
-
-    def solve(self, targets: Array, reg: Array) -> tuple[Array, Array]:
-        """Outputs of the labelled nodes on the scale of the targets, and weights of the rows, none."""
-        return 2.0 * self.left_out[None, :, -targets.shape[1] :] - 1.0, 0.0 * targets[None]
-
-    def linear(self, targets: Array, a: Array) -> tuple[Array, Array]:
-        """Coefficients and intercept that leave the outputs as they are."""
-        outputs = a.shape[1]
-        return 2.0 * np.eye(self.shape[1])[:, -outputs:], -np.ones(outputs)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,8 @@ class Scaling(NamedTuple):
     def of(cls, X: Any, how: str | None) -> Scaling:
         """Scaling of these features; ``"auto"`` takes rows if most features are 0, as counts of words are, else columns.
 
-        Rows that few columns dominate, as one of another unit does, tell nothing of the others: they are scaled by columns. The columns of a large sparse matrix are not centred, so that it remains sparse.
+        Rows that few columns dominate, as one of another unit does, tell nothing of the others: they are scaled by columns. The
+        columns of a large sparse matrix are not centred, so that it remains sparse.
         """
         one_of("scale", how, "auto", "rows", "columns", None)
         if how == "auto":

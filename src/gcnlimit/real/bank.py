@@ -11,12 +11,11 @@ from scipy.linalg import solve_triangular
 
 from gcnlimit._values import Array
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.graphs.lazy import BLOCK, Averaged, Beside, Forest, Kernel, Units, gaussian, linear
+from gcnlimit.graphs.lazy import BLOCK, Averaged, Beside, Kernel, Units, gaussian, linear
 from gcnlimit.numerics.leave_one_out import correct, made_up, sharpened, soft_weights, targets
-from gcnlimit.numerics.ridge import LARGE, IteratedRidge, Ridge
+from gcnlimit.numerics.ridge import LARGE, IteratedRidge, Outputs, Ridge
 from gcnlimit.real.views import NUMBERS, Views
 
-Nodes = npt.NDArray[np.int64]
 STRENGTHS = (-0.95, -0.6, -0.3, 0.5, 0.8, 0.9, 0.95)
 LANDMARKS = 1000  # of a kernel; with more labels, sums of products are iterated on all of them
 RARE = 0.5  # prior weight of a negative strength: most graphs join nodes that are alike
@@ -39,9 +38,10 @@ class Member(NamedTuple):
     strength: float | None = None  # of a PageRank filter
     iterated: bool = False  # whether it is solved by products with sparse columns
     prior: float = 1.0  # weight of each of its regularizations before any label
+    learnt: bool = False  # whether its columns are probabilities, without regularizations
 
 
-Columns = Beside | Kernel | Forest
+Columns = Beside | Kernel
 Members = Iterable[tuple[Member, Columns]]
 
 
@@ -62,11 +62,11 @@ def _few(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     yield Member("features", graph=False), Beside(alone)
     yield Member("features, random units", graph=False), Beside([*alone, units])
     forest = views.forest(labels)
-    yield Member("forest", graph=False, prior=len(REG)), forest
+    yield Member("forest", graph=False, prior=len(REG), learnt=True), Beside([forest])
     if views.graph is None or not want("hops", "random units"):
         return
     steps = views.hops()
-    hops = [block for blocks in steps for block in blocks]
+    hops = [*(block for blocks in steps for block in blocks), forest]
     near = [block for blocks in steps[:3] for block in blocks]
 
     def averaged() -> Averaged:  # averages of labels would return a node's own
@@ -74,16 +74,11 @@ def _few(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
 
     yield Member("hops"), Beside(hops)
     yield Member("random units"), Beside([*hops, averaged()])
-    yield Member("hops, forest"), Beside([*hops, forest])
-    if views.elsewhere:
-        return
-    if labels.index.size < PER_CLASS * labels.classes.size:
-        yield from _near_labels(views, labels)
+    if views.elsewhere or labels.index.size < PER_CLASS * labels.classes.size:
         return
     seen = views.labels(labels)
     yield Member("labels", local=True), Beside([seen])
     yield Member("hops, labels", local=True), Beside([*hops, seen])
-    yield Member("hops, labels, forest", local=True), Beside([*hops, seen, forest])
     for k in range(DRAWS if Beside(hops).shape[1] <= LANDMARKS else 1):
         blocks = [*hops, seen, averaged(), Units.of(Beside([*near, seen]), 3 * UNITS, rng)]
         yield Member(f"random units, labels {k + 1}", local=True), Beside(blocks)
@@ -95,8 +90,9 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     yield Member("features", graph=False), Beside([F])
     marks = views.kept("landmarks", lambda: F[landmarks(views, labels)])
     yield Member("features, kernel", graph=False), Kernel(gaussian, [F], [marks])
-    if F.shape[1] <= NARROW and labels.index.size >= FOREST:
-        yield Member("forest", graph=False, prior=len(REG)), views.forest(labels)
+    if views.X.shape[1] <= NARROW and labels.index.size >= FOREST:
+        trees = Beside([views.forest(labels)])
+        yield Member("forest", graph=False, prior=len(REG), learnt=True), trees
     if views.graph is None:
         return
     smoothed = "PageRank 0.9, rows"
@@ -118,9 +114,11 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
         marked = [view[landmarks(views, labels)] for view in around]
         yield Member("neighbourhood kernel", local=True), Kernel(gaussian, around, marked)
         del around, marked
-    if labels.index.size < PER_CLASS * labels.classes.size:
-        yield from _near_labels(views, labels)
-    elif want("labels", "random units, labels"):
+    enough = labels.index.size >= PER_CLASS * labels.classes.size
+    if not enough and views.nodes * labels.index.size <= NUMBERS:
+        close = [views.proximity(labels.labelled)]
+        yield products("near labels", close, close, labels)
+    if enough and want("labels", "random units, labels"):
         seen = views.labels(labels)
         yield Member("labels", local=True), Beside([seen])
         if labels.index.size >= PER_COLUMN * F.shape[1]:
@@ -129,14 +127,7 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
             yield Member("random units, labels", local=True), Beside([*near, seen, units])
 
 
-def _near_labels(views: Views, labels: Labels) -> Members:
-    """Ridge on how near each labelled node is, for few of them."""
-    if views.nodes * labels.index.size <= NUMBERS:
-        near = views.proximity(labels.labelled)
-        yield products("near labels", [near], [near], labels)
-
-
-def landmarks(views: Views, labels: Labels) -> Nodes:
+def landmarks(views: Views, labels: Labels) -> npt.NDArray[np.int64]:
     """Nodes through which a kernel is computed (Nyström): all labelled ones up to `LANDMARKS`, where it is exact.
 
     Of more they are drawn among all nodes: a landmark is seen more sharply than others, so that leave-one-out would expect too
@@ -171,19 +162,14 @@ class Fitted(NamedTuple):
 
     @classmethod
     def of(cls, member: Member, columns: Columns, labels: Labels, weights: Array) -> Fitted:
-        """Ridge regression on the labelled nodes, at each regularization of the bank.
-
-        Those that are worse than another of the same member, beyond doubt, are left out.
-        """
+        """Ridge regression on the labelled nodes, at each regularization that is not worse than another beyond doubt."""
         nodes = labels.labelled
         dtype: Any = np.float64 if nodes.size <= LARGE else np.float32
         Y: Any = targets(labels.index, labels.classes.size).astype(dtype)
         reg = ITERATED if member.iterated else REG
         root = None
-        ridge: Ridge | IteratedRidge | Forest
-        if isinstance(columns, Forest):
-            ridge = columns
-        elif member.iterated and isinstance(columns, Beside):
+        ridge: Ridge | IteratedRidge | Outputs
+        if member.iterated and isinstance(columns, Beside):
             ridge = IteratedRidge([block[nodes] for block in columns.blocks], weights)
         else:
             Z = columns[nodes].astype(dtype, copy=False)
@@ -194,7 +180,7 @@ class Fitted(NamedTuple):
                 for first in range(0, len(Z), BLOCK):
                     some = slice(first, first + BLOCK)
                     Z[some] = solve_triangular(root, Z[some].T.astype(float), lower=True).T
-            ridge = Ridge(Z, weights)
+            ridge = Outputs(Z) if member.learnt else Ridge(Z, weights)
         left_out, dual = ridge.solve(Y, reg)
         full = made_up(left_out, labels.index, labels.classes.size).astype(dtype)
         share = weights / weights.sum()
