@@ -2,7 +2,9 @@
 
 import copy
 import dataclasses
+import importlib
 import math
+import pathlib
 import pickle
 
 import numpy as np
@@ -11,8 +13,11 @@ from problems import PARAMETERS
 
 import gcnlimit as gl
 from gcnlimit._validation import tolerance, whole
-from gcnlimit._values import shown
+from gcnlimit._values import Brief, Value, shown
+from gcnlimit.choose.best_filter import FilterCeiling
+from gcnlimit.choose.compare import Entry
 from gcnlimit.normalization import as_normalization
+from gcnlimit.results.result import Result
 
 
 class Tensor:
@@ -216,3 +221,35 @@ def test_predictions_and_refused_simulations_name_the_leaves():
     # said once: in the refusal, and no warning before it
     with pytest.raises(gl.ParameterError, match=r"diverges .* take Regularized\(\)"):
         gl.simulate(data, gcn, nodes=2000, degree=60, trials=1, seed=0)
+
+
+def dataclasses_of_the_library():
+    source = pathlib.Path(gl.__file__).parent
+    for file in sorted(source.rglob("*.py")):
+        if file.stem.startswith("__"):
+            continue
+        name = ".".join(("gcnlimit", *file.relative_to(source).with_suffix("").parts))
+        try:
+            module = importlib.import_module(name)
+        except (gl.GCNLimitError, ModuleNotFoundError):  # an optional package is not installed
+            continue
+        for thing in vars(module).values():
+            if isinstance(thing, type) and "__dataclass_params__" in vars(thing):
+                yield thing
+
+
+def test_records_do_not_change_and_those_of_arrays_are_not_compared_number_by_number():
+    """The equality that `dataclass` writes fails on arrays: it is by content, or by identity."""
+    records = set(dataclasses_of_the_library())
+    assert len(records) > 100
+    for record in records:
+        types = [str(field.type) for field in dataclasses.fields(record)]
+        frozen = record.__dataclass_params__.frozen
+        assert frozen or record.__name__ in {"Bar", "TrialRun", "Ensemble"}, record
+        if issubclass(record, Value):
+            assert record.__eq__ is Value.__eq__, record
+        elif frozen and not issubclass(record, Result | FilterCeiling | Entry):  # answers
+            arrays = any("Array" in annotation for annotation in types)
+            assert not (arrays and record.__dataclass_params__.eq), record
+        if issubclass(record, Brief | Result):
+            assert "gcnlimit" in record.__repr__.__code__.co_filename, record
