@@ -240,7 +240,8 @@ def test_records_do_not_change_and_arrays_are_not_compared_by_what_dataclass_wri
             if not decorator.startswith("dataclass"):
                 continue
             family = lineage(name)
-            typed = [ast.unparse(n.annotation) for n in node.body if isinstance(n, ast.AnnAssign)]
+            every = [part for base in family for part in classes[base].body]
+            typed = [ast.unparse(n.annotation) for n in every if isinstance(n, ast.AnnAssign)]
             methods = {n.name for n in node.body if isinstance(n, ast.FunctionDef)}
             assert "frozen=True" in decorator or name in {"Bar", "TrialRun", "Ensemble"}, name
             if "Result" in family:
