@@ -6,6 +6,7 @@ from :math:`q = 1` therefore falls to the largest fixed point, and that from :ma
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
-from gcnlimit.numerics.fixed_point import fixed_point
+from gcnlimit.numerics.fixed_point import FixedPoint, fixed_point
 from gcnlimit.numerics.linear import matrix_function
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, Status
@@ -131,15 +132,23 @@ class MatrixEvolution:
 
     def _accelerated(self, start: Array) -> MatrixFixedPoint:
         """Fixed point by Anderson acceleration."""
-
-        def step(states: Array, _: Any) -> Array:
-            return self._next(_clipped(states.reshape(start.shape))).reshape(1, -1)
-
-        flat = start.reshape(1, -1)
-        end = fixed_point(step, flat, scale=_size, tol=_TOL, max_iterations=200, memory=4)
-        q = _clipped(end.state.reshape(start.shape))
+        how = {"scale": _size, "tol": _TOL, "max_iterations": 200}
+        q, end = matrix_fixed_point(lambda q: self._next(_clipped(q)), start, **how)
+        q = _clipped(q)
         ended = end.residual.item(), end.iterations.item(), end.converged.item()
         return MatrixFixedPoint(q, self.evidence(q), *ended)
+
+
+def matrix_fixed_point(
+    update: Callable[[Array], Array], start: Array, **how: Any
+) -> tuple[Array, FixedPoint]:
+    """Fixed point of a map of matrices, and how the search ended."""
+
+    def step(states: Array, _: Any) -> Array:
+        return update(states.reshape(start.shape)).reshape(1, -1)
+
+    end = fixed_point(step, start.reshape(1, -1), memory=4, **how)
+    return end.state.reshape(start.shape), end
 
 
 def _size(states: Array) -> Array:
