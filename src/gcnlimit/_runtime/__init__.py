@@ -1,6 +1,6 @@
 """What every room needs of the machine: threads, processes, progress bars, memory, optional packages."""
 
-import _signal
+import _signal  # type: ignore[import-not-found]  # of which signal is made, sooner
 import os
 import sys
 
