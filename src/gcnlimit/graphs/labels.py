@@ -136,3 +136,12 @@ def class_weights(labels: Labels, class_weight: object) -> Array:
         raise ParameterError(f"class_weight = {shown(class_weight)} is not allowed; {use}")
     weights = each[labels.index]
     return np.asarray(weights / weights.mean())
+
+
+def grouped(labels: Labels, most: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Group of each labelled node, and class of each group: at most about `most`, of one class each."""
+    if labels.index.size <= most:
+        return np.arange(labels.index.size), labels.index
+    parts = max(most // labels.classes.size, 2)
+    place = np.random.default_rng(0).permutation(labels.index.size) % parts
+    return labels.index * parts + place, np.repeat(np.arange(labels.classes.size), parts)

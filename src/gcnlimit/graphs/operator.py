@@ -179,3 +179,10 @@ def _bounded(operator: SparsePlusRankOne) -> Propagation:
     """The operator with its largest eigenvalue, to half a per cent from above."""
     start = np.random.default_rng(0).standard_normal(operator.shape[0])
     return Propagation(operator, max(1.005 * largest_eigenvalue(operator, start), 1e-6))
+
+
+def near(walk: Any, block: Array) -> list[Array]:
+    """Averages of a block one and two steps away, without the share of two steps that return to their start."""
+    one = walk @ block
+    returning = np.asarray(walk.multiply(walk.T).sum(axis=1)).ravel()
+    return [one, walk @ one - returning[:, None] * block]

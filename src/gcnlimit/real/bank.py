@@ -100,8 +100,11 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     filtered = dict(zip(strengths, views.pagerank(strengths), strict=True))
     smooth = filtered.get(0.9)
     for s in strengths:  # none is held longer than it is used
-        prior = RARE if s < 0 else 1.0
-        yield Member(f"PageRank {s:g}", strength=s, prior=prior), Beside([filtered.pop(s)])
+        view, prior = filtered.pop(s), RARE if s < 0 else 1.0
+        yield Member(f"PageRank {s:g}", strength=s, prior=prior), Beside([view])
+        if labels.index.size <= LANDMARKS:  # more labels need no prior
+            steep = Beside([views.leading(f"PageRank {s:g}", view)])
+            yield Member(f"PageRank {s:g}, leading", strength=s, prior=prior), steep
     if views.elsewhere:
         return
     rows = views.rows()

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.filters.action import power_sum
 from gcnlimit.graphs.check import dense
-from gcnlimit.graphs.labels import Labels
-from gcnlimit.graphs.operator import normalized, propagation, undirected
+from gcnlimit.graphs.labels import Labels, grouped
+from gcnlimit.graphs.operator import near, normalized, propagation, undirected
 from gcnlimit.graphs.scaling import unit_rows
 from gcnlimit.numerics.leave_one_out import forest
 from gcnlimit.numerics.ridge import LARGE
@@ -100,6 +100,19 @@ class Views:
         S = propagation(self.graph, "centred").unit().operator
         found = zip(strengths, geometric(S, self.base, strengths), strict=True)
         return [self._scaled(f"pagerank {s}", block) for s, block in found]
+
+    def leading(self, name: str, view: Array) -> Array:
+        r"""A view :math:`F` times its covariance :math:`C` over all nodes, labelled or not.
+
+        Ridge regression on :math:`FC` is that on :math:`F` with weights of prior covariance :math:`C^2`: directions along which
+        nodes differ most come first.
+        """
+
+        def scaled() -> Array:
+            C = np.atleast_2d(np.cov(view, rowvar=False, bias=True)).astype(view.dtype)
+            return C / (np.sqrt(np.vdot(C @ C, C)) or 1.0)  # rows of mean square 1
+
+        return np.asarray(view @ self.kept(f"covariance of {name}", scaled))
 
     def steps(self) -> list[Array]:
         """Features averaged one and two steps away, what returns to the node itself left out."""
@@ -202,22 +215,6 @@ class Views:
 def _root_mean_square(view: Array) -> Array:
     """Of each column."""
     return np.asarray(np.sqrt(np.einsum("ij,ij->j", view, view, dtype=float) / len(view)))
-
-
-def grouped(labels: Labels, most: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Group of each labelled node, and class of each group: at most about `most`, of one class each."""
-    if labels.index.size <= most:
-        return np.arange(labels.index.size), labels.index
-    parts = max(most // labels.classes.size, 2)
-    place = np.random.default_rng(0).permutation(labels.index.size) % parts
-    return labels.index * parts + place, np.repeat(np.arange(labels.classes.size), parts)
-
-
-def near(walk: Any, block: Array) -> list[Array]:
-    """Averages of a block one and two steps away, without the share of two steps that return to their start."""
-    one = walk @ block
-    returning = np.asarray(walk.multiply(walk.T).sum(axis=1)).ravel()
-    return [one, walk @ one - returning[:, None] * block]
 
 
 def geometric(S: Any, block: Array, strengths: Sequence[float]) -> Any:
