@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,10 +33,6 @@ class Path(NamedTuple):
     kept: Array
     scale: Array
     weights: Array
-
-    def take(self, rows: Any) -> Path:
-        """Laws at some points."""
-        return Path(*(part[rows] for part in self))
 
 
 class GraphRidge(ABC):
@@ -85,15 +81,14 @@ class GraphRidge(ABC):
         return self.polished(root, zeta)
 
     def between(self, few: Array, at: Rows, zeta: Array) -> Array:
-        """Variable on contours from that of a few of their nodes; lines between these are near enough for Newton's method."""
+        """Variable on contours from that of a few of their nodes; lines between these are near enough for Newton's method.
+
+        Where they lead to another root of the same equation it is followed from far away.
+        """
         node = np.arange(zeta.shape[1])
         after = np.maximum(np.searchsorted(at, node), 1)
         share = (node - at[after - 1]) / (at[after] - at[after - 1])
-        return self.near((1.0 - share) * few[:, after - 1] + share * few[:, after], zeta)
-
-    def near(self, start: Array, zeta: Array) -> Array:
-        """Variable on contours near a start, or followed from far away where that leads to another root of the same equation."""
-        root = self.polished(start, zeta)
+        root = self.polished((1.0 - share) * few[:, after - 1] + share * few[:, after], zeta)
         lost = ~np.all(root.imag * zeta.imag > 0.0, axis=1)
         return np.where(lost[:, None], self.followed(zeta), root) if lost.any() else root
 
