@@ -18,8 +18,7 @@ from gcnlimit.classes import Classes
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.gaussian import gaussian_grid
-from gcnlimit.numerics.leave_one_out import best_sharpness
-from gcnlimit.results.calibration import Calibration, ConfidenceScores
+from gcnlimit.results.calibration import Calibration, best_slope
 from gcnlimit.results.performance import scalar_or_array
 from gcnlimit.theory.ceiling.amp_layers import softmax_averages
 from gcnlimit.theory.decision import accuracy, two_codes
@@ -95,18 +94,20 @@ def calibration(
     apart = 2.0 if classes == 2 else np.sqrt(classes)
     with np.errstate(divide="ignore", invalid="ignore"):
         slope = np.where(deviation > 0.0, apart * margin / deviation, np.copysign(np.inf, margin))
-    raw = scores(mean, deviation)
+    confidence, *raw = scores(mean, deviation)
     # outputs times the slope: functions of the margin alone
     repaired = scores(apart * margin**2, apart * np.abs(margin))
     # the slope of the truth differs from 1 by the same sign at every output
-    error = np.abs(right - raw.confidence)
-    columns = (slope, right, raw.confidence, error, *raw[1:], *repaired[1:])
+    error = np.abs(right - confidence)
+    columns = (slope, right, confidence, error, *raw, *repaired[1:])
     return replace(Calibration(*map(scalar_or_array, columns)), classes=classes)
 
 
 def _mixed_calibration(mean: Array, deviation: Array, weight: Array) -> Calibration:
     """Calibration of two classes; the last axis runs over kinds of nodes of that weight, propensities or classes (Eq. 14.7)."""
-    slope = _best_slope(mean, deviation, weight)
+    z, normal = _normal(np.max(deviation))
+    ahead = -(mean[..., None] + deviation[..., None] * z).reshape(-1, weight.size * z.size, 1)
+    slope = best_slope(ahead, np.outer(weight, normal).ravel()).reshape(mean.shape[:-1])
     sure = _two_classes(mean, deviation)
     repaired = _two_classes(slope[..., None] * mean, np.abs(slope)[..., None] * deviation)
     right = ndtr(mean / deviation) @ weight
@@ -123,26 +124,14 @@ def _normal(deviation: float) -> tuple[Array, Array]:
     return x[0] / unit, weight[0]
 
 
-def _two_classes(mean: Array, deviation: Array) -> ConfidenceScores:
-    """Scores of a node of class +1, whose output is a logit (Eqs. 14.2 and 14.3)."""
+def _two_classes(mean: Array, deviation: Array) -> tuple[Array, ...]:
+    """Confidence, log loss and Brier score of a node of class +1, whose output is a logit (Eqs. 14.2 and 14.3)."""
     # pieces between the threshold and logits that are as good as certain
     ends = np.repeat([[-34.0], [-6.0], [0.0], [6.0], [34.0]], mean.size, axis=1)
     h, normal = gaussian_grid(mean.ravel(), np.maximum(deviation.ravel(), 1e-300), ends)
     scores = (expit(np.abs(h)) - 0.5, -log_expit(h), expit(-h) ** 2)
     sure, *losses = (np.vecdot(score, normal).reshape(mean.shape) for score in scores)
-    return ConfidenceScores(0.5 + sure, *losses)
-
-
-def _best_slope(mean: Array, deviation: Array, weight: Array) -> Array:
-    """Slope of the smallest log loss of a mixture; the last axis runs over its kinds."""
-    z, normal = _normal(np.max(deviation))
-    h = mean[..., None] + deviation[..., None] * z
-    logits = np.stack([np.zeros_like(h), -h], axis=-1).reshape(-1, weight.size * z.size, 2)
-    start = (2.0 * (mean @ weight) / (deviation**2 @ weight)).ravel()
-    infinite = np.full(start.shape, np.inf)
-    nodes = (weight[:, None] * normal).ravel()
-    slope = best_sharpness(logits, np.zeros(1), nodes, start, (-infinite, infinite))
-    return slope.reshape(mean.shape[:-1])
+    return 0.5 + sure, *losses
 
 
 def _mixed_error(mean: Array, deviation: Array, weight: Array) -> Array:
@@ -154,17 +143,16 @@ def _mixed_error(mean: Array, deviation: Array, weight: Array) -> Array:
     grid = (np.arange(-count, count + 1) + np.arange(kinds)[:, None] / kinds) * _REACH / count
     h = (mean[..., None] + deviation[..., None] * grid).reshape(*mean.shape[:-1], -1)
     h = np.sort(np.concatenate([h, -h], axis=-1), axis=-1)
-    densities = []
-    for sign in (1.0, -1.0):
-        z = (h[..., None] - sign * mean[..., None, :]) / deviation[..., None, :]
-        density = np.exp(-0.5 * z**2) / deviation[..., None, :] / np.sqrt(2.0 * np.pi)
-        densities.append(0.5 * density @ weight)
-    up, down = densities
+    share = 0.5 * weight / deviation / np.sqrt(2.0 * np.pi)
+    up, down = (
+        np.matvec(np.exp(-0.5 * ((h[..., None] - m) / deviation[..., None, :]) ** 2), share)
+        for m in (mean[..., None, :], -mean[..., None, :])
+    )
     return np.asarray(np.trapezoid(np.abs(up - expit(h) * (up + down)), h))
 
 
-def _many_classes(C: int, mean: Array, deviation: Array) -> ConfidenceScores:
-    r"""Scores of softmax outputs: the logit of the true class has the mean :math:`\sqrt C\bar\omega`, others 0 (Eq. 14.6)."""
+def _many_classes(C: int, mean: Array, deviation: Array) -> tuple[Array, ...]:
+    r"""The same of softmax outputs: the logit of the true class has the mean :math:`\sqrt C\bar\omega`, others 0 (Eq. 14.6)."""
     scores = np.full((3, mean.size), np.nan)
     # wider logits take tables that are too long
     for k in np.flatnonzero(np.isfinite(mean) & (deviation < _WIDEST)):
@@ -173,7 +161,7 @@ def _many_classes(C: int, mean: Array, deviation: Array) -> ConfidenceScores:
         right, squares = ((1.0 + (C - 1) * x) / C for x in moments)
         brier = 0.5 * (squares - 2.0 * right + 1.0)
         scores[:, k] = _softmax_confidence(C - 1, lead, spread), log_loss, brier
-    return ConfidenceScores(*scores.reshape(3, *mean.shape))
+    return tuple(scores.reshape(3, *mean.shape))
 
 
 def _softmax_confidence(others: int, lead: float, deviation: float) -> float:

@@ -77,7 +77,7 @@ class GraphRidge(ABC):
         ways = [centre + half * np.cosh(np.maximum(v.real, w) + 1j * v.imag) for w in _WIDTHS]
         root = self.start(ways[0])
         for nearer in ways:
-            root = self._closer(root, nearer)
+            root = self.polished(root, nearer, steps=1)
         return self.polished(root, zeta)
 
     def between(self, few: Array, at: Rows, zeta: Array) -> Array:
@@ -92,17 +92,15 @@ class GraphRidge(ABC):
         lost = ~np.all(root.imag * zeta.imag > 0.0, axis=1)
         return np.where(lost[:, None], self.followed(zeta), root) if lost.any() else root
 
-    def polished(self, root: Array, zeta: Array) -> Array:
+    def polished(self, root: Array, zeta: Array, steps: int = _NEWTON) -> Array:
         """Repeat Newton's step, whose error is squared each time, until it is near."""
-        for _ in range(_NEWTON):
-            before, root = root, self._closer(root, zeta)
-            if np.all(np.abs(root - before) <= _NEAR * np.abs(root)):
+        for _ in range(steps):
+            value, slope = self.reg(root)
+            step = (value - zeta) / slope
+            root = np.asarray(root - step)
+            if np.all(np.abs(step) <= _NEAR * np.abs(root)):
                 break
         return root
-
-    def _closer(self, root: Array, zeta: Array) -> Array:
-        value, slope = self.reg(root)
-        return np.asarray(root - (value - zeta) / slope)
 
     def _reg(self, s: Array, W: Array, ds: Array, dW: Array) -> tuple[Array, Array]:
         r"""Regularization :math:`(\rho - p)(1 - \alpha p)/(\alpha s (1 - p))`, :math:`p = s\tau(W)`, and its derivative."""
