@@ -162,13 +162,12 @@ def _scores(slope: float, ahead: Array) -> tuple[Array, float, float]:
 
 def best_slope(ahead: Array, weight: Array) -> Array:
     """Factor of logits of least log loss; other classes are `ahead` of the true one, at nodes of these weights: points first."""
-    mean = np.mean(ahead, axis=2) @ weight
-    variance = np.mean(ahead**2, axis=2) @ weight - mean**2
-    # two classes of Gaussian logits have twice the mean over the variance
-    start = -2.0 * mean / np.maximum(variance, 1e-300)
-    outputs = np.pad(ahead, ((0, 0), (0, 0), (1, 0)))  # the true class first, at 0
-    infinite = np.full(start.shape, np.inf)
-    return best_sharpness(outputs, np.zeros(1), weight, start, (-infinite, infinite))
+    unit = np.sqrt(np.mean(ahead**2, axis=2) @ weight / np.sum(weight))
+    outputs = np.pad(
+        ahead / unit[:, None, None], ((0, 0), (0, 0), (1, 0))
+    )  # true class first, at 0
+    start, infinite = np.ones(unit.shape), np.full(unit.shape, np.inf)
+    return best_sharpness(outputs, np.zeros(1), weight, start, (-infinite, infinite)) / unit
 
 
 def measured_calibration(rows: Array, classes: int, trials: int = 1) -> Calibration:

@@ -105,7 +105,7 @@ def calibration(
 
 def _mixed_calibration(mean: Array, deviation: Array, weight: Array) -> Calibration:
     """Calibration of two classes; the last axis runs over kinds of nodes of that weight, propensities or classes (Eq. 14.7)."""
-    z, normal = _normal(np.max(deviation))
+    z, normal = _normal(np.nanmax(deviation, initial=0.0))
     ahead = -(mean[..., None] + deviation[..., None] * z).reshape(-1, weight.size * z.size, 1)
     slope = best_slope(ahead, np.outer(weight, normal).ravel()).reshape(mean.shape[:-1])
     sure = _two_classes(mean, deviation)
@@ -119,7 +119,7 @@ def _mixed_calibration(mean: Array, deviation: Array, weight: Array) -> Calibrat
 
 def _normal(deviation: float) -> tuple[Array, Array]:
     """Nodes and weights of a normal variable, for functions of logits of this deviation."""
-    unit = max(deviation, 2.0)
+    unit = min(max(deviation, 2.0), 500.0)
     x, weight = gaussian_grid(np.zeros(1), np.full(1, unit))
     return x[0] / unit, weight[0]
 
@@ -127,7 +127,7 @@ def _normal(deviation: float) -> tuple[Array, Array]:
 def _two_classes(mean: Array, deviation: Array) -> tuple[Array, ...]:
     """Confidence, log loss and Brier score of a node of class +1, whose output is a logit (Eqs. 14.2 and 14.3)."""
     # pieces between the threshold and logits that are as good as certain
-    ends = np.repeat([[-34.0], [-6.0], [0.0], [6.0], [34.0]], mean.size, axis=1)
+    ends = np.repeat([[-34.0], [0.0], [34.0]], mean.size, axis=1)
     h, normal = gaussian_grid(mean.ravel(), np.maximum(deviation.ravel(), 1e-300), ends)
     scores = (expit(np.abs(h)) - 0.5, -log_expit(h), expit(-h) ** 2)
     sure, *losses = (np.vecdot(score, normal).reshape(mean.shape) for score in scores)
