@@ -167,7 +167,8 @@ def best_slope(ahead: Array, weight: Array) -> Array:
         ahead / unit[:, None, None], ((0, 0), (0, 0), (1, 0))
     )  # true class first, at 0
     start, infinite = np.ones(unit.shape), np.full(unit.shape, np.inf)
-    return best_sharpness(outputs, np.zeros(1), weight, start, (-infinite, infinite)) / unit
+    slope = best_sharpness(outputs, np.zeros(1), weight, start, (-infinite, infinite))
+    return np.asarray(slope / unit)
 
 
 def measured_calibration(rows: Array, classes: int, trials: int = 1) -> Calibration:
