@@ -58,7 +58,7 @@ class Best(NamedTuple):
         return Best(*(np.where(higher, a.T, b.T).T for a, b in columns))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SpectralMargin:
     """The margin of a batch of points, a row of values at the nodes for each; at strength 1 if `finite`, else 0."""
 
