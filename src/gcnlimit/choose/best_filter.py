@@ -38,7 +38,7 @@ _STEADY = 1e-9  # change of a margin at which the resolution suffices
 MAX_ORDER = 30  # coefficients of higher powers lose digits by cancellation
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class FilterCeiling(Brief):
     """Highest accuracy of a linear network over all filters, square loss; on a directed graph, a lower bound.
 
@@ -68,7 +68,7 @@ class FilterCeiling(Brief):
     lower_bound: bool = False
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class BestFilter(Result):
     """The best polynomial filter of an order, as a network, and its exact performance.
 

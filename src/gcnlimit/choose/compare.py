@@ -42,7 +42,7 @@ _DEEPEST = 16  # layers: the strength of each is searched, and the time grows wi
 _ANYWHERE = (-math.inf, math.inf)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Entry:
     """One line of a comparison: a method, what was chosen, and its accuracy, on unequal classes at the best threshold.
 
@@ -70,7 +70,7 @@ class Entry:
         return ["; ".join(words) for words in chosen]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class Comparison(Result):
     """Methods side by side on the same data, the Bayes-optimal ceiling last.
 

@@ -58,7 +58,7 @@ class Status(Outcome):
     )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class Performance(Result):
     """Accuracies and losses of a classifier; each field is a float, or an array over the parameters.
 
@@ -160,7 +160,7 @@ def same_everywhere(value: float, shape: tuple[int, ...]) -> Performance:
     return Performance(*[scalar_or_array(np.full(shape, value))] * len(MEASURED))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class Prediction(Performance):
     """Exact performance in the large-size limit.
 
@@ -185,7 +185,7 @@ class Prediction(Performance):
         return self.distinct() | {"status": status_names(Status, self.status)}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class BayesPrediction(Prediction):
     """Bayes-optimal performance, and that of the best known algorithm where the two differ.
 
@@ -210,7 +210,7 @@ class BayesPrediction(Prediction):
         return shown
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class Measurement(Performance):
     """Performance measured on sampled graphs: means over the trials.
 

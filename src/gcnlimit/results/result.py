@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Coordinates:
     """Parameters that a result was computed for; each broadcasts to the shape of the points.
 
@@ -85,7 +85,7 @@ class Coordinates:
         return self._spans(name, shape) == (k,)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class Result(ABC):
     """Base class of results: a short `repr`, a table in notebooks, and conversion to pandas, xarray and Matplotlib.
 
