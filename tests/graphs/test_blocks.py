@@ -144,7 +144,7 @@ def test_a_class_of_one_label_has_no_size_to_compute_with():
 def test_degrees_of_classes_are_compared_by_an_analysis_of_variance(classes, nodes):
     """Of the logarithms; degrees scatter more than counts do, and few nodes leave few degrees of freedom."""
     rng = np.random.default_rng(nodes)
-    index = np.sort(rng.integers(classes, size=nodes - classes).tolist() + [*range(classes)])
+    index = np.sort([*rng.integers(classes, size=nodes - classes), *range(classes)])
     labels = Labels(np.arange(classes), np.arange(nodes), index)
     values = np.exp(rng.standard_normal(nodes) + 0.3 * index)
     logs = [np.log1p(values)[index == k] for k in range(classes)]
