@@ -22,10 +22,12 @@ from gcnlimit.real.ensemble import _mixture
 LEFT_OUT = {
     "without negative strengths": ("PageRank -",),
     "without PageRank": ("PageRank",),
+    "without leading directions": ("leading",),
     "without rows of the graph": ("PageRank 0.9, rows", "features, rows"),
     "without the neighbourhood kernel": ("neighbourhood",),
-    "without labels as input": ("labels", "hops, labels", "random units, labels"),
-    "without random units": ("random units", "features, random units"),
+    "without labels as input": ("labels",),
+    "without random units": ("random units",),
+    "without a forest": ("forest",),
 }
 MARKS = (50, 200)
 
@@ -117,8 +119,8 @@ def _variants(data: Any, split: int) -> dict[str, float]:
     found["the best instead of the average"] = mixed(
         {n: (w == largest).astype(float) for n, w in whole.items()}
     )
-    for name, prefixes in LEFT_OUT.items():
-        kept = [one for one in ensemble.fitted if not one.startswith(prefixes)]
+    for name, parts in LEFT_OUT.items():
+        kept = [one for one in ensemble.fitted if not any(part in one for part in parts)]
         found[name] = found["always with the graph"]
         if len(kept) < len(ensemble.fitted):
             found[name] = mixed(mixture(lambda one, kept=kept: one.name in kept))

@@ -19,6 +19,7 @@ from gcnlimit.real.views import NUMBERS, Views
 STRENGTHS = (-0.95, -0.6, -0.3, 0.5, 0.8, 0.9, 0.95)
 LANDMARKS = 1000  # of a kernel; with more labels, sums of products are iterated on all of them
 RARE = 0.5  # prior weight of a negative strength: most graphs join nodes that are alike
+LEADING = 1000  # labels up to which directions of large variance come first in some members
 UNITS = 100  # random, of a member for few features
 DRAWS = 3  # such members
 REG = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
@@ -102,7 +103,7 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     for s in strengths:  # none is held longer than it is used
         view, prior = filtered.pop(s), RARE if s < 0 else 1.0
         yield Member(f"PageRank {s:g}", strength=s, prior=prior), Beside([view])
-        if labels.index.size <= LANDMARKS:  # more labels need no prior
+        if labels.index.size <= LEADING:
             steep = Beside([views.leading(f"PageRank {s:g}", view)])
             yield Member(f"PageRank {s:g}, leading", strength=s, prior=prior), steep
     if views.elsewhere:
@@ -187,9 +188,8 @@ class Fitted(NamedTuple):
         left_out, dual = ridge.solve(Y, reg)
         full = made_up(left_out, labels.index, labels.classes.size).astype(dtype)
         share = weights / weights.sum()
-        # two classes are weighed without it: what says nothing, wrong on every node, counts less
-        weighed = left_out.astype(dtype) if labels.classes.size == 2 else full
-        sharpness, losses = sharpened(weighed, labels.index, share)
+        # weighed without the label made up: what says nothing, wrong on every node, counts less
+        sharpness, losses = sharpened(left_out.astype(dtype), labels.index, share)
         hits = correct(full, labels.index)
         best = int((hits @ share).argmax())
         kept = soft_weights(losses, share, np.ones(len(losses))) > 0.0
