@@ -399,7 +399,7 @@ def lazy(task):
     return [Row([1.0, 0.0]) for _ in range(task.labels.size)]
 
 
-class Silent(Exception):
+class SilentError(Exception):
     """An exception that fails when it is asked what it is."""
 
     def __str__(self):
@@ -410,4 +410,4 @@ class Silent(Exception):
 
 def speechless(task):
     """Raise an exception that cannot be shown."""
-    raise Silent
+    raise SilentError
