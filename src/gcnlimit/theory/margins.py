@@ -37,7 +37,7 @@ class Effort(NamedTuple):
     losses: bool = True
 
 
-_MARGINS_ONLY = Effort(progress=False, losses=False)
+MARGINS_ONLY = Effort(progress=False, losses=False)
 
 
 class PointAnswers(NamedTuple):
@@ -73,7 +73,7 @@ def margins_of(points: Points) -> Array:
     >>> bool(np.array_equal(margins_of(Points.unchecked(data, gcn)), margin, equal_nan=True))
     True
     """
-    answers, _ = answers_at(points, _MARGINS_ONLY)
+    answers, _ = answers_at(points, MARGINS_ONLY)
     margin = answers.test_margin
     if points.degrees is not None:
         margin = mean_margin(margin, points.classes.count, points.degrees.weight)
@@ -141,7 +141,7 @@ def _pinned(points: Points, _: Effort) -> _Parts:
     """Infinite regularization where a bias pins outputs at a corner: the self-consistent equations far away, chunk by chunk."""
     for where, chunk in points.chunks(alike_solver(points).cost(points), _HISTORY):
         far = chunk._replace(reg=asymptote(chunk)[1])
-        for rows, answers in _self_consistent(far, _MARGINS_ONLY):
+        for rows, answers in _self_consistent(far, MARGINS_ONLY):
             offset, loss = _at_rest(points, rows.size)
             none = np.zeros_like(answers.deviation)
             resting = answers._replace(deviation=none, offset=offset, solution=None)
@@ -191,8 +191,9 @@ def _stopped(points: Points, _: Effort) -> _Parts:
     assert points.training is not None
     with np.errstate(all="ignore"):  # points that are not resolved are reported as such
         outputs = trained_outputs(points, points.training)
-        deviation = np.sqrt(outputs.variance)
-        test = outputs.mean / deviation
+        mean, variance, _ = outputs.output
+        deviation = np.sqrt(variance)
+        test = mean / deviation
         train = outputs.train_mean / np.sqrt(outputs.train_variance)
         if points.noise:
             push, true = outputs.push, 1.0 - 2.0 * points.noise
@@ -200,7 +201,7 @@ def _stopped(points: Points, _: Effort) -> _Parts:
             spread = np.sqrt(outputs.train_variance - (1.0 - true**2) * pull**2)
             train = given_margin(pull / spread, push / spread, points.noise)
         losses = (
-            0.5 * ((1.0 - outputs.mean) ** 2 + outputs.variance),
+            0.5 * ((1.0 - mean) ** 2 + variance),
             0.5 * ((1.0 - outputs.train_mean) ** 2 + outputs.train_variance),
         )
     unresolved = np.isnan(test) | np.isnan(train)
