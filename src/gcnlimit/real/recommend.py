@@ -134,8 +134,8 @@ def facts(model: Any) -> dict[str, Any]:
     network = "the graph alone" if model.graph_gain_ is None else used
     value, low, high = model.expected_accuracy_
     gain, error = model.graph_gain_ or (None, None)
-    told = {"labelled": model.labelled_.size, "network": network, "expected_accuracy": value}
-    told |= {"expected_low": low, "expected_high": high}
+    told = {"labelled": model.labelled_.size, "network": network}
+    told |= {"expected_accuracy": value, "expected_low": low, "expected_high": high}
     told |= {"graph_gain": gain, "graph_gain_error": error}
     return told | {f"loo_{name}": score for name, score in model.loo_scores_.items()}
 
