@@ -92,7 +92,7 @@ class GraphClassifier(GraphEstimator):
         self.class_weight = class_weight
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw weights and leave-one-out accuracies of the members, and the accuracy to expect (needs matplotlib); returns axes."""
+        """Draw weight and leave-one-out accuracy of members, and the accuracy to expect (needs matplotlib); returns the axes."""
         axes = ready_axes(axes)
         names, weights, accuracies = list(zip(*self.table_, strict=True))[:3]
         place = np.arange(len(names))
