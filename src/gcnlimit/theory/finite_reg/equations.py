@@ -140,7 +140,7 @@ def pulls_of(loss: Loss, rho: Array, output: Output, V_w: Array) -> Pulls:
     return Pulls(V_w, stiffness, drive, np.maximum(scatter, 0.0))  # rounding may make it negative
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Equations(ABC):
     r"""The equations for a batch of points; a kind of graph adds its averages, and the unknowns it needs for them.
 
