@@ -36,7 +36,7 @@ class Map:
     point: tuple[float, float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Picture:
     """What a picture says, the Python and the command that compute it, the labels of its axes, and what is drawn.
 
