@@ -99,6 +99,7 @@ class Population:
         chances = model.fractions * (1.0 - model.strength) + model.strength * np.eye(C)
         self.rates = model.neighbours * np.maximum(chances, 0.0)
         self.run = self._length_of_run()
+        # a Poisson number of neighbours splits into two independent ones, labelled and not
         self.labelled = _Poisson(model.rho * self.rates, rng)
         self.unlabelled = _Poisson((1.0 - model.rho) * self.rates, rng)
         weight = 1.0 if informed else _HINT
@@ -155,6 +156,7 @@ class Population:
     def measure(self) -> Draw:
         """One sweep, and what is seen in it."""
         p, rho, C = self.model.fractions, self.model.rho, self.model.fractions.size
+        # what does not depend on the new nodes is of the messages before the sweep
         q = np.maximum(np.linalg.eigvalsh(self.overlap), 0.0)
         elsewhere = 0.5 * float(np.sum(self.model.features.free_entropy(q))) - self._edge_term()
         total = np.log(p) + self.sweep()
