@@ -1,12 +1,14 @@
 """The ceiling at finite degree: its limits, and belief propagation on large graphs."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
 
 import gcnlimit as gl
 from gcnlimit.classes import Classes
+from gcnlimit.theory.ceiling import finite_degree
 from gcnlimit.theory.ceiling.linear_node import LinearNode
 from gcnlimit.theory.ceiling.population import LinearPopulation, Population, SparseModel, _losses
 
@@ -196,3 +198,16 @@ def test_the_loss_of_a_linear_population_is_the_mean_over_its_nodes():
     one, same = (LinearPopulation(model, 400, True, np.random.default_rng(0)) for _ in range(2))
     loss = LinearNode(Classes.of(8)).cross_entropy(same.sweep()[0, :, 0])
     assert one.measure().loss == pytest.approx(loss.mean(), rel=1e-9)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_the_memory_asked_for_is_about_that_which_is_taken(directed, monkeypatch):
+    """Refusals stand on it."""
+    asked = []
+    monkeypatch.setattr(finite_degree, "require", lambda what, size, remedy: asked.append(size))
+    data = gl.CSBM(4, 0.5, 1.0, 0.1, classes=4, directed=directed)
+    tracemalloc.start()
+    gl.bayes_optimal(data, degree=4.0, population=3000, sweeps=4)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.6 * asked[0] < peak < 1.2 * asked[0]
