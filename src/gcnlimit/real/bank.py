@@ -97,17 +97,18 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
         yield Member("forest", graph=False, prior=len(REG), learnt=True), trees
     if views.graph is None:
         return
-    smoothed = "PageRank 0.9, rows"
+    smoothed, few = "PageRank 0.9, rows", labels.index.size <= LEADING
+    names = {s: (f"PageRank {s:g}", f"PageRank {s:g}, leading") for s in STRENGTHS}
     # one pass over the graph serves all strengths, also one that only another member needs
-    strengths = [s for s in STRENGTHS if want(f"PageRank {s:g}") or (s == 0.9 and want(smoothed))]
+    strengths = [s for s in STRENGTHS if want(*names[s]) or (s == 0.9 and want(smoothed))]
     filtered = dict(zip(strengths, views.pagerank(strengths), strict=True))
     smooth = filtered.get(0.9)
     for s in strengths:  # none is held longer than it is used
-        view, prior = filtered.pop(s), RARE if s < 0 else 1.0
-        yield Member(f"PageRank {s:g}", strength=s, prior=prior), Beside([view])
-        if labels.index.size <= LEADING:
-            steep = Beside([views.leading(f"PageRank {s:g}", view)])
-            yield Member(f"PageRank {s:g}, leading", strength=s, prior=prior), steep
+        (name, leading), view, prior = names[s], filtered.pop(s), RARE if s < 0 else 1.0
+        yield Member(name, strength=s, prior=prior), Beside([view])
+        if few and want(leading):
+            steep = Beside([views.leading(name, view)])
+            yield Member(leading, strength=s, prior=prior), steep
     if views.elsewhere:
         return
     # rows of the adjacency say whom a node is joined to, by name: they exist on this graph alone

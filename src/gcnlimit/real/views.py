@@ -110,7 +110,9 @@ class Views:
 
         def scaled() -> Array:
             C = np.atleast_2d(np.cov(view, rowvar=False, bias=True)).astype(view.dtype)
-            return C / (np.sqrt(np.vdot(C @ C, C)) or 1.0)  # rows of mean square 1
+            rounding = (100.0 * np.finfo(view.dtype).eps) ** 2 * np.vdot(view, view) / self.nodes
+            size = np.sqrt(np.vdot(C @ C, C)) if np.trace(C) > rounding else np.inf
+            return C / size  # rows of mean square 1, or 0 where all are equal
 
         return np.asarray(view @ self.kept(f"covariance of {name}", scaled))
 
