@@ -74,7 +74,7 @@ def command(
         columns["test_accuracy"] = model.score(y=test)
     from gcnlimit.real.recommend import expectation, trust
 
-    if model.expected_accuracy_.value is None:
+    if model.expected_accuracy_.value is None or model.unlike_:
         click.echo(expectation(model), err=True)
     for sentence in trust(model) if out is not None else ():
         click.echo(sentence, err=True)

@@ -97,7 +97,11 @@ class Ensemble:
         if uses_graph and not bare:
             both, rest = (_left_out(fitted, mixture) for mixture in (everywhere, alone))
             gain = difference(correct(both, labels.index), correct(rest, labels.index), share)
-            uses_graph = _graph_helps(both, rest, labels, share)
+            # its leave-one-out loss must be lower by one standard error; few labels cannot tell
+            place = np.arange(labels.index.size), labels.index
+            with_it, without = (np.log(np.maximum(p[place], LEAST)) for p in (both, rest))
+            lower, deviation = difference(with_it, without, share)
+            uses_graph = labels.index.size < CALIBRATED or lower > deviation
         anywhere = _mixture(fitted, share, lambda member: not member.local)
         used, portable = (everywhere, anywhere) if uses_graph else (alone, alone)
         about = (labels, share, scaling, views, bare, fitted, unusable)
@@ -251,16 +255,6 @@ def _left_out(fitted: dict[str, Fitted], mixture: Mixture, nodes: Any = slice(No
     each = fitted.items()
     found = (averaged(one.left_out[:, nodes], mixture[n], one.sharpness) for n, one in each)
     return np.asarray(sum(found))
-
-
-def _graph_helps(used: Array, alone: Array, labels: Labels, share: Array) -> bool:
-    """Whether the graph lowers the leave-one-out loss by more than one standard error; few labels cannot refute it."""
-    if labels.index.size < CALIBRATED:
-        return True
-    place = np.arange(labels.index.size), labels.index
-    both, rest = (np.log(np.maximum(p[place], LEAST)) for p in (used, alone))
-    gain, error = difference(both, rest, share)
-    return gain > error
 
 
 def difference(first: Any, second: Any, share: Array) -> tuple[float, float]:

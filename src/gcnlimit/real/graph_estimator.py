@@ -80,10 +80,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(
         self, X: Any = None, graph: Any = None, *, fractions: Any = None, y: Any = None
     ) -> npt.NDArray[Any]:
-        """Classes of the nodes of the fit, or of new features `X` on another `graph` (without, if fitted without).
-
-        `fractions` and `y` are as in `predict_proba`.
-        """
+        """Classes of the nodes of the fit, or of new features `X` on another `graph`; the rest is as for `predict_proba`."""
         best = self._logs(X, graph, fractions, y).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
