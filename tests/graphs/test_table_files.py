@@ -109,7 +109,7 @@ def test_columns_of_data_frames(read):
     ("given", "words"),
     [
         ([(0, 1)], "it must name a file or be a data frame"),
-        ("graph.gml", "from_networkx takes what NetworkX reads"),
+        ("graph.gml", "or NetworkX and real.from_networkx"),
         ("absent.csv", "'absent.csv' cannot be read as a table: No such file or directory"),
     ],
 )

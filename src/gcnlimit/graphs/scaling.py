@@ -31,8 +31,10 @@ class Scaling(NamedTuple):
         one_of("scale", how, "auto", "rows", "columns", None)
         if how == "auto":
             filled = X.count_nonzero() if is_sparse(X) else np.count_nonzero(X)
-            counts = filled <= 0.5 * X.shape[0] * X.shape[1] and _even(X)
-            how = "rows" if counts else "columns"
+            # rows of unit norm must be spread over more than three columns
+            share = np.asarray(squared(unit_rows(X)).sum(axis=0)).ravel()
+            even = share.sum() ** 2 > 3.0 * float(share @ share)
+            how = "rows" if even and filled <= 0.5 * X.shape[0] * X.shape[1] else "columns"
         mean, spread, varies = column_spread(X)
         large = is_sparse(X) and X.shape[0] * X.shape[1] > DENSE
         return cls(how, 0.0 * mean if large else mean, np.where(varies, spread, 1.0))
@@ -44,12 +46,6 @@ class Scaling(NamedTuple):
         if is_sparse(X) and not self.mean.any():
             return (X @ sparse.diags_array(1.0 / self.spread)).tocsr()
         return (dense(X) - self.mean) / self.spread
-
-
-def _even(X: Any) -> bool:
-    """Whether rows of unit norm are spread over more than three columns."""
-    share = np.asarray(squared(unit_rows(X)).sum(axis=0)).ravel()
-    return bool(share.sum() ** 2 > 3.0 * float(share @ share))
 
 
 def unit_rows(X: Any) -> Any:

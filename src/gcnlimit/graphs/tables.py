@@ -37,8 +37,9 @@ def from_edges(
     if array.ndim == 2 and array.shape[0] == 2 != array.shape[1]:
         array = array.T
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu" or not array.size:
-        given = f"shape {array.shape} and dtype {array.dtype}"
-        raise ParameterError(f"edges have {given}; they must be pairs of whole numbers")
+        given = f"shape {np.shape(edges)} and dtype {array.dtype}"
+        use = "weights go into weights=, and gcnlimit.real.read takes nodes with names"
+        raise ParameterError(f"edges have {given}; they must be pairs of whole numbers ({use})")
     count = int(array.max()) + 1 if nodes is None else whole("nodes", nodes, low=1, high=10**15)
     if array.min() < 0 or array.max() >= count:
         named = array.min() if array.min() < 0 else array.max()
@@ -126,7 +127,8 @@ def _nodes(
     # the column that knows most of the nodes, if this one is not meant
     shared = {k: len(ends.intersection(table.words(k))) for k in table.columns if k != key}
     best = max(shared, key=lambda k: shared[k], default=key)
-    column = f"name another column by {option('id', best if shared.get(best) else 'COLUMN')}"
+    suits = 2 * shared.get(best, 0) >= len(ends)
+    column = f"name another column by {option('id', best if suits else 'COLUMN')}"
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
         twice = f"{table.shown} names the node {name!r} {times} times"
@@ -169,6 +171,9 @@ def _edges(
     odd = min(reversed(columns), key=lambda k: len(naming.intersection(table.words(k))), default="")
     if len(columns) not in (2, 3):
         has = f"{table.shown} has {counted(len(columns), 'column')}, {listed(columns)}"
+        if len(columns) > 3 and abs(len(columns) - len(table.words(columns[0]))) <= 1:
+            like = f"{table.shown} has as many columns as rows, like an adjacency matrix"
+            raise ParameterError(f"{like}; write one edge in each row, or give it as graph=")
         keep = "keep two (source, target) or three (plus a weight), and leave others out"
         raise ParameterError(f"{has}; {keep} by {option('drop', odd)}")
     source, target = map(table.names, columns[:2])
