@@ -124,7 +124,7 @@ def draw(rows: list[Row], path: Path) -> None:
         axes.axhline(0.0, color="black", lw=0.6)
         axes.set_title(f"{classes} classes")
         axes.set_xlabel("$1/d$" if classes == 2 else r"$1/\sqrt{d}$")
-        axes.set_ylabel("accuracy less prediction (%)")
+        axes.set_ylabel("accuracy minus prediction (%)")
         axes.set_xlim(left=0.0)
     figure.legend(
         *axes.get_legend_handles_labels(),

@@ -45,6 +45,15 @@ def test_classify_is_the_classifier(tmp_path):
     )
 
 
+def test_recommend_and_classify_use_the_same_names():
+    verbs = ("recommend", "classify")
+    advised, classified = (json.loads(answer(verb, TEXAS, "--json"))[0] for verb in verbs)
+    assert {*advised} - {*classified} == {"half_accuracy", "reason"}
+    assert {*classified} - {*advised} == {"test_accuracy"}
+    assert all(advised[name] == classified[name] for name in advised.keys() & classified.keys())
+    assert advised["network"] in advised["reason"]
+
+
 def test_tables_and_arrays_give_the_same(tmp_path):
     i = gl.sample(
         gl.CSBM(alpha=4, lam=1.5, mu=2.0, rho=0.3, directed=False), nodes=120, degree=12, seed=0

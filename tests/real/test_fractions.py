@@ -179,7 +179,7 @@ def test_labels_of_another_graph_are_checked():
         model.predict(y=few)
     with pytest.raises(gl.ParameterError, match="give it alone"):
         model.predict(X, graph=A, y=few, fractions=SHARES)
-    with pytest.raises(gl.ParameterError, match="y has the class 7; the classes of the fit are"):
+    with pytest.raises(gl.ParameterError, match="y has the class 7; the fit has"):
         model.predict(X, graph=A, y=np.where(few == 1, 7, few))
     with pytest.raises(gl.ParameterError, match="y labels no node"):
         model.predict(X, graph=A, y=np.full(200, -1))

@@ -206,6 +206,16 @@ def test_an_estimate_keeps_its_type_and_takes_its_fields():
     assert data.model.model is data.model
 
 
+def test_the_text_of_an_answer_has_its_errors():
+    data = EstimatedCSBM(**POINT, lam_error=0.1, mu_error=0.1)
+    weak = gl.GCN(gl.PageRank(0.2))
+    answer, plain = (gl.predict(model, weak) for model in (data, data.model))
+    error = answer.standard_error.test_accuracy
+    assert f"test_accuracy={answer.test_accuracy:.6g} ± {error:.1g}, " in repr(answer)
+    assert answer.to_dataframe().test_accuracy_standard_error.item() == error
+    assert "±" not in repr(plain)
+
+
 def test_an_estimate_without_errors_is_its_model():
     data = EstimatedCSBM(**POINT, lam_error=0.0, mu_error=0.0)
     errors = gl.predict(data, NETWORK).standard_error

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gcnlimit.benchmark.problems import KNOWN, SIZES, reference_values
-from gcnlimit.benchmark.scores import Scores, as_place, digits, exact_columns, mean_of, percent
+from gcnlimit.benchmark.problems import KNOWN, REFERENCES, SIZES, reference_values
+from gcnlimit.benchmark.scores import Scores, as_place, digits, mean_of, percent
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.columns import option
 from gcnlimit.results.text import table
@@ -138,8 +138,10 @@ class Ranking:
     def _by_problem(self) -> str:
         """A row for each problem: exact values, mine, and the best of the others."""
         own = self._own
-        exact = [reference_values(problem) for problem in self.problems]
-        columns = {"problem": [*self.problems]} | exact_columns(exact, last=False)
+        values = [reference_values(problem) for problem in self.problems]
+        exact = {name: [digits(100.0 * v[name], ".1f") for v in values] for name in REFERENCES}
+        best_possible = exact.popitem()
+        columns = {"problem": [*self.problems]} | exact
         rest = [method for method in self.methods if method != own]
         if own is not None:
             columns["mine"] = [self._cell(own, problem) for problem in self.problems]
@@ -147,7 +149,7 @@ class Ranking:
             means = [[self.mean(method, problem) for method in rest] for problem in self.problems]
             best = [max((m for m in row if not math.isnan(m)), default=math.nan) for row in means]
             columns["best other" if own else "best"] = [digits(100.0 * m, ".1f") for m in best]
-        return table(columns | exact_columns(exact, last=True))
+        return table(columns | dict([best_possible]))
 
     def _cell(self, method: str, problem: str) -> str:
         accuracies = self.accuracies.get((method, problem))

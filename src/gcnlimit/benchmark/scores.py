@@ -22,6 +22,7 @@ from gcnlimit.results.text import table
 
 ENDINGS = (".json",)
 PUBLISHED = "published.json"
+_WIDTH = 80  # of a table
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,13 @@ class Scores:
     --------
     >>> runs = [Run("mine", "reference", "small", k, a, 1.0) for k, a in enumerate([0.90, 0.91, 0.92])]
     >>> print(Scores(tuple(runs)))
-    mine, on small graphs: test accuracy in per cent, exact values beside it
-    problem     graphs   features   linear         mine   Bayes   place   seconds
-    ─────────────────────────────────────────────────────────────────────────────
-    reference        3       65.2     89.6   91.0 ± 0.6    91.4   0.991      1.00
+    Test accuracy in per cent, small graphs
+    method             place   graphs   seconds    reference
+    ────────────────────────────────────────────────────────
+    features (exact)   0.368        -         -         65.2
+    linear (exact)     0.958        -         -         89.6
+    mine               0.991        3      1.00   91.0 ± 0.6
+    Bayes (exact)      1.000        -         -         91.4
     """
 
     runs: tuple[Run, ...]
@@ -108,11 +112,9 @@ class Scores:
         return Scores(runs)
 
     def __str__(self) -> str:
-        """Tables of means, one for each method and size, between the exact values, and a sentence on failures."""
-        groups: dict[tuple[str, str], list[Line]] = {}
-        for line in self.lines:
-            groups.setdefault((line.method, line.size), []).append(line)
-        parts = [_means(*key, lines) for key, lines in groups.items()]
+        """A table of means for each size of graphs, methods between the exact values, and a sentence on failures."""
+        lines = self.lines
+        parts = [_means(size, lines) for size in dict.fromkeys(line.size for line in lines)]
         if failed := self.failures:
             first = f"{failed[0].method} on {failed[0].problem}: {failed[0].error}"
             parts.append(f"{len(failed)} of {len(self.runs)} runs failed, the first {first}")
@@ -180,24 +182,35 @@ def as_place(problem: str, accuracy: float) -> float:
     return (accuracy - chance) / (KNOWN[problem].exact.bayes - chance)
 
 
-def _means(method: str, size: str, lines: list[Line]) -> str:
-    """Means of one method on graphs of one size, between the exact values of each problem."""
-    exact = [reference_values(line.problem) for line in lines]
-    columns = {"problem": [line.problem for line in lines]}
-    columns["graphs"] = [str(line.graphs) for line in lines]
-    columns |= exact_columns(exact, last=False)
-    columns[method] = [percent(line.accuracy, line.standard_error) for line in lines]
-    columns |= exact_columns(exact, last=True)
-    columns["place"] = [digits(line.place, ".3f") for line in lines]
-    columns["seconds"] = [digits(line.seconds, ".2f") for line in lines]
-    title = f"{method}, on {size} graphs: test accuracy in per cent, exact values beside it"
-    return f"{title}\n{table(columns)}"
+def _means(size: str, lines: list[Line]) -> str:
+    """Means on graphs of one size: a row for each method, between those of the exact values, a column for each problem."""
+    ran = {(line.method, line.problem): line for line in lines if line.size == size}
+    methods, problems = (dict.fromkeys(key[k] for key in ran) for k in (0, 1))
+    values = {problem: reference_values(problem) for problem in problems}
+    exact: list[list[Line | None]] = [
+        [_exact(name, size, problem, known[name]) for problem, known in values.items()]
+        for name in REFERENCES
+    ]
+    mine = [[ran.get((method, problem)) for problem in problems] for method in methods]
+    rows = [*exact[:-1], *mine, exact[-1]]
+    each = [[line for line in row if line] for row in rows]
+    columns = {"method": [row[0].method for row in each]}
+    columns["place"] = [digits(_mean_known(line.place for line in row), ".3f") for row in each]
+    columns["graphs"] = [str(sum(line.graphs for line in row) or "-") for row in each]
+    columns["seconds"] = [digits(_mean_known(line.seconds for line in row), ".2f") for row in each]
+    for problem, column in zip(problems, zip(*rows, strict=True), strict=True):
+        columns[problem] = [percent(x.accuracy, x.standard_error) if x else "" for x in column]
+    return f"Test accuracy in per cent, {size} graphs\n{table(columns, width=_WIDTH)}"
 
 
-def exact_columns(exact: list[dict[str, float]], *, last: bool) -> dict[str, list[str]]:
-    """Exact values of the problems in per cent: the last of them, the best possible, or those before it."""
-    names = [*REFERENCES][-1:] if last else [*REFERENCES][:-1]
-    return {name: [digits(100.0 * values[name], ".1f") for values in exact] for name in names}
+def _exact(name: str, size: str, problem: str, value: float) -> Line:
+    place = as_place(problem, value)
+    return Line(f"{name} (exact)", problem, size, 0, value, math.inf, place, math.nan)
+
+
+def _mean_known(numbers: Iterable[float]) -> float:
+    """Mean of those that are not NaN."""
+    return mean_of(x for x in numbers if not math.isnan(x))[0]
 
 
 def _as_run(stored: dict[str, Any]) -> Run:

@@ -64,21 +64,24 @@ def command(
         draw(plot, model.plot)
     if out is not None:
         _write(data, labels, model, out, review)
-    low, high = model.expected_accuracy_[1:]
-    used = "average" if model.uses_graph_ else "features alone"
-    columns: dict[str, Any] = {"labelled": model.labelled_.size, "network": used}
-    columns |= {f"loo_{name}": value for name, value in model.loo_scores_.items()}
-    columns |= {"expected_low": low, "expected_high": high}
+    from gcnlimit.real.recommend import expectation, facts, trust
+
+    columns = facts(model)
     test = data.testing(split)
     if labelled_nodes(test).any():
         columns["test_accuracy"] = model.score(y=test)
-    from gcnlimit.real.recommend import expectation, trust
-
     if model.expected_accuracy_.value is None or model.unlike_:
         click.echo(expectation(model), err=True)
     for sentence in trust(model) if out is not None else ():
         click.echo(sentence, err=True)
-    show(columns, 1, form, f"Classes of {data.nodes} nodes", file=file, split=split)
+    size = 1
+    if form == "table":
+        names = [name.replace("_", " ") for name in columns]
+        columns, size = (
+            {"quantity": names, "value": np.array([*columns.values()], object)},
+            len(names),
+        )
+    show(columns, size, form, f"Classes of {data.nodes} nodes", file=file, split=split)
 
 
 def _fractions(text: str, labels: Any) -> Any:

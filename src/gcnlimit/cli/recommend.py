@@ -36,6 +36,7 @@ def command(
     check_plot(plot, (), fewest=0)
     data = options.load_labelled(file, split=split, **tables)
     from gcnlimit import recommend
+    from gcnlimit.real.recommend import facts
 
     advice = recommend(data.X, data.training(split), data.graph, scale=scale)
     draw(plot, advice.plot)
@@ -44,6 +45,5 @@ def command(
             click.echo(textwrap.fill(line, _WIDTH, subsequent_indent="  "))
         click.echo("To classify the nodes: gcnlimit classify, with the same options.")
         return
-    columns = {"network": advice.network} | advice.expected._asdict()
-    columns |= {name: getattr(advice, name) for name in ("gain", "gain_error", "half", "reason")}
+    columns = facts(advice.model) | {"half_accuracy": advice.half_accuracy, "reason": advice.reason}
     show(columns, 1, form, file=file, split=split)

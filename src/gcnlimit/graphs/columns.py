@@ -146,12 +146,6 @@ def days_of(texts: Collection[str]) -> tuple[dict[str, float] | None, str]:
     return days, f"days since {first:%Y-%m-%d}"
 
 
-def _measures(texts: Collection[str], comma: bool) -> tuple[dict[str, float] | None, str]:
-    """Numbers that texts stand for, or days since the first of some dates."""
-    numbers = numbers_of(texts, comma)
-    return days_of(texts) if numbers[0] is None else numbers
-
-
 def _is_time(value: str) -> bool:
     """Whether a text is a date, with a clock or without, or the time of a clock."""
     day = _BEFORE_CLOCK.split(value, maxsplit=1)[0]
@@ -244,7 +238,8 @@ def features_of(
         if name not in kept and {v.lower() for v in present if not is_number(v)} == {"unknown"}:
             present = {value for value in present if value.lower() != "unknown"}
         missing = np.array([value not in present for value in texts])
-        value, how = (None, "") if name in kept else _measures(present, commas)
+        value, how = (None, "") if name in kept else numbers_of(present, commas)
+        value, how = days_of(present) if value is None and name not in kept else (value, how)
         if missing.all():
             told[_FILLED].append(f"{name} (all, left out)")
         elif value is None and (why := _refusal(name, sorted(present), name in kept)):
@@ -296,6 +291,7 @@ def _numbers(cells: Cells) -> Array | None:
 
 def _refusal(name: str, values: list[str], kept: bool) -> str:
     """Why words cannot be a column of 0 and 1 for each, and what to do; empty if they can."""
+    told = ""
     alone = [] if kept else [value for value in values if numbers_of([value])[0] is not None]
     if days := [] if kept else [value for value in values[: MOST_WORDS + 1] if _is_time(value)]:
         some = " and ".join(map(repr, sorted({days[0], days[-1]})))
@@ -311,6 +307,4 @@ def _refusal(name: str, values: list[str], kept: bool) -> str:
         other = f"use {option('label', name)} if these are the classes"
         many = f"{len(values)} different words, such as {values[0]!r}"
         told = f"{many}; group them into at most {MOST_WORDS}, {other}"
-    else:
-        return ""
-    return f"column {name!r} holds {told}, or leave it out by {option('drop', name)}"
+    return told and f"column {name!r} holds {told}, or leave it out by {option('drop', name)}"

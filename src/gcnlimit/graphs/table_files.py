@@ -26,7 +26,8 @@ ENDS = (("source", "src", "from", "node1", "u"), ("target", "dst", "to", "node2"
 Columns = dict[str, list[Any]]
 SPREADSHEETS = (".xlsx",)
 _MEMORY = 40.0  # bytes for each byte of a table that is read
-_ROWS = 4096  # of a text that are split into cells at once
+_ROWS = 256  # of a text that are split at once: too few lists to call the garbage collector, which takes most of the time
+_LOOKED_AT = 4096  # rows that tell a decimal comma
 _PLACE = re.compile(rb"""\br\s*=\s*["']([A-Z]{0,9})([0-9]{1,9})["']""")  # of a cell or a row
 _COMMENT = re.compile(r"[#%]|\s*$|sep=.\s*$", re.IGNORECASE)
 # numbers that can be read in one way only, with a decimal comma or point; 1,200 can be in two
@@ -36,23 +37,23 @@ _WITH_POINT = re.compile(_DECIMAL.format(r"\.", ","))
 
 
 class Table(NamedTuple):
-    """Columns of a table by name, what sentences call it, and whether a comma is its decimal point."""
+    """Columns of a table by name, what sentences call it, whether a comma is its decimal point, and all cells are text."""
 
     columns: Columns
     shown: str = ""
     comma: bool = False
+    written: bool = False
 
     def words(self, name: str) -> list[str]:
         """Cells of a column as text."""
-        return [text(cell) for cell in self.columns[name]]
+        cells = self.columns[name]
+        return cells if self.written else [text(cell) for cell in cells]
 
     def counts_rows(self, name: str) -> bool:
         """Whether a column has no name and counts the rows, as pandas writes them, from 0, and R, from 1."""
-        if name != "Unnamed: 0":
-            return False
         cells = self.words(name)
         first = int(cells[0] == "1")
-        return cells == [str(k) for k in range(first, first + len(cells))]
+        return name == "Unnamed: 0" and cells == [str(first + k) for k in range(len(cells))]
 
     def names(self, column: str) -> list[str]:
         """Names of nodes in a column, none of them empty."""
@@ -98,12 +99,12 @@ def read_table(
     except (OSError, EOFError, zlib.error, csv.Error, zipfile.BadZipFile) as error:
         why = getattr(error, "strerror", None) or error
         raise ParameterError(f"{shown} cannot be read as a table: {why}") from None
-    return Table(_named(cells, shown, naming), shown, _has_decimal_commas(cells, mark))
+    return Table(_named(cells, shown, naming), shown, _has_decimal_commas(cells, mark), True)
 
 
 def _has_decimal_commas(columns: list[list[str]], mark: str) -> bool:
     """Whether numbers have decimal commas: if one of them can be read in no other way, or between semicolons if none can."""
-    cells = [cell for column in columns for cell in column[:_ROWS]]
+    cells = [cell for column in columns for cell in column[:_LOOKED_AT]]
     if mark != "," and any(map(_WITH_COMMA.fullmatch, cells)):
         return True
     return mark == ";" and not any(map(_WITH_POINT.fullmatch, cells))
@@ -170,7 +171,7 @@ def _spreadsheet(raw: bytes, shown: str, notes: list[str]) -> list[list[str]]:
     if others:
         notes.append(f"Read the sheet {name!r} of {shown}, not {listed(map(repr, dict(others)))}.")
     filled = sheet[(sheet != "").any(axis=1)]
-    return [filled[k].tolist() for k in filled]
+    return [filled[k].str.strip().tolist() for k in filled]
 
 
 def _grid_size(raw: bytes) -> float:
@@ -230,7 +231,7 @@ def _named(columns: list[list[str]], shown: str, naming: set[str] | None) -> Col
         raise ParameterError(f"{shown} is empty; it must have a row for each edge or node")
     head = [str(k + 1) for k in range(len(columns))]
     if naming is None or _headed(columns, naming):
-        head = [column.pop(0).strip() for column in columns]
+        head = [column.pop(0) for column in columns]
     return _by_name(head, columns, shown)
 
 
@@ -247,10 +248,10 @@ def _by_name(head: list[str], columns: list[list[Any]], shown: str) -> Columns:
 def _headed(columns: list[list[str]], names: set[str]) -> bool:
     """Whether a list of edges begins with the names of its columns: usual ones, or words where other rows are not such."""
     first = [column[0] for column in columns]
-    ends = {cell for column in columns[:2] for cell in column[1:]}
     usual = not first[0] or any(cell.lower() in ENDS[0] for cell in first)
-    if usual or len(first) < 2 or not ends:
+    if usual or len(first) < 2 or len(columns[0]) < 2:
         return usual
+    ends = {cell for column in columns[:2] for cell in column[1:]}
     numbers_below = all(map(is_number, ends)) or (len(first) > 2 and is_number(columns[2][1]))
     if numbers_below and not any(map(is_number, first)):
         return True

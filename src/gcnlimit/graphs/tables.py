@@ -38,7 +38,7 @@ def from_edges(
         array = array.T
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu" or not array.size:
         given = f"shape {np.shape(edges)} and dtype {array.dtype}"
-        use = "weights go into weights=, and gcnlimit.real.read takes nodes with names"
+        use = "give weights as weights=, and nodes with names to gcnlimit.real.read"
         raise ParameterError(f"edges have {given}; they must be pairs of whole numbers ({use})")
     count = int(array.max()) + 1 if nodes is None else whole("nodes", nodes, low=1, high=10**15)
     if array.min() < 0 or array.max() >= count:
@@ -86,7 +86,7 @@ def read_tables(edges: Any, nodes: Any, how: How) -> Dataset:
     digits = {name: len(name) if name.isdecimal() else math.inf for name in strange}
     names = [*known, *sorted(strange, key=lambda name: (digits[name], name))]
     place = {name: k for k, name in enumerate(names)}
-    pairs = np.array([[place[name] for name in each] for each in (source, target)]).T
+    pairs = np.array([[*map(place.__getitem__, each)] for each in (source, target)]).T
     graph = _graph(pairs, len(names), weights, how.undirected, notes)
     rest: list[Any] = [None] * len(strange)
     if known and rest:
@@ -121,20 +121,21 @@ def _nodes(
     """Names of the nodes, the column of their classes, if there is one, and those of features."""
     key = max(keys, key=lambda key: len(ends.intersection(table.words(key))))
     names = table.names(key)
-    if key in ends.difference(names):
+    different = {*names}
+    strange = ends - different
+    if key in strange:
         begins = f"{table.shown} begins with the node {key!r}"
         raise ParameterError(f"{begins}; add a first row that names the columns")
-    # the column that knows most of the nodes, if this one is not meant
-    shared = {k: len(ends.intersection(table.words(k))) for k in table.columns if k != key}
-    best = max(shared, key=lambda k: shared[k], default=key)
-    suits = 2 * shared.get(best, 0) >= len(ends)
-    column = f"name another column by {option('id', best if suits else 'COLUMN')}"
-    name, times = Counter(names).most_common(1)[0]
-    if times > 1:
-        twice = f"{table.shown} names the node {name!r} {times} times"
-        raise ParameterError(f"{twice}; give each one row, or {column}")
-    strange = ends.difference(names)
-    if 2 * len(strange) > len(ends):
+    if len(different) < len(names) or 2 * len(strange) > len(ends):
+        # the column that knows most of the nodes, if this one is not meant
+        shared = {k: len(ends.intersection(table.words(k))) for k in table.columns if k != key}
+        best = max(shared, key=lambda k: shared[k], default=key)
+        suits = 2 * shared.get(best, 0) >= len(ends)
+        column = f"name another column by {option('id', best if suits else 'COLUMN')}"
+        name, times = Counter(names).most_common(1)[0]
+        if times > 1:
+            twice = f"{table.shown} names the node {name!r} {times} times"
+            raise ParameterError(f"{twice}; give each one row, or {column}")
         few = f"{len(ends) - len(strange)} of the {len(ends)} nodes of the edges"
         such = f"its nodes are such as {names[0]!r}, theirs such as {min(strange)!r}"
         remedy = f"write both alike, {column}, or add rows for the others"
@@ -167,15 +168,19 @@ def _edges(
     ends = [called[usual] for each in ENDS for usual in each if usual in called]
     if len(ends) == 2:
         columns = [*ends, *(name for name in columns if name not in ends)]
-    # the last of those that name the fewest nodes
-    odd = min(reversed(columns), key=lambda k: len(naming.intersection(table.words(k))), default="")
+
+    def odd() -> str:
+        """The last of the columns that name the fewest nodes."""
+        known = {k: len(naming.intersection(table.words(k))) for k in reversed(columns)}
+        return min(known, key=lambda k: known[k], default="")
+
     if len(columns) not in (2, 3):
         has = f"{table.shown} has {counted(len(columns), 'column')}, {listed(columns)}"
         if len(columns) > 3 and abs(len(columns) - len(table.words(columns[0]))) <= 1:
             like = f"{table.shown} has as many columns as rows, like an adjacency matrix"
             raise ParameterError(f"{like}; write one edge in each row, or give it as graph=")
         keep = "keep two (source, target) or three (plus a weight), and leave others out"
-        raise ParameterError(f"{has}; {keep} by {option('drop', odd)}")
+        raise ParameterError(f"{has}; {keep} by {option('drop', odd())}")
     source, target = map(table.names, columns[:2])
     if len(columns) == 2:
         return source, target, None
@@ -186,7 +191,7 @@ def _edges(
         alone = (cell for cell in cells if numbers_of({cell}, table.comma)[0] is None)
         given = f"column {columns[2]!r} of {table.shown} contains {next(alone, cells[0])!r}"
         needed = "the third column is the weight, a number: correct it, or leave a column"
-        raise ParameterError(f"{given}; {needed} that is none out by {option('drop', odd)}")
+        raise ParameterError(f"{given}; {needed} that is none out by {option('drop', odd())}")
     weights = np.array([value[cell] for cell in cells])
     if np.ptp(weights):
         reach = f"{weights.min():.10g} to {weights.max():.10g}"

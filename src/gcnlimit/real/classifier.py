@@ -148,7 +148,7 @@ class GraphClassifier(GraphEstimator):
             refuted = shift.refutes(labels.counts)
             told = shift.remaining > EXPLAINED and self.expected_accuracy_.low > 0.0
             self.unlike_ = refuted and not told
-            if word == "estimated" or (refuted and not self.unlike_):
+            if word == "estimated" or (refuted and told):
                 fractions = shift.fractions
         elif word not in ("auto", "estimated", "labels"):
             fractions = as_fractions(self.fractions, labels.classes)

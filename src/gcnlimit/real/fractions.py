@@ -27,8 +27,7 @@ WIDE = 0.5
 SYSTEMATIC = 0.03  # the same of outputs that differ for another reason
 UNLIKELY = 0.01  # level at which labels are no random sample,
 BALANCED = 0.05  # and where as many of each class are labelled, which chance seldom does
-# level below which other fractions do not explain the outputs: on 6 public graphs it is 0.5 or more,
-# where the labelled nodes are users and the others items it is 0.02 or less
+# level below which other fractions do not explain the outputs (0.5 or more on 6 public graphs)
 EXPLAINED = 0.05
 LEAST = 0.2  # of a fraction that remains, as a share of that in the labels
 # of offsets, and of the logarithm of the sharpness, before any label of a new graph

@@ -116,8 +116,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Nodes that `y` labels, without a graph all of them, and their classes."""
         raw = np.asarray(y)
         if raw.shape != (nodes,):
-            needed = f"it must have one entry for each of the {nodes} nodes"
-            raise ParameterError(f"y has shape {raw.shape}; {needed}")
+            raise ParameterError(f"y has shape {raw.shape}; give a class for each of {nodes} nodes")
         known = np.flatnonzero(labelled_nodes(raw) if self._with_graph else np.ones(nodes))
         if not known.size:
             raise ParameterError("y labels no node; -1, NaN and None mark those that do not count")
@@ -135,8 +134,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             known, classes = self._known(y, len(logs))
             names = self.classes_.tolist()
             if others := [c for c in classes.tolist() if c not in names]:
-                has = f"y has the class {others[0]!r}"
-                raise ParameterError(f"{has}; the classes of the fit are {names}")
+                raise ParameterError(f"y has the class {others[0]!r}; the fit has {names}")
             index = np.array([names.index(c) for c in classes.tolist()])
             return recalibrated(logs + self._offset, known, index)
         if fractions is not None:

@@ -12,7 +12,6 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit.classes import Classes
 from gcnlimit.graphs.check import as_adjacency
 from gcnlimit.graphs.standard import StandardizedGraph
-from gcnlimit.real.ensemble import Row
 from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
 from gcnlimit.real.scores import FEW, Interval, cross_validate
 from gcnlimit.results.pictures import ready_axes
@@ -38,12 +37,10 @@ class Recommendation:
     ----------
     network
         In words: the average of graph and features, or one of them alone.
-    expected, half
-        Accuracy to expect on other nodes, and the interval that holds it; accuracy with half of the labels. None with few labels.
-    gain, gain_error
-        Leave-one-out accuracy with the graph minus without it, and the error of this difference; None without features.
-    table
-        Members of the average: weight, leave-one-out accuracy, difference from the average.
+    half_accuracy
+        Accuracy with half of the labels; None with few.
+    model
+        The fitted `GraphClassifier`, which has the accuracy to expect, what the graph adds, and the members of the average.
     reason
         What to do and why, a line each.
     estimate, doubts
@@ -51,33 +48,33 @@ class Recommendation:
     """
 
     network: str
-    expected: Interval
-    gain: float | None
-    gain_error: float | None
-    half: float | None
-    table: tuple[Row, ...]
+    half_accuracy: float | None
     reason: str
     estimate: Estimate
     doubts: tuple[str, ...]
+    model: Any
 
     def plot(self, axes: Any = None) -> Any:
         """Draw leave-one-out accuracy against the strength of the filter (needs matplotlib); returns the axes."""
         axes = ready_axes(axes)
-        filters = sorted((row.strength, row.loo_accuracy) for row in self.table if row.strength)
+        filters = sorted(
+            (row.strength, row.loo_accuracy) for row in self.model.table_ if row.strength
+        )
         axes.plot(*np.array(filters).reshape(-1, 2).T, "o-", label="PageRank")
-        for row in self.table:
+        for row in self.model.table_:
             if row.member == "features":
                 axes.axhline(row.loo_accuracy, color="0.6", ls=":", label="features alone")
         # chance stands for a lower end that is not known
-        low = self.expected.low or 1.0 / self.estimate.classes.size
-        axes.axhspan(low, self.expected.high, color="C2", alpha=0.2, label="expected accuracy")
+        _, low, high = self.model.expected_accuracy_
+        low = low or 1.0 / self.estimate.classes.size
+        axes.axhspan(low, high, color="C2", alpha=0.2, label="expected accuracy")
         axes.set_xlabel("strength: below 0 neighbours are contrasted, above 0 averaged")
         axes.set_ylabel("leave-one-out accuracy")
         axes.legend(frameon=False)
         return axes
 
     def __repr__(self) -> str:
-        value, low, high = self.expected
+        value, low, high = self.model.expected_accuracy_
         within = f"{low:.2f} to {high:.2f}" if low else f"at most {high:.2f}"
         accuracy = "unknown" if value is None else within
         return f"Recommendation({self.network}, accuracy {accuracy})"
@@ -89,7 +86,7 @@ class Recommendation:
         head = f"{'member':26}{'weight':>8}{'leave-one-out accuracy':>25}{'average minus this':>21}"
         rows = [
             f"{member:26}{weight:8.2f}{accuracy:25.3f}{gain:+12.3f} +- {error:.3f}"
-            for member, weight, accuracy, _, gain, error in self.table
+            for member, weight, accuracy, _, gain, error in self.model.table_
         ]
         return "\n".join([head, *rows, "", self.reason])
 
@@ -124,15 +121,23 @@ def recommend(X: Any, y: Any, graph: Any, *, scale: str | None = "auto") -> Reco
     if given.labels.labelled.size >= 2 * FEW and np.sort(given.labels.counts)[-2] > 1:
         plain = GraphClassifier(scale=scale, fractions="labels")
         half = float(cross_validate(plain, X, y, adjacency, folds=2)["accuracy"].mean())
-    used = "the average of graph and features" if model.uses_graph_ else "the features alone"
-    network = "the graph alone" if X is None else used
-    expected = model.expected_accuracy_
-    limit, doubts = _ceiling(expected, estimate, doubts)
+    limit, doubts = _ceiling(model.expected_accuracy_, estimate, doubts)
+    network = facts(model)["network"]
     use = f"Use {network}, as GraphClassifier() does."
     reason = "\n".join([use, *_expect(model, half), limit])
+    return Recommendation(network, half, reason, estimate, doubts, model)
+
+
+def facts(model: Any) -> dict[str, Any]:
+    """What a fit says of itself, by the names that the command line gives it."""
+    used = "the average of graph and features" if model.uses_graph_ else "the features alone"
+    network = "the graph alone" if model.graph_gain_ is None else used
+    value, low, high = model.expected_accuracy_
     gain, error = model.graph_gain_ or (None, None)
-    table = tuple(model.table_)
-    return Recommendation(network, expected, gain, error, half, table, reason, estimate, doubts)
+    told = {"labelled": model.labelled_.size, "network": network, "expected_accuracy": value}
+    told |= {"expected_low": low, "expected_high": high}
+    told |= {"graph_gain": gain, "graph_gain_error": error}
+    return told | {f"loo_{name}": score for name, score in model.loo_scores_.items()}
 
 
 def expectation(model: Any) -> str:

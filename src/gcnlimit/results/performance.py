@@ -16,6 +16,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.results.calibration import Calibration
 from gcnlimit.results.order_parameters import OrderParameters
 from gcnlimit.results.result import Result, status_names
+from gcnlimit.results.text import ERROR
 
 
 class Outcome(enum.IntEnum):
@@ -182,7 +183,10 @@ class Prediction(Performance):
     iterations: int | npt.NDArray[np.int64]
 
     def _shown(self) -> dict[str, Any]:
-        return self.distinct() | {"status": status_names(Status, self.status)}
+        shown = self.distinct()
+        errors = {name + ERROR: getattr(self.standard_error, name) for name in shown}
+        uncertain = {name: error for name, error in errors.items() if np.any(error)}
+        return shown | uncertain | {"status": status_names(Status, self.status)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -234,7 +238,7 @@ class Measurement(Performance):
 
     def _shown(self) -> dict[str, Any]:
         shown = self.distinct()
-        errors = {f"{name}_standard_error": getattr(self.standard_error, name) for name in shown}
+        errors = {name + ERROR: getattr(self.standard_error, name) for name in shown}
         return shown | errors
 
 

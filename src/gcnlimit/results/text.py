@@ -83,12 +83,13 @@ def summary(kind: str, axes: Mapping[str, int], shown: Columns) -> str:
 
 
 def cells(name: str, columns: Columns) -> list[str]:
-    """Values of a column, with their standard errors if there are any."""
+    """Values of a column, with their standard errors if there are any, a question mark for one that is not known."""
     values = np.ravel(columns[name])
     if name + ERROR not in columns:
         return [number(value) for value in values]
     errors = np.ravel(columns[name + ERROR])
-    return [f"{number(v)} ± {e:.1g}" for v, e in zip(values, errors, strict=True)]
+    known = [f"{error:.1g}" if np.isfinite(error) else "?" for error in errors]
+    return [f"{number(v)} ± {error}" for v, error in zip(values, known, strict=True)]
 
 
 def _numbered(name: str, columns: Columns) -> bool:

@@ -2,10 +2,11 @@
 (function () {
   // Okabe and Ito's colours, told apart by most colour-blind readers; lighter on a dark ground
   const themes = {
-    light: {curves: ["#0072b2", "#d55e00", "#009e73", "#cc79a7"], ink: "#1c2126", grid: "#dfe3e6", ground: "#ffffff"},
-    dark: {curves: ["#56b4e9", "#f0a35e", "#4fd1a5", "#e6a5c9"], ink: "#e6e9ec", grid: "#3a4148", ground: "#22272c"},
+    light: {curves: ["#0072b2", "#d55e00", "#009e73", "#cc79a7"], linear: "#e69f00", ink: "#1c2126", grid: "#dfe3e6", ground: "#ffffff"},
+    dark: {curves: ["#56b4e9", "#f0a35e", "#4fd1a5", "#e6a5c9"], linear: "#f0e442", ink: "#e6e9ec", grid: "#3a4148", ground: "#22272c"},
   };
-  const CEILING = "Bayes-optimal"; // drawn in the colour of the text
+  // curves of one colour in every picture, the first in that of the text
+  const CEILING = "Bayes-optimal", LINEAR = "all linear networks";
   const legend = {
     orientation: "h", x: -0.1, y: 1.02, yanchor: "bottom", font: {size: 11}, entrywidth: 0.48, entrywidthmode: "fraction",
   };
@@ -28,9 +29,10 @@
     return trace;
   }
 
-  function tracesOf(curves, {curves: colours, ink}) {
-    const names = [...new Set(curves.map((curve) => curve.name))].filter((name) => name !== CEILING);
-    const colour = (name) => (name === CEILING ? ink : colours[names.indexOf(name) % colours.length]);
+  function tracesOf(curves, {curves: colours, linear, ink}) {
+    const fixed = {[CEILING]: ink, [LINEAR]: linear};
+    const names = [...new Set(curves.map((curve) => curve.name))].filter((name) => !(name in fixed));
+    const colour = (name) => fixed[name] || colours[names.indexOf(name) % colours.length];
     return curves.map((curve) => traceOf(curve, colour(curve.name), ink));
   }
 
