@@ -168,7 +168,7 @@ def test_names_of_columns_are_known_from_the_table_of_nodes(read):
             "node,label,class\na,x,p\nb,y,q\n",
             "the columns 'label' and 'class'; choose one by --label label",
         ),
-        ("a,\n", None, "names no node in row 1"),
+        ("a,\n", None, "has an empty cell in row 1 of its column '2', which names nodes"),
         ("a,b,-2\n", None, "1 negative weight, such as -2"),
     ],
 )

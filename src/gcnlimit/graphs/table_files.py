@@ -26,7 +26,7 @@ ENDS = (("source", "src", "from", "node1", "u"), ("target", "dst", "to", "node2"
 Columns = dict[str, list[Any]]
 SPREADSHEETS = (".xlsx",)
 _MEMORY = 40.0  # bytes for each byte of a table that is read
-_ROWS = 256  # of a text that are split at once: too few lists to call the garbage collector, which takes most of the time
+_ROWS = 256  # split at once: too few lists to call the garbage collector, which takes most time
 _LOOKED_AT = 4096  # rows that tell a decimal comma
 _PLACE = re.compile(rb"""\br\s*=\s*["']([A-Z]{0,9})([0-9]{1,9})["']""")  # of a cell or a row
 _COMMENT = re.compile(r"[#%]|\s*$|sep=.\s*$", re.IGNORECASE)
@@ -59,8 +59,8 @@ class Table(NamedTuple):
         """Names of nodes in a column, none of them empty."""
         names = self.words(column)
         if "" in names:
-            row = f"row {names.index('') + 1} of its column {column!r}"
-            raise ParameterError(f"{self.shown} names no node in {row}; fill it in or leave it out")
+            row = f"row {names.index('') + 1} of its column {column!r}, which names nodes"
+            raise ParameterError(f"{self.shown} has an empty cell in {row}; fill it in")
         return names
 
 
