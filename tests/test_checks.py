@@ -268,6 +268,19 @@ def test_a_network_refuses_a_loss_whose_derivative_is_not_that_of_its_prox():
         gl.GCN(gl.Diffusion(1.0), WrongDerivative())
 
 
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_a_loss_in_other_units_is_the_same_loss(factor):
+    data = gl.CSBM(4, 1.0, 2.0, 0.1)
+    scaled = gl.GCN(gl.Diffusion(1.0), lambda z: factor * np.logaddexp(0.0, -z), reg=0.3 * factor)
+    plain = gl.GCN(gl.Diffusion(1.0), "logistic", reg=0.3)
+    known = gl.predict(data, plain).test_accuracy
+    assert gl.predict(data, scaled).test_accuracy == pytest.approx(known, abs=1e-8)
+    with pytest.raises(gl.ParameterError, match="jumps at z = 1; declare it"):
+        gl.check_loss(lambda z: factor * squared_hinge(z))
+    with pytest.raises(gl.ParameterError, match="not convex"):
+        gl.check_loss(lambda z: factor * (np.cos(z) - z))
+
+
 class NoNumber(SquaredHinge):
     def prox(self, omega, v):
         return np.full(np.broadcast_shapes(np.shape(omega), np.shape(v)), np.nan)

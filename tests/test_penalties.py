@@ -130,6 +130,19 @@ def test_an_elastic_net_sets_weights_to_zero():
     assert abs(zero - expected) < 4 * np.sqrt(expected * (1 - expected) / 300)
 
 
+def test_the_weights_of_an_elastic_net_have_the_law_of_their_field():
+    """Where few weights are left, their law answers its field so strongly that turns between both swing for ever."""
+    data = gl.CSBM(0.1, -0.9, np.array([3.0, 10.0, 14.0, 30.0]), 0.22, directed=False)
+    reg, penalty = np.array([[0.2], [1.0]]), gl.ElasticNet(0.8)
+    network = gl.Polynomial([1.76, -0.82, -0.96, 0.09, 0.84, -0.6])
+    p = gl.predict(data, gl.GCN(network, reg=reg, normalize=True, penalty=penalty))
+    weights = p.order_parameters.weights
+    # weights that are not 0 answer their field by the curvature of penalty and loss
+    curvature = reg * (1.0 - penalty.l1_ratio) + weights.V_hat
+    known = p.order_parameters.nonzero / (data.alpha * curvature)
+    assert pytest.approx(known, rel=1e-8) == weights.V
+
+
 def test_a_mixture_is_minimal_at_its_proximal_point():
     mixed, omega, v = Mixed(Quartic(), 0.3), np.linspace(-3, 3, 7), 0.7
     x = mixed.prox(omega, v)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -187,6 +188,27 @@ def test_an_interruption_while_a_verb_imports_breaks_nothing(sent, words, tmp_pa
     assert (done.returncode, done.stderr) == (128 + getattr(signal, sent), words)
 
 
+SCRIPT = Path(sys.executable).with_name("gcnlimit")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["script", "module"])
+def test_ctrl_c_while_it_starts_shows_no_traceback_of_ours(how):
+    """Before its first line is read, a traceback is that of Python, which nothing in the package can prevent."""
+    if how == "script" and not SCRIPT.exists():
+        pytest.skip("gcnlimit is not installed here")
+    words = [SCRIPT] if how == "script" else [sys.executable, "-m", "gcnlimit"]
+    for seconds in np.linspace(0.0, 1.2, 40):
+        with subprocess.Popen(
+            [*words, *SIMULATE[3:]], start_new_session=True, stderr=subprocess.PIPE, text=True
+        ) as process:
+            time.sleep(seconds)
+            os.killpg(process.pid, signal.SIGINT)
+            said = process.communicate(timeout=30)[1]
+        assert not re.search(r"/gcnlimit/\w+", said), said
+        assert process.returncode in (-signal.SIGINT, 130) or "KeyboardInterrupt" in said
+
+
 SIMULATE = [
     *GCNLIMIT,
     "simulate",
@@ -226,15 +248,20 @@ def test_ctrl_c_at_any_moment_is_one_line_and_its_exit_status(seconds):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "before", ["", "trap '' INT; "]
-)  # as a shell starts what is in the background
-def test_an_explorer_that_is_told_to_end_ends_its_processes_and_says_nothing(before):
+    ("before", "sent", "status"),
+    [
+        ("", signal.SIGINT, 0),
+        ("", signal.SIGTERM, 143),
+        ("trap '' INT; ", signal.SIGTERM, 143),  # as a shell starts what is in the background
+    ],
+)
+def test_an_explorer_that_is_told_to_end_ends_its_processes_and_says_nothing(before, sent, status):
     pytest.importorskip("dash")
     line = " ".join(f"'{word}'" for word in [*GCNLIMIT, "explore", "--no-browser", "--port", "0"])
     words = ["bash", "-c", f"{before}exec {line}"]
     how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(words, **how) as process:
         assert "The explorer is at" in process.stdout.readline()
-        process.terminate()
+        process.send_signal(sent)
         said = process.communicate(timeout=30)[1]
-    assert (process.returncode, said) == (128 + signal.SIGTERM, "")
+    assert (process.returncode, said) == (status, "")

@@ -12,8 +12,9 @@ from typing import Any
 
 def main() -> None:
     """Entry point of ``gcnlimit``: whatever becomes of its streams, or Ctrl-C at any moment, an exit status and no traceback."""
-    _replace(signal.SIGINT, signal.default_int_handler, _leave)
-    _replace(signal.SIGTERM, signal.SIG_DFL, _leave)
+    _replace(signal.SIGINT, signal.default_int_handler, signal.SIG_DFL)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        _replace(number, signal.SIG_DFL, _leave)
     from gcnlimit._runtime.progress import Forgiving
 
     sys.stderr = Forgiving(sys.stderr)

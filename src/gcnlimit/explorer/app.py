@@ -337,11 +337,11 @@ def serve(start: State, sentence: str, *, host: str, port: int, browser: bool) -
         words = f"port {port} of {host} cannot be used ({error}); choose another with --port"
         raise GCNLimitError(words) from None
     address = f"http://{'[' + host + ']' if ':' in host else host}:{server.port}/"
-    print(f"The explorer is at {address} (Ctrl-C ends it).", flush=True)
-    if browser:
-        threading.Timer(0.5, webbrowser.open, [address]).start()
     try:
         with contextlib.suppress(KeyboardInterrupt):
+            print(f"The explorer is at {address} (Ctrl-C ends it).", flush=True)
+            if browser:
+                threading.Timer(0.5, webbrowser.open, [address]).start()
             server.serve_forever()
     finally:
         server.server_close()

@@ -55,18 +55,22 @@ def _value_problems(loss: Convex, least_at_0: bool) -> Iterator[str]:
     if bad.any():
         yield f"value is {value[bad][0]} at z = {_Z[bad][0]:g}; it must be finite"
     middle = value[1:-1]
-    concave = value[2:] + value[:-2] - 2.0 * middle < -1e-12 * (1.0 + np.abs(middle))
+    size = np.mean(np.abs(np.gradient(1.0 * value, _Z)))
+    concave = value[2:] + value[:-2] - 2.0 * middle < -1e-12 * (size + np.abs(middle))
     if concave.any():
         yield f"value is not convex near z = {_Z[1:-1][concave][0]:g}; take a convex function"
     if least_at_0 and np.argmin(value) != _Z.size // 2:
         yield "value is not smallest at 0; take a penalty that is"
     if not least_at_0 and value[601] >= value[599]:
         yield "value does not decrease at z = 0; take a loss that does"
-    yield from _kink_problems(loss)
+    yield from _kink_problems(loss, size)
 
 
-def _kink_problems(loss: Convex) -> Iterator[str]:
-    """Kinks are margins in increasing order, which the search for the proximal point relies on, and none is left out."""
+def _kink_problems(loss: Convex, size: Any) -> Iterator[str]:
+    """Mistakes in the kinks of a loss of a mean slope of that `size`.
+
+    Kinks are margins in increasing order, which the search for the proximal point relies on, and none is left out.
+    """
     declared = np.asarray(loss.kinks)
     real = declared.ndim == 1 and declared.dtype.kind in "iuf" and np.all(np.isfinite(declared))
     if not real or np.any(np.diff(declared) <= 0):
@@ -75,11 +79,11 @@ def _kink_problems(loss: Convex) -> Iterator[str]:
         return
 
     def slope(z: Array) -> Array:
-        return np.asarray((loss.value(z + 1e-7) - loss.value(z - 1e-7)) / 2e-7)
+        return np.asarray((loss.value(z + 1e-7) - loss.value(z - 1e-7)) / (2e-7 * size))
 
     def curvature(z: Array) -> Array:
         around = loss.value(z + 1e-4) + loss.value(z - 1e-4)
-        return np.asarray((around - 2.0 * loss.value(z)) / 1e-8)
+        return np.asarray((around - 2.0 * loss.value(z)) / (1e-8 * size))
 
     jumps = jump(slope, declared, 5)
     jumps += jump(curvature, np.append(declared, jumps), 3)

@@ -250,20 +250,38 @@ class Equations(ABC):
     def _weights(self, pulls: Pulls, graph: Transforms, tilt: Number) -> Weights:
         """Weights, given the pulls; unless squared weights are penalized, their law depends on their field."""
         V_hat = pulls.stiffness * graph.W
-        gain = weight_gain(self.features, self.alpha, self.reg, V_hat)
-        w = self._weights_under(gain, pulls, graph, tilt)
         if isinstance(self.penalty, L2):
-            return w
-        # the field and the law of the weights in it, in turn until they stay
+            gain = weight_gain(self.features, self.alpha, self.reg, V_hat)
+            return self._weights_under(gain, pulls, graph, tilt)
+        # The least field that weights of its own law cause: plain turns between field and law may swing
+        # for ever, and a larger solution has weights that echo in their field. From below, therefore.
+        none = np.zeros_like(V_hat)
+        w = self._weights_under(WeightGain(none, none, none, none), pulls, graph, tilt)
         unit = self.gain**2
         floor = np.maximum(V_hat, _LEAST_V_HAT * self.reg) * unit
+        unmoved = w.Q_hat + w.m_hat**2  # field of weights that are 0
+        low, high = none, np.full_like(none, np.inf)
+        before = missed = high
+        field = unmoved / 16.0
         for _ in range(_LAWS):
-            field = w.Q_hat + w.m_hat**2
             V, Q = weight_law(self.penalty, self.alpha, self.reg * unit, floor, field * unit)
             gain = WeightGain(V * unit, Q * unit / field, Q * unit / field, V * unit)
             w = self._weights_under(gain, pulls, graph, tilt)
-            if not np.any(np.abs(w.Q_hat + w.m_hat**2 - field) > 1e-14 * field):
+            miss = w.Q_hat + w.m_hat**2 - field  # NaN where all weights are 0
+            wrong = np.where(np.isnan(miss), field < unmoved, np.abs(miss) > 1e-13 * field)
+            if not wrong.any():
                 break
+            over = miss < 0.0
+            low, high = np.where(over, low, field), np.where(over, field, high)
+            slope = (miss - missed) / (field - before)
+            before, missed = field, miss
+            # the secant of the last two if it falls, else up, or half of the way between the bounds
+            guess = field + miss / np.where(slope < -0.1, -slope, 1.0)
+            most = np.where(np.isinf(high), 2.0 * field, high)
+            middle = np.where(np.isinf(high), most, 0.5 * (low + high))
+            guess = np.where((guess >= low) & (guess <= most), guess, middle)
+            field = np.where(wrong, guess, field)
+        w.Q[np.abs(miss) > 1e-10 * field] = np.nan
         return w
 
     def _weights_under(
