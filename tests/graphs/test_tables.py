@@ -623,3 +623,20 @@ def test_pairs_that_are_none_are_told_where_weights_and_names_go(edges):
     shape = re.escape(str(np.shape(edges)))
     with pytest.raises(gl.ParameterError, match=f"edges have shape {shape}.*weights=.*real.read"):
         real.from_edges(edges)
+
+
+def test_the_ends_of_edges_are_the_columns_that_name_nodes(read):
+    """A weight may be first, also of few values, which would be few nodes beside those of the table."""
+    nodes = "id,label\na,x\nb,y\nc,x\nd,y\n"
+    data = read("strength,von,nach\n0.5,a,b\n1.5,b,c\n0.5,c,d\n", nodes)
+    usual = read("von,nach,strength\na,b,0.5\nb,c,1.5\nc,d,0.5\n", nodes)
+    assert (data.graph != usual.graph).nnz == 0
+    assert data.names.tolist() == ["a", "b", "c", "d"]
+    # items that the table lacks leave the order, and so the directions, as they are
+    data = read("item,user,stars\ni,a,5\nj,b,4\ni,c,3\n", nodes)
+    assert data.graph[4, 0] == 5.0
+
+
+def test_one_column_of_edges_is_told_what_separates_two(read):
+    with pytest.raises(gl.ParameterError, match="has 1 column, 1; give two, between commas"):
+        read("<html></html>\n")

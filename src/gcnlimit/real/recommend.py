@@ -170,7 +170,7 @@ def _expect(model: Any, half: float | None) -> Iterator[str]:
     yield from trust(model)
     if model.graph_gain_ is not None:
         yield _graph(model)
-    if model.uses_graph_:
+    if model.uses_graph_ and model.labelled_.size >= FEW:
         yield from _depth(model)
     if half is not None:
         points = 100.0 * (model.loo_score_ - half)

@@ -253,8 +253,8 @@ class Equations(ABC):
         if isinstance(self.penalty, L2):
             gain = weight_gain(self.features, self.alpha, self.reg, V_hat)
             return self._weights_under(gain, pulls, graph, tilt)
-        # The least field that weights of its own law cause: plain turns between field and law may swing
-        # for ever, and a larger solution has weights that echo in their field. From below, therefore.
+        # The least field that weights of its own law cause: turns between field and law may swing
+        # for ever, and a larger solution has weights that echo in their field. So from below.
         none = np.zeros_like(V_hat)
         w = self._weights_under(WeightGain(none, none, none, none), pulls, graph, tilt)
         unit = self.gain**2
