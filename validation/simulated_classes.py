@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from gcnlimit.numerics.gaussian import normal_deviate
-from validation.class_cases import CASES
+from validation.ceiling_cases import CASES
 
 
 def one(task):

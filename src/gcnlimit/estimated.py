@@ -1,4 +1,9 @@
-"""A model that was estimated: its parameters with their standard errors, and the models around it."""
+"""A model that was estimated: its parameters with their standard errors, and the models around it.
+
+An estimate is a `CSBM` with three more fields. Every function takes it for the data, reads its signals, and changes them by
+`replaced`, which keeps the errors; a record that held a model would have to be unwrapped wherever data go in. What carries errors
+on is one decorator (`gcnlimit.theory.uncertainty`), which puts `model`, without them, in its place; nothing else asks for them.
+"""
 
 from __future__ import annotations
 

@@ -155,9 +155,3 @@ def test_the_margin_at_finite_reg_is_that_of_predict_and_its_gradient_is_exact(f
         for d in h * np.eye(7)
     ]
     np.testing.assert_allclose(filters.gradient(a, everyone), np.transpose(slope), atol=1e-8)
-
-
-def test_another_loss_is_refused_with_a_remedy():
-    with pytest.raises(gl.ParameterError, match="tune the coefficients of a Polynomial"):
-        gl.best_filter(DATA, 2, loss="logistic")
-    assert gl.best_filter(DATA, 2, loss="square", reg=math.inf).status is gl.Status.CONVERGED

@@ -21,8 +21,6 @@ from gcnlimit.choose.spectral_ceiling import spectral_ceiling
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Polynomial
-from gcnlimit.losses import Loss, as_loss
-from gcnlimit.losses.base import Form
 from gcnlimit.network import GCN
 from gcnlimit.numerics.linear import batches
 from gcnlimit.parameters import each_layer
@@ -116,7 +114,6 @@ def best_filter(
     symmetrize: bool = True,
     *,
     reg: float | None = None,
-    loss: Loss | str = "square",
     progress: bool | None = None,
 ) -> BestFilter:
     r"""Find the polynomial filter of a given order, and the regularization, with the highest test accuracy (square loss).
@@ -124,6 +121,7 @@ def best_filter(
     The margin is climbed with its exact gradient, in a basis orthonormal for the spectrum of the data, from many starts
     of low order; the best is continued to higher orders. On a directed graph the regularization is infinite. The margin does
     not depend on the classes, and every accuracy increases with it; for unequal classes it is taken at the best threshold.
+    For another loss, tune the coefficients of a `Polynomial`.
 
     Parameters
     ----------
@@ -134,8 +132,6 @@ def best_filter(
     reg
         The best regularization if None (infinite on a directed graph), or ``math.inf``; a finite value would only set the
         scale of the filter.
-    loss
-        The square loss. For others tune the coefficients of a `Polynomial`.
     progress
         Whether to show progress on standard error; by default where it takes more than two seconds.
 
@@ -152,29 +148,31 @@ def best_filter(
     """
     order = whole("order", order, low=0, high=MAX_ORDER)
     infinite = is_infinite(reg)
-    if as_loss(loss).form is not Form.CODES:
-        raise ParameterError(
-            f"loss = {loss!r} is not searched over all filters; leave it out, since at reg = inf "
-            "all losses agree, or tune the coefficients of a Polynomial with that loss"
-        )
     points = _points(data, symmetrize)
-    blocks = list(batches(points.size, _BLOCK))
-    parts = []
-    shown = progress_bar("searching filters", len(blocks), progress, unit="batches")
-    # Filters out of range have a margin of minus infinity.
-    with np.errstate(all="ignore"), shown as bar:
-        for rows in blocks:
-            parts.append(best_polynomials(points.take(rows), order, infinite=infinite))
-            bar.advance(1)
-        x = _spectrum(points)
-        best, coefficients = _on_spectrum(Best(*map(np.concatenate, zip(*parts, strict=True))), x)
-    filter = Polynomial(coefficients.reshape(*data.shape, order + 1))
+    best, filter = polynomials_at(points, order, infinite, progress)
+    filter = filter.replaced(filter.values.reshape(*data.shape, order + 1))
     gcn = GCN(filter, reg=best.reg.reshape(data.shape), symmetrize=symmetrize)
     prediction = predict(data, gcn, throw=False, progress=False)
     solved = np.asarray(prediction.status) <= Status.CONVERGED
     status = _status(best.settled.reshape(data.shape) & solved)
-    x, g = (values.reshape(*data.shape, -1) for values in (x, best.g))
+    x, g = (values.reshape(*data.shape, -1) for values in (_spectrum(points), best.g))
     return BestFilter(data, gcn, prediction, x, g, status)
+
+
+def polynomials_at(
+    points: Points, order: int, infinite: bool, progress: bool | None = False
+) -> tuple[Best, Polynomial]:
+    """The best polynomials of an order at points, by their values on the real spectrum, and as filters."""
+    blocks = list(batches(points.size, _BLOCK))
+    parts = []
+    shown = progress_bar("searching filters", len(blocks), progress, unit="batches")
+    # filters out of range have a margin of minus infinity
+    with np.errstate(all="ignore"), shown as bar:
+        for rows in blocks:
+            parts.append(best_polynomials(points.take(rows), order, infinite=infinite))
+            bar.advance(1)
+        together = Best(*map(np.concatenate, zip(*parts, strict=True)))
+        return _on_spectrum(together, _spectrum(points))
 
 
 def filter_ceiling(
@@ -193,24 +191,28 @@ def filter_ceiling(
     """
     infinite = is_infinite(reg)
     points = _points(data, symmetrize)
-    x = _spectrum(points)
-    with np.errstate(all="ignore"):  # filters out of range have a margin of minus infinity
-        if points.symmetric:
-            best = spectral_ceiling(points, infinite=infinite, tol=_STEADY)
-        else:
-            parts = []
-            for rows in batches(points.size, _BLOCK):
-                grown = growing_polynomials(points.take(rows), tol=_STEADY)
-                parts.append(_on_spectrum(grown, x[rows])[0])
-            best = Best(*map(np.concatenate, zip(*parts, strict=True)))
+    best = ceiling_at(points, infinite)
     log_error = best_log_error(best.margin, data.classes)
     accuracy = ndtr(best.margin) if data.classes.two else -np.expm1(log_error)
     columns = (accuracy, log_error, best.margin, best.error, best.reg)
     shaped = (scalar_or_array(column.reshape(data.shape)) for column in columns)
-    x, g = (values.reshape(*data.shape, -1) for values in (x, best.g))
+    x, g = (values.reshape(*data.shape, -1) for values in (_spectrum(points), best.g))
     status = _status((best.settled & np.isfinite(best.margin)).reshape(data.shape))
     numbers = [*shaped, x, g, status, not points.symmetric]
     return FilterCeiling(*numbers)
+
+
+def ceiling_at(points: Points, infinite: bool) -> Best:
+    """The best of all filters at points; on a directed graph that of growing polynomials at infinite regularization."""
+    with np.errstate(all="ignore"):  # filters out of range have a margin of minus infinity
+        if points.symmetric:
+            return spectral_ceiling(points, infinite=infinite, tol=_STEADY)
+        parts = []
+        for rows in batches(points.size, _BLOCK):
+            some = points.take(rows)
+            grown = growing_polynomials(some, tol=_STEADY)
+            parts.append(_on_spectrum(grown, _spectrum(some))[0])
+        return Best(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def is_infinite(reg: float | None) -> bool:
@@ -239,13 +241,15 @@ def _spectrum(points: Points) -> Array:
     return np.concatenate([bulk, spike[:, None]], axis=1)
 
 
-def _on_spectrum(best: Best, x: Array) -> tuple[Best, Array]:
-    """The same with values on each row of `x`, of largest magnitude 1; and the coefficients of these filters."""
+def _on_spectrum(best: Best, x: Array) -> tuple[Best, Polynomial]:
+    """The same with values on each row of `x`, of largest magnitude 1; and the polynomials that have them."""
     filters = Polynomial(best.g)
     values = np.stack([filters[i](x[i]) for i in range(len(x))])
     # scale and sign of a filter are free; a regularization is in units of its square
     scale = values[np.arange(len(x)), np.argmax(np.abs(values), axis=1)][:, None]
-    return best._replace(reg=best.reg / scale[:, 0] ** 2, g=values / scale), best.g / scale
+    return best._replace(reg=best.reg / scale[:, 0] ** 2, g=values / scale), Polynomial(
+        best.g / scale
+    )
 
 
 def _status(settled: npt.NDArray[np.bool_]) -> Status | npt.NDArray[np.int_]:

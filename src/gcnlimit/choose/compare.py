@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,24 +13,32 @@ import numpy.typing as npt
 from gcnlimit import scope
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, flag, whole
-from gcnlimit._values import Array, Numbers, shown
-from gcnlimit.choose.best_filter import LARGEST, MAX_ORDER, FilterCeiling, best_filter, is_infinite
+from gcnlimit._values import Array, shown
+from gcnlimit.choose.best_filter import (
+    LARGEST,
+    MAX_ORDER,
+    ceiling_at,
+    is_infinite,
+    polynomials_at,
+)
 from gcnlimit.choose.filter_sums import best_filter_sum
 from gcnlimit.choose.free_numbers import Bounds
-from gcnlimit.choose.tune import tune
+from gcnlimit.choose.search import optimum
+from gcnlimit.choose.tune import network_of
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank, Residual
 from gcnlimit.network import GCN
 from gcnlimit.normalization import Regularized, as_normalization
 from gcnlimit.parameters import with_coordinates
-from gcnlimit.results.performance import Prediction, Status, scalar_or_array
+from gcnlimit.results.performance import Status, scalar_or_array
 from gcnlimit.results.pictures import draw_methods
 from gcnlimit.results.result import Coordinates, Result
 from gcnlimit.theory.bayes import bayes_optimal
-from gcnlimit.theory.decision import best_log_error, from_margins, mean_performance
+from gcnlimit.theory.decision import from_margins, mean_performance
 from gcnlimit.theory.limits import pca_margin
 from gcnlimit.theory.linear import best_linear
+from gcnlimit.theory.margins import MARGINS_ONLY, answers_at
 from gcnlimit.theory.points import Points, check_range, in_range
 from gcnlimit.theory.propensity_spectrum import spectrum
 from gcnlimit.training import GradientFlow
@@ -198,146 +206,151 @@ def compare(
     check_types("compare", data=(data, CSBM))
     scope.check("compare", data)
     is_infinite(reg)
-    columns = {name: np.broadcast_to(getattr(data, name), data.shape) for name in SIGNALS}
-    usable = in_range(**columns, largest=LARGEST)
-    taken = data
+    alpha, lam, mu, rho = (np.broadcast_to(getattr(data, name), data.shape) for name in SIGNALS)
+    usable = in_range(alpha, lam, mu, rho, LARGEST)
     if not usable.any():
         check_range(data, LARGEST)  # raises the error that says why
-    elif not usable.all():
-        # one point out of range would end the search of all
-        taken = data.replaced(**{name: column[usable] for name, column in columns.items()})
-    entries = []
+    gcn = GCN(PageRank(0.0), symmetrize=symmetrize)
+    points = Points.unchecked(data, gcn)
     with progress_bar("comparing networks", None, progress):
-        for entry in _networks(taken, depth, order, symmetrize, reg):
-            entries.append(entry if usable.all() else _placed(entry, usable))
-        linear = _of_ceiling("all linear networks", {}, best_linear(data))
-        ceiling = _of_ceiling("Bayes-optimal", {}, bayes_optimal(data))
-    entries += [_eigenvector(data, symmetrize), linear, ceiling]
+        # one point out of range would end the search of all
+        rows = _networks(data, points.take(np.flatnonzero(usable)), gcn, depth, order, reg)
+        entries = [_entry(row, data, gcn, usable) for row in rows]
+        entries.append(_entry(_eigenvector(points), data, gcn, np.ones_like(usable)))
+        for method, top in (("all linear networks", best_linear), ("Bayes-optimal", bayes_optimal)):
+            best = top(data)
+            scores = best.test_accuracy, best.log_test_error
+            entries.append(Entry(method, {}, *scores, status=best.status))
     return with_coordinates(Comparison(tuple(entries)), data)
 
 
-def _networks(
-    data: CSBM, depth: int, order: int, symmetrize: bool, reg: float | None
-) -> Iterator[Entry]:
-    """Entries of the networks, one after the other."""
+class _Row(NamedTuple):
+    """A method at the points that can be used: what it chose, its margins and their status, and `points` of its network.
+
+    Under a law of degrees margins have a second axis, over the propensities.
+    """
+
+    method: str
+    chosen: dict[str, Array]
+    margin: Array
+    status: npt.NDArray[np.int64]
+    points: Points | None = None
+
+
+def _networks(  # noqa: PLR0917
+    data: CSBM, points: Points, gcn: GCN, depth: int, order: int, reg: float | None
+) -> Iterator[_Row]:
+    """Rows of the networks, one after the other."""
     any_reg: dict[str, Bounds] = {"reg": (0.0, math.inf)} if reg is None else {}
-    residual, pagerank = Residual.constant(1.0, depth), PageRank(0.0)
+    residual = Residual.constant(1.0, depth)
     families: dict[str, tuple[Filter, Bounds]] = {
         f"residual, equal c, depth {depth}": (residual, _ANYWHERE),
         f"residual, free c, depth {depth}": (residual, [_ANYWHERE] * depth),
         "diffusion": (Diffusion(1.0), _ANYWHERE),
-        "PageRank": (pagerank, _ANYWHERE),
+        "PageRank": (gcn.filter, _ANYWHERE),
     }
     for method, (filter, bounds) in families.items():
-        gcn = GCN(filter, symmetrize=symmetrize)
-        entry = _tuned(method, data, gcn, {filter.parameter: bounds} | any_reg)
-        yield entry
-    if reg is None and entry.gcn is not None:
-        yield from _early_stopping(data, entry.gcn)
-    if data.degrees is None:
-        yield from _polynomials(data, order, symmetrize, reg)
-        if symmetrize or not data.directed:
-            yield from _sums_of_filters(data)
+        family = points._replace(filter=filter.ravel(points.alpha.shape))
+        row = _tuned(method, family, {filter.parameter: bounds} | any_reg)
+        yield row
+    flow = gcn.replaced(reg=0.0, training=GradientFlow(1.0))
+    if reg is None and scope.sentence("tune", data, flow) is None:
+        yield _early_stopping(row, flow)
+    if points.degrees is None:
+        yield from _any_filters(points, order, reg)
         return
     for name in ("none", "random-walk", "regularized"):
-        if as_normalization(name).refusal(data.degrees) is None:
-            gcn = GCN(pagerank, symmetrize=symmetrize, normalization=name)
+        normalization = as_normalization(name)
+        if normalization.refusal(points.degrees) is None:
+            family = points._replace(normalization=normalization.ravel(points.alpha.shape))
             method = f"PageRank, {name.replace('-', ' ')}"
-            yield _tuned(method, data, gcn, {"theta": _ANYWHERE, **any_reg})
+            yield _tuned(method, family, {"theta": _ANYWHERE, **any_reg})
 
 
-def _early_stopping(data: CSBM, ridge: GCN) -> Iterator[Entry]:
-    """Entry of gradient flow without regularization through the filter of a network, stopped at the best time."""
-    flow = ridge.replaced(reg=0.0, training=GradientFlow(1.0))
-    if scope.sentence("tune", data, flow) is None:
-        entry = _tuned("PageRank, early stopping", data, flow, {"time": (0.0, math.inf)})
-        chosen = {"theta": np.asarray(flow.filter.values), "time": entry.parameters["time"]}
-        yield replace(entry, parameters=chosen)
+def _tuned(method: str, points: Points, free: dict[str, Bounds]) -> _Row:
+    """Row of a family at its best."""
+    with np.errstate(all="ignore"):  # networks out of range have the worst margin
+        best = optimum(points, free)
+    # layers of a residual network can be exchanged: sorted, equal networks look equal
+    chosen = best.parameters | {"reg": best.points.reg}
+    ordered = {name: np.sort(v) if v.ndim > 1 else v for name, v in chosen.items()}
+    return _of_network(method, ordered, best.points)
 
 
-def _eigenvector(data: CSBM, symmetrize: bool) -> Entry:
-    """Entry of the leading eigenvector of the graph, regularized where degrees vary."""
-    signal = np.broadcast_to(data.effective_signal(symmetrize), data.shape).ravel()
-    law = data.degrees
+def _of_network(method: str, chosen: dict[str, Array], points: Points) -> _Row:
+    answers, _ = answers_at(points, MARGINS_ONLY)
+    return _Row(method, chosen, answers.test_margin, answers.status, points)
+
+
+def _early_stopping(ridge: _Row, flow: GCN) -> _Row:
+    """Row of gradient flow without regularization through the filter of another, stopped at the best time."""
+    assert ridge.points is not None
+    assert flow.training is not None
+    shape = ridge.margin.shape
+    training = flow.training.ravel(shape)
+    points = ridge.points._replace(reg=np.zeros(shape), training=training)
+    best = _tuned("PageRank, early stopping", points, {"time": (0.0, math.inf)})
+    return best._replace(chosen={"theta": points.filter.values, "time": best.chosen["time"]})
+
+
+def _any_filters(points: Points, order: int, reg: float | None) -> Iterator[_Row]:
+    """Rows of the best polynomial, of any one filter at infinite regularization and at any, and of sums of filters."""
+    best, filter = polynomials_at(points, order, reg is not None)
+    polynomials = points._replace(filter=filter, reg=best.reg)
+    yield _of_network(f"best polynomial, order {order}", {"reg": best.reg}, polynomials)
+    bound = "" if points.symmetric else " (>=)"
+    names = {f"any one filter, reg = inf{bound}": True, "any one filter, any reg": False}
+    for method, infinite in names.items():
+        if infinite or (reg is None and points.symmetric):
+            top = ceiling_at(points, infinite)
+            settled = top.settled & np.isfinite(top.margin)
+            status = np.where(settled, Status.CONVERGED, Status.NOT_CONVERGED)
+            yield _Row(method, {"reg": top.reg}, top.margin, status)
+    if points.symmetric and points.classes.equal and points.features.is_white:
+        total = best_filter_sum(points)
+        infinite_reg = np.full(points.size, math.inf)
+        filters = {"theta": total.train.values, "test_theta": total.test.values}
+        chosen = filters | {"reg": infinite_reg}
+        yield _explicit("sums of filters, reg = inf", chosen, total.margin)
+
+
+def _eigenvector(points: Points) -> _Row:
+    """Row of the leading eigenvector of the graph, regularized where degrees vary."""
+    law = points.degrees
     if law is None:
-        return _of_margin("PCA of the graph", {}, np.asarray(pca_margin(signal)), data)
+        return _explicit("PCA of the graph", {}, np.asarray(pca_margin(points.signal)))
     # a node of many edges hears its neighbours better, by the root of its propensity
-    margin = spectrum(Regularized(), law, signal).margin[:, None] * np.sqrt(law.theta)
-    return _of_margin("PCA of the graph", {}, margin, data, law.weight)
+    margin = spectrum(Regularized(), law, points.signal).margin[:, None] * np.sqrt(law.theta)
+    return _explicit("PCA of the graph", {}, margin)
 
 
-def _placed(entry: Entry, usable: npt.NDArray[np.bool_]) -> Entry:
-    """Entry at all points, NaN and a status of its own at those that cannot be used."""
+def _explicit(method: str, chosen: dict[str, Array], margin: Array) -> _Row:
+    return _Row(method, chosen, margin, np.full(len(margin), int(Status.EXPLICIT)))
 
-    def spread(values: Any) -> Array:
+
+def _entry(row: _Row, data: CSBM, gcn: GCN, usable: npt.NDArray[np.bool_]) -> Entry:
+    """Entry of a row in the shape of the data, NaN and a status of its own at points that cannot be used."""
+
+    def spread(values: Any) -> Any:
         everywhere = np.full(usable.shape + np.shape(values)[1:], np.nan)
         everywhere[usable] = values
-        return everywhere
+        return scalar_or_array(everywhere)
 
-    status = np.full(usable.shape, int(Status.REFUSED))
-    status[usable] = entry.status
-    return replace(
-        entry,
-        parameters={name: spread(values) for name, values in entry.parameters.items()},
-        test_accuracy=spread(entry.test_accuracy),
-        log_test_error=spread(entry.log_test_error),
-        status=status,
-    )
-
-
-def _tuned(method: str, data: CSBM, gcn: GCN, free: dict[str, Bounds]) -> Entry:
-    """Entry of a family at its best."""
-    best = tune(data, gcn, free, progress=False)
-    points = len(data.shape)
-    # layers of a residual network can be exchanged: sorted, equal networks look equal
-    chosen = {name: np.sort(v) if np.ndim(v) > points else v for name, v in best.parameters.items()}
-    chosen.setdefault("reg", best.gcn.reg)
-    return Entry(method, chosen, *scored(best.prediction, data), best.gcn, best.prediction.status)
-
-
-def _of_ceiling(method: str, chosen: dict[str, Any], top: FilterCeiling | Prediction) -> Entry:
-    return Entry(method, chosen, top.test_accuracy, top.log_test_error, status=top.status)
-
-
-def _polynomials(data: CSBM, order: int, symmetrize: bool, reg: float | None) -> Iterator[Entry]:
-    """Entries of the best polynomial and of any one filter, at infinite regularization and at any."""
-    best = best_filter(data, order, symmetrize, reg=reg, progress=False)
-    scores = scored(best.prediction, data)
-    method = f"best polynomial, order {order}"
-    yield Entry(method, {"reg": best.gcn.reg}, *scores, best.gcn, best.prediction.status)
-    top = best.ceiling_at_infinite_reg
-    bound = " (>=)" if top.lower_bound else ""
-    yield _of_ceiling(f"any one filter, reg = inf{bound}", {"reg": top.reg}, top)
-    if reg is None and not top.lower_bound:
-        yield _of_ceiling("any one filter, any reg", {"reg": best.ceiling.reg}, best.ceiling)
-
-
-def _sums_of_filters(data: CSBM) -> Iterator[Entry]:
-    """Entry of the best sum of filters at infinite regularization, with labels as an input."""
-    if data.classes.equal and data.features.is_white:
-        best = best_filter_sum(Points.of(data, GCN(PageRank(0.0))))
-        infinite = np.full(best.margin.size, math.inf)
-        chosen = {"theta": best.train.values, "test_theta": best.test.values, "reg": infinite}
-        yield _of_margin("sums of filters, reg = inf", chosen, best.margin, data)
-
-
-def _of_margin(
-    method: str, chosen: dict[str, Array], margin: Array, data: CSBM, weight: Array | None = None
-) -> Entry:
-    """Entry of what is known by its margin at each point; with the `weight` of each propensity, by one for each."""
-    margin = margin.reshape(data.shape + margin.shape[1:])
-    none = np.zeros(data.shape)
-    if weight is None:
-        reached = from_margins(data.classes, (margin, margin), (none, none))
+    none = np.zeros(len(row.margin))
+    pairs = (row.margin, row.margin), (none, none)
+    if data.degrees is None:
+        reached = from_margins(data.classes, *pairs)
     else:
-        reached = mean_performance(data.classes.count, (margin, margin), (none, none), weight)
-    shaped = {name: scalar_or_array(values.reshape(data.shape)) for name, values in chosen.items()}
-    return Entry(method, shaped, reached.test_accuracy, reached.log_test_error)
-
-
-def scored(prediction: Prediction, data: CSBM) -> tuple[Numbers, Numbers]:
-    """Accuracy and logarithm of the error, on unequal classes at the best threshold."""
-    if data.classes.equal:
-        return prediction.test_accuracy, prediction.log_test_error
-    margin = np.asarray(prediction.order_parameters.test_margin)
-    return prediction.best_accuracy, scalar_or_array(best_log_error(margin, data.classes))
+        reached = mean_performance(data.classes.count, *pairs, data.degrees.weight)
+    accuracy = reached.test_accuracy if data.classes.equal else reached.best_accuracy
+    status = np.full(usable.shape, int(Status.REFUSED))
+    status[usable] = row.status
+    shape = data.shape if usable.all() else none.shape
+    return Entry(
+        method=row.method,
+        parameters={name: spread(values) for name, values in row.chosen.items()},
+        test_accuracy=spread(accuracy),
+        log_test_error=spread(reached.log_test_error),
+        gcn=None if row.points is None else network_of(gcn, row.points, shape),
+        status=status if status.ndim else Status(int(status)),
+    )

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from gcnlimit._values import Numbers
-from gcnlimit.choose.compare import scored
 from gcnlimit.choose.free_numbers import Bounds
 from gcnlimit.choose.tune import Tuned, tune
 from gcnlimit.csbm import CSBM
@@ -36,7 +35,9 @@ class GapMap(Result):
     @property
     def gap(self) -> Numbers:
         """Bayes-optimal minus tuned test accuracy, on unequal classes at the best threshold."""
-        return self.ceiling.test_accuracy - scored(self.tuned.prediction, self.data)[0]
+        reached = self.tuned.prediction
+        accuracy = reached.test_accuracy if self.data.classes.equal else reached.best_accuracy
+        return self.ceiling.test_accuracy - accuracy
 
 
 def gap_map(

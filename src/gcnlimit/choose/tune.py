@@ -129,7 +129,7 @@ def tune(
         if "test_filter" in free:
             read = best_readout(best.points)[0]
             best = best._replace(points=best.points._replace(test_filter=read))
-    network = _network(gcn, best.points, shape)
+    network = network_of(gcn, best.points, shape)
     prediction = predict(data, network, throw=False, progress=False)
     refused = np.asarray(prediction.status) == Status.REFUSED
     # a search may refuse what a prediction at the ends of its intervals would answer
@@ -170,7 +170,7 @@ def _start(data: CSBM, gcn: GCN, free: Mapping[str, Any]) -> tuple[Points, tuple
     return Points.unchecked(data, network), np.broadcast_shapes(data.shape, network.shape)
 
 
-def _network(gcn: GCN, points: Points, shape: tuple[int, ...]) -> GCN:
+def network_of(gcn: GCN, points: Points, shape: tuple[int, ...]) -> GCN:
     """The network of the points, its parameters in the shape of the problems."""
     filters = []
     for filter in points.filters:

@@ -26,6 +26,7 @@ from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.numerics.chebyshev import Panels
 from gcnlimit.numerics.linear import batches
+from gcnlimit.numerics.roots import bracketed_roots
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import (
     Performance,
@@ -39,7 +40,6 @@ _NORMAL = np.linspace(-10.0, 10.0, 401)  # nodes of an average over a normal var
 _LOWEST, _WIDTH, _PANELS, _DEGREE = -12.0, 0.25, 144, 7  # of the table of an error, in sqrt(C) m
 _REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
 _BLOCK = 1 << 20  # numbers held by one temporary array
-_STEPS = 100  # of Newton's method, at most
 
 Pair = tuple[Array, Array]  # of a test node, and of a train node
 
@@ -102,21 +102,18 @@ def mean_margin(margin: Array, count: int, weight: Array) -> Array:
     log = _mean_log_error(margin, count, weight)
     if count == 2:
         return np.asarray(-ndtri_exp(log))
-    # the error of pairs is larger, so that this start is above the root of a concave function:
-    # Newton's method falls to it
+    # the error of pairs is larger, so that this start is above the root of a concave function
     with np.errstate(divide="ignore"):
         shift = np.asarray(-np.sqrt(2.0) * ndtri_exp(log - np.log(count - 1.0)))
     near = shift <= _LOWEST + _WIDTH * _PANELS
-    x = shift[near]
-    for _ in range(_STEPS):
+
+    def below(x: Array) -> tuple[Array, Array]:
         value, slope = _log_error(count)(x)
-        below = np.maximum(x, 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            step = (value - 0.25 * below**2 - log[near]) / (slope - 0.5 * below)
-        x = np.maximum(x - np.where(np.isfinite(step), step, 0.0), _LOWEST)
-        if not np.any(np.abs(step) > 1e-15 * (1.0 + np.abs(x))):
-            break
-    shift[near] = x
+        fall = np.maximum(x, 0.0)
+        return log[near] - value + 0.25 * fall**2, 0.5 * fall - slope
+
+    start = np.maximum(shift[near], _LOWEST)
+    shift[near] = bracketed_roots(below, start, np.full_like(start, _LOWEST), start)
     return np.asarray(shift / np.sqrt(count))
 
 

@@ -37,7 +37,7 @@ class Effort(NamedTuple):
     losses: bool = True
 
 
-_MARGINS_ONLY = Effort(progress=False, losses=False)
+MARGINS_ONLY = Effort(progress=False, losses=False)
 
 
 class PointAnswers(NamedTuple):
@@ -73,7 +73,7 @@ def margins_of(points: Points) -> Array:
     >>> bool(np.array_equal(margins_of(Points.unchecked(data, gcn)), margin, equal_nan=True))
     True
     """
-    answers, _ = answers_at(points, _MARGINS_ONLY)
+    answers, _ = answers_at(points, MARGINS_ONLY)
     margin = answers.test_margin
     if points.degrees is not None:
         margin = mean_margin(margin, points.classes.count, points.degrees.weight)
@@ -141,7 +141,7 @@ def _pinned(points: Points, _: Effort) -> _Parts:
     """Infinite regularization where a bias pins outputs at a corner: the self-consistent equations far away, chunk by chunk."""
     for where, chunk in points.chunks(alike_solver(points).cost(points), _HISTORY):
         far = chunk._replace(reg=asymptote(chunk)[1])
-        for rows, answers in _self_consistent(far, _MARGINS_ONLY):
+        for rows, answers in _self_consistent(far, MARGINS_ONLY):
             offset, loss = _at_rest(points, rows.size)
             none = np.zeros_like(answers.deviation)
             resting = answers._replace(deviation=none, offset=offset, solution=None)
