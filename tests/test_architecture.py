@@ -151,6 +151,43 @@ def test_tests_mirror_the_modules():
     assert not across
 
 
+CHANGING = {"Bar", "Ensemble", "TrialRun"}
+"""Records that are filled while something runs."""
+
+PLAIN = """
+Computation Exact Line LinearNode PaperFigure Producer Ranking Run Scores Simulation Size State
+Statement _DirectedDepth _Trial
+"""
+"""Records of numbers and words alone, which are equal by content."""
+
+ANSWERS = """
+BayesPrediction BayesTransfer BestFilter Calibration Comparison Coordinates Entry FilterCeiling GapMap
+LinearTransfer Measurement Performance Prediction Result Tuned
+"""
+"""Records that may hold single numbers, and are then equal by content."""
+
+
+def test_records_are_frozen_and_those_of_arrays_are_equal_to_themselves_alone():
+    """To compare arrays field by field is an error of NumPy; values that are equal by content say so themselves."""
+    compared, changing = set(), set()
+    for path in (ROOT / "src" / "gcnlimit").rglob("*.py"):
+        for record in ast.walk(ast.parse(path.read_text())):
+            for made in map(ast.unparse, getattr(record, "decorator_list", ())):
+                if not made.startswith("dataclass"):
+                    continue
+                if "frozen=True" not in made:
+                    changing.add(record.name)
+                if "eq=False" not in made:
+                    compared.add(record.name)
+                    fields = [line for line in record.body if isinstance(line, ast.AnnAssign)]
+                    arrays = re.search(
+                        r"Array|Numbers|Parameter", " ".join(map(ast.unparse, fields))
+                    )
+                    assert not arrays or record.name in ANSWERS.split()
+    assert changing == CHANGING
+    assert compared == {*PLAIN.split(), *ANSWERS.split()}
+
+
 def test_the_version_is_said_alike_everywhere():
     """Before a release it has the suffix rc, and the classifiers do not say more."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -179,6 +179,8 @@ RIGHT_LOSSES = [
     FromValue(lambda z: np.exp(-z)),
     FromValue(squared_hinge, kinks=(1.0,)),
     FromValue(lambda z: np.maximum(0.0, 1.0 - z), kinks=(1.0,)),
+    FromValue(lambda z: np.maximum(0.0, np.maximum(1.0 - z, 0.75 - 0.5 * z)), kinks=(0.5, 1.5)),
+    FromValue(lambda z: np.maximum(1.0 - z, 2.0 - 3.0 * z) + np.maximum(0.0, 0.7 - z), (0.5, 0.7)),
 ]
 
 
@@ -303,6 +305,7 @@ class Sigmoid(gl.Loss):
             FromValue(lambda z: np.maximum(0.0, 1.0 - z) + np.maximum(0.0, -z), kinks=(1.0, 0.0)),
             "in increasing order",
         ),
+        (FromValue(lambda z: np.maximum(0.0, 1.0 - z), kinks=(1.0, 1.0)), "in increasing order"),
         (Sigmoid(), "not convex"),
         (WrongProx(), "prox is .* lower at x ="),
         (NoNumber(), "prox is nan"),

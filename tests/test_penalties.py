@@ -7,7 +7,7 @@ from scipy.stats import norm
 
 import gcnlimit as gl
 from gcnlimit.losses import FromValue
-from gcnlimit.penalties import Mixed
+from gcnlimit.penalties import L2, Mixed, as_penalty
 
 DATA = gl.CSBM(alpha=2.0, lam=1.0, mu=2.0, rho=0.4)
 
@@ -173,3 +173,15 @@ def test_what_a_penalty_is_not_for_is_refused():
         gl.ElasticNet(1.0)
     with pytest.raises(gl.ParameterError, match="not a penalty"):
         gl.GCN(gl.Diffusion(1.0), reg=1.0, penalty="l1")
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_only_a_function_that_is_half_the_square_everywhere_is_the_square(side):
+    """On one side of 0, or up to a factor, it is another penalty."""
+    assert as_penalty(lambda w: 0.5 * w * w) == L2()
+    for factor in (1.0 + 1e-12, 2.0):
+
+        def penalty(w, factor=factor):
+            return 0.5 * w**2 * np.where(side * w > 0, 1.0, factor)
+
+        assert as_penalty(FromValue(penalty, kinks=(0.0,))) != L2()

@@ -22,7 +22,7 @@ Indices = npt.NDArray[np.int64]
 _MOST = 10_000
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Classes:
     """A number of equal classes, or the fractions of unequal ones; equal to the number or tuple that it was made of.
 

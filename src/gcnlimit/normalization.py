@@ -22,7 +22,7 @@ NUMBERS = ("left", "right", "tau")
 _NAMED = {"symmetric": (0.5, 0.5), "none": (0.0, 0.0), "random-walk": (1.0, 0.0)}
 
 
-@dataclass(frozen=True, eq=False, init=False, repr=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Normalization(Numbers):
     r"""Operator :math:`(D + \tau d)^{-p}\, A\, (D + \tau d)^{-q}`, times a constant.
 

@@ -141,7 +141,7 @@ class GradientDescent(Training):
         """
         steps, rate, momentum = (_along(getattr(self, name)) for name in self.names)
         rate, momentum = (y if np.ptp(y) else y.ravel()[:1] for y in (rate, momentum))
-        y, focus = rate * x + 0j, np.sqrt(momentum)
+        y, focus = np.asarray(rate * x, complex), np.sqrt(momentum)
         half = 0.5 * (1.0 + momentum - y)
         root = 0.5 * np.sqrt((1.0 - focus) ** 2 - y) * np.sqrt((1.0 + focus) ** 2 - y)
         root = np.where(np.abs(root) < _MEET, _MEET, root)

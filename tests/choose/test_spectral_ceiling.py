@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from problems import margin, random_data
+from scipy.interpolate import CubicSpline
 
 import gcnlimit as gl
 from gcnlimit.choose import spectral
@@ -257,3 +258,71 @@ def test_the_values_of_the_best_filter_have_the_largest_magnitude_one(infinite):
     points = Points.of(DATA, gl.GCN(gl.Diffusion(1.0)))
     best = spectral_ceiling(points, infinite=infinite, tol=1e-8)
     assert np.max(np.abs(best.g), axis=1) == pytest.approx(1.0, rel=1e-12)
+
+
+@pytest.mark.parametrize("finite", [True, False])
+def test_the_hessian_in_the_angles_is_diagonal_plus_rank_eight(finite):
+    """Both parts together are the differences of the gradient, which is that of the margin."""
+    problem, angle = random_filters(finite)
+    gradient, diagonal, rows = spectral._derivatives(problem, angle)
+    rest = problem.curvature(problem.numbers(*problem.functions(angle)))
+    move = np.random.default_rng(1).normal(size=angle.shape)
+    h = 1e-5
+    rise = (problem.at(angle + h * move) - problem.at(angle - h * move)) / (2 * h)
+    np.testing.assert_allclose(np.vecdot(gradient, move), rise, rtol=1e-7)
+    ahead, behind = (spectral._derivatives(problem, angle + step * move)[0] for step in (h, -h))
+    bent = diagonal * move + (rows.mT @ (rest @ (rows @ move[:, :, None])))[:, :, 0]
+    size = np.max(np.abs(bent), axis=1, keepdims=True)
+    np.testing.assert_allclose(bent / size, (ahead - behind) / (2 * h) / size, atol=1e-6)
+
+
+def test_at_infinite_regularization_a_step_scales_with_the_filter():
+    problem, angle = random_filters(finite=False)
+    step, promise = spectral._direction(problem, angle)
+    scaled, same = spectral._direction(problem, 8.0 * angle)
+    np.testing.assert_allclose(scaled / 8.0, step, atol=1e-7)
+    np.testing.assert_allclose(same, promise, rtol=1e-6)
+
+
+def test_newton_squares_the_error():
+    """Near the best filter each step leaves about the square of what was left."""
+    problem, angle = random_filters(finite=True)
+    start = np.exp(np.array([[1.0], [-1.0]]) * problem.measure.x)
+    best = spectral.climb(problem, np.arctan(0.2 * start))
+    nearby = best.angle + 1e-3 * np.random.default_rng(2).normal(size=angle.shape)
+    assert not spectral.climb(problem, nearby, steps=1).settled.any()
+    climbed = spectral.climb(problem, nearby, steps=5)
+    assert climbed.settled.all()
+    np.testing.assert_allclose(climbed.margin, best.margin, rtol=1e-12)
+
+
+@pytest.mark.parametrize("infinite", [True, False])
+def test_the_reported_filter_and_regularization_have_the_reported_margin(infinite):
+    data = gl.CSBM(4.0, lam=[0.6, -0.6, -1.2], mu=[0.5, 0.5, 2.0], rho=[0.5, 0.5, 0.3])
+    points = Points.of(data, gl.GCN(gl.Diffusion(1.0)))
+    best = spectral_ceiling(points, infinite=infinite, tol=1e-9)
+    np.testing.assert_array_equal(best.g[[0, 1], -1], best.g[[0, 1], [200, 0]])  # at the edge
+    measure = panel_measure(points.signal, halved(edge_panels(points.signal)))
+    problem = SpectralMargin.of(points, measure, finite=not infinite)
+    rows = zip(measure.x[:, :-1], best.g, strict=True)
+    bulk = [CubicSpline(np.linspace(-2, 2, 201), g[:-1])(x) for x, g in rows]
+    g = np.concatenate([bulk, best.g[:, -1:]], axis=1)
+    if infinite:
+        np.testing.assert_allclose(problem.at(g), best.margin, rtol=1e-9)
+        assert np.all(np.isinf(best.reg))
+        return
+    # the scale of the filter stands for the regularization, which falls with it
+    low, high = (np.full((3, 1), size) for size in (1e-2, 1e2))
+    for _ in range(60):
+        scale = np.sqrt(low * high)
+        reg = problem.reg(problem.functions(np.arctan(scale * g))[1])[:, None] / scale**2
+        above = reg > best.reg[:, None]
+        low, high = np.where(above, scale, low), np.where(above, high, scale)
+    np.testing.assert_allclose(problem.at(np.arctan(scale * g)), best.margin, rtol=1e-9)
+
+
+def random_filters(finite):
+    signal = np.array([0.9, -1.5])
+    columns = (np.array(p) for p in ([4.0, 1.0], [0.5, 2.0], [0.5, 0.2]))
+    problem = SpectralMargin(panel_measure(signal, edge_panels(signal)), finite, *columns)
+    return problem, 0.2 + 0.1 * np.random.default_rng(0).normal(size=problem.measure.x.shape)

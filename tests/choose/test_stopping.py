@@ -29,6 +29,39 @@ def test_the_best_stopping_time_is_that_of_a_dense_scan(filter, symmetrize):
     np.testing.assert_allclose(np.log(best.parameters["time"] / place)[inside], 0.0, atol=0.02)
 
 
+def test_where_no_training_is_best_any_time_reaches_it():
+    """Without a graph the smallest weights are best, those of infinite regularization."""
+    data = gl.CSBM(alpha=[0.5, 4.0], lam=0.0, mu=[1.0, 3.0], rho=[0.7, 0.2])
+    features = gl.Polynomial([1.0])
+    flow = gl.GCN(features, training=gl.GradientFlow(1.0))
+    stopped = gl.tune(data, flow, {"time": (0, math.inf)})
+    untrained = gl.predict(data, gl.GCN(features))
+    np.testing.assert_allclose(margin(stopped.prediction), margin(untrained), rtol=1e-4)
+    assert np.all(stopped.parameters["time"] < 1e-4)
+
+
+@pytest.mark.parametrize(
+    "name, training, power",
+    [
+        ("time", gl.GradientFlow(1.0), -2),
+        ("rate", gl.GradientDescent(2, 0.1), -2),
+        ("reg", None, 2),
+    ],
+)
+def test_the_best_time_is_in_units_of_the_squared_gain(name, training, power):
+    small, large = (
+        gl.tune(
+            DATA,
+            gl.GCN(gl.Polynomial([0.6 * gain, gain]), training=training),
+            {name: (0, math.inf)},
+        )
+        for gain in (1.0, 1e10)
+    )
+    assert large.parameters[name] / small.parameters[name] == pytest.approx(1e10**power, rel=1e-4)
+    assert margin(large.prediction) == pytest.approx(margin(small.prediction), abs=1e-10)
+    assert small.status == large.status == gl.results.TuneStatus.INTERIOR
+
+
 def test_stopping_early_is_hardly_better_than_the_best_ridge():
     """The largest advantage in a wide search is 0.025 points of accuracy (theory page §13)."""
     data = random_data(12, seed=2)

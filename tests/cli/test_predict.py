@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 import subprocess
 import sys
 
@@ -10,7 +11,8 @@ from helpers import answer, run
 from problems import DATA, OPTIONS
 
 import gcnlimit as gl
-from gcnlimit.cli.app import VERBS
+from gcnlimit.cli.app import VERBS, app
+from gcnlimit.parameters import FAMILIES, layered
 
 
 def test_version():
@@ -217,3 +219,19 @@ def test_a_training_that_cannot_be_is_refused_in_a_sentence(options, words):
     result = run("predict", *OPTIONS, "--t", "1", *options)
     assert result.exit_code == 2
     assert words in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_option_says_in_a_sentence_what_it_is(verb):
+    command = app.get_command(None, verb)
+    for option in command.params:
+        if option.param_type_name == "option":
+            assert re.fullmatch(r"[A-Za-z].+\.(  \[default: .*\])?", option.help or ""), option.name
+
+
+def test_the_help_of_a_filter_names_its_family_and_how_layers_are_given():
+    told = {option.name: option.help for option in app.get_command(None, "predict").params}
+    for name, family in FAMILIES.items():
+        assert told[name].startswith(f"{family.__name__} filter: ")
+        assert ("--depth" in told[name]) == layered(family)
+        assert ("1," in told[name]) == family.deep

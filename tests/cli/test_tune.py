@@ -100,3 +100,18 @@ def test_the_best_stopping_time_and_number_of_steps_are_the_librarys():
         run("tune", *OPTIONS, "--t", "1", "--rate", "0.1", "--free", "steps=1:9", "--json").output
     )
     assert row["steps"] == 2
+
+
+@pytest.mark.parametrize("start", [["--t", "0.3"], ["--t", "4"], []])
+def test_one_value_of_what_is_free_is_where_the_search_starts(start):
+    """Several are refused; one changes nothing but the way to the best."""
+    result = run("tune", *OPTIONS, "--symmetrize", "--free", "t=0:10", *start, "--json")
+    (answer,) = json.loads(result.output)
+    assert answer["t"] == pytest.approx(1.488, abs=1e-3)
+
+
+def test_values_of_the_layers_are_one_start_unless_a_depth_makes_them_several():
+    free = ["--no-symmetrize", "--free", "c=-9:9", "--c", "1,2"]
+    (answer,) = json.loads(run("tune", *OPTIONS, *free, "--json").output)
+    assert answer["status"] == "interior"
+    assert "--c is free and has several values" in run("tune", *OPTIONS, *free, "--depth", 2).output

@@ -301,3 +301,10 @@ def test_a_combination_of_filters_is_told_how_to_write_it(combined):
     data = gl.CSBM(3.0, 1.0, 1.5, 0.1, directed=False)
     twice = gl.predict(data, gl.GCN(lambda x: f(x) + f(x))).test_accuracy
     assert twice == pytest.approx(gl.predict(data, gl.GCN(f)).test_accuracy, abs=1e-9)
+
+
+def test_a_series_goes_on_after_one_small_term():
+    """Powers of this matrix are small and large in turn: its exponential is a hyperbolic cosine."""
+    matrix, block = np.array([[0.0, 1e4], [1e-4, 0.0]]), np.array([[1.0], [0.0]])
+    result = gl.Diffusion(3.0).apply(matrix, block, accuracy=1e-3)
+    assert result[0, 0] == pytest.approx(np.cosh(3.0), rel=2e-3)

@@ -1,10 +1,14 @@
 """Graphs that are not of the block model: the reason is named, and no ceiling is stated that they exceed."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from scipy.stats import f_oneway
 
 import gcnlimit as gl
-from gcnlimit.graphs.blocks import block_doubts
+from gcnlimit.graphs.blocks import _level_of_means, block_doubts
+from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.real.estimate import estimate_standard
 from gcnlimit.real.recommend import _ceiling
@@ -134,3 +138,18 @@ def test_a_class_of_one_label_has_no_size_to_compute_with():
     found = estimate_standard(StandardizedGraph.of(rng.standard_normal((400, 5)), seen, A + A.T))
     said, _ = _ceiling(Interval(0.6, 0.5, 0.7), found, ())
     assert said.endswith("class 2 has 1 labelled node, too few to tell its size.")
+
+
+@pytest.mark.parametrize("classes, nodes", [(2, 7), (3, 12), (5, 300)])
+def test_degrees_of_classes_are_compared_by_an_analysis_of_variance(classes, nodes):
+    """Of the logarithms; degrees scatter more than counts do, and few nodes leave few degrees of freedom."""
+    rng = np.random.default_rng(nodes)
+    index = np.sort([*rng.integers(classes, size=nodes - classes), *range(classes)])
+    labels = Labels(np.arange(classes), np.arange(nodes), index)
+    values = np.exp(rng.standard_normal(nodes) + 0.3 * index)
+    logs = [np.log1p(values)[index == k] for k in range(classes)]
+    level = _level_of_means(values, SimpleNamespace(labels=labels))
+    assert level == pytest.approx(f_oneway(*logs).pvalue, rel=1e-9)
+    # equal degrees scatter as counts would
+    alike = _level_of_means(np.full(nodes, 4.0), SimpleNamespace(labels=labels))
+    assert alike == pytest.approx(1.0)

@@ -140,3 +140,13 @@ def test_a_graph_of_another_package_is_told_where_it_goes():
         gl.ParameterError, match=r"graph is dict; it must be a matrix .*gcnlimit.real"
     ):
         gl.GraphClassifier().fit(np.eye(3), [0, 1, -1], graph={0: [1], 1: [2]})
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4096])
+def test_blank_lines_are_no_rows_however_many_follow_each_other(read, monkeypatch, rows):
+    """Rows are split a few thousand at a time, of which all may be blank."""
+    monkeypatch.setattr("gcnlimit.graphs.table_files._ROWS", rows)
+    text = "source,target\na,b\n\n , \n,\n\n\nb,c\nc,d\n\n"
+    again = read("source,target\na,b\nb,c\nc,d\n")
+    assert read(text).graph.shape == (4, 4)
+    assert (read(text).graph != again.graph).nnz == 0

@@ -155,3 +155,16 @@ def test_a_node_does_not_hear_its_own_message_back(gain, hubs):
 
     assert abs(overlap(1.0)) < 4 * gain / nodes**0.5
     assert overlap(0.0) > 8 * gain / nodes**0.5
+
+
+@pytest.mark.parametrize(
+    "given, says",
+    [
+        ({"classes": 1}, "classes = 1 is not allowed"),
+        ({"classes": 2, "layers": 0}, "layers = 0 is not allowed"),
+        ({"classes": 2, "memory": "none"}, "memory = 'none'"),
+    ],
+)
+def test_what_is_no_network_is_refused(given, says):
+    with pytest.raises(gl.ParameterError, match=says):
+        MessagePassing(**given)

@@ -14,11 +14,11 @@ def test_many_linear_problems_at_once_even_expanding_ones():
         np.zeros((20, 5)),
         scale=np.ones_like,
         tol=1e-12,
+        max_iterations=30,
         memory=6,
     )
     expected = np.linalg.solve(np.eye(5) - maps, shift[:, :, None])[:, :, 0]
     assert result.converged.all()
-    assert result.iterations.max() < 30
     assert np.allclose(result.state, expected, rtol=1e-8)
 
 
@@ -32,14 +32,18 @@ def test_a_row_does_not_depend_on_its_neighbours():
     together = fixed_point(update, starts, scale=np.abs, tol=1e-13, max_iterations=100)
     assert together.converged.tolist() == [False, True, True]
     for i in (1, 2):
-        alone = fixed_point(update, starts[[i]], scale=np.abs, tol=1e-13)
+        alone = fixed_point(update, starts[[i]], scale=np.abs, tol=1e-13, max_iterations=100)
         assert alone.iterations[0] == together.iterations[i]
         assert np.allclose(alone.state[0], together.state[i], rtol=1e-14, atol=0)
 
 
 def test_no_fixed_point_is_said():
     result = fixed_point(
-        lambda x, rows: x + 1.0 + x**2, np.zeros((1, 1)), scale=np.abs, max_iterations=50
+        lambda x, rows: x + 1.0 + x**2,
+        np.zeros((1, 1)),
+        scale=np.abs,
+        tol=1e-10,
+        max_iterations=50,
     )
     assert not result.converged[0]
     assert result.iterations[0] == 50
@@ -52,7 +56,9 @@ def test_forbidden_states_are_left():
     def update(x, rows):
         return np.where(x < 1.0, -4.0 * x + 2.0, np.nan)
 
-    result = fixed_point(update, np.full((1, 1), 0.9), scale=np.abs, tol=1e-12, memory=1)
+    result = fixed_point(
+        update, np.full((1, 1), 0.9), scale=np.abs, tol=1e-12, max_iterations=99, memory=1
+    )
     assert result.converged[0]
     assert abs(result.state[0, 0] - 0.4) < 1e-10
 
@@ -61,7 +67,12 @@ def test_each_entry_is_judged_on_its_own_scale():
     rate = np.array([0.5, 0.9])
     scale = np.array([1e12, 1e-12])
     result = fixed_point(
-        lambda x, rows: rate * x + scale, np.zeros((1, 2)), scale=np.abs, tol=1e-10, memory=1
+        lambda x, rows: rate * x + scale,
+        np.zeros((1, 2)),
+        scale=np.abs,
+        tol=1e-10,
+        max_iterations=999,
+        memory=1,
     )
     assert np.allclose(result.state, scale / (1 - rate), rtol=1e-8)
 
@@ -70,7 +81,9 @@ def test_a_start_that_is_not_allowed_ends_at_once_and_alone():
     def update(x, rows):
         return np.where(x < 1.0, 0.5 * x + 0.2, np.nan)
 
-    result = fixed_point(update, np.array([[2.0], [0.5]]), scale=np.abs, tol=1e-12)
+    result = fixed_point(
+        update, np.array([[2.0], [0.5]]), scale=np.abs, tol=1e-12, max_iterations=99
+    )
     assert list(result.converged) == [False, True]
     assert result.iterations[0] == 1
     assert np.isinf(result.residual[0])

@@ -91,3 +91,21 @@ def test_normalizations_divide_by_powers_of_the_degrees(left, right):
         A > 0, np.nan_to_num(rows, posinf=0)[:, None] * A * np.nan_to_num(columns, posinf=0), 0.0
     )
     assert np.allclose(normalized(sparse.csr_array(A), left, right).toarray(), exact)
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e-15, 1e15])
+def test_the_quadrature_of_a_multiple_has_multiples_of_the_nodes(unit):
+    """Also where the diagonal vanishes, as that of a bipartite graph seen from one of its nodes."""
+    for matrix in (np.diag([1.0, 2.0, 4.0, 7.0]), np.diag([1.0, 2.0], 1) + np.diag([1.0, 2.0], -1)):
+        start = np.eye(1, len(matrix))[0] if matrix[0, 0] == 0.0 else np.ones(len(matrix))
+        x, w = quadrature(matrix, start, steps=9)
+        scaled, same = quadrature(unit * matrix, start, steps=9)
+        assert len(x) == len(matrix)
+        np.testing.assert_allclose(scaled / unit, x, atol=1e-12)
+        np.testing.assert_allclose(same, w, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [0.0, 5.0])
+def test_a_multiple_of_the_identity_has_one_node(size):
+    x, w = quadrature(size * np.eye(6), np.ones(6), steps=6)
+    assert (x, w) == (pytest.approx([size]), pytest.approx([1.0]))

@@ -108,3 +108,17 @@ def test_a_climb_leaves_the_wall_on_which_it_starts():
     walls = np.array([[[0.0, 0.0]], [[1.0, 1.0]], [[0.0, 1.0]]])
     best = maximize_from(hill, walls, np.ones(3))
     np.testing.assert_allclose(best.u, 0.4, atol=1e-6)
+
+
+def test_one_climb_takes_values_and_slopes_in_one_call():
+    """A call costs more than its points; from a guess of the Hessian, few steps reach the top."""
+    calls = []
+
+    def hill(u, which):
+        calls.append(len(u))
+        x = u - 0.4
+        return -np.sum(x**2, axis=1) * (1.0 + 20.0 * x[:, 0] * x[:, 1]) - np.cos(9.0 * u[:, 2]) / 10
+
+    best = maximize_from(hill, np.full((1, 1, 3), 0.5), np.ones(1), walls=-1.0)
+    assert best.converged[0]
+    assert len(calls) <= 10

@@ -1,15 +1,20 @@
 """Estimates of the signals: right within their own errors, and predictions within theirs."""
 
+from importlib import import_module
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.stats import binom
 
 import gcnlimit as gl
-from gcnlimit.graphs.standard import StandardizedGraph, from_labels
-from gcnlimit.real.estimate import estimate_standard
+from gcnlimit.graphs.standard import Signals, StandardizedGraph, from_labels
+from gcnlimit.real.estimate import _of_spectrum, estimate_standard
 from gcnlimit.simulation.infer.likelihood import Posteriors, from_likelihood
 from validation.estimate_coverage import NETWORK, compared, distance, drawn, sampled
+
+estimate_module = import_module("gcnlimit.real.estimate")
 
 
 def several(classes, lam, seed):
@@ -223,3 +228,47 @@ def test_classes_of_labelled_nodes_alone_leave_no_outlier():
     labels = np.where(np.arange(1000) < 200, y, -1)
     found = estimate_standard(StandardizedGraph.of(None, labels, A + A.T))
     assert "should give an eigenvalue at" in " ".join(found.warnings)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("mu", [0.5, 1.5])
+def test_the_free_entropy_is_flat_at_the_likelihoods_maximum(directed, mu):
+    """Its derivatives would move the signals by less than a twentieth of their errors."""
+    model = gl.CSBM(2, 1.3, mu, 0.2, directed=directed)
+    i = gl.sample(model, nodes=600, degree=30, seed=1)
+    given = StandardizedGraph.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
+    best, _ = from_likelihood(given)
+    graph = Posteriors(given)
+    lam, mu = best.signals.lam / graph.half, best.signals.mu
+    slope = graph.gradient(graph.at(lam, mu), lam, mu)
+    errors = best.signals.lam_error / graph.half, best.signals.mu_error / (2.0 * np.sqrt(mu))
+    assert np.all(np.abs(slope) * errors < 0.05)
+    assert best.converged
+
+
+@pytest.mark.parametrize(
+    "lam, error, top, says",
+    [
+        (0.1, 0.05, 2.4, ""),
+        (0.1, 0.05, 2.8, "eigenvalues up to 2.80; the model allows 2.53"),
+        (0.9, 0.0, 2.6, "the model allows 2.53"),
+        (3.0, 0.1, 3.33, ""),
+        (-3.0, 0.1, 3.33, ""),
+        (3.0, 0.1, 2.9, "should give an eigenvalue at 3.33 but the largest is 2.90"),
+        (3.0, 0.2, 2.9, ""),
+        (3.0, 0.0, 4.0, "the model allows 3.83"),
+        (3.0, 0.2, 4.0, ""),
+        (1.2, 0.0, 1.5, ""),  # next to the edge of the spectrum nothing is sure
+    ],
+)
+@pytest.mark.parametrize("directed", [True, False])
+def test_an_eigenvalue_is_missed_or_doubted_beyond_two_errors(  # noqa: PLR0917
+    monkeypatch, directed, lam, error, top, says
+):
+    """A signal s above 1 has its eigenvalue at s + 1/s; a directed graph has that of its symmetrized one."""
+    monkeypatch.setattr(estimate_module, "top_eigenvalues", lambda S, count: np.array([-top]))
+    given = SimpleNamespace(directed=directed, has_hubs=False, spectral=lambda: None)
+    unit = np.sqrt(2.0) if directed else 1.0
+    told = " ".join(_of_spectrum(given, Signals(lam / unit, 1.0, error / unit, 0.1)))
+    assert says in told
+    assert bool(told) == bool(says)

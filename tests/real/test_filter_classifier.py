@@ -13,6 +13,8 @@ from gcnlimit.graphs.operator import propagation
 from gcnlimit.normalization import Normalization
 from gcnlimit.numerics.leave_one_out import targets
 from gcnlimit.numerics.ridge import Ridge
+from gcnlimit.real import filter_classifier
+from gcnlimit.real.filter_classifier import _propagated
 
 
 @pytest.mark.parametrize(
@@ -215,3 +217,25 @@ def test_what_is_set_after_the_fit_does_not_change_what_was_fitted():
         assert np.array_equal(
             model.set_params(**then).predict_proba(X, graph=A[::-1, ::-1]), before
         )
+
+
+@pytest.mark.parametrize("width, numbers", [(6, 4000), (6, 1500), (50, 8000), (50, 20_000)])
+def test_blocks_are_as_large_as_the_memory_allows(monkeypatch, width, numbers):
+    """Of nodes, columns and networks together, and the rows of the labelled nodes with them."""
+    X, _, y, A = classed_graph(width=width)
+    held = []
+
+    def spy(S, block, group):
+        held.append((len(group), block.shape))
+        return _propagated(S, block, group)
+
+    monkeypatch.setattr(filter_classifier, "_propagated", spy)
+    monkeypatch.setattr(filter_classifier, "NUMBERS", numbers)
+    gl.FilterClassifier("pagerank", normalization="symmetric").fit(X, y, graph=A)
+    known = np.sum(y >= 0)
+    for networks, (nodes, columns) in held:
+        assert networks * nodes * columns <= numbers
+        assert networks == 1 or networks * known * width <= numbers
+    largest = max(networks * nodes * columns for networks, (nodes, columns) in held)
+    assert largest > 0.5 * min(numbers, len(X) * min(known, width))
+    assert max(networks for networks, _ in held) == min(12, max(1, numbers // (known * width)))

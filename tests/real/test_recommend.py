@@ -8,7 +8,7 @@ import pytest
 
 import gcnlimit as gl
 from gcnlimit.real import recommend as advice_on
-from gcnlimit.real.scores import expected_accuracy
+from gcnlimit.real.scores import Interval, expected_accuracy
 from validation.expected_coverage import covered, sampled
 
 
@@ -155,3 +155,31 @@ def test_what_it_does_with_neighbours_is_said_by_the_signs_of_the_strengths(stre
     rows = [SimpleNamespace(strength=s, weight=0.5, member="") for s in strengths]
     (sentence,) = advice_on._depth(SimpleNamespace(table_=rows))
     assert sentence.startswith(words)
+
+
+@pytest.mark.parametrize(
+    "value, error, expected, closing",
+    [
+        (0.90, 0.01, 0.87, "is made to close this gap."),
+        (0.90, 0.01, 0.885, "no reason to doubt."),  # within the error and a percent
+        (0.90, 0.04, 0.87, "no reason to doubt."),
+        (0.895, 0.0, 0.89, "no reason to doubt."),
+        (0.88, 0.01, 0.885, "as near to it as the errors can tell."),
+        (0.90, 0.01, None, "no reason to doubt."),  # too few labels
+    ],
+)
+def test_a_gap_is_named_where_it_exceeds_its_error_and_a_percent(
+    monkeypatch, value, error, expected, closing
+):
+    best = SimpleNamespace(test_accuracy=value, standard_error=SimpleNamespace(test_accuracy=error))
+    monkeypatch.setattr(advice_on, "bayes_optimal", lambda data: best)
+    estimate = SimpleNamespace(fractions=np.array([0.5, 0.5]), data=None)
+    limit, doubts = advice_on._ceiling(Interval(expected, 0.0, 1.0), estimate, ())
+    assert limit.startswith(f"The best possible accuracy is {value:.3f} +- {error:.3f}")
+    assert limit.endswith(closing)
+    assert doubts == ()
+
+
+def test_leave_one_out_speaks_from_ten_labels_on():
+    assert expected_accuracy(np.ones(9, bool), 20) == Interval(None, 0.0, 1.0)
+    assert expected_accuracy(np.ones(10, bool), 20).low > 0.05

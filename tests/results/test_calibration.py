@@ -142,3 +142,22 @@ def test_a_bin_within_the_scatter_of_its_nodes_has_no_error(trials):
         column[0] = nodes
         column[-2 * BINS :] = np.repeat([right - beyond * scatter, right], BINS)
         assert (measured_calibration(column, 2, trials).expected_error > 0) == missed
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_a_tie_is_shared_among_its_classes(classes):
+    """As if one of the classes that are level were drawn."""
+    level = np.zeros((classes, classes))
+    told = measured_calibration(calibration_column(level, np.arange(classes)), classes)
+    assert told.accuracy == told.confidence == pytest.approx(1.0 / classes, rel=1e-15)
+    assert told.slope == 1.0
+    behind = level - 2.0 * (np.arange(classes) == classes - 1)  # the last class is behind the tie
+    told = measured_calibration(calibration_column(behind, np.arange(classes)), classes)
+    assert told.accuracy == pytest.approx(1.0 / classes, rel=1e-15)
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e100])
+def test_the_slope_is_in_the_inverse_unit_of_the_logits(unit):
+    logits, index = drawn(500, 0.4, 1.3)
+    slopes = [calibration_column(size * logits, index)[1] for size in (1.0, unit)]
+    assert slopes[1] * unit == pytest.approx(slopes[0], rel=1e-9)

@@ -10,6 +10,7 @@ import pytest
 from problems import GRAPHS, LOSSES
 
 import gcnlimit as gl
+from gcnlimit._runtime.processes import run
 from gcnlimit.simulation import simulate as module
 from gcnlimit.simulation.train.solvers import TOLERANCE
 
@@ -277,3 +278,20 @@ def test_a_simulation_draws_the_graphs_of_sample_by_default():
     names = ("nodes", "degree", "seed", "streamed", "dtype", "device")
     drawn, simulated = (inspect.signature(door).parameters for door in (gl.sample, gl.simulate))
     assert [drawn[name].default for name in names] == [simulated[name].default for name in names]
+
+
+@pytest.mark.parametrize("trials, workers", [(3, 1), (4, 3), (40, 3)])
+def test_small_work_stays_in_this_process(monkeypatch, trials, workers):
+    """By the nodes of all trials together; else all processors have a part."""
+    used = []
+
+    def spy(tasks, workers, done):
+        used.append(workers)
+        return run(tasks[:1], 1, done=done) * len(tasks)
+
+    monkeypatch.setattr(module, "run", spy)
+    monkeypatch.setattr(module, "SMALL", 400)
+    monkeypatch.setattr(module, "cores", lambda: 3)
+    problem = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(1.0))
+    gl.simulate(*problem, nodes=100, degree=10, trials=trials)
+    assert used == [workers]

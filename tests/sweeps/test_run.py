@@ -224,6 +224,9 @@ def test_the_answer_says_where_it_comes_from():
         ({"axes": {"depth": [math.nan]}, "gcn": RESIDUAL}, "depth must be a whole number, got nan"),
         ({"fixed": {"tol": "x"}}, "tol must be real numbers"),
         ({"fixed": {"max_iterations": []}}, "max_iterations = .* is not allowed"),
+        ({"fixed": {"max_iterations": 0}}, "max_iterations = 0 is not allowed"),
+        ({"fixed": {"tol": 0.0}}, "tol = 0 is not allowed"),
+        ({"fixed": {"streamed": 1}, "what": "simulate"}, "streamed must be True or False"),
         ({"fixed": {"free": 3}, "what": "tune"}, "free = 3 must be a dictionary"),
     ],
 )

@@ -52,6 +52,18 @@ def test_confidence_is_the_mean_of_its_definition(mean, deviation):
     assert sure.confidence[0] == pytest.approx(sum(parts), abs=1e-10)
 
 
+@pytest.mark.parametrize("deviation", [1e3, 1e4])
+def test_scores_of_wide_logits_are_integrals_over_the_unsure_ones(deviation):
+    """Of 1 - confidence, of the log loss beyond that of a certain answer, and of the Brier score likewise."""
+    one, density = np.ones(1), 1.0 / (deviation * np.sqrt(2 * np.pi))
+    sure = calibration(0.0 * one, deviation * one, 0.0 * one, 0.5 * one, 2)
+    assert (1.0 - sure.confidence[0]) / density == pytest.approx(2 * np.log(2), rel=1e-5)
+    assert sure.log_loss[0] - density * deviation**2 == pytest.approx(
+        density * np.pi**2 / 6, abs=1e-8
+    )
+    assert (0.5 - sure.brier[0]) / density == pytest.approx(1.0, rel=1e-5)
+
+
 @pytest.mark.parametrize("classes", [2, 3, 6])
 def test_the_best_temperature_makes_confidence_the_accuracy(classes):
     margin = np.array([0.2, 0.8, 2.0])

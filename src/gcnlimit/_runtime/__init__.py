@@ -4,7 +4,8 @@ import _signal  # type: ignore[import-not-found]  # of which signal is made, soo
 import os
 import sys
 
-# The command line comes by here first: from here on, Ctrl-C ends it without a traceback.
+# The command line comes by here before all other code of this package, and Ctrl-C ends it without
+# a traceback from here on.
 # Before runpy has found the module of ``python -m``, sys.argv does not name it.
 _program = os.path.basename("".join(sys.orig_argv[-len(sys.argv) :][:1])).removesuffix(".exe")
 if _program in ("gcnlimit", "-mgcnlimit") and (

@@ -78,7 +78,7 @@ class Entry:
         return ["; ".join(words) for words in chosen]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Comparison(Result):
     """Methods side by side on the same data, the Bayes-optimal ceiling last.
 

@@ -44,7 +44,7 @@ _SCALES = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FreeNumber:
     """One free number: its interval for each problem and the scale on which it is searched."""
 

@@ -58,7 +58,7 @@ class Best(NamedTuple):
         return Best(*(np.where(higher, a.T, b.T).T for a, b in columns))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SpectralMargin:
     """The margin of a batch of points, a row of values at the nodes for each; at strength 1 if `finite`, else 0."""
 
@@ -272,8 +272,6 @@ def _direction(margin: SpectralMargin, angle: Array) -> tuple[Array, Array]:
     gradient, diagonal, rows = _derivatives(margin, angle)
     numbers = margin.numbers(*margin.functions(angle))
     rest = margin.curvature(numbers)
-    if not margin.finite:
-        rest[:, 0, 0] -= 1.0 / numbers[:, 0] ** 2  # holds the scale, which drops out
     # The diagonal part, made negative, as at a maximum, and not too flat.
     weight = margin.node_weight()
     flattest = _FLOOR * np.max(np.abs(diagonal) / weight, axis=1, keepdims=True)

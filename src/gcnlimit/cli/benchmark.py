@@ -29,7 +29,7 @@ Names = tuple[str, ...]
 @option("--run", _RUN, "methods", multiple=True, metavar="METHOD")
 @option("--problem", _PROBLEM, "problems", multiple=True)
 @option("--aside", "Use the problems kept aside.", is_flag=True)
-@option("--size", type=_SIZES, default="small")
+@option("--size", "Sizes of the graphs.", type=_SIZES, default="small")
 @option("--graphs", "Graphs per problem.", type=click.IntRange(1, 10**6), default=5)
 @option("--seed", "Seed of private test graphs [default: the public ones].", type=NATURAL)
 @option("--workers", "Number of processes.", type=POSITIVE, default=1)

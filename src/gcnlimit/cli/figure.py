@@ -14,7 +14,7 @@ from gcnlimit.errors import ParameterError, cannot_write
 
 _FORMATS = click.Choice(["pdf", "png", "svg"])
 _TRIALS = "Simulated graphs for each dot; 0 draws the theory alone."
-form_option = option("--format", name="form", type=_FORMATS, default="png")
+form_option = option("--format", "Of the pictures.", "form", type=_FORMATS, default="png")
 size_options = together(
     option("--nodes", "Nodes of the simulated graphs.", type=click.IntRange(10, 10**9)),
     option("--trials", _TRIALS, type=click.IntRange(0, 10**6)),

@@ -55,7 +55,7 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]  # older releases h
             self.fail(f"{value!r} is not {_FORMS}", param, ctx)
 
 
-def option(flag: str, words: str | None = None, name: str = "", **how: Any) -> Decorator:
+def option(flag: str, words: str, name: str = "", **how: Any) -> Decorator:
     """Option of click with its help, for the argument `name` of the verb; a default is shown."""
     shown = {"show_default": how.get("default") is not None}
     return click.option(*([flag, name] if name else [flag]), help=words, **shown | how)

@@ -276,7 +276,7 @@ def trial(state: State, seed: int) -> Array:
     return np.atleast_1d(measured.test_accuracy)
 
 
-@dataclass
+@dataclass(eq=False)
 class TrialRun:
     """Trials of one state, done and to do."""
 

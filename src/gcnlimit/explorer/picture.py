@@ -15,7 +15,7 @@ from gcnlimit.explorer.state import PARAMETER_OF, State
 from gcnlimit.parameters import FAMILIES
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Curve:
     """Values along an axis; `style` is line, dash, dot, marked, area or dots, and `error` a standard error."""
 
@@ -26,7 +26,7 @@ class Curve:
     error: Array | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Map:
     """Values `z` over a grid, of shape ``(y.size, x.size)``, and the point of the page."""
 
@@ -36,7 +36,7 @@ class Map:
     point: tuple[float, float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Picture:
     """What a picture says, the Python and the command that compute it, the labels of its axes, and what is drawn.
 

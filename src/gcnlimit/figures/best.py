@@ -243,7 +243,7 @@ def draw_gaps(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
         colours = panel.contourf(part.lam, part.mu, part.gap, levels, cmap="viridis")
         colours.set_edgecolor("face")  # no white seams between the levels in PDF viewers
         line = panel.contour(part.lam, part.mu, part.snr, [1.0], **dashed)
-        panel.clabel(line, fmt={1.0: "snr = 1"}, fontsize=8)
+        panel.clabel(line, fmt={1.0: "snr = 1"})
         title = named(alpha=float(part.alpha), rho=float(part.rho))
         panel.set(xlabel=r"$\lambda$", title=title)
     axes[0].set_ylabel(r"$\mu$")

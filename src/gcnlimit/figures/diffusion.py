@@ -86,7 +86,7 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
         end = (2.95, float(signal.limit.sel(t=2.6, method="nearest")))
         text = named(lam=float(signal.lam), mu=float(signal.mu))
         above: Any = {"xytext": (0, 15), "textcoords": "offset points", "ha": "right"}
-        panel.annotate(text, end, fontsize=8, **above)
+        panel.annotate(text, end, **above)
         panel.margins(y=0.12)
         panel.set(xlabel="$t$", xlim=(0, 3))
     finish(axes, titles({name: SIGNALS[name][::2] for name in ("alpha", "rho")}), columns=4)

@@ -25,13 +25,10 @@ TEST_ACCURACY = r"$\mathrm{Acc}_\mathrm{test}$"
 
 _SYMBOLS = {"alpha": r"\alpha", "lam": r"\lambda", "mu": r"\mu", "rho": r"\rho"}
 _RC: Any = {
-    "font.size": 9,
+    "font.size": 8,  # of ticks, legends and notes
     "axes.labelsize": 10,
     "axes.titlesize": 9,
-    "legend.fontsize": 8,
     "legend.frameon": False,
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
     "mathtext.fontset": "cm",
     "lines.linewidth": 1.4,
     "lines.markersize": 4,

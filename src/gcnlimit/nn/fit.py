@@ -29,7 +29,7 @@ _FOLDS = 5
 _REFINEMENTS = 4  # of the signal of a new graph
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FittedNetwork:
     """A network trained on a graph, what it was given there, and its accuracy on hidden labels."""
 

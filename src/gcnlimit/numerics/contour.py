@@ -104,4 +104,5 @@ def drop(low: Array, high: Array, shift: Array, bend: Array, nodes: int) -> Cont
     x = np.sqrt(low * high * (1.0 + y) / (1.0 - y))
     bent = 1.0 + bend * x
     weight = 2j * quarter / (np.pi * nodes) * slope * x / (1.0 - y**2) / bent**2
-    return Contour(x / bent - shift, weight, within, np.nan * shift, np.nan * shift)
+    nothing = np.full_like(shift, np.nan)
+    return Contour(x / bent - shift, weight, within, nothing, nothing)

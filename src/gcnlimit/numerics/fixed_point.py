@@ -37,8 +37,8 @@ def fixed_point(
     start: Array,
     *,
     scale: Callable[[Array], Array],
-    tol: float | Array = 1e-10,
-    max_iterations: int = 5000,
+    tol: float | Array,
+    max_iterations: int,
     memory: int = 6,
     damping: float = 1.0,
     patience: int = 30,
@@ -53,7 +53,7 @@ def fixed_point(
     converged, one number or one for each row. `damping` is the first fraction of a step that is taken, and `patience` the steps
     without improvement after which a row falls back.
 
-    >>> result = fixed_point(lambda x, rows: np.cos(x), np.array([[0.0], [1.0]]), scale=np.abs, tol=1e-13, memory=1)
+    >>> result = fixed_point(lambda x, rows: np.cos(x), np.array([[0.0], [1.0]]), scale=np.abs, tol=1e-13, max_iterations=99)
     >>> bool(np.all(np.abs(np.cos(result.state) - result.state) < 1e-13))
     True
     """

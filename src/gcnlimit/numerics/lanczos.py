@@ -131,10 +131,11 @@ def quadrature(operator: Any, start: Array, steps: int) -> tuple[Array, Array]:
     [0.0, 0.0, 0.0, 0.0]
     """
     space = Lanczos(start)
-    largest = 1e-300
+    largest = 0.0
     for _ in range(min(steps, start.size)):
-        space.extend(operator @ space.last)
-        largest = max(largest, abs(space.diagonal[-1]) + space.beside[-1])
+        product = operator @ space.last
+        largest = max(largest, norm(product))
+        space.extend(product)
         if space.beside[-1] <= _INVARIANT * largest:
             break
     values, vectors = space.eigenvalues()

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SpikedSemicircle:
     r"""Nodes and weights for :math:`\tau`, :math:`e` and :math:`e - \tau`; exact for polynomials of degree below `n`.
 

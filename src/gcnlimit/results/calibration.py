@@ -170,14 +170,11 @@ def _best_slope(ahead: Array) -> float:
     """Factor of the logits at which their log loss is smallest; infinite where no node is wrong."""
     if np.all(ahead <= 0.0):
         return np.inf if np.any(ahead < 0.0) else 1.0
-
-    # two classes of Gaussian logits have twice the mean over the variance
-    start = -2.0 * np.mean(ahead) / max(float(np.var(ahead)), 1e-300)
-    outputs = np.pad(ahead, ((0, 0), (1, 0)))[None]  # the true class first, at 0
-    infinite = np.full(1, np.inf)
-    uniform = np.full(len(ahead), 1.0 / len(ahead))
-    found = best_sharpness(outputs, np.zeros(1), uniform, np.array([start]), (-infinite, infinite))
-    return float(found[0])
+    unit = np.sqrt(np.mean(ahead**2))
+    outputs = np.pad(ahead / unit, ((0, 0), (1, 0)))[None]  # the true class first, at 0
+    infinite, alike = np.full(1, np.inf), np.ones(len(ahead))
+    found = best_sharpness(outputs, np.zeros(1), alike, np.ones(1), (-infinite, infinite))
+    return float(found[0] / unit)
 
 
 def measured_calibration(rows: Array, classes: int, trials: int = 1) -> Calibration:

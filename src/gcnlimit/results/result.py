@@ -85,7 +85,7 @@ class Coordinates:
         return self._spans(name, shape) == (k,)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Result(ABC):
     """Base class of results: a short `repr`, a table in notebooks, and conversion to pandas, xarray and Matplotlib.
 

@@ -190,7 +190,7 @@ class _Classifier:
         return float(np.mean(self.loss.value(np.where(class_index == 0, bias, -bias))))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Law:
     r"""Centre :math:`c`, mean :math:`\bar\omega` along the codes and variance :math:`\sigma^2` of outputs."""
 

@@ -51,7 +51,7 @@ class Axis:
         return self.labels.dtype.kind == "f"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Block:
     """Points computed together: parameters common to all, arrays for the others, where they stand, and their key."""
 

@@ -126,7 +126,7 @@ def _gaussian(deviation: Array | float) -> tuple[Array, Array]:
 def _two_classes(mean: Array, deviation: Array) -> ConfidenceScores:
     """Scores of a node of class +1, whose output is a logit (Eqs. 14.2 and 14.3)."""
     # pieces between the threshold and logits that are as good as certain
-    ends = np.repeat([[-34.0], [-6.0], [0.0], [6.0], [34.0]], mean.size, axis=1)
+    ends = np.repeat([[-34.0], [0.0], [34.0]], mean.size, axis=1)
     h, normal = gaussian_grid(mean.ravel(), np.maximum(deviation.ravel(), 1e-300), ends)
     scores = (expit(np.abs(h)) - 0.5, -log_expit(h), expit(-h) ** 2)
     sure, *losses = (np.vecdot(score, normal).reshape(mean.shape) for score in scores)

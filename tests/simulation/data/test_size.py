@@ -51,3 +51,28 @@ def test_training_takes_the_memory_that_is_expected(nodes, data, loss, threads, 
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert expected / 3.0 < peak < expected
+
+
+@pytest.mark.parametrize(
+    "data, nodes, degree",
+    [
+        (gl.CSBM(1, 1.0, 1, 0.1), 2000, 10),  # features
+        (gl.CSBM(4, 0.1, 1, 0.1), 700, None),  # a dense matrix
+        (gl.CSBM(500, 0.5, 1, 0.1), 4000, 30),  # edges
+        (gl.CSBM(500, 0.1, 1, 0.1, classes=40), 4000, 2),  # codes of the classes
+    ],
+)
+def test_an_instance_takes_the_memory_and_has_the_edges_that_are_expected(
+    monkeypatch, data, nodes, degree
+):
+    """Of what takes most of it, up to a third; edges within four standard errors of their number."""
+    monkeypatch.setenv("GCNLIMIT_THREADS", "1")  # each holds a tile of features
+    size = Size.of(data, nodes, degree, streamed=False, dtype=None)
+    gl.sample(data, nodes, degree, seed=1)  # what is kept between draws is there
+    tracemalloc.start()
+    adjacency = gl.sample(data, nodes, degree, seed=0).adjacency
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.5 * size.bytes() < peak < 1.33 * size.bytes()
+    edges = adjacency.size if degree is None else adjacency.nnz
+    assert abs(edges - size.edges) <= (0.0 if degree is None else 4.0 * np.sqrt(size.edges))

@@ -9,7 +9,7 @@ from gcnlimit import Hinge, Logistic, Square
 from gcnlimit.classes import Classes
 from gcnlimit.losses import as_loss
 from gcnlimit.simulation.train.descent import CrossEntropy, descent, driven, krylov
-from gcnlimit.simulation.train.solvers import TOLERANCE, TrainingRows
+from gcnlimit.simulation.train.solvers import TOLERANCE, TrainingRows, _Problem
 
 
 def rows(n, m, seed=0):
@@ -182,3 +182,15 @@ def test_a_warm_start_changes_nothing(loss):
     *_, start = rows(40, 90).solve(loss, 5.0)
     warm, *_ = rows(40, 90).solve(loss, 0.2, start)
     assert np.allclose(cold, warm, atol=1e-6)
+
+
+@pytest.mark.parametrize("n, m", SHAPES)
+@pytest.mark.parametrize("reg", REGS)
+def test_a_smooth_loss_takes_few_steps_of_newtons_method(monkeypatch, n, m, reg):
+    """Fewer than twenty, and no splitting."""
+    steps = []
+    step = _Problem._step
+    monkeypatch.setattr(_Problem, "_step", lambda *given: steps.append(1) or step(*given))
+    monkeypatch.setattr(_Problem, "split", lambda *given: pytest.fail("it was split"))
+    rows(n, m).solve(Logistic(), reg)
+    assert len(steps) < 20

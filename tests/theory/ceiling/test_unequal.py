@@ -237,3 +237,15 @@ def test_a_square_of_ones_own_is_the_square_loss_in_other_units(p, reg):
         assert getattr(own, name) == pytest.approx(
             4.0 * p * (1.0 - p) * getattr(built_in, name), rel=1e-9
         )
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 3, 4, 6])
+def test_rules_have_the_moments_of_normal_variables_up_to_the_third(dimensions):
+    for rule in gaussian_rules(dimensions):
+        x, w = rule
+        atol = 1e-12 if dimensions != 3 else 1e-6  # whose ball leaves out 2e-9
+        assert w.sum() == pytest.approx(1.0, abs=1e-13)
+        np.testing.assert_allclose(w @ x, 0.0, atol=1e-13)
+        np.testing.assert_allclose((w[:, None] * x).T @ x, np.eye(dimensions), atol=atol)
+        third = np.einsum("n,ni,nj,nk->ijk", w, x, x, x, optimize=True)
+        np.testing.assert_allclose(third, 0.0, atol=1e-11)

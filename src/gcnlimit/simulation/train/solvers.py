@@ -188,7 +188,7 @@ class _Problem:
         return np.asarray((x - s) / self.v)
 
     def newton(self, f: Array) -> Array:
-        """Newton's method for as long as each step lowers the residual by a tenth."""
+        """Newton's method for as long as a step, or a part of it, lowers the residual by a tenth of its length."""
         residual, omega = self.residual(f)
         size = np.linalg.norm(residual)
         for _ in range(50):
@@ -206,9 +206,8 @@ class _Problem:
             else:
                 break
             f = trial
-            stalled = new > 0.9 * size
             size = new
-            if stalled or size <= 1e-15 * self.v * np.sqrt(f.size):
+            if size <= 1e-15 * self.v * np.sqrt(f.size):
                 break
         return f
 

@@ -124,7 +124,7 @@ def _integrals(depths: Array) -> Array:
     return np.concatenate([np.ones((n + 1, 1)), 0.5 * areas @ _to_legendre(depths)], axis=1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Collocation(DirectedEquations):
     """Equations of the collocated network."""
 

@@ -145,7 +145,7 @@ class Medium(NamedTuple):
         return cls(V, V_hat / peak[:, None, None], X, Y)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DirectedEquations(Equations):
     """The equations for a batch of points, each with a chain of the same depth; `layers` are the gains divided out of it."""
 

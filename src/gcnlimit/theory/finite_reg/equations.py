@@ -140,7 +140,7 @@ def pulls_of(loss: Loss, rho: Array, output: Output, V_w: Array) -> Pulls:
     return Pulls(V_w, stiffness, drive, np.maximum(scatter, 0.0))  # rounding may make it negative
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Equations(ABC):
     r"""The equations for a batch of points; a kind of graph adds its averages, and the unknowns it needs for them.
 
@@ -253,8 +253,9 @@ class Equations(ABC):
         if isinstance(self.penalty, L2):
             gain = weight_gain(self.features, self.alpha, self.reg, V_hat)
             return self._weights_under(gain, pulls, graph, tilt)
-        # The least field that weights of its own law cause: turns between field and law may swing
-        # for ever, and a larger solution has weights that echo in their field. So from below.
+        # The least field that weights of its own law cause: plain turns between field and law may
+        # swing for ever, and a larger solution has weights that echo in their field. From below,
+        # therefore.
         none = np.zeros_like(V_hat)
         w = self._weights_under(WeightGain(none, none, none, none), pulls, graph, tilt)
         unit = self.gain**2

@@ -66,7 +66,7 @@ def _root(square: Array, s: Array) -> Array:
     return bracketed_roots(excess, highest, np.zeros_like(highest), highest)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PageRankEquations(Equations):
     r"""The equations for a batch of points; `theta` and `signal` give the averages, for a filter divided by its gain."""
 

@@ -28,7 +28,7 @@ def losses_by_degree(loss: Loss, output: Output, weight: Array) -> tuple[Array, 
     return test.reshape(output.mean.shape) @ weight, train.reshape(output.mean.shape) @ weight
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PropensityEquations(SymmetricEquations):
     """The equations for a batch of points, outputs with a second axis over the propensities of the `law`.
 

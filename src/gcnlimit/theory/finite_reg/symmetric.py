@@ -38,7 +38,7 @@ _STILL = 1e-10  # residual on a finer grid at which a solution did not move, wha
 _NUMBERS_AT_ONCE = 1 << 18  # held by one temporary array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SymmetricEquations(Equations):
     r"""The equations for a batch of points, on the nodes of a quadrature over the spectrum.
 

@@ -1,0 +1,25 @@
+"""The average of the bank: the unit of its features."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from gcnlimit.graphs.labels import Labels
+from gcnlimit.real.ensemble import chosen_scaling
+
+LABELS = Labels(np.arange(2), np.arange(10), np.arange(10) % 2)
+
+
+@pytest.mark.parametrize("size", [1e-20, 1.0, 1e20])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_features_that_are_not_scaled_have_one_unit_in_which_rows_are_of_mean_square_1(size, kind):
+    """All columns by the same number, and none is shifted: the fit is that of the features as they are."""
+    X = size * np.random.default_rng(0).random((40, 5))
+    scaled = chosen_scaling(kind(X), LABELS, None)(kind(X))
+    scaled = scaled.toarray() if sparse.issparse(scaled) else scaled
+    assert np.mean(np.sum(scaled**2, axis=1)) == pytest.approx(1.0, rel=1e-12)
+    np.testing.assert_allclose(scaled / scaled[0, 0], X / X[0, 0], rtol=1e-12)
+
+
+def test_features_that_vanish_stay_as_they_are():
+    assert not chosen_scaling(np.zeros((40, 5)), LABELS, None)(np.zeros((40, 5))).any()
