@@ -25,16 +25,14 @@ class Scaling(NamedTuple):
     def of(cls, X: Any, how: str | None) -> Scaling:
         """Scaling of these features; ``"auto"`` takes rows if most features are 0, as counts of words are, else columns.
 
-        Rows that two or three columns dominate, as one of another unit does, tell nothing of the others: they are scaled by
-        columns. The columns of a large sparse matrix are not centred, so that it remains sparse.
+        Rows that few columns dominate, as one of another unit does, tell nothing of the others: they are scaled by columns. The
+        columns of a large sparse matrix are not centred, so that it remains sparse.
         """
         one_of("scale", how, "auto", "rows", "columns", None)
         if how == "auto":
             filled = X.count_nonzero() if is_sparse(X) else np.count_nonzero(X)
-            # rows of unit norm must be spread over more than three columns
-            share = np.asarray(squared(unit_rows(X)).sum(axis=0)).ravel()
-            even = share.sum() ** 2 > 3.0 * float(share @ share)
-            how = "rows" if even and filled <= 0.5 * X.shape[0] * X.shape[1] else "columns"
+            counts = filled <= 0.5 * X.shape[0] * X.shape[1] and _even(X)
+            how = "rows" if counts else "columns"
         mean, spread, varies = column_spread(X)
         large = is_sparse(X) and X.shape[0] * X.shape[1] > DENSE
         return cls(how, 0.0 * mean if large else mean, np.where(varies, spread, 1.0))
@@ -46,6 +44,14 @@ class Scaling(NamedTuple):
         if is_sparse(X) and not self.mean.any():
             return (X @ sparse.diags_array(1.0 / self.spread)).tocsr()
         return (dense(X) - self.mean) / self.spread
+
+
+def _even(X: Any) -> bool:
+    """Whether rows of unit norm are spread over more than three columns, and most of them over columns that are often 0."""
+    share = np.asarray(squared(unit_rows(X)).sum(axis=0)).ravel()
+    filled = np.asarray((X != 0).sum(axis=0)).ravel() > 0.5 * X.shape[0]
+    spread = share.sum() ** 2 > 3.0 * float(share @ share)
+    return bool(spread and 2.0 * share[filled].sum() <= share.sum())
 
 
 def unit_rows(X: Any) -> Any:

@@ -21,7 +21,6 @@ from gcnlimit.graphs.dataset import Dataset, Location
 from gcnlimit.graphs.table_files import ENDS, How, Table, read_table
 
 LABEL = ("label", "class", "y")
-FIRST = 4096  # edges that tell which columns name nodes
 
 
 def from_edges(
@@ -166,7 +165,7 @@ def _edges(
     columns = _without_counter(table, drop, notes)
     called = {name.lower(): name for name in columns}
     ends = [called[usual] for each in ENDS for usual in each if usual in called]
-    first = {k: {*map(text, table.columns[k][:FIRST])} for k in columns}
+    first = {k: {*map(text, table.columns[k][:4096])} for k in columns}
     named = {k: len(naming & cells) / len(cells) for k, cells in first.items()}
     if len(ends) != 2:  # those whose cells are nodes, wherever they are
         ends = [name for name in columns if named[name] > 0.5]

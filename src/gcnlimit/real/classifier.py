@@ -14,12 +14,12 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.graphs.labels import Labels
+from gcnlimit.graphs.labels import Labels, class_weights
 from gcnlimit.graphs.scaling import unit_rows
 from gcnlimit.numerics.leave_one_out import correct
 from gcnlimit.real.ensemble import Ensemble
 from gcnlimit.real.fractions import EXPLAINED, Shift, as_fractions
-from gcnlimit.real.graph_estimator import GraphEstimator, class_weights
+from gcnlimit.real.graph_estimator import GraphEstimator
 from gcnlimit.real.scores import expected_accuracy
 from gcnlimit.results.pictures import ready_axes
 
