@@ -30,8 +30,7 @@ BALANCED = 0.05  # and where as many of each class are labelled, which chance se
 # level below which other fractions do not explain the outputs (0.5 or more on 6 public graphs)
 EXPLAINED = 0.05
 LEAST = 0.2  # of a fraction that remains, as a share of that in the labels
-# of offsets, and of the logarithm of the sharpness, before any label of a new graph
-SPREAD = (1.0, 0.5)
+SPREAD = (1.0, 0.5)  # of offsets, and of the log sharpness, before any label of a new graph
 
 
 class Shift(NamedTuple):
