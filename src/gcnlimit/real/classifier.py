@@ -92,7 +92,7 @@ class GraphClassifier(GraphEstimator):
         self.class_weight = class_weight
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw weight and leave-one-out accuracy of the members (needs matplotlib); returns the axes."""
+        """Draw weight and leave-one-out accuracy of members, and the accuracy to expect (needs matplotlib); returns the axes."""
         axes = ready_axes(axes)
         names, weights, accuracies = list(zip(*self.table_, strict=True))[:3]
         place = np.arange(len(names))
@@ -100,6 +100,9 @@ class GraphClassifier(GraphEstimator):
         axes.plot(accuracies, place, "o", color="C1", label="leave-one-out accuracy")
         axes.set_yticks(place, names)
         axes.axvline(self.loo_score_, color="0.5", lw=1, label="average")
+        axes.axvspan(
+            *self.expected_accuracy_[1:], color="C2", alpha=0.2, label="accuracy to expect"
+        )
         axes.invert_yaxis()
         axes.set_xlim(0.0, 1.0)
         axes.legend(frameon=False)
