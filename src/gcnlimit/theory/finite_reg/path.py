@@ -89,6 +89,7 @@ class GraphRidge(ABC):
         after = np.maximum(np.searchsorted(at, node), 1)
         share = (node - at[after - 1]) / (at[after] - at[after - 1])
         root = self.polished((1.0 - share) * few[:, after - 1] + share * few[:, after], zeta)
+        # the right root lies in the same half-plane as the regularization, others do not
         lost = ~np.all(root.imag * zeta.imag > 0.0, axis=1)
         return np.where(lost[:, None], self.followed(zeta), root) if lost.any() else root
 
@@ -120,6 +121,7 @@ class GraphRidge(ABC):
         for _ in range(3):
             variable, outlier = above(scan)
             value = self.reg(variable)[0].real
+            # beyond the spectrum the regularization is monotone: it turns at the end
             falling = np.diff(value, axis=1, append=-np.inf) <= 0.0
             last = np.maximum(np.argmax(falling | outlier, axis=1) - 1, 0)[:, None]
             ends = last + np.array([0, 2])
@@ -135,6 +137,7 @@ class SymmetricRidge(GraphRidge):
         super().__init__(points)
         self.measure = SpikedSemicircle.of(points.signal, nodes)
         g, size = points.filter.normalized(self.measure.x)
+        # a filter of gain 1 on the bulk: regularizations then have the scale of the eigenvalues
         bulk = np.sqrt(g**2 @ self.measure.tau)
         self.g = g / bulk[:, None]
         self.unit = points.units(np.exp(size) * bulk) ** 2
@@ -161,6 +164,7 @@ class SymmetricRidge(GraphRidge):
 
     def ends(self) -> tuple[Array, Array]:
         square = self.g**2
+        # resolvents of W have their poles at -g^2: the ends are looked for beyond the outermost
         lowest = np.min(square[:, :-1], axis=1)[:, None]
         low = self.reg(np.exp(_SCAN) - lowest)[0].real
         atom = np.where(self.measure.e[:, -1] > 0.0, square[:, -1], 0.0)
@@ -201,40 +205,34 @@ class PageRankRidge(GraphRidge):
         self.unit = points.divisor() ** -2.0
         self.largest = 1.0 / (1.0 - self.theta**2)
 
-    def _s(self, w: Array) -> tuple[Array, Array]:
-        """Number s and its derivative."""
+    def _at(self, w: Array) -> tuple[Array, Array, Array, Array]:
+        """Number s and its derivative, x and L."""
         square = self.theta**2
         x = 1.0 + square * w
-        s = (x - w) / (x**2 * w)
-        return s, 2.0 * square / x**3 - (x + square * w) / (x * w) ** 2
+        slope = 2.0 * square / x**3 - (x + square * w) / (x * w) ** 2
+        return (x - w) / (x**2 * w), slope, x, self.kappa**2 - 1.0 + x / w
 
     def reg(self, variable: Array) -> tuple[Array, Array]:
         w = self.largest - 1.0 / variable
-        s, slope = self._s(w)
+        s, slope, *_ = self._at(w)
         dw = variable**-2.0
         return self._reg(s, w, slope * dw, dw)
 
     def start(self, zeta: Array) -> Array:
-        return np.asarray(-self._s(self.largest)[1] * self.alpha * zeta / self.rho)
+        return np.asarray(-self._at(self.largest)[1] * self.alpha * zeta / self.rho)
 
     def ends(self) -> tuple[Array, Array]:
         low = self.reg((1.0 + np.exp(-_SCAN)) / self.largest)[0]
 
         def above(scan: Array) -> tuple[Array, Mask]:
             w = self.largest * (1.0 + np.exp(scan))
-            s, slope = self._s(w)
-            x, below = self._labels(w)
+            s, slope, x, below = self._at(w)
             passed = (below + self.mu * s * x <= 0.0) | (below <= 0.0) | (slope >= 0.0)
             return 1.0 / (self.largest - w), passed
 
         return np.maximum(-np.min(low, axis=1), 0.0), self._scanned(above)
 
-    def _labels(self, w: Array) -> tuple[Array, Array]:
-        """Numbers x and L."""
-        x = 1.0 + self.theta**2 * w
-        return x, self.kappa**2 - 1.0 + x / w
-
     def means(self, variable: Array) -> tuple[Array, Array, Array, Array]:
         w = self.largest - 1.0 / variable
-        below = self._labels(w)[1]
-        return self._s(w)[0], w, self.kappa / below, w * (1.0 - self.kappa**2) / below
+        s, _, _, below = self._at(w)
+        return s, w, self.kappa / below, w * (1.0 - self.kappa**2) / below
