@@ -156,6 +156,7 @@ def test_a_cheat_has_the_accuracy_of_its_scores(cheat, tmp_path, monkeypatch):
 SENTENCES = {
     "reduced": "return real numbers",
     "raised": "ForgingError",
+    "speechless": "SilentError: an error that cannot be shown",
     "wrong_shape": "return a row for each",
     "infinite": "NaN or infinite",
     "forged_message": "ended without scores",
