@@ -90,6 +90,8 @@ def test_data_of_pytorch_geometric_hold_what_was_given(monkeypatch, weights, wor
     assert back.val is None
     assert (back.X is None) == (not features)
     assert not features or np.allclose(data.X, back.X, atol=1e-6)
+    with pytest.raises(gl.ParameterError, match="split = 1 is not allowed"):
+        real.to_pyg(data, split=1)
 
 
 def test_data_of_pytorch_geometric_need_not_be_tensors():
