@@ -34,7 +34,7 @@ BUDGET = {
     "graphs": (15, 2400),
     "losses": (4, 700),
     "nn": (7, 850),
-    "numerics": (14, 1700),
+    "numerics": (14, 1750),
     "real": (13, 2500),
     "results": (8, 1200),
     "simulation": (26, 4900),

@@ -75,14 +75,8 @@ def spectrum() -> Any:
     return gl.describe(texas.X, texas.training(), texas.graph).plot()
 
 
-def advice() -> Any:
-    """Draw the leave-one-out accuracy against how strongly a network uses the graph."""
-    texas = gl.real.read(TEXAS)
-    return gl.recommend(texas.X, texas.training(), texas.graph).plot()
-
-
 def members() -> Any:
-    """Draw the members of a fitted average, with their weights and accuracies."""
+    """Draw the members of a fitted average, their weights and accuracies, and the accuracy to expect."""
     texas = gl.real.read(TEXAS)
     return gl.GraphClassifier().fit(texas.X, texas.training(), graph=texas.graph).plot()
 
@@ -99,8 +93,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "theory.linear.LinearTransfer": another_graph,
     "results.Calibration": reliability,
     **dict.fromkeys(["describe", "real.Description"], spectrum),
-    **dict.fromkeys(["recommend", "real.Recommendation"], advice),
-    "GraphClassifier": members,
+    **dict.fromkeys(["recommend", "real.Recommendation", "GraphClassifier"], members),
 }
 """The picture on the page of each public name."""
 

@@ -29,7 +29,7 @@ class Training(Numbers, ABC):
     """A way to train from zero weights; its parameters may be arrays, which broadcast."""
 
     tuned: ClassVar[tuple[str, ...]]
-    """Names of those that `tune` chooses."""
+    """Names of those that `tune` chooses; the last is in the unit of time."""
 
     def replaced(self, **values: Any) -> Self:
         """Training with other values of some parameters, which have been checked."""
@@ -39,9 +39,9 @@ class Training(Numbers, ABC):
         # single numbers too: each point of a calculation has its own
         return self._with({name: change(np.asarray(getattr(self, name))) for name in self.names})
 
-    @abstractmethod
     def in_units(self, unit: Array) -> Self:
         """Training on an objective whose second derivatives are `unit` times as large, as seen by the first."""
+        return self.replaced(**{self.tuned[-1]: getattr(self, self.tuned[-1]) * unit})
 
     @abstractmethod
     def learned(self, x: Array) -> Array:
@@ -67,9 +67,6 @@ class GradientFlow(Training):
     def __init__(self, time: ArrayLike) -> None:
         checked = as_real("time", time, low=0, open_low=True, infinite=True)
         object.__setattr__(self, "time", checked)
-
-    def in_units(self, unit: Array) -> Self:
-        return self.replaced(time=self.time * unit)
 
     def learned(self, x: Array) -> Array:
         time = _along(self.time)
@@ -130,9 +127,6 @@ class GradientDescent(Training):
         rho = as_real("rho", rho, low=0, high=1, open_low=True)
         rate = as_real("learning_rate", learning_rate, low=0, open_low=True)
         return cls(epochs, np.asarray(rate) / rho, momentum)
-
-    def in_units(self, unit: Array) -> Self:
-        return self.replaced(rate=self.rate * unit)
 
     def learned(self, x: Array) -> Array:
         r"""With the roots :math:`p, q` of the recursion :math:`P = (1 - b)p^n + bq^n`, :math:`b = -q\frac{1 - p}{p - q}`.

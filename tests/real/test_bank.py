@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
+import gcnlimit as gl
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.lazy import Beside
-from gcnlimit.numerics.leave_one_out import pair
+from gcnlimit.numerics.leave_one_out import forest, pair
 from gcnlimit.real.bank import Fitted, Member
 
 
@@ -23,3 +24,42 @@ def test_what_says_nothing_is_at_chance_and_of_two_classes_counts_less(classes):
         assert np.all(fitted.losses > math.log(2) + 1e-6)
     else:
         assert fitted.losses == pytest.approx(math.log(classes), abs=1e-9)
+
+
+def test_out_of_bag_answers_say_nothing_of_random_classes():
+    """A row that its trees have not seen is no better than chance, and no worse by its own label that they lack."""
+    rng = np.random.default_rng(0)
+    index = np.arange(300) % 3
+    labels = Labels(np.arange(3), np.arange(300), index)
+    _, left_out = forest(rng.standard_normal((300, 4)), index)
+    member = Member("forest", graph=False, learnt=True)
+    fitted = Fitted.of(member, Beside([left_out]), labels, np.ones(300))
+    assert fitted.accuracy == pytest.approx(1 / 3, abs=0.1)
+    assert np.all(fitted.losses.mean(axis=1) > math.log(3) - 0.02)
+
+
+def blocks(seed, classes, stay, nodes=400):
+    """Classes, and a graph of degree 8 with this share of edges within a class beyond chance."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(classes, size=nodes)
+    rate = 8 / nodes * np.where(y[:, None] == y, 1 + stay * (classes - 1), 1 - stay)
+    A = np.triu(rng.random((nodes, nodes)) < rate, 1).astype(float)
+    return rng, y, A + A.T
+
+
+def test_thresholds_of_two_columns_are_found_with_a_graph_that_says_nothing():
+    rng, y, A = blocks(0, 2, 0.0)
+    X = rng.standard_normal((y.size, 6))
+    y = ((X[:, 0] > 0) ^ (X[:, 1] > 0)).astype(int)
+    seen = rng.random(y.size) < 0.5
+    model = gl.GraphClassifier().fit(X, np.where(seen, y, -1), graph=A)
+    assert model.score(y=np.where(seen, -1, y)) > 0.9
+
+
+def test_few_labels_spread_over_a_graph_whose_features_say_nothing():
+    rng, y, A = blocks(1, 4, 0.6)
+    seen = rng.random(y.size) < 0.15
+    model = gl.GraphClassifier().fit(
+        rng.standard_normal((y.size, 10)), np.where(seen, y, -1), graph=A
+    )
+    assert model.score(y=np.where(seen, -1, y)) > 0.7

@@ -34,9 +34,8 @@ def test_labelled_nodes_that_are_alike_say_nothing_elsewhere():
     A[:6, :6] = 0.0
     hidden = np.full(100, -1)
     hidden[:6] = [0, 0, 0, 1, 1, 1]
-    assert gl.GraphClassifier().fit(X, hidden, graph=A).predict_proba() == pytest.approx(
-        0.5, abs=1e-6
-    )
+    elsewhere = gl.GraphClassifier().fit(X, hidden, graph=A).predict_proba()[6:]
+    assert elsewhere == pytest.approx(0.5, abs=1e-6)
 
 
 @pytest.mark.parametrize("width", [8, 2, 90])

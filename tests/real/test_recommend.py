@@ -114,7 +114,8 @@ def test_the_network_that_closes_a_gap_is_named_only_where_the_model_holds(texas
 def test_it_can_be_drawn():
     figure = pytest.importorskip("matplotlib.figure").Figure()
     _, advice = advised(0.3)
-    assert advice.plot(figure.add_subplot()).get_xlabel().startswith("strength")
+    legend = advice.model.plot(figure.add_subplot()).get_legend()
+    assert "accuracy to expect" in [text.get_text() for text in legend.get_texts()]
     assert advice._repr_html_().startswith("<pre>")
 
 

@@ -75,6 +75,17 @@ def test_the_best_temperature_makes_confidence_the_accuracy(classes):
     np.testing.assert_allclose(sure.log_loss, sure.calibrated_log_loss, rtol=1e-12)
 
 
+@pytest.mark.parametrize(("classes", "largest"), [(2, np.pi**-0.5), (3, 1.5 * np.pi**-0.5)])
+def test_small_outputs_are_sure_by_their_largest_logit(classes, largest):
+    # the softmax of small logits is (1 + x)/C less their mean; the largest of C normal variables has a known mean
+    deviation = np.array([1e-6, 1e-5, 1e-4])
+    none = np.zeros(3)
+    sure = calibration(none, deviation * (2.0**0.5 if classes == 2 else 1.0), none, none, classes)
+    np.testing.assert_allclose(
+        classes * sure.confidence - 1.0, deviation * largest, rtol=1e-3, atol=1e-12
+    )
+
+
 @pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
 def test_the_best_accuracy_is_the_best_score_after_one_temperature(loss):
     reg = np.geomspace(0.01, 100, 9)

@@ -1,15 +1,21 @@
 """From margins to accuracies: chance, rare errors, two classes, and a draw of many outputs."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from reference import CLASSES
+from scipy.integrate import quad
 from scipy.linalg import null_space
 from scipy.special import log_ndtr, ndtr
+from scipy.stats import norm
 
 from gcnlimit.classes import Classes
 from gcnlimit.theory.decision import (
+    _any_larger,
     balanced_accuracy,
     best_log_error,
+    certain,
     given_margin,
     log_error,
     own_log_error,
@@ -112,3 +118,36 @@ def test_wrong_labels_push_their_nodes_to_the_wrong_side(noise):
     margin, push = np.array([0.3, 1.2]), np.array([0.5, 2.0])
     wanted = (1 - noise) * ndtr(push + margin) + noise * ndtr(push - margin)
     np.testing.assert_allclose(ndtr(given_margin(margin, push, noise)), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.3, 0.49])
+def test_losses_of_labels_that_may_be_wrong_are_those_of_their_odds_and_the_evidence(noise):
+    """As given: -log of the probability of the label, by adaptive integration; -log(1 - noise) without evidence."""
+    odds = np.log((1 - noise) / noise)
+    margin = np.array([0.0, 0.4, 1.7])
+    (_, train_margin), (_, losses) = certain(margin, np.zeros(3), noise)
+    for m, loss in zip(margin, losses, strict=True):
+
+        def log_loss(z, side, m=m):
+            return np.logaddexp(0.0, -odds - 2.0 * side * (m**2 + m * z)) * norm.pdf(z)
+
+        right, wrong = (quad(log_loss, -10, 10, args=(side,))[0] for side in (1, -1))
+        assert loss == pytest.approx((1 - noise) * right + noise * wrong, rel=1e-9)
+    assert losses[0] == pytest.approx(-np.log(1 - noise), rel=1e-12)
+    shares = ndtr(odds / (2 * margin[1:]) + [[1.0], [-1.0]] * margin[1:])
+    np.testing.assert_allclose(ndtr(train_margin[1:]), [1 - noise, noise] @ shares, rtol=1e-12)
+
+
+@pytest.mark.parametrize("steepness", [0.3, 1.0, 4.0])
+def test_one_competitor_leaves_a_normal_tail_and_a_grid_of_the_length_that_it_needs(steepness):
+    """1 - E Phi(c z + o) = Phi(-o / sqrt(1 + c^2)); its integrand is largest at the nearest z where both are level."""
+    shift = np.array([-3.0, 0.0, 2.0, 30.0, 200.0])
+    one = np.ones(1)
+    log = _any_larger(shift[:, None], steepness * one, one)
+    np.testing.assert_allclose(log, log_ndtr(-shift / np.hypot(1.0, steepness)), rtol=1e-11)
+    tracemalloc.start()
+    _any_larger(shift[-1:, None], steepness * one, one)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    reach = 200.0 * steepness / (1.0 + steepness**2) + 30.0
+    assert peak < 8 * 12 * reach * max(1.0, steepness) / 0.2

@@ -435,3 +435,17 @@ def test_a_long_chain_of_layers_has_an_answer_between_its_neighbours():
     assert gl.predict(
         data, gcn.replaced(filter=gl.Diffusion(-0.33))
     ).test_accuracy == pytest.approx(here, abs=1e-9)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_degrees_that_are_alike_are_the_homogeneous_theory_of_any_features(directed):
+    """At infinite regularization, of features whose variances are not 1 on average."""
+    data = gl.CSBM(
+        4.0, 0.9, 2.0, 0.1, directed=directed, features=gl.Spectrum([0.5, 3.0], [0.6, 1.4])
+    )
+    gcn = gl.GCN(gl.Diffusion(0.5), symmetrize=False)
+    alike, nearly = (
+        gl.predict(one, gcn).order_parameters for one in (data, data.replaced(degrees=Gamma(1e-12)))
+    )
+    assert nearly.test_margin == pytest.approx(alike.test_margin, rel=1e-6)
+    assert nearly.train_margin == pytest.approx(alike.train_margin, rel=1e-6)

@@ -6,7 +6,7 @@ from problems import FILTERS
 
 import gcnlimit as gl
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.theory.points import Points
+from gcnlimit.theory.points import Points, check_range, in_range
 from gcnlimit.theory.solve import asymptote
 from validation.chain_equations import apply_equations, of_layers
 
@@ -39,3 +39,21 @@ def test_it_is_as_good_as_infinite_however_strong_the_signal(depth, symmetrize):
     measure = SpikedSemicircle.of(points.signal, 4 * depth)
     along = float(measure.e[0] @ measure.x[0] ** depth) if symmetrize else 2.0**depth
     assert float(functions.weights.m) == pytest.approx(np.sqrt(1.5) * 0.4 * along / 2.0, rel=1e-10)
+
+
+@pytest.mark.parametrize("name", ["alpha", "lam", "mu", "rho"])
+def test_data_are_in_range_where_they_are_not_refused(name):
+    inside = {"alpha": 2.0, "lam": 1.0, "mu": 1.0, "rho": 0.5}
+    ends = [0.99e50, 1.01e50, 1.01e-50, 0.99e-50, 0.0, -1.01e50, -0.99e50]
+    for end in ends:
+        if (name == "rho" and end > 1.0) or (name != "lam" and end < 0.0):
+            continue
+        values = inside | {name: end}
+        try:
+            check_range(gl.CSBM(**values))
+            passes = True
+        except gl.ParameterError:
+            passes = False
+        if name == "alpha" and end == 0.0:
+            continue
+        assert in_range(**{key: np.array(value) for key, value in values.items()}) == passes, end

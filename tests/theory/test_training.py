@@ -12,6 +12,7 @@ from reference import FILTERS, ROOT
 import gcnlimit as gl
 from gcnlimit.theory.finite_reg.path import SymmetricRidge
 from gcnlimit.theory.points import Points
+from gcnlimit.theory.training import _Spectra
 
 ROWS = json.loads((ROOT / "validation" / "training.json").read_text())["rows"]
 DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
@@ -275,3 +276,17 @@ def test_a_spectrum_down_to_zero_is_resolved_at_all_finite_times():
     )
     for name in ("test_accuracy", "test_loss", "train_loss"):
         np.testing.assert_allclose(getattr(drop, name), getattr(ellipse, name), rtol=1e-9)
+
+
+@pytest.mark.parametrize("momentum", [0.5, 0.9])
+def test_a_contour_of_momentum_is_as_wide_as_the_growth_on_it_allows(momentum):
+    """Its nodes are in inverse proportion to its width: a dozen for one step, some hundreds for a thousand."""
+    network = gl.GCN(
+        gl.Diffusion(1.0), reg=0.1, training=gl.GradientDescent(20, 0.1, momentum=momentum)
+    )
+    points = Points.of(gl.CSBM(4, [0.5, 1.0], 2.0, [0.1, 0.5]), network)
+    spectra = _Spectra.of(points, points.training)
+    for steps, most in ((1.0, 20), (20.0, 60), (1000.0, 500)):
+        (_, _, width), nodes = spectra._ellipses(np.full(2, steps))
+        assert np.all(nodes < most)
+        assert np.all(spectra.growth(width) * steps < np.log(100.0))

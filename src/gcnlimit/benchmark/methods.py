@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gcnlimit._validation import one_of
 from gcnlimit._values import Array
 from gcnlimit.benchmark.evaluate import Model
 from gcnlimit.benchmark.task import Mask, Task
@@ -180,9 +181,7 @@ def reference_methods(names: Iterable[str]) -> dict[str, Model]:
     """Methods of these names; ``"all"`` stands for every one."""
     chosen = list(names)
     for name in chosen:
-        if name != "all" and name not in METHODS:
-            choices = ", ".join(METHODS)
-            raise ParameterError(f"method = {name!r} is unknown; choose among {choices} and all")
+        one_of("method", name, *METHODS, "all")
     return {name: model for name, model in METHODS.items() if name in chosen or "all" in chosen}
 
 

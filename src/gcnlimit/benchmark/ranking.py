@@ -140,8 +140,7 @@ class Ranking:
         own = self._own
         values = [reference_values(problem) for problem in self.problems]
         exact = {name: [digits(100.0 * v[name], ".1f") for v in values] for name in REFERENCES}
-        best_possible = exact.popitem()
-        columns = {"problem": [*self.problems]} | exact
+        columns = {"problem": [*self.problems]} | dict([*exact.items()][:-1])
         rest = [method for method in self.methods if method != own]
         if own is not None:
             columns["mine"] = [self._cell(own, problem) for problem in self.problems]
@@ -149,7 +148,7 @@ class Ranking:
             means = [[self.mean(method, problem) for method in rest] for problem in self.problems]
             best = [max((m for m in row if not math.isnan(m)), default=math.nan) for row in means]
             columns["best other" if own else "best"] = [digits(100.0 * m, ".1f") for m in best]
-        return table(columns | dict([best_possible]))
+        return table(columns | exact)  # the best possible is the last
 
     def _cell(self, method: str, problem: str) -> str:
         accuracies = self.accuracies.get((method, problem))

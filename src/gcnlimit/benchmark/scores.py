@@ -186,31 +186,20 @@ def _means(size: str, lines: list[Line]) -> str:
     """Means on graphs of one size: a row for each method, between those of the exact values, a column for each problem."""
     ran = {(line.method, line.problem): line for line in lines if line.size == size}
     methods, problems = (dict.fromkeys(key[k] for key in ran) for k in (0, 1))
-    values = {problem: reference_values(problem) for problem in problems}
-    exact: list[list[Line | None]] = [
-        [_exact(name, size, problem, known[name]) for problem, known in values.items()]
-        for name in REFERENCES
-    ]
-    mine = [[ran.get((method, problem)) for problem in problems] for method in methods]
-    rows = [*exact[:-1], *mine, exact[-1]]
+    *below, best = (f"{name} (exact)" for name in REFERENCES)
+    for problem in problems:
+        for name, value in zip((*below, best), reference_values(problem).values(), strict=True):
+            place = as_place(problem, value)
+            ran[name, problem] = Line(name, problem, size, 0, value, math.inf, place, math.nan)
+    rows = [[ran.get((name, p)) for p in problems] for name in (*below, *methods, best)]
     each = [[line for line in row if line] for row in rows]
     columns = {"method": [row[0].method for row in each]}
-    columns["place"] = [digits(_mean_known(line.place for line in row), ".3f") for row in each]
+    columns["place"] = [digits(mean_of(line.place for line in row)[0], ".3f") for row in each]
     columns["graphs"] = [str(sum(line.graphs for line in row) or "-") for row in each]
-    columns["seconds"] = [digits(_mean_known(line.seconds for line in row), ".2f") for row in each]
+    columns["seconds"] = [digits(mean_of(line.seconds for line in row)[0], ".2f") for row in each]
     for problem, column in zip(problems, zip(*rows, strict=True), strict=True):
         columns[problem] = [percent(x.accuracy, x.standard_error) if x else "" for x in column]
     return f"Test accuracy in per cent, {size} graphs\n{table(columns, width=_WIDTH)}"
-
-
-def _exact(name: str, size: str, problem: str, value: float) -> Line:
-    place = as_place(problem, value)
-    return Line(f"{name} (exact)", problem, size, 0, value, math.inf, place, math.nan)
-
-
-def _mean_known(numbers: Iterable[float]) -> float:
-    """Mean of those that are not NaN."""
-    return mean_of(x for x in numbers if not math.isnan(x))[0]
 
 
 def _as_run(stored: dict[str, Any]) -> Run:
@@ -235,8 +224,8 @@ def _line(method: str, problem: str, size: str, runs: list[Run]) -> Line:
 
 
 def mean_of(numbers: Iterable[float]) -> tuple[float, float]:
-    """Mean, NaN of no number, and its standard error, infinite for one."""
-    values = np.array([*numbers])
+    """Mean of the numbers that are not NaN, NaN if there is none, and its standard error, infinite for one."""
+    values = np.array([x for x in numbers if not math.isnan(x)])
     error = float(values.std(ddof=1) / math.sqrt(values.size)) if values.size > 1 else math.inf
     return float(values.mean()) if values.size else math.nan, error
 

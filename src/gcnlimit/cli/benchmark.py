@@ -77,11 +77,8 @@ def command(
         scores.save(out)
     mine = models or {run.method for part in files[:1] for run in part.runs}
     _rank(scores, [run.method for run in scores.runs if run.method in mine], form)
-    failed = [
-        f"  {run.method} on {run.problem}, graph {run.graph}: {run.error}"
-        for run in scores.failures
-    ]
-    say_first(failed, "more")
+    failed = [(f"{run.method} on {run.problem}, graph {run.graph}", run) for run in scores.failures]
+    say_first([f"  {where}: {run.error}" for where, run in failed], "more")
 
 
 def _list(chosen: Sequence[Problem], form: str) -> None:

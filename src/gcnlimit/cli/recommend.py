@@ -31,7 +31,7 @@ def command(
     \b
     Examples:
       gcnlimit recommend examples/data/texas.npz
-      gcnlimit recommend edges.csv --nodes nodes.csv --plot strengths.png
+      gcnlimit recommend edges.csv --nodes nodes.csv --plot members.png
     """
     check_plot(plot, (), fewest=0)
     data = options.load_labelled(file, split=split, **tables)
@@ -39,7 +39,7 @@ def command(
     from gcnlimit.real.recommend import facts
 
     advice = recommend(data.X, data.training(split), data.graph, scale=scale)
-    draw(plot, advice.plot)
+    draw(plot, advice.model.plot)
     if form == "table":
         for line in str(advice).splitlines():
             click.echo(textwrap.fill(line, _WIDTH, subsequent_indent="  "))

@@ -214,7 +214,7 @@ def _connect_controls(app: Dash, workers: Workers) -> None:
 
     connect(_from_link, Input("url", "search"), Held("start", "data"), prevent="initial_duplicate")
     connect(_to_preset, Input({"preset": ALL, "to": ALL}, "n_clicks"))
-    connect(_to_best, Input("best", "n_clicks"), held)
+    connect(lambda _, held: (tuned(State.of(held)), ""), Input("best", "n_clicks"), held)
     words = "Reading your graph; a large one takes a minute ..."
     files = [Input("upload", "contents"), Input("again", "n_clicks"), Held("upload", "filename")]
     how = [Held(f"read-{name}", "value") for name in READING]
@@ -291,10 +291,6 @@ def _to_preset(clicks: list[int | None]) -> tuple[State, str]:
     if not any(clicks):
         raise PreventUpdate
     return State.of_query(ctx.triggered_id["to"]), ""
-
-
-def _to_best(clicks: int, held: dict[str, Any]) -> tuple[State, str]:
-    return tuned(State.of(held)), ""
 
 
 def _to_upload(

@@ -216,11 +216,10 @@ def _more(name: str, title: str) -> list[Any]:
         named = {"id": f"{name}-{kind}", "aria-label": f"{kind.upper()}: {title}"}
         files.append(html.Button(kind.upper(), className="save", **named))
     words = "Save, code, formula"
+    formula = _FORMULAS[name.partition("-")[0]]
     return [
         html.Summary(words, **{"aria-label": f"{words}: {title}"}),
         html.Div(files, className="row"),
         html.Pre(id=f"{name}-code", tabIndex="0", **{"aria-label": f"Code: {title}"}),
-        html.Div(
-            id=f"{name}-formula", className="formula", title=_FORMULAS[name.partition("-")[0]]
-        ),
+        html.Div(id=f"{name}-formula", className="formula", title=formula),
     ]

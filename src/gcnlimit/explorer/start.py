@@ -23,6 +23,7 @@ from gcnlimit.graphs.check import counted
 from gcnlimit.graphs.columns import spelling
 from gcnlimit.graphs.dataset import Dataset
 from gcnlimit.graphs.table_files import ENDS
+from gcnlimit.graphs.tables import LABEL
 from gcnlimit.real.files import TABLES, read_labelled
 from gcnlimit.real.recommend import recommend
 
@@ -182,9 +183,10 @@ def _write(folder: Path, number: int, text: str, name: str) -> Path:
     return path
 
 
-def _edge_like(path: Path) -> tuple[bool, bool, int]:
-    """Order of two tables: first the one that names columns as edges do, or a node in several rows, or has fewer columns."""
+def _edge_like(path: Path) -> tuple[bool, bool, bool, int]:
+    """Order of two tables: first the one with columns as of edges, without classes, a node in several rows, fewer columns."""
     text = path.read_bytes().decode(errors="replace").replace("\0", "").lower()
     rows = [re.split("[,;\t|]", line) for line in text.splitlines()] or [[""]]
-    named = {*rows[0]}.intersection(*ENDS[:1])
-    return not named, len({row[0] for row in rows}) == len(rows), len(rows[0])
+    edges, nodes = ({*rows[0]}.intersection(names) for names in (ENDS[0], LABEL))
+    once = len({row[0] for row in rows}) == len(rows)
+    return not edges, bool(nodes), once, len(rows[0])

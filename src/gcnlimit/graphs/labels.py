@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import plain_array
-from gcnlimit._values import shown
+from gcnlimit._validation import as_real, plain_array
+from gcnlimit._values import Array, shown
 from gcnlimit.errors import ParameterError
 
 Mask = npt.NDArray[np.bool_]
@@ -119,3 +120,19 @@ def as_classes(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         fraction = f"y contains {values[fractions][0]:g}"
         raise ParameterError(f"Unknown label type: {fraction}; classes are {KINDS}")
     return values
+
+
+def class_weights(labels: Labels, class_weight: object) -> Array:
+    """Weight of each labelled node, 1 on average."""
+    if class_weight is None:
+        return np.ones(labels.index.size)
+    if isinstance(class_weight, Mapping):
+        given = [class_weight.get(c, 1.0) for c in labels.classes.tolist()]
+        each = np.asarray(as_real("class_weight", given, low=0, open_low=True))
+    elif isinstance(class_weight, str) and class_weight == "balanced":
+        each = 1.0 / labels.counts
+    else:
+        use = "use None, 'balanced' or a dictionary of weights by class"
+        raise ParameterError(f"class_weight = {shown(class_weight)} is not allowed; {use}")
+    weights = each[labels.index]
+    return np.asarray(weights / weights.mean())

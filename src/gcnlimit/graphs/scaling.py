@@ -25,8 +25,8 @@ class Scaling(NamedTuple):
     def of(cls, X: Any, how: str | None) -> Scaling:
         """Scaling of these features; ``"auto"`` takes rows if most features are 0, as counts of words are, else columns.
 
-        Rows that two or three columns dominate, as one of another unit does, tell nothing of the others: they are scaled by
-        columns. The columns of a large sparse matrix are not centred, so that it remains sparse.
+        Rows that few columns dominate, as one of another unit does, tell nothing of the others: they are scaled by columns. The
+        columns of a large sparse matrix are not centred, so that it remains sparse.
         """
         one_of("scale", how, "auto", "rows", "columns", None)
         if how == "auto":
@@ -47,9 +47,11 @@ class Scaling(NamedTuple):
 
 
 def _even(X: Any) -> bool:
-    """Whether rows of unit norm are spread over more than three columns."""
+    """Whether rows of unit norm are spread over more than three columns, and most of them over columns that are often 0."""
     share = np.asarray(squared(unit_rows(X)).sum(axis=0)).ravel()
-    return bool(share.sum() ** 2 > 3.0 * float(share @ share))
+    filled = np.asarray((X != 0).sum(axis=0)).ravel() > 0.5 * X.shape[0]
+    spread = share.sum() ** 2 > 3.0 * float(share @ share)
+    return bool(spread and 2.0 * share[filled].sum() <= share.sum())
 
 
 def unit_rows(X: Any) -> Any:

@@ -25,9 +25,7 @@ ENDS = (("source", "src", "from", "node1", "u"), ("target", "dst", "to", "node2"
 Columns = dict[str, list[Any]]
 SPREADSHEETS = (".xlsx",)
 _MEMORY = 40.0  # bytes for each byte of a table that is read
-# rows of a text that are split at once: too few lists to call the garbage collector, which takes
-# most of the time
-_ROWS = 256
+_ROWS = 256  # of a text split at once: too few lists to call the garbage collector, which is slow
 _LOOKED_AT = 4096  # rows that tell a decimal comma
 _PLACE = re.compile(rb"""\br\s*=\s*["']([A-Z]{0,9})([0-9]{1,9})["']""")  # of a cell or a row
 _COMMENT = re.compile(r"[#%]|\s*$|sep=.\s*$", re.IGNORECASE)

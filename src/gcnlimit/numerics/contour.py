@@ -5,7 +5,7 @@ Nodes are those of the upper half; functions are real on the real axis, so that 
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from scipy.fft import dct, dst
@@ -25,10 +25,6 @@ class Contour(NamedTuple):
     within: Array
     half: Array
     width: Array
-
-    def take(self, row: int | np.intp) -> Self:
-        """The contour of one point."""
-        return type(self)(*(part[row : row + 1] for part in self))
 
     def pierced(self, values: Array) -> Array:
         r"""How far :math:`\oint\frac{f(z)}{z - x}` is from 1: not at all if functions, 1 at infinity, are analytic without."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import warnings
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax, softmax
@@ -13,6 +17,8 @@ Indices = npt.NDArray[np.int64]
 REG = tuple(np.logspace(-4, 3, 15).tolist())
 COLDEST = 100.0  # largest inverse temperature
 SAMPLE = 5000  # labelled nodes that are enough to find a temperature
+TREES = 64  # of a forest,
+GROWN = 2000  # and nodes on which each is grown, at most
 
 
 def targets(classes: Indices, count: int) -> Array:
@@ -42,6 +48,21 @@ def made_up(left_out: Array, classes: Indices, count: int) -> Array:
     nodes = np.arange(classes.size)
     full[..., nodes, classes] += more * (1.0 + left_out[..., nodes, classes])
     return full
+
+
+def forest(rows: Array, classes: Indices) -> tuple[Any, Array]:
+    """Random forest, and what it says of each row by the trees grown without it; the order of the rows does not matter."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    order = np.lexsort([classes, *rows.T])
+    most = min(len(rows), GROWN)
+    trees = RandomForestClassifier(TREES, oob_score=True, max_samples=most, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a row that every tree has seen
+        trees.fit(rows[order], classes[order])
+    left_out = np.empty_like(trees.oob_decision_function_)
+    left_out[order] = np.nan_to_num(trees.oob_decision_function_, nan=1.0 / left_out.shape[1])
+    return trees, left_out
 
 
 def blurred(classes: Indices, count: int, blur: float) -> Array:
@@ -128,3 +149,11 @@ def soft_weights(losses: Array, share: Array, prior: Array) -> Array:
     weights = prior * np.exp(-0.5 * (gap / error) ** 2)
     weights = np.where(weights > 1e-3 * weights.max(), weights, 0.0)
     return np.asarray(weights / (weights.sum() or 1.0))
+
+
+def paired(first: Any, second: Any, share: Array) -> tuple[float, float]:
+    """Mean of `first - second` on the same nodes, and its standard error."""
+    apart = np.asarray(first, float) - np.asarray(second, float)
+    mean = float(share @ apart)
+    square = float(share**2 @ (apart - mean) ** 2) * apart.size / max(apart.size - 1, 1)
+    return mean, math.sqrt(square)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -78,6 +78,20 @@ class Ridge:
         r"""Coefficients :math:`W = Z^T a` of columns, and intercept, of weights :math:`a` of the rows."""
         W = self._centred.T @ (a / np.sqrt(self.weights)[:, None]).astype(self._centred.dtype)
         return W, self._share @ targets - self._mean @ W
+
+
+class Outputs(NamedTuple):
+    """The same with nothing to learn, for rows that are left-out probabilities of the classes."""
+
+    rows: Array
+
+    def solve(self, targets: Array, reg: Array) -> tuple[Array, Array]:
+        """The rows on the scale of the targets, and no weights."""
+        return 2.0 * self.rows[None, :, -targets.shape[1] :] - 1.0, 0.0 * targets[None]
+
+    def linear(self, targets: Array, a: Array) -> tuple[Array, Array]:
+        """Coefficients and intercept of that scale."""
+        return 2.0 * np.eye(self.rows.shape[1])[:, -a.shape[1] :], -np.ones(a.shape[1])
 
 
 class IteratedRidge:

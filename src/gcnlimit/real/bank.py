@@ -13,18 +13,19 @@ from gcnlimit._values import Array
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.lazy import BLOCK, Averaged, Beside, Kernel, Units, gaussian, linear
 from gcnlimit.numerics.leave_one_out import correct, made_up, sharpened, soft_weights, targets
-from gcnlimit.numerics.ridge import LARGE, IteratedRidge, Ridge
-from gcnlimit.real.views import Views
+from gcnlimit.numerics.ridge import LARGE, IteratedRidge, Outputs, Ridge
+from gcnlimit.real.views import NUMBERS, Views
 
-Nodes = npt.NDArray[np.int64]
 STRENGTHS = (-0.95, -0.6, -0.3, 0.5, 0.8, 0.9, 0.95)
 LANDMARKS = 1000  # of a kernel; with more labels, sums of products are iterated on all of them
+RARE = 0.5  # prior weight of a negative strength: most graphs join nodes that are alike
 UNITS = 100  # random, of a member for few features
 DRAWS = 3  # such members
 REG = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
 ITERATED = REG[3:]  # what is less takes many steps, and is best nowhere with so many labels
 PER_CLASS = 20  # labelled nodes for each class from which labels are an input
 PER_COLUMN = 20  # labelled nodes for each feature from which hops and random units have members
+FOREST = 10  # labelled nodes from which trees are grown
 NARROW = 100  # features above which they are many: the cost grows as the cube of the columns
 
 
@@ -36,6 +37,8 @@ class Member(NamedTuple):
     local: bool = False  # whether it knows nodes by name, so that it has no answer on another graph
     strength: float | None = None  # of a PageRank filter
     iterated: bool = False  # whether it is solved by products with sparse columns
+    prior: float = 1.0  # weight of each of its regularizations before any label
+    learnt: bool = False  # whether its columns are probabilities, without regularizations
 
 
 Columns = Beside | Kernel
@@ -58,10 +61,12 @@ def _few(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     units = Units.of(Beside([views.base]), 3 * UNITS, rng)
     yield Member("features", graph=False), Beside(alone)
     yield Member("features, random units", graph=False), Beside([*alone, units])
+    forest = views.forest(labels)
+    yield Member("forest", graph=False, prior=len(REG), learnt=True), Beside([forest])
     if views.graph is None or not want("hops", "random units"):
         return
     steps = views.hops()
-    hops = [block for blocks in steps for block in blocks]
+    hops = [*(block for blocks in steps for block in blocks), forest]
     near = [block for blocks in steps[:3] for block in blocks]
 
     def averaged() -> Averaged:  # averages of labels would return a node's own
@@ -85,6 +90,9 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     yield Member("features", graph=False), Beside([F])
     marks = views.kept("landmarks", lambda: F[landmarks(views, labels)])
     yield Member("features, kernel", graph=False), Kernel(gaussian, [F], [marks])
+    if views.X.shape[1] <= NARROW and labels.index.size >= FOREST:
+        trees = Beside([views.forest(labels)])
+        yield Member("forest", graph=False, prior=len(REG), learnt=True), trees
     if views.graph is None:
         return
     smoothed = "PageRank 0.9, rows"
@@ -92,7 +100,8 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     filtered = dict(zip(strengths, views.pagerank(strengths), strict=True))
     smooth = filtered.get(0.9)
     for s in strengths:  # none is held longer than it is used
-        yield Member(f"PageRank {s:g}", strength=s), Beside([filtered.pop(s)])
+        prior = RARE if s < 0 else 1.0
+        yield Member(f"PageRank {s:g}", strength=s, prior=prior), Beside([filtered.pop(s)])
     if views.elsewhere:
         return
     rows = views.rows()
@@ -106,6 +115,9 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
         yield Member("neighbourhood kernel", local=True), Kernel(gaussian, around, marked)
         del around, marked
     enough = labels.index.size >= PER_CLASS * labels.classes.size
+    if not enough and views.nodes * labels.index.size <= NUMBERS:
+        close = [views.proximity(labels.labelled)]
+        yield products("near labels", close, close, labels)
     if enough and want("labels", "random units, labels"):
         seen = views.labels(labels)
         yield Member("labels", local=True), Beside([seen])
@@ -115,7 +127,7 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
             yield Member("random units, labels", local=True), Beside([*near, seen, units])
 
 
-def landmarks(views: Views, labels: Labels) -> Nodes:
+def landmarks(views: Views, labels: Labels) -> npt.NDArray[np.int64]:
     """Nodes through which a kernel is computed (Nyström): all labelled ones up to `LANDMARKS`, where it is exact.
 
     Of more they are drawn among all nodes: a landmark is seen more sharply than others, so that leave-one-out would expect too
@@ -150,16 +162,13 @@ class Fitted(NamedTuple):
 
     @classmethod
     def of(cls, member: Member, columns: Columns, labels: Labels, weights: Array) -> Fitted:
-        """Ridge regression on the labelled nodes, at each regularization of the bank.
-
-        Those that are worse than another of the same member, beyond doubt, are left out.
-        """
+        """Ridge regression on the labelled nodes, at each regularization that is not worse than another beyond doubt."""
         nodes = labels.labelled
         dtype: Any = np.float64 if nodes.size <= LARGE else np.float32
         Y: Any = targets(labels.index, labels.classes.size).astype(dtype)
         reg = ITERATED if member.iterated else REG
         root = None
-        ridge: Ridge | IteratedRidge
+        ridge: Ridge | IteratedRidge | Outputs
         if member.iterated and isinstance(columns, Beside):
             ridge = IteratedRidge([block[nodes] for block in columns.blocks], weights)
         else:
@@ -171,7 +180,7 @@ class Fitted(NamedTuple):
                 for first in range(0, len(Z), BLOCK):
                     some = slice(first, first + BLOCK)
                     Z[some] = solve_triangular(root, Z[some].T.astype(float), lower=True).T
-            ridge = Ridge(Z, weights)
+            ridge = Outputs(Z) if member.learnt else Ridge(Z, weights)
         left_out, dual = ridge.solve(Y, reg)
         full = made_up(left_out, labels.index, labels.classes.size).astype(dtype)
         share = weights / weights.sum()
@@ -180,7 +189,7 @@ class Fitted(NamedTuple):
         sharpness, losses = sharpened(weighed, labels.index, share)
         hits = correct(full, labels.index)
         best = int((hits @ share).argmax())
-        kept = soft_weights(losses, share, np.ones(len(reg))) > 0.0
+        kept = soft_weights(losses, share, np.ones(len(losses))) > 0.0
         # the regularizations side by side, so that a product serves all of them
         W, intercept = ridge.linear(np.tile(Y, kept.sum()), np.hstack([*dual[kept]]))
         if root is not None:

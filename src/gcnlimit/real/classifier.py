@@ -14,12 +14,12 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.graphs.labels import Labels
+from gcnlimit.graphs.labels import Labels, class_weights
 from gcnlimit.graphs.scaling import unit_rows
 from gcnlimit.numerics.leave_one_out import correct
 from gcnlimit.real.ensemble import Ensemble
 from gcnlimit.real.fractions import Shift, as_fractions
-from gcnlimit.real.graph_estimator import GraphEstimator, class_weights
+from gcnlimit.real.graph_estimator import GraphEstimator
 from gcnlimit.real.scores import expected_accuracy
 from gcnlimit.results.pictures import ready_axes
 
@@ -92,7 +92,7 @@ class GraphClassifier(GraphEstimator):
         self.class_weight = class_weight
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw weight and leave-one-out accuracy of the members (needs matplotlib); returns the axes."""
+        """Draw weight and leave-one-out accuracy of members, and the accuracy to expect (needs matplotlib); returns the axes."""
         axes = ready_axes(axes)
         names, weights, accuracies = list(zip(*self.table_, strict=True))[:3]
         place = np.arange(len(names))
@@ -100,6 +100,9 @@ class GraphClassifier(GraphEstimator):
         axes.plot(accuracies, place, "o", color="C1", label="leave-one-out accuracy")
         axes.set_yticks(place, names)
         axes.axvline(self.loo_score_, color="0.5", lw=1, label="average")
+        axes.axvspan(
+            *self.expected_accuracy_[1:], color="C2", alpha=0.2, label="accuracy to expect"
+        )
         axes.invert_yaxis()
         axes.set_xlim(0.0, 1.0)
         axes.legend(frameon=False)

@@ -18,7 +18,7 @@ from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.lazy import Beside
 from gcnlimit.graphs.operator import propagation
 from gcnlimit.graphs.scaling import Scaling
-from gcnlimit.numerics.leave_one_out import SAMPLE, averaged, blurred, correct, soft_weights
+from gcnlimit.numerics.leave_one_out import SAMPLE, averaged, blurred, correct, paired, soft_weights
 from gcnlimit.real.bank import Fitted, Member, members
 from gcnlimit.real.views import RANK, Views, principal_axes
 
@@ -26,7 +26,6 @@ LEAST = 1e-6  # probability below which nothing is said
 CALIBRATED = 50  # labelled nodes from which sharpness depends on the degree
 HELD = 50_000  # nodes up to which all views are held in memory at once
 COMPARED = 2000  # labelled nodes on which scalings are compared
-RARE = 0.5  # prior weight of a negative strength: most graphs join nodes that are alike
 
 
 class Row(NamedTuple):
@@ -96,7 +95,7 @@ class Ensemble:
         gain = None
         if uses_graph and not bare:
             both, rest = (_left_out(fitted, mixture) for mixture in (everywhere, alone))
-            gain = difference(correct(both, labels.index), correct(rest, labels.index), share)
+            gain = paired(correct(both, labels.index), correct(rest, labels.index), share)
             uses_graph = _graph_helps(both, rest, labels, share)
         anywhere = _mixture(fitted, share, lambda member: not member.local)
         used, portable = (everywhere, anywhere) if uses_graph else (alone, alone)
@@ -173,7 +172,7 @@ class Ensemble:
         ours = correct(self.left_out, self.labels.index)
         rows = []
         for name, one in self.fitted.items():
-            apart = difference(ours, one.right, self.share)
+            apart = paired(ours, one.right, self.share)
             shown = name.replace("features", "rows of the graph") if self.bare else name
             weight = float(self.weights[name].sum())
             rows.append(Row(shown, weight, one.accuracy, one.member.strength, *apart))
@@ -231,15 +230,14 @@ def chosen_scaling(features: Any, labels: Labels, scale: str | None) -> Scaling:
         columns = Beside([rows if axes is None else np.asarray(rows @ axes)])
         each = Fitted.of(Member("features"), columns, compared, np.ones(some.size)).losses
         losses.append(each[(each @ share).argmin()])
-    gain, error = difference(losses[0], losses[1], share)
+    gain, error = paired(losses[0], losses[1], share)
     return other if gain > 2.0 * error else usual
 
 
 def _mixture(fitted: dict[str, Fitted], share: Array, kept: Callable[[Member], bool]) -> Mixture:
     """Weights in the soft average of the members kept."""
     each = list(fitted.values())
-    rare = [RARE if (one.member.strength or 0.0) < 0 else 1.0 for one in each]
-    prior = np.where([kept(one.member) for one in each], rare, 0.0)
+    prior = [one.member.prior * kept(one.member) for one in each]
     counts = [len(one.sharpness) for one in each]
     losses = np.concatenate([one.losses for one in each])
     weights = soft_weights(losses, share, np.repeat(prior, counts))
@@ -259,13 +257,5 @@ def _graph_helps(used: Array, alone: Array, labels: Labels, share: Array) -> boo
         return True
     place = np.arange(labels.index.size), labels.index
     both, rest = (np.log(np.maximum(p[place], LEAST)) for p in (used, alone))
-    gain, error = difference(both, rest, share)
+    gain, error = paired(both, rest, share)
     return gain > error
-
-
-def difference(first: Any, second: Any, share: Array) -> tuple[float, float]:
-    """Mean of `first - second` on the same nodes, and its standard error."""
-    apart = np.asarray(first, float) - np.asarray(second, float)
-    mean = float(share @ apart)
-    square = float(share**2 @ (apart - mean) ** 2) * apart.size / max(apart.size - 1, 1)
-    return mean, math.sqrt(square)

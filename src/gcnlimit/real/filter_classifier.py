@@ -16,13 +16,13 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank
 from gcnlimit.filters.action import column_blocks
 from gcnlimit.graphs.check import as_features, dense, is_sparse
-from gcnlimit.graphs.labels import Labels
+from gcnlimit.graphs.labels import Labels, class_weights
 from gcnlimit.graphs.operator import Propagation, propagation, undirected
 from gcnlimit.graphs.scaling import Scaling
 from gcnlimit.normalization import Normalization, as_normalization
 from gcnlimit.numerics.leave_one_out import REG, correct, made_up, pair, sharpened, targets
 from gcnlimit.numerics.ridge import Ridge
-from gcnlimit.real.graph_estimator import GraphEstimator, class_weights
+from gcnlimit.real.graph_estimator import GraphEstimator
 from gcnlimit.theory.label_free import Smoothness, relative_strength
 
 Nodes = npt.NDArray[np.int64]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -13,8 +12,8 @@ from scipy.special import softmax
 
 from gcnlimit._runtime.extras import need
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit._validation import as_real, plain_array
-from gcnlimit._values import Array, shown
+from gcnlimit._validation import plain_array
+from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import as_adjacency, as_features, check_indices
 from gcnlimit.graphs.labels import Labels, as_classes, as_labels, is_missing, labelled_nodes
@@ -220,19 +219,3 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def class_weights(labels: Labels, class_weight: object) -> Array:
-    """Weight of each labelled node, 1 on average."""
-    if class_weight is None:
-        return np.ones(labels.index.size)
-    if isinstance(class_weight, Mapping):
-        given = [class_weight.get(c, 1.0) for c in labels.classes.tolist()]
-        each = np.asarray(as_real("class_weight", given, low=0, open_low=True))
-    elif isinstance(class_weight, str) and class_weight == "balanced":
-        each = 1.0 / labels.counts
-    else:
-        use = "use None, 'balanced' or a dictionary of weights by class"
-        raise ParameterError(f"class_weight = {shown(class_weight)} is not allowed; {use}")
-    weights = each[labels.index]
-    return np.asarray(weights / weights.mean())

@@ -14,7 +14,6 @@ from gcnlimit.graphs.check import as_adjacency
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
 from gcnlimit.real.scores import FEW, Interval, cross_validate
-from gcnlimit.results.pictures import ready_axes
 from gcnlimit.theory.bayes import bayes_optimal
 
 UNEQUAL, EQUAL = 5, 40  # classes above which the ceiling takes minutes
@@ -53,25 +52,6 @@ class Recommendation:
     estimate: Estimate
     doubts: tuple[str, ...]
     model: Any
-
-    def plot(self, axes: Any = None) -> Any:
-        """Draw leave-one-out accuracy against the strength of the filter (needs matplotlib); returns the axes."""
-        axes = ready_axes(axes)
-        filters = sorted(
-            (row.strength, row.loo_accuracy) for row in self.model.table_ if row.strength
-        )
-        axes.plot(*np.array(filters).reshape(-1, 2).T, "o-", label="PageRank")
-        for row in self.model.table_:
-            if row.member == "features":
-                axes.axhline(row.loo_accuracy, color="0.6", ls=":", label="features alone")
-        # chance stands for a lower end that is not known
-        _, low, high = self.model.expected_accuracy_
-        low = low or 1.0 / self.estimate.classes.size
-        axes.axhspan(low, high, color="C2", alpha=0.2, label="expected accuracy")
-        axes.set_xlabel("strength: below 0 neighbours are contrasted, above 0 averaged")
-        axes.set_ylabel("leave-one-out accuracy")
-        axes.legend(frameon=False)
-        return axes
 
     def __repr__(self) -> str:
         value, low, high = self.model.expected_accuracy_
@@ -134,8 +114,8 @@ def facts(model: Any) -> dict[str, Any]:
     network = "the graph alone" if model.graph_gain_ is None else used
     value, low, high = model.expected_accuracy_
     gain, error = model.graph_gain_ or (None, None)
-    told = {"labelled": model.labelled_.size, "network": network, "expected_accuracy": value}
-    told |= {"expected_low": low, "expected_high": high}
+    told = {"labelled": model.labelled_.size, "network": network}
+    told |= {"expected_accuracy": value, "expected_low": low, "expected_high": high}
     told |= {"graph_gain": gain, "graph_gain_error": error}
     return told | {f"loo_{name}": score for name, score in model.loo_scores_.items()}
 

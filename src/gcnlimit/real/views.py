@@ -15,6 +15,7 @@ from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import normalized, propagation, undirected
 from gcnlimit.graphs.scaling import unit_rows
+from gcnlimit.numerics.leave_one_out import forest
 from gcnlimit.numerics.ridge import LARGE
 
 RANK = 256  # principal directions to which many features are reduced
@@ -162,6 +163,22 @@ class Views:
             block[labels.labelled, labels.index] *= counts / np.maximum(counts - hidden, 1)
         blocks[0] = np.asarray(unit_rows(blocks[0]))
         return self._standard("labels", np.hstack(blocks))
+
+    def proximity(self, nodes: npt.NDArray[np.int64]) -> Array:
+        """How near some nodes are to each by PageRank of strength 0.9, rows of unit norm."""
+        start = np.zeros((self.nodes, nodes.size), self.dtype)
+        start[nodes, np.arange(nodes.size)] = 1.0
+        (near,) = geometric(propagation(self.graph, "symmetric").operator, start, (0.9,))
+        return np.asarray(unit_rows(near))
+
+    def forest(self, labels: Labels) -> Array:
+        """Probabilities of the classes by a random forest on the features; of labelled nodes, by trees grown without them."""
+        rows = np.clip(dense(self.X), -1e30, 1e30)  # trees have single precision
+        trees, left_out = self.kept("forest", lambda: forest(rows[labels.labelled], labels.index))
+        found = np.asarray(trees.predict_proba(rows), self.dtype)
+        if not self.elsewhere:
+            found[labels.labelled] = left_out
+        return found
 
     def _scaled(self, name: str, view: Array) -> Array:
         """Rows of unit norm, or of the same mean square as in the fit."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -135,46 +135,40 @@ def calibration_column(logits: Array, class_index: Indices, vanish: bool = False
     true = np.arange(classes) == class_index[:, None]
     ahead = logits[~true].reshape(nodes, -1) - logits[true][:, None]  # of the true class
     right = np.all(ahead <= 0.0, axis=1) / (1.0 + np.sum(ahead == 0.0, axis=1))  # a tie is shared
-    slope = _best_slope(ahead)
-    raw = _scores(0.0 if vanish else 1.0, ahead)
-    order = np.argsort(raw.confidence, kind="stable")
+    slope = np.inf if np.any(ahead < 0.0) else 1.0  # if no node is wrong
+    if np.any(ahead > 0.0):
+        slope = float(best_slope(ahead[None], np.full(nodes, 1.0 / nodes))[0])
+    confidence, *scores = _scores(0.0 if vanish else 1.0, ahead)
+    order = np.argsort(confidence, kind="stable")
     bins = np.full((2, BINS), np.nan)
     if nodes >= BINS:
-        sorted_by_it = (raw.confidence[order], right[order])
+        sorted_by_it = (confidence[order], right[order])
         bins[:] = [[part.mean() for part in np.array_split(v, BINS)] for v in sorted_by_it]
-    means = right.mean(), raw.confidence.mean(), np.mean(right - raw.confidence)
+    means = right.mean(), confidence.mean(), np.mean(right - confidence)
     told = np.inf if vanish else slope
-    return np.array([nodes, told, *means, *raw[1:], *_scores(slope, ahead)[1:], *bins.ravel()])
+    return np.array([nodes, told, *means, *scores, *_scores(slope, ahead)[1:], *bins.ravel()])
 
 
-class ConfidenceScores(NamedTuple):
-    """Confidence, of the nodes or on average, log loss and Brier score."""
-
-    confidence: Any
-    log_loss: Any
-    brier: Any
-
-
-def _scores(slope: float, ahead: Array) -> ConfidenceScores:
-    """Scores by the odds of the other classes against the true one, which they are so far ahead of, times a slope."""
+def _scores(slope: float, ahead: Array) -> tuple[Array, float, float]:
+    """Confidence at each node, log loss and Brier score, from how far other classes are ahead of the true one."""
     with np.errstate(invalid="ignore"):  # an infinite slope times a tie
         others = np.exp(np.minimum(np.nan_to_num(slope * ahead, nan=0.0), _FARTHEST))
     total = 1.0 + np.sum(others, axis=1)
     p = others / total[:, None]
     brier = 0.5 * (np.sum(p, axis=1) ** 2 + np.sum(p**2, axis=1))
     best = np.maximum(1.0, others.max(axis=1)) / total
-    return ConfidenceScores(best, float(np.mean(np.log(total))), float(np.mean(brier)))
+    return best, float(np.mean(np.log(total))), float(np.mean(brier))
 
 
-def _best_slope(ahead: Array) -> float:
-    """Factor of the logits at which their log loss is smallest; infinite where no node is wrong."""
-    if np.all(ahead <= 0.0):
-        return np.inf if np.any(ahead < 0.0) else 1.0
-    unit = np.sqrt(np.mean(ahead**2))
-    outputs = np.pad(ahead / unit, ((0, 0), (1, 0)))[None]  # the true class first, at 0
-    infinite, alike = np.full(1, np.inf), np.ones(len(ahead))
-    found = best_sharpness(outputs, np.zeros(1), alike, np.ones(1), (-infinite, infinite))
-    return float(found[0] / unit)
+def best_slope(ahead: Array, weight: Array) -> Array:
+    """Factor of logits of least log loss; other classes are `ahead` of the true one, at nodes of these weights: points first."""
+    unit = np.sqrt(np.mean(ahead**2, axis=2) @ weight / np.sum(weight))
+    outputs = np.pad(
+        ahead / unit[:, None, None], ((0, 0), (0, 0), (1, 0))
+    )  # true class first, at 0
+    start, infinite = np.ones(unit.shape), np.full(unit.shape, np.inf)
+    slope = best_sharpness(outputs, np.zeros(1), weight, start, (-infinite, infinite))
+    return np.asarray(slope / unit)
 
 
 def measured_calibration(rows: Array, classes: int, trials: int = 1) -> Calibration:

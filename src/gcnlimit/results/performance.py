@@ -186,8 +186,8 @@ class Prediction(Performance):
     def _shown(self) -> dict[str, Any]:
         shown = self.distinct()
         errors = {name + ERROR: getattr(self.standard_error, name) for name in shown}
-        uncertain = {name: error for name, error in errors.items() if np.any(error)}
-        return shown | uncertain | {"status": status_names(Status, self.status)}
+        shown |= {name: error for name, error in errors.items() if np.any(error)}
+        return shown | {"status": status_names(Status, self.status)}
 
 
 @dataclass(frozen=True, repr=False)

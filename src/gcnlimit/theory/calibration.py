@@ -18,16 +18,15 @@ from gcnlimit.classes import Classes
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.gaussian import gaussian_grid
-from gcnlimit.numerics.roots import bracketed_roots
-from gcnlimit.results.calibration import Calibration, ConfidenceScores
+from gcnlimit.results.calibration import Calibration, best_slope
 from gcnlimit.results.performance import scalar_or_array
 from gcnlimit.theory.ceiling.amp_layers import softmax_averages
 from gcnlimit.theory.decision import accuracy, two_codes
 
 _REACH = 10.0  # standard deviations of an output that carry all of it
-_STEP = 0.4  # between two logits, at which a trapezoid rule is exact
+_WIDEST = 50.0  # deviation of logits of many classes
 _LAGUERRE = np.polynomial.laguerre.laggauss(40)
-_LEGENDRE = np.polynomial.legendre.leggauss(24)
+_LEGENDRE = np.polynomial.legendre.leggauss(48)
 _SURE = (1e-6, 30.0)  # deviations of logits between no evidence and certainty, as good as either
 _PANELS = np.array([0.0, 2.0, 6.0, 14.0, 34.0])  # logits below the largest that others count at
 
@@ -95,18 +94,20 @@ def calibration(
     apart = 2.0 if classes == 2 else np.sqrt(classes)
     with np.errstate(divide="ignore", invalid="ignore"):
         slope = np.where(deviation > 0.0, apart * margin / deviation, np.copysign(np.inf, margin))
-    raw = scores(mean, deviation)
+    confidence, *raw = scores(mean, deviation)
     # outputs times the slope: functions of the margin alone
     repaired = scores(apart * margin**2, apart * np.abs(margin))
     # the slope of the truth differs from 1 by the same sign at every output
-    error = np.abs(right - raw.confidence)
-    columns = (slope, right, raw.confidence, error, *raw[1:], *repaired[1:])
+    error = np.abs(right - confidence)
+    columns = (slope, right, confidence, error, *raw, *repaired[1:])
     return replace(Calibration(*map(scalar_or_array, columns)), classes=classes)
 
 
 def _mixed_calibration(mean: Array, deviation: Array, weight: Array) -> Calibration:
     """Calibration of two classes; the last axis runs over kinds of nodes of that weight, propensities or classes (Eq. 14.7)."""
-    slope = _best_slope(mean, deviation, weight)
+    z, normal = _normal(np.nanmax(deviation, initial=0.0))
+    ahead = -(mean[..., None] + deviation[..., None] * z).reshape(-1, weight.size * z.size, 1)
+    slope = best_slope(ahead, np.outer(weight, normal).ravel()).reshape(mean.shape[:-1])
     sure = _two_classes(mean, deviation)
     repaired = _two_classes(slope[..., None] * mean, np.abs(slope)[..., None] * deviation)
     right = ndtr(mean / deviation) @ weight
@@ -116,36 +117,21 @@ def _mixed_calibration(mean: Array, deviation: Array, weight: Array) -> Calibrat
     return Calibration(*map(scalar_or_array, numbers))
 
 
-def _gaussian(deviation: Array | float) -> tuple[Array, Array]:
-    """Nodes and weights of an average over a normal variable, for logits of these deviations."""
-    count = int(np.clip(_REACH * np.max(deviation, initial=0.0) / _STEP, 160.0, 1e4))
-    z = np.linspace(-_REACH, _REACH, 2 * count + 1)
-    return z, np.exp(-0.5 * z**2) * (_REACH / count) / np.sqrt(2.0 * np.pi)
+def _normal(deviation: float) -> tuple[Array, Array]:
+    """Nodes and weights of a normal variable, for functions of logits of this deviation."""
+    unit = min(max(deviation, 2.0), 500.0)
+    x, weight = gaussian_grid(np.zeros(1), np.full(1, unit))
+    return x[0] / unit, weight[0]
 
 
-def _two_classes(mean: Array, deviation: Array) -> ConfidenceScores:
-    """Scores of a node of class +1, whose output is a logit (Eqs. 14.2 and 14.3)."""
+def _two_classes(mean: Array, deviation: Array) -> tuple[Array, ...]:
+    """Confidence, log loss and Brier score of a node of class +1, whose output is a logit (Eqs. 14.2 and 14.3)."""
     # pieces between the threshold and logits that are as good as certain
     ends = np.repeat([[-34.0], [0.0], [34.0]], mean.size, axis=1)
     h, normal = gaussian_grid(mean.ravel(), np.maximum(deviation.ravel(), 1e-300), ends)
     scores = (expit(np.abs(h)) - 0.5, -log_expit(h), expit(-h) ** 2)
     sure, *losses = (np.vecdot(score, normal).reshape(mean.shape) for score in scores)
-    return ConfidenceScores(0.5 + sure, *losses)
-
-
-def _best_slope(mean: Array, deviation: Array, weight: Array) -> Array:
-    r"""Slope of the smallest log loss, where :math:`\mathbb E[h\,\sigma(-bh)] = 0`."""
-    z, normal = _gaussian(deviation)
-    h = (mean[..., None] + deviation[..., None] * z).reshape(*mean.shape[:-1], -1)
-    probability = (weight[:, None] * normal).ravel()
-
-    def pull(b: Array) -> tuple[Array, Array]:
-        wrong = expit(-b[..., None] * h)
-        return -(h * wrong) @ probability, (h**2 * wrong * (1.0 - wrong)) @ probability
-
-    start = 2.0 * (mean @ weight) / (deviation**2 @ weight)
-    infinite = np.full(start.shape, np.inf)
-    return bracketed_roots(pull, start, -infinite, infinite)
+    return 0.5 + sure, *losses
 
 
 def _mixed_error(mean: Array, deviation: Array, weight: Array) -> Array:
@@ -157,34 +143,25 @@ def _mixed_error(mean: Array, deviation: Array, weight: Array) -> Array:
     grid = (np.arange(-count, count + 1) + np.arange(kinds)[:, None] / kinds) * _REACH / count
     h = (mean[..., None] + deviation[..., None] * grid).reshape(*mean.shape[:-1], -1)
     h = np.sort(np.concatenate([h, -h], axis=-1), axis=-1)
-    densities = []
-    for sign in (1.0, -1.0):
-        z = (h[..., None] - sign * mean[..., None, :]) / deviation[..., None, :]
-        density = np.exp(-0.5 * z**2) / deviation[..., None, :] / np.sqrt(2.0 * np.pi)
-        densities.append(0.5 * density @ weight)
-    up, down = densities
+    share = 0.5 * weight / deviation / np.sqrt(2.0 * np.pi)
+    up, down = (
+        np.matvec(np.exp(-0.5 * ((h[..., None] - m) / deviation[..., None, :]) ** 2), share)
+        for m in (mean[..., None, :], -mean[..., None, :])
+    )
     return np.asarray(np.trapezoid(np.abs(up - expit(h) * (up + down)), h))
 
 
-def _many_classes(classes: int, mean: Array, deviation: Array) -> ConfidenceScores:
-    r"""Scores of softmax outputs: the logit of the true class has the mean :math:`\sqrt C\bar\omega`, others 0 (Eq. 14.6)."""
-    scores = [
-        _softmax_scores(classes, np.sqrt(classes) * m, d)
-        for m, d in zip(mean.ravel(), deviation.ravel(), strict=True)
-    ]
-    columns = np.array(scores).reshape(-1, len(ConfidenceScores._fields)).T
-    return ConfidenceScores(*(column.reshape(mean.shape) for column in columns))
-
-
-def _softmax_scores(classes: int, lead: float, deviation: float) -> tuple[float, float, float]:
-    """Confidence, log loss and Brier score of independent logits of one deviation, the true one ahead by `lead`."""
-    if not np.isfinite(lead + deviation):
-        return np.nan, np.nan, np.nan
-    C = classes
-    *moments, log_loss = softmax_averages(lead / C, deviation**2 / C, C)
-    right, squares = ((1.0 + (C - 1) * x) / C for x in moments)
-    brier = 0.5 * (squares - 2.0 * right + 1.0)
-    return _softmax_confidence(C - 1, lead, deviation), log_loss, brier
+def _many_classes(C: int, mean: Array, deviation: Array) -> tuple[Array, ...]:
+    r"""The same of softmax outputs: the logit of the true class has the mean :math:`\sqrt C\bar\omega`, others 0 (Eq. 14.6)."""
+    scores = np.full((3, mean.size), np.nan)
+    # wider logits take tables that are too long
+    for k in np.flatnonzero(np.isfinite(mean) & (deviation < _WIDEST)):
+        lead, spread = np.sqrt(C) * mean.flat[k], deviation.flat[k]
+        *moments, log_loss = softmax_averages(lead / C, spread**2 / C, C)
+        right, squares = ((1.0 + (C - 1) * x) / C for x in moments)
+        brier = 0.5 * (squares - 2.0 * right + 1.0)
+        scores[:, k] = _softmax_confidence(C - 1, lead, spread), log_loss, brier
+    return tuple(scores.reshape(3, *mean.shape))
 
 
 def _softmax_confidence(others: int, lead: float, deviation: float) -> float:
@@ -200,14 +177,19 @@ def _softmax_confidence(others: int, lead: float, deviation: float) -> float:
 
     def beaten(largest: Array, centre: float) -> Array:
         """Mean over a competitor below the largest, for each of these and each a."""
+        if deviation < 1.0:  # nodes in the density, which varies faster than the probabilities
+            spread, cut = np.full(largest.size, deviation), np.zeros((1, largest.size))
+            apart, normal = gaussian_grid(centre - largest, spread, cut)
+            inside = np.where(apart < 0.0, normal, 0.0)
+            kept = np.exp(-a * np.exp(apart)[..., None])
+            return np.asarray(np.einsum("tn,tna->ta", inside, kept))
         z = (largest[:, None] - below - centre) / deviation
         density = np.exp(-0.5 * z**2) / (deviation * np.sqrt(2.0 * np.pi))
         far = ndtr((largest - ends[-1] - centre) / deviation)
         return np.asarray(density @ factor.T + far[:, None])
 
-    z, normal = _gaussian(deviation)
-    top = lead + deviation * z
-    confidence = normal @ beaten(top, 0.0) ** others @ weight
+    z, normal = _normal(deviation)
     top = deviation * z
+    confidence = normal @ beaten(lead + top, 0.0) ** others @ weight
     wrong = beaten(top, lead) * beaten(top, 0.0) ** (others - 1)
     return float(confidence + others * (normal @ wrong @ weight))

@@ -191,8 +191,9 @@ def _stopped(points: Points, _: Effort) -> _Parts:
     assert points.training is not None
     with np.errstate(all="ignore"):  # points that are not resolved are reported as such
         outputs = trained_outputs(points, points.training)
-        deviation = np.sqrt(outputs.variance)
-        test = outputs.mean / deviation
+        mean, variance, _ = outputs.output
+        deviation = np.sqrt(variance)
+        test = mean / deviation
         train = outputs.train_mean / np.sqrt(outputs.train_variance)
         if points.noise:
             push, true = outputs.push, 1.0 - 2.0 * points.noise
@@ -200,7 +201,7 @@ def _stopped(points: Points, _: Effort) -> _Parts:
             spread = np.sqrt(outputs.train_variance - (1.0 - true**2) * pull**2)
             train = given_margin(pull / spread, push / spread, points.noise)
         losses = (
-            0.5 * ((1.0 - outputs.mean) ** 2 + outputs.variance),
+            0.5 * ((1.0 - mean) ** 2 + variance),
             0.5 * ((1.0 - outputs.train_mean) ** 2 + outputs.train_variance),
         )
     unresolved = np.isnan(test) | np.isnan(train)

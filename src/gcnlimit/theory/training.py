@@ -45,27 +45,15 @@ Rows = npt.NDArray[np.intp]
 class Stopped(NamedTuple):
     """Order parameters of a training that stops, along the points, in the place of a solution; responses are not defined.
 
-    Mean and variance of the output on test and on train nodes, overlap and square of the weights. On train nodes they are those
-    of the output times the label as given, and `push` is what that label adds to its own output.
+    On train nodes mean and variance are those of the output times the label as given, and `push` is what that label adds to its
+    own output.
     """
 
-    mean: Array
-    variance: Array
+    output: Output
     train_mean: Array
     train_variance: Array
-    m_w: Array
-    Q_w: Array
+    weights: Weights
     push: Array
-
-    @property
-    def output(self) -> Output:
-        """Record of means and variances."""
-        return Output(self.mean, self.variance, np.full_like(self.mean, np.nan))
-
-    @property
-    def weights(self) -> Weights:
-        """Record of the weights."""
-        return Weights(self.m_w, self.Q_w, *[np.full_like(self.mean, np.nan)] * 4)
 
     def layers(self) -> None:
         """Return nothing: the order functions of the layers are those of networks that are trained to the end."""
@@ -83,17 +71,19 @@ def trained_outputs(points: Points, training: Training) -> Stopped:
     longest = np.zeros(first.size)
     np.fmax.at(longest, group, needed)
     steps = training.replaced(**{name: needed})
-    answer = np.full((len(Stopped._fields), points.size), np.nan)
-    order = np.argsort(group, kind="stable")
-    members = np.split(order, np.searchsorted(group[order], np.arange(1, first.size)))
-    for row, path, unit, loop in _resolved(networks, spectra, longest):
-        for block in batches(members[row].size, max(1, _BLOCK // loop.z.size)):
-            part = members[row][block]
-            at = spectra.reg[row], points.rho[part], points.noise
-            answer[:, part] = _at_times(path, loop, unit, *at, steps[part])
+    answer = np.full((7, points.size), np.nan)
+    for row, path, loop in _resolved(networks, spectra, longest):
+        members = np.flatnonzero(group == row)
+        law = spectra.unit[row], spectra.reg[row], networks.rho[row], points.noise
+        for block in batches(members.size, max(1, _BLOCK // loop.z.size)):
+            part = members[block]
+            answer[:, part] = _at_times(path, loop, law, steps[part])
     answer[:, spectra.growth(np.zeros(first.size))[group] * time > _LARGEST] = np.nan
-    answer[3] = np.maximum(answer[3], 0.0)  # outputs on train nodes may have no variance
-    return Stopped(*answer)
+    mean, variance, train_mean, train_variance, m_w, Q_w, push = answer
+    train_variance = np.maximum(train_variance, 0.0)  # outputs on train nodes may have none
+    none = np.full(points.size, np.nan)
+    weights = Weights(m_w, Q_w, none, none, none, none)
+    return Stopped(Output(mean, variance, none), train_mean, train_variance, weights, push)
 
 
 def largest_stable_rate(points: Points) -> Array:
@@ -198,8 +188,8 @@ def _ridge(points: Points, nodes: int) -> GraphRidge:
 
 def _resolved(
     points: Points, spectra: _Spectra, longest: Array
-) -> Iterator[tuple[int, Path, float, Contour]]:
-    """Number of a point, law on its contour, unit, and the contour; points that are not resolved are left out."""
+) -> Iterator[tuple[int, Path, Contour]]:
+    """Number of a point, law on its contour, and the contour; points that are not resolved are left out."""
     shape, columns, nodes = spectra.contours(longest)
     # few different numbers of nodes, so that many points are solved together, by fast transforms
     nodes = np.maximum(nodes, _SMALLEST)
@@ -208,7 +198,6 @@ def _resolved(
     for count in np.unique(nodes[nodes * _COARSEST <= _MOST]):
         rows, grid = np.flatnonzero(nodes == count), _COARSEST
         some = np.linspace(0, count - 1, max(int(count) // 8, _CHECKED)).astype(int)
-        roots = np.zeros((points.size, some.size), complex)
         while rows.size and grid <= min(_FINEST, _MOST / count):
             left = [rows[:0]]
             for block in batches(rows.size, max(1, int(_BLOCK / (count * grid)))):
@@ -216,67 +205,50 @@ def _resolved(
                 *place, reg = (column[part][:, None] for column in (*columns, spectra.reg))
                 loop = shape(*place, int(count))
                 ridge, zeta = _ridge(points.take(part), grid), reg - loop.z
-                far = zeta[:, some]
-                few = ridge.followed(far) if grid == _COARSEST else ridge.near(roots[part], far)
-                good, roots[part] = _same_on_finer(points.take(part), ridge, grid, few, far)
+                few = ridge.followed(zeta[:, some])
+                good = _same_on_finer(points.take(part), ridge, grid, few, zeta[:, some])
                 if good.any():
                     path = ridge.path(ridge.between(few, some, zeta))
                     # outputs are analytic outside of the contour, unless variables are of another
                     # root or it cuts the spectrum
                     good &= loop.pierced(path.missed) <= _CLOSED
                     for k in np.flatnonzero(good):
-                        yield part[k], path.take([k]), ridge.unit[k], loop.take(k)
+                        parts = (type(law)(*(x[[k]] for x in law)) for law in (path, loop))
+                        yield part[k], *parts
                 left.append(part[~good])
             rows, grid = np.concatenate(left), 2 * grid + 1
 
 
-def _same_on_finer(
-    points: Points, ridge: GraphRidge, grid: int, few: Array, zeta: Array
-) -> tuple[Mask, Array]:
-    """Which points have the same variables and outputs on a finer grid on the spectrum of the graph; and variables there."""
+def _same_on_finer(points: Points, ridge: GraphRidge, grid: int, few: Array, zeta: Array) -> Mask:
+    """Which points have the same variables and outputs on a finer grid on the spectrum of the graph."""
     if not points.symmetric:
-        return np.ones(points.size, bool), few
+        return np.ones(points.size, bool)
     finer = _ridge(points, 2 * grid + 1)
     finest = finer.polished(few, zeta)
     apart = np.abs(finest - few) / np.abs(finest)
     missed = ridge.path(few).missed
     # outputs have poles at outliers, near which their rounding errors are squares
     change = np.abs(finer.path(finest).missed - missed) / (1.0 + np.abs(missed)) ** 2
-    return np.all((apart <= _SAME) & (change <= _ALIKE), axis=1), finest
+    return np.asarray(np.all((apart <= _SAME) & (change <= _ALIKE), axis=1))
 
 
-def _at_times(  # noqa: PLR0917
-    path: Path,
-    loop: Contour,
-    unit: float,
-    reg: float,
-    rho: Array,
-    noise: float,
-    training: Training,
+def _at_times(
+    path: Path, loop: Contour, law: tuple[float, float, float, float], training: Training
 ) -> tuple[Array, ...]:
-    """Laws at some times of one contour (Eqs. 13.5, 13.10 and 13.11)."""
-    z = loop.z
-    learned = unit * training.learned(unit * z)
+    """Numbers of `Stopped` at some times of one contour (Eqs. 13.5, 13.10 and 13.11)."""
+    unit, reg, rho, noise = law
+    learned = unit * training.learned(unit * loop.z)
     mean, square = loop.crossed(-path.scale * learned, path.missed * learned)
     variance, true, missed = square - mean**2, 1.0, path.missed
-    if noise:  # labels are a fraction of the true ones and, independently, pure noise (Eq. 13.16)
+    if noise:  # labels are a fraction of the true ones and, independently, noise (Eq. 13.16)
         true = 1.0 - 2.0 * noise
         missed = true**2 * missed + (1.0 - true**2)
         pure = loop.crossed(-path.scale * learned, learned)[1]
         variance = true**2 * variance + (1.0 - true**2) * pure
-    trained = path.kept * missed * loop.weight
-
-    def total(values: Array, function: Array) -> Array:
-        return np.asarray(np.vecdot(values.conj(), function).real)
-
-    train_mean = total(trained, learned)
-    squared = learned**2
-    return (
-        true * mean,
-        variance,
-        train_mean,
-        total(trained * (z - reg), squared) - train_mean**2,
-        -true * total(path.weights * loop.weight, learned) / np.sqrt(unit),
-        rho * total(trained, squared) / unit,
-        total(path.kept * loop.weight, learned),
-    )
+    trained, eigenvalue = path.kept * missed, loop.z - reg
+    once = np.concatenate([trained, path.weights, path.kept]) * loop.weight
+    twice = np.concatenate([trained * eigenvalue, trained]) * loop.weight
+    train_mean, overlap, push = (learned @ once.T).real.T
+    train_square, size = (learned**2 @ twice.T).real.T
+    m_w, Q_w = -true * overlap / np.sqrt(unit), rho * size / unit
+    return true * mean, variance, train_mean, train_square - train_mean**2, m_w, Q_w, push

@@ -1,11 +1,13 @@
 """The ceiling at finite degree: its limits, and belief propagation on large graphs."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
 
 import gcnlimit as gl
+from gcnlimit.theory.ceiling import finite_degree
 from gcnlimit.theory.ceiling.population import Population, SparseModel
 
 
@@ -179,3 +181,16 @@ def test_on_another_graph_the_free_entropy_counts_what_the_first_graph_taught():
     found = gl.bayes_optimal(home, to=there, degree=60, population=800, sweeps=12)
     for mine, limit in ((found, dense), (found.two_stages, dense.two_stages)):
         assert mine.free_entropy == pytest.approx(limit.free_entropy, abs=0.015)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_the_memory_asked_for_is_about_that_which_is_taken(directed, monkeypatch):
+    """Refusals stand on it."""
+    asked = []
+    monkeypatch.setattr(finite_degree, "require", lambda what, size, remedy: asked.append(size))
+    data = gl.CSBM(4, 0.5, 1.0, 0.1, classes=4, directed=directed)
+    tracemalloc.start()
+    gl.bayes_optimal(data, degree=4.0, population=3000, sweeps=4)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.6 * asked[0] < peak < 1.2 * asked[0]

@@ -6,7 +6,7 @@ from scipy.stats import norm
 
 import gcnlimit as gl
 from gcnlimit.losses import as_loss
-from gcnlimit.theory.finite_reg.averages import Output, eta, slope_at_zero
+from gcnlimit.theory.finite_reg.averages import _GRID, Output, _alike, eta, slope_at_zero
 
 
 def at(mean, deviation, v):
@@ -62,3 +62,17 @@ def test_a_user_s_loss_may_be_steep():
     for slope in (1.0, 30.0, 1e3):
         steep = gl.losses.FromValue(lambda z, slope=slope: slope * np.logaddexp(0.0, -2.0 * z))
         assert slope_at_zero(as_loss(steep)) == pytest.approx(-slope, rel=1e-6)
+
+
+def test_outputs_share_a_grid_if_their_deviations_are_within_a_factor_of_two():
+    """A grid grows with the deviation: each group takes memory of one size, and none is left out."""
+    deviation = np.concatenate([np.geomspace(1e-6, 9e3, 200), np.full(3000, 300.0)])
+    ones = np.ones(deviation.size)
+    groups = list(_alike(Output(ones, deviation**2, ones)))
+    assert sorted(np.concatenate(groups)) == list(range(deviation.size))
+    for rows in groups:
+        wide = np.maximum(deviation[rows], 1.0)
+        assert wide.max() <= 2.0 * wide.min() * (1 + 1e-12)
+        assert rows.size == 1 or rows.size * 30.0 * wide.max() <= _GRID
+    refused = Output(*(np.array([x, 1.0, 2.0]) for x in (np.nan, 1.0, 1.0)))
+    assert [rows.tolist() for rows in _alike(refused)] == [[1, 2]]

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from reference import CLASSES
-from scipy.special import log_softmax, wrightomega
+from scipy.special import log_softmax, logsumexp, wrightomega
 
 import gcnlimit as gl
+from gcnlimit.theory.finite_reg import softmax
 from gcnlimit.theory.finite_reg.softmax import (
     SoftmaxOf,
     _by_convolution,
@@ -133,3 +134,30 @@ def test_a_large_regularization_reaches_the_explicit_formulas():
     assert found.test_accuracy[0] == pytest.approx(found.test_accuracy[1], abs=1e-5)
     assert found.train_accuracy[0] == pytest.approx(found.train_accuracy[1], abs=1e-5)
     assert np.allclose(found.test_loss, np.log(6), atol=1e-5)
+
+
+def test_many_classes_have_narrow_outputs_too():
+    """The rule of the fewest nodes serves any number of classes: it meets the convolutions."""
+    mean, deviation, v = np.array([0.2]), 0.09, 0.5
+    missed, square, trace = SoftmaxOf(17).gaussian_pull(
+        mean, np.array([deviation**2]), np.array([v])
+    )
+    (by_convolution,) = _by_convolution(17, mean, deviation, v)
+    assert missed[0] == pytest.approx(np.sqrt(17) / 16 * by_convolution[0], rel=1e-6)
+    assert square[0] == pytest.approx(by_convolution[1] / 16 + by_convolution[2], rel=1e-6)
+    assert trace[0] == pytest.approx(by_convolution[3] / 16, rel=1e-6)
+
+
+def test_a_small_response_leaves_the_logarithm_of_the_sum_of_exponentials(monkeypatch):
+    """Where Newton's method starts: two steps are enough."""
+    omega, count = (
+        np.array([[0.3, -2.0], [700.0, 5.0], [-800.0, -900.0]]),
+        np.array([[1.0, 3.0]] * 3),
+    )
+    steps, root = [], softmax._probability
+    monkeypatch.setattr(softmax, "_probability", lambda x, v: steps.append(v) or root(x, v))
+    L, first, rest = _proximal(omega, count, 1e-9)
+    own = np.column_stack([omega, np.zeros(3)])
+    np.testing.assert_allclose(L, logsumexp(own, b=[1.0, 3.0, 1.0], axis=1), atol=1e-8)
+    np.testing.assert_allclose(first + np.sum(count * rest, axis=1), 1.0, atol=1e-8)
+    assert len(steps) <= 6

@@ -171,7 +171,7 @@ def softmax_averages(mean: float, variance: float, classes: int) -> tuple[float,
     rest = G0 ** (C - 2)
     right = STEP * float(np.sum(T1 * rest * G0))
     squares = STEP * float(np.sum((T2 * G0 + (C - 1) * G2 * T0) * rest))
-    log_Z = STEP * float(np.sum(np.exp(-np.exp(-tau)) - T0 * rest * G0))
+    log_Z = STEP * float(np.sum(np.exp(-np.exp(-np.maximum(tau, -6.5))) - T0 * rest * G0))
     norm = max((C * squares - 1.0) / (C - 1.0), 0.0)  # rounding of a vanishing signal
     return (C * right - 1.0) / (C - 1.0), norm, log_Z - lead
 

@@ -52,7 +52,7 @@ def symmetric_functions(points: Points, x: Array) -> OrderFunctions:
     else:
         solution = solve(points, tol=_TOLERANCE, max_iterations=5000)
         checked(solution.status)
-    nodes = 2 * int(np.max(points.filter.quadrature_nodes())) + 32
+    nodes = int(np.max(points.filter.quadrature_nodes())) + 32
     functions = _on_spectrum(solution, x, nodes)
     while nodes < _FINEST:
         nodes *= 2

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,10 +33,6 @@ class Path(NamedTuple):
     kept: Array
     scale: Array
     weights: Array
-
-    def take(self, rows: Any) -> Path:
-        """Laws at some points."""
-        return Path(*(part[rows] for part in self))
 
 
 class GraphRidge(ABC):
@@ -81,33 +77,30 @@ class GraphRidge(ABC):
         ways = [centre + half * np.cosh(np.maximum(v.real, w) + 1j * v.imag) for w in _WIDTHS]
         root = self.start(ways[0])
         for nearer in ways:
-            root = self._closer(root, nearer)
+            root = self.polished(root, nearer, steps=1)
         return self.polished(root, zeta)
 
     def between(self, few: Array, at: Rows, zeta: Array) -> Array:
-        """Variable on contours from that of a few of their nodes; lines between these are near enough for Newton's method."""
+        """Variable on contours from that of a few of their nodes; lines between these are near enough for Newton's method.
+
+        Where they lead to another root of the same equation it is followed from far away.
+        """
         node = np.arange(zeta.shape[1])
         after = np.maximum(np.searchsorted(at, node), 1)
         share = (node - at[after - 1]) / (at[after] - at[after - 1])
-        return self.near((1.0 - share) * few[:, after - 1] + share * few[:, after], zeta)
-
-    def near(self, start: Array, zeta: Array) -> Array:
-        """Variable on contours near a start, or followed from far away where that leads to another root of the same equation."""
-        root = self.polished(start, zeta)
+        root = self.polished((1.0 - share) * few[:, after - 1] + share * few[:, after], zeta)
         lost = ~np.all(root.imag * zeta.imag > 0.0, axis=1)
         return np.where(lost[:, None], self.followed(zeta), root) if lost.any() else root
 
-    def polished(self, root: Array, zeta: Array) -> Array:
+    def polished(self, root: Array, zeta: Array, steps: int = _NEWTON) -> Array:
         """Repeat Newton's step, whose error is squared each time, until it is near."""
-        for _ in range(_NEWTON):
-            before, root = root, self._closer(root, zeta)
-            if np.all(np.abs(root - before) <= _NEAR * np.abs(root)):
+        for _ in range(steps):
+            value, slope = self.reg(root)
+            step = (value - zeta) / slope
+            root = np.asarray(root - step)
+            if np.all(np.abs(step) <= _NEAR * np.abs(root)):
                 break
         return root
-
-    def _closer(self, root: Array, zeta: Array) -> Array:
-        value, slope = self.reg(root)
-        return np.asarray(root - (value - zeta) / slope)
 
     def _reg(self, s: Array, W: Array, ds: Array, dW: Array) -> tuple[Array, Array]:
         r"""Regularization :math:`(\rho - p)(1 - \alpha p)/(\alpha s (1 - p))`, :math:`p = s\tau(W)`, and its derivative."""

@@ -57,12 +57,11 @@ class PropensityEquations(SymmetricEquations):
         tau = self.measure.tau
         mean = U @ tau
         off_U = U - mean[:, None]
-        off_W = W - (W @ tau)[:, None]
         return super().respond(pulls, rest)[0]._replace(
             U_bulk=mean,
             UW_bulk=(U * W) @ tau,
             U_spread=off_U**2 @ tau,
-            UW_spread=(off_U * off_W) @ tau,
+            UW_spread=(off_U * W) @ tau,
         ), rest
 
     def tilt(self, pulls: Pulls, rest: Array) -> Array:
