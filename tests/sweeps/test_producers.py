@@ -25,6 +25,7 @@ PINNED = {
     5: THEORY,  # best reg of two unequal classes; softmax averages at a large response
     6: THEORY,  # margins of three or more classes under a law of degrees
     7: THEORY,  # trainings that stop where the spectrum nearly reaches 0
+    8: THEORY,  # losses of linear networks at finite degree
 }
 """Test accuracy at lam = 0 and 1 in each version of the numbers."""
 

@@ -48,6 +48,7 @@ Members = Iterable[tuple[Member, Columns]]
 def members(views: Views, labels: Labels, wanted: Container[str] | None = None) -> Members:
     """The bank of a fit, or the members wanted of it, with their columns; on another graph, those that know no node by name."""
     width = views.X.shape[1]
+    # many labels for each of few columns can learn functions of them that are not linear
     few = width <= NARROW and PER_COLUMN * width <= labels.index.size
     each = _few if few else _many
     bank = each(views, labels, lambda *names: wanted is None or any(n in wanted for n in names))
@@ -96,6 +97,7 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     if views.graph is None:
         return
     smoothed = "PageRank 0.9, rows"
+    # one pass over the graph serves all strengths, also one that only another member needs
     strengths = [s for s in STRENGTHS if want(f"PageRank {s:g}") or (s == 0.9 and want(smoothed))]
     filtered = dict(zip(strengths, views.pagerank(strengths), strict=True))
     smooth = filtered.get(0.9)
@@ -104,6 +106,7 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
         yield Member(f"PageRank {s:g}", strength=s, prior=prior), Beside([filtered.pop(s)])
     if views.elsewhere:
         return
+    # rows of the adjacency say whom a node is joined to, by name: they exist on this graph alone
     rows = views.rows()
     yield products("features, rows", [F, *rows], [views.X, *rows], labels)
     if want(smoothed):
@@ -175,6 +178,7 @@ class Fitted(NamedTuple):
             Z = columns[nodes].astype(dtype, copy=False)
             _check_finite(Z)
             if isinstance(columns, Kernel):
+                # columns with the products of the kernel: their ridge regression is its own
                 root = columns.root()
                 # in double precision and in place
                 for first in range(0, len(Z), BLOCK):

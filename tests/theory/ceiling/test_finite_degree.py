@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
+from gcnlimit.classes import Classes
 from gcnlimit.theory.ceiling import finite_degree
-from gcnlimit.theory.ceiling.population import Population, SparseModel
+from gcnlimit.theory.ceiling.linear_node import LinearNode
+from gcnlimit.theory.ceiling.population import LinearPopulation, Population, SparseModel, _losses
 
 
 def test_at_large_degree_it_is_the_dense_ceiling():
@@ -181,6 +183,21 @@ def test_on_another_graph_the_free_entropy_counts_what_the_first_graph_taught():
     found = gl.bayes_optimal(home, to=there, degree=60, population=800, sweeps=12)
     for mine, limit in ((found, dense), (found.two_stages, dense.two_stages)):
         assert mine.free_entropy == pytest.approx(limit.free_entropy, abs=0.015)
+
+
+@pytest.mark.parametrize("classes", [2, 5, (0.3, 0.7), (0.2, 0.3, 0.5)])
+def test_the_loss_of_a_linear_node_is_that_of_its_evidence(classes):
+    """However strong the evidence: to rounding where it is quick, else to what a population can tell."""
+    margin = np.linspace(0.0, 5.0, 7)
+    loss = LinearNode(Classes.of(classes)).cross_entropy(margin**2)
+    assert _losses(Classes.of(classes))(margin) == pytest.approx(loss, rel=1e-12, abs=2e-6)
+
+
+def test_the_loss_of_a_linear_population_is_the_mean_over_its_nodes():
+    model = SparseModel.of(gl.CSBM(3.0, 3.0, 1.5, 0.2, directed=False, classes=8), 12.0)
+    one, same = (LinearPopulation(model, 400, True, np.random.default_rng(0)) for _ in range(2))
+    loss = LinearNode(Classes.of(8)).cross_entropy(same.sweep()[0, :, 0])
+    assert one.measure().loss == pytest.approx(loss.mean(), rel=1e-9)
 
 
 @pytest.mark.parametrize("directed", [True, False])

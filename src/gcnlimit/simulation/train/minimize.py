@@ -66,6 +66,7 @@ class TrainingTask:
         """Square loss: each column of the targets by itself, around the means if there is a bias."""
         targets = self.loss.on(self.classes).targets[self.class_index]
         biased = not self.classes.equal
+        # at the best bias outputs and targets have the same mean: what is left is centred
         row = biased * self.F.mean(axis=0)
         target = biased * targets.mean(axis=0)
         rows = TrainingRows(self.F - row if biased else self.F)
@@ -85,6 +86,7 @@ class TrainingTask:
         for strength in reg.tolist():
             solver = descent(entropy, strength, tol, _FEW if two else _MANY, last)
             last, settled = driven(solver, rows.kernel)
+            # of two classes Newton's method, by `_binary`, is cheaper than many steps
             if two and not settled:
                 return []
             _check_gap(last.gap, strength, tol)

@@ -181,10 +181,12 @@ class TrainingByProducts:
     def train(self) -> tuple[Block, Block, Block, Array]:
         r"""Weights, points x :math:`M` x codes; outputs and :math:`Xw/\sqrt N` on all nodes; duality gaps."""
         duals, gap = self._solve()
+        # points of infinite reg need no solver, only the last pass: they are put first
         explicit = np.flatnonzero(np.isinf(self.reg))
         rest = np.flatnonzero(np.isfinite(self.reg))
         order = np.concatenate([explicit, rest])
         count = self.codes.shape[1]
+        # dual variables fall as 1/reg: scaled up, they do not underflow in single precision
         size = np.where(np.isinf(self.reg) | (self.training is not None), 1.0, self.reg)
 
         # the dual variables of all points, propagated; at infinite reg they are the codes
@@ -265,6 +267,7 @@ class TrainingByProducts:
         """Run solvers, each with the point of its filter; those that are not done share a pass over the features."""
         wanted = {k: next(solver) for k, (_, solver) in enumerate(solvers)}
         while wanted:
+            # a pass over the features is the cost, not its width: all that wait go in one
             blocks = [block.reshape(len(block), -1).astype(float) for block in wanted.values()]
             widths = [block.shape[1] for block in blocks]
             filters = self.filters[np.repeat([solvers[k][0] for k in wanted], widths)]

@@ -57,6 +57,7 @@ def train(
     if not observation.train_mask.any():
         raise ParameterError("rho is too small: no node is labelled to train on; raise rho")
     scope.check("simulate or fit", observation.data, gcn)
+    # without a node of one class, a bias towards the others lowers the loss for ever
     free = observation.biased and gcn.loss.form is not Form.CODES and np.isfinite(gcn.reg).any()
     if free and np.unique(observation.train_class_index).size < observation.classes.count:
         reason = "a class has no labelled node, and the free bias of unequal classes no minimum"
@@ -94,6 +95,7 @@ def _by_products(gcn: GCN, classes: Classes) -> bool:
 
 
 def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> TrainedNetworks:
+    # training rows are held in the memory of the machine: not of a device, or of streamed features
     apart = device != "cpu" or streamed(observation.features)
     if apart and _by_products(gcn, observation.classes):
         networks = _Networks.of(observation, gcn, gcn.filter, device)
@@ -105,6 +107,7 @@ def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> Tr
     if gcn.normalize and isinstance(gcn.penalty, L2):
         infinite = np.isinf(networks.reg)
         gain = networks.gain[:, None, None].astype(trained.weights.dtype)
+        # at infinite reg weights are proportional to the filter, at a finite one to its inverse
         unit = np.where(infinite[:, None, None], 1.0 / gain, gain)
         return trained._replace(
             weights=trained.weights * unit,

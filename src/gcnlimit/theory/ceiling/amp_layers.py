@@ -105,6 +105,7 @@ def _layers(classes: Classes, depth: int, *point: float) -> list[Layer]:
     o = q = rho * identity
     layers = []
     for _ in range(depth):
+        # class means have a Gaussian prior, of strength s to the layer: that shrinks their estimate
         shrunk = 1.0 + s * float(np.trace(q)) / len(q)
         mean = (gain * signal + kappa * mu / alpha / shrunk) * o
         covariance = gain**2 * q + kappa**2 / alpha * (mu * o @ o.T + q) / shrunk**2
@@ -128,6 +129,7 @@ def unequal_averages(mean: Array, cov: Array, classes: Classes) -> tuple[Array, 
     """
     p, codes = classes.fractions, classes.codes
     gap = codes[:, None] - codes
+    # the softmax turns within one unit of a difference of scores: so fine must the rule be
     deviation = np.sqrt(np.max(np.einsum("kla,ab,klb->kl", gap, cov, gap)))
     fineness = int(np.clip(np.ceil(deviation / _RESOLVED), 1, _FINEST.get(len(mean), 1)))
     rule = single_rule(len(mean), fineness)
@@ -168,6 +170,7 @@ def softmax_averages(mean: float, variance: float, classes: int) -> tuple[float,
     G0, T0 = (1.0 - smeared(gumbel_tail, x, deviation) for x in (tau, tau - lead))
     G2, T2 = (smeared(_G2, x, deviation) for x in (tau, tau - lead))
     T1 = smeared(gumbel_density, tau - lead, deviation)
+    # under the integral for a power of 1/Z the scores are independent: a factor for each class
     rest = G0 ** (C - 2)
     right = STEP * float(np.sum(T1 * rest * G0))
     squares = STEP * float(np.sum((T2 * G0 + (C - 1) * G2 * T0) * rest))

@@ -9,13 +9,16 @@ With propensities :math:`\theta` the mean is :math:`D\theta`, and a neighbour is
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 from scipy import sparse
+from scipy.interpolate import CubicSpline
 from scipy.special import pdtr
 
 from gcnlimit._values import Array
@@ -35,7 +38,8 @@ _RUNS = 64  # runs of messages in a class, at least
 _WEAK = 0.25  # least factor of an edge with which messages are drawn in runs
 _QUANTILES = 2**14  # of a Poisson number
 _ALIKE = 1e-30  # least distance of a correlation from 1, so that evidence stays finite
-_LOSSES = 129  # quantiles of the evidence at which a loss is computed
+_LOSSES = 129  # margins at which the loss of several unequal classes is computed
+_SURE = 9.0  # margin at which all classes are known: no two codes are nearer than 2
 
 Places = npt.NDArray[np.int32]
 
@@ -99,6 +103,7 @@ class Population:
         chances = model.fractions * (1.0 - model.strength) + model.strength * np.eye(C)
         self.rates = model.neighbours * np.maximum(chances, 0.0)
         self.run = self._length_of_run()
+        # a Poisson number of neighbours splits into two independent ones, labelled and not
         self.labelled = _Poisson(model.rho * self.rates, rng)
         self.unlabelled = _Poisson((1.0 - model.rho) * self.rates, rng)
         weight = 1.0 if informed else _HINT
@@ -291,11 +296,8 @@ class LinearPopulation(Population):
         """One sweep, and what is seen in it, fields taken for Gaussian; there is no free entropy."""
         evidence = self.sweep()[0, :, 0]
         margin = np.sqrt(evidence)
-        none = np.zeros_like(margin)
-        answer = from_margins(self.classes, (margin, margin), (none, none))
-        # the cross-entropy of more than two unequal classes takes long: at quantiles
-        at = np.quantile(evidence, np.linspace(0.0, 1.0, _LOSSES))
-        loss = np.interp(evidence, at, LinearNode(self.classes).cross_entropy(at))
+        loss = _losses(self.classes)(margin)
+        answer = from_margins(self.classes, (margin, margin), (loss, loss))
         area = math.nan if answer.roc_auc is None else answer.roc_auc
         fields = answer.test_accuracy, loss, answer.balanced_accuracy, area, self.overlap, 0.0
         return Draw._make(float(np.mean(value)) for value in fields)
@@ -312,6 +314,17 @@ class LinearPopulation(Population):
 
     def _features(self) -> Array:
         return self.model.features.at(self.overlap[0])[:, None, None]
+
+
+@lru_cache(maxsize=16)
+def _losses(classes: Classes) -> Callable[[Array], Array]:
+    """Cross-entropy as a function of the margin; of several unequal classes, where it takes long, by a spline."""
+    node = LinearNode(classes)
+    if classes.equal or classes.count == 2:
+        return lambda margin: node.cross_entropy(np.square(margin))
+    margins = np.linspace(0.0, _SURE, _LOSSES)
+    loss = CubicSpline(margins, node.cross_entropy(np.square(margins)), bc_type="clamped")
+    return lambda margin: np.asarray(loss(np.minimum(margin, _SURE)))
 
 
 class _Poisson:

@@ -66,6 +66,7 @@ class PropensityEvolution(Evolution):
         """State evolution of the data under that law, of Bayes-optimal nodes by default."""
         evidence = Evidence.of(data, symmetrize)
         rho = np.broadcast_to(data.rho, data.shape).ravel()
+        # the graph weights its overlap by degree, the features do not: two overlaps
         features = replace(evidence, graph=np.zeros_like(evidence.graph))
         return cls(features, evidence.graph, rho, law, node or posterior(data.classes))
 
@@ -76,10 +77,13 @@ class PropensityEvolution(Evolution):
 
     def fixed_points(self) -> FixedPoints:
         """Overlaps at the Bayes-optimal fixed point, and at that which message passing reaches from the labels alone."""
+        # the map rises with the overlaps: from certainty it falls to the largest fixed point
         best = below = self._follow(np.ones_like(self.rho))
         if self.node.convexity > 0.0:
+            # without labels, no overlap at all is a fixed point even where it is unstable
             start = np.where(self.detectable(), np.maximum(self.rho, _LITTLE), self.rho)
             below = self._follow(start)
+            # the posterior is dominated by the fixed point of larger free entropy
             better = self.state(best).free_entropy >= self.state(below).free_entropy
             best = np.where(better[:, None], best, below)
         hard = below[:, 1] < best[:, 1] - _APART
@@ -90,6 +94,7 @@ class PropensityEvolution(Evolution):
         """Fixed point to which the map falls, or rises, from a start: some sweeps, then Newton's method."""
         x = np.stack([start, start], axis=1)
         least = self.next(np.zeros_like(x))[0]  # what labels give by themselves
+        # of two fixed points Newton's method might reach the wrong one: it begins close to its own
         for _ in range(_SWEEPS if self.node.convexity else 2):
             last = x
             x = self.next(x)[0]
@@ -100,6 +105,7 @@ class PropensityEvolution(Evolution):
             step = np.linalg.solve(np.eye(2) - slope, (image - x)[:, :, None])[:, :, 0]
             ahead = x + step
             clipped = np.clip(ahead, least, 1.0)
+            # a step that leaves what is possible is replaced by one of the map, which cannot
             inside = np.all(np.abs(ahead - clipped) <= 1e-12, axis=1, keepdims=True)
             ahead = np.where(inside, clipped, image)
             moved = np.max(np.abs(ahead - x))

@@ -73,6 +73,7 @@ def _eta_by_quadrature(loss: Loss, output: Output) -> Eta:
         mean, variance, v = output
         away = omega - mean[:, None]
         deviation = np.sqrt(variance)
+        # a kink that the grid does not reach, or a narrow output, needs no other rule
         within = np.any(np.abs(kinks - mean) < np.max(np.abs(away), axis=1), axis=0)
         narrow = within & (v < _NARROW) & (deviation > _WIDE * v)
         by_parts = np.maximum(-_average(weight, pull * away), 0.0)
@@ -162,6 +163,7 @@ def nonzero_weights(penalty: Penalty, reg: Array, weights: Weights) -> Any:
     None for a penalty that has none.
     """
     with np.errstate(all="ignore"):
+        # between the two kinks of its prox a penalty holds weights at 0
         edges = penalty.breakpoints(reg / np.asarray(weights.V_hat))
         if edges is None:
             return None

@@ -41,6 +41,7 @@ def train_push(points: Points) -> float:
 
     With the square loss and targets :math:`\pm 1` on two unequal classes it is :math:`1/2\sqrt{p(1-p)}` in units of the codes.
     """
+    # at vanishing outputs the softmax gives every class 1/C, whatever the weights
     if points.loss.form is Form.LOGITS and points.classes.equal:
         return float(points.classes.count**-0.5)
     push = -slope_at_zero(points.loss)
@@ -107,6 +108,7 @@ class Flipped(Loss):
 
     def gaussian_pull(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array, Array]:
         """Averages of the pull along the class, its square and its stiffness."""
+        # a wrong label sees the output of its node with the other sign, and pulls against the class
         right, wrong = (eta(self.loss, Output(sign * mean, variance, v)) for sign in (1.0, -1.0))
         kept, noise = 1.0 - self.noise, self.noise
         return (

@@ -85,6 +85,7 @@ def _overlaps(node: Response, bb: Array, source: Array) -> Array:
         return pack_positive(source[where] + passed_on).reshape(len(rows), -1)
 
     start = pack_positive(source).reshape(points, -1)
+    # packed by logarithms of their diagonals and correlations, entries count alike: the scale is 1
     overlaps = fixed_point(around, start, scale=np.ones_like, tol=1e-13, max_iterations=2000)
     state = unpack_positive(overlaps.state.reshape(points, 2, -1), K)
     for k in np.flatnonzero(~(overlaps.residual <= _GOOD)):
@@ -96,6 +97,7 @@ def _at_once(node: Response, bb: Array, source: Array) -> Array:
     """Overlaps of one point by a linear system for all of them."""
     C, L, M = node[:3]
     bb = bb.reshape(-1)
+    # a product with matrices on both sides is one with their Kronecker product
     lower = [bb[:, None] * np.kron(M, M) * bb, bb[:, None] * np.kron(L.T, L.T)]
     around = np.block([[np.kron(L, L) * bb, np.kron(C, C)], lower])
     if not np.isfinite(around).all():

@@ -89,6 +89,7 @@ class GraphRidge(ABC):
         after = np.maximum(np.searchsorted(at, node), 1)
         share = (node - at[after - 1]) / (at[after] - at[after - 1])
         root = self.polished((1.0 - share) * few[:, after - 1] + share * few[:, after], zeta)
+        # the right root lies in the same half-plane as the regularization, others do not
         lost = ~np.all(root.imag * zeta.imag > 0.0, axis=1)
         return np.where(lost[:, None], self.followed(zeta), root) if lost.any() else root
 
@@ -120,6 +121,7 @@ class GraphRidge(ABC):
         for _ in range(3):
             variable, outlier = above(scan)
             value = self.reg(variable)[0].real
+            # beyond the spectrum the regularization is monotone: it turns at the end
             falling = np.diff(value, axis=1, append=-np.inf) <= 0.0
             last = np.maximum(np.argmax(falling | outlier, axis=1) - 1, 0)[:, None]
             ends = last + np.array([0, 2])
@@ -135,6 +137,7 @@ class SymmetricRidge(GraphRidge):
         super().__init__(points)
         self.measure = SpikedSemicircle.of(points.signal, nodes)
         g, size = points.filter.normalized(self.measure.x)
+        # a filter of gain 1 on the bulk: regularizations then have the scale of the eigenvalues
         bulk = np.sqrt(g**2 @ self.measure.tau)
         self.g = g / bulk[:, None]
         self.unit = points.units(np.exp(size) * bulk) ** 2
@@ -161,6 +164,7 @@ class SymmetricRidge(GraphRidge):
 
     def ends(self) -> tuple[Array, Array]:
         square = self.g**2
+        # resolvents of W have their poles at -g^2: the ends are looked for beyond the outermost
         lowest = np.min(square[:, :-1], axis=1)[:, None]
         low = self.reg(np.exp(_SCAN) - lowest)[0].real
         atom = np.where(self.measure.e[:, -1] > 0.0, square[:, -1], 0.0)

@@ -121,6 +121,7 @@ def follow(equations: Equations, *, tol: float, max_iterations: int) -> FixedPoi
     away. A penalty other than the squared weights is turned on step by step at the last regularization.
     """
     if not isinstance(equations.penalty, L2):
+        # at a large regularization a corner would hold all weights at 0: it is turned on last
         plain = replace(equations, penalty=L2())
         end = follow(plain, tol=_ROUGH, max_iterations=max_iterations)
         return _turn_on(equations, end, tol)
@@ -238,6 +239,7 @@ class ScaledChain(NamedTuple):
         """Scale a chain, for each signal."""
         chain = chain.broadcast(signal.shape)
         layers, gain, spike = (_symmetric_gain if symmetric else _directed_gain)(chain, signal)
+        # each layer is divided by its gain, and what is read from it multiplied
         step = layers[:, 1:] / layers[:, :-1]
         scaled = Chain(chain.b / step, chain.c / step, chain.g * layers / gain[:, None])
         return cls(scaled, layers, gain, spike)
@@ -251,6 +253,7 @@ class ScaledChain(NamedTuple):
 def _symmetric_gain(chain: Chain, signal: Array) -> tuple[Array, Array, Array]:
     """Root mean square of each layer and of the filter over the semicircle, and the gain along the labels."""
     measure = SpikedSemicircle.of(signal, 2 * chain.depth + 2)
+    # products of two layers are polynomials, which so many nodes integrate exactly
     layers, total = _gains(chain, measure.x, lambda layer: layer**2 @ measure.tau)
     square = total**2
     mean = square @ measure.tau
