@@ -23,7 +23,7 @@ sweeps/cluster sweeps/survival theory/classes theory/noise
 """Tests of no one module: laws of a whole room, of the pages, or of the package."""
 
 BUDGET = {
-    ".": (21, 3100),
+    ".": (21, 3050),
     "_runtime": (6, 600),
     "benchmark": (8, 1500),
     "choose": (13, 2500),
@@ -39,7 +39,7 @@ BUDGET = {
     "results": (8, 1200),
     "simulation": (26, 4900),
     "sweeps": (6, 1200),
-    "theory": (53, 10050),
+    "theory": (53, 10000),
 }
 """Modules and lines that each room may have, the root as ".": to raise one is a decision."""
 

@@ -69,7 +69,7 @@ class GradientFlow(Training):
         object.__setattr__(self, "time", checked)
 
     def learned(self, x: Array) -> Array:
-        time = _along(self.time)
+        time = np.asarray(self.time)[..., None]
         with np.errstate(invalid="ignore"):
             return np.where(np.isinf(time), 1.0 / x, -np.expm1(-time * x) / x)
 
@@ -133,7 +133,7 @@ class GradientDescent(Training):
 
         The larger root is near 1 where `x` is small: :math:`1 - p = \eta x/(1 - q)` keeps its digits.
         """
-        steps, rate, momentum = (_along(getattr(self, name)) for name in self.names)
+        steps, rate, momentum = (np.asarray(getattr(self, name))[..., None] for name in self.names)
         rate, momentum = (y if np.ptp(y) else y.ravel()[:1] for y in (rate, momentum))
         y, focus = np.asarray(rate * x, complex), np.sqrt(momentum)
         half = 0.5 * (1.0 + momentum - y)
@@ -149,11 +149,6 @@ class GradientDescent(Training):
             factor = (b / x) * (1.0 - other) - ((1.0 - b) / x) * grown
         factor = np.broadcast_to(factor, np.broadcast_shapes((*self.shape, 1), np.shape(x)))
         return np.asarray(factor if np.iscomplexobj(x) else factor.real)
-
-
-def _along(values: Parameter) -> Array:
-    """Parameter with one axis more at its end, that of the eigenvalues."""
-    return np.asarray(values)[..., None]
 
 
 def as_training(training: object) -> Training | None:

@@ -93,7 +93,7 @@ def calibration(
     # logits of C classes lie sqrt(C) times as far apart as the outputs, those of two twice as far
     apart = 2.0 if classes == 2 else np.sqrt(classes)
     with np.errstate(divide="ignore", invalid="ignore"):
-        slope = np.where(deviation > 0.0, apart * margin / deviation, np.copysign(np.inf, margin))
+        slope = np.where(deviation == 0.0, np.copysign(np.inf, margin), apart * margin / deviation)
     confidence, *raw = scores(mean, deviation)
     # outputs times the slope: functions of the margin alone
     repaired = scores(apart * margin**2, apart * np.abs(margin))
@@ -112,8 +112,8 @@ def _mixed_calibration(mean: Array, deviation: Array, weight: Array) -> Calibrat
     repaired = _two_classes(slope[..., None] * mean, np.abs(slope)[..., None] * deviation)
     right = ndtr(mean / deviation) @ weight
     error = _mixed_error(mean, deviation, weight)
-    columns = [score @ weight for score in (*sure, *repaired[1:])]
-    numbers = (slope, right, columns[0], error, *columns[1:])
+    confidence, *scores = (score @ weight for score in (*sure, *repaired[1:]))
+    numbers = (slope, right, confidence, error, *scores)
     return Calibration(*map(scalar_or_array, numbers))
 
 

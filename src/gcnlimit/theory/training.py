@@ -61,9 +61,12 @@ class Stopped(NamedTuple):
 
 def trained_outputs(points: Points, training: Training) -> Stopped:
     """Law of outputs and weights at each point; `training` has its parameters along one axis. NaN where not resolved."""
-    first, group = _alike(points, training)
-    name = training.names[0]
-    time = np.asarray(getattr(training, name))
+    name, *others = training.names
+    time, *rates = (np.asarray(getattr(training, each)) for each in (name, *others))
+    # a contour serves all points where all but the time is the same
+    filter = points.filter.values.reshape(points.size, -1).T
+    columns = [points.alpha, points.mu, points.rho, points.reg, points.signal, *filter, *rates]
+    _, first, group = np.unique(np.stack(columns), axis=1, return_index=True, return_inverse=True)
     networks = points.take(first)
     spectra = _Spectra.of(networks, training[first])
     needed = np.minimum(time, spectra.settled()[group])
@@ -93,15 +96,6 @@ def largest_stable_rate(points: Points) -> Array:
     spectra = _Spectra.of(points, points.training)
     highest = spectra.unit * (spectra.centre + spectra.half)
     return np.asarray(2.0 * (1.0 + points.training.momentum) / highest)
-
-
-def _alike(points: Points, training: Training) -> tuple[Rows, Rows]:
-    """First of all points that share a contour, and the contour of each point: all but the time is the same."""
-    rates = [np.asarray(getattr(training, name)) for name in training.names[1:]]
-    filter = points.filter.values.reshape(points.size, -1).T
-    columns = [points.alpha, points.mu, points.rho, points.reg, points.signal, *filter, *rates]
-    _, first, group = np.unique(np.stack(columns), axis=1, return_index=True, return_inverse=True)
-    return first, group.ravel()
 
 
 class _Spectra(NamedTuple):

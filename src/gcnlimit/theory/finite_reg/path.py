@@ -205,40 +205,34 @@ class PageRankRidge(GraphRidge):
         self.unit = points.divisor() ** -2.0
         self.largest = 1.0 / (1.0 - self.theta**2)
 
-    def _s(self, w: Array) -> tuple[Array, Array]:
-        """Number s and its derivative."""
+    def _at(self, w: Array) -> tuple[Array, Array, Array, Array]:
+        """Number s and its derivative, x and L."""
         square = self.theta**2
         x = 1.0 + square * w
-        s = (x - w) / (x**2 * w)
-        return s, 2.0 * square / x**3 - (x + square * w) / (x * w) ** 2
+        slope = 2.0 * square / x**3 - (x + square * w) / (x * w) ** 2
+        return (x - w) / (x**2 * w), slope, x, self.kappa**2 - 1.0 + x / w
 
     def reg(self, variable: Array) -> tuple[Array, Array]:
         w = self.largest - 1.0 / variable
-        s, slope = self._s(w)
+        s, slope, *_ = self._at(w)
         dw = variable**-2.0
         return self._reg(s, w, slope * dw, dw)
 
     def start(self, zeta: Array) -> Array:
-        return np.asarray(-self._s(self.largest)[1] * self.alpha * zeta / self.rho)
+        return np.asarray(-self._at(self.largest)[1] * self.alpha * zeta / self.rho)
 
     def ends(self) -> tuple[Array, Array]:
         low = self.reg((1.0 + np.exp(-_SCAN)) / self.largest)[0]
 
         def above(scan: Array) -> tuple[Array, Mask]:
             w = self.largest * (1.0 + np.exp(scan))
-            s, slope = self._s(w)
-            x, below = self._labels(w)
+            s, slope, x, below = self._at(w)
             passed = (below + self.mu * s * x <= 0.0) | (below <= 0.0) | (slope >= 0.0)
             return 1.0 / (self.largest - w), passed
 
         return np.maximum(-np.min(low, axis=1), 0.0), self._scanned(above)
 
-    def _labels(self, w: Array) -> tuple[Array, Array]:
-        """Numbers x and L."""
-        x = 1.0 + self.theta**2 * w
-        return x, self.kappa**2 - 1.0 + x / w
-
     def means(self, variable: Array) -> tuple[Array, Array, Array, Array]:
         w = self.largest - 1.0 / variable
-        below = self._labels(w)[1]
-        return self._s(w)[0], w, self.kappa / below, w * (1.0 - self.kappa**2) / below
+        s, _, _, below = self._at(w)
+        return s, w, self.kappa / below, w * (1.0 - self.kappa**2) / below
