@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.stats import binom
 
 import gcnlimit as gl
+from gcnlimit.classes import Classes
 from gcnlimit.graphs.standard import Signals, StandardizedGraph, from_labels
 from gcnlimit.real.estimate import _of_spectrum, estimate_standard
 from gcnlimit.simulation.infer.likelihood import Posteriors, from_likelihood
@@ -154,6 +155,18 @@ def test_what_the_model_does_not_explain_is_said(cora, texas):
         gl.estimate(None, np.arange(1000) % 2, ring)
 
 
+@pytest.mark.parametrize("parts", [1, 4])
+def test_classes_that_fall_apart_into_communities_are_no_blocks(parts):
+    """Three classes have two eigenvalues outside; each of four communities has one more."""
+    rng = np.random.default_rng(0)
+    community = rng.integers(3 * parts, size=900)
+    rate = np.where(community[:, None] == community, 8.0 * parts, 1.0)
+    A = np.triu(rng.random((900, 900)) < 15 / 900 * rate / rate.mean(), 1).astype(float)
+    y = np.where(rng.random(900) < 0.3, community // parts, -1)
+    doubts = estimate_standard(StandardizedGraph.of(None, y, A + A.T)).warnings
+    assert any("other communities" in doubt for doubt in doubts) == (parts > 1)
+
+
 def test_few_labels_and_no_signal_leave_the_sign_open():
     i = gl.sample(
         gl.CSBM(alpha=4, lam=0.05, mu=0.3, rho=0.02, directed=False), nodes=600, degree=20, seed=0
@@ -266,8 +279,9 @@ def test_an_eigenvalue_is_missed_or_doubted_beyond_two_errors(  # noqa: PLR0917
     monkeypatch, directed, lam, error, top, says
 ):
     """A signal s above 1 has its eigenvalue at s + 1/s; a directed graph has that of its symmetrized one."""
-    monkeypatch.setattr(estimate_module, "top_eigenvalues", lambda S, count: np.array([-top]))
-    given = SimpleNamespace(directed=directed, has_hubs=False, spectral=lambda: None)
+    monkeypatch.setattr(estimate_module, "top_eigenvalues", lambda S, count: np.array([-top, 1.4]))
+    graph = {"directed": directed, "has_hubs": False, "spectral": lambda: None, "nodes": 100}
+    given = SimpleNamespace(**graph, classes=Classes.of(2))
     unit = np.sqrt(2.0) if directed else 1.0
     told = " ".join(_of_spectrum(given, Signals(lam / unit, 1.0, error / unit, 0.1)))
     assert says in told

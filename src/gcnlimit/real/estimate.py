@@ -179,9 +179,10 @@ def _of_likelihood(
 def _of_spectrum(given: StandardizedGraph, signals: Signals) -> Iterator[str]:
     """Reasons to doubt the model, from outliers of the spectrum and degrees that vary."""
     factor = math.sqrt(2.0) if given.directed else 1.0
-    size = factor * abs(signals.lam)
-    error = factor * signals.lam_error
-    top = float(np.abs(top_eigenvalues(given.spectral(), 1))[0])
+    size, error = factor * abs(signals.lam), factor * signals.lam_error
+    # the classes have eigenvalues of their own, one less than their number
+    tops = np.abs(top_eigenvalues(given.spectral(), min(given.classes.count, given.nodes - 1)))
+    top = float(tops[0])
     # a signal s above 1 has an eigenvalue at s + 1/s, beyond the edge of the semicircle
     least = size - 2.0 * error
     if least > 1.3 and top < 0.95 * (least + 1.0 / least):
@@ -189,10 +190,12 @@ def _of_spectrum(given: StandardizedGraph, signals: Signals) -> Iterator[str]:
         yield f"lam = {signals.lam:.2f} should give an eigenvalue at {there}"
     expected = size + 2.0 * error
     beyond = 1.15 * max(expected + 1.0 / expected if expected > 1.0 else 2.0, 2.2)
-    if top > beyond:
+    if top > beyond or np.any(tops[given.classes.count - 1 :] > 1.15 * 2.2):
         other = "structure that classes and degrees do not explain, such as other communities"
-        allowed = f"eigenvalues up to {top:.2f}; the model allows {beyond:.2f}"
-        yield f"the graph has {other} ({allowed})"
+        told = f"up to {top:.2f}; the model allows {beyond:.2f}"
+        if top <= beyond:
+            told = f"of {tops[-1]:.2f} and {tops.size - 1} larger; it allows the larger"
+        yield f"the graph has {other} (eigenvalues {told})"
     if not given.has_hubs:
         return
     # degrees that vary should explain all but the classes

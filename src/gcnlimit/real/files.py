@@ -58,9 +58,7 @@ def read(
     """
     for name, value in (("path", path), ("nodes", nodes)):
         if not (hasattr(value, "columns") or (name == "nodes" and value is None)):
-            check_path(
-                value, name, " or be a data frame (gcnlimit.real.from_... take other graphs)"
-            )
+            check_path(value, name, " or be a data frame (gcnlimit.real.from_... take others)")
     for name, value in (("label", label), ("id", id), ("encoding", encoding)):
         if not (value is None or isinstance(value, str)):
             raise ParameterError(f"{name} = {shown(value)} is not allowed; it must be a word")

@@ -28,8 +28,7 @@ SYSTEMATIC = 0.03  # the same of outputs that differ for another reason
 UNLIKELY = 0.01  # level at which labels are no random sample,
 BALANCED = 0.05  # and where as many of each class are labelled, which chance seldom does
 LEAST = 0.2  # of a fraction that remains, as a share of that in the labels
-# of offsets, and of the logarithm of the sharpness, before any label of a new graph
-SPREAD = (1.0, 0.5)
+SPREAD = (1.0, 0.5)  # of offsets, and of the log sharpness, before any label of a new graph
 
 
 class Shift(NamedTuple):

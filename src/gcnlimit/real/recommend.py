@@ -103,9 +103,8 @@ def recommend(X: Any, y: Any, graph: Any, *, scale: str | None = "auto") -> Reco
         half = float(cross_validate(plain, X, y, adjacency, folds=2)["accuracy"].mean())
     limit, doubts = _ceiling(model.expected_accuracy_, estimate, doubts)
     network = facts(model)["network"]
-    use = f"Use {network}, as GraphClassifier() does."
-    reason = "\n".join([use, *_expect(model, half), limit])
-    return Recommendation(network, half, reason, estimate, doubts, model)
+    lines = [f"Use {network}, as GraphClassifier() does.", *_expect(model, half), limit]
+    return Recommendation(network, half, "\n".join(lines), estimate, doubts, model)
 
 
 def facts(model: Any) -> dict[str, Any]:

@@ -152,9 +152,7 @@ class Views:
             spread[place[0], labels.index[here]] -= found[place]
         own = np.zeros((self.nodes, count), self.dtype)
         own[labels.labelled, labels.index] = 1.0
-        blocks = [np.maximum(spread, 0.0)]
-        for walk in self.walks:
-            blocks += near(walk, own)
+        blocks = [np.maximum(spread, 0.0), *(b for walk in self.walks for b in near(walk, own))]
         # the others hold one label less of a node's own class, which alone would tell it: means are
         # over the others
         counts = np.bincount(labels.index, minlength=count)[labels.index]
