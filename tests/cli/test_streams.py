@@ -17,6 +17,7 @@ from problems import OPTIONS
 import gcnlimit as gl
 from gcnlimit._runtime import progress
 from gcnlimit._runtime.processes import run
+from gcnlimit.cli.app import VERBS
 
 QUIET = (
     "from gcnlimit._runtime import progress; progress.FIRST = 1e6"  # seconds: on a busy machine too
@@ -50,6 +51,53 @@ def test_a_full_standard_output_is_one_line():
 def test_without_standard_output_nothing_is_said():
     done = shell(PREDICT, ">&-")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+LINES = {
+    "bayes": OPTIONS,
+    "benchmark": ["--output", "csv"],
+    "classify": ["g.npz", "--out", "c.csv"],
+    "compare": ["--help"],
+    "describe": ["g.npz", "--json"],
+    "explore": ["nowhere.npz"],
+    "figure": [],
+    "predict": [*OPTIONS, "--t", "0:2:30", "--output", "csv"],
+    "recommend": ["g.npz"],
+    "reproduce": ["--help"],
+    "sample": [*OPTIONS, "--nodes", "40", "--degree", "8", "--out", "s.npz"],
+    "simulate": [*OPTIONS, "--t", "1", "--nodes", "100", "--degree", "10", "--trials", "2"],
+    "sweep": ["nowhere.toml"],
+    "tune": [*OPTIONS, "--free", "t=0:2"],
+    "--version": [],
+}
+
+
+def test_there_is_a_line_for_every_verb():
+    assert {verb for verb in LINES if not verb.startswith("-")} == set(VERBS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", LINES)
+def test_no_verb_fails_bare_where_its_streams_do(verb, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    gl.sample(DATA, nodes=200, degree=10, seed=0).save("g.npz")
+    line = [*GCNLIMIT, verb, *LINES[verb]]
+    usual = shell(line, "")
+    full = {1} if usual.stdout else {usual.returncode}
+    wanted = {
+        ">&-": {usual.returncode},
+        "2>&-": {usual.returncode},
+        "<&- >&- 2>&-": {usual.returncode},
+        "2> /dev/full": {usual.returncode},
+        "> /dev/full": full,
+        "> /dev/full 2>&1": {*full, usual.returncode},
+        "| true": {usual.returncode, 1},
+    }
+    for to, status in wanted.items():
+        done = shell(line, to if "|" not in to else f"{to}; exit ${{PIPESTATUS[0]}}")
+        assert done.returncode in status, (to, done)
+        assert "Traceback" not in done.stderr
+        assert "Exception ignored" not in done.stderr
 
 
 @pytest.mark.parametrize("stream", [None, open(os.devnull)])  # noqa: SIM115

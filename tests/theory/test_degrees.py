@@ -437,6 +437,13 @@ def test_a_long_chain_of_layers_has_an_answer_between_its_neighbours():
     ).test_accuracy == pytest.approx(here, abs=1e-9)
 
 
+def test_a_point_is_searched_for_in_the_same_way_alone_and_in_a_batch():
+    data = gl.CSBM(4, 1.0, 2.0, 0.1, degrees=gl.Degrees([0.5, 1.5]))
+    network = gl.GCN(gl.Residual([1.0]), "logistic", reg=1.0, normalization="regularized")
+    batch = gl.predict(data, network.replaced(reg=np.array([1e-4, 1.0])))
+    assert batch.iterations[1] == gl.predict(data, network).iterations
+
+
 @pytest.mark.parametrize("directed", [True, False])
 def test_degrees_that_are_alike_are_the_homogeneous_theory_of_any_features(directed):
     """At infinite regularization, of features whose variances are not 1 on average."""

@@ -242,4 +242,8 @@ def reason(error: BaseException) -> str:
     """
     if isinstance(error, GCNLimitError):
         return str(error)
-    return " ".join(f"{type(error).__name__}: {error}".split())
+    try:
+        said = str(error)
+    except Exception:  # an exception of a user may be broken too
+        said = "an error that cannot be shown"
+    return " ".join(f"{type(error).__name__}: {said}".split())

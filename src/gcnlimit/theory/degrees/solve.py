@@ -98,18 +98,22 @@ def _descend(  # noqa: PLR0917
     """Follow the solution from the regularization `top` down to that of the equations, by factors of about `step`."""
     reg = equations.reg
     layers = equations.wiring.b.shape[1]
-    strides = np.log(top / reg) / np.log(step)
-    # a point beyond the range of numbers has none, and is not solved below
-    steps = int(np.ceil(np.max(strides[np.isfinite(strides)], initial=1.0)))
+    # each point has its own number of stages, so that its answer does not depend on the others;
+    # one beyond the range of numbers has none, and is not solved below
+    stages = np.ceil(np.log(top / reg) / np.log(step))
+    stages = np.where(np.isfinite(stages), np.maximum(stages, 1.0), 1.0)
+    steps = int(stages.max())
     whole = explicit(start.pack())
     whole.converged[:] = False
-    active = np.arange(reg.size)
+    lost = np.zeros(reg.size, bool)
     for i in range(steps + 1):
+        active = np.flatnonzero(~lost & (stages >= steps - i))
         if not active.size:
-            break
+            continue
         accepted, limit = (tol, most) if i == steps else (max(tol, _ROUGH), min(_ON_THE_WAY, most))
         stage = equations.take(active)
-        stage = replace(stage, reg=stage.reg * (top[active] / stage.reg) ** (1.0 - i / steps))
+        left = (steps - i) / stages[active]
+        stage = replace(stage, reg=stage.reg * (top[active] / stage.reg) ** left)
         begin = LayerState.unpack(whole.state[active], layers)
         end = stage.solve(begin, tol=accepted, max_iterations=limit)
         whole.state[active], whole.residual[active] = end.state, end.residual
@@ -117,5 +121,5 @@ def _descend(  # noqa: PLR0917
         whole.converged[active] = end.converged & (i == steps)
         # a long stride that fails leads nowhere; after a short one the next may find back
         stay = (end.converged | (step < _LONG)) & (whole.iterations[active] < most)
-        active = active[stay]
+        lost[active] = ~stay
     return whole
