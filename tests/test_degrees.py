@@ -33,7 +33,10 @@ def test_a_gamma_law_has_its_moments(variance):
     assert law.theta.size < 400
 
 
-@pytest.mark.parametrize("law", [gl.LogNormal(0.5), gl.Gamma(0.5), gl.Pareto(4.0, 10.0)])
+PARETOS = [gl.Pareto(exponent, 10.0) for exponent in (0.5, 1.0, 1.5, 2.0, 2.5, 4.0)]
+
+
+@pytest.mark.parametrize("law", [gl.LogNormal(0.5), gl.Gamma(0.5), *PARETOS])
 def test_draws_have_the_moments_of_the_law(law):
     """Within four standard errors, of 10 000 propensities."""
     drawn = law.draw(np.random.default_rng(0), 10_000)
@@ -53,3 +56,26 @@ def test_the_ratio_of_signal_to_noise_is_an_eigenvalue(degrees, directed):
     assert data.snr == pytest.approx(np.linalg.eigvals(both).max(), rel=1e-11)
     if degrees.average((degrees.theta - 1.0) ** 2) < 1e-10:
         assert data.snr == pytest.approx(data.replaced(degrees=None).snr, rel=1e-9)
+
+
+def test_a_power_law_of_any_exponent_that_is_allowed_has_finite_moments():
+    for exponent in (-20.0, 1.0, 1.0 + 1e-13, 2.0, 50.0):
+        for cut in (1.0 + 1e-9, 1e12):
+            law = gl.Pareto(exponent, cut)
+            assert [law.moment(0.0), law.moment(1.0)] == pytest.approx([1.0, 1.0])
+            assert np.isfinite([*law.bounds, law.moment(2.0), law.moment(4.0)]).all()
+    with pytest.raises(gl.ParameterError, match=r"exponent = -20\.5 is not allowed"):
+        gl.Pareto(-20.5, 10.0)
+
+
+def test_a_power_law_is_continuous_in_its_exponent():
+    """At 1 and 2 integrals are logarithms; draws of the same seed move with the exponent."""
+    for exponent in (1.0, 2.0):
+        laws = [gl.Pareto(exponent + shift, 30.0) for shift in (-1e-10, 0.0, 1e-10)]
+        for power in (-1.0, 0.5, 3.0):
+            below, here, above = (law.moment(power) for law in laws)
+            assert below == pytest.approx(here, rel=1e-8)
+            assert above == pytest.approx(here, rel=1e-8)
+        below, here, above = (law.draw(np.random.default_rng(0), 50) for law in laws)
+        assert here == pytest.approx(below, rel=1e-8)
+        assert here == pytest.approx(above, rel=1e-8)

@@ -15,7 +15,7 @@ from scipy.optimize import minimize_scalar
 
 from gcnlimit._values import Array
 from gcnlimit.numerics.roots import first_root
-from gcnlimit.theory.ceiling.unequal import matrix_fixed_point, nearest_codes
+from gcnlimit.theory.ceiling.unequal import matrix_fixed_point
 from gcnlimit.theory.ceiling.unequal_posterior import MatrixPosterior, single_rule
 
 _GRID = 24  # points at which the curve is first sampled
@@ -35,7 +35,8 @@ def hard_phase_ends(fractions: Array) -> tuple[float, float]:
     [0.914518, 0.920595]
     """
     curve = _Curve(MatrixPosterior(fractions, single_rule(fractions.size - 1)))
-    nearest = nearest_codes(fractions) / (fractions.size - 1)
+    # squared distance of the codes of the two largest classes, the nearest ones
+    nearest = float(np.sum(1.0 / np.sort(fractions)[-2:])) / (fractions.size - 1)
     sizes = np.linspace(np.log(_MOST / nearest), np.log(_LEAST / nearest), _GRID)
     squares = np.array([curve.square(x) for x in sizes])
     if np.min(squares) > 1.0 - _FLAT:

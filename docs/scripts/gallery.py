@@ -32,12 +32,13 @@ The paper gives no numbers to compare with; where it leaves a value open, ours i
 """
 AGREEMENT = """## How theory and simulation agree, and what the paper states
 
-Distances of the dots to the theory are in standard errors: those of accuracies by the theory of their \
+Distances of the dots from the theory are in standard errors: those of accuracies by the theory of their \
 [scatter](../learn/transfer.md#eq-10-22), those of training errors from the trials.
-The standard error of a few trials is itself uncertain, so it gives normal deviates of the same probability by Student's law.
+The standard error of a few trials is itself uncertain, so Student's law turns these distances into normal deviates \
+of the same probability.
 Dots that differ only in the regularization share their graphs and are correlated.
-We read the paper's words as follows: *little* is below 2 percent of accuracy, *a few percent* below 5, \
-*nearly optimal* within 0.2.
+We read the paper's words as follows: *little* is below 2 points of accuracy, *a few percent* below 5, \
+*nearly optimal* within 0.2 points.
 
 """
 

@@ -127,8 +127,8 @@ class CSBM(Value):
         )
         if self.noise and not self.classes.two:
             raise ParameterError(
-                f"noise = {self.noise:g} is known for two equal classes, got classes = "
-                f"{self.classes}; leave out one of the two"
+                f"noise = {self.noise:g} has no theory for classes = {self.classes}, only for two "
+                "equal ones; leave out one of the two"
             )
         self.shape  # noqa: B018 - refuses shapes that do not broadcast
 
@@ -286,7 +286,7 @@ def _as_noise(noise: float) -> float:
     """Probability that a label is wrong."""
     checked = number("noise", noise)
     if not 0.0 <= checked < 0.5:
-        wanted = "at least 0 and below 0.5, where it leaves nothing in the labels (take rho=0)"
+        wanted = "at least 0 and below 0.5, at which labels say nothing (take rho=0 for that)"
         raise ParameterError(f"noise = {checked:g} is not allowed; it must be {wanted}")
     return checked
 

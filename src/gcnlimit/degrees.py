@@ -184,7 +184,7 @@ class Pareto(DegreeLaw):
     cut: float
 
     def __init__(self, exponent: float, cut: float) -> None:
-        object.__setattr__(self, "exponent", number("exponent", exponent, low=-50, high=50))
+        object.__setattr__(self, "exponent", number("exponent", exponent, low=-20, high=50))
         object.__setattr__(self, "cut", number("cut", cut, low=1, high=1e12, open_low=True))
 
     @property
@@ -197,9 +197,7 @@ class Pareto(DegreeLaw):
 
     def _integral(self, q: float) -> float:
         r"""Return :math:`\int_1^{cut} t^{q-1}\,dt`."""
-        length = math.log(self.cut)
-        # at q = 0 a logarithm, without 0/0 close to it
-        return math.expm1(q * length) / q if abs(q) > 1e-12 else length
+        return float(scipy.special.boxcox(self.cut, q))
 
     def moment(self, power: float) -> float:
         """Return a ratio of integrals of powers."""
@@ -209,10 +207,8 @@ class Pareto(DegreeLaw):
     def draw(self, rng: np.random.Generator, n: int) -> Array:
         """Propensities of `n` nodes, by the inverse of the distribution function."""
         q = 1.0 - self.exponent
-        u = rng.random(n)
-        length = math.log(self.cut)
-        log = np.log1p(u * math.expm1(q * length)) / q if abs(q) > 1e-12 else u * length
-        return np.asarray(self._smallest * np.exp(log))
+        part = self._integral(q) * rng.random(n)
+        return np.asarray(self._smallest * scipy.special.inv_boxcox(part, q))
 
     def _nodes(self) -> tuple[Array, Array]:
         length = math.log(self.cut)

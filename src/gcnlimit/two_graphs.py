@@ -24,7 +24,7 @@ def check_pair(data: CSBM, to: CSBM) -> None:
     if data.classes != to.classes and not data.classes.count == to.classes.count == 2:
         raise ParameterError(
             f"classes = {data.classes} at training and {to.classes} on the new graph; "
-            "only two classes may change, give both the same"
+            "fractions may differ only if there are two classes; give both the same"
         )
 
 

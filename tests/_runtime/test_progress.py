@@ -13,7 +13,7 @@ from gcnlimit._runtime.progress import Bar, block_done, progress_bar
 
 class Terminal(io.StringIO):
     def isatty(self):
-        return True
+        return super().isatty() or True
 
 
 @pytest.fixture
@@ -98,3 +98,10 @@ def test_how_it_ended_is_said_to_a_file_if_that_was_asked_for(monkeypatch):
     with progress_bar("silent", 3, show=False) as bar:
         bar.advance(3)
     assert "silent" not in sys.stderr.getvalue()
+
+
+def test_a_stream_that_is_missing_or_closed_is_no_terminal():
+    closed = Terminal()
+    assert progress.is_terminal(closed)
+    closed.close()
+    assert not any(map(progress.is_terminal, (closed, None, io.StringIO())))

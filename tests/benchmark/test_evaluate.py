@@ -509,3 +509,18 @@ def test_a_run_says_what_is_left_where_there_is_no_terminal(monkeypatch, capsys)
     assert any("slow: 2 of 3 graphs" in line and line.endswith(" s left") for line in told)
     evaluate(lambda task: task.features[:, 0], "reference", size="small", graphs=2, progress=False)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("problem", ["reference", "three-classes"])
+def test_classes_instead_of_scores_are_refused_and_made_scores(problem):
+    """As scores, classes 0 and 1 would be a tie and a certainty: a wrong accuracy."""
+
+    def constant(task):
+        return np.zeros(task.labels.size, int)
+
+    def as_told(task):
+        return np.eye(task.classes)[constant(task)]
+
+    told = gl.benchmark.evaluate(constant, problem, size="small", graphs=1)
+    assert "which are classes; return scores, such as numpy.eye(" in str(told)
+    assert gl.benchmark.evaluate(as_told, problem, size="small", graphs=1).lines[0].accuracy > 0.2

@@ -1,5 +1,6 @@
 import json
 import math
+import re
 
 import pytest
 from helpers import run
@@ -152,3 +153,14 @@ def test_bad_input_is_one_sentence_and_status_2(arguments, message):
     assert done.exit_code == 2
     assert message in done.output
     assert "Traceback" not in done.output
+
+
+def test_on_a_narrow_terminal_every_part_of_the_table_begins_with_point_and_quantity(monkeypatch):
+    monkeypatch.setattr("gcnlimit.cli.output.is_terminal", lambda stream: True)
+    monkeypatch.setenv("COLUMNS", "45")
+    signals = ["--alpha", 4, "--lam", "0.5,1", "--mu", 2, "--rho", 0.3, "--t", 1]
+    page = run("simulate", *signals, "--nodes", 60, "--trials", 2, "--workers", 1).output
+    heads = [line for line in page.splitlines() if "lam" in line]
+    assert len(heads) > 1
+    assert all(re.match(r"\s*lam\s+what\s+\S", head) for head in heads)
+    assert all(len(line) <= 45 for line in page.splitlines()[1:])

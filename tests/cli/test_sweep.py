@@ -87,6 +87,12 @@ def test_logarithmic_ranges_and_named_filters(tmp_path):
         ("num = 5", 'num = 5, scale = "log"', "it must be > 0 and finite"),
         ("[axes]", "[solver]\nmax_iterations = []\n[axes]", "max_iterations = [] is not allowed"),
         ("t = [0.5, 1.0, 1.5]", "filter = [{t = 1, theta = 0.1}]", "a filter has one parameter"),
+        ("t = [0.5, 1.0, 1.5]", "filter = 3", "must be a list of tables such as"),
+        (
+            "t = [0.5, 1.0, 1.5]",
+            'filter = [{t = 1, name = "a"}, {t = 2, name = "a"}]',
+            "two filters are named 'a'",
+        ),
         ("t = [0.5, 1.0, 1.5]", "nodes = [10]", "'nodes' is not an axis of predict"),
         ("[data]", "tune = 3\n[data]", "must be a table: begin it by [tune]"),
     ],

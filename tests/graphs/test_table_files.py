@@ -68,10 +68,13 @@ def test_columns_called_source_and_target_are_the_ends(read):
 
 
 def test_the_column_to_drop_is_the_one_that_names_no_nodes(read):
-    """Not the third one, whose cells are nodes where a number of the edge comes first."""
+    """Not the third one, whose cells are nodes where a word or a number of the edge comes first."""
     nodes = "id,label\na,x\nb,y\nc,x\n"
-    with pytest.raises(gl.ParameterError, match="leave a column that is none out by --drop number"):
-        read("number,von,nach\n7,a,b\n8,b,c\n9,c,a\n", nodes)
+    with pytest.raises(gl.ParameterError, match="leave a column that is none out by --drop kind"):
+        read("kind,von,nach\np,a,b\nq,b,c\np,c,a\n", nodes)
+    data = read("number,von,nach\n7,a,b\n8,b,c\n9,c,a\n", nodes)
+    assert data.nodes == 3
+    assert any(note.startswith("Column 'number' holds the weights") for note in data.notes)
     assert read("number,von,nach\n7,a,b\n8,b,c\n", nodes, drop="number").nodes == 3
 
 
@@ -109,7 +112,7 @@ def test_columns_of_data_frames(read):
     ("given", "words"),
     [
         ([(0, 1)], "it must name a file or be a data frame"),
-        ("graph.gml", "from_networkx takes what NetworkX reads"),
+        ("graph.gml", "or NetworkX and real.from_networkx"),
         ("absent.csv", "'absent.csv' cannot be read as a table: No such file or directory"),
     ],
 )

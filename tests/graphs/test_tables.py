@@ -1,6 +1,8 @@
 """Tables as people have them: what they say is read, what was done to it is said."""
 
 import gzip
+import itertools
+import re
 import sys
 import tracemalloc
 import zipfile
@@ -166,7 +168,7 @@ def test_names_of_columns_are_known_from_the_table_of_nodes(read):
             "node,label,class\na,x,p\nb,y,q\n",
             "the columns 'label' and 'class'; choose one by --label label",
         ),
-        ("a,\n", None, "names no node in row 1"),
+        ("a,\n", None, "has an empty cell in row 1 of its column '2', which names nodes"),
         ("a,b,-2\n", None, "1 negative weight, such as -2"),
     ],
 )
@@ -569,3 +571,72 @@ def test_a_row_of_very_many_cells_is_refused_before_it_is_split(tmp_path, monkey
     monkeypatch.setenv("GCNLIMIT_MEMORY", "0.1")
     with pytest.raises(gl.ParameterError, match="a row of 1000000 cells in"):
         real.read(tmp_path / "e.csv")
+
+
+def test_all_columns_that_cannot_be_features_are_named_at_once(read):
+    names = [f"{i}" for i in range(30)]
+    edges = "source,target\n" + "\n".join(f"{a},{b}" for a, b in itertools.pairwise(names))
+    rows = [f"{i},person {i},+49 {i}{i},{i % 3},{i}:30" for i in range(30)]
+    table = "\n".join(["id,name,phone,age,hour", *rows])
+    with pytest.raises(gl.ParameterError, match="column 'name' holds 30 different words") as raised:
+        read(edges, table)
+    assert str(raised.value).endswith("that are no features as they are: phone, hour")
+    assert read(edges, table, drop=["name", "phone", "hour"]).X.shape == (30, 1)
+
+
+@pytest.mark.parametrize("head", ["", "x0,x1,x2,x3,x4,x5\n", "node,x0,x1,x2,x3,x4,x5\n"])
+def test_an_adjacency_matrix_is_no_list_of_edges(read, head):
+    matrix = np.eye(6, k=1, dtype=int)
+    rows = [",".join(map(str, row)) for row in matrix]
+    if head.startswith("node"):
+        rows = [f"x{k},{row}" for k, row in enumerate(rows)]
+    with pytest.raises(gl.ParameterError, match="like an adjacency matrix; write one edge"):
+        read(head + "\n".join(rows))
+
+
+def test_an_adjacency_list_is_no_list_of_edges(read):
+    with pytest.raises(gl.ParameterError, match="unlike an adjacency list"):
+        read("a b c d e\nb c\nc a d\n")
+
+
+def test_another_column_is_named_only_if_it_has_most_of_the_nodes(read):
+    with pytest.raises(gl.ParameterError, match="by --id COLUMN"):
+        read("a,b\n0,1\n1,2\n2,3\n3,4\n", "id,flag\n00,0\n01,1\n02,0\n03,1\n")
+
+
+def test_a_table_in_a_zip_is_read_as_the_table(tmp_path, read):
+    plain = read()
+    packed = tmp_path / "e.csv.zip"
+    with zipfile.ZipFile(packed, "w") as file:
+        file.writestr("__MACOSX/._e.csv", "of the program that packed it")
+        file.writestr("folder/", "")
+        file.write(tmp_path / "e.csv", "folder/e.csv")
+    assert (real.read(packed).graph != plain.graph).nnz == 0
+    with zipfile.ZipFile(packed, "a") as file:
+        file.writestr("other.csv", "source,target\n")
+    with pytest.raises(gl.ParameterError, match="holds 2 files; unpack it"):
+        real.read(packed)
+
+
+@pytest.mark.parametrize("edges", [[(0, 1, 2.0), (1, 2, 1.0)], [("a", "b"), ("b", "c")]])
+def test_pairs_that_are_none_are_told_where_weights_and_names_go(edges):
+    shape = re.escape(str(np.shape(edges)))
+    with pytest.raises(gl.ParameterError, match=f"edges have shape {shape}.*weights=.*real.read"):
+        real.from_edges(edges)
+
+
+def test_the_ends_of_edges_are_the_columns_that_name_nodes(read):
+    """A weight may be first, also of few values, which would be few nodes beside those of the table."""
+    nodes = "id,label\na,x\nb,y\nc,x\nd,y\n"
+    data = read("strength,von,nach\n0.5,a,b\n1.5,b,c\n0.5,c,d\n", nodes)
+    usual = read("von,nach,strength\na,b,0.5\nb,c,1.5\nc,d,0.5\n", nodes)
+    assert (data.graph != usual.graph).nnz == 0
+    assert data.names.tolist() == ["a", "b", "c", "d"]
+    # items that the table lacks leave the order, and so the directions, as they are
+    data = read("item,user,stars\ni,a,5\nj,b,4\ni,c,3\n", nodes)
+    assert data.graph[4, 0] == 5.0
+
+
+def test_one_column_of_edges_is_told_what_separates_two(read):
+    with pytest.raises(gl.ParameterError, match="has 1 column, 1; give two, between commas"):
+        read("<html></html>\n")

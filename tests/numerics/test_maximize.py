@@ -1,6 +1,7 @@
 """Maxima of batches of functions: on an interval against dense scans, in a cube against random points and closed forms."""
 
 import numpy as np
+import pytest
 
 from gcnlimit.numerics.climb import ascend
 from gcnlimit.numerics.maximize import maximize_box, maximize_from, maximize_interval, spread
@@ -122,3 +123,20 @@ def test_one_climb_takes_values_and_slopes_in_one_call():
     best = maximize_from(hill, np.full((1, 1, 3), 0.5), np.ones(1), walls=-1.0)
     assert best.converged[0]
     assert len(calls) <= 10
+
+
+def test_a_climb_lengthens_its_steps_where_the_function_bends_up():
+    """From the tail of a bell, whose slope says little of how far its top is."""
+    calls = []
+
+    def value(x, rows):
+        calls.append(x.item())
+        return np.exp(-0.5 * np.sum(x**2, axis=1))
+
+    def gradient(x, rows):
+        return -x * np.exp(-0.5 * np.sum(x**2, axis=1))[:, None]
+
+    top = ascend(value, gradient, np.full((1, 1), 4.0))
+    assert top.settled[0]
+    assert top.x[0, 0] == pytest.approx(0.0, abs=1e-6)
+    assert len(calls) < 40

@@ -72,6 +72,28 @@ def test_pytorch_geometric_gives_back_what_it_was_given(weights):
         real.to_pyg(data, split=1)
 
 
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize("features", [False, True])
+def test_data_of_pytorch_geometric_hold_what_was_given(monkeypatch, weights, words, features):
+    """Without the package: tensors are the arrays, and words of classes are numbered in their order."""
+    module = SimpleNamespace(from_numpy=lambda array: array, Data=SimpleNamespace)
+    monkeypatch.setattr("gcnlimit.graphs.packages.load", lambda *names: module)
+    data = small(weights, words, features)
+    made = real.to_pyg(data)
+    assert hasattr(made, "edge_weight") == weights
+    back = real.from_pyg(made)
+    assert np.allclose(data.graph.toarray(), back.graph.toarray(), atol=1e-6)
+    assert np.array_equal(back.y, np.where(np.arange(12) < 9, np.arange(12) % 3, -1))
+    assert np.array_equal(back.train, data.train)
+    assert np.array_equal(back.test, data.test)
+    assert back.val is None
+    assert (back.X is None) == (not features)
+    assert not features or np.allclose(data.X, back.X, atol=1e-6)
+    with pytest.raises(gl.ParameterError, match="split = 1 is not allowed"):
+        real.to_pyg(data, split=1)
+
+
 def test_data_of_pytorch_geometric_need_not_be_tensors():
     class Data:
         edge_index = np.array([[0, 1, 2], [1, 2, 0]])

@@ -7,7 +7,8 @@ import pytest
 from scipy.special import log_softmax, softmax
 
 import gcnlimit as gl
-from gcnlimit.real.fractions import Shift, recalibrated
+from gcnlimit.real.fractions import EXPLAINED, Shift, recalibrated
+from gcnlimit.real.recommend import expectation
 
 SHARES = np.array([0.6, 0.25, 0.15])
 
@@ -178,9 +179,35 @@ def test_labels_of_another_graph_are_checked():
         model.predict(y=few)
     with pytest.raises(gl.ParameterError, match="give it alone"):
         model.predict(X, graph=A, y=few, fractions=SHARES)
-    with pytest.raises(gl.ParameterError, match="y has the class 7; the classes of the fit are"):
+    with pytest.raises(gl.ParameterError, match="y has the class 7; the fit has"):
         model.predict(X, graph=A, y=np.where(few == 1, 7, few))
     with pytest.raises(gl.ParameterError, match="y labels no node"):
         model.predict(X, graph=A, y=np.full(200, -1))
     with pytest.raises(gl.ParameterError, match="y has shape"):
         model.predict(X, graph=A, y=few[:-1])
+
+
+def test_outputs_that_no_fractions_explain_leave_those_of_the_labels():
+    rng = np.random.default_rng(1)
+    index = np.repeat([0, 1], 25)
+    left_out = np.outer(rng.normal(size=50), [-0.5, 0.5])  # as at chance
+    others = np.tile([1.0, -1.0], (60, 1))
+    assert Shift.of(left_out, index, others, np.array([0.5, 0.5])).remaining < EXPLAINED
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nodes_of_another_kind_than_the_labelled_ones_tell_no_fractions(seed):
+    """Users have ages and labels, drawn at random; items have neither."""
+    rng = np.random.default_rng(seed)
+    users, items = 80, 60
+    N = users + items
+    A = np.zeros((N, N))
+    A[:users, users:] = rng.random((users, items)) < 0.15
+    age = np.append(rng.normal(40.0, 12.0, users), np.full(items, 40.0))
+    X = np.column_stack([age, np.arange(N) >= users])
+    y = np.full(N, -1)
+    y[:50] = rng.permutation(np.repeat([0, 1], 25))
+    model = gl.GraphClassifier().fit(X, y, graph=A + A.T)
+    assert model.fractions_ == pytest.approx([0.5, 0.5])
+    assert model.expected_accuracy_.value == pytest.approx(model.loo_score_, abs=0.05)
+    assert ("the others differ" in expectation(model)) == model.unlike_

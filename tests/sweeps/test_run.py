@@ -1,5 +1,6 @@
 """A sweep gives the producer's own numbers, at the right labels, or one clear sentence."""
 
+import functools
 import json
 import math
 
@@ -11,6 +12,9 @@ from problems import DATA
 
 import gcnlimit as gl
 from gcnlimit.sweeps import plan as plan_module
+from gcnlimit.sweeps.grid import Axis
+from gcnlimit.sweeps.plan import _block_size
+from gcnlimit.sweeps.producers import as_producer
 
 DIFFUSION = gl.GCN(gl.Diffusion(t=1.0), symmetrize=True)
 RESIDUAL = gl.GCN(gl.Residual([1.0, 1.0]), symmetrize=True)
@@ -228,6 +232,12 @@ def test_the_answer_says_where_it_comes_from():
         ({"fixed": {"tol": 0.0}}, "tol = 0 is not allowed"),
         ({"fixed": {"streamed": 1}, "what": "simulate"}, "streamed must be True or False"),
         ({"fixed": {"free": 3}, "what": "tune"}, "free = 3 must be a dictionary"),
+        (
+            {"axes": {"depth": [1, 2]}, "gcn": gl.GCN(gl.Residual([1.0, 2.0]))},
+            r"depth needs one c shared by all layers, but gcn has c = \[1.0, 2.0\]",
+        ),
+        ({"what": dict, "axes": {"x": [1.0]}}, "its parameters have no names"),
+        ({"what": functools.partial(max, 1), "axes": {"x": [1.0]}}, "cannot sweep"),
     ],
 )
 def test_a_mistake_gets_one_clear_sentence(arguments, sentence):
@@ -256,3 +266,31 @@ def test_another_filter_at_test_has_names_of_its_own():
     np.testing.assert_allclose([swept[0], kept[1]], gl.predict(data, gcn).test_accuracy, rtol=1e-14)
     with pytest.raises(gl.ParameterError, match="belong to different filters"):
         gl.sweep("predict", data=data, gcn=gcn, axes={"test_theta": [0.1], "test_t": [0.1]})
+
+
+@pytest.mark.parametrize(
+    "what, common, alone",
+    [
+        ("bayes_optimal", {"degree": 5.0}, True),
+        ("bayes_optimal", {}, False),
+        ("simulate", {"degree": 5.0, "reg": 1.0}, False),
+        ("predict", {"reg": math.inf}, False),
+    ],
+)
+def test_ceilings_of_sparse_graphs_are_computed_one_at_a_time(what, common, alone):
+    producer = as_producer(what)
+    assert _block_size(producer, common, []) == (1 if alone else producer.block)
+
+
+def test_blocks_of_solved_points_are_smaller_than_explicit_ones():
+    """Whether the regularization is swept or not."""
+    producer = as_producer("predict")
+    explicit, solved, swept = (
+        _block_size(producer, common, axes)
+        for common, axes in (
+            ({"reg": math.inf}, []),
+            ({"reg": 1.0}, []),
+            ({"reg": math.inf}, [Axis.of("reg", [1.0, math.inf])]),
+        )
+    )
+    assert 1 < solved == swept < explicit

@@ -1,7 +1,9 @@
 """A damaged block or file is noticed and computed again; a file that is no store is left alone."""
 
+import json
 import sqlite3
 from contextlib import closing
+from dataclasses import dataclass
 
 import killing
 import numpy as np
@@ -14,7 +16,7 @@ import gcnlimit as gl
 from gcnlimit import _version
 from gcnlimit.sweeps import store as store_module
 from gcnlimit.sweeps.grid import Columns
-from gcnlimit.sweeps.store import Store, StoreError, decode, encode
+from gcnlimit.sweeps.store import Store, StoreError, decode, describe, encode, plain
 
 
 @pytest.fixture(scope="module")
@@ -266,3 +268,36 @@ def test_a_file_written_over_a_store_in_use_is_left_alone(tmp_path):
 def test_what_is_no_file_name_is_refused(name):
     with pytest.raises(gl.ParameterError, match="store = "):
         Store(name)
+
+
+@dataclass(frozen=True)
+class Box:
+    size: int
+
+
+@dataclass(frozen=True)
+class Crate:
+    size: int
+
+
+def test_inputs_that_differ_have_different_texts():
+    """Numbers, kinds of records, functions and what they hold; equal ones have the same, whatever holds them."""
+    texts = [
+        json.dumps(plain(value))
+        for value in (None, 1, 1.5, "1", [1, 2], {"a": 1}, Box(1), Box(2), Crate(1))
+    ]
+    assert len(set(texts)) == len(texts)
+    assert plain(np.array([1.0, 2.0])) == plain((1.0, 2.0)) == [1.0, 2.0]
+    assert plain({1: np.float64(2.0)}) == {"1": 2.0}
+    one, two = (plain(lambda x, k=k: x + k) for k in (1, 1))
+    assert one == two
+    for bad in (np.longdouble(1), object(), Box, b"1"):
+        with pytest.raises(gl.ParameterError, match="cannot store a result for"):
+            plain(bad)
+
+
+def test_a_function_without_a_source_is_known_by_its_code():
+    one, other, again = {}, {}, {}
+    for names, number in ((one, 1), (other, 2), (again, 1)):
+        exec(f"def made(x): return {{'y': x + {number}}}", names)
+    assert describe(one["made"]) == describe(again["made"]) != describe(other["made"])

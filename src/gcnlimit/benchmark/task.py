@@ -138,6 +138,9 @@ def score_table(scores: npt.ArrayLike, nodes: int, classes: int) -> Array:
     if table.dtype.kind not in "biuf":
         wrong = f"{type(scores).__name__} of dtype {table.dtype}"
         raise ParameterError(f"the model returned {wrong}; return real numbers")
+    if table.ndim == 1 and table.dtype.kind in "biu" and table.size and table.min() >= 0:
+        use = f"return scores, such as numpy.eye({classes})[answer]"
+        raise ParameterError(f"the model returned whole numbers from 0, which are classes; {use}")
     table = np.array(table, float, subok=False)
     if classes == 2 and table.ndim == 1:
         table = np.stack([-table, table], axis=1)

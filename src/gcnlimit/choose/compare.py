@@ -233,7 +233,7 @@ class _Row(NamedTuple):
     method: str
     chosen: dict[str, Array]
     margin: Array
-    status: npt.NDArray[np.int64]
+    status: npt.NDArray[np.int64] | Status = Status.EXPLICIT
     points: Points | None = None
 
 
@@ -255,7 +255,7 @@ def _networks(  # noqa: PLR0917
         yield row
     flow = gcn.replaced(reg=0.0, training=GradientFlow(1.0))
     if reg is None and scope.sentence("tune", data, flow) is None:
-        yield _early_stopping(row, flow)
+        yield _early_stopping(row)
     if points.degrees is None:
         yield from _any_filters(points, order, reg)
         return
@@ -282,13 +282,11 @@ def _of_network(method: str, chosen: dict[str, Array], points: Points) -> _Row:
     return _Row(method, chosen, answers.test_margin, answers.status, points)
 
 
-def _early_stopping(ridge: _Row, flow: GCN) -> _Row:
+def _early_stopping(ridge: _Row) -> _Row:
     """Row of gradient flow without regularization through the filter of another, stopped at the best time."""
     assert ridge.points is not None
-    assert flow.training is not None
     shape = ridge.margin.shape
-    training = flow.training.ravel(shape)
-    points = ridge.points._replace(reg=np.zeros(shape), training=training)
+    points = ridge.points._replace(reg=np.zeros(shape), training=GradientFlow(np.ones(shape)))
     best = _tuned("PageRank, early stopping", points, {"time": (0.0, math.inf)})
     return best._replace(chosen={"theta": points.filter.values, "time": best.chosen["time"]})
 
@@ -308,24 +306,19 @@ def _any_filters(points: Points, order: int, reg: float | None) -> Iterator[_Row
             yield _Row(method, {"reg": top.reg}, top.margin, status)
     if points.symmetric and points.classes.equal and points.features.is_white:
         total = best_filter_sum(points)
-        infinite_reg = np.full(points.size, math.inf)
-        filters = {"theta": total.train.values, "test_theta": total.test.values}
-        chosen = filters | {"reg": infinite_reg}
-        yield _explicit("sums of filters, reg = inf", chosen, total.margin)
+        chosen = {"theta": total.train.values, "test_theta": total.test.values}
+        chosen["reg"] = np.full(points.size, math.inf)
+        yield _Row("sums of filters, reg = inf", chosen, total.margin)
 
 
 def _eigenvector(points: Points) -> _Row:
     """Row of the leading eigenvector of the graph, regularized where degrees vary."""
     law = points.degrees
     if law is None:
-        return _explicit("PCA of the graph", {}, np.asarray(pca_margin(points.signal)))
+        return _Row("PCA of the graph", {}, pca_margin(points.signal))
     # a node of many edges hears its neighbours better, by the root of its propensity
     margin = spectrum(Regularized(), law, points.signal).margin[:, None] * np.sqrt(law.theta)
-    return _explicit("PCA of the graph", {}, margin)
-
-
-def _explicit(method: str, chosen: dict[str, Array], margin: Array) -> _Row:
-    return _Row(method, chosen, margin, np.full(len(margin), int(Status.EXPLICIT)))
+    return _Row("PCA of the graph", {}, margin)
 
 
 def _entry(row: _Row, data: CSBM, gcn: GCN, usable: npt.NDArray[np.bool_]) -> Entry:

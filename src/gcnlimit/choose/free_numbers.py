@@ -223,6 +223,8 @@ def check_free(gcn: GCN, free: Mapping[str, Any], scales: Sequence[str]) -> None
                 "give GCN(training=GradientFlow(time)) to tune time, GradientDescent(steps, rate)"
             )
             reason = f"is not tuned in training = {gcn.training!r}; {give} for steps and rate"
+        if name in ("alpha", "lam", "mu", "rho", "noise"):
+            reason = "is a parameter of the data, where only those of the network are tuned"
         if name in NUMBERS:
             remedy = "leave it out, or give the data degrees"
             reason = f"has no effect where all degrees are alike; {remedy}"

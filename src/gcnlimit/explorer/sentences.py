@@ -176,8 +176,9 @@ def layers_sentence(state: State, depths: Layers) -> str:
     if least == LAYERS.size:
         words += f"every layer up to {least} still adds to the accuracy"
     else:
-        more = f"{100 * gained[least - 1]:.2f} percentage points"
-        words += f"layers beyond {least} add at most {more}"
+        points = f"{100 * gained[least - 1]:.2f}"
+        more = "nothing" if points == "0.00" else f"at most {points} percentage points"
+        words += f"layers beyond {least} add {more}"
     return words + _oversmoothing(state, depths.kept)
 
 

@@ -225,6 +225,7 @@ def features_of(
     parts = []
     marks = []
     words: list[str] = []
+    refused: dict[str, str] = {}
     told: dict[str, list[str]] = {_FILLED: [], _READ: [], _ENCODED: [], _LACKING: []}
     for name, cells in columns.items():
         commas = comma and any(isinstance(cell, str) for cell in cells)
@@ -238,12 +239,13 @@ def features_of(
             present = {value for value in present if value.lower() != "unknown"}
         missing = np.array([value not in present for value in texts])
         value, how = (None, "") if name in kept else numbers_of(present, commas)
-        if value is None and name not in kept:
-            value, how = days_of(present)
+        value, how = days_of(present) if value is None and name not in kept else (value, how)
         if missing.all():
             told[_FILLED].append(f"{name} (all, left out)")
+        elif value is None and (why := _refusal(name, sorted(present), name in kept)):
+            refused[name] = why
         elif value is None:
-            parts.append(_one_hot(name, np.array(texts), missing, name in kept))
+            parts.append((np.array(texts)[:, None] == np.array(sorted(present))).astype(float))
             told[_ENCODED].append(f"{name} ({parts[-1].shape[1]})")
             _note_cases(present, words)
             if missing.any():
@@ -257,12 +259,15 @@ def features_of(
             if missing.any():
                 marks.append(missing)
                 told[_FILLED].append(f"{name} ({missing.sum()})")
+    if refused:
+        why, *others = refused.values()
+        more = f"; other columns that are no features as they are: {listed([*refused][1:])}"
+        raise ParameterError(f"{why}{more * bool(others)}")
     if marks:
         parts.append(np.unique(np.array(marks, float), axis=0).T)
     notes += [f"{sentence}: {listed(names)}." for sentence, names in told.items() if names]
-    if told[_LACKING]:
-        notes.append(f"To keep words such as NA, use {option('words', 'COLUMN')}.")
-    notes += words
+    keep = f"To keep words such as NA, use {option('words', 'COLUMN')}."
+    notes += [keep] * bool(told[_LACKING]) + words
     width = sum(part.shape[1] for part in parts)
     size = 16.0 * sum(part.size for part in parts)
     require(f"a table of {width} features", size, "drop some columns")
@@ -284,9 +289,9 @@ def _numbers(cells: Cells) -> Array | None:
     return None if isinstance(cells[0], bool) or not np.isfinite(values).all() else values
 
 
-def _one_hot(name: str, words: Any, missing: Any, kept: bool) -> Array:
-    """A column for each word, 0 in all of them where it is missing."""
-    values = sorted(set(words[~missing].tolist()))
+def _refusal(name: str, values: list[str], kept: bool) -> str:
+    """Why words cannot be a column of 0 and 1 for each, and what to do; empty if they can."""
+    told = ""
     alone = [] if kept else [value for value in values if numbers_of([value])[0] is not None]
     if days := [] if kept else [value for value in values[: MOST_WORDS + 1] if _is_time(value)]:
         some = " and ".join(map(repr, sorted({days[0], days[-1]})))
@@ -302,6 +307,4 @@ def _one_hot(name: str, words: Any, missing: Any, kept: bool) -> Array:
         other = f"use {option('label', name)} if these are the classes"
         many = f"{len(values)} different words, such as {values[0]!r}"
         told = f"{many}; group them into at most {MOST_WORDS}, {other}"
-    else:
-        return np.asarray((words[:, None] == np.array(values)) & ~missing[:, None], float)
-    raise ParameterError(f"column {name!r} holds {told}, or leave it out by {option('drop', name)}")
+    return told and f"column {name!r} holds {told}, or leave it out by {option('drop', name)}"

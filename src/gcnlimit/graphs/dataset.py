@@ -177,8 +177,7 @@ def _masks(name: str, value: Any, nodes: int) -> Masks | None:
 def _names(value: Any, nodes: int) -> npt.NDArray[Any]:
     names = plain_array("names", value).astype(str)
     if names.shape != (nodes,) or len(set(names.tolist())) != nodes:
-        needed = f"there must be one for each of the {nodes} nodes, all different"
-        raise ParameterError(f"names have shape {names.shape}; {needed}")
+        raise ParameterError(f"names have shape {names.shape}; give {nodes} different ones")
     return names
 
 

@@ -49,7 +49,8 @@ def as_labels(y: Any, nodes: int) -> Labels:
         raise ParameterError(f"{none}; label at least two of each class")
     classes, index = np.unique(values, return_inverse=True)
     if classes.size < 2:
-        why = "two are needed (-1 marks an unlabelled node: write classes -1 and 1 as 0 and 1)"
+        mark = " (-1 marks an unlabelled node: write classes -1 and 1 as 0 and 1)"
+        why = f"two are needed{mark * (values.dtype.kind != 'U')}"
         raise ParameterError(f"y has one class, {classes[0]!s}, among its labelled nodes; {why}")
     return Labels(classes, np.flatnonzero(mask), index.astype(np.int64))
 

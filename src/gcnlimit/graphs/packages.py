@@ -23,7 +23,7 @@ def from_networkx(graph: Any, features: str | Sequence[str] = "x", label: str = 
     Parameters
     ----------
     graph
-        Graph, directed or not; parallel edges are added.
+        Graph, directed or not; weights of parallel edges are added.
     features
         Attribute that holds a sequence of numbers; or names of attributes, each a number or a word, encoded as in a table.
     label

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import io
@@ -50,18 +51,16 @@ class Table(NamedTuple):
 
     def counts_rows(self, name: str) -> bool:
         """Whether a column has no name and counts the rows, as pandas writes them, from 0, and R, from 1."""
-        if name != "Unnamed: 0":
-            return False
         cells = self.words(name)
         first = int(cells[0] == "1")
-        return cells == [str(k) for k in range(first, first + len(cells))]
+        return name == "Unnamed: 0" and cells == [str(first + k) for k in range(len(cells))]
 
     def names(self, column: str) -> list[str]:
         """Names of nodes in a column, none of them empty."""
         names = self.words(column)
         if "" in names:
-            row = f"row {names.index('') + 1} of its column {column!r}"
-            raise ParameterError(f"{self.shown} names no node in {row}; fill it in or leave it out")
+            row = f"row {names.index('') + 1} of its column {column!r}, which names nodes"
+            raise ParameterError(f"{self.shown} has an empty cell in {row}; fill it in")
         return names
 
 
@@ -96,7 +95,7 @@ def read_table(
         if Path(source).suffix.lower() in SPREADSHEETS:
             cells = _spreadsheet(raw, shown, notes)
         else:
-            cells, mark = _cells(_text(raw, shown, how.encoding, notes), shown)
+            cells, mark = _cells(_text(raw, shown, how.encoding, notes), shown, kind)
     except (OSError, EOFError, zlib.error, csv.Error, zipfile.BadZipFile) as error:
         why = getattr(error, "strerror", None) or error
         raise ParameterError(f"{shown} cannot be read as a table: {why}") from None
@@ -115,8 +114,15 @@ def _content(path: Location, shown: str) -> bytes:
     """Bytes of a file, unpacked if it is compressed; no more is unpacked than a table may have."""
     most = available() / _MEMORY
     raw = bytearray()
-    opened = gzip.open if Path(path).suffix.lower() == ".gz" else open
-    with opened(path, "rb") as file:
+    suffix = Path(path).suffix.lower()
+    with contextlib.ExitStack() as opened:
+        file: Any = opened.enter_context((gzip.open if suffix == ".gz" else open)(path, "rb"))
+        if suffix == ".zip":
+            packed = opened.enter_context(zipfile.ZipFile(file))
+            inside = [name for name in packed.namelist() if not re.search("/$|^__MACOSX", name)]
+            if len(inside) != 1:
+                raise ParameterError(f"{shown} holds {counted(len(inside), 'file')}; unpack it")
+            file = opened.enter_context(packed.open(inside[0]))
         while part := file.read(1 << 20):
             raw += part
             if len(raw) > most:
@@ -191,7 +197,7 @@ def _index_counts(frame: Any, kind: str) -> bool:
     return type(index).__name__ != "RangeIndex" and kind == "nodes" and not names_rows
 
 
-def _cells(written: str, shown: str) -> tuple[list[list[str]], str]:
+def _cells(written: str, shown: str, kind: str) -> tuple[list[list[str]], str]:
     """Columns of a text, and the mark between its cells."""
     # comments stand at the head: below it, # may begin the name of a node
     below = dropwhile(_COMMENT.match, io.StringIO(written, newline=None))
@@ -211,6 +217,7 @@ def _cells(written: str, shown: str) -> tuple[list[list[str]], str]:
                 begins = f"{shown}: its row that begins with {row[0][:40]!r}"
                 both = f"has {counted(len(row), 'cell')} where the first has {len(columns)}"
                 quote = f"complete it, or quote a cell that holds {mark!r}"
+                quote += " (each row is one edge, unlike an adjacency list)" * (kind == "edges")
                 raise ParameterError(f"{begins} {both}; {quote}")
         for column, cells in zip(columns, zip(*rows, strict=True), strict=False):
             column.extend(map(str.strip, cells))

@@ -16,7 +16,7 @@ from gcnlimit._validation import as_real, plain_array, whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError, writing
 from gcnlimit.graphs.check import as_adjacency, counted, dense, is_symmetric
-from gcnlimit.graphs.columns import classes_of, features_of, listed, numbers_of, option
+from gcnlimit.graphs.columns import classes_of, features_of, listed, numbers_of, option, text
 from gcnlimit.graphs.dataset import Dataset, Location
 from gcnlimit.graphs.table_files import ENDS, How, Table, read_table
 
@@ -37,8 +37,9 @@ def from_edges(
     if array.ndim == 2 and array.shape[0] == 2 != array.shape[1]:
         array = array.T
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu" or not array.size:
-        given = f"shape {array.shape} and dtype {array.dtype}"
-        raise ParameterError(f"edges have {given}; they must be pairs of whole numbers")
+        given = f"shape {np.shape(edges)} and dtype {array.dtype}"
+        use = "give weights as weights=, and nodes with names to gcnlimit.real.read"
+        raise ParameterError(f"edges have {given}; they must be pairs of whole numbers ({use})")
     count = int(array.max()) + 1 if nodes is None else whole("nodes", nodes, low=1, high=10**15)
     if array.min() < 0 or array.max() >= count:
         named = array.min() if array.min() < 0 else array.max()
@@ -46,8 +47,7 @@ def from_edges(
     require(f"a graph of {count:.3g} nodes", 8.0 * count, "number the nodes from 0 without gaps")
     data = None if weights is None else np.asarray(as_real("weights", weights))
     if data is not None and data.shape != (len(array),):
-        needed = f"there must be one for each of the {len(array)} edges"
-        raise ParameterError(f"weights have shape {data.shape}; {needed}")
+        raise ParameterError(f"weights have shape {data.shape}; they must be {len(array)} numbers")
     return as_adjacency(_matrix(array, count, data))
 
 
@@ -129,7 +129,8 @@ def _nodes(
         # the column that knows most of the nodes, if this one is not meant
         shared = {k: len(ends.intersection(table.words(k))) for k in table.columns if k != key}
         best = max(shared, key=lambda k: shared[k], default=key)
-        column = f"name another column by {option('id', best if shared.get(best) else 'COLUMN')}"
+        suits = 2 * shared.get(best, 0) >= len(ends)
+        column = f"name another column by {option('id', best if suits else 'COLUMN')}"
         name, times = Counter(names).most_common(1)[0]
         if times > 1:
             twice = f"{table.shown} names the node {name!r} {times} times"
@@ -164,18 +165,21 @@ def _edges(
     columns = _without_counter(table, drop, notes)
     called = {name.lower(): name for name in columns}
     ends = [called[usual] for each in ENDS for usual in each if usual in called]
+    first = {k: {*map(text, table.columns[k][:4096])} for k in columns}
+    named = {k: len(naming & cells) / len(cells) for k, cells in first.items()}
+    if len(ends) != 2:  # those whose cells are nodes, wherever they are
+        ends = [name for name in columns if named[name] > 0.5]
     if len(ends) == 2:
         columns = [*ends, *(name for name in columns if name not in ends)]
-
-    def odd() -> str:
-        """The last of the columns that name the fewest nodes."""
-        known = {k: len(naming.intersection(table.words(k))) for k in reversed(columns)}
-        return min(known, key=lambda k: known[k], default="")
-
+    odd = min(reversed(columns), key=lambda k: named[k], default="")
     if len(columns) not in (2, 3):
         has = f"{table.shown} has {counted(len(columns), 'column')}, {listed(columns)}"
+        if len(columns) > 3 and abs(len(columns) - len(table.words(columns[0]))) <= 1:
+            like = f"{table.shown} has as many columns as rows, like an adjacency matrix"
+            raise ParameterError(f"{like}; write one edge in each row, or give it as graph=")
         keep = "keep two (source, target) or three (plus a weight), and leave others out"
-        raise ParameterError(f"{has}; {keep} by {option('drop', odd())}")
+        keep = f"{keep} by {option('drop', odd)}" if columns[1:] else "give two, between commas"
+        raise ParameterError(f"{has}; {keep}")
     source, target = map(table.names, columns[:2])
     if len(columns) == 2:
         return source, target, None
@@ -186,7 +190,7 @@ def _edges(
         alone = (cell for cell in cells if numbers_of({cell}, table.comma)[0] is None)
         given = f"column {columns[2]!r} of {table.shown} contains {next(alone, cells[0])!r}"
         needed = "the third column is the weight, a number: correct it, or leave a column"
-        raise ParameterError(f"{given}; {needed} that is none out by {option('drop', odd())}")
+        raise ParameterError(f"{given}; {needed} that is none out by {option('drop', odd)}")
     weights = np.array([value[cell] for cell in cells])
     if np.ptp(weights):
         reach = f"{weights.min():.10g} to {weights.max():.10g}"

@@ -285,6 +285,6 @@ def resting_bias(loss: Loss, first: float) -> float:
     bias = first_root(excess, ((-reach, reach) for reach in _REACHES))
     if bias is None:
         raise ParameterError(
-            f"loss = {loss!r} has no finite bias for unequal classes; take a loss that flattens"
+            f"loss = {loss!r} has no finite bias for unequal classes; take one that levels off"
         )
     return bias

@@ -18,7 +18,7 @@ from gcnlimit.graphs.labels import Labels, class_weights
 from gcnlimit.graphs.scaling import unit_rows
 from gcnlimit.numerics.leave_one_out import correct
 from gcnlimit.real.ensemble import Ensemble
-from gcnlimit.real.fractions import Shift, as_fractions
+from gcnlimit.real.fractions import EXPLAINED, Shift, as_fractions
 from gcnlimit.real.graph_estimator import GraphEstimator
 from gcnlimit.real.scores import expected_accuracy
 from gcnlimit.results.pictures import ready_axes
@@ -61,8 +61,9 @@ class GraphClassifier(GraphEstimator):
     calibration_
         How sure the leave-one-out probabilities are, and how sure they should be (`gcnlimit.results.Calibration`), on nodes
         drawn like the labels; None with few labels.
-    fractions_
-        Fractions of the classes that are assumed among the nodes without labels, in the order of `classes_`.
+    fractions_, unlike_
+        Fractions of the classes assumed among the nodes without labels, in the order of `classes_`; whether outputs there differ
+        from those of the labelled nodes in a way that other fractions do not explain.
     uses_graph_, graph_gain_
         Whether the graph is used; leave-one-out accuracy minus that of the features alone, and the standard error of this
         difference (None without features).
@@ -144,10 +145,13 @@ class GraphClassifier(GraphEstimator):
         if word == "auto" and self.class_weight is not None:
             word = "labels"
         shift = None
-        fractions = self._prior
+        fractions, self.unlike_ = self._prior, False
         if word in ("auto", "estimated") and len(outputs):
             shift = Shift.of(left_out, labels.index, outputs, self._prior)
-            if word == "estimated" or shift.refutes(labels.counts):
+            refuted = shift.refutes(labels.counts)
+            told = shift.remaining > EXPLAINED and self.expected_accuracy_.low > 0.0
+            self.unlike_ = refuted and not told
+            if word == "estimated" or (refuted and told):
                 fractions = shift.fractions
         elif word not in ("auto", "estimated", "labels"):
             fractions = as_fractions(self.fractions, labels.classes)

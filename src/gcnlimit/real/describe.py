@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Brief
 from gcnlimit.graphs.blocks import homophily
 from gcnlimit.graphs.check import counted
 from gcnlimit.graphs.standard import StandardizedGraph
@@ -23,7 +23,7 @@ OUTLIERS = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Description:
+class Description(Brief):
     r"""Size, degrees, homophily, spectrum and signals of a graph.
 
     Parameters
@@ -142,7 +142,6 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
     (True, True)
     """
     given = StandardizedGraph.of(X, y, graph)
-    edges = given.operator.matrix.nnz
     degree = given.degrees
     labels = given.labels
     same, adjusted = homophily(given.operator.matrix, labels)
@@ -154,7 +153,7 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
     likely = best_method(given) == "likelihood"
     return Description(
         nodes=given.nodes,
-        edges=edges if given.directed else edges // 2,
+        edges=given.operator.matrix.nnz // (1 if given.directed else 2),
         directed=given.directed,
         isolated=int(np.sum(degree == 0)),
         features=0 if X is None else int(np.shape(X)[1]),

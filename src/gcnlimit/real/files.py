@@ -39,7 +39,7 @@ def read(
     ----------
     path
         ``.npz`` file, written by `write` or `Instance.save`; or a list of edges: a file (``.csv``, ``.tsv``, ``.txt``,
-        ``.csv.gz``; ``.xlsx`` by pandas) or a data frame. Its columns are source and target, and a weight if there
+        ``.csv.gz``, ``.csv.zip``; ``.xlsx`` by pandas) or a data frame. Its columns are source and target, and a weight if there
         is a third.
     nodes
         Table of nodes, a file or a data frame: numbers and words are features, missing ones are filled in. Nodes that only edges
@@ -66,8 +66,7 @@ def read(
     if hasattr(path, "columns") or _suffix(path) in TABLES + SPREADSHEETS:
         return read_tables(path, nodes, how)
     if _suffix(path) != ".npz":
-        use = f"use .npz, or a list of edges as {', '.join(TABLES + SPREADSHEETS)}"
-        use += "; gcnlimit.real.from_networkx takes what NetworkX reads"
+        use = "use .npz, edges as .csv, .tsv, .txt or .xlsx, or NetworkX and real.from_networkx"
         raise ParameterError(f"path = {os.fspath(path)!r} is not a known kind of file; {use}")
     if nodes is not None or how != How(encoding=encoding):
         given = "nodes, label, id, drop, words and undirected go with a list of edges"
@@ -89,8 +88,8 @@ def _named(columns: str | Sequence[str]) -> frozenset[str]:
 
 def _suffix(path: Location) -> str:
     """Last suffix of a file, without that of its compression."""
-    named = Path(path)
-    return Path(named.stem if named.suffix.lower() == ".gz" else named.name).suffix.lower()
+    name = Path(path).name.lower()
+    return Path(name.removesuffix(".gz").removesuffix(".zip")).suffix
 
 
 def read_labelled(file: str, nodes: str | None = None, **how: Any) -> Dataset:

@@ -84,9 +84,7 @@ class FilterClassifier(GraphEstimator):
 
     Attributes
     ----------
-    classes_, n_features_in_, labelled_, transduction_, uses_graph_
-        As of `GraphClassifier`.
-    loo_score_, loo_score_error_, loo_scores_, expected_accuracy_, calibration_
+    classes_, labelled_, transduction_, uses_graph_, loo_score_, loo_score_error_, loo_scores_, expected_accuracy_, calibration_
         As of `GraphClassifier`.
     normalization_, family_, filter_, strength_, reg_, coef_, intercept_
         What was chosen, and coefficients of the propagated, scaled features.

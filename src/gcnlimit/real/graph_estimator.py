@@ -79,10 +79,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(
         self, X: Any = None, graph: Any = None, *, fractions: Any = None, y: Any = None
     ) -> npt.NDArray[Any]:
-        """Classes of the nodes of the fit, or of new features `X` on another `graph` (without, if fitted without).
-
-        `fractions` and `y` are as in `predict_proba`.
-        """
+        """Classes of the nodes of the fit, or of new features `X` on another `graph`; the rest is as for `predict_proba`."""
         best = self._logs(X, graph, fractions, y).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
@@ -118,8 +115,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Nodes that `y` labels, without a graph all of them, and their classes."""
         raw = np.asarray(y)
         if raw.shape != (nodes,):
-            needed = f"it must have one entry for each of the {nodes} nodes"
-            raise ParameterError(f"y has shape {raw.shape}; {needed}")
+            raise ParameterError(f"y has shape {raw.shape}; give a class for each of {nodes} nodes")
         known = np.flatnonzero(labelled_nodes(raw) if self._with_graph else np.ones(nodes))
         if not known.size:
             raise ParameterError("y labels no node; -1, NaN and None mark those that do not count")
@@ -137,8 +133,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             known, classes = self._known(y, len(logs))
             names = self.classes_.tolist()
             if others := [c for c in classes.tolist() if c not in names]:
-                has = f"y has the class {others[0]!r}"
-                raise ParameterError(f"{has}; the classes of the fit are {names}")
+                raise ParameterError(f"y has the class {others[0]!r}; the fit has {names}")
             index = np.array([names.index(c) for c in classes.tolist()])
             return recalibrated(logs + self._offset, known, index)
         if fractions is not None:

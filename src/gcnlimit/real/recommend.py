@@ -64,11 +64,11 @@ class Recommendation:
 
     def __str__(self) -> str:
         head = f"{'member':26}{'weight':>8}{'leave-one-out accuracy':>25}{'average minus this':>21}"
-        lines = [head]
-        for row in self.model.table_:
-            apart = f"{row.gain:+12.3f} +- {row.gain_error:.3f}"
-            lines.append(f"{row.member:26}{row.weight:8.2f}{row.loo_accuracy:25.3f}{apart}")
-        return "\n".join([*lines, "", self.reason])
+        rows = [
+            f"{member:26}{weight:8.2f}{accuracy:25.3f}{gain:+12.3f} +- {error:.3f}"
+            for member, weight, accuracy, _, gain, error in self.model.table_
+        ]
+        return "\n".join([head, *rows, "", self.reason])
 
 
 @progress_bar("comparing networks")
@@ -125,8 +125,10 @@ def expectation(model: Any) -> str:
     labelled = model.labelled_.size
     chance = f"at most {high:.2f}, perhaps no better than chance"
     within = f"between {low:.2f} and {high:.2f}" if low else chance
+    unlike = "nodes like the labelled ones (the others differ, so it may be lower there)"
+    where = unlike if model.unlike_ else "other nodes"
     if value is not None:
-        return f"Expect an accuracy of {value:.2f} on other nodes, {within} (leave-one-out)."
+        return f"Expect an accuracy of {value:.2f} on {where}, {within} (leave-one-out)."
     if high - low > WIDE:
         return f"{labelled} labelled nodes are too few to say what accuracy to expect."
     return f"The accuracy on other nodes is {within}; {labelled} labels do not say more."
@@ -147,7 +149,7 @@ def _expect(model: Any, half: float | None) -> Iterator[str]:
     yield from trust(model)
     if model.graph_gain_ is not None:
         yield _graph(model)
-    if model.uses_graph_:
+    if model.uses_graph_ and model.labelled_.size >= FEW:
         yield from _depth(model)
     if half is not None:
         points = 100.0 * (model.loo_score_ - half)
@@ -165,10 +167,10 @@ def _graph(model: Any) -> str:
     gain, error = (100.0 * part for part in model.graph_gain_)
     told = f"Using the graph changes the accuracy by {gain:+.1f} +- {error:.1f} points"
     if not model.uses_graph_:
-        return f"{told}: no measurable benefit, so it is left out."
-    if gain > 2.0 * error:
-        return f"{told}."
-    return f"{told}, which may be chance; it is kept because it makes the probabilities better."
+        why = "the probabilities are no better" if gain > 2.0 * error else "no measurable benefit"
+        return f"{told}: {why}, so it is left out."
+    better = ", which may be chance; it is kept because it makes the probabilities better"
+    return f"{told}{better * (gain <= 2.0 * error)}."
 
 
 def _depth(model: Any) -> Iterator[str]:

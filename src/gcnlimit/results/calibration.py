@@ -162,7 +162,7 @@ def _scores(slope: float, ahead: Array) -> tuple[Array, float, float]:
 
 def best_slope(ahead: Array, weight: Array) -> Array:
     """Factor of logits of least log loss; other classes are `ahead` of the true one, at nodes of these weights: points first."""
-    unit = np.sqrt(np.mean(ahead**2, axis=2) @ weight / np.sum(weight))
+    unit = np.mean(np.abs(ahead), axis=2) @ weight / np.sum(weight)  # squares may underflow
     # the true class first, at 0
     outputs = np.pad(ahead / unit[:, None, None], ((0, 0), (0, 0), (1, 0)))
     start, infinite = np.ones(unit.shape), np.full(unit.shape, np.inf)

@@ -199,7 +199,7 @@ class BayesPrediction(Prediction):
     algorithmic
         What approximate message passing reaches, without a hint of the classes beyond the labels.
     hard
-        Whether that is less: the classes can be recovered better in principle, and no efficient algorithm is known to do it.
+        Whether this is lower: classes can be recovered better in principle, but no efficient algorithm is known that does so.
     free_entropy
         Free entropy per node of the Bayes-optimal state (Eq. 8.11).
     """

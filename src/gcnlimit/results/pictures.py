@@ -37,7 +37,7 @@ def draw(
     # curves run along the longest axis; another makes several of them
     long = sorted((k for k, length in enumerate(shape) if length > 1), key=lambda k: -shape[k])
     if len(long) not in (1, 2):
-        remedy = "give an array, or select with to_xarray().sel(...)"
+        remedy = "select some by to_xarray().sel(...)" if long else "give an array of one"
         raise ParameterError(f"{len(long)} parameters vary, and a picture shows 1 or 2; {remedy}")
 
     def columns(values: Values) -> Values:  # the longest axis first, one curve for each column

@@ -210,7 +210,7 @@ def label_propagation(
     Parameters
     ----------
     data
-        The data, of white features and nodes alike; a directed graph is symmetrized. Array parameters broadcast.
+        The data, with white features and no hubs; a directed graph is symmetrized. Array parameters broadcast.
     graph, features
         The numbers :math:`\theta_a` and :math:`\theta_x \ge 0`; they broadcast with the parameters of the data.
 

@@ -44,10 +44,10 @@ def transfer(
 
     The class means of the features are the same on both graphs. Nodes are classified through `gcn.test_filter`, by default
     `gcn.filter`. `test_accuracy` and what follows from it are for all nodes of the new graph, `train_accuracy` and `train_loss`
-    for the training. The order parameters have the margin of the features alone, `feature_margin` :math:`c`, and
-    `effective_labels` :math:`q` (Eqs. 10.1 and 10.5). The `rho` of the new graph has no effect; it has its own `mu` and `alpha`,
-    both twice as large if it has the same features on twice as many nodes. ``"joining"`` is for a few nodes that join the
-    training graph after the training; `tol` as in `predict`.
+    for the training; `test_loss` is NaN if the graphs have different fractions of the classes. The order parameters have the
+    margin of the features alone, `feature_margin` :math:`c`, and `effective_labels` :math:`q` (Eqs. 10.1 and 10.5). The `rho` of
+    the new graph has no effect; it has its own `mu` and `alpha`, both twice as large if it has the same features on twice as
+    many nodes. ``"joining"`` is for a few nodes that join the training graph after the training; `tol` as in `predict`.
 
     >>> import gcnlimit as gl
     >>> data, gcn = gl.CSBM(alpha=4, lam=1.2, mu=2.0, rho=0.1, directed=False), gl.GCN(gl.Diffusion(t=1.0))

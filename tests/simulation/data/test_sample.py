@@ -95,6 +95,12 @@ def test_certain_edges(p):
     assert A.nnz == p * N * N
 
 
+def test_certain_places():
+    rng, backend = np.random.default_rng(0), backend_of("cpu")
+    assert _successes(100, 0.0, rng, backend).size == 0
+    assert np.array_equal(_successes(100, 1.0, rng, backend), np.arange(100))
+
+
 def test_gaussian_graph_has_the_spike():
     A = gaussian_graph(LABELS[:, None], 2.0, True, np.random.default_rng(0))
     assert abs(LABELS @ A @ LABELS / N**1.5 - 2.0) < 4 / np.sqrt(N)

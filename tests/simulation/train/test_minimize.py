@@ -5,6 +5,7 @@ import pytest
 
 import gcnlimit as gl
 from gcnlimit.classes import Classes
+from gcnlimit.errors import ConvergenceError
 from gcnlimit.losses import Logistic
 from gcnlimit.simulation.train.minimize import TrainingTask
 
@@ -25,21 +26,22 @@ class Stretched(gl.Loss):
         return self.loss.prox_derivative(np.asarray(omega) / self.unit, v / self.unit**2)
 
 
-def trained(loss, reg, shift=0.0):
+def trained(loss, reg, shift=0.0, first=12):
     rng = np.random.default_rng(0)
-    index = np.repeat([0, 1], [12, 28])
+    index = np.repeat([0, 1], [first, 40 - first])
     F = rng.standard_normal((40, 15)) + 0.4 * np.where(index, -1.0, 1.0)[:, None] + shift
-    task = TrainingTask(F, index, Classes.of([0.3, 0.7]), loss)
+    task = TrainingTask(F, index, Classes.of([first / 40, 1 - first / 40]), loss)
     (weights,), (bias,), _ = task.minimize(np.array([reg]), 1e-11)
     return F, index, weights, bias
 
 
+@pytest.mark.parametrize("first", [12, 28])
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 300.0, 3e4])
-def test_units_of_the_margin_are_units_of_weights_and_bias(unit):
+def test_units_of_the_margin_are_units_of_weights_and_bias(unit, first):
     """However large the bias, or small: that of l(z/s) at reg/s^2 is s times that of l."""
-    _, _, weights, bias = trained(Stretched(Logistic(), unit), 2.0 / unit**2)
-    _, _, usual, usual_bias = trained(Logistic(), 2.0)
-    assert abs(usual_bias[0]) > 0.1
+    _, _, weights, bias = trained(Stretched(Logistic(), unit), 2.0 / unit**2, first=first)
+    _, _, usual, usual_bias = trained(Logistic(), 2.0, first=first)
+    assert np.sign(first - 20) * usual_bias[0] > 0.1  # towards the larger class
     np.testing.assert_allclose(weights / unit, usual, atol=1e-7)
     np.testing.assert_allclose(bias / unit, usual_bias, atol=1e-7)
 
@@ -63,3 +65,11 @@ def test_the_pulls_of_the_two_classes_balance(loss):
         for change in (-1e-3, 0.0, 1e-3)
     ]
     assert total[1] <= min(total[0], total[2])
+
+
+def test_a_bias_that_nothing_bounds_is_refused():
+    """All labels are of one class: the loss falls with the bias for ever."""
+    F = np.random.default_rng(0).standard_normal((10, 4))
+    task = TrainingTask(F, np.zeros(10, int), Classes.of([0.3, 0.7]), Stretched(Logistic(), 1e5))
+    with pytest.raises(ConvergenceError, match="the free bias is not finite; label more nodes"):
+        task.minimize(np.array([1.0]), 1e-10)

@@ -8,7 +8,14 @@ import gcnlimit as gl
 from gcnlimit import Hinge, Logistic, Square
 from gcnlimit.classes import Classes
 from gcnlimit.losses import as_loss
-from gcnlimit.simulation.train.descent import CrossEntropy, descent, driven, krylov
+from gcnlimit.simulation.train.descent import (
+    CrossEntropy,
+    descent,
+    driven,
+    krylov,
+    krylov_function,
+    line_search,
+)
 from gcnlimit.simulation.train.solvers import TOLERANCE, TrainingRows, _Problem
 
 
@@ -194,3 +201,37 @@ def test_a_smooth_loss_takes_few_steps_of_newtons_method(monkeypatch, n, m, reg)
     monkeypatch.setattr(_Problem, "split", lambda *given: pytest.fail("it was split"))
     rows(n, m).solve(Logistic(), reg)
     assert len(steps) < 20
+
+
+def test_a_function_of_a_matrix_that_takes_more_steps_is_not_answered():
+    K = np.diag(np.geomspace(1e-6, 1.0, 300))
+    few, many = (
+        driven(krylov_function(np.ones(300), lambda x: np.exp(-30 * x)[None], 1e-10, n), K.dot)
+        for n in (8, 200)
+    )
+    assert few is None
+    assert np.allclose(many, np.exp(-30 * np.diag(K)), atol=1e-8)
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 30.0])
+def test_a_line_is_searched_to_its_minimum(scale):
+    """The derivative there is a thousandth of that at the start, and the pulls are those of the point."""
+    rng = np.random.default_rng(0)
+    outputs, across = rng.standard_normal((2, 200, 1))
+    across *= scale
+    f = LOGISTIC.pull(outputs)
+    slope, curvature = -abs(float(np.vdot(f, across))) - 1.0, 2.0 * scale**2
+    tried = []
+
+    class Counted(CrossEntropy):
+        def pull(self, h):
+            tried.append(h)
+            return super().pull(h)
+
+    loss = Counted.of(Logistic(), np.zeros(200, int), Classes.of(2))
+    length, there = line_search(loss, outputs, f, across, slope, curvature)
+    assert len(tried) <= 6
+    assert np.array_equal(there, LOGISTIC.pull(outputs + length * across))
+    tilt = slope + curvature * length + float(np.vdot(f - there, across))
+    assert abs(tilt) <= 1e-3 * abs(slope)
+    assert length > 0.0

@@ -239,3 +239,25 @@ def test_streamed_features_are_drawn_once_for_all_networks_and_once_an_iteration
     assert sum(drawn) == instance.features.tiles
     found = gl.amp(instance)
     assert sum(drawn) == instance.features.tiles * (1 + found.iterations)
+
+
+@pytest.mark.parametrize("classes", [2, [0.3, 0.7]])
+def test_streamed_features_stop_early_at_the_same_weights(classes):
+    """At each time and regularization: functions of one Krylov space, or of the whole spectrum."""
+    data = gl.CSBM(2, 1.0, 2.0, 0.3, classes=classes)
+    flow = gl.GradientFlow([0.2, 3.0])
+    gcn = gl.GCN(gl.Diffusion(0.7), reg=[0.0, 0.5], training=flow)
+    drawn = (gl.sample(data, nodes=150, degree=20, seed=0, streamed=s) for s in (False, True))
+    stored, streamed = (gl.fit(i, gcn, tol=1e-11) for i in drawn)
+    np.testing.assert_allclose(streamed.outputs, stored.outputs, atol=1e-7)
+    np.testing.assert_allclose(streamed.weights, stored.weights, atol=1e-7)
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic"])
+def test_streamed_training_that_takes_too_many_passes_is_refused(monkeypatch, loss):
+    monkeypatch.setattr("gcnlimit.simulation.train.products.PASSES", 3)
+    monkeypatch.setattr("gcnlimit.simulation.train.products.MAX_PASSES", 3)
+    data = gl.CSBM(2, 1.0, 2.0, 0.3)
+    drawn = gl.sample(data, nodes=150, degree=20, seed=0, streamed=True)
+    with pytest.raises(gl.ConvergenceError, match="did not converge in 3 passes over the features"):
+        gl.fit(drawn, gl.GCN(gl.Diffusion(0.7), loss, 1e-3))

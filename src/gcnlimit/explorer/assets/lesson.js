@@ -16,7 +16,8 @@
     const row = make(place, "div", "", {className: "row"});
     make(row, "button", "Back", {id: "lesson-back", disabled: step === 0, onclick: () => go(place, steps, step - 1)});
     make(row, "button", "Show again", {onclick: () => go(place, steps, step)});
-    make(row, "button", step < last ? "Next" : "End", {id: "lesson-next", onclick: () => go(place, steps, step < last ? step + 1 : -1)});
+    if (step < last) make(row, "button", "Next", {id: "lesson-next", onclick: () => go(place, steps, step + 1)});
+    make(row, "button", "End", {id: "lesson-end", onclick: () => go(place, steps, -1)});
   }
 
   function go(place, steps, to) {

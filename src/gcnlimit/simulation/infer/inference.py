@@ -42,7 +42,7 @@ class Inference(Brief):
     centroid
         Posterior mean :math:`\hat u` of the directions of the features, one column for each of :math:`C - 1` of them.
     status, iterations, change
-        How the iteration ended, after how many steps, and the root mean square change of the last.
+        How the iteration ended, after how many steps, and the root mean square change in the last.
     performance
         Accuracies, and losses as cross-entropies in nats, if the latents are known, else None. Without labelled nodes
         classes of equal size can be exchanged, and the best assignment counts.

@@ -61,7 +61,7 @@ class LinearInference(Brief):
     weights
         Numbers of graph and features in each layer that were fitted (Eq. 12.9); else None.
     status, iterations, change
-        How the iteration ended, after how many layers or steps, and the root mean square change of the last.
+        How the iteration ended, after how many layers or steps, and the root mean square change in the last.
     performance
         Accuracies, and losses as cross-entropies in nats, if the latents are known, else None.
     """

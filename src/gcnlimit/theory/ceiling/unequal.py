@@ -77,12 +77,6 @@ class MatrixEvolution:
     def fixed_points(self) -> tuple[MatrixFixedPoint, MatrixFixedPoint]:
         """Return the largest fixed point, and the smallest one, which message passing reaches; the same twice if they agree."""
         identity = np.eye(self.posterior.codes.shape[1])
-        # evidence of the labels alone may already decide every class
-        by_labels = float(self.source.at(np.array([self.rho]))[0])
-        if not by_labels * nearest_codes(self.posterior.fractions) <= _SURE:
-            evidence = np.diag(self.source.at(np.diag(identity)))
-            sure = MatrixFixedPoint(identity, evidence, 0.0, 0, True)
-            return sure, sure
         unlabelled = self.rho == 0.0 and float(self.source.gain(np.zeros(1))[0]) <= 1.0
         none = MatrixFixedPoint(0.0 * identity, 0.0 * identity, 0.0, 0, True)
         above = self._search(identity)
@@ -155,11 +149,6 @@ def _size(states: Array) -> Array:
     """Size by which residuals are measured: that of the overlap, unless it vanishes."""
     largest = np.max(np.abs(states), axis=1, keepdims=True)
     return np.broadcast_to(np.maximum(largest, 1e-3), states.shape)
-
-
-def nearest_codes(fractions: Array) -> float:
-    """Squared distance of the codes of the two largest classes, the nearest ones."""
-    return float(np.sum(1.0 / np.sort(fractions)[-2:]))
 
 
 def _clipped(matrix: Array) -> Array:

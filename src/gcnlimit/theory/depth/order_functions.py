@@ -35,7 +35,7 @@ def order_functions(
     - ``Residual`` or ``Polynomial``: the layers :math:`k = 0 \dots K-1` of the network itself.
 
     `reg` must be all finite or all infinite; at infinite regularization powers of it are left out, and the loss must be the
-    square loss. Of correlated features :math:`Q_w` and :math:`V_w` are those of :math:`Xw/\sqrt N` (Eq. 8.16).
+    square loss. For correlated features :math:`Q_w` and :math:`V_w` are those of :math:`Xw/\sqrt N` (Eq. 8.16).
 
     >>> import gcnlimit as gl
     >>> data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(t=1.0), symmetrize=True)
