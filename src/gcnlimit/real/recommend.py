@@ -177,7 +177,7 @@ def _depth(model: Any) -> Iterator[str]:
     """How far along the edges the filters of weight look."""
     rows = [row for row in model.table_ if row.strength is not None and row.weight > 0.02]
     if rows:
-        strengths = sorted(row.strength for row in rows)
+        strengths = sorted({row.strength for row in rows})
         does = "averages" if strengths[-1] > 0 else "contrasts"
         does += " and contrasts" * (strengths[0] < 0 < strengths[-1])
         sizes = sorted(map(abs, strengths))
