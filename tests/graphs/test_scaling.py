@@ -23,8 +23,8 @@ def customers(seed):
     y = rng.integers(2, size=N)
     income = np.exp(10.3 + 0.5 * rng.standard_normal(N) + 0.25 * y)
     numbers = [40 + 12 * rng.standard_normal(N) + 5 * y, income, rng.exponential(4.0, N) + y]
-    X = np.column_stack([*numbers, *(words(count, 0.5, y, rng) for count in (8, 4, 5))])
-    A = np.triu(rng.random((N, N)) < np.where(y[:, None] == y, 10, 4) / N, 1).astype(float)
+    X = np.column_stack([*numbers, *(words(count, 0.9, y, rng) for count in (8, 4, 5))])
+    A = np.triu(rng.random((N, N)) < np.where(y[:, None] == y, 8, 6) / N, 1).astype(float)
     seen = rng.random(N) < 0.4
     return X, y, A + A.T, seen
 
@@ -42,7 +42,7 @@ def test_a_mixed_table_is_classified_as_well_as_by_the_better_scaling():
         ]
     ).mean(axis=0)
     assert found[0] > found[1:].max() - 0.01
-    assert found[2] > found[1]  # so that it matters
+    assert found[2] > found[1] + 0.01  # so that it matters
 
 
 def test_one_useless_column_of_huge_variance_costs_nothing():

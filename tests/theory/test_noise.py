@@ -153,9 +153,9 @@ def test_a_saved_instance_keeps_its_wrong_labels(tmp_path):
 @pytest.mark.parametrize(
     "ask, words",
     [
-        (lambda: gl.CSBM(4, 1, 2, 0.1, noise=0.5), "leaves nothing"),
+        (lambda: gl.CSBM(4, 1, 2, 0.1, noise=0.5), "labels say nothing"),
         (lambda: gl.CSBM(4, 1, 2, 0.1, noise=-0.1), "noise"),
-        (lambda: gl.CSBM(4, 1, 2, 0.1, classes=3, noise=0.1), "two equal classes"),
+        (lambda: gl.CSBM(4, 1, 2, 0.1, classes=3, noise=0.1), "two equal ones"),
         (lambda: gl.compare(NOISY), "no theory for noise"),
         (lambda: gl.transfer(NOISY, gl.GCN(gl.Diffusion(1.0)), NOISY), "no theory for noise"),
         (lambda: gl.best_linear(NOISY, to=NOISY.replaced(noise=0.0)), "give both the same"),
