@@ -109,7 +109,7 @@ class Views:
         """
 
         def scaled() -> Array:
-            C = np.atleast_2d(np.cov(view, rowvar=False, bias=True)).astype(view.dtype)
+            C = np.atleast_2d(np.cov(view, rowvar=False, bias=True, dtype=view.dtype))
             rounding = (100.0 * np.finfo(view.dtype).eps) ** 2 * np.vdot(view, view) / self.nodes
             size = np.sqrt(np.vdot(C @ C, C)) if np.trace(C) > rounding else np.inf
             return C / size  # rows of mean square 1, or 0 where all are equal
@@ -181,8 +181,8 @@ class Views:
         """How near some nodes are to each by PageRank of strength 0.9, rows of unit norm."""
         start = np.zeros((self.nodes, nodes.size), self.dtype)
         start[nodes, np.arange(nodes.size)] = 1.0
-        (near,) = geometric(propagation(self.graph, "symmetric").operator, start, (0.9,))
-        return np.asarray(unit_rows(near))
+        (reached,) = geometric(propagation(self.graph, "symmetric").operator, start, (0.9,))
+        return np.asarray(unit_rows(reached))
 
     def forest(self, labels: Labels) -> Array:
         """Probabilities of the classes by a random forest on the features; of labelled nodes, by trees grown without them."""
