@@ -26,6 +26,7 @@ PINNED = {
     6: THEORY,  # margins of three or more classes under a law of degrees
     7: THEORY,  # trainings that stop where the spectrum nearly reaches 0
     8: THEORY,  # losses of linear networks at finite degree
+    9: THEORY,  # networks of the wrong sign on unequal classes; train nodes of linear networks under noise and degrees
 }
 """Test accuracy at lam = 0 and 1 in each version of the numbers."""
 
