@@ -156,7 +156,7 @@ CHANGING = {"Bar", "Ensemble", "TrialRun"}
 
 PLAIN = """
 Computation Exact Line LinearNode PaperFigure Producer Ranking Run Scores Simulation Size State
-Statement _DirectedDepth _Trial
+Statement _Trial
 """
 """Records of numbers and words alone, which are equal by content."""
 
