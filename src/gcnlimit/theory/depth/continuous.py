@@ -8,9 +8,6 @@ whose matrix :math:`D^{-1}` is that of the integrals.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Self
-
 import numpy as np
 from numpy.polynomial import legendre
 
@@ -21,9 +18,9 @@ from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.results.order_parameters import OrderFunctions
 from gcnlimit.theory.depth import resolvents
 from gcnlimit.theory.finite_reg.class_losses import node_loss
-from gcnlimit.theory.finite_reg.directed import DirectedEquations, Medium
+from gcnlimit.theory.finite_reg.directed import DirectedEquations
 from gcnlimit.theory.finite_reg.directed_solution import directed_layers
-from gcnlimit.theory.finite_reg.equations import Pulls, pulls_of
+from gcnlimit.theory.finite_reg.equations import pulls_of
 from gcnlimit.theory.finite_reg.solution import FAR, Solution, follow, scaled_chain, status_of
 from gcnlimit.theory.finite_reg.symmetric import Passage, spectral_functions
 from gcnlimit.theory.points import Points
@@ -78,7 +75,7 @@ def directed_functions(points: Points, x: Array) -> OrderFunctions:
     t = points.filter.values[:, None, None]
     reach = np.max(np.abs(points.filter.values) * points.radius)
     depths, weight = legendre.leggauss(int(np.ceil(12 + reach)))
-    equations = _Collocation.on(points, depths)
+    equations = _collocated(points, depths)
     infinite = bool(np.isinf(points.reg).all())
     if infinite:
         equations = equations.at(FAR * equations.far)
@@ -122,31 +119,17 @@ def _integrals(depths: Array) -> Array:
     return np.concatenate([np.ones((n + 1, 1)), 0.5 * areas @ _to_legendre(depths)], axis=1)
 
 
-@dataclass(frozen=True, eq=False)
-class _Collocation(DirectedEquations):
-    """Equations of the collocated network."""
-
-    @classmethod
-    def on(cls, points: Points, depths: Array) -> Self:
-        """Network of the points at these depths, in [-1, 1]."""
-        size = points.size, depths.size + 1
-        scaled = scaled_chain(points)
-        b = np.repeat(points.filter.values[:, None], depths.size, axis=1)
-        readout = np.zeros(size)
-        readout[:, -1] = np.exp(-points.filter.log_gain(symmetric=False))
-        return cls(
-            **cls.shared(points, scaled.gain, scaled.spike),
-            signal=points.signal,
-            chain=Chain(b, np.zeros_like(b), readout),
-            layers=np.ones(size),
-            back=np.broadcast_to(_integrals(depths), (*size, size[1])),
-        )
-
-    def rest(self, pulls: Pulls) -> Array:
-        """Initial layers, those of the limit reg → ∞: their equations are linear, and converge in a few sweeps."""
-        s = self.relative_stiffness(pulls)
-        depth = self.chain.depth
-        medium = Medium(*np.zeros((4, len(s), depth, depth)))
-        for _ in range(4 * depth):
-            medium = self.sweep(medium, s)[2]
-        return medium.pack(self.far)
+def _collocated(points: Points, depths: Array) -> DirectedEquations:
+    """Equations of the network of the points at these depths, in [-1, 1]."""
+    size = points.size, depths.size + 1
+    scaled = scaled_chain(points)
+    b = np.repeat(points.filter.values[:, None], depths.size, axis=1)
+    readout = np.zeros(size)
+    readout[:, -1] = np.exp(-points.filter.log_gain(symmetric=False))
+    return DirectedEquations(
+        **DirectedEquations.shared(points, scaled.gain, scaled.spike),
+        signal=points.signal,
+        chain=Chain(b, np.zeros_like(b), readout),
+        layers=np.ones(size),
+        back=np.broadcast_to(_integrals(depths), (*size, size[1])),
+    )
