@@ -213,6 +213,7 @@ def test_one_of_many_points_is_what_it_is_alone_and_has_its_labels():
     ("gcn", "arguments", "words"),
     [
         (gl.GCN(gl.Diffusion(1.0), reg=1.0, symmetrize=False), {}, "either depths"),
+        (gl.GCN(gl.Diffusion(20.0), symmetrize=False), {"depths": [0.5]}, "too long"),
         (gl.GCN(gl.Diffusion(1.0), symmetrize=False), {}, "either depths"),
         (
             gl.GCN(gl.Diffusion(1.0), symmetrize=False),

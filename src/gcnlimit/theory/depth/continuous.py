@@ -127,7 +127,7 @@ def _collocated(points: Points, depths: Array) -> DirectedEquations:
     readout = np.zeros(size)
     readout[:, -1] = np.exp(-points.filter.log_gain(symmetric=False))
     return DirectedEquations(
-        **DirectedEquations.shared(points, scaled.gain, scaled.spike),
+        **DirectedEquations.common(points, scaled.gain, scaled.spike),
         signal=points.signal,
         chain=Chain(b, np.zeros_like(b), readout),
         layers=np.ones(size),

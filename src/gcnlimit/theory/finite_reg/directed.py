@@ -8,11 +8,10 @@ Units are those in which :math:`V_w = 1` and the stiffness is :math:`s`. No matr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.filters import Chain
@@ -136,21 +135,16 @@ class DirectedEquations(Equations):
     layers: Array
     back: Array
 
-    _POINTWISE: ClassVar[tuple[str, ...]] = (*Equations._POINTWISE, "signal", "layers", "back")
-
     @classmethod
     def of(cls, points: Points, scaled: ScaledChain) -> Self:
         """Prepare the equations of the points for the chains of their filters."""
         return cls(
-            **cls.shared(points, scaled.gain, scaled.spike),
+            **cls.common(points, scaled.gain, scaled.spike),
             signal=points.signal,
             chain=scaled.chain,
             layers=scaled.layers,
             back=backwards(scaled.chain),
         )
-
-    def take(self, rows: npt.NDArray[np.intp]) -> Self:
-        return replace(super().take(rows), chain=self.chain.take(rows))
 
     def effort(self, level: int) -> dict[str, Any]:
         depth = self.chain.depth
