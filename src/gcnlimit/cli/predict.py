@@ -11,7 +11,7 @@ from gcnlimit.cli import options
 from gcnlimit.cli.output import check_plot, draw_beside, output_options, show_grid
 from gcnlimit.results.calibration import CALIBRATED
 
-_CALIBRATION = "Also how sure it is: slope of the logits, calibration error, log loss, Brier score."
+_CALIBRATION = "Also calibration: slope of the logits, calibration error, log loss, Brier score."
 _DEGREE = "Mean degree of your graphs: warns where it is too small for the normalization."
 
 

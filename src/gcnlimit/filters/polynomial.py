@@ -28,7 +28,7 @@ class Residual(Filter):
     ----------
     c
         Strengths of the residual connections; the last axis runs over the layers. An empty last axis is the network
-        without layers, which ignores the graph. Networks of different depths (`constant`) end with NaN, without a layer.
+        without layers, which ignores the graph. Shallower networks among deeper ones (`constant`) end with NaN: no layer.
 
     Examples
     --------
