@@ -170,7 +170,7 @@ class OfChain(Filter):
 class Function(Filter):
     r"""Filter :math:`g(x) = s f(x)` from a function :math:`f` of NumPy arrays, for symmetric graphs; ``GCN(f)`` for short.
 
-    The function is to be smooth on the spectrum of the graph: the bulk :math:`[-2, 2]` and the spike beside it.
+    The function is to be smooth on the spectrum of the graph: the bulk :math:`[-2, 2]` and the spike outside it.
 
     Parameters
     ----------

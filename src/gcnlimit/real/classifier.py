@@ -56,7 +56,7 @@ class GraphClassifier(GraphEstimator):
     classes_, n_features_in_, labelled_, transduction_
         Classes, number of features, labelled nodes, and the class predicted for each node.
     loo_score_, loo_score_error_, loo_scores_, expected_accuracy_
-        Leave-one-out accuracy and its standard error; balanced accuracy, macro F1 and area under the ROC curve beside it;
+        Leave-one-out accuracy and its standard error; balanced accuracy, macro F1 and area under the ROC curve as well;
         interval for the accuracy on the nodes without labels: value (None with few labels), low and high.
     calibration_
         How sure the leave-one-out probabilities are, and how sure they should be (`gcnlimit.results.Calibration`), on nodes
