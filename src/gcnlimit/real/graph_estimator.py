@@ -88,8 +88,8 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Array:
         """Probabilities of the classes: softmax of the outputs, at the temperature that the fit found.
 
-        `fractions` of the classes among these nodes, in the order of `classes_` or by class, replace those of the fit. Instead, `y`
-        may give the classes of a few nodes drawn at random there (-1 or None elsewhere), which recalibrate the outputs. Without
+        `fractions` of the classes among these nodes, in the order of `classes_` or by class, replace those of the fit. Or `y`
+        gives the classes of a few nodes drawn at random there (-1 or None elsewhere), which recalibrate the outputs. Without
         either, a warning says if the outputs show that the fractions differ from those of the fit.
         """
         return np.asarray(softmax(self._logs(X, graph, fractions, y), axis=1))
