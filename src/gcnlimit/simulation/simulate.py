@@ -185,7 +185,7 @@ def _groups(data: CSBM, gcn: GCN, to: CSBM | None, shape: Shape, size: Size) -> 
         if to is not None:
             other = to.having(**dict(zip(SIGNALS, point[len(SIGNALS) :], strict=True)))
             nodes = math.floor(size.nodes * float(other.alpha) / float(point_model.alpha) + 0.5)
-            nodes = whole("number of nodes of the graph to test on", nodes, low=2)
+            nodes = whole("number of nodes of the graph to test on", nodes, low=2, high=10**12)
             there = replace(size, nodes=nodes)
         groups.append(_Group(point_model, _network(gcn, shape, where), other, size, there, where))
     return groups
