@@ -58,8 +58,6 @@ def solve(points: Points, *, tol: float, max_iterations: int) -> Solution:
             strongest = asymptote(points)[1] * (_STRONG / FAR)
             near = points._replace(reg=np.minimum(points.reg, strongest))
         solution = alike_solver(points).solve(near, tol=tol, max_iterations=max_iterations)
-    if np.all(near.reg == points.reg):
-        return solution
     factor = near.reg / points.reg
     output = solution.output.without_powers(factor)
     return replace(solution, output=output, weights=solution.weights.without_powers(factor))
