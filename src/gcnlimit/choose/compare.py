@@ -163,7 +163,6 @@ def compare(
     All linear networks (Eq. 12.1), which use the graph in both directions, bound every row above. On a directed graph the
     polynomials and any one filter (a lower bound marked ``>=``) are at infinite regularization. Under a law of degrees all
     families use the symmetric normalization, PageRank also the others that the law allows, and no other filters are searched.
-    A single point takes a few seconds; many points take less time each.
 
     Parameters
     ----------
