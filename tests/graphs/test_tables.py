@@ -318,6 +318,17 @@ def test_numbers_are_read_however_people_write_them(read, cells):
     assert f"Read as numbers: size ({way})." in data.notes
 
 
+def test_codes_that_lose_their_zeros_as_numbers_are_noted_and_may_be_words(read):
+    nodes = "id,postcode,age,label\na,00137,0,x\nb,10115,7,y\nc,00137,9,x\nd,10115,1,y\n"
+    told = "postcode (without leading zeros, such as 00137; for codes use --words COLUMN"
+    data = read(nodes=nodes)
+    assert data.X[:, 0].tolist() == [137, 10115, 137, 10115]
+    assert f"Read as numbers: {told} (words='COLUMN'))." in data.notes
+    kept = read(nodes=nodes, words="postcode")
+    assert kept.X.tolist() == [[1, 0, 0], [0, 1, 7], [1, 0, 9], [0, 1, 1]]
+    assert not any("zeros" in note for note in kept.notes)
+
+
 def test_commas_and_points_of_weights_and_columns_between_semicolons(read):
     data = read(
         "a;b;1.200,5\nb;c;1,5\n", "id;age;size;label\na;1.234,50;1,234;x\nb;2;2;y\nc;1.000;3,5;x\n"

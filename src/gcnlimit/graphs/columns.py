@@ -28,6 +28,7 @@ _MINUS = "\u2212"  # as word processors write it
 _MONEY = "$€£¥₹"
 _BEFORE = f"((?:[{_MONEY}]|USD|EUR|GBP|CHF)?)"
 _AFTER = rf"((?:[{_MONEY}%°]|\s[A-Za-zµ°/²³]{{1,5}})?)"  # per cent, or a unit such as km/h
+_CODE = re.compile(r"0\d+")  # such as a postcode
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
 _SPACES = "[ '\u2019\u00a0\u202f]"
 _YEAR_FIRST = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d")
@@ -107,7 +108,10 @@ def numbers_of(texts: Collection[str], comma: bool = False) -> tuple[dict[str, f
     dotted = [value for value in texts if comma and "." in value]
     grouped = bool(dotted) and all(map(_THOUSANDS.fullmatch, dotted))
     if all(map(is_number, texts)) and not grouped:
-        return {value: float(value) for value in texts}, ""
+        codes = [value for value in texts if _CODE.fullmatch(value)]
+        words = f"for codes use {option('words', 'COLUMN')}"
+        how = f"without leading zeros, such as {min(codes)}; {words}" if codes else ""
+        return {value: float(value) for value in texts}, how
     ways = [(",", r"\."), (_SPACES, r"\."), (r"\.", ","), (_SPACES, ",")]
     for group, point in [*ways[2:], *ways[:2]] if comma else ways:
         digits = rf"([0-9]{{1,3}}(?:{group}[0-9]{{3}})+|[0-9]+)(?:{point}([0-9]+))?(e[+-]?[0-9]+)?"
@@ -285,6 +289,8 @@ def _numbers(cells: Cells) -> Array | None:
     try:
         values = np.array(cells, float).reshape(len(cells), -1)
     except (TypeError, ValueError, OverflowError):
+        return None
+    if any(isinstance(cell, str) and _CODE.fullmatch(cell) for cell in cells):
         return None
     return None if isinstance(cells[0], bool) or not np.isfinite(values).all() else values
 
