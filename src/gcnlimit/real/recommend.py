@@ -14,6 +14,7 @@ from gcnlimit.graphs.check import as_adjacency
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
 from gcnlimit.real.scores import FEW, Interval, cross_validate
+from gcnlimit.results.markup import Printed
 from gcnlimit.theory.bayes import bayes_optimal
 
 UNEQUAL, EQUAL = 5, 40  # classes above which the ceiling takes minutes
@@ -28,8 +29,8 @@ TOLD = 100  # labelled nodes from which probabilities can be judged,
 TRUSTED = 0.05  # and how far they may be off
 
 
-@dataclass(frozen=True, eq=False)
-class Recommendation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Recommendation(Printed):
     """What to use on a graph, and why.
 
     Parameters
@@ -52,15 +53,6 @@ class Recommendation:
     estimate: Estimate
     doubts: tuple[str, ...]
     model: Any
-
-    def __repr__(self) -> str:
-        value, low, high = self.model.expected_accuracy_
-        within = f"{low:.2f} to {high:.2f}" if low else f"at most {high:.2f}"
-        accuracy = "unknown" if value is None else within
-        return f"Recommendation({self.network}, accuracy {accuracy})"
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{self}</pre>"
 
     def __str__(self) -> str:
         head = f"{'member':26}{'weight':>8}{'leave-one-out accuracy':>25}{'average minus this':>21}"
@@ -116,7 +108,9 @@ def facts(model: Any) -> dict[str, Any]:
     told = {"labelled": model.labelled_.size, "network": network}
     told |= {"expected_accuracy": value, "expected_low": low, "expected_high": high}
     told |= {"graph_gain": gain, "graph_gain_error": error}
-    return told | {f"loo_{name}": score for name, score in model.loo_scores_.items()}
+    # one number of few labels, such as 1 of six, would say more than they do
+    hidden = value is None
+    return told | {f"loo_{k}": None if hidden else score for k, score in model.loo_scores_.items()}
 
 
 def expectation(model: Any) -> str:
