@@ -50,7 +50,7 @@ _DEEPEST = 16  # layers: the strength of each is searched, and the time grows wi
 _ANYWHERE = (-math.inf, math.inf)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Entry:
     """One line of a comparison: a method, what was chosen, and its accuracy, on unequal classes at the best threshold.
 
@@ -78,7 +78,7 @@ class Entry:
         return ["; ".join(words) for words in chosen]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Comparison(Result):
     """Methods side by side on the same data, the Bayes-optimal ceiling last.
 

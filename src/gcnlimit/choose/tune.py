@@ -26,7 +26,7 @@ from gcnlimit.theory.predict import predict
 from gcnlimit.theory.readout import best_readout
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Tuned(Result):
     """The best network of a family, for each point of the data; performance and parameters are NaN where it was refused.
 

@@ -24,7 +24,7 @@ BINS = 10  # of equally many nodes, by confidence
 _FARTHEST = 700.0  # logit whose exponential is a number
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Calibration(Result):
     r"""Calibration on test nodes, outputs read as logits; each field is a float, or an array over the parameters.
 

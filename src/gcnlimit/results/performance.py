@@ -60,7 +60,7 @@ class Status(Outcome):
     )
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Performance(Result):
     """Accuracies and losses of a classifier; each field is a float, or an array over the parameters.
 
@@ -162,7 +162,7 @@ def same_everywhere(value: float, shape: tuple[int, ...]) -> Performance:
     return Performance(*[scalar_or_array(np.full(shape, value))] * len(MEASURED))
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Prediction(Performance):
     """Exact performance in the large-size limit.
 
@@ -190,7 +190,7 @@ class Prediction(Performance):
         return shown | {"status": status_names(Status, self.status)}
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BayesPrediction(Prediction):
     """Bayes-optimal performance, and that of the best known algorithm where the two differ.
 
@@ -215,7 +215,7 @@ class BayesPrediction(Prediction):
         return shown
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Measurement(Performance):
     """Performance measured on sampled graphs: means over the trials.
 
