@@ -68,9 +68,10 @@ class Entry:
 
     @property
     def chosen(self) -> list[str]:
-        """Chosen parameters in words, for each point of the data."""
-        points = np.size(self.test_accuracy)
-        chosen: list[list[str]] = [[] for _ in range(points)]
+        """Chosen parameters in words, for each point of the data; where they give no answer, it is said."""
+        lost = np.isnan(self.test_accuracy).ravel()
+        points = lost.size
+        chosen: list[list[str]] = [["no answer"] if none else [] for none in lost]
         for name, values in self.parameters.items():
             for words, row in zip(chosen, np.reshape(values, (points, -1)), strict=True):
                 text = ", ".join(f"{number:.4g}" for number in row)
@@ -139,11 +140,17 @@ class Comparison(Result):
         """Table, for data of a single point; else one line."""
         if self.gap.ndim > 1:
             return f"Comparison of {'; '.join(self.methods)} on data of shape {self.gap.shape[1:]}"
-        lines = [f"{'method':<34}{'accuracy':>10}{'gap':>10}  chosen"]
+        rows = [f"{name:<34}{reached:>10}{gap:>10}  {at}" for name, reached, gap, at in self.rows()]
+        return "\n".join(map(str.rstrip, rows))
+
+    def rows(self, digits: int = 5) -> list[tuple[str, str, str, str]]:
+        """Cells of the table of a single point, its head first; dashes where there is no answer."""
+        rows = [("method", "accuracy", "gap", "chosen")]
         for entry, gap in zip(self.entries, self.gap, strict=True):
-            numbers = f"{entry.test_accuracy:>10.5f}{gap:>10.5f}"
-            lines.append(f"{entry.method:<34}{numbers}  {entry.chosen[0]}".rstrip())
-        return "\n".join(lines)
+            both = (float(entry.test_accuracy), float(gap))
+            reached, below = ("-" if math.isnan(x) else f"{x:.{digits}f}" for x in both)
+            rows.append((entry.method, reached, below, *entry.chosen))
+        return rows
 
 
 def compare(

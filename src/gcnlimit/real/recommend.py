@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,7 @@ REACH = (  # of PageRank, up to a strength
     (0.85, "nodes a few edges away"),
     (1.0, "nearly all nodes that edges connect to it"),
 )
+_BEYOND = re.compile("hops|random units")  # members of features averaged along the edges
 WIDE = 0.5  # width of an interval that says next to nothing
 TOLD = 100  # labelled nodes from which probabilities can be judged,
 TRUSTED = 0.05  # and how far they may be off
@@ -179,7 +181,7 @@ def _depth(model: Any) -> Iterator[str]:
         far = reach[-1] if reach[0] == reach[-1] else f"{reach[0]}, and with {reach[-1]}"
         strength = ", ".join(f"{s:g}" for s in strengths)
         yield f"It {does} a node with {far} (PageRank of strength {strength})."
-    elif any(row.member == "hops" for row in model.table_):
+    elif any(row.weight > 0.02 and _BEYOND.match(row.member) for row in model.table_):
         yield "It uses features averaged over the nodes 1, 2, 3 and 4 edges away."
 
 
