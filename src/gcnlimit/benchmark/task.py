@@ -146,7 +146,7 @@ def score_table(scores: npt.ArrayLike, nodes: int, classes: int) -> Array:
         table = np.stack([-table, table], axis=1)
     if table.shape != (nodes, classes):
         raise ParameterError(
-            f"the model returned scores of shape {np.shape(scores)}; return a row for each of the "
+            f"the model returned scores of shape {tuple(np.shape(scores))}; return a row for each of the "
             f"{nodes} nodes and a column for each of the {classes} classes"
         )
     if not np.isfinite(table).all():

@@ -211,6 +211,9 @@ def _graph(pairs: Any, nodes: int, weights: Any, undirected: bool, notes: list[s
     if duplicates:
         repeated = counted(duplicates, "duplicate edge")
         notes.append(f"{'Ignored' if weights is None else 'Added the weights of'} {repeated}.")
+    matrix.eliminate_zeros()
+    if weights is not None and (none := int(np.sum(weights[kept] == 0.0))):
+        notes.append(f"Dropped {counted(none, 'edge')} of weight 0.")
     if not kept.all():
         notes.append(f"Dropped {counted(int(np.sum(~kept)), 'self-loop')}.")
     if not is_symmetric(matrix):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -94,7 +95,9 @@ def recommend(X: Any, y: Any, graph: Any, *, scale: str | None = "auto") -> Reco
     # each half must have two classes
     if given.labels.labelled.size >= 2 * FEW and np.sort(given.labels.counts)[-2] > 1:
         plain = GraphClassifier(scale=scale, fractions="labels")
-        half = float(cross_validate(plain, X, y, adjacency, folds=2)["accuracy"].mean())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of classes of a single label
+            half = float(cross_validate(plain, X, y, adjacency, folds=2)["accuracy"].mean())
     limit, doubts = _ceiling(model.expected_accuracy_, estimate, doubts)
     network = facts(model)["network"]
     lines = [f"Use {network}, as GraphClassifier() does.", *_expect(model, half), limit]
@@ -147,7 +150,7 @@ def _expect(model: Any, half: float | None) -> Iterator[str]:
         yield _graph(model)
     if model.uses_graph_ and model.labelled_.size >= FEW:
         yield from _depth(model)
-    if half is not None:
+    if half is not None and model.expected_accuracy_.low > 0.0:
         points = 100.0 * (model.loo_score_ - half)
         if points < 0.5:
             yield f"Half of the labels give {half:.2f}, as much as all: more will hardly help."
