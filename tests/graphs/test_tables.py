@@ -677,3 +677,8 @@ def test_numbers_in_brackets_are_negative_and_unlike_ones_are_both_shown(read):
     assert read(nodes=rows).X[:, 0].tolist() == [-1200.5, 7, 1, 2]
     with pytest.raises(gl.ParameterError, match=r"different ways, such as '1.5 €' and '2,5 €'"):
         read(nodes="id;sum;label\na;1.5 €;x\nb;2,5 €;y\nc;1.7 €;x\nd;9.5 €;y\n")
+
+
+def test_tables_in_the_wrong_order_are_told_to_be_exchanged(read):
+    with pytest.raises(gl.ParameterError, match="those of edges; exchange the two"):
+        read("id,size,label\na,1,x\nb,2,y\n", "source,target\na,b\nb,a\n")

@@ -14,7 +14,7 @@ from scipy.special import ndtr
 from gcnlimit import scope
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, whole
-from gcnlimit._values import Array, Value, shown
+from gcnlimit._values import Array, Numbers, Value, shown
 from gcnlimit.choose.polynomials import best_polynomials, growing_polynomials
 from gcnlimit.choose.spectral import Best
 from gcnlimit.choose.spectral_ceiling import spectral_ceiling
@@ -80,6 +80,11 @@ class BestFilter(Result):
     x: Array
     g: Array
     status: Status | npt.NDArray[np.int_]
+
+    @property
+    def test_accuracy(self) -> Numbers:
+        """Test accuracy of the network."""
+        return self.prediction.test_accuracy
 
     def _points(self) -> Coordinates:
         return self.prediction._points().without(self._chosen())

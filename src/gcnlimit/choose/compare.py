@@ -149,7 +149,7 @@ class Comparison(Result):
         for entry, gap in zip(self.entries, self.gap, strict=True):
             both = (float(entry.test_accuracy), float(gap))
             reached, below = ("-" if math.isnan(x) else f"{x:.{digits}f}" for x in both)
-            rows.append((entry.method, reached, below, *entry.chosen))
+            rows.append((entry.method, reached, below, entry.chosen[0]))
         return rows
 
 

@@ -50,6 +50,11 @@ class Tuned(Result):
     curvature: dict[str, Numbers]
     status: TuneStatus | npt.NDArray[np.int64]
 
+    @property
+    def test_accuracy(self) -> Numbers:
+        """Test accuracy of the network."""
+        return self.prediction.test_accuracy
+
     def _points(self) -> Coordinates:
         return self.prediction._points().without(self.by_layer(self.parameters))
 

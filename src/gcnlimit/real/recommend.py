@@ -112,10 +112,10 @@ def facts(model: Any) -> dict[str, Any]:
     gain, error = model.graph_gain_ or (None, None)
     told = {"labelled": model.labelled_.size, "network": network}
     told |= {"expected_accuracy": value, "expected_low": low, "expected_high": high}
-    told |= {"graph_gain": gain, "graph_gain_error": error}
-    # one number of few labels, such as 1 of six, would say more than they do
-    hidden = value is None
-    return told | {f"loo_{k}": None if hidden else score for k, score in model.loo_scores_.items()}
+    measured = {"graph_gain": gain, "graph_gain_error": error}
+    measured |= {f"loo_{name}": score for name, score in model.loo_scores_.items()}
+    # one number of few labels, such as 6 of 6, would say more than they do
+    return told | (dict.fromkeys(measured) if value is None else measured)
 
 
 def expectation(model: Any) -> str:
