@@ -65,8 +65,8 @@ class Ranking(Printed):
         others = {method: other for method, other in ran.items() if method not in methods}
         named = dict.fromkeys(problem for _, problem in accuracies)
         ordered = tuple(dict.fromkeys([*(name for name in KNOWN if name in named), *named]))
-        failed = Scores(tuple(runs)).failed_in_words
-        ranking = Ranking(methods, ordered, chosen, accuracies, tuple(mine), others, failed)
+        told = (others, Scores(tuple(runs)).failed_in_words)
+        ranking = Ranking(methods, ordered, chosen, accuracies, tuple(mine), *told)
         places = {name: np.nan_to_num(ranking.mean_place(name), nan=-np.inf) for name in methods}
         return replace(ranking, methods=tuple(sorted(methods, key=lambda name: -places[name])))
 

@@ -39,7 +39,7 @@ def as_adjacency(
         raise ParameterError(f"{name} is None; {remedy}")
     if hasattr(graph, "number_of_nodes"):
         order = node_order(graph)
-        if not _count_up(order):
+        if order not in ([*range(len(order))], [*range(1, len(order) + 1)]):
             rows = f"row k of X and y is taken for node k of {name}, which has {shown(order)}"
             use = "real.from_networkx takes features and classes from the nodes"
             warnings.warn(f"{rows}; {use}", stacklevel=3)
@@ -124,11 +124,6 @@ def node_order(graph: Any) -> list[Any]:
     """Nodes of a NetworkX graph: whole numbers in their order, others as the graph lists them."""
     nodes = list(graph)
     return sorted(nodes) if all(isinstance(node, Integral) for node in nodes) else nodes
-
-
-def _count_up(nodes: list[Any]) -> bool:
-    """Whether nodes are 0, 1, 2, ... or 1, 2, 3, ..."""
-    return nodes in ([*range(len(nodes))], [*range(1, len(nodes) + 1)])
 
 
 def of_networkx(graph: Any) -> Any:
