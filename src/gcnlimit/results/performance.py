@@ -128,9 +128,8 @@ class Performance(Result):
         (array([0.837, 8.416]), array([0.027, 0.243]))
         """
         if self.calibrated is None:
-            raise ParameterError(
-                "calibration is not known for this answer; use predict, simulate or fit"
-            )
+            use = "use predict, simulate or fit"
+            raise ParameterError(f"calibration is not known for this answer; {use}")
         return replace(self.calibrated(), coordinates=self.coordinates)
 
     def as_dict(self) -> dict[str, Numbers]:
