@@ -163,6 +163,8 @@ def test_a_law_of_vanishing_variance_is_none():
     alike = data.replaced(degrees=gl.Gamma(1e-9))
     for noise in (0.0, 0.2):
         one, other = (gl.best_linear(model.replaced(noise=noise)) for model in (data, alike))
+        for name in ("train_accuracy", "train_loss"):
+            assert getattr(other, name) == pytest.approx(getattr(one, name), abs=1e-8)
         assert one.test_accuracy == pytest.approx(other.test_accuracy, abs=1e-8)
         assert one.test_loss == pytest.approx(other.test_loss, abs=1e-8)
 

@@ -7,6 +7,7 @@ import pytest
 
 import gcnlimit as gl
 from gcnlimit.simulation.data.instance import observed
+from gcnlimit.simulation.infer import linear
 
 POINT = gl.CSBM(4, np.sqrt(2), 2, 0.1, directed=False)
 FEW = gl.CSBM(
@@ -178,6 +179,20 @@ def test_estimates_without_parameters_are_their_own_regression_on_the_labels(deg
     ratio = (answer.left_out / answer.labels)[~graph.train_mask]
     assert np.ptp(ratio) < 1e-9
     assert ratio[0] == pytest.approx(1.0, abs=0.1)
+
+
+def test_evidence_over_the_estimate_grows_with_the_propensity_by_one_of_the_numbers_tried():
+    """Eq. 12.11: half the log-odds are the estimate times one plus the evidence, which is a line in the propensity."""
+    graph = gl.sample(gl.CSBM(3, 1.1, 1.5, 0.3, directed=False, degrees=gl.Gamma(0.5)), 2000, 30, 0)
+    answer = gl.linear_message_passing(graph, by="labels")
+    unsure = np.min(answer.probabilities, axis=1) > 1e-6
+    theta, p, estimate = (
+        x[unsure] for x in (observed(graph).theta, answer.probabilities, answer.labels)
+    )
+    factor = 0.5 * np.log(p[:, 0] / p[:, 1]) / estimate
+    slope, start = np.polyfit(theta, factor, 1)
+    assert np.allclose(factor, start + slope * theta, rtol=1e-6)
+    assert np.min(np.abs(slope / start - linear._PULLS[1:])) < 1e-6
 
 
 @pytest.mark.slow
