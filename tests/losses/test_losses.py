@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 
 import gcnlimit as gl
 from gcnlimit.classes import Classes
-from gcnlimit.losses import FromValue
+from gcnlimit.losses import FromValue, custom
 from gcnlimit.losses.base import ClassLoss
 
 LOSSES = [gl.Square(), gl.Logistic(), gl.Hinge()]
@@ -174,3 +174,10 @@ def test_the_bias_at_rest_minimizes_the_loss_of_the_classes(p):
     assert square.at_rest == 0.5
     first, second = square.targets[:, 0]
     assert (first, second) == pytest.approx((0.5 / np.sqrt(p - p**2), -0.5 / np.sqrt(p - p**2)))
+
+
+def test_a_kink_of_the_prox_may_lie_at_any_margin():
+    """Differences across it say nothing of the derivative; all margins where a loss is looked at are tried."""
+    for kink in custom._OMEGA[custom._OMEGA > 0.0]:
+        loss = FromValue(lambda z, kink=kink: np.maximum(0.0, kink - z), kinks=(kink,))
+        assert custom.as_loss(loss) is loss
