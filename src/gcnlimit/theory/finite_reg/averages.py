@@ -111,12 +111,15 @@ def expected_losses(loss: Loss, output: Output) -> tuple[Array, Array]:
 
 
 def slope_at_zero(loss: Loss) -> float:
-    r"""Return :math:`\ell'(0)`: the point that :math:`\mathrm{prox}_\ell` maps to 0."""
+    r"""Return :math:`\ell'(0)`, from the right; where only the proximal operator is given, the point that it maps to 0."""
     if loss.slope_at_zero is not None:
         return loss.slope_at_zero
-    reaches = 4.0 ** np.arange(20)
-    intervals = ((-reach, reach) for reach in reaches)
-    slope = first_root(lambda x: float(loss.prox(x, 1.0)), intervals, rtol=1e-14)
+    slope: float | None
+    if loss.has_derivatives:
+        slope = float(loss.derivatives(0.0)[0])
+    else:
+        intervals = ((-reach, reach) for reach in 4.0 ** np.arange(20))
+        slope = first_root(lambda x: float(loss.prox(x, 1.0)), intervals, rtol=1e-14)
     if slope is None:
         raise ParameterError(
             f"loss = {loss!r} has no finite slope at 0: its prox never changes sign; "

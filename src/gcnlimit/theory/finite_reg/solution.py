@@ -21,6 +21,7 @@ from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.penalties import L2, Mixed
 from gcnlimit.results.order_parameters import OrderFunctions, Output, Rows, Weights
 from gcnlimit.results.performance import Status
+from gcnlimit.theory.finite_reg.averages import eta_at_zero
 from gcnlimit.theory.finite_reg.equations import NUMBERS, Equations
 from gcnlimit.theory.points import Points
 
@@ -125,12 +126,19 @@ def follow(equations: Equations, *, tol: float, max_iterations: int) -> FixedPoi
         plain = replace(equations, penalty=L2())
         end = follow(plain, tol=_ROUGH, max_iterations=max_iterations)
         return _turn_on(equations, end, tol)
-    top = np.maximum(equations.reg, equations.far)
-    end = _Track(equations, top, 10.0).run(tol, max_iterations)
-    # a start from further away is closer to its explicit limit, and smaller steps lose less
+    # a loss that is steep at 0 is negligible only further away
+    steep = np.maximum(1.0, eta_at_zero(equations.loss, equations.reg.shape).pull)
+    top = np.maximum(equations.reg, steep * equations.far)
+    twice = max_iterations > 1000
+    end = _Track(equations, top, 10.0, tied=not twice).run(tol, max_iterations)
     lost = np.flatnonzero(~end.converged)
-    if lost.size and max_iterations > 1000:
-        again = _Track(equations.take(lost), 3.0 * top[lost], 4.0).run(tol, max_iterations)
+    if lost.size and twice:
+        # the explicit start is a solution where its outputs are small; smaller steps lose less
+        rest, top = equations.take(lost), top[lost]
+        start = rest.at(top)
+        mean, variance, v = start.evaluate(start.start())[0].output
+        further = np.fmax(3.0, 3.0 * (np.abs(mean) + np.sqrt(variance) + v))
+        again = _Track(rest, further * top, 4.0).run(tol, max_iterations)
         again.iterations[:] += end.iterations[lost]
         for whole, part in zip(end, again, strict=True):
             whole[lost] = part
@@ -158,11 +166,15 @@ def iterate(equations: Equations, start: Array, *, tol: float | Array, level: in
 
 
 class _Track:
-    """Each point's way down from the regularization `top` to its own, first by factors of `step`."""
+    """Each point's way down from the regularization `top` to its own, first by factors of `step`.
 
-    def __init__(self, equations: Equations, top: Array, step: float) -> None:
+    Unless it is `tied` to its start, a point that small steps do not lead away from there is given up.
+    """
+
+    def __init__(self, equations: Equations, top: Array, step: float, tied: bool = True) -> None:
         points = len(top)
         self._equations = equations
+        self._least = np.where(tied, 1.1, 2.0) * np.ones(points)  # step below which it is given up
         self._reg = top.copy()  # tried next
         self._state = equations.at(_FURTHER * top).start()
         self._solved = _FURTHER * top  # regularization of the state
@@ -202,6 +214,7 @@ class _Track:
         wanted = self._equations.reg[rows]
         arrived = good & (self._reg[rows] == wanted)
         won = rows[good]
+        self._least[won] = 1.1
         self._iterations[rows] += iterations
         self._before[won] = self._state[won]
         self._state[won] = state[good]
@@ -216,7 +229,7 @@ class _Track:
         near = np.minimum(2.0, np.sqrt(step))  # no small last step
         self._reg[rows] = np.where(aim < near * wanted, wanted, aim)
 
-        over = arrived | (step < 1.1) | (self._iterations[rows] >= limit)
+        over = arrived | (step < self._least[rows]) | (self._iterations[rows] >= limit)
         self._residual[rows[over]] = residual[over]
         self._converged[rows[arrived]] = True
         self._active = np.setdiff1d(self._active, rows[over], assume_unique=True)
