@@ -35,7 +35,7 @@ _ROUGH = 1e-3  # residual that suffices on the way, where a spike that dominates
 _SHARES = (0.2, 0.5, 0.8, 1.0)  # of a penalty as it is turned on
 _LEAST = 1e-150  # regularization, in units of the squared gain, below which a square underflows
 _ROUNDING = 7e-12  # residual that rounding may leave, over the root of the numbers of a state
-_WORK = 8e8  # iterations times numbers of a state to the power 3/2, about: some seconds
+_WORK = 5e8  # iterations times numbers of a state to the power 3/2, about: ten seconds
 _FURTHER = 10.0  # factor above the first regularization at which the explicit start is a solution
 
 
@@ -130,8 +130,9 @@ def follow(equations: Equations, *, tol: float, max_iterations: int) -> FixedPoi
     steep = np.maximum(1.0, eta_at_zero(equations.loss, equations.reg.shape).pull)
     top = np.maximum(equations.reg, steep * equations.far)
     twice = max_iterations > 1000
-    end = _Track(equations, top, 10.0, tied=not twice).run(tol, max_iterations)
-    lost = np.flatnonzero(~end.converged)
+    track = _Track(equations, top, 10.0, tied=not twice)
+    end = track.run(tol, max_iterations)
+    lost = np.flatnonzero(~end.converged & (end.iterations < track.most))
     if lost.size and twice:
         # the explicit start is a solution where its outputs are small; smaller steps lose less
         rest, top = equations.take(lost), top[lost]
@@ -188,7 +189,7 @@ class _Track:
 
     def run(self, tol: float, max_iterations: int) -> FixedPoint:
         """Follow each point until it arrives or is given up."""
-        max_iterations = min(max_iterations, 1 + int(_WORK / self._state.shape[1] ** 1.5))
+        self.most = min(max_iterations, 1 + int(_WORK / self._state.shape[1] ** 1.5))
         while self._active.size:
             # points to solve together, those of the least effort first: small steps cost more
             step = self._step[self._active]
@@ -205,10 +206,10 @@ class _Track:
             stage = self._equations.take(rows).at(reg)
             end = iterate(stage, stage.settled(start), tol=wanted, level=int(level.min()))
             end.converged[end.residual <= _ROUNDING * np.sqrt(start.shape[1])] = True
-            self._record(rows, end, max_iterations)
+            self._record(rows, end)
         return FixedPoint(self._state, self._residual, self._iterations, self._converged)
 
-    def _record(self, rows: Rows, end: FixedPoint, limit: int) -> None:
+    def _record(self, rows: Rows, end: FixedPoint) -> None:
         """Advance the points that were solved, let the others try a smaller step, and drop those that are done."""
         state, residual, iterations, good = end
         wanted = self._equations.reg[rows]
@@ -229,7 +230,7 @@ class _Track:
         near = np.minimum(2.0, np.sqrt(step))  # no small last step
         self._reg[rows] = np.where(aim < near * wanted, wanted, aim)
 
-        over = arrived | (step < self._least[rows]) | (self._iterations[rows] >= limit)
+        over = arrived | (step < self._least[rows]) | (self._iterations[rows] >= self.most)
         self._residual[rows[over]] = residual[over]
         self._converged[rows[arrived]] = True
         self._active = np.setdiff1d(self._active, rows[over], assume_unique=True)
