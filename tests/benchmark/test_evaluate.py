@@ -432,6 +432,15 @@ def test_what_two_methods_share_on_a_graph_is_not_an_error_of_their_difference()
     assert both.difference("a", "b")[1] < 0.01
 
 
+def test_on_a_problem_of_your_own_the_error_is_the_scatter_that_was_measured():
+    """No scatter is recorded there: with one graph more than were measured, the variance is that of the mean."""
+    gains = np.array([0.03, 0.07, 0.02])
+    runs = (*made("a", 0.8 + gains, "mine"), *made("b", np.full(3, 0.8), "mine"))
+    gain, error = Ranking.of(Scores(runs)).difference("a", "b")
+    assert gain == pytest.approx(gains.mean())
+    assert error == pytest.approx(gains.std() / 3**0.5)
+
+
 def test_seconds_are_those_of_the_model():
     def slow(task):
         time.sleep(0.2)

@@ -404,6 +404,16 @@ def test_attributes_of_networkx_are_read_as_columns_are():
             real.from_networkx(graph, **options)
 
 
+def test_rows_of_networkx_are_flattened_and_belong_to_every_node():
+    graph = networkx.path_graph(3)
+    networkx.set_node_attributes(graph, {k: np.array([[k, 1], [2, 3]]) for k in range(3)}, "x")
+    networkx.set_node_attributes(graph, {0: "a", 1: "b"}, "label")
+    assert np.array_equal(real.from_networkx(graph).X, [[k, 1, 2, 3] for k in range(3)])
+    del graph.nodes[1]["x"]
+    with pytest.raises(gl.ParameterError, match="some nodes have no attribute 'x'; give it to all"):
+        real.from_networkx(graph)
+
+
 ODD = {
     "leading zeros": (["0123", "007", "100"], [123, 7, 100]),
     "a unit": (["12 kg", "7.5 kg", "-1 kg"], [12, 7.5, -1]),

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 import gcnlimit as gl
-from gcnlimit.losses import FromValue
+from gcnlimit.classes import Classes
+from gcnlimit.losses import FromValue, custom
+from gcnlimit.losses.base import ClassLoss
 
 LOSSES = [gl.Square(), gl.Logistic(), gl.Hinge()]
 
@@ -153,3 +155,59 @@ def test_a_loss_may_be_a_plain_dataclass():
         for loss in (Exponential(1.0), lambda z: np.exp(-z))
     )
     assert found.test_accuracy == known.test_accuracy
+
+
+class SmoothHinge(gl.Loss):
+    """The hinge loss with its corner rounded over a width: breakpoints, but no corner."""
+
+    def value(self, z):
+        x = np.clip(1.0 - np.asarray(z), 0.0, 0.5)
+        return x**2 + np.maximum(0.5 - np.asarray(z), 0.0)
+
+    kinks = (0.5, 1.0)
+
+
+CORNER_AT_5 = FromValue(
+    lambda z: np.logaddexp(0.0, -z) + 0.01 * np.maximum(0.0, 5.0 - z), kinks=(5.0,)
+)
+
+
+@pytest.mark.parametrize(
+    "loss, classes, pinned",
+    [
+        (gl.Hinge(), [0.3, 0.7], True),
+        (gl.Hinge(), [0.7, 0.3], True),
+        (gl.Hinge(), [0.5, 0.5], False),
+        (FROM_VALUE[2][0], [0.3, 0.7], True),
+        (SmoothHinge(), [0.3, 0.7], False),
+        (CORNER_AT_5, [0.3, 0.7], False),
+        (gl.Logistic(), [0.3, 0.7], False),
+    ],
+)
+def test_a_bias_pins_outputs_where_it_rests_at_a_corner(loss, classes, pinned):
+    assert ClassLoss(loss, Classes.of(classes)).is_pinned == pinned
+
+
+@pytest.mark.parametrize("p", [0.1, 0.4, 0.8])
+def test_the_bias_at_rest_minimizes_the_loss_of_the_classes(p):
+    classes = Classes.of([p, 1.0 - p])
+    entropy = -p * np.log(p) - (1.0 - p) * np.log(1.0 - p)
+    for loss, bias, at_rest in (
+        (gl.Logistic(), np.log(p / (1.0 - p)), entropy),
+        (FROM_VALUE[0][0], 2.0 * p - 1.0, 2.0 * p * (1.0 - p)),
+        (gl.Hinge(), np.sign(2.0 * p - 1.0), 2.0 * min(p, 1.0 - p)),
+    ):
+        resting = ClassLoss(loss, classes)
+        assert resting.resting_bias == pytest.approx(bias, abs=1e-9)
+        assert resting.at_rest == pytest.approx(at_rest, rel=1e-9)
+    square = ClassLoss(gl.Square(), classes)
+    assert square.at_rest == 0.5
+    first, second = square.targets[:, 0]
+    assert (first, second) == pytest.approx((0.5 / np.sqrt(p - p**2), -0.5 / np.sqrt(p - p**2)))
+
+
+def test_a_kink_of_the_prox_may_lie_at_any_margin():
+    """Differences across it say nothing of the derivative; all margins where a loss is looked at are tried."""
+    for kink in custom._OMEGA[custom._OMEGA > 0.0]:
+        loss = FromValue(lambda z, kink=kink: np.maximum(0.0, kink - z), kinks=(kink,))
+        assert custom.as_loss(loss) is loss

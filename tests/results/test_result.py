@@ -276,6 +276,10 @@ def test_drawn_and_trained_things_are_short_too():
         assert len(repr(thing)) < 1000
         assert "\n" not in repr(thing)
     assert "weights=<250 numbers from" in repr(gl.fit(graph, DIFFUSION))
+    solved = gl.predict(POINT, gl.GCN(gl.Residual([1.0, 0.5]), reg=1.0)).order_parameters
+    assert "sources" not in repr(
+        solved
+    )  # whole solutions, of which the layers are made when asked for
 
 
 def test_networks_trained_on_one_graph_are_named_by_their_parameter():

@@ -43,7 +43,7 @@ def evaluate(
     workers: int = 1,
     progress: bool | None = None,
 ) -> Scores:
-    """Accuracy of a model on the problems of the suite, beside the exact ceilings.
+    """Accuracy of a model on the problems of the suite, compared with the exact ceilings.
 
     The model never has access to the hidden labels: they are drawn again from the seed afterwards, to score it.
 

@@ -36,7 +36,7 @@ class Task(Brief):
     observation
         Graph, features, labelled nodes and the parameters of the model, as `amp` takes them.
     new
-        The same of the new graph of an inductive task, else None.
+        The observation of the new graph of an inductive task, else None.
     classes
         Number of classes.
     labels

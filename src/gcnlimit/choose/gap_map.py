@@ -50,7 +50,7 @@ def gap_map(
     data
         The data: two parameters as arrays that broadcast, such as ``lam=x[:, None], mu=y``, make a map.
     gcn, free, progress
-        The family, what is free, and whether to draw a bar, as in `tune`; ``reg`` stays as it is in `gcn` unless it is free.
+        The family, what is free, and whether to show progress, as in `tune`; ``reg`` stays as it is in `gcn` unless it is free.
 
     Examples
     --------

@@ -39,7 +39,7 @@ def command(
 ) -> None:
     """The best network of a family: its diffusion time, strengths, depth, PageRank parameter, regularization or tau.
 
-    A training that stops has its best time, or rate and number of steps.
+    Of a training that stops, the time, or the rate and the number of steps, can be tuned.
 
     \b
     Examples:

@@ -28,7 +28,7 @@ class Residual(Filter):
     ----------
     c
         Strengths of the residual connections; the last axis runs over the layers. An empty last axis is the network
-        without layers, which ignores the graph. Networks of different depths (`constant`) end with NaN, without a layer.
+        without layers, which ignores the graph. Shallower networks among deeper ones (`constant`) end with NaN: no layer.
 
     Examples
     --------
@@ -170,7 +170,7 @@ class OfChain(Filter):
 class Function(Filter):
     r"""Filter :math:`g(x) = s f(x)` from a function :math:`f` of NumPy arrays, for symmetric graphs; ``GCN(f)`` for short.
 
-    The function is to be smooth on the spectrum of the graph: the bulk :math:`[-2, 2]` and the spike beside it.
+    The function is to be smooth on the spectrum of the graph: the bulk :math:`[-2, 2]` and the spike outside it.
 
     Parameters
     ----------

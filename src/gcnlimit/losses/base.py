@@ -42,7 +42,7 @@ class Convex(ABC):
 
     @abstractmethod
     def value(self, z: npt.ArrayLike) -> Array:
-        """Function at `z`, a margin or a weight."""
+        """Value of the function at `z`, a margin or a weight."""
 
     kinks: ClassVar[tuple[float, ...]] = ()
     """Points where a derivative of the function jumps."""

@@ -81,7 +81,7 @@ class Description(Brief):
         return plain | {"top_eigenvalue": float(self.outliers[0]) if self.outliers.size else 2.0}
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw the spectrum beside the semicircle, outliers marked (needs matplotlib); returns the axes."""
+        """Draw the spectrum together with the semicircle, outliers marked (needs matplotlib); returns the axes."""
         axes = ready_axes(axes)
         values, weights = self.spectrum
         edge = max(2.5, 1.1 * float(np.max(np.abs(values))))
@@ -129,7 +129,7 @@ class Description(Brief):
 
 @progress_bar("describing")
 def describe(X: Any, y: Any, graph: Any) -> Description:
-    """Describe a graph: degrees, homophily, spectrum beside the semicircle, signals with errors, and whether the model holds.
+    """Describe a graph: degrees, homophily, spectrum, signals with errors, and whether the model holds.
 
     `X` (or None), `y` and `graph` are as for `GraphClassifier`.
 

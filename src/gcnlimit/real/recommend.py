@@ -75,7 +75,7 @@ class Recommendation:
 def recommend(X: Any, y: Any, graph: Any, *, scale: str | None = "auto") -> Recommendation:
     """Recommend what to use on a graph, and say why; `GraphClassifier` and ``gcnlimit classify`` do what is recommended.
 
-    It fits `GraphClassifier` and says what to expect: an interval that holds the accuracy on other nodes, what the graph adds,
+    It fits `GraphClassifier` and says what to expect: an interval for the accuracy on other nodes, what the graph adds,
     how far along the edges to look, what more labels may buy, and the best possible accuracy where the block model holds.
     `X`, `y`, `graph` and `scale` are as for `GraphClassifier`.
 

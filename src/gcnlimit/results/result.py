@@ -150,7 +150,7 @@ class Result(ABC):
         return DataFrame(self._points().columns(shape) | flat)
 
     def to_xarray(self) -> xarray.Dataset:
-        """Dataset whose dimensions are the parameters that vary, the others as coordinates beside them (needs xarray)."""
+        """Dataset whose dimensions are the parameters that vary, the others being coordinates (needs xarray)."""
         need("to_xarray", "sweep", "xarray")
         from xarray import Dataset
 

@@ -7,7 +7,7 @@ With :math:`B = 1 - \theta a` the filter is :math:`g = B^{-1}`, so that :math:`\
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -73,15 +73,13 @@ class PageRankEquations(Equations):
     theta: Array
     signal: Array
 
-    _POINTWISE: ClassVar[tuple[str, ...]] = (*Equations._POINTWISE, "theta", "signal")
-
     @classmethod
     def of(cls, points: Points) -> Self:
         """Prepare the equations of the points."""
         theta = points.filter.values
         gain = points.units(1.0 / np.sqrt(1.0 - theta**2))
         spike = 1.0 / (1.0 - theta * points.signal) ** 2
-        return cls(**cls.shared(points, gain, spike), theta=theta, signal=points.signal)
+        return cls(**cls.common(points, gain, spike), theta=theta, signal=points.signal)
 
     def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
         return pagerank_transforms(self.theta, self.signal, pulls.product), rest

@@ -56,6 +56,16 @@ class Solution:
         """Numbers that the search keeps at a time, for each point."""
         raise NotImplementedError
 
+    @classmethod
+    def solve(cls, points: Points, *, tol: float, max_iterations: int) -> Self:
+        """Solve the equations of each point."""
+        raise NotImplementedError
+
+    @classmethod
+    def asymptote(cls, points: Points) -> tuple[Self, Array]:
+        """Return the explicit solution at a large regularization, and that regularization."""
+        raise NotImplementedError
+
     def chain_layers(self) -> OrderFunctions:
         """Order functions at the layers of the chain that stands for the filter."""
         raise NotImplementedError
@@ -78,13 +88,11 @@ class FollowedSolution(Solution, ABC):
 
     @classmethod
     def solve(cls, points: Points, *, tol: float, max_iterations: int) -> Self:
-        """Solve the equations of each point."""
         equations = cls.prepare(points)
         return cls._at(points, equations, follow(equations, tol=tol, max_iterations=max_iterations))
 
     @classmethod
     def asymptote(cls, points: Points) -> tuple[Self, Array]:
-        """Return the explicit solution at a large regularization, and that regularization."""
         equations = cls.prepare(points)
         reg = FAR * equations.far
         far = equations.at(reg)
