@@ -71,8 +71,7 @@ _cut.maxlist = _cut.maxtuple = _cut.maxset = _cut.maxdict = _cut.maxstring = _cu
 
 def _one_line(text: str) -> str:
     """Text in one line, functions by their name, and without addresses in the memory."""
-    named = re.sub(r"<function (\S+) at 0x\w+>", r"\1", " ".join(text.split()))
-    return re.sub(r" at 0x\w+", "", named)
+    return re.sub(r"<function (\S+) at 0x\w+>| at 0x\w+", r"\1", " ".join(text.split()))
 
 
 class Value(Brief):
