@@ -61,6 +61,17 @@ def test_a_frame_holds_every_number_beside_its_parameters(result):
     assert set(frame.lam) <= set(LAM)
 
 
+def test_equal_results_are_those_of_the_same_numbers_and_parameters(result, data):
+    """Equality answers True or False, on arrays too, and equal results have one hash."""
+    again = pickle.loads(pickle.dumps(result))
+    assert again is not result
+    assert (result == again) is True
+    assert hash(result) == hash(again)
+    assert (result == made("predict", gl.CSBM(4, 0.3, 2.0, 0.1))) is False
+    assert (gl.predict(data, DIFFUSION) == gl.predict(data, gl.GCN(gl.Diffusion(t=2.0)))) is False
+    assert result != data
+
+
 def test_frame_and_dataset_agree_point_by_point(result):
     dataset, frame = result.to_xarray(), result.to_dataframe()
     for row in frame.itertuples():
