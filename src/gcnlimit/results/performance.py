@@ -45,8 +45,8 @@ class Status(Outcome):
     )
     OUT_OF_RANGE = (
         4,
-        "the gain of the filter, or reg in its units, is out of range, or the penalty leaves no "
-        "weight; take normalize=True or a smaller reg",
+        "the gain of the filter, or reg in its units or in those of the loss, is out of range, or "
+        "the penalty leaves no weight; take normalize=True or another reg",
     )
     REFUSED = (
         5,
