@@ -31,7 +31,7 @@ BUDGET = {
     "explorer": (11, 2550),
     "figures": (8, 1350),
     "filters": (6, 1100),
-    "graphs": (15, 2450),
+    "graphs": (15, 2500),
     "losses": (4, 700),
     "nn": (7, 850),
     "numerics": (14, 1750),
@@ -175,12 +175,6 @@ Statement _Trial
 """
 """Records of numbers and words alone, which are equal by content."""
 
-ANSWERS = """
-BayesPrediction BayesTransfer BestFilter Calibration Comparison Coordinates Entry FilterCeiling GapMap
-LinearTransfer Measurement Performance Prediction Result Tuned
-"""
-"""Records that may hold single numbers, and are then equal by content."""
-
 
 def test_records_are_frozen_and_those_of_arrays_are_equal_to_themselves_alone():
     """To compare arrays field by field is an error of NumPy; values that are equal by content say so themselves."""
@@ -195,12 +189,10 @@ def test_records_are_frozen_and_those_of_arrays_are_equal_to_themselves_alone():
                 if "eq=False" not in made:
                     compared.add(record.name)
                     fields = [line for line in record.body if isinstance(line, ast.AnnAssign)]
-                    arrays = re.search(
-                        r"Array|Numbers|Parameter", " ".join(map(ast.unparse, fields))
-                    )
-                    assert not arrays or record.name in ANSWERS.split()
+                    named = " ".join(map(ast.unparse, fields))
+                    assert not re.search(r"Array|Numbers|Parameter", named), record.name
     assert changing == CHANGING
-    assert compared == {*PLAIN.split(), *ANSWERS.split()}
+    assert compared == {*PLAIN.split()}
 
 
 def test_the_version_is_said_alike_everywhere():

@@ -92,6 +92,19 @@ def test_classes_that_are_the_two_sides_are_no_reason_to_doubt():
     )
 
 
+@pytest.mark.parametrize("many, few", [(0, 1), (1, 0)])
+def test_labels_of_one_side_alone_do_not_explain_the_other(many, few):
+    """Users have a class, items have none: a stray label there is no evidence, one in twelve is."""
+    rng = np.random.default_rng(1)
+    y = np.arange(400) % 2
+    A = np.triu((rng.random((400, 400)) < 0.06) & (y[:, None] != y)).astype(float)
+    for strays, doubt in ((2, True), (8, False)):
+        seen = np.full(400, -1)
+        seen[np.flatnonzero(y == many)[:90]] = many
+        seen[np.flatnonzero(y == few)[:strays]] = few
+        assert ("bipartite" in doubted(rng.standard_normal((400, 5)), y, seen, A + A.T)) == doubt
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["core and periphery", "cycle", "weak cycle"])
 def test_no_ceiling_is_stated_below_what_is_reached(name):

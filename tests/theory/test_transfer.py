@@ -277,9 +277,10 @@ def test_the_best_filter_at_test_beats_others():
     close(margin(gl.predict(data, gcn.replaced(test_filter=best))), top, 1e-10)
 
 
+@pytest.mark.parametrize("features", [None, gl.Spectrum([0.2, 1.4], [1.5, 0.5])])
 @pytest.mark.parametrize("lam", [0.7, 1.8, -0.5])
-def test_the_margin_is_stationary_at_the_best_filter_at_test(lam):
-    data, gcn = gl.CSBM(2.0, lam, 1.5, 0.3), gl.GCN(gl.Diffusion(0.5))
+def test_the_margin_is_stationary_at_the_best_filter_at_test(lam, features):
+    data, gcn = gl.CSBM(2.0, lam, 1.5, 0.3, features=features), gl.GCN(gl.Diffusion(0.5))
     best, top = best_readout(Points.of(data, gcn))
 
     def moved(step, direction):

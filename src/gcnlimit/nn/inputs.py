@@ -87,6 +87,8 @@ def is_white(X: Any, classes: int) -> bool:
     >>> X = np.random.default_rng(0).standard_normal((400, 100))
     >>> is_white(X, classes=2), is_white(X * np.linspace(0.5, 1.5, 100), classes=2)
     (True, False)
+    >>> is_white(X[:, :2], classes=2), is_white(np.ones((400, 100)), classes=2)  # nothing beside the classes
+    (False, False)
     """
     nodes, width = X.shape
     values = Inputs.features(X, centred=True)(X)

@@ -19,7 +19,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.losses import as_loss
 from gcnlimit.network import GCN
 from gcnlimit.normalization import as_normalization
-from gcnlimit.parameters import DATA, FAMILIES, LEARNING, check_names, filter_names, network_names
+from gcnlimit.parameters import DATA, FAMILIES, LEARNING, check_names, filter_names
 from gcnlimit.penalties import as_penalty
 from gcnlimit.spectrum import as_spectrum
 from gcnlimit.sweeps.grid import Axis, Block, read
@@ -103,10 +103,9 @@ class Plan:
             at_once = axis.numeric and axis.name in parameters.real_names()
             values = (axis.labels,) if at_once else axis.values
             changes += [{axis.name: value} for value in values]
-        for change in (*changes, {}):
-            if not change or change.keys() & set(DATA):
-                parameters.build_data(point | change)
-            if self.producer.network and (not change or change.keys() & set(network_names())):
+        for change in changes:
+            parameters.build_data(point | change)
+            if self.producer.network:
                 parameters.build_network(point | change)
 
 

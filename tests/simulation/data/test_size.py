@@ -17,6 +17,21 @@ def test_each_point_of_a_training_holds_its_weights_and_outputs():
     assert one - none >= 8 * (1000 + 250)
 
 
+def test_each_point_on_a_device_holds_columns_for_each_direction_of_its_classes():
+    """A point more takes as much as any other, and C - 1 columns take C - 1 times as much, beside what all share."""
+
+    def taken(points, directions):
+        size = Size(1000, 250.0, 30.0, False, np.dtype(float), directions=directions)
+        return size.device_bytes(points)
+
+    more = taken(2, 1) - taken(1, 1)
+    assert more >= 8 * 1000
+    for points, directions in ((1, 1), (3, 1), (1, 4), (5, 2)):
+        shared = taken(points, directions) - points * directions * more
+        assert shared == pytest.approx(taken(1, 1) - more)
+    assert taken(1, 1) - more > 30 * 1000 * 8  # the graph
+
+
 def test_training_rows_take_memory_for_each_labelled_node():
     size = Size(nodes=1000, features=250.0, degree=30.0, streamed=False, dtype=np.dtype(float))
     few, many = (training_bytes(size, labelled, 1, rows=True) for labelled in (100.0, 200.0))

@@ -112,5 +112,11 @@
       window.history.replaceState(null, "", window.location.pathname + "?" + query);
       return [state, window.location.href];
     },
+    // on a narrow screen what is said of an upload is below the controls, where nobody would see it
+    told: function () {
+      const place = document.getElementById("message");
+      setTimeout(() => place.textContent && place.getBoundingClientRect().top > window.innerHeight && place.scrollIntoView(), 100);
+      return window.dash_clientside.no_update;
+    },
   });
 })();
