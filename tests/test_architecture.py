@@ -180,6 +180,26 @@ def test_records_are_frozen_and_those_of_arrays_are_equal_to_themselves_alone():
     assert compared == {*PLAIN.split()}
 
 
+UNEVEN = """
+choose/search choose/tune figures/best figures/best figures/depth figures/diffusion figures/strength
+figures/strength graphs/dataset graphs/table_files simulation/simulate theory/fluctuations
+"""
+"""Where the longer of two sequences may be cut: colours and markers of few curves, filters of which one may be absent."""
+
+
+def test_sequences_that_are_paired_are_of_one_length():
+    """Else a value that was forgotten would be left out of the answer without a word."""
+    uneven = []
+    for path in (ROOT / "src" / "gcnlimit").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "zip":
+                strict = {word.arg: ast.unparse(word.value) for word in node.keywords}["strict"]
+                if strict == "False":
+                    home = path.relative_to(ROOT / "src" / "gcnlimit")
+                    uneven.append(home.with_suffix("").as_posix())
+    assert sorted(uneven) == UNEVEN.split()
+
+
 def test_the_version_is_said_alike_everywhere():
     """Before a release it has the suffix rc, and the classifiers do not say more."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import json
+import math
 import os
 import secrets
 import shutil
@@ -18,6 +19,7 @@ import gcnlimit as gl
 from gcnlimit._runtime import progress
 from gcnlimit.benchmark import Ranking, Run, Scores, evaluate, merge, published
 from gcnlimit.benchmark.problems import as_problems
+from gcnlimit.benchmark.scores import mean_of
 from gcnlimit.benchmark.task import accuracy, score_table
 
 CALLS = []
@@ -533,6 +535,13 @@ def test_classes_instead_of_scores_are_refused_and_made_scores(problem):
     told = gl.benchmark.evaluate(constant, problem, size="small", graphs=1)
     assert "which are classes; return scores, such as numpy.eye(" in str(told)
     assert gl.benchmark.evaluate(as_told, problem, size="small", graphs=1).lines[0].accuracy > 0.2
+
+
+def test_the_error_of_a_mean_is_known_from_two_graphs_on():
+    assert mean_of([0.8, 0.9]) == pytest.approx((0.85, 0.05))
+    assert mean_of([0.8, math.nan]) == (0.8, math.inf)
+    mean, error = mean_of([math.nan])
+    assert (math.isnan(mean), error) == (True, math.inf)
 
 
 def test_a_method_that_failed_everywhere_is_ranked_by_dashes_and_its_reason():

@@ -238,6 +238,32 @@ def test_the_page_states_the_numbers_that_are_computed(name):
         assert numbers(made) == pytest.approx(numbers(row), rel=1e-9, abs=1e-6)
 
 
+MEANS = {
+    "residual-strength": {
+        "test_accuracy": 0.791742895,
+        "pair_accuracy": 0.82251725,
+        "bayes_optimal": 0.949615679,
+    },
+    "learning-rates": {"log_test_error": -5.73541573, "bayes_optimal": -9.40060606},
+    "depth": {"test_accuracy": 0.739246825, "pca": 0.684111881, "bayes_optimal": 0.868732656},
+    "diffusion-directed": {"limit": 0.787759105, "test_accuracy": 0.751653569},
+    "diffusion-symmetrized": {"limit": 0.841133223, "test_accuracy": 0.787661148},
+    "diffusion-depth": {"test_accuracy": 0.794327218, "bayes_optimal": 0.906537886},
+    "optimal-time": {"test_accuracy": 0.850461603, "bayes_optimal": 0.90159588},
+    "gap": {"gap": 0.0311727104, "snr": 5.01121795},
+    "symmetry": {"test_accuracy": 0.851613951},
+    "train-error": {"train_loss": 0.17412061},
+}
+"""Over all points of a figure, of the settings of the paper."""
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_a_figure_has_the_settings_of_the_paper(name):
+    """Another signal, depth, regularization or grid has another mean."""
+    found = {quantity: float(data(name)[quantity].mean()) for quantity in MEANS[name]}
+    assert found == pytest.approx(MEANS[name], rel=1e-7)
+
+
 def test_rates_are_the_slopes_of_the_curves():
     """The rates, taken far away, are where the slopes of the drawn curves go."""
     dataset = data("learning-rates")

@@ -15,7 +15,7 @@ from gcnlimit.theory.decision import accuracy
 from gcnlimit.theory.degrees import solve as degrees_solve
 from gcnlimit.theory.degrees.ceiling import PropensityEvolution
 from gcnlimit.theory.degrees.far import far_layers
-from gcnlimit.theory.degrees.layers import LayerEquations
+from gcnlimit.theory.degrees.layers import LayerEquations, Wiring
 from gcnlimit.theory.margins import Effort, answers_at
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.propensity_spectrum import spectrum
@@ -474,3 +474,12 @@ def test_degrees_that_are_alike_are_the_homogeneous_theory_of_any_features(direc
     )
     assert nearly.test_margin == pytest.approx(alike.test_margin, rel=1e-6)
     assert nearly.train_margin == pytest.approx(alike.train_margin, rel=1e-6)
+
+
+@pytest.mark.parametrize("filter", [gl.PageRank(0.3), gl.Residual([1.0, 0.5]), gl.Diffusion(0.7)])
+def test_layers_are_counted_as_they_are_solved_for(filter):
+    """The count decides how many points are solved at once."""
+    data, gcn = problem(Gamma(0.5), filter, reg=1.0)
+    at = Points.of(data, gcn)
+    count = LayerEquations.of(at, at.degrees).shape[-1]
+    assert Wiring.layers(at).tolist() == [count]

@@ -92,7 +92,7 @@ def free_numbers(
     """The free numbers, which problems have no allowed values, and the first reason."""
     filters = named_filters(points)
     refused = np.zeros(points.size, bool)
-    reasons = []
+    reason = ""
     numbers = []
     for name, bounds in free.items():
         if name == "test_filter":
@@ -102,7 +102,7 @@ def free_numbers(
                 _check_infinity(points, interval)
             allowed = _allowed(points, method, name, interval)
             if np.any(allowed.refused):
-                reasons.append(f"free[{name!r}] = {interval} {allowed.reason}")
+                reason = reason or f"free[{name!r}] = {interval} {allowed.reason}"
             refused |= allowed.refused
             low, high, unit, scale = allowed[:4]
             numbers.append(FreeNumber(name, scale, layer, low, high, unit, interval))
@@ -111,8 +111,7 @@ def free_numbers(
             f"free contains {len(numbers)} numbers, and more than {MOST_NUMBERS} take minutes to "
             "search; free fewer, such as one interval for all layers"
         )
-    allowed_numbers = tuple(number.without(refused) for number in numbers)
-    return allowed_numbers, refused, next(iter(reasons), "")
+    return tuple(number.without(refused) for number in numbers), refused, reason
 
 
 def _check_infinity(points: Points, interval: Interval) -> None:

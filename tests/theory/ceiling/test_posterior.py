@@ -66,6 +66,7 @@ def test_the_slope_is_the_derivative(classes):
     step = 1e-4 * m
     slope = (tables.at(m + step).overlap - tables.at(m - step).overlap) / (2 * step)
     assert np.allclose(tables.at(m).slope, slope, rtol=1e-5, atol=1e-8)
+    assert np.allclose(tables.at(m).deficit + tables.at(m).overlap, m, rtol=1e-14)
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.2])
