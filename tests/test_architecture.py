@@ -151,6 +151,21 @@ def test_tests_mirror_the_modules():
     assert not across
 
 
+NEWER = {"cumulative_prod", "cumulative_sum", "matvec", "unstack", "vecmat"}
+"""Functions of NumPy that its oldest supported version, 2.0, does not have."""
+
+
+def test_nothing_needs_a_newer_numpy_than_is_asked_for():
+    for folder in ("src", "tests", "validation"):
+        for path in (ROOT / folder).rglob("*.py"):
+            used = {
+                node.attr
+                for node in ast.walk(ast.parse(path.read_text()))
+                if isinstance(node, ast.Attribute)
+            }
+            assert not used & NEWER, f"{path}: {used & NEWER}"
+
+
 CHANGING = {"Bar", "Ensemble", "TrialRun"}
 """Records that are filled while something runs."""
 

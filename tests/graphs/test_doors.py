@@ -12,7 +12,7 @@ from scipy import sparse
 import gcnlimit as gl
 from gcnlimit import real
 from gcnlimit.graphs.check import as_adjacency
-from gcnlimit.graphs.labels import as_labels
+from gcnlimit.graphs.labels import as_labels, class_weights
 from gcnlimit.graphs.operator import centred
 from gcnlimit.graphs.standard import StandardizedGraph
 
@@ -181,3 +181,12 @@ def test_a_class_that_marks_missing_ones_is_warned_of():
     with pytest.warns(UserWarning, match="y has the class 'Unknown'; write None or ''"):
         found = as_labels(["a", "Unknown", "b"], 3)
     assert found.classes.size == 3
+
+
+def test_weights_of_no_class_are_refused():
+    found = as_labels([0, 1, 1], 3)
+    with pytest.raises(
+        gl.ParameterError, match=r"names no class; use those of the classes \[0, 1\]"
+    ):
+        class_weights(found, {"0": 2.0})
+    assert class_weights(found, {0: 2.0, 7: 1.0}).tolist() == [1.5, 0.75, 0.75]

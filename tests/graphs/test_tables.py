@@ -692,3 +692,17 @@ def test_numbers_in_brackets_are_negative_and_unlike_ones_are_both_shown(read):
 def test_tables_in_the_wrong_order_are_told_to_be_exchanged(read):
     with pytest.raises(gl.ParameterError, match="those of edges; exchange the two"):
         read("id,size,label\na,1,x\nb,2,y\n", "source,target\na,b\nb,a\n")
+
+
+def test_nodes_that_only_one_table_has_are_noted(read):
+    nodes = "id,size,label\na,1,x\nb,2,y\nc,3,x\nTotal,6,\n"
+    notes = read("a,b\nb,c\nA,c\n", nodes).notes
+    assert "Names that differ only in capital letters are different nodes: 'A' and 'a'." in notes
+    assert "No edge has 1 node of the table, such as 'Total'." in notes
+
+
+def test_ids_that_lost_digits_as_floats_are_refused():
+    ids = 10**17 + np.arange(4)
+    edges = pd.DataFrame({"s": ids[:-1].astype(float), "t": ids[1:]})
+    with pytest.raises(gl.ParameterError, match="'s' of the table of edges holds numbers of which"):
+        real.read(edges, pd.DataFrame({"id": ids, "label": [0, 1, 0, 1]}))

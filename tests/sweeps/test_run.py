@@ -226,7 +226,10 @@ def test_the_answer_says_where_it_comes_from():
         ({"fixed": 3}, "fixed must be a dictionary"),
         ({"executor": 3}, "executor = 3 is not allowed"),
         ({"store": 3}, "store = 3 is not allowed"),
-        ({"axes": {"depth": [math.nan]}, "gcn": RESIDUAL}, "depth must be a whole number, got nan"),
+        (
+            {"axes": {"depth": [math.nan]}, "gcn": RESIDUAL},
+            "depth = nan is not allowed; it must be a whole number",
+        ),
         ({"fixed": {"tol": "x"}}, "tol must be real numbers"),
         ({"fixed": {"max_iterations": []}}, "max_iterations = .* is not allowed"),
         ({"fixed": {"max_iterations": 0}}, "max_iterations = 0 is not allowed"),

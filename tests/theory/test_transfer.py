@@ -401,7 +401,7 @@ def test_linear_networks_by_what_they_may_use():
     )
     b, V = pieces(measure, points, g, read, np.concatenate([read, read * g], axis=1))
     p = np.stack([best.features, np.ones(2), -best.features], axis=1)
-    close(np.vecdot(p, b) / np.sqrt(np.vecdot(np.matvec(V, p), p)), best.margin, 1e-12)
+    close(np.vecdot(p, b) / np.sqrt(np.vecdot((V @ p[..., None])[..., 0], p)), best.margin, 1e-12)
     one = gl.best_filter(data, reg=np.inf).prediction.test_accuracy
     assert np.all(one <= several + 1e-6)
     assert np.all(np.max([several, two, labels], axis=0) <= every)

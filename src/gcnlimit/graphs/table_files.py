@@ -62,6 +62,10 @@ class Table(NamedTuple):
     def names(self, column: str) -> list[str]:
         """Names of nodes in a column, none of them empty."""
         names = self.words(column)
+        cells = () if self.written else self.columns[column]
+        if any(isinstance(cell, float) and abs(cell) > 2.0**53 for cell in cells):
+            lost = "numbers of which a float keeps not all digits"
+            raise ParameterError(f"column {column!r} of {self.shown} holds {lost}; make it text")
         if "" in names:
             row = f"row {names.index('') + 1} of its column {column!r}, which names nodes"
             raise ParameterError(f"{self.shown} has an empty cell in {row}; fill it in")

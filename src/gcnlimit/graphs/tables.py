@@ -95,6 +95,14 @@ def read_tables(edges: Any, nodes: Any, how: How) -> Dataset:
     if known and rest:
         lacking = f"lacks {counted(len(rest), 'node')} of the edges, such as {min(strange)!r}"
         notes.append(f"The table of nodes {lacking}; labels and features are missing there.")
+        lower = {name.lower(): name for name in known}
+        if alike := sorted(name for name in strange if name.lower() in lower):
+            pair = f"{alike[0]!r} and {lower[alike[0].lower()]!r}"
+            notes.append(f"Names that differ only in capital letters are different nodes: {pair}.")
+    if alone := sorted({*known} - ends):
+        notes.append(
+            f"No edge has {counted(len(alone), 'node')} of the table, such as {alone[0]!r}."
+        )
     if known and not label:
         notes.append(f"No column holds the classes: {table.shown} has {listed(table.columns)}.")
     y: list[Any] = [None] * len(names)

@@ -100,6 +100,9 @@
     // every control into one state, and into the address of the page
     collect: function (...values) {
       const presets = values.pop();
+      // on a narrow screen the controls stand above the answers: closed, until one is wanted
+      const first = !Object.keys(known).length;
+      if (first && window.innerWidth <= 800) document.querySelectorAll(".group").forEach((group) => { group.open = false; });
       known = values.pop();
       const names = window.dash_clientside.callback_context.inputs_list.map((input) => input.id), state = {};
       names.forEach((name, k) => { state[name] = Array.isArray(values[k]) ? values[k].length > 0 : values[k]; });

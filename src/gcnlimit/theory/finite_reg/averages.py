@@ -68,7 +68,7 @@ def eta_at_zero(loss: Loss, shape: tuple[int, ...]) -> Eta:
 def _eta_by_quadrature(loss: Loss, output: Output) -> Eta:
     omega, weight = _grid(loss, output)
     pull, slope = loss.pull(omega, output.v[:, None])
-    stiffness = _average(weight, slope)
+    stiffness = np.vecdot(weight, slope)
     kinks = loss.breakpoints(output.v)
     if kinks is not None:  # kinks narrower than the grid: Stein's lemma, Eq. 6.5
         mean, variance, v = output
@@ -77,9 +77,9 @@ def _eta_by_quadrature(loss: Loss, output: Output) -> Eta:
         # a kink that the grid does not reach, or a narrow output, needs no other rule
         within = np.any(np.abs(kinks - mean) < np.max(np.abs(away), axis=1), axis=0)
         narrow = within & (v < _NARROW) & (deviation > _WIDE * v)
-        by_parts = np.maximum(-_average(weight, pull * away), 0.0)
+        by_parts = np.maximum(-np.vecdot(weight, pull * away), 0.0)
         stiffness = np.where(narrow, by_parts / np.where(narrow, variance, 1.0), stiffness)
-    return Eta(_average(weight, pull), _average(weight, pull**2), stiffness)
+    return Eta(np.vecdot(weight, pull), np.vecdot(weight, pull**2), stiffness)
 
 
 def _alike(output: Output) -> Iterator[npt.NDArray[np.intp]]:
@@ -106,7 +106,7 @@ def expected_losses(loss: Loss, output: Output) -> tuple[Array, Array]:
     test, train = (np.full_like(output.v, np.nan) for _ in range(2))
     for rows in _alike(output):
         omega, weight = _grid(loss, output.take(rows))
-        train[rows] = _average(weight, loss.value(loss.prox(omega, output.v[rows, None])))
+        train[rows] = np.vecdot(weight, loss.value(loss.prox(omega, output.v[rows, None])))
         # a loss may grow as an exponential does: wider, until the ends do not matter
         for wider in (1.0, 2.0, 4.0):
             parts = weight * loss.value(omega)
@@ -148,10 +148,6 @@ def _grid(loss: Loss, output: Output, reach: float = REACH) -> tuple[Array, Arra
     return gaussian_grid(output.mean, deviation, loss.breakpoints(output.v), reach)
 
 
-def _average(weight: Array, values: Array) -> Array:
-    return np.asarray(np.einsum("bn,bn->b", weight, values))
-
-
 def weight_law(
     penalty: Penalty, alpha: Array, reg: Array, V_hat: Array, variance: Array
 ) -> tuple[Array, Array]:
@@ -164,9 +160,9 @@ def weight_law(
     # the grid is laid where the field moves weights, in units that no regularization makes large
     omega = at * (pull / V_hat)[:, None]
     w = penalty.prox(omega, v[:, None])
-    slope = _average(weight, penalty.prox_derivative(omega, v[:, None]))
+    slope = np.vecdot(weight, penalty.prox_derivative(omega, v[:, None]))
     V_w = np.where(slope > 0.0, slope, np.nan) / (alpha * V_hat)
-    return V_w, _average(weight, w**2) / alpha
+    return V_w, np.vecdot(weight, w**2) / alpha
 
 
 def nonzero_weights(penalty: Penalty, reg: Array, weights: Weights) -> Any:
