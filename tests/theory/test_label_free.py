@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gcnlimit.theory.label_free import FEWEST, Smoothness, relative_strength
+from gcnlimit.theory.label_free import (
+    FEWEST,
+    Smoothness,
+    label_free_signals,
+    relative_strength,
+)
 
 NODES, DEGREE, SIGNAL, C = 3000, 30, 1.2, 0.9
 
@@ -52,6 +57,33 @@ def test_a_graph_of_few_nodes_with_edges_says_nothing():
         seen = Smoothness.of(graph, np.random.default_rng(0).normal(size=nodes + 9))
         assert seen.nodes == (nodes if says else 1)
         assert (seen.first != 0.0) == says
+
+
+class Carrying:
+    """An operator whose overlaps with its inputs are these."""
+
+    def __init__(self, x1, x2):
+        self.x1, self.across = x1, math.sqrt(1.0 + x2 - x1**2)
+
+    def __matmul__(self, z):
+        other = np.roll(z, z.size // 2)  # orthogonal to inputs of which one half is 0
+        return self.x1 * z + self.across * other
+
+
+def test_signals_follow_from_the_overlaps_of_any_operator():
+    nodes, lam, square = 100, 1.5, 0.8
+    z = np.append(np.linspace(1.0, 2.0, nodes // 2), np.zeros(nodes // 2))
+    x1 = lam * square / (1.0 + square)
+    operator = Carrying(x1, lam * x1)
+    assert label_free_signals(operator, z) == pytest.approx((lam, square), rel=1e-12)
+    # the size of the weights says the same of the inputs: |z|^2/N = (1 + c^2)|w|^2
+    weights = np.full(3, np.sqrt(np.mean(z**2) / (1.0 + square) / 3.0))
+    assert label_free_signals(Carrying(x1, 0.9), z, weights) == pytest.approx((lam, square))
+    assert label_free_signals(operator, z, 2.0 * weights) == (0.0, math.inf)  # less than noise
+    for share, says in ((0.99, False), (1.01, True)):
+        weak = share * math.sqrt(8.0 / nodes)
+        assert (label_free_signals(Carrying(weak, 0.5), z)[0] != 0.0) == says
+    assert label_free_signals(Carrying(0.5, 0.24), z) == (0.0, math.inf)  # no such inputs
 
 
 def test_another_strength_is_taken_only_where_the_homophily_surely_differs():

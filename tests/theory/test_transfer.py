@@ -277,9 +277,10 @@ def test_the_best_filter_at_test_beats_others():
     close(margin(gl.predict(data, gcn.replaced(test_filter=best))), top, 1e-10)
 
 
+@pytest.mark.parametrize("features", [None, gl.Spectrum([0.2, 1.4], [1.5, 0.5])])
 @pytest.mark.parametrize("lam", [0.7, 1.8, -0.5])
-def test_the_margin_is_stationary_at_the_best_filter_at_test(lam):
-    data, gcn = gl.CSBM(2.0, lam, 1.5, 0.3), gl.GCN(gl.Diffusion(0.5))
+def test_the_margin_is_stationary_at_the_best_filter_at_test(lam, features):
+    data, gcn = gl.CSBM(2.0, lam, 1.5, 0.3, features=features), gl.GCN(gl.Diffusion(0.5))
     best, top = best_readout(Points.of(data, gcn))
 
     def moved(step, direction):
@@ -400,7 +401,7 @@ def test_linear_networks_by_what_they_may_use():
     )
     b, V = pieces(measure, points, g, read, np.concatenate([read, read * g], axis=1))
     p = np.stack([best.features, np.ones(2), -best.features], axis=1)
-    close(np.vecdot(p, b) / np.sqrt(np.vecdot(np.matvec(V, p), p)), best.margin, 1e-12)
+    close(np.vecdot(p, b) / np.sqrt(np.vecdot((V @ p[..., None])[..., 0], p)), best.margin, 1e-12)
     one = gl.best_filter(data, reg=np.inf).prediction.test_accuracy
     assert np.all(one <= several + 1e-6)
     assert np.all(np.max([several, two, labels], axis=0) <= every)

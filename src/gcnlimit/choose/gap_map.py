@@ -16,7 +16,7 @@ from gcnlimit.results.result import Coordinates, Result
 from gcnlimit.theory.bayes import bayes_optimal
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GapMap(Result):
     """Gap between a network, `tuned` at each point of `data`, and the Bayes-optimal `ceiling`."""
 

@@ -122,5 +122,7 @@ def _long(grid: Grid, fields: dict[str, dict[str, Any]]) -> dict[str, Any]:
     for title, style in styles.items():
         end = "" if title == "mean" else f"_{title}"
         values = np.stack([field[end] for field in fields.values()], axis=1).ravel().tolist()
-        columns[title] = ["-" if math.isnan(value) else format(value, style) for value in values]
+        columns[title] = [
+            format(v, style) if math.isfinite(v) else "?-"[math.isnan(v)] for v in values
+        ]
     return columns

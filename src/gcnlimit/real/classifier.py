@@ -125,8 +125,9 @@ class GraphClassifier(GraphEstimator):
 
     def _learn(self, features: Any, labels: Labels, adjacency: Any) -> Array:
         if adjacency is None:
-            alone = "there is no graph, so the features alone are used"
-            warnings.warn(f"{alone}; write fit(X, y, graph=...) if you have one", stacklevel=3)
+            alone = "there is no graph, so the features alone are used; if you have one"
+            use = "write fit(X, y, graph=...), and gcnlimit.search instead of GridSearchCV"
+            warnings.warn(f"{alone}, {use}", stacklevel=3)
         weights = class_weights(labels, self.class_weight)
         model = Ensemble.fit(features, labels, adjacency, weights, self.scale)
         self._model = model

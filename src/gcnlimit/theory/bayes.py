@@ -43,7 +43,7 @@ from gcnlimit.two_graphs import check_pair, feature_signal
 _QUICK = 3  # unequal classes up to which a ceiling takes a fraction of a second
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BayesTransfer(BayesPrediction):
     """Bayes-optimal performance on a new graph, with both graphs available and with less information.
 

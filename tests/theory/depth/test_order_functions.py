@@ -60,6 +60,13 @@ def test_so_they_do_at_finite_regularization(directed, symmetrize, loss, reg):
         assert distance((first - 6 * second + 8 * third) / 3, continuous[name]) < 1e-3
 
 
+def test_eighty_layers_on_a_symmetric_graph_are_twice_as_near_as_forty():
+    data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(1.0))
+    forty, eighty = (gl.depth.order_functions(data, gcn, layers=K).m for K in (40, 80))
+    exact = gl.depth.order_functions(data, gcn, np.arange(40) / 40).m
+    assert distance(forty, exact) / distance(eighty[::2], exact) == pytest.approx(2.0, abs=0.1)
+
+
 @graphs
 def test_the_end_of_the_depth_gives_the_accuracy(directed, symmetrize):
     rng = np.random.default_rng(3)
