@@ -88,3 +88,8 @@ def principal_axes(X: Any, whole: bool = True) -> Array | None:
     for _ in range(2):
         basis = np.linalg.qr(np.asarray(X.T @ (X @ basis)))[0]
     return basis
+
+
+def root_mean_square(view: Array) -> Array:
+    """Of each column."""
+    return np.asarray(np.sqrt(np.einsum("ij,ij->j", view, view, dtype=float) / len(view)))

@@ -108,9 +108,8 @@ class Ensemble:
         about = (labels, share, scaling, views, bare, fitted, unusable)
         model = cls(*about, used, portable, uses_graph, gain)
         model.left_out = model.left_out_by(used)
-        held = bank if isinstance(bank, list) else []
-        model.scores = model._scores(views, used, held)
-        model.bank = held if labels.index.size <= min(LEADING, views.X.shape[1]) else []
+        model.bank = bank if isinstance(bank, list) else []
+        model.scores = model._scores(views, used, model.bank)
         return model
 
     def relearn(self, offset: Array) -> None:
@@ -121,7 +120,8 @@ class Ensemble:
                 weights[one.member.strength] += self.weights[name].sum()
         bank, self.bank = self.bank, []  # which is large
         total = weights.total()
-        if not bank or total == 0.0:
+        few = self.labels.index.size <= min(LEADING, self.views.X.shape[1])
+        if not (few and bank and total):
             return
         strength = weights.most_common(1)[0][0]
         view = next(columns.blocks[0] for member, columns in bank if member.strength == strength)
@@ -185,10 +185,9 @@ class Ensemble:
         return self._sharpened(logs, views.degrees, self._sharpness)
 
     def _for_lonely(self, portable: Array) -> Array:
-        """Probabilities of nodes without neighbours: the fractions of the classes among them where there are no features either.
+        """Probabilities of nodes without neighbours: members that know no names, trained through the graph, read their features.
 
-        Those of all labels count as one more label of each class. Nodes with features are left to members that need not know them
-        by name: weights that were trained through the graph read features better than those of features alone.
+        Without features, the fractions of classes among them; those of all labels count as one more label of each class.
         """
         if not self.bare:
             return portable

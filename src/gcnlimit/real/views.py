@@ -14,7 +14,7 @@ from gcnlimit.filters.action import geometric
 from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels, grouped
 from gcnlimit.graphs.operator import near, normalized, propagation, undirected
-from gcnlimit.graphs.scaling import by_moment, principal_axes, unit_rows
+from gcnlimit.graphs.scaling import by_moment, principal_axes, root_mean_square, unit_rows
 from gcnlimit.numerics.leave_one_out import forest
 from gcnlimit.numerics.ridge import LARGE
 
@@ -38,8 +38,7 @@ class Views:
         self.unit = unit
         self.elsewhere = fit is not None
         self._kept: dict[str, Any] = {} if fit is None else fit._kept
-        # what is drawn for each column must not depend on the order in which they are given
-        order = self.kept("order", lambda: by_moment(features))
+        order = self.kept("order", lambda: by_moment(features))  # what is drawn depends on it
         self.X = features.astype(self.dtype, copy=False)[:, order]
         self.graph: Any = None
         self.degrees = np.zeros(self.nodes)
@@ -185,14 +184,9 @@ class Views:
     def _standard(self, name: str, view: Array) -> Array:
         """Columns of mean 0 and variance 1 in the fit, in place; what varies by rounding alone there is 0."""
         rounding = 100.0 * np.finfo(view.dtype).eps
-        level = _root_mean_square(view)
+        level = root_mean_square(view)
         view -= self.kept(f"mean of {name}", lambda: view.mean(axis=0, dtype=float))
-        size = _root_mean_square(view)
+        size = root_mean_square(view)
         flat = np.where(size > rounding * level, size, np.inf)
         view /= self.kept(f"spread of {name}", lambda: flat)
         return view
-
-
-def _root_mean_square(view: Array) -> Array:
-    """Of each column."""
-    return np.asarray(np.sqrt(np.einsum("ij,ij->j", view, view, dtype=float) / len(view)))
