@@ -198,6 +198,12 @@ def oversized(task):
         everywhere(b"e" * 2**16)
 
 
+def closes(task):
+    """Close every channel to the judge."""
+    os.closerange(3, 64)
+    return task.targets
+
+
 def wrong_shape(task):
     """Return a row more for each node."""
     return np.ones((2 * task.labels.size, task.classes))

@@ -208,6 +208,12 @@ def test_a_model_that_interrupts_its_judge_has_no_score():
         judged(cheats.signals)
 
 
+def test_a_model_that_closes_its_channels_has_no_score_and_prints_nothing(capfd):
+    (failed,) = judged(cheats.closes).failures
+    assert "ended without scores" in failed.error
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_a_model_given_by_name_is_never_imported_by_its_judge():
     assert judged("cheats_at_import:model").runs[0].accuracy == 0.5
     assert "cheats_at_import" not in sys.modules
