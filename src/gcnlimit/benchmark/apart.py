@@ -191,10 +191,9 @@ def main() -> None:
         answer.write(_SCORES + table.astype("<f8").tobytes())
     except BaseException as error:
         answer.write(_REASON + reason(error).encode("utf-8", "replace"))
-    try:
+    with contextlib.suppress(OSError):  # closed by the model
         answer.flush()
-    finally:  # without a word if the model has closed it
-        os._exit(0)
+    os._exit(0)
 
 
 def _follow() -> None:
