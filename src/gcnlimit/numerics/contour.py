@@ -17,7 +17,7 @@ from gcnlimit._values import Array
 class Contour(NamedTuple):
     r"""Nodes, and weights with which :math:`\oint\frac{dz}{2\pi i}f(z)` is the real part of a sum; a row for each point.
 
-    With some points of the interval, and half length and width of ellipses, NaN of drops.
+    With points of the interval, and half length and width of ellipses, NaN of drops.
     """
 
     z: Array

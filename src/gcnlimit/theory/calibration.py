@@ -24,7 +24,7 @@ from gcnlimit.theory.ceiling.amp_layers import softmax_averages
 from gcnlimit.theory.decision import accuracy, two_codes
 
 _REACH = 10.0  # standard deviations of an output that carry all of it
-_WIDEST = 50.0  # deviation of logits of many classes
+_WIDE = np.array([32.0, 28.0, 24.0, 20.0, 17.0, 14.0])  # deviations of logits of many classes
 _LAGUERRE = np.polynomial.laguerre.laggauss(40)
 _LEGENDRE = np.polynomial.legendre.leggauss(48)
 _SURE = (1e-6, 30.0)  # deviations of logits between no evidence and certainty, as good as either
@@ -154,14 +154,24 @@ def _mixed_error(mean: Array, deviation: Array, weight: Array) -> Array:
 def _many_classes(C: int, mean: Array, deviation: Array) -> tuple[Array, ...]:
     r"""The same of softmax outputs: the logit of the true class has the mean :math:`\sqrt C\bar\omega`, others 0 (Eq. 14.6)."""
     scores = np.full((3, mean.size), np.nan)
-    # wider logits take tables that are too long
-    for k in np.flatnonzero(np.isfinite(mean) & (deviation < _WIDEST)):
+    for k in np.flatnonzero(np.isfinite(mean)):
         lead, spread = np.sqrt(C) * mean.flat[k], deviation.flat[k]
-        *moments, log_loss = softmax_averages(lead / C, spread**2 / C, C)
-        right, squares = ((1.0 + (C - 1) * x) / C for x in moments)
-        brier = 0.5 * (squares - 2.0 * right + 1.0)
-        scores[:, k] = _softmax_confidence(C - 1, lead, spread), log_loss, brier
+        if spread <= _WIDE[0]:
+            scores[:, k] = _softmax_scores(C, lead, spread)
+            continue
+        # of wide logits only ties are unsure: a series in 1/deviation, of which some terms are known
+        known = np.stack([_softmax_scores(C, lead * (x / spread), x) for x in _WIDE])
+        known[:, 1] /= _WIDE
+        terms = np.linalg.solve(np.vander(_WIDE[-1] / _WIDE), known)
+        scores[:, k] = (np.vander([_WIDE[-1] / spread], _WIDE.size) @ terms)[0]
+        scores[1, k] *= spread
     return tuple(scores.reshape(3, *mean.shape))
+
+
+def _softmax_scores(C: int, lead: float, spread: float) -> tuple[float, float, float]:
+    *moments, log_loss = softmax_averages(lead / C, spread**2 / C, C)
+    right, squares = ((1.0 + (C - 1) * x) / C for x in moments)
+    return _softmax_confidence(C - 1, lead, spread), log_loss, 0.5 * (squares - 2.0 * right + 1.0)
 
 
 def _softmax_confidence(others: int, lead: float, deviation: float) -> float:
