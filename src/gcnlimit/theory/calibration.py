@@ -179,11 +179,9 @@ def _softmax_confidence(others: int, lead: float, deviation: float) -> float:
     if deviation == 0.0:
         return float(1.0 / (1.0 + others * np.exp(-lead))) if lead >= 0.0 else np.nan
     a, weight = _LAGUERRE
-    ends = _PANELS
-    half = 0.5 * np.diff(ends)[:, None]
-    below = (0.5 * (ends[1:] + ends[:-1])[:, None] + half * _LEGENDRE[0]).ravel()
-    share = (half * _LEGENDRE[1]).ravel()
-    factor = share * np.exp(-a[:, None] * np.exp(-below))
+    half = 0.5 * np.diff(_PANELS)[:, None]
+    below = (_PANELS[:-1, None] + half * (1.0 + _LEGENDRE[0])).ravel()
+    factor = (half * _LEGENDRE[1]).ravel() * np.exp(-a[:, None] * np.exp(-below))
 
     def beaten(largest: Array, centre: float) -> Array:
         """Mean over a competitor below the largest, for each of these and each a."""
@@ -195,11 +193,10 @@ def _softmax_confidence(others: int, lead: float, deviation: float) -> float:
             return np.asarray(np.einsum("tn,tna->ta", inside, kept))
         z = (largest[:, None] - below - centre) / deviation
         density = np.exp(-0.5 * z**2) / (deviation * np.sqrt(2.0 * np.pi))
-        far = ndtr((largest - ends[-1] - centre) / deviation)
+        far = ndtr((largest - _PANELS[-1] - centre) / deviation)
         return np.asarray(density @ factor.T + far[:, None])
 
     z, normal = _normal(deviation)
     top = deviation * z
-    confidence = normal @ beaten(lead + top, 0.0) ** others @ weight
     wrong = beaten(top, lead) * beaten(top, 0.0) ** (others - 1)
-    return float(confidence + others * (normal @ wrong @ weight))
+    return float(normal @ (beaten(lead + top, 0.0) ** others + others * wrong) @ weight)

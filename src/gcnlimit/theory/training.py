@@ -5,8 +5,7 @@ regularizations over a contour around its spectrum,
 
 .. math:: w = -\oint \frac{dz}{2\pi i}\, \frac{1 - P(z)}z\, w_{r - z} ,
 
-so that means and squares are integrals over those in `gcnlimit.theory.finite_reg.path`. One contour serves all times of one
-network on one kind of data.
+so that means and squares are integrals over those in `gcnlimit.theory.finite_reg.path`. One contour serves all times.
 """
 
 from __future__ import annotations
@@ -29,9 +28,8 @@ _COARSEST, _FINE, _FINEST = 63, 127, (1 << 13) - 1  # nodes on the spectrum: fir
 _SEARCHED = 32  # points whose spectra are searched for their ends at once
 _SMALLEST, _MOST = 32, 1 << 24  # nodes of a contour; and times those on the spectrum
 _DIGITS = 26.0  # minus the logarithm of the error of a contour, and of a P that is as good as 0
-_GROWTH = 4.0  # logarithm of P on an ellipse, at most
-_WIDTHS = np.geomspace(1e-6, 3.0, 80)[:, None]  # of ellipses
-_RINGS = (2.0, 3.0, 6.0)  # widths of the rings around them, in their units
+_GROWTH = np.array([4.0, 15.0, 60.0])[:, None]  # logarithms of P where a ring may end
+_WIDEST = 3.0  # of a ring
 _CLOSED = 1e-9  # what functions that are analytic outside a contour may have inside, by rounding
 _SAME, _ALIKE = 1e-12, 1e-11  # changes of variables and outputs that a finer grid may make
 _CHECKED = 16  # nodes of a contour, at least, where grids are compared and roots followed
@@ -46,8 +44,7 @@ Rows = npt.NDArray[np.intp]
 class Stopped(NamedTuple):
     """Order parameters of a training that stops, along the points, in the place of a solution; responses are not defined.
 
-    On train nodes mean and variance are those of the output times the label as given, and `push` is what that label adds to its
-    own output.
+    On train nodes they are those of the output times the label as given; `push` is what that label adds to its own output.
     """
 
     output: Output
@@ -79,6 +76,7 @@ def trained_outputs(points: Points, training: Training) -> Stopped:
     for row, path, loop in _resolved(networks, spectra, longest):
         members = np.flatnonzero(group == row)
         law = spectra.unit[row], spectra.reg[row], networks.rho[row], points.noise
+        # times that are equal, or as good as the last one, are computed once
         _, times, which = np.unique(needed[members], return_index=True, return_inverse=True)
         numbers = np.empty((7, times.size))
         for block in batches(times.size, max(1, _BLOCK // loop.z.size)):
@@ -162,16 +160,17 @@ class _Spectra(NamedTuple):
 
     def _ellipses(self, longest: Array) -> tuple[tuple[Array, ...], Array]:
         """Ellipses on which P is below a hundred; the squares of P there and at the end of a ring around them set the errors."""
-        start = np.maximum(self.growth(np.zeros(self.centre.size)) * longest, 0.0)
-        within, *ends = (self.growth(x * _WIDTHS) * longest - start for x in (1.0, *_RINGS))
-        outside = [
-            (0.5 * _DIGITS + np.maximum(end, 0.0)) / (x - 1.0)
-            for x, end in zip(_RINGS, ends, strict=True)
-        ]
-        nodes = np.maximum(np.min(outside, axis=0), 0.5 * _DIGITS) / _WIDTHS
-        nodes = np.where(within <= _GROWTH, nodes, np.inf)
-        best = np.argmin(nodes, axis=0)
-        return (self.centre, self.half, _WIDTHS[best, 0]), np.min(nodes, axis=0)
+        allowed = np.maximum(self.growth(np.zeros(self.centre.size)) * longest, 0.0) + _GROWTH
+        below, above = np.full(allowed.shape, 1e-7), np.full(allowed.shape, _WIDEST)
+        for _ in range(10):
+            middle = np.sqrt(below * above)
+            inside = self.growth(middle) * longest <= allowed
+            below, above = np.where(inside, middle, below), np.where(inside, above, middle)
+        width = np.minimum(below[0], below * (0.5 * _DIGITS / (_DIGITS + _GROWTH)))
+        nodes = np.maximum(_DIGITS / width, (_DIGITS + 2.0 * _GROWTH) / (below - width))
+        best = np.argmin(nodes, axis=0)[None]
+        width, nodes = (np.take_along_axis(x, best, axis=0)[0] for x in (width, 0.5 * nodes))
+        return (self.centre, self.half, width), nodes
 
 
 def _ridge(points: Points, nodes: int) -> GraphRidge:
