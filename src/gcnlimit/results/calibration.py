@@ -11,9 +11,8 @@ from scipy.special import expit, logit
 
 from gcnlimit._validation import as_real
 from gcnlimit._values import Array, Numbers
-from gcnlimit.classes import Indices
 from gcnlimit.errors import ParameterError
-from gcnlimit.numerics.leave_one_out import best_sharpness
+from gcnlimit.numerics.leave_one_out import Indices, best_sharpness
 from gcnlimit.results.pictures import ready_axes
 from gcnlimit.results.result import Result
 

@@ -159,7 +159,7 @@ def _many_classes(C: int, mean: Array, deviation: Array) -> tuple[Array, ...]:
         if spread <= _WIDE[0]:
             scores[:, k] = _softmax_scores(C, lead, spread)
             continue
-        # of wide logits only ties are unsure: a series in 1/deviation, of which some terms are known
+        # of wide logits only ties are unsure: a series in 1/deviation
         known = np.stack([_softmax_scores(C, lead * (x / spread), x) for x in _WIDE])
         known[:, 1] /= _WIDE
         terms = np.linalg.solve(np.vander(_WIDE[-1] / _WIDE), known)
