@@ -1,6 +1,6 @@
 """Which filter should a trained network use on another graph?
 
-The weights stay; homophily of the new graph is opposite, so the filter of the training is the wrong one there.
+The weights stay the same. The new graph has the opposite homophily, so the filter of the training is wrong for it.
 
     python examples/another_graph.py
 """

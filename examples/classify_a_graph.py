@@ -1,6 +1,6 @@
 """Does the graph help to classify its nodes?
 
-Starts from a file: nodes are classified with the graph and without it, and each choice is made on the labelled nodes.
+The nodes of a graph in a file are classified with and without its edges; every choice is made on the labelled nodes.
 
     python examples/classify_a_graph.py examples/data/texas.npz
 """

@@ -1,7 +1,7 @@
 """Which lines of Python give a picture of the explorer?
 
-The address of the page holds its state. Under each picture stand the lines of code that give its curve: here without a
-browser.
+The address of the page holds its state, and each picture shows the lines of code that give its curve. This script prints
+them without a browser.
 
     python examples/explorer_to_code.py "lam=1.2&mu=2&family=pagerank"
 """

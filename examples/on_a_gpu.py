@@ -1,6 +1,6 @@
 """How do I train on a million nodes?
 
-Features are drawn in tiles and never held. On a GPU (PyTorch: `pip install '.[gpu]'`) a million nodes take seconds.
+Features are drawn block by block and never stored. On a GPU (PyTorch: `pip install '.[gpu]'`) a million nodes take seconds.
 
     python examples/on_a_gpu.py --nodes 20000
     python examples/on_a_gpu.py --nodes 1000000 --device cuda

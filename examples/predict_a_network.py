@@ -1,6 +1,6 @@
 """How accurate will a network be, and how far is that from the best possible?
 
-Exact in the limit of many nodes; `simulate` trains the same network on sampled graphs, to see it.
+The prediction is exact in the limit of many nodes; `simulate` checks it by training the same network on sampled graphs.
 
     python examples/predict_a_network.py
 """

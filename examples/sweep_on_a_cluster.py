@@ -1,7 +1,7 @@
 """How do I compute a thousand points on many machines, and lose none if one dies?
 
-The scheduler of Dask decides where points are computed: here two processes, on a cluster its address.
-With `store="points.sqlite"` what is finished survives anything.
+Dask decides where points are computed: in two processes here, or on a cluster whose address you give.
+With `store="points.sqlite"` every finished point is kept on disk.
 
     python examples/sweep_on_a_cluster.py [tcp://host:8786]
 """

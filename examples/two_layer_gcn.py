@@ -1,6 +1,6 @@
 """A plain graph convolutional network of two layers, in NumPy alone, on the benchmark.
 
-Each step is explained where it is made. The table says between which exact accuracies the network is.
+Comments explain each step. The table shows the accuracy of the network between rows of exact accuracies.
 
     python examples/two_layer_gcn.py --graphs 2
 """

@@ -31,7 +31,7 @@ BUDGET = {
     "explorer": (11, 2550),
     "figures": (8, 1350),
     "filters": (6, 1100),
-    "graphs": (15, 2450),
+    "graphs": (15, 2500),
     "losses": (4, 700),
     "nn": (7, 850),
     "numerics": (14, 1750),
@@ -39,7 +39,7 @@ BUDGET = {
     "results": (8, 1200),
     "simulation": (26, 4900),
     "sweeps": (6, 1200),
-    "theory": (53, 10050),
+    "theory": (53, 9900),
 }
 """Modules and lines that each room may have, the root as ".": to raise one is a decision."""
 
@@ -151,20 +151,29 @@ def test_tests_mirror_the_modules():
     assert not across
 
 
+NEWER = {"cumulative_prod", "cumulative_sum", "matvec", "unstack", "vecmat"}
+"""Functions of NumPy that its oldest supported version, 2.0, does not have."""
+
+
+def test_nothing_needs_a_newer_numpy_than_is_asked_for():
+    for folder in ("src", "tests", "validation"):
+        for path in (ROOT / folder).rglob("*.py"):
+            used = {
+                node.attr
+                for node in ast.walk(ast.parse(path.read_text()))
+                if isinstance(node, ast.Attribute)
+            }
+            assert not used & NEWER, f"{path}: {used & NEWER}"
+
+
 CHANGING = {"Bar", "Ensemble", "TrialRun"}
 """Records that are filled while something runs."""
 
 PLAIN = """
 Computation Exact Line LinearNode PaperFigure Producer Ranking Run Scores Simulation Size State
-Statement _DirectedDepth _Trial
+Statement _Trial
 """
 """Records of numbers and words alone, which are equal by content."""
-
-ANSWERS = """
-BayesPrediction BayesTransfer BestFilter Calibration Comparison Coordinates Entry FilterCeiling GapMap
-LinearTransfer Measurement Performance Prediction Result Tuned
-"""
-"""Records that may hold single numbers, and are then equal by content."""
 
 
 def test_records_are_frozen_and_those_of_arrays_are_equal_to_themselves_alone():
@@ -180,12 +189,30 @@ def test_records_are_frozen_and_those_of_arrays_are_equal_to_themselves_alone():
                 if "eq=False" not in made:
                     compared.add(record.name)
                     fields = [line for line in record.body if isinstance(line, ast.AnnAssign)]
-                    arrays = re.search(
-                        r"Array|Numbers|Parameter", " ".join(map(ast.unparse, fields))
-                    )
-                    assert not arrays or record.name in ANSWERS.split()
+                    named = " ".join(map(ast.unparse, fields))
+                    assert not re.search(r"Array|Numbers|Parameter", named), record.name
     assert changing == CHANGING
-    assert compared == {*PLAIN.split(), *ANSWERS.split()}
+    assert compared == {*PLAIN.split()}
+
+
+UNEVEN = """
+choose/search choose/tune figures/best figures/best figures/depth figures/diffusion figures/strength
+figures/strength graphs/dataset graphs/table_files simulation/simulate theory/fluctuations
+"""
+"""Where the longer of two sequences may be cut: colours and markers of few curves, filters of which one may be absent."""
+
+
+def test_sequences_that_are_paired_are_of_one_length():
+    """Else a value that was forgotten would be left out of the answer without a word."""
+    uneven = []
+    for path in (ROOT / "src" / "gcnlimit").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "zip":
+                strict = {word.arg: ast.unparse(word.value) for word in node.keywords}["strict"]
+                if strict == "False":
+                    home = path.relative_to(ROOT / "src" / "gcnlimit")
+                    uneven.append(home.with_suffix("").as_posix())
+    assert sorted(uneven) == UNEVEN.split()
 
 
 def test_the_version_is_said_alike_everywhere():

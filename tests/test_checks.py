@@ -1,5 +1,6 @@
 """The checks of a filter and of a loss: they pass what is right, and name what is wrong."""
 
+import itertools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -231,6 +232,9 @@ class WrongAverage(gl.Loss):
         return test, train / (1.0 + v)
 
 
+CALLS = itertools.count()
+
+
 class Summed(gl.Loss):
     def value(self, z):
         return np.sum(gl.Logistic().value(z))
@@ -241,7 +245,15 @@ class Summed(gl.Loss):
     [
         (lambda z: np.cos(z) - z, "not convex near z = "),
         (np.exp, "does not decrease at z = 0"),
+        (FromValue(lambda z: np.maximum(0.0, -z), (0.0,)), "does not decrease at z = 0"),
         (lambda z: -np.log(1.0 + z / 5.0), "value is nan at z = -6"),
+        (lambda z: -np.sqrt(z + 10.0), "value ends near z = -10"),
+        (lambda z: np.where(z < -7.0, 7.0, np.logaddexp(0.0, -z)), "not convex near z = -7"),
+        (lambda z: np.maximum(0.0, 9.0 - z), "jumps at z = 9"),
+        (lambda z: np.exp(-40.0 * z), "derivatives of value jump at .* places, from z = -5.998"),
+        (lambda z: np.logaddexp(0.0, -z).ravel(), "compute it elementwise"),
+        (lambda z: np.logaddexp(0.0, -z) + next(CALLS), "changes from call to call"),
+        (lambda z: 1.0 / 0, r"^loss = .*<lambda>, kinks=\(\)\) fails on an array \(ZeroDivision"),
         (squared_hinge, r"jumps at z = 1; declare it, as in kinks = \(1.0,\)"),
         (lambda z: np.maximum(0.0, 1.0 - z), r"jumps at z = 1; declare it"),
         (

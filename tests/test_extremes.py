@@ -256,6 +256,8 @@ ELSEWHERE = {
 }  # take what a user brings, not numbers
 CASES = [(name, parameter) for name, (_, good) in FUNCTIONS.items() for parameter in good]  # type: ignore[attr-defined]
 
+LONG = {("tune reg", "low")}
+
 
 def sound(answer):
     """No NaN where the status says success, and every probability within its bounds."""
@@ -295,7 +297,11 @@ def test_no_public_function_is_left_out():
 
 
 @pytest.mark.parametrize(
-    ("name", "parameter"), CASES, ids=[f"{name}-{parameter}" for name, parameter in CASES]
+    ("name", "parameter"),
+    [
+        pytest.param(*case, id="-".join(case), marks=[pytest.mark.slow] * (case in LONG))
+        for case in CASES
+    ],
 )
 def test_an_extreme_value_gives_a_sound_answer_or_one_sentence(name, parameter):
     function, good = FUNCTIONS[name]

@@ -214,7 +214,7 @@ def test_predictions_and_refused_simulations_name_the_leaves():
     gcn = gl.GCN(gl.PageRank(0.4))
     with pytest.warns(UserWarning, match="not reliable at degree 60"):
         assert gl.predict(data, gcn, degree=60).test_accuracy == gl.predict(data, gcn).test_accuracy
-    gl.predict(data, gl.GCN(gl.PageRank(0.4), normalization=gl.Regularized()), degree=60)
+    gl.predict(data, gl.GCN(gl.PageRank(0.4), normalization=gl.Regularized()), degree=0.6)
     # said once: in the refusal, and no warning before it
     with pytest.raises(gl.ParameterError, match=r"diverges .* take Regularized\(\)"):
         gl.simulate(data, gcn, nodes=2000, degree=60, trials=1, seed=0)

@@ -12,6 +12,13 @@ from gcnlimit import scope
 from gcnlimit.results import Prediction
 
 Generator = np.random.Generator
+OWN = (
+    gl.losses.FromValue(lambda z: np.exp(-z)),
+    gl.losses.FromValue(lambda z: 1e3 * np.logaddexp(0.0, -z)),
+    gl.losses.FromValue(lambda z: np.maximum(0.0, 1.0 - z) ** 2, (1.0,)),
+    gl.losses.FromValue(lambda z: np.maximum(0.0, 1.0 - z) + np.maximum(0.0, -z), (0.0, 1.0)),
+)
+"""Losses as a user gives them: from their values and kinks."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +108,9 @@ def _stopping(rng: Generator, n: int) -> gl.GradientFlow | gl.GradientDescent:
     return gl.GradientDescent(rng.integers(1, 2000, n), 10.0 ** rng.uniform(-4, 0, n), momentum)
 
 
-def _objective(rng: Generator) -> tuple[str, Any]:
+def _objective(rng: Generator) -> tuple[Any, Any]:
+    if rng.random() < 0.2:
+        return OWN[rng.integers(len(OWN))], "l2"
     loss = str(rng.choice(["square", "logistic", "hinge"]))
     return loss, gl.ElasticNet(
         float(rng.uniform(0, 0.9))

@@ -134,7 +134,7 @@ def _climbed(b, V):
         variance = np.vecdot(carried, p)[:, None]
         slope = (b - (p @ b)[:, None] * carried / variance) / np.sqrt(variance)
         kernel = slope.reshape(len(g), size, size)
-        return np.vecmat(g, kernel + kernel.mT)
+        return (g[..., None, :] @ (kernel + kernel.mT))[..., 0, :]
 
     start = np.random.default_rng(0).normal(size=(2, size))
     return float(np.max(ascend(value, gradient, start, steps=400, tol=1e-9, gain=1e-12).f))

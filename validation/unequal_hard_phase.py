@@ -14,8 +14,8 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from gcnlimit._values import Array
+from gcnlimit.numerics.fixed_point import fixed_point
 from gcnlimit.numerics.roots import first_root
-from gcnlimit.theory.ceiling.unequal import matrix_fixed_point
 from gcnlimit.theory.ceiling.unequal_posterior import MatrixPosterior, single_rule
 
 _GRID = 24  # points at which the curve is first sampled
@@ -66,12 +66,14 @@ class _Curve:
         size = float(np.exp(x))
 
         # the direction is of trace 1, so that residuals are relative as they are
-        def update(direction: Array) -> Array:
-            q = self.posterior.overlap(size * direction)
-            return np.asarray(q / np.trace(q))
+        def update(row: Array, _: Any) -> Array:
+            q = self.posterior.overlap(size * row.reshape(start.shape))
+            return np.asarray(q / np.trace(q)).reshape(1, -1)
 
-        how = {"scale": np.ones_like, "tol": _HARD_TOL, "max_iterations": 300}
-        self.found[x] = size * matrix_fixed_point(update, start / np.trace(start), **how)[0]
+        how: Any = {"tol": _HARD_TOL, "max_iterations": 300, "memory": 4}
+        row = (start / np.trace(start)).reshape(1, -1)
+        end = fixed_point(update, row, scale=np.ones_like, **how)
+        self.found[x] = size * end.state.reshape(start.shape)
         return self.found[x]
 
     def square(self, x: float) -> float:

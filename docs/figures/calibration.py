@@ -75,7 +75,7 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
         draw_curve(
             left, dataset[[n for n in dataset if n.startswith(name)]], name, label, color=colour
         )
-    left.set(xlabel="regularization r", xscale="log", ylabel="on test nodes", ylim=(0, 0.75))
+    left.set(xlabel="regularization r", xscale="log", ylabel="log loss, error rate", ylim=(0, 0.75))
     left.legend()
     right.plot([0.5, 1.0], [0.5, 1.0], color="0.7", linewidth=0.8)
     for reg, colour in zip(SHOWN, COLOURS, strict=False):

@@ -16,6 +16,14 @@ ROOT = Path(__file__).parent.parent.parent
 IMAGES = ROOT / "docs" / "images"
 TABLES = ROOT / "benchmarks" / "gnn"
 OWN = "message-passing-network"
+KINDS = {  # of problems: colour and marker
+    "two equal classes": ("#0072b2", "o"),
+    "three or more equal classes": ("#e69f00", "s"),
+    "unequal classes": ("#cc79a7", "D"),
+    "hubs": ("#009e73", "P"),
+    "another graph": ("#d55e00", "v"),
+    "kept aside": ("0.45", "^"),
+}
 
 
 def main() -> None:
@@ -198,7 +206,7 @@ def _best_linear(problems: list[gl.benchmark.Problem], order: int) -> np.ndarray
 
 
 def places(scores: gl.benchmark.Scores) -> None:
-    """Place of each method between chance and the best possible, each problem a mark."""
+    """Place of each method between chance and the best possible, each problem a mark of its kind."""
     lines = scores.lines
     named = {line.problem for line in lines}
     problems = [
@@ -212,16 +220,15 @@ def places(scores: gl.benchmark.Scores) -> None:
     figure = Figure(figsize=(9, 0.3 * len(order) + 1.4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
-    for k, problem in enumerate(as_problems(problems)):
+    for problem in as_problems(problems):
         marks = [
             (as_place(line.problem, line.accuracy), order.index(line.method))
             for line in lines
             if line.problem == problem.name
         ]
-        marker = "^" if problem.aside else "o" if len(problem.data.fractions) == 2 else "s"
-        axes.scatter(
-            *np.transpose(marks), s=16, color=f"C{k % 10}", marker=marker, label=problem.name
-        )
+        kind = _kind(problem)
+        colour, marker = KINDS[kind]
+        axes.scatter(*np.transpose(marks), s=16, color=colour, marker=marker, label=kind)
     axes.scatter(
         [_mean_place(lines, m) for m in order],
         range(len(order)),
@@ -234,8 +241,23 @@ def places(scores: gl.benchmark.Scores) -> None:
     axes.axvline(1.0, color="black", lw=1)
     axes.axvline(0.0, color="grey", lw=1, ls=":")
     axes.set_xlabel("place between chance (0) and the best possible (1)")
-    axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    handles, labels = axes.get_legend_handles_labels()
+    unique = dict(zip(labels, handles, strict=True))
+    figure.legend(unique.values(), unique.keys(), fontsize=8, ncols=4, loc="outside lower center")
     figure.savefig(IMAGES / "benchmark-places.png", dpi=110)
+
+
+def _kind(problem: gl.benchmark.Problem) -> str:
+    """Name in `KINDS` of the kind of a problem: what sets it apart from two equal classes on one graph."""
+    fractions = problem.data.fractions
+    marks = {
+        "kept aside": problem.aside,
+        "another graph": problem.to is not None,
+        "hubs": problem.data.degrees is not None,
+        "unequal classes": float(np.ptp(fractions)) > 0,
+        "three or more equal classes": len(fractions) > 2,
+    }
+    return next((kind for kind, holds in marks.items() if holds), "two equal classes")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,15 @@ import gcnlimit as gl
 from gcnlimit.choose.best_filter import filter_ceiling
 
 SETTINGS = [(4.0, 1.0, 0.1), (4.0, 2.0, 0.1), (1.0, 2.0, 0.1), (2.0, 1.0, 0.3)]  # alpha, mu, rho
+METHODS = (
+    "residual, equal c, depth 8",
+    "residual, free c, depth 8",
+    "diffusion",
+    "PageRank",
+    "best polynomial, order 12",
+    "any one filter, reg = inf",
+    "Bayes-optimal",
+)
 SIGNALS = (0.5, 1.0, 1.5)
 ANYWHERE = (-math.inf, math.inf)
 
@@ -55,8 +64,8 @@ def settings() -> None:
         for lam in SIGNALS:
             data = gl.CSBM(alpha, lam, mu, rho)
             comparison = gl.compare(data, depth=8, reg=math.inf)
-            equal, free, diffusion, pagerank, twelve, linear, _, bayes = (
-                float(v) for v in comparison.test_accuracy
+            equal, free, diffusion, pagerank, twelve, linear, bayes = (
+                float(comparison[method].test_accuracy) for method in METHODS
             )
             four = float(gl.best_filter(data, 4, reg=math.inf).prediction.test_accuracy)
             any_reg = float(filter_ceiling(data).test_accuracy)

@@ -99,7 +99,8 @@ def discretization() -> None:
         found = [gl.depth.order_functions(DATA, gcn, layers=K) for K in depths]
         discrete = [f.as_dict() for f in found]
         exact = gl.depth.order_functions(DATA, gcn, found[0].x).as_dict()
-        for color, name in enumerate(("m", "V", "Q", "Q_hat", "Q_qh")):
+        shown = {"m": "m", "V": "V_h", "Q": "Q_h", "Q_hat": r"\hat Q_h", "Q_qh": "Q_{qh}"}
+        for color, (name, symbol) in enumerate(shown.items()):
             values = [
                 f[name][(slice(None, None, K // 5),) * f[name].ndim]
                 for f, K in zip(discrete, depths, strict=True)
@@ -110,7 +111,7 @@ def discretization() -> None:
                 depths,
                 [np.abs(v - exact[name]).max() / size for v in values],
                 f"C{color}o-",
-                label=name,
+                label=f"${symbol}$",
             )
             ax.loglog(
                 depths[1:],

@@ -103,7 +103,7 @@ def ceiling_map(path: Path, rhos: tuple[float, ...] = (0.02, 0.1, 0.5)) -> None:
         best, infinite = filter_ceiling(data), filter_ceiling(data, reg=math.inf)
         gain = 100.0 * (np.exp(infinite.log_test_error) - np.exp(best.log_test_error))
         colours = panel.contourf(lam, mu, gain, levels, cmap="viridis", norm="symlog")
-        panel.set(xlabel="lam", title=f"rho = {rho:g}")
+        panel.set(xlabel=r"$\lambda$", title=rf"$\rho = {rho:g}$")
         k, at = np.unravel_index(np.argmax(gain), gain.shape)
         finite = np.mean(np.isfinite(best.reg))
         rows.append(
@@ -115,7 +115,7 @@ def ceiling_map(path: Path, rhos: tuple[float, ...] = (0.02, 0.1, 0.5)) -> None:
                 f"{finite:.0%}",
             ]
         )
-    panels[0].set_ylabel("mu")
+    panels[0].set_ylabel(r"$\mu$")
     canvas.colorbar(colours, ax=list(panels), label="points of accuracy gained", ticks=levels)
     canvas.savefig(path, dpi=150)
     table(["rho", "largest gain (points)", "at", "median", "a finite reg is the best in"], rows)

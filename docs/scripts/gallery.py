@@ -28,7 +28,7 @@ gcnlimit reproduce --full --out figures   # dots at 10 000 nodes and ten graphs 
 Each picture comes with its numbers, a NetCDF file from which `gcnlimit figure NAME --data NAME.nc` draws it again.
 Lines are exact predictions in the large-size limit.
 Dots are networks trained on sampled graphs of mean degree 30, with one standard error.
-The paper gives no numbers to compare with; where it leaves a value open, ours is named below.
+The paper gives no numbers to compare with; where it does not state a parameter, ours is given below.
 """
 AGREEMENT = """## How theory and simulation agree, and what the paper states
 

@@ -63,7 +63,7 @@ def another_graph() -> Any:
 
 
 def reliability() -> Any:
-    """Draw how often a network is right where it says that it is so sure."""
+    """Draw the accuracy of a network among nodes of equal confidence, against that confidence."""
     data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
     gcn = gl.GCN(gl.Diffusion(t=1.5), loss="logistic", reg=0.1)
     return gl.predict(data, gcn).calibration.plot_reliability()

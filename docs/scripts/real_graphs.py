@@ -24,12 +24,14 @@ def main() -> None:
     for name in ("cora", "texas"):
         data = gl.real.read(ROOT / "examples" / "data" / f"{name}.npz")
         found[name] = gl.describe(data.X, data.y, data.graph)
-    figure = Figure(figsize=(9, 2.8), layout="constrained")
+    figure = Figure(figsize=(9, 3.0), layout="constrained")
     FigureCanvasAgg(figure)
     for axes, (name, description) in zip(figure.subplots(1, 3), found.items(), strict=True):
-        description.plot(axes).set_title(
-            f"{name}: lam = {description.estimate.lam:.2f}", fontsize=9
-        )
+        title = f"{name}: $\\lambda$ = {description.estimate.lam:.2f}"
+        description.plot(axes).set_title(title, fontsize=9)
+        axes.get_legend().remove()  # one for all, where it hides nothing
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, fontsize=9, ncols=3, loc="outside lower center", frameon=False)
     figure.savefig(ROOT / "docs" / "images" / "real-spectra.png", dpi=110)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import reprlib
 from dataclasses import fields
 from typing import Any
@@ -40,13 +41,13 @@ class Brief:
 
 
 def brief(value: object) -> str:
-    """Text of a value, a long array summarized.
+    """Text of a value, a long array summarized, a function by its name.
 
-    >>> brief(np.arange(11)), brief(np.array(["a"] * 11))
-    ('<11 numbers from 0 to 10>', '<11 values of type <U1>')
+    >>> brief(np.arange(11)), brief(np.array(["a"] * 11)), brief(brief)
+    ('<11 numbers from 0 to 10>', '<11 values of type <U1>', 'brief')
     """
     if not isinstance(value, np.ndarray) or value.size <= _SHORT:
-        return " ".join(repr(value).split())
+        return _one_line(repr(value))
     size = " x ".join(map(str, value.shape))
     if value.dtype.kind not in "biuf":
         return f"<{size} values of type {value.dtype}>"
@@ -57,7 +58,7 @@ def brief(value: object) -> str:
 def shown(value: object) -> str:
     """Text of a value in a sentence, whatever it is: one line, cut if it is long."""
     try:
-        text = brief(value) if isinstance(value, np.ndarray) else " ".join(_cut.repr(value).split())
+        text = brief(value) if isinstance(value, np.ndarray) else _one_line(_cut.repr(value))
     except Exception:  # a repr of somebody else's, or a number of too many digits
         text = f"<{type(value).__name__}>"
     return text if len(text) <= 60 else text[:57] + "..."
@@ -66,6 +67,11 @@ def shown(value: object) -> str:
 _cut = reprlib.Repr()
 _cut.maxlist = _cut.maxtuple = _cut.maxset = _cut.maxdict = _cut.maxstring = _cut.maxother = 100
 """Writes the beginning of long lists, whose whole text would take a while."""
+
+
+def _one_line(text: str) -> str:
+    """Text in one line, functions by their name, and without addresses in the memory."""
+    return re.sub(r"<function (\S+) at 0x\w+>| at 0x\w+", r"\1", " ".join(text.split()))
 
 
 class Value(Brief):

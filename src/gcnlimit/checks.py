@@ -29,8 +29,8 @@ _V = np.array([0.013, 0.31, 1.0, 4.7, 29.0])
 def check_filter(filter: Any) -> None:
     """Check a filter: raise `ParameterError` with one sentence on the first mistake found, else return None.
 
-    It is whatever `GCN` takes as a filter. The function must be finite on the spectrum, and the same for each of many parameters;
-    the chain of layers, the series and the averages on directed graphs, where they are given, must compute that function.
+    Whatever `GCN` takes as a filter can be checked. Its function must be finite on the spectrum, and the same for a parameter
+    alone and in an array; the chain of layers, the series and the averages on directed graphs must compute that function.
 
     >>> import gcnlimit as gl
     >>> gl.check_filter(gl.Diffusion(t=1.0))
@@ -144,9 +144,9 @@ def _check_directed(filter: Filter) -> Iterator[str]:
 def check_loss(loss: Any) -> None:
     r"""Check a loss: raise `ParameterError` with one sentence on the first mistake found, else return None.
 
-    It is whatever `GCN` takes as a loss. The value must be a convex function of arrays that decreases at 0; the proximal operator
-    must minimize :math:`\ell(x) + (x-\omega)^2/2v` and have the derivative that is given, and a kink must be declared; the pull
-    and averages given in closed form must be those of the proximal operator.
+    Whatever `GCN` takes as a loss can be checked. Its value must be a convex function of arrays that decreases at 0; the
+    proximal operator must minimize :math:`\ell(x) + (x-\omega)^2/2v` and have the derivative that is given, and a kink must be
+    declared; the pull and averages given in closed form must be those of the proximal operator.
 
     >>> import gcnlimit as gl
     >>> gl.check_loss("hinge")

@@ -262,7 +262,7 @@ class CSBM(Value):
         r"""Signal-to-noise ratio :math:`\lambda_s^2 + \mu^2/\alpha` of graph and features together.
 
         :math:`\lambda_s` is the signal of the symmetrized graph. Without labels message passing recovers the classes better than
-        by chance exactly if the ratio exceeds 1. Coloured features count :math:`\langle(\Gamma/\sigma^2)^2\rangle` times
+        by chance exactly if the ratio exceeds 1. Correlated features count :math:`\langle(\Gamma/\sigma^2)^2\rangle` times
         (Eq. 8.17); with heterogeneous degrees it is the larger eigenvalue in Eq. 11.14.
 
         >>> CSBM(4, 0, 2, 0, features=Spectrum([0.5, 2.0])).snr

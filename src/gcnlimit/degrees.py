@@ -200,7 +200,7 @@ class Pareto(DegreeLaw):
         return float(scipy.special.boxcox(self.cut, q))
 
     def moment(self, power: float) -> float:
-        """Return a ratio of integrals of powers."""
+        """Average of a power of the propensities, a ratio of two integrals."""
         start = 1.0 - self.exponent
         return float(self._smallest**power * self._integral(start + power) / self._integral(start))
 

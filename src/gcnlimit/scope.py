@@ -39,8 +39,8 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
 }
 """The questions, and the answers to each, the simplest first.
 
-A loss is the square loss on the codes of the classes, one of the margin, one of the margin with a corner at which the free bias
-of two unequal classes holds outputs, or the cross-entropy of all classes.
+A loss is the square loss on the codes of the classes, one of the margin, one of the margin with a corner at 0 or at the free
+bias of two unequal classes, or the cross-entropy of all classes.
 """
 
 Case = Mapping[str, str]
@@ -72,7 +72,7 @@ def cases_of(data: CSBM, gcn: GCN | None = None) -> Iterator[Case]:
         yield answers
         return
     loss = {Form.CODES: "square", Form.LOGITS: "softmax", Form.MARGIN: "margin"}[gcn.loss.form]
-    if loss == "margin" and data.classes.skewed and gcn.loss.on(data.classes).is_pinned:
+    if gcn.loss.on(data.classes).is_pinned:
         loss = "corner"
     answers |= structure_of(gcn, data.degrees, gcn.symmetrize or not data.directed)
     if gcn.normalize and answers["normalization"] == "other":
@@ -204,8 +204,9 @@ REFUSALS: tuple[Refusal, ...] = (
     _row(_NETWORK, _SQUARE, loss="margin or softmax", classes="more unequal", reg="finite"),
     # at infinite regularization order functions are those of the square loss
     _row(("order_functions",), _SQUARE_OR_FINITE, loss=_NOT_SQUARE, reg="infinite"),
-    # a bias that holds outputs at a corner leaves no explicit weights
+    # outputs at a corner leave no explicit weights
     _row(_READ_AGAIN, "take a finite reg or another loss", loss="corner", reg="infinite"),
+    _row(_TRAINED, _OR_LOSS, degrees="varied", loss="corner", reg="infinite"),
     _row(_ONE_FILTER, "leave out test_filter", test_filter="other"),
     _row(_which("home"), _OR_INFINITE, test_filter="other", operator="directed", reg="finite"),
     _row(_which("home"), _OR_LOSS, test_filter="other", operator="directed", loss="corner"),

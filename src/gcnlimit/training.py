@@ -55,7 +55,7 @@ class Training(Numbers, ABC):
 class GradientFlow(Training):
     r"""Gradient flow, :math:`\dot w = -\nabla`, for a `time` :math:`t`: :math:`P(x) = e^{-tx}`.
 
-    It is the limit of descent with small steps: :math:`t` is the number of steps times their size. Infinite is the minimizer.
+    It is the limit of descent with small steps: :math:`t` is the number of steps times their size; infinity gives the minimizer.
 
     >>> GradientFlow(2.0).learned(np.array([1e-9, 1.0])).round(4)
     array([2.    , 0.8647])

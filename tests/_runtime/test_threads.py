@@ -19,7 +19,7 @@ FILTERS = [gl.Diffusion([0.7, -1.2]), gl.Polynomial([[1.0, 0.5, 0.3], [0.0, 1.0,
 @pytest.fixture
 def with_threads(monkeypatch):
     """Function that sets the number of threads, for work of any size."""
-    monkeypatch.setattr(_threads, "LARGE", 0)
+    monkeypatch.setattr(_threads, "LARGE", 1)
     return lambda count: monkeypatch.setenv("GCNLIMIT_THREADS", str(count))
 
 
@@ -54,6 +54,8 @@ def test_as_many_blocks_run_at_once_as_there_are_threads(with_threads):
     with_threads(3)
     together = threading.Barrier(3, timeout=30)  # passed by three at once only
     _threads.over_blocks(lambda _: together.wait(), range(6), size=1)
+    pair = threading.Barrier(2, timeout=30)
+    _threads.over_blocks(lambda _: pair.wait(), range(2), size=1)
     with_threads(1)
     seen = set()
     _threads.over_blocks(lambda _: seen.add(threading.get_ident()), range(6), size=1)

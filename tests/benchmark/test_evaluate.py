@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import json
+import math
 import os
 import secrets
 import shutil
@@ -18,6 +19,7 @@ import gcnlimit as gl
 from gcnlimit._runtime import progress
 from gcnlimit.benchmark import Ranking, Run, Scores, evaluate, merge, published
 from gcnlimit.benchmark.problems import as_problems
+from gcnlimit.benchmark.scores import mean_of
 from gcnlimit.benchmark.task import accuracy, score_table
 
 CALLS = []
@@ -321,7 +323,7 @@ def test_a_model_that_fails_costs_nothing_to_the_other_graphs():
 
     scores = evaluate(fails_on_heterophily, ["heterophily", "reference"], size="small", graphs=1)
     assert "shape (3,)" in scores.failures[0].error
-    assert "1 of 2 runs failed, the first fails_on_heterophily on heterophily" in str(scores)
+    assert "fails_on_heterophily: 1 of 2 runs failed, the first on heterophily" in str(scores)
     assert scores.runs[1].accuracy == 0.5  # ties
 
 
@@ -432,6 +434,15 @@ def test_what_two_methods_share_on_a_graph_is_not_an_error_of_their_difference()
     assert both.difference("a", "b")[1] < 0.01
 
 
+def test_on_a_problem_of_your_own_the_error_is_the_scatter_that_was_measured():
+    """No scatter is recorded there: with one graph more than were measured, the variance is that of the mean."""
+    gains = np.array([0.03, 0.07, 0.02])
+    runs = (*made("a", 0.8 + gains, "mine"), *made("b", np.full(3, 0.8), "mine"))
+    gain, error = Ranking.of(Scores(runs)).difference("a", "b")
+    assert gain == pytest.approx(gains.mean())
+    assert error == pytest.approx(gains.std() / 3**0.5)
+
+
 def test_seconds_are_those_of_the_model():
     def slow(task):
         time.sleep(0.2)
@@ -524,3 +535,35 @@ def test_classes_instead_of_scores_are_refused_and_made_scores(problem):
     told = gl.benchmark.evaluate(constant, problem, size="small", graphs=1)
     assert "which are classes; return scores, such as numpy.eye(" in str(told)
     assert gl.benchmark.evaluate(as_told, problem, size="small", graphs=1).lines[0].accuracy > 0.2
+
+
+def test_the_error_of_a_mean_is_known_from_two_graphs_on():
+    assert mean_of([0.8, 0.9]) == pytest.approx((0.85, 0.05))
+    assert mean_of([0.8, math.nan]) == (0.8, math.inf)
+    mean, error = mean_of([math.nan])
+    assert (math.isnan(mean), error) == (True, math.inf)
+
+
+def test_a_method_that_failed_everywhere_is_ranked_by_dashes_and_its_reason():
+    good = [Run("good", "deep", "small", k, a, 1.0) for k, a in enumerate([0.8, 0.82])]
+    nan = float("nan")
+    bad = [Run("<bad>", "deep", "small", k, nan, nan, "ValueError: shapes") for k in range(2)]
+    ranking = Ranking.of(Scores((*bad, *good)), mine=["<bad>"])
+    text = str(ranking)
+    assert ranking.common == ("deep",)
+    assert [row.split() for row in text.splitlines()[2:4]] == [
+        ["1", "good", "0.696", "81.0", "±", "1.0"],
+        ["-", "*", "<bad>", "-", "-"],
+    ]
+    assert text.endswith("<bad>: 2 of 2 runs failed, the first on deep: ValueError: shapes")
+    assert "&lt;bad&gt;" in ranking._repr_html_()
+    alone = Ranking.of(Scores(tuple(bad)))
+    assert "ValueError: shapes" in str(alone)
+    elsewhere = Ranking.of(merge([Scores(tuple(bad)), published()]), ["<bad>"], "standard")
+    assert "not comparable: yours (<bad>) are small graphs" in str(elsewhere)
+
+
+def test_a_console_and_a_notebook_show_the_table():
+    scores = Scores(tuple(Run("mine", "deep", "small", k, 0.8, 1.0) for k in range(500)))
+    assert repr(scores) == str(scores)
+    assert scores._repr_html_() == f"<pre>{scores}</pre>"

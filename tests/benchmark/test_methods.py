@@ -7,6 +7,8 @@ import pytest
 
 import gcnlimit as gl
 from gcnlimit.benchmark.methods import (
+    _SPREAD,
+    STRENGTHS,
     _chosen,
     _corrected,
     _spread,
@@ -35,6 +37,13 @@ def test_errors_of_known_nodes_are_added_to_their_neighbours_in_full(strength):
     assert np.allclose(
         scores, [targets[0], base[1] + added], atol=2 * strength**50 / (1 - strength)
     )
+
+
+def test_settings_converge_and_suit_either_sign_of_the_graph():
+    """Series in an operator of norm 1 converge below a strength of 1; classes that repel have as many settings."""
+    assert np.all(np.abs([*STRENGTHS, *_SPREAD]) < 1.0)
+    assert {-strength for strength in STRENGTHS} == {*STRENGTHS}
+    assert np.all(np.diff(_SPREAD) > 0.0)
 
 
 def test_the_setting_is_chosen_by_the_validation_nodes_alone():

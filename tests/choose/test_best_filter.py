@@ -48,7 +48,9 @@ def test_degree_one_against_a_scan_of_every_direction(symmetrize):
     lines = gl.Polynomial(np.stack([np.cos(angle), np.sin(angle)], axis=-1))
     columns = gl.CSBM(*(np.asarray(p)[:, None] for p in (data.alpha, data.lam, data.mu, data.rho)))
     scan = margin(gl.predict(columns, gl.GCN(lines, symmetrize=symmetrize))).max(axis=1)
-    best = margin(gl.best_filter(data, 1, symmetrize, reg=math.inf).prediction)
+    answer = gl.best_filter(data, 1, symmetrize, reg=math.inf)
+    assert np.all(answer.status == gl.Status.CONVERGED)
+    best = margin(answer.prediction)
     assert np.all(best >= scan - 1e-12)
     np.testing.assert_allclose(best, scan, atol=1e-5)
 

@@ -94,7 +94,7 @@ def test_an_unbounded_time_is_cut_where_the_series_is_too_long_to_be_solved_laye
     points = Points.of(
         gl.CSBM(4.0, [1.0, 2.0], 2.0, 0.1), gl.GCN(gl.Diffusion(0.5), reg=1.0, symmetrize=False)
     )
-    (time,), refused = free_numbers(points, {"t": (0, math.inf)}, Method.LAYERS)
+    (time,), refused, _ = free_numbers(points, {"t": (0, math.inf)}, Method.LAYERS)
     layers = [
         points.filter.replaced(t).layers(radius=points.radius) for t in (time.high, 1.1 * time.high)
     ]

@@ -149,3 +149,14 @@ def test_a_filter_next_to_its_divergence_is_predicted_alone_as_among_others():
         for x in (theta, [theta, theta])
     )
     assert margin(alone) == pytest.approx(margin(twice)[0], abs=1e-10)
+
+
+def test_degrees_that_are_alike_leave_nothing_to_normalize():
+    """Filter and regularization of any scale are searched alike, whichever normalization is asked for: the operator is one."""
+    gcn, free = gl.GCN(gl.PageRank(0.1), reg=1.0), {"theta": (-1.0, 1.0), "reg": (0.0, math.inf)}
+    plain, other = (
+        gl.tune(POINTS, gcn.replaced(normalization=name), free)
+        for name in ("symmetric", gl.Regularized(2.0))
+    )
+    for name in free:
+        assert np.array_equal(plain.parameters[name], other.parameters[name])

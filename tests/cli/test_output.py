@@ -10,6 +10,7 @@ from helpers import run
 from problems import OPTIONS
 
 import gcnlimit as gl
+from gcnlimit.cli.output import say_first
 from gcnlimit.results.text import table
 
 
@@ -87,12 +88,13 @@ def test_a_table_keeps_every_number_at_every_width(width):
 
 
 def test_words_stand_to_the_left_and_numbers_to_the_right():
-    head, _, first, second = table(
-        {"method": ["PCA", "diffusion"], "gap": ["0.07", "-"]}
-    ).splitlines()
-    assert first.startswith("PCA ")
-    assert head.endswith("gap")
-    assert second.endswith(" -")
+    text = table({"method": ["PCA", "diffusion"], "gap": ["0.07 ± 0.01", "-"], "to": ["b", "7"]})
+    assert text.splitlines() == [
+        "method              gap   to",
+        "─" * 28,
+        "PCA         0.07 ± 0.01   b",
+        "diffusion             -   7",
+    ]
 
 
 def test_ten_thousand_rows_are_all_printed():
@@ -126,3 +128,12 @@ def test_a_sweep_is_drawn(tmp_path, axes):
     done = run("sweep", file, "--plot", tmp_path / "grid.svg")
     assert done.exit_code == 0, done.output
     assert (tmp_path / "grid.svg").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("count", [0, 2, 3, 4, 9])
+def test_lines_that_are_not_shown_are_counted(count, capsys):
+    say_first([f"line {k}" for k in range(count)], "more")
+    said = capsys.readouterr().err.splitlines()
+    assert said == [f"line {k}" for k in range(min(count, 3))] + [f"  and {count - 3} more"] * (
+        count > 3
+    )

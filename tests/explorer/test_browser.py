@@ -446,6 +446,22 @@ def test_markup_in_an_upload_is_text_and_its_fields_say_how_it_is_read(page, tmp
     assert page.state().estimated
     assert page.browser.title == "gcnlimit explorer"
     assert page.run("return document.querySelectorAll('img').length") == 0
+    # on a narrow screen the answer is scrolled to, and nothing of it is cut
+    page.browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True},
+    )
+    page.run("window.scrollTo(0, 0)")
+    page.click("again")
+    page.until(
+        lambda: page.run(
+            "const b = document.getElementById('message').getBoundingClientRect(); return b.top >= 0 && b.top < innerHeight"
+        )
+    )
+    assert page.run(
+        "return [...document.querySelectorAll('#message, #message table')].every(e => e.scrollWidth <= 390)"
+    )
+    page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_the_lesson_steps_through_the_addresses_of_its_page(page):

@@ -6,6 +6,7 @@ from dataclasses import fields
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from problems import DATA
 
 import gcnlimit as gl
 from gcnlimit.explorer.start import PRESETS
@@ -94,3 +95,19 @@ def test_every_field_is_a_control():
 
 def test_every_example_has_a_name_of_its_own():
     assert len(EXAMPLES) == sum(map(len, PRESETS.values()))
+
+
+def test_the_page_opens_at_the_problem_of_the_documentation():
+    state = State()
+    assert state.data == DATA
+    assert state.gcn == gl.GCN(gl.Diffusion(1.0), symmetrize=True)
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_a_control_holds_its_default_and_its_slider_and_treats_signs_alike(name):
+    limit, default = LIMITS[name], getattr(State(), name)
+    assert limit.low <= limit.slider[0] < limit.slider[1] <= limit.high
+    assert default == math.inf or limit.slider[0] <= default <= limit.slider[1]
+    if limit.low < 0.0:
+        assert (limit.low, limit.slider[0]) == (-limit.high, -limit.slider[1])
+    assert not limit.log or limit.low > 0.0

@@ -2,6 +2,7 @@
 
 import functools
 import math
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -13,7 +14,7 @@ import gcnlimit as gl
 from gcnlimit import ParameterError
 from gcnlimit.figures import best, depth, diffusion, strength
 from gcnlimit.figures.base import Simulation
-from gcnlimit.figures.registry import FIGURES, find, read, write
+from gcnlimit.figures.registry import FIGURES, find, read, statements, write
 from gcnlimit.figures.style import picture
 
 OF_THE_PAGES = sorted(map(str, (ROOT / "docs" / "figures").glob("*.py")))
@@ -204,8 +205,8 @@ def test_dots_stand_on_the_curves(name, monkeypatch):
     np.testing.assert_allclose(predicted, curves, rtol=1e-6)
 
 
-def verdicts(statements, dataset):
-    return [statement.holds for statement in statements(dataset)]
+def verdicts(claims, dataset):
+    return [claim.holds for claim in claims(dataset)]
 
 
 def test_a_statement_can_fail():
@@ -219,6 +220,48 @@ def test_a_statement_can_fail():
     assert not verdicts(best.time_statements, times.assign(best_t=times.best_t + depth.LONGEST))[1]
     assert not verdicts(best.time_statements, times.assign(best_t=times.best_t + times.lam * 10))[3]
     assert not verdicts(best.gap_statements, data("gap").assign(gap=lambda d: d.gap - 0.1))[0]
+
+
+@pytest.mark.parametrize("name", [name for name in FIGURES if name not in COARSE])
+def test_the_page_states_the_numbers_that_are_computed(name):
+    """Statement by statement; differences below a millionth are rounding, or the tolerance of a search."""
+
+    def numbers(row):
+        return [float(text) for text in re.findall(r"[-+]?\d+(?:\.\d+)?(?:e[-+]\d+)?", row)]
+
+    page = (ROOT / "docs" / "reference" / "gallery.md").read_text()
+    table = page.split("| figure | statement |")[1].split("\n\n")[0].splitlines()
+    told = [row for row in table if row.startswith(f"| {name} |")]
+    for row, claim in zip(told, statements({name: data(name)}), strict=True):
+        made = f"| {' | '.join(claim.values())} |"
+        assert re.split(r"[-+\d]", row)[0] == re.split(r"[-+\d]", made)[0]
+        assert numbers(made) == pytest.approx(numbers(row), rel=1e-9, abs=1e-6)
+
+
+MEANS = {
+    "residual-strength": {
+        "test_accuracy": 0.791742895,
+        "pair_accuracy": 0.82251725,
+        "bayes_optimal": 0.949615679,
+    },
+    "learning-rates": {"log_test_error": -5.73541573, "bayes_optimal": -9.40060606},
+    "depth": {"test_accuracy": 0.739246825, "pca": 0.684111881, "bayes_optimal": 0.868732656},
+    "diffusion-directed": {"limit": 0.787759105, "test_accuracy": 0.751653569},
+    "diffusion-symmetrized": {"limit": 0.841133223, "test_accuracy": 0.787661148},
+    "diffusion-depth": {"test_accuracy": 0.794327218, "bayes_optimal": 0.906537886},
+    "optimal-time": {"test_accuracy": 0.850461603, "bayes_optimal": 0.90159588},
+    "gap": {"gap": 0.0311727104, "snr": 5.01121795},
+    "symmetry": {"test_accuracy": 0.851613951},
+    "train-error": {"train_loss": 0.17412061},
+}
+"""Over all points of a figure, of the settings of the paper."""
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_a_figure_has_the_settings_of_the_paper(name):
+    """Another signal, depth, regularization or grid has another mean."""
+    found = {quantity: float(data(name)[quantity].mean()) for quantity in MEANS[name]}
+    assert found == pytest.approx(MEANS[name], rel=1e-7)
 
 
 def test_rates_are_the_slopes_of_the_curves():

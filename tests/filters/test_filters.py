@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import expm
+from scipy.special import gammainc
 
 import gcnlimit as gl
 from gcnlimit.filters import to_unit
@@ -308,3 +309,17 @@ def test_a_series_goes_on_after_one_small_term():
     matrix, block = np.array([[0.0, 1e4], [1e-4, 0.0]]), np.array([[1.0], [0.0]])
     result = gl.Diffusion(3.0).apply(matrix, block, accuracy=1e-3)
     assert result[0, 0] == pytest.approx(np.cosh(3.0), rel=2e-3)
+
+
+@pytest.mark.parametrize("accuracy", [1e-6, 1e-12, 1e-18])
+def test_a_series_is_cut_at_the_first_term_after_which_the_rest_is_small(accuracy):
+    """The rest of the exponential series over the whole is an incomplete gamma function."""
+    for t in (1e-3, 0.2, 3.0, 40.0):
+        depth = gl.Diffusion(t).chain(accuracy=accuracy, radius=1.0).depth
+        assert gammainc(depth + 1, t) <= accuracy
+        assert depth == 1 or gammainc(depth, t) > accuracy
+        about = gl.Diffusion(-t).chain(accuracy=accuracy, radius=0.6, center=-0.4).depth
+        assert about == depth
+    for theta in (0.01, 0.3, -0.45):
+        depth = gl.PageRank(theta).chain(accuracy=accuracy, radius=2.0).depth
+        assert abs(2.0 * theta) ** depth <= accuracy < abs(2.0 * theta) ** (depth - 1)

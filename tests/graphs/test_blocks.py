@@ -4,10 +4,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.stats import f_oneway
+from scipy.stats import chi2, f_oneway
 
 import gcnlimit as gl
-from gcnlimit.graphs.blocks import _level_of_means, block_doubts
+from gcnlimit.classes import Classes
+from gcnlimit.graphs.blocks import _level_of_means, _one_strength, block_doubts
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.real.estimate import estimate_standard
@@ -92,6 +93,19 @@ def test_classes_that_are_the_two_sides_are_no_reason_to_doubt():
     )
 
 
+@pytest.mark.parametrize("many, few", [(0, 1), (1, 0)])
+def test_labels_of_one_side_alone_do_not_explain_the_other(many, few):
+    """Users have a class, items have none: a stray label there is no evidence, one in twelve is."""
+    rng = np.random.default_rng(1)
+    y = np.arange(400) % 2
+    A = np.triu((rng.random((400, 400)) < 0.06) & (y[:, None] != y)).astype(float)
+    for strays, doubt in ((2, True), (8, False)):
+        seen = np.full(400, -1)
+        seen[np.flatnonzero(y == many)[:90]] = many
+        seen[np.flatnonzero(y == few)[:strays]] = few
+        assert ("bipartite" in doubted(rng.standard_normal((400, 5)), y, seen, A + A.T)) == doubt
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["core and periphery", "cycle", "weak cycle"])
 def test_no_ceiling_is_stated_below_what_is_reached(name):
@@ -138,6 +152,25 @@ def test_a_class_of_one_label_has_no_size_to_compute_with():
     found = estimate_standard(StandardizedGraph.of(rng.standard_normal((400, 5)), seen, A + A.T))
     said, _ = _ceiling(Interval(0.6, 0.5, 0.7), found, ())
     assert said.endswith("class 2 has 1 labelled node, too few to tell its size.")
+
+
+@pytest.mark.parametrize("strength", [-0.15, 0.0, 0.4])
+def test_the_strength_is_that_of_the_model_and_what_is_left_is_a_chi_squared(strength):
+    """Edges 1 + s y_k . y_l times those by chance are fitted without a rest; others by one number less than there are pairs."""
+    fractions = np.array([0.2, 0.3, 0.5])
+    graph = SimpleNamespace(classes=Classes.of(fractions))
+    chance = 1000.0 * np.outer(fractions, fractions)
+    edges = chance * (1.0 + strength * (np.diag(1.0 / fractions) - 1.0))
+    fitted, level = _one_strength(graph, edges, chance)
+    assert np.allclose(fitted, edges)
+    assert level == pytest.approx(1.0)
+    others = edges + 10.0 * np.eye(3)[[1, 2, 0]]
+    fitted, level = _one_strength(graph, others, chance)
+    assert level == pytest.approx(chi2.sf(np.sum((others - fitted) ** 2 / fitted), 8))
+    few = np.where(np.eye(3) > 0, chance, 1.0)  # pairs of which few edges are expected say nothing
+    fitted, level = _one_strength(graph, 2.0 * few, few)
+    rest = np.diag((2.0 * few - fitted) ** 2 / fitted)
+    assert level == pytest.approx(chi2.sf(np.sum(rest), 2))
 
 
 @pytest.mark.parametrize("classes, nodes", [(2, 7), (3, 12), (5, 300)])

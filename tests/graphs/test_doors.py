@@ -12,6 +12,7 @@ from scipy import sparse
 import gcnlimit as gl
 from gcnlimit import real
 from gcnlimit.graphs.check import as_adjacency
+from gcnlimit.graphs.labels import as_labels, class_weights
 from gcnlimit.graphs.operator import centred
 from gcnlimit.graphs.standard import StandardizedGraph
 
@@ -45,7 +46,7 @@ def frames():
 
 def networkx():
     graph = nx.MultiDiGraph()
-    graph.add_nodes_from(range(N))
+    graph.add_nodes_from(reversed(range(N)))  # listed in an order of its own
     graph.add_weighted_edges_from((int(i), int(j), w) for w, i, j in zip(*halves(), strict=True))
     return graph
 
@@ -165,3 +166,27 @@ def test_graphs_drawn_from_the_model_keep_their_loops(tmp_path):
     mine = gl.Instance.of(i.adjacency, i.features, i.labels, i.train_mask).adjacency
     assert (mine + sparse.diags_array(i.adjacency.diagonal()) != i.adjacency).nnz == 0
     assert i.to_dataset().notes == (f"Dropped {loops} self-loops.",)
+
+
+def test_a_graph_of_named_nodes_is_told_how_rows_are_taken():
+    named = nx.relabel_nodes(networkx(), str)
+    with pytest.warns(UserWarning, match="row k of X and y is taken for node k of graph"):
+        as_adjacency(named)
+    kept = real.from_networkx(named)
+    assert kept.names.tolist() == [*named]
+    assert real.from_networkx(networkx()).names.tolist() == [str(k) for k in range(N)]
+
+
+def test_a_class_that_marks_missing_ones_is_warned_of():
+    with pytest.warns(UserWarning, match="y has the class 'Unknown'; write None or ''"):
+        found = as_labels(["a", "Unknown", "b"], 3)
+    assert found.classes.size == 3
+
+
+def test_weights_of_no_class_are_refused():
+    found = as_labels([0, 1, 1], 3)
+    with pytest.raises(
+        gl.ParameterError, match=r"names no class; use those of the classes \[0, 1\]"
+    ):
+        class_weights(found, {"0": 2.0})
+    assert class_weights(found, {0: 2.0, 7: 1.0}).tolist() == [1.5, 0.75, 0.75]

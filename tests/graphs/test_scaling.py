@@ -55,6 +55,11 @@ def test_one_useless_column_of_huge_variance_costs_nothing():
     assert np.mean(changes) > -0.01
 
 
+@pytest.mark.parametrize("words, how", [(3, "columns"), (4, "rows")])
+def test_rows_are_spread_over_more_than_three_columns(words, how):
+    assert Scaling.of(np.tile(np.eye(words), (5, 1)), "auto").how == how
+
+
 def test_counts_of_words_are_scaled_by_rows_and_numbers_by_columns():
     rng = np.random.default_rng(0)
     counts = rng.poisson(0.1, (200, 50)).astype(float)

@@ -36,6 +36,17 @@ def test_a_table_has_one_decimal_mark(read, mark):
     assert read(edges, table.format("0.5")).X[:2, 0].tolist() == [1.2, 900.0]
 
 
+@pytest.mark.parametrize(
+    "text, edges",
+    [("amy,bob\n1,2\n", 1), ("amy,bob\n1,2\n2,3\n", 2), ("1,2\n", 1), ("amy,bob\n", 1)],
+)
+def test_words_above_numbers_are_names_of_columns_however_few_rows_there_are(tmp_path, text, edges):
+    (tmp_path / "edges.csv").write_text(text)
+    data = gl.real.read(tmp_path / "edges.csv")
+    assert data.graph.nnz == edges
+    assert ("amy" in data.names) == (text == "amy,bob\n")
+
+
 def test_numbers_of_a_data_frame_are_as_they_are():
     """The decimal mark is that of its words: a float of three decimals is no thousand."""
     edges = pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"]})

@@ -318,6 +318,17 @@ def test_numbers_are_read_however_people_write_them(read, cells):
     assert f"Read as numbers: size ({way})." in data.notes
 
 
+def test_codes_that_lose_their_zeros_as_numbers_are_noted_and_may_be_words(read):
+    nodes = "id,postcode,age,label\na,00137,0,x\nb,10115,7,y\nc,00137,9,x\nd,10115,1,y\n"
+    told = "postcode (without leading zeros, such as 00137; for codes use --words COLUMN"
+    data = read(nodes=nodes)
+    assert data.X[:, 0].tolist() == [137, 10115, 137, 10115]
+    assert f"Read as numbers: {told} (words='COLUMN'))." in data.notes
+    kept = read(nodes=nodes, words="postcode")
+    assert kept.X.tolist() == [[1, 0, 0], [0, 1, 7], [1, 0, 9], [0, 1, 1]]
+    assert not any("zeros" in note for note in kept.notes)
+
+
 def test_commas_and_points_of_weights_and_columns_between_semicolons(read):
     data = read(
         "a;b;1.200,5\nb;c;1,5\n", "id;age;size;label\na;1.234,50;1,234;x\nb;2;2;y\nc;1.000;3,5;x\n"
@@ -402,6 +413,16 @@ def test_attributes_of_networkx_are_read_as_columns_are():
             gl.ParameterError, match=r"no node has the attribute .* age, city, role"
         ):
             real.from_networkx(graph, **options)
+
+
+def test_rows_of_networkx_are_flattened_and_belong_to_every_node():
+    graph = networkx.path_graph(3)
+    networkx.set_node_attributes(graph, {k: np.array([[k, 1], [2, 3]]) for k in range(3)}, "x")
+    networkx.set_node_attributes(graph, {0: "a", 1: "b"}, "label")
+    assert np.array_equal(real.from_networkx(graph).X, [[k, 1, 2, 3] for k in range(3)])
+    del graph.nodes[1]["x"]
+    with pytest.raises(gl.ParameterError, match="some nodes have no attribute 'x'; give it to all"):
+        real.from_networkx(graph)
 
 
 ODD = {
@@ -639,4 +660,49 @@ def test_the_ends_of_edges_are_the_columns_that_name_nodes(read):
 
 def test_one_column_of_edges_is_told_what_separates_two(read):
     with pytest.raises(gl.ParameterError, match="has 1 column, 1; give two, between commas"):
-        read("<html></html>\n")
+        read("alone\n")
+
+
+def test_whole_numbers_with_a_fraction_name_the_same_nodes(read):
+    """pandas writes 1.0 where a column has a missing cell."""
+    data = read("0.0,1\n1.0,2\n2.0,0\n", "id,size,label\n0.0,5,x\n1.0,6,y\n2.0,7,x\n")
+    assert data.names.tolist() == ["0", "1", "2"]
+    assert data.graph.nnz == 3
+
+
+def test_edges_of_weight_zero_are_dropped_and_counted(read):
+    data = read("a,b,1\nb,c,0\nc,d,2\nd,a,0\n")
+    assert data.graph.nnz == 2
+    assert "Dropped 2 edges of weight 0." in data.notes
+
+
+@pytest.mark.parametrize("text", ['{"source": 1, "target": 2}\n', "<!DOCTYPE html><p>", "[[1, 2]]"])
+def test_what_is_no_table_is_refused(read, text):
+    with pytest.raises(gl.ParameterError, match="is JSON or a web page; save it as a table"):
+        read(text)
+
+
+def test_numbers_in_brackets_are_negative_and_unlike_ones_are_both_shown(read):
+    rows = 'id,sum,label\na,"($1,200.50)",x\nb,$7,y\nc,$1,x\nd,$2,y\n'
+    assert read(nodes=rows).X[:, 0].tolist() == [-1200.5, 7, 1, 2]
+    with pytest.raises(gl.ParameterError, match=r"different ways, such as '1.5 €' and '2,5 €'"):
+        read(nodes="id;sum;label\na;1.5 €;x\nb;2,5 €;y\nc;1.7 €;x\nd;9.5 €;y\n")
+
+
+def test_tables_in_the_wrong_order_are_told_to_be_exchanged(read):
+    with pytest.raises(gl.ParameterError, match="those of edges; exchange the two"):
+        read("id,size,label\na,1,x\nb,2,y\n", "source,target\na,b\nb,a\n")
+
+
+def test_nodes_that_only_one_table_has_are_noted(read):
+    nodes = "id,size,label\na,1,x\nb,2,y\nc,3,x\nTotal,6,\n"
+    notes = read("a,b\nb,c\nA,c\n", nodes).notes
+    assert "Names that differ only in capital letters are different nodes: 'A' and 'a'." in notes
+    assert "No edge has 1 node of the table, such as 'Total'." in notes
+
+
+def test_ids_that_lost_digits_as_floats_are_refused():
+    ids = 10**17 + np.arange(4)
+    edges = pd.DataFrame({"s": ids[:-1].astype(float), "t": ids[1:]})
+    with pytest.raises(gl.ParameterError, match="'s' of the table of edges holds numbers of which"):
+        real.read(edges, pd.DataFrame({"id": ids, "label": [0, 1, 0, 1]}))

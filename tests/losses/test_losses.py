@@ -1,5 +1,6 @@
 """Losses: the proximal operator against its definition."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 import gcnlimit as gl
-from gcnlimit.losses import FromValue
+from gcnlimit.classes import Classes
+from gcnlimit.losses import FromValue, custom
+from gcnlimit.losses.base import ClassLoss
 
 LOSSES = [gl.Square(), gl.Logistic(), gl.Hinge()]
 
@@ -94,6 +97,35 @@ def test_a_loss_from_its_value_alone_is_predicted_and_trained(mine, known, symme
     assert np.allclose(*weights, atol=1e-5 * np.abs(weights[1]).max())
 
 
+@pytest.mark.parametrize("symmetrize", [False, True])
+def test_a_factor_of_a_loss_is_one_of_the_regularization(symmetrize):
+    """Also of one that overflows: the exponential at margins below -700, within the bounds of its proximal point."""
+    data, filter = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.Residual([1.0])
+    plain, steep = (
+        gl.predict(data, gl.GCN(filter, loss, reg, symmetrize))
+        for loss, reg in ((lambda z: np.exp(-z), 1e-6), (lambda z: 1e6 * np.exp(-z), 1.0))
+    )
+    assert steep.test_accuracy == pytest.approx(plain.test_accuracy, abs=1e-10)
+    assert steep.train_loss == pytest.approx(1e6 * plain.train_loss, rel=1e-9)
+    # x - omega = v 1e9 exp(-x), from points where the exponential is beyond all numbers
+    omega = np.array([-1e4, -1e12])
+    x = FromValue(lambda z: 1e9 * np.exp(-z)).prox(omega, 1.0)
+    assert x == pytest.approx(np.log(1e9 / (x - omega)), rel=1e-9)
+
+
+def test_infinite_regularization_is_the_limit_of_a_loss_with_a_corner_at_0():
+    """Outputs vanish, and the pulls on the two sides of the corner still differ."""
+    data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
+    loss = FromValue(lambda z: np.maximum(0.0, 1.0 - z) + np.maximum(0.0, -z), (0.0, 1.0))
+    far, limit = (gl.predict(data, gl.GCN(gl.Diffusion(1.0), loss, reg)) for reg in (1e8, math.inf))
+    assert far.test_accuracy == pytest.approx(limit.test_accuracy, abs=1e-12)
+    assert far.train_accuracy == pytest.approx(limit.train_accuracy, abs=1e-12)
+    smooth = gl.predict(data, gl.GCN(gl.Diffusion(1.0)))
+    assert limit.train_accuracy < smooth.train_accuracy - 1e-4
+    with pytest.raises(gl.ParameterError, match="loss"):
+        gl.predict(data.replaced(degrees=gl.Gamma(1.0)), gl.GCN(gl.Diffusion(1.0), loss))
+
+
 def test_a_loss_of_the_library_is_final():
     """A subclass with another value would keep the proximal operator of its parent."""
     with pytest.raises(
@@ -123,3 +155,65 @@ def test_a_loss_may_be_a_plain_dataclass():
         for loss in (Exponential(1.0), lambda z: np.exp(-z))
     )
     assert found.test_accuracy == known.test_accuracy
+
+
+class SmoothHinge(gl.Loss):
+    """The hinge loss with its corner rounded over a width: breakpoints, but no corner."""
+
+    def value(self, z):
+        x = np.clip(1.0 - np.asarray(z), 0.0, 0.5)
+        return x**2 + np.maximum(0.5 - np.asarray(z), 0.0)
+
+    kinks = (0.5, 1.0)
+
+
+CORNER_AT_5 = FromValue(
+    lambda z: np.logaddexp(0.0, -z) + 0.01 * np.maximum(0.0, 5.0 - z), kinks=(5.0,)
+)
+
+
+@pytest.mark.parametrize(
+    "loss, classes, pinned",
+    [
+        (gl.Hinge(), [0.3, 0.7], True),
+        (gl.Hinge(), [0.7, 0.3], True),
+        (gl.Hinge(), [0.5, 0.5], False),
+        (FROM_VALUE[2][0], [0.3, 0.7], True),
+        (SmoothHinge(), [0.3, 0.7], False),
+        (CORNER_AT_5, [0.3, 0.7], False),
+        (gl.Logistic(), [0.3, 0.7], False),
+    ],
+)
+def test_a_bias_pins_outputs_where_it_rests_at_a_corner(loss, classes, pinned):
+    assert ClassLoss(loss, Classes.of(classes)).is_pinned == pinned
+
+
+@pytest.mark.parametrize("p", [0.1, 0.4, 0.8])
+def test_the_bias_at_rest_minimizes_the_loss_of_the_classes(p):
+    classes = Classes.of([p, 1.0 - p])
+    entropy = -p * np.log(p) - (1.0 - p) * np.log(1.0 - p)
+    for loss, bias, at_rest in (
+        (gl.Logistic(), np.log(p / (1.0 - p)), entropy),
+        (FROM_VALUE[0][0], 2.0 * p - 1.0, 2.0 * p * (1.0 - p)),
+        (gl.Hinge(), np.sign(2.0 * p - 1.0), 2.0 * min(p, 1.0 - p)),
+    ):
+        resting = ClassLoss(loss, classes)
+        assert resting.resting_bias == pytest.approx(bias, abs=1e-9)
+        assert resting.at_rest == pytest.approx(at_rest, rel=1e-9)
+    square = ClassLoss(gl.Square(), classes)
+    assert square.at_rest == 0.5
+    first, second = square.targets[:, 0]
+    assert (first, second) == pytest.approx((0.5 / np.sqrt(p - p**2), -0.5 / np.sqrt(p - p**2)))
+
+
+def test_a_kink_of_the_prox_may_lie_at_any_margin():
+    """Differences across it say nothing of the derivative; all margins where a loss is looked at are tried."""
+    for kink in custom._OMEGA[custom._OMEGA > 0.0]:
+        loss = FromValue(lambda z, kink=kink: np.maximum(0.0, kink - z), kinks=(kink,))
+        assert custom.as_loss(loss) is loss
+
+
+@pytest.mark.parametrize("kinks", [(1.0, 1.0), (1.0, 0.0), (math.nan,), ("1",), ((1.0,),)])
+def test_kinks_are_margins_in_increasing_order(kinks):
+    with pytest.raises(gl.ParameterError, match="list the margins in increasing order"):
+        gl.GCN(gl.Diffusion(1.0), FromValue(lambda z: np.maximum(0.0, 1.0 - z), kinks=kinks))

@@ -168,3 +168,12 @@ def test_a_node_does_not_hear_its_own_message_back(gain, hubs):
 def test_what_is_no_network_is_refused(given, says):
     with pytest.raises(gl.ParameterError, match=says):
         MessagePassing(**given)
+
+
+def test_an_operator_on_another_device_is_the_same_matrix_there():
+    operator = from_graph(gl.sample(gl.CSBM(4, 1.0, 2.0, 0.1), 60, 6).adjacency)
+    assert operator.to("cpu") is operator
+    moved = operator.to("meta")
+    assert moved.matrix.device.type == "meta"
+    assert moved.matrix.shape == operator.matrix.shape
+    assert moved.to("meta") is moved

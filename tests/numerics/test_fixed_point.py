@@ -50,6 +50,19 @@ def test_no_fixed_point_is_said():
     assert result.residual[0] > 1e-10
 
 
+def test_a_search_whose_steps_have_no_length_is_given_up():
+    """Each fall halves the steps; iterations that are left would only wait."""
+    result = fixed_point(
+        lambda x, rows: x + 1.0 + x**2,
+        np.zeros((1, 1)),
+        scale=np.abs,
+        tol=1e-10,
+        max_iterations=10_000,
+    )
+    assert not result.converged[0]
+    assert result.iterations[0] < 2000
+
+
 def test_forbidden_states_are_left():
     """The map is NaN beyond 1; an overshooting step is taken back and made smaller."""
 

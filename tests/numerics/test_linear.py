@@ -1,8 +1,14 @@
-"""Positive matrices as rows: nothing is lost, and scalings of rows and columns are shifts."""
+"""Linear systems, singular and not; positive matrices as rows: nothing is lost, and scalings are shifts."""
 
 import numpy as np
 
-from gcnlimit.numerics.linear import log_diagonal, pack_positive, unpack_positive
+from gcnlimit.numerics.linear import (
+    conjugate_gradients,
+    log_diagonal,
+    pack_positive,
+    solve_each,
+    unpack_positive,
+)
 
 
 def matrices(size, seed=0):
@@ -39,3 +45,26 @@ def test_sizes_are_those_of_the_entries():
 
 def test_a_negative_diagonal_is_not_allowed():
     assert np.isnan(pack_positive(-matrices(2))).all(axis=1).all()
+
+
+def test_conjugate_gradients_end_after_as_many_steps_as_there_are_eigenvalues():
+    basis = np.linalg.qr(np.random.default_rng(0).normal(size=(20, 20)))[0]
+    matrix = basis * np.repeat([0.5, 1.0, 4.0], [5, 10, 5]) @ basis.T
+    source = np.arange(20.0)
+    x, settled, steps, last = conjugate_gradients(lambda p: matrix @ p, source, 50, 1e-12)
+    assert settled
+    assert steps == 3
+    np.testing.assert_allclose(x, np.linalg.solve(matrix, source), rtol=1e-12)
+    before, settled, steps, _ = conjugate_gradients(lambda p: matrix @ p, source, 2, 1e-12)
+    assert (settled, steps) == (False, 2)
+    assert last == np.sqrt(np.mean((x - before) ** 2))
+    assert conjugate_gradients(lambda p: -matrix @ p, source, 50, 1e-12)[:3] == (None, False, 0)
+
+
+def test_a_singular_matrix_spoils_only_its_own_solution():
+    A = matrices(3)
+    A[2] = 0.0
+    x = solve_each(A, np.ones((1, 3, 1)))
+    assert np.isnan(x[2]).all()
+    good = [0, 1, 3, 4]
+    np.testing.assert_allclose((A @ x)[good], 1.0, rtol=1e-8)

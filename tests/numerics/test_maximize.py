@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from gcnlimit.numerics.climb import ascend
-from gcnlimit.numerics.maximize import maximize_box, maximize_from, maximize_interval, spread
+from gcnlimit.numerics.maximize import (
+    _first,
+    maximize_box,
+    maximize_from,
+    maximize_interval,
+    spread,
+)
 
 
 def test_climb_solves_random_quadratics():
@@ -140,3 +146,17 @@ def test_a_climb_lengthens_its_steps_where_the_function_bends_up():
     assert top.settled[0]
     assert top.x[0, 0] == pytest.approx(0.0, abs=1e-6)
     assert len(calls) < 40
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.2])
+def test_climbs_start_at_the_best_candidates_that_are_apart(apart):
+    rng = np.random.default_rng(4)
+    candidates, values = rng.uniform(size=(3, 40, 2)), rng.normal(size=(3, 40))
+    for points, heights, chosen in zip(
+        candidates, values, _first(candidates, values, 5, apart), strict=True
+    ):
+        wanted = []
+        for k in np.argsort(heights)[::-1]:
+            if all(np.max(np.abs(points[k] - points[j])) >= apart for j in wanted):
+                wanted.append(k)
+        assert chosen.tolist() == wanted[:5]

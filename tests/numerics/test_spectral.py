@@ -5,6 +5,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import iv
 
+from gcnlimit.numerics import spectral
 from gcnlimit.numerics.spectral import SpikedSemicircle
 
 SIGNALS = np.array([-3.0, -1.0001, -1.0, -0.7, 0.0, 0.3, 0.999999, 1.0, 1.000001, 2.0, 30.0])
@@ -58,3 +59,50 @@ def test_exponentials_are_bessel_functions():
     assert np.sum(measure.tau * np.exp(t * measure.x[0])) == pytest.approx(
         iv(1, 2 * t) / t, rel=1e-13
     )
+
+
+def test_panels_average_like_the_whole_measure():
+    ends = spectral.edge_panels(SIGNALS)
+    panels, whole = spectral.panel_measure(SIGNALS, ends), SpikedSemicircle.of(SIGNALS, 80)
+    for name in ("e", "excess"):
+        for_panels, for_whole = (
+            np.sum(getattr(m, name) * np.exp(0.1 * m.x), axis=1) for m in (panels, whole)
+        )
+        assert np.allclose(for_panels, for_whole, rtol=1e-12, atol=1e-12)
+    assert np.exp(0.1 * panels.x) @ panels.tau == pytest.approx(iv(1, 0.2) / 0.1, rel=1e-13)
+
+
+def test_panels_are_halved_down_to_the_distance_from_the_transition():
+    for distance in (0.3, 1e-3, 1e-9):
+        ends = spectral.edge_panels(np.array([0.2, np.exp(-distance)]))
+        assert 0.5 * distance < ends[1] <= distance
+        assert np.allclose(ends[2:-2] / ends[1:-3], 2.0)
+    assert spectral.edge_panels(np.array([1.0]))[1] > 1e-13
+    assert np.array_equal(spectral.halved(np.array([0.0, 1.0, 3.0])), [0.0, 0.5, 1.0, 2.0, 3.0])
+    assert np.array_equal(
+        spectral.halved(np.array([0.0, 1.0, 3.0]), np.array([False, True])), [0.0, 1.0, 2.0, 3.0]
+    )
+
+
+def test_each_panel_is_interpolated_by_its_own_polynomial():
+    """Also one that jumps at every end, up to the degree of the nodes."""
+    ends, rng = np.array([0.0, 0.3, 1.1, 2.0, np.pi]), np.random.default_rng(0)
+    coefficients = rng.normal(size=(4, spectral.ORDER))
+
+    def pieces(t):
+        panel = np.searchsorted(ends[1:-1], t)
+        return np.array([np.polyval(coefficients[k], at) for k, at in zip(panel, t, strict=True)])
+
+    values = pieces(spectral.panel_angles(ends))
+    t = np.concatenate([[0.0, np.pi], ends[1:-1], rng.uniform(0.0, np.pi, 50)])
+    at_t = spectral.interpolate(ends, np.stack([values, 2.0 * values]), t)
+    exact = pieces(t)
+    assert np.allclose(at_t, [exact, 2.0 * exact], rtol=1e-9, atol=1e-9 * np.abs(values).max())
+
+
+def test_the_tail_of_a_panel_is_the_larger_of_its_last_two_coefficients():
+    place = (spectral.panel_angles(np.array([0.0, 2.0, 4.0])).reshape(2, -1) - [[1.0], [3.0]]).T
+    series = np.zeros((spectral.ORDER, 2))
+    series[-3:, 0], series[-3:, 1] = (7.0, -2.0, 1.0), (7.0, 0.5, -3.0)
+    values = np.polynomial.legendre.legval(place, series, tensor=False)
+    assert np.allclose(spectral.panel_tails(values.T), [2.0, 3.0], rtol=1e-12)

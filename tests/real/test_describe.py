@@ -75,6 +75,10 @@ def test_the_drawing_shows_spectrum_semicircle_and_outliers():
         "semicircle",
         "outliers",
     }
+    bars = sum(bar.get_width() * bar.get_height() for bar in axes.patches)
+    semicircle, outliers = axes.get_lines()
+    assert (bars, np.trapezoid(*semicircle.get_data()[::-1])) == pytest.approx((1.0, 1.0), abs=1e-3)
+    assert outliers.get_xdata() == pytest.approx(described(2.0).outliers)
 
 
 def test_numbers_are_those_of_the_attributes(texas):

@@ -14,6 +14,7 @@ from scipy import sparse
 
 import gcnlimit as gl
 from gcnlimit import real
+from gcnlimit.real.files import read_labelled
 
 
 def same(one, two):
@@ -330,3 +331,14 @@ BAD_CALLS = {
 def test_a_wrong_argument_is_named(sentence, call):
     with pytest.raises(gl.ParameterError, match=sentence):
         call()
+
+
+def test_a_file_without_labels_says_where_to_give_them(tmp_path):
+    (tmp_path / "edges.csv").write_text("a,b\nb,c\nc,a\n")
+    (tmp_path / "nodes.csv").write_text("id,age\na,1\nb,2\nc,4\n")
+    edges, nodes = (str(tmp_path / name) for name in ("edges.csv", "nodes.csv"))
+    with pytest.raises(gl.ParameterError, match="has no labels; give them in a table of nodes"):
+        read_labelled(edges)
+    with pytest.raises(gl.ParameterError, match="; name the column of the classes by"):
+        read_labelled(edges, nodes)
+    assert read_labelled(edges, nodes, label="age").y.size == 3

@@ -61,6 +61,17 @@ def test_a_frame_holds_every_number_beside_its_parameters(result):
     assert set(frame.lam) <= set(LAM)
 
 
+def test_equal_results_are_those_of_the_same_numbers_and_parameters(result, data):
+    """Equality answers True or False, on arrays too, and equal results have one hash."""
+    again = pickle.loads(pickle.dumps(result))
+    assert again is not result
+    assert (result == again) is True
+    assert hash(result) == hash(again)
+    assert (result == made("predict", gl.CSBM(4, 0.3, 2.0, 0.1))) is False
+    assert (gl.predict(data, DIFFUSION) == gl.predict(data, gl.GCN(gl.Diffusion(t=2.0)))) is False
+    assert result != data
+
+
 def test_frame_and_dataset_agree_point_by_point(result):
     dataset, frame = result.to_xarray(), result.to_dataframe()
     for row in frame.itertuples():
@@ -276,6 +287,10 @@ def test_drawn_and_trained_things_are_short_too():
         assert len(repr(thing)) < 1000
         assert "\n" not in repr(thing)
     assert "weights=<250 numbers from" in repr(gl.fit(graph, DIFFUSION))
+    solved = gl.predict(POINT, gl.GCN(gl.Residual([1.0, 0.5]), reg=1.0)).order_parameters
+    assert "sources" not in repr(
+        solved
+    )  # whole solutions, of which the layers are made when asked for
 
 
 def test_networks_trained_on_one_graph_are_named_by_their_parameter():

@@ -270,6 +270,19 @@ def test_message_passing_reaches_the_ceiling_of_any_classes(data):
     assert abs(free.mean() - best.free_entropy) < 4 * free.std(ddof=1) / math.sqrt(8)
 
 
+@pytest.mark.parametrize("classes", [(0.3, 0.7), (0.5, 0.3, 0.2)])
+def test_a_network_of_the_wrong_sign_is_as_wrong_as_predicted(classes):
+    """A filter that takes like for unlike has a negative margin; it is decided as if it were positive."""
+    data = gl.CSBM(3.0, 2.0, 0.3, 0.5, directed=False, classes=classes)
+    gcn = gl.GCN(gl.Residual([1.0]), test_filter=gl.Polynomial([0.0, -1.0]))
+    predicted = gl.predict(data, gcn)
+    assert predicted.order_parameters.test_margin < -0.5
+    assert predicted.test_accuracy < max(classes) < predicted.best_accuracy
+    measured = gl.simulate(data, gcn, nodes=4000, degree=60, trials=3, seed=0)
+    for name in ("test_accuracy", "best_accuracy"):
+        assert getattr(measured, name) == pytest.approx(getattr(predicted, name), abs=0.02)
+
+
 def test_posterior_probabilities_are_calibrated():
     """On the Nishimori line the overlap of the posterior means with the codes is their own size."""
     i = drawn((0.5, 0.3, 0.2), COLOUR, nodes=2000, degree=200, seed=1)

@@ -110,6 +110,8 @@ def test_what_is_not_another_graph_is_refused():
         )
     with pytest.raises(gl.ParameterError, match="lam = -9 is not allowed at degree 10"):
         gl.simulate(DATA, gcn, 100, 10.0, 2, to=DATA.replaced(lam=-9.0))
+    with pytest.raises(gl.ParameterError, match="number of nodes of the graph to test on"):
+        gl.simulate(DATA, gcn, 100, 10.0, 2, to=DATA.replaced(alpha=1e300))
 
 
 def pair(data, to, nodes, seed, degree=60):

@@ -8,7 +8,10 @@ import xarray as xr
 from problems import DATA
 
 import gcnlimit as gl
+from gcnlimit._runtime import progress
 from gcnlimit._version import NUMERICAL_VERSION
+from gcnlimit.sweeps.plan import Plan
+from gcnlimit.sweeps.producers import as_producer, compute
 
 GCN = gl.GCN(gl.Diffusion(t=1.0), symmetrize=True)
 
@@ -26,6 +29,7 @@ PINNED = {
     6: THEORY,  # margins of three or more classes under a law of degrees
     7: THEORY,  # trainings that stop where the spectrum nearly reaches 0
     8: THEORY,  # losses of linear networks at finite degree
+    9: THEORY,  # networks of the wrong sign on unequal classes; train nodes of linear networks under noise and degrees
 }
 """Test accuracy at lam = 0 and 1 in each version of the numbers."""
 
@@ -62,6 +66,18 @@ def test_a_simulation_is_the_same_in_processes_and_by_hand(tmp_path):
     )
     assert np.array_equal(point.test_accuracy, by_hand.test_accuracy)
     assert np.array_equal(point.test_loss_standard_error, by_hand.standard_error.test_loss)
+
+
+@pytest.mark.parametrize("what", ["predict", "tune", "simulate"])
+def test_a_block_does_not_tell_how_far_it_is(what, capfd, monkeypatch):
+    """The sweep does, for all that work on it; a block may be computed in another process."""
+    monkeypatch.setattr(progress, "FIRST", 0.0)
+    monkeypatch.setattr(progress, "_MOVES", 1e-4)
+    fixed = {"tune": {"free": {"reg": (0.1, 10.0)}}, "simulate": {"nodes": 300, "trials": 2}}
+    gcn = gl.GCN(gl.Diffusion(t=1.0), reg=1.0)
+    plan = Plan(as_producer(what), {"lam": [0.5, 1.0]}, DATA, gcn, fixed.get(what, {}))
+    assert not compute(plan.producer, next(plan.blocks())).errors
+    assert capfd.readouterr().err == ""
 
 
 def test_seeds_repeat_a_simulation():

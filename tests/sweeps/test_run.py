@@ -13,8 +13,9 @@ from problems import DATA
 import gcnlimit as gl
 from gcnlimit.sweeps import plan as plan_module
 from gcnlimit.sweeps.grid import Axis
-from gcnlimit.sweeps.plan import _block_size
+from gcnlimit.sweeps.plan import Plan, _block_size
 from gcnlimit.sweeps.producers import as_producer
+from gcnlimit.sweeps.run import _in_flight
 
 DIFFUSION = gl.GCN(gl.Diffusion(t=1.0), symmetrize=True)
 RESIDUAL = gl.GCN(gl.Residual([1.0, 1.0]), symmetrize=True)
@@ -225,7 +226,10 @@ def test_the_answer_says_where_it_comes_from():
         ({"fixed": 3}, "fixed must be a dictionary"),
         ({"executor": 3}, "executor = 3 is not allowed"),
         ({"store": 3}, "store = 3 is not allowed"),
-        ({"axes": {"depth": [math.nan]}, "gcn": RESIDUAL}, "depth must be a whole number, got nan"),
+        (
+            {"axes": {"depth": [math.nan]}, "gcn": RESIDUAL},
+            "depth = nan is not allowed; it must be a whole number",
+        ),
         ({"fixed": {"tol": "x"}}, "tol must be real numbers"),
         ({"fixed": {"max_iterations": []}}, "max_iterations = .* is not allowed"),
         ({"fixed": {"max_iterations": 0}}, "max_iterations = 0 is not allowed"),
@@ -294,3 +298,21 @@ def test_blocks_of_solved_points_are_smaller_than_explicit_ones():
         )
     )
     assert 1 < solved == swept < explicit
+
+
+@pytest.mark.parametrize("degrees, largest", [([10, 30], 30), ([10, None], None)])
+def test_a_device_is_shared_by_as_many_as_hold_the_largest_of_the_points(
+    degrees, largest, monkeypatch
+):
+    """Of nodes and degrees the largest; a graph without a degree is dense, and larger than any other."""
+    asked = []
+    monkeypatch.setattr(
+        "gcnlimit.simulation.simulate.in_flight", lambda *given: asked.append(given) or 5
+    )
+    axes = {"nodes": [100, 400], "degree": degrees, "lam": [0.5, 1.0]}
+    plan = Plan(as_producer("simulate"), axes, DATA, DIFFUSION, {"trials": 3})
+    assert _in_flight(plan) == 5
+    ((size, points, trials),) = asked
+    assert (size.nodes, size.degree) == (400, largest)
+    assert points * trials == 8 * 3  # all trials of all points
+    assert _in_flight(Plan(as_producer("predict"), {"lam": [0.5]}, DATA, DIFFUSION, {})) == 1

@@ -16,6 +16,7 @@ from gcnlimit.theory.decision import (
     balanced_accuracy,
     best_log_error,
     certain,
+    from_margins,
     given_margin,
     log_error,
     own_log_error,
@@ -78,6 +79,19 @@ def test_almost_equal_classes_are_equal_ones():
     assert np.allclose(
         best_log_error(margin, Classes.of(fractions)), log_error(np.abs(margin), 3), atol=1e-8
     )
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_a_network_of_the_wrong_sign_is_as_wrong_on_almost_equal_classes(count):
+    """The posterior of its outputs does not know the sign that it has learned; the best decision does."""
+    margin, none = np.array([-1.2, -0.1, 0.3]), np.zeros(3)
+    near = Classes.of((1.0 + 1e-9 * np.linspace(-1.0, 1.0, count)) / count)
+    alike, apart = (
+        from_margins(classes, (margin, margin), (none, none))
+        for classes in (Classes.of(count), near)
+    )
+    for name in ("test_accuracy", "train_accuracy", "best_accuracy", "log_test_error"):
+        assert getattr(apart, name) == pytest.approx(getattr(alike, name), abs=1e-7)
 
 
 def test_the_best_threshold_beats_any_other():

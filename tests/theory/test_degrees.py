@@ -15,7 +15,7 @@ from gcnlimit.theory.decision import accuracy
 from gcnlimit.theory.degrees import solve as degrees_solve
 from gcnlimit.theory.degrees.ceiling import PropensityEvolution
 from gcnlimit.theory.degrees.far import far_layers
-from gcnlimit.theory.degrees.layers import LayerEquations
+from gcnlimit.theory.degrees.layers import LayerEquations, Wiring
 from gcnlimit.theory.margins import Effort, answers_at
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.propensity_spectrum import spectrum
@@ -304,6 +304,24 @@ def test_ceiling_without_heterogeneity_and_at_its_extremum(classes):
         assert np.abs(rises[0] - rises[1]).max() < 1e-3 * step
 
 
+@pytest.mark.parametrize("classes", [2, 5, [0.2, 0.8]], ids=str)
+def test_the_slopes_of_the_ceiling_are_derivatives_and_decide_what_is_detected(classes):
+    law = Gamma(0.5)
+    data = gl.CSBM(4.0, [0.3, 0.7, 1.3], 0.8, [0.0, 0.2, 0.5], classes=classes, degrees=law)
+    evolution = PropensityEvolution.of(data.replaced(degrees=None), law)
+    x, h = np.array([[0.2, 0.3], [0.5, 0.4], [0.9, 0.8]]), 1e-5
+    slope = evolution.next(x)[1]
+    for k, step in enumerate(h * np.eye(2)):
+        difference = (evolution.next(x + step)[0] - evolution.next(x - step)[0]) / (2.0 * h)
+        np.testing.assert_allclose(slope[:, :, k], difference, rtol=1e-6)
+    # without labels evidence grows from a little of it, or fades
+    bare = dataclasses.replace(evolution, rho=np.zeros(3))
+    grown = np.full((3, 2), 1e-9)
+    for _ in range(30):
+        grown = bare.next(grown)[0]
+    np.testing.assert_array_equal(bare.detectable(), grown[:, 1] > 1e-9)
+
+
 @pytest.mark.parametrize(
     "law, normalization, word",
     [
@@ -456,3 +474,12 @@ def test_degrees_that_are_alike_are_the_homogeneous_theory_of_any_features(direc
     )
     assert nearly.test_margin == pytest.approx(alike.test_margin, rel=1e-6)
     assert nearly.train_margin == pytest.approx(alike.train_margin, rel=1e-6)
+
+
+@pytest.mark.parametrize("filter", [gl.PageRank(0.3), gl.Residual([1.0, 0.5]), gl.Diffusion(0.7)])
+def test_layers_are_counted_as_they_are_solved_for(filter):
+    """The count decides how many points are solved at once."""
+    data, gcn = problem(Gamma(0.5), filter, reg=1.0)
+    at = Points.of(data, gcn)
+    count = LayerEquations.of(at, at.degrees).shape[-1]
+    assert Wiring.layers(at).tolist() == [count]

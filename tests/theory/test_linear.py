@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from reference import LINEAR
+from scipy.optimize import brentq, minimize_scalar
 from scipy.special import ndtr
 
 import gcnlimit as gl
@@ -162,6 +163,8 @@ def test_a_law_of_vanishing_variance_is_none():
     alike = data.replaced(degrees=gl.Gamma(1e-9))
     for noise in (0.0, 0.2):
         one, other = (gl.best_linear(model.replaced(noise=noise)) for model in (data, alike))
+        for name in ("train_accuracy", "train_loss"):
+            assert getattr(other, name) == pytest.approx(getattr(one, name), abs=1e-8)
         assert one.test_accuracy == pytest.approx(other.test_accuracy, abs=1e-8)
         assert one.test_loss == pytest.approx(other.test_loss, abs=1e-8)
 
@@ -321,6 +324,27 @@ def test_extremes_are_numbers():
     best, bayes = gl.best_linear(data), gl.bayes_optimal(data)
     assert np.all(best.log_test_error >= bayes.log_test_error)
     assert np.all(np.isfinite(best.test_accuracy))
+
+
+@pytest.mark.parametrize("graph", [0.0, 0.3])
+def test_labels_are_propagated_up_to_where_the_system_is_singular(graph):
+    """There the equation for the response loses its root: its least value rises to 0."""
+    data = gl.CSBM(4.0, 0.2, 0.3, 0.3)
+
+    def least(features):
+        def excess(s):
+            through = features / (1.0 - 0.7 * features * s)
+            return 1.0 / s + 0.7 * graph**2 * s + through / 4.0 - 1.0
+
+        pole = 1.0 / (0.7 * features)
+        return minimize_scalar(excess, bounds=(1.0, pole * (1.0 - 1e-9)), method="bounded").fun
+
+    edge = brentq(least, 0.01, 1.0)
+    near = gl.theory.label_propagation(data, graph, edge * np.array([0.5, 0.99, 0.999999]))
+    assert np.all(near.residual < 1e-15)
+    assert np.all(np.diff(near.test_accuracy) < 0.0)
+    with pytest.raises(gl.ParameterError, match="singular"):
+        gl.theory.label_propagation(data, graph, 1.0001 * edge)
 
 
 def test_refusals_are_one_sentence():

@@ -6,7 +6,7 @@ from transfers import deployment, made, rows, sampled, training
 
 import gcnlimit as gl
 from gcnlimit.theory.fluctuations import laurent, profile, sampled_margins
-from gcnlimit.theory.scatter import paired_scatter, scatter
+from gcnlimit.theory.scatter import PairedScatter, paired_scatter, scatter
 
 
 def near(a, b, tol=1e-7):
@@ -80,6 +80,13 @@ def _bulk(t, lam):
     return np.mean(np.exp(t * x) * (4 - x**2) / 2 / (1 + lam**2 - lam * x))
 
 
+def test_a_difference_shows_after_as_many_graphs_as_its_deviation_is_larger():
+    assert PairedScatter(0.01, 0.02).graphs() == 16.0
+    assert PairedScatter(-0.01, 0.021).graphs(sigmas=1.0) == 5.0
+    assert PairedScatter(1.0, 0.02).graphs() == 1.0
+    assert PairedScatter(0.0, 0.02).graphs() == np.inf
+
+
 def test_rules_are_marked():
     data = gl.CSBM(2.0, 0.9, 1.5, 0.1)
     assert scatter(data, gl.GCN(gl.PageRank(0.3)), 1000).exact
@@ -88,6 +95,21 @@ def test_rules_are_marked():
     assert scatter(data, gl.GCN(gl.PageRank(0.3), symmetrize=False), 1000, to=data).exact
     with pytest.raises(gl.ParameterError, match="one point at a time"):
         scatter(data.replaced(mu=[1.0, 2.0]), gl.GCN(gl.PageRank(0.3)), 1000)
+
+
+def test_a_rule_keeps_the_ratio_to_the_binomial_deviation_at_infinite_regularization():
+    data = gl.CSBM(4.0, 1.0, 2.0, 0.1)
+    for options in ({}, {"to": gl.CSBM(3.0, 0.8, 2.0, 0.2)}):
+        limit, there = (
+            scatter(data, gl.GCN(gl.PageRank(0.3), reg=reg), 1000, **options)
+            for reg in (np.inf, 1.0)
+        )
+        assert there.binomial != pytest.approx(limit.binomial, rel=1e-3)
+        ratio = there.deviation / there.binomial
+        assert ratio == pytest.approx(limit.deviation / limit.binomial, rel=1e-12)
+        assert there.training / there.binomial == pytest.approx(
+            limit.training / limit.binomial, rel=1e-12
+        )
 
 
 def test_sampled_graphs():

@@ -6,13 +6,15 @@ from problems import FILTERS
 
 import gcnlimit as gl
 from gcnlimit.numerics.spectral import SpikedSemicircle
+from gcnlimit.theory.finite_reg.propensities import PropensityEquations
+from gcnlimit.theory.finite_reg.symmetric import Grids
 from gcnlimit.theory.points import Points, check_range, in_range
 from gcnlimit.theory.solve import asymptote
 from validation.chain_equations import apply_equations, of_layers
 
 
 @pytest.mark.parametrize("filter", FILTERS, ids=repr)
-@pytest.mark.parametrize("loss", ["square", "hinge"])
+@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
 @pytest.mark.parametrize("lam", [0.9, -1.4])
 @pytest.mark.parametrize("symmetrize", [False, True])
 def test_it_solves_the_chain_equations(filter, loss, lam, symmetrize):
@@ -25,6 +27,15 @@ def test_it_solves_the_chain_equations(filter, loss, lam, symmetrize):
         assert np.abs(after[name] - old).max(initial=0.0) <= 1e-8 * np.abs(old).max(initial=0.0), (
             name
         )
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+def test_with_hubs_it_solves_the_equations_of_all_propensities(loss):
+    data = gl.CSBM(2.0, 0.9, 1.5, 0.4, directed=False, degrees=gl.Gamma(0.5))
+    points = Points.of(data, gl.GCN(gl.Diffusion(0.4), loss, 1.0))
+    equations = Grids.of(points, PropensityEquations).equations()
+    far = equations.at(1e9 * equations.far)
+    np.testing.assert_allclose(far.next(far.start()), far.start(), rtol=0, atol=1e-7)
 
 
 @pytest.mark.parametrize("symmetrize", [False, True])

@@ -15,7 +15,7 @@ from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory.label_free import Smoothness, label_free_signals
 from gcnlimit.theory.points import Points
-from gcnlimit.theory.readout import best_readout
+from gcnlimit.theory.readout import best_readout, shifted_filter
 from gcnlimit.theory.transfer import (
     best_margin,
     best_test_filter,
@@ -277,6 +277,42 @@ def test_the_best_filter_at_test_beats_others():
     close(margin(gl.predict(data, gcn.replaced(test_filter=best))), top, 1e-10)
 
 
+@pytest.mark.parametrize("features", [None, gl.Spectrum([0.2, 1.4], [1.5, 0.5])])
+@pytest.mark.parametrize("lam", [0.7, 1.8, -0.5])
+def test_the_margin_is_stationary_at_the_best_filter_at_test(lam, features):
+    data, gcn = gl.CSBM(2.0, lam, 1.5, 0.3, features=features), gl.GCN(gl.Diffusion(0.5))
+    best, top = best_readout(Points.of(data, gcn))
+
+    def moved(step, direction):
+        mixed = gl.GCN(
+            gcn.filter, test_filter=lambda x: best.normalized(x)[0][0] + step * direction(x)
+        )
+        return float(margin(gl.predict(data, mixed)))
+
+    for direction in (np.ones_like, np.tanh, np.cos):
+        assert abs(moved(1e-4, direction) - moved(-1e-4, direction)) < 1e-7
+        assert moved(0.3, direction) < top[0]
+
+
+def test_a_filter_is_shifted_by_one_chebyshev_polynomial():
+    """In the bulk, and at the outlier of a strong signal; up to the last polynomial that the nodes resolve."""
+    signal = np.array([0.4, 1.6, -2.5, 1.0])
+    measure = SpikedSemicircle.of(signal, 9)
+    weighted = np.where(measure.e > 0.0, 1.0, 0.0)  # an outlier that is none has no value
+    before, here = np.zeros_like(measure.x), np.ones_like(measure.x)
+    for _ in range(9):
+        close(weighted * shifted_filter(measure.e, signal, here), weighted * before, 1e-12)
+        before, here = here, measure.x * here - before
+
+
+def test_the_best_filter_stays_below_the_pole_of_its_series():
+    """The best strength approaches it: rounding must not put it there."""
+    data = gl.CSBM(4.0, np.array([1e3, 1e8, -1e20, 1e50]), 2.0, 1e-9)
+    for symmetrize in (True, False):
+        strength = np.abs(best_training_filter(data, symmetrize=symmetrize).theta)
+        assert np.all(np.abs(strength * data.operator(symmetrize).radius - 1.0 + 1e-6) < 1e-6)
+
+
 @pytest.mark.parametrize(("symmetrize", "reg"), [(True, np.inf), (False, np.inf), (True, 0.5)])
 def test_a_joining_node_without_graph_has_the_feature_margin(symmetrize, reg):
     gcn = gl.GCN(
@@ -365,7 +401,7 @@ def test_linear_networks_by_what_they_may_use():
     )
     b, V = pieces(measure, points, g, read, np.concatenate([read, read * g], axis=1))
     p = np.stack([best.features, np.ones(2), -best.features], axis=1)
-    close(np.vecdot(p, b) / np.sqrt(np.vecdot(np.matvec(V, p), p)), best.margin, 1e-12)
+    close(np.vecdot(p, b) / np.sqrt(np.vecdot((V @ p[..., None])[..., 0], p)), best.margin, 1e-12)
     one = gl.best_filter(data, reg=np.inf).prediction.test_accuracy
     assert np.all(one <= several + 1e-6)
     assert np.all(np.max([several, two, labels], axis=0) <= every)

@@ -59,10 +59,8 @@ def named_model(name: str) -> Model:
         for part in function.split("."):
             model = getattr(model, part)
     except (ImportError, AttributeError, ValueError) as error:
-        raise ParameterError(
-            f"model = {name!r} cannot be imported ({error}); write 'module:function', "
-            "of a module in the folder or on the path"
-        ) from None
+        use = "write 'module:function', of a module in the folder or on the path"
+        raise ParameterError(f"model = {name!r} cannot be imported ({error}); {use}") from None
     return cast("Model", model)
 
 
@@ -124,9 +122,8 @@ def _started(user: str | None) -> Any:
             options["env"] = os.environ | {"PYTHONPATH": path}
             return subprocess.Popen(command, start_new_session=True, **options)
     except (OSError, LookupError, ValueError, ImportError) as error:
-        raise ParameterError(
-            f"user = {shown(user)} cannot run a model ({error}); name one of this machine, as root"
-        ) from None
+        use = "name one of this machine, as root"
+        raise ParameterError(f"user = {shown(user)} cannot run a model ({error}); {use}") from None
 
 
 def _preparation(model: bytes | str) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def evaluate(
     workers: int = 1,
     progress: bool | None = None,
 ) -> Scores:
-    """Accuracy of a model on the problems of the suite, beside the exact ceilings.
+    """Accuracy of a model on the problems of the suite, compared with the exact ceilings.
 
     The model never has access to the hidden labels: they are drawn again from the seed afterwards, to score it.
 
@@ -96,9 +96,8 @@ def evaluate(
     chosen = as_problems(problems)
     one_of("size", size, *SIZES)
     if seed is None and user is not None:
-        raise ParameterError(
-            f"user = {shown(user)} needs a secret seed; add seed=secrets.randbits(64)"
-        )
+        add = "add seed=secrets.randbits(64)"
+        raise ParameterError(f"user = {shown(user)} needs a secret seed; {add}")
     if isinstance(model, str) and store is not None:
         kept_by = f"store = {str(store)!r} keeps results by the code of the model"
         raise ParameterError(f"{kept_by}, which a name does not show; pass the function")

@@ -121,10 +121,8 @@ class Problem(Value):
         texts = {"name": (self.name, str), "about": (self.about, str)}
         check_types("Problem", **texts, data=(self.data, CSBM), to=(self.to, (CSBM, type(None))))
         if self.data.shape or (self.to is not None and self.to.shape):
-            raise ParameterError(
-                "data and to of a problem have single parameters, got arrays; "
-                "make a problem for each of their values"
-            )
+            single = "data and to of a problem have single parameters, got arrays"
+            raise ParameterError(f"{single}; make a problem for each of their values")
         number("degree", self.degree, low=0, open_low=True)
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,14 +12,15 @@ from gcnlimit.benchmark.problems import KNOWN, REFERENCES, SIZES, reference_valu
 from gcnlimit.benchmark.scores import Scores, as_place, digits, mean_of, percent
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.columns import option
+from gcnlimit.results.markup import Printed
 from gcnlimit.results.text import table
 
 _SIGNIFICANT = 3.0  # standard errors
 _SIDE_BY_SIDE = 2  # problems that have a column each in a ranking
 
 
-@dataclass(frozen=True)
-class Ranking:
+@dataclass(frozen=True, repr=False)
+class Ranking(Printed):
     """Methods from the best to the worst, on graphs of one size.
 
     Examples
@@ -38,45 +38,49 @@ class Ranking:
     methods: tuple[str, ...]
     problems: tuple[str, ...]
     size: str
-    # by method and problem, on each graph
+    # by method and problem that were tried, on each graph where the method did not fail
     accuracies: Mapping[tuple[str, str], Mapping[int, float]]
     mine: tuple[str, ...]
     # size of the graphs of each method that has run on other sizes only
     elsewhere: Mapping[str, str]
+    # sentences on methods whose runs failed
+    failed: str
 
     @staticmethod
     def of(scores: Scores, mine: Sequence[str] = (), size: str | None = None) -> Ranking:
         """Ranking of the runs of one size, by default that of the first run."""
         chosen = size or (scores.runs[0].size if scores.runs else "standard")
+        runs = [run for run in scores.runs if run.size == chosen]
+        if not runs:
+            raise ParameterError(f"there is no run of size {chosen!r}; merge results of that size")
         accuracies: dict[tuple[str, str], dict[int, float]] = {}
-        for run in scores.runs:
-            if run.size == chosen and not run.error:
-                accuracies.setdefault((run.method, run.problem), {})[run.graph] = run.accuracy
-        if not accuracies:
-            raise ParameterError(f"no run of size {chosen!r} finished; merge results of that size")
-        methods = tuple(dict.fromkeys(method for method, _ in accuracies))
-        if absent := [name for name in mine if name not in {run.method for run in scores.runs}]:
+        for run in runs:
+            graphs = accuracies.setdefault((run.method, run.problem), {})
+            if not run.error:
+                graphs[run.graph] = run.accuracy
+        methods = tuple(dict.fromkeys(run.method for run in runs))
+        ran = {run.method: run.size for run in scores.runs}
+        if absent := [name for name in mine if name not in ran]:
             raise ParameterError(f"mine = {absent[0]!r} has no run; choose among {list(methods)}")
-        ran = {run.method: run.size for run in scores.runs if not run.error}
         others = {method: other for method, other in ran.items() if method not in methods}
         named = dict.fromkeys(problem for _, problem in accuracies)
         ordered = tuple(dict.fromkeys([*(name for name in KNOWN if name in named), *named]))
-        ranking = Ranking(methods, ordered, chosen, accuracies, tuple(mine), others)
-        places = {method: np.nan_to_num(ranking.mean_place(method), nan=-1.0) for method in methods}
+        told = (others, Scores(tuple(runs)).failed_in_words)
+        ranking = Ranking(methods, ordered, chosen, accuracies, tuple(mine), *told)
+        places = {name: np.nan_to_num(ranking.mean_place(name), nan=-np.inf) for name in methods}
         return replace(ranking, methods=tuple(sorted(methods, key=lambda name: -places[name])))
 
     @property
     def common(self) -> tuple[str, ...]:
-        """Problems on which all methods have run; if there are none, all problems."""
-        ran = Counter(problem for _, problem in self.accuracies)
-        shared = tuple(name for name in self.problems if ran[name] == len(self.methods))
+        """Problems on which all methods that have a result have one; if there are none, all problems."""
+        done = [key for key, graphs in self.accuracies.items() if graphs]
+        methods = {method for method, _ in done}
+        shared = tuple(p for p in self.problems if all((name, p) in done for name in methods))
         return shared or self.problems
 
     def mean_place(self, method: str) -> float:
         """Mean place on the common problems: 0 at chance, 1 at the best possible."""
-        ran = [name for name in self.common if (method, name) in self.accuracies]
-        places = [as_place(name, self.mean(method, name)) for name in ran]
-        return float(np.mean(places)) if places else math.nan
+        return mean_of(as_place(name, self.mean(method, name)) for name in self.common)[0]
 
     def mean(self, method: str, problem: str) -> float:
         """Mean accuracy over the graphs; NaN without a run."""
@@ -106,7 +110,7 @@ class Ranking:
     def as_dict(self) -> dict[str, list[object]]:
         """Columns of the table, accuracies and differences as numbers."""
         columns: dict[str, list[object]] = {"rank": [*range(1, len(self.methods) + 1)]}
-        columns["method"] = [*self.methods]
+        columns |= {"size": [self.size] * len(self.methods), "method": [*self.methods]}
         columns["place"] = [self.mean_place(method) for method in self.methods]
         if self._own is not None:
             pairs = [self.difference(method, self._own) for method in self.methods]
@@ -123,16 +127,22 @@ class Ranking:
         """Methods in per cent, mine marked; of many problems a table of their own; and what cannot be compared."""
         own = self._own
         few = len(self.problems) <= _SIDE_BY_SIDE
-        columns = {"rank": [str(k + 1) for k in range(len(self.methods))]}
-        columns["method"] = ["* " * (name in self.mine) + name for name in self.methods]
-        columns["place"] = [digits(self.mean_place(name), ".3f") for name in self.methods]
+        places = [digits(self.mean_place(name), ".3f") for name in self.methods]
+        ranks = ["-" if place == "-" else str(k) for k, place in enumerate(places, 1)]
+        marked = ["* " * (name in self.mine) + name for name in self.methods]
+        columns = {"rank": ranks, "method": marked, "place": places}
         if own is not None:
             others = [name for name in self.methods if name != own]
             gains = {name: _signed(*self.difference(name, own)) for name in others}
             columns["beside mine"] = [gains.get(name, "") for name in self.methods]
         for problem in self.problems if few else ():
             columns[problem] = [self._cell(name, problem) for name in self.methods]
-        parts = [table(columns), "" if few else self._by_problem(), self._not_compared()]
+        parts = [
+            table(columns),
+            "" if few else self._by_problem(),
+            self._not_compared(),
+            self.failed,
+        ]
         return "\n\n".join(part for part in parts if part)
 
     def _by_problem(self) -> str:
@@ -152,7 +162,7 @@ class Ranking:
 
     def _cell(self, method: str, problem: str) -> str:
         accuracies = self.accuracies.get((method, problem))
-        return percent(*mean_of(accuracies.values())) if accuracies else ""
+        return "" if accuracies is None else percent(*mean_of(accuracies.values()))
 
     def _not_compared(self) -> str:
         """Sentence on methods that ran on graphs of another size; mine are named."""

@@ -18,6 +18,7 @@ from gcnlimit._validation import check_types
 from gcnlimit.benchmark.problems import KNOWN, REFERENCES, SIZES, VERSION, reference_values
 from gcnlimit.errors import ParameterError, check_writable, writing
 from gcnlimit.graphs.dataset import check_path
+from gcnlimit.results.markup import Printed
 from gcnlimit.results.text import table
 
 ENDINGS = (".json",)
@@ -52,8 +53,8 @@ class Line:
     seconds: float
 
 
-@dataclass(frozen=True)
-class Scores:
+@dataclass(frozen=True, repr=False)
+class Scores(Printed):
     """Results of any number of methods, problems and graphs; `lines` has the means.
 
     Examples
@@ -83,6 +84,17 @@ class Scores:
     def failures(self) -> list[Run]:
         """Runs that failed."""
         return [run for run in self.runs if run.error]
+
+    @property
+    def failed_in_words(self) -> str:
+        """A line for each method of which runs failed: how many, and the reason of the first."""
+        told = []
+        for method in dict.fromkeys(run.method for run in self.failures):
+            tried = [run for run in self.runs if run.method == method]
+            failed = [run for run in tried if run.error]
+            count = f"{len(failed)} of {len(tried)} runs failed"
+            told.append(f"{method}: {count}, the first on {failed[0].problem}: {failed[0].error}")
+        return "\n".join(told)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write every run to a ``.json`` file, which `load` reads."""
@@ -115,10 +127,7 @@ class Scores:
         """A table of means for each size of graphs, methods between the exact values, and a sentence on failures."""
         lines = self.lines
         parts = [_means(size, lines) for size in dict.fromkeys(line.size for line in lines)]
-        if failed := self.failures:
-            first = f"{failed[0].method} on {failed[0].problem}: {failed[0].error}"
-            parts.append(f"{len(failed)} of {len(self.runs)} runs failed, the first {first}")
-        return "\n\n".join(parts)
+        return "\n\n".join([*parts, self.failed_in_words] if self.failures else parts)
 
 
 @lru_cache(maxsize=1)

@@ -36,7 +36,7 @@ class Task(Brief):
     observation
         Graph, features, labelled nodes and the parameters of the model, as `amp` takes them.
     new
-        The same of the new graph of an inductive task, else None.
+        The observation of the new graph of an inductive task, else None.
     classes
         Number of classes.
     labels
@@ -145,10 +145,9 @@ def score_table(scores: npt.ArrayLike, nodes: int, classes: int) -> Array:
     if classes == 2 and table.ndim == 1:
         table = np.stack([-table, table], axis=1)
     if table.shape != (nodes, classes):
-        raise ParameterError(
-            f"the model returned scores of shape {np.shape(scores)}; return a row for each of the "
-            f"{nodes} nodes and a column for each of the {classes} classes"
-        )
+        got = f"the model returned scores of shape {tuple(np.shape(scores))}"
+        each = f"a row for each of the {nodes} nodes and a column for each of the {classes} classes"
+        raise ParameterError(f"{got}; return {each}")
     if not np.isfinite(table).all():
         raise ParameterError("the model returned NaN or infinite scores; return finite numbers")
     return table

@@ -14,7 +14,7 @@ from scipy.special import ndtr
 from gcnlimit import scope
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, whole
-from gcnlimit._values import Array, Brief, shown
+from gcnlimit._values import Array, Numbers, Value, shown
 from gcnlimit.choose.polynomials import best_polynomials, growing_polynomials
 from gcnlimit.choose.spectral import Best
 from gcnlimit.choose.spectral_ceiling import spectral_ceiling
@@ -36,8 +36,8 @@ _STEADY = 1e-9  # change of a margin at which the resolution suffices
 MAX_ORDER = 30  # coefficients of higher powers lose digits by cancellation
 
 
-@dataclass(frozen=True)
-class FilterCeiling(Brief):
+@dataclass(frozen=True, eq=False)
+class FilterCeiling(Value):
     """Highest accuracy of a linear network over all filters, square loss; on a directed graph, a lower bound.
 
     Parameters
@@ -66,7 +66,7 @@ class FilterCeiling(Brief):
     lower_bound: bool = False
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BestFilter(Result):
     """The best polynomial filter of an order, as a network, and its exact performance.
 
@@ -80,6 +80,11 @@ class BestFilter(Result):
     x: Array
     g: Array
     status: Status | npt.NDArray[np.int_]
+
+    @property
+    def test_accuracy(self) -> Numbers:
+        """Test accuracy of the network."""
+        return self.prediction.test_accuracy
 
     def _points(self) -> Coordinates:
         return self.prediction._points().without(self._chosen())

@@ -50,7 +50,7 @@ _DEEPEST = 16  # layers: the strength of each is searched, and the time grows wi
 _ANYWHERE = (-math.inf, math.inf)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Entry:
     """One line of a comparison: a method, what was chosen, and its accuracy, on unequal classes at the best threshold.
 
@@ -68,9 +68,10 @@ class Entry:
 
     @property
     def chosen(self) -> list[str]:
-        """Chosen parameters in words, for each point of the data."""
-        points = np.size(self.test_accuracy)
-        chosen: list[list[str]] = [[] for _ in range(points)]
+        """Chosen parameters in words, for each point of the data; where they give no answer, it is said."""
+        lost = np.isnan(self.test_accuracy).ravel()
+        points = lost.size
+        chosen: list[list[str]] = [["no answer"] if none else [] for none in lost]
         for name, values in self.parameters.items():
             for words, row in zip(chosen, np.reshape(values, (points, -1)), strict=True):
                 text = ", ".join(f"{number:.4g}" for number in row)
@@ -78,7 +79,7 @@ class Entry:
         return ["; ".join(words) for words in chosen]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Comparison(Result):
     """Methods side by side on the same data, the Bayes-optimal ceiling last.
 
@@ -139,11 +140,17 @@ class Comparison(Result):
         """Table, for data of a single point; else one line."""
         if self.gap.ndim > 1:
             return f"Comparison of {'; '.join(self.methods)} on data of shape {self.gap.shape[1:]}"
-        lines = [f"{'method':<34}{'accuracy':>10}{'gap':>10}  chosen"]
+        rows = [f"{name:<34}{reached:>10}{gap:>10}  {at}" for name, reached, gap, at in self.rows()]
+        return "\n".join(map(str.rstrip, rows))
+
+    def rows(self, digits: int = 5) -> list[tuple[str, str, str, str]]:
+        """Cells of the table of a single point, its head first; dashes where there is no answer."""
+        rows = [("method", "accuracy", "gap", "chosen")]
         for entry, gap in zip(self.entries, self.gap, strict=True):
-            numbers = f"{entry.test_accuracy:>10.5f}{gap:>10.5f}"
-            lines.append(f"{entry.method:<34}{numbers}  {entry.chosen[0]}".rstrip())
-        return "\n".join(lines)
+            both = (float(entry.test_accuracy), float(gap))
+            reached, below = ("-" if math.isnan(x) else f"{x:.{digits}f}" for x in both)
+            rows.append((entry.method, reached, below, entry.chosen[0]))
+        return rows
 
 
 def compare(
@@ -163,7 +170,6 @@ def compare(
     All linear networks (Eq. 12.1), which use the graph in both directions, bound every row above. On a directed graph the
     polynomials and any one filter (a lower bound marked ``>=``) are at infinite regularization. Under a law of degrees all
     families use the symmetric normalization, PageRank also the others that the law allows, and no other filters are searched.
-    A single point takes a few seconds; many points take less time each.
 
     Parameters
     ----------

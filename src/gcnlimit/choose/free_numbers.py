@@ -87,11 +87,12 @@ class FreeNumber:
 
 
 def free_numbers(
-    points: Points, free: Mapping[str, Any], method: Method, throw: bool = True
-) -> tuple[tuple[FreeNumber, ...], Mask]:
-    """The free numbers, and which problems have no allowed values; with `throw` these raise an error."""
+    points: Points, free: Mapping[str, Any], method: Method
+) -> tuple[tuple[FreeNumber, ...], Mask, str]:
+    """The free numbers, which problems have no allowed values, and the first reason."""
     filters = named_filters(points)
     refused = np.zeros(points.size, bool)
+    reason = ""
     numbers = []
     for name, bounds in free.items():
         if name == "test_filter":
@@ -100,8 +101,8 @@ def free_numbers(
             if name == "reg" and math.isinf(interval[1]):
                 _check_infinity(points, interval)
             allowed = _allowed(points, method, name, interval)
-            if throw and np.any(allowed.refused):
-                raise ParameterError(f"free[{name!r}] = {interval} {allowed.reason}")
+            if np.any(allowed.refused):
+                reason = reason or f"free[{name!r}] = {interval} {allowed.reason}"
             refused |= allowed.refused
             low, high, unit, scale = allowed[:4]
             numbers.append(FreeNumber(name, scale, layer, low, high, unit, interval))
@@ -110,7 +111,7 @@ def free_numbers(
             f"free contains {len(numbers)} numbers, and more than {MOST_NUMBERS} take minutes to "
             "search; free fewer, such as one interval for all layers"
         )
-    return tuple(number.without(refused) for number in numbers), refused
+    return tuple(number.without(refused) for number in numbers), refused, reason
 
 
 def _check_infinity(points: Points, interval: Interval) -> None:
@@ -136,8 +137,8 @@ def _intervals(filter: Filter | None, name: str, bounds: Bounds) -> Iterable[tup
     """Layer and interval of each free number: one for all layers (-1), or one for each."""
     depth = filter.values.shape[-1] if filter is not None and filter.deep else -1
     if not (isinstance(bounds, Sequence) and all(isinstance(pair, Sequence) for pair in bounds)):
-        layers = [-1] if filter is None or filter.shared or depth < 0 else range(depth)
-        return [(layer, _interval(name, bounds)) for layer in layers]
+        layers = range(0 if filter is None or filter.shared else depth)
+        return [(layer, _interval(name, bounds)) for layer in layers or [-1]]
     if len(bounds) != depth:
         raise ParameterError(
             f"free[{name!r}] = {shown(bounds)} is neither a pair (low, high) "

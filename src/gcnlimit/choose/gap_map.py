@@ -16,7 +16,7 @@ from gcnlimit.results.result import Coordinates, Result
 from gcnlimit.theory.bayes import bayes_optimal
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GapMap(Result):
     """Gap between a network, `tuned` at each point of `data`, and the Bayes-optimal `ceiling`."""
 
@@ -50,7 +50,7 @@ def gap_map(
     data
         The data: two parameters as arrays that broadcast, such as ``lam=x[:, None], mu=y``, make a map.
     gcn, free, progress
-        The family, what is free, and whether to draw a bar, as in `tune`; ``reg`` stays as it is in `gcn` unless it is free.
+        The family, what is free, and whether to show progress, as in `tune`; ``reg`` stays as it is in `gcn` unless it is free.
 
     Examples
     --------

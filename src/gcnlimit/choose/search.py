@@ -14,6 +14,7 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
 from gcnlimit.choose.free_numbers import GAINS, FreeNumber, free_numbers, named_filters
 from gcnlimit.choose.method import Method
+from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, Polynomial, Residual
 from gcnlimit.normalization import NUMBERS
 from gcnlimit.numerics import maximize
@@ -52,13 +53,13 @@ class NetworkSearch:
     method: Method
     numbers: tuple[FreeNumber, ...]
     refused: Mask  # problems without allowed values
+    refusal: str  # of the first of them
 
     @classmethod
-    def of(cls, points: Points, free: Mapping[str, Any], throw: bool = True) -> NetworkSearch:
-        """Search over the `free` numbers; `throw` says that a problem which has no allowed values raises an error."""
+    def of(cls, points: Points, free: Mapping[str, Any]) -> NetworkSearch:
+        """Search over the `free` numbers."""
         method = Method.of(points, free)
-        numbers, refused = free_numbers(points, free, method, throw)
-        return cls(points, free, method, numbers, refused)
+        return cls(points, free, method, *free_numbers(points, free, method))
 
     @property
     def size(self) -> int:
@@ -175,8 +176,10 @@ class Optimum(NamedTuple):
 def optimum(
     points: Points, free: Mapping[str, Any], throw: bool = True, progress: bool | None = False
 ) -> Optimum:
-    """The best networks at each point over the free numbers."""
-    search = NetworkSearch.of(points, free, throw)
+    """The best networks at each point over the free numbers; with `throw` a refused point raises an error."""
+    search = NetworkSearch.of(points, free)
+    if throw and search.refusal:
+        raise ParameterError(search.refusal)
     best = _maximized(search, progress)
     every = np.arange(search.size)
     values = search.values(best.u, every)

@@ -14,15 +14,15 @@ so that its Hessian is diagonal plus a matrix of rank eight. At strength 1 a val
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.numerics.climb import Index
 from gcnlimit.numerics.spectral import SpikedSemicircle
+from gcnlimit.results.order_parameters import Record
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.finite_reg import square
 from gcnlimit.theory.finite_reg.equations import Transforms
@@ -59,7 +59,7 @@ class Best(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SpectralMargin:
+class SpectralMargin(Record):
     """The margin of a batch of points, a row of values at the nodes for each; at strength 1 if `finite`, else 0."""
 
     measure: SpikedSemicircle
@@ -69,15 +69,12 @@ class SpectralMargin:
     rho: Array
     features: Spectrum = square.WHITE
 
+    shared: ClassVar[frozenset[str]] = frozenset({"finite", "features"})
+
     @classmethod
     def of(cls, points: Points, measure: SpikedSemicircle, finite: bool) -> Self:
         """Margin at the points, whose spectra are measured."""
         return cls(measure, finite, points.alpha, points.mu, points.rho, points.features)
-
-    def take(self, rows: Index) -> SpectralMargin:
-        """The same for some of the points."""
-        alpha, mu, rho = (column[rows] for column in (self.alpha, self.mu, self.rho))
-        return replace(self, measure=self.measure.take(rows), alpha=alpha, mu=mu, rho=rho)
 
     def functions(self, angle: Array) -> tuple[Array, Array]:
         """U and W of the angles."""

@@ -26,7 +26,7 @@ from gcnlimit.theory.predict import predict
 from gcnlimit.theory.readout import best_readout
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Tuned(Result):
     """The best network of a family, for each point of the data; performance and parameters are NaN where it was refused.
 
@@ -49,6 +49,11 @@ class Tuned(Result):
     parameters: dict[str, Numbers]
     curvature: dict[str, Numbers]
     status: TuneStatus | npt.NDArray[np.int64]
+
+    @property
+    def test_accuracy(self) -> Numbers:
+        """Test accuracy of the network."""
+        return self.prediction.test_accuracy
 
     def _points(self) -> Coordinates:
         return self.prediction._points().without(self.by_layer(self.parameters))

@@ -77,8 +77,8 @@ def command(
         scores.save(out)
     mine = models or {run.method for part in files[:1] for run in part.runs}
     _rank(scores, [run.method for run in scores.runs if run.method in mine], form)
-    failed = [(f"{run.method} on {run.problem}, graph {run.graph}", run) for run in scores.failures]
-    say_first([f"  {where}: {run.error}" for where, run in failed], "more")
+    if form != "table":
+        say_first(scores.failed_in_words.splitlines(), "more")
 
 
 def _list(chosen: Sequence[Problem], form: str) -> None:
@@ -97,14 +97,21 @@ def _list(chosen: Sequence[Problem], form: str) -> None:
 
 
 def _rank(scores: Scores, mine: Sequence[str], form: str) -> None:
-    """Print one ranking for each size of graphs."""
+    """Print one ranking for each size of graphs; for machines, the rows of all."""
     from gcnlimit.benchmark import Ranking
 
-    for size in dict.fromkeys(run.size for run in scores.runs if not run.error):
-        ranking = Ranking.of(scores, mine, size)
-        if form != "table":
-            show(ranking.as_dict(), len(ranking.methods), form)
-            continue
+    sizes = dict.fromkeys(run.size for run in scores.runs)
+    rankings = [Ranking.of(scores, mine, size) for size in sizes]
+    if form != "table":
+        rows = [
+            dict(zip(columns, row, strict=True))
+            for columns in (ranking.as_dict() for ranking in rankings)
+            for row in zip(*columns.values(), strict=True)
+        ]
+        names = dict.fromkeys(name for row in rows for name in row)
+        show({name: [row.get(name) for row in rows] for name in names}, len(rows), form)
+        return
+    for size, ranking in zip(sizes, rankings, strict=True):
         marks = "* mine; n.s.: within three standard errors of mine"
         click.echo(f"Test accuracy in per cent, {size} graphs; {marks}")
         few = len(ranking.common) < 3

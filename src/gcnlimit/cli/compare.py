@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def command(
     *, depth: int, order: int, symmetrize: bool, plot: Path | None, form: str, **arguments: Any
 ) -> None:
-    """Families of networks, filter and regularization tuned (square loss), beside the ceilings.
+    """Families of networks, filter and regularization tuned (square loss), compared with the ceilings.
 
     \b
     Examples:

@@ -44,7 +44,7 @@ def check_figures(folder: Path | None) -> None:
 def command(
     *, name: str | None, listing: bool, form: str, out: Path, source: Path | None, **size: Any
 ) -> None:
-    """Draw the figure NAME of the paper, or the figure in your own file NAME.py, and save its numbers beside it.
+    """Draw the figure NAME of the paper, or the figure in your own file NAME.py, and save its numbers next to it.
 
     \b
     Examples:

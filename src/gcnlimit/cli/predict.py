@@ -11,7 +11,7 @@ from gcnlimit.cli import options
 from gcnlimit.cli.output import check_plot, draw_beside, output_options, show_grid
 from gcnlimit.results.calibration import CALIBRATED
 
-_CALIBRATION = "Also how sure it is: slope of the logits, calibration error, log loss, Brier score."
+_CALIBRATION = "Also calibration: slope of the logits, calibration error, log loss, Brier score."
 _DEGREE = "Mean degree of your graphs: warns where it is too small for the normalization."
 
 
@@ -26,7 +26,7 @@ _DEGREE = "Mean degree of your graphs: warns where it is too small for the norma
 def command(
     *, form: str, plot: Path | None, degree: float | None, calibration: bool, **arguments: Any
 ) -> None:
-    """Exact performance of a network in the large-size limit, beside the Bayes-optimal ceiling.
+    """Exact performance of a network in the large-size limit, and the Bayes-optimal ceiling.
 
     Any number may be a list a,b,c, a range first:last:count or a logarithmic range
     first:last:count:log; every combination is computed. If a point fails, the others are still

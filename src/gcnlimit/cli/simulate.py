@@ -33,7 +33,7 @@ _STREAMED = "Store no features: draw them again when needed (always so on a GPU)
 def command(
     *, nodes: int, degree: float, seed: int, trials: int, form: str, **arguments: Any
 ) -> None:
-    """Train a network on sampled graphs and measure it, beside the exact prediction for infinite graphs.
+    """Train a network on sampled graphs, and compare it with the exact prediction for infinite graphs.
 
     It prints mean and standard error over the trials, and z, the distance to the prediction in standard errors, corrected
     for the small number of trials by Student's law. With 1 to 3 trials the standard errors of the test accuracy and of
@@ -122,5 +122,7 @@ def _long(grid: Grid, fields: dict[str, dict[str, Any]]) -> dict[str, Any]:
     for title, style in styles.items():
         end = "" if title == "mean" else f"_{title}"
         values = np.stack([field[end] for field in fields.values()], axis=1).ravel().tolist()
-        columns[title] = ["-" if math.isnan(value) else format(value, style) for value in values]
+        columns[title] = [
+            format(v, style) if math.isfinite(v) else "?-"[math.isnan(v)] for v in values
+        ]
     return columns

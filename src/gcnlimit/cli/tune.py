@@ -37,9 +37,7 @@ def _interval(text: str) -> tuple[str, tuple[float, float]]:
 def command(
     *, form: str, free: tuple[str, ...], per_layer: bool, plot: Path | None, **arguments: Any
 ) -> None:
-    """The best network of a family: its diffusion time, strengths, depth, PageRank parameter, regularization or tau.
-
-    A training that stops has its best time, or rate and number of steps.
+    """The best network of a family: diffusion time, strengths, depth, PageRank parameter, regularization, tau, training time.
 
     \b
     Examples:

@@ -207,6 +207,9 @@ def _connect_controls(app: Dash, workers: Workers) -> None:
     app.clientside_callback(_in_page("ask"), Output("asked", "data"), *asked)
     for name, given in (("lesson", "lessons"), ("alike", "state")):
         app.clientside_callback(_in_page(name), Output(name, "title"), Input(given, "data"))
+    app.clientside_callback(
+        _in_page("told"), Output("message", "title"), Input("message", "children")
+    )
 
     def connect(move: Move, *given: Any, prevent: Any = True, **how: Any) -> None:
         controls = [Output(name, "value", allow_duplicate=True) for name in names]

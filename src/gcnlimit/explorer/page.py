@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from pathlib import Path
 from typing import Any
@@ -96,9 +97,10 @@ def layout(start: State, sentence: str = "") -> Any:
 
 
 def said(sentence: str) -> list[Any]:
-    """Message above the pictures; a table in it keeps its lines."""
+    """Message above the pictures; cells of a table in it are two spaces or more apart."""
     words, head, table = sentence.partition("\n\nmember")
-    return [words, html.Pre(f"{head}{table}".strip())] if table else [words]
+    rows = [re.split(" {2,}", line) for line in f"{head}{table}".strip().splitlines()]
+    return [words, html.Table([html.Tr([*map(html.Td, row)]) for row in rows])] if rows else [words]
 
 
 def _controls() -> list[Any]:

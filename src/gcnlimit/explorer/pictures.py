@@ -282,10 +282,6 @@ def elsewhere(state: State, results: Results) -> Picture:
 
 def table(state: State, results: Results) -> Picture:
     """Every family at its best, beside the ceilings."""
-    comparison = results["table"]
-    rows = [("method", "accuracy", "gap", "chosen")]
-    for entry, gap in zip(comparison.entries, comparison.gap, strict=True):
-        rows.append((entry.method, f"{entry.test_accuracy:.4f}", f"{gap:.4f}", entry.chosen[0]))
     tuned = "tuned at infinite regularization" if state.hubs else "and regularization tuned"
     words = f"Filter {tuned}, square loss; residual networks of depth {state.depth}."
     python = script(
@@ -293,7 +289,7 @@ def table(state: State, results: Results) -> Picture:
         f"print(gl.compare(data, depth={state.depth}, symmetrize={state.symmetrize}))",
     )
     line = command(state, "compare", depth=str(state.depth))
-    return Picture(words, python, line, table=tuple(rows))
+    return Picture(words, python, line, table=tuple(results["table"].rows(4)))
 
 
 _TITLES = {family: capital(family_name(family)) for family in STRENGTHS}

@@ -28,7 +28,7 @@ class Residual(Filter):
     ----------
     c
         Strengths of the residual connections; the last axis runs over the layers. An empty last axis is the network
-        without layers, which ignores the graph. Networks of different depths (`constant`) end with NaN, without a layer.
+        without layers, which ignores the graph. Shallower networks among deeper ones (`constant`) end with NaN: no layer.
 
     Examples
     --------
@@ -158,6 +158,9 @@ class OfChain(Filter):
     deep = True
     numbers: Array
 
+    def quadrature_nodes(self) -> Whole:
+        return np.full(self.shape, 4 * self.chain().depth + 1)
+
     def normalized(self, x: Array) -> tuple[Array, Array]:
         return to_unit(self.chain().values(x))
 
@@ -170,7 +173,7 @@ class OfChain(Filter):
 class Function(Filter):
     r"""Filter :math:`g(x) = s f(x)` from a function :math:`f` of NumPy arrays, for symmetric graphs; ``GCN(f)`` for short.
 
-    The function is to be smooth on the spectrum of the graph: the bulk :math:`[-2, 2]` and the spike beside it.
+    The function is to be smooth on the spectrum of the graph: the bulk :math:`[-2, 2]` and the spike outside it.
 
     Parameters
     ----------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from copy import copy
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from scipy import sparse
 
 from gcnlimit._runtime.memory import require
 from gcnlimit._validation import plain_array
-from gcnlimit._values import Array
+from gcnlimit._values import Array, shown
 from gcnlimit.errors import ParameterError
 
 # numbers up to these, and down to their inverses, have powers that are floating-point numbers too
@@ -36,7 +37,14 @@ def as_adjacency(
     if graph is None:
         remedy = "give an adjacency matrix (GraphClassifier needs none)"
         raise ParameterError(f"{name} is None; {remedy}")
-    raw = _matrix(name, _of_networkx(graph) if hasattr(graph, "number_of_nodes") else graph)
+    if hasattr(graph, "number_of_nodes"):
+        order = node_order(graph)
+        if order not in ([*range(len(order))], [*range(1, len(order) + 1)]):
+            rows = f"row k of X and y is taken for node k of {name}, which has {shown(order)}"
+            use = "real.from_networkx takes features and classes from the nodes"
+            warnings.warn(f"{rows}; {use}", stacklevel=3)
+        graph = of_networkx(graph)
+    raw = _matrix(name, graph)
     if raw.ndim != 2 or raw.shape[0] != raw.shape[1]:
         hint = "; gcnlimit.real.from_edges reads a list of edges" if 2 in raw.shape else ""
         if raw.ndim == 2 and 2 < raw.shape[0] < raw.shape[1]:
@@ -112,11 +120,18 @@ def check_range(name: str, values: npt.NDArray[Any]) -> None:
         raise ParameterError(f"{name} reaches {largest:g}, outside {allowed}; take other units")
 
 
-def _of_networkx(graph: Any) -> Any:
+def node_order(graph: Any) -> list[Any]:
+    """Nodes of a NetworkX graph: whole numbers in their order, others as the graph lists them."""
+    nodes = list(graph)
+    return sorted(nodes) if all(isinstance(node, Integral) for node in nodes) else nodes
+
+
+def of_networkx(graph: Any) -> Any:
+    """Adjacency matrix of a NetworkX graph, its nodes in the order of `node_order`."""
     import networkx as nx
 
     try:
-        return nx.to_scipy_sparse_array(graph, dtype=float)
+        return nx.to_scipy_sparse_array(graph, nodelist=node_order(graph), dtype=float)
     except (nx.NetworkXError, TypeError, ValueError) as error:
         raise ParameterError(f"graph needs nodes and numbers as weights: {error}") from None
 

@@ -28,6 +28,8 @@ _MINUS = "\u2212"  # as word processors write it
 _MONEY = "$€£¥₹"
 _BEFORE = f"((?:[{_MONEY}]|USD|EUR|GBP|CHF)?)"
 _AFTER = rf"((?:[{_MONEY}%°]|\s[A-Za-zµ°/²³]{{1,5}})?)"  # per cent, or a unit such as km/h
+_IN_BRACKETS = re.compile(r"^\((.*)\)$")  # a negative number, as bookkeepers write it
+_CODE = re.compile(r"0\d+")  # such as a postcode
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
 _SPACES = "[ '\u2019\u00a0\u202f]"
 _YEAR_FIRST = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d")
@@ -107,12 +109,16 @@ def numbers_of(texts: Collection[str], comma: bool = False) -> tuple[dict[str, f
     dotted = [value for value in texts if comma and "." in value]
     grouped = bool(dotted) and all(map(_THOUSANDS.fullmatch, dotted))
     if all(map(is_number, texts)) and not grouped:
-        return {value: float(value) for value in texts}, ""
+        codes = [value for value in texts if _CODE.fullmatch(value)]
+        words = f"for codes use {option('words', 'COLUMN')}"
+        how = f"without leading zeros, such as {min(codes)}; {words}" if codes else ""
+        return {value: float(value) for value in texts}, how
     ways = [(",", r"\."), (_SPACES, r"\."), (r"\.", ","), (_SPACES, ",")]
     for group, point in [*ways[2:], *ways[:2]] if comma else ways:
         digits = rf"([0-9]{{1,3}}(?:{group}[0-9]{{3}})+|[0-9]+)(?:{point}([0-9]+))?(e[+-]?[0-9]+)?"
         way = re.compile(rf"{_BEFORE} ?([+-]?){_BEFORE} ?{digits}\s?{_AFTER}", re.IGNORECASE)
-        matches = {value: way.fullmatch(value.replace(_MINUS, "-")) for value in texts}
+        signed = {value: _IN_BRACKETS.sub(r"-\1", value.replace(_MINUS, "-")) for value in texts}
+        matches = {value: way.fullmatch(text) for value, text in signed.items()}
         parts = {value: match.groups("") for value, match in matches.items() if match}
         units = {before + after + last.strip() for before, _, after, *_, last in parts.values()}
         mixed = "" in units and not units <= {"", *_MONEY}  # 5 beside 5% or 5 kg
@@ -286,6 +292,8 @@ def _numbers(cells: Cells) -> Array | None:
         values = np.array(cells, float).reshape(len(cells), -1)
     except (TypeError, ValueError, OverflowError):
         return None
+    if any(isinstance(cell, str) and _CODE.fullmatch(cell) for cell in cells):
+        return None
     return None if isinstance(cells[0], bool) or not np.isfinite(values).all() else values
 
 
@@ -297,7 +305,8 @@ def _refusal(name: str, values: list[str], kept: bool) -> str:
         some = " and ".join(map(repr, sorted({days[0], days[-1]})))
         told = f"dates or times, such as {some}; write all as 2023-12-31, or as numbers"
     elif alone and len(alone) == len(values):
-        ways = f"{alone[0]!r} and {alone[-1]!r}"
+        unlike = (value for value in alone if numbers_of({alone[0], value})[0] is None)
+        ways = f"{alone[0]!r} and {next(unlike, alone[-1])!r}"
         told = f"numbers written in different ways, such as {ways}; write them alike"
     elif alone:
         word = next(value for value in values if value not in alone)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from gcnlimit._validation import as_real, plain_array
 from gcnlimit._values import Array, shown
 from gcnlimit.errors import ParameterError
+from gcnlimit.graphs.columns import UNKNOWN
 
 Mask = npt.NDArray[np.bool_]
 KINDS = "whole numbers or strings"
@@ -48,6 +50,9 @@ def as_labels(y: Any, nodes: int) -> Labels:
         none = "y labels no node (-1, NaN and None mark unlabelled nodes)"
         raise ParameterError(f"{none}; label at least two of each class")
     classes, index = np.unique(values, return_inverse=True)
+    if marks := [c for c in classes.tolist() if isinstance(c, str) and c.lower() in UNKNOWN]:
+        use = "write None or '' if it marks nodes without a class"
+        warnings.warn(f"y has the class {marks[0]!r}; {use}", stacklevel=3)
     if classes.size < 2:
         mark = " (-1 marks an unlabelled node: write classes -1 and 1 as 0 and 1)"
         why = f"two are needed{mark * (values.dtype.kind != 'U')}"
@@ -128,6 +133,9 @@ def class_weights(labels: Labels, class_weight: object) -> Array:
     if class_weight is None:
         return np.ones(labels.index.size)
     if isinstance(class_weight, Mapping):
+        if not {*class_weight}.intersection(labels.classes.tolist()):
+            there = f"use those of the classes {shown(labels.classes.tolist())}"
+            raise ParameterError(f"class_weight = {shown(class_weight)} names no class; {there}")
         given = [class_weight.get(c, 1.0) for c in labels.classes.tolist()]
         each = np.asarray(as_real("class_weight", given, low=0, open_low=True))
     elif isinstance(class_weight, str) and class_weight == "balanced":

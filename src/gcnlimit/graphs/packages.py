@@ -11,7 +11,7 @@ import numpy as np
 from gcnlimit._runtime.extras import load
 from gcnlimit._validation import check_types, whole
 from gcnlimit.errors import ParameterError
-from gcnlimit.graphs.check import dense, is_symmetric
+from gcnlimit.graphs.check import dense, is_symmetric, node_order, of_networkx
 from gcnlimit.graphs.columns import features_of
 from gcnlimit.graphs.dataset import SPLITS, Dataset
 from gcnlimit.graphs.tables import from_edges
@@ -33,7 +33,8 @@ def from_networkx(graph: Any, features: str | Sequence[str] = "x", label: str = 
     if not hasattr(graph, "number_of_nodes") or graph.number_of_nodes() == 0:
         kind = type(graph).__name__
         raise ParameterError(f"graph must be a NetworkX graph with nodes, got {kind}")
-    attributes = [node for _, node in graph.nodes(data=True)]
+    nodes = node_order(graph)
+    attributes = [graph.nodes[node] for node in nodes]
     present = {name for node in attributes for name in node}
     columns = list(features) if isinstance(features, list | tuple) else [features]
     for name in (*columns, label):
@@ -51,7 +52,8 @@ def from_networkx(graph: Any, features: str | Sequence[str] = "x", label: str = 
         notes.append(f"{told} (name those of features in features, that of the classes in label).")
         if not cells or label not in present:
             warnings.warn(notes[-1], stacklevel=2)
-    return Dataset(graph, X, y, names=np.array([str(node) for node in graph]), notes=tuple(notes))
+    names = np.array([str(node) for node in nodes])
+    return Dataset(of_networkx(graph), X, y, names=names, notes=tuple(notes))
 
 
 def _features(columns: dict[str, list[Any]], notes: list[str]) -> Any:

@@ -29,6 +29,7 @@ _MEMORY = 40.0  # bytes for each byte of a table that is read
 _ROWS = 256  # of a text split at once: too few lists to call the garbage collector, which is slow
 _LOOKED_AT = 4096  # rows that tell a decimal comma
 _PLACE = re.compile(rb"""\br\s*=\s*["']([A-Z]{0,9})([0-9]{1,9})["']""")  # of a cell or a row
+_NO_TABLE = re.compile(r"""\s*([\[{]\s*["\[{]|<(!doctype|html|\?xml))""", re.IGNORECASE)
 _COMMENT = re.compile(r"[#%]|\s*$|sep=.\s*$", re.IGNORECASE)
 # numbers that can be read in one way only, with a decimal comma or point; 1,200 can be in two
 _DECIMAL = r"[+-]?(\d+{0}(\d\d?|\d{{4,}})|0{0}\d+|\d+({1}\d{{3}})+{0}\d+)\D{{0,6}}"
@@ -45,9 +46,12 @@ class Table(NamedTuple):
     written: bool = False
 
     def words(self, name: str) -> list[str]:
-        """Cells of a column as text."""
+        """Cells of a column as text, whole numbers without a fraction: pandas writes 3.0 where a cell is missing."""
         cells = self.columns[name]
-        return cells if self.written else [text(cell) for cell in cells]
+        if not self.written:
+            return [text(cell) for cell in cells]
+        whole = all(re.fullmatch(r"-?\d+\.0|", cell) for cell in cells)
+        return [cell.removesuffix(".0") for cell in cells] if whole else cells
 
     def counts_rows(self, name: str) -> bool:
         """Whether a column has no name and counts the rows, as pandas writes them, from 0, and R, from 1."""
@@ -58,6 +62,10 @@ class Table(NamedTuple):
     def names(self, column: str) -> list[str]:
         """Names of nodes in a column, none of them empty."""
         names = self.words(column)
+        cells = () if self.written else self.columns[column]
+        if any(isinstance(cell, float) and abs(cell) > 2.0**53 for cell in cells):
+            lost = "numbers of which a float keeps not all digits"
+            raise ParameterError(f"column {column!r} of {self.shown} holds {lost}; make it text")
         if "" in names:
             row = f"row {names.index('') + 1} of its column {column!r}, which names nodes"
             raise ParameterError(f"{self.shown} has an empty cell in {row}; fill it in")
@@ -199,6 +207,8 @@ def _index_counts(frame: Any, kind: str) -> bool:
 
 def _cells(written: str, shown: str, kind: str) -> tuple[list[list[str]], str]:
     """Columns of a text, and the mark between its cells."""
+    if _NO_TABLE.match(written):
+        raise ParameterError(f"{shown} is JSON or a web page; save it as a table, such as CSV")
     # comments stand at the head: below it, # may begin the name of a node
     below = dropwhile(_COMMENT.match, io.StringIO(written, newline=None))
     top = next(below, "")

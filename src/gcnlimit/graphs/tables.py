@@ -16,7 +16,7 @@ from gcnlimit._validation import as_real, plain_array, whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError, writing
 from gcnlimit.graphs.check import as_adjacency, counted, dense, is_symmetric
-from gcnlimit.graphs.columns import classes_of, features_of, listed, numbers_of, option, text
+from gcnlimit.graphs.columns import classes_of, features_of, listed, numbers_of, option
 from gcnlimit.graphs.dataset import Dataset, Location
 from gcnlimit.graphs.table_files import ENDS, How, Table, read_table
 
@@ -70,6 +70,10 @@ def read_tables(edges: Any, nodes: Any, how: How) -> Dataset:
     keys = [] if nodes is None else _keys(table, how)
     naming = {name for key in keys for name in table.words(key)}
     links = read_table(edges, "edges", how, notes, naming)
+    heads = [{name.lower() for name in each.columns} for each in (table, links)]
+    if all(heads[0].intersection(usual) for usual in ENDS) and heads[1].intersection(LABEL):
+        both = f"{links.shown} has a column of classes, and {table.shown} those of edges"
+        raise ParameterError(f"{both}; exchange the two")
     present = dict.fromkeys([*table.columns, *links.columns])
     for parameter, named in (("drop", how.drop), ("words", how.words)):
         if absent := named.difference(present):
@@ -91,6 +95,14 @@ def read_tables(edges: Any, nodes: Any, how: How) -> Dataset:
     if known and rest:
         lacking = f"lacks {counted(len(rest), 'node')} of the edges, such as {min(strange)!r}"
         notes.append(f"The table of nodes {lacking}; labels and features are missing there.")
+        lower = {name.lower(): name for name in known}
+        if alike := sorted(name for name in strange if name.lower() in lower):
+            pair = f"{alike[0]!r} and {lower[alike[0].lower()]!r}"
+            notes.append(f"Names that differ only in capital letters are different nodes: {pair}.")
+    if alone := sorted({*known} - ends):
+        notes.append(
+            f"No edge has {counted(len(alone), 'node')} of the table, such as {alone[0]!r}."
+        )
     if known and not label:
         notes.append(f"No column holds the classes: {table.shown} has {listed(table.columns)}.")
     y: list[Any] = [None] * len(names)
@@ -165,7 +177,7 @@ def _edges(
     columns = _without_counter(table, drop, notes)
     called = {name.lower(): name for name in columns}
     ends = [called[usual] for each in ENDS for usual in each if usual in called]
-    first = {k: {*map(text, table.columns[k][:4096])} for k in columns}
+    first = {k: {*table.words(k)[:4096]} for k in columns}
     named = {k: len(naming & cells) / len(cells) for k, cells in first.items()}
     if len(ends) != 2:  # those whose cells are nodes, wherever they are
         ends = [name for name in columns if named[name] > 0.5]
@@ -211,6 +223,9 @@ def _graph(pairs: Any, nodes: int, weights: Any, undirected: bool, notes: list[s
     if duplicates:
         repeated = counted(duplicates, "duplicate edge")
         notes.append(f"{'Ignored' if weights is None else 'Added the weights of'} {repeated}.")
+    matrix.eliminate_zeros()
+    if weights is not None and (none := int(np.sum(weights[kept] == 0.0))):
+        notes.append(f"Dropped {counted(none, 'edge')} of weight 0.")
     if not kept.all():
         notes.append(f"Dropped {counted(int(np.sum(~kept)), 'self-loop')}.")
     if not is_symmetric(matrix):

@@ -42,7 +42,7 @@ class Convex(ABC):
 
     @abstractmethod
     def value(self, z: npt.ArrayLike) -> Array:
-        """Function at `z`, a margin or a weight."""
+        """Value of the function at `z`, a margin or a weight."""
 
     kinks: ClassVar[tuple[float, ...]] = ()
     """Points where a derivative of the function jumps."""
@@ -69,6 +69,11 @@ class Convex(ABC):
         v = np.asarray(v, float)
         sides = [(np.asarray(z), k + side) for k, z in enumerate(self.kinks) for side in (0, 1)]
         return np.stack([z + v * self._slopes(z, piece)[0] for z, piece in sides])
+
+    @property
+    def has_derivatives(self) -> bool:
+        """Whether `derivatives` can be relied upon: all kinks are declared, or there are none."""
+        return bool(self.kinks) or self.breakpoints(np.ones(1)) is None
 
     def _slopes(self, z: Array, piece: Any) -> tuple[Array, Array]:
         """Derivatives at `z` on a given piece between kinks."""
@@ -149,6 +154,7 @@ class Loss(Convex):
                 raise TypeError(f"{problem}; derive it from gcnlimit.Loss")
 
 
+@np.errstate(all="ignore")  # a function may overflow far from 0
 def _derivatives(loss: Convex, z: Array, piece: npt.NDArray[np.intp]) -> tuple[Array, Array]:
     r"""First two derivatives of a loss at `z`, which lies on the given `piece` of the line cut at the kinks.
 
@@ -170,6 +176,7 @@ def _derivatives(loss: Convex, z: Array, piece: npt.NDArray[np.intp]) -> tuple[A
     return slope / width, curvature / width**2
 
 
+@np.errstate(all="ignore")
 def _prox(loss: Convex, omega: Array, v: Array) -> Array:
     r"""Root :math:`x` of :math:`F(x) = x - \omega + v\ell'(x)`, by Newton's method between bounds.
 
@@ -187,13 +194,20 @@ def _prox(loss: Convex, omega: Array, v: Array) -> Array:
     low = edges[piece]
     high = edges[piece + 1]
     x = np.clip(omega, low, high)
+
+    def slopes(x: Array) -> tuple[Array, Array]:
+        # where a convex function overflows, its slope is away from 0, beyond all numbers
+        slope, curvature = loss._slopes(x, piece)
+        beyond = ~np.isfinite(slope + curvature)
+        return np.where(beyond, np.copysign(np.inf, x), slope), np.where(beyond, 0.0, curvature)
+
     # F changes sign between x and here, since the slope of the loss increases
-    end = omega - v * loss._slopes(x, piece)[0]
+    end = omega - v * slopes(x)[0]
     low = np.maximum(low, np.minimum(x, end))
     high = np.minimum(high, np.maximum(x, end))
 
     def stationarity(x: Array) -> tuple[Array, Array]:
-        slope, curvature = loss._slopes(x, piece)
+        slope, curvature = slopes(x)
         return x - omega + v * slope, 1.0 + v * np.maximum(curvature, 0.0)
 
     # a kink leaves no room between its bounds
@@ -232,14 +246,15 @@ class ClassLoss:
 
     @cached_property
     def is_pinned(self) -> bool:
-        r"""Whether the free bias of two unequal classes pins outputs at a corner of the loss, at the resting bias :math:`\pm b`.
+        r"""Whether outputs of a class are at a corner of the loss where all but the resting bias :math:`\pm b` vanishes.
 
-        Outputs of one class then stay there, within a width that vanishes like the outputs as the regularization grows: the
-        pulls on them differ from node to node, and infinite regularization has no explicit formula.
+        The pulls on them then differ from node to node, however large the regularization is, and infinite regularization has
+        no explicit formula. Of two equal classes the bias is 0.
         """
-        if not self.classes.skewed or self.loss.breakpoints(np.ones(1)) is None:
+        two = self.form is Form.MARGIN and self.classes.count == 2
+        if not two or self.loss.breakpoints(np.ones(1)) is None:
             return False
-        bias = np.array([self.resting_bias, -self.resting_bias])
+        bias = np.array([1.0, -1.0]) * (self.resting_bias if self.classes.skewed else 0.0)
         # a jump of the pull is a corner: outputs on both sides of it are pulled to it
         left, right = (self.loss.pull(bias + side, _NARROW)[0] for side in (-_NEAR, _NEAR))
         return bool(np.any(left - right > 1e-3 * np.abs(left)))
@@ -274,10 +289,10 @@ class ClassLoss:
 
 def resting_bias(loss: Loss, first: float) -> float:
     r"""Bias :math:`b` that minimizes :math:`p\,\ell(b) + (1-p)\,\ell(-b)`, with the fraction `first` :math:`p` of one class."""
-    has_derivatives = loss.kinks or loss.breakpoints(np.ones(1)) is None
 
     def slope(bias: float) -> float:
-        return float(loss.derivatives(bias)[0] if has_derivatives else -loss.pull(bias, 1e-6)[0])
+        derivatives = loss.has_derivatives
+        return float(loss.derivatives(bias)[0] if derivatives else -loss.pull(bias, 1e-6)[0])
 
     def excess(bias: float) -> float:
         return first * slope(bias) - (1.0 - first) * slope(-bias)

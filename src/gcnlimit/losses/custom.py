@@ -23,6 +23,9 @@ _OMEGA = np.array([-2.317, -0.413, 0.371, 1.129, 2.903])[:, None]
 _V = np.array([0.713, 3.31])
 _STEP = 1e-5
 _Z = np.linspace(-6.0, 6.0, 1201)
+_FAR = np.linspace(-100.0, 100.0, 201)  # a loss may overflow, at values beyond the next number
+_HUGE = 1e200
+_MANY = 8  # jumps of a derivative that are listed; with more it is not smooth anywhere
 
 
 def first(problems: Iterator[str]) -> str | None:
@@ -41,27 +44,36 @@ def problems(
 
 
 def _value_problems(loss: Convex, least_at_0: bool) -> Iterator[str]:
-    r"""Mistakes in the values of a loss at margins from -6 to 6.
+    r"""Mistakes in the values of a loss.
 
-    They must be real numbers, one for each margin, convex, and decrease at 0, or be least there (a penalty). A function whose
-    derivatives come from its values must declare its kinks: a hinge without its corner would have another solution.
+    They must be real numbers, one for each margin, convex, and decrease from 0 on, or be least there (a penalty): a loss that is
+    least at 0 trains no weights. A function whose derivatives come from its values must declare its kinks: a hinge without its
+    corner would have another solution.
     """
-    value = np.asarray(loss.value(_Z.copy()))
-    if value.shape != _Z.shape:
-        yield f"value gives shape {value.shape} instead of {_Z.shape}; compute it elementwise"
+    value, again, far = (np.asarray(loss.value(z[None].copy())) for z in (_Z, _Z, _FAR))
+    if value.shape != (1, _Z.size):
+        yield f"value gives shape {value.shape} instead of (1, {_Z.size}); compute it elementwise"
     if value.dtype.kind not in "biuf" or value.dtype in (np.float16, np.float32):
         yield f"value has dtype {value.dtype}; compute it as real numbers in double precision"
+    if not np.array_equal(value, again, equal_nan=True):
+        yield "value changes from call to call; take a function of its argument alone"
+    value, far = value[0], far[0]
     bad = ~np.isfinite(value)
     if bad.any():
         yield f"value is {value[bad][0]} at z = {_Z[bad][0]:g}; it must be finite"
-    middle = value[1:-1]
+    finite = np.isfinite(far)
+    end = finite[1:-1] & ~(finite[:-2] & finite[2:]) & (np.abs(far[1:-1]) < _HUGE)
+    if end.any():
+        yield f"value ends near z = {_FAR[1:-1][end][0]:g}; it must be finite at all margins"
     size = np.mean(np.abs(np.gradient(1.0 * value, _Z)))
-    concave = value[2:] + value[:-2] - 2.0 * middle < -1e-12 * (size + np.abs(middle))
-    if concave.any():
-        yield f"value is not convex near z = {_Z[1:-1][concave][0]:g}; take a convex function"
+    for z, values in ((_Z, value), (_FAR, far)):
+        middle = values[1:-1]
+        concave = values[2:] + values[:-2] - 2.0 * middle < -1e-12 * (size + np.abs(middle))
+        if concave.any():
+            yield f"value is not convex near z = {z[1:-1][concave][0]:g}; take a convex function"
     if least_at_0 and np.argmin(value) != _Z.size // 2:
         yield "value is not smallest at 0; take a penalty that is"
-    if not least_at_0 and value[601] >= value[599]:
+    if not least_at_0 and value[601] >= value[600]:
         yield "value does not decrease at z = 0; take a loss that does"
     yield from _kink_problems(loss, size)
 
@@ -85,25 +97,30 @@ def _kink_problems(loss: Convex, size: Any) -> Iterator[str]:
         around = loss.value(z + 1e-4) + loss.value(z - 1e-4)
         return np.asarray((around - 2.0 * loss.value(z)) / (1e-8 * size))
 
-    jumps = jump(slope, declared, 5)
+    jumps = jump(slope, declared, 5, reach=5.0)
     jumps += jump(curvature, np.append(declared, jumps), 3)
+    if len(jumps) > _MANY:
+        many = f"derivatives of value jump at {len(jumps)} places, from z = {min(jumps):g} on"
+        yield f"{many}; take a function that varies on a scale of 1, and is not rounded"
     if jumps:
         places = ", ".join(f"{kink:g}" for kink in sorted(jumps))
         remedy = f"declare it, as in kinks = {tuple(sorted([*declared.tolist(), *jumps]))}"
         yield f"a derivative of value jumps at z = {places}; {remedy} of losses.FromValue"
 
 
-def jump(function: Callable[[Array], Array], declared: Array, digits: int) -> list[float]:
-    """Points of [-6, 6] away from the `known` ones where the function jumps, by bisection to that many decimals."""
+def jump(
+    function: Callable[[Array], Array], declared: Array, digits: int, reach: float = 1.0
+) -> list[float]:
+    """Points of [-6, 6] times `reach`, not those declared, where the function jumps, by bisection to that many decimals."""
     width = 10.0**-digits
 
     def jumps(low: Array, high: Array) -> Array:
         ends = function(low), function(high)
         return np.asarray(np.abs(ends[1] - ends[0]) / (1.0 + np.minimum(*np.abs(ends))))
 
-    low = _Z + 1e-3 * np.sqrt(2)  # no round numbers, where kinks are likely
-    low = low[jumps(low, low + 0.01) > 0.02]
-    step = 0.01
+    low = reach * _Z + 1e-3 * np.sqrt(2)  # no round numbers, where kinks are likely
+    step = 0.01 * reach
+    low = low[jumps(low, low + step) > 0.02]
     while low.size and step > width:  # into the half with the larger jump
         step *= 0.5
         middle = low + step
@@ -118,9 +135,9 @@ def check_own(name: str, function: Convex, *, least_at_0: bool = False) -> None:
     find = _problem if isinstance(function, Hashable) else _problem.__wrapped__  # a plain dataclass
     try:
         problem = find(function, least_at_0)
-    except TypeError as error:  # a function of a user that does not take one array
-        problem = f"{name} = {shown(function)} fails on an array of margins ({error})"
-        raise ParameterError(f"{problem}; write a function of one array, with NumPy") from None
+    except Exception as error:  # of a function of a user, whatever it is
+        problem = f"{name} = {shown(function)} fails on an array ({type(error).__name__}: {error})"
+        raise ParameterError(f"{problem}; write a function of one array, with NumPy") from error
     if problem:
         raise ParameterError(f"{name} = {shown(function)}: {problem}")
 
@@ -145,8 +162,7 @@ def _prox_problems(function: Convex, omega: Array, v: Array) -> Iterator[str]:
 
     least = objective(x)
     for move in (1e-3, -1e-3):
-        lower = ~(objective(x + move) >= least - 1e-11 * (1.0 + np.abs(least)))
-        for i, j in np.argwhere(lower):
+        for i, j in np.argwhere(~(objective(x + move) >= least)):
             place = f"prox is {x[i, j]:g} at omega = {omega[i, 0]:.6g}, v = {v[j]:g}"
             yield f"{place}, but value(x) + (x - omega)^2/2v is lower at x = {x[i, j] + move:g}"
 
@@ -160,7 +176,7 @@ def _derivative_problems(
     slope = (high - low) / (2.0 * _STEP)
     smooth = np.abs(high + low - 2.0 * middle) <= 1e-3 * _STEP
     stated = np.broadcast_to(function.prox_derivative(omega, v), slope.shape)
-    wrong = smooth & ~(np.abs(stated - slope) <= tolerance * (1.0 + np.abs(slope)))
+    wrong = smooth & ~(np.abs(stated - slope) <= tolerance)
     for i, j in np.argwhere(wrong | (smooth & (np.abs(slope - 0.5) > 0.501))):
         place = f"at omega = {omega[i, 0]:.6g}, v = {v[j]:g}"
         change = f"prox changes by {slope[i, j]:g} per unit of omega"
@@ -191,7 +207,8 @@ class FromValue(Value, Loss):
 
     def value(self, z: npt.ArrayLike) -> Array:
         z = np.array(z, float)  # a copy, since the function may work in place
-        return np.asarray(self.function(z))
+        with np.errstate(all="ignore"):  # far from 0 it may overflow
+            return np.asarray(self.function(z))
 
 
 def as_loss(loss: Any) -> Loss:

@@ -85,8 +85,8 @@ def is_white(X: Any, classes: int) -> bool:
     The largest eigenvalue of the covariance of noise of variance 1 is :math:`(1 + \sqrt{M/N})^2` (Marchenko and Pastur).
 
     >>> X = np.random.default_rng(0).standard_normal((400, 100))
-    >>> is_white(X, classes=2), is_white(X * np.linspace(0.5, 1.5, 100), classes=2)
-    (True, False)
+    >>> [is_white(F, classes=2) for F in (X, X * np.linspace(0.5, 1.5, 100), X[:, :2], np.ones((400, 100)))]
+    [True, False, False, False]
     """
     nodes, width = X.shape
     values = Inputs.features(X, centred=True)(X)

@@ -14,6 +14,7 @@ from gcnlimit.numerics.linear import solve_each
 Update = Callable[[Array, npt.NDArray[np.intp]], Array]
 """Maps the states of some problems, one per row, and their indices to the next states; NaN where a state is not allowed."""
 
+_STUCK = 1e-6  # damping after about twenty falls in a row
 _TOLERATED = 30.0  # residual, relative to the best of its row, above which a step is rejected
 
 
@@ -80,8 +81,8 @@ def fixed_point(
         residual[active[better]] = error[better]
         done = search.accepted & (error <= wanted[active])
         converged[active[done]] = True
-        # a start that is not allowed has nothing to fall back on
-        stay = ~done & (np.isfinite(error) | (iteration > 1))
+        # a start that is not allowed has nothing to fall back on; steps of no length lead nowhere
+        stay = ~done & (np.isfinite(error) | (iteration > 1)) & (search.damping > _STUCK)
         if not stay.all():
             active = active[stay]
             step = step[stay]
@@ -106,7 +107,7 @@ class _Search:
         self._best_x = x.copy()
         self._best_step = np.zeros_like(x)
         self._best_error = np.full(rows, np.inf)
-        self._damping = np.full(rows, damping)
+        self.damping = np.full(rows, damping)
         self._patience = patience
         self._stalled = np.zeros(rows, int)
         self._last_x = x.copy()
@@ -130,7 +131,7 @@ class _Search:
         anew = self._fresh & self.accepted
         self._weight[anew] = weight[anew]
         # careful steps that succeed may grow again
-        self._damping[improved] = np.minimum(1.0, 1.1 * self._damping[improved])
+        self.damping[improved] = np.minimum(1.0, 1.1 * self.damping[improved])
         if not self.accepted.all():
             self._fall_back(~self.accepted, step)
 
@@ -138,7 +139,7 @@ class _Search:
         """Send rows back to their best states, with half the damping, full patience and an empty memory."""
         self.x[bad] = self._best_x[bad]
         step[bad] = self._best_step[bad]
-        self._damping[bad] *= 0.5
+        self.damping[bad] *= 0.5
         self._stalled[bad] = 0
         # the memory that led astray is dropped; zero rows of the Gram matrix take no part
         self._fresh[bad] = True
@@ -157,7 +158,7 @@ class _Search:
         left = step - (mix @ self._turns)[:, 0] / self._weight  # of the step, after the combination
         self._last_x = self.x
         self._last_step = scaled
-        self.x = self.x + self._damping[:, None] * left - (mix @ self._moves)[:, 0]
+        self.x = self.x + self.damping[:, None] * left - (mix @ self._moves)[:, 0]
 
     def _remember(self, scaled: Array) -> None:
         """Store the last difference of states and steps, and its products with the others."""

@@ -15,17 +15,19 @@ from scipy.special import ndtri, stdtr
 
 from gcnlimit._values import Array
 
-_REACH = 8.5
+REACH = 8.5
+"""Standard deviations within which a function that does not grow as fast as an exponential is averaged."""
+
 _LEGENDRE = np.polynomial.legendre.leggauss(64)
 
 
 def gaussian_grid(
-    mean: Array, deviation: Array, breakpoints: Array | None = None
+    mean: Array, deviation: Array, breakpoints: Array | None = None, reach: float = REACH
 ) -> tuple[Array, Array]:
     r"""Nodes and weights, one row per variable, for averages over :math:`\mathcal N(mean, deviation^2)`.
 
     `breakpoints`, where the function has kinks, are of shape (kinks, variables); a function without any is assumed to vary on a
-    scale of 1, however large the deviation.
+    scale of 1, however large the deviation. Nodes are within `reach` deviations.
 
     >>> x, w = gaussian_grid(np.array([1.0]), np.array([2.0]))
     >>> bool(abs(np.sum(w * np.cos(x)) - np.cos(1.0) * np.exp(-2.0)) < 1e-15)
@@ -34,11 +36,11 @@ def gaussian_grid(
     mean, deviation = mean[:, None], deviation[:, None]
     if breakpoints is None:
         largest = float(np.max(deviation, initial=0.0))
-        unit, weight = _trapezoid(max(15, math.ceil(15.0 * largest)))
+        unit, weight = _trapezoid(max(15, math.ceil(15.0 * largest * reach / REACH)), reach)
         return mean + deviation * unit, np.broadcast_to(weight, (mean.size, weight.size))
     # ends of the pieces in units of the deviation, one row per variable
-    inner = np.sort(np.clip((breakpoints.T - mean) / deviation, -_REACH, _REACH), axis=1)
-    edges = np.pad(inner, ((0, 0), (1, 1)), constant_values=(-_REACH, _REACH))
+    inner = np.sort(np.clip((breakpoints.T - mean) / deviation, -reach, reach), axis=1)
+    edges = np.pad(inner, ((0, 0), (1, 1)), constant_values=(-reach, reach))
     node, weight = _LEGENDRE
     half = 0.5 * np.diff(edges)[..., None]
     middle = 0.5 * (edges[:, 1:] + edges[:, :-1])[..., None]
@@ -48,8 +50,8 @@ def gaussian_grid(
 
 
 @lru_cache(maxsize=64)
-def _trapezoid(half: int) -> tuple[Array, Array]:
-    unit = np.linspace(-_REACH, _REACH, 2 * half + 1)
+def _trapezoid(half: int, reach: float) -> tuple[Array, Array]:
+    unit = np.linspace(-reach, reach, 2 * half + 1)
     weight = np.exp(-0.5 * unit**2)
     return unit, weight / weight.sum()
 

@@ -43,10 +43,10 @@ def bracketed_roots(
         with np.errstate(over="ignore", invalid="ignore"):
             step = value / np.maximum(slope, 1e-300)
             middle = 0.5 * (low + high)
+        small = np.abs(step) <= tol * (1.0 + np.abs(x))
         # outwards in growing steps: Newton's may be huge where the function is flat
         step = np.where(unbounded, np.clip(step, -reach, reach), step)
         reach *= 2.0
-        small = np.abs(step) <= tol * (1.0 + np.abs(x))
         # the second condition: else it may creep, or jump to and fro between the bounds
         inside = (x - step >= low) & (x - step <= high) & (np.abs(step) <= 0.5 * before_last)
         moved = np.where(small | inside | unbounded, x - step, middle)
@@ -75,6 +75,6 @@ def first_root(
     # a costly function: the end of one interval is that of the next
     value = functools.cache(function)
     for low, high in intervals:
-        if not value(low) * value(high) > 0.0:
+        if value(low) * value(high) <= 0.0:
             return float(brentq(value, low, high, xtol=xtol, rtol=rtol))
     return None

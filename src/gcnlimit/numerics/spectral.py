@@ -147,7 +147,7 @@ def interpolate(ends: Array, values: Array, t: Array) -> Array:
     """Values at other angles of functions known at the nodes of all panels, one per row."""
     # each panel by its own polynomial: across its ends a filter may have a kink
     coefficients = values.reshape(len(values), -1, ORDER) @ _TO_LEGENDRE.T
-    panel = np.clip(np.searchsorted(ends, t) - 1, 0, ends.size - 2)
+    panel = np.maximum(np.searchsorted(ends, t) - 1, 0)
     place = (2.0 * t - ends[panel] - ends[panel + 1]) / (ends[panel + 1] - ends[panel])
     basis = np.polynomial.legendre.legvander(place, ORDER - 1)
     return np.asarray(np.einsum("btk,tk->bt", coefficients[:, panel], basis))

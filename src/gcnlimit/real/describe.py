@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit._values import Array, Brief
+from gcnlimit._values import Array
 from gcnlimit.graphs.blocks import homophily
 from gcnlimit.graphs.check import counted
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.numerics.lanczos import quadrature, top_eigenvalues
 from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
+from gcnlimit.results.markup import Printed
 from gcnlimit.results.pictures import ready_axes
 
 VECTORS = 8
@@ -22,8 +23,8 @@ STEPS = 80
 OUTLIERS = 12
 
 
-@dataclass(frozen=True, eq=False)
-class Description(Brief):
+@dataclass(frozen=True, eq=False, repr=False)
+class Description(Printed):
     r"""Size, degrees, homophily, spectrum and signals of a graph.
 
     Parameters
@@ -81,7 +82,7 @@ class Description(Brief):
         return plain | {"top_eigenvalue": float(self.outliers[0]) if self.outliers.size else 2.0}
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw the spectrum beside the semicircle, outliers marked (needs matplotlib); returns the axes."""
+        """Draw the spectrum together with the semicircle, outliers marked (needs matplotlib); returns the axes."""
         axes = ready_axes(axes)
         values, weights = self.spectrum
         edge = max(2.5, 1.1 * float(np.max(np.abs(values))))
@@ -129,7 +130,7 @@ class Description(Brief):
 
 @progress_bar("describing")
 def describe(X: Any, y: Any, graph: Any) -> Description:
-    """Describe a graph: degrees, homophily, spectrum beside the semicircle, signals with errors, and whether the model holds.
+    """Describe a graph: degrees, homophily, spectrum, signals with errors, and whether the model holds.
 
     `X` (or None), `y` and `graph` are as for `GraphClassifier`.
 
@@ -164,7 +165,7 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
         labelled=labels.labelled.size,
         homophily=same,
         adjusted_homophily=adjusted,
-        noise_level=given.noise_level,
+        noise_level=float(given.noise_level),
         outliers=tops[np.abs(tops) > 2.2],
         spectrum=(values, shares / VECTORS),
         estimate=estimate_standard(given),

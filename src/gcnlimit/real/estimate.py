@@ -24,6 +24,7 @@ from gcnlimit.graphs.verdict import degree_law
 from gcnlimit.network import GCN
 from gcnlimit.numerics.lanczos import top_eigenvalues
 from gcnlimit.real.scores import Interval
+from gcnlimit.results.markup import Printed
 from gcnlimit.simulation.infer.likelihood import Likelihood, from_likelihood
 from gcnlimit.theory.predict import predict
 
@@ -32,8 +33,8 @@ SURE = 5.0  # difference of free entropies between two signs
 SPARSE = 10.0  # mean degree d below which eigenvalues, up to sqrt(d), are never far outside
 
 
-@dataclass(frozen=True, eq=False)
-class Estimate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate(Printed):
     r"""Parameters of the contextual stochastic block model for a graph, with the classes that it has.
 
     Parameters

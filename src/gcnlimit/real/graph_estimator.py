@@ -46,7 +46,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Outputs on the nodes of another graph, or without one."""
 
     def fit(self, X: Any, y: Any, graph: Any = None) -> Self:
-        """Choose and train.
+        """Learn, and make every choice, from the labelled nodes.
 
         Parameters
         ----------
@@ -72,7 +72,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def decision_function(self, X: Any = None, graph: Any = None) -> Array:
-        """Outputs: one column for each class, one number for two. Without arguments, of the nodes of the fit."""
+        """Outputs: one column per class, or one number per node for two classes; without arguments, of the nodes of the fit."""
         outputs = self._evaluate(X, graph) + self._offset / self._sharpness
         return outputs[:, 1] - outputs[:, 0] if outputs.shape[1] == 2 else outputs
 
@@ -86,11 +86,11 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(
         self, X: Any = None, graph: Any = None, *, fractions: Any = None, y: Any = None
     ) -> Array:
-        """Probabilities of the classes: softmax of the outputs, at the temperature that the fit has found.
+        """Probabilities of the classes: softmax of the outputs, at the temperature that the fit found.
 
-        `fractions` of the classes among these nodes, in the order of `classes_` or by class, replace those of the fit; or `y`
-        has the class of a few nodes of the other graph, -1 or None elsewhere, drawn at random there, which recalibrate it. With
-        neither, a warning says where the outputs tell that the fractions are not those of the fit.
+        `fractions` of the classes among these nodes, in the order of `classes_` or by class, replace those of the fit. Or `y`
+        gives the classes of a few nodes drawn at random there (-1 or None elsewhere), which recalibrate the outputs. Without
+        either, a warning says if the outputs show that the fractions differ from those of the fit.
         """
         return np.asarray(softmax(self._logs(X, graph, fractions, y), axis=1))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +16,7 @@ from gcnlimit.graphs.check import as_adjacency
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
 from gcnlimit.real.scores import FEW, Interval, cross_validate
+from gcnlimit.results.markup import Printed
 from gcnlimit.theory.bayes import bayes_optimal
 
 UNEQUAL, EQUAL = 5, 40  # classes above which the ceiling takes minutes
@@ -23,13 +26,14 @@ REACH = (  # of PageRank, up to a strength
     (0.85, "nodes a few edges away"),
     (1.0, "nearly all nodes that edges connect to it"),
 )
+_BEYOND = re.compile("hops|random units")  # members of features averaged along the edges
 WIDE = 0.5  # width of an interval that says next to nothing
 TOLD = 100  # labelled nodes from which probabilities can be judged,
 TRUSTED = 0.05  # and how far they may be off
 
 
-@dataclass(frozen=True, eq=False)
-class Recommendation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Recommendation(Printed):
     """What to use on a graph, and why.
 
     Parameters
@@ -53,15 +57,6 @@ class Recommendation:
     doubts: tuple[str, ...]
     model: Any
 
-    def __repr__(self) -> str:
-        value, low, high = self.model.expected_accuracy_
-        within = f"{low:.2f} to {high:.2f}" if low else f"at most {high:.2f}"
-        accuracy = "unknown" if value is None else within
-        return f"Recommendation({self.network}, accuracy {accuracy})"
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{self}</pre>"
-
     def __str__(self) -> str:
         head = f"{'member':26}{'weight':>8}{'leave-one-out accuracy':>25}{'average minus this':>21}"
         rows = [
@@ -75,7 +70,7 @@ class Recommendation:
 def recommend(X: Any, y: Any, graph: Any, *, scale: str | None = "auto") -> Recommendation:
     """Recommend what to use on a graph, and say why; `GraphClassifier` and ``gcnlimit classify`` do what is recommended.
 
-    It fits `GraphClassifier` and says what to expect: an interval that holds the accuracy on other nodes, what the graph adds,
+    It fits `GraphClassifier` and says what to expect: an interval for the accuracy on other nodes, what the graph adds,
     how far along the edges to look, what more labels may buy, and the best possible accuracy where the block model holds.
     `X`, `y`, `graph` and `scale` are as for `GraphClassifier`.
 
@@ -100,7 +95,9 @@ def recommend(X: Any, y: Any, graph: Any, *, scale: str | None = "auto") -> Reco
     # each half must have two classes
     if given.labels.labelled.size >= 2 * FEW and np.sort(given.labels.counts)[-2] > 1:
         plain = GraphClassifier(scale=scale, fractions="labels")
-        half = float(cross_validate(plain, X, y, adjacency, folds=2)["accuracy"].mean())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of classes of a single label
+            half = float(cross_validate(plain, X, y, adjacency, folds=2)["accuracy"].mean())
     limit, doubts = _ceiling(model.expected_accuracy_, estimate, doubts)
     network = facts(model)["network"]
     lines = [f"Use {network}, as GraphClassifier() does.", *_expect(model, half), limit]
@@ -115,8 +112,10 @@ def facts(model: Any) -> dict[str, Any]:
     gain, error = model.graph_gain_ or (None, None)
     told = {"labelled": model.labelled_.size, "network": network}
     told |= {"expected_accuracy": value, "expected_low": low, "expected_high": high}
-    told |= {"graph_gain": gain, "graph_gain_error": error}
-    return told | {f"loo_{name}": score for name, score in model.loo_scores_.items()}
+    measured = {"graph_gain": gain, "graph_gain_error": error}
+    measured |= {f"loo_{name}": score for name, score in model.loo_scores_.items()}
+    # one number of few labels, such as 6 of 6, would say more than they do
+    return told | (dict.fromkeys(measured) if value is None else measured)
 
 
 def expectation(model: Any) -> str:
@@ -151,7 +150,7 @@ def _expect(model: Any, half: float | None) -> Iterator[str]:
         yield _graph(model)
     if model.uses_graph_ and model.labelled_.size >= FEW:
         yield from _depth(model)
-    if half is not None:
+    if half is not None and model.expected_accuracy_.low > 0.0:
         points = 100.0 * (model.loo_score_ - half)
         if points < 0.5:
             yield f"Half of the labels give {half:.2f}, as much as all: more will hardly help."
@@ -185,7 +184,7 @@ def _depth(model: Any) -> Iterator[str]:
         far = reach[-1] if reach[0] == reach[-1] else f"{reach[0]}, and with {reach[-1]}"
         strength = ", ".join(f"{s:g}" for s in strengths)
         yield f"It {does} a node with {far} (PageRank of strength {strength})."
-    elif any(row.member == "hops" for row in model.table_):
+    elif any(row.weight > 0.02 and _BEYOND.match(row.member) for row in model.table_):
         yield "It uses features averaged over the nodes 1, 2, 3 and 4 edges away."
 
 

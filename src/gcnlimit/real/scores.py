@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ SCORES = ("accuracy", "balanced_accuracy", "macro_f1", "auc")
 
 
 class Interval(NamedTuple):
-    """Accuracy to expect, None if labels are too few, and an interval that is to contain it in nine of ten cases."""
+    """Accuracy to expect, None if labels are too few, and an interval meant to contain it in nine of ten cases."""
 
     value: float | None
     low: float
@@ -114,6 +115,9 @@ def cross_validate(
     labels = as_labels(y, raw.size)
     if whole("folds", folds, low=2) > labels.labelled.size:
         raise ParameterError(f"folds = {folds} exceeds the {labels.labelled.size} labelled nodes")
+    if single := labels.classes[labels.counts == 1].tolist():
+        told = f"class {single[0]!r} has one labelled node"
+        warnings.warn(f"{told}; while it is hidden no model knows of this class", stacklevel=4)
     # each class spread evenly over the parts
     mixed = np.random.default_rng(whole("seed", seed, low=0)).permutation(labels.index.size)
     order = mixed[np.argsort(labels.index[mixed], kind="stable")]

@@ -23,7 +23,7 @@ BINS = 10  # of equally many nodes, by confidence
 _FARTHEST = 700.0  # logit whose exponential is a number
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Calibration(Result):
     r"""Calibration on test nodes, outputs read as logits; each field is a float, or an array over the parameters.
 
@@ -82,9 +82,8 @@ class Calibration(Result):
         array([0.5  , 0.692, 0.845])
         """
         if self.classes != 2:
-            raise ParameterError(
-                f"reliability needs two classes, not {self.classes}; use expected_error"
-            )
+            only = f"of one confidence for two classes only, not for {self.classes}"
+            raise ParameterError(f"reliability is a function {only}; use expected_error")
         confidence = np.asarray(as_real("confidence", confidence, low=0.5, high=1.0))
         slope = np.asarray(self.slope).reshape(np.shape(self.slope) + (1,) * confidence.ndim)
         with np.errstate(invalid="ignore"):

@@ -11,6 +11,16 @@ from gcnlimit.results.text import ERROR, Columns, cells, number
 _LONGEST = 12  # rows of a table that is shown whole
 
 
+class Printed:
+    """Base of results that are a text: a console and a notebook show what `print` does."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
 def as_html(kind: str, fixed: Mapping[str, Any], columns: Columns) -> str:
     """Table of the columns, the middle of a long one left out, under a line that names what is fixed."""
     size = next(iter(columns.values())).size

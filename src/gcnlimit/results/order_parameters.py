@@ -44,8 +44,13 @@ class Record:
         return type(self)(*(mapped(name, value) for name, value in vars(self).items()))
 
     def take(self, rows: npt.NDArray[Any]) -> Self:
-        """Record of some of the points."""
-        return self._map(lambda value, _: value[rows])
+        """Record of some of the points; what is no array takes them by itself."""
+
+        def taken(value: Any, _: int) -> Any:
+            indexed = isinstance(value, np.ndarray) or not hasattr(value, "take")
+            return value[rows] if indexed else value.take(rows)
+
+        return self._map(taken)
 
     def reshape(self, shape: tuple[int, ...]) -> Self:
         """Same record with the one axis over the points replaced by their shape; single numbers become floats."""

@@ -45,8 +45,8 @@ class Status(Outcome):
     )
     OUT_OF_RANGE = (
         4,
-        "the gain of the filter, or reg in its units, is out of range, or the penalty leaves no "
-        "weight; take normalize=True or a smaller reg",
+        "the gain of the filter, or reg in its units or in those of the loss, is out of range, or "
+        "the penalty leaves no weight; take normalize=True or another reg",
     )
     REFUSED = (
         5,
@@ -60,7 +60,7 @@ class Status(Outcome):
     )
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Performance(Result):
     """Accuracies and losses of a classifier; each field is a float, or an array over the parameters.
 
@@ -128,9 +128,8 @@ class Performance(Result):
         (array([0.837, 8.416]), array([0.027, 0.243]))
         """
         if self.calibrated is None:
-            raise ParameterError(
-                "calibration is not known for this answer; use predict, simulate or fit"
-            )
+            use = "use predict, simulate or fit"
+            raise ParameterError(f"calibration is not known for this answer; {use}")
         return replace(self.calibrated(), coordinates=self.coordinates)
 
     def as_dict(self) -> dict[str, Numbers]:
@@ -162,7 +161,7 @@ def same_everywhere(value: float, shape: tuple[int, ...]) -> Performance:
     return Performance(*[scalar_or_array(np.full(shape, value))] * len(MEASURED))
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Prediction(Performance):
     """Exact performance in the large-size limit.
 
@@ -190,7 +189,7 @@ class Prediction(Performance):
         return shown | {"status": status_names(Status, self.status)}
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BayesPrediction(Prediction):
     """Bayes-optimal performance, and that of the best known algorithm where the two differ.
 
@@ -215,7 +214,7 @@ class BayesPrediction(Prediction):
         return shown
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Measurement(Performance):
     """Performance measured on sampled graphs: means over the trials.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Coordinates:
     """Parameters that a result was computed for; each broadcasts to the shape of the points.
 
@@ -85,7 +85,7 @@ class Coordinates:
         return self._spans(name, shape) == (k,)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result(ABC):
     """Base class of results: a short `repr`, a table in notebooks, and conversion to pandas, xarray and Matplotlib.
 
@@ -133,6 +133,18 @@ class Result(ABC):
         axes = dict(zip(self._points().axes(shape), shape, strict=True))
         return summary(type(self).__name__, axes, shown)
 
+    def _content(self) -> tuple[Any, ...]:
+        shape, shown = self._columns()
+        columns = self._points().columns(shape) | shown
+        return shape, *((name, values.tobytes()) for name, values in columns.items())
+
+    def __eq__(self, other: object) -> bool:
+        """Whether a result of the same kind shows the same numbers for the same parameters."""
+        return type(other) is type(self) and self._content() == other._content()
+
+    def __hash__(self) -> int:
+        return hash(self._content())
+
     def _repr_html_(self) -> str:
         """Table for notebooks: the parameters that vary and the numbers, the fixed parameters above it."""
         shape, shown = self._columns()
@@ -150,7 +162,7 @@ class Result(ABC):
         return DataFrame(self._points().columns(shape) | flat)
 
     def to_xarray(self) -> xarray.Dataset:
-        """Dataset whose dimensions are the parameters that vary, the others as coordinates beside them (needs xarray)."""
+        """Dataset whose dimensions are the parameters that vary, the others being coordinates (needs xarray)."""
         need("to_xarray", "sweep", "xarray")
         from xarray import Dataset
 

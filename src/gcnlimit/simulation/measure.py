@@ -153,8 +153,9 @@ class _Classifier:
             return np.asarray((h + bias) * [1.0, -1.0])
         if self.loss.form is Form.LOGITS and not limit:
             return np.asarray((h + bias) @ self.classes.one_hot_basis.T)
-        # an infinite bias decides nothing by itself: the posterior of the outputs does
-        return _Law.of(h, codes[class_index]).scores(h, codes, self.classes.fractions)
+        # an infinite bias decides nothing by itself: the posterior of the outputs does, if they
+        # lie along the classes; a network that has learned the other sign does not know it
+        return _Law.of(h, codes[class_index]).scores(h, codes, self.classes.fractions, signed=False)
 
     def mean_loss(self, h: Array, class_index: Indices, limit: bool) -> float:
         """Average of the loss over outputs, bias included; at infinite regularization the outputs vanish."""
@@ -209,17 +210,17 @@ class _Law:
         centre = h.mean(axis=0) - mean * around
         return cls(centre, mean, float(np.mean((h - centre - mean * codes) ** 2)))
 
-    def scores(self, h: Array, codes: Array, prior: Array | None) -> Array:
+    def scores(self, h: Array, codes: Array, prior: Array | None, signed: bool = True) -> Array:
         r"""Posterior scores :math:`\frac{\bar\omega}{\sigma^2} [(h - c) \cdot y_k - \frac{\bar\omega}2 |y_k|^2] + \log p_k`.
 
-        Without a prior, all classes count alike, and :math:`\bar\omega/\sigma^2` is left out.
+        Without a prior, all classes count alike, and :math:`\bar\omega/\sigma^2` is left out; it is positive if not `signed`.
         """
         scores = (h - self.centre) @ codes.T - 0.5 * self.mean * np.sum(codes**2, axis=1)
         if prior is None:
             return np.asarray(scores)
         # outputs without noise are sure, and the prior has no say
         with np.errstate(divide="ignore", invalid="ignore"):
-            steep = np.float64(self.mean) / self.variance
+            steep = np.float64(self.mean if signed else abs(self.mean)) / self.variance
         steep = np.nan_to_num(steep, posinf=1e300, neginf=-1e300)
         return np.asarray(steep * scores + np.log(prior))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import as_real
+from gcnlimit._validation import as_real, whole
 from gcnlimit._values import shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
@@ -88,20 +87,15 @@ def read(name: str, values: Sequence[Any]) -> list[Any]:
             raise ParameterError(f"the axis {name} must list numbers, got shape {numbers.shape}")
         return [float(number) for number in numbers]
     if name in WHOLE:
-        return [_whole(name, value) for value in values]
+        # files and arrays have whole numbers as 3.0
+        plain = (int(v) if isinstance(v, float) and v.is_integer() else v for v in values)
+        return [whole(name, value, low=0) for value in plain]
     if name in ("filter", "test_filter") and not all(isinstance(v, Filter) for v in values):
         raise ParameterError(
             f"the axis {name} must list filters such as Diffusion(1.0), or name them in a "
             "dictionary"
         )
     return [value.item() if isinstance(value, np.generic) else value for value in values]
-
-
-def _whole(name: str, value: Any) -> int:
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value != int(value):
-        raise ParameterError(f"{name} must be a whole number, got {shown(value)}")
-    return int(value)
 
 
 def _labels(values: list[Any]) -> list[Any]:

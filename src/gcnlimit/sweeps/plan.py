@@ -19,7 +19,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.losses import as_loss
 from gcnlimit.network import GCN
 from gcnlimit.normalization import as_normalization
-from gcnlimit.parameters import DATA, FAMILIES, LEARNING, check_names, filter_names, network_names
+from gcnlimit.parameters import DATA, FAMILIES, LEARNING, check_names, filter_names
 from gcnlimit.penalties import as_penalty
 from gcnlimit.spectrum import as_spectrum
 from gcnlimit.sweeps.grid import Axis, Block, read
@@ -97,17 +97,14 @@ class Plan:
     def _check_values(self) -> None:
         """Build data and network once for each axis, so that a value that is never allowed is refused at the door."""
         point = self.common | {axis.name: axis.values[0] for axis in self.axes}
-        changes: list[dict[str, Any]] = []
         for axis in self.axes:
             # numbers are checked at once, as an array
             at_once = axis.numeric and axis.name in parameters.real_names()
-            values = (axis.labels,) if at_once else axis.values
-            changes += [{axis.name: value} for value in values]
-        for change in (*changes, {}):
-            if not change or change.keys() & set(DATA):
-                parameters.build_data(point | change)
-            if self.producer.network and (not change or change.keys() & set(network_names())):
-                parameters.build_network(point | change)
+            for value in (axis.labels,) if at_once else axis.values:
+                changed = point | {axis.name: value}
+                parameters.build_data(changed)
+                if self.producer.network:
+                    parameters.build_network(changed)
 
 
 def _places(axes: Sequence[Axis], flat: Any) -> Iterator[tuple[Axis, Any]]:

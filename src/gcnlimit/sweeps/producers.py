@@ -156,7 +156,7 @@ def _simulate(point: Point) -> Answer:
     from gcnlimit.simulation.simulate import simulate
 
     data = build_data(point)
-    how = defaults(simulate, ("trials",)) | {"workers": 1, "progress": False}
+    how = defaults(simulate, ("trials",)) | {"workers": 1}
     how |= {name: point[name] for name in _SIMULATED if name in point}
     measured = simulate(data, build_network(point), **how, throw="throw" in point)
     # interrupted, it answers with fewer trials; a sweep keeps whole points only
@@ -172,8 +172,7 @@ def _tune(point: Point) -> Answer:
     from gcnlimit.choose.tune import tune
 
     data = build_data(point)
-    throw = "throw" in point
-    tuned = tune(data, build_network(point), point["free"], throw=throw, progress=False)
+    tuned = tune(data, build_network(point), point["free"], throw="throw" in point)
     ended = {"status": tuned.prediction.status, "optimum": tuned.status}
     best = {f"best_{name}": values for name, values in tuned.by_layer(tuned.parameters).items()}
     return _numbers(data, tuned.prediction) | ended | best

@@ -43,7 +43,7 @@ from gcnlimit.two_graphs import check_pair, feature_signal
 _QUICK = 3  # unequal classes up to which a ceiling takes a fraction of a second
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BayesTransfer(BayesPrediction):
     """Bayes-optimal performance on a new graph, with both graphs available and with less information.
 
@@ -101,8 +101,8 @@ def bayes_optimal(
     degree
         Mean degree of the graph, and of the graph `to`; by default it is large, and the answer exact.
     population, sweeps, seed
-        At finite degree: nodes in each of sixteen populations, how often they are drawn anew, half of the time to forget the
-        start, and the seed. Errors fall as the inverse square root of either; slow near a transition, where `status` says so.
+        At finite degree: nodes in each of sixteen populations, how often they are redrawn (the first half to forget the
+        start), and the seed. Errors fall as the inverse square root of either; slow near a transition, where `status` says so.
 
     Examples
     --------

@@ -145,7 +145,9 @@ def _mixed_error(mean: Array, deviation: Array, weight: Array) -> Array:
     h = np.sort(np.concatenate([h, -h], axis=-1), axis=-1)
     share = 0.5 * weight / deviation / np.sqrt(2.0 * np.pi)
     up, down = (
-        np.matvec(np.exp(-0.5 * ((h[..., None] - m) / deviation[..., None, :]) ** 2), share)
+        np.vecdot(
+            np.exp(-0.5 * ((h[..., None] - m) / deviation[..., None, :]) ** 2), share[..., None, :]
+        )
         for m in (mean[..., None, :], -mean[..., None, :])
     )
     return np.asarray(np.trapezoid(np.abs(up - expit(h) * (up + down)), h))

@@ -63,6 +63,8 @@ def from_margins(
             p = classes.fractions
             first, second = _two_bounds(np.abs(margin), p, p)
             best = np.asarray(p[0] * ndtr(first) + p[1] * ndtr(second))
+        elif (margin < 0.0).any():  # the other sign is better
+            best = -np.expm1(best_log_error(margin, classes))
         balanced = balanced_accuracy(margin, classes)
     else:
         log_test_error = log_error(margin, classes.count)
@@ -192,11 +194,11 @@ def _unequal_decision(
     classes: Classes, test_margin: Array, train_margin: Array, offset: Array | None
 ) -> tuple[Array, Array]:
     """Logarithms of the errors of unequal classes on test and on train nodes."""
-    test, train = (best_log_error(margin, classes) for margin in (test_margin, train_margin))
+    p = classes.fractions
+    test, train = (_posterior_log_error(margin, p, p) for margin in (test_margin, train_margin))
     if offset is None or classes.count > 2:
         return test, train
     at_best = np.isnan(offset)
-    p = classes.fractions
     own_test = own_log_error(test_margin, 0.0, offset, p)
     own_train = own_log_error(test_margin, train_margin - test_margin, offset, p)
     return np.where(at_best, test, own_test), np.where(at_best, train, own_train)
@@ -292,7 +294,7 @@ def _log_error(classes: int) -> Panels:
 
 
 def _posterior_log_error(margin: Array, fractions: Array, prior: Array) -> Array:
-    """Logarithm of the error of the posterior decision, averaged over the prior."""
+    """Logarithm of the error of the posterior decision, averaged over the prior; it takes outputs to lie along the classes."""
     flat = np.ravel(margin)
     errors = [np.log(w) + _class_log_error(flat, k, fractions, prior) for k, w in enumerate(prior)]
     return np.asarray(np.logaddexp.reduce(errors, axis=0).reshape(np.shape(margin)))
@@ -303,7 +305,7 @@ def _two_bounds(margin: Array, fractions: Array, prior: Array) -> tuple[Array, A
     half = 0.5 * margin * _distance(fractions)
     odds = np.log(prior[0] / prior[1])
     with np.errstate(divide="ignore", invalid="ignore"):
-        lead = np.where(odds == 0.0, 0.0, 0.5 * odds / half)
+        lead = np.where(odds == 0.0, 0.0, 0.5 * odds / np.abs(half))
     return np.asarray(half + lead), np.asarray(half - lead)
 
 
@@ -316,7 +318,7 @@ def _class_log_error(margin: Array, true: int, fractions: Array, prior: Array) -
     steepness = np.sqrt(others / p)
     odds = np.log(prior[true] / np.delete(prior, true))
     with np.errstate(divide="ignore", invalid="ignore"):
-        lead = np.where(odds == 0.0, 0.0, odds / margin[:, None])
+        lead = np.where(odds == 0.0, 0.0, odds / np.abs(margin[:, None]))
         shift = np.sqrt(others) * (margin[:, None] * (0.5 / p + 0.5 / others) + lead)
     answer = np.where(margin == np.inf, -np.inf, np.nan)
     rows = np.flatnonzero(np.isfinite(margin))

@@ -40,7 +40,7 @@ _STEPS = 200  # of Newton's method
 _MOST_LAYERS = 10_000
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinearTransfer(Prediction):
     """Best linear network on a new graph, with both graphs available; `two_stages` and `frozen` as in `BayesTransfer`."""
 

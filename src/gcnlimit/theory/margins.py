@@ -11,10 +11,9 @@ import numpy.typing as npt
 
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
-from gcnlimit.degrees import DegreeLaw
 from gcnlimit.results.performance import Status
 from gcnlimit.theory.decision import given_margin, mean_margin
-from gcnlimit.theory.degrees.solve import LayerSolution, margins_by_degree
+from gcnlimit.theory.degrees.solve import margins_by_degree
 from gcnlimit.theory.finite_reg import class_losses
 from gcnlimit.theory.finite_reg.averages import expected_losses
 from gcnlimit.theory.finite_reg.propensities import losses_by_degree
@@ -22,7 +21,7 @@ from gcnlimit.theory.finite_reg.solution import Solution
 from gcnlimit.theory.large_reg import filter_averages, margins
 from gcnlimit.theory.points import Mask, Points, Rows
 from gcnlimit.theory.readout import explicit_margins, read_outputs
-from gcnlimit.theory.solve import alike_solver, asymptote, degree_solver, solve
+from gcnlimit.theory.solve import asymptote, solve, solver
 from gcnlimit.theory.training import Stopped, largest_stable_rate, trained_outputs
 
 _HISTORY = 1 << 21  # numbers held by the memory of the fixed-point search: 16 MiB
@@ -139,7 +138,7 @@ def _explicit(points: Points, effort: Effort) -> _Parts:
 
 def _pinned(points: Points, _: Effort) -> _Parts:
     """Infinite regularization where a bias pins outputs at a corner: the self-consistent equations far away, chunk by chunk."""
-    for where, chunk in points.chunks(alike_solver(points).cost(points), _HISTORY):
+    for where, chunk in points.chunks(solver(points).cost(points), _HISTORY):
         far = chunk._replace(reg=asymptote(chunk)[1])
         for rows, answers in _self_consistent(far, MARGINS_ONLY):
             offset, loss = _at_rest(points, rows.size)
@@ -174,14 +173,12 @@ def _explicit_margins(points: Points, nodes: int) -> tuple[Array, Array]:
 
 def _self_consistent(points: Points, effort: Effort) -> _Parts:
     """Finite regularization: the self-consistent equations, as many points at once as memory allows."""
-    law = points.degrees
-    method = alike_solver(points) if law is None else degree_solver(points)
-    chunks = list(points.chunks(method.cost(points), _HISTORY))
+    chunks = list(points.chunks(solver(points).cost(points), _HISTORY))
     with progress_bar("predicting", len(chunks), effort.progress, unit="batches") as bar:
         for where, chunk in chunks:
             # a point without a solution may have no law of its output
             with np.errstate(all="ignore"):
-                answers = _by_degree(chunk, law, effort) if law else _alike(chunk, effort)
+                answers = _solved(chunk, effort)
             bar.advance(1)
             yield where, answers
 
@@ -216,11 +213,15 @@ def _stopped(points: Points, _: Effort) -> _Parts:
     yield np.arange(points.size), answers._replace(solution=outputs)
 
 
-def _alike(points: Points, effort: Effort) -> PointAnswers:
-    """Answers at the solution of the equations, degrees alike."""
+def _solved(points: Points, effort: Effort) -> PointAnswers:
+    """Answers at the solution of the equations."""
     loss = class_losses.node_loss(points)
     solution = solve(points, tol=effort.tol, max_iterations=effort.max_iterations)
     test, train, deviation = _margins_at(points, solution)
+    if points.degrees is not None:
+        weight, none = points.degrees.weight, np.zeros(points.size)
+        averaged = losses_by_degree(loss, solution.output, weight) if effort.losses else None
+        return _ended(solution, (test, train, deviation, none), averaged)
     offset = class_losses.offset(points.class_loss, loss, solution.output)
     losses = expected_losses(loss, solution.output) if effort.losses else None
     if points.test_filter is not None:
@@ -235,18 +236,7 @@ def _alike(points: Points, effort: Effort) -> PointAnswers:
     return answers._replace(solution=solution)
 
 
-def _by_degree(points: Points, law: DegreeLaw, effort: Effort) -> PointAnswers:
-    """Answers at the solution of the equations under a law of degrees."""
-    solution = degree_solver(points).solve(
-        points, tol=effort.tol, max_iterations=effort.max_iterations
-    )
-    columns = (*_margins_at(points, solution), np.zeros(points.size))
-    loss = class_losses.node_loss(points)
-    losses = losses_by_degree(loss, solution.output, law.weight) if effort.losses else None
-    return _ended(solution, columns, losses)
-
-
-def _margins_at(points: Points, solution: Solution | LayerSolution) -> tuple[Array, Array, Array]:
+def _margins_at(points: Points, solution: Solution) -> tuple[Array, Array, Array]:
     """Margins of a test and of a train node at a solution, and the standard deviation of their output."""
     mean, variance, v = solution.output
     deviation = np.sqrt(variance)
@@ -258,7 +248,7 @@ def _margins_at(points: Points, solution: Solution | LayerSolution) -> tuple[Arr
 
 
 def _ended(
-    solution: Solution | LayerSolution,
+    solution: Solution,
     columns: tuple[Array, Array, Array, Array],
     losses: tuple[Array, Array] | None,
 ) -> PointAnswers:

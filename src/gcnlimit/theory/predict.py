@@ -128,16 +128,18 @@ def _raise_failure(points: Points, answers: PointAnswers) -> Never:
     """Raise `ConvergenceError` that describes the first point without a solution."""
     failed = np.flatnonzero(answers.status > Status.CONVERGED)
     first = failed[0]
-    where = f"reg = {points.reg[first]:g} with residual {answers.residual[first]:.1e}"
+    where = f"reg = {points.reg[first]:g}"
+    if np.isfinite(answers.residual[first]):
+        where += f" with residual {answers.residual[first]:.1e}"
     if answers.status[first] == Status.DIVERGED:
         rate = np.asarray(getattr(points.training, "rate", np.nan))[first]
         stable = largest_stable_rate(points.take(failed[:1]))[0]
         where = f"rate = {rate:g}, whose largest stable value is {stable:.4g}"
-    raise ConvergenceError(
-        f"{failed.size} of {points.size} points have no solution, the first at {where}: "
-        f"{Status(int(answers.status[first])).message}; "
-        "pass throw=False to keep the others, and look at status"
-    )
+    which = f"{failed.size} of {points.size} points have no solution, the first at {where}"
+    remedy = "pass throw=False to keep the others, and look at status"
+    if points.size == 1:
+        which, remedy = f"there is no solution at {where}", "pass throw=False to see status alone"
+    raise ConvergenceError(f"{which}: {Status(int(answers.status[first])).message}; {remedy}")
 
 
 def _prediction(

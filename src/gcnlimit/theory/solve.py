@@ -25,28 +25,18 @@ from gcnlimit.theory.points import Points
 
 _STRONG = 2e4  # reg, over that where the loss is negligible, at which pinned outputs are solved for
 
-Alike = type[SymmetricSolution] | type[DirectedSolution] | type[PageRankSolution]
-ByDegree = type[PropensitySolution] | type[LayerSolution]
-
-_ALIKE: dict[Route, Alike] = {
+_SOLVERS: dict[Route, type[Solution]] = {
     Route.SPECTRUM: SymmetricSolution,
     Route.CHAIN: DirectedSolution,
     Route.PAGERANK: PageRankSolution,
-}
-_BY_DEGREE: dict[Route, ByDegree] = {
     Route.PROPENSITIES: PropensitySolution,
     Route.LAYERS: LayerSolution,
 }
 
 
-def alike_solver(points: Points) -> Alike:
-    """Equations of points at finite regularization whose degrees are alike."""
-    return _ALIKE[points.route()]
-
-
-def degree_solver(points: Points) -> ByDegree:
-    """Equations of points at finite regularization under a law of degrees."""
-    return _BY_DEGREE[points.route()]
+def solver(points: Points) -> type[Solution]:
+    """Kind of solutions of points at finite regularization."""
+    return _SOLVERS[points.route()]
 
 
 def solve(points: Points, *, tol: float, max_iterations: int) -> Solution:
@@ -57,9 +47,7 @@ def solve(points: Points, *, tol: float, max_iterations: int) -> Solution:
         if points.class_loss.is_pinned:
             strongest = asymptote(points)[1] * (_STRONG / FAR)
             near = points._replace(reg=np.minimum(points.reg, strongest))
-        solution = alike_solver(points).solve(near, tol=tol, max_iterations=max_iterations)
-    if np.all(near.reg == points.reg):
-        return solution
+        solution = solver(points).solve(near, tol=tol, max_iterations=max_iterations)
     factor = near.reg / points.reg
     output = solution.output.without_powers(factor)
     return replace(solution, output=output, weights=solution.weights.without_powers(factor))
@@ -67,7 +55,7 @@ def solve(points: Points, *, tol: float, max_iterations: int) -> Solution:
 
 def asymptote(points: Points) -> tuple[Solution, Array]:
     """Return the explicit solution at a large regularization, and that regularization."""
-    return alike_solver(points).asymptote(points)
+    return solver(points).asymptote(points)
 
 
 def checked(status: npt.NDArray[np.int64]) -> None:

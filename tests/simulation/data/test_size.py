@@ -17,6 +17,35 @@ def test_each_point_of_a_training_holds_its_weights_and_outputs():
     assert one - none >= 8 * (1000 + 250)
 
 
+def test_each_point_on_a_device_holds_columns_for_each_direction_of_its_classes():
+    """A point more takes as much as any other, and C - 1 columns take C - 1 times as much, beside what all share."""
+
+    def taken(points, directions):
+        size = Size(1000, 250.0, 30.0, False, np.dtype(float), directions=directions)
+        return size.device_bytes(points)
+
+    more = taken(2, 1) - taken(1, 1)
+    assert more >= 8 * 1000
+    for points, directions in ((1, 1), (3, 1), (1, 4), (5, 2)):
+        shared = taken(points, directions) - points * directions * more
+        assert shared == pytest.approx(taken(1, 1) - more)
+    assert taken(1, 1) - more > 30 * 1000 * 8  # the graph
+
+
+def test_a_graph_takes_memory_in_proportion_to_its_edges_and_to_the_directions_of_its_classes():
+    def taken(degree, directions):
+        return Size(1000, 250.0, degree, False, np.dtype(float), directions=directions).bytes()
+
+    first = taken(30.0, 2) - taken(30.0, 1)
+    assert first >= 8 * (1000 + 250)  # codes of the nodes, class means
+    assert taken(30.0, 5) - taken(30.0, 1) == pytest.approx(4 * first)
+    more = taken(4000.0, 1) - taken(3000.0, 1)
+    assert more >= 8 * 1000 * 1000  # the weight of each edge
+    assert taken(5000.0, 1) - taken(3000.0, 1) == pytest.approx(2 * more)
+    assert Size(1000, 250.0, None, False, np.dtype(float)).edges == 1000**2
+    assert Size(1000, 250.0, 30.0, False, np.dtype(float)).edges == 30 * 1000
+
+
 def test_training_rows_take_memory_for_each_labelled_node():
     size = Size(nodes=1000, features=250.0, degree=30.0, streamed=False, dtype=np.dtype(float))
     few, many = (training_bytes(size, labelled, 1, rows=True) for labelled in (100.0, 200.0))

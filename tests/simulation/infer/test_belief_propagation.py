@@ -11,7 +11,7 @@ from scipy.special import softmax
 import gcnlimit as gl
 from gcnlimit.classes import Classes
 from gcnlimit.results.performance import Status
-from gcnlimit.simulation.infer.belief_propagation import Affinity, EdgeBeliefs
+from gcnlimit.simulation.infer.belief_propagation import AbsentEdges, Affinity, EdgeBeliefs
 
 PARENTS = [0, 0, 1, 1, 2, 2, 2]  # of the nodes 1 ... 7 of a tree
 
@@ -214,3 +214,25 @@ def test_at_large_degree_accuracy_and_free_entropy_are_those_of_the_ceiling():
         ([f.free_entropy for f in found], best.free_entropy),
     ):
         assert abs(np.mean(values) - exact) < 4 * np.std(values, ddof=1) / np.sqrt(len(values))
+
+
+@pytest.mark.parametrize("observations", [1.0, 2.0])
+@pytest.mark.parametrize("classes, weighted", [(2, False), ([0.2, 0.3, 0.5], True)])
+def test_the_field_of_the_absent_edges_is_the_slope_of_their_energy(
+    classes, weighted, observations
+):
+    """The Bethe term is the energy less its field on the nodes, E - psi . f; and f is the gradient of E in psi."""
+    rng, nodes, h = np.random.default_rng(0), 30, 1e-5
+    codes = Classes.of(classes).codes
+    weight = rng.uniform(0.5, 2.0, (nodes, 1)) if weighted else 1.0
+    absent = AbsentEdges(0.3, observations, codes, weight)
+
+    def energy(psi):
+        return absent.free_entropy(psi) + np.sum(psi * absent.field(psi, psi))
+
+    psi = softmax(rng.standard_normal((nodes, len(codes))), axis=1)
+    for _ in range(4):
+        away = rng.standard_normal(psi.shape)
+        slope = (energy(psi + h * away) - energy(psi - h * away)) / (2 * h)
+        assert np.sum(absent.field(psi, psi) * away) == pytest.approx(slope, rel=1e-7)
+    assert energy(0.0 * psi) == 0.0

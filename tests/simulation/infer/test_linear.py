@@ -1,12 +1,14 @@
 """Linear message passing on sampled graphs: layers, systems and fitted numbers, beside the theory and each other."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import gcnlimit as gl
 from gcnlimit.simulation.data.instance import observed
+from gcnlimit.simulation.infer import linear
 
 POINT = gl.CSBM(4, np.sqrt(2), 2, 0.1, directed=False)
 FEW = gl.CSBM(
@@ -178,6 +180,35 @@ def test_estimates_without_parameters_are_their_own_regression_on_the_labels(deg
     ratio = (answer.left_out / answer.labels)[~graph.train_mask]
     assert np.ptp(ratio) < 1e-9
     assert ratio[0] == pytest.approx(1.0, abs=0.1)
+
+
+def test_labels_have_no_more_evidence_than_their_number_allows():
+    """Estimates that separate n labels without an error have evidence n + 1, in any unit; noise s lowers it to 1/s^2."""
+    mask, codes = np.array([True] * 9 + [False]), np.resize([1.0, -1.0], (10, 1))
+    labelled = SimpleNamespace(mask=mask, codes=codes)
+    for unit in (0.5, 3.0):
+        fields, evidence = linear._FittedNetwork._calibrated(labelled, unit * codes, np.ones(10))
+        assert evidence == pytest.approx(10.0)
+        assert np.allclose(fields, 10.0 * codes)
+    noise = 2.0 * codes * np.array([1, 1, -2, 0, 0, 0, 1, -1, 0, 0])[:, None]
+    along = np.sum(noise * codes) / 9
+    variance = np.sum((noise - along * codes)[mask] ** 2) / 8
+    _, evidence = linear._FittedNetwork._calibrated(labelled, codes + noise, np.ones(10))
+    assert evidence == pytest.approx((1 + along) ** 2 / variance)
+
+
+def test_evidence_over_the_estimate_grows_with_the_propensity_by_one_of_the_numbers_tried():
+    """Eq. 12.11: half the log-odds are the estimate times one plus the evidence, which is a line in the propensity."""
+    graph = gl.sample(gl.CSBM(3, 1.1, 1.5, 0.3, directed=False, degrees=gl.Gamma(0.5)), 2000, 30, 0)
+    answer = gl.linear_message_passing(graph, by="labels")
+    unsure = np.min(answer.probabilities, axis=1) > 1e-6
+    theta, p, estimate = (
+        x[unsure] for x in (observed(graph).theta, answer.probabilities, answer.labels)
+    )
+    factor = 0.5 * np.log(p[:, 0] / p[:, 1]) / estimate
+    slope, start = np.polyfit(theta, factor, 1)
+    assert np.allclose(factor, start + slope * theta, rtol=1e-6)
+    assert np.min(np.abs(slope / start - linear._PULLS[1:])) < 1e-6
 
 
 @pytest.mark.slow

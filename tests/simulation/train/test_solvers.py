@@ -235,3 +235,21 @@ def test_a_line_is_searched_to_its_minimum(scale):
     tilt = slope + curvature * length + float(np.vdot(f - there, across))
     assert abs(tilt) <= 1e-3 * abs(slope)
     assert length > 0.0
+
+
+def test_a_line_search_that_does_not_settle_ends_after_twenty_steps():
+    """Pulls that are noise, as rounding makes them beside large outputs; those returned are of the last length."""
+    rng = np.random.default_rng(0)
+    pulls = []
+
+    class Noisy(CrossEntropy):
+        def pull(self, h):
+            pulls.append(rng.standard_normal(h.shape))
+            return pulls[-1]
+
+    loss = Noisy(np.zeros(3, int), LOGISTIC.E, biased=False)
+    outputs, f, across = rng.standard_normal((3, 3, 1))
+    length, there = line_search(loss, outputs, f, across, -1.0, 1.0)
+    assert len(pulls) == 21
+    assert there is pulls[-1]
+    assert np.isfinite(length)

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 import gcnlimit as gl
 from gcnlimit.classes import Classes
 from gcnlimit.theory.ceiling.amp_layers import softmax_averages, unequal_averages
+from gcnlimit.theory.ceiling.unequal_posterior import posterior_log_error, single_rule
 
 
 @pytest.mark.parametrize("classes, lam", [(2, 1.0), (2, -1.0), (3, 1.2), (20, 0.72)])
@@ -71,3 +73,37 @@ def test_without_a_graph_the_layers_are_those_of_the_features():
     data = gl.CSBM(4, 0.0, 3.0, 0.2)
     limit = gl.bayes_optimal(data).test_accuracy
     assert gl.theory.message_passing(data, 40).test_accuracy[-1] == pytest.approx(limit, abs=1e-8)
+
+
+@pytest.mark.parametrize("mean, variance", [(0.3, 0.9), (1.0, 0.5), (-0.4, 1.0), (1.0, 4.0)])
+@pytest.mark.parametrize("p", [0.1, 0.6])
+def test_averages_and_error_of_two_unequal_classes_are_one_dimensional(p, mean, variance):
+    """Evidence of that mean and variance along the code, which each node takes for its own strength."""
+    step = np.linspace(-9, 9, 4001)
+    weight = np.exp(-0.5 * step**2) / np.exp(-0.5 * step**2).sum()
+    classes = Classes.of([p, 1.0 - p])
+    first, second = classes.codes[:, 0]
+    fractions = [p, 1.0 - p]
+
+    def logit(b):
+        odds = np.log(p / (1.0 - p))
+        return odds + b * (first - second) - 0.5 * variance * (first**2 - second**2)
+
+    overlap = norm = loss = wrong = 0.0
+    for share, code, sign in zip(fractions, (first, second), (1.0, -1.0), strict=True):
+        u = logit(mean * code + np.sqrt(variance) * step)
+        estimate = second + (first - second) / (1.0 + np.exp(-u))
+        overlap += share * code * (weight @ estimate)
+        norm += share * (weight @ estimate**2)
+        loss += share * (weight @ np.logaddexp(0.0, -sign * u))
+        spread = (first - second) * np.sqrt(variance)
+        wrong += share * ndtr(-sign * logit(mean * code) / spread)
+    matrices = np.array([[mean]]), np.array([[variance]])
+    averages = unequal_averages(*matrices, classes)
+    assert np.ravel(np.hstack([np.ravel(part) for part in averages])) == pytest.approx(
+        [overlap, norm, loss], abs=1e-9
+    )
+    error = posterior_log_error(
+        matrices[1], classes.fractions, classes.fractions, single_rule(1), mean=matrices[0]
+    )
+    assert error == pytest.approx(np.log(wrong), abs=1e-10)

@@ -10,7 +10,13 @@ import gcnlimit as gl
 from gcnlimit.classes import Classes
 from gcnlimit.theory.ceiling import finite_degree
 from gcnlimit.theory.ceiling.linear_node import LinearNode
-from gcnlimit.theory.ceiling.population import LinearPopulation, Population, SparseModel, _losses
+from gcnlimit.theory.ceiling.population import (
+    Draw,
+    LinearPopulation,
+    Population,
+    SparseModel,
+    _losses,
+)
 
 
 def test_at_large_degree_it_is_the_dense_ceiling():
@@ -211,3 +217,57 @@ def test_the_memory_asked_for_is_about_that_which_is_taken(directed, monkeypatch
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert 0.6 * asked[0] < peak < 1.2 * asked[0]
+
+
+def test_two_starts_differ_by_four_standard_errors_and_noticeably():
+    """Each is a mean over populations, whose scatter is estimated from few of them."""
+    spread = np.array([-1.5, -0.5, 0.5, 1.5]) * 0.01
+    error = math.sqrt(2.0 * np.sum(spread**2) / 3 / 4)
+    below = np.zeros((4, finite_degree._OVERLAP + 1))
+    below[:, finite_degree._OVERLAP] = 0.3 + spread
+    for far, differ in ((3.99, False), (4.01, True)):
+        for side in (-1.0, 1.0):
+            assert finite_degree._differ(below, below + side * far * error) == differ
+    still = 0.0 * below
+    for far, differ in ((0.99, False), (1.01, True)):
+        assert finite_degree._differ(still, still + far * finite_degree._DIFFERENT) == differ
+
+
+class Moving:
+    """A population whose overlap, from its own place, rises by the same amount at every measurement."""
+
+    rise, spread = 0.0, 0.0
+
+    def __init__(self, model, size, informed, rng):
+        self.rise = type(self).rise + type(self).spread * rng.choice([-1.0, 1.0])
+        self.measured = 0
+
+    def sweep(self):
+        pass
+
+    def measure(self):
+        self.measured += 1
+        return Draw(0.0, 0.0, 0.0, 0.0, self.rise * self.measured, 1.0)
+
+
+def test_populations_that_still_move_are_told_from_noise(monkeypatch):
+    """The second half of the measurements is compared with the first, in units of the scatter of the populations."""
+
+    def drift(rise, spread):
+        monkeypatch.setattr(Moving, "rise", rise)
+        monkeypatch.setattr(Moving, "spread", spread)
+        return finite_degree._run(
+            Moving, (None,), 100, 16, np.random.SeedSequence(0), informed=True
+        )
+
+    start = drift(0.02, 0.0)
+    assert start.drift == pytest.approx(0.08)  # four of eight measurements later
+    assert start.means[:, finite_degree._OVERLAP] == pytest.approx(0.09)
+    assert start.entropy == 1.0
+    assert drift(0.002, 0.0).drift == 0.0  # not noticeable
+    # signs of the populations as drawn from this seed
+    signs = drift(0.0, 1.0).means[:, finite_degree._OVERLAP] / 4.5
+    error = np.std(signs, ddof=1) / np.sqrt(signs.size)
+    for far, moves in ((3.99, False), (4.01, True)):
+        rise = (far * error - np.mean(signs)) * 0.1
+        assert (drift(rise, 0.1).drift != 0.0) == moves

@@ -1,5 +1,7 @@
 """Averages over the posterior of a class: two routes to them, their limits, and what they add up to."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from reference import CLASSES
@@ -64,3 +66,33 @@ def test_the_slope_is_the_derivative(classes):
     step = 1e-4 * m
     slope = (tables.at(m + step).overlap - tables.at(m - step).overlap) / (2 * step)
     assert np.allclose(tables.at(m).slope, slope, rtol=1e-5, atol=1e-8)
+    assert np.allclose(tables.at(m).deficit + tables.at(m).overlap, m, rtol=1e-14)
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.2])
+def test_wrong_labels_have_an_overlap_a_slope_and_a_free_entropy_that_fit(noise):
+    tables = replace(posterior(Classes.of(2)), noise=noise)
+    m, h = np.geomspace(1e-3, 20.0, 15), 1e-4
+    overlap, slope = tables.labelled(m)
+    above, below = (tables.labelled(m * (1.0 + side * h))[0] for side in (1, -1))
+    np.testing.assert_allclose(slope, (above - below) / (2.0 * h * m), rtol=1e-5)
+    above, below = (tables.labelled_information(m * (1.0 + side * h)) for side in (1, -1))
+    np.testing.assert_allclose(0.5 * overlap, (above - below) / (2.0 * h * m), rtol=1e-7)
+    none = np.zeros(1)
+    assert tables.labelled(none)[0] == pytest.approx((1.0 - 2.0 * noise) ** 2)  # of the label alone
+    assert tables.labelled_information(none) == pytest.approx(0.0, abs=1e-14)
+
+
+@pytest.mark.parametrize("classes", [2, 4, 5, 10, (0.02, 0.98)])
+def test_the_steepest_overlap_and_its_convexity_are_the_largest_of_all(classes):
+    tables = posterior(Classes.of(classes))
+    m = np.geomspace(1e-3, 20.0, 4000) / tables.rate
+    overlap, _, slope = tables.at(m)
+    convexity = max(0.0, float(np.max(m * slope - overlap)))
+    assert tables.convexity == pytest.approx(convexity, rel=1e-4, abs=1e-12)
+    at, steepest = tables.steepness
+    if tables.curvature >= 0.0:
+        assert (convexity, at, steepest) == (0.0, 0.0, 1.0)
+    else:
+        assert steepest == pytest.approx(np.max(overlap / m), rel=1e-5)
+        assert at == pytest.approx(m[np.argmax(overlap / m)], rel=0.01)

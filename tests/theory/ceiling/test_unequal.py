@@ -249,3 +249,18 @@ def test_rules_have_the_moments_of_normal_variables_up_to_the_third(dimensions):
         np.testing.assert_allclose((w[:, None] * x).T @ x, np.eye(dimensions), atol=atol)
         third = np.einsum("n,ni,nj,nk->ijk", w, x, x, x, optimize=True)
         np.testing.assert_allclose(third, 0.0, atol=1e-11)
+
+
+def test_the_posterior_is_sure_under_strong_evidence_and_the_prior_under_none():
+    """Also where the odds of two classes are beyond the range of numbers."""
+    fractions = np.array(THREE)
+    entropy = -fractions @ np.log(fractions)
+    posterior = MatrixPosterior(fractions, gaussian_rules(2)[0])
+    for strength in (300.0, 1e5, 1e12):
+        m = strength * np.array([[1.0, 0.3], [0.3, 2.0]])
+        np.testing.assert_allclose(posterior.overlap(m), np.eye(2), atol=1e-12)
+        free_entropy, cross_entropy = posterior.information(m)
+        assert 0.0 <= cross_entropy < 1e-12
+        assert free_entropy == pytest.approx(0.5 * np.trace(m) - entropy, rel=1e-14)
+    np.testing.assert_allclose(posterior.overlap(np.zeros((2, 2))), 0.0, atol=1e-15)
+    assert posterior.information(np.zeros((2, 2))) == pytest.approx((0.0, entropy), abs=1e-14)

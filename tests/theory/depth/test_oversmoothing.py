@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
+from gcnlimit.theory.depth.oversmoothing import _leading
 
 GRAPHS = {"directed": False, "symmetrized": True}
 graphs = pytest.mark.parametrize("symmetrize", GRAPHS.values(), ids=GRAPHS)
@@ -186,3 +187,13 @@ def test_bad_input_is_refused():
         gl.depth.learning_rate(SEVERAL, gl.GCN(gl.Diffusion([1.0, 2.0]), symmetrize=False))
     with pytest.raises(gl.ParameterError, match="six"):
         gl.depth.learning_rate(SEVERAL, signals=[10.0, 20.0])
+
+
+def test_the_rate_is_read_off_beside_every_power_and_the_logarithm():
+    lam = np.array([20.0, 30.0, 45.0, 70.0, 100.0, 150.0, 230.0])
+    rng = np.random.default_rng(0)
+    terms = [lam**2, lam, np.log(lam), lam**0.0, 1.0 / lam, lam**-2.0]
+    coefficients = rng.normal(size=(2, 3, len(terms)))
+    np.testing.assert_allclose(
+        _leading(lam, coefficients @ terms), coefficients[..., 0], rtol=0, atol=1e-9
+    )

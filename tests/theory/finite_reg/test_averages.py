@@ -6,7 +6,14 @@ from scipy.stats import norm
 
 import gcnlimit as gl
 from gcnlimit.losses import as_loss
-from gcnlimit.theory.finite_reg.averages import _GRID, Output, _alike, eta, slope_at_zero
+from gcnlimit.theory.finite_reg.averages import (
+    _GRID,
+    Output,
+    _alike,
+    eta,
+    expected_losses,
+    slope_at_zero,
+)
 
 
 def at(mean, deviation, v):
@@ -58,10 +65,22 @@ def test_a_proximal_operator_that_moves_less_than_rounding_gives_no_number():
 
 
 def test_a_user_s_loss_may_be_steep():
-    """Its slope at 0 is found from its prox, however large it is."""
-    for slope in (1.0, 30.0, 1e3):
+    """Its slope at 0 is found from its values, however large it is."""
+    for slope in (1.0, 30.0, 1e3, 1e200):
         steep = gl.losses.FromValue(lambda z, slope=slope: slope * np.logaddexp(0.0, -2.0 * z))
         assert slope_at_zero(as_loss(steep)) == pytest.approx(-slope, rel=1e-6)
+
+
+@pytest.mark.parametrize("deviation", [1.0, 6.0, 16.0])
+def test_a_loss_may_grow_as_an_exponential(deviation):
+    r"""Of :math:`e^{-z}` the average is :math:`e^{-m+\sigma^2/2}`, from margins :math:`\sigma` deviations below the mean."""
+    test, _ = expected_losses(as_loss(lambda z: np.exp(-z)), at(0.5, deviation, 0.3))
+    assert test[0] == pytest.approx(np.exp(-0.5 + deviation**2 / 2), rel=1e-12)
+
+
+def test_an_average_beyond_all_numbers_is_not_one():
+    test, _ = expected_losses(as_loss(lambda z: np.exp(-z)), at(0.5, 40.0, 0.3))
+    assert np.isnan(test[0])
 
 
 def test_outputs_share_a_grid_if_their_deviations_are_within_a_factor_of_two():

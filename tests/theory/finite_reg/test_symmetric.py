@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
+from gcnlimit.theory.finite_reg import symmetric
 from gcnlimit.theory.finite_reg.symmetric import SymmetricEquations
 from gcnlimit.theory.points import Points
 
@@ -15,6 +16,18 @@ def test_the_grid_is_refined_until_it_does_not_matter():
     points = Points.of(data, gcn)
     prediction = gl.predict(data, gcn)
     assert prediction.train_loss == pytest.approx(_ridge_on_a_fixed_grid(points, 6000), rel=1e-8)
+
+
+@pytest.mark.parametrize("nodes", [100, 156, 216])
+def test_a_point_does_not_depend_on_the_grid_of_its_batch(monkeypatch, nodes):
+    """Outputs at the regularization where the search begins are large: it must begin further away, whatever is rounded how."""
+    monkeypatch.setattr(symmetric, "_first_nodes", lambda points: np.full(points.size, nodes))
+    data = gl.CSBM(
+        alpha=0.01910237, lam=0.51026382, mu=75.79899, rho=1.0, directed=False, noise=0.16925328
+    )
+    found = gl.predict(data, gl.GCN(gl.PageRank(0.27585253), "hinge", 1.0913388, normalize=True))
+    assert found.test_accuracy == pytest.approx(0.9228888690639, abs=1e-7)
+    assert found.iterations < 1000
 
 
 def _ridge_on_a_fixed_grid(points, nodes):

@@ -100,6 +100,9 @@
     // every control into one state, and into the address of the page
     collect: function (...values) {
       const presets = values.pop();
+      // on a narrow screen the controls stand above the answers: closed, until one is wanted
+      const first = !Object.keys(known).length;
+      if (first && window.innerWidth <= 800) document.querySelectorAll(".group").forEach((group) => { group.open = false; });
       known = values.pop();
       const names = window.dash_clientside.callback_context.inputs_list.map((input) => input.id), state = {};
       names.forEach((name, k) => { state[name] = Array.isArray(values[k]) ? values[k].length > 0 : values[k]; });
@@ -111,6 +114,12 @@
       const query = Object.keys(state).map((name) => name + "=" + encodeURIComponent(state[name])).join("&");
       window.history.replaceState(null, "", window.location.pathname + "?" + query);
       return [state, window.location.href];
+    },
+    // on a narrow screen what is said of an upload is below the controls, where nobody would see it
+    told: function () {
+      const place = document.getElementById("message");
+      setTimeout(() => place.textContent && place.getBoundingClientRect().top > window.innerHeight && place.scrollIntoView(), 100);
+      return window.dash_clientside.no_update;
     },
   });
 })();

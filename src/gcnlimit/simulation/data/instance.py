@@ -58,7 +58,7 @@ def two_class_model(adjacency: Graph, X: Features, labels: Array, mask: Mask) ->
 
 @dataclass(frozen=True, eq=False)
 class Instance(Brief):
-    """One draw of the model, with what a learner may see apart from what it may not; `of` takes your own graph.
+    """One draw of the model: what a learner may see, and the hidden labels kept apart from it; `of` takes your own graph.
 
     >>> import gcnlimit as gl
     >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), nodes=200, degree=20, seed=0)

@@ -73,7 +73,7 @@ def amp(
     damping
         Fraction of the old log-odds kept in each step, in [0, 0.99].
     seed
-        Of the small random start.
+        Seed of the small random start.
     device
         Where to compute, as for `fit`. An iteration draws streamed features once.
 

@@ -57,7 +57,7 @@ def groups_by_filter(filters: Filter, points: PointIndex) -> list[PointIndex]:
     if not points.size:
         return []
     values = filters.values[points].reshape(points.size, -1)
-    which = np.unique(values, axis=0, return_inverse=True)[1].reshape(-1)
+    which = np.unique(values, axis=0, return_inverse=True)[1].ravel()
     return [points[which == k] for k in range(which.max() + 1)]
 
 

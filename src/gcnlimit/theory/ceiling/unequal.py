@@ -6,7 +6,6 @@ from :math:`q = 1` therefore falls to the largest fixed point, and that from :ma
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
-from gcnlimit.numerics.fixed_point import FixedPoint, fixed_point
+from gcnlimit.numerics.fixed_point import fixed_point
 from gcnlimit.numerics.linear import matrix_function
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, Status
@@ -126,23 +125,15 @@ class MatrixEvolution:
 
     def _accelerated(self, start: Array) -> MatrixFixedPoint:
         """Fixed point by Anderson acceleration."""
-        how = {"scale": _size, "tol": _TOL, "max_iterations": 200}
-        q, end = matrix_fixed_point(lambda q: self._next(_clipped(q)), start, **how)
-        q = _clipped(q)
+
+        def step(row: Array, _: Any) -> Array:
+            return self._next(_clipped(row.reshape(start.shape))).reshape(1, -1)
+
+        how: Any = {"tol": _TOL, "max_iterations": 200, "memory": 4}
+        end = fixed_point(step, start.reshape(1, -1), scale=_size, **how)
+        q = _clipped(end.state.reshape(start.shape))
         ended = end.residual.item(), end.iterations.item(), end.converged.item()
         return MatrixFixedPoint(q, self.evidence(q), *ended)
-
-
-def matrix_fixed_point(
-    update: Callable[[Array], Array], start: Array, **how: Any
-) -> tuple[Array, FixedPoint]:
-    """Fixed point of a map of matrices, and how the search ended."""
-
-    def step(states: Array, _: Any) -> Array:
-        return update(states.reshape(start.shape)).reshape(1, -1)
-
-    end = fixed_point(step, start.reshape(1, -1), memory=4, **how)
-    return end.state.reshape(start.shape), end
 
 
 def _size(states: Array) -> Array:

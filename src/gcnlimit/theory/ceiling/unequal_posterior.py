@@ -122,7 +122,8 @@ class MatrixPosterior:
         if not np.all(np.isfinite(m)):
             return np.inf, 0.0
         cross_entropy = 0.0
-        for k, (p, ratios) in enumerate(zip(self.fractions, self._ratios(m), strict=True)):
+        for k, ratios in enumerate(self._ratios(m)):
+            p = self.fractions[k]
             others = np.sum(np.delete(ratios, k, axis=1), axis=1)
             cross_entropy += float(p * (np.log1p(others / p) @ self.rule.weights))
         entropy = -float(self.fractions @ np.log(self.fractions))

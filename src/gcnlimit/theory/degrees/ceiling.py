@@ -157,8 +157,10 @@ class PropensityEvolution(Evolution):
         state = self.state(x)
         count, weight = data.classes.count, self.law.weight
         margin = np.sqrt(self.at(x, self.law.theta)).reshape(*shape, -1)
-        decided = certain(margin, state.loss.reshape(shape))
-        performance = mean_performance(count, *decided, weight)
+        margins, (loss, train_loss) = certain(margin, state.loss.reshape(shape), data.noise)
+        # labels that may be wrong leave a loss that depends on the degree
+        losses = loss, train_loss @ weight if data.noise else train_loss
+        performance = mean_performance(count, margins, losses, weight)
         by_degree = partial(self._accuracy_by_degree, data, x)
         return ceiling_prediction(
             replace(performance, by_degree=by_degree),

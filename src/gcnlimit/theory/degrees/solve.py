@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +14,12 @@ from gcnlimit.degrees import DegreeLaw
 from gcnlimit.losses import Square
 from gcnlimit.numerics.fixed_point import FixedPoint, explicit
 from gcnlimit.numerics.linear import batches
-from gcnlimit.results.order_parameters import Output
+from gcnlimit.results.order_parameters import Weights
 from gcnlimit.theory.degrees.far import far_layers
 from gcnlimit.theory.degrees.layers import LayerEquations, LayerState, Wiring
 from gcnlimit.theory.degrees.symmetric import symmetric_margins
 from gcnlimit.theory.finite_reg.averages import eta_at_zero
-from gcnlimit.theory.finite_reg.solution import status_of
+from gcnlimit.theory.finite_reg.solution import Solution, status_of
 from gcnlimit.theory.points import Points
 
 _NUMBERS_AT_ONCE = 1 << 18  # held by one temporary array
@@ -46,13 +46,8 @@ def margins_by_degree(points: Points, law: DegreeLaw) -> tuple[Array, Array]:
     return mean / deviation, (mean + v) / deviation
 
 
-class LayerSolution(NamedTuple):
-    """Outputs of a batch of points at each propensity, and how the search ended."""
-
-    output: Output
-    residual: Array
-    iterations: npt.NDArray[np.int64]
-    status: npt.NDArray[np.int64]
+class LayerSolution(Solution):
+    """Solution under a law of degrees, outputs with a second axis over the propensities; weights without conjugates."""
 
     @staticmethod
     def cost(points: Points) -> npt.NDArray[np.int64]:
@@ -88,8 +83,10 @@ class LayerSolution(NamedTuple):
             again = _descend(*part, 2.0, tol, most)
             for whole, values in zip(end, again, strict=True):
                 whole[lost] = values
-        output = equations.nodes(LayerState.unpack(end.state, equations.wiring.b.shape[1])).output
-        return cls(output, end.residual, end.iterations, status_of(end))
+        state = LayerState.unpack(end.state, equations.wiring.b.shape[1])
+        weights = Weights(state.m_w, state.Q_w, state.V_w, *np.full((3, points.size), np.nan))
+        laws = end.state, equations.nodes(state).output, weights
+        return cls(points, *laws, end.residual, end.iterations, status_of(end))
 
 
 def _descend(  # noqa: PLR0917

@@ -20,6 +20,7 @@ from gcnlimit.theory.points import Points
 from gcnlimit.theory.solve import asymptote, checked, solve
 
 _LARGEST_TIME = 170.0  # |t| times the spectral radius: fourth powers of the filter overflow beyond
+_LARGEST_DIRECTED = 12.0  # the same of a directed graph, whose layers lose digits by cancellation
 
 
 def order_functions(
@@ -77,19 +78,18 @@ def order_functions(
     _check_times(points)
     if points.symmetric:
         return continuous.symmetric_functions(points, x).reshape(shape)
-    if infinite.any():
-        return continuous.closed_functions(points, x).reshape(shape)
     return continuous.directed_functions(points, x).reshape(shape)
 
 
 def _check_times(points: Points) -> None:
-    """Refuse a diffusion time at which order functions are not floating-point numbers."""
+    """Refuse a diffusion time at which order functions lose their digits."""
+    most = _LARGEST_TIME if points.symmetric else _LARGEST_DIRECTED
     reach = np.abs(points.filter.values) * points.radius
     worst = np.argmax(reach)
-    if reach[worst] > _LARGEST_TIME:
+    if reach[worst] > most:
         raise ParameterError(
             f"t = {points.filter.values[worst]:g} is too long for order functions, which grow like "
-            f"exp(4 |t| radius); take |t| <= {_LARGEST_TIME / points.radius[worst]:.3g}"
+            f"exp(4 |t| radius); take |t| <= {most / points.radius[worst]:.3g}"
         )
 
 

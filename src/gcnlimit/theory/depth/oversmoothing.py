@@ -77,7 +77,7 @@ def _leading(lam: Array, values: Array) -> Array:
     size = np.max(np.abs(basis), axis=0)
     flat = (values / lam**2).reshape(-1, lam.size)
     coefficients = np.linalg.lstsq(basis / size, flat.T, rcond=None)[0]
-    return np.asarray((coefficients[0] / size[0]).reshape(values.shape[:-1]))
+    return np.asarray(coefficients[0].reshape(values.shape[:-1]))
 
 
 @dataclass(frozen=True, eq=False)

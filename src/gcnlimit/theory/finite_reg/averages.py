@@ -17,7 +17,7 @@ from scipy.special import ndtr
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss
-from gcnlimit.numerics.gaussian import gaussian_grid
+from gcnlimit.numerics.gaussian import REACH, gaussian_grid
 from gcnlimit.numerics.linear import batches
 from gcnlimit.numerics.roots import first_root
 from gcnlimit.penalties import Penalty
@@ -27,6 +27,7 @@ from gcnlimit.results.performance import scalar_or_array
 _WIDEST = 1e4  # deviation of an output up to which a loss is averaged, beyond that of any network
 _GRID = 1 << 20  # numbers held by the grid of one average
 _NARROW = 1e-3  # width v of a corner below which Stein's lemma replaces the derivative
+_NEGLIGIBLE = 1e-13  # part of an average that the ends of its range may have
 _WIDE = 1e-3  # deviation of the output over v, below which the grid resolves the corner anyway
 
 
@@ -67,7 +68,7 @@ def eta_at_zero(loss: Loss, shape: tuple[int, ...]) -> Eta:
 def _eta_by_quadrature(loss: Loss, output: Output) -> Eta:
     omega, weight = _grid(loss, output)
     pull, slope = loss.pull(omega, output.v[:, None])
-    stiffness = _average(weight, slope)
+    stiffness = np.vecdot(weight, slope)
     kinks = loss.breakpoints(output.v)
     if kinks is not None:  # kinks narrower than the grid: Stein's lemma, Eq. 6.5
         mean, variance, v = output
@@ -76,9 +77,9 @@ def _eta_by_quadrature(loss: Loss, output: Output) -> Eta:
         # a kink that the grid does not reach, or a narrow output, needs no other rule
         within = np.any(np.abs(kinks - mean) < np.max(np.abs(away), axis=1), axis=0)
         narrow = within & (v < _NARROW) & (deviation > _WIDE * v)
-        by_parts = np.maximum(-_average(weight, pull * away), 0.0)
+        by_parts = np.maximum(-np.vecdot(weight, pull * away), 0.0)
         stiffness = np.where(narrow, by_parts / np.where(narrow, variance, 1.0), stiffness)
-    return Eta(_average(weight, pull), _average(weight, pull**2), stiffness)
+    return Eta(np.vecdot(weight, pull), np.vecdot(weight, pull**2), stiffness)
 
 
 def _alike(output: Output) -> Iterator[npt.NDArray[np.intp]]:
@@ -105,18 +106,29 @@ def expected_losses(loss: Loss, output: Output) -> tuple[Array, Array]:
     test, train = (np.full_like(output.v, np.nan) for _ in range(2))
     for rows in _alike(output):
         omega, weight = _grid(loss, output.take(rows))
-        test[rows] = _average(weight, loss.value(omega))
-        train[rows] = _average(weight, loss.value(loss.prox(omega, output.v[rows, None])))
+        train[rows] = np.vecdot(weight, loss.value(loss.prox(omega, output.v[rows, None])))
+        # a loss may grow as an exponential does: wider, until the ends do not matter
+        for wider in (1.0, 2.0, 4.0):
+            parts = weight * loss.value(omega)
+            total, ends = np.sum(parts, axis=1), np.max(np.abs(parts[:, [0, -1]]), axis=1)
+            within = np.isfinite(total) & (ends <= _NEGLIGIBLE * np.abs(total))
+            if within.all():
+                break
+            omega, weight = _grid(loss, output.take(rows), 2.0 * wider * REACH)
+        test[rows] = np.where(within, total, np.nan)
     return test, train
 
 
 def slope_at_zero(loss: Loss) -> float:
-    r"""Return :math:`\ell'(0)`: the point that :math:`\mathrm{prox}_\ell` maps to 0."""
+    r"""Return :math:`\ell'(0)`, from the right; where only the proximal operator is given, the point that it maps to 0."""
     if loss.slope_at_zero is not None:
         return loss.slope_at_zero
-    reaches = 4.0 ** np.arange(20)
-    intervals = ((-reach, reach) for reach in reaches)
-    slope = first_root(lambda x: float(loss.prox(x, 1.0)), intervals, rtol=1e-14)
+    slope: float | None
+    if loss.has_derivatives:
+        slope = float(loss.derivatives(0.0)[0])
+    else:
+        intervals = ((-reach, reach) for reach in 4.0 ** np.arange(20))
+        slope = first_root(lambda x: float(loss.prox(x, 1.0)), intervals, rtol=1e-14)
     if slope is None:
         raise ParameterError(
             f"loss = {loss!r} has no finite slope at 0: its prox never changes sign; "
@@ -130,14 +142,10 @@ def slope_at_zero(loss: Loss) -> float:
     return slope
 
 
-def _grid(loss: Loss, output: Output) -> tuple[Array, Array]:
+def _grid(loss: Loss, output: Output, reach: float = REACH) -> tuple[Array, Array]:
     """Quadrature nodes for the output, in panels that end at the kinks of the proximal operator."""
     deviation = np.sqrt(np.maximum(output.variance, 1e-300))
-    return gaussian_grid(output.mean, deviation, loss.breakpoints(output.v))
-
-
-def _average(weight: Array, values: Array) -> Array:
-    return np.asarray(np.einsum("bn,bn->b", weight, values))
+    return gaussian_grid(output.mean, deviation, loss.breakpoints(output.v), reach)
 
 
 def weight_law(
@@ -152,9 +160,9 @@ def weight_law(
     # the grid is laid where the field moves weights, in units that no regularization makes large
     omega = at * (pull / V_hat)[:, None]
     w = penalty.prox(omega, v[:, None])
-    slope = _average(weight, penalty.prox_derivative(omega, v[:, None]))
+    slope = np.vecdot(weight, penalty.prox_derivative(omega, v[:, None]))
     V_w = np.where(slope > 0.0, slope, np.nan) / (alpha * V_hat)
-    return V_w, _average(weight, w**2) / alpha
+    return V_w, np.vecdot(weight, w**2) / alpha
 
 
 def nonzero_weights(penalty: Penalty, reg: Array, weights: Weights) -> Any:

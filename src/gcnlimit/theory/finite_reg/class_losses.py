@@ -173,6 +173,7 @@ class Biased(Loss):
         r"""Averages :math:`\mathbb E[\eta f]`, :math:`\mathbb E f^2` and :math:`-\mathbb E f'` over both classes."""
         p, other = self.fractions
         upper, lower = two_codes(self.fractions)
+        # a node of the second class is pulled the other way, by minus f
         first, second = self._classes(mean, variance, v, self.bias(mean, variance, v))
         return (
             p * upper * first.pull - other * lower * second.pull,

@@ -21,7 +21,7 @@ import numpy as np
 from gcnlimit._values import Array
 from gcnlimit.losses import Loss
 from gcnlimit.penalties import L2, Penalty
-from gcnlimit.results.order_parameters import Output, Record, Rows, Weights
+from gcnlimit.results.order_parameters import Output, Record, Weights
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.finite_reg.averages import eta, eta_at_zero, weight_law
 from gcnlimit.theory.finite_reg.class_losses import node_loss
@@ -141,7 +141,7 @@ def pulls_of(loss: Loss, rho: Array, output: Output, V_w: Array) -> Pulls:
 
 
 @dataclass(frozen=True, eq=False)
-class Equations(ABC):
+class Equations(Record, ABC):
     r"""The equations for a batch of points; a kind of graph adds its averages, and the unknowns it needs for them.
 
     `reg` is in units of the filter's mean squared gain :math:`\tau(gg^T)`; `spike` is that along the labels, in the same units.
@@ -157,15 +157,15 @@ class Equations(ABC):
     spike: Array
     gain: Array
 
-    _POINTWISE: ClassVar[tuple[str, ...]] = ("alpha", "mu", "rho", "reg", "spike", "gain")
+    shared: ClassVar[frozenset[str]] = frozenset({"loss", "penalty", "features", "law"})
 
     @staticmethod
-    def shared(points: Points, gain: Array, spike: Array) -> dict[str, Any]:
+    def common(points: Points, gain: Array, spike: Array) -> dict[str, Any]:
         """Fields that do not depend on the kind of graph, for filters of that gain in the bulk and along the labels."""
         same = ("alpha", "mu", "rho", "penalty", "features")
-        common = {name: getattr(points, name) for name in same}
+        fields = {name: getattr(points, name) for name in same}
         reg = np.minimum(points.reg / gain / gain, 1e60)  # Eq. 6.4; squares underflow beyond
-        return common | {"loss": node_loss(points), "reg": reg, "gain": gain, "spike": spike}
+        return fields | {"loss": node_loss(points), "reg": reg, "gain": gain, "spike": spike}
 
     @abstractmethod
     def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
@@ -182,10 +182,6 @@ class Equations(ABC):
     def effort(self, level: int) -> dict[str, Any]:
         """Settings of the search, from quick to careful."""
         return CAREFUL if level == 2 else {"max_iterations": (60, 150)[level], "memory": 5}
-
-    def take(self, rows: Rows) -> Self:
-        """Problem of some of the points."""
-        return replace(self, **{name: getattr(self, name)[rows] for name in self._POINTWISE})
 
     def at(self, reg: Array) -> Self:
         """Return the same problem at another regularization, in its own units."""

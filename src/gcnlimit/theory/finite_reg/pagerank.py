@@ -7,7 +7,7 @@ With :math:`B = 1 - \theta a` the filter is :math:`g = B^{-1}`, so that :math:`\
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ def pagerank_transforms(theta: Array, signal: Array, s: Array) -> Transforms:
     >>> graph.W.round(12), (graph.U * (1 - 0.3)).round(12)  # the gain of the filter is 1 / 0.8
     (array([1.]), array([0.8]))
     """
+    # the formulas are those of the plain series, whose squared gain is 1/unit
     unit = 1.0 - theta**2
     root = np.sqrt(unit)
     s = s * unit
@@ -62,6 +63,7 @@ def _root(square: Array, s: Array) -> Array:
         x = 1.0 + y
         return y * (1.0 + s * x**2) - square * x, 1.0 + s * x * (x + 2.0 * y) - square
 
+    # the root without the square of x is above the true one, and Newton's method does not overshoot
     highest = square / (1.0 + s - square)
     return bracketed_roots(excess, highest, np.zeros_like(highest), highest)
 
@@ -73,15 +75,13 @@ class PageRankEquations(Equations):
     theta: Array
     signal: Array
 
-    _POINTWISE: ClassVar[tuple[str, ...]] = (*Equations._POINTWISE, "theta", "signal")
-
     @classmethod
     def of(cls, points: Points) -> Self:
         """Prepare the equations of the points."""
         theta = points.filter.values
         gain = points.units(1.0 / np.sqrt(1.0 - theta**2))
         spike = 1.0 / (1.0 - theta * points.signal) ** 2
-        return cls(**cls.shared(points, gain, spike), theta=theta, signal=points.signal)
+        return cls(**cls.common(points, gain, spike), theta=theta, signal=points.signal)
 
     def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
         return pagerank_transforms(self.theta, self.signal, pulls.product), rest

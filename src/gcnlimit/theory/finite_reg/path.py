@@ -184,7 +184,7 @@ class SymmetricRidge(GraphRidge):
         # W less its value for a gain of 1, so that the difference of its averages keeps its digits
         less = (g**2 - 1.0) * D / (1.0 + s[:, :, None])
         U, excess = (
-            np.matvec(x, weight)
+            np.vecdot(weight[:, None], x)
             for x, weight in ((g * D, self.measure.e), (less, self.measure.excess))
         )
         return s, np.asarray((g**2 * D) @ self.measure.tau), U, excess

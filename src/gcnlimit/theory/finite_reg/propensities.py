@@ -52,6 +52,7 @@ class PropensityEquations(SymmetricEquations):
 
     def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
         """Averages over the spectrum, with those for labels across the spike."""
+        # labels have a part across the spike, which sees the bulk alone
         U = self.g / (1.0 + pulls.product[:, None] * self.g**2)
         W = self.g * U
         tau = self.measure.tau

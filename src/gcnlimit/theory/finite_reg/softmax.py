@@ -182,7 +182,7 @@ def _by_convolution(C: int, means: Array, deviation: float, v: float) -> list[li
     # of the step, once this is below the deviation of L, about `deviation` over sqrt(C).
     low = np.maximum(true_class - reach, deviation * float(ndtri(10.0 ** (-13.0 / (C - 1)))) - v)
     high = true_class + reach + _proximal(-true_class[:, None], others, v)[0]
-    L = np.arange(np.min(low), np.max(high), min(0.45, 0.9 * C**-0.5) * min(deviation, 1.0))
+    L = np.arange(np.min(low), np.max(high), 0.9 * C**-0.5 * min(deviation, 1.0))
     all_sums = _other_sums(C, cells, span, L[:, None], (deviation, v))
 
     def with_own(at: Array, sums: _Sums) -> list[float]:

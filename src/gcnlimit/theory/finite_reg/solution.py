@@ -21,6 +21,7 @@ from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.penalties import L2, Mixed
 from gcnlimit.results.order_parameters import OrderFunctions, Output, Rows, Weights
 from gcnlimit.results.performance import Status
+from gcnlimit.theory.finite_reg.averages import eta_at_zero
 from gcnlimit.theory.finite_reg.equations import NUMBERS, Equations
 from gcnlimit.theory.points import Points
 
@@ -34,7 +35,7 @@ _ROUGH = 1e-3  # residual that suffices on the way, where a spike that dominates
 _SHARES = (0.2, 0.5, 0.8, 1.0)  # of a penalty as it is turned on
 _LEAST = 1e-150  # regularization, in units of the squared gain, below which a square underflows
 _ROUNDING = 7e-12  # residual that rounding may leave, over the root of the numbers of a state
-_WORK = 8e8  # iterations times numbers of a state to the power 3/2, about: some seconds
+_WORK = 5e8  # iterations times numbers of a state to the power 3/2, about: ten seconds
 _FURTHER = 10.0  # factor above the first regularization at which the explicit start is a solution
 
 
@@ -53,6 +54,16 @@ class Solution:
     @staticmethod
     def cost(points: Points) -> npt.NDArray[np.int64]:
         """Numbers that the search keeps at a time, for each point."""
+        raise NotImplementedError
+
+    @classmethod
+    def solve(cls, points: Points, *, tol: float, max_iterations: int) -> Self:
+        """Solve the equations of each point."""
+        raise NotImplementedError
+
+    @classmethod
+    def asymptote(cls, points: Points) -> tuple[Self, Array]:
+        """Return the explicit solution at a large regularization, and that regularization."""
         raise NotImplementedError
 
     def chain_layers(self) -> OrderFunctions:
@@ -77,13 +88,11 @@ class FollowedSolution(Solution, ABC):
 
     @classmethod
     def solve(cls, points: Points, *, tol: float, max_iterations: int) -> Self:
-        """Solve the equations of each point."""
         equations = cls.prepare(points)
         return cls._at(points, equations, follow(equations, tol=tol, max_iterations=max_iterations))
 
     @classmethod
     def asymptote(cls, points: Points) -> tuple[Self, Array]:
-        """Return the explicit solution at a large regularization, and that regularization."""
         equations = cls.prepare(points)
         reg = FAR * equations.far
         far = equations.at(reg)
@@ -125,12 +134,20 @@ def follow(equations: Equations, *, tol: float, max_iterations: int) -> FixedPoi
         plain = replace(equations, penalty=L2())
         end = follow(plain, tol=_ROUGH, max_iterations=max_iterations)
         return _turn_on(equations, end, tol)
-    top = np.maximum(equations.reg, equations.far)
-    end = _Track(equations, top, 10.0).run(tol, max_iterations)
-    # a start from further away is closer to its explicit limit, and smaller steps lose less
-    lost = np.flatnonzero(~end.converged)
-    if lost.size and max_iterations > 1000:
-        again = _Track(equations.take(lost), 3.0 * top[lost], 4.0).run(tol, max_iterations)
+    # a loss that is steep at 0 is negligible only further away
+    steep = np.maximum(1.0, eta_at_zero(equations.loss, equations.reg.shape).pull)
+    top = np.maximum(equations.reg, steep * equations.far)
+    twice = max_iterations > 1000
+    track = _Track(equations, top, 10.0, tied=not twice)
+    end = track.run(tol, max_iterations)
+    lost = np.flatnonzero(~end.converged & (end.iterations < track.most))
+    if lost.size and twice:
+        # the explicit start is a solution where its outputs are small; smaller steps lose less
+        rest, top = equations.take(lost), top[lost]
+        start = rest.at(top)
+        mean, variance, v = start.evaluate(start.start())[0].output
+        further = np.fmax(3.0, 3.0 * (np.abs(mean) + np.sqrt(variance) + v))
+        again = _Track(rest, further * top, 4.0).run(tol, max_iterations)
         again.iterations[:] += end.iterations[lost]
         for whole, part in zip(end, again, strict=True):
             whole[lost] = part
@@ -158,11 +175,15 @@ def iterate(equations: Equations, start: Array, *, tol: float | Array, level: in
 
 
 class _Track:
-    """Each point's way down from the regularization `top` to its own, first by factors of `step`."""
+    """Each point's way down from the regularization `top` to its own, first by factors of `step`.
 
-    def __init__(self, equations: Equations, top: Array, step: float) -> None:
+    Unless it is `tied` to its start, a point that small steps do not lead away from there is given up.
+    """
+
+    def __init__(self, equations: Equations, top: Array, step: float, tied: bool = True) -> None:
         points = len(top)
         self._equations = equations
+        self._least = np.where(tied, 1.1, 2.0) * np.ones(points)  # step below which it is given up
         self._reg = top.copy()  # tried next
         self._state = equations.at(_FURTHER * top).start()
         self._solved = _FURTHER * top  # regularization of the state
@@ -176,7 +197,7 @@ class _Track:
 
     def run(self, tol: float, max_iterations: int) -> FixedPoint:
         """Follow each point until it arrives or is given up."""
-        max_iterations = min(max_iterations, 1 + int(_WORK / self._state.shape[1] ** 1.5))
+        self.most = min(max_iterations, 1 + int(_WORK / self._state.shape[1] ** 1.5))
         while self._active.size:
             # points to solve together, those of the least effort first: small steps cost more
             step = self._step[self._active]
@@ -193,15 +214,16 @@ class _Track:
             stage = self._equations.take(rows).at(reg)
             end = iterate(stage, stage.settled(start), tol=wanted, level=int(level.min()))
             end.converged[end.residual <= _ROUNDING * np.sqrt(start.shape[1])] = True
-            self._record(rows, end, max_iterations)
+            self._record(rows, end)
         return FixedPoint(self._state, self._residual, self._iterations, self._converged)
 
-    def _record(self, rows: Rows, end: FixedPoint, limit: int) -> None:
+    def _record(self, rows: Rows, end: FixedPoint) -> None:
         """Advance the points that were solved, let the others try a smaller step, and drop those that are done."""
         state, residual, iterations, good = end
         wanted = self._equations.reg[rows]
         arrived = good & (self._reg[rows] == wanted)
         won = rows[good]
+        self._least[won] = 1.1
         self._iterations[rows] += iterations
         self._before[won] = self._state[won]
         self._state[won] = state[good]
@@ -216,7 +238,7 @@ class _Track:
         near = np.minimum(2.0, np.sqrt(step))  # no small last step
         self._reg[rows] = np.where(aim < near * wanted, wanted, aim)
 
-        over = arrived | (step < 1.1) | (self._iterations[rows] >= limit)
+        over = arrived | (step < self._least[rows]) | (self._iterations[rows] >= self.most)
         self._residual[rows[over]] = residual[over]
         self._converged[rows[arrived]] = True
         self._active = np.setdiff1d(self._active, rows[over], assume_unique=True)

@@ -79,6 +79,7 @@ def _ratio(features: Spectrum, freedom: Any) -> Any:
 def square_reg(W: Array, s: Array, alpha: Array, rho: Array, features: Spectrum = WHITE) -> Array:
     r"""Regularization at :math:`s = \kappa V_w`, given :math:`\tau(W)`; infinite at 0, NaN beyond the most freedom."""
     p = s * W
+    # at s = 0 the quotient is infinite, which is right; beyond the most freedom it is refused below
     with np.errstate(divide="ignore", invalid="ignore"):
         reg = (rho - p) * feature_gain(features, alpha * p).response / (alpha * (1.0 - p)) / s
     return np.where(p < most_freedom(alpha, rho), reg, np.nan)
@@ -171,6 +172,7 @@ def _on_grid(points: Points, n: int, near: Array) -> tuple[Array, Array]:
         q /= 1.0 + q
         return q @ measure.tau, (q - q * q) @ measure.tau
 
+    # in logarithms: the gain of many layers exceeds the largest number
     s = _solved(freedom, points, size + np.log(gain), near)
     d = 1.0 / (1.0 + s[:, None] * square)
     graph = spectral_transforms(measure, g * d, square * d, s)

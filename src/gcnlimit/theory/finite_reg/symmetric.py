@@ -48,8 +48,6 @@ class SymmetricEquations(Equations):
     g: Array
     measure: SpikedSemicircle
 
-    _POINTWISE: ClassVar[tuple[str, ...]] = (*Equations._POINTWISE, "g")
-
     @classmethod
     def of(cls, points: Points, nodes: int) -> Self:
         """Put the filter of the points on a grid."""
@@ -59,10 +57,7 @@ class SymmetricEquations(Equations):
         g = g / bulk[:, None]
         gain = points.units(np.exp(size) * bulk)
         spike = np.vecdot(measure.e, g**2)
-        return cls(**cls.shared(points, gain, spike), g=g, measure=measure)
-
-    def take(self, rows: Rows) -> Self:
-        return replace(super().take(rows), measure=self.measure.take(rows))
+        return cls(**cls.common(points, gain, spike), g=g, measure=measure)
 
     def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
         """Averages over the spectrum (Eq. 3.20); the graph has no unknowns of its own."""
