@@ -44,6 +44,8 @@ def test_oversmoothing_is_said_where_the_accuracy_falls(top, words):
     falling = RISING - 0.1 * np.maximum(LAYERS - top, 0.0)
     told = f"; with c fixed at 1, accuracy falls beyond {words}(oversmoothing)."
     assert layers(RISING, falling).endswith(told)
+    late = 0.7 + 0.1 * np.isin(LAYERS, (top, 11))  # falls at the last layer alone
+    assert layers(RISING, late).endswith(told)
     for kept in (RISING, until(top), np.full(12, np.nan)):
         assert "oversmoothing" not in layers(RISING, kept)
 

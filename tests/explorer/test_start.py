@@ -4,6 +4,7 @@ import base64
 import io
 import pickle
 import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -146,6 +147,18 @@ def test_a_file_that_is_too_large_is_refused(monkeypatch):
     monkeypatch.setattr("gcnlimit.explorer.start.LARGEST", 10)
     with pytest.raises(gl.GCNLimitError, match=r"use gl\.recommend"):
         describe_upload(State(), [_encoded(b"0" * 11)], ["a.npz"])
+
+
+def test_very_many_columns_are_refused_before_they_are_compared(monkeypatch):
+    monkeypatch.setattr("gcnlimit.explorer.start.describe", None)
+    wide = SimpleNamespace(X=np.zeros((2, 20_001)))
+    monkeypatch.setattr("gcnlimit.explorer.start.read_labelled", lambda *files: wide)
+    with pytest.raises(gl.GCNLimitError, match="20001 columns, more than the 20000"):
+        describe_upload(State(), [_encoded(b"")], ["a.npz"])
+    monkeypatch.setattr("gcnlimit.explorer.start.read_labelled", None)
+    tables = b"source,target\na,b\n", b"id,label," + b"1," * 10**6
+    with pytest.raises(gl.GCNLimitError, match=r"1000003 columns, more than .* leave some out"):
+        describe_upload(State(), [*map(_encoded, tables)], ["e.csv", "n.csv"])
 
 
 def test_files_are_called_by_their_own_names(monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from reference import ROOT
 from scipy.integrate import quad
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 import gcnlimit as gl
 from gcnlimit.theory.calibration import calibration
@@ -101,6 +101,18 @@ def test_small_outputs_are_sure_by_their_largest_logit(classes, largest):
     np.testing.assert_allclose(
         classes * sure.confidence - 1.0, deviation * largest, rtol=1e-3, atol=1e-12
     )
+
+
+@pytest.mark.parametrize("classes", [3, 10])
+def test_outputs_that_do_not_scatter_are_the_limit_of_those_that_hardly_do(classes):
+    mean = np.array([-1.0, -0.2, 0.0, 0.4, 2.0])
+    exact, nearly = (
+        calibration(mean, np.full(5, deviation), mean, mean, classes).confidence
+        for deviation in (0.0, 1e-7)
+    )
+    logits = np.column_stack([np.sqrt(classes) * mean, np.zeros((5, classes - 1))])
+    np.testing.assert_allclose(exact, softmax(logits, axis=1).max(axis=1), rtol=1e-14)
+    np.testing.assert_allclose(nearly, exact, rtol=3e-6)
 
 
 @pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])

@@ -31,6 +31,8 @@ LARGEST = 32 * 2**20
 """Bytes that an upload may have."""
 MEMORY = 2.5e9
 """Bytes that reading one may take, and that it may unpack to."""
+COLUMNS = 20_000
+"""Columns that it may have: more take minutes."""
 
 
 def _of_problem(problem: Problem) -> State:
@@ -124,13 +126,22 @@ def describe_upload(
 
         before = spelling.set(_on_the_page)
         try:
-            files = map(str, sorted(paths, key=_edge_like))
-            fitted, sentence = describe(state, read_labelled(*files, **how), scale)
+            order = {path: _edge_like(path) for path in paths}
+            _check_width(*(0 if whole else place[-1] for place in order.values()))
+            data = read_labelled(*map(str, sorted(order, key=order.__getitem__)), **how)
+            _check_width(np.shape(data.X)[1])
+            fitted, sentence = describe(state, data, scale)
             return fitted, named(sentence)
         except GCNLimitError as error:
             raise GCNLimitError(named(str(error))) from None
         finally:
             spelling.reset(before)
+
+
+def _check_width(*columns: int) -> None:
+    if max(columns) > COLUMNS:
+        most = f"a table has {max(columns)} columns, more than the {COLUMNS} that the page takes"
+        raise GCNLimitError(f"{most}; leave some out, or use gl.recommend in Python")
 
 
 def _on_the_page(name: str, value: Any) -> str:

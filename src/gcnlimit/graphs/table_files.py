@@ -214,7 +214,7 @@ def _cells(written: str, shown: str, kind: str) -> tuple[list[list[str]], str]:
     top = next(below, "")
     bare = re.sub('"[^"]*"', "", top)
     mark = max(",\t;| ", key=lambda mark: bare.count(mark) if mark != " " else 0.5)
-    require(f"a row of {bare.count(mark)} cells in {shown}", 200.0 * bare.count(mark), "cut it")
+    require(f"a row of {bare.count(mark)} cells in {shown}", 5e3 * bare.count(mark), "cut it")
     lines = chain([top], below)
     spaced = (line.strip() for line in lines) if mark == " " else lines
     reader = csv.reader(spaced, delimiter=mark, skipinitialspace=True)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from scipy.special import expit, log_expit, ndtr
+from scipy.special import expit, log_expit, ndtr, softmax
 
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
@@ -179,7 +179,7 @@ def _softmax_scores(C: int, lead: float, spread: float) -> tuple[float, float, f
 def _softmax_confidence(others: int, lead: float, deviation: float) -> float:
     r"""Mean largest probability: :math:`\int da\,e^{-a} \prod_j \mathbb E[e^{-ae^{x_j - x}}; x_j < x]` at the largest."""
     if deviation == 0.0:
-        return float(1.0 / (1.0 + others * np.exp(-lead))) if lead >= 0.0 else np.nan
+        return float(np.max(softmax(np.append(np.zeros(others), lead))))
     a, weight = _LAGUERRE
     half = 0.5 * np.diff(_PANELS)[:, None]
     below = (_PANELS[:-1, None] + half * (1.0 + _LEGENDRE[0])).ravel()
