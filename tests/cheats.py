@@ -198,12 +198,6 @@ def oversized(task):
         everywhere(b"e" * 2**16)
 
 
-def closes_channels(task):
-    """Close what leads to the judge, and leave where errors are printed."""
-    os.closerange(3, 64)
-    return task.targets
-
-
 def wrong_shape(task):
     """Return a row more for each node."""
     return np.ones((2 * task.labels.size, task.classes))
