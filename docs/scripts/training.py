@@ -4,11 +4,13 @@ Run ``python docs/scripts/training.py time`` for stopping early against the best
 ``python docs/scripts/training.py sure`` for the calibration of tuned networks; a few minutes each on one core; a number
 after them is that of random data sets.
 ``python docs/scripts/training.py networks`` has the theory beside the trained networks of docs/findings/popular-networks.md.
+``python docs/scripts/training.py seconds`` times a hundred times of one point, and a thousand points.
 """
 
 from __future__ import annotations
 
 import sys
+from time import process_time
 
 import numpy as np
 from best_filter import random_data
@@ -17,6 +19,7 @@ import gcnlimit as gl
 from gcnlimit._values import Array
 from gcnlimit.theory.finite_reg.path import SymmetricRidge
 from gcnlimit.theory.points import Points
+from gcnlimit.theory.training import largest_stable_rate
 
 STEPS = np.unique(np.round(np.geomspace(1, 1000, 50)))
 
@@ -156,5 +159,33 @@ def _pagerank(data: gl.CSBM, teleport: float, scale: float) -> float:
     return gl.tune(data, network, {"reg": (1e-4, np.inf)}).prediction.test_accuracy
 
 
+def seconds(count: int = 20) -> None:
+    """Processor time of a hundred times over four decades at each of some points, half the stable rate; and of many points."""
+    data, t = drawn(max(count, 1000))
+    steps, filter = np.round(np.geomspace(1, 1e4, 100)), gl.Diffusion(1.0)
+    flow = gl.GCN(filter, normalize=True, reg=0.1, training=gl.GradientFlow(steps / 100.0))
+    for momentum in (None, 0.0, 0.5, 0.9, 0.99):
+        taken = []
+        for k in range(count):
+            point = gl.CSBM(*(values[k, 0] for values in (data.alpha, data.lam, data.mu, data.rho)))
+            gcn = flow
+            if momentum is not None:
+                gcn = flow.replaced(training=gl.GradientDescent(1, 1.0, momentum))
+                rate = 0.5 * float(largest_stable_rate(Points.of(point, gcn))[0])
+                gcn = flow.replaced(training=gl.GradientDescent(steps, rate, momentum))
+            gl.predict(point, gcn)
+            start = process_time()
+            gl.predict(point, gcn)
+            taken.append(1e3 * (process_time() - start))
+        name = "flow" if momentum is None else f"momentum {momentum:g}"
+        spread(f"{name}, milliseconds", np.array(taken), 1)
+    start = process_time()
+    gl.predict(
+        data, gl.GCN(gl.Diffusion(t), normalize=True, reg=0.1, training=gl.GradientFlow(1.0))
+    )
+    print(f"{t.size} points at one time: {process_time() - start:.1f} s")
+
+
 if __name__ == "__main__":
-    {"time": time, "sure": sure, "networks": networks}[sys.argv[1]](*map(int, sys.argv[2:]))
+    modes = {"time": time, "sure": sure, "networks": networks, "seconds": seconds}
+    modes[sys.argv[1]](*map(int, sys.argv[2:]))

@@ -80,18 +80,10 @@ class GradientDescent(Training):
 
     .. math:: w_{n+1} = w_n - \eta \nabla + \beta (w_n - w_{n-1}).
 
-    Parameters
-    ----------
-    steps
-        Number :math:`n` of steps, from zero weights: epochs.
-    rate
-        Step size :math:`\eta` on the sum of the losses of the labelled nodes. A learning rate `lr` on their *mean*, for a
-        network of features of unit variance, is ``rate = lr / rho`` (see `from_epochs`).
-    momentum
-        The :math:`\beta`, at least 0 and below 1.
+    The number of `steps` :math:`n` is that of epochs. The step size, `rate` :math:`\eta`, is on the sum of the losses of the
+    labelled nodes: a learning rate `lr` on their *mean* is ``rate = lr / rho`` (see `from_epochs`). The `momentum`
+    :math:`\beta` is at least 0 and below 1.
 
-    Examples
-    --------
     >>> descent = GradientDescent(steps=[1, 100], rate=0.5)
     >>> descent.learned(np.array([0.2])).round(4)  # one step, and nearly the end
     array([[0.5   ],

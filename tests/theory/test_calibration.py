@@ -64,6 +64,23 @@ def test_scores_of_wide_logits_are_integrals_over_the_unsure_ones(deviation):
     assert (0.5 - sure.brier[0]) / density == pytest.approx(1.0, rel=1e-5)
 
 
+def test_wide_logits_of_many_classes_are_sure_but_near_ties():
+    """Beyond the tables: confidence, log loss and Brier score of sampled logits, within four standard errors."""
+    classes, margin, deviation = 4, np.full(1, 0.7), np.full(1, 40.0)
+    sure = calibration(margin * deviation, deviation, margin, accuracy(margin, classes), classes)
+    x = deviation * np.random.default_rng(0).normal(size=(200_000, classes))
+    x[:, 0] += np.sqrt(classes) * margin * deviation
+    ahead = x - np.max(x, axis=1, keepdims=True)
+    p = np.exp(ahead)
+    size = np.log(np.sum(p, axis=1))
+    p /= np.exp(size)[:, None]
+    brier = 0.5 * (np.sum(p**2, axis=1) - 2.0 * p[:, 0] + 1.0)
+    sampled = {"confidence": np.max(p, axis=1), "log_loss": size - ahead[:, 0], "brier": brier}
+    for name, values in sampled.items():
+        error = np.std(values) / np.sqrt(values.size)
+        assert abs(getattr(sure, name)[0] - values.mean()) < 4.0 * error
+
+
 @pytest.mark.parametrize("classes", [2, 3, 6])
 def test_the_best_temperature_makes_confidence_the_accuracy(classes):
     margin = np.array([0.2, 0.8, 2.0])

@@ -290,3 +290,9 @@ def test_a_contour_of_momentum_is_as_wide_as_the_growth_on_it_allows(momentum):
         (_, _, width), nodes = spectra._ellipses(np.full(2, steps))
         assert np.all(nodes < most)
         assert np.all(spectra.growth(width) * steps < np.log(100.0))
+
+
+def test_a_training_that_cannot_be_sampled_is_refused_as_it_was_given():
+    gcn = gl.GCN(gl.Diffusion(1.0), "logistic", training=gl.GradientFlow(1.0))
+    with pytest.raises(gl.ParameterError, match=r"training = GradientFlow\(time=1\.0\) and loss"):
+        gl.simulate(DATA, gcn, nodes=100, degree=10, trials=1)

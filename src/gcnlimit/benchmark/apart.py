@@ -191,7 +191,8 @@ def main() -> None:
         answer.write(_SCORES + table.astype("<f8").tobytes())
     except BaseException as error:
         answer.write(_REASON + reason(error).encode("utf-8", "replace"))
-    answer.flush()
+    with contextlib.suppress(OSError):  # closed by the model
+        answer.flush()
     os._exit(0)
 
 

@@ -17,7 +17,7 @@ from gcnlimit._values import Array
 class Contour(NamedTuple):
     r"""Nodes, and weights with which :math:`\oint\frac{dz}{2\pi i}f(z)` is the real part of a sum; a row for each point.
 
-    With some points of the interval, and half length and width of ellipses, NaN of drops.
+    With points of the interval, and half length and width of ellipses, NaN of drops.
     """
 
     z: Array
@@ -35,9 +35,9 @@ class Contour(NamedTuple):
     def crossed(self, f: Array, g: Array) -> tuple[Array, Array]:
         r"""Integrals :math:`\oint g`, :math:`\oint\oint \frac{f(z_1)g(z_2) - f(z_2)g(z_1)}{z_1 - z_2}`, with :math:`dz/2\pi i`.
 
-        They are those of one contour, for each row of values. On an outer contour :math:`\oint f(z_1)/(z_1 - z_2) = f_+(z_2)`,
-        which leaves :math:`\oint (f_+g_- - f_-g_+)`, on ellipses sums of coefficients. Else :math:`z_1` is at every other node
-        and at the conjugates of the rest, and :math:`z_2` at the conjugates of these.
+        For each row of values, on one contour. On an outer one :math:`\oint f(z_1)/(z_1 - z_2) = f_+(z_2)`, which leaves
+        :math:`\oint (f_+g_- - f_-g_+)`, on ellipses sums of coefficients. Else :math:`z_1` is at every other node and at the
+        conjugates of the rest, and :math:`z_2` at the conjugates of these.
 
         >>> one = np.ones((1, 1))
         >>> for loop in (ellipse(1.5 * one, 0.5 * one, 0.5 * one, 80), drop(one, 2 * one, 0.1 * one, 0.2 * one, 80)):

@@ -6,14 +6,13 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
 from gcnlimit._validation import as_real
 from gcnlimit._values import Array, Numbers
 from gcnlimit.errors import ParameterError
-from gcnlimit.numerics.leave_one_out import best_sharpness
+from gcnlimit.numerics.leave_one_out import Indices, best_sharpness
 from gcnlimit.results.pictures import ready_axes
 from gcnlimit.results.result import Result
 
@@ -32,8 +31,7 @@ class Calibration(Result):
     ----------
     slope
         The :math:`b` for which :math:`\sigma(bh)`, or the softmax of :math:`b` times the outputs, is the true probability
-        (Eqs. 14.1 and 14.6); with hubs or unequal classes that of the smallest log loss. Above 1 the network is
-        under-confident, below 1 over-confident.
+        (Eqs. 14.1 and 14.6), or nearest to it in log loss. Above 1 the network is under-confident, below 1 over-confident.
     accuracy, confidence
         Fraction of nodes classified correctly, and mean probability of the class that was chosen.
     expected_error
@@ -79,11 +77,9 @@ class Calibration(Result):
 
         It has the shape of the points, then that of `confidence`; a measured one is that of the slope.
 
-        >>> import gcnlimit as gl
-        >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
-        >>> p = gl.predict(data, gl.GCN(gl.Residual([1.0, 1.0]), "logistic", reg=0.5))
-        >>> p.calibration.reliability([0.5, 0.6, 0.7]).round(3)  # under-confident
-        array([0.5  , 0.717, 0.875])
+        >>> p = Calibration(2.0, 0.8, 0.7, 0.1, 0.5, 0.2, 0.4, 0.15)
+        >>> p.reliability([0.5, 0.6, 0.7]).round(3)  # under-confident
+        array([0.5  , 0.692, 0.845])
         """
         if self.classes != 2:
             only = f"of one confidence for two classes only, not for {self.classes}"
@@ -96,11 +92,10 @@ class Calibration(Result):
     def plot_reliability(self, axes: Axes | None = None) -> Axes:
         """Draw accuracy against confidence, a curve for each point, and dots where it was measured (needs Matplotlib)."""
         axes = ready_axes(axes)
-        lowest = 1.0 / self.classes
-        ends = (lowest, 1.0)
+        ends = (1.0 / self.classes, 1.0)
         axes.plot(ends, ends, color="0.7", linewidth=1, label="calibrated")
         if self.classes == 2:
-            x = np.linspace(lowest, 1.0, 101)
+            x = np.linspace(*ends, 101)
             axes.plot(x, self.reliability(x).reshape(-1, x.size).T)
         if self.bins is not None:
             confidence, right = (part.reshape(-1, BINS).T for part in self.bins)
@@ -117,7 +112,6 @@ CALIBRATED = tuple(f for f in fields(Calibration) if not f.kw_only and f.name !=
 """The fields that are numbers."""
 
 
-Indices = npt.NDArray[np.int64]
 ROWS = 9 + 2 * BINS
 """Length of the column of `calibration_column`."""
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit import scope
 from gcnlimit._runtime.memory import available
 from gcnlimit._runtime.processes import run
 from gcnlimit._runtime.progress import progress_bar
@@ -96,6 +97,7 @@ def simulate(  # noqa: PLR0917
         check_pair(data, to)
         to = to.model.replaced(rho=0.0)
     data = data.model
+    scope.check("simulate or fit", data, gcn)
     trials = whole("trials", trials, low=1, high=10**6)
     workers = workers if workers is None else whole("workers", workers, low=1, high=10**6)
     progress = progress if progress is None else flag("progress", progress)

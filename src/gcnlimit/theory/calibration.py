@@ -24,7 +24,7 @@ from gcnlimit.theory.ceiling.amp_layers import softmax_averages
 from gcnlimit.theory.decision import accuracy, two_codes
 
 _REACH = 10.0  # standard deviations of an output that carry all of it
-_WIDEST = 50.0  # deviation of logits of many classes
+_WIDE = np.array([32.0, 28.0, 24.0, 20.0, 17.0, 14.0])  # deviations of logits of many classes
 _LAGUERRE = np.polynomial.laguerre.laggauss(40)
 _LEGENDRE = np.polynomial.legendre.leggauss(48)
 _SURE = (1e-6, 30.0)  # deviations of logits between no evidence and certainty, as good as either
@@ -156,14 +156,24 @@ def _mixed_error(mean: Array, deviation: Array, weight: Array) -> Array:
 def _many_classes(C: int, mean: Array, deviation: Array) -> tuple[Array, ...]:
     r"""The same of softmax outputs: the logit of the true class has the mean :math:`\sqrt C\bar\omega`, others 0 (Eq. 14.6)."""
     scores = np.full((3, mean.size), np.nan)
-    # wider logits take tables that are too long
-    for k in np.flatnonzero(np.isfinite(mean) & (deviation < _WIDEST)):
+    for k in np.flatnonzero(np.isfinite(mean)):
         lead, spread = np.sqrt(C) * mean.flat[k], deviation.flat[k]
-        *moments, log_loss = softmax_averages(lead / C, spread**2 / C, C)
-        right, squares = ((1.0 + (C - 1) * x) / C for x in moments)
-        brier = 0.5 * (squares - 2.0 * right + 1.0)
-        scores[:, k] = _softmax_confidence(C - 1, lead, spread), log_loss, brier
+        if spread <= _WIDE[0]:
+            scores[:, k] = _softmax_scores(C, lead, spread)
+            continue
+        # of wide logits only ties are unsure: a series in 1/deviation
+        known = np.stack([_softmax_scores(C, lead * (x / spread), x) for x in _WIDE])
+        known[:, 1] /= _WIDE
+        terms = np.linalg.solve(np.vander(_WIDE[-1] / _WIDE), known)
+        scores[:, k] = (np.vander([_WIDE[-1] / spread], _WIDE.size) @ terms)[0]
+        scores[1, k] *= spread
     return tuple(scores.reshape(3, *mean.shape))
+
+
+def _softmax_scores(C: int, lead: float, spread: float) -> tuple[float, float, float]:
+    *moments, log_loss = softmax_averages(lead / C, spread**2 / C, C)
+    right, squares = ((1.0 + (C - 1) * x) / C for x in moments)
+    return _softmax_confidence(C - 1, lead, spread), log_loss, 0.5 * (squares - 2.0 * right + 1.0)
 
 
 def _softmax_confidence(others: int, lead: float, deviation: float) -> float:
@@ -171,11 +181,9 @@ def _softmax_confidence(others: int, lead: float, deviation: float) -> float:
     if deviation == 0.0:
         return float(np.max(softmax(np.append(np.zeros(others), lead))))
     a, weight = _LAGUERRE
-    ends = _PANELS
-    half = 0.5 * np.diff(ends)[:, None]
-    below = (0.5 * (ends[1:] + ends[:-1])[:, None] + half * _LEGENDRE[0]).ravel()
-    share = (half * _LEGENDRE[1]).ravel()
-    factor = share * np.exp(-a[:, None] * np.exp(-below))
+    half = 0.5 * np.diff(_PANELS)[:, None]
+    below = (_PANELS[:-1, None] + half * (1.0 + _LEGENDRE[0])).ravel()
+    factor = (half * _LEGENDRE[1]).ravel() * np.exp(-a[:, None] * np.exp(-below))
 
     def beaten(largest: Array, centre: float) -> Array:
         """Mean over a competitor below the largest, for each of these and each a."""
@@ -187,11 +195,10 @@ def _softmax_confidence(others: int, lead: float, deviation: float) -> float:
             return np.asarray(np.einsum("tn,tna->ta", inside, kept))
         z = (largest[:, None] - below - centre) / deviation
         density = np.exp(-0.5 * z**2) / (deviation * np.sqrt(2.0 * np.pi))
-        far = ndtr((largest - ends[-1] - centre) / deviation)
+        far = ndtr((largest - _PANELS[-1] - centre) / deviation)
         return np.asarray(density @ factor.T + far[:, None])
 
     z, normal = _normal(deviation)
     top = deviation * z
-    confidence = normal @ beaten(lead + top, 0.0) ** others @ weight
     wrong = beaten(top, lead) * beaten(top, 0.0) ** (others - 1)
-    return float(confidence + others * (normal @ wrong @ weight))
+    return float(normal @ (beaten(lead + top, 0.0) ** others + others * wrong) @ weight)

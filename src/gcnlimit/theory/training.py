@@ -5,8 +5,7 @@ regularizations over a contour around its spectrum,
 
 .. math:: w = -\oint \frac{dz}{2\pi i}\, \frac{1 - P(z)}z\, w_{r - z} ,
 
-so that means and squares are integrals over those in `gcnlimit.theory.finite_reg.path`. One contour serves all times of one
-network on one kind of data.
+so that means and squares are integrals over those in `gcnlimit.theory.finite_reg.path`. One contour serves all times.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ from gcnlimit.training import GradientDescent, Training
 _COARSEST, _FINE, _FINEST = 63, 127, (1 << 13) - 1  # nodes on the spectrum: first, for ends, last
 _SEARCHED = 32  # points whose spectra are searched for their ends at once
 _SMALLEST, _MOST = 32, 1 << 24  # nodes of a contour; and times those on the spectrum
-_DIGITS = 31.0  # minus the logarithm of the error of a contour, and of a P that is as good as 0
-_GROWTH = np.array([4.0, 1.5, 15.0, 60.0, 200.0])[:, None]  # logarithms of P where a ring may end
+_DIGITS = 26.0  # minus the logarithm of the error of a contour, and of a P that is as good as 0
+_GROWTH = np.array([4.0, 15.0, 60.0])[:, None]  # logarithms of P where a ring may end
 _WIDEST = 3.0  # of a ring
 _CLOSED = 1e-9  # what functions that are analytic outside a contour may have inside, by rounding
 _SAME, _ALIKE = 1e-12, 1e-11  # changes of variables and outputs that a finer grid may make
@@ -45,8 +44,7 @@ Rows = npt.NDArray[np.intp]
 class Stopped(NamedTuple):
     """Order parameters of a training that stops, along the points, in the place of a solution; responses are not defined.
 
-    On train nodes mean and variance are those of the output times the label as given, and `push` is what that label adds to its
-    own output.
+    On train nodes they are those of the output times the label as given; `push` is what that label adds to its own output.
     """
 
     output: Output
@@ -78,9 +76,12 @@ def trained_outputs(points: Points, training: Training) -> Stopped:
     for row, path, loop in _resolved(networks, spectra, longest):
         members = np.flatnonzero(group == row)
         law = spectra.unit[row], spectra.reg[row], networks.rho[row], points.noise
-        for block in batches(members.size, max(1, _BLOCK // loop.z.size)):
-            part = members[block]
-            answer[:, part] = _at_times(path, loop, law, steps[part])
+        # times that are equal, or as good as the last one, are computed once
+        _, times, which = np.unique(needed[members], return_index=True, return_inverse=True)
+        numbers = np.empty((7, times.size))
+        for block in batches(times.size, max(1, _BLOCK // loop.z.size)):
+            numbers[:, block] = _at_times(path, loop, law, steps[members[times[block]]])
+        answer[:, members] = numbers[:, which]
     answer[:, spectra.growth(np.zeros(first.size))[group] * time > _LARGEST] = np.nan
     mean, variance, train_mean, train_variance, m_w, Q_w, push = answer
     train_variance = np.maximum(train_variance, 0.0)  # outputs on train nodes may have none
@@ -158,11 +159,7 @@ class _Spectra(NamedTuple):
         return drop, (*ends, shift, bend), np.where(high < _FARTHEST * low, nodes, np.inf)
 
     def _ellipses(self, longest: Array) -> tuple[tuple[Array, ...], Array]:
-        """Ellipses of a width, and the number of nodes.
-
-        A ring ends where P has grown by :math:`e^M`. On the contour it has grown by less than a hundred, or it is the middle
-        of the ring. The squares of P there and at the end of the ring set the errors.
-        """
+        """Ellipses on which P is below a hundred; the squares of P there and at the end of a ring around them set the errors."""
         allowed = np.maximum(self.growth(np.zeros(self.centre.size)) * longest, 0.0) + _GROWTH
         below, above = np.full(allowed.shape, 1e-7), np.full(allowed.shape, _WIDEST)
         for _ in range(10):
