@@ -85,6 +85,18 @@ def test_the_order_of_columns_does_not_matter():
         np.testing.assert_allclose(one, other, atol=1e-6)
 
 
+def test_the_order_of_nodes_with_names_alone_does_not_matter():
+    """A column for each node: both scalings say the same, and rounding must not choose."""
+    for seed in range(3):
+        rng, y, A = blocks(seed, 3, 0.3, nodes=150)
+        X, order = np.eye(150), rng.permutation(150)
+        seen = np.where(rng.random(150) < 0.4, y, -1)
+        model = gl.GraphClassifier()
+        one = model.fit(X, seen, graph=A).predict_proba()[order]
+        other = model.fit(X[order], seen[order], graph=A[np.ix_(order, order)]).predict_proba()
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
 @pytest.mark.slow
 def test_outputs_on_all_nodes_teach_words_that_few_labels_do_not(monkeypatch):
     """Twelve labels of a class say little of 300 words; nodes whose neighbours tell their class say more, also of those apart."""

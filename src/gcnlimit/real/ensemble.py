@@ -29,6 +29,7 @@ LEAST = 1e-6  # probability below which nothing is said
 CALIBRATED = 50  # labelled nodes from which sharpness depends on the degree
 HELD = 50_000  # nodes up to which all views are held in memory at once
 COMPARED = 2000  # labelled nodes on which scalings are compared
+ROUNDING = 1e-5  # of the losses of scalings that say the same
 RELEARNT = 0.3  # regularization of what is learnt from all nodes, in mean squares of a column,
 UNEXPLAINED = 0.2  # and the share of the outputs that it may leave: worse students lost accuracy
 
@@ -262,7 +263,7 @@ def chosen_scaling(features: Any, labels: Labels, scale: str | None) -> Scaling:
         each = Fitted.of(Member("features"), columns, compared, np.ones(some.size)).losses
         losses.append(each[(each @ share).argmin()])
     gain, error = paired(losses[0], losses[1], share)
-    return other if gain > 2.0 * error else usual
+    return other if gain > 2.0 * error + ROUNDING else usual
 
 
 def _mixture(fitted: dict[str, Fitted], share: Array, kept: Callable[[Member], bool]) -> Mixture:
