@@ -7,6 +7,7 @@ splits.
 """
 
 import argparse
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -106,8 +107,13 @@ def _variants(data: Any, split: int) -> dict[str, float]:
     ensemble = model._model
     members = list(bank.members(ensemble.views, ensemble.labels))
 
-    def mixed(mixture: Any) -> float:
-        return score(np.exp(ensemble._scores(ensemble.views, mixture, members) + model._offset))
+    def mixed(mixture: Any, relearn: bool = True) -> float:
+        other = copy.copy(ensemble)
+        other.weights, other.bank = mixture, members
+        other.scores = other._scores(other.views, mixture, members)
+        if relearn:
+            other.relearn(model._offset)
+        return score(np.exp(other.scores + model._offset))
 
     def mixture(kept: Any) -> Any:
         return _mixture(ensemble.fitted, ensemble.share, kept)
@@ -116,6 +122,7 @@ def _variants(data: Any, split: int) -> dict[str, float]:
     whole = mixture(lambda one: True)
     largest = max(weights.max() for weights in whole.values())
     found["always with the graph"] = mixed(whole)
+    found["without learning from all nodes"] = mixed(ensemble.weights, relearn=False)
     found["the best instead of the average"] = mixed(
         {n: (w == largest).astype(float) for n, w in whole.items()}
     )

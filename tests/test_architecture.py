@@ -31,7 +31,7 @@ BUDGET = {
     "explorer": (11, 2550),
     "figures": (8, 1350),
     "filters": (6, 1100),
-    "graphs": (15, 2500),
+    "graphs": (15, 2550),
     "losses": (4, 700),
     "nn": (7, 850),
     "numerics": (14, 1750),

@@ -11,6 +11,7 @@ from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.lazy import Beside
 from gcnlimit.numerics.leave_one_out import forest, pair
 from gcnlimit.real.bank import Fitted, Member
+from gcnlimit.real.ensemble import Ensemble
 from gcnlimit.real.views import Views
 
 
@@ -63,12 +64,46 @@ def blocks(seed, classes, stay, nodes=400):
 
 
 def test_thresholds_of_two_columns_are_found_with_a_graph_that_says_nothing():
-    rng, y, A = blocks(0, 2, 0.0)
+    rng, y, A = blocks(0, 2, 0.0, nodes=800)
     X = rng.standard_normal((y.size, 6))
     y = ((X[:, 0] > 0) ^ (X[:, 1] > 0)).astype(int)
     seen = rng.random(y.size) < 0.5
     model = gl.GraphClassifier().fit(X, np.where(seen, y, -1), graph=A)
     assert model.score(y=np.where(seen, -1, y)) > 0.9
+
+
+def test_the_order_of_columns_does_not_matter():
+    """Neither for random units and trees nor for principal directions."""
+    rng, y, A = blocks(3, 2, 0.4)
+    for width, labels in ((5, 150), (300, 40)):
+        X = rng.standard_normal((y.size, width)) * rng.exponential(size=width) + y[:, None]
+        seen = np.where(np.arange(y.size) < labels, y, -1)
+        order = rng.permutation(width)
+        one, other = (
+            gl.GraphClassifier().fit(Z, seen, graph=A).predict_proba() for Z in (X, X[:, order])
+        )
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_outputs_on_all_nodes_teach_words_that_few_labels_do_not(monkeypatch):
+    """Twelve labels of a class say little of 300 words; nodes whose neighbours tell their class say more, also of those apart."""
+    gains = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        y, apart = rng.integers(3, size=1200), rng.random(1200) < 0.3
+        rate = np.where(y[:, None] == y, 12, 2) / 1200 * ~(apart | apart[:, None])
+        A = np.triu(rng.random((1200, 1200)) < rate, 1).astype(float)
+        X = rng.poisson(0.05 * np.exp(0.9 * (np.arange(300) % 6 == y[:, None]))).astype(float)
+        first = np.concatenate([np.flatnonzero((y == c) & ~apart)[:12] for c in range(3)])
+        seen = np.where(np.isin(np.arange(1200), first), y, -1)
+        model = gl.GraphClassifier()
+        after = model.fit(X, seen, graph=A + A.T).score(y=y)
+        with monkeypatch.context() as patch:
+            patch.setattr(Ensemble, "relearn", lambda self, offset: None)
+            gains.append(after - model.fit(X, seen, graph=A + A.T).score(y=y))
+    assert min(gains) > 0.0
+    assert np.mean(gains) > 0.005
 
 
 def test_few_labels_spread_over_a_graph_whose_features_say_nothing():

@@ -143,7 +143,7 @@ def test_a_few_labels_find_offsets_and_sharpness():
     wrong = 0.5 * truth + np.array([0.7, 0.0, -0.7])
     off = []
     for count in (20, 200, 4000):
-        found = recalibrated(wrong, np.arange(count), classes[:count])
+        found = recalibrated(wrong, np.arange(count), np.eye(3)[classes[:count]])
         off.append(np.abs(np.exp(found) - np.exp(truth)).mean())
     assert off[0] < np.abs(softmax(wrong, axis=1) - np.exp(truth)).mean()
     assert off[2] < off[1] < 0.06

@@ -81,7 +81,7 @@ def test_pagerank_is_the_dense_sum_in_the_units_of_the_view(unit):
     made = Views(X, A, unit=unit)
     S = views.propagation(made.graph, "centred").unit().operator @ np.eye(60)
     for strength, block in zip((0.5, -0.9), made.pagerank((0.5, -0.9)), strict=True):
-        sums = sum(np.linalg.matrix_power(strength * S, k) for k in range(views.STEPS + 1)) @ X
+        sums = sum(np.linalg.matrix_power(strength * S, k) for k in range(views.STEPS + 1)) @ made.X
         size = np.linalg.norm(sums, axis=1, keepdims=True)
         sums /= size if unit else np.sqrt(np.mean(size**2))
         np.testing.assert_allclose(block, sums, atol=1e-9)

@@ -8,7 +8,7 @@ on its own column. Blocks are NumPy arrays, or tensors of PyTorch on any device.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -197,3 +197,9 @@ def series_sum(  # noqa: PLR0917
             return total
     too_large = f"{name} = {largest:g} is too large for this operator"
     raise ParameterError(f"{too_large}: the series of the filter diverges; take smaller values")
+
+
+def geometric(operator: Any, block: Array, strengths: Sequence[float], most: int) -> Any:
+    r"""Sums :math:`\sum_{k \le K} s^k S^k B` for several strengths, whose products with the operator are shared."""
+    powers = np.power.outer(np.asarray(strengths), np.arange(most + 1)).T
+    return power_sum(powers[..., None, None], operator.astype(block.dtype), block)

@@ -1,10 +1,11 @@
-"""How features are scaled: rows of unit norm, as suits counts of words, or columns of unit variance."""
+"""How features are scaled (rows of unit norm, as suits counts of words, or columns of unit variance), ordered and reduced."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from gcnlimit._validation import one_of
@@ -12,6 +13,8 @@ from gcnlimit._values import Array
 from gcnlimit.graphs.check import column_spread, dense, is_sparse, squared
 
 DENSE = 5e7  # numbers up to which a sparse matrix may become dense
+RANK = 256  # principal directions to which many features are reduced
+NUMBERS = 1.5e7  # in a view: large graphs have fewer directions
 
 
 class Scaling(NamedTuple):
@@ -59,3 +62,34 @@ def unit_rows(X: Any) -> Any:
     norms = np.sqrt(np.asarray(squared(X).sum(axis=1)).ravel())
     factor = np.asarray(1.0 / np.where(norms > 0, norms, 1.0), X.dtype)
     return (sparse.diags_array(factor) @ X).tocsr() if is_sparse(X) else X * factor[:, None]
+
+
+def by_moment(X: Any) -> npt.NDArray[np.int64]:
+    """Columns in the order of their third moment with the sums of the rows, whatever the order of either."""
+    moment = X.T @ np.asarray(X.sum(axis=1)).ravel() ** 2
+    size = np.abs(moment).max() or 1.0
+    return np.argsort(np.round(moment / size, 6), kind="stable")  # a tie beyond rounding stays
+
+
+def principal_axes(X: Any, whole: bool = True) -> Array | None:
+    """Orthonormal directions, about those of the largest singular values; None if there are few columns.
+
+    On small graphs they span all rows, if `whole`. Else two steps of subspace iteration start from the side of the features, so
+    that the order of the nodes does not matter.
+    """
+    nodes, width = X.shape
+    small = whole and nodes <= 4 * RANK
+    rank = nodes if small else int(np.clip(NUMBERS / nodes, 64, RANK))
+    if width <= rank:
+        return None
+    if small:
+        return np.linalg.qr(dense(X.T))[0]
+    basis = np.random.default_rng(0).standard_normal((width, rank)).astype(X.dtype)
+    for _ in range(2):
+        basis = np.linalg.qr(np.asarray(X.T @ (X @ basis)))[0]
+    return basis
+
+
+def root_mean_square(view: Array) -> Array:
+    """Of each column."""
+    return np.asarray(np.sqrt(np.einsum("ij,ij->j", view, view, dtype=float) / len(view)))

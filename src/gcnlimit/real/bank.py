@@ -12,9 +12,10 @@ from scipy.linalg import solve_triangular
 from gcnlimit._values import Array
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.lazy import BLOCK, Averaged, Beside, Kernel, Units, gaussian, linear
+from gcnlimit.graphs.scaling import NUMBERS
 from gcnlimit.numerics.leave_one_out import correct, made_up, sharpened, soft_weights, targets
 from gcnlimit.numerics.ridge import LARGE, IteratedRidge, Outputs, Ridge
-from gcnlimit.real.views import NUMBERS, Views
+from gcnlimit.real.views import Views
 
 STRENGTHS = (-0.95, -0.6, -0.3, 0.5, 0.8, 0.9, 0.95)
 LANDMARKS = 1000  # of a kernel; with more labels, sums of products are iterated on all of them

@@ -137,6 +137,7 @@ class GraphClassifier(GraphEstimator):
         self._judge(model.left_out, labels, weights)
         self._labels = labels
         self._set_fractions(np.delete(model.scores, labels.labelled, axis=0))
+        model.relearn(self._offset)
         return model.scores
 
     def _set_fractions(self, outputs: Array) -> None:

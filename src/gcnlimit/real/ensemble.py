@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,22 +11,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import fmin
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 
 from gcnlimit._values import Array
 from gcnlimit.graphs.check import are_equal, squared
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.lazy import Beside
 from gcnlimit.graphs.operator import propagation
-from gcnlimit.graphs.scaling import Scaling
+from gcnlimit.graphs.scaling import RANK, Scaling, principal_axes
 from gcnlimit.numerics.leave_one_out import SAMPLE, averaged, blurred, correct, paired, soft_weights
-from gcnlimit.real.bank import Fitted, Member, members
-from gcnlimit.real.views import RANK, Views, principal_axes
+from gcnlimit.numerics.ridge import Ridge
+from gcnlimit.real.bank import LEADING, Fitted, Member, members
+from gcnlimit.real.fractions import recalibrated
+from gcnlimit.real.views import Views
 
 LEAST = 1e-6  # probability below which nothing is said
 CALIBRATED = 50  # labelled nodes from which sharpness depends on the degree
 HELD = 50_000  # nodes up to which all views are held in memory at once
 COMPARED = 2000  # labelled nodes on which scalings are compared
+RELEARNT = 0.3  # regularization of what is learnt from all nodes, in mean squares of a column,
+UNEXPLAINED = 0.2  # and the share of the outputs that it may leave: worse students lost accuracy
 
 
 class Row(NamedTuple):
@@ -64,6 +69,7 @@ class Ensemble:
     portable: Mixture
     uses_graph: bool
     gain: tuple[float, float] | None
+    bank: Bank = field(init=False)
     left_out: Array = field(init=False)
     scores: Array = field(init=False)
 
@@ -102,8 +108,34 @@ class Ensemble:
         about = (labels, share, scaling, views, bare, fitted, unusable)
         model = cls(*about, used, portable, uses_graph, gain)
         model.left_out = model.left_out_by(used)
-        model.scores = model._scores(views, used, bank if isinstance(bank, list) else None)
+        model.bank = bank if isinstance(bank, list) else []
+        model.scores = model._scores(views, used, model.bank)
         return model
+
+    def relearn(self, offset: Array) -> None:
+        """Let one PageRank member learn, for all of them, from the outputs on all nodes, which say more than few labels do."""
+        weights = Counter[float]()
+        for name, one in self.fitted.items():
+            if one.member.strength is not None:
+                weights[one.member.strength] += self.weights[name].sum()
+        bank, self.bank = self.bank, []  # which is large
+        total = weights.total()
+        few = self.labels.index.size <= min(LEADING, self.views.X.shape[1])
+        if not (few and bank and total):
+            return
+        strength = weights.most_common(1)[0][0]
+        view = next(columns.blocks[0] for member, columns in bank if member.strength == strength)
+        first = softmax(self.scores + offset, axis=1)
+        wanted = first.copy()
+        wanted[self.labels.labelled] = np.eye(first.shape[1])[self.labels.index]
+        reg = RELEARNT * view.shape[0] / view.shape[1]
+        outputs = Ridge(view).solve(wanted, np.array([reg]))[0][0]
+        if np.var(wanted - outputs, axis=0).sum() < UNEXPLAINED * np.var(wanted, axis=0).sum():
+            logs = recalibrated(outputs, np.arange(len(outputs)), wanted)
+            # nodes without neighbours and features have nothing to learn from
+            share = np.where(self.views.lonely & self.bare, 0.0, total)[:, None]
+            mean = share * np.exp(logs) + (1.0 - share) * first
+            self.scores = np.log(np.maximum(mean, LEAST)) - offset
 
     def left_out_by(self, mixture: Mixture) -> Array:
         """Leave-one-out scores of the labelled nodes by a mixture, such as that of the members that apply to another graph."""
@@ -153,10 +185,9 @@ class Ensemble:
         return self._sharpened(logs, views.degrees, self._sharpness)
 
     def _for_lonely(self, portable: Array) -> Array:
-        """Probabilities of nodes without neighbours: the fractions of the classes among them where there are no features either.
+        """Probabilities of nodes without neighbours: members that know no names, trained through the graph, read their features.
 
-        Those of all labels count as one more label of each class. Nodes with features are left to members that need not know them
-        by name: weights that were trained through the graph read features better than those of features alone.
+        Without features, the fractions of classes among them; those of all labels count as one more label of each class.
         """
         if not self.bare:
             return portable

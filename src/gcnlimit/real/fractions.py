@@ -87,10 +87,9 @@ def as_fractions(value: Any, classes: npt.NDArray[Any]) -> Array:
     return np.asarray(share / share.sum())
 
 
-def recalibrated(logs: Array, nodes: Indices, index: Indices) -> Array:
-    """Logarithms of probabilities after a sharpness and an offset of each class that suit a few labelled nodes."""
+def recalibrated(logs: Array, nodes: Indices, wanted: Array) -> Array:
+    """Logarithms of probabilities after a sharpness and an offset of each class that suit those wanted of some nodes."""
     count = logs.shape[1]
-    wanted = np.eye(count)[index]
 
     def loss(x: Array) -> tuple[float, Array]:
         found = log_softmax(np.exp(x[-1]) * logs[nodes] + x[:-1], axis=1)

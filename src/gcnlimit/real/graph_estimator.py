@@ -134,8 +134,8 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             names = self.classes_.tolist()
             if others := [c for c in classes.tolist() if c not in names]:
                 raise ParameterError(f"y has the class {others[0]!r}; the fit has {names}")
-            index = np.array([names.index(c) for c in classes.tolist()])
-            return recalibrated(logs + self._offset, known, index)
+            wanted = np.eye(len(names))[[names.index(c) for c in classes.tolist()]]
+            return recalibrated(logs + self._offset, known, wanted)
         if fractions is not None:
             return np.asarray(logs + np.log(as_fractions(fractions, self.classes_) / self._prior))
         if elsewhere:

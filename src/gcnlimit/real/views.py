@@ -10,40 +10,19 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.filters.action import power_sum
+from gcnlimit.filters.action import geometric
 from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels, grouped
 from gcnlimit.graphs.operator import near, normalized, propagation, undirected
-from gcnlimit.graphs.scaling import unit_rows
+from gcnlimit.graphs.scaling import by_moment, principal_axes, root_mean_square, unit_rows
 from gcnlimit.numerics.leave_one_out import forest
 from gcnlimit.numerics.ridge import LARGE
 
-RANK = 256  # principal directions to which many features are reduced
-NUMBERS = 1.5e7  # in a view: large graphs have fewer directions
 STEPS = 20  # of PageRank
 HOPS = 4
 GROUPS = 256  # most columns in which labels are spread
 WORK = 2e7  # products in one step of spreading the labels
 AT_ONCE = 64  # columns of labels that are spread together
-
-
-def principal_axes(X: Any, whole: bool = True) -> Array | None:
-    """Orthonormal directions, about those of the largest singular values; None if there are few columns.
-
-    On small graphs they span all rows, if `whole`. Else two steps of subspace iteration start from the side of the features, so
-    that the order of the nodes does not matter.
-    """
-    nodes, width = X.shape
-    small = whole and nodes <= 4 * RANK
-    rank = nodes if small else int(np.clip(NUMBERS / nodes, 64, RANK))
-    if width <= rank:
-        return None
-    if small:
-        return np.linalg.qr(dense(X.T))[0]
-    basis = np.random.default_rng(0).standard_normal((width, rank)).astype(X.dtype)
-    for _ in range(2):
-        basis = np.linalg.qr(np.asarray(X.T @ (X @ basis)))[0]
-    return basis
 
 
 class Views:
@@ -56,10 +35,11 @@ class Views:
     def __init__(self, features: Any, adjacency: Any, unit: bool, fit: Views | None = None) -> None:
         self.nodes = int(features.shape[0])
         self.dtype: Any = np.float64 if self.nodes <= LARGE else np.float32
-        self.X = features.astype(self.dtype, copy=False)
         self.unit = unit
         self.elsewhere = fit is not None
         self._kept: dict[str, Any] = {} if fit is None else fit._kept
+        order = self.kept("order", lambda: by_moment(features))  # what is drawn depends on it
+        self.X = features.astype(self.dtype, copy=False)[:, order]
         self.graph: Any = None
         self.degrees = np.zeros(self.nodes)
         if adjacency is not None:
@@ -98,7 +78,7 @@ class Views:
     def pagerank(self, strengths: Sequence[float]) -> list[Array]:
         r"""Features by :math:`\sum_k (sS)^k`, :math:`S` the centred operator over its top eigenvalue."""
         S = propagation(self.graph, "centred").unit().operator
-        found = zip(strengths, geometric(S, self.base, strengths), strict=True)
+        found = zip(strengths, geometric(S, self.base, strengths, STEPS), strict=True)
         return [self._scaled(f"pagerank {s}", block) for s, block in found]
 
     def leading(self, name: str, view: Array) -> Array:
@@ -162,7 +142,7 @@ class Views:
             kinds = np.eye(count, dtype=self.dtype)[owner[first : first + AT_ONCE]]
             start = np.zeros((self.nodes, len(kinds)), self.dtype)
             start[place] = 1.0
-            (found,) = geometric(S, start, (0.9,))
+            (found,) = geometric(S, start, (0.9,), STEPS)
             spread += found @ kinds
             spread[place[0], labels.index[here]] -= found[place]
         own = np.zeros((self.nodes, count), self.dtype)
@@ -181,7 +161,7 @@ class Views:
         """How near some nodes are to each by PageRank of strength 0.9, rows of unit norm."""
         start = np.zeros((self.nodes, nodes.size), self.dtype)
         start[nodes, np.arange(nodes.size)] = 1.0
-        (reached,) = geometric(propagation(self.graph, "symmetric").operator, start, (0.9,))
+        (reached,) = geometric(propagation(self.graph, "symmetric").operator, start, (0.9,), STEPS)
         return np.asarray(unit_rows(reached))
 
     def forest(self, labels: Labels) -> Array:
@@ -204,20 +184,9 @@ class Views:
     def _standard(self, name: str, view: Array) -> Array:
         """Columns of mean 0 and variance 1 in the fit, in place; what varies by rounding alone there is 0."""
         rounding = 100.0 * np.finfo(view.dtype).eps
-        level = _root_mean_square(view)
+        level = root_mean_square(view)
         view -= self.kept(f"mean of {name}", lambda: view.mean(axis=0, dtype=float))
-        size = _root_mean_square(view)
+        size = root_mean_square(view)
         flat = np.where(size > rounding * level, size, np.inf)
         view /= self.kept(f"spread of {name}", lambda: flat)
         return view
-
-
-def _root_mean_square(view: Array) -> Array:
-    """Of each column."""
-    return np.asarray(np.sqrt(np.einsum("ij,ij->j", view, view, dtype=float) / len(view)))
-
-
-def geometric(S: Any, block: Array, strengths: Sequence[float]) -> Any:
-    r"""Sums :math:`\sum_{k \le K} s^k S^k B` for several strengths, whose products with the operator are shared."""
-    powers = np.power.outer(np.asarray(strengths), np.arange(STEPS + 1)).T
-    return power_sum(powers[..., None, None], S.astype(block.dtype), block)
