@@ -23,8 +23,7 @@ _OMEGA = np.array([-2.317, -0.413, 0.371, 1.129, 2.903])[:, None]
 _V = np.array([0.713, 3.31])
 _STEP = 1e-5
 _Z = np.linspace(-6.0, 6.0, 1201)
-_FAR = np.linspace(-100.0, 100.0, 201)  # a loss may overflow, at values beyond the next number
-_HUGE = 1e200
+_FAR, _HUGE = np.linspace(-100.0, 100.0, 201), 1e200  # a loss may overflow there, from huge values
 _MANY = 8  # jumps of a derivative that are listed; with more it is not smooth anywhere
 
 
@@ -58,14 +57,15 @@ def _value_problems(loss: Convex, least_at_0: bool) -> Iterator[str]:
     if not np.array_equal(value, again, equal_nan=True):
         yield "value changes from call to call; take a function of its argument alone"
     value, far = value[0], far[0]
-    bad = ~np.isfinite(value)
-    if bad.any():
+    if (bad := ~np.isfinite(value)).any():
         yield f"value is {value[bad][0]} at z = {_Z[bad][0]:g}; it must be finite"
     finite = np.isfinite(far)
     end = finite[1:-1] & ~(finite[:-2] & finite[2:]) & (np.abs(far[1:-1]) < _HUGE)
     if end.any():
         yield f"value ends near z = {_FAR[1:-1][end][0]:g}; it must be finite at all margins"
     size = np.mean(np.abs(np.gradient(1.0 * value, _Z)))
+    if size > 0.0 and not 1.0 / _HUGE < size**2 < _HUGE:
+        yield f"value has slopes of about {size:.1g}; scale it, and reg with it"
     for z, values in ((_Z, value), (_FAR, far)):
         middle = values[1:-1]
         concave = values[2:] + values[:-2] - 2.0 * middle < -1e-12 * (size + np.abs(middle))
