@@ -250,7 +250,7 @@ class Summed(gl.Loss):
         (lambda z: -np.sqrt(z + 10.0), "value ends near z = -10"),
         (lambda z: np.where(z < -7.0, 7.0, np.logaddexp(0.0, -z)), "not convex near z = -7"),
         (lambda z: np.maximum(0.0, 9.0 - z), "jumps at z = 9"),
-        (lambda z: np.exp(-30.0 * z), "derivatives of value jump at .* places, from z = -5.99"),
+        (lambda z: np.exp(-38.0 * z), "derivatives of value jump at .* places, from z = -5.99"),
         (lambda z: 1e-200 * np.logaddexp(0.0, -z), "slopes of about .*e-201; scale it, and reg"),
         (lambda z: np.logaddexp(0.0, -z).ravel(), "compute it elementwise"),
         (lambda z: np.logaddexp(0.0, -z) + next(CALLS), "changes from call to call"),
