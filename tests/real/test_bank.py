@@ -87,7 +87,7 @@ def test_the_order_of_columns_does_not_matter():
 
 def test_the_order_of_nodes_with_names_alone_does_not_matter():
     """A column for each node: both scalings say the same, and rounding must not choose."""
-    for seed in range(3):
+    for seed in (3, 11, 16):
         rng, y, A = blocks(seed, 3, 0.3, nodes=150)
         X, order = np.eye(150), rng.permutation(150)
         seen = np.where(rng.random(150) < 0.4, y, -1)
