@@ -94,7 +94,7 @@ def test_the_order_of_nodes_with_names_alone_does_not_matter():
         model = gl.GraphClassifier()
         one = model.fit(X, seen, graph=A).predict_proba()[order]
         other = model.fit(X[order], seen[order], graph=A[np.ix_(order, order)]).predict_proba()
-        np.testing.assert_allclose(one, other, atol=1e-6)
+        np.testing.assert_allclose(one, other, atol=1e-4)  # the search of sharpness stops
 
 
 @pytest.mark.slow
