@@ -8,6 +8,8 @@ whose matrix :math:`D^{-1}` is that of the integrals.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.polynomial import legendre
 
@@ -18,9 +20,9 @@ from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.results.order_parameters import OrderFunctions
 from gcnlimit.theory.depth import resolvents
 from gcnlimit.theory.finite_reg.class_losses import node_loss
-from gcnlimit.theory.finite_reg.directed import DirectedEquations
+from gcnlimit.theory.finite_reg.directed import DirectedEquations, Medium
 from gcnlimit.theory.finite_reg.directed_solution import directed_layers
-from gcnlimit.theory.finite_reg.equations import pulls_of
+from gcnlimit.theory.finite_reg.equations import Pulls, pulls_of
 from gcnlimit.theory.finite_reg.solution import FAR, Solution, follow, scaled_chain, status_of
 from gcnlimit.theory.finite_reg.symmetric import Passage, spectral_functions
 from gcnlimit.theory.points import Points
@@ -119,6 +121,21 @@ def _integrals(depths: Array) -> Array:
     return np.concatenate([np.ones((n + 1, 1)), 0.5 * areas @ _to_legendre(depths)], axis=1)
 
 
+@dataclass(frozen=True, eq=False)
+class _Collocated(DirectedEquations):
+    """Equations of the collocated network."""
+
+    def rest(self, pulls: Pulls) -> Array:
+        """Initial layers, those of the limit reg → ∞: their equations are linear, and converge in a few sweeps."""
+        s = self.relative_stiffness(pulls)
+        depth = self.chain.depth
+        medium = Medium(*np.zeros((4, len(s), depth, depth)))
+        # information moves one layer a sweep, there and back
+        for _ in range(2 * depth + 1):
+            medium = self.sweep(medium, s)[2]
+        return medium.pack(self.far)
+
+
 def _collocated(points: Points, depths: Array) -> DirectedEquations:
     """Equations of the network of the points at these depths, in [-1, 1]."""
     size = points.size, depths.size + 1
@@ -126,8 +143,8 @@ def _collocated(points: Points, depths: Array) -> DirectedEquations:
     b = np.repeat(points.filter.values[:, None], depths.size, axis=1)
     readout = np.zeros(size)
     readout[:, -1] = np.exp(-points.filter.log_gain(symmetric=False))
-    return DirectedEquations(
-        **DirectedEquations.common(points, scaled.gain, scaled.spike),
+    return _Collocated(
+        **_Collocated.common(points, scaled.gain, scaled.spike),
         signal=points.signal,
         chain=Chain(b, np.zeros_like(b), readout),
         layers=np.ones(size),

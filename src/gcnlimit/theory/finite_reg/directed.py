@@ -20,6 +20,24 @@ from gcnlimit.theory.finite_reg.equations import CAREFUL, NUMBERS, Equations, Pu
 from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.points import Points
 
+
+def initial_layers(chain: Chain) -> tuple[Array, Array, Array]:
+    r"""Return :math:`V`, :math:`\hat V/s` and :math:`-\partial V/\partial s` for :math:`V_w = 1` and :math:`s \to 0` (Eq. 3.25).
+
+    They are :math:`\tau(P_k P_l^T)`, :math:`b_k b_l \tau(R_k^T R_l)` and :math:`\tau(P_k g^T g P_l^T)`: overlaps of the Taylor
+    coefficients of :math:`P_k`, the layers up to :math:`k`, and :math:`R_k`, the map from layer :math:`k` to the output.
+    """
+    K = chain.depth
+    P, R = chain.coefficients()
+    P = P[:, :K]
+    after = chain.b[:, :, None] * R[:, 1:]
+    H = linear.hankel(R[:, 0])
+    gram = H @ H.mT  # of g(a) and the powers of a^T that it does not cancel
+    for k in range(1, K + 1):
+        gram[:, k, 1:] += gram[:, k - 1, :-1]
+    return P @ P.mT, after @ after.mT, P @ gram @ P.mT
+
+
 _SWEEPS = 5  # through the layers, at most, in one application of the equations
 _LEAST = 1e-30  # smallest product of stiffness and V_w, which keeps its logarithm finite
 
@@ -164,14 +182,10 @@ class DirectedEquations(Equations):
         return np.maximum(pulls.product, _LEAST)
 
     def rest(self, pulls: Pulls) -> Array:
-        """Initial layers, nearly those of the limit reg → ∞ (Eq. 3.25): their equations are then linear."""
+        """Initial layers, those of the limit reg → ∞ (Eq. 3.25)."""
+        V, V_hat, X = initial_layers(self.chain)
         s = self.relative_stiffness(pulls)
-        depth = self.chain.depth
-        medium = Medium(*np.zeros((4, len(s), depth, depth)))
-        # information moves one layer a sweep, there and back
-        for _ in range(2 * depth + 1):
-            medium = self.sweep(medium, s)[2]
-        return medium.pack(self.far)
+        return Medium(V, s[:, None, None] * V_hat, X, V_hat).pack(self.far)
 
     def scale(self, rows: Array) -> Array:
         r"""Size of the entries of a state; conjugates are weighted by their share of :math:`V^{-1}`."""
