@@ -30,6 +30,7 @@ PINNED = {
     7: THEORY,  # trainings that stop where the spectrum nearly reaches 0
     8: THEORY,  # losses of linear networks at finite degree
     9: THEORY,  # networks of the wrong sign on unequal classes; train nodes of linear networks under noise and degrees
+    10: THEORY,  # confidence of ten or more classes whose logits hardly scatter
 }
 """Test accuracy at lam = 0 and 1 in each version of the numbers."""
 

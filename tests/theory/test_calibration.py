@@ -92,7 +92,10 @@ def test_the_best_temperature_makes_confidence_the_accuracy(classes):
     np.testing.assert_allclose(sure.log_loss, sure.calibrated_log_loss, rtol=1e-12)
 
 
-@pytest.mark.parametrize(("classes", "largest"), [(2, np.pi**-0.5), (3, 1.5 * np.pi**-0.5)])
+@pytest.mark.parametrize(
+    ("classes", "largest"),
+    [(2, np.pi**-0.5), (3, 1.5 * np.pi**-0.5), (30, 2.04276), (100, 2.50759)],
+)
 def test_small_outputs_are_sure_by_their_largest_logit(classes, largest):
     # the softmax of small logits is (1 + x)/C less their mean; the largest of C normal variables has a known mean
     deviation = np.array([1e-6, 1e-5, 1e-4])

@@ -178,9 +178,12 @@ def _softmax_scores(C: int, lead: float, spread: float) -> tuple[float, float, f
 
 def _softmax_confidence(others: int, lead: float, deviation: float) -> float:
     r"""Mean largest probability: :math:`\int da\,e^{-a} \prod_j \mathbb E[e^{-ae^{x_j - x}}; x_j < x]` at the largest."""
+    sure = float(np.max(softmax(np.append(np.zeros(others), lead))))
     if deviation == 0.0:
-        return float(np.max(softmax(np.append(np.zeros(others), lead))))
-    a, weight = _LAGUERRE
+        return sure
+    # the rule is exact for one probability, in the middle of those that occur
+    unit = np.sqrt(sure * min(1.0, sure * np.exp(6.0 * deviation))) if deviation < 2.0 else 1.0
+    a, weight = unit * _LAGUERRE[0], unit * np.exp((1.0 - unit) * _LAGUERRE[0]) * _LAGUERRE[1]
     half = 0.5 * np.diff(_PANELS)[:, None]
     below = (_PANELS[:-1, None] + half * (1.0 + _LEGENDRE[0])).ravel()
     factor = (half * _LEGENDRE[1]).ravel() * np.exp(-a[:, None] * np.exp(-below))
@@ -198,7 +201,7 @@ def _softmax_confidence(others: int, lead: float, deviation: float) -> float:
         far = ndtr((largest - _PANELS[-1] - centre) / deviation)
         return np.asarray(density @ factor.T + far[:, None])
 
-    z, normal = _normal(deviation)
+    z, normal = _normal(max(deviation, others / 20.0))  # the largest of many varies little
     top = deviation * z
     wrong = beaten(top, lead) * beaten(top, 0.0) ** (others - 1)
     return float(normal @ (beaten(lead + top, 0.0) ** others + others * wrong) @ weight)
