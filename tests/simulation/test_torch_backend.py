@@ -201,3 +201,18 @@ def test_points_of_a_sweep_share_the_device_and_their_numbers_stay(data, monkeyp
 def test_a_missing_graphics_card_is_a_sentence(instance):
     with pytest.raises(gl.GCNLimitError, match="device = 'cuda' cannot be used by PyTorch"):
         gl.fit(instance, gl.GCN(gl.Diffusion(1.0)), device="cuda")
+
+
+@pytest.mark.parametrize("symmetrize", [True, False])
+def test_a_training_that_stops_is_that_of_the_processor(data, symmetrize):
+    """Weights at the same times on the same graph, from the first step to nearly the end."""
+    instance = gl.sample(data, nodes=200, degree=20, seed=1)
+    ways = (
+        gl.GradientFlow([0.01, 1.0, 100.0]),
+        gl.GradientDescent([1, 30, 1000], 0.02),
+        gl.GradientDescent([1, 30, 1000], 0.02, 0.9),
+    )
+    for training in ways:
+        gcn = gl.GCN(gl.PageRank(0.2), reg=0.02, symmetrize=symmetrize, training=training)
+        here, there = (gl.fit(instance, gcn, device=d).weights for d in ("cpu", DEVICE))
+        np.testing.assert_allclose(there, here, atol=1e-9 * np.abs(here).max())
