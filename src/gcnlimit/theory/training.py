@@ -32,7 +32,7 @@ _GROWTH = np.array([4.0, 15.0, 60.0])[:, None]  # logarithms of P where a ring m
 _WIDEST = 3.0  # of a ring
 _CLOSED = 1e-9  # what functions that are analytic outside a contour may have inside, by rounding
 _SAME, _ALIKE = 1e-12, 1e-11  # changes of variables and outputs that a finer grid may make
-_CHECKED = 16  # nodes of a contour, at least, where grids are compared and roots followed
+_CHECKED = (16, 64)  # nodes of a contour where grids are compared and roots followed
 _MARGIN = 3.0  # logarithm of P at the edge of the half plane, or the disc, around a drop
 _FARTHEST = 1e10  # ratio of the ends of a spectrum that a drop encloses
 _LARGEST = 10.0  # logarithm of what weights that diverge may grow by before they lose their digits
@@ -188,7 +188,7 @@ def _resolved(
     nodes = unit * np.ceil(nodes / unit)
     for count in np.unique(nodes[nodes * _COARSEST <= _MOST]):
         rows, grid = np.flatnonzero(nodes == count), _COARSEST
-        some = np.linspace(0, count - 1, max(int(count) // 8, _CHECKED)).astype(int)
+        some = np.linspace(0, count - 1, int(np.clip(count // 8, *_CHECKED))).astype(int)
         while rows.size and grid <= min(_FINEST, _MOST / count):
             left = [rows[:0]]
             for block in batches(rows.size, max(1, int(_BLOCK / (count * grid)))):
@@ -196,8 +196,9 @@ def _resolved(
                 *place, reg = (column[part][:, None] for column in (*columns, spectra.reg))
                 loop = shape(*place, int(count))
                 ridge, zeta = _ridge(points.take(part), grid), reg - loop.z
-                few = ridge.followed(zeta[:, some])
-                good = _same_on_finer(points.take(part), ridge, grid, few, zeta[:, some])
+                at = zeta[:, some]
+                few = ridge.followed(at)
+                good = _same(ridge, _ridge(points.take(part), 2 * grid + 1), few, at)
                 if good.any():
                     path = ridge.path(ridge.between(few, some, zeta))
                     # outputs are analytic outside of the contour, unless variables are of another
@@ -210,16 +211,15 @@ def _resolved(
             rows, grid = np.concatenate(left), 2 * grid + 1
 
 
-def _same_on_finer(points: Points, ridge: GraphRidge, grid: int, few: Array, zeta: Array) -> Mask:
+def _same(ridge: GraphRidge, finer: GraphRidge, few: Array, zeta: Array) -> Mask:
     """Which points have the same variables and outputs on a finer grid on the spectrum of the graph."""
-    if not points.symmetric:
-        return np.ones(points.size, bool)
-    finer = _ridge(points, 2 * grid + 1)
+    if isinstance(ridge, PageRankRidge):  # which needs no grid
+        return np.ones(len(few), bool)
     finest = finer.polished(few, zeta)
-    apart = np.abs(finest - few) / np.abs(finest)
-    missed = ridge.path(few).missed
+    missed, fine = ridge.path(few).missed, finer.path(finest).missed
     # outputs have poles at outliers, near which their rounding errors are squares
-    change = np.abs(finer.path(finest).missed - missed) / (1.0 + np.abs(missed)) ** 2
+    change = np.abs(fine - missed) / (1.0 + np.abs(missed)) ** 2
+    apart = np.abs(finest - few) / np.abs(finest)
     return np.asarray(np.all((apart <= _SAME) & (change <= _ALIKE), axis=1))
 
 

@@ -18,6 +18,7 @@ from gcnlimit.theory.points import Mask, Points, Rows
 
 _WIDTHS = (4.0, 3.0, 2.2, 1.5, 1.0, 0.6, 0.3, 0.1, 0.0)  # of ellipses where a root is followed
 _NEWTON, _NEAR = 30, 1e-9  # steps at most on the last one; one after which the error is rounding
+_APART = 8  # nodes between those from whose variables the others begin
 _SCAN = np.linspace(-14.0, 9.0, 47)  # logarithms of distances from the spectrum, to find its ends
 _FINER = np.linspace(0.0, 1.0, 12)  # the same between the two that are nearest, and again
 
@@ -85,13 +86,16 @@ class GraphRidge(ABC):
 
         Where they lead to another root of the same equation it is followed from far away.
         """
-        node = np.arange(zeta.shape[1])
-        after = np.maximum(np.searchsorted(at, node), 1)
-        share = (node - at[after - 1]) / (at[after] - at[after - 1])
-        root = self.polished((1.0 - share) * few[:, after - 1] + share * few[:, after], zeta)
+        nodes = zeta.shape[1]
+        for apart in (_APART, 1) if nodes > _APART * (at.size + 1) else (1,):
+            node = np.arange(0, nodes, apart)
+            after = np.clip(np.searchsorted(at, node), 1, at.size - 1)
+            share = (node - at[after - 1]) / (at[after] - at[after - 1])
+            guess = (1.0 - share) * few[:, after - 1] + share * few[:, after]
+            few, at = self.polished(guess, zeta[:, node]), node
         # the right root lies in the same half-plane as the regularization, others do not
-        lost = ~np.all(root.imag * zeta.imag > 0.0, axis=1)
-        return np.where(lost[:, None], self.followed(zeta), root) if lost.any() else root
+        lost = ~np.all(few.imag * zeta.imag > 0.0, axis=1)
+        return np.where(lost[:, None], self.followed(zeta), few) if lost.any() else few
 
     def polished(self, root: Array, zeta: Array, steps: int = _NEWTON) -> Array:
         """Repeat Newton's step, whose error is squared each time, until it is near."""
@@ -112,10 +116,9 @@ class GraphRidge(ABC):
         return value, -falls - value * slope / below
 
     def _scanned(self, above: Callable[[Array], tuple[Array, Mask]]) -> Array:
-        """Largest eigenvalue, or hardly more.
+        """Largest eigenvalue, or hardly more, by finer and finer scans.
 
-        At numbers that rise from -14 to 9, `above` gives variables that approach the spectrum from above, and whether an outlier
-        has been passed. Each scan lies around the end that the one before has found.
+        At rising numbers `above` gives variables that approach the spectrum, and whether an outlier has been passed.
         """
         scan = np.broadcast_to(_SCAN, (len(self.mu), _SCAN.size))
         for _ in range(3):
@@ -179,15 +182,12 @@ class SymmetricRidge(GraphRidge):
         return np.maximum(-np.nanmin(low, axis=1), 0.0), self._scanned(above)
 
     def means(self, variable: Array) -> tuple[Array, Array, Array, Array]:
-        g, s = self.g[:, None], 1.0 / variable
-        D = 1.0 / (1.0 + s[:, :, None] * g**2)
+        g, s, measure = self.g, 1.0 / variable, self.measure
+        D = 1.0 / (1.0 + s[:, :, None] * g[:, None] ** 2)
         # W less its value for a gain of 1, so that the difference of its averages keeps its digits
-        less = (g**2 - 1.0) * D / (1.0 + s[:, :, None])
-        U, excess = (
-            np.vecdot(weight[:, None], x)
-            for x, weight in ((g * D, self.measure.e), (less, self.measure.excess))
-        )
-        return s, np.asarray((g**2 * D) @ self.measure.tau), U, excess
+        weights = (g**2 * measure.tau, g * measure.e, (g**2 - 1.0) * measure.excess)
+        W, U, less = np.moveaxis(D @ np.stack(weights, axis=-1).astype(complex), -1, 0)
+        return s, W, U, less / (1.0 + s)
 
 
 class PageRankRidge(GraphRidge):
