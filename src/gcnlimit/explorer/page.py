@@ -23,7 +23,7 @@ _ABOUT = (
 _QUESTIONS = {
     "depth-answer": "Where does depth stop helping?",
     "gain-answer": "What is left to gain?",
-    "elsewhere-answer": "What does it reach on another graph?",
+    "elsewhere-answer": "How accurate is the network on another graph?",
 }
 _TEXT = (Path(__file__).parent / "assets/formulas.md").read_text()
 _LESSON = (Path(__file__).parent / "assets/lesson.md").read_text().split("\n## ")[1:]
@@ -44,7 +44,11 @@ _LABELS = {
     "to_lam": "signal of the other graph (lam')",
     "to_mu": "signal of its features (mu')",
 }
-_LABELS |= {name: f"{long_name(name)} ({name})" for name in LIMITS if name not in _LABELS}
+_LABELS |= {
+    name: long_name(name) + f" ({name})" * (name not in long_name(name))
+    for name in LIMITS
+    if name not in _LABELS
+}
 _DATA = (*SIGNALS, "classes", "degrees_variance", "directed", "estimated")
 _FILTER = ("family", "depth", *PARAMETER_OF.values())
 _NETWORK = (*_FILTER, "loss", "infinite", "reg", "symmetrize", "normalization")
@@ -60,7 +64,7 @@ READING = {
     "scale": "Scale",
 }
 """Fields beside the upload, named as the options of `gcnlimit.real.read` and `recommend`."""
-_SCALES = {"auto": "by itself", "columns": "columns", "rows": "rows"}
+_SCALES = {"auto": "automatic", "columns": "columns", "rows": "rows"}
 
 
 def layout(start: State, sentence: str = "") -> Any:
