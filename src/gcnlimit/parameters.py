@@ -175,7 +175,7 @@ def build_network(parameters: Mapping[str, Any]) -> GCN:
     arguments = {name: parameters[name] for name in LEARNING if name in parameters}
     tau = arguments.pop("tau", None)
     if tau is not None:
-        if as_normalization(arguments.get("normalization", "symmetric")) != Regularized():
+        if not isinstance(as_normalization(arguments.get("normalization", "none")), Regularized):
             raise ParameterError(
                 f"tau = {tau!r} needs normalization = 'regularized'; add that, or leave tau out"
             )
@@ -203,7 +203,7 @@ def build_training(times: Mapping[str, Any]) -> Training:
         return GradientDescent(**times)
     raise ParameterError(
         "a training that stops needs time, or steps and rate (and momentum), got "
-        f"{', '.join(times)}; add what is missing"
+        f"{', '.join(times)}; give either"
     )
 
 

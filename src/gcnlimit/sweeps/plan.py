@@ -190,6 +190,11 @@ def flatten(
         if value is not None:
             kept = [field for field in names if field not in axes and hasattr(value, field)]
             flat |= {field: _single(field, getattr(value, field)) for field in kept}
+    training = flat.get("training")
+    if training is not None and any(name in axes for name in parameters.TIMES):
+        del flat["training"]
+        kept = [name for name in training.names if name not in axes]
+        flat |= {name: _single(name, getattr(training, name)) for name in kept}
     _check_once(fixed, axes, (*flat, *(filter_names() if gcn is not None else ())))
     flat |= dict(fixed) | _rest_of_filter(gcn, fixed, axes) | _filter_at_test(gcn, fixed, axes)
     usual = parameters.defaults(CSBM, DATA)
