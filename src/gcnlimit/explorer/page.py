@@ -43,12 +43,11 @@ _LABELS = {
     "degrees_variance": "hubs: variance of the degrees",
     "to_lam": "signal of the other graph (lam')",
     "to_mu": "signal of its features (mu')",
+    "nodes": "number of nodes",
+    "degree": "mean degree",
+    "trials": "number of graphs",
 }
-_LABELS |= {
-    name: long_name(name) + f" ({name})" * (name not in long_name(name))
-    for name in LIMITS
-    if name not in _LABELS
-}
+_LABELS |= {name: f"{long_name(name)} ({name})" for name in LIMITS if name not in _LABELS}
 _DATA = (*SIGNALS, "classes", "degrees_variance", "directed", "estimated")
 _FILTER = ("family", "depth", *PARAMETER_OF.values())
 _NETWORK = (*_FILTER, "loss", "infinite", "reg", "symmetrize", "normalization")
@@ -61,7 +60,7 @@ READING = {
     "words": "Words: columns in which 3 and NA are words",
     "encoding": "Encoding [utf-8, else cp1252]",
     "undirected": "Undirected: ignore the direction of edges",
-    "scale": "Scale",
+    "scale": "Scale features",
 }
 """Fields beside the upload, named as the options of `gcnlimit.real.read` and `recommend`."""
 _SCALES = {"auto": "automatic", "columns": "columns", "rows": "rows"}
@@ -154,7 +153,7 @@ def _reading(name: str) -> Any:
     if name == "scale":
         items = [{"label": words, "value": value} for value, words in _SCALES.items()]
         field = dcc.RadioItems(items, "auto", id=place, inline=True, className="choice")
-        return html.Div([html.Div("Scale features", className="label"), field])
+        return html.Div([html.Div(READING[name], className="label"), field])
     return html.Div([label, dcc.Input(id=place, type="text", maxLength=200)], className="number")
 
 

@@ -102,9 +102,8 @@ def read_tables(edges: Any, nodes: Any, how: How) -> Dataset:
             pair = f"{alike[0]!r} and {lower[alike[0].lower()]!r}"
             notes.append(f"Names that differ only in capital letters are different nodes: {pair}.")
     if alone := sorted({*known} - ends):
-        notes.append(
-            f"No edge has {counted(len(alone), 'node')} of the table, such as {alone[0]!r}."
-        )
+        without = f"{counted(len(alone), 'node')} of the table, such as {alone[0]!r}"
+        notes.append(f"No edge has {without}.")
     if known and not label:
         notes.append(f"No column holds the classes: {table.shown} has {listed(table.columns)}.")
     y: list[Any] = [None] * len(names)
