@@ -273,9 +273,7 @@ def test_edges_most_of_whose_nodes_are_not_in_the_table_are_refused(read):
     sentence = "names 1 of the 4 nodes of the edges: its nodes look like 'a', theirs like 'b'"
     with pytest.raises(gl.ParameterError, match=sentence):
         read(nodes="id,label\na,x\nz,y\n")
-    with pytest.raises(
-        gl.ParameterError, match=r"names 0 of the 4 nodes .* 'A', theirs like 'a'"
-    ):
+    with pytest.raises(gl.ParameterError, match=r"names 0 of the 4 nodes .* 'A', theirs like 'a'"):
         read(nodes="id,label\nA,x\nB,y\n")
 
 
