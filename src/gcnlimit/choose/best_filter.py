@@ -94,7 +94,8 @@ class BestFilter(Result):
 
     def _shown(self) -> dict[str, Any]:
         status = {"status": status_names(Status, self.status)}
-        return self.prediction.as_dict() | status | self._chosen()
+        numbers = self.prediction.as_dict() | self.prediction._shown()  # with errors of an estimate
+        return numbers | status | self._chosen()
 
     @cached_property
     def ceiling(self) -> FilterCeiling:
