@@ -166,11 +166,11 @@ def compare(
     r"""Compare families of networks, at their best filter and regularization (square loss), with the ceilings.
 
     Early stopping is gradient flow from zero weights, without regularization, through the filter of the row above (at most 0.998
-    of its pole), until its best time (Eq. 13.1); it is left out where it has no theory. Sums of filters (Eq. 10.19) have any number of filters, and
-    labels as an input that is not clamped; they are known for symmetric operators, equal classes and white features.
-    All linear networks (Eq. 12.1), which use the graph in both directions, bound every row above. On a directed graph the
-    polynomials and any one filter (a lower bound marked ``>=``) are at infinite regularization. Under a law of degrees all
-    families use the symmetric normalization, PageRank also the others that the law allows, and no other filters are searched.
+    of its pole), until its best time (Eq. 13.1); it is left out where it has no theory. Sums of filters (Eq. 10.19) have any
+    number of filters, and labels as an input that is not clamped; they are known for symmetric operators, equal classes and
+    white features. All linear networks (Eq. 12.1), which use the graph in both directions, bound every row above. On a directed
+    graph the polynomials and any one filter (a lower bound marked ``>=``) are at infinite regularization. Under a law of degrees
+    all families use the symmetric normalization, PageRank also the others that the law allows, and no other filters are searched.
 
     Parameters
     ----------
@@ -295,8 +295,8 @@ def _early_stopping(ridge: _Row) -> _Row:
     shape = ridge.margin.shape
     most = _RESOLVED / ridge.points.radius
     filter = PageRank(np.clip(ridge.points.filter.values, -most, most))
-    flow = {"filter": filter, "training": GradientFlow(np.ones(shape))}
-    points = ridge.points._replace(reg=np.zeros(shape), **flow)
+    training = GradientFlow(np.ones(shape))
+    points = ridge.points._replace(filter=filter, reg=np.zeros(shape), training=training)
     best = _tuned("PageRank, early stopping", points, {"time": (0.0, math.inf)})
     return best._replace(chosen={"theta": points.filter.values, "time": best.chosen["time"]})
 

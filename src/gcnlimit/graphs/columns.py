@@ -33,6 +33,7 @@ MISSING |= {"#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"}  # error
 UNKNOWN = MISSING | {"unknown", "unlabelled", "unlabeled", "-1"}
 """What marks an unlabelled node in a table; a missing feature is one of the others, or `unknown` among numbers."""
 MOST_WORDS = 20
+_TRUTH = {"TRUE": "True", "true": "True", "FALSE": "False", "false": "False"}
 _MINUS = "\u2212"  # as word processors write it
 _MONEY = "$€£¥₹"
 _BEFORE = f"((?:[{_MONEY}]|USD|EUR|GBP|CHF)?)"
@@ -40,7 +41,7 @@ _AFTER = rf"((?:[{_MONEY}%°]|\s[A-Za-zµ°/²³]{{1,5}})?)"  # per cent, or a u
 _IN_BRACKETS = re.compile(r"^\((.*)\)$")  # a negative number, as bookkeepers write it
 _CODE = re.compile(r"0\d+")  # such as a postcode
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
-_SPACES = "[ '\u2019\u00a0\u202f]"
+_SPACES = "[ _'\u2019\u00a0\u202f]"
 _YEAR_FIRST = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d")
 _DAY_FIRST = ("%d/%m/%Y", "%d-%m-%Y", "%d/%m/%y", "%d-%m-%y", "%d.%m.%Y", "%d.%m.%y")
 _MONTH_FIRST = ("%m/%d/%Y", "%m-%d-%Y", "%m/%d/%y", "%m-%d-%y", "%b %d, %Y", "%B %d, %Y")
@@ -242,7 +243,6 @@ def features_of(
     parts = []
     marks = []
     words: list[str] = []
-    words_lost: set[str] = set()
     refused: dict[str, str] = {}
     told: dict[str, list[str]] = {_FILLED: [], _READ: [], _ENCODED: [], _LACKING: [], _FAR: []}
     for name, cells in columns.items():
@@ -251,9 +251,8 @@ def features_of(
             parts.append(plain)
             told[_FAR] += _far_number(name, plain)
             continue
-        texts = [text(cell) for cell in cells]
         # a program writes TRUE, another true
-        texts = [v.capitalize() if v.lower() in ("true", "false") else v for v in texts]
+        texts = [_TRUTH.get(word := text(cell), word) for cell in cells]
         gaps = {""} if name in kept else MISSING
         present = {value for value in texts if value.lower() not in gaps}
         if name not in kept and {v.lower() for v in present if not is_number(v)} == {"unknown"}:
@@ -272,7 +271,6 @@ def features_of(
             if missing.any():
                 lost = sorted({value or "empty" for value in texts} - present)
                 told[_LACKING].append(f"{name} ({missing.sum()}: {listed(lost)})")
-                words_lost |= {*lost} - {"empty", "nan", "None"}
         else:
             numbers = np.array([value.get(each, math.nan) for each in texts])
             told[_FAR] += _far_number(name, numbers[~missing])
@@ -290,10 +288,9 @@ def features_of(
         parts.append(np.unique(np.array(marks, float), axis=0).T)
     notes += [f"{sentence}: {listed(names)}." for sentence, names in told.items() if names]
     keep = f"To keep words such as NA, use {option('words', 'COLUMN')}."
-    notes += [keep] * bool(words_lost) + words
-    width = sum(part.shape[1] for part in parts)
+    notes += [keep] * bool(told[_LACKING]) + words
     size = 16.0 * sum(part.size for part in parts)
-    require(f"a table of {width} features", size, "drop some columns")
+    require(f"a table of {sum(p.shape[1] for p in parts)} features", size, "drop some columns")
     return np.hstack(parts) if parts else None
 
 

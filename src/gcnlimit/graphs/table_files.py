@@ -198,13 +198,10 @@ def _grid_size(raw: bytes) -> float:
 
 def _of_pandas(frame: Any, shown: str) -> Any:
     """Data frame of pandas; one of polars or Arrow is converted."""
-    if hasattr(frame, "iloc"):
-        return frame
     try:
-        return frame.to_pandas()
+        return frame if hasattr(frame, "iloc") else frame.to_pandas()
     except (AttributeError, ImportError) as error:
-        kind = type(frame).__name__
-        told = f"{shown} is a {kind} that does not become one of pandas ({error})"
+        told = f"{shown} is a {type(frame).__name__} that pandas does not take over ({error})"
         raise ParameterError(f"{told}; convert it, or write it as CSV") from None
 
 
@@ -244,7 +241,7 @@ def _cells(written: str, shown: str, kind: str, notes: list[str]) -> tuple[list[
                 del row[len(columns) :]
             elif kind == "nodes" and mark != " " and "\n" not in row[-1]:
                 cut.append(row[0])
-                row += [""] * (len(columns) - len(row))
+                row.extend([""] * (len(columns) - len(row)))
             if len(row) != len(columns):
                 begins = f"{shown}: its row that begins with {row[0][:40]!r}"
                 both = f"has {counted(len(row), 'cell')} where the first has {len(columns)}"
