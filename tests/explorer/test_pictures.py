@@ -117,9 +117,9 @@ def test_code_of_the_layers_prints_their_curves():
 )
 def test_code_of_the_depth_prints_its_curves(state):
     picture = complete("depth", state)
-    m, power = _printed(picture.python).reshape(2, -1)
+    m, size = _printed(picture.python).reshape(2, -1)
     np.testing.assert_allclose(m, picture.curves[0].y, atol=1e-12)
-    np.testing.assert_allclose(power, picture.curves[1].y, atol=1e-12)
+    np.testing.assert_allclose(size, picture.curves[1].y, atol=1e-12)
 
 
 def test_code_of_the_spectrum_prints_the_best_filter():

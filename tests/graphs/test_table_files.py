@@ -81,7 +81,7 @@ def test_columns_called_source_and_target_are_the_ends(read):
 def test_the_column_to_drop_is_the_one_that_names_no_nodes(read):
     """Not the third one, whose cells are nodes where a word or a number of the edge comes first."""
     nodes = "id,label\na,x\nb,y\nc,x\n"
-    with pytest.raises(gl.ParameterError, match="leave a column that is none out by --drop kind"):
+    with pytest.raises(gl.ParameterError, match="leave out the column too many by --drop kind"):
         read("kind,von,nach\np,a,b\nq,b,c\np,c,a\n", nodes)
     data = read("number,von,nach\n7,a,b\n8,b,c\n9,c,a\n", nodes)
     assert data.nodes == 3

@@ -115,6 +115,7 @@ def test_probabilities_are_calibrated_on_the_left_out_nodes():
     assert abs(np.mean(p.max(axis=1)[test]) - np.mean(model.predict()[test] == y[test])) < 0.08
 
 
+@pytest.mark.usefixtures("few_trees")
 @pytest.mark.filterwarnings("ignore:there is no graph")
 @parametrize_with_checks([gl.GraphClassifier(), gl.FilterClassifier()])
 def test_contract_of_scikit_learn(estimator, check):

@@ -220,10 +220,8 @@ def check_free(gcn: GCN, free: Mapping[str, Any], scales: Sequence[str]) -> None
     for name, bounds in free.items():
         reason = f"is unknown here: the filter is {' and '.join(families)}"
         if name in TIMES:
-            give = (
-                "give GCN(training=GradientFlow(time)) to tune time, GradientDescent(steps, rate)"
-            )
-            reason = f"is not tuned in training = {gcn.training!r}; {give} for steps and rate"
+            give = "give GCN(training=...) a GradientFlow to tune time, a GradientDescent to tune"
+            reason = f"is not tuned in training = {gcn.training!r}; {give} steps and rate"
         if name in ("alpha", "lam", "mu", "rho", "noise"):
             reason = "is a parameter of the data, where only those of the network are tuned"
         if name in NUMBERS:

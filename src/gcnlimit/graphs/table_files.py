@@ -64,7 +64,7 @@ class Table(NamedTuple):
         names = self.words(column)
         cells = () if self.written else self.columns[column]
         if any(isinstance(cell, float) and abs(cell) > 2.0**53 for cell in cells):
-            lost = "numbers of which a float keeps not all digits"
+            lost = "numbers of more digits than a float keeps"
             raise ParameterError(f"column {column!r} of {self.shown} holds {lost}; make it text")
         if "" in names:
             row = f"row {names.index('') + 1} of its column {column!r}, which names nodes"

@@ -189,7 +189,7 @@ def _of_spectrum(given: StandardizedGraph, signals: Signals) -> Iterator[str]:
     if least > 1.3 and top < 0.95 * (least + 1.0 / least):
         there = f"{size + 1 / size:.2f} but the largest is {top:.2f}"
         yield f"lam = {signals.lam:.2f} should give an eigenvalue at {there}"
-    expected = size + 2.0 * error
+    expected = size + 2.0 * error  # and 2.2 is the edge at 2 with the scatter of a small graph
     beyond = 1.15 * max(expected + 1.0 / expected if expected > 1.0 else 2.0, 2.2)
     if top > beyond or np.any(tops[given.classes.count - 1 :] > 1.15 * 2.2):
         other = "structure that classes and degrees do not explain, such as other communities"

@@ -24,7 +24,7 @@ SCORES = ("accuracy", "balanced_accuracy", "macro_f1", "auc")
 
 
 class Interval(NamedTuple):
-    """Accuracy to expect, None if labels are too few, and an interval meant to contain it in nine of ten cases."""
+    """Accuracy to expect, None if labels are too few, and its interval: of nominal level 95 %, wider with few labels."""
 
     value: float | None
     low: float
