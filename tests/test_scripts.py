@@ -85,6 +85,11 @@ def gallery(script, folder):
         assert script._text(figure.data)
 
 
+def supported(script, folder):
+    page = (ROOT / "docs" / "reference" / "supported.md").read_text(encoding="utf-8")
+    assert script.printed(page) == page
+
+
 CASES = {
     run.__name__: run
     for run in (
@@ -98,6 +103,7 @@ CASES = {
         pictures,
         real_graphs,
         gallery,
+        supported,
     )
 }
 UNRUN = {"math_font", "reproduce_full"}  # of a font that is not here; hours

@@ -205,11 +205,8 @@ def compare(
     flag("symmetrize", symmetrize)
     order = whole("order", order, low=0, high=MAX_ORDER)
     if whole("depth", depth, low=1) > _DEEPEST:
-        raise ParameterError(
-            f"depth = {depth} is not allowed: the strength of each layer is searched, a minute at "
-            f"{_DEEPEST} layers and four times as long at twice as many; take depth <= {_DEEPEST}, "
-            "or tune one strength for all layers"
-        )
+        told = f"depth = {depth} is not allowed: the search for the strength of each takes minutes"
+        raise ParameterError(f"{told}; take depth <= {_DEEPEST}, or tune one strength for all")
     check_types("compare", data=(data, CSBM))
     scope.check("compare", data)
     is_infinite(reg)

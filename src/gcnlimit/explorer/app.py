@@ -68,8 +68,7 @@ class Explorer:
         self._workers = quick, slow, sampling
         self.answers = Answers(quick, slow)
         self.trials = Trials(sampling)
-        title = "gcnlimit explorer"
-        app = Dash("gcnlimit.explorer", title=title, update_title="", serve_locally=True)
+        app = Dash("gcnlimit.explorer", title="gcnlimit explorer", update_title="")
         app.index_string = app.index_string.replace("<html>", '<html lang="en">')
         app.layout = lambda: layout(start, sentence)
         _connect_controls(app, slow)
@@ -139,8 +138,7 @@ class Explorer:
         understood = _is_asked(given)
         found = self._lines(given) if understood else iter([{"refused": _UNKNOWN}])
         lines = (f"{json.dumps(line)}\n" for line in found)
-        status = 200 if understood else 400
-        return Response(lines, status, mimetype="application/x-ndjson")
+        return Response(lines, 200 if understood else 400, mimetype="application/x-ndjson")
 
     def _lines(self, given: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Pictures and sentences of the state that is asked for, and what it is waiting for, last."""
@@ -212,9 +210,8 @@ def _connect_controls(app: Dash, workers: Workers) -> None:
     app.clientside_callback(_in_page("ask"), Output("asked", "data"), *asked)
     for name, given in (("lesson", "lessons"), ("alike", "state")):
         app.clientside_callback(_in_page(name), Output(name, "title"), Input(given, "data"))
-    app.clientside_callback(
-        _in_page("told"), Output("message", "title"), Input("message", "children")
-    )
+    told = [Output("message", "title"), Input("message", "children")]
+    app.clientside_callback(_in_page("told"), *told)
 
     def connect(move: Move, *given: Any, prevent: Any = True, **how: Any) -> None:
         controls = [Output(name, "value", allow_duplicate=True) for name in names]

@@ -298,7 +298,7 @@ _FILLED = "Missing numbers became the mean of their column and are marked"
 _READ = "Read as numbers"
 _ENCODED = "Words became columns of 0 and 1"
 _LACKING = "Missing words have 0 in all of these columns"
-_FAR = "A number that repeats and is unlike all others may stand for a missing one (then empty its cells)"
+_FAR = "A number that repeats unlike all others may stand for a missing one (then empty its cells)"
 
 
 def _far_number(name: str, numbers: Array) -> list[str]:

@@ -235,14 +235,13 @@ def _cells(written: str, shown: str, kind: str, notes: list[str]) -> tuple[list[
         rows = [row for row in some if any(map(str.strip, row))]
         columns = columns or [[] for row in rows[:1] for _ in row]
         for row in rows:
-            if len(row) == len(columns):
-                continue
-            if not any(row[len(columns) :]) and len(row) > len(columns):
-                del row[len(columns) :]
-            elif kind == "nodes" and mark != " " and "\n" not in row[-1]:
+            lacking = len(columns) - len(row)
+            if lacking < 0 and not any(row[lacking:]):
+                del row[lacking:]
+            elif lacking > 0 and kind == "nodes" and mark != " " and "\n" not in row[-1]:
                 cut.append(row[0])
-                row.extend([""] * (len(columns) - len(row)))
-            if len(row) != len(columns):
+                row.extend([""] * lacking)
+            elif lacking:
                 begins = f"{shown}: its row that begins with {row[0][:40]!r}"
                 both = f"has {counted(len(row), 'cell')} where the first has {len(columns)}"
                 quote = f"complete it, or quote a cell that holds {mark!r}"
