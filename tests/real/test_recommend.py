@@ -142,6 +142,9 @@ def test_a_ceiling_that_takes_minutes_is_not_computed(monkeypatch):
     estimate = gl.estimate(rng.standard_normal((225, 9)), y, 1.0 * (A + A.T))
     limit, _ = advice_on._ceiling(expected_accuracy(y > 0, 45), estimate, ())
     assert limit.startswith("The best possible accuracy takes minutes")
+    monkeypatch.setattr(advice_on, "EQUAL", 45)  # no longer above it
+    with pytest.raises(pytest.fail.Exception, match="it was computed"):
+        advice_on._ceiling(expected_accuracy(y > 0, 45), estimate, ())
 
 
 @pytest.mark.parametrize(

@@ -232,15 +232,14 @@ class _Network:
         solved = partial(conjugate_gradients, source=source, steps=steps, tol=tol)
         x, settled, count, change = solved(lambda x: x - spread(x))
         if x is None:  # indefinite: raise the diagonal to the distance of the limit (Eq. 12.6)
-            gap = np.mean(self.mask) / np.mean(self._share(self.M))
+            gap = np.mean(self.mask) / np.mean(self._share(self.M)) * np.mean(self.M / diagonal)
             shape = (len(root), len(root))
 
             def column(x: Array) -> Array:
                 return spread(np.repeat(np.reshape(x, (-1, 1)), source.shape[1], axis=1))[:, 0]
 
             top = max(top_eigenvalues(LinearOperator(shape, column, dtype=float), 200))
-            raised = top / (1.0 - gap)
-            x, settled, count, change = solved(lambda x: raised * x - spread(x))
+            x, settled, count, change = solved(lambda x: (top + gap) * x - spread(x))
             assert x is not None
         self.v[hidden] = x / root
         self.v[hidden] *= self._bounded(self.v)
