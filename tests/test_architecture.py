@@ -15,7 +15,7 @@ from reference import ROOT
 import gcnlimit as gl
 
 ACROSS_MODULES = """
-architecture docs examples extremes files notation paper_map readme refusals your_words
+architecture docs examples extremes files notation paper_map readme refusals scripts your_words
 choose/classes choose/stopping cli/faults cli/real cli/streams explorer/browser graphs/doors
 real/degenerate real/malformed real/public_graphs
 simulation/classes simulation/degrees simulation/doors simulation/elsewhere
