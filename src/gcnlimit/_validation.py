@@ -34,8 +34,10 @@ def as_real(
     where the last axis is the depth), of which the last may be empty if `empty_last` (a network without layers).
     """
     single: object = value
-    if isinstance(single, float) and low < single < high and not minimum_axes:
-        return float(single)  # the usual case, at once
+    if isinstance(single, float) and not minimum_axes:  # the usual case, at once
+        inside = low < single < high or (infinite and single == inf)
+        if inside:
+            return float(single)
     raw = plain_array(name, value)
     if raw.dtype.kind not in "iufb" and raw.size:
         raise ParameterError(f"{name} must be real numbers, got {shown(value)}")
@@ -150,7 +152,8 @@ class Numbers(Value):
     @property
     def shape(self) -> tuple[int, ...]:
         """Common shape of the numbers."""
-        return broadcast(**{name: np.shape(getattr(self, name)) for name in self.names})
+        numbers = {name: getattr(self, name) for name in self.names}  # floats, arrays or None
+        return broadcast(**{name: getattr(x, "shape", ()) for name, x in numbers.items()})
 
     def ravel(self, shape: tuple[int, ...]) -> Self:
         """Same value whose arrays are broadcast to `shape` and flattened to one axis."""
@@ -167,7 +170,8 @@ class Numbers(Value):
     def _mapped(self, change: Callable[[Array], Any]) -> Self:
         """Same value with a change of those of its numbers that are arrays."""
         numbers = {name: getattr(self, name) for name in self.names}
-        return self._with({name: change(x) for name, x in numbers.items() if np.ndim(x)})
+        changed = {name: change(x) for name, x in numbers.items() if isinstance(x, np.ndarray)}
+        return self._with(changed) if changed else self
 
     def _with(self, numbers: Mapping[str, Any]) -> Self:
         """Same value with other numbers, known to be valid."""

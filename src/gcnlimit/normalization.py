@@ -19,7 +19,6 @@ from gcnlimit.errors import ParameterError
 _ENOUGH = 5.0  # edges of a node at which its degree is close enough to its mean
 _MOST = 1e16  # average of a power of the propensities from which rounding decides
 NUMBERS = ("left", "right", "tau")
-_NAMED = {"symmetric": (0.5, 0.5), "none": (0.0, 0.0), "random-walk": (1.0, 0.0)}
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -58,9 +57,9 @@ class Normalization(Numbers):
     def __repr__(self) -> str:
         exponents = (self.left, self.right)
         if not self.shape:
-            names: dict[Any, str] = {pair: name for name, pair in _NAMED.items()}
+            names = [name for name, known in NAMED.items() if vars(known) == vars(self)]
             if self.tau == 0.0:
-                return repr(names.get(exponents, exponents))
+                return repr(names[0] if names else exponents)
             if exponents == (0.5, 0.5) and self.tau is None:
                 return "Regularized()"
         left, right, tau = map(brief, (*exponents, self.tau))
@@ -92,6 +91,8 @@ class Normalization(Numbers):
     @property
     def plain(self) -> bool:
         """Whether it is the symmetric one, for which the operator is :math:`a_0` itself."""
+        if not self.shape:  # the usual case, at once
+            return (self.left, self.right, self.tau) == (0.5, 0.5, 0.0)
         half = np.equal(self.left, 0.5) & np.equal(self.right, 0.5)
         return bool(np.all(half & self._bare))
 
@@ -189,6 +190,15 @@ class Regularized(Normalization):
         super().__init__(0.5, 0.5, tau)
 
 
+NAMED = {
+    "regularized": Regularized(),
+    "symmetric": Normalization(0.5, 0.5),
+    "none": Normalization(0.0, 0.0),
+    "random-walk": Normalization(1.0, 0.0),
+}
+"""Normalizations that have a name."""
+
+
 def _column(number: Any) -> Array:
     """One number, or one for each point, beside an axis of propensities."""
     return np.atleast_1d(number)[:, None]
@@ -198,10 +208,8 @@ def as_normalization(value: object) -> Normalization:
     """Return the normalization of a name, a pair of exponents, or itself."""
     if isinstance(value, Normalization):
         return value
-    if isinstance(value, str) and value == "regularized":
-        return Regularized()
-    if isinstance(value, str) and value in _NAMED:
-        return Normalization(*_NAMED[value])
+    if isinstance(value, str) and value in NAMED:
+        return NAMED[value]
     if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2:
         return Normalization(*value)
     names = "'symmetric', 'none', 'random-walk', 'regularized' or a pair of exponents (p, q)"
