@@ -33,11 +33,10 @@ def as_real(
     The interval is closed unless `open_low`; `infinite` allows plus infinity. The array must have at least `minimum_axes` (1
     where the last axis is the depth), of which the last may be empty if `empty_last` (a network without layers).
     """
-    single: object = value
-    if isinstance(single, float) and not minimum_axes:  # the usual case, at once
-        inside = low < single < high or (infinite and single == inf)
-        if inside:
-            return float(single)
+    single: Any = value
+    plain = isinstance(single, float) and not minimum_axes
+    if plain and (low < single < high or (infinite and single == inf)):
+        return float(single)  # the usual case, at once
     raw = plain_array(name, value)
     if raw.dtype.kind not in "iufb" and raw.size:
         raise ParameterError(f"{name} must be real numbers, got {shown(value)}")
@@ -152,8 +151,7 @@ class Numbers(Value):
     @property
     def shape(self) -> tuple[int, ...]:
         """Common shape of the numbers."""
-        numbers = {name: getattr(self, name) for name in self.names}  # floats, arrays or None
-        return broadcast(**{name: getattr(x, "shape", ()) for name, x in numbers.items()})
+        return broadcast(**{name: getattr(getattr(self, name), "shape", ()) for name in self.names})
 
     def ravel(self, shape: tuple[int, ...]) -> Self:
         """Same value whose arrays are broadcast to `shape` and flattened to one axis."""

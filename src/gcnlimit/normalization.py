@@ -19,6 +19,7 @@ from gcnlimit.errors import ParameterError
 _ENOUGH = 5.0  # edges of a node at which its degree is close enough to its mean
 _MOST = 1e16  # average of a power of the propensities from which rounding decides
 NUMBERS = ("left", "right", "tau")
+_NAMED = {"symmetric": (0.5, 0.5), "none": (0.0, 0.0), "random-walk": (1.0, 0.0)}
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -57,9 +58,9 @@ class Normalization(Numbers):
     def __repr__(self) -> str:
         exponents = (self.left, self.right)
         if not self.shape:
-            names = [name for name, known in NAMED.items() if vars(known) == vars(self)]
+            names: dict[Any, str] = {pair: name for name, pair in _NAMED.items()}
             if self.tau == 0.0:
-                return repr(names[0] if names else exponents)
+                return repr(names.get(exponents, exponents))
             if exponents == (0.5, 0.5) and self.tau is None:
                 return "Regularized()"
         left, right, tau = map(brief, (*exponents, self.tau))
@@ -190,13 +191,7 @@ class Regularized(Normalization):
         super().__init__(0.5, 0.5, tau)
 
 
-NAMED = {
-    "regularized": Regularized(),
-    "symmetric": Normalization(0.5, 0.5),
-    "none": Normalization(0.0, 0.0),
-    "random-walk": Normalization(1.0, 0.0),
-}
-"""Normalizations that have a name."""
+_BY_NAME = {name: Normalization(*p) for name, p in _NAMED.items()} | {"regularized": Regularized()}
 
 
 def _column(number: Any) -> Array:
@@ -208,8 +203,8 @@ def as_normalization(value: object) -> Normalization:
     """Return the normalization of a name, a pair of exponents, or itself."""
     if isinstance(value, Normalization):
         return value
-    if isinstance(value, str) and value in NAMED:
-        return NAMED[value]
+    if isinstance(value, str) and value in _BY_NAME:
+        return _BY_NAME[value]
     if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2:
         return Normalization(*value)
     names = "'symmetric', 'none', 'random-walk', 'regularized' or a pair of exponents (p, q)"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -234,6 +233,9 @@ REFUSALS: tuple[Refusal, ...] = (
 )
 
 
+_REFUSALS_OF = {name: [r for r in REFUSALS if name in r.functions] for name in FUNCTIONS}
+
+
 class Route(enum.Enum):
     """How a trained network is solved for: the equations."""
 
@@ -270,24 +272,12 @@ def matches(when: When, case: Case) -> bool:
 
 def route_of(case: Case) -> Route:
     """Equations that answer a case."""
-    return _route_of(tuple(case.items()))
+    return next(route for when, route in ROUTES if matches(when, case))
 
 
 def refusal_of(function: str, case: Case) -> Refusal | None:
     """Row that refuses a case to a function; None if it is answered."""
-    return _refusal_of(function, tuple(case.items()))
-
-
-@cache  # cases are few, and a search asks for the same one at each step
-def _route_of(answers: tuple[tuple[str, str], ...]) -> Route:
-    return next(route for when, route in ROUTES if matches(when, dict(answers)))
-
-
-@cache
-def _refusal_of(function: str, answers: tuple[tuple[str, str], ...]) -> Refusal | None:
-    case = dict(answers)
-    rows = (row for row in REFUSALS if function in row.functions and matches(row.when, case))
-    return next(rows, None)
+    return next((row for row in _REFUSALS_OF[function] if matches(row.when, case)), None)
 
 
 def sentence(function: str, data: CSBM, gcn: GCN | None = None) -> str | None:
