@@ -210,6 +210,7 @@ def test_the_answer_says_where_it_comes_from():
     assert json.loads(ds.attrs["parameters"])["alpha"] == 4.0
     assert {"numerical_version", "numpy_version", "scipy_version"} <= set(ds.attrs)
     assert ds.lam.attrs == {"long_name": "signal of the graph", "units": "1"}
+    assert ds.test_loss.attrs == {"long_name": "average loss on unlabelled nodes", "units": "1"}
     assert ds.test_accuracy.to_dataframe().shape == (2, 1)
 
 

@@ -182,7 +182,7 @@ def _of_spectrum(given: StandardizedGraph, signals: Signals) -> Iterator[str]:
     factor = math.sqrt(2.0) if given.directed else 1.0
     size, error = factor * abs(signals.lam), factor * signals.lam_error
     # the classes have eigenvalues of their own, one less than their number
-    tops = np.abs(top_eigenvalues(given.spectral(), min(given.classes.count, given.nodes - 1)))
+    tops = np.abs(top_eigenvalues(given.spectral(), given.classes.count))
     top = float(tops[0])
     # a signal s above 1 has an eigenvalue at s + 1/s, beyond the edge of the semicircle
     least = size - 2.0 * error

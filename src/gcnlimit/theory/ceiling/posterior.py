@@ -70,10 +70,8 @@ def posterior(classes: Classes) -> Posterior:
         curvature = 1.0 - 0.5 * float(p[1] - p[0]) ** 2 * spread
         return Posterior.of(_two_classes(float(p[0])), 1, curvature, entropy, rate=0.125 * spread)
     if not classes.equal:
-        raise ParameterError(
-            f"classes = {classes} are more than two of unequal sizes, whose overlap is a matrix; "
-            "take two, equal ones, or bayes_optimal"
-        )
+        told = f"classes = {classes} are more than two of unequal sizes, whose overlap is a matrix"
+        raise ParameterError(f"{told}; take two, equal ones, or bayes_optimal")
     C = classes.count
     return Posterior.of(_equal_classes(C), C - 1, 2.0 - 0.5 * C, entropy, rate=0.25 * C)
 
