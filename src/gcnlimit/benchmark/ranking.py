@@ -72,7 +72,7 @@ class Ranking(Printed):
 
     @property
     def common(self) -> tuple[str, ...]:
-        """Problems on which all methods that have a result have one; if there are none, all problems."""
+        """Problems that every method with a result has run; all problems if there are none."""
         done = [key for key, graphs in self.accuracies.items() if graphs]
         methods = {method for method, _ in done}
         shared = tuple(p for p in self.problems if all((name, p) in done for name in methods))

@@ -171,7 +171,7 @@ class DirectedEquations(Equations):
         return CAREFUL if level == 2 else quick
 
     def settled(self, rows: Array) -> Array:
-        """States whose layers have followed the pulls: a sweep for each layer, if there are more than one application has."""
+        """States whose layers have followed the pulls: as many sweeps as layers, where one application makes fewer."""
         pulls, rest = self.pulls(rows), rows[:, NUMBERS:]
         for _ in range(self.chain.depth // _SWEEPS):
             before, rest = rest, self.respond(pulls, rest)[1]
