@@ -168,7 +168,7 @@ def _is_asked(given: Any) -> bool:
 
 
 class _Handler(WSGIRequestHandler):  # type: ignore[misc]
-    """Sends each line of an answer at once, not when the one before has arrived, and waits for nobody longer than `timeout`.
+    """Sends each line of an answer at once, before the one before has arrived, and waits for a client at most `timeout`.
 
     A whole request arrives within `arrival`, or is dropped.
     """
@@ -188,7 +188,7 @@ class _Handler(WSGIRequestHandler):  # type: ignore[misc]
             late.cancel()
 
     def run_wsgi(self) -> None:
-        """Answer a request; an address that is none is refused."""
+        """Answer a request; one whose address cannot be parsed is refused."""
         try:
             self.make_environ()
         except ValueError:

@@ -86,7 +86,7 @@ class How(NamedTuple):
 def read_table(
     source: Any, kind: str, how: How, notes: list[str], naming: set[str] | None = None
 ) -> Table:
-    """Table of a data frame or a file: one of nodes has a head, a list of edges may have, that is none of the nodes `naming`."""
+    """Table of a data frame or a file; a table of nodes has a head, a list of edges unless it holds a node of `naming`."""
     if hasattr(source, "columns"):
         shown = f"the table of {kind}"
         source = _of_pandas(source, shown)

@@ -93,7 +93,7 @@ def _suffix(path: Location) -> str:
 
 
 def read_labelled(file: str, nodes: str | None = None, **how: Any) -> Dataset:
-    """Data set as of `read`, refused if no node has a label, with where to give them."""
+    """Data set that `read` returns; refused if no node has a label, with a sentence on where to give labels."""
     data = read(file, nodes, **how)
     if labelled_nodes(data.y).any():
         return data
