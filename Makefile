@@ -52,7 +52,6 @@ types: types-library types-around  ## mypy: the library and code of a user in st
 
 types-library: install
 	$(BIN)/mypy
-	$(BIN)/mypy --strict --config-file= tests/typing/user.py
 
 types-around: install
 	$(BIN)/mypy --config-file tests/mypy.ini

@@ -1,6 +1,7 @@
 """What holds the house together: the public names, the floors, and a core that needs NumPy and SciPy only."""
 
 import ast
+import functools
 import inspect
 import re
 import subprocess
@@ -14,7 +15,7 @@ from reference import ROOT
 import gcnlimit as gl
 
 ACROSS_MODULES = """
-architecture docs examples extremes files notation paper_map readme refusals your_words
+architecture docs examples extremes files notation paper_map readme refusals scripts your_words
 choose/classes choose/stopping cli/faults cli/real cli/streams explorer/browser graphs/doors
 real/degenerate real/malformed real/public_graphs
 simulation/classes simulation/degrees simulation/doors simulation/elsewhere
@@ -31,17 +32,23 @@ BUDGET = {
     "explorer": (11, 2550),
     "figures": (8, 1350),
     "filters": (6, 1100),
-    "graphs": (15, 2550),
-    "losses": (4, 700),
+    "graphs": (15, 2600),
+    "losses": (4, 750),
     "nn": (7, 850),
-    "numerics": (14, 1750),
+    "numerics": (14, 1800),
     "real": (13, 2500),
     "results": (8, 1200),
     "simulation": (26, 4900),
     "sweeps": (6, 1200),
-    "theory": (53, 9950),
+    "theory": (53, 9900),
 }
 """Modules and lines that each room may have, the root as ".": to raise one is a decision."""
+
+
+@functools.cache
+def syntax(path):
+    """Every node of the syntax of a file."""
+    return [*ast.walk(ast.parse(path.read_text()))]
 
 
 def test_public_names_are_imported_when_first_used():
@@ -92,9 +99,7 @@ def test_code_is_within_the_ruler():
     for path in (ROOT / "src").rglob("*.py"):
         text = path.read_text()
         strings = [
-            n
-            for n in ast.walk(ast.parse(text))
-            if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)
+            n for n in syntax(path) if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)
         ]
         told = {line for node in strings for line in range(node.lineno, node.end_lineno + 1)}
         wide = [
@@ -109,7 +114,7 @@ def test_no_two_classes_have_one_name():
     """A name means one thing in the whole package."""
     homes = {}
     for path in (ROOT / "src").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in syntax(path):
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(path.name)
     twice = {name: files for name, files in homes.items() if len(files) > 1}
@@ -158,11 +163,7 @@ NEWER = {"cumulative_prod", "cumulative_sum", "matvec", "unstack", "vecmat"}
 def test_nothing_needs_a_newer_numpy_than_is_asked_for():
     for folder in ("src", "tests", "validation"):
         for path in (ROOT / folder).rglob("*.py"):
-            used = {
-                node.attr
-                for node in ast.walk(ast.parse(path.read_text()))
-                if isinstance(node, ast.Attribute)
-            }
+            used = set(re.findall(r"\.(\w+)", path.read_text()))
             assert not used & NEWER, f"{path}: {used & NEWER}"
 
 
@@ -180,7 +181,7 @@ def test_records_are_frozen_and_those_of_arrays_are_equal_to_themselves_alone():
     """To compare arrays field by field is an error of NumPy; values that are equal by content say so themselves."""
     compared, changing = set(), set()
     for path in (ROOT / "src" / "gcnlimit").rglob("*.py"):
-        for record in ast.walk(ast.parse(path.read_text())):
+        for record in syntax(path):
             for made in map(ast.unparse, getattr(record, "decorator_list", ())):
                 if not made.startswith("dataclass"):
                     continue
@@ -206,7 +207,7 @@ def test_sequences_that_are_paired_are_of_one_length():
     """Else a value that was forgotten would be left out of the answer without a word."""
     uneven = []
     for path in (ROOT / "src" / "gcnlimit").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in syntax(path):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "zip":
                 strict = {word.arg: ast.unparse(word.value) for word in node.keywords}["strict"]
                 if strict == "False":

@@ -68,7 +68,7 @@ def test_workers_end_with_their_parent(simulation, kind):
 def test_an_interruption_ends_the_workers_and_returns_what_is_done(simulation):
     process, workers = simulation
     wait_for(
-        lambda: sum(map(seconds, workers)) > 6.0, 60.0
+        lambda: sum(map(seconds, workers)) > 4.0, 60.0
     )  # the workers have started and finished some trials
     process.send_signal(signal.SIGINT)
     trials = int(process.communicate(timeout=20)[0])

@@ -194,6 +194,7 @@ def test_best_finds_the_optimum(page):
     )
 
 
+@pytest.mark.slow
 def test_a_click_on_the_map_goes_there(page):
     page.until(
         lambda: page.run("return document.querySelector('#gap-shown .heatmaplayer') !== null")
@@ -266,6 +267,7 @@ def test_hubs_bring_their_normalization(page):
     assert page.element("normalization").is_displayed()
 
 
+@pytest.mark.slow
 def test_sampled_graphs_appear_with_errors(page):
     page.type("nodes", "300")
     page.type("trials", "3")
@@ -279,6 +281,7 @@ def test_sampled_graphs_appear_with_errors(page):
     page.until(lambda: page.curve("axis", "3 sampled graphs") == dots[-1:])
 
 
+@pytest.mark.slow
 def test_an_uploaded_graph_is_described(page, tmp_path):
     path = tmp_path / "graph.npz"
     gl.sample(gl.CSBM(alpha=2, lam=1.2, mu=2.0, rho=0.3), nodes=500, degree=20, seed=0).save(path)
@@ -297,6 +300,7 @@ def test_a_bad_file_is_a_sentence(page, tmp_path):
     assert page.state() == State()
 
 
+@pytest.mark.slow
 def test_the_table_and_the_answers_in_words_are_those_of_compare(page):
     expected = gl.compare(State().data, depth=2)
     page.until(
@@ -351,7 +355,7 @@ def test_pictures_of_the_documentation(page):
     page.until(page.complete)
     folder = os.environ.get("GCNLIMIT_SCREENSHOTS")
     if folder:
-        page.browser.set_window_size(1400, 2000)
+        page.browser.set_window_size(1400, 2271)
         time.sleep(1.0)
         page.browser.save_screenshot(str(pathlib.Path(folder) / "explorer.png"))
         page.browser.set_window_size(1300, 1000)
@@ -414,6 +418,7 @@ def test_an_impossible_link_is_a_sentence(browser, address):
 BAD = "<img src=x onerror=document.title=1>"
 
 
+@pytest.mark.slow
 def test_markup_in_an_upload_is_text_and_its_fields_say_how_it_is_read(page, tmp_path):
     """Names of columns, nodes and classes are shown as they are, and nothing of them is run."""
     rng = np.random.default_rng(0)
@@ -464,6 +469,7 @@ def test_markup_in_an_upload_is_text_and_its_fields_say_how_it_is_read(page, tmp
     page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+@pytest.mark.slow
 def test_the_lesson_steps_through_the_addresses_of_its_page(page):
     text = pathlib.Path("docs/how-to/teach.md").read_text()
     addresses = re.findall(r"`(\?[^`]+)`", text)

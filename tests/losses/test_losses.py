@@ -97,12 +97,11 @@ def test_a_loss_from_its_value_alone_is_predicted_and_trained(mine, known, symme
     assert np.allclose(*weights, atol=1e-5 * np.abs(weights[1]).max())
 
 
-@pytest.mark.parametrize("symmetrize", [False, True])
-def test_a_factor_of_a_loss_is_one_of_the_regularization(symmetrize):
+def test_a_factor_of_a_loss_is_one_of_the_regularization():
     """Also of one that overflows: the exponential at margins below -700, within the bounds of its proximal point."""
     data, filter = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.Residual([1.0])
     plain, steep = (
-        gl.predict(data, gl.GCN(filter, loss, reg, symmetrize))
+        gl.predict(data, gl.GCN(filter, loss, reg, symmetrize=False))
         for loss, reg in ((lambda z: np.exp(-z), 1e-6), (lambda z: 1e6 * np.exp(-z), 1.0))
     )
     assert steep.test_accuracy == pytest.approx(plain.test_accuracy, abs=1e-10)

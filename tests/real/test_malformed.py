@@ -7,6 +7,7 @@ from scipy import sparse
 
 import gcnlimit as gl
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 N = 30
 rng = np.random.default_rng(0)
 CLASSES = np.arange(N) % 2

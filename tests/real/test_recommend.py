@@ -142,6 +142,9 @@ def test_a_ceiling_that_takes_minutes_is_not_computed(monkeypatch):
     estimate = gl.estimate(rng.standard_normal((225, 9)), y, 1.0 * (A + A.T))
     limit, _ = advice_on._ceiling(expected_accuracy(y > 0, 45), estimate, ())
     assert limit.startswith("The best possible accuracy takes minutes")
+    monkeypatch.setattr(advice_on, "EQUAL", 45)  # no longer above it
+    with pytest.raises(pytest.fail.Exception, match="it was computed"):
+        advice_on._ceiling(expected_accuracy(y > 0, 45), estimate, ())
 
 
 @pytest.mark.parametrize(
@@ -184,3 +187,11 @@ def test_a_gap_is_named_where_it_exceeds_its_error_and_a_percent(
 def test_leave_one_out_speaks_from_ten_labels_on():
     assert expected_accuracy(np.ones(9, bool), 20) == Interval(None, 0.0, 1.0)
     assert expected_accuracy(np.ones(10, bool), 20).low > 0.05
+
+
+def test_an_interval_of_hits_alone_ends_at_one():
+    """Not below it by rounding, where it would miss a classifier that is never wrong."""
+    rng = np.random.default_rng(0)
+    shares = [rng.dirichlet(np.ones(n)) for n in range(10, 100)]
+    ends = [expected_accuracy(np.ones(s.size, bool), 3, 500, s).high for s in shares]
+    assert ends == [1.0] * len(ends)

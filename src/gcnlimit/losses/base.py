@@ -168,13 +168,10 @@ def _derivatives(loss: Convex, z: Array, piece: npt.NDArray[np.intp]) -> tuple[A
     # a window that does not reach across a kink, where the interpolation would ring
     width = np.minimum(_WINDOW, 0.5 * (high - low))
     centre = np.clip(z, low + width, high - width)
-    sampled = loss.value(centre + width * _NODES.reshape(-1, *np.ones(z.ndim, int)))
-    sampled = sampled.reshape(_NODES.size, -1)
+    sampled = loss.value(centre + np.multiply.outer(_NODES, width)).reshape(_NODES.size, -1)
     place = ((z - centre) / width).reshape(-1)
-    slope, curvature = (
-        chebyshev.chebval(place, series @ sampled, tensor=False).reshape(z.shape)
-        for series in (_SLOPES, _CURVATURES)
-    )
+    slope = chebyshev.chebval(place, _SLOPES @ sampled, tensor=False).reshape(z.shape)
+    curvature = chebyshev.chebval(place, _CURVATURES @ sampled, tensor=False).reshape(z.shape)
     return slope / width, curvature / width**2
 
 
@@ -196,7 +193,6 @@ def _prox(loss: Convex, omega: Array, v: Array) -> Array:
     low = edges[piece]
     high = edges[piece + 1]
     x = np.clip(omega, low, high)
-
     slope, curvature, seen = (np.full(omega.shape, np.nan) for _ in range(3))
 
     def slopes(x: Array) -> tuple[Array, Array]:

@@ -256,7 +256,7 @@ class Equations(Record, ABC):
         # therefore.
         none = np.zeros_like(V_hat)
         w = self._weights_under(WeightGain(none, none, none, none), pulls, graph, tilt)
-        unit = self.gain**2
+        unit = self.gain**2  # of the filter, which is scaled to 1: a penalty knows the true weights
         floor = np.maximum(V_hat, _LEAST_V_HAT * self.reg) * unit
         unmoved = w.Q_hat + w.m_hat**2  # field of weights that are 0
         low, high = none, np.full_like(none, np.inf)
