@@ -49,7 +49,7 @@ _LONG_NAMES = {
     "features": "law of the features",
     "degrees": "law of the degrees",
     "noise": "probability that a revealed label is wrong",
-    "degrees_variance": "variance of the degrees divided by their mean",
+    "degrees_variance": "variance of the relative degrees (degree / mean degree)",
     "degrees_law": "law of degrees of that variance, gamma or lognormal",
     "t": "diffusion time",
     "theta": "PageRank parameter",

@@ -355,7 +355,7 @@ def test_pictures_of_the_documentation(page):
     page.until(page.complete)
     folder = os.environ.get("GCNLIMIT_SCREENSHOTS")
     if folder:
-        page.browser.set_window_size(1400, 2000)
+        page.browser.set_window_size(1400, 2271)
         time.sleep(1.0)
         page.browser.save_screenshot(str(pathlib.Path(folder) / "explorer.png"))
         page.browser.set_window_size(1300, 1000)

@@ -370,13 +370,13 @@ def test_other_encodings_are_given_by_name(tmp_path):
     assert real.read(tmp_path / "e.csv", encoding="shift_jis").names.tolist() == ["大阪", "東京"]
     for code, sentence in (
         ("shift-jsi", "encoding = 'shift-jsi' is not known"),
-        ("ascii", "is not text in ascii; use"),
+        ("ascii", "is not text in ascii; save it as CSV, or"),
     ):
         with pytest.raises(gl.ParameterError, match=sentence):
             real.read(tmp_path / "e.csv", encoding=code)
     (tmp_path / "e.csv").write_bytes(b"a,\x81\n")
     with pytest.raises(
-        gl.ParameterError, match=r"is not text in UTF-8 or cp1252; use --encoding NAME"
+        gl.ParameterError, match=r"is not text in UTF-8 or cp1252; save .* by --encoding NAME"
     ):
         real.read(tmp_path / "e.csv")
 

@@ -199,3 +199,11 @@ def test_a_gap_is_named_where_it_exceeds_its_error_and_a_percent(
 def test_leave_one_out_speaks_from_ten_labels_on():
     assert expected_accuracy(np.ones(9, bool), 20) == Interval(None, 0.0, 1.0)
     assert expected_accuracy(np.ones(10, bool), 20).low > 0.05
+
+
+def test_an_interval_of_hits_alone_ends_at_one():
+    """Not below it by rounding, where it would miss a classifier that is never wrong."""
+    rng = np.random.default_rng(0)
+    shares = [rng.dirichlet(np.ones(n)) for n in range(10, 100)]
+    ends = [expected_accuracy(np.ones(s.size, bool), 3, 500, s).high for s in shares]
+    assert ends == [1.0] * len(ends)

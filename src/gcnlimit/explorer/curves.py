@@ -174,9 +174,8 @@ def _along(state: State, answer: Callable[[Any], Any]) -> tuple[Array, Array]:
 def gap(state: State) -> tuple[Array, Array, Array]:
     """Signals of graph and features, and the ceiling minus the best of the family at infinite regularization there."""
     if Cost.of(state).ceiling:
-        raise GCNLimitError(
-            "A map for three or more unequal classes takes minutes; gl.gap_map has it"
-        )
+        told = "A map for three or more unequal classes takes minutes"
+        raise GCNLimitError(f"{told}; gl.gap_map has it")
     family = map_family(state)
     _check_layers(state)
     lam = np.linspace(*state.span("lam"), 31)

@@ -126,7 +126,7 @@ def _controls() -> list[Any]:
 
 
 def _starts() -> list[Any]:
-    """Examples, and a graph of one's own."""
+    """Examples, and the upload of a graph."""
     examples: list[Any] = []
     for title, states in PRESETS.items():
         examples.append(html.H4(title))

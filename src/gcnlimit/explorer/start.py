@@ -195,7 +195,7 @@ def _write(folder: Path, number: int, text: str, name: str) -> Path:
 
 
 def _edge_like(path: Path) -> tuple[bool, bool, bool, int]:
-    """Order of two tables: first the one with columns as of edges, without classes, a node in several rows, fewer columns."""
+    """Sort key of two tables, edges first: names of columns, no classes, a node in several rows, number of columns."""
     text = path.read_bytes().decode(errors="replace").replace("\0", "").lower()
     rows = [re.split("[,;\t|]", line) for line in text.splitlines()] or [[""]]
     edges, nodes = ({*rows[0]}.intersection(names) for names in (ENDS[0], LABEL))

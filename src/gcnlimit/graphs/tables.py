@@ -163,7 +163,7 @@ def _nodes(
 
 
 def _without_counter(table: Table, drop: frozenset[str | None], notes: list[str]) -> list[str]:
-    """Columns but those to drop, and but a first one that counts the rows."""
+    """Columns without those to drop, and without a first one that counts the rows."""
     counter = [name for name in [*table.columns][:1] if table.counts_rows(name)]
     if counter and counter[0] not in drop:
         told = f"Left out the numbers of the rows in the first column of {table.shown}"
@@ -174,7 +174,7 @@ def _without_counter(table: Table, drop: frozenset[str | None], notes: list[str]
 def _edges(
     table: Table, drop: frozenset[str], naming: set[str], notes: list[str]
 ) -> tuple[list[str], list[str], Array | None]:
-    """Names of both ends of each edge, and weights if there are."""
+    """Names of both ends of each edge, and its weight, or None for plain edges."""
     columns = _without_counter(table, drop, notes)
     called = {name.lower(): name for name in columns}
     ends = [called[usual] for each in ENDS for usual in each if usual in called]

@@ -170,7 +170,7 @@ def _prox_problems(function: Convex, omega: Array, v: Array) -> Iterator[str]:
 def _derivative_problems(
     function: Convex, omega: Array, v: Array, tolerance: float
 ) -> Iterator[str]:
-    """Where `prox_derivative` differs from differences of `prox`, or these from what is convex, away from kinks."""
+    """Where `prox_derivative` differs from differences of `prox`, or these from those of a convex loss, away from kinks."""
     nearby = (function.prox(omega + step, v) for step in (-_STEP, 0.0, _STEP))
     low, middle, high = map(np.asarray, nearby)
     slope = (high - low) / (2.0 * _STEP)

@@ -233,10 +233,8 @@ def _check_start(work: Work) -> None:
     """Raise `GCNLimitError` if worker processes cannot even start."""
     with process_pool(1) as pool:
         if broken(pool.submit(repr, work)):
-            raise GCNLimitError(
-                "worker processes cannot start; a function that is defined in a script needs the "
-                "call to sweep under if __name__ == '__main__':"
-            )
+            told = "worker processes cannot start; a function that is defined in a script needs the"
+            raise GCNLimitError(f"{told} call to sweep under if __name__ == '__main__':")
 
 
 class _Answers:

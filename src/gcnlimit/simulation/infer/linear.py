@@ -272,10 +272,8 @@ def _scale(observation: Observation, graph: GraphMessages, by: By) -> tuple[Arra
         raise ParameterError("degree = None is a dense graph, which has no edges; take by='system'")
     square = float(observation.data.lam) ** 2 / observation.degree
     if not square < 1.0:
-        raise ParameterError(
-            f"lam = {observation.data.lam:g} at degree {observation.degree:g} makes neighbours "
-            "alike, and the Bethe Hessian singular; take by='system'"
-        )
+        told = f"lam = {observation.data.lam:g} at degree {observation.degree:g} makes neighbours"
+        raise ParameterError(f"{told} alike, and the Bethe Hessian singular; take by='system'")
     return propensities(observation.edge_counts), 1.0 / (1.0 - square)
 
 

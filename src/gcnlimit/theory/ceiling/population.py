@@ -112,7 +112,7 @@ class Population:
         self.sent = self.members
 
     def _length_of_run(self) -> int:
-        """Number of messages in a run: with so many the draws are fewest; one if a single message may weigh much."""
+        """Number of messages in a run that makes the draws fewest; 1 if a single message may weigh much."""
         least = np.min(self.rates / self.model.fractions) / self.model.neighbours
         fewest = math.sqrt(2.0 * float(np.mean(self.rates)))
         return int(min(fewest, self.each // _RUNS)) or 1 if least > _WEAK else 1
