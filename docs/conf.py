@@ -23,7 +23,6 @@ extensions = [
     "sphinx_click",  # verbs of the command line
     "mathml",  # formulas without scripts or a network
     "signatures",  # signatures as written, links from docstrings to equations
-    "supported",  # tables of what is supported, from the library's own
 ]
 exclude_patterns = ["_ext", "_templates", "figures", "scripts"]
 templates_path = ["_templates"]

@@ -17,9 +17,9 @@ without = gl.transfer(here, gcn.replaced(test_filter=gl.PageRank(0.0)), there).t
 best = best_test_filter(here, gcn, there)
 tuned = gl.transfer(here, gcn.replaced(test_filter=best), there).test_accuracy
 
-print(f"filter of the training, theta = {gcn.filter.theta:.2f}   {same:.3f}")
+print(f"filter of the training, theta = {gcn.filter.theta:.2f}  {same:.3f}")
 print(f"no graph at all                       {without:.3f}")
-print(f"best filter there, theta = {best.theta:.2f}     {tuned:.3f}")
+print(f"best filter there, theta = {best.theta:.2f}      {tuned:.3f}")
 print(
     f"Conclusion: the sign of the filter follows the homophily; it is worth {100 * (tuned - same):.1f} points."
 )

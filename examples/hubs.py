@@ -1,6 +1,6 @@
 """How should a network divide by the degrees if some nodes have many more neighbours than others?
 
-The degrees, divided by their mean, have the variance 0.5; each normalization is compared at its best PageRank.
+The relative degrees (degree / mean degree) have the variance 0.5; each normalization is compared at its best PageRank.
 
     python examples/hubs.py
 """

@@ -15,7 +15,7 @@ from reference import ROOT
 import gcnlimit as gl
 
 ACROSS_MODULES = """
-architecture docs examples extremes files notation paper_map readme refusals your_words
+architecture docs examples extremes files notation paper_map readme refusals scripts your_words
 choose/classes choose/stopping cli/faults cli/real cli/streams explorer/browser graphs/doors
 real/degenerate real/malformed real/public_graphs
 simulation/classes simulation/degrees simulation/doors simulation/elsewhere
@@ -32,15 +32,15 @@ BUDGET = {
     "explorer": (11, 2550),
     "figures": (8, 1350),
     "filters": (6, 1100),
-    "graphs": (15, 2550),
-    "losses": (4, 700),
+    "graphs": (15, 2600),
+    "losses": (4, 750),
     "nn": (7, 850),
-    "numerics": (14, 1750),
+    "numerics": (14, 1800),
     "real": (13, 2500),
     "results": (8, 1200),
     "simulation": (26, 4900),
     "sweeps": (6, 1200),
-    "theory": (53, 9950),
+    "theory": (53, 9900),
 }
 """Modules and lines that each room may have, the root as ".": to raise one is a decision."""
 

@@ -68,6 +68,10 @@ def test_a_power_law_of_any_exponent_that_is_allowed_has_finite_moments():
         gl.Pareto(-20.5, 10.0)
 
 
+def test_degrees_of_a_graph_reach_from_the_least_to_the_largest():
+    assert gl.Degrees([3.0, 0.0, 1.0, 4.0]).bounds == (0.0, 2.0)
+
+
 def test_a_power_law_is_continuous_in_its_exponent():
     """At 1 and 2 integrals are logarithms; draws of the same seed move with the exponent."""
     for exponent in (1.0, 2.0):

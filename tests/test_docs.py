@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import json
 import os
 import re
 import runpy
@@ -182,3 +183,34 @@ def test_a_finding_says_what_it_claims_on_what_grounds_and_what_was_known(page):
         "Added here",
         "Does not say",
     ]
+
+
+def test_the_page_of_what_is_supported_is_printed_from_the_table_of_the_library():
+    page = (DOCS / "reference" / "supported.md").read_text()
+    assert runpy.run_path(str(DOCS / "scripts" / "supported.py"))["printed"](page) == page
+    assert page.count("\n| ") > 80
+
+
+def test_the_claim_on_real_graphs_follows_from_its_table():
+    """By how much the average leads the best tuned network, with and without the validation labels."""
+    scores = {}
+    for key, run in json.loads((ROOT / "benchmarks" / "real_graphs.json").read_text()).items():
+        graph, method, _ = key.split("/")
+        scores.setdefault((graph, method), []).append(run["score"])
+    mean = {key: sum(each) / len(each) for key, each in scores.items()}
+    graphs = {graph for graph, _ in mean}
+    best = {
+        g: max(mean[g, m] for graph, m in mean if graph == g and m.endswith(", tuned"))
+        for g in graphs
+    }
+    same = [mean[g, "default, validation too"] - best[g] for g in graphs]
+    lead = {g: mean[g, "default"] - best[g] for g in graphs}
+    ahead = [points for points in lead.values() if points > 0]
+    claim = (DOCS / "findings" / "real-graphs.md").read_text().partition("Evidence\n")[0]
+    assert (
+        f"on each of fourteen public graphs, by {min(same):.1f} to {max(same):.1f} points" in claim
+    )
+    assert (len(graphs), len(ahead)) == (14, 12)
+    assert f"ahead on twelve graphs, by {min(ahead):.1f} to {max(ahead):.1f} points" in claim
+    behind = f"{-lead['amazon_photo']:.1f} points on amazon_photo and {-lead['dblp']:.1f} on dblp"
+    assert f"the best network leads by {behind}" in claim

@@ -94,7 +94,7 @@ def seconds(edges: int = 1_000_000) -> None:
         path.write_text(written, encoding="utf-8")
         ways: dict[str, Callable[[], object]] = {
             "split by pandas": split_by_pandas,
-            "split here": lambda: table_files._cells(written, "edges", "edges"),
+            "split here": lambda: table_files._cells(written, "edges", "edges", []),
             "read here": lambda: gl.real.read(path),
         }
         for name, way in ways.items():

@@ -95,7 +95,7 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
                 color=colour,
             )
         draw_curve(panel, here, "bayes_optimal", "Bayes-optimal", line="--", color=BLACK)
-        panel.set(xlabel="variance of the degrees divided by their mean", xlim=(0, 2))
+        panel.set(xlabel="variance of the relative degrees", xlim=(0, 2))
     finish(axes, titles(POINTS), columns=5)
 
 

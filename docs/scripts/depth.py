@@ -48,7 +48,7 @@ def functions(nodes: int = 10_000, trials: int = 8) -> None:
     figure, axes = canvas(2, 3)
     for row, (graph, symmetrize) in zip(axes, GRAPHS.items(), strict=True):
         gcn = gl.GCN(gl.Diffusion(1.0), symmetrize=symmetrize)
-        lines = gl.depth.order_functions(DATA, gcn, x)
+        lines = gl.depth.order_functions(DATA, gcn, x).as_dict()
         runs = [
             measure(gl.sample(DATA, nodes=nodes, degree=60, seed=k), gcn, marks, seed=k, probes=8)
             for k in range(trials)
@@ -72,7 +72,7 @@ def functions(nodes: int = 10_000, trials: int = 8) -> None:
                 start = 1 if name == "V_qh" else 0  # the response begins just after the push
                 ax.plot(x[start:], lines[name][section][start:], f"C{color}", label=label)
                 error = values.std(axis=0, ddof=1) / np.sqrt(trials)
-                exact = gl.depth.order_functions(DATA, gcn, marks)[name][section]
+                exact = gl.depth.order_functions(DATA, gcn, marks).as_dict()[name][section]
                 off = np.abs(values.mean(axis=0) - exact)[start:]
                 print(
                     f"| {graph} | {label} | {np.max(off / exact[start:]):.1%} | {np.max(off / (error[start:] + 1e-12)):.1f} |"

@@ -126,10 +126,8 @@ class CSBM(Value):
             noise=_as_noise(noise),
         )
         if self.noise and not self.classes.two:
-            raise ParameterError(
-                f"noise = {self.noise:g} has no theory for classes = {self.classes}, only for two "
-                "equal ones; leave out one of the two"
-            )
+            told = f"noise = {self.noise:g} has no theory for classes = {self.classes},"
+            raise ParameterError(f"{told} only for two equal ones; leave out one of the two")
         self.shape  # noqa: B018 - refuses shapes that do not broadcast
 
     @classmethod
@@ -179,9 +177,8 @@ class CSBM(Value):
         if np.any(count_labelled > n):
             raise ParameterError("labelled is larger than nodes; give the number of labelled nodes")
         if np.any((count_labelled > 0.0) & (count_labelled < 1.0)):
-            raise ParameterError(
-                f"labelled = {labelled!r} is not a number of nodes; for a rate write rate * nodes"
-            )
+            told = f"labelled = {labelled!r} is not a number of nodes"
+            raise ParameterError(f"{told}; for a rate write rate * nodes")
         count = whole("classes", classes, low=2)
         lam = (count * h - 1.0) / (count - 1) * _full_signal(degree, n)
         mu = alpha * distance**2 / (2.0 * count)
@@ -203,9 +200,8 @@ class CSBM(Value):
 
     def _equal_classes(self) -> int:
         if not self.classes.equal:
-            raise ParameterError(
-                f"classes = {self.classes} have no single homophily or distance; give equal classes"
-            )
+            told = f"classes = {self.classes} have no single homophily or distance"
+            raise ParameterError(f"{told}; give equal classes")
         return self.classes.count
 
     @cached_property

@@ -65,14 +65,12 @@ class EstimatedCSBM(CSBM):
         super().__init__(alpha, lam, mu, rho, directed, **laws, noise=noise)
         labelled = None if counts is None else tuple(np.ravel(counts).tolist())
         if labelled is not None and len(labelled) != self.classes.count:
-            raise ParameterError(
-                f"counts = {labelled} must be {self.classes.count} numbers, one for each class"
-            )
+            needed = f"{self.classes.count} numbers, one for each class"
+            raise ParameterError(f"counts = {labelled} must be {needed}")
         shape = broadcast(signals=self.shape, lam=np.shape(lam_error), mu=np.shape(mu_error))
         if shape:
-            raise ParameterError(
-                f"parameters have shape {shape}; give single numbers, or take those of data.model"
-            )
+            told = f"parameters have shape {shape}"
+            raise ParameterError(f"{told}; give single numbers, or take those of data.model")
         self.__dict__.update(
             lam_error=float(as_real("lam_error", lam_error, low=0, infinite=True)),
             mu_error=float(as_real("mu_error", mu_error, low=0, infinite=True)),

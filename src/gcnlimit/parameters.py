@@ -31,11 +31,8 @@ AnyResult = TypeVar("AnyResult", bound=Result)
 LAWS = {"gamma": Gamma, "lognormal": LogNormal}  # laws of degrees that their variance describes
 DATA = (*(f.name for f in fields(CSBM)), "degrees_variance", "degrees_law")
 TIMES = ("time", "steps", "rate", "momentum")  # of a training that stops
-LEARNING = (
-    *(f.name for f in fields(GCN) if f.name not in ("filter", "test_filter")),
-    "tau",
-    *TIMES,
-)
+_PLAIN = (f.name for f in fields(GCN) if f.name not in ("filter", "test_filter"))
+LEARNING = (*_PLAIN, "tau", *TIMES)
 """Parameters of the network beside its filters."""
 SIMULATION = ("nodes", "degree", "trials", "seed")
 WHOLE = ("depth", "steps", "nodes", "trials", "seed")
@@ -52,7 +49,7 @@ _LONG_NAMES = {
     "features": "law of the features",
     "degrees": "law of the degrees",
     "noise": "probability that a revealed label is wrong",
-    "degrees_variance": "variance of the degrees divided by their mean",
+    "degrees_variance": "variance of the relative degrees (degree / mean degree)",
     "degrees_law": "law of degrees of that variance, gamma or lognormal",
     "t": "diffusion time",
     "theta": "PageRank parameter",
@@ -94,11 +91,6 @@ def names_at_test() -> tuple[str, ...]:
     """Names that describe another filter at test: as such, or by the number of a filter that has no layers."""
     numbers = [f"test_{name}" for name, family in FAMILIES.items() if not family.deep]
     return ("test_filter", *numbers)
-
-
-def network_names() -> tuple[str, ...]:
-    """Names that describe a network."""
-    return (*filter_names(), *names_at_test(), *LEARNING)
 
 
 def real_names() -> tuple[str, ...]:
@@ -175,10 +167,9 @@ def build_network(parameters: Mapping[str, Any]) -> GCN:
     arguments = {name: parameters[name] for name in LEARNING if name in parameters}
     tau = arguments.pop("tau", None)
     if tau is not None:
-        if as_normalization(arguments.get("normalization", "symmetric")) != Regularized():
-            raise ParameterError(
-                f"tau = {tau!r} needs normalization = 'regularized'; add that, or leave tau out"
-            )
+        if not isinstance(as_normalization(arguments.get("normalization", "none")), Regularized):
+            needed = "normalization = 'regularized'; add that, or leave tau out"
+            raise ParameterError(f"tau = {tau!r} needs {needed}")
         arguments["normalization"] = Regularized(tau)
     times = {name: arguments.pop(name) for name in TIMES if name in arguments}
     if times:
@@ -201,10 +192,8 @@ def build_training(times: Mapping[str, Any]) -> Training:
         return GradientFlow(times["time"])
     if "time" not in times and {"steps", "rate"} <= set(times):
         return GradientDescent(**times)
-    raise ParameterError(
-        "a training that stops needs time, or steps and rate (and momentum), got "
-        f"{', '.join(times)}; add what is missing"
-    )
+    needed = "a training that stops needs time, or steps and rate (and momentum)"
+    raise ParameterError(f"{needed}, got {', '.join(times)}; give either")
 
 
 def build_filter(parameters: Mapping[str, Any]) -> Filter:
@@ -239,8 +228,8 @@ def starts(free: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
     {'t': 1.0, 'c': (0.0, 0.0)}
     >>> starts({"depth": (1, 8)}, ("c",))
     {'depth': 1}
-    >>> starts({"time": (0, 0.1)}, ())
-    {'time': 0.1}
+    >>> starts({"time": (0, 0.1)}, ()), starts({"time": (0, 9)}, ())
+    ({'time': 0.1}, {'time': 1.0})
     """
     begun: dict[str, Any] = {"depth": 1} if "depth" in free and "depth" not in given else {}
     for name in (name for name in TIMES if name in free and name not in given):

@@ -39,7 +39,7 @@ class L2(Value, Penalty):
 class ElasticNet(Value, Penalty):
     r"""Elastic net, :math:`\gamma(w) = s\,|w| + (1 - s)\, w^2/2`, which sets small weights to 0.
 
-    The share `l1_ratio` is below 1; at 1 the penalty would not be strictly convex.
+    The share :math:`s`, `l1_ratio`, is at least 0 and below 1; at 1 the penalty would not be strictly convex.
 
     >>> ElasticNet(0.5).prox([-3.0, 0.4, 3.0], v=1.0).round(4)
     array([-1.6667,  0.    ,  1.6667])

@@ -12,20 +12,14 @@ from gcnlimit.errors import ParameterError
 def check_pair(data: CSBM, to: CSBM) -> None:
     """Raise `ParameterError` unless the graphs have features of one law, and the same classes; two may change their fractions."""
     if data.features != to.features:
-        raise ParameterError(
-            f"features = {data.features!r} at training and {to.features!r} on the new graph; "
-            "give both the same"
-        )
+        told = f"features = {data.features!r} at training and {to.features!r} on the new graph"
+        raise ParameterError(f"{told}; give both the same")
     if data.noise != to.noise:
-        raise ParameterError(
-            f"noise = {data.noise:g} at training and {to.noise:g} on the new graph; "
-            "give both the same"
-        )
+        told = f"noise = {data.noise:g} at training and {to.noise:g} on the new graph"
+        raise ParameterError(f"{told}; give both the same")
     if data.classes != to.classes and not data.classes.count == to.classes.count == 2:
-        raise ParameterError(
-            f"classes = {data.classes} at training and {to.classes} on the new graph; "
-            "fractions may differ only if there are two classes; give both the same"
-        )
+        told = f"classes = {data.classes} at training and {to.classes} on the new graph; fractions"
+        raise ParameterError(f"{told} may differ only if there are two classes; give both the same")
 
 
 def feature_signal(data: CSBM, to: CSBM) -> Array:

@@ -7,6 +7,8 @@ import pytest
 from problems import DATA, margin
 
 import gcnlimit as gl
+from gcnlimit.choose.search import NetworkSearch
+from gcnlimit.theory.points import Points
 
 REG = (0.05, math.inf)
 GRID = np.append(np.geomspace(0.05, 1e4, 12), math.inf)
@@ -160,3 +162,15 @@ def test_degrees_that_are_alike_leave_nothing_to_normalize():
     )
     for name in free:
         assert np.array_equal(plain.parameters[name], other.parameters[name])
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+def test_the_search_starts_from_the_network_as_it_was_given(layers):
+    """Each layer from its own number, and one number for all layers from that of all."""
+    c = np.array([[0.5, -1.0, 2.0], [1.5, 0.2, -0.3]]) if layers > 1 else np.array([[0.7], [-2.0]])
+    reg = np.array([0.7, 3.0])
+    filter = gl.Residual(c) if layers > 1 else gl.Residual.constant(c[:, 0], 2)
+    free = {"c": [(-9, 9)] * layers if layers > 1 else (-9, 9), "reg": (0.05, 10)}
+    search = NetworkSearch.of(Points.of(POINTS, gl.GCN(filter, reg=reg)), free)
+    begun = search.values(search.start(np.arange(2)), np.arange(2))
+    np.testing.assert_allclose(begun, np.column_stack([c, reg]), rtol=1e-12)

@@ -346,3 +346,29 @@ def test_the_filter_of_the_test_is_tuned_with_that_of_the_training():
         gl.tune(data, pair, {"test_filter": (0, 1)})
     with pytest.raises(gl.ParameterError, match="no theory for finite reg; take"):
         gl.tune(data, gl.GCN(gl.PageRank(0.1), reg=1.0), {"test_filter": "best"})
+
+
+@pytest.mark.parametrize(
+    "choose",
+    [
+        lambda data: gl.tune(data, gl.GCN(gl.Diffusion(1.0)), {"t": (0, 10)}),
+        lambda data: gl.best_filter(data, order=1),
+    ],
+)
+def test_a_choice_for_an_estimate_shows_the_errors_of_its_prediction(choose):
+    estimate = gl.real.EstimatedCSBM(4, 1.0, 2.0, 0.1, lam_error=0.1, mu_error=0.3)
+    best = choose(estimate)
+    error = best.prediction.standard_error.test_accuracy
+    assert error == gl.predict(estimate, best.gcn).standard_error.test_accuracy > 0.01
+    assert best.to_dataframe()["test_accuracy_standard_error"].item() == error
+    assert f"{best.test_accuracy:.6g} ± {error:.0g}" in repr(best)
+
+
+def test_no_answer_at_all_is_an_error_and_never_nan():
+    """So near to its pole PageRank is too steep for a training that stops."""
+    data = gl.CSBM(9.28, 0.572, 0.108, 0.125, directed=False)
+    gcn = gl.GCN(gl.PageRank(0.4999), reg=0.0, training=gl.GradientFlow(1.0))
+    with pytest.raises(gl.ConvergenceError, match="flatter filter"):
+        gl.tune(data, gcn, {"time": (0.01, 10)})
+    left = gl.tune(data, gcn, {"time": (0.01, 10)}, throw=False)
+    assert math.isnan(left.test_accuracy)

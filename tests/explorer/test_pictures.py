@@ -117,9 +117,9 @@ def test_code_of_the_layers_prints_their_curves():
 )
 def test_code_of_the_depth_prints_its_curves(state):
     picture = complete("depth", state)
-    m, power = _printed(picture.python).reshape(2, -1)
+    m, size = _printed(picture.python).reshape(2, -1)
     np.testing.assert_allclose(m, picture.curves[0].y, atol=1e-12)
-    np.testing.assert_allclose(power, picture.curves[1].y, atol=1e-12)
+    np.testing.assert_allclose(size, picture.curves[1].y, atol=1e-12)
 
 
 def test_code_of_the_spectrum_prints_the_best_filter():
@@ -144,6 +144,7 @@ def test_the_map_is_what_its_code_prints_and_holds_the_point():
 def test_the_spike_lies_at_the_end_of_the_curve_of_the_filter(lam, end):
     curves = {c.name: c for c in PICTURES["spectrum"].draw(State(lam=lam, t=0.7), {}).curves}
     drawn, spike = curves["this filter"], curves["spike"]
+    assert np.max(np.abs(drawn.y)) == 1.0
     assert (spike.x[0], spike.y[0]) == pytest.approx((drawn.x[end], drawn.y[end]), rel=1e-12)
 
 

@@ -69,3 +69,15 @@ def test_a_field_of_dates_or_words_is_a_data_set_or_a_sentence(name, dtype, tmp_
             except gl.ParameterError:
                 continue
             assert name in {"labels", "names", "x_dense", "train"}
+
+
+@pytest.mark.parametrize("y", [[1, -1, 0, 1], ["b", "", "a", "b"]])
+def test_the_text_counts_nodes_that_have_a_class(y):
+    data = gl.real.Dataset(graph=np.ones((4, 4)) - np.eye(4), X=None, y=np.array(y))
+    assert "no features, 3 labelled (2 classes), 0 splits" in repr(data)
+
+
+@pytest.mark.parametrize("far", [2**60, -(2**60)])
+def test_classes_that_no_float_holds_are_refused(far):
+    with pytest.raises(gl.ParameterError, match=f"y reaches {far}; use classes within"):
+        gl.real.Dataset(graph=np.ones((2, 2)), X=None, y=np.array([0, far]))

@@ -81,7 +81,7 @@ def test_columns_called_source_and_target_are_the_ends(read):
 def test_the_column_to_drop_is_the_one_that_names_no_nodes(read):
     """Not the third one, whose cells are nodes where a word or a number of the edge comes first."""
     nodes = "id,label\na,x\nb,y\nc,x\n"
-    with pytest.raises(gl.ParameterError, match="leave a column that is none out by --drop kind"):
+    with pytest.raises(gl.ParameterError, match="leave out the column too many by --drop kind"):
         read("kind,von,nach\np,a,b\nq,b,c\np,c,a\n", nodes)
     data = read("number,von,nach\n7,a,b\n8,b,c\n9,c,a\n", nodes)
     assert data.nodes == 3
@@ -123,7 +123,7 @@ def test_columns_of_data_frames(read):
     ("given", "words"),
     [
         ([(0, 1)], "it must name a file or be a data frame"),
-        ("graph.gml", "or NetworkX and real.from_networkx"),
+        ("graph.gml", "or give what pandas or NetworkX read from it"),
         ("absent.csv", "'absent.csv' cannot be read as a table: No such file or directory"),
     ],
 )
@@ -161,3 +161,105 @@ def test_blank_lines_are_no_rows_however_many_follow_each_other(read, monkeypatc
     again = read("source,target\na,b\nb,c\nc,d\n")
     assert read(text).graph.shape == (4, 4)
     assert (read(text).graph != again.graph).nnz == 0
+
+
+EDGES = "source,target\na,b\nb,c\nc,d\nd,e\n"
+
+
+@pytest.mark.parametrize(
+    "cells, marked",
+    [
+        (["1", "2", "-999", "3", "-999"], "v (-999, 2 times)"),
+        (["1", "9999", "2,5", "9999", "3"], "v (9999, 2 times)"),
+        (["18", "-1", "80", "35", "-1"], "v (-1, 2 times)"),
+        (["18", "-99", "", "80", "-99", "35"], "v (-99, 2 times)"),
+        (["1", "2", "-999", "3", "4"], ""),  # once: it may be what it is
+        (["0", "0", "9", "9.5", "10"], ""),  # counts are often 0
+        (["0", "1", "1", "0", "1"], ""),
+        (["-1", "-1", "-2", "3", "4"], ""),
+    ],
+)
+def test_a_number_that_may_stand_for_a_missing_one_is_noted_and_kept(read, cells, marked):
+    text = "id;v\n" + "".join(
+        f"{name};{cell}\n" for name, cell in zip("abcdef", cells, strict=False)
+    )
+    data = read(EDGES, text)
+    note = [note for note in data.notes if "may stand for a missing one" in note]
+    assert [marked in told for told in note] == [True] * bool(marked)
+    kept = [float(cell.replace(",", ".")) for cell in cells if cell]
+    assert set(kept) <= set(data.X[:, 0].tolist())
+
+
+def test_cells_that_rows_lack_at_their_end_are_empty_and_noted(read):
+    whole = read(EDGES, "id,v,label\na,1,x\nb,2,\nc,3,y\nd,4,\ne,5,x\n")
+    cut = read(EDGES, "id,v,label\na,1,x\nb,2\nc,3,y\nd,4\ne,5,x,,\n")
+    assert cut.y.tolist() == whole.y.tolist()
+    assert (cut.X == whole.X).all()
+    assert cut.notes[0].startswith("Cells at the end of 2 rows of")
+    assert cut.notes[1:] == whole.notes
+
+
+@pytest.mark.parametrize(
+    "nodes", ["id,v\na,1,3\nb,2\n", 'id,v,label\na,1,x\nb,"2,y\nc,3,x\nd,4,y\n']
+)
+def test_rows_of_too_many_cells_and_quotes_that_do_not_end_are_refused(read, nodes):
+    with pytest.raises(gl.ParameterError, match=r"its row that begins with '[ab]' has"):
+        read(EDGES, nodes)
+
+
+def test_a_range_of_numbers_is_a_word_and_truth_has_one_spelling(read):
+    """Python takes 10_20 for a thousand and twenty, and no other program does."""
+    ages = read(EDGES, "id,age\na,10_20\nb,20_30\nc,10_20\nd,20_30\ne,10_20\n")
+    assert ages.X.tolist() == [[1, 0], [0, 1], [1, 0], [0, 1], [1, 0]]
+    truth = read(EDGES, "id,v\na,TRUE\nb,False\nc,true\nd,FALSE\ne,True\n")
+    assert truth.X.tolist() == [[0, 1], [1, 0], [0, 1], [1, 0], [0, 1]]
+
+
+@pytest.mark.parametrize("mark", [".", "--", "missing", "#NA", "-nan", "-1.#IND", "N/A"])
+def test_marks_of_other_programs_are_missing_numbers(read, mark):
+    data = read(EDGES, f"id,v\na,1\nb,2\nc,{mark}\nd,4\ne,5\n")
+    assert data.X[2].tolist() == [3.0, 1.0]
+
+
+def test_frames_of_other_packages_are_read_as_those_of_pandas():
+    edges = pd.DataFrame({"source": ["a", "b"], "target": ["b", "c"]})
+    nodes = pd.DataFrame({"id": ["a", "b", "c"], "v": [1.0, None, 3.0], "label": ["x", "y", None]})
+
+    class Frame:
+        """As of polars or Arrow: names of columns, and a way to pandas."""
+
+        def __init__(self, frame, way=True):
+            self.columns = list(frame.columns)
+            if way:
+                self.to_pandas = lambda: frame
+
+    read, same = real.read(Frame(edges), Frame(nodes)), real.read(edges, nodes)
+    assert (read.X == same.X).all()
+    assert read.notes == same.notes
+    with pytest.raises(gl.ParameterError, match=r"the table of edges is a Frame .* CSV"):
+        real.read(Frame(edges, way=False))
+
+
+def test_sheets_called_nodes_and_edges_are_read_as_such(tmp_path, monkeypatch):
+    (tmp_path / "both.xlsx").write_bytes(b"")
+    sheets = {
+        " Nodes": pd.DataFrame([["id", "label"], ["a", "x"], ["b", "y"]]),
+        "other": pd.DataFrame([["?"]]),
+        "Edges": pd.DataFrame([["source", "target"], ["a", "b"]]),
+    }
+    monkeypatch.setattr("gcnlimit.graphs.table_files.unpacked_size", lambda _: 0)
+    monkeypatch.setattr("gcnlimit.graphs.table_files._grid_size", lambda _: 0.0)
+    monkeypatch.setattr(pd, "read_excel", lambda *_, **__: dict(sheets))
+    data = real.read(tmp_path / "both.xlsx", tmp_path / "both.xlsx")
+    assert data.y.tolist() == ["x", "y"]
+    assert data.notes[0].startswith("Read the sheet ' Nodes' of")
+
+
+@pytest.mark.parametrize("name", ["n.parquet", "n.xls"])
+def test_files_that_are_no_text_are_told_to_be_saved_as_such(tmp_path, name):
+    (tmp_path / "e.csv").write_text(EDGES)
+    (tmp_path / name).write_bytes(b"PAR1\x00\xff\x81\x8d\x8f")
+    with pytest.raises(gl.ParameterError, match=r"save it as CSV, or name its encoding"):
+        real.read(tmp_path / "e.csv", tmp_path / name)
+    with pytest.raises(gl.ParameterError, match=r"give what pandas or NetworkX read from it"):
+        real.read(tmp_path / name)

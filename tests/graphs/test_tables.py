@@ -145,6 +145,11 @@ def test_names_of_columns_are_known_from_the_table_of_nodes(read):
         ),
         (
             EDGES,
+            'node,label,part\na,x,10\nb,y,"2,5"\nc,y,3.5\n',
+            "'part' holds numbers written in different ways, such as '2,5' and '3.5'",
+        ),
+        (
+            EDGES,
             "node,label,part\na,x,12%\nb,y,5\n",
             "'part' holds numbers written in different ways",
         ),
@@ -270,12 +275,10 @@ def test_the_numbers_of_rows_are_left_out_with_a_note_whatever_names_the_nodes(r
 
 
 def test_edges_most_of_whose_nodes_are_not_in_the_table_are_refused(read):
-    sentence = "names 1 of the 4 nodes of the edges: its nodes are such as 'a', theirs such as 'b'"
+    sentence = "names 1 of the 4 nodes of the edges: its nodes look like 'a', theirs like 'b'"
     with pytest.raises(gl.ParameterError, match=sentence):
         read(nodes="id,label\na,x\nz,y\n")
-    with pytest.raises(
-        gl.ParameterError, match=r"names 0 of the 4 nodes .* 'A', theirs such as 'a'"
-    ):
+    with pytest.raises(gl.ParameterError, match=r"names 0 of the 4 nodes .* 'A', theirs like 'a'"):
         read(nodes="id,label\nA,x\nB,y\n")
 
 
@@ -367,13 +370,13 @@ def test_other_encodings_are_given_by_name(tmp_path):
     assert real.read(tmp_path / "e.csv", encoding="shift_jis").names.tolist() == ["大阪", "東京"]
     for code, sentence in (
         ("shift-jsi", "encoding = 'shift-jsi' is not known"),
-        ("ascii", "is not text in ascii; use"),
+        ("ascii", "is not text in ascii; save it as CSV, or"),
     ):
         with pytest.raises(gl.ParameterError, match=sentence):
             real.read(tmp_path / "e.csv", encoding=code)
     (tmp_path / "e.csv").write_bytes(b"a,\x81\n")
     with pytest.raises(
-        gl.ParameterError, match=r"is not text in UTF-8 or cp1252; use --encoding NAME"
+        gl.ParameterError, match=r"is not text in UTF-8 or cp1252; save .* by --encoding NAME"
     ):
         real.read(tmp_path / "e.csv")
 
@@ -523,7 +526,7 @@ def test_what_the_third_column_is_taken_for_is_said(read):
     told = "Column 'timestamp' holds the weights of the edges, 1600000000 to 1600000100; if it does"
     assert any(note.startswith(told) for note in read(edges).notes)
     assert not any("weights" in note for note in read("a,b,1\nb,c,1\n").notes)
-    with pytest.raises(gl.ParameterError, match=r"contains ''; .* a number: correct it, or leave"):
+    with pytest.raises(gl.ParameterError, match=r"contains ''; .* numbers: correct it, or leave"):
         read("source,target,w\na,b,\nb,c,1\n")
 
 
@@ -659,7 +662,7 @@ def test_the_ends_of_edges_are_the_columns_that_name_nodes(read):
 
 
 def test_one_column_of_edges_is_told_what_separates_two(read):
-    with pytest.raises(gl.ParameterError, match="has 1 column, 1; give two, between commas"):
+    with pytest.raises(gl.ParameterError, match="has 1 column, 1; separate two by commas"):
         read("alone\n")
 
 
@@ -704,5 +707,5 @@ def test_nodes_that_only_one_table_has_are_noted(read):
 def test_ids_that_lost_digits_as_floats_are_refused():
     ids = 10**17 + np.arange(4)
     edges = pd.DataFrame({"s": ids[:-1].astype(float), "t": ids[1:]})
-    with pytest.raises(gl.ParameterError, match="'s' of the table of edges holds numbers of which"):
+    with pytest.raises(gl.ParameterError, match="'s' of the table of edges holds numbers of more"):
         real.read(edges, pd.DataFrame({"id": ids, "label": [0, 1, 0, 1]}))

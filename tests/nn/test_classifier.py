@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gcnlimit.nn import MessagePassingClassifier, message_passing_scores
-from gcnlimit.nn.inputs import is_white
+from gcnlimit.nn.inputs import Inputs, is_white
 
 
 @parametrize_with_checks([MessagePassingClassifier(2, iterations=5, maskings=1, components=20)])
@@ -26,6 +26,12 @@ def test_classes_of_any_names():
     model.fit(i.features, np.where(i.train_mask, truth, None), graph=i.adjacency)
     assert model.score(y=truth) > 0.9
     assert np.allclose(model.predict_proba().sum(axis=1), 1.0)
+
+
+def test_features_that_are_all_equal_are_centred_in_their_own_unit():
+    """Elsewhere they may differ."""
+    inputs = Inputs.features(np.full((4, 2), 3.0), centred=True)
+    np.testing.assert_allclose(inputs(np.array([[3.0, 4.5]])), [[0.0, 1.5]])
 
 
 def test_features_that_say_nothing_leave_the_graph():

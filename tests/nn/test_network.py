@@ -1,5 +1,7 @@
 """The unrolled network: its layers are those of the state evolution, and training finds its numbers."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,8 @@ import gcnlimit as gl
 
 torch = pytest.importorskip("torch")
 
-from gcnlimit.nn import MessagePassing, from_edge_index, from_graph, train  # noqa: E402
+
+from gcnlimit.nn import MessagePassing, fit, from_edge_index, from_graph, train  # noqa: E402
 from gcnlimit.nn.network import LayerNumbers, OperatorMessages  # noqa: E402
 from gcnlimit.nn.operators import as_operator  # noqa: E402
 
@@ -113,6 +116,20 @@ def test_training_finds_the_sign_of_the_graph(lam):
     with torch.no_grad():
         right = network(x, S, known, known >= 0).argmax(1).numpy() == labels
     assert right[~i.train_mask].mean() > gl.bayes_optimal(i.data.replaced(lam=0.0)).test_accuracy
+
+
+def test_each_labelled_node_is_answered_once_with_its_own_label_hidden():
+    """A network that repeats what it is told knows nothing of it, and one that always says 0 is right on class 0."""
+    labels = torch.tensor([0, 1, -1, 0, 2, 0, 1, -1])
+    repeats, zero = (
+        SimpleNamespace(classes=3, passed=lambda x, S, seen, say=say: (say(seen), None))
+        for say in (lambda seen: 9.0 * seen, lambda seen: torch.eye(3)[[0]] + 0.0 * seen)
+    )
+    x = torch.zeros(8, 1)
+    assert fit._hidden(zero, x, None, labels, seed=0)[0] == 0.5
+    accuracy, score = fit._hidden(repeats, x, None, labels, seed=0)
+    assert accuracy == 0.5  # the first of equal numbers
+    assert score == pytest.approx(accuracy - ((2 / 3) ** 2 + 2 / 9) / 3)
 
 
 def test_edges_of_torch_geometric_give_the_same_operator():

@@ -10,6 +10,7 @@ import gcnlimit as gl
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.lazy import Beside
 from gcnlimit.numerics.leave_one_out import forest, pair
+from gcnlimit.real import bank
 from gcnlimit.real.bank import Fitted, Member
 from gcnlimit.real.ensemble import Ensemble
 from gcnlimit.real.views import Views
@@ -61,6 +62,19 @@ def blocks(seed, classes, stay, nodes=400):
     rate = 8 / nodes * np.where(y[:, None] == y, 1 + stay * (classes - 1), 1 - stay)
     A = np.triu(rng.random((nodes, nodes)) < rate, 1).astype(float)
     return rng, y, A + A.T
+
+
+@pytest.mark.parametrize("narrow", [100, 3], ids=["few columns", "many columns"])
+def test_members_that_know_nodes_by_name_are_those_that_another_graph_lacks(monkeypatch, narrow):
+    monkeypatch.setattr(bank, "NARROW", narrow)
+    monkeypatch.setattr(Views, "forest", lambda self, labels: np.ones((self.nodes, 2)))
+    rng, y, A = blocks(0, 2, 0.4)
+    labels = Labels(np.arange(2), np.arange(200), y[:200])
+    here = Views(rng.standard_normal((y.size, 4)), sparse.csr_array(A), unit=False)
+    there = Views(here.X, here.graph, unit=False, fit=here)
+    full, elsewhere = ([member for member, _ in bank.members(v, labels)] for v in (here, there))
+    assert [member for member in full if not member.local] == elsewhere
+    assert "random units, labels" + " 1" * (narrow > 4) in [member.name for member in full]
 
 
 def test_thresholds_of_two_columns_are_found_with_a_graph_that_says_nothing():

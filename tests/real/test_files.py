@@ -342,3 +342,26 @@ def test_a_file_without_labels_says_where_to_give_them(tmp_path):
     with pytest.raises(gl.ParameterError, match="; name the column of the classes by"):
         read_labelled(edges, nodes)
     assert read_labelled(edges, nodes, label="age").y.size == 3
+
+
+def test_attributes_of_edges_that_are_not_weights_are_noted():
+    assert from_data().notes == ()
+    (note,) = from_data(edge_attr=np.ones((2, 1))).notes
+    assert note == "Left out edge_attr; weights of edges are those of edge_weight."
+
+
+@pytest.mark.parametrize("layout", ["to_sparse", "bfloat16"])
+def test_tensors_of_any_layout_are_features(layout):
+    """Whole numbers, which the precision of any layout holds."""
+    torch = pytest.importorskip("torch")
+    x = torch.arange(6.0).reshape(3, 2)
+    assert from_data(x=getattr(x, layout)()).X.tolist() == x.tolist()
+
+
+def test_graphs_of_other_packages_are_told_how_they_are_converted():
+    other = SimpleNamespace(to_networkx=lambda: networkx.path_graph(3))
+    with pytest.raises(gl.ParameterError, match=r"its to_networkx\(\) makes one"):
+        real.from_networkx(other)
+    assert real.from_networkx(other.to_networkx()).nodes == 3
+    with pytest.raises(gl.ParameterError, match=r"to_homogeneous\(\) makes one"):
+        real.from_pyg(SimpleNamespace(edge_index=None))

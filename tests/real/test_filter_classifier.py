@@ -120,8 +120,10 @@ def test_the_operator_is_the_best_of_those_that_are_tried():
 def test_without_a_graph_the_strength_is_none():
     X, y, hidden, A = classed_graph()
     seen = hidden >= 0
-    with pytest.warns(UserWarning, match="there is no graph, so the filter is not used; write fit"):
+    told = "there is no graph, so the filter is not used; write fit"
+    with pytest.warns(UserWarning, match=told) as warned:
         alone = gl.FilterClassifier("pagerank", scale=None).fit(X[seen], y[seen])
+    assert warned[0].filename == __file__
     same = gl.FilterClassifier(strengths=0, scale=None).fit(X, hidden, graph=A)
     assert same.family_ == "no graph"
     assert np.allclose(alone.coef_, same.coef_, atol=1e-9)

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import log_softmax, softmax
 
 import gcnlimit as gl
-from gcnlimit.real.fractions import EXPLAINED, Shift, recalibrated
+from gcnlimit.real.fractions import EXPLAINED, SPREAD, Shift, recalibrated
 from gcnlimit.real.recommend import expectation
 
 SHARES = np.array([0.6, 0.25, 0.15])
@@ -145,6 +145,14 @@ def test_a_few_labels_find_offsets_and_sharpness():
     for count in (20, 200, 4000):
         found = recalibrated(wrong, np.arange(count), np.eye(3)[classes[:count]])
         off.append(np.abs(np.exp(found) - np.exp(truth)).mean())
+        # the penalized likelihood is stationary: each offset and the log sharpness are its pull on them
+        apart = np.exp(found[:count]) - np.eye(3)[classes[:count]]
+        sharpness = np.ptp(np.diff(found[:, :2])) / np.ptp(np.diff(wrong[:, :2]))
+        pull = sharpness * np.sum(apart * wrong[:count])
+        assert np.log(sharpness) == pytest.approx(-(SPREAD[1] ** 2) * pull, abs=1e-3)
+        offset = -(SPREAD[0] ** 2) * apart.sum(axis=0)
+        moved = found - log_softmax(sharpness * wrong + offset, axis=1)
+        np.testing.assert_allclose(moved, 0.0, atol=1e-3)
     assert off[0] < np.abs(softmax(wrong, axis=1) - np.exp(truth)).mean()
     assert off[2] < off[1] < 0.06
     assert off[2] < 0.02

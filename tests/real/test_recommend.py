@@ -8,7 +8,7 @@ import pytest
 
 import gcnlimit as gl
 from gcnlimit.real import recommend as advice_on
-from gcnlimit.real.scores import Interval, expected_accuracy
+from gcnlimit.real.scores import SURE, Interval, expected_accuracy
 from validation.expected_coverage import covered, sampled
 
 
@@ -119,6 +119,18 @@ def test_it_can_be_drawn():
     assert advice._repr_html_().startswith("<pre>")
 
 
+@pytest.mark.parametrize("others, variance", [(0, 0.0), (50, 0.0), (0, 1e-3), (300, 4e-4)])
+def test_the_ends_of_the_interval_are_those_of_wilson(others, variance):
+    """There the hits lie z standard errors away; errors of labels, of other nodes and of the fractions add in squares."""
+    labels, hits = 200, 0.8
+    _, *ends = expected_accuracy(np.arange(labels) < 160, 2, others, variance=variance)
+    spread = hits * (1 - hits)
+    error = spread / labels + spread / (others or np.inf) + variance
+    z = SURE * (1 + 2 * np.sqrt(error / spread))
+    for p in ends:
+        assert (p - hits) ** 2 == pytest.approx(z**2 * p * (1 - p) * error / spread, rel=1e-9)
+
+
 def test_the_interval_knows_that_the_other_nodes_are_few():
     """As many nodes without labels as with: their own hits scatter as much, and the interval holds these in nine of ten draws."""
     rng = np.random.default_rng(0)
@@ -142,6 +154,9 @@ def test_a_ceiling_that_takes_minutes_is_not_computed(monkeypatch):
     estimate = gl.estimate(rng.standard_normal((225, 9)), y, 1.0 * (A + A.T))
     limit, _ = advice_on._ceiling(expected_accuracy(y > 0, 45), estimate, ())
     assert limit.startswith("The best possible accuracy takes minutes")
+    monkeypatch.setattr(advice_on, "EQUAL", 45)  # no longer above it
+    with pytest.raises(pytest.fail.Exception, match="it was computed"):
+        advice_on._ceiling(expected_accuracy(y > 0, 45), estimate, ())
 
 
 @pytest.mark.parametrize(
@@ -184,3 +199,11 @@ def test_a_gap_is_named_where_it_exceeds_its_error_and_a_percent(
 def test_leave_one_out_speaks_from_ten_labels_on():
     assert expected_accuracy(np.ones(9, bool), 20) == Interval(None, 0.0, 1.0)
     assert expected_accuracy(np.ones(10, bool), 20).low > 0.05
+
+
+def test_an_interval_of_hits_alone_ends_at_one():
+    """Not below it by rounding, where it would miss a classifier that is never wrong."""
+    rng = np.random.default_rng(0)
+    shares = [rng.dirichlet(np.ones(n)) for n in range(10, 100)]
+    ends = [expected_accuracy(np.ones(s.size, bool), 3, 500, s).high for s in shares]
+    assert ends == [1.0] * len(ends)

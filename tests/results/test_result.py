@@ -153,6 +153,14 @@ def test_parameters_that_vary_together_share_an_axis():
     np.testing.assert_array_equal(dataset.mu, 2 * LAM)
 
 
+def test_an_axis_of_one_value_has_the_name_of_the_parameter_given_along_it():
+    for lam, mu in (([[1.0]], LAM), (LAM[:, None], [1.0])):
+        data = gl.CSBM(alpha=4, lam=lam, mu=mu, rho=0.1)
+        dataset = gl.predict(data, gl.GCN(gl.Diffusion(1.0))).to_xarray()
+        assert dataset.test_accuracy.dims == ("lam", "mu")
+        np.testing.assert_array_equal(dataset.mu, mu)
+
+
 def test_layers_have_names_of_their_own_unless_they_are_equal():
     equal = gl.predict(POINT, gl.GCN(gl.Residual.constant(LAM, depth=2))).to_xarray()
     np.testing.assert_array_equal(equal.c, LAM)

@@ -63,7 +63,7 @@ def test_filters_act_as_on_the_processor(data, symmetrize, dense):
     )
 
 
-@pytest.mark.parametrize("weights", [1.0, np.arange(1.0, 100.0)])
+@pytest.mark.parametrize("weights", [1.0, np.arange(1.0, 100.0), np.arange(2.0, 101.0)])
 def test_the_transpose_of_a_large_graph_is_that_of_scipy(weights):
     nodes, rng = 100_000, np.random.default_rng(0)  # the square does not fit into 32 bits
     places = rng.choice(nodes, (2, 99), replace=False)

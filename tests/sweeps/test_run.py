@@ -41,6 +41,29 @@ def test_every_point_is_the_prediction_at_its_labels():
             assert float(point[field]) == pytest.approx(getattr(one, field), rel=1e-13)
 
 
+@pytest.mark.parametrize(
+    ("training", "swept"),
+    [
+        (gl.GradientFlow(1.0), {"time": [0.1, 2.0]}),
+        (gl.GradientDescent(3, 0.1, momentum=0.5), {"rate": [0.1, 0.2]}),
+    ],
+)
+def test_numbers_of_a_training_are_swept_and_the_others_kept(training, swept):
+    ds = gl.sweep(
+        gl.predict, data=DATA, gcn=gl.GCN(gl.Diffusion(1.0), training=training), axes=swept
+    )
+    kept = {name: getattr(training, name) for name in training.names}
+    exact = gl.predict(DATA, gl.GCN(gl.Diffusion(1.0), training=type(training)(**(kept | swept))))
+    np.testing.assert_allclose(ds.test_accuracy, exact.test_accuracy, rtol=1e-13)
+
+
+def test_the_constant_of_a_normalization_is_swept_whatever_it_was():
+    hubs = DATA.replaced(degrees=gl.Degrees([1.0, 3.0]))
+    gcn = gl.GCN(gl.PageRank(0.2), normalization=gl.Regularized(3.0))
+    ds = gl.sweep(gl.predict, data=hubs, gcn=gcn, axes={"tau": [0.5, 3.0]})
+    assert float(ds.test_accuracy.sel(tau=3.0)) == gl.predict(hubs, gcn).test_accuracy
+
+
 def test_the_ceiling_is_swept_as_well():
     ds = gl.sweep("bayes_optimal", data=DATA, axes={"directed": [True, False], "lam": [0.5, 1.0]})
     for directed in (True, False):
@@ -187,6 +210,7 @@ def test_the_answer_says_where_it_comes_from():
     assert json.loads(ds.attrs["parameters"])["alpha"] == 4.0
     assert {"numerical_version", "numpy_version", "scipy_version"} <= set(ds.attrs)
     assert ds.lam.attrs == {"long_name": "signal of the graph", "units": "1"}
+    assert ds.test_loss.attrs == {"long_name": "average loss on unlabelled nodes", "units": "1"}
     assert ds.test_accuracy.to_dataframe().shape == (2, 1)
 
 

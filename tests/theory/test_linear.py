@@ -347,10 +347,21 @@ def test_labels_are_propagated_up_to_where_the_system_is_singular(graph):
         gl.theory.label_propagation(data, graph, 1.0001 * edge)
 
 
+@pytest.mark.parametrize("lam, mu, rho", [(1.3, 0.0, 0.2), (0.0, 1.7, 1e-7)])
+def test_the_outlier_of_the_system_lies_at_its_distance_from_zero(lam, mu, rho):
+    """Eq. 12.6 against the outliers of a spiked Wigner matrix, and of a spiked covariance matrix with few labels."""
+    alpha = 2.0
+    limit = gl.best_linear(gl.CSBM(alpha, lam, mu, rho, directed=False)).order_parameters
+    distance = lam**2 * rho if lam else (1 + mu / alpha) * mu * rho / (1 + mu)
+    assert rho * limit.output.mean / limit.overlap == pytest.approx(distance, rel=1e-5)
+
+
 def test_refusals_are_one_sentence():
     data = gl.CSBM(4, 1.0, 2.0, 0.1)
     with pytest.raises(gl.ParameterError, match="leave out degree"):
         gl.best_linear(data, degree=5, layers=3)
+    with pytest.raises(gl.ParameterError, match="degree = 0 is not allowed"):
+        gl.best_linear(data, degree=0)
     with pytest.raises(gl.ParameterError, match="noise"):
         data.replaced(noise=0.6)
     with pytest.raises(gl.ParameterError, match="leave out features"):

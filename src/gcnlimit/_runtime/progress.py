@@ -69,7 +69,7 @@ def is_terminal(stream: Any) -> bool:
 def progress_bar(
     title: str, total: int | None = None, show: bool | None = None, *, unit: str = "points"
 ) -> Iterator[Bar]:
-    """Bar of `total` items, or of the time so far if nobody knows how many; one inside another counts for it.
+    """Bar of `total` items, or of the time so far if their number is unknown; one inside another advances the outer.
 
     >>> with progress_bar("trials", 2, show=False) as bar:
     ...     bar.advance(2)

@@ -80,7 +80,7 @@ def private_memory() -> Iterator[None]:
 def scores_apart(
     model: bytes | str, task: Task, user: str | None = None, timeout: float = math.inf
 ) -> Array:
-    """Scores of a model that runs in another process, as that user if one is named, for so many seconds at most."""
+    """Scores of a model that runs in another process, as another user if one is named, within a time limit in seconds."""
     process = _started(user)
     received: list[bytes] = []
     length = task.labels.size * task.classes * 8
@@ -153,7 +153,7 @@ def _read(stream: BinaryIO, length: int) -> bytes:
 
 
 def _end(process: Any) -> None:
-    """End the process and those it has started; what it has sent is here."""
+    """End the process and those it has started; what it sent has already arrived."""
     with contextlib.suppress(OSError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)

@@ -96,8 +96,7 @@ def evaluate(
     chosen = as_problems(problems)
     one_of("size", size, *SIZES)
     if seed is None and user is not None:
-        add = "add seed=secrets.randbits(64)"
-        raise ParameterError(f"user = {shown(user)} needs a secret seed; {add}")
+        raise ParameterError(f"user = {shown(user)} needs a secret; add seed=secrets.randbits(64)")
     if isinstance(model, str) and store is not None:
         kept_by = f"store = {str(store)!r} keeps results by the code of the model"
         raise ParameterError(f"{kept_by}, which a name does not show; pass the function")
@@ -112,6 +111,7 @@ def evaluate(
     code = named if isinstance(model, str) or store is None else describe(model)
     graph_range = range(whole("graphs", graphs, low=1))
     axes = {"problem": {problem.name: problem for problem in chosen}, "graph": graph_range}
+    # a sweep over problems and graphs: its store, processes and resuming serve here as well
     producer = Producer(
         name=named,
         evaluate=functools.partial(_measure, run_as, user, limit),

@@ -72,7 +72,7 @@ class Ranking(Printed):
 
     @property
     def common(self) -> tuple[str, ...]:
-        """Problems on which all methods that have a result have one; if there are none, all problems."""
+        """Problems that every method with a result has run; all problems if there are none."""
         done = [key for key, graphs in self.accuracies.items() if graphs]
         methods = {method for method, _ in done}
         shared = tuple(p for p in self.problems if all((name, p) in done for name in methods))
@@ -137,12 +137,8 @@ class Ranking(Printed):
             columns["beside mine"] = [gains.get(name, "") for name in self.methods]
         for problem in self.problems if few else ():
             columns[problem] = [self._cell(name, problem) for name in self.methods]
-        parts = [
-            table(columns),
-            "" if few else self._by_problem(),
-            self._not_compared(),
-            self.failed,
-        ]
+        each = "" if few else self._by_problem()
+        parts = (table(columns), each, self._not_compared(), self.failed)
         return "\n\n".join(part for part in parts if part)
 
     def _by_problem(self) -> str:

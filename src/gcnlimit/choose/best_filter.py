@@ -94,7 +94,8 @@ class BestFilter(Result):
 
     def _shown(self) -> dict[str, Any]:
         status = {"status": status_names(Status, self.status)}
-        return self.prediction.as_dict() | status | self._chosen()
+        numbers = self.prediction.as_dict() | self.prediction._shown()  # with errors of an estimate
+        return numbers | status | self._chosen()
 
     @cached_property
     def ceiling(self) -> FilterCeiling:
@@ -223,10 +224,8 @@ def ceiling_at(points: Points, infinite: bool) -> Best:
 def is_infinite(reg: float | None) -> bool:
     """Whether the regularization is to be infinite."""
     if reg is not None and not (isinstance(reg, float) and reg == math.inf):
-        raise ParameterError(
-            f"reg = {shown(reg)} is not allowed: a finite value only sets the scale of the filter; "
-            "take None for the best regularization, or math.inf"
-        )
+        told = f"reg = {shown(reg)} is not allowed: a finite value only sets the scale of the"
+        raise ParameterError(f"{told} filter; take None for the best regularization, or math.inf")
     return reg is not None
 
 

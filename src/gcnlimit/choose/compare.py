@@ -14,13 +14,7 @@ from gcnlimit import scope
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, flag, whole
 from gcnlimit._values import Array, shown
-from gcnlimit.choose.best_filter import (
-    LARGEST,
-    MAX_ORDER,
-    ceiling_at,
-    is_infinite,
-    polynomials_at,
-)
+from gcnlimit.choose.best_filter import LARGEST, MAX_ORDER, ceiling_at, is_infinite, polynomials_at
 from gcnlimit.choose.filter_sums import best_filter_sum
 from gcnlimit.choose.free_numbers import Bounds
 from gcnlimit.choose.search import optimum
@@ -47,6 +41,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _DEEPEST = 16  # layers: the strength of each is searched, and the time grows with their square
+_RESOLVED = 0.998  # of the pole of PageRank, to which grids resolve a training that stops
 _ANYWHERE = (-math.inf, math.inf)
 
 
@@ -164,12 +159,12 @@ def compare(
 ) -> Comparison:
     r"""Compare families of networks, at their best filter and regularization (square loss), with the ceilings.
 
-    Early stopping is gradient flow from zero weights, without regularization, through the filter of the row above, until its
-    best time (Eq. 13.1); it is left out where it has no theory. Sums of filters (Eq. 10.19) have any number of filters, and
-    labels as an input that is not clamped; they are known for symmetric operators, equal classes and white features.
-    All linear networks (Eq. 12.1), which use the graph in both directions, bound every row above. On a directed graph the
-    polynomials and any one filter (a lower bound marked ``>=``) are at infinite regularization. Under a law of degrees all
-    families use the symmetric normalization, PageRank also the others that the law allows, and no other filters are searched.
+    Early stopping is gradient flow from zero weights, without regularization, through the filter of the row above (at most 0.998
+    of its pole), until its best time (Eq. 13.1); it is left out where it has no theory. Sums of filters (Eq. 10.19) have any
+    number of filters, and labels as an input that is not clamped; they are known for symmetric operators, equal classes and
+    white features. All linear networks (Eq. 12.1), which use the graph in both directions, bound every row above. On a directed
+    graph the polynomials and any one filter (a lower bound marked ``>=``) are at infinite regularization. Under a law of degrees
+    all families use the symmetric normalization, PageRank also the others that the law allows, and no other filters are searched.
 
     Parameters
     ----------
@@ -204,11 +199,8 @@ def compare(
     flag("symmetrize", symmetrize)
     order = whole("order", order, low=0, high=MAX_ORDER)
     if whole("depth", depth, low=1) > _DEEPEST:
-        raise ParameterError(
-            f"depth = {depth} is not allowed: the strength of each layer is searched, a minute at "
-            f"{_DEEPEST} layers and four times as long at twice as many; take depth <= {_DEEPEST}, "
-            "or tune one strength for all layers"
-        )
+        told = f"depth = {depth} is not allowed: the search for the strength of each takes minutes"
+        raise ParameterError(f"{told}; take depth <= {_DEEPEST}, or tune one strength for all")
     check_types("compare", data=(data, CSBM))
     scope.check("compare", data)
     is_infinite(reg)
@@ -289,10 +281,13 @@ def _of_network(method: str, chosen: dict[str, Array], points: Points) -> _Row:
 
 
 def _early_stopping(ridge: _Row) -> _Row:
-    """Row of gradient flow without regularization through the filter of another, stopped at the best time."""
+    """Row of gradient flow without regularization through the PageRank of another, stopped at the best time."""
     assert ridge.points is not None
     shape = ridge.margin.shape
-    points = ridge.points._replace(reg=np.zeros(shape), training=GradientFlow(np.ones(shape)))
+    most = _RESOLVED / ridge.points.radius
+    filter = PageRank(np.clip(ridge.points.filter.values, -most, most))
+    training = GradientFlow(np.ones(shape))
+    points = ridge.points._replace(filter=filter, reg=np.zeros(shape), training=training)
     best = _tuned("PageRank, early stopping", points, {"time": (0.0, math.inf)})
     return best._replace(chosen={"theta": points.filter.values, "time": best.chosen["time"]})
 

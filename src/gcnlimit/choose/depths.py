@@ -43,14 +43,12 @@ def _whole_interval(name: str, bounds: Any, most: int) -> tuple[int, int]:
     except (TypeError, ValueError, OverflowError):
         low = high = 0
     if min(low, high) < 1:
-        raise ParameterError(
-            f"free[{name!r}] = {bounds!r} is not a pair of whole numbers from 1, such as (1, 8)"
-        )
+        told = f"free[{name!r}] = {bounds!r} is not a pair of whole numbers from 1"
+        raise ParameterError(f"{told}, such as (1, 8)")
     if not 0 <= high - low < most:
         what = "depths" if name == "depth" else "numbers of steps"
-        raise ParameterError(
-            f"free[{name!r}] = ({low}, {high}) must hold 1 to {most} {what}: each takes a search"
-        )
+        told = f"free[{name!r}] = ({low}, {high}) must hold 1 to {most} {what}"
+        raise ParameterError(f"{told}: each takes a search")
     return low, high
 
 

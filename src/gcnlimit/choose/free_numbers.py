@@ -107,10 +107,8 @@ def free_numbers(
             low, high, unit, scale = allowed[:4]
             numbers.append(FreeNumber(name, scale, layer, low, high, unit, interval))
     if len(numbers) > MOST_NUMBERS:
-        raise ParameterError(
-            f"free contains {len(numbers)} numbers, and more than {MOST_NUMBERS} take minutes to "
-            "search; free fewer, such as one interval for all layers"
-        )
+        told = f"free contains {len(numbers)} numbers, and more than {MOST_NUMBERS} take minutes to"
+        raise ParameterError(f"{told} search; free fewer, such as one interval for all layers")
     return tuple(number.without(refused) for number in numbers), refused, reason
 
 
@@ -122,10 +120,8 @@ def _check_infinity(points: Points, interval: Interval) -> None:
     elif points.training is not None:
         reason = "where nothing is left to train"
     if reason:
-        raise ParameterError(
-            f"free['reg'] = {interval} reaches infinity, {reason}; "
-            "take bounds that are finite and above 0"
-        )
+        told = f"free['reg'] = {interval} reaches infinity, {reason}"
+        raise ParameterError(f"{told}; take bounds that are finite and above 0")
 
 
 def named_filters(network: Points | GCN) -> dict[str, Filter]:
@@ -140,10 +136,8 @@ def _intervals(filter: Filter | None, name: str, bounds: Bounds) -> Iterable[tup
         layers = range(0 if filter is None or filter.shared else depth)
         return [(layer, _interval(name, bounds)) for layer in layers or [-1]]
     if len(bounds) != depth:
-        raise ParameterError(
-            f"free[{name!r}] = {shown(bounds)} is neither a pair (low, high) "
-            "nor one pair for each layer of the network"
-        )
+        told = f"free[{name!r}] = {shown(bounds)} is neither a pair (low, high)"
+        raise ParameterError(f"{told} nor one pair for each layer of the network")
     return enumerate(_interval(name, pair) for pair in bounds)
 
 
@@ -220,10 +214,8 @@ def check_free(gcn: GCN, free: Mapping[str, Any], scales: Sequence[str]) -> None
     for name, bounds in free.items():
         reason = f"is unknown here: the filter is {' and '.join(families)}"
         if name in TIMES:
-            give = (
-                "give GCN(training=GradientFlow(time)) to tune time, GradientDescent(steps, rate)"
-            )
-            reason = f"is not tuned in training = {gcn.training!r}; {give} for steps and rate"
+            give = "give GCN(training=...) a GradientFlow to tune time, a GradientDescent to tune"
+            reason = f"is not tuned in training = {gcn.training!r}; {give} steps and rate"
         if name in ("alpha", "lam", "mu", "rho", "noise"):
             reason = "is a parameter of the data, where only those of the network are tuned"
         if name in NUMBERS:
@@ -243,10 +235,8 @@ def check_free(gcn: GCN, free: Mapping[str, Any], scales: Sequence[str]) -> None
         name, strength = gcn.filter.parameter, gcn.filter.values
         alike = np.ndim(free[name]) < 2 if name in free else np.all(strength == strength[..., :1])
         if not alike or not strength.size:
-            raise ParameterError(
-                f"free['depth'] = {free['depth']!r} needs layers that are alike; "
-                f"give {name} one value, or one interval"
-            )
+            told = f"free['depth'] = {free['depth']!r} needs layers that are alike"
+            raise ParameterError(f"{told}; give {name} one value, or one interval")
 
 
 def _interval(name: str, bounds: Any) -> Interval:
@@ -261,10 +251,8 @@ def _interval(name: str, bounds: Any) -> Interval:
     if not low <= high:
         raise ParameterError(f"{asked} is empty; the lower bound must come first")
     if name in GAINS and not (low > 0 or (low == 0 and math.isinf(high))):
-        raise ParameterError(
-            f"{asked} is not allowed: the lower bound must be > 0, such as 1e-2; "
-            f"for any {long_name(name)} write (0, math.inf)"
-        )
+        told = f"{asked} is not allowed: the lower bound must be > 0, such as 1e-2"
+        raise ParameterError(f"{told}; for any {long_name(name)} write (0, math.inf)")
     if name in NUMBERS and not (_LEAST[name] <= low and high <= _MOST[name]):
         raise ParameterError(f"{asked} must stay between {_LEAST[name]:g} and {_MOST[name]:g}")
     if low == high and math.isinf(low):

@@ -99,7 +99,7 @@ class NetworkSearch:
         return np.stack(columns, axis=1)
 
     def _given(self, number: FreeNumber, which: Index) -> Array:
-        """Value of a number in the network as it was given; 1 for any regularization or time, or a `tau` of its own choice."""
+        """Value of a number in the given network; 1 if any regularization or time is searched, and for the default `tau`."""
         if number.name in NUMBERS:
             tau = getattr(self.points.normalization, number.name)
             return np.broadcast_to(1.0 if tau is None else tau, which.size)

@@ -71,7 +71,8 @@ class Tuned(Result):
 
     def _shown(self) -> dict[str, Any]:
         status = {"status": status_names(TuneStatus, self.status)}
-        return self.by_layer(self.parameters) | self.prediction.as_dict() | status
+        numbers = self.prediction.as_dict() | self.prediction._shown()  # with errors of an estimate
+        return self.by_layer(self.parameters) | numbers | status
 
 
 def tune(
@@ -104,7 +105,8 @@ def tune(
         ``theta`` is kept in its convergent interval. ``"test_filter": "best"`` applies the best of all filters to the test
         nodes, given the training filter (Eq. 10.14; symmetric operators at infinite `reg`).
     throw
-        Whether to raise `ParameterError` if at some point no network within the bounds can be computed; else that point has NaN.
+        Whether to raise `ParameterError` if at some point no network within the bounds can be computed, and `ConvergenceError`
+        if that holds at all points; else such points have NaN.
     progress
         Whether to show progress on standard error; by default where it takes more than two seconds.
 
@@ -141,6 +143,8 @@ def tune(
     refused |= np.isnan(best.margin).reshape(shape)
     if throw and np.any(refused):
         Points.of(data, network)  # raises the error that says why
+    if throw and np.all(np.isnan(prediction.test_accuracy)):
+        predict(data, network, progress=False)  # the same
     status = np.where(refused, TuneStatus.REFUSED, best.status.reshape(shape))
     return Tuned(
         gcn=network,

@@ -186,10 +186,8 @@ def check_plot(path: Path | None, axes: Collection[str], fewest: int = 1, most: 
     check_writable(path, [f".{kind}" for kind in kinds])
     if not fewest <= len(axes) <= most:
         named = f" ({', '.join(axes)})" if axes else "; give one as a range first:last:count"
-        raise ParameterError(
-            f"--plot draws over {fewest} or {most} options with several values, "
-            f"got {len(axes)}{named}"
-        )
+        told = f"--plot draws over {fewest} or {most} options with several values,"
+        raise ParameterError(f"{told} got {len(axes)}{named}")
 
 
 def draw(path: Path | None, paint: Callable[[Axes], object]) -> None:

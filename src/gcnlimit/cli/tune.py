@@ -86,14 +86,11 @@ def _begin(intervals: dict[str, Any], arguments: dict[str, Any]) -> dict[str, An
         several = arguments.get(name) is not None and np.size(arguments[name]) > 1
         layers = name in FAMILIES and FAMILIES[name].deep and arguments["depth"] is None
         if several and not layers:
-            raise click.UsageError(
-                f"--{name} is free and has several values; give one, from which the search starts."
-            )
+            told = f"--{name} is free and has several values"
+            raise click.UsageError(f"{told}; give one, from which the search starts.")
     begun = [FAMILIES[name] for name in intervals if name in FAMILIES and name not in named]
     if any(family.deep and not layered(family) for family in begun):
-        raise click.UsageError(
-            "--free coefficients needs --coefficients, from which the search starts: their number "
-            "is the order plus one."
-        )
+        told = "--free coefficients needs --coefficients, from which"
+        raise click.UsageError(f"{told} the search starts: their number is the order plus one.")
     begun_at = starts(intervals, named)
     return {n: v if n == "depth" else np.atleast_1d(v) for n, v in begun_at.items()}

@@ -68,8 +68,7 @@ class Explorer:
         self._workers = quick, slow, sampling
         self.answers = Answers(quick, slow)
         self.trials = Trials(sampling)
-        title = "gcnlimit explorer"
-        app = Dash("gcnlimit.explorer", title=title, update_title="", serve_locally=True)
+        app = Dash("gcnlimit.explorer", title="gcnlimit explorer", update_title="")
         app.index_string = app.index_string.replace("<html>", '<html lang="en">')
         app.layout = lambda: layout(start, sentence)
         _connect_controls(app, slow)
@@ -91,12 +90,13 @@ class Explorer:
         server.handle_error = lambda *given: self._log("a broken request")
         return server
 
-    def prepare(self, state: State) -> None:
-        """Start the processes, and have them compute what the page shows first, before anyone asks for it."""
+    def prepare(self, address: str, start: bool = False) -> None:
+        """Compute the first picture of an address before the page asks; or, to `start` the processes, everything in them."""
+        answer = self.answers.later if start else self.answers.now
 
         def compute() -> None:
             with contextlib.suppress(GCNLimitError, RuntimeError, OSError):  # closed meanwhile
-                for _ in self.answers.later(state, "", 0, []):
+                for _ in answer(State.of_query(address), "", 0, [*PICTURES][:1]):
                     pass
 
         threading.Thread(target=compute, daemon=True).start()
@@ -112,6 +112,10 @@ class Explorer:
             known = all(urlsplit(address).hostname in self._hosts for address in asked)
         except ValueError:
             return Response(_MALFORMED, 400)
+        if known and request.path == "/" and request.query_string:
+            self.prepare(
+                request.query_string.decode(errors="replace")
+            )  # while the browser loads the page
         return None if known else Response(_STRANGER, 403)
 
     def _refuse(self, error: Exception) -> Any:
@@ -134,8 +138,7 @@ class Explorer:
         understood = _is_asked(given)
         found = self._lines(given) if understood else iter([{"refused": _UNKNOWN}])
         lines = (f"{json.dumps(line)}\n" for line in found)
-        status = 200 if understood else 400
-        return Response(lines, status, mimetype="application/x-ndjson")
+        return Response(lines, 200 if understood else 400, mimetype="application/x-ndjson")
 
     def _lines(self, given: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Pictures and sentences of the state that is asked for, and what it is waiting for, last."""
@@ -165,7 +168,7 @@ def _is_asked(given: Any) -> bool:
 
 
 class _Handler(WSGIRequestHandler):  # type: ignore[misc]
-    """Sends each line of an answer at once, not when the one before has arrived, and waits for nobody longer than `timeout`.
+    """Sends each line of an answer at once, before the one before has arrived, and waits for a client at most `timeout`.
 
     A whole request arrives within `arrival`, or is dropped.
     """
@@ -185,7 +188,7 @@ class _Handler(WSGIRequestHandler):  # type: ignore[misc]
             late.cancel()
 
     def run_wsgi(self) -> None:
-        """Answer a request; an address that is none is refused."""
+        """Answer a request; one whose address cannot be parsed is refused."""
         try:
             self.make_environ()
         except ValueError:
@@ -207,9 +210,8 @@ def _connect_controls(app: Dash, workers: Workers) -> None:
     app.clientside_callback(_in_page("ask"), Output("asked", "data"), *asked)
     for name, given in (("lesson", "lessons"), ("alike", "state")):
         app.clientside_callback(_in_page(name), Output(name, "title"), Input(given, "data"))
-    app.clientside_callback(
-        _in_page("told"), Output("message", "title"), Input("message", "children")
-    )
+    told = [Output("message", "title"), Input("message", "children")]
+    app.clientside_callback(_in_page("told"), *told)
 
     def connect(move: Move, *given: Any, prevent: Any = True, **how: Any) -> None:
         controls = [Output(name, "value", allow_duplicate=True) for name in names]
@@ -329,7 +331,7 @@ def serve(start: State, sentence: str, *, host: str, port: int, browser: bool) -
     # else a line for each movement of a slider
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     explorer = Explorer(start, sentence, {host, *_LOCAL})
-    explorer.prepare(start)
+    explorer.prepare(start.query(), start=True)
     try:
         server = explorer.listen(host, port)
     except (OSError, SystemExit) as error:

@@ -61,7 +61,7 @@ def _explicit(state: State) -> tuple[str, ...]:
 
 
 def _signals(state: State, *drawn: str) -> tuple[str, ...]:
-    """Parameters of the data without those along which is drawn, unless they are beyond their slider."""
+    """Parameters of the data, without those on the axes of the picture unless they are beyond their slider."""
     return tuple(name for name in _DATA if name not in drawn) + _beyond(state, *drawn)
 
 

@@ -174,7 +174,8 @@ def _along(state: State, answer: Callable[[Any], Any]) -> tuple[Array, Array]:
 def gap(state: State) -> tuple[Array, Array, Array]:
     """Signals of graph and features, and the ceiling minus the best of the family at infinite regularization there."""
     if Cost.of(state).ceiling:
-        raise GCNLimitError("A map of three unequal classes takes minutes; gl.gap_map makes it")
+        told = "A map for three or more unequal classes takes minutes"
+        raise GCNLimitError(f"{told}; gl.gap_map has it")
     family = map_family(state)
     _check_layers(state)
     lam = np.linspace(*state.span("lam"), 31)
@@ -200,7 +201,7 @@ def layers(state: State) -> Layers:
     Each depth has its own best regularization where that of the page is finite, else the gain of the filter would decide.
     """
     if Cost.of(state).average:
-        raise GCNLimitError("With softmax of several classes this takes minutes; gl.tune does it")
+        raise GCNLimitError("With softmax of several classes this takes minutes; gl.tune has it")
     _check_layers(state)
     networks = [state.replaced(family="residual", depth=int(k)) for k in LAYERS]
     # dense at 0, and the best strength grows as the depth
@@ -270,7 +271,7 @@ def training(state: State) -> TrainingCurves:
 
 
 def along_depth(state: State) -> tuple[Array, Array, Array]:
-    """Depth, overlap with the labels and power of the hidden states."""
+    """Depth, overlap of the hidden states with the labels, and their size, the root of the mean square."""
     if state.family == "pagerank":
         remedy = "choose a residual network or a diffusion"
         raise GCNLimitError(f"PageRank is one filter without layers; {remedy}")
@@ -278,8 +279,8 @@ def along_depth(state: State) -> tuple[Array, Array, Array]:
     gcn = state.gcn if state.finite else state.gcn.replaced(loss="square")
     x = np.linspace(0.0, 1.0, 21) if state.family == "diffusion" else None
     f = order_functions(state.data, gcn, x)
-    power = np.diagonal(f.Q, axis1=-2, axis2=-1)
-    return np.arange(0.0, power.size) if x is None else x, np.asarray(f.m), power
+    size = np.sqrt(np.diagonal(f.Q, axis1=-2, axis2=-1))
+    return np.arange(0.0, size.size) if x is None else x, np.asarray(f.m), size
 
 
 def comparison(state: State) -> Comparison:

@@ -23,7 +23,7 @@ _ABOUT = (
 _QUESTIONS = {
     "depth-answer": "Where does depth stop helping?",
     "gain-answer": "What is left to gain?",
-    "elsewhere-answer": "What does it reach on another graph?",
+    "elsewhere-answer": "How accurate is the network on another graph?",
 }
 _TEXT = (Path(__file__).parent / "assets/formulas.md").read_text()
 _LESSON = (Path(__file__).parent / "assets/lesson.md").read_text().split("\n## ")[1:]
@@ -43,6 +43,9 @@ _LABELS = {
     "degrees_variance": "hubs: variance of the degrees",
     "to_lam": "signal of the other graph (lam')",
     "to_mu": "signal of its features (mu')",
+    "nodes": "number of nodes",
+    "degree": "mean degree",
+    "trials": "number of graphs",
 }
 _LABELS |= {name: f"{long_name(name)} ({name})" for name in LIMITS if name not in _LABELS}
 _DATA = (*SIGNALS, "classes", "degrees_variance", "directed", "estimated")
@@ -57,10 +60,10 @@ READING = {
     "words": "Words: columns in which 3 and NA are words",
     "encoding": "Encoding [utf-8, else cp1252]",
     "undirected": "Undirected: ignore the direction of edges",
-    "scale": "Scale",
+    "scale": "Scale features",
 }
 """Fields beside the upload, named as the options of `gcnlimit.real.read` and `recommend`."""
-_SCALES = {"auto": "by itself", "columns": "columns", "rows": "rows"}
+_SCALES = {"auto": "automatic", "columns": "columns", "rows": "rows"}
 
 
 def layout(start: State, sentence: str = "") -> Any:
@@ -123,7 +126,7 @@ def _controls() -> list[Any]:
 
 
 def _starts() -> list[Any]:
-    """Examples, and a graph of one's own."""
+    """Examples, and the upload of a graph."""
     examples: list[Any] = []
     for title, states in PRESETS.items():
         examples.append(html.H4(title))
@@ -150,7 +153,7 @@ def _reading(name: str) -> Any:
     if name == "scale":
         items = [{"label": words, "value": value} for value, words in _SCALES.items()]
         field = dcc.RadioItems(items, "auto", id=place, inline=True, className="choice")
-        return html.Div([html.Div("Scale features", className="label"), field])
+        return html.Div([html.Div(READING[name], className="label"), field])
     return html.Div([label, dcc.Input(id=place, type="text", maxLength=200)], className="number")
 
 

@@ -233,21 +233,21 @@ def training(state: State, results: Results) -> Picture:
 
 
 def depth(state: State, results: Results) -> Picture:
-    """What travels along the depth: signal and power of the hidden states."""
+    """What travels along the depth: overlap of the hidden states with the labels, and their size."""
     continuous = state.family == "diffusion"
     name, style = ("depth x", "line") if continuous else ("layer k", "marked")
     at = ", np.linspace(0, 1, 21)" if continuous else ""
-    x, m, power = results["depth"]
-    ratio = f"m^2/Q = {m[-1] ** 2 / power[-1]:.3f}"
-    words = f"At the end of the network, m = {m[-1]:.3g} and Q = {power[-1]:.3g}: {ratio}."
-    curves = (Curve("overlap m", x, m, style), Curve("power Q", x, power, style))
+    x, m, size = results["depth"]
+    ratio = f"m²/Q = {m[-1] ** 2 / size[-1] ** 2:.3f}"
+    words = f"At the end of the network, m = {m[-1]:.3g} and √Q = {size[-1]:.3g}: {ratio}."
+    curves = (Curve("overlap m", x, m, style), Curve("size √Q", x, size, style))
     python = script(
         data_line(state),
         network_line(state, state.family, repr(state.strength)),
         f"f = gl.depth.order_functions(data, gcn{at})",
-        "print(f.m, np.diagonal(f.Q))",
+        "print(f.m, np.sqrt(np.diagonal(f.Q)))",
     )
-    return Picture(words, python, x=name, y="order functions", curves=curves)
+    return Picture(words, python, x=name, y="hidden states", curves=curves)
 
 
 def elsewhere(state: State, results: Results) -> Picture:

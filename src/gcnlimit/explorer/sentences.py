@@ -118,7 +118,7 @@ def _of_the_model(state: State, words: str) -> str:
 
 
 def ends_sentence(name: str, x: Array, y: Array, why: str) -> str:
-    """Where a curve ends before the picture does, and why; nothing if it does not.
+    """Where a curve ends before the picture does or is interrupted, and why; nothing if it is complete.
 
     >>> ends_sentence("lam", np.arange(4.0), np.array([np.nan, 0.6, 0.7, np.nan]), "the series diverges.")
     'The curve ends at lam = 1 and 2: the series diverges.'
@@ -129,9 +129,11 @@ def ends_sentence(name: str, x: Array, y: Array, why: str) -> str:
     if drawn.size == 0:
         return f"No curve is drawn: {why.rstrip('.')}."
     ends = [end for end, last in ((drawn[0], x[0]), (drawn[-1], x[-1])) if end != last]
-    places = f"at {name} = {' and '.join(map(short, ends))}" if ends else "and begins again"
+    inside = x[(x > drawn[0]) & (x < drawn[-1]) & ~np.isfinite(y)]
+    places = [f"ends at {name} = {' and '.join(map(short, ends))}"] if ends else []
+    places += [f"has a gap at {name} = {short(np.median(inside))}"] if inside.size else []
     why = why.partition(" is not allowed: ")[2] or why  # the value is one of many beyond the end
-    return f"The curve ends {places}: {why.rstrip('.')}."
+    return f"The curve {' and '.join(places)}: {why.rstrip('.')}."
 
 
 def strength_sentence(family: str, state: State, scan: Scan) -> str:

@@ -169,10 +169,10 @@ def describe(state: State, data: Dataset, scale: str = "auto") -> tuple[State, s
     size = f"Your graph: {data.nodes} nodes, {len(estimate.fractions)} classes."
     graph = f"lam = {estimate.lam:.3g} +- {estimate.lam_error:.2g}"
     signals = f"{graph}, mu = {estimate.mu:.3g} +- {estimate.mu_error:.2g}"
-    trusted = "The sliders are at the model that it resembles most"
+    model = f"The sliders show the estimated model: {signals}."
     if advice.doubts:
-        trusted = f"The sliders are at a model that it may not resemble ({advice.doubts[0]})"
-    head = "\n".join([size, *data.notes, f"{trusted}: {signals}."])
+        model += f"\nYour graph may not follow it: {advice.doubts[0]}."
+    head = "\n".join([size, *data.notes, model])
     return State.of_query(fitted.query()), "\n\n".join((head, sentences, *tables))
 
 
@@ -195,7 +195,7 @@ def _write(folder: Path, number: int, text: str, name: str) -> Path:
 
 
 def _edge_like(path: Path) -> tuple[bool, bool, bool, int]:
-    """Order of two tables: first the one with columns as of edges, without classes, a node in several rows, fewer columns."""
+    """Sort key of two tables, edges first: names of columns, no classes, a node in several rows, number of columns."""
     text = path.read_bytes().decode(errors="replace").replace("\0", "").lower()
     rows = [re.split("[,;\t|]", line) for line in text.splitlines()] or [[""]]
     edges, nodes = ({*rows[0]}.intersection(names) for names in (ENDS[0], LABEL))

@@ -203,10 +203,8 @@ class Function(Filter):
             fails = f"the filter g(x) fails on an array ({error})"
             raise ParameterError(f"{fails}; write it with NumPy") from None
         if g.dtype.kind not in "biuf" or g.shape not in ((), np.shape(x)):
-            raise ParameterError(
-                f"the filter g(x) has dtype {g.dtype} and shape {g.shape} for x of shape "
-                f"{np.shape(x)}; it must be a real number for each x"
-            )
+            told = f"the filter g(x) has dtype {g.dtype} and shape {g.shape} for x of shape"
+            raise ParameterError(f"{told} {np.shape(x)}; it must be a real number for each x")
         g = np.broadcast_to(g.astype(float), np.shape(x))
         bad = ~np.isfinite(g)
         if bad.any():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import re
 import shlex
@@ -20,10 +21,20 @@ from gcnlimit.errors import ParameterError
 
 Cells = Sequence[Any]
 MISSING = {"", "-", "?", "na", "n/a", "n.a.", "#n/a", "<na>", "none", "null", "nan", "nat"}
+MISSING |= {
+    ".",
+    "--",
+    "missing",
+    "#na",
+    "-nan",
+    "1.#qnan",
+    "-1.#ind",
+}  # as pandas, SAS, R and C write
 MISSING |= {"#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"}  # errors of spreadsheets
 UNKNOWN = MISSING | {"unknown", "unlabelled", "unlabeled", "-1"}
 """What marks an unlabelled node in a table; a missing feature is one of the others, or `unknown` among numbers."""
 MOST_WORDS = 20
+_TRUTH = {"TRUE": "True", "true": "True", "FALSE": "False", "false": "False"}
 _MINUS = "\u2212"  # as word processors write it
 _MONEY = "$€£¥₹"
 _BEFORE = f"((?:[{_MONEY}]|USD|EUR|GBP|CHF)?)"
@@ -31,7 +42,7 @@ _AFTER = rf"((?:[{_MONEY}%°]|\s[A-Za-zµ°/²³]{{1,5}})?)"  # per cent, or a u
 _IN_BRACKETS = re.compile(r"^\((.*)\)$")  # a negative number, as bookkeepers write it
 _CODE = re.compile(r"0\d+")  # such as a postcode
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
-_SPACES = "[ '\u2019\u00a0\u202f]"
+_SPACES = "[ _'\u2019\u00a0\u202f]"
 _YEAR_FIRST = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d")
 _DAY_FIRST = ("%d/%m/%Y", "%d-%m-%Y", "%d/%m/%y", "%d-%m-%y", "%d.%m.%Y", "%d.%m.%y")
 _MONTH_FIRST = ("%m/%d/%Y", "%m-%d-%Y", "%m/%d/%y", "%m-%d-%y", "%b %d, %Y", "%B %d, %Y")
@@ -88,9 +99,9 @@ def listed(names: Iterable[str], most: int = MOST_WORDS) -> str:
 
 
 def is_number(cell: Any) -> bool:
-    """Whether a cell is a finite number."""
+    """Whether a cell is a finite number; 10_20 is one in Python alone."""
     try:
-        return math.isfinite(float(cell))
+        return math.isfinite(float(cell)) and "_" not in str(cell)
     except (TypeError, ValueError, OverflowError):
         return False
 
@@ -115,7 +126,9 @@ def numbers_of(texts: Collection[str], comma: bool = False) -> tuple[dict[str, f
         return {value: float(value) for value in texts}, how
     ways = [(",", r"\."), (_SPACES, r"\."), (r"\.", ","), (_SPACES, ",")]
     for group, point in [*ways[2:], *ways[:2]] if comma else ways:
-        digits = rf"([0-9]{{1,3}}(?:{group}[0-9]{{3}})+|[0-9]+)(?:{point}([0-9]+))?(e[+-]?[0-9]+)?"
+        digits = (
+            rf"([0-9]{{1,3}}(?:{group}[0-9]{{3}})+|[0-9]+)(?:{point}([0-9]+))?(e[+-]?[0-9]{{1,2}})?"
+        )
         way = re.compile(rf"{_BEFORE} ?([+-]?){_BEFORE} ?{digits}\s?{_AFTER}", re.IGNORECASE)
         signed = {value: _IN_BRACKETS.sub(r"-\1", value.replace(_MINUS, "-")) for value in texts}
         matches = {value: way.fullmatch(text) for value, text in signed.items()}
@@ -209,10 +222,7 @@ def _note_cases(words: Iterable[str], notes: list[str]) -> None:
 
 
 def features_of(
-    columns: Mapping[str, Cells],
-    notes: list[str],
-    kept: Collection[str] = (),
-    comma: bool = False,
+    columns: Mapping[str, Cells], notes: list[str], kept: Collection[str] = (), comma: bool = False
 ) -> Array | None:
     """Matrix of features, None without a column; what was filled in or encoded is noted.
 
@@ -232,13 +242,15 @@ def features_of(
     marks = []
     words: list[str] = []
     refused: dict[str, str] = {}
-    told: dict[str, list[str]] = {_FILLED: [], _READ: [], _ENCODED: [], _LACKING: []}
+    told: dict[str, list[str]] = {_FILLED: [], _READ: [], _ENCODED: [], _LACKING: [], _FAR: []}
     for name, cells in columns.items():
         commas = comma and any(isinstance(cell, str) for cell in cells)
         if name not in kept and not commas and (plain := _numbers(cells)) is not None:
             parts.append(plain)
+            told[_FAR] += _far_number(name, plain)
             continue
-        texts = [text(cell) for cell in cells]
+        # a program writes TRUE, another true
+        texts = [_TRUTH.get(word := text(cell), word) for cell in cells]
         gaps = {""} if name in kept else MISSING
         present = {value for value in texts if value.lower() not in gaps}
         if name not in kept and {v.lower() for v in present if not is_number(v)} == {"unknown"}:
@@ -259,6 +271,7 @@ def features_of(
                 told[_LACKING].append(f"{name} ({missing.sum()}: {listed(lost)})")
         else:
             numbers = np.array([value.get(each, math.nan) for each in texts])
+            told[_FAR] += _far_number(name, numbers[~missing])
             parts.append(np.where(missing, numbers[~missing].mean(), numbers)[:, None])
             if how:
                 told[_READ].append(f"{name} ({how})")
@@ -274,9 +287,8 @@ def features_of(
     notes += [f"{sentence}: {listed(names)}." for sentence, names in told.items() if names]
     keep = f"To keep words such as NA, use {option('words', 'COLUMN')}."
     notes += [keep] * bool(told[_LACKING]) + words
-    width = sum(part.shape[1] for part in parts)
     size = 16.0 * sum(part.size for part in parts)
-    require(f"a table of {width} features", size, "drop some columns")
+    require(f"a table of {sum(p.shape[1] for p in parts)} features", size, "drop some columns")
     return np.hstack(parts) if parts else None
 
 
@@ -284,6 +296,21 @@ _FILLED = "Missing numbers became the mean of their column and are marked"
 _READ = "Read as numbers"
 _ENCODED = "Words became columns of 0 and 1"
 _LACKING = "Missing words have 0 in all of these columns"
+_FAR = "A number that repeats unlike all others may stand for a missing one (then empty its cells)"
+
+
+def _far_number(name: str, numbers: Array) -> list[str]:
+    """The extreme of a column that repeats farther from all others than these from each other, as -999 does; or -1 below 0."""
+    for extreme in (numbers.min(), numbers.max()):
+        others = numbers[numbers != extreme]
+        times = numbers.size - others.size
+        if extreme == 0.0 or times < 2 or np.unique(others).size < 3:
+            continue
+        low, high = others.min(), others.max()
+        away = max(low - extreme, extreme - high)
+        if away > high - low or (extreme == -1.0 and low >= 0.0):
+            return [f"{name} ({extreme:.10g}, {times} times)"]
+    return []
 
 
 def _numbers(cells: Cells) -> Array | None:
@@ -292,7 +319,7 @@ def _numbers(cells: Cells) -> Array | None:
         values = np.array(cells, float).reshape(len(cells), -1)
     except (TypeError, ValueError, OverflowError):
         return None
-    if any(isinstance(cell, str) and _CODE.fullmatch(cell) for cell in cells):
+    if any(isinstance(cell, str) and (_CODE.fullmatch(cell) or "_" in cell) for cell in cells):
         return None
     return None if isinstance(cells[0], bool) or not np.isfinite(values).all() else values
 
@@ -305,8 +332,8 @@ def _refusal(name: str, values: list[str], kept: bool) -> str:
         some = " and ".join(map(repr, sorted({days[0], days[-1]})))
         told = f"dates or times, such as {some}; write all as 2023-12-31, or as numbers"
     elif alone and len(alone) == len(values):
-        unlike = (value for value in alone if numbers_of({alone[0], value})[0] is None)
-        ways = f"{alone[0]!r} and {next(unlike, alone[-1])!r}"
+        unlike = (p for p in itertools.combinations(alone[:MOST_WORDS], 2) if not numbers_of(p)[0])
+        ways = " and ".join(map(repr, next(unlike, (alone[0], alone[-1]))))
         told = f"numbers written in different ways, such as {ways}; write them alike"
     elif alone:
         word = next(value for value in values if value not in alone)

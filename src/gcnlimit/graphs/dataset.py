@@ -183,7 +183,7 @@ def _names(value: Any, nodes: int) -> npt.NDArray[Any]:
 
 @contextlib.contextmanager
 def reading(path: Location, kind: str) -> Iterator[Stored]:
-    """Arrays of an ``.npz`` file by name, which may be anything; what is wrong with one of them is said of the file."""
+    """Arrays of an untrusted ``.npz`` file by name; an error in one of them is raised with the name of the file."""
     check_path(path)
     try:
         with open(path, "rb") as opened:

@@ -32,7 +32,8 @@ def from_networkx(graph: Any, features: str | Sequence[str] = "x", label: str = 
     load("a NetworkX graph", "graphs", "networkx")
     if not hasattr(graph, "number_of_nodes") or graph.number_of_nodes() == 0:
         kind = type(graph).__name__
-        raise ParameterError(f"graph must be a NetworkX graph with nodes, got {kind}")
+        made = "; its to_networkx() makes one" if hasattr(graph, "to_networkx") else ""
+        raise ParameterError(f"graph must be a NetworkX graph with nodes, got {kind}{made}")
     nodes = node_order(graph)
     attributes = [graph.nodes[node] for node in nodes]
     present = {name for node in attributes for name in node}
@@ -88,15 +89,19 @@ def from_pyg(data: Any) -> Dataset:
     index = getattr(data, "edge_index", None)
     if index is None:
         kind = type(data).__name__
-        raise ParameterError(f"data must be a torch_geometric Data with an edge_index, got {kind}")
+        made = "to_homogeneous() makes one of several kinds of nodes; leave out ToSparseTensor"
+        needed = "data must be a torch_geometric Data with an edge_index"
+        raise ParameterError(f"{needed}, got {kind}; {made}")
     names = ("edge_weight", "x", "y", *(f"{name}_mask" for name in SPLITS))
     weight, x, y, *masks = (_numpy(getattr(data, name, None)) for name in names)
     graph = from_edges(_numpy(index).T, data.num_nodes, weight)
+    kept = getattr(data, "edge_attr", None) is None
+    notes = () if kept else ("Left out edge_attr; weights of edges are those of edge_weight.",)
     if y is None:
         y = np.full(graph.shape[0], -1)
     y = y[:, 0] if y.shape[1:] == (1,) else y
     train, val, test = (None if mask is None else np.atleast_2d(mask.T) for mask in masks)
-    return Dataset(graph, x, y, train, val, test)
+    return Dataset(graph, x, y, train, val, test, notes=notes)
 
 
 def to_pyg(data: Dataset, split: int = 0) -> Any:
@@ -126,4 +131,8 @@ def _numpy(tensor: Any) -> Any:
     """A tensor, or what is like an array, as an array; None stays."""
     if tensor is None:
         return None
-    return tensor.detach().cpu().numpy() if hasattr(tensor, "detach") else np.asarray(tensor)
+    if not hasattr(tensor, "detach"):
+        return np.asarray(tensor)
+    plain = tensor.detach().cpu().to_dense()
+    # NumPy has no bfloat16
+    return (plain.double() if plain.is_floating_point() else plain).numpy()

@@ -64,7 +64,7 @@ class Table(NamedTuple):
         names = self.words(column)
         cells = () if self.written else self.columns[column]
         if any(isinstance(cell, float) and abs(cell) > 2.0**53 for cell in cells):
-            lost = "numbers of which a float keeps not all digits"
+            lost = "numbers of more digits than a float keeps"
             raise ParameterError(f"column {column!r} of {self.shown} holds {lost}; make it text")
         if "" in names:
             row = f"row {names.index('') + 1} of its column {column!r}, which names nodes"
@@ -86,9 +86,10 @@ class How(NamedTuple):
 def read_table(
     source: Any, kind: str, how: How, notes: list[str], naming: set[str] | None = None
 ) -> Table:
-    """Table of a data frame or a file: one of nodes has a head, a list of edges may have, that is none of the nodes `naming`."""
+    """Table of a data frame or a file; a table of nodes has a head, a list of edges unless it holds a node of `naming`."""
     if hasattr(source, "columns"):
         shown = f"the table of {kind}"
+        source = _of_pandas(source, shown)
         frame = source.reset_index() if _index_counts(source, kind) else source
         levels = [name if isinstance(name, tuple) else (name,) for name in frame.columns]
         head = [" ".join(map(str, level)).strip() for level in levels]
@@ -101,9 +102,9 @@ def read_table(
     try:
         raw = _content(source, shown)
         if Path(source).suffix.lower() in SPREADSHEETS:
-            cells = _spreadsheet(raw, shown, notes)
+            cells = _spreadsheet(raw, shown, kind, notes)
         else:
-            cells, mark = _cells(_text(raw, shown, how.encoding, notes), shown, kind)
+            cells, mark = _cells(_text(raw, shown, how.encoding, notes), shown, kind, notes)
     except (OSError, EOFError, zlib.error, csv.Error, zipfile.BadZipFile) as error:
         why = getattr(error, "strerror", None) or error
         raise ParameterError(f"{shown} cannot be read as a table: {why}") from None
@@ -157,12 +158,12 @@ def _text(raw: bytes, shown: str, given: str | None, notes: list[str]) -> str:
             told = f"{shown} is not UTF-8 and was read as cp1252, the encoding of Windows"
             notes.append(f"{told}; for another encoding use {option('encoding', 'NAME')}.")
         return written
-    tried = given or "UTF-8 or cp1252"
-    raise ParameterError(f"{shown} is not text in {tried}; use {option('encoding', 'NAME')}")
+    tried = f"is not text in {given or 'UTF-8 or cp1252'}; save it as CSV"
+    raise ParameterError(f"{shown} {tried}, or name its encoding by {option('encoding', 'NAME')}")
 
 
-def _spreadsheet(raw: bytes, shown: str, notes: list[str]) -> list[list[str]]:
-    """Columns of the first sheet as text, as pandas reads it."""
+def _spreadsheet(raw: bytes, shown: str, kind: str, notes: list[str]) -> list[list[str]]:
+    """Columns of the sheet that is called nodes or edges, else of the first, as text, as pandas reads it."""
     require(shown, _MEMORY * unpacked_size(io.BytesIO(raw)), "save it as CSV")
     require(shown, _MEMORY * _grid_size(raw), "delete what stands far from the table")
     try:
@@ -175,9 +176,10 @@ def _spreadsheet(raw: bytes, shown: str, notes: list[str]) -> list[list[str]]:
         raise ParameterError(f"{shown} {both}; or save it as CSV") from None
     except Exception as error:  # of any type, where the reader meets a damaged file
         raise ParameterError(f"{shown} cannot be read as a spreadsheet: {error}") from None
-    (name, sheet), *others = sheets.items()
-    if others:
-        notes.append(f"Read the sheet {name!r} of {shown}, not {listed(map(repr, dict(others)))}.")
+    name = next((name for name in sheets if name.strip().lower() == kind), next(iter(sheets)))
+    sheet = sheets.pop(name)
+    if sheets:
+        notes.append(f"Read the sheet {name!r} of {shown}, not {listed(map(repr, sheets))}.")
     filled = sheet[(sheet != "").any(axis=1)]
     return [filled[k].str.strip().tolist() for k in filled]
 
@@ -194,6 +196,15 @@ def _grid_size(raw: bytes) -> float:
     return cells
 
 
+def _of_pandas(frame: Any, shown: str) -> Any:
+    """Data frame of pandas; one of polars or Arrow is converted."""
+    try:
+        return frame if hasattr(frame, "iloc") else frame.to_pandas()
+    except (AttributeError, ImportError) as error:
+        told = f"{shown} is a {type(frame).__name__} that pandas does not take over ({error})"
+        raise ParameterError(f"{told}; convert it, or write it as CSV") from None
+
+
 def _index_counts(frame: Any, kind: str) -> bool:
     """Whether the index of a data frame is a column, and not the whole numbers that filtering or sorting leave behind."""
     index = frame.index
@@ -205,8 +216,8 @@ def _index_counts(frame: Any, kind: str) -> bool:
     return type(index).__name__ != "RangeIndex" and kind == "nodes" and not names_rows
 
 
-def _cells(written: str, shown: str, kind: str) -> tuple[list[list[str]], str]:
-    """Columns of a text, and the mark between its cells."""
+def _cells(written: str, shown: str, kind: str, notes: list[str]) -> tuple[list[list[str]], str]:
+    """Columns of a text, and the mark between its cells; rows of nodes may lack empty cells at their end."""
     if _NO_TABLE.match(written):
         raise ParameterError(f"{shown} is JSON or a web page; save it as a table, such as CSV")
     # comments stand at the head: below it, # may begin the name of a node
@@ -219,11 +230,18 @@ def _cells(written: str, shown: str, kind: str) -> tuple[list[list[str]], str]:
     spaced = (line.strip() for line in lines) if mark == " " else lines
     reader = csv.reader(spaced, delimiter=mark, skipinitialspace=True)
     columns: list[list[str]] = []
+    cut: list[str] = []
     while some := list(islice(reader, _ROWS)):
         rows = [row for row in some if any(map(str.strip, row))]
         columns = columns or [[] for row in rows[:1] for _ in row]
         for row in rows:
-            if len(row) != len(columns):
+            lacking = len(columns) - len(row)
+            if lacking < 0 and not any(row[lacking:]):
+                del row[lacking:]
+            elif lacking > 0 and kind == "nodes" and mark != " " and "\n" not in row[-1]:
+                cut.append(row[0])
+                row.extend([""] * lacking)
+            elif lacking:
                 begins = f"{shown}: its row that begins with {row[0][:40]!r}"
                 both = f"has {counted(len(row), 'cell')} where the first has {len(columns)}"
                 quote = f"complete it, or quote a cell that holds {mark!r}"
@@ -231,6 +249,9 @@ def _cells(written: str, shown: str, kind: str) -> tuple[list[list[str]], str]:
                 raise ParameterError(f"{begins} {both}; {quote}")
         for column, cells in zip(columns, zip(*rows, strict=True), strict=False):
             column.extend(map(str.strip, cells))
+    if cut:
+        rows_cut = f"{counted(len(cut), 'row')} of {shown}, such as that of {cut[0][:40]!r}"
+        notes.append(f"Cells at the end of {rows_cut}, are missing and taken as empty.")
     return columns, mark
 
 

@@ -28,6 +28,8 @@ def from_edges(
 ) -> Any:
     """Adjacency matrix of a list of edges between nodes 0, 1, ..., one row (or column) for each.
 
+    By default there are as many `nodes` as the edges name, and all `weights` are 1; a plain edge given twice counts once.
+
     >>> from_edges([[0, 1], [1, 2], [2, 0]]).toarray()
     array([[0., 1., 0.],
            [0., 0., 1.],
@@ -100,9 +102,8 @@ def read_tables(edges: Any, nodes: Any, how: How) -> Dataset:
             pair = f"{alike[0]!r} and {lower[alike[0].lower()]!r}"
             notes.append(f"Names that differ only in capital letters are different nodes: {pair}.")
     if alone := sorted({*known} - ends):
-        notes.append(
-            f"No edge has {counted(len(alone), 'node')} of the table, such as {alone[0]!r}."
-        )
+        without = f"{counted(len(alone), 'node')} of the table, such as {alone[0]!r}"
+        notes.append(f"No edge has {without}.")
     if known and not label:
         notes.append(f"No column holds the classes: {table.shown} has {listed(table.columns)}.")
     y: list[Any] = [None] * len(names)
@@ -148,7 +149,7 @@ def _nodes(
             twice = f"{table.shown} names the node {name!r} {times} times"
             raise ParameterError(f"{twice}; give each one row, or {column}")
         few = f"{len(ends) - len(strange)} of the {len(ends)} nodes of the edges"
-        such = f"its nodes are such as {names[0]!r}, theirs such as {min(strange)!r}"
+        such = f"its nodes look like {names[0]!r}, theirs like {min(strange)!r}"
         remedy = f"write both alike, {column}, or add rows for the others"
         raise ParameterError(f"{table.shown} names {few}: {such}; {remedy}")
     rest = _without_counter(table, how.drop | {key, how.label}, notes)
@@ -162,7 +163,7 @@ def _nodes(
 
 
 def _without_counter(table: Table, drop: frozenset[str | None], notes: list[str]) -> list[str]:
-    """Columns but those to drop, and but a first one that counts the rows."""
+    """Columns without those to drop, and without a first one that counts the rows."""
     counter = [name for name in [*table.columns][:1] if table.counts_rows(name)]
     if counter and counter[0] not in drop:
         told = f"Left out the numbers of the rows in the first column of {table.shown}"
@@ -173,7 +174,7 @@ def _without_counter(table: Table, drop: frozenset[str | None], notes: list[str]
 def _edges(
     table: Table, drop: frozenset[str], naming: set[str], notes: list[str]
 ) -> tuple[list[str], list[str], Array | None]:
-    """Names of both ends of each edge, and weights if there are."""
+    """Names of both ends of each edge, and its weight, or None for plain edges."""
     columns = _without_counter(table, drop, notes)
     called = {name.lower(): name for name in columns}
     ends = [called[usual] for each in ENDS for usual in each if usual in called]
@@ -190,7 +191,7 @@ def _edges(
             like = f"{table.shown} has as many columns as rows, like an adjacency matrix"
             raise ParameterError(f"{like}; write one edge in each row, or give it as graph=")
         keep = "keep two (source, target) or three (plus a weight), and leave others out"
-        keep = f"{keep} by {option('drop', odd)}" if columns[1:] else "give two, between commas"
+        keep = f"{keep} by {option('drop', odd)}" if columns[1:] else "separate two by commas"
         raise ParameterError(f"{has}; {keep}")
     source, target = map(table.names, columns[:2])
     if len(columns) == 2:
@@ -201,8 +202,8 @@ def _edges(
     if value is None:
         alone = (cell for cell in cells if numbers_of({cell}, table.comma)[0] is None)
         given = f"column {columns[2]!r} of {table.shown} contains {next(alone, cells[0])!r}"
-        needed = "the third column is the weight, a number: correct it, or leave a column"
-        raise ParameterError(f"{given}; {needed} that is none out by {option('drop', odd)}")
+        needed = "the third column must hold weights, which are numbers: correct it, or leave out"
+        raise ParameterError(f"{given}; {needed} the column too many by {option('drop', odd)}")
     weights = np.array([value[cell] for cell in cells])
     if np.ptp(weights):
         reach = f"{weights.min():.10g} to {weights.max():.10g}"

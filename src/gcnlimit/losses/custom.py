@@ -73,7 +73,7 @@ def _value_problems(loss: Convex, least_at_0: bool) -> Iterator[str]:
             yield f"value is not convex near z = {z[1:-1][concave][0]:g}; take a convex function"
     if least_at_0 and np.argmin(value) != _Z.size // 2:
         yield "value is not smallest at 0; take a penalty that is"
-    if not least_at_0 and value[601] >= value[600]:
+    if not least_at_0 and value[601] >= value[600]:  # around 0, the middle of the margins
         yield "value does not decrease at z = 0; take a loss that does"
     yield from _kink_problems(loss, size)
 
@@ -170,7 +170,7 @@ def _prox_problems(function: Convex, omega: Array, v: Array) -> Iterator[str]:
 def _derivative_problems(
     function: Convex, omega: Array, v: Array, tolerance: float
 ) -> Iterator[str]:
-    """Where `prox_derivative` differs from differences of `prox`, or these from what is convex, away from kinks."""
+    """Where `prox_derivative` differs from differences of `prox`, or these from those of a convex loss, away from kinks."""
     nearby = (function.prox(omega + step, v) for step in (-_STEP, 0.0, _STEP))
     low, middle, high = map(np.asarray, nearby)
     slope = (high - low) / (2.0 * _STEP)

@@ -99,7 +99,7 @@ def fit_network(
     seed: int = 0,
     device: str = "cpu",
 ) -> FittedNetwork:
-    """Train the network on labelled nodes, -1 on the others; what is to be chosen, hidden labels choose.
+    """Train the network on labelled nodes (-1 marks the others); open settings are chosen by hidden labels.
 
     Features, or the graph, may be None. Sizes of the classes are trained if the labels say that they are unequal.
     """

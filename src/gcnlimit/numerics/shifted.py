@@ -15,7 +15,8 @@ SOLVED = 1e-2  # residual, over its start, of a system that is solved
 def shifted_solutions(product: Callable[[Array], Array], columns: Array, shifts: Array) -> Array:
     r"""Solutions :math:`(K + s)^{-1} b` for all shifts :math:`s` and columns :math:`b`, by conjugate gradients at the least.
 
-    The residuals of the other shifts are :math:`\zeta` times that of the least one, and :math:`\zeta` has a recurrence.
+    In this method, multi-shift conjugate gradients, the residuals of the other shifts are :math:`\zeta` times that of the
+    least one, and :math:`\zeta` has a recurrence.
 
     >>> K, b = np.diag([1.0, 2.0, 5.0]), np.ones((3, 1))
     >>> found = shifted_solutions(lambda v: K @ v, b, np.array([0.5, 2.0]))

@@ -43,6 +43,7 @@ class Member(NamedTuple):
     learnt: bool = False  # whether its columns are probabilities, without regularizations
 
 
+TREES = Member("forest", graph=False, prior=4.0 * len(REG), learnt=True)  # most others are alike
 Columns = Beside | Kernel
 Members = Iterable[tuple[Member, Columns]]
 
@@ -65,7 +66,7 @@ def _few(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     yield Member("features", graph=False), Beside(alone)
     yield Member("features, random units", graph=False), Beside([*alone, units])
     forest = views.forest(labels)
-    yield Member("forest", graph=False, prior=len(REG), learnt=True), Beside([forest])
+    yield TREES, Beside([forest])
     if views.graph is None or not want("hops", "random units"):
         return
     steps = views.hops()
@@ -94,8 +95,7 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     marks = views.kept("landmarks", lambda: F[landmarks(views, labels)])
     yield Member("features, kernel", graph=False), Kernel(gaussian, [F], [marks])
     if views.X.shape[1] <= NARROW and labels.index.size >= FOREST:
-        trees = Beside([views.forest(labels)])
-        yield Member("forest", graph=False, prior=len(REG), learnt=True), trees
+        yield TREES, Beside([views.forest(labels)])
     if views.graph is None:
         return
     smoothed, few = "PageRank 0.9, rows", labels.index.size <= LEADING

@@ -129,8 +129,7 @@ class GraphClassifier(GraphEstimator):
             use = "write fit(X, y, graph=...), and gcnlimit.search instead of GridSearchCV"
             warnings.warn(f"{alone}, {use}", stacklevel=3)
         weights = class_weights(labels, self.class_weight)
-        model = Ensemble.fit(features, labels, adjacency, weights, self.scale)
-        self._model = model
+        model = self._model = Ensemble.fit(features, labels, adjacency, weights, self.scale)
         self.table_ = model.table()
         self.uses_graph_ = model.uses_graph
         self.graph_gain_ = model.gain

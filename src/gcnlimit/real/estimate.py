@@ -182,14 +182,14 @@ def _of_spectrum(given: StandardizedGraph, signals: Signals) -> Iterator[str]:
     factor = math.sqrt(2.0) if given.directed else 1.0
     size, error = factor * abs(signals.lam), factor * signals.lam_error
     # the classes have eigenvalues of their own, one less than their number
-    tops = np.abs(top_eigenvalues(given.spectral(), min(given.classes.count, given.nodes - 1)))
+    tops = np.abs(top_eigenvalues(given.spectral(), given.classes.count))
     top = float(tops[0])
     # a signal s above 1 has an eigenvalue at s + 1/s, beyond the edge of the semicircle
     least = size - 2.0 * error
     if least > 1.3 and top < 0.95 * (least + 1.0 / least):
         there = f"{size + 1 / size:.2f} but the largest is {top:.2f}"
         yield f"lam = {signals.lam:.2f} should give an eigenvalue at {there}"
-    expected = size + 2.0 * error
+    expected = size + 2.0 * error  # and 2.2 is the edge at 2 with the scatter of a small graph
     beyond = 1.15 * max(expected + 1.0 / expected if expected > 1.0 else 2.0, 2.2)
     if top > beyond or np.any(tops[given.classes.count - 1 :] > 1.15 * 2.2):
         other = "structure that classes and degrees do not explain, such as other communities"

@@ -66,7 +66,7 @@ def read(
     if hasattr(path, "columns") or _suffix(path) in TABLES + SPREADSHEETS:
         return read_tables(path, nodes, how)
     if _suffix(path) != ".npz":
-        use = "use .npz, edges as .csv, .tsv, .txt or .xlsx, or NetworkX and real.from_networkx"
+        use = "use .npz, .csv, .tsv, .txt or .xlsx; or give what pandas or NetworkX read from it"
         raise ParameterError(f"path = {os.fspath(path)!r} is not a known kind of file; {use}")
     if nodes is not None or how != How(encoding=encoding):
         given = "nodes, label, id, drop, words and undirected go with a list of edges"
@@ -93,7 +93,7 @@ def _suffix(path: Location) -> str:
 
 
 def read_labelled(file: str, nodes: str | None = None, **how: Any) -> Dataset:
-    """Data set as of `read`, refused if no node has a label, with where to give them."""
+    """Data set that `read` returns; refused if no node has a label, with a sentence on where to give labels."""
     data = read(file, nodes, **how)
     if labelled_nodes(data.y).any():
         return data

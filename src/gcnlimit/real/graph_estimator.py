@@ -180,7 +180,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         share = weights / weights.sum()
         right = correct(left_out, labels.index)
         self._prior = np.asarray(np.bincount(labels.index, share), float)
-        self.loo_score_ = min(float(share @ right), 1.0)
+        self.loo_score_ = float(np.average(right, weights=share))
         self.loo_score_error_ = float(np.sqrt(share**2 @ (right - self.loo_score_) ** 2))
         self.loo_scores_ = scores(left_out, labels.index)
         self.expected_accuracy_ = expected_accuracy(right, labels.classes.size, self._others)

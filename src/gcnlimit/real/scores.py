@@ -24,7 +24,7 @@ SCORES = ("accuracy", "balanced_accuracy", "macro_f1", "auc")
 
 
 class Interval(NamedTuple):
-    """Accuracy to expect, None if labels are too few, and an interval meant to contain it in nine of ten cases."""
+    """Accuracy to expect, None if labels are too few, and its interval: of nominal level 95 %, wider with few labels."""
 
     value: float | None
     low: float
@@ -51,14 +51,14 @@ def expected_accuracy(
     if labels < SILENT:
         return Interval(None, 0.0, 1.0)
     share = np.full(labels, 1.0 / labels) if share is None else share
-    hits = min(max(float(share @ right), chance), 1.0)
+    hits = max(float(np.average(right, weights=share)), chance)  # exactly 1 if all are right
     spread = max(hits * (1.0 - hits), 0.01)
     n = spread / (spread * (float(share @ share) + 1.0 / (others or math.inf)) + variance)
     z2 = (SURE * (1.0 + 2.0 / math.sqrt(n))) ** 2
     centre = (hits + z2 / (2.0 * n)) / (1.0 + z2 / n)
     half = math.sqrt(z2 * (hits * (1.0 - hits) / n + z2 / (4.0 * n * n))) / (1.0 + z2 / n)
     low = centre - half if centre - half > chance else 0.0
-    return Interval(None if labels < FEW else hits, low, max(centre + half, hits))
+    return Interval(None if labels < FEW else hits, low, min(max(centre + half, hits), 1.0))
 
 
 def scores(outputs: Array, classes: npt.NDArray[np.int64]) -> dict[str, float]:

@@ -34,7 +34,7 @@ class Record:
         return iter(vars(self).values())
 
     def _map(self, function: Callable[[Any, int], Any]) -> Self:
-        """Record of what the function makes of each field and its power of 1/reg; shared fields stay as they are."""
+        """Record with a function applied to each field and its power of 1/reg; shared fields stay as they are."""
 
         def mapped(name: str, value: Any) -> Any:
             if isinstance(value, Record):
@@ -44,7 +44,7 @@ class Record:
         return type(self)(*(mapped(name, value) for name, value in vars(self).items()))
 
     def take(self, rows: npt.NDArray[Any]) -> Self:
-        """Record of some of the points; what is no array takes them by itself."""
+        """Record of some of the points; a field that is not an array selects them by its own `take`."""
 
         def taken(value: Any, _: int) -> Any:
             indexed = isinstance(value, np.ndarray) or not hasattr(value, "take")

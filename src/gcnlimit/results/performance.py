@@ -41,7 +41,8 @@ class Status(Outcome):
     UNRESOLVED = (
         3,
         "the filter is too steep for the finest grid on the spectrum, or momentum too near 1, or "
-        "the time too long for eigenvalues near 0; take a larger reg, less momentum or less time",
+        "the time too long for eigenvalues near 0; take a larger reg, a flatter filter (PageRank "
+        "away from its pole), less momentum or less time",
     )
     OUT_OF_RANGE = (
         4,

@@ -190,6 +190,10 @@ def flatten(
         if value is not None:
             kept = [field for field in names if field not in axes and hasattr(value, field)]
             flat |= {field: _single(field, getattr(value, field)) for field in kept}
+    if (training := flat.get("training")) and not axes.keys().isdisjoint(parameters.TIMES):
+        del flat["training"]
+        kept = [name for name in training.names if name not in axes]
+        flat |= {name: _single(name, getattr(training, name)) for name in kept}
     _check_once(fixed, axes, (*flat, *(filter_names() if gcn is not None else ())))
     flat |= dict(fixed) | _rest_of_filter(gcn, fixed, axes) | _filter_at_test(gcn, fixed, axes)
     usual = parameters.defaults(CSBM, DATA)
@@ -211,10 +215,8 @@ def _rest_of_filter(gcn: GCN | None, fixed: Mapping[str, Any], axes: Axes) -> di
     lone = [name for name in names if name != "depth"]
     deep = [name for name, family in FAMILIES.items() if parameters.layered(family)]
     if len(lone) > 1 or ("depth" in names and any(name not in deep for name in lone)):
-        raise ParameterError(
-            f"{' and '.join(names)} belong to different filters; sweep one of "
-            f"{parameters.filter_choices()}, or use the axis filter to compare filters"
-        )
+        use = f"sweep one of {parameters.filter_choices()}, or compare filters by the axis filter"
+        raise ParameterError(f"{' and '.join(names)} belong to different filters; {use}")
     if gcn is None or names == ["filter"]:
         return {}
     filter = gcn.filter
@@ -224,10 +226,8 @@ def _rest_of_filter(gcn: GCN | None, fixed: Mapping[str, Any], axes: Axes) -> di
         return {"filter": filter}
     if name not in (lone or deep):
         owners = " or ".join(FAMILIES[name].__name__ for name in lone or deep)
-        raise ParameterError(
-            f"{names[0]} is a parameter of {owners}, but gcn has a {type(filter).__name__} filter; "
-            "give gcn such a filter"
-        )
+        other = f"but gcn has a {type(filter).__name__} filter; give gcn such a filter"
+        raise ParameterError(f"{names[0]} is a parameter of {owners}, {other}")
     if name not in deep or (name in axes and ("depth" in axes or isinstance(axes[name][0], tuple))):
         return {}
     if name in axes:

@@ -75,7 +75,8 @@ def _ours(name: str) -> Producer:
     if name in _CEILINGS:
         ceiling = functools.partial(_ceiling, name)
         return Producer(name, ceiling, (*DATA, "degree"), SIGNALS, SIGNALS, block=4096)
-    problem = (*DATA, *parameters.network_names())
+    filters = (*parameters.filter_names(), *parameters.names_at_test())
+    problem = (*DATA, *filters, *parameters.LEARNING)
     if name == "tune":
         names = (*problem, "free")
         return Producer(name, _tune, names, (*SIGNALS, "free"), SIGNALS, block=256, network=True)

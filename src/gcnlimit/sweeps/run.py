@@ -71,12 +71,12 @@ def sweep(
     Parameters
     ----------
     what
-        `predict`, `bayes_optimal`, `simulate` or `tune` (the function or its name), or a function of your own from
+        `predict`, `bayes_optimal`, `best_linear`, `simulate` or `tune` (the function or its name), or your own function from
         keyword arguments to a dictionary of numbers.
     axes
-        Values of each swept parameter: ``alpha lam mu rho directed`` of the data; ``t``, ``theta``, ``c`` and ``depth``,
-        ``coefficients`` or ``filter`` (a list or dictionary of filters), ``loss reg symmetrize`` of the network;
-        ``nodes degree trials seed`` of a simulation.
+        Values of each swept parameter of the data, the network or the simulation, by the names of `CSBM`, `GCN` and `simulate`;
+        ``degrees_variance`` of a law of degrees; ``t``, ``theta``, ``c`` and ``depth``, ``coefficients`` or ``filter`` (a list or
+        dictionary of filters); ``tau`` of a normalization; ``time``, or ``steps``, ``rate`` and ``momentum`` of a training.
     data, gcn
         Everything that is not swept; the values here of swept parameters are ignored.
     fixed
@@ -233,10 +233,8 @@ def _check_start(work: Work) -> None:
     """Raise `GCNLimitError` if worker processes cannot even start."""
     with process_pool(1) as pool:
         if broken(pool.submit(repr, work)):
-            raise GCNLimitError(
-                "worker processes cannot start; a function that is defined in a script needs the "
-                "call to sweep under if __name__ == '__main__':"
-            )
+            told = "worker processes cannot start; a function that is defined in a script needs the"
+            raise GCNLimitError(f"{told} call to sweep under if __name__ == '__main__':")
 
 
 class _Answers:

@@ -216,9 +216,8 @@ def describe(function: Callable[..., Any]) -> str:
     if isinstance(function, functools.partial):
         return json.dumps([describe(function.func), plain(function.args), plain(function.keywords)])
     if not inspect.isfunction(function):
-        raise ParameterError(
-            f"cannot sweep {shown(function)}, of hidden code; wrap it in a function"
-        )
+        told = f"cannot sweep {shown(function)}, of hidden code"
+        raise ParameterError(f"{told}; wrap it in a function")
     try:
         source = inspect.getsource(function)
     except OSError:

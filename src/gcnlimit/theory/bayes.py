@@ -17,12 +17,7 @@ from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
 from gcnlimit.parameters import with_coordinates
-from gcnlimit.results.performance import (
-    BayesPrediction,
-    Performance,
-    Prediction,
-    scalar_or_array,
-)
+from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, scalar_or_array
 from gcnlimit.theory.calibration import evidence_calibration
 from gcnlimit.theory.ceiling.finite_degree import (
     AtDegree,
@@ -127,10 +122,8 @@ def bayes_optimal(
             return _elsewhere_at_degree(data.model, to.model, gcn, mean, sizes)
         return _elsewhere(data, to, gcn)
     if gcn is not None:
-        raise ParameterError(
-            "gcn is given without to: a ceiling on another graph keeps its weights; "
-            "give to as well, or leave out gcn"
-        )
+        told = "gcn is given without to: a ceiling on another graph keeps its weights"
+        raise ParameterError(f"{told}; give to as well, or leave out gcn")
     if mean is not None:
         scope.check("bayes_optimal at finite degree", data)
         return at_each_point(data.model, partial(sparse_ceiling, degree=mean, sizes=sizes))
@@ -253,9 +246,8 @@ def _elsewhere_at_degree(
     for model in (data, to):
         scope.check("bayes_optimal on another graph of finite degree", model)
     if gcn is not None or data.shape or to.shape:
-        raise ParameterError(
-            "bayes_optimal with to and degree needs single parameters and no gcn; leave out degree"
-        )
+        told = "bayes_optimal with to and degree needs single parameters and no gcn"
+        raise ParameterError(f"{told}; leave out degree")
     joint, two_stages, frozen = sparse_elsewhere(data, to, degree, sizes)
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
     return with_coordinates(answer, data, None, to)

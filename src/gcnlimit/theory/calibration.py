@@ -189,7 +189,7 @@ def _softmax_confidence(others: int, lead: float, deviation: float) -> float:
     factor = (half * _LEGENDRE[1]).ravel() * np.exp(-a[:, None] * np.exp(-below))
 
     def beaten(largest: Array, centre: float) -> Array:
-        """Mean over a competitor below the largest, for each of these and each a."""
+        """Mean over one competing logit, below the largest, at each value of the largest and each a."""
         if deviation < 1.0:  # nodes in the density, which varies faster than the probabilities
             spread, cut = np.full(largest.size, deviation), np.zeros((1, largest.size))
             apart, normal = gaussian_grid(centre - largest, spread, cut)

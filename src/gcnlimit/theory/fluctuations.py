@@ -192,7 +192,7 @@ class _Model:
         return np.asarray(gram / self.alpha)
 
     def _directions(self, noise: npt.NDArray[Any]) -> Array:
-        """Directions of the noise of the inputs, each with its own beside what it has of those before it."""
+        """Directions of the noise of the inputs: each is a combination of those before it and of a new one."""
         left = iter(noise[len(self.gram) :])
         directions = np.zeros((self.count, self.directions), noise.dtype)
         for k, d in enumerate(directions):

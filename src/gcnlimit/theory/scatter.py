@@ -88,10 +88,8 @@ def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None) -> Scat
         check_types("scatter", to=(to, CSBM))
         scope.check("scatter on another graph", to)
         if to.shape or data.mu * to.mu == 0.0:
-            raise ParameterError(
-                "scatter on a new graph needs one point, and features that carry a signal on both "
-                f"graphs, got mu = {data.mu} and {to.mu}"
-            )
+            told = "scatter on a new graph needs one point, and features that carry"
+            raise ParameterError(f"{told} a signal on both graphs, got mu = {data.mu} and {to.mu}")
         accuracy = float(transfer(data, gcn, to).test_accuracy)
         count = nodes * float(to.alpha) / float(data.alpha)
         F, scattered, training = _new_graph(data, gcn.replaced(reg=math.inf), to)
@@ -140,9 +138,8 @@ def paired_scatter(data: CSBM, gcn: GCN, other: GCN, nodes: int) -> PairedScatte
         F, covariance = _training_graph(data, True, [gcn.filter, other.filter])
         variance = float(covariance[0, 0] + covariance[1, 1] - 2.0 * covariance[0, 1])
     if not math.isfinite(variance):
-        raise ParameterError(
-            "paired_scatter is out of range at these parameters; take weaker signals or filters"
-        )
+        told = "paired_scatter is out of range at these parameters"
+        raise ParameterError(f"{told}; take weaker signals or filters")
     return PairedScatter(float(F[0] - F[1]), math.sqrt(max(variance, 0.0) / nodes))
 
 
@@ -150,17 +147,14 @@ def _check(function: str, data: CSBM, gcn: GCN) -> None:
     check_problem(function, data, gcn)
     scope.check(function, data, gcn)
     if data.shape or gcn.shape:
-        raise ParameterError(
-            f"{function} takes one point at a time; give single numbers, and call it for each point"
-        )
+        told = f"{function} takes one point at a time"
+        raise ParameterError(f"{told}; give single numbers, and call it for each point")
     check_range(data, _LARGEST)
     if data.rho == 1.0:
         raise ParameterError(f"{function} has no test nodes at rho = 1; take rho < 1")
     if not (gcn.filter.has_chain and gcn.read_filter.has_chain):
-        raise ParameterError(
-            f"{function} needs the coefficients of the filter; "
-            "take a Polynomial, Residual, PageRank or Diffusion"
-        )
+        told = f"{function} needs the coefficients of the filter"
+        raise ParameterError(f"{told}; take a Polynomial, Residual, PageRank or Diffusion")
 
 
 def _alike(a: Array, b: Array) -> bool:

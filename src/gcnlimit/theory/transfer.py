@@ -74,10 +74,8 @@ def transfer(
 def _joining(data: CSBM, gcn: GCN, to: str, tol: float) -> Prediction:
     """Performance on nodes that join the training graph (Eq. 10.13)."""
     if to != "joining":
-        raise ParameterError(
-            f"to = {shown(to)} is not a graph; give a CSBM, "
-            "or 'joining' for nodes that join the training graph"
-        )
+        told = f"to = {shown(to)} is not a graph; give a CSBM,"
+        raise ParameterError(f"{told} or 'joining' for nodes that join the training graph")
     reading = gcn.replaced(test_filter=gcn.read_filter)
     scope.check("transfer to joining nodes", data, reading)
     points = Points.of(data, reading)._replace(joining=True)

@@ -305,7 +305,11 @@ NAN[2, 1] = np.nan
     [
         (
             {"adjacency": sparse.csr_array(np.ones((4, 3)))},
-            r"adjacency has shape \(4, 3\); it must be square",
+            r"adjacency has shape \(4, 3\); it must be square, a row and a column for each node$",
+        ),
+        (
+            {"adjacency": np.array([[0, 1], [1, 2], [2, 3]])},
+            r"adjacency has shape \(3, 2\); .*; gcnlimit.real.from_edges reads a list of edges$",
         ),
         ({"adjacency": sparse.csr_array((4, 4))}, "adjacency joins no two nodes"),
         ({"adjacency": 1.0 - np.eye(4)}, "adjacency joins all 4 nodes alike"),

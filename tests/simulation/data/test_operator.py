@@ -31,9 +31,17 @@ def test_operator_is_the_centred_matrix_and_its_transpose(adjacency, symmetrize)
     assert np.allclose(single, full @ block, atol=1e-4)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_product_in_panels_is_the_product(data, dtype):
-    a = Operator.of(gl.sample(data, nodes=3001, degree=30, seed=1).adjacency, 30, True, dtype=dtype)
+def test_the_operator_of_a_dense_graph_is_its_matrix_over_the_root_of_its_size():
+    noise = np.random.default_rng(0).standard_normal((30, 30))
+    a, both = (Operator.of(noise, None, symmetrize) @ np.eye(30) for symmetrize in (False, True))
+    np.testing.assert_allclose(a, noise / np.sqrt(30), rtol=1e-14)
+    np.testing.assert_allclose(both, (a + a.T) / np.sqrt(2), rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("dtype, degree", [(np.float32, 30), (np.float64, 30), (np.float64, 2.5)])
+def test_a_product_in_panels_is_the_product(data, dtype, degree):
+    adjacency = gl.sample(data, nodes=3001, degree=degree, seed=1).adjacency
+    a = Operator.of(adjacency, degree, True, dtype=dtype)
     block = np.random.default_rng(0).standard_normal((3001, 40)).astype(dtype)
     assert len(a._panels) > 1
     narrow = np.stack([a @ column for column in block.T], axis=1)

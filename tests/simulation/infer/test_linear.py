@@ -116,6 +116,23 @@ def test_the_system_is_that_of_the_page():
         )
 
 
+def test_an_indefinite_system_is_raised_to_the_distance_of_the_limit():
+    """The top of the matrix then lies below the diagonal by rho M/Q, Eq. 12.6; estimates are bounded after."""
+    graph = gl.sample(FEW, 400, 30, seed=9)
+    X, R, N, lam, mu = graph.features, graph.train_mask, 400, float(FEW.lam), float(FEW.mu)
+    a = (graph.adjacency.toarray() - 30 / N) / np.sqrt(30 * (1 - 30 / N))
+    fields = lam * a + mu / (1 + mu) * X @ X.T / N
+    top = np.linalg.eigvalsh(fields[np.ix_(~R, ~R)])[-1]
+    alpha = N / X.shape[1]
+    assert top > 1 + lam**2 + mu / alpha
+    limit = gl.best_linear(FEW.replaced(alpha=alpha, rho=R.mean())).order_parameters
+    raised = top + R.mean() * limit.output.mean / limit.overlap
+    system = raised * np.eye((~R).sum()) - fields[np.ix_(~R, ~R)]
+    v = np.linalg.solve(system, fields[np.ix_(~R, R)] @ graph.labels[R])
+    found = gl.linear_message_passing(graph, by="system", tol=1e-10).labels[~R]
+    assert found @ v / np.linalg.norm(found) / np.linalg.norm(v) == pytest.approx(1.0, abs=1e-9)
+
+
 def test_leave_one_out_is_free():
     """The field of a labelled node is what the network says of it when its label is hidden, to order 1/sqrt N."""
     graph = gl.sample(gl.CSBM(2, 1.0, 2, 0.3), 800, 30, seed=0)

@@ -7,6 +7,7 @@ from problems import LOSSES
 from scipy import linalg
 
 import gcnlimit as gl
+from gcnlimit.simulation.train.products import Products
 from gcnlimit.simulation.train.train import train
 
 
@@ -28,6 +29,17 @@ def test_ridge_is_the_textbook_solution(instance, symmetrize):
     margins = instance.labels * (F @ w)
     assert f.performance.test_accuracy == np.mean(margins[~mask] > 0)
     assert f.performance.train_loss == pytest.approx(np.mean((1 - margins[mask]) ** 2 / 2))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_are_linear_however_small_a_column(instance, dtype):
+    """Also where it is 0, or so small that single precision would lose it on the way."""
+    seen = dataclasses.replace(instance.observation, features=instance.features.astype(dtype))
+    products = Products(seen, seen.operator(True), "cpu")
+    column = np.random.default_rng(0).standard_normal(instance.train_mask.sum())
+    sizes = np.array([1.0, 0.0, 1e-60, 3.0])
+    found = products.gram(np.outer(column, sizes), gl.Diffusion(np.full(4, 0.5)))
+    np.testing.assert_allclose(found, np.outer(found[:, 0], sizes), rtol=1e-12)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
+from gcnlimit.theory.depth import oversmoothing
 from gcnlimit.theory.depth.oversmoothing import _leading
 
 GRAPHS = {"directed": False, "symmetrized": True}
@@ -113,6 +114,17 @@ def test_the_distance_to_pca_is_that_of_sampled_outputs(symmetrize):
     assert np.all(np.abs(np.mean(seen, axis=0) - expected) < 4 * error)
 
 
+def test_without_noise_the_distance_to_pca_is_that_of_moments():
+    """All nodes labelled and many features: the output of one layer is (a^2 + mu s a) y, of moments :math:`y^T a^k y`."""
+    s, mu = 1.7, 0.8
+    data = gl.CSBM(alpha=1e-12, lam=s, mu=mu, rho=1.0, directed=False)
+    (found,) = gl.depth.oversmoothing(data, [gl.Residual([0.0])], symmetrize=False).pca_distance
+    atom, x = 1.0 - s**-2, s + 1.0 / s
+    second, third, fourth = s**2 + 1.0, s**3 + 2.0 * s, s**4 + 3.0 * s**2 + 2.0
+    norm = fourth + 2.0 * mu * s * third + (mu * s) ** 2 * second
+    assert found == pytest.approx(1.0 - atom * (x**2 + mu * s * x) ** 2 / norm, rel=1e-9)
+
+
 def test_below_the_transition_pca_is_as_far_as_anything():
     found = profile(gl.CSBM(alpha=4, lam=[0.5, -0.9], mu=1, rho=0.1), lambda K: 1.0, [1, 4], False)
     assert np.all(found.pca_distance == 1.0)
@@ -197,3 +209,14 @@ def test_the_rate_is_read_off_beside_every_power_and_the_logarithm():
     np.testing.assert_allclose(
         _leading(lam, coefficients @ terms), coefficients[..., 0], rtol=0, atol=1e-9
     )
+
+
+def test_a_rate_whose_largest_signal_has_no_solution_waits_for_no_other(monkeypatch):
+    asked = []
+    predict = oversmoothing.predict
+    monkeypatch.setattr(
+        oversmoothing, "predict", lambda data, gcn: (asked.append(data.lam), predict(data, gcn))[1]
+    )
+    with pytest.raises(gl.ConvergenceError, match=r"reg = 1"):
+        gl.depth.learning_rate(gl.CSBM(4, 1.0, 2.0, 0.1), gl.GCN(gl.Residual([1.0]), "hinge", 1.0))
+    assert asked == [400.0]

@@ -8,7 +8,8 @@ from problems import LOSSES
 
 import gcnlimit as gl
 from gcnlimit.theory.finite_reg.equations import Pulls
-from gcnlimit.theory.finite_reg.solution import ScaledChain
+from gcnlimit.theory.finite_reg.solution import ScaledChain, scaled_chain
+from gcnlimit.theory.large_reg import filter_averages
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.solve import solve
 from validation.chain_equations import apply_equations, of_layers
@@ -49,6 +50,17 @@ def test_every_order_parameter_solves_the_chain_equations(graph, loss):
     data, symmetrize = GRAPHS[graph]
     for k, filter in enumerate(FILTERS, start=list(GRAPHS).index(graph)):
         solves_chain_equations(data, gl.GCN(filter, loss, (0.03, 3.0)[k % 2], symmetrize))
+
+
+@pytest.mark.parametrize("filter", FILTERS, ids=repr)
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_a_chain_has_the_gains_of_infinite_regularization(graph, filter):
+    """In the bulk and along the labels, whose ratio tells how far away the loss is negligible."""
+    data, symmetrize = GRAPHS[graph]
+    points = Points.of(data, gl.GCN(filter, symmetrize=symmetrize))
+    averages = filter_averages(points.filter, points.operator, points.mu, 200)
+    ratio = averages.e_g2 / averages.tau_g2
+    np.testing.assert_allclose(scaled_chain(points).spike, ratio, rtol=1e-9)
 
 
 def test_states_are_packed_without_loss():

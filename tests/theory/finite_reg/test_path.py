@@ -51,6 +51,8 @@ def test_roots_are_followed_to_the_spectrum_in_their_half_plane(ridge):
         part = slice(0, few[-1] + 1)
         between = ridge.between(variable[:, few], few, zeta[:, part])
         np.testing.assert_allclose(between, variable[:, part], rtol=1e-9)
+        astray = ridge.between(variable[:, few].conj(), few, zeta[:, part])
+        np.testing.assert_allclose(astray, variable[:, part], rtol=1e-9)
 
 
 def test_far_away_the_variable_is_explicit(ridge):

@@ -68,9 +68,9 @@
       count.textContent = String(layers);
       const told = layers === 0 ? "Circles and squares are two classes; colours are one noisy feature. "
         : "After " + layers + (layers === 1 ? " layer that averages" : " layers that average") + " each node with its neighbours: ";
-      words.textContent = told + Math.round(100 * right) + " % of the nodes are on the side of their class, and values differ by "
-        + spread.toFixed(2) + " (standard deviation)."
-        + (spread < 0.15 ? " The nodes have become alike: a network that must tell them apart in the presence of noise cannot." : "");
+      words.textContent = told + Math.round(100 * right) + " % of the nodes are on the side of their class, and the standard deviation of the values is "
+        + spread.toFixed(2) + "."
+        + (spread < 0.15 ? " The nodes have become alike: with a little noise, no network can tell them apart." : "");
     }
     slider.addEventListener("input", (event) => { event.stopPropagation(); show(); });
     show();

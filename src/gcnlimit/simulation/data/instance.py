@@ -254,7 +254,7 @@ def _plain(value: Any) -> Any:
 
 
 def _built(parts: dict[str, Any]) -> Any:
-    """What `_plain` took apart; a law has its numbers in their order."""
+    """Value that `_plain` took apart; the numbers of a law are in the order of its fields."""
     cls = _KINDS[parts.pop("kind")]
     return cls(**parts) if issubclass(cls, CSBM) else cls(*parts.values())
 

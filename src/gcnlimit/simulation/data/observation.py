@@ -215,8 +215,6 @@ def check_model(data: Any, adjacency: Graph) -> CSBM:
         wanted = "a CSBM of single parameters, or None to estimate it"
         raise ParameterError(f"data = {shown(data)} is not allowed; it must be {wanted}")
     if not data.directed and not is_symmetric(adjacency):
-        raise ParameterError(
-            "data has directed=False but adjacency is not symmetric; write directed=True, or pass "
-            "adjacency.maximum(adjacency.T)"
-        )
+        told = "data has directed=False but adjacency is not symmetric;"
+        raise ParameterError(f"{told} write directed=True, or pass adjacency.maximum(adjacency.T)")
     return data

@@ -48,9 +48,8 @@ class Size:
         nodes = whole("nodes", nodes, low=2, high=10**12)
         precision: Any = next((kind for kind in LARGEST if kind == dtype), None)
         if precision is None:
-            raise ParameterError(
-                f"dtype = {shown(dtype)} is not allowed; it must be float32 or float64"
-            )
+            told = f"dtype = {shown(dtype)} is not allowed"
+            raise ParameterError(f"{told}; it must be float32 or float64")
         streamed = device != "cpu" if streamed is None else flag("streamed", streamed)
         if degree is None and data.degrees is not None:
             raise ParameterError("degree = None is dense and has no degrees to vary; give a degree")
@@ -65,10 +64,8 @@ class Size:
         mu = float(np.max(data.mu))
         for name, value, entry in (("lam", lam, lam), ("mu", mu, math.sqrt(mu / self.nodes))):
             if entry > LARGEST[self.dtype] / 10.0:
-                raise ParameterError(
-                    f"{name} = {value:g} is too large to be simulated in {self.dtype}; take a "
-                    "smaller one"
-                )
+                told = f"{name} = {value:g} is too large to be simulated in {self.dtype}; take a"
+                raise ParameterError(f"{told} smaller one")
         if self.degree is not None:
             for lam in (float(np.min(data.lam)), float(np.max(data.lam))):
                 edge_probabilities(lam, self.nodes, self.degree, data.classes)

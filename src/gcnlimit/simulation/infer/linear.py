@@ -232,15 +232,14 @@ class _Network:
         solved = partial(conjugate_gradients, source=source, steps=steps, tol=tol)
         x, settled, count, change = solved(lambda x: x - spread(x))
         if x is None:  # indefinite: raise the diagonal to the distance of the limit (Eq. 12.6)
-            gap = np.mean(self.mask) / np.mean(self._share(self.M))
+            gap = np.mean(self.mask) / np.mean(self._share(self.M)) * np.mean(self.M / diagonal)
             shape = (len(root), len(root))
 
             def column(x: Array) -> Array:
                 return spread(np.repeat(np.reshape(x, (-1, 1)), source.shape[1], axis=1))[:, 0]
 
             top = max(top_eigenvalues(LinearOperator(shape, column, dtype=float), 200))
-            raised = top / (1.0 - gap)
-            x, settled, count, change = solved(lambda x: raised * x - spread(x))
+            x, settled, count, change = solved(lambda x: (top + gap) * x - spread(x))
             assert x is not None
         self.v[hidden] = x / root
         self.v[hidden] *= self._bounded(self.v)
@@ -273,10 +272,8 @@ def _scale(observation: Observation, graph: GraphMessages, by: By) -> tuple[Arra
         raise ParameterError("degree = None is a dense graph, which has no edges; take by='system'")
     square = float(observation.data.lam) ** 2 / observation.degree
     if not square < 1.0:
-        raise ParameterError(
-            f"lam = {observation.data.lam:g} at degree {observation.degree:g} makes neighbours "
-            "alike, and the Bethe Hessian singular; take by='system'"
-        )
+        told = f"lam = {observation.data.lam:g} at degree {observation.degree:g} makes neighbours"
+        raise ParameterError(f"{told} alike, and the Bethe Hessian singular; take by='system'")
     return propensities(observation.edge_counts), 1.0 / (1.0 - square)
 
 

@@ -127,14 +127,14 @@ class Products:
         self.features = X if streamed(X) else self.backend.place(X)
 
     def gram(self, block: Array, filters: Filter) -> Array:
-        r"""Product :math:`K B`, each column with the filter of its own."""
+        r"""Product :math:`K B`, each column with its own filter."""
         sizes = np.linalg.norm(block, axis=0)  # so that nothing underflows in single precision
         sizes[sizes == 0.0] = 1.0
         _, outputs, _ = self.forward(self.spread(block / sizes, filters), filters)
         return np.asarray(outputs[self.train_mask] * sizes, np.float64)
 
     def spread(self, block: Array, filters: Filter) -> Any:
-        r"""Labelled nodes propagated backwards, :math:`g(a)^T R^T B`, each column with the filter of its own."""
+        r"""Labelled nodes propagated backwards, :math:`g(a)^T R^T B`, each column with its own filter."""
         a = self.operator
         return filters.apply_each(a.T, self._all_nodes(block), radius=a.radius)
 

@@ -16,7 +16,7 @@ distance of two codes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple, Self
 
@@ -56,13 +56,17 @@ class Overlap(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def posterior(classes: Classes) -> Posterior:
+def posterior(classes: Classes, noise: float = 0.0) -> Posterior:
     """Averages over the posterior of that number of equal classes, or of two classes of these fractions.
+
+    Labels are wrong with probability `noise`.
 
     >>> m = np.array([0.5, 2.0])
     >>> posterior(Classes.of(10)).at(m).overlap.round(8)
     array([0.60021335, 0.98979504])
     """
+    if noise:
+        return replace(posterior(classes), noise=noise)
     p = classes.fractions
     entropy = float(-p @ np.log(p))
     if classes.count == 2:
@@ -70,10 +74,8 @@ def posterior(classes: Classes) -> Posterior:
         curvature = 1.0 - 0.5 * float(p[1] - p[0]) ** 2 * spread
         return Posterior.of(_two_classes(float(p[0])), 1, curvature, entropy, rate=0.125 * spread)
     if not classes.equal:
-        raise ParameterError(
-            f"classes = {classes} are more than two of unequal sizes, whose overlap is a matrix; "
-            "take two, equal ones, or bayes_optimal"
-        )
+        told = f"classes = {classes} are more than two of unequal sizes, whose overlap is a matrix"
+        raise ParameterError(f"{told}; take two, equal ones, or bayes_optimal")
     C = classes.count
     return Posterior.of(_equal_classes(C), C - 1, 2.0 - 0.5 * C, entropy, rate=0.25 * C)
 

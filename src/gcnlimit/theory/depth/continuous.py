@@ -76,6 +76,7 @@ def directed_functions(points: Points, x: Array) -> OrderFunctions:
     """Order functions on a directed graph at depths `x`; without powers of the regularization if it is infinite."""
     t = points.filter.values[:, None, None]
     reach = np.max(np.abs(points.filter.values) * points.radius)
+    # functions are entire, of growth `reach`: this many depths give ten digits
     depths, weight = legendre.leggauss(int(np.ceil(12 + reach)))
     equations = _collocated(points, depths)
     infinite = bool(np.isinf(points.reg).all())

@@ -53,10 +53,8 @@ def order_functions(
     points = Points.of(data, gcn)
     infinite = np.isinf(points.reg)
     if infinite.any() and not infinite.all():
-        raise ParameterError(
-            "reg mixes finite and infinite values, whose order functions differ in scale; "
-            "ask for each of them alone"
-        )
+        told = "reg mixes finite and infinite values, whose order functions differ in scale"
+        raise ParameterError(f"{told}; ask for each of them alone")
     if not isinstance(gcn.filter, Diffusion):
         name = type(gcn.filter).__name__
         if not gcn.filter.deep:
@@ -65,10 +63,8 @@ def order_functions(
             raise ParameterError(f"{name} has its own layers; leave depths and layers out")
         return _layer_functions(points).reshape(shape)
     if (depths is None) == (layers is None):
-        raise ParameterError(
-            "a diffusion needs either depths (of the continuous network) or layers "
-            "(of its discretization); give one of the two"
-        )
+        told = "a diffusion needs either depths (of the continuous network) or layers"
+        raise ParameterError(f"{told} (of its discretization); give one of the two")
     if layers is not None:
         return _euler_functions(points, whole("layers", layers, low=1)).reshape(shape)
     assert depths is not None

@@ -53,14 +53,14 @@ def learning_rate(data: CSBM, gcn: GCN | None = None, *, signals: npt.ArrayLike 
     data = data.model
     scope.check("learning_rate", data, gcn)
     if gcn is not None and gcn.shape:
-        raise ParameterError(
-            f"learning_rate needs one network, got parameters of shape {gcn.shape}; "
-            "call it for each network"
-        )
+        told = f"learning_rate needs one network, got parameters of shape {gcn.shape}"
+        raise ParameterError(f"{told}; call it for each network")
     lam = np.atleast_1d(as_real("signals", signals, low=0, open_low=True))
     if lam.ndim != 1 or np.unique(lam).size < 6:
         got = brief(signals)
         raise ParameterError(f"signals must be one row of at least six different values, got {got}")
+    if gcn is not None:  # the hardest alone: if it has no solution, the others are not waited for
+        predict(data.replaced(lam=float(np.max(lam))), gcn)
     alpha, mu, rho = (np.asarray(p)[..., None] for p in (data.alpha, data.mu, data.rho))
     strong = data.replaced(alpha=alpha, lam=lam, mu=mu, rho=rho)
     answer = bayes_optimal(strong) if gcn is None else predict(strong, gcn)
@@ -118,10 +118,8 @@ def oversmoothing(
     data = data.model
     scope.check("oversmoothing", data)
     if not filters or not all(isinstance(f, Filter) and not f.shape for f in filters):
-        raise ParameterError(
-            "filters must be a sequence of at least one filter, each with the parameters of "
-            "one network; write [Residual.constant(c, K) for K in depths]"
-        )
+        told = "filters must be a sequence of at least one filter, each with the parameters of"
+        raise ParameterError(f"{told} one network; write [Residual.constant(c, K) for K in depths]")
     blind = data.replaced(mu=0.0 * np.asarray(data.mu))
     networks = [GCN(f, symmetrize=symmetrize) for f in filters]
     answers = [predict(data, gcn) for gcn in networks]

@@ -130,15 +130,11 @@ def slope_at_zero(loss: Loss) -> float:
         intervals = ((-reach, reach) for reach in 4.0 ** np.arange(20))
         slope = first_root(lambda x: float(loss.prox(x, 1.0)), intervals, rtol=1e-14)
     if slope is None:
-        raise ParameterError(
-            f"loss = {loss!r} has no finite slope at 0: its prox never changes sign; "
-            "take a loss that is differentiable there"
-        )
+        told = f"loss = {loss!r} has no finite slope at 0: its prox never changes sign"
+        raise ParameterError(f"{told}; take a loss that is differentiable there")
     if slope >= 0.0:
-        raise ParameterError(
-            f"loss = {loss!r} does not pull outputs to their labels: its slope at 0 is {slope:g}; "
-            "take a loss that decreases there"
-        )
+        told = f"loss = {loss!r} does not pull outputs to their labels: its slope at 0 is {slope:g}"
+        raise ParameterError(f"{told}; take a loss that decreases there")
     return slope
 
 

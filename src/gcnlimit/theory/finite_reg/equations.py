@@ -181,7 +181,9 @@ class Equations(Record, ABC):
 
     def effort(self, level: int) -> dict[str, Any]:
         """Settings of the search, from quick to careful."""
-        return CAREFUL if level == 2 else {"max_iterations": (60, 150)[level], "memory": 5}
+        if level >= 2:
+            return CAREFUL | {"max_iterations": 500}
+        return {"max_iterations": (60, 150)[level], "memory": 5}
 
     def at(self, reg: Array) -> Self:
         """Return the same problem at another regularization, in its own units."""
@@ -254,7 +256,7 @@ class Equations(Record, ABC):
         # therefore.
         none = np.zeros_like(V_hat)
         w = self._weights_under(WeightGain(none, none, none, none), pulls, graph, tilt)
-        unit = self.gain**2
+        unit = self.gain**2  # of the filter, which is scaled to 1: a penalty knows the true weights
         floor = np.maximum(V_hat, _LEAST_V_HAT * self.reg) * unit
         unmoved = w.Q_hat + w.m_hat**2  # field of weights that are 0
         low, high = none, np.full_like(none, np.inf)

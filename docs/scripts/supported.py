@@ -1,22 +1,24 @@
-"""What is supported with what, as tables printed from the library's own (`gcnlimit.scope`)."""
+"""Print the tables of the page *What is supported with what* from the library's own table, `gcnlimit.scope`.
+
+python docs/scripts/supported.py
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-
-from docutils import nodes
-from docutils.statemachine import StringList
-from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxDirective
+from pathlib import Path
 
 from gcnlimit import scope
 
+PAGE = Path(__file__).parent.parent / "reference" / "supported.md"
 YES, NO = "yes", "no"
+PREDICTED = ("tune", "best_filter")  # whose prediction has the errors of an estimate
 
 
 def answers(when: scope.When) -> str:
     """Answers of a row in words."""
-    return ", ".join(f"{name} {' or '.join(values)}" for name, values in when.items()) or "all"
+    return "; ".join(f"{name}: {' or '.join(values)}" for name, values in when.items()) or "any"
 
 
 def rows_of(part: str) -> list[list[str]]:
@@ -35,7 +37,7 @@ def rows_of(part: str) -> list[list[str]]:
         head = ["together", "refused by", "remedy"]
         return [
             head,
-            *([answers(row.when), ", ".join(row.functions), row.remedy] for row in scope.REFUSALS),
+            *([answers(row.when), "; ".join(row.functions), row.remedy] for row in scope.REFUSALS),
         ]
     return list(functions())
 
@@ -61,7 +63,7 @@ def functions() -> Iterable[list[str]]:
         ("training", "stopped"),
         ("noise", "some"),
     ]
-    yield ["function", *(f"{name} {value}" for name, value in columns), "estimate"]
+    yield ["function", *(f"{name}: {value}" for name, value in columns), "estimate"]
     for function in scope.FUNCTIONS:
         cells = []
         for name, value in columns:
@@ -73,24 +75,20 @@ def functions() -> Iterable[list[str]]:
             )
             refused = scope.refusal_of(function, simplest | {name: value})
             cells.append("" if free else YES if refused is None else NO)
-        yield [function, *cells, "with errors" if function in scope.CARRY else "as its model"]
+        kept = "with errors" if function in scope.CARRY else "without errors"
+        yield [function, *cells, "errors of the prediction" if function in PREDICTED else kept]
 
 
-class Supported(SphinxDirective):
-    """One of the tables: ``questions``, ``functions``, ``refusals`` or ``equations``."""
+def printed(page: str) -> str:
+    """Text of a page with the table below each comment ``<!-- table: NAME -->`` printed again."""
 
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """Return the table, by way of Markdown."""
-        head, *body = rows_of(self.arguments[0])
+    def table(found: re.Match[str]) -> str:
+        head, *body = rows_of(found[1])
         lines = ["| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *body)]
-        container = nodes.container()
-        self.state.nested_parse(StringList(lines), self.content_offset, container)
-        return container.children
+        return f"<!-- table: {found[1]} -->\n\n" + "\n".join(lines) + "\n"
+
+    return re.sub(r"<!-- table: (\w+) -->\n\n(?:\|.*\n)*", table, page)
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the directive ``supported``."""
-    app.add_directive("supported", Supported)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+if __name__ == "__main__":
+    PAGE.write_text(printed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
