@@ -82,10 +82,7 @@ class GraphRidge(ABC):
         return self.polished(root, zeta)
 
     def between(self, few: Array, at: Rows, zeta: Array) -> Array:
-        """Variable on contours from that of a few of their nodes; lines between these are near enough for Newton's method.
-
-        Where they lead to another root of the same equation it is followed from far away.
-        """
+        """Variable on contours from that of a few of their nodes; lines between these are near enough for Newton's method."""
         nodes = zeta.shape[1]
         for apart in (_APART, 1) if nodes > _APART * (at.size + 1) else (1,):
             node = np.arange(0, nodes, apart)
@@ -93,7 +90,7 @@ class GraphRidge(ABC):
             share = (node - at[after - 1]) / (at[after] - at[after - 1])
             guess = (1.0 - share) * few[:, after - 1] + share * few[:, after]
             few, at = self.polished(guess, zeta[:, node]), node
-        # the right root lies in the same half-plane as the regularization, others do not
+        # roots in the other half-plane than the regularization are wrong: followed from far away
         lost = ~np.all(few.imag * zeta.imag > 0.0, axis=1)
         return np.where(lost[:, None], self.followed(zeta), few) if lost.any() else few
 
