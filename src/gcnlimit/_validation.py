@@ -33,8 +33,9 @@ def as_real(
     The interval is closed unless `open_low`; `infinite` allows plus infinity. The array must have at least `minimum_axes` (1
     where the last axis is the depth), of which the last may be empty if `empty_last` (a network without layers).
     """
-    single: object = value
-    if isinstance(single, float) and low < single < high and not minimum_axes:
+    single: Any = value
+    plain = isinstance(single, float) and not minimum_axes
+    if plain and (low < single < high or (infinite and single == inf)):
         return float(single)  # the usual case, at once
     raw = plain_array(name, value)
     if raw.dtype.kind not in "iufb" and raw.size:
@@ -150,7 +151,7 @@ class Numbers(Value):
     @property
     def shape(self) -> tuple[int, ...]:
         """Common shape of the numbers."""
-        return broadcast(**{name: np.shape(getattr(self, name)) for name in self.names})
+        return broadcast(**{name: getattr(getattr(self, name), "shape", ()) for name in self.names})
 
     def ravel(self, shape: tuple[int, ...]) -> Self:
         """Same value whose arrays are broadcast to `shape` and flattened to one axis."""
@@ -167,7 +168,8 @@ class Numbers(Value):
     def _mapped(self, change: Callable[[Array], Any]) -> Self:
         """Same value with a change of those of its numbers that are arrays."""
         numbers = {name: getattr(self, name) for name in self.names}
-        return self._with({name: change(x) for name, x in numbers.items() if np.ndim(x)})
+        changed = {name: change(x) for name, x in numbers.items() if isinstance(x, np.ndarray)}
+        return self._with(changed) if changed else self
 
     def _with(self, numbers: Mapping[str, Any]) -> Self:
         """Same value with other numbers, known to be valid."""

@@ -92,6 +92,8 @@ class Normalization(Numbers):
     @property
     def plain(self) -> bool:
         """Whether it is the symmetric one, for which the operator is :math:`a_0` itself."""
+        if not self.shape:  # the usual case, at once
+            return (self.left, self.right, self.tau) == (0.5, 0.5, 0.0)
         half = np.equal(self.left, 0.5) & np.equal(self.right, 0.5)
         return bool(np.all(half & self._bare))
 
@@ -189,6 +191,9 @@ class Regularized(Normalization):
         super().__init__(0.5, 0.5, tau)
 
 
+_BY_NAME = {name: Normalization(*p) for name, p in _NAMED.items()} | {"regularized": Regularized()}
+
+
 def _column(number: Any) -> Array:
     """One number, or one for each point, beside an axis of propensities."""
     return np.atleast_1d(number)[:, None]
@@ -198,10 +203,8 @@ def as_normalization(value: object) -> Normalization:
     """Return the normalization of a name, a pair of exponents, or itself."""
     if isinstance(value, Normalization):
         return value
-    if isinstance(value, str) and value == "regularized":
-        return Regularized()
-    if isinstance(value, str) and value in _NAMED:
-        return Normalization(*_NAMED[value])
+    if isinstance(value, str) and value in _BY_NAME:
+        return _BY_NAME[value]
     if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2:
         return Normalization(*value)
     names = "'symmetric', 'none', 'random-walk', 'regularized' or a pair of exponents (p, q)"

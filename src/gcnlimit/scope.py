@@ -233,6 +233,9 @@ REFUSALS: tuple[Refusal, ...] = (
 )
 
 
+_REFUSALS_OF = {name: [r for r in REFUSALS if name in r.functions] for name in FUNCTIONS}
+
+
 class Route(enum.Enum):
     """How a trained network is solved for: the equations."""
 
@@ -274,8 +277,7 @@ def route_of(case: Case) -> Route:
 
 def refusal_of(function: str, case: Case) -> Refusal | None:
     """Row that refuses a case to a function; None if it is answered."""
-    rows = (row for row in REFUSALS if function in row.functions and matches(row.when, case))
-    return next(rows, None)
+    return next((row for row in _REFUSALS_OF[function] if matches(row.when, case)), None)
 
 
 def sentence(function: str, data: CSBM, gcn: GCN | None = None) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Self
 
 import numpy as np
@@ -66,6 +66,7 @@ class Spectrum(Value):
         self.__dict__.update(levels)
 
     @classmethod
+    @cache
     def white(cls) -> Self:
         """Return the law of independent features of unit variance."""
         return cls(1.0)

@@ -7,7 +7,9 @@ import pytest
 
 import gcnlimit as gl
 from gcnlimit.benchmark.methods import (
+    _CORRECTED,
     _SPREAD,
+    _STEPS,
     STRENGTHS,
     _chosen,
     _corrected,
@@ -44,6 +46,19 @@ def test_settings_converge_and_suit_either_sign_of_the_graph():
     assert np.all(np.abs([*STRENGTHS, *_SPREAD]) < 1.0)
     assert {-strength for strength in STRENGTHS} == {*STRENGTHS}
     assert np.all(np.diff(_SPREAD) > 0.0)
+
+
+def test_settings_of_correct_and_smooth_reach_from_neighbours_to_ten_steps_and_converge():
+    """A strength s reaches 1/(1 - s) steps on average; after all steps less than a hundredth of a series is left."""
+    correct, smooth = (sorted({*column}) for column in zip(*_CORRECTED, strict=True))
+    assert len(_CORRECTED) == len(correct) * len(smooth) <= 8  # as the page asks of others
+    for strengths in (correct, smooth):
+        reach = 1.0 / (1.0 - np.array(strengths))
+        assert 1.4 < reach.min() <= 2.0
+        assert np.isclose(reach.max(), 10.0)
+        assert max(strengths) ** _STEPS < 0.01
+    # smoothing, which decides, is tried at least at every doubling of the reach
+    assert np.all(np.diff(np.log2(1.0 - np.array(smooth))) >= -1.0 - 1e-12)
 
 
 def test_the_setting_is_chosen_by_the_validation_nodes_alone():

@@ -1,9 +1,11 @@
 """The suite: fixed problems, whose graphs are recognized and whose numbers are those of the theory."""
 
+import re
 from importlib import import_module
 
 import numpy as np
 import pytest
+from reference import ROOT
 
 import gcnlimit as gl
 from benchmarks.gnn.make_record import computed_exact
@@ -20,6 +22,13 @@ def test_graphs_are_the_recorded_ones():
     for problem in EVERY:
         made = checksum(problem.task("small", 1))
         assert made == recorded(problem.name, "small", 1)["checksum"], problem.name
+
+
+def test_sizes_are_those_that_the_page_names():
+    page = (ROOT / "docs" / "how-to" / "benchmark-a-gnn.md").read_text()
+    for name, nodes in gl.benchmark.SIZES.items():
+        told = f"{nodes:,}".replace(",", " ?")
+        assert re.search(rf'"{name}"` (is |\()?{told}\b', page), name
 
 
 def test_recorded_accuracies_of_features_and_of_linear_networks_are_those_of_the_theory():

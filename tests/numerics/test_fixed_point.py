@@ -1,6 +1,7 @@
 """The fixed-point loop: linear maps solved in as many steps as they have dimensions, failures reported."""
 
 import numpy as np
+import pytest
 
 from gcnlimit.numerics.fixed_point import fixed_point
 
@@ -37,30 +38,19 @@ def test_a_row_does_not_depend_on_its_neighbours():
         assert np.allclose(alone.state[0], together.state[i], rtol=1e-14, atol=0)
 
 
-def test_no_fixed_point_is_said():
+@pytest.mark.parametrize("allowed, fewest, most", [(50, 50, 50), (10_000, 51, 2000)])
+def test_no_fixed_point_is_said(allowed, fewest, most):
+    """Each fall halves the steps: once they have no length, iterations that are left would only wait."""
     result = fixed_point(
         lambda x, rows: x + 1.0 + x**2,
         np.zeros((1, 1)),
         scale=np.abs,
         tol=1e-10,
-        max_iterations=50,
+        max_iterations=allowed,
     )
     assert not result.converged[0]
-    assert result.iterations[0] == 50
+    assert fewest <= result.iterations[0] <= most
     assert result.residual[0] > 1e-10
-
-
-def test_a_search_whose_steps_have_no_length_is_given_up():
-    """Each fall halves the steps; iterations that are left would only wait."""
-    result = fixed_point(
-        lambda x, rows: x + 1.0 + x**2,
-        np.zeros((1, 1)),
-        scale=np.abs,
-        tol=1e-10,
-        max_iterations=10_000,
-    )
-    assert not result.converged[0]
-    assert result.iterations[0] < 2000
 
 
 def test_forbidden_states_are_left():

@@ -33,6 +33,7 @@ from gcnlimit.theory.transfer import best_test_filter, best_training_filter
 STRENGTHS = (0.0, 0.5, 0.8, 0.95, -0.5, -0.8, -0.95)
 # of label propagation: eight settings, as for every method
 _SPREAD = (0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
+_CORRECTED = tuple(product((0.5, 0.9), (0.3, 0.6, 0.8, 0.9)))  # to correct and to smooth
 _STEPS = 50  # of label propagation
 _SMALL_DEGREE = 15.0  # below which the edges count one by one
 
@@ -145,7 +146,7 @@ def correct_and_smooth(task: Task) -> Array:
     centroids, wanted = base[task.val_mask], task.targets[task.val_mask]
     scale = float(np.sum(centroids * wanted) / max(np.sum(centroids**2), 1e-30))
     scores = partial(_corrected, task, S, scale * base, task.train_mask)
-    best = _chosen(task, product((0.5, 0.9), (0.3, 0.6, 0.8, 0.9)), scores)
+    best = _chosen(task, _CORRECTED, scores)
     # the centroids of more labels are as much longer
     fewer = task.train_mask.sum() / task.labelled_mask.sum()
     return _corrected(task, S, fewer * scale * features_alone(task), task.labelled_mask, best)

@@ -137,12 +137,8 @@ class Ranking(Printed):
             columns["beside mine"] = [gains.get(name, "") for name in self.methods]
         for problem in self.problems if few else ():
             columns[problem] = [self._cell(name, problem) for name in self.methods]
-        parts = [
-            table(columns),
-            "" if few else self._by_problem(),
-            self._not_compared(),
-            self.failed,
-        ]
+        each = "" if few else self._by_problem()
+        parts = (table(columns), each, self._not_compared(), self.failed)
         return "\n\n".join(part for part in parts if part)
 
     def _by_problem(self) -> str:

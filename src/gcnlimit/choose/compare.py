@@ -14,13 +14,7 @@ from gcnlimit import scope
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, flag, whole
 from gcnlimit._values import Array, shown
-from gcnlimit.choose.best_filter import (
-    LARGEST,
-    MAX_ORDER,
-    ceiling_at,
-    is_infinite,
-    polynomials_at,
-)
+from gcnlimit.choose.best_filter import LARGEST, MAX_ORDER, ceiling_at, is_infinite, polynomials_at
 from gcnlimit.choose.filter_sums import best_filter_sum
 from gcnlimit.choose.free_numbers import Bounds
 from gcnlimit.choose.search import optimum

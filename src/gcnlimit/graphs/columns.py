@@ -221,10 +221,7 @@ def _note_cases(words: Iterable[str], notes: list[str]) -> None:
 
 
 def features_of(
-    columns: Mapping[str, Cells],
-    notes: list[str],
-    kept: Collection[str] = (),
-    comma: bool = False,
+    columns: Mapping[str, Cells], notes: list[str], kept: Collection[str] = (), comma: bool = False
 ) -> Array | None:
     """Matrix of features, None without a column; what was filled in or encoded is noted.
 

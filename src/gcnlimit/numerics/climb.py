@@ -60,12 +60,12 @@ def ascend(
     scale = np.maximum(1.0, np.linalg.norm(g, axis=1) / FIRST)[:, None, None]
     first = np.eye(x.shape[1]) / scale if H is None else H.copy()
     state = _Climb(value, gradient, accuracy, np.array(x), f, g, first)
-    for _ in range(steps):
+    for step in range(steps):
         rows = rows[state.slope(rows) > tol]
         rows = rows[state.promise(rows) > gain]
         if not rows.size:
             break
-        rows = state.advance(rows)
+        rows = state.advance(rows, unscaled=step == 0 and H is None)
     rows = np.arange(x.shape[0])
     settled = (state.slope(rows) < max(tol, 1e-6)) | (state.promise(rows) <= gain)
     return Ascent(state.x, state.f, settled, state.H)
@@ -92,7 +92,7 @@ class _Climb(NamedTuple):
         gain = np.einsum("bi,bij,bj->b", g, self.H[rows], g)
         return np.asarray(gain / (1.0 + np.abs(self.f[rows])))
 
-    def advance(self, rows: Index) -> Index:
+    def advance(self, rows: Index, unscaled: bool) -> Index:
         """One step of the BFGS method for these rows; return those that it brought forward."""
         x, f, g = self.x[rows], self.f[rows], self.g[rows]
         noise = self.accuracy * (1.0 + np.abs(f))
@@ -110,7 +110,7 @@ class _Climb(NamedTuple):
             self.x[rows] += step
             self.f[rows] = reached[moved]
             self.g[rows] = self.gradient(self.x[rows], rows)
-            self.H[rows] = _bfgs(self.H[rows], step, g[moved] - self.g[rows])
+            self.H[rows] = _bfgs(self.H[rows], step, g[moved] - self.g[rows], unscaled)
         # near a maximum values are lost in noise, and a smaller gradient is progress as well
         flatter = self.slope(rows) < 0.9 * np.linalg.norm(g[moved], axis=1)
         return np.asarray(rows[flatter | (reached > f + noise)[moved]])
@@ -142,12 +142,20 @@ def _line_search(ray: Objective, f: Array, slope: Array, noise: Array) -> tuple[
     return length, reached
 
 
-def _bfgs(H: Array, step: Array, change: Array) -> Array:
-    """Update of the inverse Hessians; where the curvature has the wrong sign, the next step is four times as long instead."""
+def _bfgs(H: Array, step: Array, change: Array, unscaled: bool) -> Array:
+    """Update of the inverse Hessians; where the curvature has the wrong sign, the next step is four times as long instead.
+
+    An unscaled first guess is replaced by a multiple of the identity with the curvature of the step.
+    """
     curvature = np.sum(step * change, axis=1)
     # an update of negative curvature would turn the next step downhill
     good = curvature > 1e-14 * np.linalg.norm(step, axis=1) * np.linalg.norm(change, axis=1)
     weight = np.where(good, 1.0 / np.where(good, curvature, 1.0), 0.0)[:, None, None]
     project = np.eye(step.shape[1]) - weight * step[:, :, None] * change[:, None, :]
-    updated = project @ H @ project.mT + weight * step[:, :, None] * step[:, None, :]
+    start = H
+    if unscaled:
+        square = np.vecdot(change, change)
+        size = curvature / np.where(square > 0.0, square, 1.0)
+        start = np.eye(step.shape[1]) * size[:, None, None]
+    updated = project @ start @ project.mT + weight * step[:, :, None] * step[:, None, :]
     return np.where(good[:, None, None], updated, 4.0 * H)

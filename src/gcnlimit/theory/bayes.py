@@ -17,12 +17,7 @@ from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
 from gcnlimit.parameters import with_coordinates
-from gcnlimit.results.performance import (
-    BayesPrediction,
-    Performance,
-    Prediction,
-    scalar_or_array,
-)
+from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, scalar_or_array
 from gcnlimit.theory.calibration import evidence_calibration
 from gcnlimit.theory.ceiling.finite_degree import (
     AtDegree,

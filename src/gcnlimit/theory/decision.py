@@ -132,6 +132,7 @@ def ceiling_prediction(
     status: Status = Status.CONVERGED,
     output: Output | None = None,
     overlap: Array,
+    **functions: Any,
 ) -> Prediction:
     """Prediction of inference at a margin; it knows the labels of train nodes."""
     order_parameters = OrderParameters(
@@ -141,7 +142,7 @@ def ceiling_prediction(
         overlap=scalar_or_array(overlap),
     )
     ended = np.full(margin.shape, int(status)), residual, iterations
-    return as_prediction(performance, order_parameters, *ended)
+    return as_prediction(performance, order_parameters, *ended, **functions)
 
 
 def given_margin(margin: Array, push: Array, noise: float) -> Array:
@@ -177,11 +178,12 @@ def as_prediction(
     status: npt.NDArray[np.int64],
     residual: npt.NDArray[Any],
     iterations: npt.NDArray[np.int64],
+    **functions: Any,
 ) -> Prediction:
-    """Prediction without standard errors or coordinates, of the shape of the status."""
+    """Prediction without standard errors or coordinates, of the shape of the status; `functions` are those behind it."""
     shape = status.shape
     return Prediction(
-        **vars(performance),
+        **vars(performance) | functions,
         standard_error=same_everywhere(0.0, shape),
         order_parameters=order_parameters,
         status=status if shape else Status(int(status)),

@@ -243,12 +243,13 @@ def label_propagation(
     loss = LinearNode(data.classes).cross_entropy(np.square(margin))
     sure = partial(evidence_calibration, data.classes, None, np.square(margin).ravel(), shape)
     answer = ceiling_prediction(
-        replace(from_margins(data.classes, *certain(margin, loss)), calibrated=sure),
+        from_margins(data.classes, *certain(margin, loss)),
         margin,
         residual,
         np.zeros(residual.size, np.int64),
         output=output.reshape(shape),
         overlap=overlap.reshape(shape),
+        calibrated=sure,
     )
     numbers = {"graph": on_graph, "features": on_features}
     parameters = dict(coordinates_of(data).parameters) | numbers

@@ -72,12 +72,12 @@ class Points(NamedTuple):
         alpha, mu, rho, reg, signal = (np.full(shape, column).ravel() for column in columns)
         operator = SpikedOperator(signal, symmetric)
         network = (gcn.filter.ravel(shape), gcn.loss, gcn.normalize, gcn.penalty)
-        laws = (data.classes, data.features, data.degrees, data.noise)
         read = None if gcn.test_filter is None else gcn.test_filter.ravel(shape)
         normalization = gcn.normalization.ravel(shape)
         training = None if gcn.training is None else gcn.training.ravel(shape)
-        points = cls(alpha, mu, rho, reg, operator, *network, *laws, normalization, read)
-        return points._replace(training=training)
+        laws = (data.classes, data.features, data.degrees, data.noise)
+        numbers = (alpha, mu, rho, reg, operator)
+        return cls(*numbers, *network, *laws, normalization, read, training=training)
 
     def checked(self) -> Self:
         """Same points, or a `ParameterError` where the filter is not defined on the spectrum of the operator."""
@@ -96,11 +96,12 @@ class Points(NamedTuple):
 
     def too_long(self) -> Mask:
         """Which of the points have a series whose equations would take minutes."""
-        chained = self.route() in (Route.CHAIN, Route.LAYERS) and type(self.filter) is not PageRank
-        if not chained or self.filter.deep:
+        finite = np.isfinite(self.reg)
+        short = self.filter.deep or type(self.filter) is PageRank or not finite.any()
+        if short or self.route() not in (Route.CHAIN, Route.LAYERS):
             return np.zeros(self.size, bool)
         layers = self.filter.layers(radius=self.radius)
-        return np.asarray(np.isfinite(self.reg) & (layers > self.longest()))
+        return np.asarray(finite & (layers > self.longest()))
 
     def longest(self) -> int:
         """Layers of the longest series that is solved: the time grows with their sixth power, and with the propensities."""
@@ -189,8 +190,8 @@ class Points(NamedTuple):
 
     def chunks(self, cost: npt.NDArray[Any], budget: int = _CHUNK) -> Iterator[tuple[Rows, Self]]:
         """Points of similar cost together, within a factor of two and at most `budget` units at once; and where they stand."""
-        if self.size == 1:
-            yield np.zeros(1, np.intp), self
+        if 2 * cost.min() >= cost.max() and self.size * cost.max() <= budget:
+            yield np.arange(self.size), self
             return
         # the most expensive first: all points of a chunk take as much memory as its first
         order = np.argsort(cost, kind="stable")[::-1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from functools import partial
 from typing import Any, Never
 
@@ -97,16 +96,14 @@ def predict_points(
     # points that were not refused at the door are usable
     usable = np.ones(points.size, bool) if throw else None
     answers, solved = answers_at(points, effort, usable)
-    prediction = _prediction(points, answers, solved, shape)
-    if points.degrees is not None:
-        by_degree = partial(_accuracy_by_degree, points, usable, shape, effort)
-        prediction = replace(prediction, by_degree=by_degree)
-    law = (points.classes, points.degrees)
-    outputs = (answers.test_margin, answers.deviation, answers.offset)
-    prediction = replace(prediction, calibrated=partial(calibration_at, *law, outputs, shape))
     if throw and answers.status.max() > Status.CONVERGED:
         _raise_failure(points, answers)
-    return prediction
+    outputs = (answers.test_margin, answers.deviation, answers.offset)
+    law = (points.classes, points.degrees)
+    functions: dict[str, Any] = {"calibrated": partial(calibration_at, *law, outputs, shape)}
+    if points.degrees is not None:
+        functions["by_degree"] = partial(_accuracy_by_degree, points, usable, shape, effort)
+    return _prediction(points, answers, solved, shape, functions)
 
 
 def _accuracy_by_degree(
@@ -143,9 +140,13 @@ def _raise_failure(points: Points, answers: PointAnswers) -> Never:
 
 
 def _prediction(
-    points: Points, answers: PointAnswers, solved: Solved, shape: tuple[int, ...]
+    points: Points,
+    answers: PointAnswers,
+    solved: Solved,
+    shape: tuple[int, ...],
+    functions: dict[str, Any],
 ) -> Prediction:
-    """Prediction in the shape of the points."""
+    """Prediction in the shape of the points, with the functions behind its fields."""
 
     def shaped(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return values.reshape(shape + values.shape[1:])
@@ -176,4 +177,4 @@ def _prediction(
         sources=tuple(solved) if points.filter.deep else (),
     )
     ended = map(shaped, (answers.status, answers.residual, answers.iterations))
-    return decision.as_prediction(performance, order_parameters, *ended)
+    return decision.as_prediction(performance, order_parameters, *ended, **functions)

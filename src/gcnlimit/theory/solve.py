@@ -42,13 +42,13 @@ def solver(points: Points) -> type[Solution]:
 def solve(points: Points, *, tol: float, max_iterations: int) -> Solution:
     """Solve the equations of each point."""
     with np.errstate(all="ignore"):  # out-of-range points are reported as not converged
-        near = points
+        if not points.class_loss.is_pinned:
+            return solver(points).solve(points, tol=tol, max_iterations=max_iterations)
         # pinned outputs fall as 1/reg: solve before rounding beside the bias hides them
-        if points.class_loss.is_pinned:
-            strongest = asymptote(points)[1] * (_STRONG / FAR)
-            near = points._replace(reg=np.minimum(points.reg, strongest))
-        solution = solver(points).solve(near, tol=tol, max_iterations=max_iterations)
-    factor = near.reg / points.reg
+        near = np.minimum(points.reg, asymptote(points)[1] * (_STRONG / FAR))
+        strong = points._replace(reg=near)
+        solution = solver(points).solve(strong, tol=tol, max_iterations=max_iterations)
+    factor = near / points.reg
     output = solution.output.without_powers(factor)
     return replace(solution, output=output, weights=solution.weights.without_powers(factor))
 

@@ -16,7 +16,7 @@ distance of two codes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple, Self
 
@@ -56,13 +56,17 @@ class Overlap(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def posterior(classes: Classes) -> Posterior:
+def posterior(classes: Classes, noise: float = 0.0) -> Posterior:
     """Averages over the posterior of that number of equal classes, or of two classes of these fractions.
+
+    Labels are wrong with probability `noise`.
 
     >>> m = np.array([0.5, 2.0])
     >>> posterior(Classes.of(10)).at(m).overlap.round(8)
     array([0.60021335, 0.98979504])
     """
+    if noise:
+        return replace(posterior(classes), noise=noise)
     p = classes.fractions
     entropy = float(-p @ np.log(p))
     if classes.count == 2:

@@ -6,7 +6,7 @@ first convex, then concave, and may have two stable fixed points with an unstabl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -150,7 +150,7 @@ class StateEvolution(Evolution):
     def of(cls, data: CSBM, node: Node | None = None, symmetrize: bool = True) -> Self:
         """State evolution of all points of the data, of Bayes-optimal nodes by default."""
         rho = np.broadcast_to(data.rho, data.shape).ravel()
-        node = node or replace(posterior(data.classes), noise=data.noise)
+        node = node or posterior(data.classes, data.noise)
         return cls(Evidence.of(data, symmetrize), rho, node)
 
     def take(self, rows: Rows) -> Self:
@@ -212,7 +212,8 @@ class StateEvolution(Evolution):
 
     def fixed_points(self) -> FixedPoints:
         """Find the fixed points of each point."""
-        low = self.evidence.at(self.overlap(np.zeros_like(self.rho)))
+        on_labels, _ = self.node.labelled(np.zeros_like(self.rho))
+        low = self.evidence.at(self.rho * on_labels)  # without evidence, others add no overlap
         high = self.evidence.at(np.ones_like(self.rho))
         residual = np.zeros_like(high)
         iterations = np.zeros(high.size, np.int64)

@@ -68,7 +68,7 @@ class PropensityEvolution(Evolution):
         rho = np.broadcast_to(data.rho, data.shape).ravel()
         # the graph weights its overlap by degree, the features do not: two overlaps
         features = replace(evidence, graph=np.zeros_like(evidence.graph))
-        return cls(features, evidence.graph, rho, law, node or posterior(data.classes))
+        return cls(features, evidence.graph, rho, law, node or posterior(data.classes, data.noise))
 
     def at(self, x: Array, theta: Array) -> Array:
         """Evidence on nodes of each propensity at overlaps `x`, points along the first axis."""
@@ -161,13 +161,13 @@ class PropensityEvolution(Evolution):
         # labels that may be wrong leave a loss that depends on the degree
         losses = loss, train_loss @ weight if data.noise else train_loss
         performance = mean_performance(count, margins, losses, weight)
-        by_degree = partial(self._accuracy_by_degree, data, x)
         return ceiling_prediction(
-            replace(performance, by_degree=by_degree),
+            performance,
             mean_margin(margin, count, weight),
             fixed.residual,
             fixed.iterations,
             overlap=state.overlap.reshape(shape),
+            by_degree=partial(self._accuracy_by_degree, data, x),
         ), state.free_entropy
 
     def _accuracy_by_degree(self, data: CSBM, x: Array, theta: npt.ArrayLike) -> Array:

@@ -179,13 +179,6 @@ class LayerEquations(Record):
         weight = np.broadcast_to(weight, values.shape[:2])
         return np.asarray(np.einsum("pt,pt...->p...", weight, values))
 
-    def product(self, factor: Array | float, values: Array, others: Array) -> Array:
-        """Average over the propensities of products of the entries of two vectors, times a factor of each."""
-        weighted = (factor * self.law.weight)[..., None] * values
-        return np.asarray(
-            weighted.mT @ np.broadcast_to(others, weighted.shape[:2] + others.shape[2:])
-        )
-
     def back(self, V_qh: Array) -> Array:
         r"""Inverse of :math:`\mathbf D` (Eq. 3.1)."""
         wiring = self.wiring
@@ -269,7 +262,7 @@ class LayerEquations(Record):
         nodes = self.nodes(state)
         push, square, slope = eta_by_degree(self.loss, nodes.output)
         rho = self.rho[:, None]
-        mean, pull = nodes.mean, nodes.pull
+        mean, pull = nodes.mean, np.broadcast_to(nodes.pull, nodes.mean.shape)
         # means of (q, h): a labelled node is pulled by its loss
         first = mean + (rho * push)[..., None] * pull
         # by Stein's lemma the pull, a function of the output, correlates with what the output does
@@ -278,18 +271,21 @@ class LayerEquations(Record):
         moved = rho[..., None] * (moved + 0.5 * square[..., None] * pull)  # Eq. 3.8
         hard = (rho * slope)[..., None] * pull
         b, bb = self.wiring.b, self.wiring.bb
-        average, product = self.average, self.product
+        average, weight = self.average, self.law.weight
+        # sums of three products at once
+        former = np.concatenate([mean, moved, pull], axis=1)
+        latter = np.concatenate([mean, pull, moved], axis=1)
 
         def second(factor: Array | float, rows: slice, columns: slice) -> Array:
             """Second moments of (q, h)."""
-            total = average(factor, nodes.cov[..., rows, columns])
-            for x, y in ((mean, mean), (moved, pull), (pull, moved)):
-                total = total + product(factor, x[..., rows], y[..., columns])
-            return total
+            weighted = np.concatenate([factor * weight] * 3, axis=-1)[..., None] * former[..., rows]
+            noise = average(factor, nodes.cov[..., rows, columns])
+            return np.asarray(noise + weighted.mT @ latter[..., columns])
 
         def stiffened(factor: Array | float, rows: slice, columns: slice) -> Array:
             """Part of the responses that the loss takes away."""
-            return product(factor, hard[..., rows], pull[..., columns])
+            weighted = (factor * weight)[..., None] * hard[..., rows]
+            return np.asarray(weighted.mT @ pull[..., columns])
 
         # moments list the conjugates q of all layers first, then the layers h
         n = self.shape[2]

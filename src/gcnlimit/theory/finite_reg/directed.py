@@ -39,6 +39,7 @@ def initial_layers(chain: Chain) -> tuple[Array, Array, Array]:
 
 
 _SWEEPS = 5  # through the layers, at most, in one application of the equations
+_FOLLOWED = 1.0  # change of the logarithms of the layers below which a search is left to follow
 _LEAST = 1e-30  # smallest product of stiffness and V_w, which keeps its logarithm finite
 
 
@@ -61,12 +62,12 @@ class Response(NamedTuple):
         r"""Response if the output is pulled back, :math:`f = -\kappa h`: of rank one more (Sherman-Morrison)."""
         stretch = 1.0 + stiffness * self.v
         # every matrix loses, or gains, the same part of rank one along the pulls
-        heavy = (stiffness / stretch)[:, None, None]
+        heavy = (stiffness / stretch)[:, None]
         pull_q, pull_h = self.pull_q, self.pull_h
         return type(self)(
-            C=self.C - heavy * outer(pull_h, pull_h),
-            L=self.L - heavy * outer(pull_h, pull_q),
-            M=self.M + heavy * outer(pull_q, pull_q),
+            C=self.C - outer(heavy * pull_h, pull_h),
+            L=self.L - outer(heavy * pull_h, pull_q),
+            M=self.M + outer(heavy * pull_q, pull_q),
             pull_q=pull_q / stretch[:, None],
             pull_h=pull_h / stretch[:, None],
             v=self.v / stretch,
@@ -173,7 +174,9 @@ class DirectedEquations(Equations):
         """States whose layers have followed the pulls: as many sweeps as layers, where one application makes fewer."""
         pulls, rest = self.pulls(rows), rows[:, NUMBERS:]
         for _ in range(self.chain.depth // _SWEEPS):
-            rest = self.respond(pulls, rest)[1]
+            before, rest = rest, self.respond(pulls, rest)[1]
+            if np.max(np.abs(rest - before) / self.scale(rows)[:, NUMBERS:]) < _FOLLOWED:
+                break
         return np.concatenate([rows[:, :NUMBERS], rest], axis=1)
 
     @staticmethod

@@ -59,10 +59,7 @@ class PropensityEquations(SymmetricEquations):
         mean = U @ tau
         off_U = U - mean[:, None]
         return super().respond(pulls, rest)[0]._replace(
-            U_bulk=mean,
-            UW_bulk=(U * W) @ tau,
-            U_spread=off_U**2 @ tau,
-            UW_spread=(off_U * W) @ tau,
+            U_bulk=mean, UW_bulk=(U * W) @ tau, U_spread=off_U**2 @ tau, UW_spread=(off_U * W) @ tau
         ), rest
 
     def tilt(self, pulls: Pulls, rest: Array) -> Array:
