@@ -2,9 +2,9 @@
 
 ``python -m validation.ceiling_graphs --draws 2 --seed 0`` draws graphs of thirty kinds (`graph_kinds.py`) and several of the
 model, 300 to 1 500 nodes and two to five classes, and prints for each what is said of the best possible accuracy, beside the
-accuracy of `GraphClassifier`, label propagation and nearest neighbours on the nodes without labels. A ceiling below one of them by
-more than three standard errors (its own, and that of the nodes counted) is a finding, and so is one that is withheld on a graph
-of the model, or is further than three standard errors from the true one there.
+accuracy of `GraphClassifier`, label propagation and nearest neighbours on the nodes without labels. A ceiling below one of them
+by more than three standard errors (its own, and that of the nodes counted) is a finding, and so is one that is withheld on a
+graph of the model, or is further than three standard errors from the true one there.
 """
 
 from __future__ import annotations
