@@ -228,8 +228,8 @@ def starts(free: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
     {'t': 1.0, 'c': (0.0, 0.0)}
     >>> starts({"depth": (1, 8)}, ("c",))
     {'depth': 1}
-    >>> starts({"time": (0, 0.1)}, ())
-    {'time': 0.1}
+    >>> starts({"time": (0, 0.1)}, ()), starts({"time": (0, 9)}, ())
+    ({'time': 0.1}, {'time': 1.0})
     """
     begun: dict[str, Any] = {"depth": 1} if "depth" in free and "depth" not in given else {}
     for name in (name for name in TIMES if name in free and name not in given):

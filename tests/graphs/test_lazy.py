@@ -59,3 +59,11 @@ def test_every_kernel_has_a_root(name, form, dtype):
     assert np.diag(root).min() > 0
     if name != "zero":
         assert np.allclose(root @ root.T, K, atol=1e-7 * np.trace(K), rtol=0)
+
+
+def test_units_see_one_column_up_to_all_and_have_weights_of_square_one():
+    weights = Units.of(Beside([np.ones((2, 8))]), 4000, np.random.default_rng(0)).weights
+    seen, squares = np.count_nonzero(weights, axis=0), np.sum(weights**2, axis=0)
+    assert (seen.min(), seen.max()) == (1, 8)
+    assert abs(squares.mean() - 1.0) < 4.0 * squares.std() / np.sqrt(4000)
+    assert squares.std() < 1.5  # of a square of one normal number: the root of two

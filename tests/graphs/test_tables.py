@@ -145,6 +145,11 @@ def test_names_of_columns_are_known_from_the_table_of_nodes(read):
         ),
         (
             EDGES,
+            'node,label,part\na,x,10\nb,y,"2,5"\nc,y,3.5\n',
+            "'part' holds numbers written in different ways, such as '2,5' and '3.5'",
+        ),
+        (
+            EDGES,
             "node,label,part\na,x,12%\nb,y,5\n",
             "'part' holds numbers written in different ways",
         ),

@@ -8,7 +8,7 @@ import pytest
 
 import gcnlimit as gl
 from gcnlimit.real import recommend as advice_on
-from gcnlimit.real.scores import Interval, expected_accuracy
+from gcnlimit.real.scores import SURE, Interval, expected_accuracy
 from validation.expected_coverage import covered, sampled
 
 
@@ -117,6 +117,18 @@ def test_it_can_be_drawn():
     legend = advice.model.plot(figure.add_subplot()).get_legend()
     assert "accuracy to expect" in [text.get_text() for text in legend.get_texts()]
     assert advice._repr_html_().startswith("<pre>")
+
+
+@pytest.mark.parametrize("others, variance", [(0, 0.0), (50, 0.0), (0, 1e-3), (300, 4e-4)])
+def test_the_ends_of_the_interval_are_those_of_wilson(others, variance):
+    """There the hits lie z standard errors away; errors of labels, of other nodes and of the fractions add in squares."""
+    labels, hits = 200, 0.8
+    _, *ends = expected_accuracy(np.arange(labels) < 160, 2, others, variance=variance)
+    spread = hits * (1 - hits)
+    error = spread / labels + spread / (others or np.inf) + variance
+    z = SURE * (1 + 2 * np.sqrt(error / spread))
+    for p in ends:
+        assert (p - hits) ** 2 == pytest.approx(z**2 * p * (1 - p) * error / spread, rel=1e-9)
 
 
 def test_the_interval_knows_that_the_other_nodes_are_few():

@@ -302,6 +302,8 @@ def test_failure_is_said():
         match=r"2 of 2 points have no solution.*reg = 1 .*allow more iterations",
     ):
         gl.predict(DATA, network, max_iterations=3)
+    with pytest.raises(gl.ConvergenceError, match="1 of 2 points have no solution"):
+        gl.predict(DATA, network.replaced(reg=[np.inf, 1e-3]), max_iterations=3)
     quiet = gl.predict(DATA, network, max_iterations=3, throw=False)
     assert np.all(quiet.status == gl.Status.NOT_CONVERGED)
     assert np.all(quiet.residual > 1e-10)

@@ -38,7 +38,7 @@ DOTS = (0.0, 1.0, 2.0, 3.0)
 def data() -> xarray.Dataset:
     r"""Accuracy against the residual strength, for one, two and three layers at several regularizations.
 
-    The same strength :math:`c` in all layers, on the graph as it is; logistic loss above, quadratic loss below. The inset varies
+    The same strength :math:`c` in all layers, on the graph as it is; logistic loss above, square loss below. The inset varies
     the strengths of two layers independently, at infinite regularization: the best pair lies on the diagonal.
 
     Chosen here, where the paper leaves it open: :math:`r` = 0.1, 1, 10 and infinity; :math:`c` from 0 to 4.
@@ -69,7 +69,7 @@ def symmetry_data() -> xarray.Dataset:
     The network does not exploit the asymmetry: at equal :math:`\lambda` the accuracies are close. (Symmetrizing instead of
     tying the two directions raises the signal by :math:`\sqrt 2`, and the accuracy with it.)
 
-    Chosen here, where the paper leaves it open: quadratic loss, :math:`r` = 1 and infinity, depths 1, 2, 3, over the residual
+    Chosen here, where the paper leaves it open: square loss, :math:`r` = 1 and infinity, depths 1, 2, 3, over the residual
     strength :math:`c`.
     """
     return strengths(GRAPHS, "graph", TWO_REG)[["test_accuracy"]]
@@ -136,11 +136,10 @@ def _panels(dataset: xarray.Dataset, axes: Sequence[Axes]) -> Panels:
 
 
 def _titles() -> list[str]:
-    words = {"logistic": "logistic", "square": "quadratic"}
     rows = []
     for csbm, loss in LOSSES.values():
         signals = named(lam=float(csbm.lam), mu=float(csbm.mu))
-        rows += [f"{named(K=K)}, {words[loss]} loss, {signals}" for K in DEPTHS]
+        rows += [f"{named(K=K)}, {loss} loss, {signals}" for K in DEPTHS]
     return rows
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import re
 import shlex
@@ -331,8 +332,8 @@ def _refusal(name: str, values: list[str], kept: bool) -> str:
         some = " and ".join(map(repr, sorted({days[0], days[-1]})))
         told = f"dates or times, such as {some}; write all as 2023-12-31, or as numbers"
     elif alone and len(alone) == len(values):
-        unlike = (value for value in alone if numbers_of({alone[0], value})[0] is None)
-        ways = f"{alone[0]!r} and {next(unlike, alone[-1])!r}"
+        unlike = (p for p in itertools.combinations(alone[:MOST_WORDS], 2) if not numbers_of(p)[0])
+        ways = " and ".join(map(repr, next(unlike, (alone[0], alone[-1]))))
         told = f"numbers written in different ways, such as {ways}; write them alike"
     elif alone:
         word = next(value for value in values if value not in alone)

@@ -31,6 +31,13 @@ def test_operator_is_the_centred_matrix_and_its_transpose(adjacency, symmetrize)
     assert np.allclose(single, full @ block, atol=1e-4)
 
 
+def test_the_operator_of_a_dense_graph_is_its_matrix_over_the_root_of_its_size():
+    noise = np.random.default_rng(0).standard_normal((30, 30))
+    a, both = (Operator.of(noise, None, symmetrize) @ np.eye(30) for symmetrize in (False, True))
+    np.testing.assert_allclose(a, noise / np.sqrt(30), rtol=1e-14)
+    np.testing.assert_allclose(both, (a + a.T) / np.sqrt(2), rtol=1e-13, atol=1e-15)
+
+
 @pytest.mark.parametrize("dtype, degree", [(np.float32, 30), (np.float64, 30), (np.float64, 2.5)])
 def test_a_product_in_panels_is_the_product(data, dtype, degree):
     adjacency = gl.sample(data, nodes=3001, degree=degree, seed=1).adjacency

@@ -106,6 +106,23 @@ def test_a_descent_reaches_the_gradient_asked(reg, tolerance, scale):
     )  # the objective is strongly convex
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_step_takes_one_product_unless_rounded_ones_must_be_made_good(dtype):
+    """Outputs are computed anew only where products in single precision no longer tell; then the gradient vanishes as well."""
+    Z, asked = rows(200, 500).Z, []
+    exact, rounded = Z @ Z.T, (Z @ Z.T).astype(dtype)
+
+    def product(x):
+        asked.append(x.dtype)
+        return (rounded if x.dtype == np.float32 else exact) @ x
+
+    found, settled = driven(descent(LOGISTIC, 3.0, 1e-11, 100), product)
+    assert settled
+    anew = sum(kind == np.float64 for kind in asked)
+    assert 0 < anew < 5 if dtype == np.float32 else anew == 0
+    np.testing.assert_allclose(3.0 * found.beta, LOGISTIC.pull(exact @ found.beta), atol=1e-9)
+
+
 def test_the_gap_is_that_of_the_two_objectives():
     Z, reg = rows(200, 50).Z, 2.0
     found, _ = descended(Z, reg, 1e-2)

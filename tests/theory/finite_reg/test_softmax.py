@@ -45,6 +45,13 @@ def test_means_that_share_the_other_classes_have_the_averages_of_each_alone():
     assert np.allclose(together, alone, rtol=1e-8, atol=1e-12)
 
 
+@pytest.mark.parametrize("classes", [3, 7])
+def test_without_scatter_the_loss_is_that_of_the_output(classes):
+    mean, loss = np.array([-0.4, 0.0, 0.9]), SoftmaxOf(classes)
+    average, _ = loss.gaussian_losses(mean, np.full(3, 1e-12), np.ones(3))
+    np.testing.assert_allclose(average, loss.value(mean), rtol=1e-5)
+
+
 def proximal(omega, v):
     """Probabilities at the proximal point, true class first, by bisection of their sum."""
     shifted = omega + v * (np.arange(omega.shape[1]) == 0)
