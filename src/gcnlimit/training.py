@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import expm1, log1p
 
 from gcnlimit._validation import Numbers, as_real
 from gcnlimit._values import Array, Parameter, shown
@@ -136,7 +136,8 @@ class GradientDescent(Training):
         gap = y / (1.0 - q)
         b = -q * gap / (p - q)
         with np.errstate(all="ignore"):  # a power of 0, and steps that diverge
-            grown = expm1(np.fmax(steps * log1p(-gap), _ZERO))
+            rise = np.fmax(steps * scipy.special.log1p(-gap), _ZERO)
+            grown = scipy.special.expm1(rise)
             other = np.where(grown == -1.0, 0.0, momentum**steps / (1.0 + grown))
             factor = (b / x) * (1.0 - other) - ((1.0 - b) / x) * grown
         factor = np.broadcast_to(factor, np.broadcast_shapes((*self.shape, 1), np.shape(x)))

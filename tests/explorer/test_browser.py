@@ -494,7 +494,7 @@ def test_nodes_of_the_drawn_graph_become_alike_with_depth(page):
             "const s = document.getElementById('alike-layers'); s.value = arguments[0]; s.dispatchEvent(new Event('input'))",
             layers,
         )
-        return float(re.search(r"differ by ([0-9.]+)", page.element("alike-words").text)[1])
+        return float(re.search(r"values is ([0-9]+[.][0-9]+)", page.element("alike-words").text)[1])
 
     found = [spread(layers) for layers in range(0, 21, 4)]
     assert found == sorted(found, reverse=True)

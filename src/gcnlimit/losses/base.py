@@ -24,6 +24,7 @@ _NARROW = 1e-8  # width of their proximal operator
 _WINDOW = 0.5  # half the width of the interpolation of a loss
 _NODES = np.cos(np.pi * (np.arange(13) + 0.5) / 13)
 _SERIES = np.linalg.inv(chebyshev.chebvander(_NODES, 12))  # from values to coefficients
+_SLOPES, _CURVATURES = chebyshev.chebder(_SERIES), chebyshev.chebder(_SERIES, 2)  # of derivatives
 
 
 class Form(enum.Enum):
@@ -167,12 +168,10 @@ def _derivatives(loss: Convex, z: Array, piece: npt.NDArray[np.intp]) -> tuple[A
     # a window that does not reach across a kink, where the interpolation would ring
     width = np.minimum(_WINDOW, 0.5 * (high - low))
     centre = np.clip(z, low + width, high - width)
-    sampled = loss.value(centre[..., None] + width[..., None] * _NODES)
-    first = chebyshev.chebder(_SERIES @ np.moveaxis(sampled, -1, 0).reshape(13, -1))
-    second = chebyshev.chebder(first)
+    sampled = loss.value(centre + np.multiply.outer(_NODES, width)).reshape(_NODES.size, -1)
     place = ((z - centre) / width).reshape(-1)
-    slope = chebyshev.chebval(place, first, tensor=False).reshape(z.shape)
-    curvature = chebyshev.chebval(place, second, tensor=False).reshape(z.shape)
+    slope = chebyshev.chebval(place, _SLOPES @ sampled, tensor=False).reshape(z.shape)
+    curvature = chebyshev.chebval(place, _CURVATURES @ sampled, tensor=False).reshape(z.shape)
     return slope / width, curvature / width**2
 
 
@@ -194,10 +193,14 @@ def _prox(loss: Convex, omega: Array, v: Array) -> Array:
     low = edges[piece]
     high = edges[piece + 1]
     x = np.clip(omega, low, high)
+    slope, curvature, seen = (np.full(omega.shape, np.nan) for _ in range(3))
 
     def slopes(x: Array) -> tuple[Array, Array]:
+        # roots that were found stay where they are: only the others cost
+        new = x != seen
+        slope[new], curvature[new] = loss._slopes(x[new], piece[new])
+        seen[...] = x
         # where a convex function overflows, its slope is away from 0, beyond all numbers
-        slope, curvature = loss._slopes(x, piece)
         beyond = ~np.isfinite(slope + curvature)
         return np.where(beyond, np.copysign(np.inf, x), slope), np.where(beyond, 0.0, curvature)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import expit, logit
 
 from gcnlimit._validation import as_real
 from gcnlimit._values import Array, Numbers
@@ -87,7 +87,8 @@ class Calibration(Result):
         confidence = np.asarray(as_real("confidence", confidence, low=0.5, high=1.0))
         slope = np.asarray(self.slope).reshape(np.shape(self.slope) + (1,) * confidence.ndim)
         with np.errstate(invalid="ignore"):
-            return np.asarray(expit(np.where(confidence == 0.5, 0.0, slope * logit(confidence))))
+            odds = slope * scipy.special.logit(confidence)
+            return np.asarray(scipy.special.expit(np.where(confidence == 0.5, 0.0, odds)))
 
     def plot_reliability(self, axes: Axes | None = None) -> Axes:
         """Draw accuracy against confidence, a curve for each point, and dots where it was measured (needs Matplotlib)."""

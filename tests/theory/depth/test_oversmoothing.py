@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
+from gcnlimit.theory.depth import oversmoothing
 from gcnlimit.theory.depth.oversmoothing import _leading
 
 GRAPHS = {"directed": False, "symmetrized": True}
@@ -208,3 +209,14 @@ def test_the_rate_is_read_off_beside_every_power_and_the_logarithm():
     np.testing.assert_allclose(
         _leading(lam, coefficients @ terms), coefficients[..., 0], rtol=0, atol=1e-9
     )
+
+
+def test_a_rate_whose_largest_signal_has_no_solution_waits_for_no_other(monkeypatch):
+    asked = []
+    predict = oversmoothing.predict
+    monkeypatch.setattr(
+        oversmoothing, "predict", lambda data, gcn: (asked.append(data.lam), predict(data, gcn))[1]
+    )
+    with pytest.raises(gl.ConvergenceError, match=r"reg = 1"):
+        gl.depth.learning_rate(gl.CSBM(4, 1.0, 2.0, 0.1), gl.GCN(gl.Residual([1.0]), "hinge", 1.0))
+    assert asked == [400.0]

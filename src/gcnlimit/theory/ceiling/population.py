@@ -16,9 +16,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 from numpy.random import Generator
-from scipy import sparse
-from scipy.interpolate import CubicSpline
 from scipy.special import pdtr
 
 from gcnlimit._values import Array
@@ -217,14 +216,15 @@ class Population:
         runs = run * mean + math.sqrt((each - 1.0) / (each - run)) * scatter if run > 1 else single
         return np.stack([runs, single], axis=1).reshape(-1, single.shape[2])
 
-    def _drawn(self, pieces: Places) -> sparse.csr_array:
+    def _drawn(self, pieces: Places) -> scipy.sparse.csr_array:
         """Random rows of the tables, a number of each kind for each node: an array of ones, of node and row."""
         nodes, kinds = pieces.shape
         ends = np.append(0, np.cumsum(pieces)[kinds - 1 :: kinds])
         first = np.tile(np.arange(kinds, dtype=np.int32) * self.each, nodes)
         rows = np.repeat(first, pieces.ravel())
         rows += self.rng.integers(self.each, size=rows.size, dtype=np.int32)
-        return sparse.csr_array((np.ones(rows.size), rows, ends), shape=(nodes, kinds * self.each))
+        ones = np.ones(rows.size)
+        return scipy.sparse.csr_array((ones, rows, ends), shape=(nodes, kinds * self.each))
 
     def _edge_term(self) -> float:
         r"""Mean over the nodes of :math:`\frac12 \sum \log(1 + x)` over their edges.
@@ -323,7 +323,7 @@ def _losses(classes: Classes) -> Callable[[Array], Array]:
     if classes.equal or classes.count == 2:
         return lambda margin: node.cross_entropy(np.square(margin))
     margins = np.linspace(0.0, _SURE, _LOSSES)
-    loss = CubicSpline(margins, node.cross_entropy(np.square(margins)), bc_type="clamped")
+    loss = scipy.interpolate.CubicSpline(margins, node.cross_entropy(margins**2), bc_type="clamped")
     return lambda margin: np.asarray(loss(np.minimum(margin, _SURE)))
 
 

@@ -59,6 +59,8 @@ def learning_rate(data: CSBM, gcn: GCN | None = None, *, signals: npt.ArrayLike 
     if lam.ndim != 1 or np.unique(lam).size < 6:
         got = brief(signals)
         raise ParameterError(f"signals must be one row of at least six different values, got {got}")
+    if gcn is not None:  # the hardest alone: if it has no solution, the others are not waited for
+        predict(data.replaced(lam=float(np.max(lam))), gcn)
     alpha, mu, rho = (np.asarray(p)[..., None] for p in (data.alpha, data.mu, data.rho))
     strong = data.replaced(alpha=alpha, lam=lam, mu=mu, rho=rho)
     answer = bayes_optimal(strong) if gcn is None else predict(strong, gcn)
