@@ -23,7 +23,7 @@ def best_filter(script, folder):
 
 
 def best_linear(script, folder):
-    script.GRAPHS = 2
+    script.NODES, script.GRAPHS = 300, 2
     for directed in (True, False):
         script.decomposition(directed, count=30)
     script.many_classes()

@@ -418,6 +418,19 @@ def test_attributes_of_networkx_are_read_as_columns_are():
             real.from_networkx(graph, **options)
 
 
+def test_sentences_on_attributes_name_what_the_function_has():
+    graph = networkx.path_graph(4)
+    networkx.set_node_attributes(graph, {0: "01", 1: "02", 2: "01", 3: "03"}, "zip")
+    codes = real.from_networkx(graph, ["zip"])
+    assert codes.X.shape == (4, 1)
+    assert "words='COLUMN'" in codes.notes[-1]
+    assert real.from_networkx(graph, ["zip"], words="zip").X.shape == (4, 3)
+    networkx.set_node_attributes(graph, {0: 1, 1: "a", 2: 3, 3: 4}, "mixed")
+    with pytest.raises(gl.ParameterError, match=r"leave it out by features=\[...\]") as error:
+        real.from_networkx(graph, ["mixed"])
+    assert "--" not in str(error.value)
+
+
 def test_rows_of_networkx_are_flattened_and_belong_to_every_node():
     graph = networkx.path_graph(3)
     networkx.set_node_attributes(graph, {k: np.array([[k, 1], [2, 3]]) for k in range(3)}, "x")

@@ -226,10 +226,9 @@ def check_free(gcn: GCN, free: Mapping[str, Any], scales: Sequence[str]) -> None
             use = f"choose among {', '.join(allowed)}"
             raise ParameterError(f"free contains {name!r}, which {reason}; {use}")
         if name == "test_filter" and bounds != "best":
-            raise ParameterError(
-                f"free['test_filter'] = {shown(bounds)} is not allowed; take 'best', or give the "
-                "network a test_filter and free its parameter, such as 'test_t'"
-            )
+            told = f"free['test_filter'] = {shown(bounds)} is not allowed"
+            other = "give the network a test_filter and free its parameter, such as 'test_t'"
+            raise ParameterError(f"{told}; take 'best', or {other}")
         if name in filters and filters[name].deep and filters[name].values.shape[-1] == 0:
             raise ParameterError("the network has no layers to tune; give it at least one")
     if "depth" in free:

@@ -121,10 +121,8 @@ class Filter(Value, ABC):
         return other
 
     def _not_combined(self, other: object = None) -> Never:
-        raise ParameterError(
-            "filters are not added or multiplied; on symmetric graphs write the function instead, "
-            "such as gl.GCN(lambda x: f(x) + g(x)) of two filters f and g"
-        )
+        told = "filters are not added or multiplied; on symmetric graphs write the function instead"
+        raise ParameterError(f"{told}, such as gl.GCN(lambda x: f(x) + g(x)) of filters f and g")
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = _not_combined
     __truediv__ = __pow__ = __neg__ = _not_combined
@@ -142,10 +140,9 @@ class Filter(Value, ABC):
 
         A series is cut where the rest is below `accuracy` relative to :math:`\sup |g|`.
         """
-        raise ParameterError(
-            f"the filter, a {type(self).__name__}, is known by its values alone, enough on "
-            "symmetric graphs only: pass symmetrize=True to the GCN, or write a Filter with a chain"
-        )
+        alone = f"the filter, a {type(self).__name__}, is known by its values alone"
+        remedy = "pass symmetrize=True to the GCN, or write a Filter with a chain"
+        raise ParameterError(f"{alone}, enough on symmetric graphs only: {remedy}")
 
     @property
     def has_chain(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextvars import copy_context
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,16 @@ from gcnlimit._runtime.extras import load
 from gcnlimit._validation import check_types, whole
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import dense, is_symmetric, node_order, of_networkx
-from gcnlimit.graphs.columns import features_of
+from gcnlimit.graphs.columns import features_of, spelling
 from gcnlimit.graphs.dataset import SPLITS, Dataset
 from gcnlimit.graphs.tables import from_edges
 
+Names = str | Sequence[str]
 
-def from_networkx(graph: Any, features: str | Sequence[str] = "x", label: str = "label") -> Dataset:
+
+def from_networkx(
+    graph: Any, features: Names = "x", label: str = "label", words: Names = ()
+) -> Dataset:
     """Data set of a NetworkX graph, with weights from the attribute ``weight`` of its edges.
 
     Parameters
@@ -28,6 +33,8 @@ def from_networkx(graph: Any, features: str | Sequence[str] = "x", label: str = 
         Attribute that holds a sequence of numbers; or names of attributes, each a number or a word, encoded as in a table.
     label
         Attribute that holds the class; a node without it is unlabelled.
+    words
+        Attributes among `features` whose values are words even if they look like numbers, such as codes.
     """
     load("a NetworkX graph", "graphs", "networkx")
     if not hasattr(graph, "number_of_nodes") or graph.number_of_nodes() == 0:
@@ -45,7 +52,7 @@ def from_networkx(graph: Any, features: str | Sequence[str] = "x", label: str = 
     taken = [name for name in columns if name in present]
     cells = {str(name): [node.get(name) for node in attributes] for name in taken}
     notes: list[str] = []
-    X = _features(cells, notes)
+    X = copy_context().run(_features, cells, notes, [words] if isinstance(words, str) else words)
     y = np.empty(len(attributes), object)
     y[:] = [node.get(label) for node in attributes]
     if left := sorted({str(name) for name in present} - {*map(str, columns), label}):
@@ -57,11 +64,13 @@ def from_networkx(graph: Any, features: str | Sequence[str] = "x", label: str = 
     return Dataset(of_networkx(graph), X, y, names=names, notes=tuple(notes))
 
 
-def _features(columns: dict[str, list[Any]], notes: list[str]) -> Any:
+def _features(columns: dict[str, list[Any]], notes: list[str], words: Sequence[str]) -> Any:
     """Matrix of features, rows of one attribute or a column of each; what was encoded is noted."""
+    # sentences name the parameters of `from_networkx`, not options of tables
+    spelling.set(lambda name, value: "features=[...]" if name == "drop" else f"{name}={value!r}")
     name, cells = next(iter(columns.items()), ("", []))
     if len(columns) > 1 or not any(np.ndim(value) for value in cells):
-        return features_of(columns, notes)
+        return features_of(columns, notes, words)
     if any(row is None for row in cells):
         raise ParameterError(f"some nodes have no attribute {name!r}; give it to all or to none")
     return [np.ravel(row) for row in cells]

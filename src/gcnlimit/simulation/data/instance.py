@@ -43,10 +43,10 @@ def two_class_model(adjacency: Graph, X: Features, labels: Array, mask: Mask) ->
     """
     labelled = labels[mask]
     if min(np.sum(labelled > 0), np.sum(labelled < 0)) < 1 or labelled.size < 3:
+        few = f"train_mask labels {labelled.size} nodes, of which {np.sum(labelled > 0)} are +1"
+        told = f"data = None, and {few}: too few to estimate the model"
         raise ParameterError(
-            f"data = None, and train_mask labels {labelled.size} nodes, of which "
-            f"{np.sum(labelled > 0)} are +1: too few to estimate the model; label three or more, "
-            "of both classes, or pass data=CSBM(...)"
+            f"{told}; label three or more, of both classes, or pass data=CSBM(...)"
         )
     index = Classes(2).index_of(np.where(mask, labels, np.nan))
     graph = StandardizedGraph.of(X, index, adjacency)

@@ -130,11 +130,9 @@ class Observation(Brief):
         """Where to compute: as `wanted`, by default where the features are drawn; streamed features allow no other device."""
         drawn = self.features.device if streamed(self.features) else None
         if drawn is not None and wanted is not None and wanted != drawn:
-            raise ParameterError(
-                f"device = {wanted!r} is not allowed: the streamed features are those of device = "
-                f"{drawn!r}, and another would draw others; sample on that device, or with "
-                "streamed=False"
-            )
+            those = f"the streamed features are those of device = {drawn!r}"
+            told = f"device = {wanted!r} is not allowed: {those}, and another would draw others"
+            raise ParameterError(f"{told}; sample on that device, or with streamed=False")
         device = drawn or wanted or "cpu"
         backend_of(device)
         return device
@@ -192,11 +190,10 @@ def check_mask(train_mask: Any, nodes: int) -> Mask:
     """Return the mask of the labelled nodes as a new array."""
     array = plain_array("train_mask", train_mask)
     if array.dtype != np.bool_ or array.shape != (nodes,):
-        raise ParameterError(
-            f"train_mask has dtype {array.dtype} and shape {array.shape}; it must be {nodes} "
-            "booleans, True for a labelled node: write np.isin(np.arange(nodes), train_mask) if it "
-            "lists nodes"
-        )
+        given = f"train_mask has dtype {array.dtype} and shape {array.shape}"
+        needed = f"it must be {nodes} booleans, True for a labelled node"
+        use = "write np.isin(np.arange(nodes), train_mask) if it lists nodes"
+        raise ParameterError(f"{given}; {needed}: {use}")
     return array.copy()
 
 

@@ -95,10 +95,9 @@ def _class_means(beside: Instance, data: CSBM, size: Size) -> Array:
     width = beside.features.shape[1]
     count = feature_count(size.nodes, float(data.alpha))
     if count != width:
-        raise ParameterError(
-            f"nodes = {size.nodes} with alpha = {data.alpha:g} makes {count} features, but beside "
-            f"has {width}; take nodes = {math.floor(width * float(data.alpha) + 0.5)}"
-        )
+        told = f"nodes = {size.nodes} with alpha = {data.alpha:g} makes {count} features"
+        nodes = math.floor(width * float(data.alpha) + 0.5)
+        raise ParameterError(f"{told}, but beside has {width}; take nodes = {nodes}")
     if not np.isfinite(beside.latents.centroid).all():
         raise ParameterError("beside has unknown class means; take an instance that was sampled")
     return beside.latents.centroid

@@ -83,10 +83,9 @@ def _check_times(points: Points) -> None:
     reach = np.abs(points.filter.values) * points.radius
     worst = np.argmax(reach)
     if reach[worst] > most:
-        raise ParameterError(
-            f"t = {points.filter.values[worst]:g} is too long for order functions, which grow like "
-            f"exp(4 |t| radius); take |t| <= {most / points.radius[worst]:.3g}"
-        )
+        told = f"t = {points.filter.values[worst]:g} is too long for order functions"
+        least = f"|t| <= {most / points.radius[worst]:.3g}"
+        raise ParameterError(f"{told}, which grow like exp(4 |t| radius); take {least}")
 
 
 def _euler_functions(points: Points, K: int) -> OrderFunctions:
