@@ -344,6 +344,24 @@ def closes(task):
     return task.targets
 
 
+def closes_its_answer(task):
+    """Close the channels of the answer, and leave standard error open for a traceback."""
+    os.closerange(3, 64)
+    return task.targets
+
+
+def points_nowhere(task):
+    """Return an object whose memory, by its own account, is where no memory is."""
+
+    class Pointer:
+        @property
+        def __array_interface__(self):
+            shape = task.targets.shape
+            return {"shape": shape, "typestr": "<f8", "data": (8, False), "version": 3}
+
+    return Pointer()
+
+
 def patches_numpy(task):
     """Replace the functions of NumPy that read and compare scores, in the process of the model."""
     np.asarray = np.array = np.frombuffer = lambda *given, **how: np.ones(task.targets.shape)

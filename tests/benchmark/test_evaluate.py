@@ -168,6 +168,7 @@ SENTENCES = {
     "left_behind": "ended without scores",
     "oversized": "eeee",
     "closes": "ended without scores",
+    "points_nowhere": "ended without scores",
     "masked": "masked entries",
     "lazy": "rectangular array",
 }
@@ -180,6 +181,12 @@ def test_a_cheat_without_scores_ends_in_one_sentence(cheat):
     assert np.isnan(failed.accuracy)
     assert len(failed.error) <= 500
     assert "\n" not in failed.error
+
+
+def test_a_model_that_closes_its_channel_leaves_no_traceback(capfd):
+    (failed,) = judged(cheats.closes_its_answer).failures
+    assert "ended without scores" in failed.error
+    assert "Traceback" not in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("cheat", ["hangs", "stops"])

@@ -195,6 +195,7 @@ def test_curvature_says_what_a_wrong_choice_costs():
         (gl.Diffusion(1.0), {"t": 3}, "not a pair"),
         (gl.Diffusion(1.0), {"t": (1, 2, 3)}, "not a pair"),
         (gl.Diffusion(1.0), {"t": (0, math.nan)}, "is empty"),
+        (gl.Diffusion(1.0), {"t": np.ma.masked_array([0.0, 1.0], [0, 1])}, "not a pair"),
         (gl.Diffusion(1.0), {"t": [(0, 1)]}, "one pair for each layer"),
         (gl.Diffusion(1.0), {"reg": (0, 1)}, "must be > 0"),
         (gl.Diffusion(1.0), {"t": (math.inf, math.inf)}, "no finite value"),

@@ -55,6 +55,34 @@ def test_out_of_bag_answers_say_nothing_of_random_classes():
     assert np.all(fitted.losses.mean(axis=1) > math.log(3) - 0.02)
 
 
+def stars(rng, y):
+    """Leaves of ten hubs."""
+    A = np.zeros((y.size, y.size))
+    leaf = np.arange(10, y.size)
+    A[leaf, rng.integers(10, size=leaf.size)] = 1.0
+    return rng.standard_normal((y.size, 2)), A + A.T
+
+
+def nearest(rng, y):
+    """Nearest neighbours in two features."""
+    X = rng.standard_normal((y.size, 2))
+    apart = np.linalg.norm(X[:, None] - X, axis=2)
+    A = (apart <= np.sort(apart, axis=1)[:, [10]]) - np.eye(y.size)
+    return X, np.maximum(A, A.T)
+
+
+@pytest.mark.parametrize("graph", [stars, nearest])
+def test_labels_of_others_do_not_tell_a_label_of_chance(graph):
+    """Leaves of one hub see the same labels, each all but its own, which the missing one would tell."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=200)
+    X, A = graph(rng, y)
+    seen = rng.random(200) < 0.4
+    model = gl.GraphClassifier().fit(X, np.where(seen, y, -1), graph=A)
+    assert model.loo_score_ < 0.65  # 0.9 and more by labels around a node
+    assert not any("labels" in row.member and row.member != "near labels" for row in model.table_)
+
+
 def blocks(seed, classes, stay, nodes=400):
     """Classes, and a graph of degree 8 with this share of edges within a class beyond chance."""
     rng = np.random.default_rng(seed)

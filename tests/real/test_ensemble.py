@@ -21,5 +21,14 @@ def test_features_that_are_not_scaled_have_one_unit_in_which_rows_are_of_mean_sq
     np.testing.assert_allclose(scaled / scaled[0, 0], X / X[0, 0], rtol=1e-12)
 
 
+@pytest.mark.parametrize("seed", [5, 22, 192, 244])
+def test_chance_does_not_choose_rows_that_a_column_dominates(seed):
+    """Flags beside an income, and classes of chance: rows have a smaller loss by more than two standard errors."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.random((75, 4)) < 0.5, 1000 * np.exp(rng.standard_normal(75))])
+    labels = Labels(np.arange(2), np.arange(75), rng.permutation(75) % 2)
+    assert chosen_scaling(X, labels, "auto").how == "columns"
+
+
 def test_features_that_vanish_stay_as_they_are():
     assert not chosen_scaling(np.zeros((40, 5)), LABELS, None)(np.zeros((40, 5))).any()

@@ -246,7 +246,7 @@ def test_classes_of_labelled_nodes_alone_leave_no_outlier():
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("mu", [0.5, 1.5])
 def test_the_free_entropy_is_flat_at_the_likelihoods_maximum(directed, mu):
-    """Its derivatives would move the signals by less than a twentieth of their errors."""
+    """Its derivatives would move the signals by less than a twentieth of their errors, which its curvature gives."""
     model = gl.CSBM(2, 1.3, mu, 0.2, directed=directed)
     i = gl.sample(model, nodes=600, degree=30, seed=1)
     given = StandardizedGraph.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
@@ -257,6 +257,13 @@ def test_the_free_entropy_is_flat_at_the_likelihoods_maximum(directed, mu):
     errors = best.signals.lam_error / graph.half, best.signals.mu_error / (2.0 * np.sqrt(mu))
     assert np.all(np.abs(slope) * errors < 0.05)
     assert best.converged
+
+    def at(x):
+        return graph.gradient(graph.at(x[0], x[1] ** 2), x[0], x[1] ** 2)
+
+    x = np.array([lam, np.sqrt(mu)])
+    curvature = np.stack([(at(x - h) - at(x + h)) / 0.04 for h in 0.02 * np.eye(2)])
+    np.testing.assert_allclose(np.sqrt(np.diag(np.linalg.inv(curvature))), errors, rtol=0.05)
 
 
 @pytest.mark.parametrize(

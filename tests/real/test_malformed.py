@@ -249,10 +249,13 @@ UNUSUAL = {
     "single precision": {"X": X.astype(np.float32), "graph": A.astype(np.float32)},
     "columns one after the other": {"X": np.asfortranarray(X)},
     "sparse features": {"X": sparse.csc_array(X)},
+    "names twice": {"X": pd.DataFrame(X, columns=["a", "a", "b", "c"])},
+    "names of two types": {"X": pd.DataFrame(X, columns=["a", 1, ("b", 2), None])},
 }
 
 
 FORMS = ("single precision", "columns one after the other", "sparse features")
+NAMES = ("names twice", "names of two types")
 
 
 @pytest.mark.parametrize("changes", UNUSUAL.values(), ids=UNUSUAL)
@@ -277,8 +280,16 @@ def test_what_is_unusual_is_estimated(name):
 
 
 @pytest.mark.filterwarnings("ignore:graph has 30 self-loops")
-@pytest.mark.parametrize("name", ["self loops", "integers", "booleans", *FORMS])
+@pytest.mark.parametrize("name", ["self loops", "integers", "booleans", *FORMS, *NAMES])
 def test_the_form_of_the_table_does_not_matter(name):
     usual = gl.GraphClassifier().fit(X, Y, graph=A)
     other = gl.GraphClassifier().fit(**({"X": X, "y": Y, "graph": A} | UNUSUAL[name]))
     assert np.allclose(usual.decision_function(), other.decision_function(), atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:there is no graph")
+@pytest.mark.parametrize("name", NAMES)
+def test_without_a_graph_the_names_of_columns_do_not_matter_either(name):
+    named = UNUSUAL[name]["X"]
+    found = gl.GraphClassifier().fit(named, CLASSES).predict_proba(named)
+    assert np.allclose(found, gl.GraphClassifier().fit(X, CLASSES).predict_proba(X), atol=1e-9)

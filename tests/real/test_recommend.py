@@ -174,6 +174,32 @@ def test_what_it_does_with_neighbours_is_said_by_the_signs_of_the_strengths(stre
 
 
 @pytest.mark.parametrize(
+    "member, weight, told",
+    [
+        ("hops, labels", 0.5, True),
+        ("random units, labels 2", 0.5, True),
+        ("hops", 0.01, False),
+        ("features, random units", 0.9, False),  # of the node itself
+    ],
+)
+def test_features_of_nodes_along_the_edges_are_told_by_their_members(member, weight, told):
+    rows = [SimpleNamespace(strength=None, weight=weight, member=member)]
+    sentences = [*advice_on._depth(SimpleNamespace(table_=rows))]
+    assert sentences == ["It uses features averaged over the nodes a few edges away."] * told
+
+
+@pytest.mark.parametrize("low, told, doubt", [(0.83, "label more nodes.", 0), (0.95, "0.05.", 1)])
+def test_a_ceiling_below_leave_one_out_within_its_error_is_no_doubt(monkeypatch, low, told, doubt):
+    best = SimpleNamespace(test_accuracy=0.82, standard_error=SimpleNamespace(test_accuracy=0.05))
+    monkeypatch.setattr(advice_on, "bayes_optimal", lambda data: best)
+    estimate = SimpleNamespace(fractions=np.array([0.5, 0.5]), data=None)
+    limit, doubts = advice_on._ceiling(Interval(0.97, low, 1.0), estimate, ())
+    assert "The best possible accuracy is" not in limit
+    assert limit.endswith(told)
+    assert len(doubts) == doubt
+
+
+@pytest.mark.parametrize(
     "value, error, expected, closing",
     [
         (0.90, 0.01, 0.87, "is made to close this gap."),

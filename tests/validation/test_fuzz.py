@@ -96,4 +96,5 @@ def test_a_fault_in_odd_tables_is_found(monkeypatch, capsys):
         lambda rng, X, y, A: [("by columns", np.asfortranarray(X), y, A)] * 9,
     )
     rng = np.random.default_rng(0)
-    assert any("by columns" in finding for finding in odd_tables._of_forms(table, rng))
+    usual = gl.GraphClassifier().fit(table.X, table.y, table.graph).predict_proba()
+    assert any("by columns" in finding for finding in odd_tables._of_forms(table, usual, rng))

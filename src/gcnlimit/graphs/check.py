@@ -111,6 +111,13 @@ def as_features(X: Any, nodes: int | None = None, *, name: str = "X", single: bo
     return matrix
 
 
+def with_usable_names(X: Any) -> Any:
+    """A table, as an array if names of its columns are equal, or some of them no strings, which scikit-learn refuses."""
+    names = list(getattr(X, "columns", ()))
+    usable = len({*names}) == len(names) and all(isinstance(name, str) for name in names)
+    return X if usable else plain_array("X", X)
+
+
 def check_range(name: str, values: npt.NDArray[Any]) -> None:
     """Refuse numbers whose squares would overflow, or all underflow."""
     largest = float(np.max(np.abs(values), initial=0.0))

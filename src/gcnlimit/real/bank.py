@@ -28,6 +28,7 @@ ITERATED = REG[3:]  # what is less takes many steps, and is best nowhere with so
 PER_CLASS = 20  # labelled nodes for each class from which labels are an input
 PER_COLUMN = 20  # labelled nodes for each feature from which hops and random units have members
 FOREST = 10  # labelled nodes from which trees are grown
+LEAK = 0.25  # share of labels of chance that others tell beyond the largest class, at most
 NARROW = 100  # features above which they are many: the cost grows as the cube of the columns
 
 
@@ -53,6 +54,9 @@ def members(views: Views, labels: Labels, wanted: Container[str] | None = None) 
     width = views.X.shape[1]
     # many labels for each of few columns can learn functions of them that are not linear
     few = width <= NARROW and PER_COLUMN * width <= labels.index.size
+    if wanted is None:  # in the fit
+        views.told_by_others = told_by_others(views, labels, few)
+    few = few and not views.told_by_others
     each = _few if few else _many
     bank = each(views, labels, lambda *names: wanted is None or any(n in wanted for n in names))
     return list(bank) if few else bank  # they share columns, which are worth keeping at any size
@@ -123,7 +127,7 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
         marked = [view[landmarks(views, labels)] for view in around]
         yield Member("neighbourhood kernel", local=True), Kernel(gaussian, around, marked)
         del around, marked
-    enough = labels.index.size >= PER_CLASS * labels.classes.size
+    enough = labels.index.size >= PER_CLASS * labels.classes.size and not views.told_by_others
     if not enough and views.nodes * labels.index.size <= NUMBERS:
         close = [views.proximity(labels.labelled)]
         yield products("near labels", close, close, labels)
@@ -134,6 +138,24 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
             near = [block for blocks in views.hops(2) for block in blocks]
             units = Units.of(Beside([*near, seen]), 3 * UNITS, np.random.default_rng(0))
             yield Member("random units, labels", local=True), Beside([*near, seen, units])
+
+
+def told_by_others(views: Views, labels: Labels, few: bool) -> bool:
+    """Whether the labels around a node tell its own, as the one that is missing: leave-one-out then finds labels of chance.
+
+    So it is where nodes see the same labels, each all but its own: among leaves of a hub, or nearest neighbours of few features.
+    """
+    count = labels.index.size
+    if views.graph is None or count < PER_CLASS * labels.classes.size:
+        return False
+    rng = np.random.default_rng(0)
+    chance = Labels(labels.classes, labels.labelled, rng.permutation(labels.index))
+    hops = [block for blocks in views.hops() for block in blocks] if few else []
+    columns = [*hops, views.labels(chance)]
+    units = Units.of(Beside(columns), 3 * UNITS, rng)
+    found = Fitted.of(Member("labels"), Beside([*columns, units]), chance, np.ones(count)).accuracy
+    most = labels.counts.max() / count
+    return bool(found > most + max(LEAK * (1.0 - most), 4.0 * np.sqrt(most * (1.0 - most) / count)))
 
 
 def landmarks(views: Views, labels: Labels) -> npt.NDArray[np.int64]:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.cluster.vq import kmeans2
 
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import whole
@@ -16,7 +15,7 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.labels import Labels, class_weights
 from gcnlimit.graphs.scaling import unit_rows
-from gcnlimit.numerics.leave_one_out import correct
+from gcnlimit.numerics.leave_one_out import correct, uncertain_and_spread
 from gcnlimit.real.ensemble import Ensemble
 from gcnlimit.real.fractions import EXPLAINED, Shift, as_fractions
 from gcnlimit.real.graph_estimator import GraphEstimator
@@ -25,7 +24,6 @@ from gcnlimit.results.pictures import ready_axes
 
 Nodes = npt.NDArray[np.int64]
 SMOOTH = 0.9  # strength of PageRank that tells nodes to label next apart
-SAMPLE = 20_000  # nodes from which the centres of such nodes are found
 FEWEST = 50  # nodes of another graph whose outputs say something of its fractions
 SURELY = 1e-3  # level from which a warning says that they moved,
 MOVED = 0.1  # by so much in total variation
@@ -43,7 +41,7 @@ class GraphClassifier(GraphEstimator):
     ----------
     scale
         ``"rows"`` of unit norm, ``"columns"`` of mean 0 and variance 1, None, or ``"auto"``: rows if most features are 0 and no
-        column dominates, else columns, unless leave-one-out of the features prefers the other by two standard errors.
+        column dominates, else columns, unless leave-one-out of the features prefers the other by three standard errors.
     fractions
         Fractions of the classes among the nodes without labels: those of the ``"labels"``, ``"estimated"`` from the outputs on
         these nodes, or given, in the order of the classes or by class. ``"auto"`` estimates them only where the outputs show
@@ -181,29 +179,3 @@ class GraphClassifier(GraphEstimator):
             use = "give fractions=..., or y=... with the classes of a few nodes there"
             moved = "the outputs say that the classes have other fractions here than in the fit"
             warnings.warn(f"{moved}, {told}; {use}", stacklevel=5)
-
-
-def uncertain_and_spread(view: Array, probabilities: Array, free: Nodes, count: int) -> Nodes:
-    """Free nodes near the centres (k-means) of nodes drawn by how uncertain their classes are, the least certain first.
-
-    How uncertain is 1 less the difference of the two largest probabilities. The least certain nodes alone are often alike, and
-    many are hardly linked: on public graphs they are worse than random ones (`benchmarks/real_review.md`).
-    """
-    largest = np.sort(probabilities, axis=1)
-    unsure = 1.0 - (largest[:, -1] - largest[:, -2])
-    count = min(count, free.size)
-    rng = np.random.default_rng(0)
-    drawn = rng.choice(len(view), min(len(view), SAMPLE), p=(unsure + 1e-9) / np.sum(unsure + 1e-9))
-    sample = view[drawn].astype(float)
-    sample += 1e-6 * rng.standard_normal(sample.shape)  # equal rows have no centres apart
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a centre that no node is nearest to
-        centres, _ = kmeans2(sample, count, minit="++", seed=0)
-    rows = view[free]
-    apart = np.einsum("ij,ij->i", rows, rows)[:, None] - 2.0 * rows @ centres.T
-    chosen = []
-    for column in apart.T:
-        chosen.append(int(column.argmin()))
-        apart[chosen[-1]] = np.inf
-    nodes = free[chosen]
-    return nodes[np.argsort(-unsure[nodes], kind="stable")]

@@ -15,7 +15,7 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import plain_array
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.graphs.check import as_adjacency, as_features, check_indices
+from gcnlimit.graphs.check import as_adjacency, as_features, check_indices, with_usable_names
 from gcnlimit.graphs.labels import Labels, as_classes, as_labels, is_missing, labelled_nodes
 from gcnlimit.numerics.leave_one_out import correct
 from gcnlimit.real.fractions import as_fractions, recalibrated
@@ -159,7 +159,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         features = as_features(X, adjacency.shape[0])
         labels = as_labels(y, adjacency.shape[0])
         if X is not None:
-            validate_data(self, X, accept_sparse="csr", dtype=None, skip_check_array=True)
+            validate_data(self, with_usable_names(X), skip_check_array=True)
         self.n_features_in_ = features.shape[1]
         return (None if X is None else features), labels
 
@@ -167,6 +167,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Features without a graph, and classes beside them, as scikit-learn checks them; what it refuses is one sentence."""
         check_indices("X", X)  # which it takes on trust
         try:
+            X = with_usable_names(X)
             found = validate_data(self, X, accept_sparse="csr", dtype=np.float64, **how)
         except (TypeError, ValueError) as error:
             text = re.sub("\n(?!Reshape).*", "", str(error))  # no more than a sentence or two
