@@ -20,7 +20,7 @@ import numpy as np
 import gcnlimit as gl
 from benchmarks.real_ablation import mean_and_error
 from gcnlimit.graphs.scaling import unit_rows
-from gcnlimit.numerics.leave_one_out import uncertain_and_spread
+from gcnlimit.numerics.uncertain import uncertain_and_spread
 from gcnlimit.real.classifier import SMOOTH
 
 FIRST, MORE = 5, 50

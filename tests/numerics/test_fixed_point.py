@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gcnlimit.numerics.fixed_point import fixed_point, newton
+from gcnlimit.numerics.fixed_point import fixed_point
 
 
 def test_many_linear_problems_at_once_even_expanding_ones():
@@ -90,28 +90,3 @@ def test_a_start_that_is_not_allowed_ends_at_once_and_alone():
     assert list(result.converged) == [False, True]
     assert result.iterations[0] == 1
     assert np.isinf(result.residual[0])
-
-
-def test_newton_solves_maps_that_magnify_errors_each_row_by_itself():
-    """The third has no fixed point; steps of the fourth are shortened, or its exponential would overflow."""
-    factor = np.array([1e6, -3e4, 0.0, 5e3])[:, None]
-    shift = np.array([-1.0, 2.0, 1.0, 0.0])[:, None]
-
-    def update(x, rows):
-        steep = factor[rows] * (np.exp(3.0 * x) - 2.0)
-        return x + np.where(factor[rows] == 0.0, 1.0, steep - shift[rows])
-
-    start = np.array([[0.0], [0.5], [0.0], [-3.0]])
-    together = newton(update, start, scale=np.ones_like, tol=1e-6)
-    assert together.converged.tolist() == [True, True, False, True]
-    root = np.log(2.0 + (shift / np.where(factor == 0.0, 1.0, factor))) / 3.0
-    assert np.allclose(together.state[[0, 1, 3]], root[[0, 1, 3]], rtol=1e-12)
-    for i in range(4):
-        alone = newton(
-            lambda x, rows, i=i: update(x, np.full(len(rows), i)),
-            start[[i]],
-            scale=np.ones_like,
-            tol=1e-6,
-        )
-        assert alone.state[0, 0] == together.state[i, 0]
-        assert alone.iterations[0] == together.iterations[i]

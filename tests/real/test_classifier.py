@@ -23,7 +23,6 @@ from gcnlimit.graphs.labels import as_labels
 from gcnlimit.numerics.leave_one_out import averaged, correct, sharpened, soft_weights, targets
 from gcnlimit.numerics.ridge import Ridge
 from gcnlimit.real import ensemble
-from gcnlimit.real.classifier import uncertain_and_spread
 from gcnlimit.real.views import Views
 
 
@@ -283,14 +282,6 @@ def test_cross_validation_hides_labels_and_keeps_the_graph():
     assert np.isfinite(found["auc"]).all()
     with pytest.raises(gl.ParameterError, match="folds"):
         gl.cross_validate(gl.GraphClassifier(), X, hidden, A, folds=101)
-
-
-def test_of_each_group_the_node_nearest_to_its_centre_is_to_be_labelled():
-    places, group = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 5.0]]), np.arange(90) % 3
-    view = places[group] + 0.1 * np.random.default_rng(0).standard_normal((90, 2))
-    chosen = uncertain_and_spread(view, np.full((90, 2), 0.5), np.arange(90), 3)
-    assert sorted(group[chosen]) == [0, 1, 2]
-    assert np.all(np.linalg.norm(view[chosen] - places[group[chosen]], axis=1) < 0.06)
 
 
 def test_nodes_to_label_next_are_uncertain_and_apart():

@@ -1,4 +1,4 @@
-"""Fixed points of many problems at once: the accelerated, safeguarded loop, and Newton's method for few numbers."""
+"""The one fixed-point loop of the library: many independent problems at once, accelerated and safeguarded."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ Update = Callable[[Array, npt.NDArray[np.intp]], Array]
 
 _STUCK = 1e-6  # damping after about twenty falls in a row
 _TOLERATED = 30.0  # residual, relative to the best of its row, above which a step is rejected
-_NUDGE = 1e-6  # of each number, for the derivatives of Newton's method
-_STEPS, _TRIALS = 30, 6  # of Newton's method, and lengths that are tried for each
 
 
 class FixedPoint(NamedTuple):
@@ -73,7 +71,8 @@ def fixed_point(
             break
         after = update(search.x, active)
         step = after - search.x
-        weight = _weight(scale(after))
+        size = scale(after)
+        weight = 1.0 / np.where((size > 0.0) & np.isfinite(size), size, 1.0)
         error = np.max(np.abs(step) * weight, axis=1, initial=0.0)
         search.judge(step, error, weight)
         iterations[active] = iteration
@@ -90,61 +89,6 @@ def fixed_point(
             search.keep(stay)
         search.move(step)
     return FixedPoint(state, residual, iterations, converged)
-
-
-def _weight(size: Array) -> Array:
-    """Inverse of the size of each number, 1 where that says nothing."""
-    return np.asarray(1.0 / np.where((size > 0.0) & np.isfinite(size), size, 1.0))
-
-
-def newton(
-    update: Update, start: Array, *, scale: Callable[[Array], Array], tol: float | Array
-) -> FixedPoint:
-    r"""Solve :math:`x = G(x)` for each row of `start`, of few numbers of size 1, by Newton's method.
-
-    For maps that magnify errors so much that `fixed_point` creeps. Derivatives are differences. A step is shortened until that
-    which would follow, by the same derivatives, is smaller: a test that no scale of the equations changes.
-    """
-    rows, numbers = start.shape
-    wanted = np.broadcast_to(tol, rows)
-    state = start.copy()
-    iterations = np.zeros(rows, np.int64)
-    length = np.ones(rows)  # of the last step, of Newton's
-
-    def misses(x: Array, at: npt.NDArray[np.intp]) -> tuple[Array, Array]:
-        after = update(x, at)
-        np.add.at(iterations, at, 1)
-        miss = after - x
-        return miss, np.max(np.abs(miss) * _weight(scale(after)), axis=1, initial=0.0)
-
-    miss, error = misses(state, np.arange(rows))
-    active = np.flatnonzero(np.isfinite(error) & (error > wanted))
-    for _ in range(_STEPS):
-        if not active.size:
-            break
-        nudged = (state[active, None] + _NUDGE * np.eye(numbers)).reshape(-1, numbers)
-        moved = misses(nudged, np.repeat(active, numbers))[0].reshape(-1, numbers, numbers)
-        slopes = (moved - miss[active, None]).mT / _NUDGE
-        step = -solve_each(slopes, miss[active, :, None])[:, :, 0]
-        far = np.max(np.abs(step), axis=1)
-        part = np.minimum(np.minimum(1.0, 2.0 / far), 3.0 * length[active])
-        left = np.flatnonzero(np.isfinite(far))
-        for _ in range(_TRIALS):
-            at, share = active[left], part[left]
-            x = state[at] + share[:, None] * step[left]
-            missed, wrong = misses(x, at)
-            after = np.max(np.abs(solve_each(slopes[left], missed[:, :, None])), axis=(1, 2))
-            good = (after < (1.0 - 0.25 * share) * far[left]) | (wrong <= wanted[at])
-            taken = at[good]
-            state[taken], miss[taken], error[taken] = x[good], missed[good], wrong[good]
-            length[taken] = share[good]
-            left = left[~good]
-            if not left.size:
-                break
-            part[left] *= 0.3
-        stuck = np.union1d(active[left], active[~np.isfinite(far)])
-        active = np.setdiff1d(active[error[active] > wanted[active]], stuck)
-    return FixedPoint(state, error, iterations, error <= wanted)
 
 
 class _Search:

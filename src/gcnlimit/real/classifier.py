@@ -15,7 +15,8 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.labels import Labels, class_weights
 from gcnlimit.graphs.scaling import unit_rows
-from gcnlimit.numerics.leave_one_out import correct, uncertain_and_spread
+from gcnlimit.numerics.leave_one_out import correct
+from gcnlimit.numerics.uncertain import uncertain_and_spread
 from gcnlimit.real.ensemble import Ensemble
 from gcnlimit.real.fractions import EXPLAINED, Shift, as_fractions
 from gcnlimit.real.graph_estimator import GraphEstimator

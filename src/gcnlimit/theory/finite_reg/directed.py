@@ -168,7 +168,7 @@ class DirectedEquations(Equations):
     def effort(self, level: int) -> dict[str, Any]:
         depth = self.chain.depth
         quick = {"max_iterations": (level + 1) * (100 + 5 * depth), "memory": int(memory(depth))}
-        return CAREFUL if level >= 2 else quick
+        return CAREFUL if level == 2 else quick
 
     def settled(self, rows: Array) -> Array:
         """States whose layers have followed the pulls: as many sweeps as layers, where one application makes fewer."""

@@ -181,9 +181,7 @@ class Equations(Record, ABC):
 
     def effort(self, level: int) -> dict[str, Any]:
         """Settings of the search, from quick to careful."""
-        if level >= 2:
-            return CAREFUL | {"max_iterations": 500}
-        return {"max_iterations": (60, 150)[level], "memory": 5}
+        return CAREFUL if level == 2 else {"max_iterations": (60, 150)[level], "memory": 5}
 
     def at(self, reg: Array) -> Self:
         """Return the same problem at another regularization, in its own units."""

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.filters import Chain
-from gcnlimit.numerics.fixed_point import FixedPoint, explicit, fixed_point, newton
+from gcnlimit.numerics.fixed_point import FixedPoint, explicit, fixed_point
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.penalties import L2, Mixed
 from gcnlimit.results.order_parameters import OrderFunctions, Output, Rows, Weights
@@ -36,7 +36,6 @@ _SHARES = (0.2, 0.5, 0.8, 1.0)  # of a penalty as it is turned on
 _LEAST = 1e-150  # regularization, in units of the squared gain, below which a square underflows
 _ROUNDING = 7e-12  # residual that rounding may leave, over the root of the numbers of a state
 _WORK = 5e8  # iterations times numbers of a state to the power 3/2, about: ten seconds
-_FEW = 8  # numbers of a state of which Newton's method takes derivatives
 _FURTHER = 10.0  # factor above the first regularization at which the explicit start is a solution
 
 
@@ -167,22 +166,12 @@ def _turn_on(equations: Equations, end: FixedPoint, tol: float) -> FixedPoint:
 
 
 def iterate(equations: Equations, start: Array, *, tol: float | Array, level: int) -> FixedPoint:
-    """Solve the equations from given states; those of few numbers by Newton's method where the others creep."""
-    few = start.shape[1] <= _FEW
-    state = start
-    if level != 2 or not few:
+    """Solve the equations from given states."""
 
-        def update(states: Array, rows: Rows) -> Array:
-            return (equations if len(rows) == len(start) else equations.take(rows)).next(states)
+    def update(states: Array, rows: Rows) -> Array:
+        return (equations if len(rows) == len(start) else equations.take(rows)).next(states)
 
-        how = equations.effort(level)
-        end = fixed_point(update, start, tol=tol, scale=equations.scale, **how)
-        if level < 2 or not few:
-            return end
-        state = end.state
-    return newton(
-        lambda x, rows: equations.take(rows).next(x), state, tol=tol, scale=equations.scale
-    )
+    return fixed_point(update, start, tol=tol, scale=equations.scale, **equations.effort(level))
 
 
 class _Track:
@@ -212,7 +201,7 @@ class _Track:
         while self._active.size:
             # points to solve together, those of the least effort first: small steps cost more
             step = self._step[self._active]
-            level = (step < 10.0).astype(int) + (step < 2.0) + (step < 1.5)
+            level = (step < 10.0).astype(int) + (step < 2.0)
             rows = self._active[level == level.min()]
 
             # extrapolate the last two solutions: in logarithms, powers of reg are lines
