@@ -130,13 +130,28 @@ def test_with_a_seed_of_the_judge_nothing_leads_to_the_hidden_labels(tmp_path, m
     assert scores.runs[0].accuracy == 0.5
 
 
-HONEST = """
-array_protocol subclass from_descriptors shadowed patches_writing at_exit from_files_of_the_judge
-""".split()
-OTHERS = """
-from_environment patched forks searched by_order from_its_seed answers_later patches_numpy
-from_the_time from_generators by_side_channels
-""".split()  # of the same ways in
+HONEST = [
+    "array_protocol",
+    "subclass",
+    "from_descriptors",
+    "shadowed",
+    "patches_writing",
+    "at_exit",
+    "from_files_of_the_judge",
+]
+OTHERS = [
+    "from_environment",
+    "patched",
+    "forks",
+    "searched",
+    "by_order",
+    "from_its_seed",
+    "answers_later",
+    "patches_numpy",
+    "from_the_time",
+    "from_generators",
+    "by_side_channels",
+]  # of the same ways in
 HONEST += [pytest.param(cheat, marks=pytest.mark.slow) for cheat in OTHERS]
 BY_CHANCE = {"by_order", "by_side_channels"}  # their scores are guesses
 

@@ -21,15 +21,8 @@ from gcnlimit.errors import ParameterError
 
 Cells = Sequence[Any]
 MISSING = {"", "-", "?", "na", "n/a", "n.a.", "#n/a", "<na>", "none", "null", "nan", "nat"}
-MISSING |= {
-    ".",
-    "--",
-    "missing",
-    "#na",
-    "-nan",
-    "1.#qnan",
-    "-1.#ind",
-}  # as pandas, SAS, R and C write
+# as pandas, SAS, R and C write
+MISSING |= {".", "--", "missing", "#na", "-nan", "1.#qnan", "-1.#ind"}
 MISSING |= {"#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"}  # errors of spreadsheets
 UNKNOWN = MISSING | {"unknown", "unlabelled", "unlabeled", "-1"}
 """What marks an unlabelled node in a table; a missing feature is one of the others, or `unknown` among numbers."""
