@@ -104,7 +104,7 @@ def sweep(
     >>> ds = gl.sweep(gl.predict, data=data, gcn=gcn, axes={"lam": [0.5, 1.0], "t": [0.0, 1.0, 2.0]})
     >>> dict(ds.sizes)
     {'lam': 2, 't': 3}
-    >>> float(ds.test_accuracy.sel(lam=1.0, t=1.0)) == gl.predict(data, gcn).test_accuracy
+    >>> abs(float(ds.test_accuracy.sel(lam=1.0, t=1.0)) - gl.predict(data, gcn).test_accuracy) < 1e-12
     True
     """
     need("a sweep", "sweep", "xarray")
