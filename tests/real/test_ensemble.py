@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from gcnlimit.graphs.labels import Labels
+from gcnlimit.real import ensemble
 from gcnlimit.real.ensemble import chosen_scaling
 
 LABELS = Labels(np.arange(2), np.arange(10), np.arange(10) % 2)
@@ -28,6 +29,20 @@ def test_chance_does_not_choose_rows_that_a_column_dominates(seed):
     X = np.column_stack([rng.random((75, 4)) < 0.5, 1000 * np.exp(rng.standard_normal(75))])
     labels = Labels(np.arange(2), np.arange(75), rng.permutation(75) % 2)
     assert chosen_scaling(X, labels, "auto").how == "columns"
+
+
+@pytest.mark.parametrize(
+    "gain, rows, columns",
+    [(1.9, "rows", "columns"), (2.5, "columns", "columns"), (3.1, "columns", "rows")],
+)
+def test_rows_need_three_standard_errors_and_columns_two(monkeypatch, gain, rows, columns):
+    """How words, and how numbers, are scaled if the other scaling lowers the loss by so many errors."""
+    monkeypatch.setattr(ensemble, "paired", lambda *losses: (gain, 1.0))
+    rng = np.random.default_rng(0)
+    labels = Labels(np.arange(2), np.arange(60), np.arange(60) % 2)
+    words, numbers = rng.poisson(0.1, (60, 50)).astype(float), rng.standard_normal((60, 5))
+    assert chosen_scaling(words, labels, "auto").how == rows
+    assert chosen_scaling(numbers, labels, "auto").how == columns
 
 
 def test_features_that_vanish_stay_as_they_are():

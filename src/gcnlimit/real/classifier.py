@@ -42,7 +42,7 @@ class GraphClassifier(GraphEstimator):
     ----------
     scale
         ``"rows"`` of unit norm, ``"columns"`` of mean 0 and variance 1, None, or ``"auto"``: rows if most features are 0 and no
-        column dominates, else columns, unless leave-one-out of the features prefers the other by three standard errors.
+        column dominates, else columns, unless leave-one-out prefers columns by two standard errors, or rows by three.
     fractions
         Fractions of the classes among the nodes without labels: those of the ``"labels"``, ``"estimated"`` from the outputs on
         these nodes, or given, in the order of the classes or by class. ``"auto"`` estimates them only where the outputs show

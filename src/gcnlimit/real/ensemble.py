@@ -244,8 +244,8 @@ class Ensemble:
 def chosen_scaling(features: Any, labels: Labels, scale: str | None) -> Scaling:
     """Scaling of the features; ``"auto"`` is what they look like, unless leave-one-out of the features prefers another.
 
-    Rows and columns are compared on some labelled nodes, and the other one must lower the loss by three standard errors:
-    at two, chance chose rows in one of a hundred tables that a column dominates.
+    Rows and columns are compared on some labelled nodes, and the other one must lower the loss by two standard errors, rows by
+    three: at two, chance chose them in one of a hundred tables that a column dominates.
     """
     usual = Scaling.of(features, scale)
     if scale is None:  # one unit for all, in which the squares of single precision have room
@@ -265,7 +265,8 @@ def chosen_scaling(features: Any, labels: Labels, scale: str | None) -> Scaling:
         each = Fitted.of(Member("features"), columns, compared, np.ones(some.size)).losses
         losses.append(each[(each @ share).argmin()])
     gain, error = paired(losses[0], losses[1], share)
-    return other if gain > 3.0 * error + ROUNDING else usual
+    sure = 3.0 if other.how == "rows" else 2.0
+    return other if gain > sure * error + ROUNDING else usual
 
 
 def _mixture(fitted: dict[str, Fitted], share: Array, kept: Callable[[Member], bool]) -> Mixture:
