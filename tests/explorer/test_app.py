@@ -36,16 +36,6 @@ def test_the_page_and_what_it_needs_come_from_here(client):
     assert "https://" not in page
 
 
-def test_the_numbers_of_an_address_are_computed_while_the_page_loads(explorer, client):
-    state = State(lam=0.987, mu=1.234)
-    client.get(f"/{state.query()}", headers={"Host": "127.0.0.1:8050"})
-    deadline = time.monotonic() + 60.0
-    while not (known := explorer.answers.results(["ceiling"], state)):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    assert known["ceiling"] == gl.bayes_optimal(state.data).test_accuracy
-
-
 @pytest.mark.parametrize(
     "headers",
     [

@@ -199,8 +199,9 @@ def compare(
     flag("symmetrize", symmetrize)
     order = whole("order", order, low=0, high=MAX_ORDER)
     if whole("depth", depth, low=1) > _DEEPEST:
-        told = f"depth = {depth} is not allowed: the search for the strength of each takes minutes"
-        raise ParameterError(f"{told}; take depth <= {_DEEPEST}, or tune one strength for all")
+        long = "to search the strength of each layer takes minutes"
+        use = f"take depth <= {_DEEPEST}, or tune one strength for all layers"
+        raise ParameterError(f"depth = {depth} is not allowed: {long}; {use}")
     check_types("compare", data=(data, CSBM))
     scope.check("compare", data)
     is_infinite(reg)

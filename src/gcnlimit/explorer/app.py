@@ -90,13 +90,12 @@ class Explorer:
         server.handle_error = lambda *given: self._log("a broken request")
         return server
 
-    def prepare(self, address: str, start: bool = False) -> None:
-        """Compute the first picture of an address before the page asks; or, to `start` the processes, everything in them."""
-        answer = self.answers.later if start else self.answers.now
+    def prepare(self, state: State) -> None:
+        """Start the processes, and have them compute what the page shows first, before anyone asks for it."""
 
         def compute() -> None:
             with contextlib.suppress(GCNLimitError, RuntimeError, OSError):  # closed meanwhile
-                for _ in answer(State.of_query(address), "", 0, [*PICTURES][:1]):
+                for _ in self.answers.later(state, "", 0, []):
                     pass
 
         threading.Thread(target=compute, daemon=True).start()
@@ -112,10 +111,6 @@ class Explorer:
             known = all(urlsplit(address).hostname in self._hosts for address in asked)
         except ValueError:
             return Response(_MALFORMED, 400)
-        if known and request.path == "/" and request.query_string:
-            self.prepare(
-                request.query_string.decode(errors="replace")
-            )  # while the browser loads the page
         return None if known else Response(_STRANGER, 403)
 
     def _refuse(self, error: Exception) -> Any:
@@ -331,7 +326,7 @@ def serve(start: State, sentence: str, *, host: str, port: int, browser: bool) -
     # else a line for each movement of a slider
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     explorer = Explorer(start, sentence, {host, *_LOCAL})
-    explorer.prepare(start.query(), start=True)
+    explorer.prepare(start)
     try:
         server = explorer.listen(host, port)
     except (OSError, SystemExit) as error:

@@ -300,8 +300,8 @@ def _far_number(name: str, numbers: Array) -> list[str]:
         if extreme == 0.0 or times < 2 or np.unique(others).size < 3:
             continue
         low, high = others.min(), others.max()
-        away = max(low - extreme, extreme - high)
-        if away > high - low or (extreme == -1.0 and low >= 0.0):
+        away = max(0.5 * low - 0.5 * extreme, 0.5 * extreme - 0.5 * high)  # halves do not overflow
+        if away > 0.5 * high - 0.5 * low or (extreme == -1.0 and low >= 0.0):
             return [f"{name} ({extreme:.10g}, {times} times)"]
     return []
 
