@@ -31,6 +31,12 @@ class Outcome(enum.IntEnum):
         member.message = message
         return member
 
+    @classmethod
+    def of(cls, status: npt.ArrayLike) -> Self | npt.NDArray[np.int64]:
+        """Member of a single number; an array of numbers as it is."""
+        array = np.asarray(status)
+        return array if array.ndim else cls(int(array))
+
 
 class Status(Outcome):
     """How a computation ended."""
