@@ -32,10 +32,9 @@ class Outcome(enum.IntEnum):
         return member
 
     @classmethod
-    def of(cls, status: npt.ArrayLike) -> Self | npt.NDArray[np.int64]:
-        """Member of a single number; an array of numbers as it is."""
-        array = np.asarray(status)
-        return array if array.ndim else cls(int(array))
+    def of(cls, status: npt.NDArray[np.int64]) -> Self | npt.NDArray[np.int64]:
+        """Member of a single number, an array of no axes; an array of several as it is."""
+        return status if status.ndim else cls(int(status))
 
 
 class Status(Outcome):
