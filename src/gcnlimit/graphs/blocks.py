@@ -54,7 +54,7 @@ def block_doubts(graph: StandardizedGraph) -> Iterator[str]:
         unlike = graph.has_hubs and spread.max() > UNLIKE * spread.min()
         if unlike and _level_of_means(away, graph) < UNLIKELY:
             most, least = names[spread.argmax()], names[spread.argmin()]
-            yield f"degrees vary more within class {most} than within {least}, whose nodes are no hubs"
+            yield f"degrees vary more within class {most} than within {least}, which has no hubs"
             break
     edges, chance = _blocks(graph, out, into)
     fitted, level = _one_strength(graph, edges, chance)

@@ -77,25 +77,26 @@ def limits_of(X: Any) -> Limits | None:
     """Twice the deviation of the furthest value that is not absurd, both ways from the median of a column; None if none is.
 
     One such value, as of a slip of the pen, would leave no variance to all others. The typical deviation is the median of those
-    that are not 0, and more than rounding; entries of a sparse matrix deviate from 0.
+    that are not 0, and more than rounding.
     """
+    nodes, width = X.shape
     if is_sparse(X):
         sizes = np.abs(X.data[X.data != 0.0])
-        if sizes.size == 0 or sizes.max() <= FAR * sizes.min():
+        apart = sizes.max(initial=0.0) > FAR * sizes.min(initial=np.inf)
+        if 2 * sizes.size < nodes * width and not apart:
             return None
         X = X.tocsc()
-    nodes, width = X.shape
-    low, high = np.full(width, -np.inf), np.full(width, np.inf)
+    limits = np.full((2, width), [[-np.inf], [np.inf]])
     for j in range(width):
-        column = X.data[X.indptr[j] : X.indptr[j + 1]] if is_sparse(X) else X[:, j]
-        middle = 0.0 if is_sparse(X) else float(np.median(column))
+        column = dense(X[:, [j]])[:, 0]
+        middle = float(np.median(column))
         away = np.abs(column - middle)
-        typical = max(float(np.median(away[away > 0.0])), 1e-7 * abs(middle)) if away.any() else 0.0
-        absurd = away > FAR * typical
+        typical = float(np.median(away[away > 0.0])) if away.any() else 0.0
+        absurd = away > FAR * max(typical, 1e-7 * abs(middle))
         if 0 < absurd.sum() <= max(FEW * nodes, 1):
             reach = min(2.0 * away[~absurd].max(), FAR * typical)
-            low[j], high[j] = middle - reach, middle + reach
-    return (low, high) if np.isfinite(low).any() else None
+            limits[:, j] = middle - reach, middle + reach
+    return (limits[0], limits[1]) if np.isfinite(limits).any() else None
 
 
 def within(X: Any, limits: Limits | None) -> Any:

@@ -53,10 +53,7 @@ Members = Iterable[tuple[Member, Columns]]
 def members(
     views: Views, labels: Labels, told: bool, wanted: Container[str] | None = None
 ) -> Members:
-    """The bank of a fit, or the members wanted of it, with their columns; on another graph, those that know no node by name.
-
-    `told` leaves out the labels around a node, see `told_by_others`.
-    """
+    """The bank of a fit, or the members wanted of it, with their columns; on another graph, those that know no node by name."""
     few = not told and _few_columns(views, labels)
     each = _few if few else partial(_many, told=told)
     bank = each(views, labels, lambda *names: wanted is None or any(n in wanted for n in names))
@@ -66,7 +63,7 @@ def members(
 def _few_columns(views: Views, labels: Labels) -> bool:
     """Whether many labels for each of few columns can learn functions of them that are not linear."""
     width = views.X.shape[1]
-    return width <= NARROW and PER_COLUMN * width <= labels.index.size
+    return bool(width <= NARROW and PER_COLUMN * width <= labels.index.size)
 
 
 def _few(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
@@ -158,8 +155,7 @@ def told_by_others(views: Views, labels: Labels) -> bool:
     rng = np.random.default_rng(0)
     chance = Labels(labels.classes, labels.labelled, rng.permutation(labels.index))
     steps = views.hops() if _few_columns(views, labels) else []
-    hops = [block for blocks in steps for block in blocks]
-    columns = [*hops, views.labels(chance)]
+    columns = [*(block for blocks in steps for block in blocks), views.labels(chance)]
     units = Units.of(Beside(columns), 3 * UNITS, rng)
     found = Fitted.of(Member("labels"), Beside([*columns, units]), chance, np.ones(count)).accuracy
     most = labels.counts.max() / count

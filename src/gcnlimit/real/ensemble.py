@@ -19,10 +19,10 @@ from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.lazy import Beside
 from gcnlimit.graphs.operator import propagation
 from gcnlimit.graphs.scaling import RANK, Scaling, principal_axes, within
+from gcnlimit.numerics import leave_one_out as loo
 from gcnlimit.numerics.leave_one_out import SAMPLE, averaged, blurred, correct, paired, soft_weights
 from gcnlimit.numerics.ridge import Ridge
 from gcnlimit.real.bank import Fitted, Member, members, told_by_others
-from gcnlimit.real.fractions import recalibrated
 from gcnlimit.real.views import Views
 
 LEAST = 1e-6  # probability below which nothing is said
@@ -136,7 +136,7 @@ class Ensemble:
         reg = RELEARNT * view.shape[0] / view.shape[1]
         outputs = Ridge(view).solve(wanted, np.array([reg]))[0][0]
         if np.var(wanted - outputs, axis=0).sum() < UNEXPLAINED * np.var(wanted, axis=0).sum():
-            logs = recalibrated(outputs, np.arange(len(outputs)), wanted)
+            logs = loo.recalibrated(outputs, np.arange(len(outputs)), wanted)
             # half, as all of it gained no more with 20 labels a class and lost more where it lost;
             # nodes without neighbours and features have nothing to learn from
             share = np.where(self.views.lonely & self.bare, 0.0, 0.5 * total)[:, None]

@@ -18,6 +18,7 @@ from gcnlimit.real.scores import FEW, Interval, cross_validate, expected_accurac
 from gcnlimit.results.markup import Printed
 from gcnlimit.theory.bayes import bayes_optimal
 
+Doubts = tuple[str, ...]
 UNEQUAL, EQUAL = 5, 40  # classes above which the ceiling takes minutes
 RARE = 5  # labels of a class below which its size is not known
 REACH = (  # of PageRank, up to a strength
@@ -55,7 +56,7 @@ class Recommendation(Printed):
     half_accuracy: float | None
     reason: str
     estimate: Estimate
-    doubts: tuple[str, ...]
+    doubts: Doubts
     model: Any
 
     def __str__(self) -> str:
@@ -187,33 +188,25 @@ def _depth(model: Any) -> Iterator[str]:
         yield "It uses features averaged over the nodes a few edges away."
 
 
-def best_possible(model: Any, given: StandardizedGraph) -> tuple[Estimate, str, tuple[str, ...]]:
+def best_possible(model: Any, given: StandardizedGraph) -> tuple[Estimate, str, Doubts]:
     """The model that a graph resembles, a sentence on the best possible accuracy, and the doubts."""
     estimate = estimate_standard(given, best_method(given))
     doubts = estimate.warnings
     if given.has_hubs and not given.classes.equal:
         doubts += ("there is no theory of hubs and unequal classes",)
     if model.unlike_ or 0.5 * np.abs(model.fractions_ - model._prior).sum() > MOVED:
-        there = ", ".join(
-            f"{f:.2f} of {c}" for f, c in zip(model.fractions_, model.classes_, strict=True)
-        )
-        told = f"among the others there are about {there}" * (not model.unlike_)
-        doubts = (
-            f"the labels are no random sample of the nodes ({told or 'the others differ'})",
-            *doubts,
-        )
-    alone = [one for one in model._model.fitted.values() if not one.member.graph]
-    best = max(alone, key=lambda one: one.accuracy)
-    features = expected_accuracy(best.right, model.classes_.size)
+        doubts = ("the labels are no random sample of the nodes", *doubts)
+    features = None
+    if model.graph_gain_ is not None:
+        alone = (one for one in model._model.fitted.values() if not one.member.graph)
+        best = max(alone, key=lambda one: one.accuracy)
+        features = expected_accuracy(best.right, model.classes_.size)
     return estimate, *_ceiling(model.expected_accuracy_, estimate, doubts, features)
 
 
 def _ceiling(
-    expected: Interval,
-    estimate: Estimate,
-    doubts: tuple[str, ...],
-    features: Interval | None = None,
-) -> tuple[str, tuple[str, ...]]:
+    expected: Interval, estimate: Estimate, doubts: Doubts, features: Interval | None = None
+) -> tuple[str, Doubts]:
     """Sentence on the best possible accuracy, and the doubts; one that leave-one-out exceeds is not stated.
 
     Nor is one of a model whose features would allow less than leave-one-out shows of the `features` alone.
@@ -224,7 +217,7 @@ def _ceiling(
         few = f"class {rare} has {count} labelled node{'s' * (count > 1)}, too few to tell its size"
         return f"How much better one could do is not known: {few}.", doubts
     if not doubts and len(estimate.fractions) > (UNEQUAL if unequal else EQUAL):
-        call = "gcnlimit.bayes_optimal(advice.estimate.data)"
+        call = "gcnlimit.bayes_optimal(advice.estimate.data) in Python"
         return f"The best possible accuracy takes minutes to compute: {call}.", doubts
     if not doubts and features is not None:
         best = bayes_optimal(estimate.data.having(lam=0.0, lam_error=0.0))
@@ -237,20 +230,18 @@ def _ceiling(
         value, error = float(best.test_accuracy), float(best.standard_error.test_accuracy)
         both = f"{expected.low:.2f} or more, the model allows {value:.2f} +- {error:.2f}"
         shown = f"leave-one-out shows an accuracy of {both}"
-        if value < expected.low <= value + 2.0 * error:
+        if error > VAGUE or value < expected.low <= value + 2.0 * error:
             return f"How much better one could do is not known: {shown}; label more nodes.", doubts
         doubts = (shown,) if value < expected.low else ()
-    if not doubts and error > VAGUE:
-        ends = f"{max(value - 2.0 * error, 0.0):.2f} and {min(value + 2.0 * error, 1.0):.2f}"
-        vague = f"the labels leave the best possible accuracy between {ends}"
-        return f"How much better one could do is not known: {vague}; label more nodes.", doubts
     if doubts:
         unknown = "How much better one could do is not known, since the block model may not hold"
         return f"{unknown}: {doubts[0]}.", doubts
     model = "assuming the graph follows the block model, which our checks found no reason to doubt"
     limit = f"The best possible accuracy is {value:.3f} +- {error:.3f}, {model}."
     if expected.value is not None and value - error > expected.value + 0.01:
-        limit = f"{limit} gcnlimit.nn.MessagePassingClassifier is made to close this gap."
+        limit = (
+            f"{limit} In Python, gcnlimit.nn.MessagePassingClassifier is made to close this gap."
+        )
     elif expected.value is not None and value < expected.value:
         limit = f"{limit} The expected accuracy is as near to it as the errors can tell."
     return limit, doubts
