@@ -27,7 +27,7 @@ BUDGET = {
     ".": (21, 3050),
     "_runtime": (6, 600),
     "benchmark": (8, 1500),
-    "choose": (13, 2500),
+    "choose": (13, 2450),
     "cli": (18, 1800),
     "explorer": (11, 2550),
     "figures": (8, 1350),

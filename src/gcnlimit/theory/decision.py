@@ -186,7 +186,7 @@ def as_prediction(
         **vars(performance) | functions,
         standard_error=same_everywhere(0.0, shape),
         order_parameters=order_parameters,
-        status=status if shape else Status(int(status)),
+        status=Status.of(status),
         residual=scalar_or_array(residual.reshape(shape)),
         iterations=scalar_or_array(iterations.reshape(shape)),
     )
