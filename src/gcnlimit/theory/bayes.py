@@ -12,23 +12,30 @@ import numpy as np
 from gcnlimit import scope
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import broadcast, check_types, number
+from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
 from gcnlimit.parameters import coordinates_of, with_coordinates
-from gcnlimit.results.performance import BayesPrediction, Performance, scalar_or_array
+from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, scalar_or_array
 from gcnlimit.results.result import Coordinates
+from gcnlimit.theory.calibration import evidence_calibration
 from gcnlimit.theory.ceiling.finite_degree import (
     AtDegree,
     population_sizes,
     sparse_ceiling,
     sparse_elsewhere,
 )
-from gcnlimit.theory.ceiling.state_evolution import StateEvolution
+from gcnlimit.theory.ceiling.state_evolution import FixedPoints, StateEvolution
 from gcnlimit.theory.ceiling.two_graphs import spread_points, stages_of_learning
 from gcnlimit.theory.ceiling.unequal import unequal_ceiling
 from gcnlimit.theory.decision import from_margins
-from gcnlimit.theory.degrees.ceiling import Evolution, evolution_of, fixed_points
+from gcnlimit.theory.degrees.ceiling import (
+    Evolution,
+    PropensityEvolution,
+    evolution_of,
+    fixed_points,
+)
 from gcnlimit.theory.transfer import Trained
 from gcnlimit.theory.uncertainty import carries_errors
 from gcnlimit.two_graphs import check_pair, feature_signal
@@ -167,17 +174,28 @@ _ceiling = carries_errors(_ceiling_at, nearby=_ceiling_nearby)
 def _at_fixed_points(data: CSBM, evolution: Evolution) -> BayesPrediction:
     """Bayes-optimal performance at the fixed points of a state evolution, whose points are those of the data."""
     roots = fixed_points(evolution)
-    best, free_entropy = evolution.prediction(data, roots, roots.best)
+    best, free_entropy = inferred(evolution, data, roots, roots.best)
     best = algorithmic = with_coordinates(best, data)
     if np.any(roots.hard):
-        reached, _ = evolution.prediction(data, roots, roots.reached)
-        algorithmic = with_coordinates(reached, data)
+        algorithmic = with_coordinates(inferred(evolution, data, roots, roots.reached)[0], data)
     return BayesPrediction(
         **vars(best),
         algorithmic=algorithmic,
         hard=scalar_or_array(roots.hard.reshape(data.shape)),
         free_entropy=scalar_or_array(free_entropy.reshape(data.shape)),
     )
+
+
+def inferred(
+    evolution: Evolution, data: CSBM, found: FixedPoints, state: Array
+) -> tuple[Prediction, Array]:
+    """Prediction with its calibration at a state of the evolution, and the free entropy there."""
+    answer, free_entropy = evolution.prediction(data, found, state)
+    evidence = state
+    if isinstance(evolution, PropensityEvolution):
+        evidence = evolution.at(state, evolution.law.theta)
+    sure = partial(evidence_calibration, data.classes, data.degrees, evidence, data.shape)
+    return replace(answer, calibrated=sure), free_entropy
 
 
 def at_each_point(data: CSBM, answer: Callable[[CSBM], BayesPrediction]) -> BayesPrediction:

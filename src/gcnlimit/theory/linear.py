@@ -18,7 +18,7 @@ from gcnlimit.parameters import coordinates_of
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.results.result import Coordinates
-from gcnlimit.theory.bayes import at_each_point
+from gcnlimit.theory.bayes import at_each_point, inferred
 from gcnlimit.theory.calibration import evidence_calibration
 from gcnlimit.theory.ceiling.amp_layers import layer_coordinates
 from gcnlimit.theory.ceiling.finite_degree import (
@@ -155,7 +155,7 @@ def _prediction(evolution: Evolution, data: CSBM, states: Array | None) -> Predi
     """Prediction at the fixed point, or from the states after each layer, those of the first point first."""
     if states is None:
         fixed = fixed_points(evolution)
-        return evolution.prediction(data, fixed, fixed.best)[0]
+        return inferred(evolution, data, fixed, fixed.best)[0]
     points = evolution.rho.size
     depth = len(states) // points
     shape = (*data.shape, depth)
@@ -164,7 +164,7 @@ def _prediction(evolution: Evolution, data: CSBM, states: Array | None) -> Predi
     columns = {name: np.asarray(getattr(data, name))[..., None] for name in SIGNALS}
     steps = np.tile(np.arange(1, depth + 1), points)
     found = FixedPoints(states, states, none > 0.0, none, steps)
-    answer, _ = every.prediction(spread_points(data.having(**columns), shape), found, states)
+    answer, _ = inferred(every, spread_points(data.having(**columns), shape), found, states)
     return replace(answer, status=np.full(shape, int(Status.EXPLICIT)))
 
 

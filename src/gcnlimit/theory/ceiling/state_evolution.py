@@ -7,7 +7,6 @@ first convex, then concave, and may have two stable fixed points with an unstabl
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -18,7 +17,6 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.results.order_parameters import Output, Record
 from gcnlimit.results.performance import Prediction
 from gcnlimit.spectrum import Spectrum
-from gcnlimit.theory.calibration import evidence_calibration
 from gcnlimit.theory.ceiling.linear_node import LinearNode
 from gcnlimit.theory.ceiling.posterior import Posterior, posterior
 from gcnlimit.theory.decision import ceiling_prediction, certain, from_margins
@@ -286,5 +284,4 @@ class StateEvolution(Record):
             found.iterations,
             output=Output(m, m, np.zeros_like(m)).reshape(shape),
             overlap=state.overlap.reshape(shape),
-            calibrated=partial(evidence_calibration, data.classes, None, m, shape),
         ), state.free_entropy

@@ -20,7 +20,6 @@ from gcnlimit.degrees import DegreeLaw
 from gcnlimit.numerics.linear import batches
 from gcnlimit.results.order_parameters import Record
 from gcnlimit.results.performance import Prediction
-from gcnlimit.theory.calibration import evidence_calibration
 from gcnlimit.theory.ceiling.posterior import posterior
 from gcnlimit.theory.ceiling.state_evolution import (
     Evidence,
@@ -158,8 +157,7 @@ class PropensityEvolution(Record):
         shape = data.shape
         state = self.state(x)
         count, weight = data.classes.count, self.law.weight
-        evidence = self.at(x, self.law.theta)
-        margin = np.sqrt(evidence).reshape(*shape, -1)
+        margin = np.sqrt(self.at(x, self.law.theta)).reshape(*shape, -1)
         margins, (loss, train_loss) = certain(margin, state.loss.reshape(shape), data.noise)
         # labels that may be wrong leave a loss that depends on the degree
         losses = loss, train_loss @ weight if data.noise else train_loss
@@ -171,7 +169,6 @@ class PropensityEvolution(Record):
             fixed.iterations,
             overlap=state.overlap.reshape(shape),
             by_degree=partial(self._accuracy_by_degree, data, x),
-            calibrated=partial(evidence_calibration, data.classes, self.law, evidence, shape),
         ), state.free_entropy
 
     def _accuracy_by_degree(self, data: CSBM, x: Array, theta: npt.ArrayLike) -> Array:
