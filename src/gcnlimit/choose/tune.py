@@ -168,9 +168,8 @@ def _first_network(gcn: GCN, free: Mapping[str, Any]) -> GCN:
     changes: dict[str, Any] = {}
     if "reg" in free:
         changes["reg"] = float(np.ravel(gcn.reg)[0])
-    for field, (name, filter) in zip(
-        ("filter", "test_filter"), named_filters(gcn).items(), strict=False
-    ):
+    named = named_filters(gcn.filters).items()
+    for field, (name, filter) in zip(("filter", "test_filter"), named, strict=False):
         if name in free:
             changes[field] = filter.ravel(filter.shape)[0]
     for field in ("training", "normalization"):
