@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._validation import plain_array
-from gcnlimit._values import Array, shown
+from gcnlimit._values import Array, Mask, shown
 from gcnlimit.choose.method import Method
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, Residual, SearchScale
@@ -20,7 +20,7 @@ from gcnlimit.normalization import NUMBERS
 from gcnlimit.numerics.climb import Index
 from gcnlimit.parameters import TIMES, long_name
 from gcnlimit.penalties import L2
-from gcnlimit.theory.points import Mask, Points
+from gcnlimit.theory.points import Points
 
 Interval = tuple[float, float]
 Bounds = Interval | Sequence[Interval]  # of a parameter, or of each of its layers
@@ -34,11 +34,10 @@ _ANY_TIME = (1e-5, 1e6)  # times and step sizes searched if any is allowed, time
 _EQUAL_STEPS = SearchScale(to=np.positive, back=np.positive)
 _LEAST = {"left": -10.0, "right": -10.0, "tau": 0.0}
 _MOST = {"left": 10.0, "right": 10.0, "tau": math.inf}
-_LOGARITHMIC = SearchScale(to=np.log, back=np.exp, largest=1e6)
 GAINS = {"reg": 2.0, "time": -2.0, "rate": -2.0}
 """Numbers that are searched by their logarithm, and the power of the filter's gain that is their unit."""
 _SCALES = {
-    **dict.fromkeys(GAINS, _LOGARITHMIC),
+    **dict.fromkeys(GAINS, SearchScale(to=np.log, back=np.exp, largest=1e6)),
     "tau": SearchScale(),
     "left": _EQUAL_STEPS,
     "right": _EQUAL_STEPS,

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Integers, Mask
 from gcnlimit.choose.free_numbers import GAINS, FreeNumber, free_numbers, named_filters
 from gcnlimit.choose.method import Method
 from gcnlimit.errors import ParameterError
@@ -22,7 +21,7 @@ from gcnlimit.numerics.climb import Index, Objective
 from gcnlimit.numerics.maximize import Maxima
 from gcnlimit.penalties import L2
 from gcnlimit.results.performance import Outcome
-from gcnlimit.theory.points import Mask, Points
+from gcnlimit.theory.points import Points
 
 _SPREAD = 256  # evenly spread starts at most
 _CLIMBS = 16  # climbs at most: the layers of a network can be exchanged, and many starts are alike
@@ -159,7 +158,7 @@ class Optimum(NamedTuple):
     parameters: dict[str, Array]
     curvature: dict[str, Array]
     margin: Array
-    status: npt.NDArray[np.int64]
+    status: Integers
 
 
 def optimum(
@@ -303,7 +302,7 @@ def _curvature(search: NetworkSearch, values: Array) -> Array:
     return np.where(finite, (below - 2.0 * middle + above).T / step**2, 0.0)
 
 
-def _status(search: NetworkSearch, best: Maxima) -> npt.NDArray[np.int64]:
+def _status(search: NetworkSearch, best: Maxima) -> Integers:
     """Where each optimum lies: the most noteworthy of its coordinates."""
     status = np.full(search.points.size, TuneStatus.INTERIOR)
     for k, number in enumerate(search.numbers):
