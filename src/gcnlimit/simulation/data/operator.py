@@ -156,10 +156,6 @@ class DeviceOperator(Operator):
         shift = self.u * block.sum(0) if self.v is None else self._along(block)
         return self.matrix @ block - shift
 
-    def add_product(self, block: Any, out: Any, factor: float = 1.0) -> None:
-        """``out += factor * (a @ block)`` in place."""
-        out += float(factor) * (self @ block)
-
     def _random_vector(self) -> Any:
         assert self.backend is not None
         v = np.random.default_rng(0).standard_normal(self.shape[0])
