@@ -290,7 +290,7 @@ def _assemble(groups: list[_Group], results: list[Array | None], shape: Shape) -
         **named(mean, np.log(seen), least),
         standard_error=Performance(**named(error, log_error, 0)),
         trials=least,
-        status=status.reshape(shape) if shape else Status(int(status[0])),
+        status=Status.of(status.reshape(shape)),
     )
 
 

@@ -57,12 +57,12 @@ def read_outputs(solution: Solution) -> Output:
     for rows, equations in replace(solution.grids, nodes=nodes).blocks(_BLOCK):
         read, size = filter[rows].normalized(equations.measure.x)
         divisor = filter[rows].log_gain(symmetric=True) if points.normalize else 0.0
-        trained = equations.evaluate(solution.state[rows])[0]
-        scale = np.sqrt(solution.output.variance[rows] / trained.output.variance)
+        trained, weights, _ = equations.evaluate(solution.state[rows])
+        scale = np.sqrt(solution.output.variance[rows] / trained.variance)
         unit = np.exp(size - divisor) / equations.gain * scale
         joining = points.signal[rows] if points.joining else None
         pulls = equations.pulls(solution.state[rows])
-        centre, variance = _output(equations, pulls, trained.weights, read, joining)
+        centre, variance = _output(equations, pulls, weights, read, joining)
         law[:, rows] = unit * centre, unit**2 * variance
     return Output(law[0], law[1], np.zeros(points.size))
 

@@ -14,12 +14,11 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
-from gcnlimit.numerics.linear import batches
 from gcnlimit.results.order_parameters import Output, Record
 from gcnlimit.results.performance import Prediction
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.ceiling.linear_node import LinearNode
-from gcnlimit.theory.ceiling.posterior import Overlap, Posterior, posterior
+from gcnlimit.theory.ceiling.posterior import Posterior, posterior
 from gcnlimit.theory.decision import ceiling_prediction, certain, from_margins
 from gcnlimit.theory.points import Mask, Rows
 
@@ -117,26 +116,8 @@ class EvolutionState(NamedTuple):
     loss: Array
 
 
-class Evolution(Record):
-    """State evolution of a batch of points, by one overlap or, with propensities, by two."""
-
-    rho: Array
-    node: Node
-    together: ClassVar[int]
-
-    def fixed_points(self) -> FixedPoints:
-        """Find the fixed points of each point."""
-        raise NotImplementedError
-
-    def solved(self) -> FixedPoints:
-        """Fixed points of all points, some of them together."""
-        together = batches(self.rho.size, self.together)
-        blocks = [self.take(rows).fixed_points() for rows in together]
-        return FixedPoints(*map(np.concatenate, zip(*blocks, strict=True)))
-
-
 @dataclass(frozen=True, eq=False)
-class StateEvolution(Evolution):
+class StateEvolution(Record):
     """State evolution of a batch of points, whose nodes are Bayes-optimal or linear."""
 
     evidence: Evidence
@@ -179,20 +160,16 @@ class StateEvolution(Evolution):
             law = self.evidence.features
             # an expansion in the evidence of the features must converge as well
             small &= self.evidence.mu * q * np.max(law.signal / law.variance) < 1.0
-            fine, error = self._near_transition(m, T, q, self.rho * on_labels)
-            value, rounding = np.where(small, fine, value), np.where(small, error, rounding)
+            snr = self.evidence.gain(np.zeros_like(q))
+            # linear gain of the iteration at no evidence: the transition is where it is 1
+            hidden = snr * (1.0 - self.rho)
+            lost = hidden * T.deficit + self.evidence.saturation(q)
+            labels = snr * (self.rho * on_labels)
+            value = np.where(small, m * (1.0 - hidden) - labels + lost, value)
+            size = m * np.abs(1.0 - hidden) + labels + np.abs(lost)
+            rounding = np.where(small, 1e-15 * size, rounding)
         slope = (1.0 - self.rho) * T.slope + self.rho * rise
         return value, 1.0 - self.evidence.gain(q) * slope, rounding
-
-    def _near_transition(
-        self, m: Array, T: Overlap, q: Array, labels: Array
-    ) -> tuple[Array, Array]:
-        snr = self.evidence.gain(np.zeros_like(q))
-        # linear gain of the iteration at no evidence: the transition is where it is 1
-        hidden = snr * (1.0 - self.rho)
-        lost = hidden * T.deficit + self.evidence.saturation(q)
-        size = m * np.abs(1.0 - hidden) + snr * labels + np.abs(lost)
-        return np.asarray(m * (1.0 - hidden) - snr * labels + lost), np.asarray(1e-15 * size)
 
     def state(self, m: Array) -> EvolutionState:
         """State at a fixed point (Eq. 8.11)."""

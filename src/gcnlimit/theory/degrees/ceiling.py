@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +17,12 @@ from gcnlimit._validation import as_real
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import DegreeLaw
+from gcnlimit.numerics.linear import batches
+from gcnlimit.results.order_parameters import Record
 from gcnlimit.results.performance import Prediction
 from gcnlimit.theory.ceiling.posterior import posterior
 from gcnlimit.theory.ceiling.state_evolution import (
     Evidence,
-    Evolution,
     EvolutionState,
     FixedPoints,
     Node,
@@ -44,7 +45,7 @@ _APART = 1e-9  # overlaps by which two fixed points differ
 
 
 @dataclass(frozen=True, eq=False)
-class PropensityEvolution(Evolution):
+class PropensityEvolution(Record):
     r"""State evolution of a batch of points under a law of degrees; `signal` is :math:`\lambda_s^2`.
 
     Overlaps are rows of two: that which the graph weights by degree, and the plain one.
@@ -177,10 +178,18 @@ class PropensityEvolution(Evolution):
         return accuracy(margin, data.classes.count).reshape(data.shape + asked.shape)
 
 
-def evolution_of(
-    data: CSBM, node: Node | None = None, symmetrize: bool = True
-) -> StateEvolution | PropensityEvolution:
+Evolution: TypeAlias = StateEvolution | PropensityEvolution
+
+
+def evolution_of(data: CSBM, node: Node | None = None, symmetrize: bool = True) -> Evolution:
     """State evolution of the data, with propensities if degrees vary; of Bayes-optimal nodes by default."""
     if data.degrees is None:
         return StateEvolution.of(data, node, symmetrize)
     return PropensityEvolution.of(data, data.degrees, node, symmetrize)
+
+
+def fixed_points(evolution: Evolution) -> FixedPoints:
+    """Fixed points of all points, some of them together."""
+    together = batches(evolution.rho.size, evolution.together)
+    blocks = [evolution.take(rows).fixed_points() for rows in together]
+    return FixedPoints(*map(np.concatenate, zip(*blocks, strict=True)))
