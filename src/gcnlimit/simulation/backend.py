@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -116,4 +116,4 @@ def backend_of(device: Device) -> Backend:
     need(f"device = {device!r}", "gpu", "torch")
     from gcnlimit.simulation.torch_backend import torch_backend
 
-    return torch_backend(device.removeprefix("torch:"))
+    return cast("Backend", torch_backend(device.removeprefix("torch:")))

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +16,15 @@ from scipy import sparse
 
 from gcnlimit._runtime.memory import available
 from gcnlimit.errors import GCNLimitError, ParameterError
-from gcnlimit.simulation.backend import A, B, Backend
 
+A = TypeVar("A")
+B = TypeVar("B")
 Shape = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class TorchBackend(Backend):
-    """Primitives of PyTorch. The noise of each device is its own."""
+class TorchBackend:
+    """Primitives of PyTorch, with the methods of `Backend`. The noise of each device is its own."""
 
     device: torch.device
     tile: int = 64
