@@ -155,8 +155,8 @@ def _on_the_page(name: str, value: Any) -> str:
 
 def describe(state: State, data: Dataset, scale: str = "auto") -> tuple[State, str]:
     """State of the model that `recommend` finds in a graph, with its errors, the network as it is, and what is recommended."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what they say is part of the recommendation
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
         advice = recommend(data.X, data.training(), data.graph, scale=scale)
     estimate = advice.estimate
     values: dict[str, Any] = {"directed": estimate.directed, "estimated": True}
@@ -172,7 +172,8 @@ def describe(state: State, data: Dataset, scale: str = "auto") -> tuple[State, s
     model = f"The sliders show the estimated model: {signals}."
     if advice.doubts:
         model += f"\nYour graph may not follow it: {advice.doubts[0]}."
-    head = "\n".join([size, *data.notes, model])
+    told = dict.fromkeys(f"Warning: {w.message}." for w in said if w.category is UserWarning)
+    head = "\n".join([size, *data.notes, *told, model])
     return State.of_query(fitted.query()), "\n\n".join((head, sentences, *tables))
 
 
