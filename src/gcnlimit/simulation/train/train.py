@@ -65,7 +65,7 @@ def train(
     place = observation.device(device)
     # infinities are refused at the end
     with backend_of(place).guard(observation.nodes), np.errstate(all="ignore"):
-        # training rows are held in the memory of the machine: not of a device, or of streamed features
+        # training rows are held in the memory of the machine: neither on a device nor streamed
         apart = place != "cpu" or streamed(observation.features)
         if apart and _by_products(gcn, observation.classes):
             trained = _Networks.of(observation, gcn, gcn.filter, place).through_products(tol, place)
