@@ -35,7 +35,7 @@ BUDGET = {
     "graphs": (15, 2700),
     "losses": (4, 750),
     "nn": (7, 850),
-    "numerics": (14, 1750),
+    "numerics": (14, 1800),
     "real": (13, 2500),
     "results": (8, 1200),
     "simulation": (26, 4850),
