@@ -35,12 +35,12 @@ BUDGET = {
     "graphs": (15, 2700),
     "losses": (4, 750),
     "nn": (7, 850),
-    "numerics": (15, 1800),
+    "numerics": (14, 1800),
     "real": (13, 2500),
     "results": (8, 1200),
-    "simulation": (26, 4900),
+    "simulation": (26, 4850),
     "sweeps": (6, 1200),
-    "theory": (53, 9850),
+    "theory": (53, 9800),
 }
 """Modules and lines that each room may have, the root as ".": to raise one is a decision."""
 

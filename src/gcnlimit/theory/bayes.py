@@ -17,6 +17,7 @@ from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
 from gcnlimit.parameters import coordinates_of, with_coordinates
+from gcnlimit.results.order_parameters import Output
 from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, scalar_or_array
 from gcnlimit.results.result import Coordinates
 from gcnlimit.theory.calibration import evidence_calibration
@@ -29,7 +30,13 @@ from gcnlimit.theory.ceiling.finite_degree import (
 from gcnlimit.theory.ceiling.state_evolution import FixedPoints, StateEvolution
 from gcnlimit.theory.ceiling.two_graphs import spread_points, stages_of_learning
 from gcnlimit.theory.ceiling.unequal import unequal_ceiling
-from gcnlimit.theory.decision import from_margins
+from gcnlimit.theory.decision import (
+    ceiling_prediction,
+    certain,
+    from_margins,
+    mean_margin,
+    mean_performance,
+)
 from gcnlimit.theory.degrees.ceiling import (
     Evolution,
     PropensityEvolution,
@@ -187,15 +194,32 @@ def _at_fixed_points(data: CSBM, evolution: Evolution) -> BayesPrediction:
 
 
 def inferred(
-    evolution: Evolution, data: CSBM, found: FixedPoints, state: Array
+    evolution: Evolution, data: CSBM, found: FixedPoints, x: Array
 ) -> tuple[Prediction, Array]:
-    """Prediction with its calibration at a state of the evolution, and the free entropy there."""
-    answer, free_entropy = evolution.prediction(data, found, state)
-    evidence = state
+    """Prediction at a state of the evolution, its evidence or with propensities its overlaps, and the free entropy there."""
+    shape, classes = data.shape, data.classes
+    state = evolution.state(x)
+    evidence = x
     if isinstance(evolution, PropensityEvolution):
-        evidence = evolution.at(state, evolution.law.theta)
-    sure = partial(evidence_calibration, data.classes, data.degrees, evidence, data.shape)
-    return replace(answer, calibrated=sure), free_entropy
+        evidence = evolution.at(x, evolution.law.theta)
+    margin = np.sqrt(evidence).reshape(shape + evidence.shape[1:])
+    margins, losses = certain(margin, state.loss.reshape(shape), data.noise)
+    sure = partial(evidence_calibration, classes, data.degrees, evidence, shape)
+    functions: dict[str, Any] = {"calibrated": sure}
+    if isinstance(evolution, PropensityEvolution):
+        weight = evolution.law.weight
+        if data.noise:  # labels that may be wrong leave a loss that depends on the degree
+            losses = losses[0], losses[1] @ weight
+        performance = mean_performance(classes.count, margins, losses, weight)
+        margin = mean_margin(margin, classes.count, weight)
+        functions["by_degree"] = partial(evolution.accuracy_by_degree, data, x)
+    else:
+        performance = from_margins(classes, margins, losses)
+        functions["output"] = Output(x, x, np.zeros_like(x)).reshape(shape)
+    ended = found.residual, found.iterations
+    overlap = state.overlap.reshape(shape)
+    answer = ceiling_prediction(performance, margin, *ended, overlap=overlap, **functions)
+    return answer, state.free_entropy
 
 
 def at_each_point(data: CSBM, answer: Callable[[CSBM], BayesPrediction]) -> BayesPrediction:

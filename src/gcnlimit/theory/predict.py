@@ -129,7 +129,8 @@ def predict_points(
         weights=weights,
         bias=None if bias is None else scalar_or_array(bias),
         nonzero=nonzero,
-        sources=tuple(solved) if points.filter.deep else (),
+        # those of the layers are known of networks that are trained to the end
+        sources=tuple(solved) if points.filter.deep and points.training is None else (),
     )
     ended = map(shaped, (answers.status, answers.residual, answers.iterations))
     return decision.as_prediction(performance, order_parameters, *ended, **functions)

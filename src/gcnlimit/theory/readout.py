@@ -156,14 +156,17 @@ def _averages(points: Points, nodes: int) -> tuple[Averages, Readout, Array]:
         read = shifted_filter(measure.e, points.signal, read) if points.joining else read
         averages = large_reg.spectral_averages(measure, g, mu)
         return averages, spectral_readout(measure, g, read, mu * averages.e_g), first
-    trained, (h, H) = large_reg.paired_series(points.filter, filter, points.signal)
-    pair = (h, H)
+    signal = points.signal
+    chains = (f.directed_chain(signal) for f in (points.filter, filter))
+    (g, G), (h, H) = (chain.taylor(signal) for chain in chains)
+    longest = max(len(g), len(h))
+    g, G, h, H = (np.pad(part, ((0, longest - len(part)), (0, 0))) for part in (g, G, h, H))
+    first = h[0]
     if points.joining:  # one power lower, without the first
-        h_next, H_next = (np.pad(part[1:], ((0, 1), (0, 0))) for part in (h, H))
-        pair = (h_next, H_next)
-    averages = large_reg.coefficient_averages(*trained, points.signal, mu)
-    out = large_reg.coefficient_readout(trained, pair, points.signal, mu * averages.e_g)
-    return averages, out, h[0]
+        h, H = (np.pad(part[1:], ((0, 1), (0, 0))) for part in (h, H))
+    averages = large_reg.coefficient_averages(g, G, signal, mu)
+    out = large_reg.coefficient_readout((g, G), (h, H), signal, mu * averages.e_g)
+    return averages, out, first
 
 
 def shifted_filter(e: Array, signal: Array, values: Array) -> Array:

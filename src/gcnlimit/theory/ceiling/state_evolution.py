@@ -1,4 +1,4 @@
-"""The state evolution of numbers: evidence, its fixed points (Eq. 8.8), their free entropy (Eq. 8.11), and the ceiling there.
+"""The state evolution of numbers: evidence, its fixed points (Eq. 8.8), and their free entropy (Eq. 8.11).
 
 For two equal classes the evidence returned is concave and its largest fixed point is the only one of interest; in general it is
 first convex, then concave, and may have two stable fixed points with an unstable one between them.
@@ -14,12 +14,10 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
-from gcnlimit.results.order_parameters import Output, Record
-from gcnlimit.results.performance import Prediction
+from gcnlimit.results.order_parameters import Record
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.ceiling.linear_node import LinearNode
 from gcnlimit.theory.ceiling.posterior import Posterior, posterior
-from gcnlimit.theory.decision import ceiling_prediction, certain, from_margins
 from gcnlimit.theory.points import Mask, Rows
 
 Node: TypeAlias = Posterior | LinearNode
@@ -270,18 +268,3 @@ class StateEvolution(Record):
             if not active.size:
                 break
         return m, passed
-
-    def prediction(self, data: CSBM, found: FixedPoints, m: Array) -> tuple[Prediction, Array]:
-        """Prediction at the evidence `m`, and the free entropy there."""
-        shape = data.shape
-        state = self.state(m)
-        margin = np.sqrt(m).reshape(shape)
-        known = certain(margin, state.loss.reshape(shape), data.noise)
-        return ceiling_prediction(
-            from_margins(data.classes, *known),
-            margin,
-            found.residual,
-            found.iterations,
-            output=Output(m, m, np.zeros_like(m)).reshape(shape),
-            overlap=state.overlap.reshape(shape),
-        ), state.free_entropy

@@ -7,7 +7,6 @@ more there may be two that are stable.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -19,7 +18,6 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.numerics.linear import batches
 from gcnlimit.results.order_parameters import Record
-from gcnlimit.results.performance import Prediction
 from gcnlimit.theory.ceiling.posterior import posterior
 from gcnlimit.theory.ceiling.state_evolution import (
     Evidence,
@@ -28,13 +26,7 @@ from gcnlimit.theory.ceiling.state_evolution import (
     Node,
     StateEvolution,
 )
-from gcnlimit.theory.decision import (
-    accuracy,
-    ceiling_prediction,
-    certain,
-    mean_margin,
-    mean_performance,
-)
+from gcnlimit.theory.decision import accuracy
 from gcnlimit.theory.points import Mask
 
 _SWEEPS = 3000  # of the map at most, before Newton's method, where there may be two fixed points
@@ -152,26 +144,7 @@ class PropensityEvolution(Record):
         slope = self.next(np.zeros((self.rho.size, 2)))[1]
         return np.asarray(np.max(np.abs(np.linalg.eigvals(slope)), axis=1) > 1.0)
 
-    def prediction(self, data: CSBM, fixed: FixedPoints, x: Array) -> tuple[Prediction, Array]:
-        """Prediction at the overlaps `x`, and the free entropy there."""
-        shape = data.shape
-        state = self.state(x)
-        count, weight = data.classes.count, self.law.weight
-        margin = np.sqrt(self.at(x, self.law.theta)).reshape(*shape, -1)
-        margins, (loss, train_loss) = certain(margin, state.loss.reshape(shape), data.noise)
-        # labels that may be wrong leave a loss that depends on the degree
-        losses = loss, train_loss @ weight if data.noise else train_loss
-        performance = mean_performance(count, margins, losses, weight)
-        return ceiling_prediction(
-            performance,
-            mean_margin(margin, count, weight),
-            fixed.residual,
-            fixed.iterations,
-            overlap=state.overlap.reshape(shape),
-            by_degree=partial(self._accuracy_by_degree, data, x),
-        ), state.free_entropy
-
-    def _accuracy_by_degree(self, data: CSBM, x: Array, theta: npt.ArrayLike) -> Array:
+    def accuracy_by_degree(self, data: CSBM, x: Array, theta: npt.ArrayLike) -> Array:
         """Accuracy on test nodes of given propensities, of the shape of the points and then that of `theta`."""
         asked = np.asarray(as_real("theta", theta, low=0))
         margin = np.sqrt(self.at(x, np.ravel(asked)))

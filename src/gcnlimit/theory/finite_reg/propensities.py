@@ -96,6 +96,3 @@ class PropensitySolution(SymmetricSolution):
     """Solution on a symmetric graph with heterogeneous degrees."""
 
     kind: ClassVar[type[SymmetricEquations]] = PropensityEquations
-
-    def layers(self) -> None:
-        """Return nothing: the order functions of the layers are those of degrees that are alike."""

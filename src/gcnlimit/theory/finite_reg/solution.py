@@ -70,10 +70,6 @@ class Solution:
         """Order functions at the layers of the chain that stands for the filter."""
         raise NotImplementedError
 
-    def layers(self) -> OrderFunctions | None:
-        """Order functions at the layers of a network; None if the filter has no layers of its own."""
-        return self.chain_layers() if self.points.filter.deep else None
-
 
 @dataclass(frozen=True, eq=False)
 class FollowedSolution(Solution, ABC):
