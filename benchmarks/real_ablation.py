@@ -105,7 +105,7 @@ def _variants(data: Any, split: int) -> dict[str, float]:
 
     model = fitted()
     ensemble = model._model
-    members = list(bank.members(ensemble.views, ensemble.labels))
+    members = list(bank.members(ensemble.views, ensemble.labels, ensemble.told))
 
     def mixed(mixture: Any, relearn: bool = True) -> float:
         other = copy.copy(ensemble)

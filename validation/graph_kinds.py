@@ -1,4 +1,4 @@
-"""Graphs of thirty kinds that are not of the block model, from classes and features."""
+"""Graphs of forty kinds that are not of the block model, from classes and features; and features and labels that are not."""
 
 from __future__ import annotations
 
@@ -219,6 +219,91 @@ def _xor(rng: Generator, y: Any, X: Any) -> Any:
     return joined(rng, 15.0 / y.size * rate / rate.mean())
 
 
+def _few_hubs(rng: Generator, y: Any, X: Any) -> Any:
+    """Few nodes of one class have ten times the edges of others, among blocks of the model."""
+    weight = np.where((y == 0) & (rng.random(y.size) < 0.06), 10.0, 1.0)
+    return joined(rng, blocks(rng, y, alike(y.max() + 1), weight=weight))
+
+
+def _ring(rng: Generator, y: Any, X: Any) -> Any:
+    """Each node joined to the next two of a ring on which classes have their arcs, nearly."""
+    order = np.argsort(y + 0.3 * rng.standard_normal(y.size))
+    A = np.zeros((y.size, y.size))
+    for step in (1, 2):
+        A[order, np.roll(order, step)] = 1.0
+    return np.maximum(A, A.T)
+
+
+def _apart(rng: Generator, y: Any, X: Any) -> Any:
+    """Parts of thirty nodes without edges between them, each a block model of its own."""
+    part = rng.integers(max(y.size // 30, 2), size=y.size)
+    return joined(rng, 0.3 * np.where(y[:, None] == y, 1.0, 0.3) * (part[:, None] == part))
+
+
+def _counts(rng: Generator, y: Any, X: Any) -> Any:
+    """Edges of the model several times, as messages between people are."""
+    A = joined(rng, blocks(rng, y, alike(y.max() + 1)))
+    W = np.triu(1.0 + rng.poisson(np.where(y[:, None] == y, 2.0, 0.5)), 1)
+    return A * (W + W.T)
+
+
+def _by_parity(rng: Generator, y: Any, X: Any, A: Any) -> Any:
+    """The class is the sign of a product of two features, or which quarter of the circle."""
+    X = rng.standard_normal(X.shape)
+    angle = 2.0 * np.pi * (y + rng.random(y.size) + (y.max() + 1) * rng.integers(2, size=y.size))
+    size = 1.0 + 0.3 * rng.standard_normal(y.size)
+    X[:, 0], X[:, 1] = (size * turn(0.5 * angle / (y.max() + 1)) for turn in (np.cos, np.sin))
+    return X
+
+
+def _shells(rng: Generator, y: Any, X: Any, A: Any) -> Any:
+    """Classes are shells around 0."""
+    X = rng.standard_normal(X.shape)
+    return (1.0 + y + 0.3 * rng.standard_normal(y.size))[:, None] * unit(X)
+
+
+def unit(X: Any) -> Any:
+    """Rows of norm 1."""
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+def _of_degree(rng: Generator, y: Any, X: Any, A: Any) -> Any:
+    """Features of the class grow with the degree."""
+    degree = A.sum(axis=1)
+    return X * (degree / degree.mean())[:, None] + 0.1 * rng.standard_normal(X.shape)
+
+
+def _covariance(rng: Generator, y: Any, X: Any, A: Any) -> Any:
+    """Each class has a covariance of its own, and the same mean."""
+    turns = rng.standard_normal((y.max() + 1, X.shape[1], X.shape[1]))
+    return np.einsum("ij,ijk->ik", rng.standard_normal(X.shape), turns[y])
+
+
+def _words(rng: Generator, y: Any, X: Any, A: Any) -> Any:
+    """Words, each class with its own frequencies."""
+    rates = rng.gamma(0.3, 1.0, (y.max() + 1, 100))
+    return rng.poisson(8.0 * rates[y] / rates[y].sum(axis=1, keepdims=True)).astype(float)
+
+
+# Features on a graph of the model.
+FEATURES: dict[str, Callable[[Generator, Any, Any, Any], Any]] = {
+    "features by parity": _by_parity,
+    "features in shells": _shells,
+    "features of the degree": _of_degree,
+    "a covariance for each class": _covariance,
+    "words": _words,
+    "features of the neighbours": lambda rng, y, X, A: (
+        X + A @ X / np.maximum(A.sum(axis=1), 1.0)[:, None]
+    ),
+    "heavy tails": lambda rng, y, X, A: X / rng.random(y.size)[:, None] ** 2,
+}
+# Probability that a node has a label, over the mean, on a graph of the model.
+SEEN: dict[str, Callable[[Generator, Any, Any, Any], Any]] = {
+    "labels of one class": lambda rng, y, X, A: np.where(y == 0, 3.0, 0.7),
+    "labels of nodes with edges": lambda rng, y, X, A: A.sum(axis=1) / A.sum(axis=1).mean(),
+    "labels by a feature": lambda rng, y, X, A: np.where(X[:, 0] > 0.5, 2.5, 0.5),
+    "labels in one corner": lambda rng, y, X, A: 3.0 * (A[: y.size // 20].sum(axis=0) > 0),
+}
 KINDS: dict[str, Callable[[Generator, Any, Any], Any]] = {
     "core and periphery": _core,
     "cycle of classes": _cycle,
@@ -249,6 +334,15 @@ KINDS: dict[str, Callable[[Generator, Any, Any], Any]] = {
     "some classes avoid their own": _signs,
     "a hidden bit": _xor,
     "all of a class": lambda rng, y, X: (y[:, None] == y) - np.eye(y.size),
+    "as the model": lambda rng, y, X: joined(rng, blocks(rng, y, alike(y.max() + 1, 2.5))),
+    "few hubs, of one class": _few_hubs,
+    "degrees of the class, nearly": lambda rng, y, X: joined(
+        rng, blocks(rng, y, alike(y.max() + 1), weight=np.linspace(1.0, 1.35, y.max() + 1)[y])
+    ),
+    "ring": _ring,
+    "parts apart": _apart,
+    "edges several times": _counts,
+    "the classes avoided": lambda rng, y, X: joined(rng, blocks(rng, y, alike(y.max() + 1, 0.2))),
     "sparse": lambda rng, y, X: joined(rng, blocks(rng, y, alike(y.max() + 1), 2.0)),
     "dense": lambda rng, y, X: joined(rng, blocks(rng, y, alike(y.max() + 1, 1.3), 0.3 * y.size)),
 }

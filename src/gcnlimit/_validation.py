@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from copy import copy
+from collections.abc import Callable
 from math import inf, isinf
 from typing import Any, ClassVar, Self
 
@@ -169,13 +168,7 @@ class Numbers(Value):
         """Same value with a change of those of its numbers that are arrays."""
         numbers = {name: getattr(self, name) for name in self.names}
         changed = {name: change(x) for name, x in numbers.items() if isinstance(x, np.ndarray)}
-        return self._with(changed) if changed else self
-
-    def _with(self, numbers: Mapping[str, Any]) -> Self:
-        """Same value with other numbers, known to be valid."""
-        other = copy(self)
-        other.__dict__.update(numbers)
-        return other
+        return self.having(**changed) if changed else self
 
 
 def _masked(value: object) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import reprlib
 from dataclasses import fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -76,6 +76,13 @@ def _one_line(text: str) -> str:
 
 class Value(Brief):
     """Base of the frozen dataclasses: equality and hash by content, arrays included."""
+
+    def having(self, **changes: Any) -> Self:
+        """Return the same value with other fields, which have been checked: for use within the library."""
+        other = object.__new__(type(self))
+        kept = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        other.__dict__.update(kept | changes)
+        return other
 
     def _content(self) -> tuple[Any, ...]:
         compared = [f.name for f in fields(self) if f.compare]  # type: ignore[arg-type]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -123,8 +122,11 @@ class CSBM(Value):
             classes=Classes.of(classes),
             features=as_spectrum(features),
             degrees=as_degrees(degrees),
-            noise=_as_noise(noise),
+            noise=number("noise", noise),
         )
+        if not 0.0 <= self.noise < 0.5:
+            wanted = "at least 0 and below 0.5, at which labels say nothing (take rho=0 for that)"
+            raise ParameterError(f"noise = {self.noise:g} is not allowed; it must be {wanted}")
         if self.noise and not self.classes.two:
             told = f"noise = {self.noise:g} has no theory for classes = {self.classes},"
             raise ParameterError(f"{told} only for two equal ones; leave out one of the two")
@@ -213,7 +215,7 @@ class CSBM(Value):
         """Parameters by name; two equal classes, white features, degrees that are alike and labels that are right left out."""
         usual = {"degrees": self.degrees is None, "noise": self.noise == 0.0}
         usual |= {"classes": self.classes.two, "features": self.features.is_white}
-        shown = [f.name for f in dataclasses.fields(CSBM) if not usual.get(f.name, False)]
+        shown = [f.name for f in fields(CSBM) if not usual.get(f.name, False)]
         return f"CSBM({', '.join(f'{name}={brief(getattr(self, name))}' for name in shown)})"
 
     def replaced(self, **parameters: Any) -> Self:
@@ -223,13 +225,6 @@ class CSBM(Value):
         CSBM(alpha=4.0, lam=1.0, mu=0.0, rho=0.1, directed=True, classes=3)
         """
         return replace(self, **parameters)
-
-    def having(self, **fields: Any) -> Self:
-        """Return the same model with other fields, which have been checked: for use within the library."""
-        other = object.__new__(type(self))
-        kept = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        other.__dict__.update(kept | fields)
-        return other
 
     @property
     def model(self) -> CSBM:
@@ -276,15 +271,6 @@ class CSBM(Value):
                 hubs = graph * self.degrees.moment(2.0)
                 ratio = 0.5 * (hubs + shown + np.sqrt((hubs - shown) ** 2 + 4.0 * graph * shown))
         return ratio if isinstance(ratio, np.ndarray) else float(ratio)
-
-
-def _as_noise(noise: float) -> float:
-    """Probability that a label is wrong."""
-    checked = number("noise", noise)
-    if not 0.0 <= checked < 0.5:
-        wanted = "at least 0 and below 0.5, at which labels say nothing (take rho=0 for that)"
-        raise ParameterError(f"noise = {checked:g} is not allowed; it must be {wanted}")
-    return checked
 
 
 def _full_signal(degree: ArrayLike, nodes: ArrayLike) -> Parameter:

@@ -6,7 +6,6 @@ A pair of nodes is joined with a probability proportional to :math:`\theta_i\the
 
 from __future__ import annotations
 
-import copy
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -75,11 +74,9 @@ class DegreeLaw(Value):
     def asked(self, theta: npt.ArrayLike) -> DegreeLaw:
         """Return the same law with more nodes, of weight 0: what is found at all nodes is then found there as well."""
         more = np.ravel(as_real("theta", theta, low=0))
-        law = copy.copy(self)
         theta = np.append(self.theta, more)
         weight = np.append(self.weight, np.zeros(more.size))
-        law.__dict__.update(theta=theta, weight=weight, mean_root=self.mean_root)
-        return law
+        return self.having(theta=theta, weight=weight, mean_root=self.mean_root)
 
 
 def as_degrees(value: object) -> DegreeLaw | None:

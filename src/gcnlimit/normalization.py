@@ -71,7 +71,7 @@ class Normalization(Numbers):
     def replaced(self, **numbers: Any) -> Self:
         """Same normalization with some of its numbers changed."""
         checked = Normalization(**{name: getattr(self, name) for name in NUMBERS} | numbers)
-        return self._with({name: getattr(checked, name) for name in NUMBERS})
+        return self.having(**{name: getattr(checked, name) for name in NUMBERS})
 
     def single(self) -> Self:
         """Same normalization if all its points agree, or a `ParameterError`: one graph has one operator."""

@@ -33,11 +33,12 @@ class Training(Numbers, ABC):
 
     def replaced(self, **values: Any) -> Self:
         """Training with other values of some parameters, which have been checked."""
-        return self._with(values)
+        return self.having(**values)
 
     def _mapped(self, change: Callable[[Array], Any]) -> Self:
         # single numbers too: each point of a calculation has its own
-        return self._with({name: change(np.asarray(getattr(self, name))) for name in self.names})
+        arrays = {name: np.asarray(getattr(self, name)) for name in self.names}
+        return self.having(**{name: change(array) for name, array in arrays.items()})
 
     def in_units(self, unit: Array) -> Self:
         """Training on an objective whose second derivatives are `unit` times as large, as seen by the first."""

@@ -107,7 +107,7 @@ def test_early_stopping_has_an_answer_where_the_best_pagerank_is_at_its_pole():
     """The theory of stopped trainings does not resolve the last thousandths before the pole, which matter little."""
     data = gl.CSBM(9.28, 0.572, 0.108, 0.125, directed=False)
     points = Points.of(data, gl.GCN(gl.PageRank(0.49996), reg=0.996))
-    ridge = compare._of_network("PageRank", {}, points)
+    ridge = compare._tuned("PageRank", points, {})
     stopped = compare._early_stopping(ridge)
     assert stopped.chosen["theta"] == pytest.approx(0.499)
     assert stopped.margin == pytest.approx(ridge.margin, abs=1e-3)

@@ -62,6 +62,20 @@ def test_every_reason_is_named(seed):
     assert "pairs of classes are not linked alike" in doubted(*drawn("unlike pairs", seed))
     assert doubted(*two_kinds(seed)).startswith("the graph is bipartite")
     assert not doubted(*drawn("plain", seed))
+    X, y, seen, A = drawn("plain", seed)
+    weights = np.triu(np.random.default_rng(seed).exponential(size=A.shape))
+    assert doubted(X, y, seen, A * (weights + weights.T)).startswith("the edges have weights")
+    assert not doubted(X, y, seen, 2.5 * A)
+    assert "degrees vary more within class 0 than" in doubted(*hubs_of_a_class(seed))
+
+
+def hubs_of_a_class(seed, nodes=900):
+    """The mean degree is that of the others, and edges ignore the classes."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(2, size=nodes)
+    theta = np.where(y == 0, rng.gamma(0.4, 2.5, nodes), 1.0)
+    A = np.triu(rng.random((nodes, nodes)) < 15.0 / nodes * np.outer(theta, theta), 1).astype(float)
+    return rng.standard_normal((nodes, 5)), y, np.where(rng.random(nodes) < 0.3, y, -1), A + A.T
 
 
 MODELS = [
@@ -138,9 +152,13 @@ def test_a_ceiling_below_leave_one_out_is_a_doubt():
     said, doubts = _ceiling(Interval(0.99, 0.985, 1.0), found, ())
     assert "leave-one-out shows an accuracy of 0.98 or more" in said or "0.99 or more" in said
     assert len(doubts) == 1
-    said, doubts = _ceiling(Interval(0.6, 0.5, 0.7), found, ())
+    said, doubts = _ceiling(Interval(0.6, 0.5, 0.7), found, (), Interval(0.6, 0.55, 0.7))
     assert "The best possible accuracy is" in said
     assert doubts == ()
+    alone = Interval(0.95, 0.93, 1.0)  # of features that are not classes in Gaussian noise
+    said, (doubt,) = _ceiling(Interval(0.6, 0.5, 0.7), found, (), alone)
+    assert doubt.startswith("the features alone tell more than those of the model can (0.93 or")
+    assert doubt in said
 
 
 def test_a_class_of_one_label_has_no_size_to_compute_with():
@@ -181,8 +199,9 @@ def test_degrees_of_classes_are_compared_by_an_analysis_of_variance(classes, nod
     labels = Labels(np.arange(classes), np.arange(nodes), index)
     values = np.exp(rng.standard_normal(nodes) + 0.3 * index)
     logs = [np.log1p(values)[index == k] for k in range(classes)]
-    level = _level_of_means(values, SimpleNamespace(labels=labels))
+    level = _level_of_means(np.log1p(values), SimpleNamespace(labels=labels))
     assert level == pytest.approx(f_oneway(*logs).pvalue, rel=1e-9)
+    assert _level_of_means(np.log1p(values), SimpleNamespace(labels=labels), least=1e9) > 0.99
     # equal degrees scatter as counts would
     alike = _level_of_means(np.full(nodes, 4.0), SimpleNamespace(labels=labels))
     assert alike == pytest.approx(1.0)

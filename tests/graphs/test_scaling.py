@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 import gcnlimit as gl
-from gcnlimit.graphs.scaling import Scaling, unit_rows
+from gcnlimit.graphs.scaling import Scaling, limits_of, unit_rows, within
 
 N = 400
 
@@ -57,6 +57,57 @@ def test_one_useless_column_of_huge_variance_costs_nothing():
         noise = 237.0 * np.random.default_rng(seed).standard_normal((N, 1))
         changes.append(accuracy(np.hstack([X, noise]), y, A, seen) - accuracy(X, y, A, seen))
     assert np.mean(changes) > -0.01
+
+
+ORDINARY = {
+    "normal": lambda rng: rng.standard_normal((300, 4)),
+    "incomes": lambda rng: np.exp(10.0 + 2.0 * rng.standard_normal((300, 4))),
+    "counts": lambda rng: rng.poisson(0.2, (300, 4)).astype(float),
+    "far from 0": lambda rng: 1e12 + rng.random((300, 4)),
+    "one value": lambda rng: np.ones((300, 4)) * [0.0, 1.0, 1e-300, 1e40],
+    "a rare word": lambda rng: 1e15 * (np.arange(300)[:, None] < [1, 2, 3, 4]),
+    "nearly 0": lambda rng: np.where(rng.random((300, 4)) < 0.3, 1.0, 1e-17 * rng.random((300, 4))),
+    "rounded": lambda rng: np.where(rng.random((300, 4)) < 0.04, 2.0, 1.0 + 1e-16),
+}
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("kind", ORDINARY)
+def test_ordinary_values_stay(kind, form):
+    assert limits_of(form(ORDINARY[kind](np.random.default_rng(0)))) is None
+
+
+@pytest.mark.parametrize("kind", ["normal", "counts", "incomes"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_an_absurd_value_is_brought_near_the_others(kind, form):
+    X = ORDINARY[kind](np.random.default_rng(0))
+    slip = X.copy()
+    slip[7, 2] = -1e17
+    low, high = limits_of(form(slip))
+    assert np.isinf([low[[0, 1, 3]], high[[0, 1, 3]]]).all()
+    near = within(form(slip), (low, high))
+    near = near.toarray() if form is sparse.csr_array else near
+    others = np.delete(X[:, 2], 7)
+    furthest = np.abs(others - np.median(slip[:, 2])).max()
+    assert near[7, 2] == pytest.approx(np.median(slip[:, 2]) - 2.0 * furthest)
+    near[7, 2] = X[7, 2]
+    assert np.array_equal(near, X)
+    assert limits_of(within(form(slip), (low, high))) is None
+
+
+@pytest.mark.parametrize("scale", ["auto", "rows", "columns", None])
+def test_a_node_with_absurd_features_costs_nothing(scale):
+    """All of them at once, as of another unit; other nodes have the answers that they have without it."""
+    rng = np.random.default_rng(0)
+    y = np.arange(N) % 2
+    X = rng.standard_normal((N, 6)) + 1.5 * np.where(y, 1.0, -1.0)[:, None]
+    A = np.triu(rng.random((N, N)) < 6 / N, 1).astype(float)
+    seen = rng.random(N) < 0.3
+    usual = accuracy(X, y, A + A.T, seen, scale=scale)
+    X[5] *= 1e15
+    with pytest.warns(UserWarning, match="6 values of X more than a million times as far out"):
+        assert accuracy(X, y, A + A.T, seen, scale=scale) > usual - 0.01
+    assert gl.estimate(X, np.where(seen, y, -1), A + A.T).mu > 100.0
 
 
 @pytest.mark.parametrize("words, how", [(3, "columns"), (4, "rows")])

@@ -345,6 +345,9 @@ def test_missing_words_are_counted_and_may_be_words(read):
     data = read(nodes=nodes)
     assert "Missing words have 0 in all of these columns: country (2: NA, empty)." in data.notes
     assert "To keep words such as NA, use --words COLUMN (words='COLUMN')." in data.notes
+    empty = read(nodes=nodes.replace("NA,", ","))
+    assert "Missing words have 0 in all of these columns: country (2: empty)." in empty.notes
+    assert not any("To keep words" in note for note in empty.notes)
     kept = read(nodes=nodes, words=["country", "code", "label"])
     assert kept.X.tolist() == [[0, 0, 1, 1, 0], [1, 0, 0, 0, 1], [0, 0, 0, 1, 0], [0, 1, 0, 0, 1]]
     assert kept.y.tolist() == ["NA", "y", "x", "y"]

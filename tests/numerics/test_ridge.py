@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gcnlimit.numerics import shifted
-from gcnlimit.numerics.ridge import IteratedRidge, Ridge
-from gcnlimit.numerics.shifted import shifted_solutions
+from gcnlimit.numerics import ridge
+from gcnlimit.numerics.ridge import IteratedRidge, Ridge, shifted_solutions
 
 
 def targets(classes, count):
@@ -82,7 +81,7 @@ def columns(n=400):
 @pytest.mark.parametrize("weighted", [True, False])
 def test_products_alone_solve_what_eigenvectors_solve(weighted, monkeypatch):
     """Blocks in units of their root mean square: coefficients to single precision, leave-one-out to the noise of its probes."""
-    monkeypatch.setattr(shifted, "SOLVED", 1e-7)
+    monkeypatch.setattr(ridge, "SOLVED", 1e-7)
     blocks, weights = columns()
     weights = weights if weighted else np.ones(400)
     sizes = [
@@ -106,7 +105,7 @@ def test_products_alone_solve_what_eigenvectors_solve(weighted, monkeypatch):
 
 
 def test_every_shift_is_solved_as_by_itself(monkeypatch):
-    monkeypatch.setattr(shifted, "SOLVED", 1e-12)
+    monkeypatch.setattr(ridge, "SOLVED", 1e-12)
     rng = np.random.default_rng(0)
     root = rng.standard_normal((30, 20))
     K, B, shifts = (

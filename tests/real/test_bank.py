@@ -80,7 +80,8 @@ def test_labels_of_others_do_not_tell_a_label_of_chance(graph):
     seen = rng.random(200) < 0.4
     model = gl.GraphClassifier().fit(X, np.where(seen, y, -1), graph=A)
     assert model.loo_score_ < 0.65  # 0.9 and more by labels around a node
-    assert not any("labels" in row.member and row.member != "near labels" for row in model.table_)
+    told = [row.member for row in model.table_ if "labels" in row.member]
+    assert told == ["near labels", "labels: left out, those around a node tell its own"]
 
 
 def blocks(seed, classes, stay, nodes=400):
@@ -100,7 +101,9 @@ def test_members_that_know_nodes_by_name_are_those_that_another_graph_lacks(monk
     labels = Labels(np.arange(2), np.arange(200), y[:200])
     here = Views(rng.standard_normal((y.size, 4)), sparse.csr_array(A), unit=False)
     there = Views(here.X, here.graph, unit=False, fit=here)
-    full, elsewhere = ([member for member, _ in bank.members(v, labels)] for v in (here, there))
+    full, elsewhere = (
+        [member for member, _ in bank.members(v, labels, told=False)] for v in (here, there)
+    )
     assert [member for member in full if not member.local] == elsewhere
     assert "random units, labels" + " 1" * (narrow > 4) in [member.name for member in full]
 

@@ -7,7 +7,8 @@ import pytest
 from scipy.special import log_softmax, softmax
 
 import gcnlimit as gl
-from gcnlimit.real.fractions import EXPLAINED, SPREAD, Shift, recalibrated
+from gcnlimit.numerics.leave_one_out import SPREAD, recalibrated
+from gcnlimit.real.fractions import EXPLAINED, Shift
 from gcnlimit.real.recommend import expectation
 
 SHARES = np.array([0.6, 0.25, 0.15])

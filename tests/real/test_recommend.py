@@ -1,6 +1,7 @@
 """The recommendation: what it says is what the classifier does, and its interval holds."""
 
 import functools
+import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -109,6 +110,22 @@ def test_the_network_that_closes_a_gap_is_named_only_where_the_model_holds(texas
     assert hubs.doubts[0] in hubs.reason
     assert "best possible" not in hubs.reason
     assert plain.doubts or "best possible accuracy" in plain.reason
+
+
+def test_a_member_left_out_is_a_line_of_words():
+    rows = [("hops", 1.0, 0.8, None, 0.0, 0.0), ("labels: left out, why", 0.0, *[math.nan] * 4)]
+    model = SimpleNamespace(table_=rows)
+    advice = advice_on.Recommendation("n", None, "Because.", None, (), model)
+    assert str(advice).splitlines()[2:] == ["labels: left out, why", "", "Because."]
+
+
+def test_labels_of_one_class_are_no_random_sample():
+    X, y, A = sampled(0, nodes=600)
+    rng = np.random.default_rng(0)
+    seen = rng.random(600) < np.where(y == 0, 0.6, 0.1)
+    advice = gl.recommend(X, np.where(seen, y, -1), A)
+    assert advice.doubts[0] == "the labels are no random sample of the nodes"
+    assert advice.doubts[0] in advice.reason
 
 
 def test_it_can_be_drawn():

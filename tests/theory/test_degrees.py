@@ -16,6 +16,7 @@ from gcnlimit.theory.degrees import solve as degrees_solve
 from gcnlimit.theory.degrees.ceiling import PropensityEvolution
 from gcnlimit.theory.degrees.far import far_layers
 from gcnlimit.theory.degrees.layers import LayerEquations, Wiring
+from gcnlimit.theory.finite_reg import solution
 from gcnlimit.theory.margins import Effort, answers_at
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.propensity_spectrum import spectrum
@@ -416,6 +417,24 @@ def test_degrees_beyond_the_range_of_numbers_are_refused_at_once(small):
     ):
         gl.predict(data, gcn)
     assert 0.5 < gl.predict(data, gcn.replaced(normalization="regularized")).test_accuracy < 1.0
+
+
+def test_a_point_that_was_lost_is_tried_again_under_a_law_of_degrees(monkeypatch):
+    """From further away, by the largest of its outputs: there is one for each propensity."""
+    data = gl.CSBM(4, [0.8, 1.0], 2.0, 0.1, degrees=gl.Gamma(0.5))
+    gcn = gl.GCN(gl.Residual([1.0]), loss="logistic", reg=0.1)
+    usual = gl.predict(data, gcn).test_accuracy
+    run = solution._Track.run
+    ways = []
+
+    def lose_the_first(track, *effort):
+        ways.append(track)
+        end = run(track, *effort)
+        return end._replace(converged=np.array([True, False])) if len(ways) == 1 else end
+
+    monkeypatch.setattr(solution._Track, "run", lose_the_first)
+    assert gl.predict(data, gcn).test_accuracy == pytest.approx(usual, abs=1e-10)
+    assert len(ways) == 2
 
 
 def test_nodes_that_respond_alike_are_solved_as_one():

@@ -94,7 +94,7 @@ def test_noise_costs_and_no_network_is_above_the_ceilings():
 
 def test_the_free_entropy_is_stationary_at_the_answer():
     evolution = StateEvolution.of(NOISY)
-    answer = evolution.overlap(evolution.solved().best)
+    answer = evolution.overlap(evolution.fixed_points().best)
 
     def entropy(q):
         m = evolution.evidence.at(q)

@@ -78,7 +78,13 @@ class Scores(Printed):
         groups: dict[tuple[str, str, str], list[Run]] = {}
         for run in self.runs:
             groups.setdefault((run.method, run.problem, run.size), []).append(run)
-        return [_line(*key, runs) for key, runs in groups.items()]
+        lines = []
+        for (method, problem, size), runs in groups.items():
+            done = [run for run in runs if not run.error]
+            mean, error = mean_of(run.accuracy for run in done)
+            means = mean, error, as_place(problem, mean), mean_of(run.seconds for run in done)[0]
+            lines.append(Line(method, problem, size, len(done), *means))
+        return lines
 
     @property
     def failures(self) -> list[Run]:
@@ -223,13 +229,6 @@ def _as_run(stored: dict[str, Any]) -> Run:
     if not (texts and graph and measured) or run.seconds < 0.0:
         raise ValueError
     return run
-
-
-def _line(method: str, problem: str, size: str, runs: list[Run]) -> Line:
-    done = [run for run in runs if not run.error]
-    mean, error = mean_of(run.accuracy for run in done)
-    seconds, _ = mean_of(run.seconds for run in done)
-    return Line(method, problem, size, len(done), mean, error, as_place(problem, mean), seconds)
 
 
 def mean_of(numbers: Iterable[float]) -> tuple[float, float]:

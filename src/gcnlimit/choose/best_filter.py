@@ -160,7 +160,8 @@ def best_filter(
     gcn = GCN(filter, reg=best.reg.reshape(data.shape), symmetrize=symmetrize)
     prediction = predict(data, gcn, throw=False, progress=False)
     solved = np.asarray(prediction.status) <= Status.CONVERGED
-    status = _status(best.settled.reshape(data.shape) & solved)
+    settled = best.settled.reshape(data.shape) & solved
+    status = Status.of(np.where(settled, Status.CONVERGED, Status.NOT_CONVERGED))
     x, g = (values.reshape(*data.shape, -1) for values in (_spectrum(points), best.g))
     return BestFilter(data, gcn, prediction, x, g, status)
 
@@ -203,7 +204,8 @@ def filter_ceiling(
     columns = (accuracy, log_error, best.margin, best.error, best.reg)
     shaped = (scalar_or_array(column.reshape(data.shape)) for column in columns)
     x, g = (values.reshape(*data.shape, -1) for values in (_spectrum(points), best.g))
-    status = _status((best.settled & np.isfinite(best.margin)).reshape(data.shape))
+    settled = (best.settled & np.isfinite(best.margin)).reshape(data.shape)
+    status = Status.of(np.where(settled, Status.CONVERGED, Status.NOT_CONVERGED))
     numbers = [*shaped, x, g, status, not points.symmetric]
     return FilterCeiling(*numbers)
 
@@ -251,11 +253,5 @@ def _on_spectrum(best: Best, x: Array) -> tuple[Best, Polynomial]:
     values = np.stack([filters[i](x[i]) for i in range(len(x))])
     # scale and sign of a filter are free; a regularization is in units of its square
     scale = values[np.arange(len(x)), np.argmax(np.abs(values), axis=1)][:, None]
-    return best._replace(reg=best.reg / scale[:, 0] ** 2, g=values / scale), Polynomial(
-        best.g / scale
-    )
-
-
-def _status(settled: npt.NDArray[np.bool_]) -> Status | npt.NDArray[np.int_]:
-    status = np.where(settled, Status.CONVERGED, Status.NOT_CONVERGED)
-    return status if status.ndim else Status(int(status))
+    on_spectrum = best._replace(reg=best.reg / scale[:, 0] ** 2, g=values / scale)
+    return on_spectrum, Polynomial(best.g / scale)

@@ -267,18 +267,14 @@ def _networks(  # noqa: PLR0917
 
 
 def _tuned(method: str, points: Points, free: dict[str, Bounds]) -> _Row:
-    """Row of a family at its best."""
+    """Row of a family at its best over the free numbers, or of a single network without these."""
     with np.errstate(all="ignore"):  # networks out of range have the worst margin
         best = optimum(points, free)
-    # layers of a residual network can be exchanged: sorted, equal networks look equal
+    answers, _ = answers_at(best.points, MARGINS_ONLY)
     chosen = best.parameters | {"reg": best.points.reg}
+    # layers of a residual network can be exchanged: sorted, equal networks look equal
     ordered = {name: np.sort(v) if v.ndim > 1 else v for name, v in chosen.items()}
-    return _of_network(method, ordered, best.points)
-
-
-def _of_network(method: str, chosen: dict[str, Array], points: Points) -> _Row:
-    answers, _ = answers_at(points, MARGINS_ONLY)
-    return _Row(method, chosen, answers.test_margin, answers.status, points)
+    return _Row(method, ordered, answers.test_margin, answers.status, best.points)
 
 
 def _early_stopping(ridge: _Row) -> _Row:
@@ -297,7 +293,7 @@ def _any_filters(points: Points, order: int, reg: float | None) -> Iterator[_Row
     """Rows of the best polynomial, of any one filter at infinite regularization and at any, and of sums of filters."""
     best, filter = polynomials_at(points, order, reg is not None)
     polynomials = points._replace(filter=filter, reg=best.reg)
-    yield _of_network(f"best polynomial, order {order}", {"reg": best.reg}, polynomials)
+    yield _tuned(f"best polynomial, order {order}", polynomials, {})
     bound = "" if points.symmetric else " (>=)"
     names = {f"any one filter, reg = inf{bound}": True, "any one filter, any reg": False}
     for method, infinite in names.items():
@@ -347,5 +343,5 @@ def _entry(row: _Row, data: CSBM, gcn: GCN, usable: npt.NDArray[np.bool_]) -> En
         test_accuracy=spread(accuracy),
         log_test_error=spread(reached.log_test_error),
         gcn=None if row.points is None else network_of(gcn, row.points, shape),
-        status=status if status.ndim else Status(int(status)),
+        status=Status.of(status),
     )

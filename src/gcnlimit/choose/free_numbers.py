@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -79,13 +79,6 @@ class FreeNumber:
         """Whether it is a regularization, time or step size, and any is allowed: then it is searched in units of the gain."""
         return self.name in GAINS and self.asked[0] == 0.0
 
-    def without(self, refused: Mask) -> FreeNumber:
-        """Same number; 0, at which every filter can be computed, for problems that are refused."""
-        if self.name in GAINS:
-            return self
-        low, high = (np.where(refused, 0.0, end) for end in (self.low, self.high))
-        return replace(self, low=low, high=high)
-
 
 def free_numbers(
     points: Points, free: Mapping[str, Any], method: Method
@@ -98,31 +91,21 @@ def free_numbers(
     for name, bounds in free.items():
         if name == "test_filter":
             continue
-        for layer, interval in _intervals(filters.get(name), name, bounds):
-            if name == "reg" and math.isinf(interval[1]):
-                _check_infinity(points, interval)
-            allowed = _allowed(points, method, name, interval)
-            if np.any(allowed.refused):
-                reason = reason or f"free[{name!r}] = {interval} {allowed.reason}"
-            refused |= allowed.refused
-            low, high, unit, scale = allowed[:4]
-            numbers.append(FreeNumber(name, scale, layer, low, high, unit, interval))
+        filter = filters.get(name)
+        scale = _SCALES[name] if filter is None else filter.scale
+        for layer, asked in _intervals(filter, name, bounds):
+            low, high, unit, outside, why = _allowed(points, method, name, asked)
+            if np.any(outside):
+                reason = reason or f"free[{name!r}] = {asked} {why}"
+            refused |= outside
+            numbers.append(FreeNumber(name, scale, layer, low, high, unit, asked))
     if len(numbers) > MOST_NUMBERS:
         told = f"free contains {len(numbers)} numbers, and more than {MOST_NUMBERS} take minutes to"
         raise ParameterError(f"{told} search; free fewer, such as one interval for all layers")
-    return tuple(number.without(refused) for number in numbers), refused, reason
-
-
-def _check_infinity(points: Points, interval: Interval) -> None:
-    """Refuse an infinite regularization where none is allowed."""
-    reason = ""
-    if not isinstance(points.penalty, L2):
-        reason = f"not allowed with penalty = {points.penalty!r}"
-    elif points.training is not None:
-        reason = "where nothing is left to train"
-    if reason:
-        told = f"free['reg'] = {interval} reaches infinity, {reason}"
-        raise ParameterError(f"{told}; take bounds that are finite and above 0")
+    for number in numbers:
+        if number.name not in GAINS:  # every filter can be computed at 0
+            number.low[refused] = number.high[refused] = 0.0
+    return tuple(numbers), refused, reason
 
 
 def named_filters(network: Points | GCN) -> dict[str, Filter]:
@@ -142,36 +125,34 @@ def _intervals(filter: Filter | None, name: str, bounds: Bounds) -> Iterable[tup
     return enumerate(_interval(name, pair) for pair in bounds)
 
 
-class _Allowed(NamedTuple):
-    """Where a free number can be searched; problems without an allowed value, and why."""
-
-    low: Array
-    high: Array
-    unit: Array
-    scale: SearchScale
-    refused: Mask
-    reason: str = ""
-
-
-def _allowed(points: Points, method: Method, name: str, asked: Interval) -> _Allowed:
-    """The part of an interval in which networks can be computed."""
+def _allowed(
+    points: Points, method: Method, name: str, asked: Interval
+) -> tuple[Array, Array, Array, Mask, str]:
+    """Ends of an interval in which networks can be computed, and their unit; problems without one, and why."""
+    if name == "reg" and math.isinf(asked[1]):
+        told = f"free['reg'] = {asked} reaches infinity,"
+        remedy = "take bounds that are finite and above 0"
+        if not isinstance(points.penalty, L2):
+            raise ParameterError(f"{told} not allowed with penalty = {points.penalty!r}; {remedy}")
+        if points.training is not None:
+            raise ParameterError(f"{told} where nothing is left to train; {remedy}")
     ones = np.ones(points.size)
     nowhere = np.zeros(points.size, bool)
-    filter = named_filters(points).get(name)
-    scale = _SCALES[name] if filter is None else filter.scale
     if name in GAINS and asked[0] == 0.0:
         any_reg = _ANY_CLOSED if method is Method.CLOSED else _ANY_REG
         least, most = any_reg if name == "reg" else _ANY_TIME
-        return _Allowed(least * ones, most * ones, ones, scale, nowhere)
+        return least * ones, most * ones, ones, nowhere, ""
     if name in NUMBERS and points.degrees is not None:
         for end in (bound for bound in asked if math.isfinite(bound)):
             points.normalization.replaced(**{name: end}).check(points.degrees)
+    filter = named_filters(points).get(name)
+    scale = _SCALES[name] if filter is None else filter.scale
     unit = points.radius if scale.per_radius else ones
     limit = scale.largest / unit
     if scale.strict:
         low, high = np.maximum(asked[0], -limit), np.minimum(asked[1], limit)
         convergent = f"the convergent interval |{name}| < {np.min(limit):.6g} of the data"
-        return _Allowed(low, high, unit, scale, low > high, f"lies outside {convergent}")
+        return low, high, unit, low > high, f"lies outside {convergent}"
     far = max((abs(bound) for bound in asked if math.isfinite(bound)), default=0.0)
     limit = np.maximum(limit, 10.0 * far)
     reason = ""
@@ -180,7 +161,7 @@ def _allowed(points: Points, method: Method, name: str, asked: Interval) -> _All
     # an infinite bound ends where the scale of the filter saturates, and beyond all that was asked
     lowest = np.maximum(-limit, _LEAST.get(name, -np.inf))
     low, high = np.maximum(asked[0], lowest), np.minimum(asked[1], limit)
-    return _Allowed(low, high, unit, scale, nowhere, reason)
+    return low, high, unit, nowhere, reason
 
 
 def _longest(points: Points, filter: Filter, far: float, limit: Array) -> tuple[Array, Mask, str]:

@@ -243,14 +243,19 @@ def _filters(points: Points, order: int, finite: bool) -> Filters:
 
 def _search(points: Points, order: int, finite: bool, rival: Ascent | None) -> Ascent:
     """The best filter of each point at a low order: of several climbs, that which is highest after some steps."""
-    guess = None if rival is None else rival.x
-    starts = _starts(_filters(points, order, finite), points.radius, guess)
+    filters = _filters(points, order, finite)
+    starts = _starts(filters, points.radius, None if rival is None else rival.x)
     count = starts.shape[1]
     where = np.repeat(np.arange(points.size), count)
-    filters = _filters(points.take(where), order, finite)
-    first = starts.reshape(where.size, -1)
     # most climbs lead to the same few maxima: a dozen steps tell which is the highest
-    ascent = ascend(filters.margin, filters.gradient, first, steps=_FIRST, tol=_TOL, gain=_GAIN)
+    ascent = ascend(
+        lambda a, climbs: filters.margin(a, where[climbs]),
+        lambda a, climbs: filters.gradient(a, where[climbs]),
+        starts.reshape(where.size, -1),
+        steps=_FIRST,
+        tol=_TOL,
+        gain=_GAIN,
+    )
     highest = np.argmax(ascent.f.reshape(points.size, count), axis=1)
     ascent = ascent.take(np.arange(points.size) * count + highest)
     if rival is not None:  # no more steps where it stays below infinite regularization

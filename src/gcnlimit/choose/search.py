@@ -62,20 +62,9 @@ class NetworkSearch:
         return cls(points, free, method, *free_numbers(points, free, method))
 
     @property
-    def size(self) -> int:
-        """Number of problems."""
-        return self.points.size
-
-    @property
     def reg_place(self) -> int:
         """Place of the regularization among the free numbers, -1 if it is not one of them."""
         return next((k for k, number in enumerate(self.numbers) if number.name == "reg"), -1)
-
-    def at_infinite_reg(self, which: Index) -> NetworkSearch:
-        """Return the same problems at infinite regularization."""
-        others = {name: bounds for name, bounds in self.free.items() if name != "reg"}
-        points = self.points.take(which)
-        return NetworkSearch.of(points._replace(reg=np.full(which.size, math.inf)), others)
 
     def values(self, u: Array, which: Index) -> Array:
         """Free numbers at points of the unit cube, one row per point."""
@@ -181,7 +170,7 @@ def optimum(
     if throw and search.refusal:
         raise ParameterError(search.refusal)
     best = _maximized(search, progress)
-    every = np.arange(search.size)
+    every = np.arange(points.size)
     values = search.values(best.u, every)
     curvature = _curvature(search, values) if search.numbers else values
     return Optimum(
@@ -196,7 +185,7 @@ def optimum(
 def _maximized(search: NetworkSearch, progress: bool | None = False) -> Maxima:
     """Best points of all problems that are not refused, a block of them at a time."""
     rows = np.flatnonzero(~search.refused)
-    n = search.size
+    n = search.points.size
     best = Maxima(np.zeros((n, len(search.numbers))), np.zeros(n), np.ones(n), np.ones(n, bool))
     if not search.numbers:  # nothing to search beside the depth or the best filter at test
         best.value[rows] = search.margins(best.u[rows], rows)
@@ -254,13 +243,12 @@ def _along_rays(objective: Objective, rays: Array, at_infinity: Maxima, accuracy
     if not rows.size:
         return best
 
-    def of_rows(u: Array, which: Index) -> Array:
-        return objective(u, rows[which])
-
     # a single climb for each: every step solves the equations of all layers
     first = rays[rows, np.argmax(values[rows], axis=1)][:, None]
     seen = best.range[rows]
-    climbed = maximize.maximize_from(of_rows, first, seen, walls=_NEAR, accuracy=accuracy)
+    climbed = maximize.maximize_from(
+        lambda u, which: objective(u, rows[which]), first, seen, walls=_NEAR, accuracy=accuracy
+    )
     infinite: Any = (column[rows] for column in best)
     higher = maximize.better(climbed, Maxima(*infinite), accuracy=accuracy)
     for column, value in zip(best, higher, strict=True):
@@ -280,9 +268,11 @@ def _candidates(search: NetworkSearch, block: Index) -> Array:
 
 def _at_infinity(search: NetworkSearch, block: Index) -> Maxima:
     """Optima at infinite regularization, as points of the cube with one more coordinate."""
-    face = search.at_infinite_reg(block)
+    bounds = {name: asked for name, asked in search.free.items() if name != "reg"}
+    points = search.points.take(block)._replace(reg=np.full(block.size, math.inf))
+    face = NetworkSearch.of(points, bounds)
     best = _maximized(face)
-    values = face.values(best.u, np.arange(face.size))
+    values = face.values(best.u, np.arange(block.size))
     # the same numbers, placed in the intervals of the search at finite regularization
     others = [number for number in search.numbers if number.name != "reg"]
     u = np.stack([number.place(values[:, k], block) for k, number in enumerate(others)], axis=1)
@@ -309,7 +299,7 @@ def _curvature(search: NetworkSearch, values: Array) -> Array:
         trials[k, :, :, k] = np.exp(moved) if log else moved
         finite[:, k] = np.isfinite(at) & (high > low)
         step[:, k] = np.where(finite[:, k], h, 1.0)
-    every = np.tile(np.arange(search.size), 3 * count)
+    every = np.tile(np.arange(search.points.size), 3 * count)
     margins = search.margins(trials.reshape(-1, count), every)
     below, middle, above = margins.reshape(count, 3, -1).swapaxes(0, 1)
     return np.where(finite, (below - 2.0 * middle + above).T / step**2, 0.0)
@@ -317,7 +307,7 @@ def _curvature(search: NetworkSearch, values: Array) -> Array:
 
 def _status(search: NetworkSearch, best: Maxima) -> npt.NDArray[np.int64]:
     """Where each optimum lies: the most noteworthy of its coordinates."""
-    status = np.full(search.size, TuneStatus.INTERIOR)
+    status = np.full(search.points.size, TuneStatus.INTERIOR)
     for k, number in enumerate(search.numbers):
         asked = number.asked
         # a bound that was not asked for is one of the family, such as a pole

@@ -52,8 +52,9 @@ def _searched(points: Points, finite: bool, tol: float, rival: Best | None = Non
     coarse = maximize(problem, first.angle[np.arange(points.size) * count + highest])
     # panels half as wide tell how far the margin on the first ones is off
     finer = panels.halved(ends)
-    fine = maximize(_problem(points, finite, finer), _carried(ends, coarse.angle, finer))
-    best = _reported(points, finite, finer, fine, np.abs(fine.margin - coarse.margin))
+    problem = _problem(points, finite, finer)
+    fine = maximize(problem, _carried(ends, coarse.angle, finer))
+    best = _reported(problem, points.signal, finer, fine, np.abs(fine.margin - coarse.margin))
     rough = ~(best.error <= tol)
     if rival is not None:
         rough &= ~(best.margin + 10.0 * best.error < rival.margin)  # else hopeless
@@ -70,8 +71,8 @@ def _searched(points: Points, finite: bool, tol: float, rival: Best | None = Non
 def _cut(points: Points, finite: bool, ends: Array, climbed: Climbed, tol: float) -> Best:
     """Halve the panels of one point in which the filter is not resolved, until the margin is steady."""
     change = np.full(1, np.nan)  # remains NaN if every panel is resolved already
+    problem = _problem(points, finite, ends)
     for _ in range(_ROUNDS):
-        problem = _problem(points, finite, ends)
         weight = problem.measure.tau + problem.measure.e
         mass = weight[0, :-1].reshape(ends.size - 1, -1).sum(axis=1)
         # a kink slows the decay of the coefficients in its own panel, and is found by it
@@ -82,12 +83,12 @@ def _cut(points: Points, finite: bool, ends: Array, climbed: Climbed, tol: float
         finer = panels.halved(ends, rough)
         start = _carried(ends, climbed.angle, finer)
         before = climbed.margin
-        climbed = maximize(_problem(points, finite, finer), start)
-        ends = finer
+        ends, problem = finer, _problem(points, finite, finer)
+        climbed = maximize(problem, start)
         change = np.abs(climbed.margin - before)
         if change[0] <= 0.1 * tol:
             break
-    return _reported(points, finite, ends, climbed, change)
+    return _reported(problem, points.signal, ends, climbed, change)
 
 
 def _problem(points: Points, finite: bool, ends: Array) -> SpectralMargin:
@@ -124,20 +125,21 @@ def _starts(problem: SpectralMargin, radius: Array, guess: Array | None) -> Arra
     return np.asarray(scaled[every[:, None], shape, scale])
 
 
-def _reported(points: Points, finite: bool, ends: Array, climbed: Climbed, error: Array) -> Best:
+def _reported(
+    problem: SpectralMargin, signal: Array, ends: Array, climbed: Climbed, error: Array
+) -> Best:
     """Regularization and values of the filter; without an atom its value at the edge takes that place."""
     angle = climbed.angle
-    side = np.where(points.signal < 0.0, -1.0, 1.0)
+    side = np.where(signal < 0.0, -1.0, 1.0)
     t = np.arccos(np.clip(0.5 * (side[:, None] * _GRID), -1.0, 1.0))
     rows = zip(angle[:, None, :-1], t, strict=True)
     bulk = np.concatenate([panels.interpolate(ends, a, at) for a, at in rows])
     # an atom without mass has an arbitrary angle: the edge next to it stands in
     edge = np.where(side < 0.0, bulk[:, 0], bulk[:, -1])
-    atom = np.where(np.abs(points.signal) > 1.0, angle[:, -1], edge)
+    atom = np.where(np.abs(signal) > 1.0, angle[:, -1], edge)
     g = np.concatenate([bulk, atom[:, None]], axis=1)
-    if finite:
+    if problem.finite:
         g = np.clip(np.tan(g), -_STEEPEST, _STEEPEST)
     size = g[np.arange(len(g)), np.argmax(np.abs(g), axis=1)]
-    problem = _problem(points, finite, ends)
     reg = problem.reg(problem.functions(angle)[1]) / size**2
     return Best(climbed.margin, error, reg, g / size[:, None], climbed.settled)

@@ -130,12 +130,17 @@ def tune(
     """
     check_problem("tune", data, gcn)
     check_free(gcn, free, NUMBERS if data.degrees is not None else ())
-    points, shape = _start(data, gcn, free)
+    start = _first_network(gcn, free)
+    # a regularization that is free is finite, and perhaps infinite
+    checked = start.replaced(reg=1.0) if "reg" in free else start
+    scope.check("best_test_filter" if "test_filter" in free else "tune", data, checked)
+    points = Points.unchecked(data, start)
     with np.errstate(all="ignore"):  # networks out of range have the worst margin
         best = best_of_depths(points, free, flag("throw", throw), progress)
         if "test_filter" in free:
             read = best_readout(best.points)[0]
             best = best._replace(points=best.points._replace(test_filter=read))
+    shape = np.broadcast_shapes(data.shape, start.shape)
     network = network_of(gcn, best.points, shape)
     prediction = predict(data, network, throw=False, progress=False)
     refused = np.asarray(prediction.status) == Status.REFUSED
@@ -145,18 +150,21 @@ def tune(
         Points.of(data, network)  # raises the error that says why
     if throw and np.all(np.isnan(prediction.test_accuracy)):
         predict(data, network, progress=False)  # the same
-    status = np.where(refused, TuneStatus.REFUSED, best.status.reshape(shape))
+    if np.any(refused):
+        numbers = {name: np.ravel(value) for name, value in prediction.as_dict().items()}
+        ended = Status.of(np.where(refused, Status.REFUSED, prediction.status))
+        prediction = replace(prediction, **_shaped(numbers, refused), status=ended)
     return Tuned(
         gcn=network,
-        prediction=_without(prediction, refused),
+        prediction=prediction,
         parameters=_shaped(best.parameters, refused),
         curvature=_shaped(best.curvature, refused),
-        status=status if shape else TuneStatus(int(status)),
+        status=TuneStatus.of(np.where(refused, TuneStatus.REFUSED, best.status.reshape(shape))),
     )
 
 
-def _start(data: CSBM, gcn: GCN, free: Mapping[str, Any]) -> tuple[Points, tuple[int, ...]]:
-    """Points from which the search starts, and the shape of the problems; of a free array the first value counts."""
+def _first_network(gcn: GCN, free: Mapping[str, Any]) -> GCN:
+    """Network from which the search starts: of a free array the first value counts."""
     changes: dict[str, Any] = {}
     if "reg" in free:
         changes["reg"] = float(np.ravel(gcn.reg)[0])
@@ -165,18 +173,13 @@ def _start(data: CSBM, gcn: GCN, free: Mapping[str, Any]) -> tuple[Points, tuple
     ):
         if name in free:
             changes[field] = filter.ravel(filter.shape)[0]
-    if gcn.training is not None and not free.keys().isdisjoint(gcn.training.names):
-        columns = {n: getattr(gcn.training, n) for n in gcn.training.names if n in free}
-        firsts = {name: float(np.ravel(column)[0]) for name, column in columns.items()}
-        changes["training"] = gcn.training.replaced(**firsts)
-    normalization = gcn.normalization
-    arrays = {name: getattr(normalization, name) for name in NUMBERS if name in free}
-    firsts = {name: np.ravel(value)[0] for name, value in arrays.items() if np.ndim(value)}
-    network = gcn.replaced(**changes, normalization=normalization.replaced(**firsts))
-    # a regularization that is free is finite, and perhaps infinite
-    checked = network.replaced(reg=1.0) if "reg" in free else network
-    scope.check("best_test_filter" if "test_filter" in free else "tune", data, checked)
-    return Points.unchecked(data, network), np.broadcast_shapes(data.shape, network.shape)
+    for field in ("training", "normalization"):
+        part: Any = getattr(gcn, field)
+        names = () if part is None else free.keys() & part.names
+        if names:
+            firsts = {name: np.ravel(getattr(part, name)).tolist()[0] for name in names}
+            changes[field] = part.replaced(**firsts)
+    return gcn.replaced(**changes)
 
 
 def network_of(gcn: GCN, points: Points, shape: tuple[int, ...]) -> GCN:
@@ -196,23 +199,13 @@ def network_of(gcn: GCN, points: Points, shape: tuple[int, ...]) -> GCN:
     )
 
 
-def _without(prediction: Prediction, refused: npt.NDArray[np.bool_]) -> Prediction:
-    """Return the prediction with NaN where a point was refused."""
-    if not np.any(refused):
-        return prediction
-    numbers = prediction.as_dict().items()
-    blank = {name: scalar_or_array(np.where(refused, np.nan, value)) for name, value in numbers}
-    status = np.where(refused, Status.REFUSED, prediction.status)
-    return replace(prediction, **blank, status=status if status.ndim else Status(int(status)))
-
-
 def _shaped(parameters: Mapping[str, Array], refused: npt.NDArray[np.bool_]) -> dict[str, Any]:
     """Numbers of each parameter in the shape of the problems, NaN where one was refused."""
     shaped = {}
     for name, values in parameters.items():
-        whole_shape = refused.shape + values.shape[1:]
-        hidden = refused.reshape(refused.shape + (1,) * (values.ndim - 1))
-        numbers = values.reshape(whole_shape)
-        shown = np.where(hidden, np.nan, numbers) if np.any(refused) else numbers
-        shaped[name] = scalar_or_array(shown)
+        numbers = values.reshape(refused.shape + values.shape[1:])
+        if np.any(refused):  # else whole numbers, such as a depth, stay whole
+            hidden = refused.reshape(refused.shape + (1,) * (values.ndim - 1))
+            numbers = np.where(hidden, np.nan, numbers)
+        shaped[name] = scalar_or_array(numbers)
     return shaped

@@ -12,9 +12,8 @@ from typing import Any
 
 def main() -> None:
     """Entry point of ``gcnlimit``: whatever becomes of its streams, or Ctrl-C at any moment, an exit status and no traceback."""
-    _replace(signal.SIGINT, signal.default_int_handler, signal.SIG_DFL)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        _replace(number, signal.SIG_DFL, _leave)
+    _replace(signal.default_int_handler, signal.SIG_DFL)
+    _replace(signal.SIG_DFL, _leave)
     from gcnlimit._runtime.progress import Forgiving
 
     sys.stderr = Forgiving(sys.stderr)
@@ -39,21 +38,20 @@ def main() -> None:
         # Python would try once more to write what is left, and complain
         with contextlib.suppress(OSError, AttributeError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    for number in (signal.SIGINT, signal.SIGTERM):
-        _replace(number, _interrupt, _leave)
+    _replace(_interrupt, _leave)
     sys.exit(status)
 
 
 def interruptible() -> None:
     """From here on Ctrl-C and an end from outside are exceptions, so that what was started ends, and what is done is kept."""
+    _replace(_leave, _interrupt)
+
+
+def _replace(handler: Any, other: Any) -> None:
+    """Handle signals in another way, where they are handled as said: a process in the background ignores some."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        _replace(number, _leave, _interrupt)
-
-
-def _replace(number: int, handler: Any, other: Any) -> None:
-    """Handle a signal in another way, if it is handled as said: a process in the background ignores some."""
-    if signal.getsignal(number) is handler:
-        signal.signal(number, other)
+        if signal.getsignal(number) is handler:
+            signal.signal(number, other)
 
 
 def _interrupt(number: int, frame: types.FrameType | None) -> None:

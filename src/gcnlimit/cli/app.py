@@ -73,7 +73,9 @@ class Verbs(click.Group):
             with warnings.catch_warnings():
                 # numbers out of range are reported as such
                 warnings.simplefilter("ignore", RuntimeWarning)
-                warnings.showwarning = _warn
+                warnings.showwarning = lambda message, *_, **__: click.echo(
+                    f"Warning: {message}", err=True
+                )
                 return super().invoke(ctx)
         except GCNLimitError as error:
             raise Failure(str(error)) from None
@@ -82,10 +84,6 @@ class Verbs(click.Group):
         except KeyboardInterrupt as stop:
             click.echo("\n".join(getattr(stop, "__notes__", ["interrupted"])), err=True)
             raise SystemExit(130) from None
-
-
-def _warn(message: Warning | str, *rest: Any, **extra: Any) -> None:
-    click.echo(f"Warning: {message}", err=True)
 
 
 @click.group(cls=Verbs, context_settings=_CONTEXT)

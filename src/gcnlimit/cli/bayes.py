@@ -35,10 +35,9 @@ def command(*, form: str, degree: float | None, linear: bool, **arguments: Any) 
     answer = (best_linear if linear else bayes_optimal)(grid.data(), degree=degree)
     columns = answer.distinct()
     title = "Best linear network" if linear else "Bayes-optimal performance"
-    beside = {}
     if degree is not None:
-        beside["degree"] = degree
+        grid.inputs["degree"] = degree
         title += f" at mean degree {degree:g}"
         for name in ("test_accuracy", "test_loss", "log_test_error"):
             columns[f"{name}_standard_error"] = getattr(answer.standard_error, name)
-    show_grid(grid, columns, form, title, answer, **beside)
+    show_grid(grid, columns, form, title, answer)

@@ -93,7 +93,7 @@ def _list(chosen: Sequence[Problem], form: str) -> None:
     if form == "table":  # as results are shown
         columns["directed"] = ["yes" if directed else "no" for directed in columns["directed"]]
         columns |= {name: [f"{100 * value:.1f}" for value in columns[name]] for name in _LIMITS}
-    show(columns, len(chosen), form, "Problems and their exact accuracies in per cent", keys=1)
+    show(columns, form, "Problems and their exact accuracies in per cent", keys=1)
 
 
 def _rank(scores: Scores, mine: Sequence[str], form: str) -> None:
@@ -109,11 +109,11 @@ def _rank(scores: Scores, mine: Sequence[str], form: str) -> None:
             for row in zip(*columns.values(), strict=True)
         ]
         names = dict.fromkeys(name for row in rows for name in row)
-        show({name: [row.get(name) for row in rows] for name in names}, len(rows), form)
+        show({name: [row.get(name) for row in rows] for name in names}, form)
         return
-    for size, ranking in zip(sizes, rankings, strict=True):
+    for ranking in rankings:
         marks = "* mine; n.s.: within three standard errors of mine"
-        click.echo(f"Test accuracy in per cent, {size} graphs; {marks}")
+        click.echo(f"Test accuracy in per cent, {ranking.size} graphs; {marks}")
         few = len(ranking.common) < 3
         common = ", ".join(ranking.common) if few else f"{len(ranking.common)} common problems"
         click.echo(f"Ranked by place, 0 at chance and 1 at the ceiling, over {common}\n")

@@ -60,8 +60,7 @@ def command(
     shares = "auto" if fractions is None else _fractions(fractions, labels)
     model = GraphClassifier(fractions=shares, class_weight=weight, scale=scale)
     model.fit(data.X, labels, graph=data.graph)
-    if plot is not None:
-        draw(plot, model.plot)
+    draw(plot, model.plot)
     if out is not None:
         _write(data, labels, model, out, review)
     from gcnlimit.real.recommend import expectation, facts, trust
@@ -74,14 +73,10 @@ def command(
         click.echo(expectation(model), err=True)
     for sentence in trust(model) if out is not None else ():
         click.echo(sentence, err=True)
-    size = 1
     if form == "table":
         names = [name.replace("_", " ") for name in columns]
-        columns, size = (
-            {"quantity": names, "value": np.array([*columns.values()], object)},
-            len(names),
-        )
-    show(columns, size, form, f"Classes of {data.nodes} nodes", file=file, split=split)
+        columns = {"quantity": names, "value": np.array([*columns.values()], object)}
+    show(columns, form, f"Classes of {data.nodes} nodes", file=file, split=split)
 
 
 def _fractions(text: str, labels: Any) -> Any:

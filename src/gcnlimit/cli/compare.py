@@ -39,8 +39,7 @@ def command(
     grid = Grid(arguments)
     check_plot(plot, grid.axes, fewest=0, most=1)
     comparison = compare(grid.data(), depth=depth, order=order, symmetrize=symmetrize)
-    methods = comparison.methods
-    entries = comparison.entries
+    methods, entries = comparison.methods, comparison.entries
     columns: dict[str, Any] = {n: np.tile(v, len(methods)) for n, v in grid.columns().items()}
     columns["method"] = np.repeat(methods, grid.size)
     columns["test_accuracy"] = comparison.test_accuracy
@@ -53,7 +52,7 @@ def command(
     draw(plot, lambda panel: comparison.plot(axes=panel))
     inputs = grid.inputs | {"depth": depth, "order": order, "symmetrize": symmetrize}
     title = "Filter and regularization at their best"
-    show(columns, len(methods) * grid.size, form, title, len(grid.axes) + 1, **inputs)
+    show(columns, form, title, len(grid.axes) + 1, **inputs)
 
 
 def _parameters(entries: Sequence[Entry], size: int) -> dict[str, Any]:

@@ -41,4 +41,4 @@ def command(*, file: str, split: int | None, plot: Path | None, form: str, **tab
     else:
         columns = description.as_dict() | {"holds": description.holds}
         columns["doubts"] = " ".join(description.doubts)
-        show(columns, 1, form, file=file)
+        show(columns, form, file=file)

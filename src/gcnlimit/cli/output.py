@@ -51,15 +51,14 @@ def output_options(function: Verb) -> Verb:
     return verb
 
 
-def show(
-    columns: Columns, size: int, form: str, title: str = "", keys: int = 0, **inputs: Any
-) -> None:
-    """Print named columns; a column is one value for all rows, or an array of `size` of them.
+def show(columns: Columns, form: str, title: str = "", keys: int = 0, **inputs: Any) -> None:
+    """Print named columns; a column is one value for all rows, or has one for each.
 
     JSON (a list of rows) and CSV begin each row with the `inputs` and have every digit; a table has six, and repeats
     the first `keys` columns where it must be broken.
     """
-    flat = {name: np.asarray(values).reshape(-1) for name, values in columns.items()}
+    flat = {name: np.ravel(values) for name, values in columns.items()}
+    size = max((values.size for values in flat.values()), default=0)
     full = {name: np.broadcast_to(values, size).tolist() for name, values in flat.items()}
     if form == "table":
         cells = {name.replace("_", " "): list(map(_cell, values)) for name, values in full.items()}
@@ -68,7 +67,11 @@ def show(
         return
     full = {name: [value] * size for name, value in inputs.items()} | full
     rows = zip(*(map(_plain, values) for values in full.values()), strict=True)
-    click.echo((_csv if form == "csv" else _json)(list(full), rows), nl=False)
+    if form == "csv":
+        click.echo(_csv(list(full), rows), nl=False)
+        return
+    lines = [json.dumps(dict(zip(full, row, strict=True)), allow_nan=False) for row in rows]
+    click.echo("[\n " + ",\n ".join(lines) + "\n]" if lines else "[]")
 
 
 def show_grid(
@@ -76,22 +79,16 @@ def show_grid(
 ) -> None:
     """Print columns over a grid, beside its axes and inputs, and `beside`, inputs of the verb alone.
 
-    With the result `found` it says how each point ended: always for machines, in a table where a point failed.
+    With the `answer` it says how each point ended: always for machines, in a table where a point failed.
     """
     reasons = {} if answer is None else failures(grid, answer)
     if answer is not None and (reasons or form != "table"):
         columns["status"] = np.char.lower(status_names(Status, answer.status))
         if form != "table":
             columns["error"] = [reasons.get(place) for place in range(grid.size)]
-    columns = grid.columns() | columns
     inputs = grid.inputs | beside
-    show(columns, grid.size, form, title, len(grid.axes), **inputs)
+    show(grid.columns() | columns, form, title, len(grid.axes), **inputs)
     report(grid, reasons)
-
-
-def _json(names: list[str], rows: Any) -> str:
-    lines = [json.dumps(dict(zip(names, row, strict=True)), allow_nan=False) for row in rows]
-    return "[\n " + ",\n ".join(lines) + "\n]\n" if lines else "[]\n"
 
 
 def _csv(names: list[str], rows: Any) -> str:

@@ -46,4 +46,4 @@ def command(
         click.echo("To classify the nodes: gcnlimit classify, with the same options.")
         return
     columns = facts(advice.model) | {"half_accuracy": advice.half_accuracy, "reason": advice.reason}
-    show(columns, 1, form, file=file, split=split)
+    show(columns, form, file=file, split=split)

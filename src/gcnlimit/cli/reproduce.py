@@ -46,6 +46,6 @@ def command(*, quick: bool, device: str, form: str, out: Path, **size: int | Non
     }
     for title, rows in tables.items():
         columns = {key: [row[key] for row in rows] for key in rows[0]}
-        show(columns, len(rows), "table", title, keys=1)
+        show(columns, "table", title, keys=1)
     table = registry.write_agreement(datasets, out)
     click.echo(f"{len(datasets)} figures and their numbers are in {out}, with {table.name}.")

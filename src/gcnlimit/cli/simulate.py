@@ -67,8 +67,7 @@ def command(
         title += ", and exact for infinite graphs"
         if predicted is not None and np.isfinite(predicted).any():
             title += "; error of the test accuracy: predicted"
-        lines = grid.size * len(fields)
-        show(_long(grid, fields), lines, form, title, keys=len(grid.axes) + 1)
+        show(_long(grid, fields), form, title, keys=len(grid.axes) + 1)
         report(grid, reasons)
     else:
         wide = {name + end: fields[name][end] for name in fields for end in fields[name]}

@@ -67,9 +67,8 @@ def command(
     draw_beside(plot, best.prediction, ceiling)
     columns = best.by_layer(best.parameters)
     columns |= {f"curvature_{n}": values for n, values in best.by_layer(best.curvature).items()}
-    for name, values in best.prediction.distinct().items():
-        if name in ("test_accuracy", "best_accuracy"):
-            columns[name] = values
+    reached = best.prediction.distinct()
+    columns |= {n: reached[n] for n in ("test_accuracy", "best_accuracy") if n in reached}
     columns["bayes_optimal"] = ceiling
     columns["status"] = np.char.lower(status_names(TuneStatus, best.status))
     for name in intervals:

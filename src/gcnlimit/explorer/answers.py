@@ -106,7 +106,13 @@ class Workers:
         else:
             return None
         try:
-            return self._wait(process, process.submit(call, *given), unwanted)
+            future = process.submit(call, *given)
+            began = time.monotonic()
+            while not (unwanted() and time.monotonic() - began > self._patience):
+                with contextlib.suppress(TimeoutError):
+                    return future.result(timeout=_LOOK)
+            process.end()
+            return None
         except BrokenExecutor:
             process.end()
             words = "the computing process died, perhaps for lack of memory; try again"
@@ -118,16 +124,6 @@ class Workers:
         """End the processes."""
         for process in self._all:
             process.end()
-
-    def _wait(self, process: _Process, future: Future[V], unwanted: Callable[[], bool]) -> V | None:
-        began = time.monotonic()
-        while True:
-            try:
-                return future.result(timeout=_LOOK)
-            except TimeoutError:
-                if unwanted() and time.monotonic() - began > self._patience:
-                    process.end()
-                    return None
 
 
 class Computed(NamedTuple):

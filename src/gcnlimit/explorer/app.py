@@ -266,18 +266,12 @@ def _moved(move: Move) -> Callable[..., tuple[Any, ...]]:
             state, sentence = move(*given)
         except GCNLimitError as error:
             return (*[no_update] * (len(FIELDS) + 1), str(error))
-        return (*_values(state), sentence if sentence is no_update else said(sentence))
+        shown = {**vars(state), "infinite": not state.finite}
+        shown["reg"] = state.reg if state.finite else 1.0
+        shown |= {name: ["yes"] if shown[name] else [] for name in (*SWITCHES, "infinite")}
+        return (*shown.values(), sentence if sentence is no_update else said(sentence))
 
     return values
-
-
-def _values(state: State) -> tuple[Any, ...]:
-    """Values of the controls that show a state."""
-    infinite = not state.finite
-    state = state.replaced(reg=1.0) if infinite else state
-    values = {name: getattr(state, name) for name in FIELDS}
-    values |= {name: ["yes"] if values[name] else [] for name in SWITCHES}
-    return (*values.values(), ["yes"] if infinite else [])
 
 
 def _from_link(search: str | None, start: str) -> tuple[State, Any]:

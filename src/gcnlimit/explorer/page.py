@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -146,15 +147,24 @@ def _starts() -> list[Any]:
 
 def _reading(name: str) -> Any:
     """Field that says how an upload is read."""
-    place = f"read-{name}"
+    place, words = f"read-{name}", READING[name]
     if name == "undirected":
-        return dcc.Checklist([{"label": f" {READING[name]}", "value": "yes"}], id=place)
-    label = html.Label(READING[name], htmlFor=place)
+        return _switch(place, words)
     if name == "scale":
-        items = [{"label": words, "value": value} for value, words in _SCALES.items()]
-        field = dcc.RadioItems(items, "auto", id=place, inline=True, className="choice")
-        return html.Div([html.Div(READING[name], className="label"), field])
-    return html.Div([label, dcc.Input(id=place, type="text", maxLength=200)], className="number")
+        return html.Div(_choice(place, words, _SCALES, value="auto"))
+    field = dcc.Input(id=place, type="text", maxLength=200)
+    return html.Div([html.Label(words, htmlFor=place), field], className="number")
+
+
+def _switch(place: str, words: str) -> Any:
+    return dcc.Checklist([{"label": f" {words}", "value": "yes"}], id=place)
+
+
+def _choice(place: str, words: str, choices: Mapping[str, str], **how: Any) -> list[Any]:
+    """Words, and buttons of which one is chosen."""
+    items = [{"label": written, "value": value} for value, written in choices.items()]
+    field = dcc.RadioItems(items, id=place, inline=True, className="choice", **how)
+    return [html.Div(words, className="label"), field]
 
 
 def _group(title: str, *children: Any) -> Any:
@@ -163,27 +173,18 @@ def _group(title: str, *children: Any) -> Any:
 
 def _control(name: str) -> Any:
     """Control of a field of the state, or the switch for an infinite regularization, which stands for a number."""
+    words, place = _LABELS[name], f"{name}-control"
     if name in CHOICES:
-        return _choice(name)
+        written = {"family": family_name, "axis": axis_name}.get(name, str)
+        buttons = _choice(name, words, {option: written(option) for option in CHOICES[name]})
+        return html.Div(buttons, id=place, role="radiogroup", **{"aria-label": words})
     if name in (*SWITCHES, "infinite"):
-        options = [{"label": f" {_LABELS[name]}", "value": "yes"}]
-        return html.Div(dcc.Checklist(options, id=name), id=f"{name}-control")
+        return html.Div(_switch(name, words), id=place)
     fields = [dcc.Input(id=name, type="text", debounce=True, maxLength=80)]
     if name in LIMITS:
         slider = dcc.Input(id=f"{name}-slider", type="range", min=0, max=1000, step=1)
         fields = [slider, dcc.Input(id=name, type="number", step="any", debounce=True)]
-    label = html.Label(_LABELS[name], htmlFor=name)
-    return html.Div([label, *fields], className="number", id=f"{name}-control")
-
-
-def _choice(name: str) -> Any:
-    """Buttons of which one is chosen; families and axes as they are written."""
-    written = {"family": family_name, "axis": axis_name}.get(name, str)
-    items = [{"label": written(option), "value": option} for option in CHOICES[name]]
-    field = dcc.RadioItems(items, id=name, inline=True, className="choice")
-    label = _LABELS[name]
-    named = {"id": f"{name}-control", "aria-label": label}
-    return html.Div([html.Div(label, className="label"), field], role="radiogroup", **named)
+    return html.Div([html.Label(words, htmlFor=name), *fields], className="number", id=place)
 
 
 def _pictures() -> list[Any]:

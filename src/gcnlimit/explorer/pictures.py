@@ -181,11 +181,10 @@ def gap(state: State, results: Results) -> Picture:
 
 def spectrum(state: State, results: Results) -> Picture:
     """The filter on the spectrum of the operator, beside the best filter over all regularizations."""
-    signal = float(state.data.effective_signal(state.symmetrize))
     # a strong signal detaches one eigenvalue from the bulk: an interval to 2, or the unit circle
-    detached = abs(signal) > 1.0
-    spike = signal + 1.0 / signal if state.symmetric and detached else signal
-    edge = 2.0 if state.symmetric else 1.0
+    operator = state.data.operator(state.symmetrize)
+    edge, spike = operator.edge, float(operator.spike)
+    detached = spike != 0.0
     x = np.linspace(min(-edge, spike), max(edge, spike), 101)
     filter = state.gcn.filter
     g = np.ravel(filter(x))

@@ -15,8 +15,8 @@ import numpy as np
 from gcnlimit._runtime.memory import at_most
 from gcnlimit.benchmark.problems import Problem, problems
 from gcnlimit.classes import Classes
-from gcnlimit.csbm import SIGNALS
-from gcnlimit.degrees import DegreeLaw, Gamma
+from gcnlimit.csbm import CSBM, SIGNALS
+from gcnlimit.degrees import Gamma
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.explorer.state import LIMITS, State
 from gcnlimit.graphs.check import counted
@@ -24,6 +24,7 @@ from gcnlimit.graphs.columns import spelling
 from gcnlimit.graphs.dataset import Dataset
 from gcnlimit.graphs.table_files import ENDS
 from gcnlimit.graphs.tables import LABEL
+from gcnlimit.real.estimate import Estimate
 from gcnlimit.real.files import TABLES, read_labelled
 from gcnlimit.real.recommend import recommend
 
@@ -35,13 +36,21 @@ COLUMNS = 20_000
 """Columns that it may have: more take minutes."""
 
 
+def _controls(data: CSBM | Estimate) -> dict[str, Any]:
+    """Values of the controls of the data, as far as the page has them."""
+    values = {name: float(np.clip(getattr(data, name), *LIMITS[name][:2])) for name in SIGNALS}
+    law, most = data.degrees, LIMITS["degrees_variance"].high
+    variance = 0.0 if law is None else min(law.moment(2.0) - 1.0, most)
+    shares = [round(float(f), 4) for f in data.fractions]
+    shares[-1] = round(1.0 - sum(shares[:-1]), 4)  # so that the text sums to 1
+    equal = Classes.of(data.fractions).equal
+    classes = str(len(shares)) if equal else ", ".join(map(str, shares))
+    return values | {"classes": classes, "directed": data.directed, "degrees_variance": variance}
+
+
 def _of_problem(problem: Problem) -> State:
-    data, to = problem.data, problem.to
-    values: dict[str, Any] = {name: float(getattr(data, name)) for name in SIGNALS}
-    values["classes"] = ", ".join(f"{value:g}" for value in np.ravel(data.classes.value))
-    values["degrees_variance"] = _variance(data.degrees)
-    values |= {"directed": data.directed, "degree": problem.degree}
-    if to is not None:
+    values = _controls(problem.data) | {"degree": problem.degree}
+    if (to := problem.to) is not None:
         values |= {"elsewhere": True, "to_lam": float(to.lam), "to_mu": float(to.mu)}
     return State(**values)
 
@@ -50,11 +59,6 @@ def _has_controls(problem: Problem) -> bool:
     """Whether the page has controls for a problem: other laws of degrees and graphs of another size have none."""
     same_size = problem.to is None or problem.to.alpha == problem.data.alpha
     return same_size and isinstance(problem.data.degrees, Gamma | None)
-
-
-def _variance(law: DegreeLaw | None) -> float:
-    """Variance of a law of degrees, as far as the page has it."""
-    return 0.0 if law is None else min(law.moment(2.0) - 1.0, LIMITS["degrees_variance"].high)
 
 
 def _residual(**values: Any) -> State:
@@ -155,16 +159,14 @@ def _on_the_page(name: str, value: Any) -> str:
 
 def describe(state: State, data: Dataset, scale: str = "auto") -> tuple[State, str]:
     """State of the model that `recommend` finds in a graph, with its errors, the network as it is, and what is recommended."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what they say is part of the recommendation
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
         advice = recommend(data.X, data.training(), data.graph, scale=scale)
     estimate = advice.estimate
-    values: dict[str, Any] = {"directed": estimate.directed, "estimated": True}
-    values |= {name: float(np.clip(getattr(estimate, name), *LIMITS[name][:2])) for name in SIGNALS}
-    values |= {"classes": _classes(estimate.fractions.tolist())}
-    fitted = state.replaced(**values, normalization="symmetric", symmetrize=True)
-    hubs = 0.0 if fitted.unequal else _variance(estimate.degrees)
-    fitted = fitted.replaced(degrees_variance=hubs).rounded()
+    usual = {"estimated": True, "normalization": "symmetric", "symmetrize": True}
+    fitted = state.replaced(**_controls(estimate), **usual).rounded()
+    if fitted.unequal:
+        fitted = fitted.replaced(degrees_variance=0.0)
     *tables, sentences = str(advice).split("\n\n")
     size = f"Your graph: {data.nodes} nodes, {len(estimate.fractions)} classes."
     graph = f"lam = {estimate.lam:.3g} +- {estimate.lam_error:.2g}"
@@ -172,16 +174,9 @@ def describe(state: State, data: Dataset, scale: str = "auto") -> tuple[State, s
     model = f"The sliders show the estimated model: {signals}."
     if advice.doubts:
         model += f"\nYour graph may not follow it: {advice.doubts[0]}."
-    head = "\n".join([size, *data.notes, model])
+    told = dict.fromkeys(f"Warning: {w.message}." for w in said if w.category is UserWarning)
+    head = "\n".join([size, *data.notes, *told, model])
     return State.of_query(fitted.query()), "\n\n".join((head, sentences, *tables))
-
-
-def _classes(fractions: list[float]) -> str:
-    """Fractions as text that sums to 1, or their number for classes of the same size."""
-    if Classes.of(fractions).equal:
-        return str(len(fractions))
-    rounded = [round(f, 4) for f in fractions[:-1]]
-    return ", ".join(map(str, [*rounded, round(1.0 - sum(rounded), 4)]))
 
 
 def _write(folder: Path, number: int, text: str, name: str) -> Path:

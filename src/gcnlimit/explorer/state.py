@@ -129,8 +129,7 @@ class State:
 
     def texts(self) -> dict[str, str]:
         """Every value as a link has it."""
-        values = {name: getattr(self, name) for name in FIELDS}
-        return {k: str(v).lower() if k in SWITCHES else str(v) for k, v in values.items()}
+        return {k: str(v).lower() if k in SWITCHES else str(v) for k, v in vars(self).items()}
 
     def replaced(self, **changes: Any) -> State:
         """Same state with some values changed."""

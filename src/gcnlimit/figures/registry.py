@@ -113,28 +113,21 @@ def produce(
 ) -> Iterator[tuple[PaperFigure, xarray.Dataset]]:
     """Each figure with its numbers; finished dots are kept in the folder, from which an interrupted run resumes."""
     total = sum(figure.curves if simulation and figure.dots else 1 for figure in figures)
-    with progress_bar("figures", total, unit="curves") as bar, _kept(simulation, folder) as ready:
-        counted = ready and replace(ready, advance=lambda: bar.advance(1))
+    with contextlib.ExitStack() as running:
+        bar = running.enter_context(progress_bar("figures", total, unit="curves"))
+        if simulation is not None:
+            backend_of(simulation.device)
+            _make(folder)
+            # one pool: processes take seconds to start, and figures are many
+            pool = running.enter_context(process_pool(cores()))
+            how: Any = {"executor": pool, "advance": lambda: bar.advance(1)}
+            simulation = replace(simulation, store=folder / "dots.sqlite", **how)
         for figure in figures:
             bar.title = figure.name
-            dataset = figure.numbers(counted)
-            if counted is None or figure.dots is None:
+            dataset = figure.numbers(simulation)
+            if simulation is None or figure.dots is None:
                 bar.advance(1)
             yield figure, dataset
-
-
-@contextlib.contextmanager
-def _kept(simulation: Simulation | None, folder: Path) -> Iterator[Simulation | None]:
-    """The simulation with its store in the folder, and one pool of processes for all figures."""
-    if simulation is None:
-        yield None
-        return
-    backend_of(simulation.device)
-    store = folder / "dots.sqlite"
-    _make(folder)
-    # one pool: processes take seconds to start, and figures are many
-    with process_pool(cores()) as pool:
-        yield replace(simulation, store=store, executor=pool)
 
 
 def z_scores(dataset: xarray.Dataset) -> Array:

@@ -113,7 +113,7 @@ def _recursion(  # noqa: PLR0917
     before, newest = pair
     for k in terms:
         factor = float(2.0 / radius if k % 2 else -2.0 / radius)
-        if hasattr(operator, "add_product"):
+        if isinstance(newest, np.ndarray) and hasattr(operator, "add_product"):
             operator.add_product(newest, before, factor)
         else:
             before += factor * (operator @ newest)

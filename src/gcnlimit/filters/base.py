@@ -18,6 +18,7 @@ from gcnlimit.filters import action
 from gcnlimit.filters.action import Block, Shape, Whole, by_columns
 from gcnlimit.filters.chain import Chain
 from gcnlimit.numerics.linear import norm
+from gcnlimit.numerics.spectral import gauss_chebyshev
 
 
 class Averages(NamedTuple):
@@ -161,10 +162,9 @@ class Filter(Value, ABC):
                 g = self.chain(accuracy=1e-15, radius=1.0).coefficients()[1][..., 0, :]
                 return np.asarray(0.5 * np.log(np.sum(g**2, axis=-1)))
         # The average of the square over the semicircle.
-        n = int(np.max(self.quadrature_nodes(), initial=1))
-        theta = np.arange(1, n + 1) * (np.pi / (n + 1))
-        g, size = self.normalized(2.0 * np.cos(theta))
-        return np.asarray(size + 0.5 * np.log(g**2 @ (2.0 / (n + 1) * np.sin(theta) ** 2)))
+        x, weight, *_ = gauss_chebyshev(int(np.max(self.quadrature_nodes(), initial=1)))
+        g, size = self.normalized(x)
+        return np.asarray(size + 0.5 * np.log(g**2 @ weight))
 
     def quadrature_nodes(self) -> Whole:
         r"""Number of nodes on :math:`[-2, 2]` that average :math:`g^4` to rounding: the length of its Chebyshev series."""

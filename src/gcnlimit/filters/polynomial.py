@@ -129,15 +129,15 @@ class Polynomial(Filter):
     def normalized(self, x: Array) -> tuple[Array, Array]:
         """Horner's rule in :math:`x / max|x|`, on coefficients scaled to match."""
         x, _ = np.broadcast_arrays(x, np.zeros((*self.shape, 1)))
-        largest = np.max(np.abs(x), axis=-1, keepdims=True)
-        largest = np.where(largest > 0, largest, 1.0)
+        unit, largest = to_unit(x)
+        powers = np.arange(self.order + 1) * largest[..., None]
         with np.errstate(divide="ignore"):
-            size = np.log(np.abs(self.coefficients)) + np.arange(self.order + 1) * np.log(largest)
+            size = np.log(np.abs(self.coefficients)) + powers
         top = np.max(size, axis=-1)
         weights = np.exp(size - top[..., None]) * np.sign(self.coefficients)
         g = np.zeros(x.shape)
         for k in range(self.order, -1, -1):
-            g = g * (x / largest) + weights[..., k, None]
+            g = g * unit + weights[..., k, None]
         g, more = to_unit(g)
         return g, top + more
 

@@ -15,9 +15,11 @@ from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.standard import StandardizedGraph
 
 UNLIKELY = 1e-3  # level of each test: about one graph of the model in 500 is doubted by chance
-# Ratio of mean degrees of two classes from which it matters: class sizes that scatter make 1.2.
+# Ratio of mean degrees of two classes, or of their spreads, from which it matters: class sizes that
+# scatter make 1.2.
 UNLIKE = 1.4
 FEWEST = 2.0  # edges expected between two classes below which their number says nothing
+WEIGHTED = 0.05  # variance of the weights, over their squared mean, that is noise not to be ignored
 SIDES = 0.9  # share of the edges that join two sides from which a graph is bipartite
 
 
@@ -28,18 +30,31 @@ def block_doubts(graph: StandardizedGraph) -> Iterator[str]:
         sides = "of two kinds of nodes with edges only between the two"
         yield f"the graph is bipartite, made {sides}, and the classes do not explain it"
     A = graph.operator.matrix
+    if float(np.var(A.data)) > WEIGHTED * float(np.mean(A.data)) ** 2:
+        ratio = f"the largest is {A.data.max() / A.data.min():.3g} times the smallest"
+        yield f"the edges have weights ({ratio}), which the model has not; leave the weights out"
     out = np.diff(A.indptr).astype(float)
     into = np.bincount(A.indices, minlength=graph.nodes).astype(float)
     for degrees in (out, into) if graph.directed else (out,):
         seen = degrees[graph.labels.labelled]
         means = np.bincount(graph.labels.index, seen) / graph.labels.counts
         unlike = means.max() > UNLIKE * means.min()
-        if unlike and _level_of_means(seen, graph) < UNLIKELY:
+        # few nodes of one degree do not show how much degrees scatter: at least as counts do
+        scatter = float(np.mean(seen / (1.0 + seen) ** 2))
+        logs = np.log1p(seen)
+        if unlike and _level_of_means(logs, graph, scatter) < UNLIKELY:
             most, least = int(means.argmax()), int(means.argmin())
             kind = "" if not graph.directed else "outgoing " if degrees is out else "incoming "
             first = f"nodes of class {names[most]} have {means[most]:.1f} {kind}edges on average"
             fewest = f"those of class {names[least]} have {means[least]:.1f}"
             yield f"the degree depends on the class ({first}, {fewest})"
+            break
+        away = np.abs(logs - logs.mean())
+        spread = np.sqrt(np.bincount(graph.labels.index, away**2) / graph.labels.counts)
+        unlike = graph.has_hubs and spread.max() > UNLIKE * spread.min()
+        if unlike and _level_of_means(away, graph) < UNLIKELY:
+            most, least = names[spread.argmax()], names[spread.argmin()]
+            yield f"degrees vary more within class {most} than within {least}, which has no hubs"
             break
     edges, chance = _blocks(graph, out, into)
     fitted, level = _one_strength(graph, edges, chance)
@@ -57,17 +72,14 @@ def block_doubts(graph: StandardizedGraph) -> Iterator[str]:
         yield f"pairs of classes are not linked alike ({excess})"
 
 
-def _level_of_means(degrees: Array, graph: StandardizedGraph) -> float:
-    """Probability of mean degrees that differ as much by chance alone (analysis of variance of their logarithms)."""
+def _level_of_means(values: Array, graph: StandardizedGraph, least: float = 1e-12) -> float:
+    """Probability of means over classes that differ as much by chance alone (analysis of variance, at `least` this)."""
     counts = graph.labels.counts
-    values = np.log1p(degrees)
     means = np.bincount(graph.labels.index, values) / counts
     freedom = max(values.size - counts.size, 1)
     within = float(np.sum((values - means[graph.labels.index]) ** 2)) / freedom
-    # a few nodes of one degree do not show how much degrees scatter: at least as counts do
-    within = max(within, float(np.mean(degrees / (1.0 + degrees) ** 2)), 1e-12)
     between = float(counts @ (means - values.mean()) ** 2) / (counts.size - 1)
-    return float(fdtrc(counts.size - 1, freedom, between / within))
+    return float(fdtrc(counts.size - 1, freedom, between / max(within, least, 1e-12)))
 
 
 def _blocks(graph: StandardizedGraph, out: Array, into: Array) -> tuple[Array, Array]:

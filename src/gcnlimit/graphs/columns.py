@@ -279,7 +279,7 @@ def features_of(
         parts.append(np.unique(np.array(marks, float), axis=0).T)
     notes += [f"{sentence}: {listed(names)}." for sentence, names in told.items() if names]
     keep = f"To keep words such as NA, use {option('words', 'COLUMN')}."
-    notes += [keep] * bool(told[_LACKING]) + words
+    notes += [keep] * any(not lost.endswith(": empty)") for lost in told[_LACKING]) + words
     size = 16.0 * sum(part.size for part in parts)
     require(f"a table of {sum(p.shape[1] for p in parts)} features", size, "drop some columns")
     return np.hstack(parts) if parts else None

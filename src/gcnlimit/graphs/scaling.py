@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,11 +11,14 @@ from scipy import sparse
 
 from gcnlimit._validation import one_of
 from gcnlimit._values import Array
-from gcnlimit.graphs.check import column_spread, dense, is_sparse, squared
+from gcnlimit.graphs.check import column_spread, counted, dense, is_sparse, squared
 
 DENSE = 5e7  # numbers up to which a sparse matrix may become dense
 RANK = 256  # principal directions to which many features are reduced
 NUMBERS = 1.5e7  # in a view: large graphs have fewer directions
+FAR = 1e6  # deviation from the median of a column, over the typical one, from which it is absurd,
+FEW = 0.05  # in this share of the nodes at most: more of them are what the column is like
+Limits = tuple[Array, Array]  # least and largest value of each column
 
 
 class Scaling(NamedTuple):
@@ -23,25 +27,37 @@ class Scaling(NamedTuple):
     how: str | None
     mean: Array  # of each column, 0 where it is not centred
     spread: Array  # 1 where a column is constant
+    limits: Limits | None = None  # of values that are not absurd
 
     @classmethod
     def of(cls, X: Any, how: str | None) -> Scaling:
         """Scaling of these features; ``"auto"`` takes rows if most features are 0, as counts of words are, else columns.
 
         Rows that few columns dominate, as one of another unit does, tell nothing of the others: they are scaled by columns. The
-        columns of a large sparse matrix are not centred, so that it remains sparse.
+        columns of a large sparse matrix are not centred, so that it remains sparse. Absurd values are brought near the others.
         """
         one_of("scale", how, "auto", "rows", "columns", None)
+        limits = limits_of(X)
+        if limits is not None:
+            count = abs(X - within(X, limits)).astype(bool).sum()
+            told = (
+                f"{counted(int(count), 'value')} of X more than a million times as far out as usual"
+            )
+            warnings.warn(
+                f"{told} in the column; taken for twice the furthest of the others", stacklevel=5
+            )
+            X = within(X, limits)
         if how == "auto":
             filled = X.count_nonzero() if is_sparse(X) else np.count_nonzero(X)
             counts = filled <= 0.5 * X.shape[0] * X.shape[1] and _even(X)
             how = "rows" if counts else "columns"
         mean, spread, varies = column_spread(X)
         large = is_sparse(X) and X.shape[0] * X.shape[1] > DENSE
-        return cls(how, 0.0 * mean if large else mean, np.where(varies, spread, 1.0))
+        return cls(how, 0.0 * mean if large else mean, np.where(varies, spread, 1.0), limits)
 
     def __call__(self, X: Any) -> Any:
         """Scaled features."""
+        X = within(X, self.limits)
         if self.how != "columns":
             return X if self.how is None else unit_rows(X)
         if is_sparse(X) and not self.mean.any():
@@ -55,6 +71,43 @@ def _even(X: Any) -> bool:
     filled = np.asarray((X != 0).sum(axis=0)).ravel() > 0.5 * X.shape[0]
     spread = share.sum() ** 2 > 3.0 * float(share @ share)
     return bool(spread and 2.0 * share[filled].sum() <= share.sum())
+
+
+def limits_of(X: Any) -> Limits | None:
+    """Twice the deviation of the furthest value that is not absurd, both ways from the median of a column; None if none is.
+
+    One such value, as of a slip of the pen, would leave no variance to all others. The typical deviation is the median of those
+    that are not 0, and more than rounding.
+    """
+    nodes, width = X.shape
+    if is_sparse(X):
+        sizes = np.abs(X.data[X.data != 0.0])
+        apart = sizes.max(initial=0.0) > FAR * sizes.min(initial=np.inf)
+        if 2 * sizes.size < nodes * width and not apart:
+            return None
+        X = X.tocsc()
+    limits = np.full((2, width), [[-np.inf], [np.inf]])
+    for j in range(width):
+        column = dense(X[:, [j]])[:, 0]
+        middle = float(np.median(column))
+        away = np.abs(column - middle)
+        typical = float(np.median(away[away > 0.0])) if away.any() else 0.0
+        absurd = away > FAR * max(typical, 1e-7 * abs(middle))
+        if 0 < absurd.sum() <= max(FEW * nodes, 1):
+            reach = min(2.0 * away[~absurd].max(), FAR * typical)
+            limits[:, j] = middle - reach, middle + reach
+    return (limits[0], limits[1]) if np.isfinite(limits).any() else None
+
+
+def within(X: Any, limits: Limits | None) -> Any:
+    """Features, each value at most at the limits of its column."""
+    if limits is None:
+        return X
+    if not is_sparse(X):
+        return np.clip(X, *limits)
+    X = X.copy()
+    X.data = np.clip(X.data, limits[0][X.indices], limits[1][X.indices])
+    return X
 
 
 def unit_rows(X: Any) -> Any:

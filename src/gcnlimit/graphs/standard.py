@@ -15,6 +15,7 @@ from gcnlimit.graphs import check, verdict
 from gcnlimit.graphs.labels import Labels, as_labels
 from gcnlimit.graphs.operator import centred, weight_unit, without_degrees
 from gcnlimit.graphs.rank_one import SparsePlusRankOne
+from gcnlimit.graphs.scaling import limits_of, within
 
 LEAF = 0.25  # degree of a leaf, in units of the mean degree
 PAIRS = 600  # nodes among which the correlations of features are measured
@@ -122,6 +123,7 @@ class StandardizedGraph(NamedTuple):
 
 
 def _features(X: Any) -> SparsePlusRankOne | None:
+    X = within(X, limits_of(X))
     mean, spread, varies = check.column_spread(X)
     if not varies.any():
         return None

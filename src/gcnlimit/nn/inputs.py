@@ -47,7 +47,7 @@ class Inputs(NamedTuple):
         scaling = Scaling.of(X, None)
         if not centred:
             return cls(scaling, np.zeros(X.shape[1]), 1.0, None)
-        values = dense(X)
+        values = dense(scaling(X))
         mean = values.mean(axis=0)
         return cls(scaling, mean, float(np.sqrt(np.mean((values - mean) ** 2))) or 1.0, None)
 

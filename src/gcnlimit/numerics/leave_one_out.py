@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from gcnlimit._values import Array
+from gcnlimit.numerics.gaussian import roc_area
 from gcnlimit.numerics.roots import bracketed_roots
 
 Indices = npt.NDArray[np.int64]
@@ -19,6 +21,8 @@ COLDEST = 100.0  # largest inverse temperature
 SAMPLE = 5000  # labelled nodes that are enough to find a temperature
 TREES = 64  # of a forest,
 GROWN = 2000  # and nodes on which each is grown, at most
+SCORES = ("accuracy", "balanced_accuracy", "macro_f1", "auc")
+SPREAD = (1.0, 0.5)  # of offsets, and of the log sharpness, before any label of a new graph
 
 
 def targets(classes: Indices, count: int) -> Array:
@@ -80,6 +84,24 @@ def correct(outputs: Array, classes: Indices) -> npt.NDArray[np.bool_]:
     return np.asarray(pair(outputs).argmax(axis=-1) == classes)
 
 
+def scores(outputs: Array, classes: npt.NDArray[np.int64]) -> dict[str, float]:
+    """Accuracy, balanced accuracy, macro F1 and area under the ROC curve (mean over the classes against the rest).
+
+    >>> scores(np.array([[2.0, 1.0], [0.0, 1.0], [0.0, 3.0]]), np.array([0, 1, 1]))
+    {'accuracy': 1.0, 'balanced_accuracy': 1.0, 'macro_f1': 1.0, 'auc': 1.0}
+    """
+    predicted = outputs.argmax(axis=1)
+    each = []
+    for c in np.unique(classes):
+        here, there = classes == c, predicted == c
+        hits = np.sum(here & there)
+        margins = outputs[:, c] - np.delete(outputs, c, axis=1).max(axis=1)
+        f1 = 2.0 * hits / (here.sum() + there.sum())
+        each.append((hits / here.sum(), f1, roc_area(margins, np.where(here, 0, 1))))
+    means = (np.mean(predicted == classes), *np.mean(each, axis=0))
+    return dict(zip(SCORES, map(float, means), strict=True))
+
+
 def pair(outputs: Array) -> Array:
     """One column for each class, two classes included; a tie goes to the first."""
     if outputs.shape[-1] > 1:
@@ -133,6 +155,22 @@ def best_sharpness(
         return mean @ weights - aim, (square - mean**2) @ weights
 
     return bracketed_roots(slope_of_loss, start, *bounds, tol=1e-7)
+
+
+def recalibrated(logs: Array, nodes: Indices, wanted: Array) -> Array:
+    """Logarithms of probabilities after a sharpness and an offset of each class that suit those wanted of some nodes."""
+    count = logs.shape[1]
+
+    def loss(x: Array) -> tuple[float, Array]:
+        found = log_softmax(np.exp(x[-1]) * logs[nodes] + x[:-1], axis=1)
+        apart = np.exp(found) - wanted
+        slope = np.append(apart.sum(axis=0), np.exp(x[-1]) * np.sum(apart * logs[nodes]))
+        width = np.append(np.full(count, SPREAD[0]), SPREAD[1])
+        value = -np.sum(wanted * found) + 0.5 * np.sum((x / width) ** 2)
+        return float(value), slope + x / width**2
+
+    x = minimize(loss, np.zeros(count + 1), jac=True, method="L-BFGS-B").x
+    return np.asarray(log_softmax(np.exp(x[-1]) * logs + x[:-1], axis=1))
 
 
 def soft_weights(losses: Array, share: Array, prior: Array) -> Array:

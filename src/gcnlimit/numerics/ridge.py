@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from gcnlimit._values import Array
-from gcnlimit.numerics.shifted import shifted_solutions
 
 LARGE = 1000  # rows, or nodes, above which the largest matrices are in single precision
 FLAT = 1e-12  # spread of rows, over their mean squared norm, that is rounding of single precision
 FLAT_SINGLE = 1e-5  # the same where the rows themselves are in single precision
 CHUNK = 8192  # rows of a product in double precision at once
 PROBES = 32  # random vectors that find the diagonal of an inverse
+STEPS = 40  # of conjugate gradients, at most
+SOLVED = 1e-2  # residual, over its start, of a system that is solved
 LEAST_REST = 0.05  # of 1 - leverage, as far as probes tell it
 
 
@@ -113,7 +115,9 @@ class IteratedRidge:
             block.astype(np.float32) / np.float32(size)
             for block, size in zip(blocks, self._sizes, strict=True)
         ]
-        self._across = [sparse.csr_array(b.T) if _is_sparse(b) else b.T for b in self._blocks]
+        self._across = [
+            b.T if isinstance(b, np.ndarray) else sparse.csr_array(b.T) for b in self._blocks
+        ]
         self._means = [across @ self._share for across in self._across]
         squares = np.count_nonzero(sizes) - sum(float(mean @ mean) for mean in self._means)
         # equal rows predict the mean of the targets, which units of rounding would not
@@ -121,7 +125,7 @@ class IteratedRidge:
 
     def _size(self, block: Any) -> float:
         """Root mean squared norm of the rows of a block."""
-        squares = block.multiply(block) if _is_sparse(block) else block**2
+        squares = block**2 if isinstance(block, np.ndarray) else block.multiply(block)
         return float(np.sqrt(self._share @ np.asarray(squares.sum(axis=1)).ravel()))
 
     def _gram(self, columns: Array) -> Array:
@@ -155,11 +159,54 @@ class IteratedRidge:
         return W, self._share @ targets - shift
 
 
-def _is_sparse(matrix: Any) -> bool:
-    return bool(sparse.issparse(matrix))
-
-
 def _gram(Z: Array) -> Array:
     r"""Products :math:`Z^T Z` of columns, summed in double precision."""
     parts = (Z[k : k + CHUNK].astype(float) for k in range(0, len(Z), CHUNK))
     return np.asarray(sum(part.T @ part for part in parts))
+
+
+def shifted_solutions(product: Callable[[Array], Array], columns: Array, shifts: Array) -> Array:
+    r"""Solutions :math:`(K + s)^{-1} b` for all shifts :math:`s` and columns :math:`b`, by conjugate gradients at the least.
+
+    In this method, multi-shift conjugate gradients, the residuals of the other shifts are :math:`\zeta` times that of the
+    least one, and :math:`\zeta` has a recurrence.
+
+    >>> K, b = np.diag([1.0, 2.0, 5.0]), np.ones((3, 1))
+    >>> found = shifted_solutions(lambda v: K @ v, b, np.array([0.5, 2.0]))
+    >>> np.allclose(found[:, :, 0], 1.0 / (np.diag(K) + [[0.5], [2.0]]))
+    True
+    """
+    least = float(shifts.min())
+    above = (shifts - least)[:, None]
+    dtype = columns.dtype
+    solutions = np.zeros((len(shifts), *columns.shape), dtype)
+    searches = np.repeat(columns[None], len(shifts), axis=0)
+    lowest = int(shifts.argmin())
+    residual = columns
+    start = square = np.einsum("ij,ij->j", residual, residual, dtype=float)
+    zeta = ratio = np.ones((len(shifts), columns.shape[1]))
+    step_before = np.ones(columns.shape[1])
+    turn = np.zeros(columns.shape[1])
+    for _ in range(STEPS):
+        active = square > SOLVED**2 * start  # a column that is solved stays as it is
+        if not active.any():
+            break
+        # Krylov spaces of all shifts are the same: one product serves them, and the least shift,
+        # whose residual is the largest, says when to stop
+        search = searches[lowest]
+        image = product(search) + dtype.type(least) * search
+        bent = np.einsum("ij,ij->j", search, image, dtype=float)
+        step = np.divide(square, bent, out=np.zeros_like(square), where=active & (bent > 0))
+        # ratio of zeta to that before, for every shift: between 0 and 1
+        ratio = 1.0 / (1.0 + above * step + step / step_before * turn * (1.0 - ratio))
+        zeta = zeta * ratio
+        residual = residual - step.astype(dtype) * image
+        after = np.einsum("ij,ij->j", residual, residual, dtype=float)
+        turn = np.divide(after, square, out=np.zeros_like(square), where=step > 0)
+        for k in range(len(shifts)):
+            solutions[k] += (step * ratio[k]).astype(dtype) * searches[k]
+            searches[k] *= (turn * ratio[k] ** 2).astype(dtype)
+            searches[k] += zeta[k].astype(dtype) * residual
+        step_before = np.where(step > 0, step, 1.0)
+        square = after
+    return solutions

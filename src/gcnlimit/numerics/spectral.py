@@ -54,7 +54,7 @@ class SpikedSemicircle:
     @classmethod
     def of(cls, signal: Array, n: int) -> SpikedSemicircle:
         """Return the measure of each signal, a one-dimensional array, on `n` nodes."""
-        x, w, sign, left, right = _gauss_chebyshev(n)
+        x, w, sign, left, right = gauss_chebyshev(n)
         outside = np.abs(signal) > 1.0
         # the bulk of a strong signal is that of its inverse, with less weight
         inner = np.where(outside, 1.0 / np.where(signal == 0, 1.0, signal), signal)[:, None]
@@ -84,7 +84,7 @@ class SpikedSemicircle:
 
 
 @lru_cache(maxsize=8)
-def _gauss_chebyshev(n: int) -> tuple[Array, ...]:
+def gauss_chebyshev(n: int) -> tuple[Array, ...]:
     """Nodes and weights for the semicircle (Eq. 6.1), sign of the ripple, and distance of a node from -2 and from 2."""
     j = np.arange(1, n + 1)
     theta = j * (np.pi / (n + 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,17 +50,20 @@ Columns = Beside | Kernel
 Members = Iterable[tuple[Member, Columns]]
 
 
-def members(views: Views, labels: Labels, wanted: Container[str] | None = None) -> Members:
+def members(
+    views: Views, labels: Labels, told: bool, wanted: Container[str] | None = None
+) -> Members:
     """The bank of a fit, or the members wanted of it, with their columns; on another graph, those that know no node by name."""
-    width = views.X.shape[1]
-    # many labels for each of few columns can learn functions of them that are not linear
-    few = width <= NARROW and PER_COLUMN * width <= labels.index.size
-    if wanted is None:  # in the fit
-        views.told_by_others = told_by_others(views, labels, few)
-    few = few and not views.told_by_others
-    each = _few if few else _many
+    few = not told and _few_columns(views, labels)
+    each = _few if few else partial(_many, told=told)
     bank = each(views, labels, lambda *names: wanted is None or any(n in wanted for n in names))
     return list(bank) if few else bank  # they share columns, which are worth keeping at any size
+
+
+def _few_columns(views: Views, labels: Labels) -> bool:
+    """Whether many labels for each of few columns can learn functions of them that are not linear."""
+    width = views.X.shape[1]
+    return bool(width <= NARROW and PER_COLUMN * width <= labels.index.size)
 
 
 def _few(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
@@ -92,7 +96,7 @@ def _few(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
         yield Member(f"random units, labels {k + 1}", local=True), Beside(blocks)
 
 
-def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
+def _many(views: Views, labels: Labels, want: Callable[..., bool], told: bool) -> Members:
     """Ridge on the features, on PageRank of several strengths, on kernels of the neighbourhood, on labels around."""
     F = views.features
     yield Member("features", graph=False), Beside([F])
@@ -127,7 +131,7 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
         marked = [view[landmarks(views, labels)] for view in around]
         yield Member("neighbourhood kernel", local=True), Kernel(gaussian, around, marked)
         del around, marked
-    enough = labels.index.size >= PER_CLASS * labels.classes.size and not views.told_by_others
+    enough = labels.index.size >= PER_CLASS * labels.classes.size and not told
     if not enough and views.nodes * labels.index.size <= NUMBERS:
         close = [views.proximity(labels.labelled)]
         yield products("near labels", close, close, labels)
@@ -140,7 +144,7 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
             yield Member("random units, labels", local=True), Beside([*near, seen, units])
 
 
-def told_by_others(views: Views, labels: Labels, few: bool) -> bool:
+def told_by_others(views: Views, labels: Labels) -> bool:
     """Whether the labels around a node tell its own, as the one that is missing: leave-one-out then finds labels of chance.
 
     So it is where nodes see the same labels, each all but its own: among leaves of a hub, or nearest neighbours of few features.
@@ -150,8 +154,8 @@ def told_by_others(views: Views, labels: Labels, few: bool) -> bool:
         return False
     rng = np.random.default_rng(0)
     chance = Labels(labels.classes, labels.labelled, rng.permutation(labels.index))
-    hops = [block for blocks in views.hops() for block in blocks] if few else []
-    columns = [*hops, views.labels(chance)]
+    steps = views.hops() if _few_columns(views, labels) else []
+    columns = [*(block for blocks in steps for block in blocks), views.labels(chance)]
     units = Units.of(Beside(columns), 3 * UNITS, rng)
     found = Fitted.of(Member("labels"), Beside([*columns, units]), chance, np.ones(count)).accuracy
     most = labels.counts.max() / count

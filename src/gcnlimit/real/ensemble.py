@@ -18,11 +18,11 @@ from gcnlimit.graphs.check import are_equal, squared
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.lazy import Beside
 from gcnlimit.graphs.operator import propagation
-from gcnlimit.graphs.scaling import RANK, Scaling, principal_axes
+from gcnlimit.graphs.scaling import RANK, Scaling, principal_axes, within
+from gcnlimit.numerics import leave_one_out as loo
 from gcnlimit.numerics.leave_one_out import SAMPLE, averaged, blurred, correct, paired, soft_weights
 from gcnlimit.numerics.ridge import Ridge
-from gcnlimit.real.bank import Fitted, Member, members
-from gcnlimit.real.fractions import recalibrated
+from gcnlimit.real.bank import Fitted, Member, members, told_by_others
 from gcnlimit.real.views import Views
 
 LEAST = 1e-6  # probability below which nothing is said
@@ -54,10 +54,11 @@ Bank = list[tuple[Member, Any]]  # members and their columns
 class Ensemble:
     """The bank trained and averaged, see `GraphClassifier`.
 
-    `share` are the weights of labelled nodes, of sum 1; `bare` says that there are no features. Members are by name, and those
-    that could not be trained with the reason. `weights` are those of the average, `portable` those without members that know
-    nodes by name. `gain` is leave-one-out accuracy with the graph minus without it, and its standard error. `scores` are
-    logarithms of probabilities on all nodes of the fit, `left_out` those of leave-one-out on the labelled nodes.
+    `share` are the weights of labelled nodes, of sum 1; `bare` says that there are no features, `told` that labels around a node
+    are left out, since they tell its own. Members are by name, and those that could not be trained with the reason. `weights` are
+    those of the average, `portable` those without members that know nodes by name. `gain` is leave-one-out accuracy with the
+    graph minus without it, and its standard error. `scores` are logarithms of probabilities on all nodes of the fit, `left_out`
+    those of leave-one-out on the labelled nodes.
     """
 
     labels: Labels
@@ -65,6 +66,7 @@ class Ensemble:
     scaling: Scaling
     views: Views
     bare: bool
+    told: bool
     fitted: dict[str, Fitted]
     unusable: dict[str, str]
     weights: Mixture
@@ -84,18 +86,20 @@ class Ensemble:
         bare = features is None
         # rows of the graph stand for features where there are none
         features = propagation(adjacency, "symmetric").operator.matrix if bare else features
-        scaling = Scaling.of(features, "rows") if bare else chosen_scaling(features, labels, scale)
+        rows = Scaling("rows", np.zeros(1), np.ones(1))
+        scaling = rows if bare else chosen_scaling(features, labels, scale)
         views = Views(scaling(features), adjacency, scaling.how == "rows")
+        told = told_by_others(views, labels)
         # the columns of a small graph are kept for its outputs, those of a large one computed again
-        bank: Any = members(views, labels)
+        bank: Any = members(views, labels, told)
         bank = list(bank) if views.nodes <= HELD else bank
         fitted: dict[str, Fitted] = {}
-        unusable: dict[str, str] = {}
+        unusable = {"labels": "those around a node tell its own"} if told else {}
         for member, columns in bank:
             try:
                 fitted[member.name] = Fitted.of(member, columns, labels, weights)
             except (np.linalg.LinAlgError, FloatingPointError) as error:
-                unusable[member.name] = f"left out, {error}"
+                unusable[member.name] = str(error)
             del columns  # before those of the next
         everywhere = _mixture(fitted, share, lambda member: True)
         alone = _mixture(fitted, share, lambda member: not member.graph and not bare)
@@ -107,7 +111,7 @@ class Ensemble:
             uses_graph = _graph_helps(both, rest, labels, share)
         anywhere = _mixture(fitted, share, lambda member: not member.local)
         used, portable = (everywhere, anywhere) if uses_graph else (alone, alone)
-        about = (labels, share, scaling, views, bare, fitted, unusable)
+        about = (labels, share, scaling, views, bare, told, fitted, unusable)
         model = cls(*about, used, portable, uses_graph, gain)
         model.left_out = model.left_out_by(used)
         model.bank = bank if isinstance(bank, list) else []
@@ -132,7 +136,7 @@ class Ensemble:
         reg = RELEARNT * view.shape[0] / view.shape[1]
         outputs = Ridge(view).solve(wanted, np.array([reg]))[0][0]
         if np.var(wanted - outputs, axis=0).sum() < UNEXPLAINED * np.var(wanted, axis=0).sum():
-            logs = recalibrated(outputs, np.arange(len(outputs)), wanted)
+            logs = loo.recalibrated(outputs, np.arange(len(outputs)), wanted)
             # half, as all of it gained no more with 20 labels a class and lost more where it lost;
             # nodes without neighbours and features have nothing to learn from
             share = np.where(self.views.lonely & self.bare, 0.0, 0.5 * total)[:, None]
@@ -169,7 +173,7 @@ class Ensemble:
         classes = self.labels.classes.size
         mean = np.zeros((views.nodes, classes))
         apart = np.zeros((int(lonely.sum()), classes))
-        for member, columns in bank or members(views, self.labels, wanted):
+        for member, columns in bank or members(views, self.labels, self.told, wanted):
             if member.name not in wanted:
                 continue
             wanted.remove(member.name)
@@ -210,7 +214,8 @@ class Ensemble:
             weight = float(self.weights[name].sum())
             rows.append(Row(shown, weight, one.accuracy, one.member.strength, *apart))
         nothing = (0.0, math.nan, None, math.nan, math.nan)
-        return rows + [Row(f"{name}: {why}", *nothing) for name, why in self.unusable.items()]
+        unusable = self.unusable.items()
+        return rows + [Row(f"{name}: left out, {why}", *nothing) for name, why in unusable]
 
     @cached_property
     def _sharpness(self) -> Array:
@@ -248,12 +253,14 @@ def chosen_scaling(features: Any, labels: Labels, scale: str | None) -> Scaling:
     three: at two, chance chose them in one of a hundred tables that a column dominates.
     """
     usual = Scaling.of(features, scale)
+    features = within(features, usual.limits)
     if scale is None:  # one unit for all, in which the squares of single precision have room
         size = np.sqrt(squared(features).sum() / features.shape[0]) or 1.0
-        return Scaling("columns", 0.0 * usual.mean, np.full_like(usual.spread, size))
+        return Scaling("columns", 0.0 * usual.mean, np.full_like(usual.spread, size), usual.limits)
     if scale != "auto" or labels.index.size < CALIBRATED:
         return usual
     other = Scaling.of(features, "columns" if usual.how == "rows" else "rows")
+    other = other._replace(limits=usual.limits)
     some = np.sort(np.random.default_rng(0).permutation(labels.index.size)[:COMPARED])
     compared = Labels(labels.classes, np.arange(some.size), labels.index[some])
     share = np.full(some.size, 1.0 / some.size)

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
-from scipy.special import chdtrc, log_softmax, softmax
+from scipy.special import chdtrc, softmax
 
 from gcnlimit._validation import as_real
 from gcnlimit._values import Array, shown
@@ -30,7 +29,6 @@ BALANCED = 0.05  # and where as many of each class are labelled, which chance se
 # level below which other fractions do not explain the outputs (0.5 or more on 6 public graphs)
 EXPLAINED = 0.05
 LEAST = 0.2  # of a fraction that remains, as a share of that in the labels
-SPREAD = (1.0, 0.5)  # of offsets, and of the log sharpness, before any label of a new graph
 
 
 class Shift(NamedTuple):
@@ -85,19 +83,3 @@ def as_fractions(value: Any, classes: npt.NDArray[Any]) -> Array:
         need = f"give {len(names)} that sum to 1, in the order {names}"
         raise ParameterError(f"fractions = {share.tolist()} are not allowed; {need}")
     return np.asarray(share / share.sum())
-
-
-def recalibrated(logs: Array, nodes: Indices, wanted: Array) -> Array:
-    """Logarithms of probabilities after a sharpness and an offset of each class that suit those wanted of some nodes."""
-    count = logs.shape[1]
-
-    def loss(x: Array) -> tuple[float, Array]:
-        found = log_softmax(np.exp(x[-1]) * logs[nodes] + x[:-1], axis=1)
-        apart = np.exp(found) - wanted
-        slope = np.append(apart.sum(axis=0), np.exp(x[-1]) * np.sum(apart * logs[nodes]))
-        width = np.append(np.full(count, SPREAD[0]), SPREAD[1])
-        value = -np.sum(wanted * found) + 0.5 * np.sum((x / width) ** 2)
-        return float(value), slope + x / width**2
-
-    x = minimize(loss, np.zeros(count + 1), jac=True, method="L-BFGS-B").x
-    return np.asarray(log_softmax(np.exp(x[-1]) * logs + x[:-1], axis=1))

@@ -17,9 +17,9 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import as_adjacency, as_features, check_indices, with_usable_names
 from gcnlimit.graphs.labels import Labels, as_classes, as_labels, is_missing, labelled_nodes
-from gcnlimit.numerics.leave_one_out import correct
-from gcnlimit.real.fractions import as_fractions, recalibrated
-from gcnlimit.real.scores import FEW, expected_accuracy, scores
+from gcnlimit.numerics.leave_one_out import correct, recalibrated, scores
+from gcnlimit.real.fractions import as_fractions
+from gcnlimit.real.scores import FEW, expected_accuracy
 from gcnlimit.results.calibration import calibration_column, measured_calibration
 
 need("a graph classifier", "sklearn", "sklearn")

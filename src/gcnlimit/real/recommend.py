@@ -14,10 +14,11 @@ from gcnlimit.classes import Classes
 from gcnlimit.graphs.check import as_adjacency
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
-from gcnlimit.real.scores import FEW, Interval, cross_validate
+from gcnlimit.real.scores import FEW, Interval, cross_validate, expected_accuracy
 from gcnlimit.results.markup import Printed
 from gcnlimit.theory.bayes import bayes_optimal
 
+Doubts = tuple[str, ...]
 UNEQUAL, EQUAL = 5, 40  # classes above which the ceiling takes minutes
 RARE = 5  # labels of a class below which its size is not known
 REACH = (  # of PageRank, up to a strength
@@ -26,6 +27,8 @@ REACH = (  # of PageRank, up to a strength
     (1.0, "nearly all nodes that edges connect to it"),
 )
 STEPS = ("hops", "random units")  # members of features averaged along the edges
+VAGUE = 0.12  # standard error of the best possible accuracy beyond which it is not stated
+MOVED = 0.05  # total variation between fractions of classes from which it is not that of the labels
 WIDE = 0.5  # width of an interval that says next to nothing
 TOLD = 100  # labelled nodes from which probabilities can be judged,
 TRUSTED = 0.05  # and how far they may be off
@@ -53,13 +56,15 @@ class Recommendation(Printed):
     half_accuracy: float | None
     reason: str
     estimate: Estimate
-    doubts: tuple[str, ...]
+    doubts: Doubts
     model: Any
 
     def __str__(self) -> str:
         head = f"{'member':26}{'weight':>8}{'leave-one-out accuracy':>25}{'average minus this':>21}"
         rows = [
-            f"{member:26}{weight:8.2f}{accuracy:25.3f}{gain:+12.3f} +- {error:.3f}"
+            member
+            if ": left out, " in member
+            else f"{member:26}{weight:8.2f}{accuracy:25.3f}{gain:+12.3f} +- {error:.3f}"
             for member, weight, accuracy, _, gain, error in self.model.table_
         ]
         return "\n".join([head, *rows, "", self.reason])
@@ -86,10 +91,6 @@ def recommend(X: Any, y: Any, graph: Any, *, scale: str | None = "auto") -> Reco
     adjacency = as_adjacency(graph)
     given = StandardizedGraph.of(X, y, adjacency)
     model = GraphClassifier(scale=scale).fit(X, y, graph=adjacency)
-    estimate = estimate_standard(given, best_method(given))
-    doubts = estimate.warnings
-    if given.has_hubs and not given.classes.equal:
-        doubts += ("there is no theory of hubs and unequal classes",)
     half = None
     # each half must have two classes
     if given.labels.labelled.size >= 2 * FEW and np.sort(given.labels.counts)[-2] > 1:
@@ -97,7 +98,7 @@ def recommend(X: Any, y: Any, graph: Any, *, scale: str | None = "auto") -> Reco
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of classes of a single label
             half = float(cross_validate(plain, X, y, adjacency, folds=2)["accuracy"].mean())
-    limit, doubts = _ceiling(model.expected_accuracy_, estimate, doubts)
+    estimate, limit, doubts = best_possible(model, given)
     network = facts(model)["network"]
     lines = [f"Use {network}, as GraphClassifier() does.", *_expect(model, half), limit]
     return Recommendation(network, half, "\n".join(lines), estimate, doubts, model)
@@ -187,24 +188,49 @@ def _depth(model: Any) -> Iterator[str]:
         yield "It uses features averaged over the nodes a few edges away."
 
 
+def best_possible(model: Any, given: StandardizedGraph) -> tuple[Estimate, str, Doubts]:
+    """The model that a graph resembles, a sentence on the best possible accuracy, and the doubts."""
+    estimate = estimate_standard(given, best_method(given))
+    doubts = estimate.warnings
+    if given.has_hubs and not given.classes.equal:
+        doubts += ("there is no theory of hubs and unequal classes",)
+    if model.unlike_ or 0.5 * np.abs(model.fractions_ - model._prior).sum() > MOVED:
+        doubts = ("the labels are no random sample of the nodes", *doubts)
+    features = None
+    if model.graph_gain_ is not None:
+        alone = (one for one in model._model.fitted.values() if not one.member.graph)
+        best = max(alone, key=lambda one: one.accuracy)
+        features = expected_accuracy(best.right, model.classes_.size)
+    return estimate, *_ceiling(model.expected_accuracy_, estimate, doubts, features)
+
+
 def _ceiling(
-    expected: Interval, estimate: Estimate, doubts: tuple[str, ...]
-) -> tuple[str, tuple[str, ...]]:
-    """Sentence on the best possible accuracy, and the doubts; one that leave-one-out exceeds is not stated."""
+    expected: Interval, estimate: Estimate, doubts: Doubts, features: Interval | None = None
+) -> tuple[str, Doubts]:
+    """Sentence on the best possible accuracy, and the doubts; one that leave-one-out exceeds is not stated.
+
+    Nor is one of a model whose features would allow less than leave-one-out shows of the `features` alone.
+    """
     unequal = not Classes.of(estimate.fractions).equal
     if not doubts and unequal and estimate.counts.min() < RARE:
         rare, count = estimate.classes[estimate.counts.argmin()], int(estimate.counts.min())
         few = f"class {rare} has {count} labelled node{'s' * (count > 1)}, too few to tell its size"
         return f"How much better one could do is not known: {few}.", doubts
     if not doubts and len(estimate.fractions) > (UNEQUAL if unequal else EQUAL):
-        call = "gcnlimit.bayes_optimal(advice.estimate.data)"
+        call = "gcnlimit.bayes_optimal(advice.estimate.data) in Python"
         return f"The best possible accuracy takes minutes to compute: {call}.", doubts
+    if not doubts and features is not None:
+        best = bayes_optimal(estimate.data.having(lam=0.0, lam_error=0.0))
+        value, error = float(best.test_accuracy), float(best.standard_error.test_accuracy)
+        if features.low > value + 2.0 * error:
+            shown = f"{features.low:.2f} or more by leave-one-out, {value:.2f} +- {error:.2f}"
+            doubts = (f"the features alone tell more than those of the model can ({shown})",)
     if not doubts:
         best = bayes_optimal(estimate.data)
         value, error = float(best.test_accuracy), float(best.standard_error.test_accuracy)
         both = f"{expected.low:.2f} or more, the model allows {value:.2f} +- {error:.2f}"
         shown = f"leave-one-out shows an accuracy of {both}"
-        if value < expected.low <= value + 2.0 * error:
+        if error > VAGUE or value < expected.low <= value + 2.0 * error:
             return f"How much better one could do is not known: {shown}; label more nodes.", doubts
         doubts = (shown,) if value < expected.low else ()
     if doubts:
@@ -213,7 +239,9 @@ def _ceiling(
     model = "assuming the graph follows the block model, which our checks found no reason to doubt"
     limit = f"The best possible accuracy is {value:.3f} +- {error:.3f}, {model}."
     if expected.value is not None and value - error > expected.value + 0.01:
-        limit = f"{limit} gcnlimit.nn.MessagePassingClassifier is made to close this gap."
+        limit = (
+            f"{limit} In Python, gcnlimit.nn.MessagePassingClassifier is made to close this gap."
+        )
     elif expected.value is not None and value < expected.value:
         limit = f"{limit} The expected accuracy is as near to it as the errors can tell."
     return limit, doubts

@@ -15,12 +15,11 @@ from gcnlimit._validation import one_of, whole
 from gcnlimit._values import Array, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.labels import as_labels
-from gcnlimit.numerics.gaussian import roc_area
+from gcnlimit.numerics.leave_one_out import SCORES, scores
 
 FEW = 20  # labelled nodes below which no single number is named
 SILENT = 10  # labelled nodes below which leave-one-out says nothing
 SURE = 1.96
-SCORES = ("accuracy", "balanced_accuracy", "macro_f1", "auc")
 
 
 class Interval(NamedTuple):
@@ -59,24 +58,6 @@ def expected_accuracy(
     half = math.sqrt(z2 * (hits * (1.0 - hits) / n + z2 / (4.0 * n * n))) / (1.0 + z2 / n)
     low = centre - half if centre - half > chance else 0.0
     return Interval(None if labels < FEW else hits, low, min(max(centre + half, hits), 1.0))
-
-
-def scores(outputs: Array, classes: npt.NDArray[np.int64]) -> dict[str, float]:
-    """Accuracy, balanced accuracy, macro F1 and area under the ROC curve (mean over the classes against the rest).
-
-    >>> scores(np.array([[2.0, 1.0], [0.0, 1.0], [0.0, 3.0]]), np.array([0, 1, 1]))
-    {'accuracy': 1.0, 'balanced_accuracy': 1.0, 'macro_f1': 1.0, 'auc': 1.0}
-    """
-    predicted = outputs.argmax(axis=1)
-    each = []
-    for c in np.unique(classes):
-        here, there = classes == c, predicted == c
-        hits = np.sum(here & there)
-        margins = outputs[:, c] - np.delete(outputs, c, axis=1).max(axis=1)
-        f1 = 2.0 * hits / (here.sum() + there.sum())
-        each.append((hits / here.sum(), f1, roc_area(margins, np.where(here, 0, 1))))
-    means = (np.mean(predicted == classes), *np.mean(each, axis=0))
-    return dict(zip(SCORES, map(float, means), strict=True))
 
 
 @progress_bar("cross-validating")

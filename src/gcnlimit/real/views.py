@@ -37,7 +37,6 @@ class Views:
         self.dtype: Any = np.float64 if self.nodes <= LARGE else np.float32
         self.unit = unit
         self.elsewhere = fit is not None
-        self.told_by_others: bool = fit is not None and fit.told_by_others
         self._kept: dict[str, Any] = {} if fit is None else fit._kept
         order = self.kept("order", lambda: by_moment(features))  # what is drawn depends on it
         self.X = features.astype(self.dtype, copy=False)[:, order]

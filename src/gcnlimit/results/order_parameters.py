@@ -241,9 +241,8 @@ class OrderParameters:
     @cached_property
     def layers(self) -> OrderFunctions | None:
         """Order functions at the layers of a discrete network, computed when first asked for; None for other filters."""
-        asked: list[tuple[Rows, OrderFunctions | None]]
-        asked = [(rows, source.layers()) for rows, source in self.sources]
-        parts = [(rows, layers) for rows, layers in asked if layers is not None]
-        if not parts:
+        if not self.sources:
             return None
+        parts: list[tuple[Rows, OrderFunctions]]
+        parts = [(rows, source.chain_layers()) for rows, source in self.sources]
         return gathered(parts, np.size(self.test_margin)).reshape(np.shape(self.test_margin))

@@ -31,6 +31,11 @@ class Outcome(enum.IntEnum):
         member.message = message
         return member
 
+    @classmethod
+    def of(cls, status: npt.NDArray[np.int64]) -> Self | npt.NDArray[np.int64]:
+        """Member of a single number, an array of no axes; an array of several as it is."""
+        return status if status.ndim else cls(int(status))
+
 
 class Status(Outcome):
     """How a computation ended."""

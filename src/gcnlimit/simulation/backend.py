@@ -51,8 +51,8 @@ class Backend:
         """Arrays one after the other along an axis."""
         return np.concatenate(arrays, axis)
 
-    def cast(self, array: Any, dtype: np.dtype[Any]) -> Any:
-        """Array in another precision, or itself."""
+    def cast(self, array: Any, dtype: Any) -> Any:
+        """Array in another precision, of NumPy or of the device, or itself."""
         return array.astype(dtype, copy=False)
 
     def normals(self, key: int, counter: int, shape: tuple[int, int], dtype: np.dtype[Any]) -> Any:

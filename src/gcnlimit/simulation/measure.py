@@ -8,7 +8,7 @@ the same nodes: a few numbers for thousands of nodes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -45,21 +45,15 @@ def evaluate_rows(
     Ties are split evenly. NaN stands for what no known label measures. `home` is the instance of the training, if it is another.
     """
     class_index = instance.data.classes.index_of(instance.given_labels)
-    test = measurable(instance)
-    seen = instance.train_mask
+    masks = measurable(instance), instance.train_mask
     infinite = np.broadcast_to(np.isinf(gcn.reg), gcn.shape).ravel()
-    labelled = class_index[seen] if home is None else home.observation.train_class_index
-    model = instance.data.classes
-    biased = not model.equal or (home is not None and not home.data.classes.equal)
-    classifier = _Classifier(model, gcn.loss, class_index, labelled, (test, seen), biased)
+    trained = (home or instance).observation
+    biased = instance.observation.biased or trained.biased
+    parts = class_index, trained.train_class_index, masks, biased
+    classifier = _Classifier(instance, gcn.loss, *parts)
     networks = zip(outputs, bias, infinite, strict=True)
-
-    def measure_network(network: tuple[Block, Array, np.bool_]) -> list[float]:
-        h, own_bias, limit = network
-        fields, hits = classifier.measure(h, own_bias, bool(limit))
-        return [*fields, *by_cell(instance, test, hits)]
-
-    return np.array(list(ordered_map(measure_network, networks, outputs.size))).T
+    rows = ordered_map(lambda network: classifier.measure(*network), networks, outputs.size)
+    return np.array(list(rows)).T
 
 
 def measured(data: CSBM, rows: Array, trials: int = 1) -> Performance:
@@ -113,15 +107,19 @@ def measurable(instance: Instance) -> Mask:
 class _Classifier:
     """What a network decides on the test and labelled nodes, two `masks`; `trained_index`: the classes it was trained on."""
 
-    classes: Classes
+    instance: Instance
     loss: Loss
     class_index: Indices
     trained_index: Indices
     masks: tuple[Mask, Mask]
     biased: bool  # with a bias, that of unequal classes
 
-    def measure(self, h: Block, bias: Array, limit: bool) -> tuple[list[float], Array]:
-        """Numbers of one network, and which test nodes are right; `limit`: its regularization is infinite."""
+    @cached_property
+    def classes(self) -> Classes:
+        return self.instance.data.classes
+
+    def measure(self, h: Block, bias: Array, limit: bool) -> list[float]:
+        """Numbers of one network; `limit`: its regularization is infinite."""
         parts = [(h[mask].astype(float), self.class_index[mask]) for mask in self.masks]
         codes = self.classes.codes
         p = self.classes.fractions
@@ -134,7 +132,8 @@ class _Classifier:
         balanced = balanced_rate(law.scores(tested, codes, None), class_index, p.size)
         area = roc_area(tested[:, 0], class_index) if p.size == 2 else np.nan
         sure = self.calibration(tested + (0.0 if limit else bias), class_index, limit)
-        return [*accuracy[:2], *losses, accuracy[2], balanced, area, *sure], hits[0]
+        cells = by_cell(self.instance, self.masks[0], hits[0])
+        return [*accuracy[:2], *losses, accuracy[2], balanced, area, *sure, *cells]
 
     def calibration(self, h: Array, class_index: Indices, limit: bool) -> Array:
         """Numbers of `calibration_column`; not known of outputs that vanish beside a bias."""

@@ -195,12 +195,13 @@ def _groups(data: CSBM, gcn: GCN, to: CSBM | None, shape: Shape, size: Size) -> 
 
 def _network(gcn: GCN, shape: Shape, where: npt.NDArray[np.intp] | slice) -> GCN:
     """The networks at some places of the flattened points."""
-    read = None if gcn.test_filter is None else gcn.test_filter.ravel(shape)[where]
-    reg = np.broadcast_to(gcn.reg, shape).ravel()[where]
-    filter, scaled = (part.ravel(shape)[where] for part in (gcn.filter, gcn.normalization))
-    stops = None if gcn.training is None else gcn.training.ravel(shape)[where]
-    parts = {"filter": filter, "test_filter": read, "normalization": scaled, "training": stops}
-    return gcn.replaced(reg=reg, **parts)
+
+    def there(part: Any) -> Any:
+        return None if part is None else part.ravel(shape)[where]
+
+    names = "filter", "test_filter", "normalization", "training"
+    parts = {name: there(getattr(gcn, name)) for name in names}
+    return gcn.replaced(reg=np.broadcast_to(gcn.reg, shape).ravel()[where], **parts)
 
 
 @dataclass(frozen=True)
@@ -289,7 +290,7 @@ def _assemble(groups: list[_Group], results: list[Array | None], shape: Shape) -
         **named(mean, np.log(seen), least),
         standard_error=Performance(**named(error, log_error, 0)),
         trials=least,
-        status=status.reshape(shape) if shape else Status(int(status[0])),
+        status=Status.of(status.reshape(shape)),
     )
 
 

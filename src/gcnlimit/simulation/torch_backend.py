@@ -43,8 +43,8 @@ class TorchBackend:
     def join(self, arrays: list[torch.Tensor], axis: int = 0) -> torch.Tensor:
         return torch.cat(arrays, axis)
 
-    def cast(self, array: torch.Tensor, dtype: np.dtype[Any]) -> torch.Tensor:
-        return array.to(_TYPES[dtype])
+    def cast(self, array: torch.Tensor, dtype: Any) -> torch.Tensor:
+        return array.to(_TYPES.get(dtype, dtype))
 
     def normals(self, key: int, counter: int, shape: Shape, dtype: np.dtype[Any]) -> torch.Tensor:
         """Standard Gaussian numbers of a key, tile by tile; each is drawn whole, since the numbers depend on the size."""

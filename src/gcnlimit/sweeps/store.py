@@ -54,7 +54,13 @@ class Store:
         if path is not None and (not isinstance(path, str | os.PathLike) or Path(path).is_dir()):
             raise ParameterError(f"store = {shown(path)} is not allowed; give the name of a file")
         self.path = None if path is None else Path(path)
-        self._connection = self._open()
+        try:
+            if self.path is not None and self.path.exists() and self.path.stat().st_size:
+                _check_mark(self.path)
+            self._connection = _connect(self.path)
+        except (sqlite3.Error, UnicodeDecodeError, OSError) as error:
+            self._check_damaged(error)
+            self._connection = self._fresh(error)
 
     def get(self, key: bytes) -> Columns | None:
         """Block of that key, or ``None`` if it is missing or damaged."""
@@ -89,15 +95,6 @@ class Store:
             self._connection.close()
             self._connection = self._fresh(error)
             return self._connection.execute(statement, values).fetchone()
-
-    def _open(self) -> sqlite3.Connection:
-        try:
-            if self.path is not None and self.path.exists() and self.path.stat().st_size:
-                _check_mark(self.path)
-            return _connect(self.path)
-        except (sqlite3.Error, UnicodeDecodeError, OSError) as error:
-            self._check_damaged(error)
-            return self._fresh(error)
 
     def _check_damaged(self, error: Exception) -> None:
         """Raise `StoreError` unless the content of the file is at fault."""

@@ -16,12 +16,13 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
-from gcnlimit.parameters import with_coordinates
+from gcnlimit.parameters import coordinates_of, with_coordinates
+from gcnlimit.results.order_parameters import Output
 from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, scalar_or_array
+from gcnlimit.results.result import Coordinates
 from gcnlimit.theory.calibration import evidence_calibration
 from gcnlimit.theory.ceiling.finite_degree import (
     AtDegree,
-    Sizes,
     population_sizes,
     sparse_ceiling,
     sparse_elsewhere,
@@ -29,8 +30,19 @@ from gcnlimit.theory.ceiling.finite_degree import (
 from gcnlimit.theory.ceiling.state_evolution import FixedPoints, StateEvolution
 from gcnlimit.theory.ceiling.two_graphs import spread_points, stages_of_learning
 from gcnlimit.theory.ceiling.unequal import unequal_ceiling
-from gcnlimit.theory.decision import from_margins
-from gcnlimit.theory.degrees.ceiling import PropensityEvolution, evolution_of
+from gcnlimit.theory.decision import (
+    ceiling_prediction,
+    certain,
+    from_margins,
+    mean_margin,
+    mean_performance,
+)
+from gcnlimit.theory.degrees.ceiling import (
+    Evolution,
+    PropensityEvolution,
+    evolution_of,
+    fixed_points,
+)
 from gcnlimit.theory.transfer import Trained
 from gcnlimit.theory.uncertainty import carries_errors
 from gcnlimit.two_graphs import check_pair, feature_signal
@@ -119,7 +131,13 @@ def bayes_optimal(
         check_types("bayes_optimal", to=(to, CSBM), gcn=(gcn, (GCN, type(None))))
         check_pair(data, to)
         if mean is not None:
-            return _elsewhere_at_degree(data.model, to.model, gcn, mean, sizes)
+            for model in (data, to):
+                scope.check("bayes_optimal on another graph of finite degree", model)
+            if gcn is not None or data.shape or to.shape:
+                told = "bayes_optimal with to and degree needs single parameters and no gcn"
+                raise ParameterError(f"{told}; leave out degree")
+            stages = sparse_elsewhere(data.model, to.model, mean, sizes)
+            return _transferred(stages, coordinates_of(data.model, None, to.model))
         return _elsewhere(data, to, gcn)
     if gcn is not None:
         told = "gcn is given without to: a ceiling on another graph keeps its weights"
@@ -160,11 +178,9 @@ def _ceiling_nearby(data: CSBM, near: CSBM) -> Performance:
 _ceiling = carries_errors(_ceiling_at, nearby=_ceiling_nearby)
 
 
-def _at_fixed_points(
-    data: CSBM, evolution: StateEvolution | PropensityEvolution
-) -> BayesPrediction:
+def _at_fixed_points(data: CSBM, evolution: Evolution) -> BayesPrediction:
     """Bayes-optimal performance at the fixed points of a state evolution, whose points are those of the data."""
-    roots = evolution.solved()
+    roots = fixed_points(evolution)
     best, free_entropy = inferred(evolution, data, roots, roots.best)
     best = algorithmic = with_coordinates(best, data)
     if np.any(roots.hard):
@@ -178,15 +194,32 @@ def _at_fixed_points(
 
 
 def inferred(
-    evolution: StateEvolution | PropensityEvolution, data: CSBM, found: FixedPoints, state: Array
+    evolution: Evolution, data: CSBM, found: FixedPoints, x: Array
 ) -> tuple[Prediction, Array]:
-    """Prediction with its calibration at a state of the evolution, and the free entropy there."""
-    answer, free_entropy = evolution.prediction(data, found, state)
-    evidence = state
+    """Prediction at a state of the evolution, its evidence or with propensities its overlaps, and the free entropy there."""
+    shape, classes = data.shape, data.classes
+    state = evolution.state(x)
+    evidence = x
     if isinstance(evolution, PropensityEvolution):
-        evidence = evolution.at(state, evolution.law.theta)
-    sure = partial(evidence_calibration, data.classes, data.degrees, evidence, data.shape)
-    return replace(answer, calibrated=sure), free_entropy
+        evidence = evolution.at(x, evolution.law.theta)
+    margin = np.sqrt(evidence).reshape(shape + evidence.shape[1:])
+    margins, losses = certain(margin, state.loss.reshape(shape), data.noise)
+    sure = partial(evidence_calibration, classes, data.degrees, evidence, shape)
+    functions: dict[str, Any] = {"calibrated": sure}
+    if isinstance(evolution, PropensityEvolution):
+        weight = evolution.law.weight
+        if data.noise:  # labels that may be wrong leave a loss that depends on the degree
+            losses = losses[0], losses[1] @ weight
+        performance = mean_performance(classes.count, margins, losses, weight)
+        margin = mean_margin(margin, classes.count, weight)
+        functions["by_degree"] = partial(evolution.accuracy_by_degree, data, x)
+    else:
+        performance = from_margins(classes, margins, losses)
+        functions["output"] = Output(x, x, np.zeros_like(x)).reshape(shape)
+    ended = found.residual, found.iterations
+    overlap = state.overlap.reshape(shape)
+    answer = ceiling_prediction(performance, margin, *ended, overlap=overlap, **functions)
+    return answer, state.free_entropy
 
 
 def at_each_point(data: CSBM, answer: Callable[[CSBM], BayesPrediction]) -> BayesPrediction:
@@ -234,20 +267,11 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
     if slope is not None:
         learned = np.full(shape, feature_signal(data, to) * slope**2).ravel()
     stages = stages_of_learning(home, there, learned)
-    joint, two_stages, frozen = (_at_fixed_points(new, evolution) for evolution in stages)
-    answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
-    return with_coordinates(answer, data, gcn, to)
+    answers = [_at_fixed_points(new, evolution) for evolution in stages]
+    return _transferred(answers, coordinates_of(data, gcn, to))
 
 
-def _elsewhere_at_degree(
-    data: CSBM, to: CSBM, gcn: GCN | None, degree: float, sizes: Sizes
-) -> BayesTransfer:
-    """The same at a finite mean degree of both graphs, by population dynamics; see `bayes_optimal`."""
-    for model in (data, to):
-        scope.check("bayes_optimal on another graph of finite degree", model)
-    if gcn is not None or data.shape or to.shape:
-        told = "bayes_optimal with to and degree needs single parameters and no gcn"
-        raise ParameterError(f"{told}; leave out degree")
-    joint, two_stages, frozen = sparse_elsewhere(data, to, degree, sizes)
-    answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
-    return with_coordinates(answer, data, None, to)
+def _transferred(stages: list[BayesPrediction], coordinates: Coordinates) -> BayesTransfer:
+    joint, two_stages, frozen = stages
+    fields = vars(joint) | {"coordinates": coordinates}
+    return BayesTransfer(**fields, two_stages=two_stages, frozen=frozen)

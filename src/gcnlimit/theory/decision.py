@@ -186,7 +186,7 @@ def as_prediction(
         **vars(performance) | functions,
         standard_error=same_everywhere(0.0, shape),
         order_parameters=order_parameters,
-        status=status if shape else Status(int(status)),
+        status=Status.of(status),
         residual=scalar_or_array(residual.reshape(shape)),
         iterations=scalar_or_array(iterations.reshape(shape)),
     )
@@ -200,10 +200,9 @@ def _unequal_decision(
     test, train = (_posterior_log_error(margin, p, p) for margin in (test_margin, train_margin))
     if offset is None or classes.count > 2:
         return test, train
-    at_best = np.isnan(offset)
-    own_test = own_log_error(test_margin, 0.0, offset, p)
-    own_train = own_log_error(test_margin, train_margin - test_margin, offset, p)
-    return np.where(at_best, test, own_test), np.where(at_best, train, own_train)
+    at_best, push = np.isnan(offset), train_margin - test_margin
+    test = np.where(at_best, test, own_log_error(test_margin, 0.0, offset, p))
+    return test, np.where(at_best, train, own_log_error(test_margin, push, offset, p))
 
 
 def balanced_accuracy(margin: Array, classes: Classes) -> Array:
@@ -252,8 +251,7 @@ def roc_auc(margin: Array, classes: Classes) -> Array:
 def own_log_error(margin: Array, push: Array | float, offset: Array, fractions: Array) -> Array:
     r"""Logarithm of the error of two classes decided by the sign of the output with its own bias.
 
-    It is one minus the sum of :math:`p\,\Phi(m\eta_+ + \beta + \text{push})` and
-    :math:`(1-p)\,\Phi(-m\eta_- - \beta + \text{push})`, with the codes :math:`\eta_\pm` (Eq. 8.13);
+    It is one minus :math:`p\,\Phi(m\eta_+ + \beta + \text{push}) + (1-p)\,\Phi(-m\eta_- - \beta + \text{push})` (Eq. 8.13);
     `offset` :math:`\beta` is the bias and `push` what training adds to the margin of a train node, over :math:`\sigma`.
     """
     upper, lower = two_codes(fractions)

@@ -133,7 +133,7 @@ def coefficient_averages(g: Array, G: Array, signal: Array, mu: Array) -> Averag
 def coefficient_readout(trained: Series, read: Series, signal: Array, drive: Array) -> Readout:
     r"""Return the sums of Eq. 10.11 from the Taylor coefficients and tails of two filters, powers along the first axis.
 
-    Both have the same number of powers (see `paired_series`); `drive` is :math:`\mu\, e(g)`.
+    Both have the same number of powers; `drive` is :math:`\mu\, e(g)`.
     """
     (g, G), (h, H) = trained, read
     n = g.shape[0]
@@ -160,14 +160,6 @@ def coefficient_readout(trained: Series, read: Series, signal: Array, drive: Arr
     excess = _sum(G[1:], 2.0 * h[:-1] + signal * H[1:]) + _sum(H[1:], 2.0 * g[:-1] + signal * G[1:])
     coherent = _square(tail) + N2
     return Readout(_square(h), H[0], _sum(g, h), 0.5 * signal * excess, coherent, scattered=M2)
-
-
-def paired_series(first: Filter, second: Filter, signal: Array) -> tuple[Series, Series]:
-    """Return the Taylor coefficients and tails of two filters on a directed operator, with as many powers for each."""
-    (g, G), (h, H) = (filter.directed_chain(signal).taylor(signal) for filter in (first, second))
-    longest = max(len(g), len(h))
-    g, G, h, H = (np.pad(part, ((0, longest - len(part)), (0, 0))) for part in (g, G, h, H))
-    return (g, G), (h, H)
 
 
 def _running_sum(terms: Array) -> Array:

@@ -27,12 +27,12 @@ from gcnlimit.theory.ceiling.finite_degree import (
     sparse_ceiling,
     sparse_elsewhere,
 )
-from gcnlimit.theory.ceiling.linear_node import LinearNode, label_evidence
+from gcnlimit.theory.ceiling.linear_node import LinearNode
 from gcnlimit.theory.ceiling.population import LinearPopulation
 from gcnlimit.theory.ceiling.state_evolution import FixedPoints, StateEvolution
 from gcnlimit.theory.ceiling.two_graphs import joint_layers, spread_points, stages_of_learning
 from gcnlimit.theory.decision import ceiling_prediction, certain, from_margins
-from gcnlimit.theory.degrees.ceiling import PropensityEvolution, evolution_of
+from gcnlimit.theory.degrees.ceiling import Evolution, evolution_of, fixed_points
 from gcnlimit.theory.uncertainty import carries_errors
 from gcnlimit.two_graphs import check_pair
 
@@ -117,7 +117,6 @@ def best_linear(
     """
     check_types("best_linear", data=(data, CSBM))
     flag("symmetrize", symmetrize)
-    label = label_evidence(data.noise)
     depth = None if layers is None else whole("layers", layers, low=1, high=_MOST_LAYERS)
     sizes = population_sizes(population, sweeps, seed)
     if degree is not None:
@@ -130,13 +129,13 @@ def best_linear(
             sparse = partial(sparse_ceiling, degree=degree, sizes=sizes, nodes=LinearPopulation)
             return at_each_point(data.model, sparse).algorithmic
         scope.check("best_linear", data)
-        return _on_one_graph(data, label, symmetrize, depth)
+        return _on_one_graph(data, symmetrize, depth)
     check_types("best_linear", to=(to, CSBM))
     for model in (data, to):
         scope.check("best_linear on another graph", model)
     check_pair(data, to)
     if degree is None:
-        return _elsewhere(data, to, label, symmetrize, depth)
+        return _elsewhere(data, to, symmetrize, depth)
     if data.shape or to.shape:
         raise ParameterError("best_linear with to and degree takes one point; leave out degree")
     ceilings = sparse_elsewhere(data.model, to.model, degree, sizes, nodes=LinearPopulation)
@@ -145,19 +144,17 @@ def best_linear(
 
 @carries_errors
 @np.errstate(all="ignore")  # evidence beyond the largest number is infinite
-def _on_one_graph(data: CSBM, label: float, symmetrize: bool, depth: int | None) -> Prediction:
+def _on_one_graph(data: CSBM, symmetrize: bool, depth: int | None) -> Prediction:
     """Prediction at the fixed point, or of each layer."""
-    evolution = evolution_of(data, LinearNode(data.classes, label), symmetrize)
+    evolution = evolution_of(data, LinearNode(data.classes, data.noise), symmetrize)
     answer = _prediction(evolution, data, None if depth is None else evolution.layers(depth))
     return replace(answer, coordinates=layer_coordinates(data, depth))
 
 
-def _prediction(
-    evolution: StateEvolution | PropensityEvolution, data: CSBM, states: Array | None
-) -> Prediction:
+def _prediction(evolution: Evolution, data: CSBM, states: Array | None) -> Prediction:
     """Prediction at the fixed point, or from the states after each layer, those of the first point first."""
     if states is None:
-        fixed = evolution.solved()
+        fixed = fixed_points(evolution)
         return inferred(evolution, data, fixed, fixed.best)[0]
     points = evolution.rho.size
     depth = len(states) // points
@@ -167,17 +164,15 @@ def _prediction(
     columns = {name: np.asarray(getattr(data, name))[..., None] for name in SIGNALS}
     steps = np.tile(np.arange(1, depth + 1), points)
     found = FixedPoints(states, states, none > 0.0, none, steps)
-    answer = inferred(every, spread_points(data.having(**columns), shape), found, states)[0]
+    answer, _ = inferred(every, spread_points(data.having(**columns), shape), found, states)
     return replace(answer, status=np.full(shape, int(Status.EXPLICIT)))
 
 
 @carries_errors
 @np.errstate(all="ignore")
-def _elsewhere(
-    data: CSBM, to: CSBM, label: float, symmetrize: bool, depth: int | None
-) -> LinearTransfer:
+def _elsewhere(data: CSBM, to: CSBM, symmetrize: bool, depth: int | None) -> LinearTransfer:
     """Prediction on another graph with the same features, at the fixed point or of each layer."""
-    node = LinearNode(data.classes, label)
+    node = LinearNode(data.classes, data.noise)
     shape = broadcast(data=data.shape, to=to.shape)
     new = spread_points(to, shape)
     models = (spread_points(data, shape), new)

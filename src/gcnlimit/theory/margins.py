@@ -202,7 +202,7 @@ def _stopped(points: Points, _: Effort) -> _Parts:
             0.5 * ((1.0 - outputs.train_mean) ** 2 + outputs.train_variance),
         )
     unresolved = np.isnan(test) | np.isnan(train)
-    status = np.where(unresolved, int(Status.UNRESOLVED), int(Status.EXPLICIT))
+    status = np.full(points.size, int(Status.EXPLICIT))
     if unresolved.any():
         some = points.take(unresolved)
         diverges = np.asarray(getattr(some.training, "rate", 0.0)) > largest_stable_rate(some)
@@ -217,7 +217,12 @@ def _solved(points: Points, effort: Effort) -> PointAnswers:
     """Answers at the solution of the equations."""
     loss = class_losses.node_loss(points)
     solution = solve(points, tol=effort.tol, max_iterations=effort.max_iterations)
-    test, train, deviation = _margins_at(points, solution)
+    mean, variance, v = solution.output
+    deviation = np.sqrt(variance)
+    push = v * class_losses.train_push(points)
+    test, train = mean / deviation, (mean + push) / deviation
+    if points.noise:
+        train = given_margin(test, push / deviation, points.noise)
     if points.degrees is not None:
         weight, none = points.degrees.weight, np.zeros(points.size)
         averaged = losses_by_degree(loss, solution.output, weight) if effort.losses else None
@@ -234,17 +239,6 @@ def _solved(points: Points, effort: Effort) -> PointAnswers:
             losses = (at_test, losses[1])
     answers = _ended(solution, (test, train, deviation, offset), losses)
     return answers._replace(solution=solution)
-
-
-def _margins_at(points: Points, solution: Solution) -> tuple[Array, Array, Array]:
-    """Margins of a test and of a train node at a solution, and the standard deviation of their output."""
-    mean, variance, v = solution.output
-    deviation = np.sqrt(variance)
-    push = v * class_losses.train_push(points)
-    train = (mean + push) / deviation
-    if points.noise:
-        train = given_margin(mean / deviation, push / deviation, points.noise)
-    return mean / deviation, train, deviation
 
 
 def _ended(

@@ -22,7 +22,7 @@ from gcnlimit.theory import decision
 from gcnlimit.theory.calibration import calibration_at
 from gcnlimit.theory.finite_reg import class_losses
 from gcnlimit.theory.finite_reg.averages import nonzero_weights
-from gcnlimit.theory.margins import Effort, PointAnswers, Solved, answers_at
+from gcnlimit.theory.margins import Effort, PointAnswers, answers_at
 from gcnlimit.theory.points import Mask, Points
 from gcnlimit.theory.training import largest_stable_rate
 from gcnlimit.theory.uncertainty import carries_errors
@@ -98,12 +98,42 @@ def predict_points(
     answers, solved = answers_at(points, effort, usable)
     if throw and answers.status.max() > Status.CONVERGED:
         _raise_failure(points, answers)
+
+    def shaped(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return values.reshape(shape + values.shape[1:])
+
+    margins = shaped(answers.test_margin), shaped(answers.train_margin)
+    losses = shaped(answers.test_loss), shaped(answers.train_loss)
+    offset = shaped(answers.offset)
     outputs = (answers.test_margin, answers.deviation, answers.offset)
     law = (points.classes, points.degrees)
     functions: dict[str, Any] = {"calibrated": partial(calibration_at, *law, outputs, shape)}
-    if points.degrees is not None:
+    if points.degrees is None:
+        performance = decision.from_margins(points.classes, margins, losses, offset)
+    else:
         functions["by_degree"] = partial(_accuracy_by_degree, points, usable, shape, effort)
-    return _prediction(points, answers, solved, shape, functions)
+        count, weight = points.classes.count, points.degrees.weight
+        performance = decision.mean_performance(count, margins, losses, weight)
+        test, train = (decision.mean_margin(margin, count, weight) for margin in margins)
+        margins = test, train
+    output = weights = nonzero = None
+    if solved:
+        output = gathered([(rows, s.output) for rows, s in solved], points.size).reshape(shape)
+        weights = gathered([(rows, s.weights) for rows, s in solved], points.size).reshape(shape)
+        nonzero = nonzero_weights(points.penalty, points.reg.reshape(shape), weights)
+    bias = class_losses.trained_bias(points.class_loss, offset, output)
+    order_parameters = OrderParameters(
+        test_margin=scalar_or_array(margins[0]),
+        train_margin=scalar_or_array(margins[1]),
+        output=output,
+        weights=weights,
+        bias=None if bias is None else scalar_or_array(bias),
+        nonzero=nonzero,
+        # those of the layers are known of networks that are trained to the end
+        sources=tuple(solved) if points.filter.deep and points.training is None else (),
+    )
+    ended = map(shaped, (answers.status, answers.residual, answers.iterations))
+    return decision.as_prediction(performance, order_parameters, *ended, **functions)
 
 
 def _accuracy_by_degree(
@@ -137,44 +167,3 @@ def _raise_failure(points: Points, answers: PointAnswers) -> Never:
     if points.size == 1:
         which, remedy = f"there is no solution at {where}", "pass throw=False to see status alone"
     raise ConvergenceError(f"{which}: {Status(int(answers.status[first])).message}; {remedy}")
-
-
-def _prediction(
-    points: Points,
-    answers: PointAnswers,
-    solved: Solved,
-    shape: tuple[int, ...],
-    functions: dict[str, Any],
-) -> Prediction:
-    """Prediction in the shape of the points, with the functions behind its fields."""
-
-    def shaped(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return values.reshape(shape + values.shape[1:])
-
-    margins = shaped(answers.test_margin), shaped(answers.train_margin)
-    losses = shaped(answers.test_loss), shaped(answers.train_loss)
-    offset = shaped(answers.offset)
-    if points.degrees is None:
-        performance = decision.from_margins(points.classes, margins, losses, offset)
-    else:
-        count, weight = points.classes.count, points.degrees.weight
-        performance = decision.mean_performance(count, margins, losses, weight)
-        test, train = (decision.mean_margin(margin, count, weight) for margin in margins)
-        margins = test, train
-    output = weights = nonzero = None
-    if solved:
-        output = gathered([(rows, s.output) for rows, s in solved], points.size).reshape(shape)
-        weights = gathered([(rows, s.weights) for rows, s in solved], points.size).reshape(shape)
-        nonzero = nonzero_weights(points.penalty, points.reg.reshape(shape), weights)
-    bias = class_losses.trained_bias(points.class_loss, offset, output)
-    order_parameters = OrderParameters(
-        test_margin=scalar_or_array(margins[0]),
-        train_margin=scalar_or_array(margins[1]),
-        output=output,
-        weights=weights,
-        bias=None if bias is None else scalar_or_array(bias),
-        nonzero=nonzero,
-        sources=tuple(solved) if points.filter.deep else (),
-    )
-    ended = map(shaped, (answers.status, answers.residual, answers.iterations))
-    return decision.as_prediction(performance, order_parameters, *ended, **functions)

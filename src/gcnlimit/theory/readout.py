@@ -57,12 +57,12 @@ def read_outputs(solution: Solution) -> Output:
     for rows, equations in replace(solution.grids, nodes=nodes).blocks(_BLOCK):
         read, size = filter[rows].normalized(equations.measure.x)
         divisor = filter[rows].log_gain(symmetric=True) if points.normalize else 0.0
-        trained = equations.evaluate(solution.state[rows])[0]
-        scale = np.sqrt(solution.output.variance[rows] / trained.output.variance)
+        trained, weights, _ = equations.evaluate(solution.state[rows])
+        scale = np.sqrt(solution.output.variance[rows] / trained.variance)
         unit = np.exp(size - divisor) / equations.gain * scale
         joining = points.signal[rows] if points.joining else None
         pulls = equations.pulls(solution.state[rows])
-        centre, variance = _output(equations, pulls, trained.weights, read, joining)
+        centre, variance = _output(equations, pulls, weights, read, joining)
         law[:, rows] = unit * centre, unit**2 * variance
     return Output(law[0], law[1], np.zeros(points.size))
 
@@ -156,14 +156,17 @@ def _averages(points: Points, nodes: int) -> tuple[Averages, Readout, Array]:
         read = shifted_filter(measure.e, points.signal, read) if points.joining else read
         averages = large_reg.spectral_averages(measure, g, mu)
         return averages, spectral_readout(measure, g, read, mu * averages.e_g), first
-    trained, (h, H) = large_reg.paired_series(points.filter, filter, points.signal)
-    pair = (h, H)
+    signal = points.signal
+    chains = (f.directed_chain(signal) for f in (points.filter, filter))
+    (g, G), (h, H) = (chain.taylor(signal) for chain in chains)
+    longest = max(len(g), len(h))
+    g, G, h, H = (np.pad(part, ((0, longest - len(part)), (0, 0))) for part in (g, G, h, H))
+    first = h[0]
     if points.joining:  # one power lower, without the first
-        h_next, H_next = (np.pad(part[1:], ((0, 1), (0, 0))) for part in (h, H))
-        pair = (h_next, H_next)
-    averages = large_reg.coefficient_averages(*trained, points.signal, mu)
-    out = large_reg.coefficient_readout(trained, pair, points.signal, mu * averages.e_g)
-    return averages, out, h[0]
+        h, H = (np.pad(part[1:], ((0, 1), (0, 0))) for part in (h, H))
+    averages = large_reg.coefficient_averages(g, G, signal, mu)
+    out = large_reg.coefficient_readout((g, G), (h, H), signal, mu * averages.e_g)
+    return averages, out, first
 
 
 def shifted_filter(e: Array, signal: Array, values: Array) -> Array:

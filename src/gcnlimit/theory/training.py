@@ -53,9 +53,6 @@ class Stopped(NamedTuple):
     weights: Weights
     push: Array
 
-    def layers(self) -> None:
-        """Return nothing: the order functions of the layers are those of networks that are trained to the end."""
-
 
 def trained_outputs(points: Points, training: Training) -> Stopped:
     """Law of outputs and weights at each point; `training` has its parameters along one axis. NaN where not resolved."""

@@ -36,7 +36,7 @@ def _ridge_on_a_fixed_grid(points, nodes):
     rows = problem.start()
     for _ in range(4000):
         rows = rows + 0.3 * (problem.next(rows) - rows)
-    mean, variance, v = problem.evaluate(rows)[0].output
+    mean, variance, v = problem.evaluate(rows)[0]
     return float((0.5 * ((1 - mean) ** 2 + variance) / (1 + v) ** 2)[0])
 
 

@@ -114,28 +114,27 @@ class StreamedFeatures:
         return total.reshape(self.shape[0], *block.shape[1:])
 
     def _pass(self, block: Any, weigh: Weigh) -> tuple[Any, Any]:
-        r"""Weights and their product with :math:`X`, added up in the order of the tiles; no :math:`X^T B` if `block` is None."""
+        r"""Weights and their product with :math:`X`, noise and signal; no :math:`X^T B` if `block` is None."""
         against = None if block is None else self._against(block)
+        codes, spike, _ = self._placed
 
         def weigh_tile(part: slice, noise: Any) -> tuple[slice, Any, Any]:
             weights = weigh(part, None if against is None else self._weights(part, noise, *against))
             return part, weights, self._scaled(part, weights).T @ noise
 
-        return self._by_blocks(lambda size: self._sums(self._in_order(weigh_tile, size)))
+        def sums(size: int) -> tuple[Any, Any]:
+            kept = []
+            total: Any = 0.0
+            along: Any = 0.0
+            # in the order of the tiles and in double precision, whatever the number of threads
+            for part, weights, product in self._in_order(weigh_tile, size):
+                block_done(-(-(part.stop - part.start) // self.backend.tile))
+                kept.append(weights)
+                along = along + spike[part].T @ weights
+                total += self.backend.cast(product, np.dtype(float))
+            return self.backend.join(kept), self.backend.cast(total, self.dtype).T + codes @ along
 
-    def _sums(self, parts: Iterator[tuple[slice, Any, Any]]) -> tuple[Any, Any]:
-        """Weights of all features, and the sum of the products with their noise, in double precision, and their signal."""
-        codes, spike, _ = self._placed
-        kept = []
-        total: Any = 0.0
-        along: Any = 0.0
-        # in the order of the tiles and in double precision, whatever the number of threads
-        for part, weights, product in parts:
-            block_done(-(-(part.stop - part.start) // self.backend.tile))
-            kept.append(weights)
-            along = along + spike[part].T @ weights
-            total += self.backend.cast(product, np.dtype(float))
-        return self.backend.join(kept), self.backend.cast(total, self.dtype).T + codes @ along
+        return self._by_blocks(sums)
 
     @cached_property
     def _placed(self) -> tuple[Any, Any, Any]:

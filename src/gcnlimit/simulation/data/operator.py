@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -45,6 +45,7 @@ class Operator(SparsePlusRankOne):
 
     u: Any = 0.0
     v: Any = None
+    backend: Backend = field(default_factory=Backend)
 
     @staticmethod
     def of(  # noqa: PLR0917
@@ -65,17 +66,19 @@ class Operator(SparsePlusRankOne):
             scale /= np.sqrt(2.0)
             shift *= np.sqrt(2.0)
         matrix = backend.sparse(adjacency, scale, both, np.dtype(dtype))
-        parts = matrix, float(shift), None, symmetric or symmetrize
-        return Operator(*parts) if device == "cpu" else DeviceOperator(*parts, backend)
+        return Operator(matrix, float(shift), None, symmetric or symmetrize, backend)
 
     def __matmul__(self, block: Any) -> Any:
-        """Product with a vector or a block of columns."""
+        """Product with a vector or a block of columns; on a device of PyTorch, of few."""
+        if not isinstance(block, np.ndarray):
+            shift = self.u * block.sum(0) if self.v is None else self._along(block)
+            return self.matrix @ block - shift
         out = np.zeros((self.shape[0], *block.shape[1:]), block.dtype)
         self.add_product(block, out)
         return out
 
     def add_product(self, block: Any, out: Any, factor: float = 1.0) -> None:
-        """``out += factor * (a @ block)`` in place."""
+        """``out += factor * (a @ block)`` in place, arrays of NumPy."""
         scale = block.dtype.type(factor)
         # the part of rank one, here with all entries equal
         if self.v is None:
@@ -142,28 +145,8 @@ class Operator(SparsePlusRankOne):
         return size
 
     def _random_vector(self) -> Any:
-        return np.random.default_rng(0).standard_normal(self.shape[0]).astype(self.matrix.dtype)
-
-
-@dataclass(frozen=True, eq=False)
-class DeviceOperator(Operator):
-    """The same operator on a device of PyTorch, for blocks of few columns."""
-
-    backend: Backend | None = None
-
-    def __matmul__(self, block: Any) -> Any:
-        """Product with a vector or a block of columns, tensors on the device."""
-        shift = self.u * block.sum(0) if self.v is None else self._along(block)
-        return self.matrix @ block - shift
-
-    def add_product(self, block: Any, out: Any, factor: float = 1.0) -> None:
-        """``out += factor * (a @ block)`` in place."""
-        out += float(factor) * (self @ block)
-
-    def _random_vector(self) -> Any:
-        assert self.backend is not None
-        v = np.random.default_rng(0).standard_normal(self.shape[0])
-        return self.backend.place(v).to(self.matrix.dtype)
+        v = self.backend.place(np.random.default_rng(0).standard_normal(self.shape[0]))
+        return self.backend.cast(v, self.dtype)
 
 
 def propensities(adjacency: Any) -> Array:

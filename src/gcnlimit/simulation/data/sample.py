@@ -223,10 +223,7 @@ def bernoulli_graph(
 
 
 def gaussian_graph(codes: Array, lam: float, directed: bool, rng: Generator) -> Array:
-    r"""Gaussian-equivalent graph :math:`\frac{\lambda}{\sqrt N} YY^T + \Xi` (Eqs. 1.1 and 8.2), dense; for small sizes.
-
-    `codes` is the matrix :math:`Y` of the codes of the nodes.
-    """
+    r"""Gaussian-equivalent graph :math:`\frac{\lambda}{\sqrt N} YY^T + \Xi` (Eqs. 1.1 and 8.2) of `codes` :math:`Y`, dense."""
     n = len(codes)
     noise = rng.standard_normal((n, n))
     if not directed:

@@ -134,24 +134,22 @@ class AbsentEdges:
     def field(self, marginals: Array, old: Array) -> Array:
         """Logarithm of the evidence on each class of each node; `old` are the marginals one step before."""
         y = self.codes
-        pull = self.observations * self.repulsion
-        means, second, squares = self._moments(marginals)
-        spread = second - squares
+        pull, means, second, spread = self._moments(marginals)
         first = -pull * (y @ np.sum(self.weight * means, axis=0))
         square = np.sum((y @ (pull * self.repulsion * second + pull**2 * spread)) * y, axis=1)
         variance = self.weight * self.weight
         reaction = variance * pull**2 * (old @ y) @ spread @ y.T
         return np.asarray(self.weight * first - variance * 0.5 * square + reaction)
 
-    def _moments(self, marginals: Array) -> tuple[Array, Array, Array]:
+    def _moments(self, marginals: Array) -> tuple[float, Array, Array, Array]:
+        r""":math:`c\theta`, means :math:`\hat y`, second moments :math:`T` and covariances :math:`\Sigma`."""
         weight = None if isinstance(self.weight, float) else self.weight[:, 0] ** 2
-        return code_moments(marginals, self.codes, weight)
+        means, second, squares = code_moments(marginals, self.codes, weight)
+        return self.observations * self.repulsion, means, second, second - squares
 
     def free_entropy(self, marginals: Array) -> float:
         """Bethe term: energy of the absent edges, less their field on the nodes."""
-        pull = self.observations * self.repulsion
-        means, second, squares = self._moments(marginals)
-        spread = second - squares
+        pull, means, second, spread = self._moments(marginals)
         quadratic = pull * self.repulsion * np.sum(second**2) + pull**2 * np.sum(spread**2)
         energy = -0.5 * pull * np.sum(np.sum(self.weight * means, axis=0) ** 2) - 0.25 * quadratic
         return float(energy - np.sum(marginals * self.field(marginals, marginals)))

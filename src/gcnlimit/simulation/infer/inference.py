@@ -158,20 +158,20 @@ class CentroidMessages:
     def messages(self, moments: Sequence[Moments], keep: float = 0.0) -> list[Array]:
         """Renew the centroids and return the fields :math:`b` on the nodes of each graph, from the moments of their codes."""
         means, second, own = zip(*moments, strict=True)
-        squares = self._summed(own)
+        squares = self.summed(own)
         # each eigenvector of the squares is a regression of its own, of as many features
         values, basis = np.linalg.eigh(squares)
         self.resolved = self.rate * self.gain * np.maximum(values, 0.0)
         # posterior variances of the centroids in that basis, and Onsager's reaction
         shrink = self.gain / (1.0 + self.resolved)
-        reaction = self.rate * self.centroids @ (self._summed(second) - squares)
+        reaction = self.rate * self.centroids @ (self.summed(second) - squares)
         sent = [math.sqrt(share) * part for share, part in zip(self.share, means, strict=True)]
         self._renew(np.concatenate(sent), reaction, shrink, basis, keep)
         variance = basis * shrink.sum(axis=0) @ basis.T
         parts = zip(self.rates, means, np.split(self.product, self.ends), strict=True)
         return [math.sqrt(rate) * product - rate * mean @ variance for rate, mean, product in parts]
 
-    def _summed(self, matrices: Sequence[Array]) -> Array:
+    def summed(self, matrices: Sequence[Array]) -> Array:
         """Sum over the graphs, each with its rate over the largest."""
         return np.asarray(sum(s * matrix for s, matrix in zip(self.share, matrices, strict=True)))
 

@@ -154,8 +154,8 @@ class _Network:
     def expected(self, share: Array) -> Array:
         """Evidence on each node, if a `share` of what each code says is known."""
         shares = np.split(share, self.ends)
-        parts = zip(self.features.share, shares, strict=True)
-        resolved = self.features.rate * self.features.gain * sum(s * w.sum() for s, w in parts)
+        known = self.features.summed([w.sum() for w in shares])
+        resolved = self.features.rate * self.features.gain * known
         on_features = np.sum(self.features.gain * resolved / (1.0 + resolved))
         graphs = zip(self.graphs, self.features.rates, self.scales, shares, strict=True)
         evidence = [

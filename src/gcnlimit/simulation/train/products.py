@@ -133,16 +133,16 @@ class Products:
         _, outputs, _ = self.forward(self.spread(block / sizes, filters), filters)
         return np.asarray(outputs[self.train_mask] * sizes, np.float64)
 
-    def spread(self, block: Array, filters: Filter) -> Any:
-        r"""Labelled nodes propagated backwards, :math:`g(a)^T R^T B`, each column with its own filter."""
-        a = self.operator
-        return filters.apply_each(a.T, self._all_nodes(block), radius=a.radius)
+    def spread(self, block: Array, filters: Filter, alike: bool = False) -> Any:
+        r"""Labelled nodes propagated backwards, :math:`g(a)^T R^T B`, each column with its own filter.
 
-    def spread_alike(self, block: Array, filters: Filter) -> Any:
-        """The same for filters that all act on one block, which share the products with the graph; filter after filter."""
-        a = self.operator
-        parts = filters.apply(a.T, self._all_nodes(block), radius=a.radius)
-        return self.backend.join(list(parts), 1)
+        If `alike`, all filters act on the whole block, and share the products with the graph; filter after filter.
+        """
+        whole = np.zeros((len(self.train_mask), block.shape[1]), self.dtype)
+        whole[self.train_mask] = block
+        act = filters.apply if alike else filters.apply_each
+        propagated = act(self.operator.T, self.backend.place(whole), radius=self.operator.radius)
+        return self.backend.join(list(propagated), 1) if alike else propagated
 
     def forward(self, spread: Any, filters: Filter) -> tuple[Block, Block, Block]:
         r"""Weights :math:`w = X^T B/\sqrt N`, outputs :math:`g(a) X w/\sqrt N`, and :math:`Xw/\sqrt N`: one pass."""
@@ -151,11 +151,6 @@ class Products:
         signal = signal * unit
         outputs = filters.apply_each(self.operator, signal, radius=self.operator.radius)
         return self.backend.host(weights), self.backend.host(outputs), self.backend.host(signal)
-
-    def _all_nodes(self, block: Array) -> Any:
-        whole = np.zeros((len(self.train_mask), block.shape[1]), self.dtype)
-        whole[self.train_mask] = block
-        return self.backend.place(whole)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +187,7 @@ class TrainingByProducts:
         # the dual variables of all points, propagated; at infinite reg they are the codes
         parts = []
         if explicit.size:
-            parts.append(self.products.spread_alike(self.codes, self.filters[explicit]))
+            parts.append(self.products.spread(self.codes, self.filters[explicit], alike=True))
         if rest.size:
             columns = np.concatenate(list(duals[rest] * size[rest, None, None]), axis=1)
             parts.append(self.products.spread(columns, self.filters[np.repeat(rest, count)]))

@@ -65,7 +65,12 @@ def train(
     place = observation.device(device)
     # infinities are refused at the end
     with backend_of(place).guard(observation.nodes), np.errstate(all="ignore"):
-        trained = _train(observation, gcn, tol, place)
+        # training rows are held in the memory of the machine: neither on a device nor streamed
+        apart = place != "cpu" or streamed(observation.features)
+        if apart and _by_products(gcn, observation.classes):
+            trained = _Networks.of(observation, gcn, gcn.filter, place).through_products(tol, place)
+        else:
+            trained = _Networks.of(observation, gcn, gcn.filter).through_rows(tol)
         if gcn.test_filter is None:
             return trained
         read = read_outputs(observation, gcn, trained.weights, observation.nodes)
@@ -92,28 +97,6 @@ def _by_products(gcn: GCN, classes: Classes) -> bool:
     smooth = loss.form is Form.LOGITS or (gcn.loss.has_descent and classes.count == 2)
     explicit = bool(np.isinf(gcn.reg).all()) and not loss.is_pinned
     return isinstance(gcn.penalty, L2) and (smooth or loss.form is Form.CODES or explicit)
-
-
-def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> TrainedNetworks:
-    # training rows are held in the memory of the machine: not of a device, or of streamed features
-    apart = device != "cpu" or streamed(observation.features)
-    if apart and _by_products(gcn, observation.classes):
-        networks = _Networks.of(observation, gcn, gcn.filter, device)
-        trained = networks.through_products(tol, device)
-    else:
-        networks = _Networks.of(observation, gcn, gcn.filter)
-        trained = networks.through_rows(tol)
-    # a normalized filter is trained as it is, at reg in its units
-    if gcn.normalize and isinstance(gcn.penalty, L2):
-        infinite = np.isinf(networks.reg)
-        gain = networks.gain[:, None, None].astype(trained.weights.dtype)
-        # at infinite reg weights are proportional to the filter, at a finite one to its inverse
-        unit = np.where(infinite[:, None, None], 1.0 / gain, gain)
-        return trained._replace(
-            weights=trained.weights * unit,
-            outputs=trained.outputs * np.where(infinite[:, None, None], gain**-2, 1.0),
-        )
-    return trained
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +147,7 @@ class _Networks:
                 bias[k] = targets.mean(axis=0) - h.mean(axis=0)
             else:
                 bias[k] = entropy.bias(np.asarray(h, float))
-        return TrainedNetworks(weights, outputs, bias, gap)
+        return self._normalized(TrainedNetworks(weights, outputs, bias, gap))
 
     def through_rows(self, tol: float) -> TrainedNetworks:
         """Networks trained on the training rows of each filter."""
@@ -200,7 +183,18 @@ class _Networks:
                 reg_k, least = float(self.reg[k]), max(tol, 1e-8)
                 weights[k, :, 0], gap[k] = penalized(Z, loss, penalty, reg_k, least)
         bias[infinite] = self._limiting_bias()
-        return TrainedNetworks(weights, self.outputs(weights), bias, gap)
+        return self._normalized(TrainedNetworks(weights, self.outputs(weights), bias, gap))
+
+    def _normalized(self, trained: TrainedNetworks) -> TrainedNetworks:
+        """Networks of a normalized filter, which was trained as it is, at reg in its units."""
+        if not (self.gcn.normalize and isinstance(self.gcn.penalty, L2)):
+            return trained
+        infinite = np.isinf(self.reg)[:, None, None]
+        gain = self.gain[:, None, None].astype(trained.weights.dtype)
+        # at infinite reg weights are proportional to the filter, at a finite one to its inverse
+        weights = trained.weights * np.where(infinite, 1.0 / gain, gain)
+        outputs = trained.outputs * np.where(infinite, gain**-2, 1.0)
+        return trained._replace(weights=weights, outputs=outputs)
 
     def outputs(self, weights: Block) -> Block:
         r"""Outputs :math:`g(a) X w/\sqrt N` on all nodes, points x nodes x directions."""

@@ -6,7 +6,6 @@ overlap with the code is :math:`m/(1 + m)` in place of :math:`T(m)`. It would be
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -20,14 +19,10 @@ from gcnlimit.theory.ceiling.unequal_posterior import MatrixPosterior, gaussian_
 
 @dataclass(frozen=True)
 class LinearNode:
-    r"""Averages of the linear estimate; `label` is the evidence that a label gives on its own node.
-
-    It is infinite for labels that are right, and :math:`e = (1-2f)^2/4f(1-f)` for labels flipped with probability `f`
-    (Eq. 12.13): in second moments a flipped label is a Gaussian observation of the code.
-    """
+    """Averages of the linear estimate; labels are flipped with probability `noise`."""
 
     classes: Classes
-    label: float = math.inf
+    noise: float = 0.0
 
     convexity: ClassVar[float] = 0.0
     """As of `Posterior`: the overlap is concave, so that there is one fixed point."""
@@ -50,9 +45,11 @@ class LinearNode:
 
     def labelled(self, m: Array) -> tuple[Array | float, Array | float]:
         """Overlap on labelled nodes at evidence `m` of the others, 1 where labels are right, and its slope."""
-        if math.isinf(self.label):
+        if not self.noise:
             return 1.0, 0.0
-        T = self.at(self.label + m)
+        # in second moments a flipped label is a Gaussian observation of the code (Eq. 12.13)
+        spread = 4.0 * self.noise * (1.0 - self.noise)
+        T = self.at((1.0 - 2.0 * self.noise) ** 2 / spread + m)
         return T.overlap, T.slope
 
     def labelled_information(self, m: Array) -> Array:
@@ -77,13 +74,3 @@ class LinearNode:
         every = [MatrixPosterior(classes.fractions, rule) for rule in rules]
         means = [np.mean([p.information(x * one)[1] for p in every]) for x in np.ravel(m)]
         return np.reshape(means, np.shape(m))
-
-
-def label_evidence(flips: float) -> float:
-    """Evidence of a label that is flipped with that probability.
-
-    >>> label_evidence(0.0), label_evidence(0.5)
-    (inf, 0.0)
-    """
-    spread = 4.0 * flips * (1.0 - flips)
-    return (1.0 - 2.0 * flips) ** 2 / spread if spread else math.inf

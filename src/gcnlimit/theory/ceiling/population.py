@@ -101,7 +101,10 @@ class Population:
         # mean number of neighbours of each class, columns, of a node of each class, rows
         chances = model.fractions * (1.0 - model.strength) + model.strength * np.eye(C)
         self.rates = model.neighbours * np.maximum(chances, 0.0)
-        self.run = self._length_of_run()
+        # runs of messages that make the draws fewest, unless a single message may weigh much
+        least = np.min(self.rates / model.fractions) / model.neighbours
+        fewest = int(min(math.sqrt(2.0 * float(np.mean(self.rates))), self.each // _RUNS))
+        self.run = max(fewest, 1) if least > _WEAK else 1
         # a Poisson number of neighbours splits into two independent ones, labelled and not
         self.labelled = _Poisson(model.rho * self.rates, rng)
         self.unlabelled = _Poisson((1.0 - model.rho) * self.rates, rng)
@@ -109,12 +112,6 @@ class Population:
         start = weight * np.eye(C) + (1.0 - weight) * model.fractions
         self.members: Array = np.repeat(start[:, None], self.each, axis=1)
         self.sent = self.members
-
-    def _length_of_run(self) -> int:
-        """Number of messages in a run that makes the draws fewest; 1 if a single message may weigh much."""
-        least = np.min(self.rates / self.model.fractions) / self.model.neighbours
-        fewest = math.sqrt(2.0 * float(np.mean(self.rates)))
-        return int(min(fewest, self.each // _RUNS)) or 1 if least > _WEAK else 1
 
     @property
     def overlap(self) -> Array:
@@ -232,10 +229,13 @@ class Population:
         Here :math:`x = \varepsilon\, \hat y \cdot \hat y'`. The mean of :math:`x - x^2/2` is one over all pairs of messages;
         only the rest is drawn, a pair for each node.
         """
-        y = self.sent @ self.model.codes
-        strength = self.model.strength
+        codes, rho, strength = self.model.codes, self.model.rho, self.model.strength
+        y = self.sent @ codes
         joint = self.model.fractions[:, None] * self.rates
-        mean, square = self._moments(y)
+        # moments of the estimates that nodes of each class send, labelled or not
+        mean = (1.0 - rho) * y.mean(axis=1) + rho * codes
+        square = (1.0 - rho) / self.each * np.swapaxes(y, 1, 2) @ y
+        square += rho * codes[:, :, None] * codes[:, None, :]
         orders = strength * mean @ mean.T
         orders -= 0.5 * strength**2 * np.einsum("kij,lij->kl", square, square)
         nodes = len(joint) * self.each
@@ -246,13 +246,6 @@ class Population:
         x = strength * np.sum(first * other, axis=1)
         rest = np.log(np.maximum(1.0 + x, _TINY)) - x + 0.5 * x**2
         return 0.5 * float(np.sum(joint * orders) + joint.sum() * np.mean(rest))
-
-    def _moments(self, estimates: Array) -> tuple[Array, Array]:
-        """First two moments of the estimates of the codes that nodes of each class send."""
-        rho, y = self.model.rho, self.model.codes
-        mean = (1.0 - rho) * estimates.mean(axis=1) + rho * y
-        square = (1.0 - rho) / self.each * np.swapaxes(estimates, 1, 2) @ estimates
-        return mean, square + rho * y[:, :, None] * y[:, None, :]
 
     def _sent(self, estimates: Array, classes: npt.NDArray[np.intp]) -> Array:
         """Estimates of the codes by random nodes of these classes, certain if the node is labelled."""

@@ -1,4 +1,4 @@
-"""The state evolution of numbers: evidence, its fixed points (Eq. 8.8), their free entropy (Eq. 8.11), and the ceiling there.
+"""The state evolution of numbers: evidence, its fixed points (Eq. 8.8), and their free entropy (Eq. 8.11).
 
 For two equal classes the evidence returned is concave and its largest fixed point is the only one of interest; in general it is
 first convex, then concave, and may have two stable fixed points with an unstable one between them.
@@ -14,13 +14,10 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
-from gcnlimit.numerics.linear import batches
-from gcnlimit.results.order_parameters import Output, Record
-from gcnlimit.results.performance import Prediction
+from gcnlimit.results.order_parameters import Record
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.ceiling.linear_node import LinearNode
-from gcnlimit.theory.ceiling.posterior import Overlap, Posterior, posterior
-from gcnlimit.theory.decision import ceiling_prediction, certain, from_margins
+from gcnlimit.theory.ceiling.posterior import Posterior, posterior
 from gcnlimit.theory.points import Mask, Rows
 
 Node: TypeAlias = Posterior | LinearNode
@@ -117,26 +114,8 @@ class EvolutionState(NamedTuple):
     loss: Array
 
 
-class Evolution(Record):
-    """State evolution of a batch of points, by one overlap or, with propensities, by two."""
-
-    rho: Array
-    node: Node
-    together: ClassVar[int]
-
-    def fixed_points(self) -> FixedPoints:
-        """Find the fixed points of each point."""
-        raise NotImplementedError
-
-    def solved(self) -> FixedPoints:
-        """Fixed points of all points, some of them together."""
-        together = batches(self.rho.size, self.together)
-        blocks = [self.take(rows).fixed_points() for rows in together]
-        return FixedPoints(*map(np.concatenate, zip(*blocks, strict=True)))
-
-
 @dataclass(frozen=True, eq=False)
-class StateEvolution(Evolution):
+class StateEvolution(Record):
     """State evolution of a batch of points, whose nodes are Bayes-optimal or linear."""
 
     evidence: Evidence
@@ -179,20 +158,16 @@ class StateEvolution(Evolution):
             law = self.evidence.features
             # an expansion in the evidence of the features must converge as well
             small &= self.evidence.mu * q * np.max(law.signal / law.variance) < 1.0
-            fine, error = self._near_transition(m, T, q, self.rho * on_labels)
-            value, rounding = np.where(small, fine, value), np.where(small, error, rounding)
+            snr = self.evidence.gain(np.zeros_like(q))
+            # linear gain of the iteration at no evidence: the transition is where it is 1
+            hidden = snr * (1.0 - self.rho)
+            lost = hidden * T.deficit + self.evidence.saturation(q)
+            labels = snr * (self.rho * on_labels)
+            value = np.where(small, m * (1.0 - hidden) - labels + lost, value)
+            size = m * np.abs(1.0 - hidden) + labels + np.abs(lost)
+            rounding = np.where(small, 1e-15 * size, rounding)
         slope = (1.0 - self.rho) * T.slope + self.rho * rise
         return value, 1.0 - self.evidence.gain(q) * slope, rounding
-
-    def _near_transition(
-        self, m: Array, T: Overlap, q: Array, labels: Array
-    ) -> tuple[Array, Array]:
-        snr = self.evidence.gain(np.zeros_like(q))
-        # linear gain of the iteration at no evidence: the transition is where it is 1
-        hidden = snr * (1.0 - self.rho)
-        lost = hidden * T.deficit + self.evidence.saturation(q)
-        size = m * np.abs(1.0 - hidden) + snr * labels + np.abs(lost)
-        return np.asarray(m * (1.0 - hidden) - snr * labels + lost), np.asarray(1e-15 * size)
 
     def state(self, m: Array) -> EvolutionState:
         """State at a fixed point (Eq. 8.11)."""
@@ -293,18 +268,3 @@ class StateEvolution(Evolution):
             if not active.size:
                 break
         return m, passed
-
-    def prediction(self, data: CSBM, found: FixedPoints, m: Array) -> tuple[Prediction, Array]:
-        """Prediction at the evidence `m`, and the free entropy there."""
-        shape = data.shape
-        state = self.state(m)
-        margin = np.sqrt(m).reshape(shape)
-        known = certain(margin, state.loss.reshape(shape), data.noise)
-        return ceiling_prediction(
-            from_margins(data.classes, *known),
-            margin,
-            found.residual,
-            found.iterations,
-            output=Output(m, m, np.zeros_like(m)).reshape(shape),
-            overlap=state.overlap.reshape(shape),
-        ), state.free_entropy

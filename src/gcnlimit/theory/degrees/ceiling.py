@@ -7,8 +7,7 @@ more there may be two that are stable.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,23 +16,17 @@ from gcnlimit._validation import as_real
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import DegreeLaw
-from gcnlimit.results.performance import Prediction
+from gcnlimit.numerics.linear import batches
+from gcnlimit.results.order_parameters import Record
 from gcnlimit.theory.ceiling.posterior import posterior
 from gcnlimit.theory.ceiling.state_evolution import (
     Evidence,
-    Evolution,
     EvolutionState,
     FixedPoints,
     Node,
     StateEvolution,
 )
-from gcnlimit.theory.decision import (
-    accuracy,
-    ceiling_prediction,
-    certain,
-    mean_margin,
-    mean_performance,
-)
+from gcnlimit.theory.decision import accuracy
 from gcnlimit.theory.points import Mask
 
 _SWEEPS = 3000  # of the map at most, before Newton's method, where there may be two fixed points
@@ -44,7 +37,7 @@ _APART = 1e-9  # overlaps by which two fixed points differ
 
 
 @dataclass(frozen=True, eq=False)
-class PropensityEvolution(Evolution):
+class PropensityEvolution(Record):
     r"""State evolution of a batch of points under a law of degrees; `signal` is :math:`\lambda_s^2`.
 
     Overlaps are rows of two: that which the graph weights by degree, and the plain one.
@@ -151,36 +144,25 @@ class PropensityEvolution(Evolution):
         slope = self.next(np.zeros((self.rho.size, 2)))[1]
         return np.asarray(np.max(np.abs(np.linalg.eigvals(slope)), axis=1) > 1.0)
 
-    def prediction(self, data: CSBM, fixed: FixedPoints, x: Array) -> tuple[Prediction, Array]:
-        """Prediction at the overlaps `x`, and the free entropy there."""
-        shape = data.shape
-        state = self.state(x)
-        count, weight = data.classes.count, self.law.weight
-        margin = np.sqrt(self.at(x, self.law.theta)).reshape(*shape, -1)
-        margins, (loss, train_loss) = certain(margin, state.loss.reshape(shape), data.noise)
-        # labels that may be wrong leave a loss that depends on the degree
-        losses = loss, train_loss @ weight if data.noise else train_loss
-        performance = mean_performance(count, margins, losses, weight)
-        return ceiling_prediction(
-            performance,
-            mean_margin(margin, count, weight),
-            fixed.residual,
-            fixed.iterations,
-            overlap=state.overlap.reshape(shape),
-            by_degree=partial(self._accuracy_by_degree, data, x),
-        ), state.free_entropy
-
-    def _accuracy_by_degree(self, data: CSBM, x: Array, theta: npt.ArrayLike) -> Array:
+    def accuracy_by_degree(self, data: CSBM, x: Array, theta: npt.ArrayLike) -> Array:
         """Accuracy on test nodes of given propensities, of the shape of the points and then that of `theta`."""
         asked = np.asarray(as_real("theta", theta, low=0))
         margin = np.sqrt(self.at(x, np.ravel(asked)))
         return accuracy(margin, data.classes.count).reshape(data.shape + asked.shape)
 
 
-def evolution_of(
-    data: CSBM, node: Node | None = None, symmetrize: bool = True
-) -> StateEvolution | PropensityEvolution:
+Evolution: TypeAlias = StateEvolution | PropensityEvolution
+
+
+def evolution_of(data: CSBM, node: Node | None = None, symmetrize: bool = True) -> Evolution:
     """State evolution of the data, with propensities if degrees vary; of Bayes-optimal nodes by default."""
     if data.degrees is None:
         return StateEvolution.of(data, node, symmetrize)
     return PropensityEvolution.of(data, data.degrees, node, symmetrize)
+
+
+def fixed_points(evolution: Evolution) -> FixedPoints:
+    """Fixed points of all points, some of them together."""
+    together = batches(evolution.rho.size, evolution.together)
+    blocks = [evolution.take(rows).fixed_points() for rows in together]
+    return FixedPoints(*map(np.concatenate, zip(*blocks, strict=True)))

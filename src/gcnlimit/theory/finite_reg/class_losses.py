@@ -135,9 +135,8 @@ class Biased(Loss):
 
     loss: Loss
     fractions: Array
-    recent: dict[tuple[int, ...], Array] = field(
-        default_factory=dict
-    )  # last biases, by their shape
+    # last biases, by their shape
+    recent: dict[tuple[int, ...], Array] = field(default_factory=dict)
 
     @property
     def smallest_response(self) -> float:  # type: ignore[override]

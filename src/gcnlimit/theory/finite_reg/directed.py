@@ -210,9 +210,8 @@ class DirectedEquations(Equations):
         """Sweep a few times through the layers, and average."""
         s = self.relative_stiffness(pulls)
         medium = Medium.unpack(rest, self.chain.depth, self.far)
-        for _ in range(
-            min(_SWEEPS, 2 + self.chain.depth // 2)
-        ):  # information moves one layer a sweep
+        # information moves one layer a sweep
+        for _ in range(min(_SWEEPS, 2 + self.chain.depth // 2)):
             free, stiff, medium = self.sweep(medium, s)
         return self.transforms(free, stiff, medium, s), medium.pack(self.far)
 

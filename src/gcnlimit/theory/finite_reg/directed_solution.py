@@ -30,7 +30,7 @@ def directed_layers(equations: DirectedEquations, state: Array) -> OrderFunction
     b = chain.b
     pulls = equations.pulls(state)
     medium = equations.medium(state)
-    weights = equations.evaluate(state)[0].weights
+    _, weights, _ = equations.evaluate(state)
     V_w = pulls.V_w[:, None]
     V = V_w[:, :, None] * medium.V
     V_hat = np.where(pulls.stiffness[:, None, None] > 0.0, medium.V_hat / V_w[:, :, None], 0.0)

@@ -117,18 +117,6 @@ class WeightGain(NamedTuple):
     response: Number
 
 
-@dataclass(frozen=True, eq=False)
-class GraphSide(Record):
-    """Law of a test node's output and order parameters of the weights, given the pulls."""
-
-    output: Output
-    weights: Weights
-
-    def in_units(self, gain: Array) -> GraphSide:
-        """Order parameters of a network whose filter was divided by `gain`, in its own units."""
-        return GraphSide(self.output, self.weights.in_units(gain))
-
-
 def pulls_of(loss: Loss, rho: Array, output: Output, V_w: Array) -> Pulls:
     r"""Pulls, given the output (Eq. 3.19): :math:`\kappa` makes the mean slope of :math:`\beta = f + \kappa h` vanish."""
     pull, square, slope = eta(loss, output)
@@ -231,17 +219,17 @@ class Equations(Record, ABC):
         """One application of the equations, NaN where a state is not that of a network."""
         return self._row(*self.node_side(*self.evaluate(rows)))
 
-    def evaluate(self, rows: Array) -> tuple[GraphSide, Array]:
-        """Return the graph's side of packed states, and the next values of its own unknowns."""
+    def evaluate(self, rows: Array) -> tuple[Output, Weights, Array]:
+        """Law of a test node's output at packed states, weights, and the next values of the graph's own unknowns."""
         pulls = self.pulls(rows)
         graph, rest = self.respond(pulls, rows[:, NUMBERS:])
         tilt = self.tilt(pulls, rest)
         weights = self._weights(pulls, graph, tilt)
-        return GraphSide(self._output(pulls, graph, weights, tilt), weights), rest
+        return self._output(pulls, graph, weights, tilt), weights, rest
 
-    def node_side(self, graph: GraphSide, rest: Array) -> tuple[Pulls, Array]:
+    def node_side(self, output: Output, weights: Weights, rest: Array) -> tuple[Pulls, Array]:
         """Pulls, given the output, and the unknowns of the graph."""
-        return pulls_of(self.loss, self.rho, graph.output, graph.weights.V), rest
+        return pulls_of(self.loss, self.rho, output, weights.V), rest
 
     def _weights(self, pulls: Pulls, graph: Transforms, tilt: Number) -> Weights:
         """Weights, given the pulls; unless squared weights are penalized, their law depends on their field."""

@@ -10,9 +10,9 @@ import numpy as np
 from gcnlimit._values import Array
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.losses import Loss
-from gcnlimit.results.order_parameters import Output
+from gcnlimit.results.order_parameters import Output, Weights
 from gcnlimit.theory.finite_reg.averages import Eta, eta, expected_losses
-from gcnlimit.theory.finite_reg.equations import GraphSide, Pulls, Transforms
+from gcnlimit.theory.finite_reg.equations import Pulls, Transforms
 from gcnlimit.theory.finite_reg.symmetric import SymmetricEquations, SymmetricSolution
 from gcnlimit.theory.points import Points
 
@@ -70,14 +70,12 @@ class PropensityEquations(SymmetricEquations):
         mean = rest[:, None] + np.sqrt(self.law.theta) * spike[:, None]
         return Output(*np.broadcast_arrays(mean, variance[:, None], v[:, None]))
 
-    def node_side(self, graph: GraphSide, rest: Array) -> tuple[Pulls, Array]:
+    def node_side(self, output: Output, weights: Weights, rest: Array) -> tuple[Pulls, Array]:
         """Pulls, given the outputs, and the tilt over their size."""
         root = np.sqrt(self.law.theta)
         weight = self.law.weight
-        mean = graph.output.mean
-        variance = graph.output.variance[:, 0]
-        v = graph.output.v[:, 0]
-        pull, square, slope = eta_by_degree(self.loss, graph.output)
+        mean, variance, v = output.mean, output.variance[:, 0], output.v[:, 0]
+        pull, square, slope = eta_by_degree(self.loss, output)
         rho = self.rho
         slope = slope @ weight
         stretch = 1.0 / (1.0 - v * rho * slope)
@@ -91,13 +89,10 @@ class PropensityEquations(SymmetricEquations):
         scattered = np.maximum(rho * (square @ weight) - rho**2 * linear, 0.0)
         scatter = stretch**2 * scattered + (beta - along[:, None] * root) ** 2 @ weight
         tilt = (beta @ weight - self.b * along) / np.sqrt(along**2 + scatter)
-        return Pulls(graph.weights.V, stiffness, along, scatter), tilt[:, None]
+        return Pulls(weights.V, stiffness, along, scatter), tilt[:, None]
 
 
 class PropensitySolution(SymmetricSolution):
     """Solution on a symmetric graph with heterogeneous degrees."""
 
     kind: ClassVar[type[SymmetricEquations]] = PropensityEquations
-
-    def layers(self) -> None:
-        """Return nothing: the order functions of the layers are those of degrees that are alike."""

@@ -70,10 +70,6 @@ class Solution:
         """Order functions at the layers of the chain that stands for the filter."""
         raise NotImplementedError
 
-    def layers(self) -> OrderFunctions | None:
-        """Order functions at the layers of a network; None if the filter has no layers of its own."""
-        return self.chain_layers() if self.points.filter.deep else None
-
 
 @dataclass(frozen=True, eq=False)
 class FollowedSolution(Solution, ABC):
@@ -100,10 +96,10 @@ class FollowedSolution(Solution, ABC):
 
     @classmethod
     def _at(cls, points: Points, equations: Equations, end: FixedPoint) -> Self:
-        output, weights = equations.evaluate(end.state)[0].in_units(equations.gain)
         state, residual, iterations, _ = end
-        status = status_of(end)
-        return cls(points, state, output, weights, residual, iterations, status, equations)
+        output, weights, _ = equations.evaluate(state)
+        law = output, weights.in_units(equations.gain)
+        return cls(points, state, *law, residual, iterations, status_of(end), equations)
 
 
 def status_of(end: FixedPoint) -> npt.NDArray[np.int64]:
@@ -145,8 +141,9 @@ def follow(equations: Equations, *, tol: float, max_iterations: int) -> FixedPoi
         # the explicit start is a solution where its outputs are small; smaller steps lose less
         rest, top = equations.take(lost), top[lost]
         start = rest.at(top)
-        mean, variance, v = start.evaluate(start.start())[0].output
-        further = np.fmax(3.0, 3.0 * (np.abs(mean) + np.sqrt(variance) + v))
+        mean, variance, v = start.evaluate(start.start())[0]
+        size = (np.abs(mean) + np.sqrt(variance) + v).reshape(lost.size, -1)
+        further = np.fmax(3.0, 3.0 * np.max(size, axis=1))  # of all propensities
         again = _Track(rest, further * top, 4.0).run(tol, max_iterations)
         again.iterations[:] += end.iterations[lost]
         for whole, part in zip(end, again, strict=True):

@@ -103,7 +103,7 @@ def _layers(
         response=b[:, :, None] * _between(layer, measure.tau),
         signal=solution.points.signal[rows],
     )
-    weights = equations.evaluate(state)[0].weights
+    _, weights, _ = equations.evaluate(state)
     functions = spectral_functions(passage, measure, equations.pulls(state), weights, equations.mu)
     return functions.in_units(scaled.gain, scaled.layers)
 
@@ -208,11 +208,13 @@ class SymmetricSolution(Solution):
     @classmethod
     def _at(cls, grids: Grids, end: FixedPoint, status: npt.NDArray[np.int64]) -> Self:
         state, residual, iterations, _ = end
-        parts = []
+        outputs, weights = [], []
         for rows, equations in grids.blocks(_NUMBERS_AT_ONCE):
-            parts.append((rows, equations.evaluate(state[rows])[0].in_units(equations.gain)))
-        output, weights = gathered(parts, len(state))
-        return cls(grids.points, state, output, weights, residual, iterations, status, grids)
+            output, trained, _ = equations.evaluate(state[rows])
+            outputs.append((rows, output))
+            weights.append((rows, trained.in_units(equations.gain)))
+        law = gathered(outputs, len(state)), gathered(weights, len(state))
+        return cls(grids.points, state, *law, residual, iterations, status, grids)
 
     def chain_layers(self) -> OrderFunctions:
         scaled = scaled_chain(self.points)
