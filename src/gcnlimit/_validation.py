@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gcnlimit._values import Array, Parameter, Value, shown
+from gcnlimit._values import Array, Mask, Parameter, Value, shown
 from gcnlimit.errors import ParameterError
 
 LOOSEST = 1e-3
@@ -183,7 +183,7 @@ def _one(kind: type) -> str:
     return f"{'an' if kind.__name__[0].lower() in 'aeiou' else 'a'} {kind.__name__}"
 
 
-def _first(array: Array, bad: NDArray[np.bool_]) -> str:
+def _first(array: Array, bad: Mask) -> str:
     """First value that is bad, and where it is."""
     index = tuple(int(i) for i in np.argwhere(bad)[0]) if array.ndim else ()
     where = f" (at index {', '.join(map(str, index))})" if index else ""

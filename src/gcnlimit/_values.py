@@ -13,6 +13,8 @@ import numpy.typing as npt
 _SHORT = 10  # numbers of an array that is written out
 
 Array = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 Parameter = float | Array
 """A model parameter as stored: a Python float, or a read-only array of floats."""
 

@@ -8,9 +8,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Mask
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, as_filter
 from gcnlimit.losses import Loss, as_loss
@@ -56,7 +55,7 @@ def _raise_first(name: str, checked: Any, checks: Iterable[Callable[[Any], Itera
         raise ParameterError(f"{name} = {checked!r}: {problem}")
 
 
-def _first(where: npt.NDArray[np.bool_], *arrays: Array) -> list[float]:
+def _first(where: Mask, *arrays: Array) -> list[float]:
     """Entries of the arrays, which broadcast, at the first true place."""
     return [float(np.broadcast_to(array, where.shape)[where][0]) for array in arrays]
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from gcnlimit._validation import Numbers, as_real
-from gcnlimit._values import Array, Parameter, brief, shown
+from gcnlimit._values import Array, Mask, Parameter, brief, shown
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 
@@ -85,7 +84,7 @@ class Normalization(Numbers):
         return self._mapped(only)
 
     @property
-    def _bare(self) -> npt.NDArray[np.bool_]:
+    def _bare(self) -> Mask:
         """Where no degree is added."""
         return np.asarray(self.tau is not None and np.equal(self.tau, 0.0))
 

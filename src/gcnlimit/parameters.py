@@ -222,7 +222,7 @@ def build_filter(parameters: Mapping[str, Any]) -> Filter:
 
 
 def starts(free: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
-    """Values with which a search begins for free parameters that are not given: the ones nearest to 0, or one for each layer.
+    """Values with which a search begins for free parameters that are not given: those nearest to 0 (of a time to 1), by layer.
 
     >>> starts({"t": (1, 10), "c": [(-9, 9), (-9, 9)], "reg": (0.1, 1)}, ())
     {'t': 1.0, 'c': (0.0, 0.0)}
@@ -232,15 +232,13 @@ def starts(free: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
     ({'time': 0.1}, {'time': 1.0})
     """
     begun: dict[str, Any] = {"depth": 1} if "depth" in free and "depth" not in given else {}
-    for name in (name for name in TIMES if name in free and name not in given):
-        low, high = np.asarray(as_real(f"free[{name!r}]", free[name], infinite=True))
-        begun[name] = float(np.clip(1.0, low, high))
-    for name in (*FAMILIES, *names_at_test()[1:]):
+    for name in (*TIMES, *FAMILIES, *names_at_test()[1:]):
         if name not in free or name in given:
             continue
         bounds = np.asarray(as_real(f"free[{name!r}]", free[name], infinite=True))
         if bounds.shape[-1:] == (2,):
-            nearest = np.clip(0.0, bounds[..., 0], bounds[..., 1]).tolist()
+            usual = 1.0 if name in TIMES else 0.0
+            nearest = np.clip(usual, bounds[..., 0], bounds[..., 1]).tolist()
             begun[name] = nearest if bounds.ndim == 1 else tuple(nearest)
     return begun
 

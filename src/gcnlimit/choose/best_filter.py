@@ -8,13 +8,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr
 
 from gcnlimit import scope
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, whole
-from gcnlimit._values import Array, Numbers, Value, shown
+from gcnlimit._values import Array, Integers, Numbers, Value, shown
 from gcnlimit.choose.polynomials import best_polynomials, growing_polynomials
 from gcnlimit.choose.spectral import Best
 from gcnlimit.choose.spectral_ceiling import spectral_ceiling
@@ -62,7 +61,7 @@ class FilterCeiling(Value):
     reg: float | Array
     x: Array
     g: Array
-    status: Status | npt.NDArray[np.int_]
+    status: Status | Integers
     lower_bound: bool = False
 
 
@@ -79,7 +78,7 @@ class BestFilter(Result):
     prediction: Prediction
     x: Array
     g: Array
-    status: Status | npt.NDArray[np.int_]
+    status: Status | Integers
 
     @property
     def test_accuracy(self) -> Numbers:

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gcnlimit import scope
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, flag, whole
-from gcnlimit._values import Array, shown
+from gcnlimit._values import Array, Integers, Mask, shown
 from gcnlimit.choose.best_filter import LARGEST, MAX_ORDER, ceiling_at, is_infinite, polynomials_at
 from gcnlimit.choose.filter_sums import best_filter_sum
 from gcnlimit.choose.free_numbers import Bounds
@@ -59,7 +58,7 @@ class Entry:
     test_accuracy: float | Array
     log_test_error: float | Array
     gcn: GCN | None = None
-    status: Status | npt.NDArray[np.int_] = Status.EXPLICIT
+    status: Status | Integers = Status.EXPLICIT
 
     @property
     def chosen(self) -> list[str]:
@@ -232,7 +231,7 @@ class _Row(NamedTuple):
     method: str
     chosen: dict[str, Array]
     margin: Array
-    status: npt.NDArray[np.int64] | Status = Status.EXPLICIT
+    status: Integers | Status = Status.EXPLICIT
     points: Points | None = None
 
 
@@ -295,13 +294,14 @@ def _any_filters(points: Points, order: int, reg: float | None) -> Iterator[_Row
     polynomials = points._replace(filter=filter, reg=best.reg)
     yield _tuned(f"best polynomial, order {order}", polynomials, {})
     bound = "" if points.symmetric else " (>=)"
-    names = {f"any one filter, reg = inf{bound}": True, "any one filter, any reg": False}
-    for method, infinite in names.items():
-        if infinite or (reg is None and points.symmetric):
-            top = ceiling_at(points, infinite)
-            settled = top.settled & np.isfinite(top.margin)
-            status = np.where(settled, Status.CONVERGED, Status.NOT_CONVERGED)
-            yield _Row(method, {"reg": top.reg}, top.margin, status)
+    ceilings = {f"any one filter, reg = inf{bound}": True}
+    if reg is None and points.symmetric:
+        ceilings["any one filter, any reg"] = False
+    for method, infinite in ceilings.items():
+        top = ceiling_at(points, infinite)
+        settled = top.settled & np.isfinite(top.margin)
+        status = np.where(settled, Status.CONVERGED, Status.NOT_CONVERGED)
+        yield _Row(method, {"reg": top.reg}, top.margin, status)
     if points.symmetric and points.classes.equal and points.features.is_white:
         total = best_filter_sum(points)
         chosen = {"theta": total.train.values, "test_theta": total.test.values}
@@ -319,7 +319,7 @@ def _eigenvector(points: Points) -> _Row:
     return _Row("PCA of the graph", {}, margin)
 
 
-def _entry(row: _Row, data: CSBM, gcn: GCN, usable: npt.NDArray[np.bool_]) -> Entry:
+def _entry(row: _Row, data: CSBM, gcn: GCN, usable: Mask) -> Entry:
     """Entry of a row in the shape of the data, NaN and a status of its own at points that cannot be used."""
 
     def spread(values: Any) -> Any:

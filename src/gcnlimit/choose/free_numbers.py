@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._validation import plain_array
-from gcnlimit._values import Array, shown
+from gcnlimit._values import Array, Mask, shown
 from gcnlimit.choose.method import Method
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, Residual, SearchScale
@@ -20,7 +20,7 @@ from gcnlimit.normalization import NUMBERS
 from gcnlimit.numerics.climb import Index
 from gcnlimit.parameters import TIMES, long_name
 from gcnlimit.penalties import L2
-from gcnlimit.theory.points import Mask, Points
+from gcnlimit.theory.points import Points
 
 Interval = tuple[float, float]
 Bounds = Interval | Sequence[Interval]  # of a parameter, or of each of its layers
@@ -34,11 +34,10 @@ _ANY_TIME = (1e-5, 1e6)  # times and step sizes searched if any is allowed, time
 _EQUAL_STEPS = SearchScale(to=np.positive, back=np.positive)
 _LEAST = {"left": -10.0, "right": -10.0, "tau": 0.0}
 _MOST = {"left": 10.0, "right": 10.0, "tau": math.inf}
-_LOGARITHMIC = SearchScale(to=np.log, back=np.exp, largest=1e6)
 GAINS = {"reg": 2.0, "time": -2.0, "rate": -2.0}
 """Numbers that are searched by their logarithm, and the power of the filter's gain that is their unit."""
 _SCALES = {
-    **dict.fromkeys(GAINS, _LOGARITHMIC),
+    **dict.fromkeys(GAINS, SearchScale(to=np.log, back=np.exp, largest=1e6)),
     "tau": SearchScale(),
     "left": _EQUAL_STEPS,
     "right": _EQUAL_STEPS,
@@ -84,7 +83,7 @@ def free_numbers(
     points: Points, free: Mapping[str, Any], method: Method
 ) -> tuple[tuple[FreeNumber, ...], Mask, str]:
     """The free numbers, which problems have no allowed values, and the first reason."""
-    filters = named_filters(points)
+    filters = named_filters(points.filters)
     refused = np.zeros(points.size, bool)
     reason = ""
     numbers = []
@@ -94,7 +93,7 @@ def free_numbers(
         filter = filters.get(name)
         scale = _SCALES[name] if filter is None else filter.scale
         for layer, asked in _intervals(filter, name, bounds):
-            low, high, unit, outside, why = _allowed(points, method, name, asked)
+            low, high, unit, outside, why = _allowed(points, method, filter, name, asked)
             if np.any(outside):
                 reason = reason or f"free[{name!r}] = {asked} {why}"
             refused |= outside
@@ -108,9 +107,9 @@ def free_numbers(
     return tuple(numbers), refused, reason
 
 
-def named_filters(network: Points | GCN) -> dict[str, Filter]:
-    """Filters of a network by the names of their parameters; those of the test begin with ``test_``."""
-    return {f"{'test_' * k}{filter.parameter}": filter for k, filter in enumerate(network.filters)}
+def named_filters(filters: Iterable[Filter]) -> dict[str, Filter]:
+    """Filters of training and test by the names of their parameters; those of the test begin with ``test_``."""
+    return {f"{'test_' * k}{filter.parameter}": filter for k, filter in enumerate(filters)}
 
 
 def _intervals(filter: Filter | None, name: str, bounds: Bounds) -> Iterable[tuple[int, Interval]]:
@@ -126,7 +125,7 @@ def _intervals(filter: Filter | None, name: str, bounds: Bounds) -> Iterable[tup
 
 
 def _allowed(
-    points: Points, method: Method, name: str, asked: Interval
+    points: Points, method: Method, filter: Filter | None, name: str, asked: Interval
 ) -> tuple[Array, Array, Array, Mask, str]:
     """Ends of an interval in which networks can be computed, and their unit; problems without one, and why."""
     if name == "reg" and math.isinf(asked[1]):
@@ -145,7 +144,6 @@ def _allowed(
     if name in NUMBERS and points.degrees is not None:
         for end in (bound for bound in asked if math.isfinite(bound)):
             points.normalization.replaced(**{name: end}).check(points.degrees)
-    filter = named_filters(points).get(name)
     scale = _SCALES[name] if filter is None else filter.scale
     unit = points.radius if scale.per_radius else ones
     limit = scale.largest / unit
@@ -188,7 +186,7 @@ def check_free(gcn: GCN, free: Mapping[str, Any], scales: Sequence[str]) -> None
     if not isinstance(free, Mapping) or not free:
         example = "write for example free={'t': (0, 10)}"
         raise ParameterError(f"free = {shown(free)} names nothing to tune; {example}")
-    filters = named_filters(gcn)
+    filters = named_filters(gcn.filters)
     depth = ["depth"] if isinstance(gcn.filter, Residual) else []
     times = [] if gcn.training is None else gcn.training.tuned
     allowed = (*filters, "reg", *depth, *times, *scales, "test_filter")

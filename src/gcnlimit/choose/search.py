@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Integers, Mask
 from gcnlimit.choose.free_numbers import GAINS, FreeNumber, free_numbers, named_filters
 from gcnlimit.choose.method import Method
 from gcnlimit.errors import ParameterError
@@ -22,7 +21,7 @@ from gcnlimit.numerics.climb import Index, Objective
 from gcnlimit.numerics.maximize import Maxima
 from gcnlimit.penalties import L2
 from gcnlimit.results.performance import Outcome
-from gcnlimit.theory.points import Mask, Points
+from gcnlimit.theory.points import Points
 
 _SPREAD = 256  # evenly spread starts at most
 _CLIMBS = 16  # climbs at most: the layers of a network can be exchanged, and many starts are alike
@@ -98,7 +97,7 @@ class NetworkSearch:
             return self.points.reg[which]
         if number.name in GAINS:
             return np.asarray(getattr(self.points.training, number.name))[which]
-        filter = named_filters(self.points)[number.name]
+        filter = named_filters(self.points.filters)[number.name]
         values = filter.values[which]
         return np.asarray(values[:, max(number.layer, 0)] if filter.deep else values)
 
@@ -159,7 +158,7 @@ class Optimum(NamedTuple):
     parameters: dict[str, Array]
     curvature: dict[str, Array]
     margin: Array
-    status: npt.NDArray[np.int64]
+    status: Integers
 
 
 def optimum(
@@ -209,28 +208,26 @@ def _maximize_block(search: NetworkSearch, block: Index) -> Maxima:
     count = len(search.numbers)
     if count == 1:
         return maximize.maximize_interval(objective, block.size, accuracy=accuracy)
-    keep = min(4 * count, _CLIMBS)
+    keep, apart = min(4 * count, _CLIMBS), 0.0
     candidates = _candidates(search, block)
-    stopped = search.method is Method.STOPPED
-    at_rest = search.reg_place < 0 and isinstance(search.points.penalty, L2) and not stopped
-    if stopped or (at_rest and search.method.solved):
-        # Equations are slow: few climbs, one from the optimum at infinity, where all is explicit.
-        if at_rest:
-            explicit = _at_infinity(search, block).u[:, None]
-            candidates = np.concatenate([explicit, candidates], axis=1)
-        settings: dict[str, Any] = {"keep": _SLOW_CLIMBS, "apart": _APART, "accuracy": accuracy}
-        return maximize.maximize_box(objective, candidates, **settings)
-    if search.reg_place < 0 or not np.isinf(search.numbers[search.reg_place].asked[1]):
-        return maximize.maximize_box(objective, candidates, keep=keep, accuracy=accuracy)
-    # The filters that are best at infinite regularization, at every regularization.
-    at_infinity = _at_infinity(search, block)
-    rays = np.repeat(at_infinity.u[:, None], 33, axis=1)
-    rays[:, :, search.reg_place] = np.linspace(0.0, 1.0, 33)
-    if search.method is Method.LAYERS:
-        return _along_rays(objective, rays[:, ::2], at_infinity, accuracy)
-    candidates = np.concatenate([rays, candidates], axis=1)
-    best = maximize.maximize_box(objective, candidates, keep=keep, apart=_APART, accuracy=accuracy)
-    return maximize.better(best, at_infinity, accuracy=accuracy)
+    at_infinity = None
+    if search.method is Method.STOPPED:  # slow: few climbs
+        keep, apart = _SLOW_CLIMBS, _APART
+    elif search.reg_place >= 0 and np.isinf(search.numbers[search.reg_place].asked[1]):
+        # the filters that are best at infinite regularization, at every regularization
+        at_infinity = _at_infinity(search, block)
+        rays = np.repeat(at_infinity.u[:, None], 33, axis=1)
+        rays[:, :, search.reg_place] = np.linspace(0.0, 1.0, 33)
+        if search.method is Method.LAYERS:
+            return _along_rays(objective, rays[:, ::2], at_infinity, accuracy)
+        candidates, apart = np.concatenate([rays, candidates], axis=1), _APART
+    elif search.reg_place < 0 and search.method.solved and isinstance(search.points.penalty, L2):
+        # slow: few climbs, one from the optimum at infinity, where all is explicit
+        explicit = _at_infinity(search, block).u[:, None]
+        candidates = np.concatenate([explicit, candidates], axis=1)
+        keep, apart = _SLOW_CLIMBS, _APART
+    best = maximize.maximize_box(objective, candidates, keep=keep, apart=apart, accuracy=accuracy)
+    return best if at_infinity is None else maximize.better(best, at_infinity, accuracy=accuracy)
 
 
 def _along_rays(objective: Objective, rays: Array, at_infinity: Maxima, accuracy: float) -> Maxima:
@@ -305,7 +302,7 @@ def _curvature(search: NetworkSearch, values: Array) -> Array:
     return np.where(finite, (below - 2.0 * middle + above).T / step**2, 0.0)
 
 
-def _status(search: NetworkSearch, best: Maxima) -> npt.NDArray[np.int64]:
+def _status(search: NetworkSearch, best: Maxima) -> Integers:
     """Where each optimum lies: the most noteworthy of its coordinates."""
     status = np.full(search.points.size, TuneStatus.INTERIOR)
     for k, number in enumerate(search.numbers):

@@ -20,15 +20,13 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Mask
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.results.order_parameters import Record
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.finite_reg import square
 from gcnlimit.theory.finite_reg.equations import Transforms
 from gcnlimit.theory.points import Points
-
-Mask = npt.NDArray[np.bool_]
 
 NUMBERS = 8
 _TINY = 1e-100  # imaginary step of exact derivatives

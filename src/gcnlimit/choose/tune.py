@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from gcnlimit import scope
 from gcnlimit._validation import flag
-from gcnlimit._values import Array, Numbers
+from gcnlimit._values import Array, Integers, Mask, Numbers
 from gcnlimit.choose.depths import best_of_depths
 from gcnlimit.choose.free_numbers import Bounds, check_free, named_filters
 from gcnlimit.choose.search import TuneStatus
@@ -48,7 +47,7 @@ class Tuned(Result):
     prediction: Prediction
     parameters: dict[str, Numbers]
     curvature: dict[str, Numbers]
-    status: TuneStatus | npt.NDArray[np.int64]
+    status: TuneStatus | Integers
 
     @property
     def test_accuracy(self) -> Numbers:
@@ -168,9 +167,8 @@ def _first_network(gcn: GCN, free: Mapping[str, Any]) -> GCN:
     changes: dict[str, Any] = {}
     if "reg" in free:
         changes["reg"] = float(np.ravel(gcn.reg)[0])
-    for field, (name, filter) in zip(
-        ("filter", "test_filter"), named_filters(gcn).items(), strict=False
-    ):
+    named = named_filters(gcn.filters).items()
+    for field, (name, filter) in zip(("filter", "test_filter"), named, strict=False):
         if name in free:
             changes[field] = filter.ravel(filter.shape)[0]
     for field in ("training", "normalization"):
@@ -199,7 +197,7 @@ def network_of(gcn: GCN, points: Points, shape: tuple[int, ...]) -> GCN:
     )
 
 
-def _shaped(parameters: Mapping[str, Array], refused: npt.NDArray[np.bool_]) -> dict[str, Any]:
+def _shaped(parameters: Mapping[str, Array], refused: Mask) -> dict[str, Any]:
     """Numbers of each parameter in the shape of the problems, NaN where one was refused."""
     shaped = {}
     for name, values in parameters.items():

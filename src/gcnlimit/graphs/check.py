@@ -14,7 +14,7 @@ from scipy import sparse
 
 from gcnlimit._runtime.memory import require
 from gcnlimit._validation import plain_array
-from gcnlimit._values import Array, shown
+from gcnlimit._values import Array, Mask, shown
 from gcnlimit.errors import ParameterError
 
 # numbers up to these, and down to their inverses, have powers that are floating-point numbers too
@@ -203,7 +203,7 @@ def squared(X: Any) -> Any:
     return X.multiply(X) if is_sparse(X) else X**2
 
 
-def column_spread(X: Any) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
+def column_spread(X: Any) -> tuple[Array, Array, Mask]:
     """Mean and standard deviation of each column of features, and whether it varies."""
     mean = np.asarray(X.mean(axis=0)).ravel()
     if is_sparse(X):

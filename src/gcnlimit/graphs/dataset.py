@@ -16,14 +16,13 @@ from scipy import sparse
 from gcnlimit._runtime.memory import require
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import plain_array, whole
-from gcnlimit._values import shown
+from gcnlimit._values import Mask, shown
 from gcnlimit.errors import ParameterError, writing
 from gcnlimit.graphs.check import as_adjacency, as_features, counted, is_sparse
 from gcnlimit.graphs.labels import classes_of_nodes
 
 Location = str | os.PathLike[str]
 Stored = dict[str, npt.NDArray[Any]]
-Masks = npt.NDArray[np.bool_]
 SPLITS = ("train", "val", "test")
 
 
@@ -58,9 +57,9 @@ class Dataset:
     graph: Any
     X: Any
     y: npt.NDArray[Any]
-    train: Masks | None = None
-    val: Masks | None = None
-    test: Masks | None = None
+    train: Mask | None = None
+    val: Mask | None = None
+    test: Mask | None = None
     names: npt.NDArray[Any] | None = None
     notes: tuple[str, ...] = ()
 
@@ -117,7 +116,7 @@ class Dataset:
     def _row(self, split: int) -> int:
         return whole("split", split, low=0, high=self.splits - 1)
 
-    def _marked(self, seen: Masks) -> npt.NDArray[Any]:
+    def _marked(self, seen: Mask) -> npt.NDArray[Any]:
         if self.y.dtype.kind == "U":
             marked = self.y.astype(object)
             marked[~seen | (self.y == "")] = None
@@ -154,7 +153,7 @@ def save(data: Dataset, path: Location) -> None:
     write_arrays(path, fields, compress=True)
 
 
-def _unpacked(packed: npt.NDArray[Any] | None, nodes: int) -> Masks | None:
+def _unpacked(packed: npt.NDArray[Any] | None, nodes: int) -> Mask | None:
     if packed is None:
         return None
     if packed.dtype != np.uint8 or packed.shape[1:] != ((nodes + 7) // 8,):
@@ -163,7 +162,7 @@ def _unpacked(packed: npt.NDArray[Any] | None, nodes: int) -> Masks | None:
     return np.unpackbits(packed, axis=1)[:, :nodes].astype(bool)
 
 
-def _masks(name: str, value: Any, nodes: int) -> Masks | None:
+def _masks(name: str, value: Any, nodes: int) -> Mask | None:
     if value is None:
         return None
     masks = plain_array(name, value)

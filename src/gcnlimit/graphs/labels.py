@@ -12,11 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._validation import as_real, plain_array
-from gcnlimit._values import Array, shown
+from gcnlimit._values import Array, Integers, Mask, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.columns import UNKNOWN
 
-Mask = npt.NDArray[np.bool_]
 KINDS = "whole numbers or strings"
 _LARGEST = 2**53  # up to which a float is a whole number
 
@@ -26,11 +25,11 @@ class Labels:
     """Names of the classes, which nodes are labelled, and the index (0, 1, ...) of the class of each of these."""
 
     classes: npt.NDArray[Any]
-    labelled: npt.NDArray[np.int64]
-    index: npt.NDArray[np.int64]
+    labelled: Integers
+    index: Integers
 
     @property
-    def counts(self) -> npt.NDArray[np.int64]:
+    def counts(self) -> Integers:
         """Number of labelled nodes of each class."""
         return np.bincount(self.index, minlength=self.classes.size)
 
@@ -147,7 +146,7 @@ def class_weights(labels: Labels, class_weight: object) -> Array:
     return np.asarray(weights / weights.mean())
 
 
-def grouped(labels: Labels, most: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def grouped(labels: Labels, most: int) -> tuple[Integers, Integers]:
     """Group of each labelled node, and class of each group: at most about `most`, of one class each."""
     if labels.index.size <= most:
         return np.arange(labels.index.size), labels.index

@@ -10,10 +10,9 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import chdtrc
 
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Integers
 from gcnlimit.classes import Classes
 from gcnlimit.degrees import Degrees
 from gcnlimit.graphs.check import is_symmetric
@@ -66,7 +65,7 @@ def degree_law(degrees: Array) -> Degrees | None:
     return Degrees(degrees) if has_hubs(degrees) else None
 
 
-def class_sizes(counts: npt.NDArray[np.int64]) -> Classes:
+def class_sizes(counts: Integers) -> Classes:
     """Classes of a graph from the labelled nodes of each: equal, unless a chi-squared test refutes it at the level of 1 %.
 
     >>> class_sizes(np.array([27, 33])), class_sizes(np.array([20, 40]))

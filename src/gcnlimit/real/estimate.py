@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import one_of
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Integers
 from gcnlimit.classes import Classes
 from gcnlimit.degrees import Degrees
 from gcnlimit.errors import ParameterError
@@ -59,7 +59,7 @@ class Estimate(Printed):
     mu_error: float
     classes: npt.NDArray[Any]
     fractions: Array
-    counts: npt.NDArray[np.int64]
+    counts: Integers
     directed: bool
     degrees: Degrees | None
     method: str

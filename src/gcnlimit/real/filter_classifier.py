@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._validation import as_real, one_of
-from gcnlimit._values import Array, shown
+from gcnlimit._values import Array, Integers, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank
 from gcnlimit.filters.action import column_blocks
@@ -25,7 +25,6 @@ from gcnlimit.numerics.ridge import Ridge
 from gcnlimit.real.graph_estimator import GraphEstimator
 from gcnlimit.theory.label_free import Smoothness, relative_strength
 
-Nodes = npt.NDArray[np.int64]
 FILTERS: dict[str, type[PageRank | Diffusion]] = {"pagerank": PageRank, "diffusion": Diffusion}
 STRENGTHS = {"pagerank": (0.3, 0.5, 0.7, 0.8, 0.9, 0.95), "diffusion": (0.5, 1, 2, 4, 8, 12)}
 STRONGEST = 0.95  # of PageRank elsewhere
@@ -249,7 +248,7 @@ def choose(
 
 
 def _rows(
-    features: Any, R: Nodes, S: Propagation | None, tried: list[Network]
+    features: Any, R: Integers, S: Propagation | None, tried: list[Network]
 ) -> Iterator[tuple[Network, Array]]:
     r"""Each network with the rows :math:`[g(S) X]_R` of the labelled nodes.
 
@@ -264,7 +263,7 @@ def _rows(
         yield from zip(group, _labelled_rows(features, R, S, group), strict=True)
 
 
-def _labelled_rows(features: Any, R: Nodes, S: Any, group: list[Network]) -> list[Array]:
+def _labelled_rows(features: Any, R: Integers, S: Any, group: list[Network]) -> list[Array]:
     r"""Rows :math:`[g(S) X]_R` by each filter of a group."""
     nodes, width = features.shape
     dual = R.size <= width

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
+from gcnlimit.losses.base import ClassLoss
 from gcnlimit.results.performance import Status
 from gcnlimit.theory.decision import given_margin, mean_margin
 from gcnlimit.theory.degrees.solve import margins_by_degree
@@ -130,7 +131,7 @@ def _explicit(points: Points, effort: Effort) -> _Parts:
             with np.errstate(all="ignore"):  # out-of-range points are reported as such
                 test, train = _explicit_margins(chunk, int(cost[where[0]]))
             status = np.where(_any_nan(test, train), Status.OUT_OF_RANGE, Status.EXPLICIT)
-            offset, loss = _at_rest(points, where.size)
+            offset, loss = _at_rest(points.class_loss, where.size)
             ended = (status, np.zeros(where.size), np.zeros(where.size, np.int64))
             bar.advance(1)
             yield where, PointAnswers(test, train, np.zeros_like(test), offset, loss, loss, *ended)
@@ -141,16 +142,16 @@ def _pinned(points: Points, _: Effort) -> _Parts:
     for where, chunk in points.chunks(solver(points).cost(points), _HISTORY):
         far = chunk._replace(reg=asymptote(chunk)[1])
         for rows, answers in _self_consistent(far, MARGINS_ONLY):
-            offset, loss = _at_rest(points, rows.size)
+            offset, loss = _at_rest(points.class_loss, rows.size)
             none = np.zeros_like(answers.deviation)
             resting = answers._replace(deviation=none, offset=offset, solution=None)
             yield where[rows], resting._replace(test_loss=loss, train_loss=loss)
 
 
-def _at_rest(points: Points, size: int) -> tuple[Array, Array]:
+def _at_rest(loss: ClassLoss, size: int) -> tuple[Array, Array]:
     """Offset and loss of `size` points at infinite regularization, where outputs vanish."""
-    offset = class_losses.limiting_offset(points.classes)
-    return np.full(size, offset), np.full(size, points.class_loss.at_rest)
+    offset = class_losses.limiting_offset(loss.classes)
+    return np.full(size, offset), np.full(size, loss.at_rest)
 
 
 def _any_nan(test: Array, train: Array) -> Mask:

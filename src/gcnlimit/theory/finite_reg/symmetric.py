@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
+from gcnlimit.filters import Filter
 from gcnlimit.numerics.fixed_point import FixedPoint, explicit
 from gcnlimit.numerics.linear import batches
 from gcnlimit.numerics.spectral import SpikedSemicircle
@@ -174,7 +175,7 @@ class SymmetricSolution(Solution):
 
     @staticmethod
     def cost(points: Points) -> npt.NDArray[np.int64]:
-        return 16 * _first_nodes(points)
+        return 16 * _first_nodes(points.filter)
 
     @classmethod
     def solve(cls, points: Points, *, tol: float, max_iterations: int) -> Self:
@@ -239,7 +240,7 @@ class Grids:
     @classmethod
     def of(cls, points: Points, kind: type[SymmetricEquations]) -> Self:
         """Grids to begin with, all as fine as the finest."""
-        return cls(points, np.full(points.size, np.max(_first_nodes(points))), kind)
+        return cls(points, np.full(points.size, np.max(_first_nodes(points.filter))), kind)
 
     def finer(self, rows: Rows) -> Self:
         """Grids with twice as many nodes for some of the points."""
@@ -261,6 +262,6 @@ class Grids:
                 yield rows[block], self.equations(rows[block])
 
 
-def _first_nodes(points: Points) -> npt.NDArray[np.int64]:
+def _first_nodes(filter: Filter) -> npt.NDArray[np.int64]:
     r"""Nodes to begin with: products of :math:`g` with :math:`1/(1 + \kappa V_w g^2)` need more than powers."""
-    return 2 * points.filter.quadrature_nodes() + 32
+    return 2 * filter.quadrature_nodes() + 32
