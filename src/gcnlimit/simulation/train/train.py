@@ -30,7 +30,7 @@ from gcnlimit.training import Training
 
 
 def check_reg(size: float, loss: Loss, reg: float, dtype: np.dtype[Any]) -> None:
-    r"""Refuse a reg at which weights :math:`|Z|/r`, outputs :math:`|Z|^2/r` or squares underflow; `size`: :math:`|Z|^2` of a row."""
+    r"""Refuse a reg at which weights :math:`|Z|/r`, outputs :math:`|Z|^2/r` or squares underflow; `size` is :math:`|Z|^2`."""
     tiny = float(np.finfo(dtype).tiny)
     least = tiny if loss.form is Form.CODES else max(tiny, 1e-152)
     if size and reg and min(size, math.sqrt(size)) / reg < least:
