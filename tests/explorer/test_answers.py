@@ -160,7 +160,7 @@ def run():
 
 def test_dots_lie_on_the_curve_within_four_standard_errors(run):
     dots = run.curves(FEW_NODES)["strength-residual"]
-    expected = gl.predict(FEW_NODES.data, FEW_NODES.gcn_of(FEW_NODES.filter_of("residual", dots.x)))
+    expected = gl.predict(FEW_NODES.data, FEW_NODES.gcn_of("residual", dots.x))
     assert np.all(np.abs(dots.y - expected.test_accuracy) < 4 * dots.error)
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._validation import one_of
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Mask
 from gcnlimit.benchmark.evaluate import Model
-from gcnlimit.benchmark.task import Mask, Task
+from gcnlimit.benchmark.task import Task
 from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gcnlimit._validation import check_types, flag, number, one_of, whole
-from gcnlimit._values import Value
-from gcnlimit.benchmark.task import Classes, Task, checksum, split
+from gcnlimit._values import Integers, Value
+from gcnlimit.benchmark.task import Task, checksum, split
 from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import Gamma, LogNormal, Pareto
 from gcnlimit.errors import ParameterError
@@ -161,7 +161,7 @@ class Problem(Value):
             )
         return task
 
-    def truth(self, size: str = "standard", graph: int = 0, *, seed: int | None = None) -> Classes:
+    def truth(self, size: str = "standard", graph: int = 0, *, seed: int | None = None) -> Integers:
         """Classes of all nodes of that graph; only one feature is drawn, since they do not depend on features."""
         root = self._root(size, graph, seed)
         nodes = SIZES[size]

@@ -11,15 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._validation import plain_array
-from gcnlimit._values import Array, Brief
+from gcnlimit._values import Array, Brief, Integers, Mask
 from gcnlimit.errors import ParameterError
 
 if TYPE_CHECKING:  # listing the suite takes half a second without them
     from gcnlimit.simulation.data.instance import Instance
     from gcnlimit.simulation.data.observation import Observation
-
-Classes = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +48,7 @@ class Task(Brief):
     observation: Observation
     new: Observation | None
     classes: int
-    labels: Classes
+    labels: Integers
     train_mask: Mask
     val_mask: Mask
     seed: int
@@ -73,7 +70,7 @@ class Task(Brief):
         return X if self.new is None else np.concatenate([X, np.asarray(self.new.features)])
 
     @property
-    def edge_index(self) -> Classes:
+    def edge_index(self) -> Integers:
         """Edges as PyTorch Geometric and DGL take them: a row of sources and one of targets."""
         return np.asarray(self.adjacency.nonzero(), np.int64)
 
@@ -153,7 +150,7 @@ def score_table(scores: npt.ArrayLike, nodes: int, classes: int) -> Array:
     return table
 
 
-def accuracy(table: Array, truth: Classes, test: Mask) -> float:
+def accuracy(table: Array, truth: Integers, test: Mask) -> float:
     """Fraction of the test nodes whose class has the largest score; a tie counts in proportion.
 
     >>> accuracy(score_table([1.0, -1.0, 0.0], 3, 2), np.array([1, 1, 0]), np.ones(3, bool))

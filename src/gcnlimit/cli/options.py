@@ -103,7 +103,7 @@ data_options = together(
     *(_numbers(name, _signal_help(name), required=True) for name in SIGNALS),
     _numbers("classes", _CLASSES, default="2", show_default=False),
     option("--undirected", "The graph is undirected.", is_flag=True),
-    option("--noise", f"{_signal_help('noise')}", type=float, default=0.0, show_default=False),
+    option("--noise", _signal_help("noise"), type=float, default=0.0, show_default=False),
     option("--degrees-variance", _signal_help("degrees_variance"), type=float),
     option("--degrees-law", "Law of such degrees.", type=click.Choice([*LAWS]), default="gamma"),
 )

@@ -23,9 +23,9 @@ from gcnlimit._values import Array
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.explorer.computations import COMPUTATIONS, is_quick
 from gcnlimit.explorer.curves import STRENGTHS, strength_range
-from gcnlimit.explorer.picture import Curve, Picture
+from gcnlimit.explorer.picture import WAIT, Curve, Picture
 from gcnlimit.explorer.pictures import PICTURES, needs
-from gcnlimit.explorer.sentences import WAIT, refusal
+from gcnlimit.explorer.sentences import refusal
 from gcnlimit.explorer.state import State
 from gcnlimit.simulation.simulate import simulate
 
@@ -265,7 +265,7 @@ def trial(state: State, seed: int) -> Array:
     """Test accuracy of each measured strength on one graph."""
     gcn = state.gcn
     if state.family in STRENGTHS:
-        gcn = state.gcn_of(state.filter_of(state.family, measured_strengths(state)))
+        gcn = state.gcn_of(state.family, measured_strengths(state))
     sequence = np.random.SeedSequence(0, spawn_key=(seed,))
     sizes = (state.nodes, state.degree, 1)
     measured = simulate(state.data, gcn, *sizes, sequence, workers=1, progress=False)

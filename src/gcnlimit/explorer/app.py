@@ -38,9 +38,8 @@ from gcnlimit.explorer.answers import Answers, Trials, Workers
 from gcnlimit.explorer.computations import COMPUTATIONS
 from gcnlimit.explorer.curves import tuned
 from gcnlimit.explorer.page import READING, layout, said
-from gcnlimit.explorer.picture import Picture
 from gcnlimit.explorer.pictures import PICTURES
-from gcnlimit.explorer.sentences import WAIT, answers, refusal
+from gcnlimit.explorer.sentences import answers, refusal
 from gcnlimit.explorer.start import LARGEST, describe_upload
 from gcnlimit.explorer.state import FIELDS, SWITCHES, State
 
@@ -145,7 +144,7 @@ class Explorer:
             for name, picture in answer(state, client, given["number"], given["seen"]):
                 drawn = self.trials.with_dots(name, picture, client, state)
                 words = answers(state, known.results(COMPUTATIONS, state))
-                yield {"picture": name, **_shown(drawn), "answers": words}
+                yield {"picture": name, **drawn.shown(), "answers": words}
             yield {"waiting": known.waiting(state)}
         except GCNLimitError as error:
             yield {"refused": refusal(error)}
@@ -302,17 +301,6 @@ def _to_upload(
     found = workers.run(call, unwanted=lambda: False)
     assert found is not None
     return found
-
-
-def _shown(picture: Picture) -> dict[str, Any]:
-    """What the page draws; a picture that waits for its numbers stays as it was."""
-    code = "\n\n".join(filter(None, (picture.python, picture.command)))
-    shown = {"sentence": picture.sentence, "code": code, "complete": picture.complete}
-    if picture.sentence == WAIT:
-        return shown
-    if picture.table is not None:
-        return shown | {"table": picture.table}
-    return shown | {"figure": picture.figure()}
 
 
 def serve(start: State, sentence: str, *, host: str, port: int, browser: bool) -> None:

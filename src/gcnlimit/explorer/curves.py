@@ -117,7 +117,7 @@ def scan(family: str, state: State) -> Scan:
     _check_layers(state, family == "diffusion")
 
     def accuracy(x: Array) -> Array:
-        gcn = state.gcn_of(state.filter_of(family, x))
+        gcn = state.gcn_of(family, x)
         return np.asarray(predict(state.data, gcn, throw=False).test_accuracy)
 
     x = np.linspace(*strength_range(family, state), Cost.of(state).points)
@@ -127,8 +127,8 @@ def scan(family: str, state: State) -> Scan:
         fine = _between(fine, _highest(height), np.linspace, 9 if state.finite else 17)
         height = accuracy(fine)
     top = _highest(height)
-    at = lambda value: (state.data, state.gcn_of(state.filter_of(family, value)))  # noqa: E731
-    return Scan(x, y, float(fine[top]), float(height[top]), _why_lost(x, y, at))
+    why = _why_lost(x, y, lambda value: (state.data, state.gcn_of(family, value)))
+    return Scan(x, y, float(fine[top]), float(height[top]), why)
 
 
 def _why_lost(x: Array, y: Array, problem: Callable[[float], tuple[Any, Any]]) -> str:
@@ -224,8 +224,8 @@ def _best(state: State, x: Array) -> float:
     # finer and finer grids about the highest point
     reg = np.geomspace(1e-2, 1e3, 9)
     for _ in range(3 if state.finite else 0):
-        filters = state.filter_of(state.family, np.broadcast_to(x, (reg.size, x.size)))
-        gcn = state.gcn_of(filters, reg=reg[:, None], normalize=True)
+        strengths = np.broadcast_to(x, (reg.size, x.size))
+        gcn = state.gcn_of(state.family, strengths, reg=reg[:, None], normalize=True)
         y = np.asarray(predict(state.data, gcn, throw=False).test_accuracy)
         row, column = np.unravel_index(_highest(y), y.shape)
         best = np.fmax(best, y[row, column])

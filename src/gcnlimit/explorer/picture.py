@@ -14,6 +14,9 @@ from gcnlimit.csbm import SIGNALS
 from gcnlimit.explorer.state import PARAMETER_OF, State
 from gcnlimit.parameters import FAMILIES
 
+WAIT = "computing ..."
+"""Sentence of a picture of which nothing is known yet."""
+
 
 @dataclass(frozen=True, eq=False)
 class Curve:
@@ -55,11 +58,17 @@ class Picture:
     log: bool = False
     complete: bool = True
 
-    def figure(self) -> dict[str, Any]:
-        """Curves, map and axes as JSON, for the page to draw."""
+    def shown(self) -> dict[str, Any]:
+        """What the page shows, as JSON; a picture that waits for its numbers stays as it was."""
+        code = "\n\n".join(filter(None, (self.python, self.command)))
+        words = {"sentence": self.sentence, "code": code, "complete": self.complete}
+        if self.sentence == WAIT:
+            return words
+        if self.table is not None:
+            return words | {"table": self.table}
         curves = [_plain(curve) for curve in self.curves]
         drawn = {"curves": curves, "map": self.map and _plain(self.map)}
-        return {"x": self.x, "y": self.y, "log": self.log} | drawn
+        return words | {"figure": {"x": self.x, "y": self.y, "log": self.log} | drawn}
 
 
 def _plain(drawn: Curve | Map) -> dict[str, Any]:

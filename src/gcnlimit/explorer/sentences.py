@@ -12,9 +12,6 @@ from gcnlimit.explorer.curves import LAYERS, TIMES, Layers, Scan, TrainingCurves
 from gcnlimit.explorer.state import PARAMETER_OF, State, family_name
 from gcnlimit.parameters import long_name
 
-WAIT = "computing ..."
-"""Sentence of a picture of which nothing is known yet."""
-
 _ESTIMATED = "This holds for a model with these parameters, not for your graph itself."
 _ENOUGH = 0.001  # accuracy that no further layer is worth
 _RATE = 0.01  # learning rate that people know

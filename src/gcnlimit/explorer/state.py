@@ -12,7 +12,6 @@ from gcnlimit._values import shown
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.degrees import Gamma
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Filter
 from gcnlimit.network import GCN
 from gcnlimit.parameters import build_filter, check_names
 
@@ -158,21 +157,18 @@ class State:
     @property
     def gcn(self) -> GCN:
         """The network."""
-        return self.gcn_of(self.filter_of(self.family, self.strength))
+        return self.gcn_of(self.family, self.strength)
 
-    def gcn_of(self, filter: Filter, **changes: Any) -> GCN:
-        """Network with another filter, all else as it is."""
+    def gcn_of(self, family: str, strength: Any, **changes: Any) -> GCN:
+        """Network of a family at one or several strengths, all else as it is."""
+        depth = {"depth": self.depth} if family == "residual" else {}
+        filter = build_filter({PARAMETER_OF[family]: strength} | depth)
         learning: dict[str, Any] = {name: getattr(self, name) for name in LEARNING}
         return GCN(filter, **(learning | changes))
 
     def explicit(self, family: str, strength: float = 0.1) -> GCN:
         """Network of a family at infinite regularization, whose theory is explicit."""
-        return self.gcn_of(self.filter_of(family, strength), loss="square", reg=math.inf)
-
-    def filter_of(self, family: str, strength: Any) -> Filter:
-        """Filter of a family at one or several strengths."""
-        depth = {"depth": self.depth} if family == "residual" else {}
-        return build_filter({PARAMETER_OF[family]: strength} | depth)
+        return self.gcn_of(family, strength, loss="square", reg=math.inf)
 
     @property
     def parameter(self) -> str:

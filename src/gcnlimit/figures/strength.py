@@ -19,7 +19,6 @@ from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.predict import predict
 
 Problems = Mapping[str, tuple[CSBM, str]]
-Regs = Sequence[float]
 LOSSES: Problems = {
     "logistic": (CSBM(4.0, 1.5, 3.0, 0.1), "logistic"),
     "square": (CSBM(4.0, 1.0, 2.0, 0.1), "square"),
@@ -75,7 +74,7 @@ def symmetry_data() -> xarray.Dataset:
     return strengths(GRAPHS, "graph", TWO_REG)[["test_accuracy"]]
 
 
-def strengths(problems: Problems, along: str, reg: Regs) -> xarray.Dataset:
+def strengths(problems: Problems, along: str, reg: Sequence[float]) -> xarray.Dataset:
     """Accuracy and training error over the strength, for each problem, depth and regularization."""
     column = np.array(reg)[:, None]
     predictions = []
@@ -95,7 +94,11 @@ def strengths(problems: Problems, along: str, reg: Regs) -> xarray.Dataset:
 
 
 def dots(
-    problems: Problems, along: str, reg: Regs, dataset: xarray.Dataset, simulation: Simulation
+    problems: Problems,
+    along: str,
+    reg: Sequence[float],
+    dataset: xarray.Dataset,
+    simulation: Simulation,
 ) -> xarray.Dataset:
     """Simulated accuracies or training errors, whichever the numbers are."""
     names = [name for name in ("test_accuracy", "train_loss") if name in dataset]

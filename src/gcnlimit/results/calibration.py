@@ -56,7 +56,7 @@ class Calibration(Result):
     calibrated_log_loss: Numbers
     calibrated_brier: Numbers
     classes: int = 2
-    bins: tuple[Array, Array] | None = field(default=None, kw_only=True, repr=False, compare=False)
+    bins: tuple[Array, Array] | None = field(default=None, kw_only=True)
 
     _plotted = "expected_error"
 

@@ -99,12 +99,8 @@ class Performance(Result):
     best_accuracy: Numbers
     balanced_accuracy: Numbers
     roc_auc: Numbers | None
-    by_degree: Callable[[npt.ArrayLike], Array] | None = field(
-        default=None, kw_only=True, repr=False, compare=False
-    )
-    calibrated: Callable[[], Calibration] | None = field(
-        default=None, kw_only=True, repr=False, compare=False
-    )
+    by_degree: Callable[[npt.ArrayLike], Array] | None = field(default=None, kw_only=True)
+    calibrated: Callable[[], Calibration] | None = field(default=None, kw_only=True)
 
     def accuracy_by_degree(self, theta: npt.ArrayLike) -> Numbers:
         """Accuracy on test nodes of given propensities, that is degrees divided by their mean.

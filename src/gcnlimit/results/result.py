@@ -103,7 +103,7 @@ class Result(ABC):
     0.873
     """
 
-    coordinates: Coordinates = field(default_factory=Coordinates, kw_only=True, compare=False)
+    coordinates: Coordinates = field(default_factory=Coordinates, kw_only=True)
     """The parameters that the result was computed for."""
 
     _plotted: ClassVar[str] = "test_accuracy"

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Unpack, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from gcnlimit import scope
 from gcnlimit._runtime.progress import progress_bar
@@ -27,7 +28,7 @@ from gcnlimit.theory.ceiling.finite_degree import (
     sparse_ceiling,
     sparse_elsewhere,
 )
-from gcnlimit.theory.ceiling.state_evolution import FixedPoints, StateEvolution
+from gcnlimit.theory.ceiling.state_evolution import StateEvolution
 from gcnlimit.theory.ceiling.two_graphs import spread_points, stages_of_learning
 from gcnlimit.theory.ceiling.unequal import unequal_ceiling
 from gcnlimit.theory.decision import (
@@ -181,10 +182,11 @@ _ceiling = carries_errors(_ceiling_at, nearby=_ceiling_nearby)
 def _at_fixed_points(data: CSBM, evolution: Evolution) -> BayesPrediction:
     """Bayes-optimal performance at the fixed points of a state evolution, whose points are those of the data."""
     roots = fixed_points(evolution)
-    best, free_entropy = inferred(evolution, data, roots, roots.best)
+    ended = roots.residual, roots.iterations
+    best, free_entropy = inferred(evolution, data, roots.best, *ended)
     best = algorithmic = with_coordinates(best, data)
     if np.any(roots.hard):
-        algorithmic = with_coordinates(inferred(evolution, data, roots, roots.reached)[0], data)
+        algorithmic = with_coordinates(inferred(evolution, data, roots.reached, *ended)[0], data)
     return BayesPrediction(
         **vars(best),
         algorithmic=algorithmic,
@@ -194,7 +196,7 @@ def _at_fixed_points(data: CSBM, evolution: Evolution) -> BayesPrediction:
 
 
 def inferred(
-    evolution: Evolution, data: CSBM, found: FixedPoints, x: Array
+    evolution: Evolution, data: CSBM, x: Array, residual: Array, steps: npt.NDArray[np.int64]
 ) -> tuple[Prediction, Array]:
     """Prediction at a state of the evolution, its evidence or with propensities its overlaps, and the free entropy there."""
     shape, classes = data.shape, data.classes
@@ -205,20 +207,18 @@ def inferred(
     margin = np.sqrt(evidence).reshape(shape + evidence.shape[1:])
     margins, losses = certain(margin, state.loss.reshape(shape), data.noise)
     sure = partial(evidence_calibration, classes, data.degrees, evidence, shape)
-    functions: dict[str, Any] = {"calibrated": sure}
+    details: dict[str, Any] = {"calibrated": sure, "overlap": state.overlap.reshape(shape)}
     if isinstance(evolution, PropensityEvolution):
         weight = evolution.law.weight
         if data.noise:  # labels that may be wrong leave a loss that depends on the degree
             losses = losses[0], losses[1] @ weight
         performance = mean_performance(classes.count, margins, losses, weight)
         margin = mean_margin(margin, classes.count, weight)
-        functions["by_degree"] = partial(evolution.accuracy_by_degree, data, x)
+        details["by_degree"] = partial(evolution.accuracy_by_degree, data, x)
     else:
         performance = from_margins(classes, margins, losses)
-        functions["output"] = Output(x, x, np.zeros_like(x)).reshape(shape)
-    ended = found.residual, found.iterations
-    overlap = state.overlap.reshape(shape)
-    answer = ceiling_prediction(performance, margin, *ended, overlap=overlap, **functions)
+        details["output"] = Output(x, x, np.zeros_like(x)).reshape(shape)
+    answer = ceiling_prediction(performance, margin, residual, steps, **details)
     return answer, state.free_entropy
 
 

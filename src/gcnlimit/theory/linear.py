@@ -29,7 +29,7 @@ from gcnlimit.theory.ceiling.finite_degree import (
 )
 from gcnlimit.theory.ceiling.linear_node import LinearNode
 from gcnlimit.theory.ceiling.population import LinearPopulation
-from gcnlimit.theory.ceiling.state_evolution import FixedPoints, StateEvolution
+from gcnlimit.theory.ceiling.state_evolution import StateEvolution
 from gcnlimit.theory.ceiling.two_graphs import joint_layers, spread_points, stages_of_learning
 from gcnlimit.theory.decision import ceiling_prediction, certain, from_margins
 from gcnlimit.theory.degrees.ceiling import Evolution, evolution_of, fixed_points
@@ -155,16 +155,15 @@ def _prediction(evolution: Evolution, data: CSBM, states: Array | None) -> Predi
     """Prediction at the fixed point, or from the states after each layer, those of the first point first."""
     if states is None:
         fixed = fixed_points(evolution)
-        return inferred(evolution, data, fixed, fixed.best)[0]
+        return inferred(evolution, data, fixed.best, fixed.residual, fixed.iterations)[0]
     points = evolution.rho.size
     depth = len(states) // points
     shape = (*data.shape, depth)
     every = evolution.take(np.repeat(np.arange(points), depth))
-    none = np.zeros(len(states))
     columns = {name: np.asarray(getattr(data, name))[..., None] for name in SIGNALS}
+    spread = spread_points(data.having(**columns), shape)
     steps = np.tile(np.arange(1, depth + 1), points)
-    found = FixedPoints(states, states, none > 0.0, none, steps)
-    answer, _ = inferred(every, spread_points(data.having(**columns), shape), found, states)
+    answer, _ = inferred(every, spread, states, np.zeros(len(states)), steps)
     return replace(answer, status=np.full(shape, int(Status.EXPLICIT)))
 
 

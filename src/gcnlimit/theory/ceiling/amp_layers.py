@@ -17,6 +17,7 @@ classes the network takes the mean of the covariance over the directions, and lo
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -168,7 +169,8 @@ def softmax_averages(mean: float, variance: float, classes: int) -> tuple[float,
     require("a table of the posterior", size, "take weaker signals")
     tau = np.arange(np.ceil((high - low) / STEP) + 1.0) * STEP + low
     G0, T0 = (1.0 - smeared(gumbel_tail, x, deviation) for x in (tau, tau - lead))
-    G2, T2 = (smeared(_G2, x, deviation) for x in (tau, tau - lead))
+    square = partial(gumbel_density, power=2)
+    G2, T2 = (smeared(square, x, deviation) for x in (tau, tau - lead))
     T1 = smeared(gumbel_density, tau - lead, deviation)
     # under the integral for a power of 1/Z the scores are independent: a factor for each class
     rest = G0 ** (C - 2)
@@ -177,11 +179,6 @@ def softmax_averages(mean: float, variance: float, classes: int) -> tuple[float,
     log_Z = STEP * float(np.sum(np.exp(-np.exp(-np.maximum(tau, -6.5))) - T0 * rest * G0))
     norm = max((C * squares - 1.0) / (C - 1.0), 0.0)  # rounding of a vanishing signal
     return (C * right - 1.0) / (C - 1.0), norm, log_Z - lead
-
-
-def _G2(tau: Array) -> Array:
-    raised = np.exp(-np.maximum(tau, -6.5))
-    return np.asarray(raised**2 * np.exp(-raised))
 
 
 def _prediction(data: CSBM, layers: list[Layer], shape: tuple[int, ...]) -> Prediction:

@@ -296,10 +296,10 @@ def _scores(a2: float) -> tuple[Array, Array]:
         return smeared(gumbel_density, y, a), np.log1p(-tail)
 
 
-def gumbel_density(y: Array) -> Array:
-    """Density of a Gumbel variable, :math:`e^{-y} \\exp(-e^{-y})`."""
+def gumbel_density(y: Array, power: int = 1) -> Array:
+    """Density of a Gumbel variable, :math:`e^{-y} \\exp(-e^{-y})`, or its product with another power of :math:`e^{-y}`."""
     weight = np.exp(-np.maximum(y, -6.5))
-    return np.asarray(weight * np.exp(-weight))
+    return np.asarray(weight**power * np.exp(-weight))
 
 
 def gumbel_tail(y: Array) -> Array:
