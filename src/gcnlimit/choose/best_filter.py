@@ -17,7 +17,7 @@ from gcnlimit._values import Array, Integers, Numbers, Value, shown
 from gcnlimit.choose.polynomials import best_polynomials, growing_polynomials
 from gcnlimit.choose.spectral import Best
 from gcnlimit.choose.spectral_ceiling import spectral_ceiling
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, SpikedOperator
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Polynomial
 from gcnlimit.network import GCN
@@ -161,7 +161,7 @@ def best_filter(
     solved = np.asarray(prediction.status) <= Status.CONVERGED
     settled = best.settled.reshape(data.shape) & solved
     status = Status.of(np.where(settled, Status.CONVERGED, Status.NOT_CONVERGED))
-    x, g = (values.reshape(*data.shape, -1) for values in (_spectrum(points), best.g))
+    x, g = (values.reshape(*data.shape, -1) for values in (_spectrum(points.operator), best.g))
     return BestFilter(data, gcn, prediction, x, g, status)
 
 
@@ -178,7 +178,7 @@ def polynomials_at(
             parts.append(best_polynomials(points.take(rows), order, infinite=infinite))
             bar.advance(1)
         together = Best(*map(np.concatenate, zip(*parts, strict=True)))
-        return _on_spectrum(together, _spectrum(points))
+        return _on_spectrum(together, _spectrum(points.operator))
 
 
 def filter_ceiling(
@@ -202,7 +202,7 @@ def filter_ceiling(
     accuracy = ndtr(best.margin) if data.classes.two else -np.expm1(log_error)
     columns = (accuracy, log_error, best.margin, best.error, best.reg)
     shaped = (scalar_or_array(column.reshape(data.shape)) for column in columns)
-    x, g = (values.reshape(*data.shape, -1) for values in (_spectrum(points), best.g))
+    x, g = (values.reshape(*data.shape, -1) for values in (_spectrum(points.operator), best.g))
     settled = (best.settled & np.isfinite(best.margin)).reshape(data.shape)
     status = Status.of(np.where(settled, Status.CONVERGED, Status.NOT_CONVERGED))
     numbers = [*shaped, x, g, status, not points.symmetric]
@@ -218,7 +218,7 @@ def ceiling_at(points: Points, infinite: bool) -> Best:
         for rows in batches(points.size, _BLOCK):
             some = points.take(rows)
             grown = growing_polynomials(some, tol=_STEADY)
-            parts.append(_on_spectrum(grown, _spectrum(some))[0])
+            parts.append(_on_spectrum(grown, _spectrum(some.operator))[0])
         return Best(*map(np.concatenate, zip(*parts, strict=True)))
 
 
@@ -237,12 +237,12 @@ def _points(data: CSBM, symmetrize: bool) -> Points:
     return Points.of(data, GCN(Polynomial(np.ones(1)), symmetrize=symmetrize))
 
 
-def _spectrum(points: Points) -> Array:
+def _spectrum(operator: SpikedOperator) -> Array:
     """Real points of the spectrum, the spike or the edge on its side last."""
-    edge = 2.0 if points.symmetric else 1.0
-    bulk = np.broadcast_to(np.linspace(-edge, edge, 201), (points.size, 201))
+    bulk = np.linspace(-operator.edge, operator.edge, 201)
+    bulk = np.broadcast_to(bulk, (operator.signal.size, bulk.size))
     # beyond the transition the spike decides; below it the edge that it would leave
-    spike = np.where(points.signal < 0.0, -1.0, 1.0) * points.radius
+    spike = np.where(operator.signal < 0.0, -1.0, 1.0) * operator.radius
     return np.concatenate([bulk, spike[:, None]], axis=1)
 
 

@@ -213,7 +213,7 @@ def growing_polynomials(points: Points, *, tol: float) -> Best:
     left = np.arange(points.size)
     ascent, best = _climbed(points, _SMALL, False)
     for order in _ORDERS:
-        ascent, grown = _continued(points.take(left), order, ascent, False)
+        ascent, grown = _continued(_filters(points.take(left), order, False), ascent)
         growth = np.abs(grown.margin - best.margin[left])
         grown = grown._replace(error=growth, settled=growth <= tol)
         more = order + 1 - best.g.shape[1]
@@ -230,9 +230,9 @@ def growing_polynomials(points: Points, *, tol: float) -> Best:
 
 def _climbed(points: Points, order: int, finite: bool, rival: Ascent | None = None) -> Found:
     """Filters at an order low enough for many starts, and the best of the order that they lead to."""
-    start = min(order, _SMALL)
-    low, best = _continued(points, start, _search(points, start, finite, rival), finite)
-    return low, best if order == start else _continued(points, order, low, finite)[1]
+    filters = _filters(points, min(order, _SMALL), finite)
+    low, best = _continued(filters, _search(filters, points.radius, rival))
+    return low, best if order <= _SMALL else _continued(_filters(points, order, finite), low)[1]
 
 
 def _filters(points: Points, order: int, finite: bool) -> Filters:
@@ -241,12 +241,11 @@ def _filters(points: Points, order: int, finite: bool) -> Filters:
     return DirectedFilters(points, order)
 
 
-def _search(points: Points, order: int, finite: bool, rival: Ascent | None) -> Ascent:
+def _search(filters: Filters, radius: Array, rival: Ascent | None) -> Ascent:
     """The best filter of each point at a low order: of several climbs, that which is highest after some steps."""
-    filters = _filters(points, order, finite)
-    starts = _starts(filters, points.radius, None if rival is None else rival.x)
-    count = starts.shape[1]
-    where = np.repeat(np.arange(points.size), count)
+    starts = _starts(filters, radius, None if rival is None else rival.x)
+    points, count, _ = starts.shape
+    where = np.repeat(np.arange(points), count)
     # most climbs lead to the same few maxima: a dozen steps tell which is the highest
     ascent = ascend(
         lambda a, climbs: filters.margin(a, where[climbs]),
@@ -256,8 +255,8 @@ def _search(points: Points, order: int, finite: bool, rival: Ascent | None) -> A
         tol=_TOL,
         gain=_GAIN,
     )
-    highest = np.argmax(ascent.f.reshape(points.size, count), axis=1)
-    ascent = ascent.take(np.arange(points.size) * count + highest)
+    highest = np.argmax(ascent.f.reshape(points, count), axis=1)
+    ascent = ascent.take(np.arange(points) * count + highest)
     if rival is not None:  # no more steps where it stays below infinite regularization
         ascent.H[ascent.f <= rival.f] = 0.0
     return ascent
@@ -287,8 +286,9 @@ def _starts(filters: Filters, radius: Array, guess: Array | None) -> Array:
     return np.take_along_axis(every, first, axis=1)
 
 
-def _continued(points: Points, order: int, ascent: Ascent, finite: bool) -> Found:
+def _continued(filters: Filters, ascent: Ascent) -> Found:
     """Climb from filters of lower order: the bases of two orders agree where both are defined."""
+    order, finite = filters.order, filters.finite
     # rows of unit length, so that the curvature found at the lower order keeps its scale
     last = ascent.x.shape[1] - finite
     direction = ascent.x[:, :last] / np.linalg.norm(ascent.x[:, :last], axis=1, keepdims=True)
@@ -298,7 +298,6 @@ def _continued(points: Points, order: int, ascent: Ascent, finite: bool) -> Foun
     places = np.r_[:last, order + 1 : order + 1 + finite]
     H = np.eye(order + 1 + finite) * ascent.H[:, last - 1, last - 1, None, None]
     H[:, places[:, None], places] = ascent.H
-    filters = _filters(points, order, finite)
     top = ascend(filters.margin, filters.gradient, start, H=H, tol=_TOL, gain=_GAIN)
     x, margin, settled, _ = top
     error = np.full(margin.size, np.inf)  # not known yet

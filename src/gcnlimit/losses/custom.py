@@ -79,10 +79,7 @@ def _value_problems(loss: Convex, least_at_0: bool) -> Iterator[str]:
 
 
 def _kink_problems(loss: Convex, size: Any) -> Iterator[str]:
-    """Mistakes in the kinks of a loss of a mean slope of that `size`.
-
-    Kinks are margins in increasing order, which the search for the proximal point relies on, and none is left out.
-    """
+    """Mistakes in the kinks of a loss of mean slope `size`: they increase, as `prox` relies on, and none is left out."""
     declared = np.asarray(loss.kinks)
     real = declared.ndim == 1 and declared.dtype.kind in "iuf" and np.all(np.isfinite(declared))
     if not real or np.any(np.diff(declared) <= 0):
@@ -148,10 +145,7 @@ def _problem(function: Convex, least_at_0: bool) -> str | None:
 
 
 def _prox_problems(function: Convex, omega: Array, v: Array) -> Iterator[str]:
-    r"""Where a proximal operator has not the shape of its arguments, or does not minimize.
-
-    The objective :math:`\ell(x) + (x-\omega)^2/2v`, which is convex, is compared with that of both neighbours.
-    """
+    r"""Where `prox` has another shape than its arguments, or is not the minimum of :math:`\ell(x) + (x-\omega)^2/2v`."""
     shape = np.broadcast_shapes(omega.shape, v.shape)
     x = np.asarray(function.prox(omega, v))
     if x.shape != shape:

@@ -58,10 +58,7 @@ class FittedNetwork:
             return _plain(self.network.passed(x, S, onehot, centroids)[0])
 
     def on_both(self, features: Any, adjacency: Any) -> Array:
-        """Logits of the nodes of the fit and of a new graph, through both of which messages pass.
-
-        The signal of the new graph is measured without labels, and refined as it is used.
-        """
+        """Logits of the nodes of the fit and of a new graph, its signal measured without labels and refined as it is used."""
         x_new, S_new = self._placed(features, adjacency)
         x, S, network = self.x, self.S, self.network
         both = torch.cat([x, x_new])

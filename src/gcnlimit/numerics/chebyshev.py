@@ -79,15 +79,12 @@ class Panels(NamedTuple):
         return np.reshape(value, x.shape)
 
     def _at(self, x: Array) -> tuple[Array, Any, Iterator[Any]]:
-        """Place in units of panels, distance from the middle of the panel in half widths, and coefficients, highest first.
-
-        Those of a single place are plain numbers: their arithmetic is the same, and faster.
-        """
+        """Place in units of panels, distance from the middle of the panel in half widths, and coefficients, highest first."""
         place = (x - self.start) / self.width
         last = self.coefficients.shape[1] - 1.0
         # the first panel for NaN, which the distance keeps
         panel = np.minimum(np.fmax(place, 0.0), last).astype(np.intp)
         t = np.minimum(np.maximum(2.0 * (place - panel) - 1.0, -1.0), 1.0)
-        if x.size == 1:
+        if x.size == 1:  # plain numbers: their arithmetic is the same, and faster
             return place, t.item(), iter(self.coefficients[::-1, panel.item()].tolist())
         return place, t, (row.take(panel, mode="clip") for row in self.coefficients[::-1])

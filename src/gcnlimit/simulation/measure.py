@@ -83,10 +83,7 @@ def _edges(law: DegreeLaw) -> Array:
 
 
 def by_cell(instance: Instance, nodes: Mask, hits: Array) -> Array:
-    """Under a law of degrees: the right ones of some nodes in each cell around a propensity of the law, then all of them.
-
-    The propensities are those that were drawn, or those measured on a graph that was not.
-    """
+    """Under a law of degrees: the right ones of some nodes in each cell of propensities, drawn or measured, then all of them."""
     law = instance.data.degrees
     theta = instance.latents.theta
     if law is None:

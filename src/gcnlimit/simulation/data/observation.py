@@ -112,13 +112,12 @@ class Observation(Brief):
         if key in self._operators:
             return self._operators[key]
         how = both, not self.data.directed, self.features.dtype, device
-        with backend_of(device).guard(self.nodes):
-            if self.theta is None:
-                operator = Operator.of(self.adjacency, self.degree, *how)
-            else:
-                signal = float(self.data.effective_signal(both))
-                graph = self.edge_counts
-                operator = normalized_operator(graph, self.theta, normalized, signal, *how)
+        if self.theta is None:
+            operator = Operator.of(self.adjacency, self.degree, *how)
+        else:
+            signal = float(self.data.effective_signal(both))
+            graph = self.edge_counts
+            operator = normalized_operator(graph, self.theta, normalized, signal, *how)
         self._operators[key] = operator
         return operator
 

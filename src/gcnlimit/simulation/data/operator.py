@@ -127,10 +127,7 @@ class Operator(SparsePlusRankOne):
 
     @cached_property
     def radius(self) -> float | None:
-        r"""Bound of the spectrum of a symmetric operator, None for one that is not.
-
-        The largest eigenvalue by Lanczos' method to a thousandth, and five thousandths more.
-        """
+        """Bound of the spectrum if symmetric, else None: the largest eigenvalue to a thousandth, and five thousandths more."""
         return largest_eigenvalue(self, self._random_vector()) * 1.005 if self.symmetric else None
 
     @cached_property

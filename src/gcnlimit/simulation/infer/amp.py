@@ -211,8 +211,8 @@ class GraphMessages:
         self.dtype = observation.features.dtype
         self.codes = observation.classes.codes
         self.old = np.zeros((observation.nodes, self.codes.shape[1]))
-        square = self.signal * self.signal / observation.nodes
-        self.own = square if self.theta is None else square * self.theta[:, None]
+        self.square = self.signal * self.signal / observation.nodes
+        self.own = self.square * (1.0 if self.theta is None else self.theta[:, None])
 
     def field(self, marginals: Array) -> Array:
         """Evidence on the classes of the nodes, with the reaction to the means of one step before."""
@@ -235,8 +235,7 @@ class GraphMessages:
                   + \lambda_s^2\, \mathrm{tr}\, \hat Y^T\hat Y \big( C_y + \tfrac1{4N} \hat Y^T\hat Y \big) .
         """
         means, second, squares = code_moments(marginals, self.codes, self.theta)
-        square = self.signal * self.signal / len(means)
-        energy = square * np.sum(squares * (second - squares + 0.25 * squares))
+        energy = self.square * np.sum(squares * (second - squares + 0.25 * squares))
         return float(energy - 0.5 * np.vdot(means, self._neighbours(means)))
 
     def _neighbours(self, means: Array) -> Array:

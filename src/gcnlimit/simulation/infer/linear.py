@@ -221,13 +221,16 @@ class _Network:
         hidden = ~self.mask
         root = np.sqrt(diagonal[hidden])[:, None]
 
+        def fields(v: Array) -> Array:
+            return np.asarray(np.add(*self.messages(v, everything, everything)))
+
         def spread(x: Array) -> Array:
             """Fields of estimates on unlabelled nodes alone, all in units of the root of the diagonal."""
             v = np.zeros((len(self.mask), x.shape[1]))
             v[hidden] = x / root
-            return np.asarray(np.add(*self.messages(v, everything, everything))[hidden] / root)
+            return np.asarray(fields(v)[hidden] / root)
 
-        source = np.add(*self.messages(self.codes, everything, everything))[hidden] / root
+        source = fields(self.codes)[hidden] / root
         self.M = self.limit()
         solved = partial(conjugate_gradients, source=source, steps=steps, tol=tol)
         x, settled, count, change = solved(lambda x: x - spread(x))
@@ -245,8 +248,8 @@ class _Network:
         self.v[hidden] *= self._bounded(self.v)
         # a labelled node gives back its own label
         own = (self.M - diagonal + 1.0)[:, None] * self.codes
-        field = own + np.add(*self.messages(self.v, everything, everything))
-        self.fields = np.where(self.mask[:, None], field, (1.0 + self.M)[:, None] * self.v)
+        unlabelled = (1.0 + self.M)[:, None] * self.v
+        self.fields = np.where(self.mask[:, None], own + fields(self.v), unlabelled)
         return Status.CONVERGED if settled else Status.NOT_CONVERGED, count, change
 
     def inference(self, graph: Given, ended: Ended) -> LinearInference:

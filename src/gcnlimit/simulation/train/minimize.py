@@ -49,10 +49,7 @@ class TrainingTask:
     loss: Loss
 
     def minimize(self, reg: Array, tol: float, training: Training | None = None) -> Minimum:
-        r"""Weights, :math:`M \times (C - 1)`, :math:`C - 1` biases and gap at each `reg`, to the tolerance of `gcnlimit.fit`.
-
-        A `training` of the square loss, as long as `reg`, stops before the minimum.
-        """
+        r"""Weights, :math:`M \times (C - 1)`, biases and gap at each `reg`, to that tolerance or where `training` stops."""
         if self.loss.form is Form.CODES:
             return self._ridge(reg, tol, training)
         # a weaker regularization starts where the stronger one ended

@@ -30,10 +30,7 @@ from gcnlimit.training import Training
 
 
 def check_reg(size: float, loss: Loss, reg: float, dtype: np.dtype[Any]) -> None:
-    r"""Refuse a finite reg at which weights :math:`\sim |Z|/r` and outputs :math:`\sim |Z|^2/r`, or their squares, underflow.
-
-    `size` is the mean square norm of the training rows.
-    """
+    r"""Refuse a reg at which weights :math:`|Z|/r`, outputs :math:`|Z|^2/r` or squares underflow; `size` is :math:`|Z|^2`."""
     tiny = float(np.finfo(dtype).tiny)
     least = tiny if loss.form is Form.CODES else max(tiny, 1e-152)
     if size and reg and min(size, math.sqrt(size)) / reg < least:
