@@ -21,7 +21,7 @@ def test_the_grid_is_refined_until_it_does_not_matter():
 @pytest.mark.parametrize("nodes", [100, 156, 216])
 def test_a_point_does_not_depend_on_the_grid_of_its_batch(monkeypatch, nodes):
     """Outputs at the regularization where the search begins are large: it must begin further away, whatever is rounded how."""
-    monkeypatch.setattr(symmetric, "_first_nodes", lambda points: np.full(points.size, nodes))
+    monkeypatch.setattr(symmetric, "_first_nodes", lambda filter: np.array([nodes]))
     data = gl.CSBM(
         alpha=0.01910237, lam=0.51026382, mu=75.79899, rho=1.0, directed=False, noise=0.16925328
     )
