@@ -136,14 +136,17 @@ def test_what_is_no_table_is_told_where_it_goes(given, words):
 @pytest.mark.parametrize("cell", [10**400, "1e400", "\u0663%", "\u00bd", 1 + 2j, b"z", {"a": 1}])
 def test_cells_that_are_hardly_numbers_are_words_or_refused(cell):
     edges = pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"]})
-    nodes = pd.DataFrame({"id": ["x", "y", "z"], "v": [cell, "w", cell]})
+    nodes = pd.DataFrame({"id": ["x", "y", "z"], "v": [cell, "w", cell]}, dtype=object)
     with contextlib.suppress(gl.ParameterError):
         assert real.read(edges, nodes).X.tolist() in (
             [[1, 0], [0, 1], [1, 0]],
             [[0, 1], [1, 0], [0, 1]],
         )
     with contextlib.suppress(gl.ParameterError):
-        assert real.read(edges, nodes.assign(v=[cell] * 3)).X.tolist() == [[1.0]] * 3
+        assert (
+            real.read(edges, nodes.assign(v=pd.Series([cell] * 3, dtype=object))).X.tolist()
+            == [[1.0]] * 3
+        )
 
 
 def test_a_graph_of_another_package_is_told_where_it_goes():
