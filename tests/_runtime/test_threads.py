@@ -7,10 +7,13 @@ import time
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import gcnlimit as gl
 from gcnlimit._runtime import threads as _threads
 from gcnlimit._runtime.processes import process_pool, run
+from gcnlimit.real import ensemble
+from gcnlimit.simulation.infer import amp as _amp
 from gcnlimit.simulation.train.products import training_rows
 
 FILTERS = [gl.Diffusion([0.7, -1.2]), gl.Polynomial([[1.0, 0.5, 0.3], [0.0, 1.0, 2.0]])]
@@ -132,3 +135,31 @@ def test_a_number_of_threads_that_is_none_is_named(given, monkeypatch):
     monkeypatch.setenv("GCNLIMIT_THREADS", given)
     with pytest.raises(gl.ParameterError, match=f"GCNLIMIT_THREADS = '{given}'"):
         _threads.threads()
+
+
+def test_a_fit_and_messages_use_one_thread_for_linear_algebra(monkeypatch):
+    """Threads that wait for a busy core spin; afterwards there are as many as before."""
+
+    def most():
+        return max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+
+    seen = []
+    for home, name in ((ensemble.Fitted, "of"), (_amp, "iterate")):
+        usual = getattr(home, name)
+
+        def noting(*args, usual=usual, **options):
+            seen.append(most())
+            return usual(*args, **options)
+
+        monkeypatch.setattr(home, name, noting)
+    instance = gl.sample(gl.CSBM(4, 1.0, 2.0, 0.3), nodes=60, degree=5, seed=0)
+    y = np.where(instance.train_mask, instance.labels, 0)
+    with threadpool_limits(2):
+        gl.GraphClassifier().fit(
+            instance.features, np.where(y == 0, -1, y > 0), graph=instance.adjacency
+        )
+        fits = len(seen)
+        gl.amp(instance)
+        assert most() == 2
+    assert 0 < fits < len(seen)
+    assert set(seen) == {1}

@@ -91,7 +91,7 @@ def single_threaded_children() -> Iterator[None]:
 
 @contextlib.contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """One thread for linear algebra, if threadpoolctl is installed."""
+    """One thread for linear algebra, if threadpoolctl is installed: several spin while they wait for one whose core is busy."""
     try:
         from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
     except ModuleNotFoundError:

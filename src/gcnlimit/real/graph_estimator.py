@@ -12,6 +12,7 @@ from scipy.special import softmax
 
 from gcnlimit._runtime.extras import need
 from gcnlimit._runtime.progress import progress_bar
+from gcnlimit._runtime.threads import single_threaded_blas
 from gcnlimit._validation import plain_array
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
@@ -66,7 +67,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._others = 0 if adjacency is None else adjacency.shape[0] - labels.index.size
         self._prior = labels.counts / labels.index.size
         self._offset = np.zeros(labels.classes.size)
-        with progress_bar("fitting"):
+        with progress_bar("fitting"), single_threaded_blas():
             self._outputs = self._learn(features, labels, adjacency)
         self.transduction_ = self.predict()
         return self
@@ -191,6 +192,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.calibration_ = measured_calibration(column, labels.classes.size)
 
     @progress_bar("predicting")
+    @single_threaded_blas()
     def _evaluate(self, X: Any, graph: Any) -> Array:
         check_is_fitted(self)
         if X is None and graph is None:
