@@ -13,7 +13,7 @@ import gcnlimit as gl
 from gcnlimit._runtime import threads as _threads
 from gcnlimit._runtime.processes import process_pool, run
 from gcnlimit.real import ensemble
-from gcnlimit.simulation.infer import amp as _amp
+from gcnlimit.simulation.infer import likelihood
 from gcnlimit.simulation.train.products import training_rows
 
 FILTERS = [gl.Diffusion([0.7, -1.2]), gl.Polynomial([[1.0, 0.5, 0.3], [0.0, 1.0, 2.0]])]
@@ -137,14 +137,14 @@ def test_a_number_of_threads_that_is_none_is_named(given, monkeypatch):
         _threads.threads()
 
 
-def test_a_fit_and_messages_use_one_thread_for_linear_algebra(monkeypatch):
+def test_a_fit_and_an_estimate_use_one_thread_for_linear_algebra(monkeypatch):
     """Threads that wait for a busy core spin; afterwards there are as many as before."""
 
     def most():
         return max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
 
     seen = []
-    for home, name in ((ensemble.Fitted, "of"), (_amp, "iterate")):
+    for home, name in ((ensemble.Fitted, "of"), (likelihood, "amp")):
         usual = getattr(home, name)
 
         def noting(*args, usual=usual, **options):
@@ -153,13 +153,12 @@ def test_a_fit_and_messages_use_one_thread_for_linear_algebra(monkeypatch):
 
         monkeypatch.setattr(home, name, noting)
     instance = gl.sample(gl.CSBM(4, 1.0, 2.0, 0.3), nodes=60, degree=5, seed=0)
-    y = np.where(instance.train_mask, instance.labels, 0)
+    X, A = instance.features, instance.adjacency
+    y = np.where(instance.train_mask, instance.labels > 0, -1)
     with threadpool_limits(2):
-        gl.GraphClassifier().fit(
-            instance.features, np.where(y == 0, -1, y > 0), graph=instance.adjacency
-        )
+        gl.GraphClassifier().fit(X, y, graph=A)
         fits = len(seen)
-        gl.amp(instance)
+        gl.estimate(X, y, A, method="likelihood")
         assert most() == 2
     assert 0 < fits < len(seen)
     assert set(seen) == {1}

@@ -9,7 +9,6 @@ import numpy as np
 from scipy.special import softmax
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit._runtime.threads import single_threaded_blas
 from gcnlimit._validation import check_types, whole
 from gcnlimit._values import Array, shown
 from gcnlimit.classes import code_moments
@@ -33,7 +32,6 @@ _CERTAIN = 40.0  # score of the true class over the others from which an informe
 
 
 @progress_bar("passing messages")
-@single_threaded_blas()
 def amp(
     instance: Instance | Observation,
     *,

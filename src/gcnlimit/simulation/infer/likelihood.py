@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gcnlimit._runtime.threads import single_threaded_blas
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
@@ -32,6 +33,7 @@ class Likelihood(NamedTuple):
     skewness: float  # of the fields, in standard errors: about 0 for classes of equal size
 
 
+@single_threaded_blas()
 def from_likelihood(given: StandardizedGraph) -> tuple[Likelihood, Likelihood]:
     r"""Maxima of the free entropy over :math:`(\lambda, \mu)`, for a positive and a negative signal of the graph, best first.
 
