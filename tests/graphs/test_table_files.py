@@ -1,6 +1,7 @@
 """Files and data frames as columns: which mark is the decimal point, what columns are called, what is no table."""
 
 import contextlib
+import gzip
 
 import numpy as np
 import pandas as pd
@@ -72,10 +73,18 @@ def test_columns_called_source_and_target_are_the_ends(read):
     usual = read("source,target,weight\na,b,2\nb,c,3\n")
     for edges in ("weight,Target,Source\n2,b,a\n3,c,b\n", "from,weight,to\na,2,b\nb,3,c\n"):
         assert np.array_equal(read(edges).graph.toarray(), usual.graph.toarray())
-    with pytest.raises(
-        gl.ParameterError, match=r"Source, Target, Id, Type, Weight; .* --drop Weight"
-    ):
-        read("Id,Source,Target,Type,Weight\n0,a,b,Undirected,1\n")
+    gephi = read("Id,Source,Target,Type,Weight\n0,a,b,Undirected,2\n1,b,c,Undirected,3\n")
+    assert np.array_equal(gephi.graph.toarray(), usual.graph.toarray())
+    assert any(
+        note.endswith("beside ends and weights of the edges: Id, Type.") for note in gephi.notes
+    )
+    with pytest.raises(gl.ParameterError, match=r"Source, Target, Id, Type; .* --drop Type"):
+        read("Id,Source,Target,Type\n0,a,b,Undirected\n")
+    for edges in ("weight,a,b\n2,1,2\n3,2,1\n", "a,W,b\n1,2,2\n2,3,1\n"):
+        assert read(edges, "id,label\n1,x\n2,y\n3,x\n").graph.toarray()[:2, :2].tolist() == [
+            [0, 2],
+            [3, 0],
+        ]
 
 
 def test_the_column_to_drop_is_the_one_that_names_no_nodes(read):
@@ -266,3 +275,78 @@ def test_files_that_are_no_text_are_told_to_be_saved_as_such(tmp_path, name):
         real.read(tmp_path / "e.csv", tmp_path / name)
     with pytest.raises(gl.ParameterError, match=r"give what pandas or NetworkX read from it"):
         real.read(tmp_path / name)
+
+
+NODES = pd.DataFrame({"id": range(6), "label": list("xyxyxy"), "age": [3, 1, 4, 1, 5, 9]})
+LINKS = pd.DataFrame({"source": range(6), "target": [1, 2, 3, 4, 5, 0]})
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_row_numbers_are_left_out_however_often_pandas_saved_them(tmp_path, sampled, times):
+    """Also where rows were drawn or sorted before, and where they are the names of the nodes at once."""
+    for name, frame in (("n", NODES), ("e", LINKS)):
+        path = tmp_path / f"{name}.csv"
+        saved = frame.sample(frac=1.0, random_state=1) if sampled else frame
+        for _ in range(times):
+            saved.to_csv(path)
+            saved = pd.read_csv(path)
+    data = real.read(tmp_path / "e.csv", tmp_path / "n.csv")
+    order = data.names.astype(int)
+    assert data.X.ravel().tolist() == NODES["age"][order].tolist()
+    assert (
+        data.graph.toarray()[np.argsort(order)][:, np.argsort(order)].tolist()
+        == np.roll(np.eye(6), 1, axis=1).tolist()
+    )
+    assert sum(note.startswith("Left out the numbers of the rows") for note in data.notes) == 2
+
+
+def test_the_index_names_the_nodes_of_a_frame_that_has_no_names():
+    plain = real.read(LINKS, NODES)
+    data = real.read(LINKS, NODES[["label", "age"]])
+    assert data.names.tolist() == plain.names.tolist()
+    assert np.array_equal(data.X, plain.X)
+    twice = pd.concat([NODES, NODES[:1]], ignore_index=True)
+    with pytest.raises(gl.ParameterError, match="names the node '0' 2 times"):
+        real.read(LINKS, twice)
+
+
+def test_a_column_called_id_names_the_nodes_wherever_it_stands():
+    plain = real.read(LINKS, NODES)
+    for columns in (["age", "id", "label"], ["label", "id", "age"]):
+        data = real.read(LINKS, NODES[columns])
+        assert data.names.tolist() == plain.names.tolist()
+        assert np.array_equal(data.X, plain.X)
+
+
+@pytest.mark.parametrize("title", ["Customers, 2023", "Customers", "Customers,,\nprinted 3 May,,"])
+def test_titles_above_a_table_are_left_out_with_a_note(read, title):
+    rows = "id,age,label\na,1,x\nb,2,y\nc,3,x\n"
+    edges = "source,target\na,b\nb,c\n"
+    title = f'"{title}"' if title.startswith("Customers, ") else title
+    data = read(edges, f"{title}\n\n{rows}")
+    assert data.X.ravel().tolist() == [1, 2, 3]
+    assert any("above the names of the columns" in note for note in data.notes)
+    assert read(edges, rows).notes == data.notes[:0] + tuple(
+        note for note in data.notes if "above" not in note
+    )
+
+
+def test_letters_with_accents_are_the_same_in_one_piece_or_two(read):
+    data = read("source,target\ne\u0301,a\n", "id,label\n\u00e9,x\na,y\n")
+    assert data.names.tolist() == ["\u00e9", "a"]
+
+
+def test_a_packed_table_is_known_by_its_content(tmp_path):
+    text = b"source,target\na,b\n"
+    (tmp_path / "packed.csv").write_bytes(gzip.compress(text))
+    (tmp_path / "plain.csv.gz").write_bytes(text)
+    for name in ("packed.csv", "plain.csv.gz"):
+        assert real.read(tmp_path / name).names.tolist() == ["a", "b"]
+
+
+def test_words_that_differ_at_each_node_are_no_classes(read):
+    rows = "".join(f"n{k},Node {k},{k}\n" for k in range(30))
+    edges = "".join(f"n{k},n{k + 1}\n" for k in range(29))
+    with pytest.raises(gl.ParameterError, match="30 different words, such as Node 0; name that of"):
+        read(edges, f"id,label,age\n{rows}")

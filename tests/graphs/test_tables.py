@@ -292,6 +292,14 @@ NUMBERS = {
     ("2023-12-31", "2024-01-02", "2024-01-01 12:00"): None,
     ("2023-12-31", "2024-01-02", "2024-01-01"): ([0, 2, 1], "days since 2023-12-31"),
     ("31/12/2023", "2/1/2024", "01/01/2024"): ([0, 2, 1], "days since 2023-12-31"),
+    ("20231231", "20240102", "20240101"): ([0, 2, 1], "days since 2023-12-31"),
+    ("₹1,20,000", "₹7", "₹12,34,567.5"): ([120000, 7, 1234567.5], "thousands separators, ₹"),
+    ("0,500", "1,250", "0,750"): ([0.5, 1.25, 0.75], "decimal commas"),
+    ("R$ 7", "R$ 1.200,50", "R$ 0,5"): (
+        [7, 1200.5, 0.5],
+        "thousands separators, decimal commas, R$",
+    ),
+    ("1,200円", "7円", "0円"): ([1200, 7, 0], "thousands separators, 円"),
     ("12/31/23", "1/2/24", "1/1/24"): ([0, 2, 1], "days since 2023-12-31"),
     ("31.12.23", "02.01.24", "01.01.24"): ([0, 2, 1], "days since 2023-12-31"),
     ("31-Dec-2023", "02-Jan-2024", "1-Jan-2024"): ([0, 2, 1], "days since 2023-12-31"),
@@ -585,7 +593,7 @@ def test_coordinates_are_no_classes(read):
         f"{name},{k}.5,{k % 7}.25,pub\n" for k, name in enumerate("abcdefghijklmnopqrstuv")
     )
     edges = "source,target\n" + "".join(f"{name},a\n" for name in "bcdefghijklmnopqrstuv")
-    with pytest.raises(gl.ParameterError, match=r"holds 22 numbers, such as 0.5; name that of the"):
+    with pytest.raises(gl.ParameterError, match=r"holds 22 different numbers, such as 0.5; name"):
         read(edges, f"id,y,x,type\n{rows}")
     assert {*read(edges, f"id,y,x,type\n{rows}", label="type").y} == {"pub"}
     assert {*read(edges, f"id,x,y,type\n{rows}").y} == {f"{k}.25" for k in range(7)}
@@ -695,9 +703,18 @@ def test_edges_of_weight_zero_are_dropped_and_counted(read):
     assert "Dropped 2 edges of weight 0." in data.notes
 
 
-@pytest.mark.parametrize("text", ['{"source": 1, "target": 2}\n', "<!DOCTYPE html><p>", "[[1, 2]]"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"source": 1, "target": 2}\n',
+        "<!DOCTYPE html><p>",
+        "<table><tr><td>1</td></tr></table>",
+        "[[1, 2]]",
+        "%%MatrixMarket matrix coordinate\n2 2 1\n1 2\n",
+    ],
+)
 def test_what_is_no_table_is_refused(read, text):
-    with pytest.raises(gl.ParameterError, match="is JSON or a web page; save it as a table"):
+    with pytest.raises(gl.ParameterError, match="is XML, JSON, a matrix or a web page; save it"):
         read(text)
 
 

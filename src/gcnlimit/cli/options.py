@@ -150,7 +150,7 @@ file_argument = click.argument("file", type=EXISTING)
 table_options = together(
     option("--nodes", "Table of nodes, if FILE is a list of edges.", type=EXISTING),
     option("--label", "Column of the classes [default: label, class or y].", metavar="COLUMN"),
-    option("--id", "Column that names the nodes [default: the first].", metavar="COLUMN"),
+    option("--id", "Column that names the nodes [default: the first, or id].", metavar="COLUMN"),
     option("--drop", "Leave out a column; may be repeated.", metavar="COLUMN", multiple=True),
     option("--words", _WORDS, metavar="COLUMN", multiple=True),
     option("--undirected", "Ignore the direction of the edges.", is_flag=True),

@@ -56,7 +56,7 @@ _OTHER = ("elsewhere", "to_lam", "to_mu")
 _SIZES = ("nodes", "degree", "trials")
 READING = {
     "label": "Classes: column [label, class or y]",
-    "id": "Names of nodes: column [the first]",
+    "id": "Names of nodes: column [the first, or id]",
     "drop": "Leave out: columns, separated by commas",
     "words": "Words: columns in which 3 and NA are words",
     "encoding": "Encoding [utf-8, else cp1252]",

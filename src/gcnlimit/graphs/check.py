@@ -66,7 +66,7 @@ def as_adjacency(
         told = f"{counted(negative.size, 'negative weight')}, such as {negative[0]:g}"
         raise ParameterError(f"{name} has {told}; leave these edges out or take absolute values")
     if matrix.nnz == 0:
-        raise ParameterError(f"{name} joins no two nodes; give edges, or no graph at all")
+        raise ParameterError(f"{name} joins no two nodes by a weight; give edges, or no graph")
     if dropped and notes is not None:
         notes.append(f"Dropped {counted(dropped, 'self-loop')}.")
     elif 2 * dropped > len(matrix.indptr):

@@ -20,20 +20,23 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 
 Cells = Sequence[Any]
-MISSING = {"", "-", "?", "na", "n/a", "n.a.", "#n/a", "<na>", "none", "null", "nan", "nat"}
-# as pandas, SAS, R and C write
-MISSING |= {".", "--", "missing", "#na", "-nan", "1.#qnan", "-1.#ind"}
-MISSING |= {"#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"}  # errors of spreadsheets
+# as people, pandas, SAS, R, C and spreadsheets write
+MISSING = {"", "-", "?", "na", "n/a", "n.a.", "#n/a", "<na>", "none", "null", "nan", "nat", "."}
+MISSING |= {"--", "missing", "#na", "-nan", "1.#qnan", "-1.#ind", "#div/0!", "#value!", "#ref!"}
+MISSING |= {"#name?", "#num!", "#null!"}
 UNKNOWN = MISSING | {"unknown", "unlabelled", "unlabeled", "-1"}
 """What marks an unlabelled node in a table; a missing feature is one of the others, or `unknown` among numbers."""
 MOST_WORDS = 20
 _TRUTH = {"TRUE": "True", "true": "True", "FALSE": "False", "false": "False"}
 _MINUS = "\u2212"  # as word processors write it
-_MONEY = "$€£¥₹"
-_BEFORE = f"((?:[{_MONEY}]|USD|EUR|GBP|CHF)?)"
-_AFTER = rf"((?:[{_MONEY}%°]|\s[A-Za-zµ°/²³]{{1,5}})?)"  # per cent, or a unit such as km/h
+_MONEY = "$€£¥₹￥￡₩₽₺₪₫฿円元"
+_CODES = r"USD|EUR|GBP|CHF|JPY|INR|CNY|PLN|SEK|NOK|DKK|Fr\.|Rs\.?|kr\.?"
+_BEFORE = f"((?:[A-Z]{{0,2}}[{_MONEY}]|{_CODES})?)"
+# per cent, or a unit such as km/h
+_AFTER = rf"((?:[{_MONEY}%\uff05]|°[CF]?|zł|Kč|\s[A-Za-zµ°/²³]{{1,5}})?)"
 _IN_BRACKETS = re.compile(r"^\((.*)\)$")  # a negative number, as bookkeepers write it
 _CODE = re.compile(r"0\d+")  # such as a postcode
+_COMPACT = re.compile(r"((?:19|20)\d\d)(0[1-9]|1[0-2])([0-2]\d|3[01])")  # 20231231
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
 _SPACES = "[ _'\u2019\u00a0\u202f]"
 _YEAR_FIRST = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d")
@@ -119,9 +122,9 @@ def numbers_of(texts: Collection[str], comma: bool = False) -> tuple[dict[str, f
         return {value: float(value) for value in texts}, how
     ways = [(",", r"\."), (_SPACES, r"\."), (r"\.", ","), (_SPACES, ",")]
     for group, point in [*ways[2:], *ways[:2]] if comma else ways:
-        digits = (
-            rf"([0-9]{{1,3}}(?:{group}[0-9]{{3}})+|[0-9]+)(?:{point}([0-9]+))?(e[+-]?[0-9]{{1,2}})?"
-        )
+        india = "(?:[0-9]{1,2},)?(?:[0-9]{2},)+[0-9]{3}|" * (group == ",")  # 1,20,000
+        whole = rf"{india}[1-9][0-9]{{0,2}}(?:{group}[0-9]{{3}})+|[0-9]+"
+        digits = rf"({whole})(?:{point}([0-9]+))?(e[+-]?[0-9]{{1,2}})?"
         way = re.compile(rf"{_BEFORE} ?([+-]?){_BEFORE} ?{digits}\s?{_AFTER}", re.IGNORECASE)
         signed = {value: _IN_BRACKETS.sub(r"-\1", value.replace(_MINUS, "-")) for value in texts}
         matches = {value: way.fullmatch(text) for value, text in signed.items()}
@@ -147,6 +150,9 @@ def days_of(texts: Collection[str]) -> tuple[dict[str, float] | None, str]:
     >>> days_of(["31/12/2023", "2/1/2024"])
     ({'31/12/2023': 0.0, '2/1/2024': 2.0}, 'days since 2023-12-31')
     """
+    if all(map(_COMPACT.fullmatch, texts)):
+        found, how = days_of([_COMPACT.sub(r"\1-\2-\3", value) for value in texts])
+        return found and {value.replace("-", ""): days for value, days in found.items()}, how
     parts = {value: (*_BEFORE_CLOCK.split(value, maxsplit=1), "")[:2] for value in texts}
     dates, times = map(_readings, zip(*parts.values(), strict=True), (_DATES, _CLOCKS))
     if not dates or not times or any(other != dates[0] for other in dates):
@@ -191,8 +197,10 @@ def classes_of(cells: Cells, notes: list[str], kept: bool = False) -> list[Any]:
     read = (lambda value: int(float(value))) if whole else str
     classes = [None if value.lower() in unknown else read(value) for value in texts]
     counts = Counter(value for value in classes if value is not None)
-    if len(counts) > MOST_WORDS and not whole and all(map(is_number, counts)):
-        many = f"the column of the classes holds {len(counts)} numbers, such as {named[0]}"
+    numbers = all(map(is_number, counts))
+    if len(counts) > MOST_WORDS and (len(counts) == len(named) or (numbers and not whole)):
+        kind = "numbers" if numbers else "words"
+        many = f"the column of the classes holds {len(counts)} different {kind}, such as {named[0]}"
         raise ParameterError(f"{many}; name that of the classes by {option('label', 'COLUMN')}")
     if counts:
         notes.append(f"Classes: {listed(f'{c} ({n})' for c, n in sorted(counts.items()))}.")
@@ -249,8 +257,8 @@ def features_of(
         if name not in kept and {v.lower() for v in present if not is_number(v)} == {"unknown"}:
             present = {value for value in present if value.lower() != "unknown"}
         missing = np.array([value not in present for value in texts])
-        value, how = (None, "") if name in kept else numbers_of(present, commas)
-        value, how = days_of(present) if value is None and name not in kept else (value, how)
+        value, how = (None, "") if name in kept or not present else days_of(present)
+        value, how = (value, how) if value or name in kept else numbers_of(present, commas)
         if missing.all():
             told[_FILLED].append(f"{name} (all, left out)")
         elif value is None and (why := _refusal(name, sorted(present), name in kept)):
@@ -314,7 +322,9 @@ def _numbers(cells: Cells) -> Array | None:
         return None
     if any(isinstance(cell, str) and (_CODE.fullmatch(cell) or "_" in cell) for cell in cells):
         return None
-    return None if isinstance(cells[0], bool) or not np.isfinite(values).all() else values
+    dates = values.shape[1] == 1 and np.all((values > 19e6) & (values < 21e6))  # as 20231231
+    unlike = dates or isinstance(cells[0], bool) or not np.isfinite(values).all()
+    return None if unlike else values
 
 
 def _refusal(name: str, values: list[str], kept: bool) -> str:

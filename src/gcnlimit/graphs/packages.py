@@ -103,7 +103,8 @@ def from_pyg(data: Any) -> Dataset:
         raise ParameterError(f"{needed}, got {kind}; {made}")
     names = ("edge_weight", "x", "y", *(f"{name}_mask" for name in SPLITS))
     weight, x, y, *masks = (_numpy(getattr(data, name, None)) for name in names)
-    graph = from_edges(_numpy(index).T, data.num_nodes, weight)
+    nodes = getattr(data, "num_nodes", None if x is None else len(x))
+    graph = from_edges(_numpy(index).T, nodes, weight)
     kept = getattr(data, "edge_attr", None) is None
     notes = () if kept else ("Left out edge_attr; weights of edges are those of edge_weight.",)
     if y is None:

@@ -40,12 +40,9 @@ class Scaling(NamedTuple):
         limits = limits_of(X)
         if limits is not None:
             count = abs(X - within(X, limits)).astype(bool).sum()
-            told = (
-                f"{counted(int(count), 'value')} of X more than a million times as far out as usual"
-            )
-            warnings.warn(
-                f"{told} in the column; taken for twice the furthest of the others", stacklevel=5
-            )
+            far = "more than a million times as far out as usual in the column"
+            told = f"{counted(int(count), 'value')} of X {far}"
+            warnings.warn(f"{told}; taken for twice the furthest of the others", stacklevel=5)
             X = within(X, limits)
         if how == "auto":
             filled = X.count_nonzero() if is_sparse(X) else np.count_nonzero(X)

@@ -8,10 +8,12 @@ import gzip
 import io
 import os
 import re
+import unicodedata
 import zipfile
 import zlib
 from collections import Counter
-from itertools import chain, dropwhile, islice
+from collections.abc import Iterable
+from itertools import chain, dropwhile, islice, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,15 +24,18 @@ from gcnlimit.graphs.columns import is_number, listed, option, text
 from gcnlimit.graphs.dataset import Location, unpacked_size
 
 ENDS = (("source", "src", "from", "node1", "u"), ("target", "dst", "to", "node2", "v"))
-"""What the columns of both ends of an edge are usually called."""
+WEIGHT = ("weight", "weights", "w")
+"""What the columns of both ends of an edge, and of its weight, are usually called."""
 Columns = dict[str, list[Any]]
 SPREADSHEETS = (".xlsx",)
 _MEMORY = 40.0  # bytes for each byte of a table that is read
 _ROWS = 256  # of a text split at once: too few lists to call the garbage collector, which is slow
 _LOOKED_AT = 4096  # rows that tell a decimal comma
 _PLACE = re.compile(rb"""\br\s*=\s*["']([A-Z]{0,9})([0-9]{1,9})["']""")  # of a cell or a row
-_NO_TABLE = re.compile(r"""\s*([\[{]\s*["\[{]|<(!doctype|html|\?xml))""", re.IGNORECASE)
-_COMMENT = re.compile(r"[#%]|\s*$|sep=.\s*$", re.IGNORECASE)
+_NO_TABLE = re.compile(r"""\s*([\[{]\s*["\[{]|<[!?a-z]|%%MatrixMarket)""", re.IGNORECASE)
+_COMMENT = re.compile(r"[#%]|//|\s*$|sep=.\s*$", re.IGNORECASE)
+_HEAD = 10  # rows in which the mark between cells is looked for, below a title
+_COUNTERS = {"index", "level_0", "rownames"}  # columns of row numbers that pandas and R write
 # numbers that can be read in one way only, with a decimal comma or point; 1,200 can be in two
 _DECIMAL = r"[+-]?(\d+{0}(\d\d?|\d{{4,}})|0{0}\d+|\d+({1}\d{{3}})+{0}\d+)\D{{0,6}}"
 _WITH_COMMA = re.compile(_DECIMAL.format(",", r"\."))
@@ -53,11 +58,16 @@ class Table(NamedTuple):
         whole = all(re.fullmatch(r"-?\d+\.0|", cell) for cell in cells)
         return [cell.removesuffix(".0") for cell in cells] if whole else cells
 
-    def counts_rows(self, name: str) -> bool:
-        """Whether a column has no name and counts the rows, as pandas writes them, from 0, and R, from 1."""
+    def counters(self) -> list[str]:
+        """First columns that count the rows, as pandas writes them, from 0, and R, from 1; without a name in any order."""
+        return [*takewhile(self._counts_rows, self.columns)]
+
+    def _counts_rows(self, name: str) -> bool:
         cells = self.words(name)
+        if re.fullmatch(r"Unnamed: 0(\.\d)*", name):
+            return len({*cells}) == len(cells) and all(map(str.isdecimal, cells))
         first = int(cells[0] == "1")
-        return name == "Unnamed: 0" and cells == [str(first + k) for k in range(len(cells))]
+        return name.lower() in _COUNTERS and cells == [str(first + k) for k in range(len(cells))]
 
     def names(self, column: str) -> list[str]:
         """Names of nodes in a column, none of them empty."""
@@ -90,7 +100,7 @@ def read_table(
     if hasattr(source, "columns"):
         shown = f"the table of {kind}"
         source = _of_pandas(source, shown)
-        frame = source.reset_index() if _index_counts(source, kind) else source
+        frame = source.reset_index() if _index_counts(source, kind, how.id is not None) else source
         levels = [name if isinstance(name, tuple) else (name,) for name in frame.columns]
         head = [" ".join(map(str, level)).strip() for level in levels]
         columns = [frame.iloc[:, k].tolist() for k in range(len(head))]
@@ -120,13 +130,15 @@ def _has_decimal_commas(columns: list[list[str]], mark: str) -> bool:
 
 
 def _content(path: Location, shown: str) -> bytes:
-    """Bytes of a file, unpacked if it is compressed; no more is unpacked than a table may have."""
+    """Bytes of a file, unpacked if it is compressed, whatever its name; no more is unpacked than a table may have."""
     most = available() / _MEMORY
     raw = bytearray()
-    suffix = Path(path).suffix.lower()
     with contextlib.ExitStack() as opened:
-        file: Any = opened.enter_context((gzip.open if suffix == ".gz" else open)(path, "rb"))
-        if suffix == ".zip":
+        file: Any = opened.enter_context(open(path, "rb"))
+        begin = file.peek(4)
+        if begin.startswith(b"\x1f\x8b"):
+            file = opened.enter_context(gzip.open(file))
+        elif begin.startswith(b"PK\3\4") and Path(path).suffix.lower() not in SPREADSHEETS:
             packed = opened.enter_context(zipfile.ZipFile(file))
             inside = [name for name in packed.namelist() if not re.search("/$|^__MACOSX", name)]
             if len(inside) != 1:
@@ -157,7 +169,7 @@ def _text(raw: bytes, shown: str, given: str | None, notes: list[str]) -> str:
         if code == "cp1252" != given:
             told = f"{shown} is not UTF-8 and was read as cp1252, the encoding of Windows"
             notes.append(f"{told}; for another encoding use {option('encoding', 'NAME')}.")
-        return written
+        return unicodedata.normalize("NFC", written)  # é is one letter, as Macs do not write it
     tried = f"is not text in {given or 'UTF-8 or cp1252'}; save it as CSV"
     raise ParameterError(f"{shown} {tried}, or name its encoding by {option('encoding', 'NAME')}")
 
@@ -180,8 +192,20 @@ def _spreadsheet(raw: bytes, shown: str, kind: str, notes: list[str]) -> list[li
     sheet = sheets.pop(name)
     if sheets:
         notes.append(f"Read the sheet {name!r} of {shown}, not {listed(map(repr, sheets))}.")
-    filled = sheet[(sheet != "").any(axis=1)]
-    return [filled[k].str.strip().tolist() for k in filled]
+    rows = _below_titles([row for row in sheet.values.tolist() if any(row)], shown, notes)
+    return [[*map(str.strip, column)] for column in zip(*rows, strict=True) if any(column)]
+
+
+def _below_titles(rows: list[list[str]], shown: str, notes: list[str]) -> list[list[str]]:
+    """Rows without the first ones that fill one cell, such as a title, where the next one fills three or is all that has two."""
+    filled = [sum(map(bool, row)) for row in rows]
+    above = next((k for k, cells in enumerate(filled) if cells != 1), 0)
+    if above and (filled[above] > 2 or len(rows[0]) < len(rows[above])):
+        title = next(filter(None, rows[0]))[:40]
+        some = f"{counted(above, 'row')} above the names of the columns of {shown}"
+        notes.append(f"Left out {some}: {title!r}.")
+        return rows[above:]
+    return rows
 
 
 def _grid_size(raw: bytes) -> float:
@@ -205,7 +229,7 @@ def _of_pandas(frame: Any, shown: str) -> Any:
         raise ParameterError(f"{told}; convert it, or write it as CSV") from None
 
 
-def _index_counts(frame: Any, kind: str) -> bool:
+def _index_counts(frame: Any, kind: str, given: bool) -> bool:
     """Whether the index of a data frame is a column, and not the whole numbers that filtering or sorting leave behind."""
     index = frame.index
     named = any(name is not None for name in index.names)
@@ -213,26 +237,32 @@ def _index_counts(frame: Any, kind: str) -> bool:
         return True
     first = frame.iloc[:, 0]
     names_rows = first.is_unique and first.dtype.kind != "f"
-    return type(index).__name__ != "RangeIndex" and kind == "nodes" and not names_rows
+    if type(index).__name__ == "RangeIndex":  # names the nodes if the first column does not by far
+        names_rows = given or 2 * first.nunique() >= len(first)
+    return kind == "nodes" and not names_rows
 
 
 def _cells(written: str, shown: str, kind: str, notes: list[str]) -> tuple[list[list[str]], str]:
     """Columns of a text, and the mark between its cells; rows of nodes may lack empty cells at their end."""
     if _NO_TABLE.match(written):
-        raise ParameterError(f"{shown} is JSON or a web page; save it as a table, such as CSV")
+        other = "XML, JSON, a matrix or a web page"
+        raise ParameterError(f"{shown} is {other}; save it as a table, such as CSV")
     # comments stand at the head: below it, # may begin the name of a node
     below = dropwhile(_COMMENT.match, io.StringIO(written, newline=None))
-    top = next(below, "")
-    bare = re.sub('"[^"]*"', "", top)
+    head = [line for line in islice(below, _HEAD) if line.strip()]
+    several = [re.sub('"[^"]*"', "", line) for line in head] or [""]
+    marked = [*map(re.compile("[,\t;|]").search, several)]  # all rows below a title are
+    bare = next((line for k, line in enumerate(several) if all(marked[k:])), several[0])
     mark = max(",\t;| ", key=lambda mark: bare.count(mark) if mark != " " else 0.5)
     require(f"a row of {bare.count(mark)} cells in {shown}", 5e3 * bare.count(mark), "cut it")
-    lines = chain([top], below)
-    spaced = (line.strip() for line in lines) if mark == " " else lines
-    reader = csv.reader(spaced, delimiter=mark, skipinitialspace=True)
+    lines: Iterable[str] = chain(head, below)
+    lines = map(str.strip, lines) if mark == " " else lines
+    reader = csv.reader(lines, delimiter=mark, skipinitialspace=True)
     columns: list[list[str]] = []
     cut: list[str] = []
     while some := list(islice(reader, _ROWS)):
         rows = [row for row in some if any(map(str.strip, row))]
+        rows = rows if columns else _below_titles(rows, shown, notes)
         columns = columns or [[] for row in rows[:1] for _ in row]
         for row in rows:
             lacking = len(columns) - len(row)
@@ -269,6 +299,8 @@ def _named(columns: list[list[str]], shown: str, naming: set[str] | None) -> Col
 def _by_name(head: list[str], columns: list[list[Any]], shown: str) -> Columns:
     """Columns by their names, all different; one without a name is called as pandas does."""
     names = [name or f"Unnamed: {k}" for k, name in enumerate(head)]
+    while names[0] in names[1:] and not head[0]:
+        names[0] += ".1"  # saved once more
     if twice := [name for name, times in Counter(names).items() if times > 1]:
         raise ParameterError(f"{shown} has two columns called {twice[0]!r}; rename one of them")
     if not columns or not columns[0]:
@@ -279,7 +311,8 @@ def _by_name(head: list[str], columns: list[list[Any]], shown: str) -> Columns:
 def _headed(columns: list[list[str]], names: set[str]) -> bool:
     """Whether a list of edges begins with the names of its columns: usual ones, or words where other rows are not such."""
     first = [column[0] for column in columns]
-    usual = not first[0] or any(cell.lower() in ENDS[0] for cell in first)
+    known = ENDS[0] + WEIGHT * (len(first) > 2)
+    usual = not first[0] or any(cell.lower() in known for cell in first)
     if usual or len(first) < 2 or len(columns[0]) < 2:
         return usual
     ends = {cell for column in columns[:2] for cell in column[1:]}

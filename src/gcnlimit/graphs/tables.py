@@ -18,9 +18,10 @@ from gcnlimit.errors import ParameterError, writing
 from gcnlimit.graphs.check import as_adjacency, counted, dense, is_symmetric
 from gcnlimit.graphs.columns import classes_of, features_of, listed, numbers_of, option
 from gcnlimit.graphs.dataset import Dataset, Location
-from gcnlimit.graphs.table_files import ENDS, How, Table, read_table
+from gcnlimit.graphs.table_files import ENDS, WEIGHT, How, Table, read_table
 
 LABEL = ("label", "class", "y")
+NAMES = ("id", "node", "node_id")
 
 
 def from_edges(
@@ -115,7 +116,7 @@ def read_tables(edges: Any, nodes: Any, how: How) -> Dataset:
 
 
 def _keys(table: Table, how: How) -> list[str]:
-    """Columns that may name the nodes: the one that is given, or the first; where that counts the rows, the next one too."""
+    """Columns that may name the nodes: the one that is given, or the first, those called id, and those that count the rows."""
     columns = table.columns
     for parameter, column in (("id", how.id), ("label", how.label)):
         if column is not None and column not in columns:
@@ -124,16 +125,19 @@ def _keys(table: Table, how: How) -> list[str]:
     if how.id is not None:
         return [how.id]
     usable = [k for k in columns if k not in {how.label, *how.drop}] or [*columns]
-    return usable[: 2 if table.counts_rows(usable[0]) else 1]
+    numbers = [k for k in table.counters() if k in usable]
+    called = [k for k in usable if k.lower() in NAMES]
+    return [*dict.fromkeys([*usable[len(numbers) :][:1], *called, *reversed(numbers)])]
 
 
 def _nodes(
     table: Table, keys: list[str], ends: set[str], how: How, notes: list[str]
 ) -> tuple[list[str], list[str], list[str]]:
     """Names of the nodes, the column of their classes, if there is one, and those of features."""
-    key = max(keys, key=lambda key: len(ends.intersection(table.words(key))))
+    cells = {key: {*table.words(key)} for key in keys}
+    key = max(keys, key=lambda key: (len(ends & cells[key]), len(cells[key])))
     names = table.names(key)
-    different = {*names}
+    different = cells[key]
     strange = ends - different
     if key in strange:
         begins = f"{table.shown} begins with the node {key!r}"
@@ -164,11 +168,10 @@ def _nodes(
 
 def _without_counter(table: Table, drop: frozenset[str | None], notes: list[str]) -> list[str]:
     """Columns without those to drop, and without a first one that counts the rows."""
-    counter = [name for name in [*table.columns][:1] if table.counts_rows(name)]
-    if counter and counter[0] not in drop:
-        told = f"Left out the numbers of the rows in the first column of {table.shown}"
-        notes.append(f"{told}, which has no name.")
-    return [name for name in table.columns if name not in {*drop, *counter}]
+    counters = table.counters()
+    if {*counters} - drop:
+        notes.append(f"Left out the numbers of the rows in the first column of {table.shown}.")
+    return [name for name in table.columns if name not in {*drop, *counters}]
 
 
 def _edges(
@@ -176,14 +179,20 @@ def _edges(
 ) -> tuple[list[str], list[str], Array | None]:
     """Names of both ends of each edge, and its weight, or None for plain edges."""
     columns = _without_counter(table, drop, notes)
+    columns = [name for k, name in enumerate(columns) if k < 2 or any(table.words(name))]
     called = {name.lower(): name for name in columns}
     ends = [called[usual] for each in ENDS for usual in each if usual in called]
-    first = {k: {*table.words(k)[:4096]} for k in columns}
-    named = {k: len(naming & cells) / len(cells) for k, cells in first.items()}
+    weight = [called[usual] for usual in WEIGHT if usual in called][:1]
+    named = {k: np.mean([cell in naming for cell in table.words(k)[:4096]]) for k in columns}
+    others = [name for name in columns if name not in weight]
     if len(ends) != 2:  # those whose cells are nodes, wherever they are
-        ends = [name for name in columns if named[name] > 0.5]
+        ends = [name for name in others if named[name] > 0.5 or (weight and len(others) == 2)]
     if len(ends) == 2:
-        columns = [*ends, *(name for name in columns if name not in ends)]
+        columns = [*ends, *weight, *(name for name in others if name not in ends)]
+    if len(ends) == 2 and weight and columns[3:]:
+        left = f"{counted(len(columns[3:]), 'column')} of {table.shown} beside ends and weights"
+        notes.append(f"Left out {left} of the edges: {listed(columns[3:])}.")
+        columns = columns[:3]
     odd = min(reversed(columns), key=lambda k: named[k], default="")
     if len(columns) not in (2, 3):
         has = f"{table.shown} has {counted(len(columns), 'column')}, {listed(columns)}"
