@@ -365,3 +365,11 @@ def test_graphs_of_other_packages_are_told_how_they_are_converted():
     assert real.from_networkx(other.to_networkx()).nodes == 3
     with pytest.raises(gl.ParameterError, match=r"to_homogeneous\(\) makes one"):
         real.from_pyg(SimpleNamespace(edge_index=None))
+
+
+@pytest.mark.parametrize("given", [{"label": "role"}, {"drop": ["age"]}, {"undirected": True}])
+def test_an_npz_file_says_which_option_it_does_not_take(tmp_path, given):
+    real.write(real.Dataset([[0, 1], [1, 0]], None, [0, 1]), tmp_path / "g.npz")
+    (name,) = given
+    with pytest.raises(gl.ParameterError, match=rf"^--{name} .* is for a list of edges; an .npz"):
+        real.read(tmp_path / "g.npz", **given)

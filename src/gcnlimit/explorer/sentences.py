@@ -87,7 +87,7 @@ def gain_answer(state: State, results: Results) -> str:
         limit = f"at mean degree {short(state.degree)} the limit is {results['sparse ceiling']:.4f}"
         words += f" These numbers are for graphs of large degree; {limit}."
     if few := state.gcn.normalization.leaves(state.data.degrees, state.degree):
-        words += f" {capital(few).replace('Regularized()', 'regularized')}."
+        words += f" {capital(refusal(Exception(few)).replace('Regularized()', 'regularized'))}"
     return _of_the_model(state, words)
 
 

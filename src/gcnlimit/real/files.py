@@ -45,9 +45,8 @@ def read(
         Table of nodes, a file or a data frame: numbers and words are features, missing ones are filled in. Nodes that only edges
         name are added.
     label, id
-        Columns of the classes and of the names of the nodes; by default the one called label, class or y, and the first or the
-        one called id or node. A class
-        that is empty, -, ?, NA, N/A, #N/A, None, null, nan, unknown or -1 is unknown.
+        Columns of the classes and of the names of the nodes; by default the one called label, class or y, and the first or one
+        called id. A class that is empty, -, ?, NA, N/A, #N/A, None, null, nan, unknown or -1 is unknown.
     drop
         Columns of either table to leave out.
     words
@@ -69,11 +68,10 @@ def read(
     if _suffix(path) != ".npz":
         use = "use .npz, .csv, .tsv, .txt or .xlsx; or give what pandas or NetworkX read from it"
         raise ParameterError(f"path = {os.fspath(path)!r} is not a known kind of file; {use}")
-    given = {"nodes": "FILE" if nodes is not None else None, **how._asdict(), "encoding": None}
-    if used := [
-        option(k, v if isinstance(v, str | bool) else min(v)) for k, v in given.items() if v
-    ]:
-        raise ParameterError(f"{used[0]} is for a list of edges; an .npz file has its own")
+    given = {**how._asdict(), "nodes": nodes is not None and "FILE", "encoding": None}
+    for name, value in ((name, value) for name, value in given.items() if value):
+        used = option(name, value if isinstance(value, str | bool) else min(value))
+        raise ParameterError(f"{used} is for a list of edges; an .npz file has its own")
     with reading(path, "a graph") as stored:
         if "model" not in stored:
             return from_stored(stored)

@@ -64,6 +64,11 @@
     if (control) control.hidden = hidden;
   }
 
+  // files that are chosen once more, perhaps after a field beside them has changed, are read once more
+  for (const chosen of ["change", "drop"]) document.addEventListener(chosen, (event) => {
+    if (event.target.closest("#upload")) window.dash_clientside.set_props("upload", {contents: null});
+  }, true);
+
   // a picture into a file
   document.addEventListener("click", (event) => {
     const id = event.target.id || "", cut = id.lastIndexOf("-"), name = id.slice(0, cut), format = id.slice(cut + 1);
