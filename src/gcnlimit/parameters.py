@@ -132,9 +132,9 @@ def suggestion(name: object, allowed: Collection[str]) -> str:
     return f"did you mean {close[0]!r}? " if close else ""
 
 
-def check_names(given: Collection[str], allowed: Collection[str], where: str) -> None:
+def check_names(names: Collection[str], allowed: Collection[str], where: str) -> None:
     """Refuse the first name that is not allowed, and say which ones are."""
-    for name in given:
+    for name in names:
         if name not in allowed:
             choices = suggestion(name, allowed) + "allowed: " + (", ".join(allowed) or "none")
             raise ParameterError(f"{name!r} is not {where}; {choices}")
@@ -221,7 +221,7 @@ def build_filter(parameters: Mapping[str, Any]) -> Filter:
     return make(np.repeat(shared[..., None], check_depth(depth), axis=-1))
 
 
-def starts(free: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
+def starts(free: Mapping[str, Any], chosen: Collection[str]) -> dict[str, Any]:
     """Values with which a search begins for free parameters that are not given: those nearest to 0 (of a time to 1), by layer.
 
     >>> starts({"t": (1, 10), "c": [(-9, 9), (-9, 9)], "reg": (0.1, 1)}, ())
@@ -231,9 +231,9 @@ def starts(free: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
     >>> starts({"time": (0, 0.1)}, ()), starts({"time": (0, 9)}, ())
     ({'time': 0.1}, {'time': 1.0})
     """
-    begun: dict[str, Any] = {"depth": 1} if "depth" in free and "depth" not in given else {}
+    begun: dict[str, Any] = {"depth": 1} if "depth" in free and "depth" not in chosen else {}
     for name in (*TIMES, *FAMILIES, *names_at_test()[1:]):
-        if name not in free or name in given:
+        if name not in free or name in chosen:
             continue
         bounds = np.asarray(as_real(f"free[{name!r}]", free[name], infinite=True))
         if bounds.shape[-1:] == (2,):

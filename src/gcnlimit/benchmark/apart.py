@@ -67,7 +67,7 @@ def named_model(name: str) -> Model:
 @contextlib.contextmanager
 def private_memory() -> Iterator[None]:
     """Keep other processes of this user, unless it is root, from reading this one's memory and from tracing it; on Linux."""
-    prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else lambda *given: 0
+    prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else lambda *_: 0
     before = prctl(_IS_DUMPABLE, 0, 0, 0, 0)
     prctl(_SET_DUMPABLE, 0, 0, 0, 0)
     try:
@@ -84,11 +84,11 @@ def scores_apart(
     process = _started(user)
     received: list[bytes] = []
     length = task.labels.size * task.classes * 8
-    given = _preparation(model), model, task
+    work = _preparation(model), model, task
     # threads: a process that the model has left behind may keep the pipes open, and do nothing
     reader = threading.Thread(target=lambda: received.append(_read(process.stdout, length)))
     ended = threading.Event()
-    writer = threading.Thread(target=_send, args=(given, process.stdin, ended))
+    writer = threading.Thread(target=_send, args=(work, process.stdin, ended))
     for thread in (reader, writer):
         thread.daemon = True
         thread.start()
@@ -137,10 +137,10 @@ def _preparation(model: bytes | str) -> dict[str, Any]:
     return {key: value for key, value in parent.items() if key not in secret}
 
 
-def _send(given: object, stream: BinaryIO, ended: threading.Event) -> None:
+def _send(work: object, stream: BinaryIO, ended: threading.Event) -> None:
     """Write a task, and hold the stream open to the end: the process ends when it is closed."""
     with contextlib.suppress(OSError), stream:  # it may end before it has read everything
-        pickle.dump(given, stream)
+        pickle.dump(work, stream)
         stream.flush()
         ended.wait()
 

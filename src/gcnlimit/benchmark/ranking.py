@@ -125,15 +125,15 @@ class Ranking(Printed):
 
     def __str__(self) -> str:
         """Methods in per cent, mine marked; of many problems a table of their own; and what cannot be compared."""
-        own = self._own
+        mine = self._own
         few = len(self.problems) <= _SIDE_BY_SIDE
         places = [digits(self.mean_place(name), ".3f") for name in self.methods]
         ranks = ["-" if place == "-" else str(k) for k, place in enumerate(places, 1)]
         marked = ["* " * (name in self.mine) + name for name in self.methods]
         columns = {"rank": ranks, "method": marked, "place": places}
-        if own is not None:
-            others = [name for name in self.methods if name != own]
-            gains = {name: _signed(*self.difference(name, own)) for name in others}
+        if mine is not None:
+            others = [name for name in self.methods if name != mine]
+            gains = {name: _signed(*self.difference(name, mine)) for name in others}
             columns["beside mine"] = [gains.get(name, "") for name in self.methods]
         for problem in self.problems if few else ():
             columns[problem] = [self._cell(name, problem) for name in self.methods]
@@ -143,17 +143,17 @@ class Ranking(Printed):
 
     def _by_problem(self) -> str:
         """A row for each problem: exact values, mine, and the best of the others."""
-        own = self._own
+        mine = self._own
         values = [reference_values(problem) for problem in self.problems]
         exact = {name: [digits(100.0 * v[name], ".1f") for v in values] for name in REFERENCES}
         columns = {"problem": [*self.problems]} | dict([*exact.items()][:-1])
-        rest = [method for method in self.methods if method != own]
-        if own is not None:
-            columns["mine"] = [self._cell(own, problem) for problem in self.problems]
+        rest = [method for method in self.methods if method != mine]
+        if mine is not None:
+            columns["mine"] = [self._cell(mine, problem) for problem in self.problems]
         if rest:
             means = [[self.mean(method, problem) for method in rest] for problem in self.problems]
             best = [max((m for m in row if not math.isnan(m)), default=math.nan) for row in means]
-            columns["best other" if own else "best"] = [digits(100.0 * m, ".1f") for m in best]
+            columns["best other" if mine else "best"] = [digits(100.0 * m, ".1f") for m in best]
         return table(columns | exact)  # the best possible is the last
 
     def _cell(self, method: str, problem: str) -> str:

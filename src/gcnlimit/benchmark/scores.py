@@ -169,8 +169,8 @@ def merge(parts: Iterable[Scores]) -> Scores:
         check_types("merge", part=(part, Scores))
         runs += part.runs
     # a published run is known by its accuracy, and by having no time
-    known = {(*_key(run), run.accuracy) for run in published().runs}
-    theirs = [math.isnan(run.seconds) and (*_key(run), run.accuracy) in known for run in runs]
+    keys = {(*_key(run), run.accuracy) for run in published().runs}
+    theirs = [math.isnan(run.seconds) and (*_key(run), run.accuracy) in keys for run in runs]
     mine = {run.method for run, is_theirs in zip(runs, theirs, strict=True) if not is_theirs}
     kept: dict[tuple[str, str, str, int], Run] = {}
     for run, is_theirs in zip(runs, theirs, strict=True):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._values import Array
-from gcnlimit.choose.search import FLAT, Optimum, TuneStatus, optimum, with_parameters
+from gcnlimit.choose.search import Optimum, highest, optimum, with_parameters
 from gcnlimit.errors import ParameterError
 from gcnlimit.theory.points import Points
 
@@ -33,7 +32,7 @@ def best_of_depths(
     else:  # one by one: in one search all chains would be as long as the longest
         trials = [with_parameters(points, {name: depth}) for depth in tried]
     optima = [best_of_depths(trial, others, throw, progress) for trial in trials]
-    return _highest(points, optima, name, tried)
+    return highest(points, optima, name, tried)
 
 
 def _whole_interval(name: str, bounds: Any, most: int) -> tuple[int, int]:
@@ -50,35 +49,3 @@ def _whole_interval(name: str, bounds: Any, most: int) -> tuple[int, int]:
         told = f"free[{name!r}] = ({low}, {high}) must hold 1 to {most} {what}"
         raise ParameterError(f"{told}: each takes a search")
     return low, high
-
-
-def _highest(
-    points: Points, optima: Sequence[Optimum], name: str, tried: npt.NDArray[Any]
-) -> Optimum:
-    """Optima of each problem at the best of the whole numbers, the lowest of several that are as good.
-
-    The second difference of the margin there is the curvature, 0 at the ends of the interval.
-    """
-    margin = np.concatenate([optimum.margin for optimum in optima]).reshape(tried.size, -1)
-    tie = FLAT * (1.0 + np.abs(margin))
-    choice = np.argmax(margin + tie >= np.max(margin, axis=0), axis=0)
-    problems = np.arange(points.size)
-    rows = choice * points.size + problems
-
-    def chosen(columns: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
-        joined = {key: np.concatenate([part[key] for part in columns]) for key in columns[0]}
-        return {key: values[rows] for key, values in joined.items()}
-
-    bend = np.diff(margin, 2, axis=0, prepend=np.nan, append=np.nan)[choice, problems]
-    ends = np.where(choice == 0, TuneStatus.LOWER_BOUND, TuneStatus.INTERIOR)
-    ends = np.where(choice == tried.size - 1, TuneStatus.UPPER_BOUND, ends)
-    numbers = chosen([optimum.parameters for optimum in optima]) | {name: tried[choice]}
-    curvature = chosen([optimum.curvature for optimum in optima])
-    status = np.concatenate([optimum.status for optimum in optima])[rows]
-    return Optimum(
-        with_parameters(points, numbers),
-        numbers,
-        curvature | {name: np.nan_to_num(bend)},
-        margin[choice, problems],
-        np.maximum(status, ends),
-    )

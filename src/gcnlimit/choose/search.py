@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array, Integers, Mask
@@ -28,7 +29,7 @@ _CLIMBS = 16  # climbs at most: the layers of a network can be exchanged, and ma
 _SLOW_CLIMBS = 4  # the same where equations are solved
 _APART = 0.1  # distance of the starts: else all would lie on the plateau of large regularization
 _NEAR = 0.05  # distance of a wall that is worth trying where evaluations are expensive
-FLAT = 1e-12  # range of explicit margins below which no choice is better than another
+_FLAT = 1e-12  # range of explicit margins below which no choice is better than another
 
 
 class TuneStatus(Outcome):
@@ -181,6 +182,38 @@ def optimum(
     )
 
 
+def highest(
+    points: Points, optima: Sequence[Optimum], name: str, tried: npt.NDArray[Any]
+) -> Optimum:
+    """Optima of each problem at the best of the whole numbers, the lowest of several that are as good.
+
+    The second difference of the margin there is the curvature, 0 at the ends of the interval.
+    """
+    margin = np.concatenate([optimum.margin for optimum in optima]).reshape(tried.size, -1)
+    tie = _FLAT * (1.0 + np.abs(margin))
+    choice = np.argmax(margin + tie >= np.max(margin, axis=0), axis=0)
+    problems = np.arange(points.size)
+    rows = choice * points.size + problems
+
+    def chosen(columns: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
+        joined = {key: np.concatenate([part[key] for part in columns]) for key in columns[0]}
+        return {key: values[rows] for key, values in joined.items()}
+
+    bend = np.diff(margin, 2, axis=0, prepend=np.nan, append=np.nan)[choice, problems]
+    ends = np.where(choice == 0, TuneStatus.LOWER_BOUND, TuneStatus.INTERIOR)
+    ends = np.where(choice == tried.size - 1, TuneStatus.UPPER_BOUND, ends)
+    numbers = chosen([optimum.parameters for optimum in optima]) | {name: tried[choice]}
+    curvature = chosen([optimum.curvature for optimum in optima])
+    status = np.concatenate([optimum.status for optimum in optima])[rows]
+    return Optimum(
+        with_parameters(points, numbers),
+        numbers,
+        curvature | {name: np.nan_to_num(bend)},
+        margin[choice, problems],
+        np.maximum(status, ends),
+    )
+
+
 def _maximized(search: NetworkSearch, progress: bool | None = False) -> Maxima:
     """Best points of all problems that are not refused, a block of them at a time."""
     rows = np.flatnonzero(~search.refused)
@@ -312,7 +345,7 @@ def _status(search: NetworkSearch, best: Maxima) -> Integers:
         upper = np.where(number.high == asked[1], TuneStatus.UPPER_BOUND, TuneStatus.INFINITE)
         for end, where in ((0.0, lower), (1.0, upper)):
             status = np.where(best.u[:, k] == end, np.maximum(status, where), status)
-    flat = max(FLAT, 10.0 * search.method.accuracy)
+    flat = max(_FLAT, 10.0 * search.method.accuracy)
     status = np.where(best.range <= flat, TuneStatus.FLAT, status)
     settled = best.converged & (best.value > -100.0)
     return np.where(settled | search.refused, status, TuneStatus.NOT_CONVERGED)

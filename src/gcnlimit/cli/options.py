@@ -85,8 +85,8 @@ def together(*options: Decorator) -> Decorator:
     """Decorator that adds options, in the order of the page of help."""
 
     def add(function: Verb) -> Verb:
-        for one in reversed(options):
-            function = one(function)
+        for decorate in reversed(options):
+            function = decorate(function)
         return function
 
     return add

@@ -84,7 +84,7 @@ def _expected_errors(grid: Grid, nodes: int, trials: int) -> Array:
     from gcnlimit.theory.scatter import expected_error
 
     each = map(grid.at, range(grid.size))
-    return np.array([expected_error(*one.problem(), nodes, trials, to=one.other()) for one in each])
+    return np.array([expected_error(*p.problem(), nodes, trials, to=p.other()) for p in each])
 
 
 def _beside(

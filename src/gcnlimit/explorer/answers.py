@@ -71,11 +71,11 @@ class _Process:
         self._running = contextlib.ExitStack()
         self._pool: Executor | None = None
 
-    def submit(self, call: Callable[..., V], *given: Any) -> Future[V]:
+    def submit(self, call: Callable[..., V], *args: Any) -> Future[V]:
         """Future of a call."""
         if self._pool is None:
             self._pool = self._running.enter_context(process_pool(1))
-        return self._pool.submit(call, *given)
+        return self._pool.submit(call, *args)
 
     def end(self) -> None:
         """End the process as if its call had failed: it is not waited for."""
@@ -97,7 +97,7 @@ class Workers:
         for process in self._all:
             self._free.put(process)
 
-    def run(self, call: Callable[..., V], *given: Any, unwanted: Callable[[], bool]) -> V | None:
+    def run(self, call: Callable[..., V], *args: Any, unwanted: Callable[[], bool]) -> V | None:
         """Result of a call, None if it became unwanted before it ended."""
         while not unwanted():
             with contextlib.suppress(queue.Empty):
@@ -106,7 +106,7 @@ class Workers:
         else:
             return None
         try:
-            future = process.submit(call, *given)
+            future = process.submit(call, *args)
             began = time.monotonic()
             while not (unwanted() and time.monotonic() - began > self._patience):
                 with contextlib.suppress(TimeoutError):
@@ -241,7 +241,7 @@ class Answers:
         sentences = (computed.sentence for computed in done.values())
         refused = dict.fromkeys(filter(None, sentences))
         picture = Picture("" if refused else WAIT)
-        if all(one in results for one in wanted if one not in PICTURES[name].later):
+        if all(need in results for need in wanted if need not in PICTURES[name].later):
             picture = PICTURES[name].draw(state, results)
         sentence = " ".join(filter(None, (picture.sentence, *refused)))
         return replace(picture, complete=len(done) == len(wanted), sentence=sentence)

@@ -86,7 +86,7 @@ class Explorer:
         how: Any = {"threaded": True, "request_handler": _Handler}
         server = make_server(host, port, self.server, **how)
         server.daemon_threads = True
-        server.handle_error = lambda *given: self._log("a broken request")
+        server.handle_error = lambda *_: self._log("a broken request")
         return server
 
     def prepare(self, state: State) -> None:
@@ -107,10 +107,10 @@ class Explorer:
     def _check(self) -> Response | None:
         asked = [f"//{request.headers.get('Host', '')}", *request.headers.getlist("Origin")]
         try:
-            known = all(urlsplit(address).hostname in self._hosts for address in asked)
+            trusted = all(urlsplit(address).hostname in self._hosts for address in asked)
         except ValueError:
             return Response(_MALFORMED, 400)
-        return None if known else Response(_STRANGER, 403)
+        return None if trusted else Response(_STRANGER, 403)
 
     def _refuse(self, error: Exception) -> Any:
         """Answer to a request that Dash or a callback could not handle: one sentence, and one line where it was started."""
@@ -128,24 +128,24 @@ class Explorer:
         self.server.logger.error("%s (%s, %s)", what, words, where)
 
     def _pictures(self) -> Response:
-        given = request.get_json(silent=True)
-        understood = _is_asked(given)
-        found = self._lines(given) if understood else iter([{"refused": _UNKNOWN}])
-        lines = (f"{json.dumps(line)}\n" for line in found)
+        asked = request.get_json(silent=True)
+        understood = _is_asked(asked)
+        reply = self._lines(asked) if understood else iter([{"refused": _UNKNOWN}])
+        lines = (f"{json.dumps(line)}\n" for line in reply)
         return Response(lines, 200 if understood else 400, mimetype="application/x-ndjson")
 
-    def _lines(self, given: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def _lines(self, asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Pictures and sentences of the state that is asked for, and what it is waiting for, last."""
-        known = self.answers
+        memory = self.answers
         try:
-            state = State.of(given["values"])
-            client = given["client"]
-            answer = known.later if given.get("rest") else known.now
-            for name, picture in answer(state, client, given["number"], given["seen"]):
+            state = State.of(asked["values"])
+            client = asked["client"]
+            answer = memory.later if asked.get("rest") else memory.now
+            for name, picture in answer(state, client, asked["number"], asked["seen"]):
                 drawn = self.trials.with_dots(name, picture, client, state)
-                words = answers(state, known.results(COMPUTATIONS, state))
+                words = answers(state, memory.results(COMPUTATIONS, state))
                 yield {"picture": name, **drawn.shown(), "answers": words}
-            yield {"waiting": known.waiting(state)}
+            yield {"waiting": memory.waiting(state)}
         except GCNLimitError as error:
             yield {"refused": refusal(error)}
         except Exception:
@@ -153,12 +153,12 @@ class Explorer:
             yield {"refused": _FAULT}
 
 
-def _is_asked(given: Any) -> bool:
+def _is_asked(asked: Any) -> bool:
     """Whether a request for pictures is one that the page makes."""
     kinds = {"values": dict, "client": str, "number": int, "seen": list}
-    if not isinstance(given, dict) or not all(isinstance(given.get(k), kinds[k]) for k in kinds):
+    if not isinstance(asked, dict) or not all(isinstance(asked.get(k), kinds[k]) for k in kinds):
         return False
-    return all(isinstance(name, str) and name in PICTURES for name in given["seen"])
+    return all(isinstance(name, str) and name in PICTURES for name in asked["seen"])
 
 
 class _Handler(WSGIRequestHandler):  # type: ignore[misc]
@@ -198,18 +198,18 @@ def _connect_controls(app: Dash, workers: Workers) -> None:
     names = (*FIELDS, "infinite")
     values = [Input(name, "value") for name in names]
     collected = [Output("state", "data"), Output("link", "content")]
-    known = [Held("limits", "data"), Held("examples", "data")]
-    app.clientside_callback(_in_page("collect"), *collected, *values, *known)
+    shared = [Held("limits", "data"), Held("examples", "data")]
+    app.clientside_callback(_in_page("collect"), *collected, *values, *shared)
     asked = [Input("state", "data"), Input("dots", "data"), Held("client", "data")]
     app.clientside_callback(_in_page("ask"), Output("asked", "data"), *asked)
-    for name, given in (("lesson", "lessons"), ("alike", "state")):
-        app.clientside_callback(_in_page(name), Output(name, "title"), Input(given, "data"))
+    for name, source in (("lesson", "lessons"), ("alike", "state")):
+        app.clientside_callback(_in_page(name), Output(name, "title"), Input(source, "data"))
     told = [Output("message", "title"), Input("message", "children")]
     app.clientside_callback(_in_page("told"), *told)
 
-    def connect(move: Move, *given: Any, prevent: Any = True, **how: Any) -> None:
+    def connect(move: Move, *inputs: Any, prevent: Any = True, **how: Any) -> None:
         controls = [Output(name, "value", allow_duplicate=True) for name in names]
-        app.callback(*controls, _SAID, *given, prevent_initial_call=prevent, **how)(_moved(move))
+        app.callback(*controls, _SAID, *inputs, prevent_initial_call=prevent, **how)(_moved(move))
 
     connect(_from_link, Input("url", "search"), Held("start", "data"), prevent="initial_duplicate")
     connect(_to_preset, Input({"preset": ALL, "to": ALL}, "n_clicks"))
@@ -260,9 +260,9 @@ def _connect_trials(app: Dash, trials: Trials) -> None:
 def _moved(move: Move) -> Callable[..., tuple[Any, ...]]:
     """Values of the controls for a new state and what is said of it, or a sentence that says why there is none."""
 
-    def values(*given: Any) -> tuple[Any, ...]:
+    def values(*inputs: Any) -> tuple[Any, ...]:
         try:
-            state, sentence = move(*given)
+            state, sentence = move(*inputs)
         except GCNLimitError as error:
             return (*[no_update] * (len(FIELDS) + 1), str(error))
         shown = {**vars(state), "infinite": not state.finite}
@@ -287,20 +287,20 @@ def _to_preset(clicks: list[int | None]) -> tuple[State, str]:
 
 
 def _to_upload(
-    workers: Workers, files: list[str] | None, again: Any, names: list[str], held: Any, *given: Any
+    workers: Workers, files: list[str] | None, again: Any, names: list[str], held: Any, *inputs: Any
 ) -> tuple[State, str]:
     """State of the files that were uploaded, read in another process as the fields beside the upload say."""
     if not files:
         raise PreventUpdate
-    how = {name: value for name, value in zip(READING, given, strict=True) if value}
+    how = {name: value for name, value in zip(READING, inputs, strict=True) if value}
     for name in {"drop", "words"} & {*how}:
         how[name] = [column.strip() for column in how[name].split(",")]
     if "undirected" in how:
         how["undirected"] = True
     call = partial(describe_upload, State.of(held), files, names, **how)
-    found = workers.run(call, unwanted=lambda: False)
-    assert found is not None
-    return found
+    answer = workers.run(call, unwanted=lambda: False)
+    assert answer is not None
+    return answer
 
 
 def serve(start: State, sentence: str, *, host: str, port: int, browser: bool) -> None:

@@ -44,7 +44,7 @@ def needs(name: str, state: State) -> tuple[str, ...]:
         return (*recipe.needs, "here")
     dense = state.degree >= SPARSE
     left_out = {"best along": state.family not in STRENGTHS, "sparse ceiling": dense}
-    return (*recipe.needs, *(one for one in recipe.later if not left_out.get(one)))
+    return (*recipe.needs, *(need for need in recipe.later if not left_out.get(need)))
 
 
 def strength(family: str, state: State, results: Results) -> Picture:

@@ -96,7 +96,7 @@ PRESETS = {
         "Learning rates": State(lam=2.0, mu=1.0, family="residual"),
         "Gap to the ceiling": State(alpha=1.0, lam=0.5, mu=1.0),
     },
-    "Benchmark problems": {one.name: _of_problem(one) for one in problems() if _has_controls(one)},
+    "Benchmark problems": {p.name: _of_problem(p) for p in problems() if _has_controls(p)},
 }
 """States by group and name."""
 

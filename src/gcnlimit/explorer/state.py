@@ -99,10 +99,10 @@ class State:
     trials: int = _number(5, 1, 50, whole=True)
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> State:
+    def of(cls, controls: Mapping[str, Any]) -> State:
         """State of named values, each a number or its text; what is not given has its default."""
-        check_names(given, FIELDS, "a control of the page")
-        state = cls(**{name: _value(name, value) for name, value in given.items()})
+        check_names(controls, FIELDS, "a control of the page")
+        state = cls(**{name: _value(name, value) for name, value in controls.items()})
         state.data, state.gcn  # noqa: B018  # refuse here what the library refuses
         _numbers("coefficients", state.coefficients)
         if state.hubs and state.unequal:

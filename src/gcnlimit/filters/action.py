@@ -41,10 +41,10 @@ def by_columns(act: Callable[[slice, Block], Block], block: Block, lead: Shape) 
         return act(slice(None), block)
     out = np.empty((*lead, *block.shape), block.dtype)
 
-    def one(part: slice) -> None:
+    def columns(part: slice) -> None:
         out[..., part] = act(part, np.ascontiguousarray(block[:, part]))
 
-    over_blocks(one, column_blocks(block.shape[1]), block.size)
+    over_blocks(columns, column_blocks(block.shape[1]), block.size)
     return out
 
 

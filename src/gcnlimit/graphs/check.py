@@ -153,11 +153,11 @@ def is_symmetric(matrix: Any) -> bool:
     return are_equal(matrix, matrix.T)
 
 
-def are_equal(one: Any, two: Any) -> bool:
+def are_equal(first: Any, second: Any) -> bool:
     """Whether two matrices, sparse or not, are the same."""
-    if is_sparse(one) and is_sparse(two):
-        return one.shape == two.shape and bool((one != two).nnz == 0)
-    return np.array_equal(dense(one), dense(two))
+    if is_sparse(first) and is_sparse(second):
+        return first.shape == second.shape and bool((first != second).nnz == 0)
+    return np.array_equal(dense(first), dense(second))
 
 
 def is_complete(adjacency: Any) -> bool:
@@ -221,7 +221,7 @@ def _matrix(name: str, value: Any) -> Any:
         with contextlib.suppress(ValueError, TypeError, OverflowError):
             array = array.astype(np.float64)
     if array.dtype.kind not in "biuf":
-        given = f"has dtype {array.dtype}" if array.ndim else f"is {type(value).__name__}"
+        told = f"has dtype {array.dtype}" if array.ndim else f"is {type(value).__name__}"
         makes = "gcnlimit.real makes one from tables, pairs of nodes and other packages"
-        raise ParameterError(f"{name} {given}; it must be a matrix of real numbers ({makes})")
+        raise ParameterError(f"{name} {told}; it must be a matrix of real numbers ({makes})")
     return array

@@ -173,11 +173,11 @@ def _is_time(value: str) -> bool:
 def _readings(texts: Iterable[str], forms: Iterable[str]) -> list[dict[str, datetime]]:
     """Times that texts stand for, in each of the forms that all of them have."""
     different = {*texts}
-    found = []
+    readings = []
     for form in forms:
         with contextlib.suppress(ValueError):
-            found.append({value: datetime.strptime(value, form) for value in different})
-    return found
+            readings.append({value: datetime.strptime(value, form) for value in different})
+    return readings
 
 
 def classes_of(cells: Cells, notes: list[str], kept: bool = False) -> list[Any]:

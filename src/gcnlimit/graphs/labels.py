@@ -135,8 +135,8 @@ def class_weights(labels: Labels, class_weight: object) -> Array:
         if not {*class_weight}.intersection(labels.classes.tolist()):
             there = f"use those of the classes {shown(labels.classes.tolist())}"
             raise ParameterError(f"class_weight = {shown(class_weight)} names no class; {there}")
-        given = [class_weight.get(c, 1.0) for c in labels.classes.tolist()]
-        each = np.asarray(as_real("class_weight", given, low=0, open_low=True))
+        factors = [class_weight.get(c, 1.0) for c in labels.classes.tolist()]
+        each = np.asarray(as_real("class_weight", factors, low=0, open_low=True))
     elif isinstance(class_weight, str) and class_weight == "balanced":
         each = 1.0 / labels.counts
     else:

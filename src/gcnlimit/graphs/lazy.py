@@ -107,8 +107,8 @@ class Averaged:
         # averages of outputs are fewer than averages of units, which are computed once
         parts = np.split(W, 1 + 2 * len(self.walks))
         total, *rest = np.hsplit(self.units @ np.hstack(parts), len(parts))
-        for walk, one, two in zip(self.walks, rest[::2], rest[1::2], strict=True):
-            total = total + walk @ (one + walk @ two)
+        for walk, first, second in zip(self.walks, rest[::2], rest[1::2], strict=True):
+            total = total + walk @ (first + walk @ second)
         return total
 
 
@@ -141,7 +141,7 @@ class Kernel:
         return np.asarray(cholesky(K + least * np.eye(len(K)), lower=True))
 
     def _mean(self, rows: list[Any], marks: list[Any]) -> Array:
-        kernels = (self.form(here, there) for here, there in zip(rows, marks, strict=True))
+        kernels = (self.form(row, mark) for row, mark in zip(rows, marks, strict=True))
         return np.asarray(sum(kernels) / len(marks))
 
 

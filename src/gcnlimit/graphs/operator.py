@@ -183,6 +183,6 @@ def _bounded(operator: SparsePlusRankOne) -> Propagation:
 
 def near(walk: Any, block: Array) -> list[Array]:
     """Averages of a block one and two steps away, without the share of two steps that return to their start."""
-    one = walk @ block
+    step = walk @ block
     returning = np.asarray(walk.multiply(walk.T).sum(axis=1)).ravel()
-    return [one, walk @ one - returning[:, None] * block]
+    return [step, walk @ step - returning[:, None] * block]

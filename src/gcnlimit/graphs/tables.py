@@ -40,9 +40,9 @@ def from_edges(
     if array.ndim == 2 and array.shape[0] == 2 != array.shape[1]:
         array = array.T
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu" or not array.size:
-        given = f"shape {np.shape(edges)} and dtype {array.dtype}"
+        told = f"shape {np.shape(edges)} and dtype {array.dtype}"
         use = "give weights as weights=, and nodes with names to gcnlimit.real.read"
-        raise ParameterError(f"edges have {given}; they must be pairs of whole numbers ({use})")
+        raise ParameterError(f"edges have {told}; they must be pairs of whole numbers ({use})")
     count = int(array.max()) + 1 if nodes is None else whole("nodes", nodes, low=1, high=10**15)
     if array.min() < 0 or array.max() >= count:
         named = array.min() if array.min() < 0 else array.max()
@@ -84,28 +84,28 @@ def read_tables(edges: Any, nodes: Any, how: How) -> Dataset:
             raise ParameterError(f"{option(parameter, min(absent))} names no column; {there}")
     source, target, weights = _edges(links, how.drop, naming, notes)
     ends = {*source, *target}
-    known, label, columns = _nodes(table, keys, ends, how, notes) if keys else ([], [], {})
+    in_table, label, columns = _nodes(table, keys, ends, how, notes) if keys else ([], [], {})
 
     # nodes of the table first, in its order, then those that only edges name
-    strange = ends.difference(known)
+    strange = ends.difference(in_table)
     # whole numbers in their order, before other names
     digits = {name: len(name) if name.isdecimal() else math.inf for name in strange}
-    names = [*known, *sorted(strange, key=lambda name: (digits[name], name))]
+    names = [*in_table, *sorted(strange, key=lambda name: (digits[name], name))]
     place = {name: k for k, name in enumerate(names)}
     pairs = np.array([[*map(place.__getitem__, each)] for each in (source, target)]).T
     graph = _graph(pairs, len(names), weights, how.undirected, notes)
     rest: list[Any] = [None] * len(strange)
-    if known and rest:
+    if in_table and rest:
         lacking = f"lacks {counted(len(rest), 'node')} of the edges, such as {min(strange)!r}"
         notes.append(f"The table of nodes {lacking}; labels and features are missing there.")
-        lower = {name.lower(): name for name in known}
+        lower = {name.lower(): name for name in in_table}
         if alike := sorted(name for name in strange if name.lower() in lower):
             pair = f"{alike[0]!r} and {lower[alike[0].lower()]!r}"
             notes.append(f"Names that differ only in capital letters are different nodes: {pair}.")
-    if alone := sorted({*known} - ends):
+    if alone := sorted({*in_table} - ends):
         without = f"{counted(len(alone), 'node')} of the table, such as {alone[0]!r}"
         notes.append(f"No edge has {without}.")
-    if known and not label:
+    if in_table and not label:
         notes.append(f"No column holds the classes: {table.shown} has {listed(table.columns)}.")
     y: list[Any] = [None] * len(names)
     for name in label:
@@ -210,9 +210,9 @@ def _edges(
     leave = f"leave the column out by {option('drop', columns[2])}"
     if value is None:
         alone = (cell for cell in cells if numbers_of({cell}, table.comma)[0] is None)
-        given = f"column {columns[2]!r} of {table.shown} contains {next(alone, cells[0])!r}"
+        told = f"column {columns[2]!r} of {table.shown} contains {next(alone, cells[0])!r}"
         needed = "the third column must hold weights, which are numbers: correct it, or leave out"
-        raise ParameterError(f"{given}; {needed} the column too many by {option('drop', odd)}")
+        raise ParameterError(f"{told}; {needed} the column too many by {option('drop', odd)}")
     weights = np.array([value[cell] for cell in cells])
     if np.ptp(weights):
         reach = f"{weights.min():.10g} to {weights.max():.10g}"

@@ -131,9 +131,9 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         """Numbers of each layer: all layers share them."""
         shared = LayerNumbers(*(getattr(self, name) for name in LayerNumbers._fields))
         if self.memory == "matched":
-            one = torch.ones_like(shared.graph_gain)
+            ones = torch.ones_like(shared.graph_gain)
             gain = shared.feature_gain
-            shared = shared._replace(shrinkage=gain, graph_memory=one, feature_memory=one)
+            shared = shared._replace(shrinkage=gain, graph_memory=ones, feature_memory=ones)
         return repeat(shared, self.layers)
 
     def forward(self, x: Any, edge_index: Any, y: Any, mask: Any) -> Any:

@@ -76,10 +76,10 @@ class TwoGraphs:
     def reaction(self, unsure: Any) -> Any:
         """Reaction of a node through each graph by itself."""
         nodes = self.first.matrix.shape[0]
-        here = self.first.reaction(unsure[:nodes])
-        there = self.ratio**2 * self.second.reaction(unsure[nodes:])
+        first = self.first.reaction(unsure[:nodes])
+        second = self.ratio**2 * self.second.reaction(unsure[nodes:])
         rest = len(unsure) - nodes
-        return torch.cat([here.expand(nodes, -1, -1), there.expand(rest, -1, -1)])
+        return torch.cat([first.expand(nodes, -1, -1), second.expand(rest, -1, -1)])
 
 
 class _Product(torch.autograd.Function):  # type: ignore[misc]

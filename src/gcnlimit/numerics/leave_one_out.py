@@ -93,11 +93,11 @@ def scores(outputs: Array, classes: npt.NDArray[np.int64]) -> dict[str, float]:
     predicted = outputs.argmax(axis=1)
     each = []
     for c in np.unique(classes):
-        here, there = classes == c, predicted == c
-        hits = np.sum(here & there)
+        actual, decided = classes == c, predicted == c
+        hits = np.sum(actual & decided)
         margins = outputs[:, c] - np.delete(outputs, c, axis=1).max(axis=1)
-        f1 = 2.0 * hits / (here.sum() + there.sum())
-        each.append((hits / here.sum(), f1, roc_area(margins, np.where(here, 0, 1))))
+        f1 = 2.0 * hits / (actual.sum() + decided.sum())
+        each.append((hits / actual.sum(), f1, roc_area(margins, np.where(actual, 0, 1))))
     means = (np.mean(predicted == classes), *np.mean(each, axis=0))
     return dict(zip(SCORES, map(float, means), strict=True))
 
@@ -162,11 +162,11 @@ def recalibrated(logs: Array, nodes: Indices, wanted: Array) -> Array:
     count = logs.shape[1]
 
     def loss(x: Array) -> tuple[float, Array]:
-        found = log_softmax(np.exp(x[-1]) * logs[nodes] + x[:-1], axis=1)
-        apart = np.exp(found) - wanted
+        scaled = log_softmax(np.exp(x[-1]) * logs[nodes] + x[:-1], axis=1)
+        apart = np.exp(scaled) - wanted
         slope = np.append(apart.sum(axis=0), np.exp(x[-1]) * np.sum(apart * logs[nodes]))
         width = np.append(np.full(count, SPREAD[0]), SPREAD[1])
-        value = -np.sum(wanted * found) + 0.5 * np.sum((x / width) ** 2)
+        value = -np.sum(wanted * scaled) + 0.5 * np.sum((x / width) ** 2)
         return float(value), slope + x / width**2
 
     x = minimize(loss, np.zeros(count + 1), jac=True, method="L-BFGS-B").x

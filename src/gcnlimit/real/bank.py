@@ -157,9 +157,9 @@ def told_by_others(views: Views, labels: Labels) -> bool:
     steps = views.hops() if _few_columns(views, labels) else []
     columns = [*(block for blocks in steps for block in blocks), views.labels(chance)]
     units = Units.of(Beside(columns), 3 * UNITS, rng)
-    found = Fitted.of(Member("labels"), Beside([*columns, units]), chance, np.ones(count)).accuracy
+    right = Fitted.of(Member("labels"), Beside([*columns, units]), chance, np.ones(count)).accuracy
     most = labels.counts.max() / count
-    return bool(found > most + max(LEAK * (1.0 - most), 4.0 * np.sqrt(most * (1.0 - most) / count)))
+    return bool(right > most + max(LEAK * (1.0 - most), 4.0 * np.sqrt(most * (1.0 - most) / count)))
 
 
 def landmarks(views: Views, labels: Labels) -> npt.NDArray[np.int64]:
@@ -238,9 +238,9 @@ class Fitted(NamedTuple):
         shape = (len(self.weights), len(self.sharpness), -1)
         W = self.weights.reshape(shape)[:, use]
         dtype: Any = np.float64 if columns.shape[0] <= LARGE else np.float32
-        found = columns @ W.reshape(len(W), -1).astype(dtype)
-        found += self.intercept.reshape(shape[1:])[use].ravel().astype(found.dtype)
-        return np.moveaxis(found.reshape(len(found), int(use.sum()), -1), 1, 0)
+        outputs = columns @ W.reshape(len(W), -1).astype(dtype)
+        outputs += self.intercept.reshape(shape[1:])[use].ravel().astype(outputs.dtype)
+        return np.moveaxis(outputs.reshape(len(outputs), int(use.sum()), -1), 1, 0)
 
 
 def _check_finite(*parts: Array) -> None:

@@ -76,7 +76,7 @@ class Description(Printed):
 
     def as_dict(self) -> dict[str, Any]:
         """Numbers of the description by name, for a table or a file."""
-        plain = {name: own for name, own in vars(self).items() if isinstance(own, int | float)}
+        plain = {name: v for name, v in vars(self).items() if isinstance(v, int | float)}
         for name in ("lam", "lam_error", "mu", "mu_error"):
             plain[name] = getattr(self.estimate, name)
         return plain | {"top_eigenvalue": float(self.outliers[0]) if self.outliers.size else 2.0}
@@ -111,10 +111,10 @@ class Description(Printed):
             f"{self.labelled} labelled: {classes}",
             f"homophily {same}, adjusted for degrees {adjusted}",
         ]
-        for found, how in ((self.estimate, "from labels"), (self.likelihood, "by likelihood")):
-            if found is not None:
-                lam = f"lam {found.lam:.2f} +- {found.lam_error:.2f}"
-                lines.append(f"{lam}, mu {found.mu:.2f} +- {found.mu_error:.2f} ({how})")
+        for estimate, how in ((self.estimate, "from labels"), (self.likelihood, "by likelihood")):
+            if estimate is not None:
+                lam = f"lam {estimate.lam:.2f} +- {estimate.lam_error:.2f}"
+                lines.append(f"{lam}, mu {estimate.mu:.2f} +- {estimate.mu_error:.2f} ({how})")
         if self.holds:
             snr = f"signal-to-noise ratio {float((self.likelihood or self.estimate).data.snr):.2g}"
             lines.append(f"{snr}: above 1 the classes show even without labels")
@@ -142,20 +142,20 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
     >>> found.holds, bool(abs(found.outliers[0] - (1.5 + 1 / 1.5)) < 0.2)
     (True, True)
     """
-    given = StandardizedGraph.of(X, y, graph)
-    degree = given.degrees
-    labels = given.labels
-    same, adjusted = homophily(given.operator.matrix, labels)
-    S = given.spectral()
-    tops = top_eigenvalues(S, min(OUTLIERS, given.nodes - 1))
+    standard = StandardizedGraph.of(X, y, graph)
+    degree = standard.degrees
+    labels = standard.labels
+    same, adjusted = homophily(standard.operator.matrix, labels)
+    S = standard.spectral()
+    tops = top_eigenvalues(S, min(OUTLIERS, standard.nodes - 1))
     rng = np.random.default_rng(0)
-    rules = [quadrature(S, rng.standard_normal(given.nodes), STEPS) for _ in range(VECTORS)]
+    rules = [quadrature(S, rng.standard_normal(standard.nodes), STEPS) for _ in range(VECTORS)]
     values, shares = (np.concatenate(part) for part in zip(*rules, strict=True))
-    likely = best_method(given) == "likelihood"
+    likely = best_method(standard) == "likelihood"
     return Description(
-        nodes=given.nodes,
-        edges=given.operator.matrix.nnz // (1 if given.directed else 2),
-        directed=given.directed,
+        nodes=standard.nodes,
+        edges=standard.operator.matrix.nnz // (1 if standard.directed else 2),
+        directed=standard.directed,
         isolated=int(np.sum(degree == 0)),
         features=0 if X is None else int(np.shape(X)[1]),
         degree=float(degree.mean()),
@@ -165,9 +165,9 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
         labelled=labels.labelled.size,
         homophily=same,
         adjusted_homophily=adjusted,
-        noise_level=float(given.noise_level),
+        noise_level=float(standard.noise_level),
         outliers=tops[np.abs(tops) > 2.2],
         spectrum=(values, shares / VECTORS),
-        estimate=estimate_standard(given),
-        likelihood=estimate_standard(given, "likelihood") if likely else None,
+        estimate=estimate_standard(standard),
+        likelihood=estimate_standard(standard, "likelihood") if likely else None,
     )

@@ -121,9 +121,9 @@ class Ensemble:
     def relearn(self, offset: Array) -> None:
         """Let one PageRank member learn from the outputs on all nodes, which say more than few labels do, and average it in."""
         weights = Counter[float]()
-        for name, one in self.fitted.items():
-            if one.member.strength is not None:
-                weights[one.member.strength] += self.weights[name].sum()
+        for name, fit in self.fitted.items():
+            if fit.member.strength is not None:
+                weights[fit.member.strength] += self.weights[name].sum()
         bank, self.bank = self.bank, []  # which is large
         few = self.labels.index.size <= min(FEW, self.views.X.shape[1])
         if not (few and bank and (total := weights.total())):
@@ -177,12 +177,12 @@ class Ensemble:
             if member.name not in wanted:
                 continue
             wanted.remove(member.name)
-            one = self.fitted[member.name]
+            fit = self.fitted[member.name]
             weight, other = mixture[member.name], self.portable[member.name]
             use = (weight > 0) | ((other > 0) & lonely.any())
-            outputs = one.outputs(columns, use)
-            mean += averaged(outputs, weight[use], one.sharpness[use])
-            apart += averaged(outputs[:, lonely], other[use], one.sharpness[use])
+            outputs = fit.outputs(columns, use)
+            mean += averaged(outputs, weight[use], fit.sharpness[use])
+            apart += averaged(outputs[:, lonely], other[use], fit.sharpness[use])
             del columns, outputs  # before the columns of the next are computed
         if wanted:
             raise RuntimeError(f"members {sorted(wanted)} of the fit are not in the bank")
@@ -208,11 +208,11 @@ class Ensemble:
         """Every member with its weight and leave-one-out accuracy; one that could not be trained has none, and says why."""
         ours = correct(self.left_out, self.labels.index)
         rows = []
-        for name, one in self.fitted.items():
-            apart = paired(ours, one.right, self.share)
+        for name, fit in self.fitted.items():
+            apart = paired(ours, fit.right, self.share)
             shown = name.replace("features", "rows of the graph") if self.bare else name
             weight = float(self.weights[name].sum())
-            rows.append(Row(shown, weight, one.accuracy, one.member.strength, *apart))
+            rows.append(Row(shown, weight, fit.accuracy, fit.member.strength, *apart))
         nothing = (0.0, math.nan, None, math.nan, math.nan)
         unusable = self.unusable.items()
         return rows + [Row(f"{name}: left out, {why}", *nothing) for name, why in unusable]
@@ -279,9 +279,9 @@ def chosen_scaling(features: Any, labels: Labels, scale: str | None) -> Scaling:
 def _mixture(fitted: dict[str, Fitted], share: Array, kept: Callable[[Member], bool]) -> Mixture:
     """Weights in the soft average of the members kept."""
     each = list(fitted.values())
-    prior = [one.member.prior * kept(one.member) for one in each]
-    counts = [len(one.sharpness) for one in each]
-    losses = np.concatenate([one.losses for one in each])
+    prior = [fit.member.prior * kept(fit.member) for fit in each]
+    counts = [len(fit.sharpness) for fit in each]
+    losses = np.concatenate([fit.losses for fit in each])
     weights = soft_weights(losses, share, np.repeat(prior, counts))
     return dict(zip(fitted, np.split(weights, np.cumsum(counts)[:-1]), strict=True))
 
@@ -289,8 +289,8 @@ def _mixture(fitted: dict[str, Fitted], share: Array, kept: Callable[[Member], b
 def _left_out(fitted: dict[str, Fitted], mixture: Mixture, nodes: Any = slice(None)) -> Array:
     """Mean leave-one-out probabilities of labelled nodes."""
     each = fitted.items()
-    found = (averaged(one.left_out[:, nodes], mixture[n], one.sharpness) for n, one in each)
-    return np.asarray(sum(found))
+    terms = (averaged(fit.left_out[:, nodes], mixture[n], fit.sharpness) for n, fit in each)
+    return np.asarray(sum(terms))
 
 
 def _graph_helps(used: Array, alone: Array, labels: Labels, share: Array) -> bool:

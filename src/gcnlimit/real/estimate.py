@@ -85,9 +85,9 @@ class Estimate(Printed):
         """
         if gcn.shape:
             raise ParameterError(f"gcn has parameters of shape {gcn.shape}; give one network")
-        found = predict(self.data, gcn, throw=False)
-        value = float(found.test_accuracy)
-        error = float(found.standard_error.test_accuracy)
+        predicted = predict(self.data, gcn, throw=False)
+        value = float(predicted.test_accuracy)
+        error = float(predicted.standard_error.test_accuracy)
         if math.isnan(value):
             near = f"lam = {self.lam:.3g} +- {self.lam_error:.2g}"
             remedy = "take a weaker filter, or label more nodes"
@@ -124,39 +124,39 @@ def estimate(X: Any, y: Any, graph: Any, *, method: str = "labels") -> Estimate:
     >>> bool(abs(found.lam - 1.2) < 2 * found.lam_error), bool(abs(found.mu - 2.0) < 2 * found.mu_error)
     (True, True)
     """
-    found = estimate_standard(StandardizedGraph.of(X, y, graph), method)
-    for sentence in found.warnings:
+    answer = estimate_standard(StandardizedGraph.of(X, y, graph), method)
+    for sentence in answer.warnings:
         warnings.warn(sentence, stacklevel=2)
-    return found
+    return answer
 
 
 @progress_bar("estimating")
-def estimate_standard(given: StandardizedGraph, method: str = "labels") -> Estimate:
+def estimate_standard(standard: StandardizedGraph, method: str = "labels") -> Estimate:
     """Estimate from parts that have been checked; nothing is warned aloud."""
     one_of("method", method, "labels", "likelihood")
-    s = from_labels(given)
-    doubts = [*block_doubts(given)]
+    s = from_labels(standard)
+    doubts = [*block_doubts(standard)]
     if method == "likelihood":
-        best, other = from_likelihood(given)
-        doubts += _of_likelihood(given, best, other, s)
+        best, other = from_likelihood(standard)
+        doubts += _of_likelihood(standard, best, other, s)
         s = best.signals
-    doubts += _of_spectrum(given, s)
-    numbers = (given.alpha, s.lam, s.mu, given.rho, s.lam_error, s.mu_error)
-    labels = (given.labels.classes, given.classes.fractions, given.labels.counts)
-    law = degree_law(given.degrees)
-    return Estimate(*numbers, *labels, given.directed, law, method, tuple(doubts))
+    doubts += _of_spectrum(standard, s)
+    numbers = (standard.alpha, s.lam, s.mu, standard.rho, s.lam_error, s.mu_error)
+    labels = (standard.labels.classes, standard.classes.fractions, standard.labels.counts)
+    law = degree_law(standard.degrees)
+    return Estimate(*numbers, *labels, standard.directed, law, method, tuple(doubts))
 
 
-def best_method(given: StandardizedGraph) -> str:
+def best_method(standard: StandardizedGraph) -> str:
     """``"likelihood"`` where it applies, two classes of equal size and no hubs; else ``"labels"``."""
-    return "likelihood" if given.classes.two and not given.has_hubs else "labels"
+    return "likelihood" if standard.classes.two and not standard.has_hubs else "labels"
 
 
 def _of_likelihood(
-    given: StandardizedGraph, best: Likelihood, other: Likelihood, by_labels: Signals
+    standard: StandardizedGraph, best: Likelihood, other: Likelihood, by_labels: Signals
 ) -> Iterator[str]:
     """Reasons to doubt the estimates of the likelihood, from itself."""
-    if given.has_hubs:
+    if standard.has_hubs:
         yield "degrees vary more than at random, which the likelihood ignores"
     if not best.converged:
         yield "message passing did not converge; the estimates may be biased"
@@ -177,12 +177,12 @@ def _of_likelihood(
             yield f"{name} is {both}: the strongest structure is not that of the classes"
 
 
-def _of_spectrum(given: StandardizedGraph, signals: Signals) -> Iterator[str]:
+def _of_spectrum(standard: StandardizedGraph, signals: Signals) -> Iterator[str]:
     """Reasons to doubt the model, from outliers of the spectrum and degrees that vary."""
-    factor = math.sqrt(2.0) if given.directed else 1.0
+    factor = math.sqrt(2.0) if standard.directed else 1.0
     size, error = factor * abs(signals.lam), factor * signals.lam_error
     # the classes have eigenvalues of their own, one less than their number
-    tops = np.abs(top_eigenvalues(given.spectral(), given.classes.count))
+    tops = np.abs(top_eigenvalues(standard.spectral(), standard.classes.count))
     top = float(tops[0])
     # a signal s above 1 has an eigenvalue at s + 1/s, beyond the edge of the semicircle
     least = size - 2.0 * error
@@ -191,17 +191,17 @@ def _of_spectrum(given: StandardizedGraph, signals: Signals) -> Iterator[str]:
         yield f"lam = {signals.lam:.2f} should give an eigenvalue at {there}"
     expected = size + 2.0 * error  # and 2.2 is the edge at 2 with the scatter of a small graph
     beyond = 1.15 * max(expected + 1.0 / expected if expected > 1.0 else 2.0, 2.2)
-    if top > beyond or np.any(tops[given.classes.count - 1 :] > 1.15 * 2.2):
+    if top > beyond or np.any(tops[standard.classes.count - 1 :] > 1.15 * 2.2):
         other = "structure that classes and degrees do not explain, such as other communities"
         told = f"up to {top:.2f}; the model allows {beyond:.2f}"
         if top <= beyond:
             told = f"of {tops[-1]:.2f} and {tops.size - 1} larger; it allows the larger"
         yield f"the graph has {other} (eigenvalues {told})"
-    if not given.has_hubs:
+    if not standard.has_hubs:
         return
     # degrees that vary should explain all but the classes
-    mean = float(np.mean(given.degrees))
-    square = given.noise_level
+    mean = float(np.mean(standard.degrees))
+    square = standard.noise_level
     if mean < SPARSE:
         unseen = f"below {SPARSE:g} other structure cannot be seen"
         yield f"a mean degree of {mean:.3g} is small for a graph with hubs: {unseen}"

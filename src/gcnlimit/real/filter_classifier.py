@@ -127,8 +127,8 @@ class FilterClassifier(GraphEstimator):
         self._relative = not isinstance(self.filter, Filter)
         operators: dict[Any, Any] = {"none": None}
         if adjacency is not None:
-            given = self.normalization
-            name = given if isinstance(given, str) else as_normalization(given)
+            chosen = self.normalization
+            name = chosen if isinstance(chosen, str) else as_normalization(chosen)
             names = TRIED if name == "auto" else (name,)
             operators = {name: self._operator(adjacency, name) for name in names}
         elif tried != [NO_GRAPH]:
@@ -163,9 +163,9 @@ class FilterClassifier(GraphEstimator):
         if not self.uses_graph_:
             return choice.outputs(scaled, None)
         if self.deploy == "tuned":
-            here = Smoothness.of(undirected(self._graph), self._inputs, self.labelled_)
+            home = Smoothness.of(undirected(self._graph), self._inputs, self.labelled_)
             there = Smoothness.of(undirected(adjacency), scaled @ choice.coefficients)
-            network = choice.network.stronger(relative_strength(here, there))
+            network = choice.network.stronger(relative_strength(home, there))
             choice = choice._replace(network=network)
         return choice.outputs(scaled, self._operator(adjacency, self.normalization_))
 
@@ -204,11 +204,11 @@ def networks(filter: str | Filter, strengths: npt.ArrayLike | None) -> list[Netw
         use = "'pagerank', 'diffusion' or a filter such as PageRank(0.5)"
         raise ParameterError(f"filter = {shown(filter)} is not a family; use {use}")
     usual = np.outer((1.0, -1.0), STRENGTHS[filter])
-    given = np.ravel(usual if strengths is None else as_real("strengths", strengths)).tolist()
-    if filter == "pagerank" and any(abs(s) >= 1.0 for s in given):
-        raise ParameterError(f"strengths = {given} must be between -1 and 1 for PageRank")
-    alone = [NO_GRAPH] if strengths is None or 0.0 in given else []
-    return [*alone, *(Network(filter, s, FILTERS[filter](s)) for s in given if s != 0.0)]
+    values = np.ravel(usual if strengths is None else as_real("strengths", strengths)).tolist()
+    if filter == "pagerank" and any(abs(s) >= 1.0 for s in values):
+        raise ParameterError(f"strengths = {values} must be between -1 and 1 for PageRank")
+    alone = [NO_GRAPH] if strengths is None or 0.0 in values else []
+    return [*alone, *(Network(filter, s, FILTERS[filter](s)) for s in values if s != 0.0)]
 
 
 def choose(

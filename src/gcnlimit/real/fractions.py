@@ -50,10 +50,10 @@ class Shift(NamedTuple):
         seen, other = softmax(left_out, axis=1), softmax(outputs, axis=1)
         means = np.stack([seen[index == k].mean(axis=0) for k in range(prior.size)], axis=1)
         moved = other.mean(axis=0) - means @ prior
-        one = np.diag(prior) - np.outer(prior, prior)  # covariance of the class of one node
+        single = np.diag(prior) - np.outer(prior, prior)  # covariance of the class of one node
         error = np.cov(seen.T, bias=True) / len(seen) + np.cov(other.T, bias=True) / len(other)
-        error += SYSTEMATIC**2 * one
-        before = WIDE**2 * one
+        error += SYSTEMATIC**2 * single
+        before = WIDE**2 * single
         gain = before @ means.T @ np.linalg.pinv(means @ before @ means.T + error, rcond=1e-9)
         fractions = np.maximum(prior + gain @ moved, LEAST * prior)
         fractions /= fractions.sum()

@@ -108,19 +108,19 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if y is None:
             raise ParameterError("y is None; write score(y=classes) for the nodes of the fit")
         predicted = self.predict(X, graph, fractions=fractions)
-        known, classes = self._known(y, predicted.size)
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(np.average(predicted[known] == classes, weights=weights))
+        labelled, classes = self._known(y, predicted.size)
+        weights = None if sample_weight is None else np.asarray(sample_weight)[labelled]
+        return float(np.average(predicted[labelled] == classes, weights=weights))
 
     def _known(self, y: Any, nodes: int) -> tuple[Any, npt.NDArray[Any]]:
         """Nodes that `y` labels, without a graph all of them, and their classes."""
         raw = np.asarray(y)
         if raw.shape != (nodes,):
             raise ParameterError(f"y has shape {raw.shape}; give a class for each of {nodes} nodes")
-        known = np.flatnonzero(labelled_nodes(raw) if self._with_graph else np.ones(nodes))
-        if not known.size:
+        labelled = np.flatnonzero(labelled_nodes(raw) if self._with_graph else np.ones(nodes))
+        if not labelled.size:
             raise ParameterError("y labels no node; -1, NaN and None mark those that do not count")
-        return known, raw[known]
+        return labelled, raw[labelled]
 
     def _logs(self, X: Any, graph: Any, fractions: Any, y: Any) -> Array:
         """Logarithms of the probabilities, up to a constant of each node."""
@@ -131,12 +131,12 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if fractions is not None or not elsewhere:
                 use = "give it alone, with another graph" if elsewhere else "fit with these labels"
                 raise ParameterError(f"y recalibrates the classifier on another graph; {use}")
-            known, classes = self._known(y, len(logs))
+            labelled, classes = self._known(y, len(logs))
             names = self.classes_.tolist()
             if others := [c for c in classes.tolist() if c not in names]:
                 raise ParameterError(f"y has the class {others[0]!r}; the fit has {names}")
             wanted = np.eye(len(names))[[names.index(c) for c in classes.tolist()]]
-            return recalibrated(logs + self._offset, known, wanted)
+            return recalibrated(logs + self._offset, labelled, wanted)
         if fractions is not None:
             return np.asarray(logs + np.log(as_fractions(fractions, self.classes_) / self._prior))
         if elsewhere:
@@ -169,13 +169,13 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_indices("X", X)  # which it takes on trust
         try:
             X = with_usable_names(X)
-            found = validate_data(self, X, accept_sparse="csr", dtype=np.float64, **how)
+            checked = validate_data(self, X, accept_sparse="csr", dtype=np.float64, **how)
         except (TypeError, ValueError) as error:
             text = re.sub("\n(?!Reshape).*", "", str(error))  # no more than a sentence or two
             refusal = _KindError if isinstance(error, TypeError) else ParameterError
             raise refusal(text) from None
         as_features(X)  # refuses masks, dates and numbers that cannot be squared as well
-        return found
+        return checked
 
     def _judge(self, left_out: Array, labels: Labels, weights: Array) -> None:
         """Set what leave-one-out outputs say of the accuracy, on nodes drawn like the labels."""
@@ -197,10 +197,10 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if X is None and graph is None:
             return self._outputs
-        for name, given, had in (("X", X, self._with_features), ("graph", graph, self._with_graph)):
-            if given is None and had:
+        for name, value, had in (("X", X, self._with_features), ("graph", graph, self._with_graph)):
+            if value is None and had:
                 raise ParameterError(f"{name} is None, unlike in the fit; add {name}=...")
-            if given is not None and not had:
+            if value is not None and not had:
                 raise ParameterError(f"{name} is given, unlike in the fit; leave it out")
         if graph is None:
             return self._apply(self._validated(X, reset=False), None)

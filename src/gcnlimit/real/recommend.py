@@ -89,16 +89,16 @@ def recommend(X: Any, y: Any, graph: Any, *, scale: str | None = "auto") -> Reco
     from gcnlimit.real.classifier import GraphClassifier
 
     adjacency = as_adjacency(graph)
-    given = StandardizedGraph.of(X, y, adjacency)
+    standard = StandardizedGraph.of(X, y, adjacency)
     model = GraphClassifier(scale=scale).fit(X, y, graph=adjacency)
     half = None
     # each half must have two classes
-    if given.labels.labelled.size >= 2 * FEW and np.sort(given.labels.counts)[-2] > 1:
+    if standard.labels.labelled.size >= 2 * FEW and np.sort(standard.labels.counts)[-2] > 1:
         plain = GraphClassifier(scale=scale, fractions="labels")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of classes of a single label
             half = float(cross_validate(plain, X, y, adjacency, folds=2)["accuracy"].mean())
-    estimate, limit, doubts = best_possible(model, given)
+    estimate, limit, doubts = best_possible(model, standard)
     network = facts(model)["network"]
     lines = [f"Use {network}, as GraphClassifier() does.", *_expect(model, half), limit]
     return Recommendation(network, half, "\n".join(lines), estimate, doubts, model)
@@ -188,18 +188,18 @@ def _depth(model: Any) -> Iterator[str]:
         yield "It uses features averaged over the nodes a few edges away."
 
 
-def best_possible(model: Any, given: StandardizedGraph) -> tuple[Estimate, str, Doubts]:
+def best_possible(model: Any, standard: StandardizedGraph) -> tuple[Estimate, str, Doubts]:
     """The model that a graph resembles, a sentence on the best possible accuracy, and the doubts."""
-    estimate = estimate_standard(given, best_method(given))
+    estimate = estimate_standard(standard, best_method(standard))
     doubts = estimate.warnings
-    if given.has_hubs and not given.classes.equal:
+    if standard.has_hubs and not standard.classes.equal:
         doubts += ("there is no theory of hubs and unequal classes",)
     if model.unlike_ or 0.5 * np.abs(model.fractions_ - model._prior).sum() > MOVED:
         doubts = ("the labels are no random sample of the nodes", *doubts)
     features = None
     if model.graph_gain_ is not None:
-        alone = (one for one in model._model.fitted.values() if not one.member.graph)
-        best = max(alone, key=lambda one: one.accuracy)
+        alone = (fit for fit in model._model.fitted.values() if not fit.member.graph)
+        best = max(alone, key=lambda fit: fit.accuracy)
         features = expected_accuracy(best.right, model.classes_.size)
     return estimate, *_ceiling(model.expected_accuracy_, estimate, doubts, features)
 

@@ -185,14 +185,14 @@ def search(
 
     one_of("score", score, *SCORES)
     try:
-        tried = [(one, clone(model).set_params(**one)) for one in ParameterGrid(settings)]
+        tried = [(how, clone(model).set_params(**how)) for how in ParameterGrid(settings)]
     except (TypeError, ValueError) as error:
         raise ParameterError(f"settings = {shown(settings)} are not allowed: {error}") from None
     trials = []
     with progress_bar("searching", len(tried), unit="settings") as bar:
-        for one, candidate in tried:
-            found = cross_validate(candidate, X, y, graph, folds=folds, seed=seed)[score]
-            trials.append(Trial(one, float(found.mean()), float(found.std(ddof=1) / folds**0.5)))
+        for how, candidate in tried:
+            scores = cross_validate(candidate, X, y, graph, folds=folds, seed=seed)[score]
+            trials.append(Trial(how, float(scores.mean()), float(scores.std(ddof=1) / folds**0.5)))
             bar.advance(1)
     trials.sort(key=lambda trial: -trial.score)
     best = clone(model).set_params(**trials[0].settings)

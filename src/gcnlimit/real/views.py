@@ -78,8 +78,8 @@ class Views:
     def pagerank(self, strengths: Sequence[float]) -> list[Array]:
         r"""Features by :math:`\sum_k (sS)^k`, :math:`S` the centred operator over its top eigenvalue."""
         S = propagation(self.graph, "centred").unit().operator
-        found = zip(strengths, geometric(S, self.base, strengths, STEPS), strict=True)
-        return [self._scaled(f"pagerank {s}", block) for s, block in found]
+        filtered = zip(strengths, geometric(S, self.base, strengths, STEPS), strict=True)
+        return [self._scaled(f"pagerank {s}", block) for s, block in filtered]
 
     def leading(self, name: str, view: Array) -> Array:
         r"""A view :math:`F` times its covariance :math:`C` over all nodes, labelled or not.
@@ -137,17 +137,17 @@ class Views:
         S = propagation(self.graph, "symmetric").operator.astype(self.dtype)
         spread = np.zeros((self.nodes, count), self.dtype)
         for first in range(0, owner.size, AT_ONCE):
-            here = (group >= first) & (group < first + AT_ONCE)
-            place = (labels.labelled[here], group[here] - first)
+            taken = (group >= first) & (group < first + AT_ONCE)
+            place = (labels.labelled[taken], group[taken] - first)
             kinds = np.eye(count, dtype=self.dtype)[owner[first : first + AT_ONCE]]
             start = np.zeros((self.nodes, len(kinds)), self.dtype)
             start[place] = 1.0
-            (found,) = geometric(S, start, (0.9,), STEPS)
-            spread += found @ kinds
-            spread[place[0], labels.index[here]] -= found[place]
-        own = np.zeros((self.nodes, count), self.dtype)
-        own[labels.labelled, labels.index] = 1.0
-        blocks = [np.maximum(spread, 0.0), *(b for walk in self.walks for b in near(walk, own))]
+            (reached,) = geometric(S, start, (0.9,), STEPS)
+            spread += reached @ kinds
+            spread[place[0], labels.index[taken]] -= reached[place]
+        codes = np.zeros((self.nodes, count), self.dtype)
+        codes[labels.labelled, labels.index] = 1.0
+        blocks = [np.maximum(spread, 0.0), *(b for walk in self.walks for b in near(walk, codes))]
         # the others hold one label less of a node's own class, which alone would tell it: means are
         # over the others
         counts = np.bincount(labels.index, minlength=count)[labels.index]
@@ -168,10 +168,10 @@ class Views:
         """Probabilities of the classes by a random forest on the features; of labelled nodes, by trees grown without them."""
         rows = np.clip(dense(self.X), -1e30, 1e30)  # trees have single precision
         trees, left_out = self.kept("forest", lambda: forest(rows[labels.labelled], labels.index))
-        found = np.asarray(trees.predict_proba(rows), self.dtype)
+        votes = np.asarray(trees.predict_proba(rows), self.dtype)
         if not self.elsewhere:
-            found[labels.labelled] = left_out
-        return found
+            votes[labels.labelled] = left_out
+        return votes
 
     def _scaled(self, name: str, view: Array) -> Array:
         """Rows of unit norm, or of the same mean square as in the fit."""

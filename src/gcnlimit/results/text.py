@@ -88,8 +88,8 @@ def cells(name: str, columns: Columns) -> list[str]:
     if name + ERROR not in columns:
         return [number(value) for value in values]
     errors = np.ravel(columns[name + ERROR])
-    known = [f"{error:.1g}" if np.isfinite(error) else "?" for error in errors]
-    return [f"{number(v)} ± {error}" for v, error in zip(values, known, strict=True)]
+    written = [f"{error:.1g}" if np.isfinite(error) else "?" for error in errors]
+    return [f"{number(v)} ± {error}" for v, error in zip(values, written, strict=True)]
 
 
 def _numbered(name: str, columns: Columns) -> bool:

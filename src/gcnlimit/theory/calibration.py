@@ -162,9 +162,9 @@ def _many_classes(C: int, mean: Array, deviation: Array) -> tuple[Array, ...]:
             scores[:, k] = _softmax_scores(C, lead, spread)
             continue
         # of wide logits only ties are unsure: a series in 1/deviation
-        known = np.stack([_softmax_scores(C, lead * (x / spread), x) for x in _WIDE])
-        known[:, 1] /= _WIDE
-        terms = np.linalg.solve(np.vander(_WIDE[-1] / _WIDE), known)
+        exact = np.stack([_softmax_scores(C, lead * (x / spread), x) for x in _WIDE])
+        exact[:, 1] /= _WIDE
+        terms = np.linalg.solve(np.vander(_WIDE[-1] / _WIDE), exact)
         scores[:, k] = (np.vander([_WIDE[-1] / spread], _WIDE.size) @ terms)[0]
         scores[1, k] *= spread
     return tuple(scores.reshape(3, *mean.shape))

@@ -138,8 +138,8 @@ class _Around(NamedTuple):
         return squares
 
 
-def _change(there: npt.ArrayLike, here: npt.ArrayLike) -> Array:
+def _change(moved: npt.ArrayLike, value: npt.ArrayLike) -> Array:
     """Distance of two answers, infinite where one is missing."""
     with np.errstate(invalid="ignore"):
-        change = np.where(np.equal(there, here), 0.0, np.abs(np.subtract(there, here)))
+        change = np.where(np.equal(moved, value), 0.0, np.abs(np.subtract(moved, value)))
     return np.where(np.isnan(change), np.inf, change)

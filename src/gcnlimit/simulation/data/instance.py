@@ -208,10 +208,10 @@ class Instance(Brief):
             theta = None
             if "theta" in stored:
                 theta = np.array(as_real("theta", field(stored, "theta", nodes), low=0))
-            given = labels
+            observed = labels
             if data.noise:
-                given = observation.check_labels(stored["given_labels"], mask, data.classes)
-        shown = observation.shown_labels(given, mask, data.classes)
+                observed = observation.check_labels(stored["given_labels"], mask, data.classes)
+        shown = observation.shown_labels(observed, mask, data.classes)
         seen = Observation(data, degree, adjacency, features, mask, shown)
         return Instance(seen, Latents(labels, centroid.astype(float), theta))
 

@@ -189,10 +189,10 @@ def check_mask(train_mask: Any, nodes: int) -> Mask:
     """Return the mask of the labelled nodes as a new array."""
     array = plain_array("train_mask", train_mask)
     if array.dtype != np.bool_ or array.shape != (nodes,):
-        given = f"train_mask has dtype {array.dtype} and shape {array.shape}"
+        told = f"train_mask has dtype {array.dtype} and shape {array.shape}"
         needed = f"it must be {nodes} booleans, True for a labelled node"
         use = "write np.isin(np.arange(nodes), train_mask) if it lists nodes"
-        raise ParameterError(f"{given}; {needed}: {use}")
+        raise ParameterError(f"{told}; {needed}: {use}")
     return array.copy()
 
 

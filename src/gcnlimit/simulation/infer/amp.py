@@ -163,7 +163,7 @@ class _NodeIteration:
         """Small random evidence, since none at all is a fixed point if no label is known."""
         shape = len(self.prior), self.prior.shape[1] - 1
         noise = np.random.default_rng(whole("seed", seed, low=0)).standard_normal(shape)
-        parts = self.of_graphs(lambda graph, own: own @ graph.codes.T, 1e-2 * noise)
+        parts = self.of_graphs(lambda graph, second: second @ graph.codes.T, 1e-2 * noise)
         return np.concatenate(parts)
 
     def go_on(self, posterior: Inference) -> None:
@@ -181,7 +181,7 @@ class _NodeIteration:
 
     def means(self, marginals: Array) -> Array:
         """Posterior means of the codes."""
-        return np.concatenate(self.of_graphs(lambda graph, own: own @ graph.codes, marginals))
+        return np.concatenate(self.of_graphs(lambda graph, second: second @ graph.codes, marginals))
 
     def step(self, keep: float) -> float:
         """One step; returns the root mean square change of the posterior means, divided by 1 - `keep`."""
@@ -212,19 +212,19 @@ class GraphMessages:
         self.codes = observation.classes.codes
         self.old = np.zeros((observation.nodes, self.codes.shape[1]))
         self.square = self.signal * self.signal / observation.nodes
-        self.own = self.square * (1.0 if self.theta is None else self.theta[:, None])
+        self.variance = self.square * (1.0 if self.theta is None else self.theta[:, None])
 
     def field(self, marginals: Array) -> Array:
         """Evidence on the classes of the nodes, with the reaction to the means of one step before."""
         y = self.codes
         moments = code_moments(marginals, y, self.theta)
         field = self.messages(moments)
-        return np.asarray(field @ y.T - 0.5 * self.own * np.sum((y @ moments[2]) * y, axis=1))
+        return np.asarray(field @ y.T - 0.5 * self.variance * np.sum((y @ moments[2]) * y, axis=1))
 
     def messages(self, moments: Moments) -> Array:
         """Fields on the nodes, from the moments of their codes, less what the neighbours only heard from the node itself."""
         means, second, squares = moments
-        field = self._neighbours(means) - self.own * (self.old @ (second - squares))
+        field = self._neighbours(means) - self.variance * (self.old @ (second - squares))
         self.old = means
         return np.asarray(field)
 

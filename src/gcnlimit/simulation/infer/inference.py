@@ -157,8 +157,8 @@ class CentroidMessages:
 
     def messages(self, moments: Sequence[Moments], keep: float = 0.0) -> list[Array]:
         """Renew the centroids and return the fields :math:`b` on the nodes of each graph, from the moments of their codes."""
-        means, second, own = zip(*moments, strict=True)
-        squares = self.summed(own)
+        means, second, each = zip(*moments, strict=True)
+        squares = self.summed(each)
         # each eigenvector of the squares is a regression of its own, of as many features
         values, basis = np.linalg.eigh(squares)
         self.resolved = self.rate * self.gain * np.maximum(values, 0.0)

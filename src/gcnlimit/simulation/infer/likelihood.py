@@ -34,7 +34,7 @@ class Likelihood(NamedTuple):
 
 
 @single_threaded_blas()
-def from_likelihood(given: StandardizedGraph) -> tuple[Likelihood, Likelihood]:
+def from_likelihood(standard: StandardizedGraph) -> tuple[Likelihood, Likelihood]:
     r"""Maxima of the free entropy over :math:`(\lambda, \mu)`, for a positive and a negative signal of the graph, best first.
 
     The free entropy that `gcnlimit.amp` gives is stationary in the posterior. With its means :math:`m` of the labels,
@@ -47,34 +47,34 @@ def from_likelihood(given: StandardizedGraph) -> tuple[Likelihood, Likelihood]:
 
     and their own derivatives, by differences, give the standard errors. Two classes of equal size.
     """
-    if not given.classes.two:
-        told = f"their fractions are {given.classes.fractions.round(2).tolist()}"
+    if not standard.classes.two:
+        told = f"their fractions are {standard.classes.fractions.round(2).tolist()}"
         raise ParameterError(f"method = 'likelihood' needs two equal classes; {told}: use 'labels'")
-    graph = Posteriors(given)
-    first = math.copysign(1.0, from_labels(given).lam)
-    one = _climb(graph, first, -math.inf)
-    two = _climb(graph, -first, one.free_entropy)
-    best, other = (one, two) if one.free_entropy >= two.free_entropy else (two, one)
+    graph = Posteriors(standard)
+    first = math.copysign(1.0, from_labels(standard).lam)
+    same = _climb(graph, first, -math.inf)
+    flipped = _climb(graph, -first, same.free_entropy)
+    best, other = sorted((same, flipped), key=lambda top: -top.free_entropy)
     mu = best.signals.mu  # at a vanishing signal of the graph, which either sign attains
-    without_graph = given.nodes * graph.at(0.0, mu).free_entropy
+    without_graph = standard.nodes * graph.at(0.0, mu).free_entropy
     return best, other._replace(free_entropy=max(other.free_entropy, without_graph))
 
 
 class Posteriors:
     """Posteriors of one graph by message passing, its symmetrized signal and that of the features free."""
 
-    def __init__(self, given: StandardizedGraph) -> None:
-        self.a = given.operator
-        self.N = given.nodes
-        self.M = given.width
-        self.half = math.sqrt(0.5) if given.directed else 1.0
-        self.known = given.labels.labelled
-        A = given.operator.matrix
+    def __init__(self, standard: StandardizedGraph) -> None:
+        self.a = standard.operator
+        self.N = standard.nodes
+        self.M = standard.width
+        self.half = math.sqrt(0.5) if standard.directed else 1.0
+        self.labelled = standard.labels.labelled
+        A = standard.operator.matrix
         labels = np.zeros(self.N)
-        labels[self.known] = given.classes.labels_of(given.labels.index)
-        features: Any = given.features
+        labels[self.labelled] = standard.classes.labels_of(standard.labels.index)
+        features: Any = standard.features
         self.X = np.zeros((self.N, 1)) if features is None else features
-        data = CSBM(given.alpha, 0.0, 0.0, given.rho, given.directed)
+        data = CSBM(standard.alpha, 0.0, 0.0, standard.rho, standard.directed)
         degree = float(A.sum()) / weight_unit(A) / self.N
         self.observation = Observation(data, degree, A, self.X, labels != 0.0, labels)
 
@@ -100,7 +100,7 @@ class Posteriors:
 
     def skewness(self, posterior: Inference) -> float:
         """Skewness of the fields on unlabelled nodes, over its standard error for a Gaussian."""
-        h = np.delete(posterior.log_odds, self.known)
+        h = np.delete(posterior.log_odds, self.labelled)
         spread = float(np.std(h)) if h.size else 0.0
         if spread == 0.0:
             return 0.0

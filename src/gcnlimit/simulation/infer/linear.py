@@ -154,8 +154,8 @@ class _Network:
     def expected(self, share: Array) -> Array:
         """Evidence on each node, if a `share` of what each code says is known."""
         shares = np.split(share, self.ends)
-        known = self.features.summed([w.sum() for w in shares])
-        resolved = self.features.rate * self.features.gain * known
+        certain = self.features.summed([w.sum() for w in shares])
+        resolved = self.features.rate * self.features.gain * certain
         on_features = np.sum(self.features.gain * resolved / (1.0 + resolved))
         graphs = zip(self.graphs, self.features.rates, self.scales, shares, strict=True)
         evidence = [
@@ -182,15 +182,15 @@ class _Network:
 
         The rest of each share is how much the estimate moves with the field: what the memory of the iteration takes back.
         """
-        one = np.eye(v.shape[1])
+        eye = np.eye(v.shape[1])
         means = np.split(v, self.ends)
         parts = zip(self.graphs, self.scales, means, np.split(on_graph, self.ends), strict=True)
         graphs = [
-            stretch * graph.messages((mean, np.sum(theta) * one, np.sum(theta * w) * one))
+            stretch * graph.messages((mean, np.sum(theta) * eye, np.sum(theta * w) * eye))
             for graph, (theta, stretch), mean, w in parts
         ]
         shares = zip(means, np.split(on_features, self.ends), strict=True)
-        features = self.features.messages([(m, len(w) * one, np.sum(w) * one) for m, w in shares])
+        features = self.features.messages([(m, len(w) * eye, np.sum(w) * eye) for m, w in shares])
         return np.concatenate(graphs), np.concatenate(features)
 
     def layer(self, keep: float) -> float:
@@ -247,9 +247,9 @@ class _Network:
         self.v[hidden] = x / root
         self.v[hidden] *= self._bounded(self.v)
         # a labelled node gives back its own label
-        own = (self.M - diagonal + 1.0)[:, None] * self.codes
+        direct = (self.M - diagonal + 1.0)[:, None] * self.codes
         unlabelled = (1.0 + self.M)[:, None] * self.v
-        self.fields = np.where(self.mask[:, None], own + fields(self.v), unlabelled)
+        self.fields = np.where(self.mask[:, None], direct + fields(self.v), unlabelled)
         return Status.CONVERGED if settled else Status.NOT_CONVERGED, count, change
 
     def inference(self, graph: Given, ended: Ended) -> LinearInference:

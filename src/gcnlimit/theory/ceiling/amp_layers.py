@@ -83,8 +83,8 @@ def message_passing(
         v if v is None else number(n, v, low=-LARGEST, high=LARGEST) for n, v in asked.items()
     ]
     matched = (signal, data.mu, data.mu)
-    own = (m if v is None else v for v, m in zip(checked, matched, strict=True))
-    columns = (data.alpha, signal, data.mu, data.rho, *own)
+    numbers = (m if v is None else v for v, m in zip(checked, matched, strict=True))
+    columns = (data.alpha, signal, data.mu, data.rho, *numbers)
     points = zip(*(np.broadcast_to(p, data.shape).ravel() for p in columns), strict=True)
     flat = [layer for point in points for layer in _layers(data.classes, depth, *point)]
     return _prediction(data, flat, (*data.shape, depth))

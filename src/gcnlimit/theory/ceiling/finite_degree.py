@@ -74,9 +74,9 @@ def sparse_elsewhere(
     learned = home.features.mu * float(
         np.asarray(_ceiling(sizes, nodes, home).order_parameters.overlap)
     )
-    taught = replace(there.features, known=learned)
-    fixed = replace(there.features, given=taught.at(np.zeros(1)), mu=np.zeros(1))
-    alone = (_ceiling(sizes, nodes, replace(there, features=one)) for one in (taught, fixed))
+    taught = replace(there.features, means=learned)
+    fixed = replace(there.features, node=taught.at(np.zeros(1)), mu=np.zeros(1))
+    alone = (_ceiling(sizes, nodes, replace(there, features=e)) for e in (taught, fixed))
     return [_ceiling(sizes, nodes, there, home), *alone]
 
 

@@ -68,9 +68,9 @@ class LinearNode:
         classes = self.classes
         if classes.equal or classes.count == 2:
             return posterior(classes).information(m)[1]
-        one = np.eye(self.directions)
+        identity = np.eye(self.directions)
         # a matrix of evidence that is a number in each direction
         rules = gaussian_rules(self.directions)
         every = [MatrixPosterior(classes.fractions, rule) for rule in rules]
-        means = [np.mean([p.information(x * one)[1] for p in every]) for x in np.ravel(m)]
+        means = [np.mean([p.information(x * identity)[1] for p in every]) for x in np.ravel(m)]
         return np.reshape(means, np.shape(m))

@@ -123,7 +123,7 @@ class Population:
     def learn_from(self, other: Population) -> None:
         """Take what a graph of the same features says of the class means: :math:`\\mu m_y` there (Eq. 10.15)."""
         taught = other.model.features.mu * np.trace(other.overlap) / len(other.overlap)
-        self.model = replace(self.model, features=replace(self.model.features, known=taught))
+        self.model = replace(self.model, features=replace(self.model.features, means=taught))
 
     def sweep(self) -> Array:
         """Draw the posteriors of new nodes; returns the logarithm of the evidence that they follow from."""
@@ -278,8 +278,8 @@ class LinearPopulation(Population):
     """
 
     def __init__(self, model: SparseModel, size: int, informed: bool, rng: Generator) -> None:
-        one = np.ones(1)
-        super().__init__(replace(model, fractions=one, codes=np.eye(1)), size, informed, rng)
+        ones = np.ones(1)
+        super().__init__(replace(model, fractions=ones, codes=np.eye(1)), size, informed, rng)
         self.classes = Classes.of(model.fractions.tolist())
         # a start at 1, or at little, of the overlap
         self.members = np.full((1, self.each, 1), 1.0 if informed else _HINT)

@@ -278,11 +278,11 @@ def _equal_classes(C: int) -> Function:
     It is :math:`\frac C{C-1}\int f(y)\,[1 - F(a^2 + y)^{C-1}]\,dy` with :math:`a^2 = mC = 4s` (Eq. 8.9).
     """
 
-    def one(s: float) -> float:
+    def integral(s: float) -> float:
         density, log_F = _scores(4.0 * s)
         return float(C / (C - 1.0) * STEP * np.sum(density * -np.expm1((C - 1.0) * log_F)))
 
-    return lambda s: np.array([one(float(x)) for x in np.ravel(s)]).reshape(np.shape(s))
+    return lambda s: np.array([integral(float(x)) for x in np.ravel(s)]).reshape(np.shape(s))
 
 
 @lru_cache(maxsize=1024)

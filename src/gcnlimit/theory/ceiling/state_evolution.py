@@ -28,16 +28,16 @@ Node: TypeAlias = Posterior | LinearNode
 class Evidence(Record):
     r"""Evidence of graph and features in one direction of the codes, of a batch of points; `graph` is :math:`\lambda_s^2`.
 
-    What another graph has taught enters by two numbers of each point (Eqs. 10.15 and 10.16): `given`, evidence on a node that
-    does not depend on the others, and `known`, :math:`\mu m_y` of that graph, evidence on the class means of the features.
+    What another graph has taught enters by two numbers of each point (Eqs. 10.15 and 10.16): `node`, evidence on a node that
+    does not depend on the others, and `means`, :math:`\mu m_y` of that graph, evidence on the class means of the features.
     """
 
     features: Spectrum
     alpha: Array
     graph: Array
     mu: Array
-    given: Array
-    known: Array
+    node: Array
+    means: Array
 
     shared: ClassVar[frozenset[str]] = frozenset({"features"})
 
@@ -51,19 +51,19 @@ class Evidence(Record):
         return cls(data.features, alpha, np.square(signal), mu, none, none)
 
     def _levels(self) -> list[tuple[Array, Array, float]]:
-        r"""Levels of the features: `mu` times :math:`\Gamma/\sigma^2`, `known` times the same, and fraction of the features."""
+        r"""Levels of the features: `mu` times :math:`\Gamma/\sigma^2`, `means` times the same, and fraction of the features."""
         law = self.features
         if law.is_white:  # the usual case, at once
-            return [(self.mu, self.known, 1.0)]
+            return [(self.mu, self.means, 1.0)]
         ratio = law.signal / law.variance
         levels = zip(ratio, law.weight, strict=True)
-        return [(self.mu * r, self.known * r, float(w)) for r, w in levels]
+        return [(self.mu * r, self.means * r, float(w)) for r, w in levels]
 
     def at(self, q: Array) -> Array:
         """Evidence on a node at overlap `q` of the others."""
         seen = ((w * a, k + a * q) for a, k, w in self._levels())
         parts = sum(scale * (x / (1.0 + x)) for scale, x in seen)
-        return np.asarray(self.given + self.graph * q + parts / self.alpha)
+        return np.asarray(self.node + self.graph * q + parts / self.alpha)
 
     def gain(self, q: Array) -> Array:
         """Derivative of the evidence in the overlap: the signal-to-noise ratio (Eq. 8.17) where there is none."""
@@ -76,7 +76,7 @@ class Evidence(Record):
             w * (a**3 * q**2 / ((1.0 + k) ** 2 * (1.0 + k + a * q)) - a * (k / (1.0 + k)))
             for a, k, w in self._levels()
         ]
-        return np.asarray(sum(lost) / self.alpha - self.given)
+        return np.asarray(sum(lost) / self.alpha - self.node)
 
     def free_entropy(self, q: Array) -> Array:
         r"""Part of the free entropy that depends on the overlap alone, in the brackets of Eqs. 8.11 and 8.19."""

@@ -25,12 +25,12 @@ def stages_of_learning(
     """
     mu = home.evidence.mu
     alone = _overlap(home)
-    taught = _taught(there, known=mu * alone)
+    taught = _taught(there, means=mu * alone)
     if learned is None:
         learned = taught.evidence.at(np.zeros_like(mu))
     # frozen weights give evidence of their own, and learn nothing from the new graph
-    frozen = _taught(there, given=learned, mu=np.zeros_like(mu))
-    return _taught(there, known=mu * _exchanged(home, there, alone)), taught, frozen
+    frozen = _taught(there, node=learned, mu=np.zeros_like(mu))
+    return _taught(there, means=mu * _exchanged(home, there, alone)), taught, frozen
 
 
 def joint_layers(home: StateEvolution, there: StateEvolution, depth: int) -> Array:
@@ -42,7 +42,7 @@ def joint_layers(home: StateEvolution, there: StateEvolution, depth: int) -> Arr
         q = [graph.overlap(x) for graph, x in zip(graphs, m, strict=True)]
         # what each graph has learned of the class means is known to the other
         taught = [graph.evidence.mu * x for graph, x in zip(graphs, q, strict=True)][::-1]
-        m = [_taught(e, known=k).evidence.at(x) for e, k, x in zip(graphs, taught, q, strict=True)]
+        m = [_taught(e, means=k).evidence.at(x) for e, k, x in zip(graphs, taught, q, strict=True)]
         layers.append(m[1])
     return np.stack(layers, axis=1).ravel()
 
@@ -67,8 +67,8 @@ def _exchanged(home: StateEvolution, there: StateEvolution, alone: Array) -> Arr
     q = alone
     for _ in range(_SWEEPS):
         before = q
-        q_there = _overlap(_taught(there, known=home.evidence.mu * q))
-        q = _overlap(_taught(home, known=there.evidence.mu * q_there))
+        q_there = _overlap(_taught(there, means=home.evidence.mu * q))
+        q = _overlap(_taught(home, means=there.evidence.mu * q_there))
         if not np.any(np.abs(q - before) > _STILL):
             break
     return q

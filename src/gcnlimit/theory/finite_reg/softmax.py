@@ -215,8 +215,8 @@ def _by_convolution(C: int, means: Array, deviation: float, v: float) -> list[li
 
     ends = zip(true_class, np.searchsorted(L, low), np.searchsorted(L, high), strict=True)
     return [
-        with_own(L[i:j, None] - own - v, _Sums(*(part[i:j] for part in all_sums)))
-        for own, i, j in ends
+        with_own(L[i:j, None] - truth - v, _Sums(*(part[i:j] for part in all_sums)))
+        for truth, i, j in ends
     ]
 
 
