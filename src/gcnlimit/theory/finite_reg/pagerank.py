@@ -57,15 +57,17 @@ def pagerank_transforms(theta: Array, signal: Array, s: Array) -> Transforms:
 
 
 def _root(square: Array, s: Array) -> Array:
-    r"""Solve :math:`y\,[1 + s (1+y)^2] = \theta^2 (1 + y)`, from above, where the function is convex."""
+    r"""Solve :math:`y\,[1 + s (1+y)^2] = \theta^2 (1 + y)`, whose function is convex."""
 
     def excess(y: Array) -> tuple[Array, Array]:
         x = 1.0 + y
         return y * (1.0 + s * x**2) - square * x, 1.0 + s * x * (x + 2.0 * y) - square
 
-    # the root without the square of x is above the true one, and Newton's method does not overshoot
+    # without the square of x the root is above the true one; from there one step of iteration
     highest = square / (1.0 + s - square)
-    return bracketed_roots(excess, highest, np.zeros_like(highest), highest)
+    x = 1.0 + highest
+    guess = np.minimum(square * x / (1.0 + s * x**2), highest)
+    return bracketed_roots(excess, guess, np.zeros_like(highest), highest, tol=1e-9)
 
 
 @dataclass(frozen=True, eq=False)
