@@ -212,7 +212,7 @@ def test_a_kink_of_the_prox_may_lie_at_any_margin():
         assert custom.as_loss(loss) is loss
 
 
-@pytest.mark.parametrize("kinks", [(1.0, 1.0), (1.0, 0.0), (math.nan,), ("1",), ((1.0,),)])
+@pytest.mark.parametrize("kinks", [(1.0, 1.0), (0.0, 2.0, 1.0), (math.nan,), ("1",), ((1.0,),)])
 def test_kinks_are_margins_in_increasing_order(kinks):
     with pytest.raises(gl.ParameterError, match="list the margins in increasing order"):
         gl.GCN(gl.Diffusion(1.0), FromValue(lambda z: np.maximum(0.0, 1.0 - z), kinks=kinks))

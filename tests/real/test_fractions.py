@@ -8,7 +8,7 @@ from scipy.special import log_softmax, softmax
 
 import gcnlimit as gl
 from gcnlimit.numerics.leave_one_out import SPREAD, recalibrated
-from gcnlimit.real.fractions import EXPLAINED, Shift
+from gcnlimit.real.fractions import EXPLAINED, WIDE, Shift
 from gcnlimit.real.recommend import expectation
 
 SHARES = np.array([0.6, 0.25, 0.15])
@@ -67,6 +67,18 @@ def test_the_estimate_is_certain_where_outputs_are():
         left_out, other = (outputs(rng, classes, prior, sharpness) for classes in (here, there))
         errors.append(Shift.of(left_out, here, other, prior).covariance[0, 0])
     assert errors[0] > errors[1] > errors[2] > 0
+
+
+def test_the_error_of_mean_outputs_falls_as_one_over_the_nodes():
+    """Twice as many nodes of the same outputs halve what depends on them; what the model misses stays."""
+    rng, prior = np.random.default_rng(2), np.array([0.5, 0.5])
+    here, there = np.repeat([0, 1], 5), rng.choice(2, 10)
+    left_out, other = (outputs(rng, classes, prior, 1.0) for classes in (here, there))
+    error = []
+    for times in (1, 2, 4):
+        each = np.tile(left_out, (times, 1)), np.tile(here, times), np.tile(other, (times, 1))
+        error.append(1.0 / (1.0 / Shift.of(*each, prior).covariance[0, 0] - 4.0 / WIDE**2))
+    assert error[0] - error[1] == pytest.approx(2.0 * (error[1] - error[2]), rel=1e-9)
 
 
 def test_given_fractions_are_the_rule_of_bayes():

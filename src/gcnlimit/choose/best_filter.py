@@ -225,8 +225,8 @@ def ceiling_at(points: Points, infinite: bool) -> Best:
 def is_infinite(reg: float | None) -> bool:
     """Whether the regularization is to be infinite."""
     if reg is not None and not (isinstance(reg, float) and reg == math.inf):
-        told = f"reg = {shown(reg)} is not allowed: a finite value only sets the scale of the"
-        raise ParameterError(f"{told} filter; take None for the best regularization, or math.inf")
+        told = f"reg = {shown(reg)} is not allowed: finite, it only sets the scale of the filter"
+        raise ParameterError(f"{told}; take None for the best regularization, or math.inf")
     return reg is not None
 
 

@@ -99,8 +99,8 @@ def free_numbers(
             refused |= outside
             numbers.append(FreeNumber(name, scale, layer, low, high, unit, asked))
     if len(numbers) > MOST_NUMBERS:
-        told = f"free contains {len(numbers)} numbers, and more than {MOST_NUMBERS} take minutes to"
-        raise ParameterError(f"{told} search; free fewer, such as one interval for all layers")
+        told = f"free contains {len(numbers)} numbers, and more than {MOST_NUMBERS} take minutes"
+        raise ParameterError(f"{told}; free fewer, such as one interval for all layers")
     for number in numbers:
         if number.name not in GAINS:  # every filter can be computed at 0
             number.low[refused] = number.high[refused] = 0.0

@@ -89,7 +89,7 @@ def _begin(intervals: dict[str, Any], arguments: dict[str, Any]) -> dict[str, An
             raise click.UsageError(f"{told}; give one, from which the search starts.")
     begun = [FAMILIES[name] for name in intervals if name in FAMILIES and name not in named]
     if any(family.deep and not layered(family) for family in begun):
-        told = "--free coefficients needs --coefficients, from which"
-        raise click.UsageError(f"{told} the search starts: their number is the order plus one.")
+        start = "from which the search starts: their number is the order plus one"
+        raise click.UsageError(f"--free coefficients needs --coefficients, {start}.")
     begun_at = starts(intervals, named)
     return {n: v if n == "depth" else np.atleast_1d(v) for n, v in begun_at.items()}

@@ -91,8 +91,8 @@ def read(name: str, values: Sequence[Any]) -> list[Any]:
         plain = (int(v) if isinstance(v, float) and v.is_integer() else v for v in values)
         return [whole(name, value, low=0) for value in plain]
     if name in ("filter", "test_filter") and not all(isinstance(v, Filter) for v in values):
-        told = f"the axis {name} must list filters such as Diffusion(1.0), or name them in a"
-        raise ParameterError(f"{told} dictionary")
+        told = f"the axis {name} must list filters such as Diffusion(1.0)"
+        raise ParameterError(f"{told}, or name them in a dictionary")
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 

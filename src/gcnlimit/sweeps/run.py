@@ -233,8 +233,10 @@ def _check_start(work: Work) -> None:
     """Raise `GCNLimitError` if worker processes cannot even start."""
     with process_pool(1) as pool:
         if broken(pool.submit(repr, work)):
-            told = "worker processes cannot start; a function that is defined in a script needs the"
-            raise GCNLimitError(f"{told} call to sweep under if __name__ == '__main__':")
+            needs = "a function that is defined in a script needs the call to sweep"
+            raise GCNLimitError(
+                f"worker processes cannot start; {needs} under if __name__ == '__main__':"
+            )
 
 
 class _Answers:

@@ -3,6 +3,7 @@ import os
 import numpy as np
 import pytest
 
+import gcnlimit as gl
 from gcnlimit.simulation.data.features import LARGEST_KEY, StreamedFeatures, one_pass
 
 
@@ -65,3 +66,9 @@ def test_noise_is_standard_and_uncorrelated_between_tiles(device):
     tiles = W.reshape(200 if device == "cpu" else 100, -1)
     correlation = np.sum(tiles[1:] * tiles[:-1]) / np.sqrt(tiles[1:].size)
     assert abs(correlation) < 4
+
+
+@pytest.mark.parametrize("alpha", [0.5, 4.0])
+def test_there_are_alpha_nodes_for_each_feature(alpha):
+    i = gl.sample(gl.CSBM(alpha, 1.0, 1.0, 0.1), nodes=200, degree=10, seed=0)
+    assert 200 / i.features.shape[1] == alpha

@@ -64,8 +64,8 @@ class Size:
         mu = float(np.max(data.mu))
         for name, value, entry in (("lam", lam, lam), ("mu", mu, math.sqrt(mu / self.nodes))):
             if entry > LARGEST[self.dtype] / 10.0:
-                told = f"{name} = {value:g} is too large to be simulated in {self.dtype}; take a"
-                raise ParameterError(f"{told} smaller one")
+                told = f"{name} = {value:g} is too large to be simulated in {self.dtype}"
+                raise ParameterError(f"{told}; take a smaller one")
         if self.degree is not None:
             for lam in (float(np.min(data.lam)), float(np.max(data.lam))):
                 edge_probabilities(lam, self.nodes, self.degree, data.classes)

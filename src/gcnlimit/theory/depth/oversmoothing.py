@@ -118,8 +118,8 @@ def oversmoothing(
     data = data.model
     scope.check("oversmoothing", data)
     if not filters or not all(isinstance(f, Filter) and not f.shape for f in filters):
-        told = "filters must be a sequence of at least one filter, each with the parameters of"
-        raise ParameterError(f"{told} one network; write [Residual.constant(c, K) for K in depths]")
+        told = "filters must be a sequence of one filter or more, each of one network"
+        raise ParameterError(f"{told}; write [Residual.constant(c, K) for K in depths]")
     blind = data.replaced(mu=0.0 * np.asarray(data.mu))
     networks = [GCN(f, symmetrize=symmetrize) for f in filters]
     answers = [predict(data, gcn) for gcn in networks]
