@@ -145,10 +145,8 @@ def tune(
     refused = np.asarray(prediction.status) == Status.REFUSED
     # a search may refuse what a prediction at the ends of its intervals would answer
     refused |= np.isnan(best.margin).reshape(shape)
-    if throw and np.any(refused):
-        Points.of(data, network)  # raises the error that says why
-    if throw and np.all(np.isnan(prediction.test_accuracy)):
-        predict(data, network, progress=False)  # the same
+    if throw and (np.any(refused) or np.all(np.isnan(prediction.test_accuracy))):
+        predict(data, network, progress=False)  # raises the error that says why
     if np.any(refused):
         numbers = {name: np.ravel(value) for name, value in prediction.as_dict().items()}
         ended = Status.of(np.where(refused, Status.REFUSED, prediction.status))

@@ -38,10 +38,11 @@ def bracketed_roots(
     for _ in range(_MOST_STEPS):
         value, slope = function(x)
         # every value narrows the bounds, also that of a step that was too long
-        below = value < 0.0
-        low, high = np.where(below, x, low), np.where(below, high, x)
+        low, high = np.where(value < 0.0, x, low), np.where(value < 0.0, high, x)
         size = np.abs(x)
-        step = value / np.maximum(slope, 1e-300)
+        with np.errstate(over="ignore", invalid="ignore"):
+            step = value / np.maximum(slope, 1e-300)
+            middle = 0.5 * (low + high)
         small = np.abs(step) <= tol * (1.0 + size)
         unbounded = open_ended and np.isinf(high - low)
         if open_ended:  # outwards in growing steps: Newton's may be huge where the function is flat
@@ -50,12 +51,8 @@ def bracketed_roots(
         moved = x - step
         # the second condition: else it may creep, or jump to and fro between the bounds
         inside = (moved >= low) & (moved <= high) & (np.abs(step) <= 0.5 * before_last)
-        newton = small | inside | unbounded
-        if not newton.all():
-            moved = np.where(newton, moved, 0.5 * (low + high))
+        moved = np.where(small | inside | unbounded, moved, middle)
         before_last, last = last, np.abs(moved - x)
-        if open_ended:
-            last = np.where(unbounded, np.inf, last)
         x = np.where(done, x, moved)
         done = done | small | (high - low <= _CLOSED * size)
         if done.all():

@@ -233,10 +233,8 @@ def _check_start(work: Work) -> None:
     """Raise `GCNLimitError` if worker processes cannot even start."""
     with process_pool(1) as pool:
         if broken(pool.submit(repr, work)):
-            needs = "a function that is defined in a script needs the call to sweep"
-            raise GCNLimitError(
-                f"worker processes cannot start; {needs} under if __name__ == '__main__':"
-            )
+            why = "a function that is defined in a script needs the call to sweep under"
+            raise GCNLimitError(f"worker processes cannot start; {why} if __name__ == '__main__':")
 
 
 class _Answers:

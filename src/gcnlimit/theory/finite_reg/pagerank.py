@@ -66,8 +66,7 @@ def _root(square: Array, s: Array) -> Array:
     # without the square of x the root is above the true one; from there one step of iteration
     highest = square / (1.0 + s - square)
     x = 1.0 + highest
-    guess = np.minimum(square * x / (1.0 + s * x**2), highest)
-    return bracketed_roots(excess, guess, np.zeros_like(highest), highest, tol=1e-9)
+    return bracketed_roots(excess, square * x / (1.0 + s * x**2), 0.0 * x, highest, tol=1e-9)
 
 
 @dataclass(frozen=True, eq=False)
