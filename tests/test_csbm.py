@@ -63,6 +63,7 @@ def test_there_and_back_over_arrays():
         ({"degree": 2000}, "degree = 2000 is too large; it must be below nodes"),
         ({"distance": -1}, "distance = -1 is not allowed"),
         ({"features": 0}, "features = 0 is not allowed"),
+        ({"nodes": 0}, "nodes = 0 is not allowed"),
         ({"labelled": 3000}, "labelled is larger than nodes"),
         ({"labelled": 0.05}, "labelled = 0.05 is not a number of nodes"),
     ],

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
-from gcnlimit.explorer.start import _edge_like, describe_upload
+from gcnlimit.explorer.start import PRESETS, _edge_like, describe_upload
 from gcnlimit.explorer.state import State
 
 
@@ -173,3 +173,9 @@ def test_files_are_called_by_their_own_names(monkeypatch):
     nodes = _encoded("id,city,label\na,Köln,x\nb,Mainz,y\nc,Köln,x\n".encode("cp1252"))
     _, words = describe_upload(State(), [edges, nodes], ["mine.csv", "people.csv"])
     assert words.startswith("'people.csv' is not UTF-8")
+
+
+def test_every_example_lies_within_the_limits_of_the_controls():
+    for examples in PRESETS.values():
+        for state in examples.values():
+            assert State.of(vars(state)) == state
