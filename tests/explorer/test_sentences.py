@@ -37,6 +37,8 @@ def test_layers_are_worth_a_tenth_of_a_percentage_point():
     more = until(5) + 0.0015 * (LAYERS == 12)
     assert "every layer up to 12 still adds" in layers(more)
     assert layers(np.full(12, np.nan)) == "they cannot be computed here."
+    some = np.where(LAYERS == 2, np.nan, until(5))  # a depth that fails hides no other
+    assert layers(some) == layers(until(5))
 
 
 @pytest.mark.parametrize("top, words", [(1, "1 layer "), (4, "4 layers ")])

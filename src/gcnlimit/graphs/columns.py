@@ -151,8 +151,8 @@ def days_of(texts: Collection[str]) -> tuple[dict[str, float] | None, str]:
     ({'31/12/2023': 0.0, '2/1/2024': 2.0}, 'days since 2023-12-31')
     """
     if all(map(_COMPACT.fullmatch, texts)):
-        found, how = days_of([_COMPACT.sub(r"\1-\2-\3", value) for value in texts])
-        return found and {value.replace("-", ""): days for value, days in found.items()}, how
+        readings, how = days_of([_COMPACT.sub(r"\1-\2-\3", value) for value in texts])
+        return readings and {value.replace("-", ""): days for value, days in readings.items()}, how
     parts = {value: (*_BEFORE_CLOCK.split(value, maxsplit=1), "")[:2] for value in texts}
     dates, times = map(_readings, zip(*parts.values(), strict=True), (_DATES, _CLOCKS))
     if not dates or not times or any(other != dates[0] for other in dates):

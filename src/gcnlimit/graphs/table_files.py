@@ -153,24 +153,24 @@ def _content(path: Location, shown: str) -> bytes:
     return bytes(raw)
 
 
-def _text(raw: bytes, shown: str, given: str | None, notes: list[str]) -> str:
+def _text(raw: bytes, shown: str, encoding: str | None, notes: list[str]) -> str:
     """Text of a file in the encoding given, else in Unicode, else, as is noted, in that of Windows."""
     marked = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
-    for code in [given] if given else ["utf-16" if marked else "utf-8-sig", "cp1252"]:
+    for code in [encoding] if encoding else ["utf-16" if marked else "utf-8-sig", "cp1252"]:
         try:
             written = raw.decode(code)
         except UnicodeError:
             continue
         except LookupError:
-            known = "write it as Python does, such as utf-8, cp1252 or shift_jis"
-            raise ParameterError(f"encoding = {given!r} is not known; {known}") from None
+            remedy = "write it as Python does, such as utf-8, cp1252 or shift_jis"
+            raise ParameterError(f"encoding = {encoding!r} is not known; {remedy}") from None
         if "\0" in written:  # another encoding, or no text at all
             continue
-        if code == "cp1252" != given:
+        if code == "cp1252" != encoding:
             told = f"{shown} is not UTF-8 and was read as cp1252, the encoding of Windows"
             notes.append(f"{told}; for another encoding use {option('encoding', 'NAME')}.")
         return unicodedata.normalize("NFC", written)  # é is one letter, as Macs do not write it
-    tried = f"is not text in {given or 'UTF-8 or cp1252'}; save it as CSV"
+    tried = f"is not text in {encoding or 'UTF-8 or cp1252'}; save it as CSV"
     raise ParameterError(f"{shown} {tried}, or name its encoding by {option('encoding', 'NAME')}")
 
 
@@ -229,7 +229,7 @@ def _of_pandas(frame: Any, shown: str) -> Any:
         raise ParameterError(f"{told}; convert it, or write it as CSV") from None
 
 
-def _index_counts(frame: Any, kind: str, given: bool) -> bool:
+def _index_counts(frame: Any, kind: str, asked: bool) -> bool:
     """Whether the index of a data frame is a column, and not the whole numbers that filtering or sorting leave behind."""
     index = frame.index
     named = any(name is not None for name in index.names)
@@ -238,7 +238,7 @@ def _index_counts(frame: Any, kind: str, given: bool) -> bool:
     first = frame.iloc[:, 0]
     names_rows = first.is_unique and first.dtype.kind != "f"
     if type(index).__name__ == "RangeIndex":  # names the nodes if the first column does not by far
-        names_rows = given or 2 * first.nunique() >= len(first)
+        names_rows = asked or 2 * first.nunique() >= len(first)
     return kind == "nodes" and not names_rows
 
 
@@ -311,8 +311,8 @@ def _by_name(head: list[str], columns: list[list[Any]], shown: str) -> Columns:
 def _headed(columns: list[list[str]], names: set[str]) -> bool:
     """Whether a list of edges begins with the names of its columns: usual ones, or words where other rows are not such."""
     first = [column[0] for column in columns]
-    known = ENDS[0] + WEIGHT * (len(first) > 2)
-    usual = not first[0] or any(cell.lower() in known for cell in first)
+    heads = ENDS[0] + WEIGHT * (len(first) > 2)
+    usual = not first[0] or any(cell.lower() in heads for cell in first)
     if usual or len(first) < 2 or len(columns[0]) < 2:
         return usual
     ends = {cell for column in columns[:2] for cell in column[1:]}

@@ -68,8 +68,8 @@ def read(
     if _suffix(path) != ".npz":
         use = "use .npz, .csv, .tsv, .txt or .xlsx; or give what pandas or NetworkX read from it"
         raise ParameterError(f"path = {os.fspath(path)!r} is not a known kind of file; {use}")
-    given = {**how._asdict(), "nodes": nodes is not None and "FILE", "encoding": None}
-    for name, value in ((name, value) for name, value in given.items() if value):
+    options = {**how._asdict(), "nodes": nodes is not None and "FILE", "encoding": None}
+    for name, value in ((name, value) for name, value in options.items() if value):
         used = option(name, value if isinstance(value, str | bool) else min(value))
         raise ParameterError(f"{used} is for a list of edges; an .npz file has its own")
     with reading(path, "a graph") as stored:
