@@ -55,6 +55,22 @@ def test_out_of_bag_answers_say_nothing_of_random_classes():
     assert np.all(fitted.losses.mean(axis=1) > math.log(3) - 0.02)
 
 
+@pytest.mark.usefixtures("few_trees")
+@pytest.mark.parametrize("width", [3, 40])
+def test_a_member_uses_the_graph_if_its_columns_change_with_it(width):
+    rng = np.random.default_rng(0)
+    nodes = np.arange(80)
+    labels = Labels(np.arange(2), nodes, nodes % 2)
+    X = rng.standard_normal((80, width))
+    banks = []
+    for _ in range(2):
+        A = np.triu(rng.random((80, 80)) < 0.1, 1).astype(float)
+        views = Views(X, sparse.csr_array(A + A.T), unit=False)
+        banks.append([*bank.members(views, labels, told=False)])
+    for (member, columns), (_, other) in zip(*banks, strict=True):
+        assert member.graph != np.array_equal(columns[nodes], other[nodes]), member.name
+
+
 def stars(rng, y):
     """Leaves of ten hubs."""
     A = np.zeros((y.size, y.size))
