@@ -57,6 +57,15 @@ def brief(value: object) -> str:
     return f"<{size} numbers from {low:.6g} to {high:.6g}>"
 
 
+def measured(value: float, error: float, digits: str = ".3g", of_error: str = ".2g") -> str:
+    """Text of a number and its error, which may be unknown.
+
+    >>> measured(1.234, 0.051), measured(1.234, np.inf)
+    ('1.23 +- 0.051', '1.23 (error unknown)')
+    """
+    return f"{value:{digits}} " + (f"+- {error:{of_error}}" if error < np.inf else "(error unknown)")
+
+
 def shown(value: object) -> str:
     """Text of a value in a sentence, whatever it is: one line, cut if it is long."""
     try:

@@ -1,5 +1,6 @@
 """The description of a graph is what the model says of it."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -87,3 +88,11 @@ def test_numbers_are_those_of_the_attributes(texas):
     assert numbers["lam"] == found.estimate.lam
     assert numbers["edges"] == 279
     assert found.homophily == pytest.approx(0.06, abs=0.01)
+
+
+def test_an_unknown_error_is_called_so():
+    """As where the likelihood has no curvature at its maximum."""
+    found = described(1.5, nodes=300)
+    unsure = dataclasses.replace(found.likelihood, lam_error=math.inf)
+    text = f"{dataclasses.replace(found, likelihood=unsure)}\n{unsure}"
+    assert text.count("(error unknown)") == 2 and " inf" not in text

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._runtime.memory import at_most
+from gcnlimit._values import measured
 from gcnlimit.benchmark.problems import Problem, problems
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM, SIGNALS
@@ -169,8 +170,8 @@ def describe(state: State, data: Dataset, scale: str = "auto") -> tuple[State, s
         fitted = fitted.replaced(degrees_variance=0.0)
     *tables, sentences = str(advice).split("\n\n")
     size = f"Your graph: {data.nodes} nodes, {len(estimate.fractions)} classes."
-    graph = f"lam = {estimate.lam:.3g} +- {estimate.lam_error:.2g}"
-    signals = f"{graph}, mu = {estimate.mu:.3g} +- {estimate.mu_error:.2g}"
+    graph = f"lam = {measured(estimate.lam, estimate.lam_error)}"
+    signals = f"{graph}, mu = {measured(estimate.mu, estimate.mu_error)}"
     model = f"The sliders show the estimated model: {signals}."
     if advice.doubts:
         model += f"\nYour graph may not follow it: {advice.doubts[0]}."

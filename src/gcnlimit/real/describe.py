@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit._values import Array
+from gcnlimit._values import Array, measured
 from gcnlimit.graphs.blocks import homophily
 from gcnlimit.graphs.check import counted
 from gcnlimit.graphs.standard import StandardizedGraph
@@ -113,8 +113,9 @@ class Description(Printed):
         ]
         for estimate, how in ((self.estimate, "from labels"), (self.likelihood, "by likelihood")):
             if estimate is not None:
-                lam = f"lam {estimate.lam:.2f} +- {estimate.lam_error:.2f}"
-                lines.append(f"{lam}, mu {estimate.mu:.2f} +- {estimate.mu_error:.2f} ({how})")
+                lam = measured(estimate.lam, estimate.lam_error, ".2f", ".2f")
+                mu = measured(estimate.mu, estimate.mu_error, ".2f", ".2f")
+                lines.append(f"lam {lam}, mu {mu} ({how})")
         if self.holds:
             snr = f"signal-to-noise ratio {float((self.likelihood or self.estimate).data.snr):.2g}"
             lines.append(f"{snr}: above 1 the classes show even without labels")

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import one_of
-from gcnlimit._values import Array, Integers
+from gcnlimit._values import Array, Integers, measured
 from gcnlimit.classes import Classes
 from gcnlimit.degrees import Degrees
 from gcnlimit.errors import ParameterError
@@ -89,15 +89,15 @@ class Estimate(Printed):
         value = float(predicted.test_accuracy)
         error = float(predicted.standard_error.test_accuracy)
         if math.isnan(value):
-            near = f"lam = {self.lam:.3g} +- {self.lam_error:.2g}"
+            near = f"lam = {measured(self.lam, self.lam_error)}"
             remedy = "take a weaker filter, or label more nodes"
             warnings.warn(f"the network has no answer at {near}; {remedy}", stacklevel=2)
             return Interval(None, 0.0, 1.0)
         return Interval(value, max(value - 2.0 * error, 0.0), min(value + 2.0 * error, 1.0))
 
     def __str__(self) -> str:
-        graph = f"alpha  {self.alpha:.4g}\nlam    {self.lam:.3g} +- {self.lam_error:.2g}"
-        features = f"mu     {self.mu:.3g} +- {self.mu_error:.2g}\nrho    {self.rho:.4g}"
+        graph = f"alpha  {self.alpha:.4g}\nlam    {measured(self.lam, self.lam_error)}"
+        features = f"mu     {measured(self.mu, self.mu_error)}\nrho    {self.rho:.4g}"
         return "\n".join([graph, features, *self.warnings])
 
 
