@@ -1,5 +1,7 @@
 """Leave-one-out: what it expects is what new nodes show, also where a class has few labels."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy.special import log_softmax, softmax
@@ -7,6 +9,7 @@ from scipy.special import log_softmax, softmax
 from gcnlimit.numerics.leave_one_out import (
     averaged,
     correct,
+    hits,
     made_up,
     paired,
     sharpened,
@@ -95,3 +98,19 @@ def test_an_average_leaves_out_what_has_no_weight():
     mean = averaged(outputs, np.array([0.25, 0.75, 0.0]), np.array([1.0, 0.5, 1.0]))
     wanted = 0.25 * softmax([1.0, 2.0]) + 0.75 * softmax([1.5, 0.0])
     np.testing.assert_allclose(mean, wanted[None], rtol=1e-15)
+
+
+@pytest.mark.parametrize("classes, labels", [(2, 20), (2, 21), (3, 50), (5, 50)])
+def test_labels_of_chance_are_right_by_chance(classes, labels):
+    """Every node is given the class of most labels: without its own, leave-one-out is right by chance alone, and hits half so."""
+    rng = np.random.default_rng(0)
+    full, mean = [], []
+    for _ in range(2000):
+        y = rng.integers(classes, size=labels)
+        logs = np.log(np.maximum(np.bincount(y, minlength=classes), 0.1)) + np.zeros((labels, 1))
+        full.append(correct(logs, y).mean())
+        mean.append(hits(logs, y).mean())
+    without = 2.0 * np.array(mean) - full
+    error = np.std(without) / math.sqrt(2000)
+    assert np.mean(without) == pytest.approx(1 / classes, abs=4 * error + 0.01)
+    assert np.mean(full) - 1 / classes > 0.06

@@ -14,7 +14,7 @@ from gcnlimit._values import Array, Integers
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.labels import Labels, class_weights
 from gcnlimit.graphs.scaling import unit_rows
-from gcnlimit.numerics.leave_one_out import correct
+from gcnlimit.numerics.leave_one_out import correct, hits
 from gcnlimit.numerics.uncertain import uncertain_and_spread
 from gcnlimit.real.ensemble import Ensemble
 from gcnlimit.real.fractions import EXPLAINED, Shift, as_fractions
@@ -154,15 +154,16 @@ class GraphClassifier(GraphEstimator):
         elif word not in ("auto", "estimated", "labels"):
             fractions = as_fractions(self.fractions, labels.classes)
         self.fractions_ = fractions
+        about = (labels.classes.size, self._others)
         if fractions is self._prior and (shift is None or np.ptp(labels.counts)):
+            self.expected_accuracy_ = expected_accuracy(hits(left_out, labels.index), *about)
             return
         self._offset = np.log(fractions / self._prior)
         right = correct(left_out + self._offset, labels.index)
         share = (fractions / labels.counts)[labels.index]
         by_class = np.bincount(labels.index, right) / labels.counts
         variance = 0.0 if shift is None else max(float(by_class @ shift.covariance @ by_class), 0.0)
-        about = (labels.classes.size, self._others, share, variance)
-        self.expected_accuracy_ = expected_accuracy(right, *about)
+        self.expected_accuracy_ = expected_accuracy(right, *about, share, variance)
 
     def _apply(self, features: Any, adjacency: Any) -> Array:
         return self._model.elsewhere(features, adjacency)
