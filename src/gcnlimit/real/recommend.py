@@ -239,9 +239,7 @@ def _ceiling(
     model = "assuming the graph follows the block model, which our checks found no reason to doubt"
     limit = f"The best possible accuracy is {value:.3f} +- {error:.3f}, {model}."
     if expected.value is not None and value - error > expected.value + 0.01:
-        limit = (
-            f"{limit} In Python, gcnlimit.nn.MessagePassingClassifier is made to close this gap."
-        )
+        limit += " In Python, gcnlimit.nn.MessagePassingClassifier is made to close this gap."
     elif expected.value is not None and value < expected.value:
-        limit = f"{limit} The expected accuracy is as near to it as the errors can tell."
+        limit += " The expected accuracy is as near to it as the errors can tell."
     return limit, doubts
