@@ -95,4 +95,5 @@ def test_an_unknown_error_is_called_so():
     found = described(1.5, nodes=300)
     unsure = dataclasses.replace(found.likelihood, lam_error=math.inf)
     text = f"{dataclasses.replace(found, likelihood=unsure)}\n{unsure}"
-    assert text.count("(error unknown)") == 2 and " inf" not in text
+    assert text.count("(error unknown)") == 2
+    assert " inf" not in text
