@@ -4,6 +4,7 @@ import importlib
 import shutil
 import sys
 
+import numpy as np
 import pytest
 from reference import ROOT
 
@@ -52,6 +53,11 @@ def finite_reg(script, folder):
     script.share_of_the_gap(2)
 
 
+def normalizations(script, folder):
+    script.SIGNALS, script.LAWS = np.array([0.6, 1.2]), dict(list(script.LAWS.items())[:1])
+    script.main(2)
+
+
 def training(script, folder):
     script.time(2)
     script.sure(2)
@@ -98,6 +104,7 @@ CASES = {
         degree_law,
         depth,
         finite_reg,
+        normalizations,
         training,
         benchmark,
         pictures,

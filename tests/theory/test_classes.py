@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from reference import CLASSES
+from scipy.special import ndtr
 
 import gcnlimit as gl
 from validation.integral_equations import integral_residuals
@@ -90,6 +91,22 @@ def test_the_bias_at_infinite_regularization_is_the_limit(loss):
         for reg in (np.inf, 1e9)
     )
     assert limit.bias == pytest.approx(near.bias, abs=1e-7)
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+def test_the_bias_shifts_the_outputs(loss):
+    """Eq. 8.13 from the law of the output, whose units the bias of the square loss has to take."""
+    p = 0.86
+    data = gl.CSBM(**DATA, classes=(p, 1 - p))
+    found = gl.predict(data, gl.GCN(gl.Diffusion(0.7), loss, 0.3))
+    output, bias = found.order_parameters.output, found.order_parameters.bias
+    if loss == "square":
+        assert bias == pytest.approx(2 * p - 1, rel=1e-12)
+        bias = bias / (2 * math.sqrt(p * (1 - p)))
+    first, second = math.sqrt((1 - p) / p), -math.sqrt(p / (1 - p))
+    right = [output.mean * first + bias, -(output.mean * second + bias)]
+    expected = ndtr(np.array(right) / math.sqrt(output.variance)) @ [p, 1 - p]
+    assert found.test_accuracy == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("row", CLASSES["C_square"], ids=name)

@@ -215,7 +215,8 @@ class OrderParameters:
         Of a network used on another graph: the margin :math:`c` of the features alone, and the fraction :math:`q` of labels
         that would align the weights as well without a graph (Eqs. 10.1 and 10.5).
     bias
-        Free bias of a network on two unequal classes, whose labels are :math:`\pm 1` (Eq. 8.13).
+        Free bias of a network on two unequal classes, whose labels are :math:`\pm 1`. Of the square loss, whose `output` has
+        units of the codes, it is :math:`2p - 1`; in Eq. 8.13, and in `fit`, it is divided by :math:`2\sqrt{p(1-p)}`.
     nonzero
         Fraction of the weights that are not 0, under a penalty with a corner there.
 

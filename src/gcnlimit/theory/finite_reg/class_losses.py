@@ -67,10 +67,8 @@ def trained_bias(loss: ClassLoss, offset: Array, output: Output | None) -> Array
         return None
     codes = loss.form is Form.CODES
     rest = loss.classes.fractions[0] - loss.classes.fractions[1] if codes else loss.resting_bias
-    if output is None:
-        return np.full_like(offset, rest)
-    unit = loss.unit if codes else 1.0
-    return np.where(np.isnan(offset), rest, offset * np.sqrt(output.variance) * unit)
+    deviation = 0.0 if output is None else np.sqrt(output.variance)
+    return np.where(np.isnan(offset), rest, offset * deviation * (loss.unit if codes else 1.0))
 
 
 def limiting_offset(classes: Classes) -> float:
