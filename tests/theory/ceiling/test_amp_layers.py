@@ -107,3 +107,11 @@ def test_averages_and_error_of_two_unequal_classes_are_one_dimensional(p, mean, 
         matrices[1], classes.fractions, classes.fractions, single_rule(1), mean=matrices[0]
     )
     assert error == pytest.approx(np.log(wrong), abs=1e-10)
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 4])
+def test_a_rule_averages_a_gaussian_to_its_moments(dimensions):
+    """One product of nodes in few dimensions, the mean of several random rules in more."""
+    rule = single_rule(dimensions)
+    assert rule.weights.sum() == pytest.approx(1.0, abs=1e-12)
+    assert rule.weights @ rule.nodes**2 == pytest.approx(1.0, abs=2e-3)
