@@ -32,7 +32,7 @@ BUDGET = {
     "explorer": (11, 2530),
     "figures": (8, 1350),
     "filters": (6, 1100),
-    "graphs": (15, 2720),
+    "graphs": (15, 2730),
     "losses": (4, 750),
     "nn": (7, 850),
     "numerics": (14, 1800),

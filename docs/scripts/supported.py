@@ -13,7 +13,11 @@ from gcnlimit import scope
 
 PAGE = Path(__file__).parent.parent / "reference" / "supported.md"
 YES, NO = "yes", "no"
-PREDICTED = ("tune", "best_filter")  # whose prediction has the errors of an estimate
+PARTS = {
+    "tune": "errors of the prediction",
+    "best_filter": "errors of the prediction",
+    "compare": "errors of each network",
+}
 
 
 def answers(when: scope.When) -> str:
@@ -76,7 +80,7 @@ def functions() -> Iterable[list[str]]:
             refused = scope.refusal_of(function, simplest | {name: value})
             cells.append("" if free else YES if refused is None else NO)
         kept = "with errors" if function in scope.CARRY else "without errors"
-        yield [function, *cells, "errors of the prediction" if function in PREDICTED else kept]
+        yield [function, *cells, PARTS.get(function, kept)]
 
 
 def printed(page: str) -> str:

@@ -127,8 +127,8 @@ FUNCTIONS: dict[str, str] = {
 
 Of each it says whether it is one of ``data`` alone, or trains a ``network`` at any regularization; whether it answers under a law
 of ``degrees``, for labels with ``noise``, for a training that is ``stopped``, and for nodes at ``home``, on the training graph;
-whether its answers carry the ``errors`` of an estimate (those of `tune` and `best_filter` do so in their prediction); and whether
-it is no theory but an algorithm on a ``sampled`` graph, which takes all but what its own rows refuse.
+whether its answers carry the ``errors`` of an estimate (`tune` and `best_filter` do so in their prediction, `compare` in its
+entries); and whether it is no theory but an algorithm on a ``sampled`` graph, which takes all but what its own rows refuse.
 """
 
 

@@ -349,6 +349,16 @@ def test_what_is_not_a_table_of_finite_scores_is_refused():
         score_table([np.nan, 1.0], nodes=2, classes=2)
 
 
+def test_one_score_per_node_is_a_column_too_and_no_probability():
+    scores = np.array([0.2, -3.0, 1e-9])
+    column = score_table(scores[:, None], nodes=3, classes=2)
+    np.testing.assert_array_equal(column, score_table(scores, nodes=3, classes=2))
+    assert column.argmax(axis=1).tolist() == [1, 0, 1]
+    for sure in ([0.2, 0.9, 1.0], [[0.2], [0.9], [0.7]], [0.0, 1.0, 1.0]):
+        with pytest.raises(gl.ParameterError, match="return them minus 1/2"):
+            score_table(sure, nodes=3, classes=2)
+
+
 @pytest.mark.parametrize("scores", [None, "x", [1j, 2.0], [object(), 1.0]])
 def test_scores_that_are_not_real_numbers_are_refused_in_one_sentence(scores):
     with pytest.raises(gl.ParameterError, match="return real numbers"):

@@ -8,6 +8,7 @@ import pytest
 import gcnlimit as gl
 from gcnlimit.choose import compare
 from gcnlimit.choose.compare import Comparison, Entry
+from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.theory.points import Points
 
 DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
@@ -111,3 +112,29 @@ def test_early_stopping_has_an_answer_where_the_best_pagerank_is_at_its_pole():
     stopped = compare._early_stopping(ridge)
     assert stopped.chosen["theta"] == pytest.approx(0.499)
     assert stopped.margin == pytest.approx(ridge.margin, abs=1e-3)
+
+
+def test_errors_of_an_estimate_are_those_of_the_best_networks_around_it():
+    """To first order a best network loses nothing if the data move (the envelope theorem): it need not be chosen again."""
+    step, options = 1e-3, {"depth": 1, "order": 4, "reg": math.inf}
+    model = {"alpha": 4, "lam": 1.0, "rho": 0.1, "classes": [0.4, 0.6]}
+    estimate = EstimatedCSBM(**model, mu=2.0, lam_error=0.0, mu_error=step)
+    comparison = gl.compare(estimate, **options)
+    around = gl.compare(gl.CSBM(**model, mu=[2.0 - step, 2.0 + step]), **options).test_accuracy
+    errors = np.array([entry.standard_error for entry in comparison.entries])
+    known = np.isfinite(errors)
+    assert known.sum() == 7
+    np.testing.assert_allclose(errors[known], np.diff(around)[known, 0] / 2, rtol=0.02)
+    frame = comparison.to_dataframe()
+    np.testing.assert_array_equal(frame.test_accuracy_standard_error, errors)
+    shown = repr(comparison).splitlines()[1:]
+    assert [" ± " in line and "?" not in line for line in shown] == known.tolist()
+
+
+def test_a_point_that_is_refused_leaves_a_gap_in_the_picture():
+    data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=[0.0, 0.1, 0.3])
+    axes = gl.compare(data, depth=1, order=4, reg=math.inf).plot()
+    drawn = [line.get_ydata() for line in axes.lines]
+    assert len(drawn) == 9
+    assert all(np.isfinite(values[1:]).all() for values in drawn)
+    assert axes.get_ylim()[1] >= max(values[1] for values in drawn if values[1] < 0.2)

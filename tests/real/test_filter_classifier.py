@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from problems import classed_graph
 from scipy import sparse
@@ -241,3 +242,25 @@ def test_blocks_are_as_large_as_the_memory_allows(monkeypatch, width, numbers):
     largest = max(networks * nodes * columns for networks, (nodes, columns) in held)
     assert largest > 0.5 * min(numbers, len(X) * min(known, width))
     assert max(networks for networks, _ in held) == min(12, max(1, numbers // (known * width)))
+
+
+def test_columns_of_a_frame_are_those_of_the_fit_in_their_order():
+    X, _, y, A = classed_graph()
+    frame = pd.DataFrame(X, columns=[*"abcdefgh"])
+    model = gl.FilterClassifier().fit(frame, y, graph=A)
+    same = model.predict_proba(frame, graph=A)
+    np.testing.assert_array_equal(same, model.predict_proba(X, graph=A))
+    other = frame[[*"abdcefgh"]]
+    with pytest.raises(gl.ParameterError, match="X has column 'd' where the fit had 'c'"):
+        model.predict(other, graph=A)
+    np.testing.assert_array_equal(
+        model.predict_proba(other[model.feature_names_in_], graph=A), same
+    )
+
+
+@pytest.mark.parametrize("value", ["Rome", pd.NA, pd.Timestamp("2024-01-01")])
+def test_a_column_that_is_no_number_is_named(value):
+    X, _, y, A = classed_graph()
+    frame = pd.DataFrame(X).assign(town=value)
+    with pytest.raises(gl.ParameterError, match="in column 'town'; it must be a matrix"):
+        gl.FilterClassifier().fit(frame, y, graph=A)

@@ -128,8 +128,11 @@ def test_the_reliability_curve_is_drawn_beside_its_dots():
     assert [len(line.get_xdata()) for line in axes.lines] == [2, 101, 101, 101, BINS, BINS, BINS]
     curve, dots = axes.lines[1], axes.lines[4]
     assert curve.get_color() == dots.get_color()
+    assert [t.get_text() for t in axes.get_legend().get_texts()][1] == "reg = 0.3"
     classes = gl.predict(*POINTS["three classes"]).calibration.plot_reliability()
     assert len(classes.lines) == 1
+    alone = gl.fit(instance, POINTS["logistic"][1].replaced(reg=1.0)).performance.calibration
+    assert [len(line.get_xdata()) for line in alone.plot().lines] == [2, 101, BINS]
 
 
 @pytest.mark.parametrize("trials", [1, 5])

@@ -161,7 +161,11 @@ def test_your_own_function_is_a_producer_and_may_fail():
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (3.0, "TypeError: the function returned float, not a dictionary of numbers"),
+        (
+            "three",
+            "TypeError: the function returned str; "
+            "return a dictionary of numbers, a number, or what predict returns",
+        ),
         (
             {"y": [1.0, 2.0]},
             "TypeError: the function returned an array as 'y'; give each of its numbers a name",
@@ -230,7 +234,7 @@ def test_the_answer_says_where_it_comes_from():
         ({"axes": {"loss": ["square", "sqare"]}}, "loss = 'sqare' is unknown"),
         ({"axes": {"depth": [1, 2]}}, "depth is a parameter of Residual, but gcn has a Diffusion"),
         ({"axes": {"t": [1.0], "theta": [0.1]}}, "t and theta belong to different filters"),
-        ({"axes": {"filter": ["diffusion"]}}, "must list filters"),
+        ({"axes": {"filter": ["diffusion"]}}, "filter = 'diffusion' is not a filter"),
         ({"axes": {"symmetrize": [1, 0]}}, "symmetrize must be True or False"),
         ({"axes": {"lam": [1.0]}, "fixed": {"lam": 1.0}}, "lam is given twice"),
         ({"axes": {"lam": [1.0]}, "fixed": {"mu": 1.0}}, "mu is given twice"),
@@ -266,6 +270,8 @@ def test_the_answer_says_where_it_comes_from():
         ),
         ({"what": dict, "axes": {"x": [1.0]}}, "its parameters have no names"),
         ({"what": functools.partial(max, 1), "axes": {"x": [1.0]}}, "cannot sweep"),
+        ({"what": gl.transfer}, "cannot sweep transfer; .* or pass a function"),
+        ({"axes": {"loss": [lambda z: np.exp(-z)] * 2}}, "name the values in a dictionary"),
     ],
 )
 def test_a_mistake_gets_one_clear_sentence(arguments, sentence):
@@ -277,6 +283,58 @@ def test_a_mistake_gets_one_clear_sentence(arguments, sentence):
             )
         )
     assert "\n" not in str(caught.value)
+
+
+FACTOR = 1.0
+
+
+def test_functions_that_look_alike_are_told_apart(tmp_path, monkeypatch):
+    """By their place in a line, by a default, and by a global: in one sweep, and in one store."""
+    point = {"data": DATA, "gcn": gl.GCN(gl.Diffusion(1.0), reg=1.0), "store": tmp_path / "kept"}
+    pair = {"exponential": lambda z: np.exp(-z), "logistic": lambda z: np.log1p(np.exp(-z))}
+    steps = {steep: lambda z, s=steep: np.log1p(np.exp(-s * z)) for steep in (1, 3)}
+    ends = {"a": lambda x: 1 + 0.2 * x, "b": lambda x: np.exp(0.5 * x)}
+    ends["c"] = np.exp
+    for name, functions in (("loss", pair), ("loss", steps), ("filter", ends)):
+        swept = gl.sweep("predict", axes={name: functions}, **point).test_accuracy
+        alone = [
+            gl.predict(DATA, point["gcn"].replaced(**{name: f})).test_accuracy
+            for f in functions.values()
+        ]
+        np.testing.assert_allclose(swept, alone, rtol=1e-12)
+        assert len(set(alone)) == len(functions)
+
+    def scaled(lam):
+        return FACTOR * lam
+
+    for factor in (1.0, 2.0):
+        monkeypatch.setitem(globals(), "FACTOR", factor)
+        answer = gl.sweep(scaled, axes={"lam": [0.5, 1.5]}, store=point["store"]).value
+        np.testing.assert_array_equal(answer, [0.5 * factor, 1.5 * factor])
+
+
+def test_a_function_may_return_an_answer_of_the_library():
+    to, lam = gl.CSBM(alpha=4, lam=-0.5, mu=2.0, rho=0.1), [0.5, 1.0]
+
+    def moved(lam):
+        return gl.transfer(DATA.replaced(lam=lam), DIFFUSION, to)
+
+    swept = gl.sweep(moved, axes={"lam": lam})
+    at_once = gl.transfer(DATA.replaced(lam=lam), DIFFUSION, to)
+    for name, values in at_once.as_dict().items():
+        np.testing.assert_allclose(swept[name], values, rtol=1e-12)
+    best = gl.sweep(lambda lam: gl.best_filter(DATA.replaced(lam=lam)), axes={"lam": [0.5]})
+    one = gl.best_filter(DATA.replaced(lam=0.5)).prediction
+    assert best.test_accuracy.item() == pytest.approx(one.test_accuracy, abs=1e-12)
+
+
+def test_a_swept_variance_replaces_that_of_the_law_of_the_data():
+    gcn, variances = gl.GCN(gl.PageRank(0.3)), [0.2, 0.8]
+    for law in (gl.Gamma, gl.LogNormal):
+        data = DATA.replaced(degrees=law(5.0))
+        swept = gl.sweep("predict", data=data, gcn=gcn, axes={"degrees_variance": variances})
+        alone = [gl.predict(data.replaced(degrees=law(v)), gcn).test_accuracy for v in variances]
+        np.testing.assert_allclose(swept.test_accuracy, alone, rtol=1e-12)
 
 
 def test_a_function_that_cannot_travel_is_refused_before_it_is_sent():

@@ -92,7 +92,9 @@ def evaluate(
     from gcnlimit.sweeps.store import Store, describe
 
     if not (callable(model) or isinstance(model, str)):
-        raise ParameterError(f"model = {shown(model)} must be a function from a task to scores")
+        raise ParameterError(
+            f"model = {shown(model)} must be a function from a task to scores; wrap it in one"
+        )
     chosen = as_problems(problems)
     one_of("size", size, *SIZES)
     if seed is None and user is not None:

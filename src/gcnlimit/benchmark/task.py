@@ -126,7 +126,7 @@ def split(instance: Instance, problem: str, root: list[int], new: Instance | Non
 def score_table(scores: npt.ArrayLike, nodes: int, classes: int) -> Array:
     """Scores of a model as an array of floats, a row for each node and a column for each class, or a refusal.
 
-    For two classes one number for each node is enough, positive for the second.
+    For two classes one number for each node, alone or as a column, is enough: positive for the second.
 
     >>> score_table([1, -2], nodes=2, classes=2).tolist()
     [[-1.0, 1.0], [2.0, -2.0]]
@@ -135,12 +135,17 @@ def score_table(scores: npt.ArrayLike, nodes: int, classes: int) -> Array:
     if table.dtype.kind not in "biuf":
         wrong = f"{type(scores).__name__} of dtype {table.dtype}"
         raise ParameterError(f"the model returned {wrong}; return real numbers")
-    if table.ndim == 1 and table.dtype.kind in "biu" and table.size and table.min() >= 0:
-        use = f"return scores, such as numpy.eye({classes})[answer]"
-        raise ParameterError(f"the model returned whole numbers from 0, which are classes; {use}")
+    lone = table.ndim == 1 or (classes == 2 and table.shape == (nodes, 1))
+    if lone and table.size and table.min() >= 0:
+        if table.dtype.kind in "biu":
+            use = f"which are classes; return scores, such as numpy.eye({classes})[answer]"
+            raise ParameterError(f"the model returned whole numbers from 0, {use}")
+        if classes == 2 and 0 < table.max() <= 1:
+            use = "if these are probabilities, return them minus 1/2, positive for the second class"
+            raise ParameterError(f"the model returned a number from 0 to 1 for each node; {use}")
     table = np.array(table, float, subok=False)
-    if classes == 2 and table.ndim == 1:
-        table = np.stack([-table, table], axis=1)
+    if lone and classes == 2:
+        table = np.stack([-table.ravel(), table.ravel()], axis=1)
     if table.shape != (nodes, classes):
         got = f"the model returned scores of shape {tuple(np.shape(scores))}"
         each = f"a row for each of the {nodes} nodes and a column for each of the {classes} classes"

@@ -20,6 +20,7 @@ from gcnlimit.choose.search import optimum
 from gcnlimit.choose.tune import network_of
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
+from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.filters import Diffusion, Filter, PageRank, Residual
 from gcnlimit.network import GCN
 from gcnlimit.normalization import Regularized, as_normalization
@@ -27,12 +28,14 @@ from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.performance import Status, scalar_or_array
 from gcnlimit.results.pictures import draw_methods
 from gcnlimit.results.result import Coordinates, Result
+from gcnlimit.results.text import ERROR
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.decision import from_margins, mean_performance
 from gcnlimit.theory.limits import pca_margin
 from gcnlimit.theory.linear import best_linear
 from gcnlimit.theory.margins import MARGINS_ONLY, answers_at
 from gcnlimit.theory.points import Points, check_range, in_range
+from gcnlimit.theory.predict import predict
 from gcnlimit.theory.propensity_spectrum import spectrum
 from gcnlimit.training import GradientFlow
 
@@ -50,7 +53,7 @@ class Entry:
 
     The chosen regularization is in the units of the filter, of largest magnitude 1 on the spectrum for polynomials and for any
     one filter. `gcn` is the network, None for what is not one. The status is ``REFUSED`` where the data are out of range; the
-    network is then that of the other points, along one axis.
+    network is then that of the other points, along one axis. `standard_error`, on an estimate, is that of the accuracy, or NaN.
     """
 
     method: str
@@ -59,6 +62,7 @@ class Entry:
     log_test_error: float | Array
     gcn: GCN | None = None
     status: Status | Integers = Status.EXPLICIT
+    standard_error: float | Array = 0.0
 
     @property
     def chosen(self) -> list[str]:
@@ -90,7 +94,9 @@ class Comparison(Result):
         return Coordinates({"method": methods} | dict(self.coordinates.parameters))
 
     def _shown(self) -> dict[str, Any]:
-        return {
+        errors = [np.max(entry.standard_error) for entry in self.entries]
+        named = {"test_accuracy" + ERROR: np.array(errors)} if any(errors) else {}
+        return named | {
             "test_accuracy": self.test_accuracy,
             "log_test_error": np.stack([entry.log_test_error for entry in self.entries]),
             "gap": self.gap,
@@ -105,8 +111,7 @@ class Comparison(Result):
         """Entry of that name."""
         named = dict(zip(self.methods, self.entries, strict=True))
         if method not in named:
-            every = "; ".join(named)
-            raise ParameterError(f"method = {shown(method)} is unknown; choose among {every}")
+            raise ParameterError(f"{shown(method)} is unknown; choose among {'; '.join(named)}")
         return named[method]
 
     @property
@@ -134,8 +139,10 @@ class Comparison(Result):
         """Table, for data of a single point; else one line."""
         if self.gap.ndim > 1:
             return f"Comparison of {'; '.join(self.methods)} on data of shape {self.gap.shape[1:]}"
-        rows = [f"{name:<34}{reached:>10}{gap:>10}  {at}" for name, reached, gap, at in self.rows()]
-        return "\n".join(map(str.rstrip, rows))
+        rows = self.rows()
+        wide = max(10, *(len(row[1]) for row in rows))
+        lines = [f"{name:<34}{reached:>{wide}}{gap:>10}  {at}" for name, reached, gap, at in rows]
+        return "\n".join(map(str.rstrip, lines))
 
     def rows(self, digits: int = 5) -> list[tuple[str, str, str, str]]:
         """Cells of the table of a single point, its head first; dashes where there is no answer."""
@@ -143,6 +150,8 @@ class Comparison(Result):
         for entry, gap in zip(self.entries, self.gap, strict=True):
             both = (float(entry.test_accuracy), float(gap))
             reached, below = ("-" if math.isnan(x) else f"{x:.{digits}f}" for x in both)
+            if (error := float(entry.standard_error)) != 0:
+                reached += f" ± {error:.1g}" if math.isfinite(error) else " ± ?"
             rows.append((entry.method, reached, below, entry.chosen[0]))
         return rows
 
@@ -169,7 +178,7 @@ def compare(
     ----------
     data
         The data; array parameters broadcast. Points at which no network can be trained (``rho = 0``), or with parameters
-        beyond 1e9, have NaN and the status ``REFUSED``; the others are compared.
+        beyond 1e9, have NaN and the status ``REFUSED``; the others are compared. Of an estimate, accuracies have errors.
     depth, order
         Layers of the residual networks, at most 16, and order of the polynomial, at most 30.
     symmetrize, reg
@@ -217,8 +226,8 @@ def compare(
         entries.append(_entry(_eigenvector(points), data, gcn, np.ones_like(usable)))
         for method, top in (("all linear networks", best_linear), ("Bayes-optimal", bayes_optimal)):
             best = top(data)
-            scores = best.test_accuracy, best.log_test_error
-            entries.append(Entry(method, {}, *scores, status=best.status))
+            scores = best.test_accuracy, best.log_test_error, None, best.status
+            entries.append(Entry(method, {}, *scores, best.standard_error.test_accuracy))
     return with_coordinates(Comparison(tuple(entries)), data)
 
 
@@ -319,6 +328,13 @@ def _eigenvector(points: Points) -> _Row:
     return _Row("PCA of the graph", {}, margin)
 
 
+def _error(data: CSBM, gcn: GCN | None) -> float | Array:
+    """Standard error of the accuracy of a chosen network, if the data are an estimate; NaN of what is no network."""
+    if gcn is None or not isinstance(data, EstimatedCSBM):
+        return math.nan if isinstance(data, EstimatedCSBM) else 0.0
+    return predict(data, gcn, throw=False, progress=False).standard_error.best_accuracy
+
+
 def _entry(row: _Row, data: CSBM, gcn: GCN, usable: Mask) -> Entry:
     """Entry of a row in the shape of the data, NaN and a status of its own at points that cannot be used."""
 
@@ -337,11 +353,13 @@ def _entry(row: _Row, data: CSBM, gcn: GCN, usable: Mask) -> Entry:
     status = np.full(usable.shape, int(Status.REFUSED))
     status[usable] = row.status
     shape = data.shape if usable.all() else none.shape
+    network = None if row.points is None else network_of(gcn, row.points, shape)
     return Entry(
         method=row.method,
         parameters={name: spread(values) for name, values in row.chosen.items()},
         test_accuracy=spread(accuracy),
         log_test_error=spread(reached.log_test_error),
-        gcn=None if row.points is None else network_of(gcn, row.points, shape),
+        gcn=network,
         status=Status.of(status),
+        standard_error=_error(data, network),
     )

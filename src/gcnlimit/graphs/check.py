@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from collections.abc import Iterable
 from copy import copy
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -111,9 +112,13 @@ def as_features(X: Any, nodes: int | None = None, *, name: str = "X", single: bo
     return matrix
 
 
-def with_usable_names(X: Any) -> Any:
+def with_usable_names(X: Any, wanted: Iterable[str] = ()) -> Any:
     """A table, as an array if names of its columns are equal, or some of them no strings, which scikit-learn refuses."""
-    names = list(getattr(X, "columns", ()))
+    names, wanted = list(getattr(X, "columns", ())), list(wanted)
+    if len(names) == len(wanted) and names != wanted:
+        has, had = next(pair for pair in zip(names, wanted, strict=True) if pair[0] != pair[1])
+        order = "give the columns of the fit in their order (feature_names_in_)"
+        raise ParameterError(f"X has column {has!r} where the fit had {had!r}; {order}")
     usable = len({*names}) == len(names) and all(isinstance(name, str) for name in names)
     return X if usable else plain_array("X", X)
 
@@ -222,6 +227,11 @@ def _matrix(name: str, value: Any) -> Any:
             array = array.astype(np.float64)
     if array.dtype.kind not in "biuf":
         told = f"has dtype {array.dtype}" if array.ndim else f"is {type(value).__name__}"
+        if array.dtype.kind == "O" and array.ndim == 2:
+            wrong = (place for place, v in np.ndenumerate(array) if not isinstance(v, Real))
+            row, column = next(wrong, (0, 0))
+            called = list(getattr(value, "columns", range(array.shape[1])))[column]
+            told = f"has {shown(array[row, column])} in column {called!r}"
         makes = "gcnlimit.real makes one from tables, pairs of nodes and other packages"
         raise ParameterError(f"{name} {told}; it must be a matrix of real numbers ({makes})")
     return array

@@ -81,8 +81,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, X: Any = None, graph: Any = None, *, fractions: Any = None, y: Any = None
     ) -> npt.NDArray[Any]:
         """Classes of the nodes of the fit, or of new features `X` on another `graph`; the rest is as for `predict_proba`."""
-        best = self._logs(X, graph, fractions, y).argmax(axis=1)
-        return np.asarray(self.classes_[best])
+        return np.asarray(self.classes_[self._logs(X, graph, fractions, y).argmax(axis=1)])
 
     def predict_proba(
         self, X: Any = None, graph: Any = None, *, fractions: Any = None, y: Any = None
@@ -124,8 +123,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _logs(self, X: Any, graph: Any, fractions: Any, y: Any) -> Array:
         """Logarithms of the probabilities, up to a constant of each node."""
-        outputs = self._evaluate(X, graph)
-        logs = self._sharpness * outputs
+        logs = self._sharpness * self._evaluate(X, graph)
         elsewhere = X is not None or graph is not None
         if y is not None:
             if fractions is not None or not elsewhere:
@@ -205,9 +203,9 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if graph is None:
             return self._apply(self._validated(X, reset=False), None)
         adjacency = as_adjacency(graph)
+        X = with_usable_names(X, getattr(self, "feature_names_in_", ()))
         features = as_features(X, adjacency.shape[0])
-        count = features.shape[1]
-        if count != self.n_features_in_:
+        if (count := features.shape[1]) != self.n_features_in_:
             has = f"the graph has {count} nodes" if X is None else f"X has {count} features"
             raise ParameterError(f"{has}, the fit had {self.n_features_in_}; they must be the same")
         return self._apply(features, adjacency)

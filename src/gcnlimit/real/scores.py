@@ -29,6 +29,9 @@ class Interval(NamedTuple):
     low: float
     high: float
 
+    def __repr__(self) -> str:
+        return "Interval(value={}, low={}, high={})".format(*(v and round(v, 4) for v in self))
+
 
 def expected_accuracy(
     right: npt.NDArray[Any],
@@ -195,6 +198,5 @@ def search(
             trials.append(Trial(how, float(scores.mean()), float(scores.std(ddof=1) / folds**0.5)))
             bar.advance(1)
     trials.sort(key=lambda trial: -trial.score)
-    best = clone(model).set_params(**trials[0].settings)
-    _fit(best, X, y, graph)
+    _fit(best := clone(model).set_params(**trials[0].settings), X, y, graph)
     return Search(best, trials)

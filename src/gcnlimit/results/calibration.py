@@ -15,6 +15,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.leave_one_out import Indices, best_sharpness
 from gcnlimit.results.pictures import ready_axes
 from gcnlimit.results.result import Result
+from gcnlimit.results.text import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,6 +91,11 @@ class Calibration(Result):
             odds = slope * scipy.special.logit(confidence)
             return np.asarray(scipy.special.expit(np.where(confidence == 0.5, 0.0, odds)))
 
+    def plot(self, name: str | None = None, *, axes: Axes | None = None) -> Axes:
+        """Draw one quantity over the parameters that vary, as of any result; of a single point, the reliability."""
+        alone = name is None and not np.ndim(self.slope)
+        return self.plot_reliability(axes) if alone else super().plot(name, axes=axes)
+
     def plot_reliability(self, axes: Axes | None = None) -> Axes:
         """Draw accuracy against confidence, a curve for each point, and dots where it was measured (needs Matplotlib)."""
         axes = ready_axes(axes)
@@ -97,7 +103,9 @@ class Calibration(Result):
         axes.plot(ends, ends, color="0.7", linewidth=1, label="calibrated")
         if self.classes == 2:
             x = np.linspace(*ends, 101)
-            axes.plot(x, self.reliability(x).reshape(-1, x.size).T)
+            lines = axes.plot(x, self.reliability(x).reshape(-1, x.size).T)
+            for name, values in [*self.coordinates.columns(np.shape(self.slope)).items()][:1]:
+                axes.legend(lines, [f"{name} = {number(v)}" for v in values], frameon=False)
         if self.bins is not None:
             confidence, right = (part.reshape(-1, BINS).T for part in self.bins)
             axes.set_prop_cycle(None)

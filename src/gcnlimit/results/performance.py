@@ -210,10 +210,8 @@ class BayesPrediction(Prediction):
     free_entropy: Numbers
 
     def _shown(self) -> dict[str, Any]:
-        shown = super()._shown()
-        if np.any(self.hard):
-            shown |= {"algorithmic_accuracy": self.algorithmic.test_accuracy, "hard": self.hard}
-        return shown
+        where = {"algorithmic_accuracy": self.algorithmic.test_accuracy, "hard": self.hard}
+        return super()._shown() | (where if np.any(self.hard) else {})
 
 
 @dataclass(frozen=True, eq=False, repr=False)

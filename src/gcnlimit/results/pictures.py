@@ -31,8 +31,8 @@ def draw(
     if axes is None:  # a new figure, under the numbers that do not vary
         axes = ready_axes(None)
         fixed = {key: values for key, (along, values) in places.items() if not along}
-        numbers = [key for key, value in fixed.items() if value.dtype.kind in "iuf"]
-        title = ", ".join(f"{key} = {number(fixed[key][()])}" for key in numbers)
+        numbers = ((key, value[()]) for key, value in fixed.items() if value.dtype.kind in "iuf")
+        title = ", ".join(f"{key} = {number(value)}" for key, value in numbers)
         axes.set_title(title, fontsize="small")
     # curves run along the longest axis; another makes several of them
     long = sorted((k for k, length in enumerate(shape) if length > 1), key=lambda k: -shape[k])
@@ -74,7 +74,7 @@ def draw_methods(
         x = _place(axes, names[1], _along(places, names[1], points[0]), "x")
         _gaps(axes, x, methods, shown[name], name)
     else:
-        _dots(axes, methods, shown[name], name)
+        _dots(axes, methods, shown, name)
     return axes
 
 
@@ -83,7 +83,7 @@ def _gaps(axes: Axes, x: Values, methods: list[str], values: Values, name: str) 
     curves = list(zip(methods, values, strict=True))
     if name == "gap":
         rest = [curve for method, curve in curves if not method.startswith("PCA")]
-        axes.set_ylim(0.0, 1.1 * float(np.max(rest)))
+        axes.set_ylim(0.0, 1.1 * float(np.nanmax(rest)))
         curves.pop()
     for method, curve in curves:
         axes.plot(x, curve, label=method)
@@ -91,13 +91,12 @@ def _gaps(axes: Axes, x: Values, methods: list[str], values: Values, name: str) 
     axes.legend(fontsize="small", frameon=False)
 
 
-def _dots(axes: Axes, methods: list[str], values: Values, name: str) -> None:
-    """One dot for each method, its value beside it; a dotted line at the last, the ceiling."""
-    rows = np.arange(len(methods))[::-1]
-    axes.plot(values, rows, "o", color="black")
+def _dots(axes: Axes, methods: list[str], shown: Columns, name: str) -> None:
+    """One dot for each method, with its error if it has one, its value beside it; a dotted line at the last, the ceiling."""
+    values, rows = shown[name], np.arange(len(methods))[::-1]
+    axes.errorbar(values, rows, xerr=shown.get(name + ERROR), fmt="o", color="black", capsize=2)
     for row, value in zip(rows, values, strict=True):
-        style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": "small"}
-        axes.annotate(f"{value:.4f}", (value, row), (6, 0), **style)
+        axes.annotate(f"{value:.4f}", (value, row), (6, 3), textcoords="offset points", fontsize=8)
     axes.axvline(float(values[-1]), color="black", linestyle=":", linewidth=1)
     axes.set_yticks(rows, methods)
     axes.margins(x=0.25)

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._validation import as_real, whole
-from gcnlimit._values import shown
+from gcnlimit._values import brief, shown
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Filter
+from gcnlimit.filters import as_filter
 from gcnlimit.parameters import FAMILIES, WHOLE, real_names
 
 
@@ -41,7 +41,8 @@ class Axis:
             raise ParameterError(f"the axis {name} is empty; give at least one value")
         if len(set(labels)) < len(labels):
             twice = next(label for label in labels if labels.count(label) > 1)
-            raise ParameterError(f"the axis {name} has the value {twice!r} twice; give it once")
+            told = f"the axis {name} has the value {twice!r} twice; give it once"
+            raise ParameterError(f"{told}, or name the values in a dictionary")
         return cls(name, tuple(checked), np.asarray(labels))
 
     @property
@@ -90,9 +91,8 @@ def read(name: str, values: Sequence[Any]) -> list[Any]:
         # files and arrays have whole numbers as 3.0
         plain = (int(v) if isinstance(v, float) and v.is_integer() else v for v in values)
         return [whole(name, value, low=0) for value in plain]
-    if name in ("filter", "test_filter") and not all(isinstance(v, Filter) for v in values):
-        told = f"the axis {name} must list filters such as Diffusion(1.0)"
-        raise ParameterError(f"{told}, or name them in a dictionary")
+    if name in ("filter", "test_filter"):
+        return [as_filter(value) for value in values]
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
@@ -101,4 +101,4 @@ def _labels(values: list[Any]) -> list[Any]:
     kinds = {type(value) for value in values}
     if kinds <= {int, float} or kinds in ({bool}, {str}):
         return values
-    return [str(list(value)) if isinstance(value, tuple) else str(value) for value in values]
+    return [str(list(v)) if isinstance(v, tuple) else brief(v) for v in values]

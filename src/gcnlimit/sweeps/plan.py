@@ -194,6 +194,10 @@ def flatten(
         del flat["training"]
         kept = [name for name in training.names if name not in axes]
         flat |= {name: _single(name, getattr(training, name)) for name in kept}
+    for law, family in parameters.LAWS.items():  # the data say which law has the swept variance
+        if "degrees_variance" in axes and isinstance(flat.get("degrees"), family):
+            del flat["degrees"]
+            flat |= {} if "degrees_law" in axes else {"degrees_law": law}
     _check_once(fixed, axes, (*flat, *(filter_names() if gcn is not None else ())))
     flat |= dict(fixed) | _rest_of_filter(gcn, fixed, axes) | _filter_at_test(gcn, fixed, axes)
     usual = parameters.defaults(CSBM, DATA)

@@ -64,9 +64,10 @@ def as_producer(what: Callable[..., Any] | str) -> Producer:
     ours = isinstance(what, str) or str(getattr(what, "__module__", "")).startswith("gcnlimit.")
     if ours and name in PRODUCERS:
         return _ours(name)
-    if isinstance(what, str) or not callable(what):
-        choices = f"choose one of {', '.join(PRODUCERS)}, or pass a function"
-        raise ParameterError(f"cannot sweep {shown(what)}; {choices}")
+    if ours or not callable(what):
+        own = "lambda lam: gl.transfer(gl.CSBM(4, lam, 2, 0.1), gcn, to)"
+        choices = f"choose one of {', '.join(PRODUCERS)}, or pass a function such as {own}"
+        raise ParameterError(f"cannot sweep {name or shown(what)}; {choices}")
     return _own(what)
 
 
@@ -98,7 +99,7 @@ def _ours(name: str) -> Producer:
 
 
 def _own(function: Callable[..., Any]) -> Producer:
-    """Producer made of any function from keyword arguments to a dictionary of numbers."""
+    """Producer made of any function from keyword arguments to numbers."""
     try:
         arguments = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -120,14 +121,20 @@ def _own(function: Callable[..., Any]) -> Producer:
 def _call(function: Callable[..., Any], point: Point) -> Answer:
     answer = function(**point)
     said = "the function returned"
+    answer = getattr(answer, "prediction", answer)  # of tune and best_filter
+    if isinstance(answer, Performance):
+        answer = answer.as_dict() | {"status": getattr(answer, "status", DONE)}
+    elif isinstance(answer, int | float | np.number):
+        answer = {"value": answer}
     if not isinstance(answer, Mapping):
-        raise TypeError(f"{said} {type(answer).__name__}, not a dictionary of numbers")
+        use = "return a dictionary of numbers, a number, or what predict returns"
+        raise TypeError(f"{said} {type(answer).__name__}; {use}")
     for name, value in answer.items():
         if np.ndim(value):
             raise TypeError(f"{said} an array as {name!r}; give each of its numbers a name")
         if not isinstance(name, str) or name in (*point, "error"):
             raise TypeError(f"{said} a number named {name!r}, which is taken; rename it")
-    if "status" in answer and answer["status"] not in list(Status):
+    if "status" in answer and answer["status"] not in {DONE, *Status}:
         raise TypeError(f"{said} status = {answer['status']!r}, which is not a gcnlimit.Status")
     return answer
 

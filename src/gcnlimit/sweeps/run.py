@@ -72,7 +72,7 @@ def sweep(
     ----------
     what
         `predict`, `bayes_optimal`, `best_linear`, `simulate` or `tune` (the function or its name), or your own function from
-        keyword arguments to a dictionary of numbers.
+        keyword arguments to a dictionary of numbers, a number, or an answer of the library.
     axes
         Values of each swept parameter of the data, the network or the simulation, by the names of `CSBM`, `GCN` and `simulate`;
         ``degrees_variance`` of a law of degrees; ``t``, ``theta``, ``c`` and ``depth``, ``coefficients`` or ``filter`` (a list or

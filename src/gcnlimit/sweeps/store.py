@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from gcnlimit._values import shown
+from gcnlimit._values import Value, shown
 from gcnlimit._version import NUMERICAL_VERSION, __version__
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.sweeps.grid import Columns
@@ -209,9 +209,11 @@ def point_seed(identity: str, common: Mapping[str, Any]) -> int:
 
 
 def describe(function: Callable[..., Any]) -> str:
-    """Text that changes when the code of a function does: its name, source and captured values."""
+    """Text that changes when the code of a function does: its name, source, defaults, captured values and globals."""
     if isinstance(function, functools.partial):
         return json.dumps([describe(function.func), plain(function.args), plain(function.keywords)])
+    if isinstance(function, np.ufunc):
+        return str(function)
     if not inspect.isfunction(function):
         told = f"cannot sweep {shown(function)}, of hidden code"
         raise ParameterError(f"{told}; wrap it in a function")
@@ -219,8 +221,25 @@ def describe(function: Callable[..., Any]) -> str:
         source = inspect.getsource(function)
     except OSError:
         source = function.__code__.co_code.hex() + repr(function.__code__.co_consts)
+    code = function.__code__
     captured = [plain(cell.cell_contents) for cell in function.__closure__ or ()]
-    return json.dumps([f"{function.__module__}.{function.__qualname__}", source, captured])
+    said = [f"{function.__module__}.{function.__qualname__}", source, captured]
+    if code.co_name == "<lambda>":  # there may be several in a line
+        said.append([column for _, _, column, _ in code.co_positions()])
+    used = [function.__globals__.get(name) for name in code.co_names]
+    said += [_known(value) for value in used if isinstance(value, _DATA)]
+    return json.dumps(said + plain([function.__defaults__, function.__kwdefaults__]))
+
+
+_DATA = (str, int, float, tuple, np.generic, np.ndarray, Value)
+"""What tells apart two functions that use it under one global name; a list or dictionary may be where a function keeps notes."""
+
+
+def _known(value: Any) -> Any:
+    """A global value as text; nothing of what has no text."""
+    with contextlib.suppress(ParameterError):
+        return plain(value)
+    return None
 
 
 def _canonical(value: Any) -> bytes:
@@ -242,7 +261,7 @@ def plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         named = {field.name: plain(getattr(value, field.name)) for field in fields(value)}
         return {"": type(value).__qualname__} | named
-    if inspect.isfunction(value):
+    if inspect.isfunction(value) or isinstance(value, np.ufunc):
         return describe(value)
     usable = "numbers, strings, lists or frozen dataclasses"
     raise ParameterError(f"cannot store a result for {shown(value)}; use {usable}")
