@@ -76,7 +76,8 @@ def test_columns_called_source_and_target_are_the_ends(read):
     gephi = read("Id,Source,Target,Type,Weight\n0,a,b,Undirected,2\n1,b,c,Undirected,3\n")
     assert np.array_equal(gephi.graph.toarray(), usual.graph.toarray())
     assert any(
-        note.endswith("beside ends and weights of the edges: Id, Type.") for note in gephi.notes
+        "2 columns of" in note and note.endswith(": Id, Type (an edge has two ends and a weight).")
+        for note in gephi.notes
     )
     with pytest.raises(gl.ParameterError, match=r"Source, Target, Id, Type; .* --drop Type"):
         read("Id,Source,Target,Type\n0,a,b,Undirected\n")
@@ -90,7 +91,7 @@ def test_columns_called_source_and_target_are_the_ends(read):
 def test_the_column_to_drop_is_the_one_that_names_no_nodes(read):
     """Not the third one, whose cells are nodes where a word or a number of the edge comes first."""
     nodes = "id,label\na,x\nb,y\nc,x\n"
-    with pytest.raises(gl.ParameterError, match="leave out the column too many by --drop kind"):
+    with pytest.raises(gl.ParameterError, match="leave out the extra column by --drop kind"):
         read("kind,von,nach\np,a,b\nq,b,c\np,c,a\n", nodes)
     data = read("number,von,nach\n7,a,b\n8,b,c\n9,c,a\n", nodes)
     assert data.nodes == 3

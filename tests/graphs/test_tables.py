@@ -628,7 +628,7 @@ def test_all_columns_that_cannot_be_features_are_named_at_once(read):
     table = "\n".join(["id,name,phone,age,hour", *rows])
     with pytest.raises(gl.ParameterError, match="column 'name' holds 30 different words") as raised:
         read(edges, table)
-    assert str(raised.value).endswith("that are no features as they are: phone, hour")
+    assert str(raised.value).endswith("that cannot be features as they are: phone, hour")
     assert read(edges, table, drop=["name", "phone", "hour"]).X.shape == (30, 1)
 
 
@@ -726,7 +726,7 @@ def test_numbers_in_brackets_are_negative_and_unlike_ones_are_both_shown(read):
 
 
 def test_tables_in_the_wrong_order_are_told_to_be_exchanged(read):
-    with pytest.raises(gl.ParameterError, match="those of edges; exchange the two"):
+    with pytest.raises(gl.ParameterError, match="those of edges; swap the two files"):
         read("id,size,label\na,1,x\nb,2,y\n", "source,target\na,b\nb,a\n")
 
 
@@ -734,7 +734,7 @@ def test_nodes_that_only_one_table_has_are_noted(read):
     nodes = "id,size,label\na,1,x\nb,2,y\nc,3,x\nTotal,6,\n"
     notes = read("a,b\nb,c\nA,c\n", nodes).notes
     assert "Names that differ only in capital letters are different nodes: 'A' and 'a'." in notes
-    assert "No edge has 1 node of the table, such as 'Total'." in notes
+    assert "1 node of the table, such as 'Total', has no edge." in notes
 
 
 def test_ids_that_lost_digits_as_floats_are_refused():

@@ -21,10 +21,10 @@ _FLAT = 1e-6  # accuracies that differ by less are the same
 def short(value: float) -> str:
     """Number of three digits, 0 for what rounding leaves of it.
 
-    >>> short(4.44e-16), short(1.52145)
-    ('0', '1.52')
+    >>> short(4.44e-16), short(1.52145), short(1000.0)
+    ('0', '1.52', '1000')
     """
-    return f"{0.0 if abs(value) < 1e-6 else value:.3g}"
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{0.0 if abs(value) < 1e-6 else value:.3g}"
 
 
 def capital(words: str) -> str:
@@ -187,7 +187,9 @@ def training_sentence(state: State, curve: TrainingCurves) -> str:
     epochs = f"{max(TIMES[top] * state.rho / _RATE, 1.0):.0f} epochs at learning rate {_RATE}"
     when = f"at t = {short(TIMES[top])}, which is {epochs}" if top else "after a single step"
     best = f"The accuracy is highest, {curve.stopped[top]:.4f}, {when}"
-    lost = f"costs {100.0 * (curve.stopped[top] - curve.end):.1f} percentage points"
+    loss = 100.0 * (curve.stopped[top] - curve.end)
+    lost = f"{'costs' if loss > 0.0 else 'gains'} {abs(loss):.1f} percentage points"
+    lost = lost if abs(loss) >= 0.05 else "changes nothing"
     ridge = f"The best ridge regression reaches {curve.ridge.max():.4f}"
     return f"{best}. {ridge}. Training to the end {lost}."
 

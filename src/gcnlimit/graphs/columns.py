@@ -281,7 +281,7 @@ def features_of(
                 told[_FILLED].append(f"{name} ({missing.sum()})")
     if refused:
         why, *others = refused.values()
-        more = f"; other columns that are no features as they are: {listed([*refused][1:])}"
+        more = f"; other columns that cannot be features as they are: {listed([*refused][1:])}"
         raise ParameterError(f"{why}{more * bool(others)}")
     if marks:
         parts.append(np.unique(np.array(marks, float), axis=0).T)

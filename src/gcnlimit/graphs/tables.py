@@ -76,7 +76,7 @@ def read_tables(edges: Any, nodes: Any, how: How) -> Dataset:
     heads = [{name.lower() for name in each.columns} for each in (table, links)]
     if all(heads[0].intersection(usual) for usual in ENDS) and heads[1].intersection(LABEL):
         both = f"{links.shown} has a column of classes, and {table.shown} those of edges"
-        raise ParameterError(f"{both}; exchange the two")
+        raise ParameterError(f"{both}; swap the two files")
     present = dict.fromkeys([*table.columns, *links.columns])
     for parameter, named in (("drop", how.drop), ("words", how.words)):
         if absent := named.difference(present):
@@ -104,7 +104,7 @@ def read_tables(edges: Any, nodes: Any, how: How) -> Dataset:
             notes.append(f"Names that differ only in capital letters are different nodes: {pair}.")
     if alone := sorted({*in_table} - ends):
         without = f"{counted(len(alone), 'node')} of the table, such as {alone[0]!r}"
-        notes.append(f"No edge has {without}.")
+        notes.append(f"{without}, {'has' if len(alone) == 1 else 'have'} no edge.")
     if in_table and not label:
         notes.append(f"No column holds the classes: {table.shown} has {listed(table.columns)}.")
     y: list[Any] = [None] * len(names)
@@ -190,8 +190,8 @@ def _edges(
     if len(ends) == 2:
         columns = [*ends, *weight, *(name for name in others if name not in ends)]
     if len(ends) == 2 and weight and columns[3:]:
-        left = f"{counted(len(columns[3:]), 'column')} of {table.shown} beside ends and weights"
-        notes.append(f"Left out {left} of the edges: {listed(columns[3:])}.")
+        others = f"{counted(len(columns[3:]), 'column')} of {table.shown}: {listed(columns[3:])}"
+        notes.append(f"Left out {others} (an edge has two ends and a weight).")
         columns = columns[:3]
     odd = min(reversed(columns), key=lambda k: named[k], default="")
     if len(columns) not in (2, 3):
@@ -212,7 +212,7 @@ def _edges(
         alone = (cell for cell in cells if numbers_of({cell}, table.comma)[0] is None)
         told = f"column {columns[2]!r} of {table.shown} contains {next(alone, cells[0])!r}"
         needed = "the third column must hold weights, which are numbers: correct it, or leave out"
-        raise ParameterError(f"{told}; {needed} the column too many by {option('drop', odd)}")
+        raise ParameterError(f"{told}; {needed} the extra column by {option('drop', odd)}")
     weights = np.array([value[cell] for cell in cells])
     if np.ptp(weights):
         reach = f"{weights.min():.10g} to {weights.max():.10g}"
