@@ -254,6 +254,24 @@ def test_an_answer_holds_the_numbers_of_the_library(client):
     assert f"{curves['best']['y'][0]:.4f}" in answer["answers"]["depth-answer"]
 
 
+def test_the_first_words_are_asked_for_before_any_script_and_are_those_of_the_start():
+    """The page asks without values where its address has none."""
+    start = State(lam=0.7)
+    explorer = Explorer(start)
+    client = explorer.server.test_client()
+    try:
+        page = client.get("/", headers={"Host": "localhost"}).text
+        assert 'fetch("pictures", asked)' in page.partition('<link rel="stylesheet"')[0]
+        asked = {"values": {}, "client": "", "number": 0, "seen": ["strength-diffusion"]}
+        answer = client.post("/pictures", json=asked, headers={"Host": "localhost"})
+        words = json.loads(answer.text.splitlines()[0])["answers"]["gain-answer"]
+        best, here = gl.bayes_optimal(start.data), gl.predict(start.data, start.gcn)
+        assert f"{best.test_accuracy:.4f}" in words
+        assert f"{here.test_accuracy:.4f}" in words
+    finally:
+        explorer.close()
+
+
 def test_an_upload_of_one_client_is_not_seen_by_another(client, caplog):
     """Names in files stay in the answer to who sent them: no page, layout, picture or line of the log holds them later."""
     rng = np.random.default_rng(0)

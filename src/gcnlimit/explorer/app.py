@@ -62,13 +62,15 @@ class Explorer:
     """
 
     def __init__(self, start: State, sentence: str = "", hosts: Collection[str] = _LOCAL) -> None:
-        self._hosts = hosts
+        self._hosts, self._start = hosts, start
         quick, slow, sampling = Workers(), Workers(max(1, min(4, cores() - 1))), Workers()
         self._workers = quick, slow, sampling
         self.answers = Answers(quick, slow)
         self.trials = Trials(sampling)
         app = Dash("gcnlimit.explorer", title="gcnlimit explorer", update_title="")
         app.index_string = app.index_string.replace("<html>", '<html lang="en">')
+        first = (Path(__file__).parent / "assets/first.html").read_text()
+        app.index_string = app.index_string.replace("{%metas%}", "{%metas%}" + first)
         app.layout = lambda: layout(start, sentence)
         _connect_controls(app, slow)
         _connect_trials(app, self.trials)
@@ -138,7 +140,7 @@ class Explorer:
         """Pictures and sentences of the state that is asked for, and what it is waiting for, last."""
         memory = self.answers
         try:
-            state = State.of(asked["values"])
+            state = State.of(asked["values"]) if asked["values"] else self._start
             client = asked["client"]
             answer = memory.later if asked.get("rest") else memory.now
             for name, picture in answer(state, client, asked["number"], asked["seen"]):
