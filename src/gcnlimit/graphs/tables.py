@@ -190,8 +190,8 @@ def _edges(
     if len(ends) == 2:
         columns = [*ends, *weight, *(name for name in others if name not in ends)]
     if len(ends) == 2 and weight and columns[3:]:
-        others = f"{counted(len(columns[3:]), 'column')} of {table.shown}: {listed(columns[3:])}"
-        notes.append(f"Left out {others} (an edge has two ends and a weight).")
+        extra = f"{counted(len(columns[3:]), 'column')} of {table.shown}: {listed(columns[3:])}"
+        notes.append(f"Left out {extra} (an edge has two ends and a weight).")
         columns = columns[:3]
     odd = min(reversed(columns), key=lambda k: named[k], default="")
     if len(columns) not in (2, 3):

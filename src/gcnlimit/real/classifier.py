@@ -110,8 +110,8 @@ class GraphClassifier(GraphEstimator):
     def review(self, count: int = 50) -> Integers:
         """Integers without a label to label next, the least certain first: uncertain ones, spread over graph and features.
 
-        Labelling 50 of them instead of 50 random nodes gained two points on three of six public graphs, and nothing measurable
-        on the others; see :doc:`/how-to/real-graphs`.
+        Labelling 50 of them instead of 50 random nodes gained about two points on two of five public graphs, and nothing
+        measurable on the others; see :doc:`/how-to/real-graphs`.
         """
         probabilities = self.predict_proba()
         free = np.setdiff1d(np.arange(len(probabilities)), self.labelled_)
