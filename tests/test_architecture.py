@@ -30,17 +30,17 @@ BUDGET = {
     "choose": (13, 2450),
     "cli": (18, 1800),
     "explorer": (11, 2530),
-    "figures": (8, 1350),
+    "figures": (8, 1310),
     "filters": (6, 1100),
     "graphs": (15, 2740),
-    "losses": (4, 750),
+    "losses": (4, 700),
     "nn": (7, 850),
-    "numerics": (14, 1800),
+    "numerics": (14, 1910),
     "real": (13, 2500),
     "results": (8, 1210),
     "simulation": (26, 4850),
     "sweeps": (6, 1200),
-    "theory": (53, 9800),
+    "theory": (53, 9850),
 }
 """Modules and lines that each room may have, the root as ".": to raise one is a decision."""
 
