@@ -199,7 +199,7 @@ def _resolved(
 ) -> Iterator[tuple[int, Path, Contour]]:
     """Number of a point, law on its contour, and the contour; points that are not resolved are left out."""
     for shape, columns, nodes in spectra.contours(longest):
-        # few different numbers of nodes, so that many points are solved together, by fast transforms
+        # few different numbers of nodes, so that many points are solved together
         least = np.maximum(nodes, _SMALLEST)
         unit = np.exp2(np.ceil(np.log2(least)) - 3.0)
         counts = unit * np.ceil(least / unit)
