@@ -33,12 +33,12 @@ class Contour(NamedTuple):
         return np.asarray(np.max(np.abs(far.real - 1.0), axis=1))
 
 
-class Nodes(NamedTuple):
+class NodeSums(NamedTuple):
     r"""Integrals with functions :math:`\varphi`, a row of values each, on one contour.
 
     >>> one = np.ones((1, 1))
     >>> for loop in (ellipse(1.5 * one, 0.5 * one, 0.3 * one, 0.4 * one, 80), drop(one, 2 * one, 0.1 * one, 0.2 * one, 80)):
-    ...     here, pole = Nodes(loop, np.ones_like(loop.z)), 1.0 / (loop.z - 1.2)
+    ...     here, pole = NodeSums(loop, np.ones_like(loop.z)), 1.0 / (loop.z - 1.2)
     ...     np.allclose([here.once(pole), here.crossed(loop.z**3, pole)[None]], [[[1.0]], [[1.2**3]]])  # Cauchy's formula
     True
     True
@@ -74,7 +74,7 @@ class Powers(NamedTuple):
     >>> loop = circle(*np.array([[[1.5]], [[0.5]], [[0.4]], [[0.5]], [[1.1]]]), 120)
     >>> fast = Powers(1.1, 0.4, 0.5, np.array([3]))
     >>> x, pole = 1.5 - 0.4 * loop.z, 1.0 / (loop.z - 1.2)
-    >>> slow = Nodes(loop, (1.0 - x * (x * (x - 0.5) - 0.5) + 0.5 * (x - 0.5)) / loop.z)
+    >>> slow = NodeSums(loop, (1.0 - x * (x * (x - 0.5) - 0.5) + 0.5 * (x - 0.5)) / loop.z)
     >>> np.allclose(fast.once(pole), slow.once(pole)), np.allclose(fast.twice(pole), slow.twice(pole))
     (True, True)
     >>> np.allclose(fast.crossed(loop.z * pole, pole), slow.crossed(loop.z * pole, pole))
@@ -87,17 +87,17 @@ class Powers(NamedTuple):
     steps: npt.NDArray[np.intp]
 
     def once(self, rows: Array) -> Array:
-        """Integrals as those of `Nodes`."""
+        """Integrals as those of `NodeSums`."""
         total = np.cumsum(self._series(rows), axis=1)
         return np.asarray(total[:, [1]] - total[:, self.steps + 1])
 
     def twice(self, rows: Array) -> Array:
-        """Integrals as those of `Nodes`."""
+        """Integrals as those of `NodeSums`."""
         _, _, quotient = self._divided(self._series(rows))
         return self._square(quotient)
 
     def crossed(self, f: Array, g: Array) -> Array:
-        """Integrals as those of `Nodes`: of parts that are analytic within the circle, and without."""
+        """Integrals as those of `NodeSums`: of parts that are analytic within the circle, and without."""
         value, below, quotient = self._divided(self._series(np.concatenate([f, g])))
         tail = _over(below, self.momentum, 2)
         power = self.momentum ** np.arange(1.0, np.max(self.steps) + 1.0)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.numerics.contour import Contour, Nodes, Powers, circle, drop, ellipse
+from gcnlimit.numerics.contour import Contour, NodeSums, Powers, circle, drop, ellipse
 from gcnlimit.numerics.linear import batches
 from gcnlimit.results.order_parameters import Output, Weights
 from gcnlimit.theory.finite_reg.path import GraphRidge, PageRankRidge, Path, SymmetricRidge
@@ -245,9 +245,9 @@ def _at_times(
 ) -> tuple[Array, ...]:
     """Numbers of `Stopped` at some times of one contour (Eqs. 13.5, 13.10 and 13.11)."""
     unit, reg, rho, noise = law
-    integrals: Nodes | Powers
+    integrals: NodeSums | Powers
     if np.isnan(loop.radius[0, 0]):
-        integrals = Nodes(loop, unit * training.learned(unit * loop.z))
+        integrals = NodeSums(loop, unit * training.learned(unit * loop.z))
     else:
         columns = (np.broadcast_to(getattr(training, x), training.shape) for x in training.names)
         steps, (rate, *_), (momentum, *_) = columns
