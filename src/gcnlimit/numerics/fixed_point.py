@@ -16,6 +16,7 @@ Update = Callable[[Array, npt.NDArray[np.intp]], Array]
 
 _STUCK = 1e-6  # damping after about twenty falls in a row
 _TOLERATED = 30.0  # residual, relative to the best of its row, above which a step is rejected
+_PATIENCE = 30  # steps without improvement after which a row falls back
 
 
 class FixedPoint(NamedTuple):
@@ -41,8 +42,6 @@ def fixed_point(
     tol: float | Array,
     max_iterations: int,
     memory: int = 6,
-    damping: float = 1.0,
-    patience: int = 30,
 ) -> FixedPoint:
     r"""Solve :math:`x = G(x)` for each row of `start`.
 
@@ -51,8 +50,7 @@ def fixed_point(
     start is not allowed.
 
     The residual of a row is the largest :math:`|G(x) - x|` over the `scale` of :math:`G(x)`, and `tol` that at which it has
-    converged, one number or one for each row. `damping` is the first fraction of a step that is taken, and `patience` the steps
-    without improvement after which a row falls back.
+    converged, one number or one for each row.
 
     >>> result = fixed_point(lambda x, rows: np.cos(x), np.array([[0.0], [1.0]]), scale=np.abs, tol=1e-13, max_iterations=99)
     >>> bool(np.all(np.abs(np.cos(result.state) - result.state) < 1e-13))
@@ -65,7 +63,7 @@ def fixed_point(
     converged = np.zeros(rows, bool)
     active = np.arange(rows)
     wanted = np.broadcast_to(tol, rows)
-    search = _Search(start.copy(), memory, damping, patience)
+    search = _Search(start.copy(), memory)
     for iteration in range(1, max_iterations + 1):
         if not active.size:
             break
@@ -95,11 +93,11 @@ class _Search:
     """States of the active rows, their best states and their last steps.
 
     The maps of this library are far from normal, and on the way to a solution the residual grows for a while before it falls.
-    A row is therefore sent back only if its residual exceeds its best `_TOLERATED` times, or has not improved for `patience`
+    A row is therefore sent back only if its residual exceeds its best `_TOLERATED` times, or has not improved for `_PATIENCE`
     steps.
     """
 
-    def __init__(self, x: Array, memory: int, damping: float, patience: int) -> None:
+    def __init__(self, x: Array, memory: int) -> None:
         rows, size = x.shape
         self.x = x
         self.accepted = np.ones(rows, bool)
@@ -107,8 +105,7 @@ class _Search:
         self._best_x = x.copy()
         self._best_step = np.zeros_like(x)
         self._best_error = np.full(rows, np.inf)
-        self.damping = np.full(rows, damping)
-        self._patience = patience
+        self.damping = np.ones(rows)
         self._stalled = np.zeros(rows, int)
         self._last_x = x.copy()
         self._last_step = np.zeros_like(x)
@@ -123,7 +120,7 @@ class _Search:
         improved = np.isfinite(error) & (error < self._best_error)
         self.accepted = np.isfinite(error) & (error <= _TOLERATED * self._best_error)
         self._stalled = np.where(improved, 0, self._stalled + 1)
-        self.accepted &= self._stalled < self._patience
+        self.accepted &= self._stalled < _PATIENCE
         self._best_x[improved] = self.x[improved]
         self._best_step[improved] = step[improved]
         self._best_error[improved] = error[improved]

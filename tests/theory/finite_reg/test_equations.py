@@ -31,13 +31,13 @@ GRAPHS = {
 }
 
 
-def solves_chain_equations(data, gcn):
+def solves_chain_equations(data, gcn, within=1e-9):
     points = of_layers(data, gcn)
     layers = solve(points, tol=1e-13, max_iterations=5000).chain_layers().reshape(())
     after = apply_equations(data, gcn, layers).as_dict()
     for name, old in layers.as_dict().items():
         size = np.abs(after[name]).max(initial=0.0)
-        assert np.abs(after[name] - old).max(initial=0.0) <= 1e-9 * size, (gcn, name)
+        assert np.abs(after[name] - old).max(initial=0.0) <= within * size, (gcn, name)
 
 
 @pytest.mark.parametrize("graph", GRAPHS)
@@ -154,3 +154,33 @@ def test_a_sharp_filter_is_given_the_nodes_it_needs():
         data, gl.GCN(gl.Residual([1.3105, -0.6509]), "square", 2.57e-5, symmetrize=True)
     )
     assert prediction.status == gl.Status.CONVERGED
+
+
+TWO_KINKS = gl.losses.FromValue(
+    lambda z: np.maximum(0.0, 1.0 - z) + np.maximum(0.0, -z), (0.0, 1.0)
+)
+STEEP = {
+    "hinge": (
+        gl.CSBM(0.61, -21.0, 0.3, 0.57, directed=False),
+        gl.GCN(gl.Polynomial([0.3, -1.64, -1.52, -1.56, -1.66]), "hinge", 15.0),
+    ),
+    "two kinks": (
+        gl.CSBM(0.081, 18.0, 1.7, 0.017, directed=False),
+        gl.GCN(gl.Polynomial([0.1, 1.99, 0.2]), TWO_KINKS, 1.0),
+    ),
+    "degrees": (
+        gl.CSBM(
+            0.055, 12.0, 2.2, 0.011, directed=False, degrees=gl.Degrees([0.9238, 0.9956, 1.0806])
+        ),
+        gl.GCN(gl.Residual([0.55, -0.47, -1.35, -0.55, -0.71]), "hinge", 0.27),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", STEEP)
+def test_where_pulls_swing_and_outputs_do_not_a_search_is_short(case):
+    """A strong signal puts nearly all outputs beyond a kink: pulls change a hundred times as fast as outputs."""
+    data, gcn = STEEP[case]
+    assert gl.predict(data, gcn).iterations < 1000
+    if case == "hinge":  # what outputs leave of the digits of the pulls
+        solves_chain_equations(data, gcn, within=1e-8)

@@ -16,7 +16,7 @@ import numpy as np
 from gcnlimit._values import Array
 from gcnlimit.filters import Chain
 from gcnlimit.numerics import linear
-from gcnlimit.theory.finite_reg.equations import CAREFUL, NUMBERS, Equations, Pulls, Transforms
+from gcnlimit.theory.finite_reg.equations import NUMBERS, Equations, Pulls, Transforms
 from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.points import Points
 
@@ -167,8 +167,7 @@ class DirectedEquations(Equations):
 
     def effort(self, level: int) -> dict[str, Any]:
         depth = self.chain.depth
-        quick = {"max_iterations": (level + 1) * (100 + 5 * depth), "memory": int(memory(depth))}
-        return CAREFUL if level == 2 else quick
+        return {"max_iterations": (level + 1) * (100 + 5 * depth), "memory": int(memory(depth))}
 
     def settled(self, rows: Array) -> Array:
         """States whose layers have followed the pulls: as many sweeps as layers, where one application makes fewer."""

@@ -12,6 +12,7 @@ alike, they are 1 and 0.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
@@ -30,8 +31,6 @@ from gcnlimit.theory.points import Points
 _SOFTEST = 1e-30  # kappa V_w times the peak gain that counts as 0, where no output meets a kink
 _LEAST_V_HAT = 1e-9  # V_hat_w over the regularization below which a penalty is taken there
 _LAWS = 200  # updates of the law of the weights
-CAREFUL = {"max_iterations": 2000, "memory": 1, "damping": 0.1, "patience": 2000}
-"""Settings of the slowest search."""
 
 NUMBERS = 4
 """Columns of a packed state that are pulls."""
@@ -169,7 +168,7 @@ class Equations(Record, ABC):
 
     def effort(self, level: int) -> dict[str, Any]:
         """Settings of the search, from quick to careful."""
-        return CAREFUL if level == 2 else {"max_iterations": (60, 150)[level], "memory": 5}
+        return {"max_iterations": (60, 150, 300)[level], "memory": 5}
 
     def at(self, reg: Array) -> Self:
         """Return the same problem at another regularization, in its own units."""
@@ -217,7 +216,8 @@ class Equations(Record, ABC):
 
     def next(self, rows: Array) -> Array:
         """One application of the equations, NaN where a state is not that of a network."""
-        return self._row(*self.node_side(*self.evaluate(rows)))
+        output, weights, rest = self.evaluate(rows)
+        return self._row(*self.node_side(output, weights.V, rest))
 
     def evaluate(self, rows: Array) -> tuple[Output, Weights, Array]:
         """Law of a test node's output at packed states, weights, and the next values of the graph's own unknowns."""
@@ -227,9 +227,38 @@ class Equations(Record, ABC):
         weights = self._weights(pulls, graph, tilt)
         return self._output(pulls, graph, weights, tilt), weights, rest
 
-    def node_side(self, output: Output, weights: Weights, rest: Array) -> tuple[Pulls, Array]:
+    def node_side(self, output: Output, V_w: Array, rest: Array) -> tuple[Pulls, Array]:
         """Pulls, given the output, and the unknowns of the graph."""
-        return pulls_of(self.loss, self.rho, output, weights.V), rest
+        return pulls_of(self.loss, self.rho, output, V_w), rest
+
+    @property
+    def laws(self) -> tuple[int, ...]:
+        """Shape of the means of an output: none, or that of propensities."""
+        return ()
+
+    def outputs_of(self, rows: Array) -> Array:
+        """Outputs that packed states cause: logarithms of V_w, v and the deviation, means over it, unknowns of the graph."""
+        output, weights, rest = self.evaluate(rows)
+        deviation = np.sqrt(output.variance)
+        means = np.arcsinh(output.mean / deviation).reshape(len(rows), -1)
+        same = (part.reshape(len(rows), -1)[:, 0] for part in (weights.V, output.v, deviation))
+        return np.column_stack([*map(np.log, same), means, rest])
+
+    def states_of(self, outputs: Array) -> Array:
+        """Packed states that such outputs cause."""
+        V_w, v, deviation = np.exp(outputs[:, : NUMBERS - 1].T)
+        means, rest = np.split(outputs[:, NUMBERS - 1 :], [math.prod(self.laws)], axis=1)
+        law = deviation[:, None] * np.sinh(means), deviation[:, None] ** 2, v[:, None]
+        shape = len(outputs), *self.laws
+        output = Output(*(part.reshape(shape) for part in np.broadcast_arrays(*law)))
+        return self._row(*self.node_side(output, V_w, rest))
+
+    def scale_of_outputs(self, outputs: Array) -> Array:
+        """Size of the entries of packed outputs: 1, but for the unknowns of the graph."""
+        size = np.ones_like(outputs)
+        own = NUMBERS - 1 + math.prod(self.laws)
+        size[:, own:] = self.scale(outputs[:, own - NUMBERS :])[:, NUMBERS:]
+        return size
 
     def _weights(self, pulls: Pulls, graph: Transforms, tilt: Number) -> Weights:
         """Weights, given the pulls; unless squared weights are penalized, their law depends on their field."""

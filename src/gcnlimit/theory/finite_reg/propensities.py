@@ -10,7 +10,7 @@ import numpy as np
 from gcnlimit._values import Array
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.losses import Loss
-from gcnlimit.results.order_parameters import Output, Weights
+from gcnlimit.results.order_parameters import Output
 from gcnlimit.theory.finite_reg.averages import Eta, eta, expected_losses
 from gcnlimit.theory.finite_reg.equations import Pulls, Transforms
 from gcnlimit.theory.finite_reg.symmetric import SymmetricEquations, SymmetricSolution
@@ -43,6 +43,10 @@ class PropensityEquations(SymmetricEquations):
         return cls(**vars(SymmetricEquations.of(points, nodes)), law=points.degrees)
 
     @property
+    def laws(self) -> tuple[int, ...]:
+        return self.law.theta.shape
+
+    @property
     def b(self) -> float:
         return self.law.mean_root
 
@@ -70,7 +74,7 @@ class PropensityEquations(SymmetricEquations):
         mean = rest[:, None] + np.sqrt(self.law.theta) * spike[:, None]
         return Output(*np.broadcast_arrays(mean, variance[:, None], v[:, None]))
 
-    def node_side(self, output: Output, weights: Weights, rest: Array) -> tuple[Pulls, Array]:
+    def node_side(self, output: Output, V_w: Array, rest: Array) -> tuple[Pulls, Array]:
         """Pulls, given the outputs, and the tilt over their size."""
         root = np.sqrt(self.law.theta)
         weight = self.law.weight
@@ -89,7 +93,7 @@ class PropensityEquations(SymmetricEquations):
         scattered = np.maximum(rho * (square @ weight) - rho**2 * linear, 0.0)
         scatter = stretch**2 * scattered + (beta - along[:, None] * root) ** 2 @ weight
         tilt = (beta @ weight - self.b * along) / np.sqrt(along**2 + scatter)
-        return Pulls(weights.V, stiffness, along, scatter), tilt[:, None]
+        return Pulls(V_w, stiffness, along, scatter), tilt[:, None]
 
 
 class PropensitySolution(SymmetricSolution):

@@ -163,12 +163,28 @@ def _turn_on(equations: Equations, end: FixedPoint, tol: float) -> FixedPoint:
 
 
 def iterate(equations: Equations, start: Array, *, tol: float | Array, level: int) -> FixedPoint:
-    """Solve the equations from given states."""
+    """Solve the equations from given states: at level 0 by a search among pulls, above by one among outputs.
 
-    def update(states: Array, rows: Rows) -> Array:
-        return (equations if len(rows) == len(start) else equations.take(rows)).next(states)
+    Where nearly all outputs are beyond a kink of the loss, outputs that hardly move change their pulls by orders of magnitude. A
+    search among pulls then swings, and one among outputs does not; elsewhere it only costs more.
+    """
 
-    return fixed_point(update, start, tol=tol, scale=equations.scale, **equations.effort(level))
+    def some(rows: Rows) -> Equations:
+        return equations if len(rows) == len(start) else equations.take(rows)
+
+    def follow_pulls(states: Array, rows: Rows) -> Array:
+        return some(rows).next(states)
+
+    def follow_outputs(outputs: Array, rows: Rows) -> Array:
+        part = some(rows)
+        return part.outputs_of(part.states_of(outputs))
+
+    effort = equations.effort(level) | {"tol": tol}
+    if level == 0:
+        return fixed_point(follow_pulls, start, scale=equations.scale, **effort)
+    first = equations.outputs_of(start)
+    end = fixed_point(follow_outputs, first, scale=equations.scale_of_outputs, **effort)
+    return end._replace(state=equations.states_of(end.state))
 
 
 class _Track:

@@ -188,7 +188,13 @@ class SymmetricSolution(Solution):
         still = min(tol, _STILL)
         while rough.size and grids.nodes[rough[0]] < _FINEST:
             grids = grids.finer(rough)
-            finer = iterate(grids.equations(rough), end.state[rough], tol=still, level=1)
+            equations, start = grids.equations(rough), end.state[rough]
+            finer = iterate(equations, start, tol=still, level=0)
+            hard = np.flatnonzero(~finer.converged)
+            if hard.size:
+                others = iterate(equations.take(hard), start[hard], tol=still, level=1)
+                for whole, part in zip(finer, others, strict=True):
+                    whole[hard] = part
             end.state[rough] = finer.state
             end.residual[rough] = finer.residual
             end.iterations[rough] += finer.iterations
