@@ -274,11 +274,14 @@ def test_a_model_of_another_user_cannot_read_the_memory_of_its_judge():
 
 
 JUDGE = """
-import secrets, gcnlimit as gl
+import secrets, time, gcnlimit as gl
 for model in ("cheats:memory", "cheats:traces"):
     seed = secrets.randbits(64)
     scores = gl.benchmark.evaluate(model, "reference", size="small", graphs=1, seed=seed, timeout=60)
     print(scores.failures[0].error)
+seed = secrets.randbits(64)
+gl.benchmark.evaluate("cheats:left_to_read", "reference", size="small", graphs=1, seed=seed, timeout=60)
+time.sleep(1.0)  # between two models
 """
 
 
@@ -289,17 +292,27 @@ NOT_ROOT = [] if os.geteuid() else ["setpriv", "--bounding-set=-sys_ptrace"]
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a model can read its judge")
 @pytest.mark.skipif(bool(NOT_ROOT) and not shutil.which("setpriv"), reason="needs setpriv")
-def test_a_judge_that_is_not_root_cannot_be_read_or_traced_by_a_model_of_the_same_user():
+def test_a_judge_that_is_not_root_cannot_be_read_or_traced_by_a_model_of_the_same_user(
+    tmp_path,
+):
     judge = subprocess.run(
         [*NOT_ROOT, sys.executable, "-c", JUDGE],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
         check=True,
+        cwd=tmp_path,
     )
     memory, traced = judge.stdout.splitlines()
     assert "PermissionError" in memory
     assert "Operation not permitted" in traced
+    assert not (tmp_path / "opened").exists()
+
+
+def test_workers_whose_memory_a_model_could_read_are_refused():
+    """While a worker starts its memory is open, and another model may run already."""
+    with pytest.raises(gl.ParameterError, match=r"workers = 2 with a seed .* take workers=1"):
+        judged(cheats.exits, workers=2)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _SCORES, _REASON = b"s", b"e"  # the first byte of an answer
 _LONGEST = 500  # letters of a reason
-_IS_DUMPABLE, _SET_DUMPABLE = 3, 4  # of prctl
+_SET_DUMPABLE = 4  # of prctl
 _GRACE = 1.0  # seconds in which the rest of an answer arrives once the model's process has ended
 _CHILD = "from gcnlimit.benchmark.apart import main; main()"
 
@@ -64,19 +64,15 @@ def named_model(name: str) -> Model:
     return cast("Model", model)
 
 
-@contextlib.contextmanager
-def private_memory() -> Iterator[None]:
-    """Keep other processes of this user, unless it is root, from reading this one's memory and from tracing it; on Linux."""
-    prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else lambda *_: 0
-    before = prctl(_IS_DUMPABLE, 0, 0, 0, 0)
-    prctl(_SET_DUMPABLE, 0, 0, 0, 0)
-    try:
-        yield
-    finally:
-        prctl(_SET_DUMPABLE, before, 0, 0, 0)
+def close_memory() -> None:
+    """Keep other processes of this user, unless it is root, from reading and tracing this one from now on; on Linux.
+
+    For good: what a model has left behind could open the memory afterwards, and read it when the next model is judged.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0, 0, 0, 0)
 
 
-@private_memory()
 def scores_apart(
     model: bytes | str, task: Task, user: str | None = None, timeout: float = math.inf
 ) -> Array:

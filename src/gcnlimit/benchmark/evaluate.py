@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 import math
@@ -16,7 +15,7 @@ import numpy.typing as npt
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import number, one_of, whole
 from gcnlimit._values import shown
-from gcnlimit.benchmark.apart import named_model, private_memory, scores_apart, sealed
+from gcnlimit.benchmark.apart import close_memory, named_model, scores_apart, sealed
 from gcnlimit.benchmark.problems import SIZES, VERSION, Problem, as_problems
 from gcnlimit.benchmark.scores import Run, Scores
 from gcnlimit.benchmark.task import Task, accuracy, score_table
@@ -72,7 +71,7 @@ def evaluate(
     store
         File that keeps every finished graph; the same call resumes where it stopped.
     workers
-        Number of processes; 1 is this process.
+        Number of processes; 1 is this process. With a seed more than one needs a user.
     progress
         Whether to show graphs done and time left on standard error; by default where it takes more than two seconds.
 
@@ -103,10 +102,17 @@ def evaluate(
         kept_by = f"store = {str(store)!r} keeps results by the code of the model"
         raise ParameterError(f"{kept_by}, which a name does not show; pass the function")
     named = name or _name(model)
+    workers = whole("workers", workers, low=1)
     run_as: Any = model
     if seed is not None:
         seed = whole("seed", seed, low=0)
         run_as = sealed(model)
+        if workers != 1 and user is None:  # while a worker starts, its memory is open
+            told = (
+                f"workers = {shown(workers)} with a seed would let a model read the other workers"
+            )
+            raise ParameterError(f"{told}; take workers=1, or name a user as root")
+        close_memory()
     elif isinstance(model, str):
         run_as = named_model(model)
     limit = number("timeout", timeout, low=0.0, open_low=True)
@@ -121,11 +127,10 @@ def evaluate(
         identity=json.dumps([VERSION, code]),
     )
     plan = Plan(producer, axes, None, None, {"size": size, "given": seed})
-    run = runner(producer, whole("workers", workers, low=1))
+    run = runner(producer, workers)
     runs: dict[tuple[str, int], Run] = {}
     advancing = progress_bar(named, plan.size, progress, unit="graphs")
-    judging = contextlib.nullcontext() if seed is None else private_memory()
-    with Store(store) as kept, advancing as bar, judging:
+    with Store(store) as kept, advancing as bar:
 
         def put(block: Block, columns: Columns) -> None:
             problem, graph = block.common["problem"].name, int(block.common["graph"])

@@ -231,10 +231,8 @@ class Equations(Record, ABC):
         """Pulls, given the output, and the unknowns of the graph."""
         return pulls_of(self.loss, self.rho, output, V_w), rest
 
-    @property
-    def laws(self) -> tuple[int, ...]:
-        """Shape of the means of an output: none, or that of propensities."""
-        return ()
+    laws: ClassVar[Any] = ()
+    """Shape of the means of an output: none, or that of propensities."""
 
     def outputs_of(self, rows: Array) -> Array:
         """Outputs that packed states cause: logarithms of V_w, v and the deviation, means over it, unknowns of the graph."""
@@ -252,13 +250,6 @@ class Equations(Record, ABC):
         shape = len(outputs), *self.laws
         output = Output(*(part.reshape(shape) for part in np.broadcast_arrays(*law)))
         return self._row(*self.node_side(output, V_w, rest))
-
-    def scale_of_outputs(self, outputs: Array) -> Array:
-        """Size of the entries of packed outputs: 1, but for the unknowns of the graph."""
-        size = np.ones_like(outputs)
-        own = NUMBERS - 1 + math.prod(self.laws)
-        size[:, own:] = self.scale(outputs[:, own - NUMBERS :])[:, NUMBERS:]
-        return size
 
     def _weights(self, pulls: Pulls, graph: Transforms, tilt: Number) -> Weights:
         """Weights, given the pulls; unless squared weights are penalized, their law depends on their field."""

@@ -6,6 +6,7 @@ to a scale on which their layers and their filter have gain 1.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -169,21 +170,20 @@ def iterate(equations: Equations, start: Array, *, tol: float | Array, level: in
     search among pulls then swings, and one among outputs does not; elsewhere it only costs more.
     """
 
-    def some(rows: Rows) -> Equations:
-        return equations if len(rows) == len(start) else equations.take(rows)
+    def update(states: Array, rows: Rows) -> Array:
+        part = equations if len(rows) == len(start) else equations.take(rows)
+        return part.outputs_of(part.states_of(states)) if level else part.next(states)
 
-    def follow_pulls(states: Array, rows: Rows) -> Array:
-        return some(rows).next(states)
-
-    def follow_outputs(outputs: Array, rows: Rows) -> Array:
-        part = some(rows)
-        return part.outputs_of(part.states_of(outputs))
+    def scale(outputs: Array) -> Array:
+        size = np.ones_like(outputs)
+        own = NUMBERS - 1 + math.prod(equations.laws)
+        size[:, own:] = equations.scale(outputs[:, own - NUMBERS :])[:, NUMBERS:]
+        return size
 
     effort = equations.effort(level) | {"tol": tol}
     if level == 0:
-        return fixed_point(follow_pulls, start, scale=equations.scale, **effort)
-    first = equations.outputs_of(start)
-    end = fixed_point(follow_outputs, first, scale=equations.scale_of_outputs, **effort)
+        return fixed_point(update, start, scale=equations.scale, **effort)
+    end = fixed_point(update, equations.outputs_of(start), scale=scale, **effort)
     return end._replace(state=equations.states_of(end.state))
 
 
