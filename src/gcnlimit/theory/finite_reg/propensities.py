@@ -43,7 +43,7 @@ class PropensityEquations(SymmetricEquations):
         return cls(**vars(SymmetricEquations.of(points, nodes)), law=points.degrees)
 
     @property
-    def laws(self) -> tuple[int, ...]:  # type: ignore[override]
+    def laws(self) -> tuple[int, ...]:
         return self.law.theta.shape
 
     @property
