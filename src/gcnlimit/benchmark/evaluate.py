@@ -108,10 +108,7 @@ def evaluate(
         seed = whole("seed", seed, low=0)
         run_as = sealed(model)
         if workers != 1 and user is None:  # while a worker starts, its memory is open
-            told = (
-                f"workers = {shown(workers)} with a seed would let a model read the other workers"
-            )
-            raise ParameterError(f"{told}; take workers=1, or name a user as root")
+            raise ParameterError(f"workers = {workers} with a seed needs a user; take workers=1")
         close_memory()
     elif isinstance(model, str):
         run_as = named_model(model)
