@@ -81,7 +81,8 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, X: Any = None, graph: Any = None, *, fractions: Any = None, y: Any = None
     ) -> npt.NDArray[Any]:
         """Classes of the nodes of the fit, or of new features `X` on another `graph`; the rest is as for `predict_proba`."""
-        return np.asarray(self.classes_[self._logs(X, graph, fractions, y).argmax(axis=1)])
+        best = self._logs(X, graph, fractions, y).argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
     def predict_proba(
         self, X: Any = None, graph: Any = None, *, fractions: Any = None, y: Any = None
@@ -147,8 +148,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _training(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, Labels]:
         if adjacency is None:
             if y is not None and any(map(is_missing, np.ravel(plain_array("y", y)).tolist())):
-                unlabelled = "y has nodes without a class, and there is no graph"
-                raise ParameterError(f"{unlabelled}; write fit(X, y, graph=...)")
+                raise ParameterError("y has unlabelled nodes but graph is None; give the graph=")
             X, y = self._validated(X, y=y)
             labelled_nodes(y)  # refuses what is no class; -1 is one
             classes, index = np.unique(as_classes(y), return_inverse=True)
