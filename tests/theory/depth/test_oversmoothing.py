@@ -213,10 +213,12 @@ def test_the_rate_is_read_off_beside_every_power_and_the_logarithm():
 
 def test_a_rate_whose_largest_signal_has_no_solution_waits_for_no_other(monkeypatch):
     asked = []
-    predict = oversmoothing.predict
-    monkeypatch.setattr(
-        oversmoothing, "predict", lambda data, gcn: (asked.append(data.lam), predict(data, gcn))[1]
-    )
+
+    def unsolved(data, gcn):
+        asked.append(data.lam)
+        raise gl.ConvergenceError(f"no solution at reg = {gcn.reg:g}")
+
+    monkeypatch.setattr(oversmoothing, "predict", unsolved)
     with pytest.raises(gl.ConvergenceError, match=r"reg = 1"):
         gl.depth.learning_rate(gl.CSBM(4, 1.0, 2.0, 0.1), gl.GCN(gl.Residual([1.0]), "hinge", 1.0))
     assert asked == [400.0]
