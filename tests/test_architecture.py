@@ -30,17 +30,17 @@ BUDGET = {
     "choose": (13, 2450),
     "cli": (18, 1800),
     "explorer": (11, 2530),
-    "figures": (8, 1310),
+    "figures": (8, 1350),
     "filters": (6, 1100),
     "graphs": (15, 2740),
-    "losses": (4, 700),
+    "losses": (4, 750),
     "nn": (7, 850),
-    "numerics": (14, 1910),
+    "numerics": (14, 1800),
     "real": (13, 2500),
     "results": (8, 1210),
     "simulation": (26, 4850),
     "sweeps": (6, 1200),
-    "theory": (53, 9880),
+    "theory": (53, 9830),
 }
 """Modules and lines that each room may have, the root as ".": to raise one is a decision."""
 

@@ -286,25 +286,10 @@ def test_a_contour_of_momentum_is_as_wide_as_the_growth_on_it_allows(momentum):
     )
     points = Points.of(gl.CSBM(4, [0.5, 1.0], 2.0, [0.1, 0.5]), network)
     spectra = _Spectra.of(points, points.training)
-    for steps, most in ((1.0, 20), (20.0, 60), (1000.0, 400)):
-        (_, _, width, lean), nodes = spectra._ellipses(np.full(2, steps))
+    for steps, most in ((1.0, 20), (20.0, 60), (1000.0, 500)):
+        (_, _, width), nodes = spectra._ellipses(np.full(2, steps))
         assert np.all(nodes < most)
-        assert np.all(spectra.growth(width, lean) * steps < np.log(100.0))
-
-
-@pytest.mark.parametrize("momentum", [0.5, 0.9, 0.99])
-def test_powers_on_a_circle_are_sums_over_the_nodes_of_an_ellipse(monkeypatch, momentum):
-    """Series in powers of p, and values of the polynomial on another contour, are two ways to one training."""
-    descent = gl.GradientDescent(np.array([1, 3, 40, 700]), 0.2, momentum)
-    gcn = gl.GCN(gl.Diffusion(1.0), reg=0.01, normalize=True, training=descent)
-    answers = []
-    for many in (0, 10**9):  # nodes of ellipses that are replaced by circles
-        monkeypatch.setattr("gcnlimit.theory.training._MANY", many)
-        monkeypatch.setattr("gcnlimit.theory.training._MANY_MORE", 10**9)
-        answers.append(gl.predict(gl.CSBM(4, 1.0, 2.0, 0.1, noise=0.1), gcn))
-    for name in ("test_accuracy", "test_loss", "train_accuracy", "train_loss"):
-        np.testing.assert_allclose(*(getattr(p, name) for p in answers), rtol=1e-9, atol=1e-10)
-    np.testing.assert_allclose(*(p.order_parameters.weights.Q for p in answers), rtol=1e-8)
+        assert np.all(spectra.growth(width) * steps < np.log(100.0))
 
 
 def test_a_training_that_cannot_be_sampled_is_refused_as_it_was_given():

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.numerics.contour import Contour, NodeSums, Powers, circle, drop, ellipse
+from gcnlimit.numerics.contour import Contour, drop, ellipse
 from gcnlimit.numerics.linear import batches
 from gcnlimit.results.order_parameters import Output, Weights
 from gcnlimit.theory.finite_reg.path import GraphRidge, PageRankRidge, Path, SymmetricRidge
@@ -28,21 +28,17 @@ _COARSEST, _FINE, _FINEST = 63, 127, (1 << 13) - 1  # nodes on the spectrum: fir
 _SEARCHED = 32  # points whose spectra are searched for their ends at once
 _SMALLEST, _MOST = 32, 1 << 24  # nodes of a contour; and times those on the spectrum
 _DIGITS = 26.0  # minus the logarithm of the error of a contour, and of a P that is as good as 0
-_LEANS = np.tile([0.999, 0.4, 0.16, 0.06], 3)[:, None]  # of ellipses
-_GROWTH = np.repeat([4.0, 15.0, 60.0], 4)[:, None]  # logarithms of P where a ring may end
+_GROWTH = np.array([4.0, 15.0, 60.0])[:, None]  # logarithms of P where a ring may end
 _WIDEST = 3.0  # of a ring
 _CLOSED = 1e-9  # what functions that are analytic outside a contour may have inside, by rounding
 _SAME, _ALIKE = 1e-12, 1e-11  # changes of variables and outputs that a finer grid may make
 _CHECKED = (16, 64)  # nodes of a contour where grids are compared and roots followed
 _MARGIN = 3.0  # logarithm of P at the edge of the half plane, or the disc, around a drop
 _FARTHEST = 1e10  # ratio of the ends of a spectrum that a drop encloses
-_SERIES, _BEYOND = 44.0, 2.0  # logarithms: what is left of a series, inverse; p^n on a circle
-_QUICK, _MANY, _MANY_MORE = 0.01, 200, 16  # rates of circles; nodes of an ellipse, and theirs
 _LARGEST = 10.0  # logarithm of what weights that diverge may grow by before they lose their digits
 _BLOCK = 1 << 18  # numbers held by one temporary array
 
 Rows = npt.NDArray[np.intp]
-_Shape = Callable[..., Contour]
 
 
 class Stopped(NamedTuple):
@@ -80,8 +76,7 @@ def trained_outputs(points: Points, training: Training) -> Stopped:
         # times that are equal, or as good as the last one, are computed once
         _, times, which = np.unique(needed[members], return_index=True, return_inverse=True)
         numbers = np.empty((7, times.size))
-        held = loop.z.size if np.isnan(loop.radius[0, 0]) else 1
-        for block in batches(times.size, max(1, _BLOCK // held)):
+        for block in batches(times.size, max(1, _BLOCK // loop.z.size)):
             numbers[:, block] = _at_times(path, loop, law, steps[members[times[block]]])
         answer[:, members] = numbers[:, which]
     answer[:, spectra.growth(np.zeros(first.size))[group] * time > _LARGEST] = np.nan
@@ -125,18 +120,16 @@ class _Spectra(NamedTuple):
         momentum = np.asarray(getattr(training, "momentum", np.zeros(points.size)))
         return cls(0.5 * (low + high) + reg, 0.5 * (high - low), reg, rate, momentum, unit)
 
-    def growth(self, width: Array, lean: Array | float = 1.0) -> Array:
-        r"""Logarithm of the largest :math:`|P|` on leaning ellipses, in a unit of time or by a step.
+    def growth(self, width: Array) -> Array:
+        r"""Logarithm of the largest :math:`|P|` on ellipses of that width, in a unit of time or by a step.
 
         It is :math:`-\Re z`, or that of the larger root of :math:`p + \beta/p = 1 + \beta - \eta z`: on an ellipse with the foci
         :math:`\pm 2\sqrt\beta` the larger root has one size.
         """
-        v = np.exp(width[..., None] + 1j * np.linspace(0.0, np.pi, 33))
-        a = ((np.asarray(lean) - 1.0) / (np.asarray(lean) + 1.0))[..., None]
-        w = (v + a) / (1.0 + a * v)
-        z = self.centre[:, None] + 0.5 * self.half[:, None] * (w + 1.0 / w)
         if not np.any(self.rate):
-            return np.asarray(self.unit * np.max(-z.real, axis=-1))
+            return np.asarray(self.unit * (self.half * np.cosh(width) - self.centre))
+        angle = np.linspace(0.0, np.pi, 9)
+        z = self.centre[:, None] + self.half[:, None] * np.cosh(width[..., None] + 1j * angle)
         x, focus = 1.0 + self.momentum[:, None] - self.rate[:, None] * z, 2.0 * self.momentum**0.5
         axis = 0.5 * np.max(np.abs(x - focus[:, None]) + np.abs(x + focus[:, None]), axis=-1)
         return np.asarray(np.log(0.5 * (axis + np.sqrt(np.maximum(axis**2 - focus**2, 0.0)))))
@@ -147,47 +140,34 @@ class _Spectra(NamedTuple):
         with np.errstate(divide="ignore"):
             return np.ceil(np.where(growth > 0.0, _LARGEST, _DIGITS) / np.abs(growth))
 
-    def contours(self, longest: Array) -> Iterator[tuple[_Shape, tuple[Array, ...], Array]]:
-        """Contours for times up to these, their columns, and the number of their nodes, infinite where others are better."""
-        low, high = self.centre - self.half, self.centre + self.half
-        rate, slow = np.where(self.rate > 0.0, self.rate, self.unit), 1.0 - self.momentum
-        with np.errstate(divide="ignore"):
-            end = 2.0 * slow**2 / ((1.0 + self.momentum) * self.rate)
-        dropped = (self.momentum == 0.0) | (high <= end)
+    def contours(self, longest: Array) -> tuple[Callable[..., Contour], tuple[Array, ...], Array]:
+        """Contours for times up to these: drops, or ellipses with momentum; their columns, and the number of their nodes."""
+        if self.momentum.any():
+            return ellipse, *self._ellipses(longest)
         # P grows by a factor of e^3 at most in the half plane, or the disc, that begins at -shift
-        shift = np.minimum(_MARGIN * slow / (rate * longest), high) + np.maximum(high - end, 0.0)
+        slowness = 1.0 / np.where(self.rate > 0.0, self.rate, self.unit)
+        end = np.where(self.rate > 0.0, 2.0 * slowness, np.inf)
+        high = self.centre + self.half
+        shift = np.minimum(_MARGIN * slowness / longest, high) + np.maximum(high - end, 0.0)
         bend = 1.0 / (end + 2.0 * shift)
-        least, most = (x / (1.0 - bend * x) for x in (low + shift, high + shift))
-        nodes = 4.0 / np.pi**2 * (_DIGITS + 2.0 * _MARGIN) * np.log(4.0 * most / least)
-        nodes[~dropped | (most >= _FARTHEST * least)] = np.inf
-        yield drop, (low + shift, high + shift, shift, bend), nodes
-        if dropped.all():
-            return
-        ellipses, nodes = self._ellipses(longest)
-        growth = self.growth(np.zeros(longest.size))
-        beyond = np.exp(np.maximum(growth, 0.0) + _BEYOND / longest)
-        radius = np.where(_BEYOND * -growth * longest > _SERIES, 1.0, beyond)
-        series = 0.5 * _SERIES / (np.log(radius) - growth)
-        # powers of p lose the digits of outputs that have hardly changed
-        fast = (nodes > _MANY) & (series < _MANY_MORE * nodes) & (rate * high > _QUICK)
-        circles = (self.centre, self.half, self.rate, self.momentum, radius)
-        yield circle, circles, np.where(fast & ~dropped, series, np.inf)
-        yield ellipse, ellipses, np.where(fast | dropped, np.inf, nodes)
+        ends = tuple(end + shift for end in (self.centre - self.half, high))
+        low, high = (end / (1.0 - bend * end) for end in ends)
+        nodes = 4.0 / np.pi**2 * (_DIGITS + 2.0 * _MARGIN) * np.log(4.0 * high / low)
+        return drop, (*ends, shift, bend), np.where(high < _FARTHEST * low, nodes, np.inf)
 
     def _ellipses(self, longest: Array) -> tuple[tuple[Array, ...], Array]:
         """Ellipses on which P is below a hundred; the squares of P there and at the end of a ring around them set the errors."""
-        allowed = np.maximum(self.growth(np.zeros(longest.size)) * longest, 0.0) + _GROWTH
-        below = np.full(allowed.shape, 1e-7)
-        above = np.minimum(_WIDEST, 0.9 * np.log((1.0 + _LEANS) / (1.0 - _LEANS))) + 0.0 * below
+        allowed = np.maximum(self.growth(np.zeros(self.centre.size)) * longest, 0.0) + _GROWTH
+        below, above = np.full(allowed.shape, 1e-7), np.full(allowed.shape, _WIDEST)
         for _ in range(10):
             middle = np.sqrt(below * above)
-            inside = self.growth(middle, _LEANS) * longest <= allowed
+            inside = self.growth(middle) * longest <= allowed
             below, above = np.where(inside, middle, below), np.where(inside, above, middle)
-        first = np.tile(below[: len(below) // 3], (3, 1))
-        width = np.minimum(first, below * (0.5 * _DIGITS / (_DIGITS + _GROWTH)))
-        nodes = 0.5 * np.maximum(_DIGITS / width, (_DIGITS + 2.0 * _GROWTH) / (below - width))
-        best = np.argmin(nodes, axis=0), np.arange(longest.size)
-        return (self.centre, self.half, width[best], _LEANS[best[0], 0]), nodes[best]
+        width = np.minimum(below[0], below * (0.5 * _DIGITS / (_DIGITS + _GROWTH)))
+        nodes = np.maximum(_DIGITS / width, (_DIGITS + 2.0 * _GROWTH) / (below - width))
+        best = np.argmin(nodes, axis=0)[None]
+        width, nodes = (np.take_along_axis(x, best, axis=0)[0] for x in (width, 0.5 * nodes))
+        return (self.centre, self.half, width), nodes
 
 
 def _ridge(points: Points, nodes: int) -> GraphRidge:
@@ -198,34 +178,34 @@ def _resolved(
     points: Points, spectra: _Spectra, longest: Array
 ) -> Iterator[tuple[int, Path, Contour]]:
     """Number of a point, law on its contour, and the contour; points that are not resolved are left out."""
-    for shape, columns, nodes in spectra.contours(longest):
-        # few different numbers of nodes, so that many points are solved together
-        least = np.maximum(nodes, _SMALLEST)
-        unit = np.exp2(np.ceil(np.log2(least)) - 3.0)
-        counts = unit * np.ceil(least / unit)
-        for count in np.unique(counts[counts * _COARSEST <= _MOST]):
-            rows, grid = np.flatnonzero(counts == count), _COARSEST
-            some = np.linspace(0, count - 1, int(np.clip(count // 8, *_CHECKED))).astype(int)
-            while rows.size and grid <= min(_FINEST, _MOST / count):
-                left = [rows[:0]]
-                for block in batches(rows.size, max(1, int(_BLOCK / (count * grid)))):
-                    part = rows[block]
-                    *place, reg = (column[part][:, None] for column in (*columns, spectra.reg))
-                    loop = shape(*place, int(count))
-                    ridge, zeta = _ridge(points.take(part), grid), reg - loop.z
-                    at = zeta[:, some]
-                    few = ridge.followed(at)
-                    good = _same(ridge, _ridge(points.take(part), 2 * grid + 1), few, at)
-                    if good.any():
-                        path = ridge.laws(few, some, zeta)
-                        # outputs are analytic outside of the contour, unless variables are of
-                        # another root or it cuts the spectrum
-                        good &= loop.pierced(path.missed) <= _CLOSED
-                        for k in np.flatnonzero(good):
-                            parts = (type(law)(*(x[[k]] for x in law)) for law in (path, loop))
-                            yield part[k], *parts
-                    left.append(part[~good])
-                rows, grid = np.concatenate(left), 2 * grid + 1
+    shape, columns, nodes = spectra.contours(longest)
+    # few different numbers of nodes, so that many points are solved together, by fast transforms
+    nodes = np.maximum(nodes, _SMALLEST)
+    unit = np.exp2(np.ceil(np.log2(nodes)) - 3.0)
+    nodes = unit * np.ceil(nodes / unit)
+    for count in np.unique(nodes[nodes * _COARSEST <= _MOST]):
+        rows, grid = np.flatnonzero(nodes == count), _COARSEST
+        some = np.linspace(0, count - 1, int(np.clip(count // 8, *_CHECKED))).astype(int)
+        while rows.size and grid <= min(_FINEST, _MOST / count):
+            left = [rows[:0]]
+            for block in batches(rows.size, max(1, int(_BLOCK / (count * grid)))):
+                part = rows[block]
+                *place, reg = (column[part][:, None] for column in (*columns, spectra.reg))
+                loop = shape(*place, int(count))
+                ridge, zeta = _ridge(points.take(part), grid), reg - loop.z
+                at = zeta[:, some]
+                few = ridge.followed(at)
+                good = _same(ridge, _ridge(points.take(part), 2 * grid + 1), few, at)
+                if good.any():
+                    path = ridge.path(ridge.between(few, some, zeta))
+                    # outputs are analytic outside of the contour, unless variables are of another
+                    # root or it cuts the spectrum
+                    good &= loop.pierced(path.missed) <= _CLOSED
+                    for k in np.flatnonzero(good):
+                        parts = (type(law)(*(x[[k]] for x in law)) for law in (path, loop))
+                        yield part[k], *parts
+                left.append(part[~good])
+            rows, grid = np.concatenate(left), 2 * grid + 1
 
 
 def _same(ridge: GraphRidge, finer: GraphRidge, few: Array, zeta: Array) -> Mask:
@@ -245,24 +225,18 @@ def _at_times(
 ) -> tuple[Array, ...]:
     """Numbers of `Stopped` at some times of one contour (Eqs. 13.5, 13.10 and 13.11)."""
     unit, reg, rho, noise = law
-    integrals: NodeSums | Powers
-    if np.isnan(loop.radius[0, 0]):
-        integrals = NodeSums(loop, unit * training.learned(unit * loop.z))
-    else:
-        columns = (np.broadcast_to(getattr(training, x), training.shape) for x in training.names)
-        steps, (rate, *_), (momentum, *_) = columns
-        integrals = Powers(loop.radius[0, 0], rate * unit, momentum, steps.astype(int))
-    missed, true = path.missed, 1.0 - 2.0 * noise
-    square = integrals.crossed(-path.scale, missed)
+    learned = unit * training.learned(unit * loop.z)
+    mean, square = loop.crossed(-path.scale * learned, path.missed * learned)
+    variance, true, missed = square - mean**2, 1.0, path.missed
     if noise:  # labels are a fraction of the true ones and, independently, noise (Eq. 13.16)
-        pure = integrals.crossed(-path.scale, np.ones_like(missed))
-    trained = path.kept * (true**2 * missed + (1.0 - true**2))
-    mean, train_mean, overlap, push = integrals.once(
-        np.concatenate([missed, trained, path.weights, path.kept])
-    )
-    train_square, size = integrals.twice(np.concatenate([trained * (loop.z - reg), trained]))
-    variance = square - mean**2
-    if noise:
+        true = 1.0 - 2.0 * noise
+        missed = true**2 * missed + (1.0 - true**2)
+        pure = loop.crossed(-path.scale * learned, learned)[1]
         variance = true**2 * variance + (1.0 - true**2) * pure
+    trained, eigenvalue = path.kept * missed, loop.z - reg
+    once = np.concatenate([trained, path.weights, path.kept]) * loop.weight
+    twice = np.concatenate([trained * eigenvalue, trained]) * loop.weight
+    train_mean, overlap, push = (learned @ once.T).real.T
+    train_square, size = (learned**2 @ twice.T).real.T
     m_w, Q_w = -true * overlap / np.sqrt(unit), rho * size / unit
     return true * mean, variance, train_mean, train_square - train_mean**2, m_w, Q_w, push

@@ -18,8 +18,7 @@ from gcnlimit.theory.points import Mask, Points, Rows
 
 _WIDTHS = (4.0, 3.0, 2.2, 1.5, 1.0, 0.6, 0.3, 0.1, 0.0)  # of ellipses where a root is followed
 _NEWTON, _NEAR = 30, 1e-9  # steps at most on the last one; one after which the error is rounding
-_SMOOTH = 1e-12  # error of an interpolation that is as good as none
-_THROUGH, _ALL = 10, 600  # nodes of a polynomial between nodes; of a contour that is solved at all
+_APART = 8  # nodes between those from whose variables the others begin
 _SCAN = np.linspace(-14.0, 9.0, 47)  # logarithms of distances from the spectrum, to find its ends
 _FINER = np.linspace(0.0, 1.0, 12)  # the same between the two that are nearest, and again
 
@@ -82,33 +81,18 @@ class GraphRidge(ABC):
             root = self.polished(root, nearer, steps=1)
         return self.polished(root, zeta)
 
-    def laws(self, few: Array, at: Rows, zeta: Array) -> Path:
-        """Laws on contours from the variable at a few of their nodes: more are added where a polynomial does not find them."""
+    def between(self, few: Array, at: Rows, zeta: Array) -> Array:
+        """Variable on contours from that of a few of their nodes; lines between these are near enough for Newton's method."""
         nodes = zeta.shape[1]
-        node, root, law = at, few, np.stack(self.path(few))
-        rough = np.ones(at.size - 1, bool)
-        while (gap := np.flatnonzero(rough & (np.diff(node) > 1))).size:
-            new = (node[gap] + node[gap + 1]) // 2
-            if nodes <= _ALL:
-                new = np.setdiff1d(np.arange(nodes), node)
-            place = np.searchsorted(node, new)
-            guess = _interpolated(node, np.concatenate([root[None], law]), new)
-            found = self.polished(guess[0], zeta[:, new])
-            there = np.stack(self.path(found))
-            apart = np.abs(there - guess[1:]) > _SMOOTH * np.max(np.abs(law), axis=2)[..., None]
-            node, root = np.insert(node, place, new), np.insert(root, place, found, 1)
-            law = np.insert(law, place, there, 2)
-            if nodes <= _ALL:
-                break
-            rough[gap] = np.any(apart, axis=(0, 1))
-            rough = np.insert(rough, place, rough[gap])
-        if node.size < nodes:
-            law = _interpolated(node, law, np.arange(nodes))
+        for apart in (_APART, 1) if nodes > _APART * (at.size + 1) else (1,):
+            node = np.arange(0, nodes, apart)
+            after = np.clip(np.searchsorted(at, node), 1, at.size - 1)
+            share = (node - at[after - 1]) / (at[after] - at[after - 1])
+            guess = (1.0 - share) * few[:, after - 1] + share * few[:, after]
+            few, at = self.polished(guess, zeta[:, node]), node
         # roots in the other half-plane than the regularization are wrong: followed from far away
-        lost = ~np.all(root.imag * zeta.imag[:, node] > 0.0, axis=1)
-        if lost.any():
-            law = np.where(lost[:, None], self.path(self.followed(zeta)), law)
-        return Path(*law)
+        lost = ~np.all(few.imag * zeta.imag > 0.0, axis=1)
+        return np.where(lost[:, None], self.followed(zeta), few) if lost.any() else few
 
     def polished(self, root: Array, zeta: Array, steps: int = _NEWTON) -> Array:
         """Repeat Newton's step, whose error is squared each time, until it is near."""
@@ -144,17 +128,6 @@ class GraphRidge(ABC):
             start, stop = np.take_along_axis(scan, np.minimum(ends, scan.shape[1] - 1), 1).T
             scan = start[:, None] + (stop - start)[:, None] * _FINER
         return np.asarray(-np.take_along_axis(value, last, axis=1)[:, 0])
-
-
-def _interpolated(node: Rows, values: Array, at: Rows) -> Array:
-    """Values, along the last axis, of the polynomials through the nearest nodes."""
-    x = np.lib.stride_tricks.sliding_window_view(node.astype(float), _THROUGH).T
-    scale = np.prod(x[:, None] - x + np.eye(_THROUGH)[:, :, None], axis=1)
-    start = np.clip(np.searchsorted(node, at) - _THROUGH // 2, 0, node.size - _THROUGH)
-    away = at - x[:, start]
-    share = 1.0 / (scale[:, start] * np.where(away == 0.0, 1e-99, away))  # at a node, all of it
-    share /= np.sum(share, axis=0)
-    return np.asarray(sum(values[..., start + k] * part for k, part in enumerate(share)))
 
 
 class SymmetricRidge(GraphRidge):
