@@ -97,5 +97,5 @@ def single_threaded_blas() -> Iterator[None]:
     except ModuleNotFoundError:
         yield
         return
-    with threadpool_limits(1):
+    with threadpool_limits(1, user_api="blas"):  # PyTorch keeps its own
         yield

@@ -176,8 +176,8 @@ def iterate(equations: Equations, start: Array, *, tol: float | Array, level: in
 
     def scale(outputs: Array) -> Array:
         size = np.ones_like(outputs)
-        own = NUMBERS - 1 + math.prod(equations.laws)
-        size[:, own:] = equations.scale(outputs[:, own - NUMBERS :])[:, NUMBERS:]
+        columns = NUMBERS - 1 + math.prod(equations.laws)
+        size[:, columns:] = equations.scale(outputs[:, columns - NUMBERS :])[:, NUMBERS:]
         return size
 
     effort = equations.effort(level) | {"tol": tol}
