@@ -7,9 +7,9 @@
 - ``files``: damaged files (`fuzz_files`);
 - ``requests``: requests to the explorer (`fuzz_requests`).
 
-A call that takes longer than ``--patience`` seconds is stopped and counted as slow, which is no finding. Each finding is
-printed with what shows it again; ``--only doors --number 17 --seed 0`` repeats one trial. The exit status is 1 if there is
-a finding.
+A call that takes longer than ``--patience`` seconds, or than there is time, is stopped and counted as slow, which is no
+finding. Each finding is printed with what shows it again; ``--only doors --number 17 --seed 0`` repeats one trial. The exit
+status is 1 if there is a finding.
 """
 
 from __future__ import annotations
@@ -57,11 +57,12 @@ def fuzz(
     signal.signal(signal.SIGALRM, _stop)
     try:
         for k in range(10**9) if number is None else [number]:
-            if time.monotonic() > end:
+            left = end - time.monotonic()
+            if left <= 0.0:
                 break
             rng = np.random.default_rng([seed, KINDS.index(kind), k])
             counts["tried"] += 1
-            signal.setitimer(signal.ITIMER_REAL, patience)
+            signal.setitimer(signal.ITIMER_REAL, min(patience, left))
             try:
                 with (
                     warnings.catch_warnings(),

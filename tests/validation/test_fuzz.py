@@ -1,5 +1,7 @@
 """The fuzzer: a few random problems without a finding, its counts, and a fault that it finds."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -35,6 +37,18 @@ def test_what_was_tried_is_counted_when_it_is_stopped(monkeypatch, capsys):
     assert "classes" in shown
 
 
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.slow)])
+def test_a_batch_that_does_not_end_is_stopped_when_the_time_is_over(workers, monkeypatch, capsys):
+    began = time.monotonic()
+    if workers == "1":
+        monkeypatch.setattr(gl, "predict", lambda *_, **__: time.sleep(60.0))
+        assert fuzz.main(["--seconds", "0.5"]) == 0
+    else:  # batches of other processes take minutes
+        assert fuzz.main(["--seconds", "8", "--points", "100000", "--workers", workers]) == 0
+    assert time.monotonic() - began < 20.0
+    assert "the time is over\npoints " in capsys.readouterr().out
+
+
 def test_a_fault_is_found_and_its_problem_can_be_made_again(monkeypatch):
     predict = gl.predict
 
@@ -52,6 +66,8 @@ def test_a_fault_is_found_and_its_problem_can_be_made_again(monkeypatch):
     assert lines
 
 
+# the time may be over while an object is deleted
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("kind", fuzz_inputs.KINDS)
 def test_nothing_is_found_in_some_nonsense(kind, capsys, monkeypatch):
     monkeypatch.setenv("GCNLIMIT_MEMORY", "1")
