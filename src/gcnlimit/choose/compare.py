@@ -68,10 +68,9 @@ class Entry:
     def chosen(self) -> list[str]:
         """Chosen parameters in words, for each point of the data; where they give no answer, it is said."""
         lost = np.isnan(self.test_accuracy).ravel()
-        points = lost.size
         chosen: list[list[str]] = [["no answer"] if none else [] for none in lost]
         for name, values in self.parameters.items():
-            for words, row in zip(chosen, np.reshape(values, (points, -1)), strict=True):
+            for words, row in zip(chosen, np.reshape(values, (lost.size, -1)), strict=True):
                 text = ", ".join(f"{number:.4g}" for number in row)
                 words.append(f"{name} = {text if row.size == 1 else f'[{text}]'}")
         return ["; ".join(words) for words in chosen]
@@ -320,19 +319,11 @@ def _any_filters(points: Points, order: int, reg: float | None) -> Iterator[_Row
 
 def _eigenvector(points: Points) -> _Row:
     """Row of the leading eigenvector of the graph, regularized where degrees vary."""
-    law = points.degrees
-    if law is None:
-        return _Row("PCA of the graph", {}, pca_margin(points.signal))
-    # a node of many edges hears its neighbours better, by the root of its propensity
-    margin = spectrum(Regularized(), law, points.signal).margin[:, None] * np.sqrt(law.theta)
+    margin = pca_margin(points.signal)
+    if (law := points.degrees) is not None:
+        # a node of many edges hears its neighbours better, by the root of its propensity
+        margin = spectrum(Regularized(), law, points.signal).margin[:, None] * np.sqrt(law.theta)
     return _Row("PCA of the graph", {}, margin)
-
-
-def _error(data: CSBM, gcn: GCN | None) -> float | Array:
-    """Standard error of the accuracy of a chosen network, if the data are an estimate; NaN of what is no network."""
-    if gcn is None or not isinstance(data, EstimatedCSBM):
-        return math.nan if isinstance(data, EstimatedCSBM) else 0.0
-    return predict(data, gcn, throw=False, progress=False).standard_error.best_accuracy
 
 
 def _entry(row: _Row, data: CSBM, gcn: GCN, usable: Mask) -> Entry:
@@ -354,6 +345,12 @@ def _entry(row: _Row, data: CSBM, gcn: GCN, usable: Mask) -> Entry:
     status[usable] = row.status
     shape = data.shape if usable.all() else none.shape
     network = None if row.points is None else network_of(gcn, row.points, shape)
+    error: float | Array = 0.0
+    if isinstance(data, EstimatedCSBM):
+        error = math.nan  # of what is no network
+        if network is not None:
+            told = predict(data, network, throw=False, progress=False)
+            error = told.standard_error.best_accuracy
     return Entry(
         method=row.method,
         parameters={name: spread(values) for name, values in row.chosen.items()},
@@ -361,5 +358,5 @@ def _entry(row: _Row, data: CSBM, gcn: GCN, usable: Mask) -> Entry:
         log_test_error=spread(reached.log_test_error),
         gcn=network,
         status=Status.of(status),
-        standard_error=_error(data, network),
+        standard_error=error,
     )

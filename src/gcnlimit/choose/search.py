@@ -78,8 +78,7 @@ class NetworkSearch:
             gain = self.trial(values, which).filter.log_gain(points.symmetric)
             for k, number in enumerate(self.numbers):
                 if number.anything:
-                    unit = np.exp(np.clip(GAINS[number.name] * gain, -600.0, 600.0))
-                    values[:, k] *= unit
+                    values[:, k] *= np.exp(np.clip(GAINS[number.name] * gain, -600.0, 600.0))
         return values
 
     def start(self, which: Index) -> Array:
@@ -196,8 +195,7 @@ def highest(
     rows = choice * points.size + problems
 
     def chosen(columns: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
-        joined = {key: np.concatenate([part[key] for part in columns]) for key in columns[0]}
-        return {key: values[rows] for key, values in joined.items()}
+        return {key: np.concatenate([part[key] for part in columns])[rows] for key in columns[0]}
 
     bend = np.diff(margin, 2, axis=0, prepend=np.nan, append=np.nan)[choice, problems]
     ends = np.where(choice == 0, TuneStatus.LOWER_BOUND, TuneStatus.INTERIOR)

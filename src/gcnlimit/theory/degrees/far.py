@@ -14,7 +14,7 @@ import numpy as np
 from gcnlimit._values import Array
 from gcnlimit.theory.degrees.layers import LayerEquations, LayerState
 from gcnlimit.theory.finite_reg.directed import outer
-from gcnlimit.theory.finite_reg.equations import weight_gain
+from gcnlimit.theory.finite_reg.equations import WeightGain
 from gcnlimit.theory.propensity_spectrum import resolvent
 
 
@@ -42,7 +42,7 @@ def far_layers(equations: LayerEquations) -> LayerState:
 
     # Response of the layers to forces, averaged and on one node. It comes first, since at infinite
     # regularization the weights respond like 1/reg whatever the layers do.
-    gain = weight_gain(equations.features, equations.alpha, np.ones(len(b)), np.zeros(len(b)))
+    gain = WeightGain.of(equations.features, equations.alpha, np.ones(len(b)), np.zeros(len(b)))
     start = back[..., send, 0]  # the features enter layer 0
     source = gain.response[:, None, None] * average(equations.right**2, outer(start, start))
     V = between(U, U.mT, source)

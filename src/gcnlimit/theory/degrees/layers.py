@@ -21,7 +21,7 @@ from gcnlimit.results.order_parameters import Output, Record
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.finite_reg.class_losses import node_loss
 from gcnlimit.theory.finite_reg.directed import linear_response, outer
-from gcnlimit.theory.finite_reg.equations import weight_gain
+from gcnlimit.theory.finite_reg.equations import WeightGain
 from gcnlimit.theory.finite_reg.propensities import eta_by_degree
 from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.points import Points
@@ -299,7 +299,7 @@ class LayerEquations(Record):
         m_hat_w = np.sqrt(self.mu) * average(1.0, first[..., 0])
         V_hat_w = average(1.0, nodes.M[..., 0, 0]) + stiffened(1.0, weights, weights)[:, 0, 0]
         Q_hat_w = second(1.0, weights, weights)[:, 0, 0]
-        gain = weight_gain(self.features, self.alpha, self.reg, V_hat_w)
+        gain = WeightGain.of(self.features, self.alpha, self.reg, V_hat_w)
         V = average(right**2, nodes.C[..., send, send]) - stiffened(right**2, h, h)
         V_hat = average(left**2, nodes.M[..., q, q]) + stiffened(left**2, q, q)
         V_qh = average(phi, nodes.L.mT[..., q, send]) - stiffened(phi, q, h)

@@ -32,11 +32,8 @@ _SOFTEST = 1e-30  # kappa V_w times the peak gain that counts as 0, where no out
 _LEAST_V_HAT = 1e-9  # V_hat_w over the regularization below which a penalty is taken there
 _LAWS = 200  # updates of the law of the weights
 
-NUMBERS = 4
-"""Columns of a packed state that are pulls."""
-
-Number = Any
-"""An array over the points, or one number for all."""
+NUMBERS = 4  # columns of a packed state that are pulls
+Number = Any  # an array over the points, or one number for all
 
 
 class Pulls(NamedTuple):
@@ -104,7 +101,7 @@ class Transforms(NamedTuple):
 
 
 class WeightGain(NamedTuple):
-    r"""Averages over the features, with :math:`D = r + \sigma^2\hat V_w` and divided by :math:`\alpha` (Eq. 8.16).
+    r"""Averages over the features, with :math:`D = r + \sigma^2\hat V_w` and divided by :math:`\alpha` (Eqs. 3.11 and 8.16).
 
     `labels` :math:`= \langle\Gamma/D\rangle`, `signal` :math:`= \langle\Gamma\sigma^2/D^2\rangle`, `noise`
     :math:`= \langle\sigma^4/D^2\rangle` and `response` :math:`= \langle\sigma^2/D\rangle`.
@@ -114,6 +111,19 @@ class WeightGain(NamedTuple):
     signal: Number
     noise: Number
     response: Number
+
+    @classmethod
+    def of(cls, law: Spectrum, alpha: Number, reg: Array, V_hat_w: Array) -> Self:
+        """Averages under the squared weights."""
+        if law.is_white:
+            response = 1.0 / (reg + V_hat_w)
+            spread = response**2 / alpha
+            response /= alpha
+            return cls(response, spread, spread, response)
+        stiff = 1.0 / (reg[..., None] + law.variance * V_hat_w[..., None])
+        soft = law.variance * stiff
+        columns = law.signal * stiff, law.signal * stiff * soft, soft**2, soft
+        return cls(*(column @ law.weight / alpha for column in columns))
 
 
 def pulls_of(loss: Loss, rho: Array, output: Output, V_w: Array) -> Pulls:
@@ -193,12 +203,11 @@ class Equations(Record, ABC):
         pull, _, stiffness = eta_at_zero(self.loss, self.reg.shape)
         # outputs that a bias holds at a corner have a width of about 1/reg, never 0
         stiffness = np.minimum(stiffness, self.reg)
-        rho = self.rho
         V_w = self.features.average(self.features.variance) / (self.alpha * self.reg)
-        drive = self.b * rho * pull
+        drive = self.b * self.rho * pull
         # labels are drawn with probability rho, and only the part b of them lies along the spike
-        scatter = rho * (1.0 - self.b**2 * rho) * pull**2
-        pulls = Pulls(V_w, rho * stiffness, drive, scatter)
+        scatter = self.rho * (1.0 - self.b**2 * self.rho) * pull**2
+        pulls = Pulls(V_w, self.rho * stiffness, drive, scatter)
         return self._row(pulls, self.rest(pulls))
 
     def _row(self, pulls: Pulls, rest: Array) -> Array:
@@ -255,7 +264,7 @@ class Equations(Record, ABC):
         """Weights, given the pulls; unless squared weights are penalized, their law depends on their field."""
         V_hat = pulls.stiffness * graph.W
         if isinstance(self.penalty, L2):
-            gain = weight_gain(self.features, self.alpha, self.reg, V_hat)
+            gain = WeightGain.of(self.features, self.alpha, self.reg, V_hat)
             return self._weights_under(gain, pulls, graph, tilt)
         # The least field that weights of its own law cause: plain turns between field and law may
         # swing for ever, and a larger solution has weights that echo in their field. From below,
@@ -337,17 +346,3 @@ class Equations(Record, ABC):
     def output_law(self, rest: Number, spike: Array, variance: Array, v: Array) -> Output:
         """Law of the output, from its mean along the spike and off it."""
         return Output(rest + spike, variance, v)
-
-
-def weight_gain(law: Spectrum, alpha: Number, reg: Array, V_hat_w: Array) -> WeightGain:
-    r"""Averages over the features that give the order parameters of the weights (Eqs. 3.11 and 8.16)."""
-    if law.is_white:
-        response = 1.0 / (reg + V_hat_w)
-        spread = response**2 / alpha
-        response /= alpha
-        return WeightGain(response, spread, spread, response)
-    stiff = 1.0 / (reg[..., None] + law.variance * V_hat_w[..., None])
-    noise = (law.variance * stiff) ** 2
-    signal = law.signal * law.variance * stiff**2
-    columns = law.signal * stiff, signal, noise, law.variance * stiff
-    return WeightGain(*(column @ law.weight / alpha for column in columns))

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.numerics.roots import bracketed_roots
 from gcnlimit.theory.finite_reg.equations import Equations, Pulls, Transforms
 from gcnlimit.theory.finite_reg.solution import FollowedSolution
 from gcnlimit.theory.points import Points
 
 _COST = 64  # numbers that the search keeps for a point
+_NEWTON = 60  # steps at most; near the pole the first ones only halve the distance
 
 
 def pagerank_transforms(theta: Array, signal: Array, s: Array) -> Transforms:
@@ -57,16 +57,17 @@ def pagerank_transforms(theta: Array, signal: Array, s: Array) -> Transforms:
 
 
 def _root(square: Array, s: Array) -> Array:
-    r"""Solve :math:`y\,[1 + s (1+y)^2] = \theta^2 (1 + y)`, whose function is convex."""
-
-    def excess(y: Array) -> tuple[Array, Array]:
-        x = 1.0 + y
-        return y * (1.0 + s * x**2) - square * x, 1.0 + s * x * (x + 2.0 * y) - square
-
+    r"""Solve :math:`y\,[1 + s (1+y)^2] = \theta^2 (1 + y)` by Newton's method: the function is convex, no bounds are needed."""
     # without the square of x the root is above the true one; from there one step of iteration
-    highest = square / (1.0 + s - square)
-    x = 1.0 + highest
-    return bracketed_roots(excess, square * x / (1.0 + s * x**2), 0.0 * x, highest, tol=1e-9)
+    x = 1.0 + square / (1.0 + s - square)
+    y = square * x / (1.0 + s * x**2)
+    for _ in range(_NEWTON):
+        x = 1.0 + y
+        step = (y * (1.0 + s * x**2) - square * x) / (1.0 + s * x * (x + 2.0 * y) - square)
+        y = y - step
+        if np.all(np.abs(step) <= 1e-9 * y):  # which leaves the square of this
+            break
+    return y
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from gcnlimit.numerics.linear import batches
 from gcnlimit.numerics.roots import bracketed_roots
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.spectrum import Spectrum
-from gcnlimit.theory.finite_reg.equations import Transforms, WeightGain, weight_gain
+from gcnlimit.theory.finite_reg.equations import Transforms, WeightGain
 from gcnlimit.theory.finite_reg.pagerank import pagerank_transforms
 from gcnlimit.theory.points import Points
 
@@ -48,7 +48,7 @@ def feature_gain(features: Spectrum, freedom: Array) -> WeightGain:
     if features.is_white:
         return WeightGain(1.0, 1.0, 1.0, 1.0 - freedom)
     t = _ratio(features, freedom)
-    labels, signal, noise, response = weight_gain(features, 1.0, np.ones_like(t), t)
+    labels, signal, noise, response = WeightGain.of(features, 1.0, np.ones_like(t), t)
     return WeightGain(labels / response, signal / response**2, noise / response**2, response)
 
 
