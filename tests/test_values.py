@@ -249,3 +249,8 @@ def test_records_do_not_change_and_arrays_are_not_compared_by_what_dataclass_wri
             elif name not in {"FilterCeiling", "Entry", "TrialRun"}:
                 bare = "Value" not in family and not any("Array" in kind for kind in typed)
                 assert bare or "eq=False" in decorator, name
+
+
+def test_an_estimate_is_written_with_its_errors():
+    data = gl.real.EstimatedCSBM(4, 1.0, 2.0, 0.1, lam_error=0.12345, mu_error=0.2)
+    assert repr(data) == f"Estimated{repr(data.model)[:-1]}, lam_error=0.123, mu_error=0.2)"

@@ -102,13 +102,11 @@ class EstimatedCSBM(CSBM):
         return self.model.having(lam=moved[0], mu=moved[1]), np.linalg.norm(z, axis=0)
 
     def other_fractions(self) -> list[CSBM]:
-        r"""Models of alike degrees around the class fractions of the labelled nodes; none if these are known.
+        r"""Models of alike degrees around the class fractions of the labelled nodes.
 
         Means over them are those over the posterior of the fractions given the counts (Dirichlet, :math:`n_c + 1/2`) to second
         order: :math:`2(C-1)` of them are :math:`\sqrt{C-1}` standard deviations away, along the axes of the covariance.
         """
-        if self.counts is None:
-            return []
         weights = np.array(self.counts) + 0.5
         p = weights / weights.sum()
         values, axes = np.linalg.eigh((np.diag(p) - np.outer(p, p)) / (weights.sum() + 1.0))

@@ -10,6 +10,7 @@ from gcnlimit.benchmark.methods import (
     _CORRECTED,
     _SPREAD,
     _STEPS,
+    METHODS,
     STRENGTHS,
     _chosen,
     _corrected,
@@ -17,6 +18,7 @@ from gcnlimit.benchmark.methods import (
     correct_and_smooth,
     reference_methods,
 )
+from gcnlimit.benchmark.problems import KNOWN
 from gcnlimit.errors import ParameterError
 
 PAIR = np.array([[0.0, 1.0], [1.0, 0.0]])
@@ -98,3 +100,36 @@ def test_features_in_another_unit_are_corrected_alike():
     assert np.allclose(*scores, atol=1e-9)
     unknown = ~sample.train_mask
     assert np.mean(np.argmax(scores[0], axis=1)[unknown] == classes[unknown]) > 0.6
+
+
+@pytest.mark.parametrize("problem", ["reference", "inductive"])
+@pytest.mark.parametrize(
+    "method, limit, lost",
+    [
+        ("features", "features", 0.1),
+        ("linear-by-leave-one-out", "one_filter", 0.05),
+        ("linear-by-theory", "one_filter", 0.02),
+        ("linear-message-passing", "linear", 0.02),
+        ("linear-message-passing-by-labels", "linear", 0.05),
+        ("amp", "algorithmic", 0.02),
+        ("belief-propagation", "algorithmic", 0.02),
+    ],
+)
+def test_methods_reach_their_limit_and_do_not_pass_it(method, limit, lost, problem):
+    """On 2 000 nodes, but for what few nodes or unknown parameters cost."""
+    chosen = KNOWN[problem]
+    if problem == "inductive" and method in (
+        "belief-propagation",
+        "linear-message-passing-by-labels",
+    ):
+        with pytest.raises(ParameterError, match=f"{method} takes one graph; on an inductive"):
+            METHODS[method](chosen.task("small"))
+        return
+    scores = gl.benchmark.evaluate(METHODS[method], problem, size="small", graphs=1)
+    above = scores.lines[0].accuracy - getattr(chosen.exact, limit)
+    assert -lost < above < 4.0 * chosen.exact.scatter / np.sqrt(2000)
+
+
+def test_the_method_of_the_theory_says_that_it_has_no_bias():
+    with pytest.raises(ParameterError, match="has no bias, which unequal classes need"):
+        METHODS["linear-by-theory"](KNOWN["unequal-three"].task("small"))

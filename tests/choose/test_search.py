@@ -174,3 +174,26 @@ def test_the_search_starts_from_the_network_as_it_was_given(layers):
     search = NetworkSearch.of(Points.of(POINTS, gl.GCN(filter, reg=reg)), free)
     begun = search.values(search.start(np.arange(2)), np.arange(2))
     np.testing.assert_allclose(begun, np.column_stack([c, reg]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("free", [{"reg": (0, math.inf)}, {}], ids=["any reg", "reg = 1"])
+def test_free_layers_of_a_directed_graph_are_at_their_best_alike(free):
+    """They can be exchanged: all layers of one strength are as good, and nothing around is better."""
+    data, gcn = (
+        gl.CSBM(0.5, 1.3, 1.0, 0.8),
+        gl.GCN(gl.Residual([1.0, 1.0]), reg=1.0, symmetrize=False),
+    )
+    apart = gl.tune(data, gcn, {"c": [(-9, 9), (-9, 9)]} | free)
+    alike = gl.tune(data, gcn, {"c": (-9, 9)} | free)
+    np.testing.assert_allclose(margin(apart.prediction), margin(alike.prediction), rtol=1e-9)
+    assert apart.status is gl.results.TuneStatus.INTERIOR
+    c, reg = apart.gcn.filter.c, apart.gcn.reg
+    around = gl.Residual(
+        c * (1.0 + 0.05 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1], [1, 1], [-1, -1]]))
+    )
+    assert np.all(
+        margin(gl.predict(data, gcn.replaced(filter=around, reg=reg))) < margin(apart.prediction)
+    )
+    if free:
+        elsewhere = gcn.replaced(filter=apart.gcn.filter, reg=np.array([0.8, 1.2, math.inf]) * reg)
+        assert np.all(margin(gl.predict(data, elsewhere)) < margin(apart.prediction))

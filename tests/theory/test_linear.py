@@ -374,3 +374,15 @@ def test_tables_of_the_posterior_lie_above():
     for classes in (2, 3, 5, 20, (0.05, 0.95)):
         kind = Classes.of(classes)
         assert np.all(posterior(kind).at(m).overlap >= LinearNode(kind).at(m).overlap * (1 - 1e-12))
+
+
+def test_another_graph_of_some_degree_is_near_that_of_large_degree_and_takes_one_point():
+    data, to = (
+        gl.CSBM(4, 1.0, 2.0, 0.1, directed=False),
+        gl.CSBM(4, -0.8, 2.0, 0.05, directed=False),
+    )
+    sizes = {"degree": 40, "population": 1000, "sweeps": 12}
+    sparse = gl.best_linear(data, to=to, **sizes).test_accuracy
+    assert abs(sparse - gl.best_linear(data, to=to).test_accuracy) < 0.01
+    with pytest.raises(gl.ParameterError, match="takes one point; leave out degree"):
+        gl.best_linear(data, to=to.having(lam=[0.5, 0.8]), **sizes)

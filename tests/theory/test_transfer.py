@@ -49,6 +49,16 @@ def test_reference_of_the_best_filter_at_test(row):
     close(margin(transfer(data, gcn.replaced(test_filter=best), to)), row["margin"])
 
 
+def test_no_filter_at_test_is_better_on_the_training_graph_than_the_best():
+    data = gl.CSBM(alpha=1, lam=[[0.7], [-1.2]], mu=[1.0, 2.0, 3.0], rho=0.1)
+    gcn = gl.GCN(gl.PageRank(0.3))
+    best = margin(gl.predict(data, gcn.replaced(test_filter=best_test_filter(data, gcn))))
+    points = Points.of(data, gcn)
+    close(best.ravel(), best_readout(points)[1])
+    for filter in (gl.PageRank([[0.35], [-0.2]]), gl.Diffusion([[1.0], [-1.0]]), gcn.filter):
+        assert np.all(margin(gl.predict(data, gcn.replaced(test_filter=filter))) < best)
+
+
 @pytest.mark.parametrize("row", rows("best_training_filter"))
 def test_reference_of_the_best_filter_at_training(row):
     data, gcn = training(row)

@@ -247,3 +247,18 @@ def test_several_unequal_classes_have_an_error_from_a_coarse_rule():
         for s in (1, -1)
     )
     assert found == pytest.approx(0.5 * abs(up - down), rel=0.03)
+
+
+def test_hubs_do_not_change_what_the_class_fractions_add_to_an_error():
+    """It is that of alike degrees: squared errors with and without counts differ by as much."""
+    gcn = gl.GCN(gl.PageRank(0.3))
+    added = []
+    for degrees in (None, gl.Gamma(0.3)):
+        squares = []
+        for counts in ([30, 50], None):
+            errors = {"lam_error": 0.1, "mu_error": 0.2, "counts": counts}
+            data = EstimatedCSBM(4, 1.0, 2.0, 0.1, degrees=degrees, **errors)
+            squares.append(gl.predict(data, gcn).standard_error.test_accuracy ** 2)
+        added.append(squares[0] - squares[1])
+    assert added[0] > 0.0
+    assert added[0] == pytest.approx(added[1], rel=1e-9)

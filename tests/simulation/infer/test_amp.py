@@ -71,3 +71,14 @@ def test_too_few_iterations_are_reported(instance):
     found = gl.amp(instance, max_iterations=2)
     assert found.status is Status.NOT_CONVERGED
     assert found.iterations == 2
+
+
+def test_with_wrong_labels_the_labelled_nodes_are_judged_by_their_labels():
+    """Not all of them are believed: accuracy and loss are those of the posterior against the labels as given."""
+    instance = gl.sample(gl.CSBM(4, 1.0, 2.0, 0.3, noise=0.2), nodes=1000, degree=30, seed=0)
+    posterior = gl.amp(instance)
+    given = posterior.probabilities[instance.train_mask]
+    wanted = instance.observation.train_class_index
+    assert posterior.performance.train_accuracy == np.mean(given.argmax(axis=1) == wanted) < 0.95
+    loss = -np.mean(np.log(given[np.arange(wanted.size), wanted]))
+    assert posterior.performance.train_loss == pytest.approx(loss)

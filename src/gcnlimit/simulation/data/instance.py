@@ -182,9 +182,9 @@ class Instance(Brief):
         if self.latents.theta is not None:
             fields["theta"] = self.latents.theta
         if streamed(X):
+            device = "cuda" if X.device.startswith("cuda") else X.device
             fields |= {"key": np.array(X.key, np.uint64), "spike": X.spike}
-            if X.device != "cpu":
-                fields["device"] = np.array("cuda" if X.device.startswith("cuda") else X.device)
+            fields["device"] = np.array(device)
         else:
             fields["features"] = X
         dataset.write_arrays(path, fields, compress=False)
