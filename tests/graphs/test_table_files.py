@@ -351,3 +351,94 @@ def test_words_that_differ_at_each_node_are_no_classes(read):
     edges = "".join(f"n{k},n{k + 1}\n" for k in range(29))
     with pytest.raises(gl.ParameterError, match="30 different words, such as Node 0; name that of"):
         read(edges, f"id,label,age\n{rows}")
+
+
+DRAWN = {
+    "psql": " {} | {} | {}\n{rule}+{rule}+{rule}\n{body}({rows} rows)\n\n",
+    "mysql": "{edge}| {} | {} | {} |\n{edge}{body}{edge}{rows} rows in set (0.00 sec)\n",
+    "markdown": "| {} | {} | {} |\n|:---|---:|----|\n{body}",
+    "sqlite": "{} {} {}\n{rule} {rule} {rule}\n{body}",
+}
+
+
+@pytest.mark.parametrize("program", DRAWN)
+def test_tables_that_databases_draw_are_read_as_their_cells_are(read, program):
+    """Lines between rows, and the number of rows below them, are no nodes."""
+    cells = [["ann", "31", "x"], ["bob", "27", "y"], ["eve", "45", "x"]]
+    mark = " " if program == "sqlite" else " | "
+    rows = [mark.join(row) for row in cells]
+    framed = [f"| {row} |" for row in rows] if program in ("mysql", "markdown") else rows
+    drawn = DRAWN[program].format(
+        *("id", "age", "label"),
+        rule="-----",
+        edge="+-----+-----+-------+\n",
+        body="".join(f"{row}\n" for row in framed),
+        rows=3,
+    )
+    edges = "source,target\nann,bob\nbob,eve\n"
+    plain = read(edges, "id,age,label\n" + "".join(",".join(row) + "\n" for row in cells))
+    data = read(edges, drawn)
+    assert data.names.tolist() == plain.names.tolist() == ["ann", "bob", "eve"]
+    assert data.X.tolist() == plain.X.tolist()
+    assert data.y.tolist() == plain.y.tolist()
+
+
+def test_row_numbers_of_r_need_no_name_above_them(read):
+    """`write.table` of R names one column fewer than it writes; other rows too long are refused."""
+    edges = '"from" "to"\n"1" "a" "b"\n"2" "b" "c"\n'
+    nodes = '"id" "age"\n"1" "a" 12\n"2" "b" NA\n"3" "c" 5\n'
+    data = read(edges, nodes)
+    assert data.names.tolist() == ["a", "b", "c"]
+    assert data.X[:, 0].tolist() == [12.0, 8.5, 5.0]
+    with pytest.raises(gl.ParameterError, match="3 cells where the first has 2"):
+        read("source,target\na,b,1\nb,c,2\n", nodes)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ['"0.1,0.2"', '"0.4,-5"', ""],
+        ["[0.1 0.2]", "[0.4 -5]", "NA"],
+        ['"(0.1, 0.2)"', '"(0.4, -5.0)"', "-"],
+        ["0.1;0.2", "0.4;-5e0", "\\N"],
+    ],
+)
+def test_lists_of_one_length_become_a_column_for_each_number(read, cells):
+    rows = "".join(f"{name},{cell}\n" for name, cell in zip("abc", cells, strict=True))
+    data = read("source,target\na,b\nb,c\n", f"id,v\n{rows}")
+    np.testing.assert_allclose(data.X, [[0.1, 0.2, 0], [0.4, -5, 0], [0.25, -2.4, 1]])
+    assert "Read as numbers: v (lists)." in data.notes
+    listed = pd.DataFrame({"id": [*"abc"], "v": [[0.1, 0.2], [0.4, -5.0], None]})
+    frame = real.read(pd.DataFrame({"source": [*"ab"], "target": [*"bc"]}), listed)
+    np.testing.assert_allclose(frame.X, data.X)
+
+
+@pytest.mark.parametrize(
+    "first, second",
+    [
+        ("2023-12-31 10:00:00+00", "2024-01-02 12:00:00+02"),
+        ("2023-12-31 10:00:00 UTC", "2024-01-02 10:00:00 UTC"),
+        ("2023年12月31日", "2024年1月2日"),
+        ("2023. 12. 31.", "2024. 1. 2."),
+        ("31DEC2023", "02JAN2024"),
+    ],
+)
+def test_dates_of_databases_and_other_countries_are_days(read, first, second):
+    data = read("source,target\na,b\n", f"id,day\na,{first}\nb,{second}\n")
+    assert data.X[:, 0].tolist() == [0.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "cells", ["3 janvier 2024|14 mai 2024", "31DEC2023:10:00:00|01JAN2024:11:00:00"]
+)
+def test_dates_in_words_that_are_not_known_are_refused_as_dates(read, cells):
+    first, second = cells.split("|")
+    with pytest.raises(gl.ParameterError, match="'day' holds dates or times, such as"):
+        read("source,target\na,b\n", f"id,day\na,{first}\nb,{second}\n")
+
+
+def test_spans_of_time_are_days():
+    spans = pd.to_timedelta(["12:00:00", "2 days", None])
+    nodes = pd.DataFrame({"id": [*"abc"], "span": spans})
+    data = real.read(pd.DataFrame({"source": [*"ab"], "target": [*"bc"]}), nodes)
+    assert data.X[:, 0].tolist() == [0.5, 2.0, 1.25]

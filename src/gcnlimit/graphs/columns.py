@@ -20,10 +20,11 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 
 Cells = Sequence[Any]
-# as people, pandas, SAS, R, C and spreadsheets write
+# as people, pandas, SAS, R, C, databases and spreadsheets write
 MISSING = {"", "-", "?", "na", "n/a", "n.a.", "#n/a", "<na>", "none", "null", "nan", "nat", "."}
 MISSING |= {"--", "missing", "#na", "-nan", "1.#qnan", "-1.#ind", "#div/0!", "#value!", "#ref!"}
-MISSING |= {"#name?", "#num!", "#null!"}
+MISSING |= {"#name?", "#num!", "#null!", "\\n", "(null)", "#nv", "#wert!", "#bezug!", "#valeur!"}
+MISSING |= {f".{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"}  # Stata's reasons
 UNKNOWN = MISSING | {"unknown", "unlabelled", "unlabeled", "-1"}
 """What marks an unlabelled node in a table; a missing feature is one of the others, or `unknown` among numbers."""
 MOST_WORDS = 20
@@ -36,19 +37,24 @@ _BEFORE = f"((?:[A-Z]{{0,2}}[{_MONEY}]|{_CODES})?)"
 _AFTER = rf"((?:[{_MONEY}%\uff05]|°[CF]?|zł|Kč|\s[A-Za-zµ°/²³]{{1,5}})?)"
 _IN_BRACKETS = re.compile(r"^\((.*)\)$")  # a negative number, as bookkeepers write it
 _CODE = re.compile(r"0\d+")  # such as a postcode
-_COMPACT = re.compile(r"((?:19|20)\d\d)(0[1-9]|1[0-2])([0-2]\d|3[01])")  # 20231231
+_COMPACT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])([0-2]\d|3[01])")  # 20231231
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
 _SPACES = "[ _'\u2019\u00a0\u202f]"
-_YEAR_FIRST = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d")
-_DAY_FIRST = ("%d/%m/%Y", "%d-%m-%Y", "%d/%m/%y", "%d-%m-%y", "%d.%m.%Y", "%d.%m.%y")
-_MONTH_FIRST = ("%m/%d/%Y", "%m-%d-%Y", "%m/%d/%y", "%m-%d-%y", "%b %d, %Y", "%B %d, %Y")
-_NAMED = ("%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%d %B %Y", "%d/%b/%Y")
-_MONTHS = ("%Y-%m", "%b %Y", "%B %Y", "%b-%Y", "%b-%y")
-_DATES = (*_YEAR_FIRST, *_DAY_FIRST, *_MONTH_FIRST, *_NAMED, *_MONTHS)
+_DATES = ["%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%Y年%m月%d日", "%Y. %m. %d.", "%Y-%m", "%m/%Y"]
+_DATES += [f"%d{mark}%m{mark}{year}" for mark in "/-." for year in ("%Y", "%y")]
+_DATES += [f"%m{mark}%d{mark}{year}" for mark in "/-" for year in ("%Y", "%y")]
+_DATES += ["%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%d %B %Y", "%d/%b/%Y", "%d%b%Y", "%b %d, %Y"]
+_DATES += ["%B %d, %Y", "%b %Y", "%B %Y", "%b-%Y", "%b-%y"]
 _SECONDS = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f")
 _CLOCKS = ("", *_SECONDS, *(f"{clock}%z" for clock in _SECONDS), "%I:%M %p", "%I:%M:%S %p")
 _MIDNIGHT, _ZERO = datetime.strptime("", ""), timedelta()
 _BEFORE_CLOCK = re.compile(r"[ T](?=\d{1,2}:\d{2})")
+_TIME = re.compile(r".*\d[ :]\d\d:\d\d|\d\d?\.?[ -][^\W\d]{3,9}\.?[ -](\d\d){1,2}$")  # 3 mai 2024
+_ZONE = re.compile(r"(:\d\d(?:\.\d+)?)(?: ?(?:UTC|GMT)|([+-]\d\d))$")  # as databases write it
+# (1, 2) or 0.5;3, but not 1,5, which is a number
+_ITEM = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_BARE = rf"{_ITEM}([,;])\s*{_ITEM}(?:\1\s*{_ITEM})*"
+_LIST = re.compile(rf"{_BARE}|[\[(]\s*{_ITEM}(?:[,;\s]\s*{_ITEM})*\s*[\])]")
 
 
 def text(cell: Any) -> str:
@@ -61,6 +67,8 @@ def text(cell: Any) -> str:
         return cell.strip()
     if isinstance(cell, float | np.floating) and float(cell).is_integer():
         return str(int(cell))
+    if isinstance(cell, timedelta):
+        return str(cell / timedelta(days=1))
     return "" if cell is None else str(cell).strip()
 
 
@@ -75,20 +83,12 @@ spelling: ContextVar[Callable[[str, Any], str]] = ContextVar("spelling", default
 
 
 def option(name: str, value: Any) -> str:
-    """How an option is written by those who read the sentence.
-
-    >>> option("drop", "joined"), option("undirected", True)
-    ("--drop joined (drop='joined')", '--undirected (undirected=True)')
-    """
+    """How an option is written by those who read the sentence."""
     return spelling.get()(name, value)
 
 
 def listed(names: Iterable[str], most: int = MOST_WORDS) -> str:
-    """Some names in a sentence, the first of them if they are many.
-
-    >>> listed("abc"), listed("abcde", most=3)
-    ('a, b, c', 'a, b, c and 2 more')
-    """
+    """Some names in a sentence, the first of them if they are many."""
     several = list(names)
     more = f" and {len(several) - most} more" if len(several) > most else ""
     return f"{', '.join(several[:most])}{more}"
@@ -102,11 +102,11 @@ def is_number(cell: Any) -> bool:
         return False
 
 
-def numbers_of(texts: Collection[str], comma: bool = False) -> tuple[dict[str, float] | None, str]:
+def numbers_of(texts: Collection[str], comma: bool = False) -> tuple[dict[str, Any] | None, str]:
     """Numbers that texts stand for, all written in one way, else None; and what that way is unless it is the usual one.
 
-    Thousands may be separated, and all may be per cent or have one currency. With `comma`, decimal commas are
-    preferred, and 1.200 beside 900 is twelve hundred.
+    Thousands may be separated, and all may be per cent, have one currency, or be lists of one length. With `comma`,
+    decimal commas are preferred, and 1.200 beside 900 is twelve hundred.
 
     >>> numbers_of(["$1,200.50", "$7"])
     ({'$1,200.50': 1200.5, '$7': 7.0}, 'thousands separators, $')
@@ -141,7 +141,9 @@ def numbers_of(texts: Collection[str], comma: bool = False) -> tuple[dict[str, f
         told = ["thousands separators"] * grouped
         told += ["decimal commas"] * (point == "," and not comma)
         return value, ", ".join([*told, *(units - {""})])
-    return None, ""
+    lists = {value: [*map(float, re.findall(_ITEM, value))] for value in texts}
+    alike = all(map(_LIST.fullmatch, texts)) and len({*map(len, lists.values())}) == 1
+    return (lists, "lists") if alike else (None, "")
 
 
 def days_of(texts: Collection[str]) -> tuple[dict[str, float] | None, str]:
@@ -150,11 +152,10 @@ def days_of(texts: Collection[str]) -> tuple[dict[str, float] | None, str]:
     >>> days_of(["31/12/2023", "2/1/2024"])
     ({'31/12/2023': 0.0, '2/1/2024': 2.0}, 'days since 2023-12-31')
     """
-    if all(map(_COMPACT.fullmatch, texts)):
-        readings, how = days_of([_COMPACT.sub(r"\1-\2-\3", value) for value in texts])
-        return readings and {value.replace("-", ""): days for value, days in readings.items()}, how
-    parts = {value: (*_BEFORE_CLOCK.split(value, maxsplit=1), "")[:2] for value in texts}
-    dates, times = map(_readings, zip(*parts.values(), strict=True), (_DATES, _CLOCKS))
+    forms = ["%Y%m%d"] if all(map(_COMPACT.fullmatch, texts)) else _DATES
+    zoned = {value: _ZONE.sub(lambda m: f"{m[1]}{m[2] or '+00'}:00", value) for value in texts}
+    parts = {k: (*_BEFORE_CLOCK.split(value, maxsplit=1), "")[:2] for k, value in zoned.items()}
+    dates, times = map(_readings, zip(*parts.values(), strict=True), (forms, _CLOCKS))
     if not dates or not times or any(other != dates[0] for other in dates):
         return None, ""
     in_utc = {k: t.replace(tzinfo=None) - (t.utcoffset() or _ZERO) for k, t in times[0].items()}
@@ -167,7 +168,7 @@ def days_of(texts: Collection[str]) -> tuple[dict[str, float] | None, str]:
 def _is_time(value: str) -> bool:
     """Whether a text is a date, with a clock or without, or the time of a clock."""
     day = _BEFORE_CLOCK.split(value, maxsplit=1)[0]
-    return bool(_readings([day], _DATES) or _readings([value], _CLOCKS[1:]))
+    return bool(_TIME.match(value) or _readings([day], _DATES) or _readings([value], _CLOCKS[1:]))
 
 
 def _readings(texts: Iterable[str], forms: Iterable[str]) -> list[dict[str, datetime]]:
@@ -214,10 +215,8 @@ def classes_of(cells: Cells, notes: list[str], kept: bool = False) -> list[Any]:
 
 def _note_cases(words: Iterable[str], notes: list[str]) -> None:
     """Note words that differ in nothing but capital letters."""
-    alike: dict[str, list[str]] = {}
-    for word in sorted(words):
-        alike.setdefault(word.lower(), []).append(word)
-    if pairs := [" and ".join(spelt) for spelt in alike.values() if len(spelt) > 1]:
+    alike = itertools.groupby(sorted(words, key=lambda word: (word.lower(), word)), str.lower)
+    if pairs := [" and ".join(spelt) for spelt in ([*same] for _, same in alike) if spelt[1:]]:
         told = f"Words that differ only in capital letters count separately: {listed(pairs)}"
         notes.append(f"{told}; write them alike if they are the same.")
 
@@ -271,11 +270,11 @@ def features_of(
                 lost = sorted({value or "empty" for value in texts} - present)
                 told[_LACKING].append(f"{name} ({missing.sum()}: {listed(lost)})")
         else:
-            numbers = np.array([value.get(each, math.nan) for each in texts])
+            gap = np.multiply(math.nan, next(iter(value.values())))  # as long as a list
+            numbers = np.array([value.get(each, gap) for each in texts]).reshape(len(texts), -1)
             told[_FAR] += _far_number(name, numbers[~missing])
-            parts.append(np.where(missing, numbers[~missing].mean(), numbers)[:, None])
-            if how:
-                told[_READ].append(f"{name} ({how})")
+            parts.append(np.where(missing[:, None], numbers[~missing].mean(axis=0), numbers))
+            told[_READ] += [f"{name} ({how})"] * bool(how)
             if missing.any():
                 marks.append(missing)
                 told[_FILLED].append(f"{name} ({missing.sum()})")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from gcnlimit._validation import same_rows
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes, simplex_codes
 from gcnlimit.errors import ParameterError
@@ -38,6 +39,7 @@ class StandardizedGraph(NamedTuple):
     @classmethod
     def of(cls, X: Any, y: Any, graph: Any) -> StandardizedGraph:
         """Checked and standardized parts."""
+        same_rows(X, y)
         adjacency = check.as_adjacency(graph)
         nodes = adjacency.shape[0]
         features = None if X is None else _features(check.as_features(X, nodes))
@@ -195,8 +197,7 @@ def _between(graph: StandardizedGraph) -> float:
     A = graph.operator.matrix
     Y = np.zeros((graph.nodes, graph.codes.shape[1]))
     Y[graph.labels.labelled] = graph.codes
-    out = A.sum(axis=1)
-    into = A.sum(axis=0)
+    out, into = A.sum(axis=1), A.sum(axis=0)
     by_chance = (Y.T @ out) @ (Y.T @ into) - np.sum(Y**2, axis=1) @ (out * into)
     return float(np.sum(Y * (A @ Y)) - by_chance / A.sum())
 

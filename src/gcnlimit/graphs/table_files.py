@@ -34,6 +34,9 @@ _LOOKED_AT = 4096  # rows that tell a decimal comma
 _PLACE = re.compile(rb"""\br\s*=\s*["']([A-Z]{0,9})([0-9]{1,9})["']""")  # of a cell or a row
 _NO_TABLE = re.compile(r"""\s*([\[{]\s*["\[{]|<[!?a-z]|%%MatrixMarket)""", re.IGNORECASE)
 _COMMENT = re.compile(r"[#%]|//|\s*$|sep=.\s*$", re.IGNORECASE)
+# lines that databases draw in tables, such as --+--, and the number of rows they write below
+_RULES = re.compile(r"^[ |+:]*-[-:]*-[-:|+ ]*$|^ *\(?[0-9]+ rows?\b[^\n]*\s*\Z", re.MULTILINE)
+_FRAMED = re.compile(r"^ *\|(.*)\| *$", re.MULTILINE)
 _HEAD = 10  # rows in which the mark between cells is looked for, below a title
 _COUNTERS = {"index", "level_0", "rownames"}  # columns of row numbers that pandas and R write
 # numbers that can be read in one way only, with a decimal comma or point; 1,200 can be in two
@@ -247,6 +250,9 @@ def _cells(written: str, shown: str, kind: str, notes: list[str]) -> tuple[list[
     if _NO_TABLE.match(written):
         other = "XML, JSON, a matrix or a web page"
         raise ParameterError(f"{shown} is {other}; save it as a table, such as CSV")
+    ruled = _RULES.sub("", written)
+    if ruled != written:
+        written = _FRAMED.sub(r"\1", ruled)
     # comments stand at the head: below it, # may begin the name of a node
     below = dropwhile(_COMMENT.match, io.StringIO(written, newline=None))
     head = [line for line in islice(below, _HEAD) if line.strip()]
@@ -263,6 +269,10 @@ def _cells(written: str, shown: str, kind: str, notes: list[str]) -> tuple[list[
     while some := list(islice(reader, _ROWS)):
         rows = [row for row in some if any(map(str.strip, row))]
         rows = rows if columns else _below_titles(rows, shown, notes)
+        if not columns and rows[1:] and not any(map(is_number, rows[0])):
+            longer = [(len(row) - len(rows[0]), row[0]) for row in rows[1:]]
+            if longer == [(1, str(k + 1)) for k in range(len(longer))]:
+                rows[0].insert(0, "")  # R names no column of row numbers
         columns = columns or [[] for row in rows[:1] for _ in row]
         for row in rows:
             lacking = len(columns) - len(row)

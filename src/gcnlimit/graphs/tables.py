@@ -206,9 +206,9 @@ def _edges(
     if len(columns) == 2:
         return source, target, None
     cells = table.words(columns[2])
-    value, _ = numbers_of({*cells}, table.comma)
+    value, how = numbers_of({*cells}, table.comma)
     leave = f"leave the column out by {option('drop', columns[2])}"
-    if value is None:
+    if value is None or how == "lists":
         alone = (cell for cell in cells if numbers_of({cell}, table.comma)[0] is None)
         told = f"column {columns[2]!r} of {table.shown} contains {next(alone, cells[0])!r}"
         needed = "the third column must hold weights, which are numbers: correct it, or leave out"
