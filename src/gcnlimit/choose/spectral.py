@@ -104,19 +104,16 @@ class SpectralMargin(Record):
 
     def slope(self, numbers: Array) -> Array:
         """Derivative of the margin in each of the numbers, by an imaginary step: exact to rounding."""
-        steps = 1j * _TINY * np.eye(NUMBERS)
-        return np.stack([self._of_numbers(numbers + step).imag / _TINY for step in steps], axis=1)
+        steps = 1j * _TINY * np.eye(NUMBERS).reshape(-1, *(1,) * (numbers.ndim - 1), NUMBERS)
+        return np.moveaxis(self._of_numbers(numbers + steps).imag / _TINY, 0, -1)
 
     def curvature(self, numbers: Array) -> Array:
         """Second derivatives of the margin in the numbers, symmetric matrices."""
         # Slopes are exact, so that one real difference of them costs half the digits at most.
         h = _STEP * np.maximum(np.abs(numbers), 1e-12)
-        columns = []
-        for k in range(NUMBERS):
-            step = h * (np.arange(NUMBERS) == k)
-            change = self.slope(numbers + step) - self.slope(numbers - step)
-            columns.append(change / (2.0 * h[:, k, None]))
-        matrix = np.stack(columns, axis=1)
+        step = h * np.eye(NUMBERS)[:, None]
+        change = self.slope(numbers + step) - self.slope(numbers - step)
+        matrix = np.moveaxis(change / (2.0 * h.T[..., None]), 0, 1)
         return np.asarray(0.5 * (matrix + matrix.mT))
 
     def by_values(self, U: Array, W: Array) -> tuple[Array, Array]:
@@ -155,7 +152,7 @@ class SpectralMargin(Record):
         return square.square_margin(graph, *point, features=self.features)
 
     def _of_numbers(self, numbers: Array) -> npt.NDArray[np.complex128]:
-        W, W2, U2, excess, eW2, eU2, eU, eUW = np.moveaxis(numbers, 1, 0)
+        W, W2, U2, excess, eW2, eU2, eU, eUW = np.moveaxis(numbers, -1, 0)
         eW = W + excess
         across = (eU2 - eU**2, eUW - eU * eW, eW2 - eW**2)
         stretch = 1.0 / (1.0 - self._s * W)
