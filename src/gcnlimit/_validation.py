@@ -92,6 +92,13 @@ def plain_array(name: str, value: object) -> NDArray[Any]:
         raise ParameterError(f"{name} cannot be read as an array of numbers: {error}") from None
 
 
+def same_rows(X: Any, y: Any) -> None:
+    """Refuse tables of pandas whose rows have the same names in another order: they would be taken by their place."""
+    both = hasattr(X, "iloc") and hasattr(y, "iloc")
+    if both and [*X.index] != [*y.index] and {*X.index} == {*y.index}:
+        raise ParameterError("y has the rows of X in another order; write y=y.loc[X.index]")
+
+
 def flag(name: str, value: object) -> bool:
     """Return a yes-or-no parameter as `bool`, or raise `ParameterError`."""
     if not isinstance(value, bool | np.bool_):
@@ -175,7 +182,7 @@ def _masked(value: object) -> bool:
     """Whether an entry is masked, of an array or of a list of arrays."""
     if isinstance(value, list | tuple):
         return any(map(_masked, value))
-    return bool(np.ma.is_masked(value))
+    return isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
 
 
 def _one(kind: type) -> str:

@@ -1,11 +1,13 @@
 """The graph classifier: leave-one-out is what refitting gives, every route to an output is the same."""
 
+import functools
 import math
 import subprocess
 import sys
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from problems import classed_graph
@@ -66,6 +68,32 @@ def test_every_mark_of_an_unlabelled_node_is_the_same():
     )
     found = gl.GraphClassifier().fit(X, with_none, graph=A)
     assert np.array_equal(found.transduction_, names[wanted.transduction_])
+
+
+def test_what_pandas_writes_for_an_unknown_class_is_a_mark():
+    X, _, y, A = classed_graph()
+    wanted = gl.GraphClassifier().fit(X, y, graph=A).transduction_
+    whole = pd.array(np.where(y < 0, None, y), dtype="Int64")
+    words = pd.Series([None if v < 0 else "abc"[v] for v in y], dtype="category")
+    assert np.array_equal(gl.GraphClassifier().fit(X, whole, graph=A).transduction_, wanted)
+    found = gl.GraphClassifier().fit(X, words, graph=A).transduction_
+    assert np.array_equal(found, np.array([*"abc"])[wanted])
+
+
+def test_classes_in_another_order_than_the_features_are_refused():
+    """They would be taken by their place; `loc` puts them in order."""
+    X, _, y, A = classed_graph()
+    X = pd.DataFrame(X, [f"node {k}" for k in range(len(y))]).add_prefix("x")
+    classes = pd.Series(y, X.index)
+    mixed = classes.sample(frac=1.0, random_state=0)
+    wanted = gl.GraphClassifier().fit(X, classes, graph=A).transduction_
+    doors = [gl.GraphClassifier().fit, gl.FilterClassifier().fit, gl.estimate, gl.describe]
+    doors += [gl.recommend, functools.partial(gl.cross_validate, gl.FilterClassifier())]
+    for door in doors:
+        with pytest.raises(gl.ParameterError, match=r"another order; write y=y\.loc"):
+            door(X, mixed, graph=A)
+    ordered = gl.GraphClassifier().fit(X, mixed.loc[X.index], graph=A)
+    assert np.array_equal(ordered.transduction_, wanted)
 
 
 def test_the_graph_of_the_fit_given_again_is_the_same_answer():
@@ -405,6 +433,14 @@ def test_the_table_has_the_accuracy_at_the_best_regularization():
     for row in model.table_:
         kept = model._model.fitted[row.member].left_out
         assert row.loo_accuracy >= correct(kept, y).mean(axis=1).max() - 1e-12
+
+
+def test_rows_of_the_table_print_as_many_digits_as_results_do():
+    X, _, hidden, A = classed_graph(nodes=150, labelled=100, width=20)
+    for row in gl.GraphClassifier().fit(X, hidden, graph=A).table_:
+        printed = dict(part.split("=") for part in repr(row)[4:-1].split(", ") if "=" in part)
+        assert printed["loo_accuracy"] == f"{row.loo_accuracy:.6g}"
+        assert printed["gain_error"] == f"{row.gain_error:.6g}"
 
 
 def test_calibration_is_that_of_leave_one_out():

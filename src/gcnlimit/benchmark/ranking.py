@@ -23,8 +23,6 @@ _SIDE_BY_SIDE = 2  # problems that have a column each in a ranking
 class Ranking(Printed):
     """Methods from the best to the worst, on graphs of one size.
 
-    Examples
-    --------
     >>> from gcnlimit.benchmark import Run
     >>> good = [Run("mine", "deep", "small", k, a, 1.0) for k, a in enumerate([0.93, 0.94, 0.95])]
     >>> bad = [Run("other", "deep", "small", k, a, 1.0) for k, a in enumerate([0.70, 0.72, 0.71])]

@@ -57,8 +57,6 @@ class Line:
 class Scores(Printed):
     """Results of any number of methods, problems and graphs; `lines` has the means.
 
-    Examples
-    --------
     >>> runs = [Run("mine", "reference", "small", k, a, 1.0) for k, a in enumerate([0.90, 0.91, 0.92])]
     >>> print(Scores(tuple(runs)))
     Test accuracy in per cent, small graphs

@@ -59,8 +59,6 @@ class State:
 
     `estimated` is whether the data were estimated from a graph, `elsewhere` whether the other graph is shown.
 
-    Examples
-    --------
     >>> state = State.of_query("?lam=-1&family=pagerank&theta=-0.3&classes=3")
     >>> state.gcn.filter
     PageRank(theta=-0.3)

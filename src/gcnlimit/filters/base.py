@@ -59,8 +59,6 @@ class Filter(Value, ABC):
     from these two and may be overridden by what is known in closed form (`quadrature_nodes`, `layers`, `series`,
     `directed_chain`, `directed_averages`, `defined`).
 
-    Examples
-    --------
     >>> import gcnlimit as gl
     >>> g = gl.Diffusion(t=[1.0, 2.0])
     >>> g.parameter, g.shape, g([0.0, 1.0]).round(4).tolist()

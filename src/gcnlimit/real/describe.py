@@ -135,8 +135,6 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
 
     `X` (or None), `y` and `graph` are as for `GraphClassifier`.
 
-    Examples
-    --------
     >>> import gcnlimit as gl
     >>> i = gl.sample(gl.CSBM(alpha=2, lam=1.5, mu=2.0, rho=0.3, directed=False), nodes=1000, degree=30, seed=0)
     >>> found = gl.describe(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)

@@ -24,6 +24,7 @@ from gcnlimit.numerics.leave_one_out import SAMPLE, averaged, blurred, correct, 
 from gcnlimit.numerics.ridge import Ridge
 from gcnlimit.real.bank import Fitted, Member, members, told_by_others
 from gcnlimit.real.views import Views
+from gcnlimit.results.text import rounded
 
 LEAST = 1e-6  # probability below which nothing is said
 CALIBRATED = 50  # labelled nodes from which sharpness depends on the degree
@@ -35,6 +36,7 @@ RELEARNT = 0.3  # regularization of what is learnt from all nodes, in mean squar
 UNEXPLAINED = 0.2  # and the share of the outputs that it may leave: worse students lost accuracy
 
 
+@rounded
 class Row(NamedTuple):
     """A member of the average."""
 

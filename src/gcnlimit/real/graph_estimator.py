@@ -13,7 +13,7 @@ from scipy.special import softmax
 from gcnlimit._runtime.extras import need
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._runtime.threads import single_threaded_blas
-from gcnlimit._validation import plain_array
+from gcnlimit._validation import plain_array, same_rows
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import as_adjacency, as_features, check_indices, with_usable_names
@@ -58,6 +58,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         graph
             Adjacency matrix (SciPy sparse, dense or a NetworkX graph), weights allowed; None for features alone.
         """
+        same_rows(X, y)
         adjacency = None if graph is None else as_adjacency(graph)
         features, labels = self._training(X, y, adjacency)
         self._with_graph = adjacency is not None

@@ -78,8 +78,6 @@ def recommend(X: Any, y: Any, graph: Any, *, scale: str | None = "auto") -> Reco
     how far along the edges to look, what more labels may buy, and the best possible accuracy where the block model holds.
     `X`, `y`, `graph` and `scale` are as for `GraphClassifier`.
 
-    Examples
-    --------
     >>> import gcnlimit as gl
     >>> i = gl.sample(gl.CSBM(alpha=2, lam=-1.8, mu=2.0, rho=0.2, directed=False), nodes=600, degree=30, seed=0)
     >>> advice = gl.recommend(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)

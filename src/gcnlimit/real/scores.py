@@ -11,26 +11,25 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit._validation import one_of, whole
+from gcnlimit._validation import one_of, same_rows, whole
 from gcnlimit._values import Array, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.labels import as_labels
 from gcnlimit.numerics.leave_one_out import SCORES, scores
+from gcnlimit.results.text import rounded
 
 FEW = 20  # labelled nodes below which no single number is named
 SILENT = 10  # labelled nodes below which leave-one-out says nothing
 SURE = 1.96
 
 
+@rounded
 class Interval(NamedTuple):
     """Accuracy to expect, None if labels are too few, and its interval: of nominal level 95 %, wider with few labels."""
 
     value: float | None
     low: float
     high: float
-
-    def __repr__(self) -> str:
-        return "Interval(value={}, low={}, high={})".format(*(v and round(v, 4) for v in self))
 
 
 def expected_accuracy(
@@ -44,9 +43,8 @@ def expected_accuracy(
 
     The accuracy on a number of `others` has an error of its own, that of their hits; 0 stands for infinitely many. Nodes have
     weights of sum 1, their `share`, where other nodes are not drawn like them; `variance` is that of the accuracy from the
-    fractions of the classes. All of this leaves fewer labels than there are.
-    Hits below chance count as chance. Where the hits may be chance there is no lower end (0): any method may then be below it.
-    Below ten labelled nodes it says nothing.
+    fractions of the classes. All of this leaves fewer labels than there are. Hits below chance count as chance. Where the hits
+    may be chance there is no lower end (0): any method may then be below it. Below ten labelled nodes it says nothing.
     """
     labels = right.size
     chance = 1.0 / classes
@@ -95,6 +93,7 @@ def cross_validate(
     """
     from sklearn.base import clone
 
+    same_rows(X, y)
     raw = np.asarray(y)
     labels = as_labels(y, raw.size)
     if whole("folds", folds, low=2) > labels.labelled.size:
@@ -137,6 +136,7 @@ def _fit(model: Any, X: Any, y: Any, graph: Any) -> Any:
     return last.fit(X, y, graph=graph)
 
 
+@rounded
 class Trial(NamedTuple):
     """Settings that were tried, mean score on hidden labels, and its standard error over the parts."""
 

@@ -22,6 +22,13 @@ def number(value: Any) -> str:
     return str(value)
 
 
+def rounded(kind: Any) -> Any:
+    """Decorator of named tuples that print six digits of each number."""
+    form = ", ".join(f"{name}={{}}" for name in kind._fields)
+    kind.__repr__ = lambda row: f"{kind.__name__}({form.format(*map(number, row))})"
+    return kind
+
+
 def table(columns: Mapping[str, Sequence[str]], *, width: int | None = None, keys: int = 1) -> str:
     """Columns side by side, words to the left and numbers to the right.
 

@@ -42,8 +42,6 @@ class Store:
     A write is on disk when `put` returns. Several processes on one machine may share a store. A block whose checksum does
     not match counts as missing; a damaged file is set aside, and all its blocks count as missing. Both give a warning.
 
-    Examples
-    --------
     >>> with Store() as store:
     ...     store.put(b"key", Columns({"x": np.array([1.0, 2.0])}, {}))
     ...     store.get(b"key").fields["x"], store.get(b"other")

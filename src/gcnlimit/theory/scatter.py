@@ -23,6 +23,7 @@ from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.numerics.linear import hankel
+from gcnlimit.results.text import rounded
 from gcnlimit.theory.fluctuations import Profile, filter_series, profile, sampled_margins
 from gcnlimit.theory.points import Points, check_range
 from gcnlimit.theory.predict import predict
@@ -31,6 +32,7 @@ from gcnlimit.theory.transfer import transfer
 _LARGEST = 1e6  # of a parameter or its inverse: powers of it are summed
 
 
+@rounded
 class Scatter(NamedTuple):
     """Scatter of an accuracy over graphs.
 
@@ -45,6 +47,7 @@ class Scatter(NamedTuple):
     exact: bool
 
 
+@rounded
 class PairedScatter(NamedTuple):
     """Scatter of the difference of two accuracies on the same graphs: its mean and its standard deviation."""
 

@@ -34,8 +34,6 @@ class Operator(SparsePlusRankOne):
     The adjacency is centred and rescaled, :math:`\tilde A = (A - d/N)/\sqrt{d/N (1-d/N)}`, weights in their unit, and
     symmetrized to :math:`(\tilde A + \tilde A^T)/\sqrt 2` if wanted. A dense matrix is taken as :math:`\tilde A` itself.
 
-    Examples
-    --------
     >>> A = sparse.csr_array(np.array([[0.0, 1.0], [0.0, 0.0]]))
     >>> a = Operator.of(A, degree=1.0, symmetrize=False)
     >>> a @ np.eye(2)  # (A - 1/2) / (1/2) / sqrt(2)
