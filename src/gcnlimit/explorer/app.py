@@ -39,7 +39,7 @@ from gcnlimit.explorer.computations import COMPUTATIONS
 from gcnlimit.explorer.curves import tuned
 from gcnlimit.explorer.page import READING, layout, said
 from gcnlimit.explorer.pictures import PICTURES
-from gcnlimit.explorer.sentences import answers, refusal
+from gcnlimit.explorer.sentences import answers, capital, refusal
 from gcnlimit.explorer.start import LARGEST, describe_upload
 from gcnlimit.explorer.state import FIELDS, SWITCHES, State
 
@@ -230,7 +230,7 @@ def _connect_trials(app: Dash, trials: Trials) -> None:
         try:
             trials.start(client, State.of(held))
         except GCNLimitError as error:
-            return no_update, str(error)
+            return no_update, capital(f"{error}.")
         return False, ""
 
     def stop(clicks: int, client: str) -> Any:
@@ -266,7 +266,7 @@ def _moved(move: Move) -> Callable[..., tuple[Any, ...]]:
         try:
             state, sentence = move(*inputs)
         except GCNLimitError as error:
-            return (*[no_update] * (len(FIELDS) + 1), str(error))
+            return (*[no_update] * (len(FIELDS) + 1), capital(f"{error}."))
         shown = {**vars(state), "infinite": not state.finite}
         shown["reg"] = state.reg if state.finite else 1.0
         shown |= {name: ["yes"] if shown[name] else [] for name in (*SWITCHES, "infinite")}

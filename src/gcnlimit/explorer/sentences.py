@@ -9,7 +9,7 @@ import numpy as np
 from gcnlimit._values import Array
 from gcnlimit.explorer.computations import Results
 from gcnlimit.explorer.curves import LAYERS, TIMES, Layers, Scan, TrainingCurves, strength_range
-from gcnlimit.explorer.state import PARAMETER_OF, State, family_name
+from gcnlimit.explorer.state import LIMITS, PARAMETER_OF, State, family_name
 from gcnlimit.parameters import long_name
 
 _ESTIMATED = "This holds for a model with these parameters, not for your graph itself."
@@ -28,8 +28,8 @@ def short(value: float) -> str:
 
 
 def capital(words: str) -> str:
-    """Words with a capital at the beginning."""
-    return f"{words[:1].upper()}{words[1:]}"
+    """Words with a capital at the beginning, unless they begin with a symbol, such as theta."""
+    return words if words.partition(" ")[0] in LIMITS else f"{words[:1].upper()}{words[1:]}"
 
 
 def answers(state: State, results: Results) -> dict[str, str]:
@@ -47,7 +47,8 @@ def refusal(error: Exception) -> str:
     words = re.sub(r"^[\w ]+ has no theory", "There is no theory", str(error).rstrip("."))
     words = re.sub(r"= (\w+)\(\)", lambda name: f"= {name[1].lower()}", words)
     words = words.replace("reg=math.inf", "infinite regularization")
-    return re.sub(r"(=?)'(\w+)'", lambda quoted: " " * len(quoted[1]) + quoted[2], words) + "."
+    words = re.sub(r"(=?)'(\w+)'", lambda quoted: " " * len(quoted[1]) + quoted[2], words)
+    return f"{capital(words)}."
 
 
 def depth_answer(state: State, results: Results) -> str:
@@ -87,7 +88,7 @@ def gain_answer(state: State, results: Results) -> str:
         limit = f"at mean degree {short(state.degree)} the limit is {results['sparse ceiling']:.4f}"
         words += f" These numbers are for graphs of large degree; {limit}."
     if few := state.gcn.normalization.leaves(state.data.degrees, state.degree):
-        words += f" {capital(refusal(Exception(few)).replace('Regularized()', 'regularized'))}"
+        words += f" {refusal(Exception(few)).replace('Regularized()', 'regularized')}"
     return _of_the_model(state, words)
 
 
