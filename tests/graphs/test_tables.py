@@ -392,6 +392,16 @@ def test_other_encodings_are_given_by_name(tmp_path):
         real.read(tmp_path / "e.csv")
 
 
+def test_a_column_that_is_not_found_tells_of_a_guessed_encoding(tmp_path):
+    """Names of columns that look strange are those of another encoding."""
+    (tmp_path / "e.csv").write_text("a,b\n")
+    (tmp_path / "n.csv").write_bytes("名称,类别\na,红\nb,蓝\n".encode("gbk"))
+    with pytest.raises(gl.ParameterError, match=r"was read as cp1252.* use --encoding NAME"):
+        real.read(tmp_path / "e.csv", tmp_path / "n.csv", label="类别")
+    data = real.read(tmp_path / "e.csv", tmp_path / "n.csv", label="类别", encoding="gbk")
+    assert data.y.tolist() == ["红", "蓝"]
+
+
 def test_a_compressed_table_is_unpacked_no_further_than_memory_allows(tmp_path, monkeypatch):
     with gzip.open(tmp_path / "bomb.csv.gz", "wb") as file:
         file.write(b"a,b\n" * 10**7)

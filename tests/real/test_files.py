@@ -309,7 +309,9 @@ BAD_CALLS = {
     "train has dtype bool and shape": lambda: from_data(train_mask=np.array([True])),
     "graph needs nodes": lambda: gl.estimate(None, [0, 1], networkx.Graph()),
     "y reaches -1152921504606846976": lambda: real.Dataset([[0, 1], [1, 0]], None, [-(2**60), 1]),
-    "names have shape": lambda: real.Dataset([[0, 1], [1, 0]], None, [0, 1], names=["a"]),
+    "names are 1 different words": lambda: real.Dataset(
+        [[0, 1], [1, 0]], None, [0, 1], names=["a"]
+    ),
     "path = None": lambda: real.read(None),
     "nodes = 3": lambda: real.read("e.csv", 3),
     "path = 3.5": lambda: real.write(PAIR, 3.5),

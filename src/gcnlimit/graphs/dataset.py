@@ -176,7 +176,8 @@ def _masks(name: str, value: Any, nodes: int) -> Mask | None:
 def _names(value: Any, nodes: int) -> npt.NDArray[Any]:
     names = plain_array("names", value).astype(str)
     if names.shape != (nodes,) or len(set(names.tolist())) != nodes:
-        raise ParameterError(f"names have shape {names.shape}; give {nodes} different ones")
+        told = f"names are {np.unique(names).size} different words"
+        raise ParameterError(f"{told}; give a list of {nodes} different ones")
     return names
 
 

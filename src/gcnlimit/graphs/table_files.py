@@ -250,9 +250,8 @@ def _cells(written: str, shown: str, kind: str, notes: list[str]) -> tuple[list[
     if _NO_TABLE.match(written):
         other = "XML, JSON, a matrix or a web page"
         raise ParameterError(f"{shown} is {other}; save it as a table, such as CSV")
-    ruled = _RULES.sub("", written)
-    if ruled != written:
-        written = _FRAMED.sub(r"\1", ruled)
+    written, ruled = _RULES.subn("", written)
+    written = _FRAMED.sub(r"\1", written) if ruled else written
     # comments stand at the head: below it, # may begin the name of a node
     below = dropwhile(_COMMENT.match, io.StringIO(written, newline=None))
     head = [line for line in islice(below, _HEAD) if line.strip()]

@@ -70,7 +70,7 @@ def read_tables(edges: Any, nodes: Any, how: How) -> Dataset:
         both = f"{option('label', 'COLUMN')} and {option('id', 'COLUMN')} name columns"
         raise ParameterError(f"{both} of a table of nodes; give {option('nodes', 'FILE')}")
     table = Table({}) if nodes is None else read_table(nodes, "nodes", how, notes)
-    keys = [] if nodes is None else _keys(table, how)
+    keys = [] if nodes is None else _keys(table, how, notes)
     naming = {name for key in keys for name in table.words(key)}
     links = read_table(edges, "edges", how, notes, naming)
     heads = [{name.lower() for name in each.columns} for each in (table, links)]
@@ -115,12 +115,12 @@ def read_tables(edges: Any, nodes: Any, how: How) -> Dataset:
     return Dataset(graph, X, np.array(y, object), names=np.array(names), notes=tuple(notes))
 
 
-def _keys(table: Table, how: How) -> list[str]:
+def _keys(table: Table, how: How, notes: list[str]) -> list[str]:
     """Columns that may name the nodes: the one that is given, or the first, those called id, and those that count the rows."""
     columns = table.columns
     for parameter, column in (("id", how.id), ("label", how.label)):
         if column is not None and column not in columns:
-            having = f"{table.shown}, which has {listed(columns)}"
+            having = "; ".join([f"{table.shown}, which has {listed(columns)}", *notes])
             raise ParameterError(f"{option(parameter, column)} names no column of {having}")
     if how.id is not None:
         return [how.id]
