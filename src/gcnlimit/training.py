@@ -31,10 +31,6 @@ class Training(Numbers, ABC):
     tuned: ClassVar[tuple[str, ...]]
     """Names of those that `tune` chooses; the last is in the unit of time."""
 
-    def replaced(self, **values: Any) -> Self:
-        """Training with other values of some parameters, which have been checked."""
-        return self.having(**values)
-
     def _mapped(self, change: Callable[[Array], Any]) -> Self:
         # single numbers too: each point of a calculation has its own
         arrays = {name: np.asarray(getattr(self, name)) for name in self.names}
@@ -42,7 +38,7 @@ class Training(Numbers, ABC):
 
     def in_units(self, unit: Array) -> Self:
         """Training on an objective whose second derivatives are `unit` times as large, as seen by the first."""
-        return self.replaced(**{self.tuned[-1]: getattr(self, self.tuned[-1]) * unit})
+        return self.having(**{self.tuned[-1]: getattr(self, self.tuned[-1]) * unit})
 
     @abstractmethod
     def learned(self, x: Array) -> Array:
@@ -66,8 +62,7 @@ class GradientFlow(Training):
     time: Parameter
 
     def __init__(self, time: ArrayLike) -> None:
-        checked = as_real("time", time, low=0, open_low=True, infinite=True)
-        object.__setattr__(self, "time", checked)
+        self.__dict__.update(time=as_real("time", time, low=0, open_low=True, infinite=True))
 
     def learned(self, x: Array) -> Array:
         time = np.asarray(self.time)[..., None]

@@ -89,16 +89,13 @@ def drop(low: Array, high: Array, shift: Array, bend: Array, nodes: int) -> Cont
     """
     within = low * (high / low) ** np.array([0.05, 0.5, 0.95]) - shift
     low, high = (end / (1.0 - bend * end) for end in (low, high))
-    k = (high - low) / (high + low)
-    quarter = ellipkm1(1.0 - k**2)
+    k, left = (high - low) / (high + low), 2.0 * low / (high + low)  # which is 1 - k
+    quarter = ellipkm1(left * (1.0 + k))
     s, c, d, _ = ellipj(quarter * ((2 * np.arange(nodes) + 1) / nodes - 1.0), k**2)
-    # k sn(xi + iK'/2) and its derivative
-    below = (1.0 + k * s**2) / np.sqrt(k)
-    y = ((1.0 + k) * s + 1j * c * d) / below
-    slope = ((1.0 + k) * c * d - 1j * s * (d**2 + (k * c) ** 2)) / below
-    slope -= 2.0 * np.sqrt(k) * s * c * d * y / below
+    # k sn(xi + iK'/2), on a circle, and its derivative, divided by -i
+    y = np.sqrt(k) * ((1.0 + k) * s + 1j * c * d) / (1.0 + k * s**2)
+    slope = (1.0 + k) * (left + k * c**2) / (1.0 + k * s**2) * y
     x = np.sqrt(low * high * (1.0 + y) / (1.0 - y))
     bent = 1.0 + bend * x
-    weight = 2j * quarter / (np.pi * nodes) * slope * x / (1.0 - y**2) / bent**2
-    nothing = np.full_like(shift, np.nan)
-    return Contour(x / bent - shift, weight, within, nothing, nothing)
+    weight = 2.0 * quarter / (np.pi * nodes) * slope * x / (1.0 - y**2) / bent**2
+    return Contour(x / bent - shift, weight, within, np.nan * shift, np.nan * shift)

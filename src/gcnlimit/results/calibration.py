@@ -120,7 +120,6 @@ class Calibration(Result):
 CALIBRATED = tuple(f for f in fields(Calibration) if not f.kw_only and f.name != "classes")
 """The fields that are numbers."""
 
-
 ROWS = 9 + 2 * BINS
 """Length of the column of `calibration_column`."""
 
@@ -140,11 +139,10 @@ def calibration_column(logits: Array, class_index: Indices, vanish: bool = False
     if np.any(ahead > 0.0):
         slope = float(best_slope(ahead[None], np.full(nodes, 1.0 / nodes))[0])
     confidence, *scores = _scores(0.0 if vanish else 1.0, ahead)
-    order = np.argsort(confidence, kind="stable")
     bins = np.full((2, BINS), np.nan)
     if nodes >= BINS:
-        sorted_by_it = (confidence[order], right[order])
-        bins[:] = [[part.mean() for part in np.array_split(v, BINS)] for v in sorted_by_it]
+        parts = np.array_split(np.argsort(confidence, kind="stable"), BINS)
+        bins[:] = [[v[part].mean() for part in parts] for v in (confidence, right)]
     means = right.mean(), confidence.mean(), np.mean(right - confidence)
     told = np.inf if vanish else slope
     return np.array([nodes, told, *means, *scores, *_scores(slope, ahead)[1:], *bins.ravel()])

@@ -113,8 +113,7 @@ def _mixed_calibration(mean: Array, deviation: Array, weight: Array) -> Calibrat
     right = ndtr(mean / deviation) @ weight
     error = _mixed_error(mean, deviation, weight)
     confidence, *scores = (score @ weight for score in (*sure, *repaired[1:]))
-    numbers = (slope, right, confidence, error, *scores)
-    return Calibration(*map(scalar_or_array, numbers))
+    return Calibration(*map(scalar_or_array, (slope, right, confidence, error, *scores)))
 
 
 def _normal(deviation: float) -> tuple[Array, Array]:
@@ -144,12 +143,9 @@ def _mixed_error(mean: Array, deviation: Array, weight: Array) -> Array:
     h = (mean[..., None] + deviation[..., None] * grid).reshape(*mean.shape[:-1], -1)
     h = np.sort(np.concatenate([h, -h], axis=-1), axis=-1)
     share = 0.5 * weight / deviation / np.sqrt(2.0 * np.pi)
-    up, down = (
-        np.vecdot(
-            np.exp(-0.5 * ((h[..., None] - m) / deviation[..., None, :]) ** 2), share[..., None, :]
-        )
-        for m in (mean[..., None, :], -mean[..., None, :])
-    )
+    away = (h[..., None] - mean[..., None, :]) / deviation[..., None, :]
+    up = np.vecdot(np.exp(-0.5 * away**2), share[..., None, :])
+    down = up[..., ::-1]  # as of -h
     return np.asarray(np.trapezoid(np.abs(up - expit(h) * (up + down)), h))
 
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.numerics.contour import Contour, drop, ellipse
@@ -27,8 +26,8 @@ from gcnlimit.training import GradientDescent, Training
 _COARSEST, _FINE, _FINEST = 63, 127, (1 << 13) - 1  # nodes on the spectrum: first, for ends, last
 _SEARCHED = 32  # points whose spectra are searched for their ends at once
 _SMALLEST, _MOST = 32, 1 << 24  # nodes of a contour; and times those on the spectrum
-_DIGITS = 26.0  # minus the logarithm of the error of a contour, and of a P that is as good as 0
-_GROWTH = np.array([4.0, 15.0, 60.0])[:, None]  # logarithms of P where a ring may end
+_DIGITS = 27.0  # minus the logarithm of the error of a contour, and of a P that is as good as 0
+_GROWTH = 20.0  # logarithm of P where a ring ends
 _WIDEST = 3.0  # of a ring
 _CLOSED = 1e-9  # what functions that are analytic outside a contour may have inside, by rounding
 _SAME, _ALIKE = 1e-12, 1e-11  # changes of variables and outputs that a finer grid may make
@@ -37,8 +36,6 @@ _MARGIN = 3.0  # logarithm of P at the edge of the half plane, or the disc, arou
 _FARTHEST = 1e10  # ratio of the ends of a spectrum that a drop encloses
 _LARGEST = 10.0  # logarithm of what weights that diverge may grow by before they lose their digits
 _BLOCK = 1 << 18  # numbers held by one temporary array
-
-Rows = npt.NDArray[np.intp]
 
 
 class Stopped(NamedTuple):
@@ -68,7 +65,7 @@ def trained_outputs(points: Points, training: Training) -> Stopped:
     needed[np.isinf(needed)] = np.nan  # a spectrum down to 0 is never learned
     longest = np.zeros(first.size)
     np.fmax.at(longest, group, needed)
-    steps = training.replaced(**{name: needed})
+    steps = training.having(**{name: needed})
     answer = np.full((7, points.size), np.nan)
     for row, path, loop in _resolved(networks, spectra, longest):
         members = np.flatnonzero(group == row)
@@ -81,7 +78,6 @@ def trained_outputs(points: Points, training: Training) -> Stopped:
         answer[:, members] = numbers[:, which]
     answer[:, spectra.growth(np.zeros(first.size))[group] * time > _LARGEST] = np.nan
     mean, variance, train_mean, train_variance, m_w, Q_w, push = answer
-    train_variance = np.maximum(train_variance, 0.0)  # outputs on train nodes may have none
     none = np.full(points.size, np.nan)
     weights = Weights(m_w, Q_w, none, none, none, none)
     return Stopped(Output(mean, variance, none), train_mean, train_variance, weights, push)
@@ -109,11 +105,9 @@ class _Spectra(NamedTuple):
     @classmethod
     def of(cls, points: Points, training: Training) -> _Spectra:
         """Look for the ends of the spectra."""
-        columns = []
-        for block in batches(points.size, _SEARCHED):
-            ridge = _ridge(points.take(block), _FINE)
-            columns.append(np.stack([*ridge.ends(), ridge.unit]))
-        low, high, unit = np.concatenate(columns, axis=1)
+        blocks = batches(points.size, _SEARCHED)
+        ridges = (_ridge(points.take(block), _FINE) for block in blocks)
+        low, high, unit = np.concatenate([(*ridge.ends(), ridge.unit) for ridge in ridges], axis=1)
         high = np.maximum(high, 1.001 * low)  # an interval has some length
         reg = points.reg / unit
         rate = np.asarray(getattr(training, "rate", np.zeros(points.size))) * unit
@@ -156,18 +150,15 @@ class _Spectra(NamedTuple):
         return drop, (*ends, shift, bend), np.where(high < _FARTHEST * low, nodes, np.inf)
 
     def _ellipses(self, longest: Array) -> tuple[tuple[Array, ...], Array]:
-        """Ellipses on which P is below a hundred; the squares of P there and at the end of a ring around them set the errors."""
-        allowed = np.maximum(self.growth(np.zeros(self.centre.size)) * longest, 0.0) + _GROWTH
-        below, above = np.full(allowed.shape, 1e-7), np.full(allowed.shape, _WIDEST)
+        """Ellipses in rings from the spectrum to where P is large, at widths that make the errors of the two sides alike."""
+        allowed = np.maximum(self.growth(np.zeros(longest.size)) * longest, 0.0) + _GROWTH
+        below, above = np.full(longest.shape, 1e-7), np.full(longest.shape, _WIDEST)
         for _ in range(10):
             middle = np.sqrt(below * above)
             inside = self.growth(middle) * longest <= allowed
             below, above = np.where(inside, middle, below), np.where(inside, above, middle)
-        width = np.minimum(below[0], below * (0.5 * _DIGITS / (_DIGITS + _GROWTH)))
-        nodes = np.maximum(_DIGITS / width, (_DIGITS + 2.0 * _GROWTH) / (below - width))
-        best = np.argmin(nodes, axis=0)[None]
-        width, nodes = (np.take_along_axis(x, best, axis=0)[0] for x in (width, 0.5 * nodes))
-        return (self.centre, self.half, width), nodes
+        width = 0.5 * _DIGITS / (_DIGITS + _GROWTH) * below
+        return (self.centre, self.half, width), 0.5 * _DIGITS / width
 
 
 def _ridge(points: Points, nodes: int) -> GraphRidge:
@@ -198,8 +189,7 @@ def _resolved(
                 good = _same(ridge, _ridge(points.take(part), 2 * grid + 1), few, at)
                 if good.any():
                     path = ridge.path(ridge.between(few, some, zeta))
-                    # outputs are analytic outside of the contour, unless variables are of another
-                    # root or it cuts the spectrum
+                    # outputs are analytic outside, unless a root is wrong or the contour cuts through
                     good &= loop.pierced(path.missed) <= _CLOSED
                     for k in np.flatnonzero(good):
                         parts = (type(law)(*(x[[k]] for x in law)) for law in (path, loop))
@@ -210,8 +200,6 @@ def _resolved(
 
 def _same(ridge: GraphRidge, finer: GraphRidge, few: Array, zeta: Array) -> Mask:
     """Which points have the same variables and outputs on a finer grid on the spectrum of the graph."""
-    if isinstance(ridge, PageRankRidge):  # which needs no grid
-        return np.ones(len(few), bool)
     finest = finer.polished(few, zeta)
     missed, fine = ridge.path(few).missed, finer.path(finest).missed
     # outputs have poles at outliers, near which their rounding errors are squares
@@ -238,5 +226,6 @@ def _at_times(
     twice = np.concatenate([trained * eigenvalue, trained]) * loop.weight
     train_mean, overlap, push = (learned @ once.T).real.T
     train_square, size = (learned**2 @ twice.T).real.T
+    train_variance = np.maximum(train_square - train_mean**2, 0.0)  # there may be none
     m_w, Q_w = -true * overlap / np.sqrt(unit), rho * size / unit
-    return true * mean, variance, train_mean, train_square - train_mean**2, m_w, Q_w, push
+    return true * mean, variance, train_mean, train_variance, m_w, Q_w, push

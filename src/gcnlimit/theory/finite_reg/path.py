@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 
 from gcnlimit._values import Array
 from gcnlimit.numerics.spectral import SpikedSemicircle
@@ -18,9 +19,7 @@ from gcnlimit.theory.points import Mask, Points, Rows
 
 _WIDTHS = (4.0, 3.0, 2.2, 1.5, 1.0, 0.6, 0.3, 0.1, 0.0)  # of ellipses where a root is followed
 _NEWTON, _NEAR = 30, 1e-9  # steps at most on the last one; one after which the error is rounding
-_APART = 8  # nodes between those from whose variables the others begin
 _SCAN = np.linspace(-14.0, 9.0, 47)  # logarithms of distances from the spectrum, to find its ends
-_FINER = np.linspace(0.0, 1.0, 12)  # the same between the two that are nearest, and again
 
 
 class Path(NamedTuple):
@@ -42,8 +41,7 @@ class GraphRidge(ABC):
     unit: Array
 
     def __init__(self, points: Points) -> None:
-        columns = (points.alpha, points.mu, points.rho)
-        self.alpha, self.mu, self.rho = (column[:, None] for column in columns)
+        self.alpha, self.mu, self.rho = (x[:, None] for x in (points.alpha, points.mu, points.rho))
 
     @abstractmethod
     def reg(self, variable: Array) -> tuple[Array, Array]:
@@ -82,17 +80,12 @@ class GraphRidge(ABC):
         return self.polished(root, zeta)
 
     def between(self, few: Array, at: Rows, zeta: Array) -> Array:
-        """Variable on contours from that of a few of their nodes; lines between these are near enough for Newton's method."""
-        nodes = zeta.shape[1]
-        for apart in (_APART, 1) if nodes > _APART * (at.size + 1) else (1,):
-            node = np.arange(0, nodes, apart)
-            after = np.clip(np.searchsorted(at, node), 1, at.size - 1)
-            share = (node - at[after - 1]) / (at[after] - at[after - 1])
-            guess = (1.0 - share) * few[:, after - 1] + share * few[:, after]
-            few, at = self.polished(guess, zeta[:, node]), node
+        """Variable on contours from that of a few of their nodes; splines between these are near enough for Newton's method."""
+        guess = CubicSpline(at, few, axis=1)(np.arange(zeta.shape[1]))
+        root = self.polished(guess, zeta)
         # roots in the other half-plane than the regularization are wrong: followed from far away
-        lost = ~np.all(few.imag * zeta.imag > 0.0, axis=1)
-        return np.where(lost[:, None], self.followed(zeta), few) if lost.any() else few
+        lost = ~np.all(root.imag * zeta.imag > 0.0, axis=1)
+        return np.where(lost[:, None], self.followed(zeta), root) if lost.any() else root
 
     def polished(self, root: Array, zeta: Array, steps: int = _NEWTON) -> Array:
         """Repeat Newton's step, whose error is squared each time, until it is near."""
@@ -126,7 +119,7 @@ class GraphRidge(ABC):
             last = np.maximum(np.argmax(falling | outlier, axis=1) - 1, 0)[:, None]
             ends = last + np.array([0, 2])
             start, stop = np.take_along_axis(scan, np.minimum(ends, scan.shape[1] - 1), 1).T
-            scan = start[:, None] + (stop - start)[:, None] * _FINER
+            scan = np.linspace(start, stop, 12, axis=1)
         return np.asarray(-np.take_along_axis(value, last, axis=1)[:, 0])
 
 
@@ -167,8 +160,8 @@ class SymmetricRidge(GraphRidge):
         # resolvents of W have their poles at -g^2: the ends are looked for beyond the outermost
         lowest = np.min(square[:, :-1], axis=1)[:, None]
         low = self.reg(np.exp(_SCAN) - lowest)[0].real
-        atom = np.where(self.measure.e[:, -1] > 0.0, square[:, -1], 0.0)
-        top = np.maximum(np.max(square[:, :-1], axis=1), atom)[:, None]
+        held = self.measure.tau + self.measure.e > 0.0  # all but an atom without a mass
+        top = np.max(square * held, axis=1)[:, None]
 
         def above(scan: Array) -> tuple[Array, Mask]:
             variable = -top * (1.0 + np.exp(_SCAN[0] + _SCAN[-1] - scan))
