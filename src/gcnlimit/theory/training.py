@@ -189,7 +189,7 @@ def _resolved(
                 good = _same(ridge, _ridge(points.take(part), 2 * grid + 1), few, at)
                 if good.any():
                     path = ridge.path(ridge.between(few, some, zeta))
-                    # outputs are analytic outside, unless a root is wrong or the contour cuts through
+                    # analytic outside, unless a root is wrong or the contour cuts the spectrum
                     good &= loop.pierced(path.missed) <= _CLOSED
                     for k in np.flatnonzero(good):
                         parts = (type(law)(*(x[[k]] for x in law)) for law in (path, loop))
