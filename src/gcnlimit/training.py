@@ -31,6 +31,9 @@ class Training(Numbers, ABC):
     tuned: ClassVar[tuple[str, ...]]
     """Names of those that `tune` chooses; the last is in the unit of time."""
 
+    replaced = Numbers.having
+    """Training with other values of some parameters, which have been checked."""
+
     def _mapped(self, change: Callable[[Array], Any]) -> Self:
         # single numbers too: each point of a calculation has its own
         arrays = {name: np.asarray(getattr(self, name)) for name in self.names}
@@ -38,7 +41,7 @@ class Training(Numbers, ABC):
 
     def in_units(self, unit: Array) -> Self:
         """Training on an objective whose second derivatives are `unit` times as large, as seen by the first."""
-        return self.having(**{self.tuned[-1]: getattr(self, self.tuned[-1]) * unit})
+        return self.replaced(**{self.tuned[-1]: getattr(self, self.tuned[-1]) * unit})
 
     @abstractmethod
     def learned(self, x: Array) -> Array:

@@ -65,7 +65,7 @@ def trained_outputs(points: Points, training: Training) -> Stopped:
     needed[np.isinf(needed)] = np.nan  # a spectrum down to 0 is never learned
     longest = np.zeros(first.size)
     np.fmax.at(longest, group, needed)
-    steps = training.having(**{name: needed})
+    steps = training.replaced(**{name: needed})
     answer = np.full((7, points.size), np.nan)
     for row, path, loop in _resolved(networks, spectra, longest):
         members = np.flatnonzero(group == row)
@@ -105,8 +105,7 @@ class _Spectra(NamedTuple):
     @classmethod
     def of(cls, points: Points, training: Training) -> _Spectra:
         """Look for the ends of the spectra."""
-        blocks = batches(points.size, _SEARCHED)
-        ridges = (_ridge(points.take(block), _FINE) for block in blocks)
+        ridges = (_ridge(points.take(rows), _FINE) for rows in batches(points.size, _SEARCHED))
         low, high, unit = np.concatenate([(*ridge.ends(), ridge.unit) for ridge in ridges], axis=1)
         high = np.maximum(high, 1.001 * low)  # an interval has some length
         reg = points.reg / unit
@@ -131,8 +130,7 @@ class _Spectra(NamedTuple):
     def settled(self) -> Array:
         """Time after which P is as good as 0 on the whole spectrum, or too large for digits to be left."""
         growth = self.growth(np.zeros(self.centre.size))
-        with np.errstate(divide="ignore"):
-            return np.ceil(np.where(growth > 0.0, _LARGEST, _DIGITS) / np.abs(growth))
+        return np.ceil(np.where(growth > 0.0, _LARGEST, _DIGITS) / np.abs(growth))
 
     def contours(self, longest: Array) -> tuple[Callable[..., Contour], tuple[Array, ...], Array]:
         """Contours for times up to these: drops, or ellipses with momentum; their columns, and the number of their nodes."""
@@ -184,9 +182,8 @@ def _resolved(
                 *place, reg = (column[part][:, None] for column in (*columns, spectra.reg))
                 loop = shape(*place, int(count))
                 ridge, zeta = _ridge(points.take(part), grid), reg - loop.z
-                at = zeta[:, some]
-                few = ridge.followed(at)
-                good = _same(ridge, _ridge(points.take(part), 2 * grid + 1), few, at)
+                few = ridge.followed(zeta[:, some])
+                good = _same(ridge, _ridge(points.take(part), 2 * grid + 1), few, zeta[:, some])
                 if good.any():
                     path = ridge.path(ridge.between(few, some, zeta))
                     # analytic outside, unless a root is wrong or the contour cuts the spectrum
