@@ -120,7 +120,7 @@ class GradientDescent(Training):
         return cls(epochs, np.asarray(rate) / rho, momentum)
 
     def learned(self, x: Array) -> Array:
-        r"""With the roots :math:`p, q` of the recursion :math:`P = (1 - b)p^n + bq^n`, :math:`b = -q\frac{1 - p}{p - q}`.
+        r"""Factor from the roots :math:`p, q` of the recursion :math:`P = (1 - b)p^n + bq^n`, :math:`b = -q\frac{1 - p}{p - q}`.
 
         The larger root is near 1 where `x` is small: :math:`1 - p = \eta x/(1 - q)` keeps its digits.
         """

@@ -70,7 +70,7 @@ def linear_message_passing(task: Task) -> Array:
 
 
 def linear_message_passing_by_labels(task: Task) -> Array:
-    """The same without the parameters: two numbers a layer by least squares on the labelled nodes; on one graph."""
+    """The best linear network without the parameters: two numbers a layer, by least squares on the labels of one graph."""
     if task.new is not None:
         remedy = "on an inductive problem take linear-message-passing"
         raise ParameterError(f"linear-message-passing-by-labels takes one graph; {remedy}")
@@ -188,7 +188,7 @@ def reference_methods(names: Iterable[str]) -> dict[str, Model]:
 
 @lru_cache(maxsize=64)
 def _best_strengths(data: CSBM, to: CSBM | None) -> tuple[float, float]:
-    """To train and to read a new graph; the same for any number of classes, which enter in the last step alone."""
+    """Strengths of PageRank to train and to read a new graph with, for any number of classes: they enter the last step only."""
     plain = CSBM(data.alpha, data.lam, data.mu, data.rho, data.directed, degrees=data.degrees)
     if to is not None:
         gcn = GCN(best_training_filter(plain), symmetrize=True)

@@ -247,7 +247,7 @@ def _spectrum(operator: SpikedOperator) -> Array:
 
 
 def _on_spectrum(best: Best, x: Array) -> tuple[Best, Polynomial]:
-    """The same with values on each row of `x`, of largest magnitude 1; and the polynomials that have them."""
+    """The best filters by their values on each row of `x`, of largest magnitude 1; and the polynomials that have them."""
     filters = Polynomial(best.g)
     values = np.stack([filters[i](x[i]) for i in range(len(x))])
     # scale and sign of a filter are free; a regularization is in units of its square

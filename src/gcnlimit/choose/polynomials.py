@@ -157,7 +157,7 @@ class DirectedFilters:
         return self._margins(self._averages(a, where), where)
 
     def gradient(self, a: Array, where: Index) -> Array:
-        r"""With the Hankel matrices :math:`H_{ik} = g_{i+k}`, :math:`J_{ik} = G_{i+k}`: :math:`M = HH^T`, :math:`N = HJ^T`."""
+        r"""Gradient by Hankel matrices :math:`H_{ik} = g_{i+k}`, :math:`J_{ik} = G_{i+k}`: :math:`M = HH^T`, :math:`N = HJ^T`."""
         g = self.coefficients(a, where)
         G = a
         mu = self.mu[where][:, None]

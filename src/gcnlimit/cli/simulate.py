@@ -90,7 +90,7 @@ def _expected_errors(grid: Grid, nodes: int, trials: int) -> Array:
 def _beside(
     measured: Measurement, exact: Performance, size: int, predicted: Array | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Of each field: the mean, its standard error, the prediction, and the deviation from it.
+    """Mean of each field, its standard error, the prediction, and the deviation from it.
 
     Accuracies at other thresholds follow where they differ from that of the network. `predicted` is the standard error of
     the test accuracy by theory, NaN where there is none.

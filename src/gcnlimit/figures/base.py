@@ -41,7 +41,7 @@ class Simulation:
     advance: Callable[[], None] = lambda: None
 
     def sized(self, nodes: int | None, trials: int | None) -> Simulation | None:
-        """The same at another size; without trials there is nothing to simulate.
+        """The simulation at another size; without trials there is nothing to simulate.
 
         >>> Simulation().sized(500, 3).nodes, Simulation().sized(None, 0)
         (500, None)

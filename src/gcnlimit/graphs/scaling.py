@@ -150,5 +150,5 @@ def principal_axes(X: Any, whole: bool = True) -> Array | None:
 
 
 def root_mean_square(view: Array) -> Array:
-    """Of each column."""
+    """Root of the mean square of each column."""
     return np.asarray(np.sqrt(np.einsum("ij,ij->j", view, view, dtype=float) / len(view)))

@@ -48,7 +48,7 @@ class SymmetricOperator:
         return theta * (theta * unsure).mean(dim=0, keepdim=True)
 
     def to(self, device: Any) -> SymmetricOperator:
-        """The same on another device."""
+        """The operator on another device."""
         if torch.device(device).type == "cpu" or not sparse.issparse(self.matrix):
             return self
         csr: Any = self.matrix

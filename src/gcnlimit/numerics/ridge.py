@@ -83,7 +83,7 @@ class Ridge:
 
 
 class Outputs(NamedTuple):
-    """The same with nothing to learn, for rows that are left-out probabilities of the classes."""
+    """A regression with nothing to learn, on rows that are left-out probabilities of the classes."""
 
     rows: Array
 
@@ -97,7 +97,7 @@ class Outputs(NamedTuple):
 
 
 class IteratedRidge:
-    r"""The same regression on many rows, in blocks of columns that may be sparse, by products with them alone.
+    r"""Ridge regression on many rows, in blocks of columns that may be sparse, by products with them alone.
 
     Each block counts in units of its root mean squared norm. Conjugate gradients solve :math:`(Z_c Z_c^T + r) a = y` at every
     regularization at once, because all these systems have the same Krylov space. Leave-one-out needs

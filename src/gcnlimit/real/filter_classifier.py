@@ -43,7 +43,7 @@ class Network(NamedTuple):
     filter: Filter | None = None
 
     def stronger(self, factor: float) -> Network:
-        """The same with its strength times a factor, that of PageRank below 1."""
+        """The network with its strength times a factor, that of PageRank below 1."""
         if math.isnan(self.strength):
             use = "use filter='pagerank' or 'diffusion'"
             raise ParameterError(f"deploy = 'tuned' sets a strength; {use}")

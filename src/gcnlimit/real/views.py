@@ -67,7 +67,7 @@ class Views:
 
     @cached_property
     def features(self) -> Array:
-        """The same with their rows scaled."""
+        """The features, reduced as `base` is, with their rows scaled."""
         return self._scaled("features", self.base)
 
     @cached_property

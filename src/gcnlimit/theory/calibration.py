@@ -150,7 +150,7 @@ def _mixed_error(mean: Array, deviation: Array, weight: Array) -> Array:
 
 
 def _many_classes(C: int, mean: Array, deviation: Array) -> tuple[Array, ...]:
-    r"""The same of softmax outputs: the logit of the true class has the mean :math:`\sqrt C\bar\omega`, others 0 (Eq. 14.6)."""
+    r"""Scores of softmax outputs: the logit of the true class has the mean :math:`\sqrt C\bar\omega`, others 0 (Eq. 14.6)."""
     scores = np.full((3, mean.size), np.nan)
     for k in np.flatnonzero(np.isfinite(mean)):
         lead, spread = np.sqrt(C) * mean.flat[k], deviation.flat[k]

@@ -108,7 +108,7 @@ class _Pieces(Record):
     c2: Any = None
 
     def at(self, x: Array) -> tuple[Array, Array, Array, Array]:
-        """Of the filter of the training: k, its values, the distance to the outlier, and the denominator."""
+        """Functions of the spectrum: k, the values of the training's filter, the distance to the outlier, and the denominator."""
         values, size = self.filter.normalized(x)
         g = values * np.exp(size[:, None] - self.size)
         w = 1.0 + self.signal**2 - self.signal * x

@@ -261,7 +261,7 @@ class _FilteredGraph(NamedTuple):
         return float(sum(move @ move for move in moves))
 
     def own_noise(self, Q: float, A: float, B: float) -> float:
-        """The same variance due to the inputs, whose noise is of variance Q: along the labels, and in its size."""
+        """Variance as in `fluctuation`, due to inputs whose noise is of variance Q: along the labels, and in its size."""
         if not self.symmetric:
             _, pull = self._directed(1.0, math.sqrt(Q), A, B)
             return float(Q * pull[0] ** 2 + 0.5 * Q * pull[1] ** 2)

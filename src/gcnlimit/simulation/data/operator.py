@@ -106,7 +106,7 @@ class Operator(SparsePlusRankOne):
 
     @cached_property
     def single(self) -> Operator:
-        """The same in single precision."""
+        """The operator in single precision."""
         return self.astype(np.float32)
 
     @cached_property

@@ -149,7 +149,7 @@ def unequal_averages(mean: Array, cov: Array, classes: Classes) -> tuple[Array, 
 
 
 def softmax_averages(mean: float, variance: float, classes: int) -> tuple[float, float, float]:
-    r"""The same for equal classes, in each direction, by one-dimensional integrals.
+    r"""Averages of a softmax over equal classes, in each direction, by one-dimensional integrals.
 
     The scores are :math:`x_1 \sim \mathcal N(C\bar b, C\sigma^2)` of the true class and
     :math:`x_k \sim \mathcal N(0, C\sigma^2)` of the others. With

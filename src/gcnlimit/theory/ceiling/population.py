@@ -271,7 +271,7 @@ class Population:
 
 
 class LinearPopulation(Population):
-    r"""The same for linear nodes: the one class has the overlap :math:`q` of a node for its member (Eq. 12.10).
+    r"""Population of messages of linear nodes: the one class has the overlap :math:`q` of a node for its member (Eq. 12.10).
 
     The correlation of two labels is that of a Gaussian field on the tree, so that evidence is a number that adds:
     :math:`P_i = c^2 + \sum_j t^2 q_j/(1 - t^2 q_j)` with :math:`q = P/(1 + P)`, and 1 on labelled nodes.

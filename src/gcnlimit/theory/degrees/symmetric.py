@@ -53,7 +53,7 @@ def _symmetric_sides(points: Points) -> _Sides:
 
 
 def _directed_sides(points: Points) -> _Sides:
-    """The same from Taylor coefficients: across the spike those of a graph without signal, which are their own tails."""
+    """Averages from Taylor coefficients: across the spike those of a graph without signal, which are their own tails."""
     signal = points.signal
     g, G = points.filter.directed_chain(signal).taylor(signal)
     along = partial(coefficient_readout, (g, G), (g, G), signal)

@@ -124,7 +124,7 @@ class GraphRidge(ABC):
 
 
 class SymmetricRidge(GraphRidge):
-    r"""On a symmetric graph: averages over its spectrum, and the variable is :math:`u = 1/s`."""
+    r"""Ridge regressions on a symmetric graph: averages over its spectrum, and the variable is :math:`u = 1/s`."""
 
     def __init__(self, points: Points, nodes: int) -> None:
         super().__init__(points)
