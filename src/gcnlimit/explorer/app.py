@@ -216,10 +216,9 @@ def _connect_controls(app: Dash, workers: Workers) -> None:
     connect(_from_link, Input("url", "search"), Held("start", "data"), prevent="initial_duplicate")
     connect(_to_preset, Input({"preset": ALL, "to": ALL}, "n_clicks"))
     connect(lambda _, held: (tuned(State.of(held)), ""), Input("best", "n_clicks"), held)
-    words = "Reading your graph; a large one takes a minute ..."
     files = [Input("upload", "contents"), Input("again", "n_clicks"), Held("upload", "filename")]
     how = [Held(f"read-{name}", "value") for name in READING]
-    running = [(Output("reading", "children"), words, "")]
+    running = [(Output("reading", "children"), "Reading your graph, perhaps for a minute ...", "")]
     connect(partial(_to_upload, workers), *files, held, *how, running=running)
 
 
