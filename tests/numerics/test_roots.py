@@ -99,7 +99,6 @@ SEARCHES = {
         margins(DATA, gl.Polynomial([1.0, 0.5]), True),
         feature_gain(gl.Spectrum([0.2, 1.8], [1.5, 0.5]), np.array([0.2, 0.7])),
     ),
-    "theory.finite_reg.pagerank": lambda: margins(DATA, gl.PageRank(0.3), False),
     "theory.decision": lambda: mean_margin(np.array([[0.3, 1.2]]), 3, np.array([0.2, 0.8])),
     "theory.propensity_spectrum": lambda: spectrum(
         as_normalization("symmetric"), gl.Gamma(0.5), np.array([0.9, 1.5])
