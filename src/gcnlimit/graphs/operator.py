@@ -46,11 +46,11 @@ def centring(adjacency: Any, degree: float | None = None) -> tuple[float, float]
     return float(scale / unit), float(density * scale)
 
 
-def centred(adjacency: Any, symmetric: bool = False) -> SparsePlusRankOne:
+def centred(adjacency: Any, symmetric: bool) -> SparsePlusRankOne:
     r"""Centred and rescaled adjacency, for which :math:`\mathrm{tr}(aa^T)/N = 1`; see `centring`.
 
     >>> star = sparse.csr_array(np.array([[0.0, 2.0, 4.0], [2.0, 0.0, 0.0], [4.0, 0.0, 0.0]]))
-    >>> a = centred(star) @ np.eye(3)
+    >>> a = centred(star, symmetric=True) @ np.eye(3)
     >>> bool(abs(a.sum()) < 1e-12), round(float(np.sum(a**2)) / 3, 12)
     (True, 1.0)
     """
