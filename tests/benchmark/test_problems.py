@@ -135,3 +135,9 @@ def test_no_published_method_exceeds_a_ceiling_by_three_standard_errors():
         exact = as_problems(problem)[0].exact
         error = np.hypot(exact.scatter / (10_000 * len(found)) ** 0.5, exact.bayes_error)
         assert np.mean([*found.values()]) < exact.bayes + 3 * error, (method, problem)
+
+
+@pytest.mark.parametrize("problem", gl.benchmark.problems(), ids=lambda problem: problem.name)
+def test_a_guess_of_the_largest_class_has_place_0_and_the_ceiling_place_1(problem):
+    assert as_place(problem.name, np.max(problem.data.fractions)) == 0.0
+    assert as_place(problem.name, problem.exact.bayes) == 1.0

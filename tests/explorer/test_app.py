@@ -14,6 +14,7 @@ pytest.importorskip("dash")
 import gcnlimit as gl
 from gcnlimit.explorer import app as app_module
 from gcnlimit.explorer.app import Explorer
+from gcnlimit.explorer.page import READING
 from gcnlimit.explorer.state import State
 
 
@@ -194,6 +195,21 @@ def test_the_layout_names_every_control(client):
     text = json.dumps(client.get("/_dash-layout", headers={"Host": "localhost"}).json)
     for name in ("alpha", "lam-slider", "classes", "best", "sample", "upload"):
         assert f'"id": "{name}"' in text
+
+
+def test_a_switch_alone_says_how_an_upload_is_read_by_a_tick(client):
+    layout = client.get("/_dash-layout", headers={"Host": "localhost"}).json
+    kinds, left = {}, [layout]
+    while left:
+        part = left.pop()
+        if isinstance(part, dict):
+            kinds[str(part.get("props", {}).get("id"))] = part.get("type")
+            left += part.values()
+        elif isinstance(part, list):
+            left += part
+    ticked = [name for name in READING if kinds.get(f"read-{name}") == "Checklist"]
+    assert ticked == ["undirected"]
+    assert kinds["read-drop"] == "Input"
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
 """The average of the bank: the unit of its features."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.real import ensemble
-from gcnlimit.real.ensemble import chosen_scaling
+from gcnlimit.real.ensemble import Ensemble, chosen_scaling
 
 LABELS = Labels(np.arange(2), np.arange(10), np.arange(10) % 2)
 
@@ -47,3 +49,25 @@ def test_rows_need_three_standard_errors_and_columns_two(monkeypatch, gain, rows
 
 def test_features_that_vanish_stay_as_they_are():
     assert not chosen_scaling(np.zeros((40, 5)), LABELS, None)(np.zeros((40, 5))).any()
+
+
+@pytest.mark.parametrize("knows", [False, True])
+def test_a_student_that_explains_little_is_not_averaged_in(knows):
+    """It learns the outputs on all nodes from columns that hold the classes, or noise alone."""
+    truth = np.where(np.arange(200) % 2, 1.0, -1.0)
+    X = np.random.default_rng(0).standard_normal((200, 3))
+    X[:, 0] = 3.0 * truth if knows else X[:, 0]
+    member = SimpleNamespace(strength=0.5)
+    scores = np.outer(truth, [-1.0, 1.0])
+    model = SimpleNamespace(
+        fitted={"one": SimpleNamespace(member=member)},
+        weights={"one": np.ones(1)},
+        bank=[(member, SimpleNamespace(blocks=[X]))],
+        labels=SimpleNamespace(index=(truth[:10] > 0).astype(int), labelled=np.arange(10)),
+        views=SimpleNamespace(X=np.zeros((1, 1000)), lonely=np.zeros(200, bool)),
+        bare=False,
+        scores=scores,
+    )
+    Ensemble.relearn(model, np.zeros(2))
+    assert np.array_equal(model.scores, scores) == (not knows)
+    assert np.array_equal(np.argmax(model.scores, axis=1), truth > 0)

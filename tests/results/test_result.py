@@ -307,3 +307,10 @@ def test_networks_trained_on_one_graph_are_named_by_their_parameter():
     np.testing.assert_array_equal(
         accuracy.sel(theta=[0.4, 0.0]), fitted.performance.test_accuracy[[2, 0]]
     )
+
+
+def test_a_refused_point_of_equal_classes_shows_no_other_thresholds():
+    data = gl.CSBM(4, 1.0, 2.0, [0.1, 0.0])
+    shown = gl.predict(data, gl.GCN(gl.PageRank(0.3)), throw=False).distinct()
+    assert np.isnan(shown["test_accuracy"]).tolist() == [False, True]
+    assert not {"best_accuracy", "balanced_accuracy", "roc_auc"} & shown.keys()
