@@ -1,9 +1,11 @@
 """Figures as they are found, computed and compared with their dots; those from outside the package too."""
 
+import contextlib
 import re
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from scipy.stats import norm, t
 
 import gcnlimit as gl
 from gcnlimit import ParameterError
-from gcnlimit.figures import strength
+from gcnlimit.figures import registry, strength
 from gcnlimit.figures.base import Simulation
 from gcnlimit.figures.registry import (
     agreement,
@@ -148,3 +150,18 @@ def test_a_file_without_a_figure_is_refused(tmp_path):
         find(str(tmp_path / "empty.py"))
     with pytest.raises(ParameterError, match="there is no file"):
         find(str(tmp_path / "missing.py"))
+
+
+def test_the_bar_counts_curves_with_dots_and_figures_without(monkeypatch, tmp_path):
+    """All that it announces is done: one step for a figure that is not simulated, whatever its curves."""
+    told = []
+    bar = SimpleNamespace(advance=told.append, title="")
+
+    def shown(title, total, unit):
+        told.append(-total)
+        return contextlib.nullcontext(bar)
+
+    monkeypatch.setattr(registry, "progress_bar", shown)
+    figure = SimpleNamespace(name="one", curves=7, dots=print, numbers=lambda _: None)
+    assert list(registry.produce([figure, figure], tmp_path, None)) == [(figure, None)] * 2
+    assert told == [-2, 1, 1]

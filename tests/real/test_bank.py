@@ -186,3 +186,12 @@ def test_few_labels_spread_over_a_graph_whose_features_say_nothing():
         rng.standard_normal((y.size, 10)), np.where(seen, y, -1), graph=A
     )
     assert model.score(y=np.where(seen, -1, y)) > 0.7
+
+
+def test_few_columns_are_read_with_their_positive_part():
+    """So that a ridge can learn functions with a kink at 0, where all columns have their mean."""
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    labels = Labels(np.arange(2), np.arange(30), np.arange(30) % 2)
+    _, columns = next(iter(bank._few(Views(X, None, unit=False), labels, lambda *_: False)))
+    plain, positive = columns.blocks
+    np.testing.assert_array_equal(positive, np.where(plain > 0.0, plain, 0.0))

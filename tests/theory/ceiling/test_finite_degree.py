@@ -271,3 +271,14 @@ def test_populations_that_still_move_are_told_from_noise(monkeypatch):
     for far, moves in ((3.99, False), (4.01, True)):
         rise = (far * error - np.mean(signs)) * 0.1
         assert (drift(rise, 0.1).drift != 0.0) == moves
+
+
+@pytest.mark.parametrize(
+    "lam, fractions", [(1.5, 2), (-1.5, 2), (-0.7, (0.3, 0.7)), (1.5, (0.3, 0.7))]
+)
+def test_a_signal_that_would_need_a_negative_probability_is_refused(lam, fractions):
+    """At degree d between two classes beyond its root, and within the smaller of two at lam < -sqrt(d) p/(1 - p)."""
+    data = gl.CSBM(4, lam, 2.0, 0.1, directed=False, classes=fractions)
+    with pytest.raises(gl.ParameterError, match="a probability of an edge would be negative"):
+        SparseModel.of(data, 2.0)
+    assert np.all(SparseModel.of(data.having(lam=0.85 * lam), 2.0).fractions > 0.0)
