@@ -153,3 +153,10 @@ def test_the_unit_of_all_features_does_not_matter():
 def test_rows_of_unit_norm_keep_zeros(form):
     found = unit_rows(form(np.array([[3.0, 4.0], [0.0, 0.0]])))
     assert found @ np.eye(2) == pytest.approx(np.array([[0.6, 0.8], [0.0, 0.0]]))
+
+
+@pytest.mark.parametrize("count, limited", [(1, True), (10, True), (11, False)])
+def test_more_absurd_values_than_a_twentieth_are_what_a_column_is_like(count, limited):
+    X = np.random.default_rng(0).standard_normal((200, 3))
+    X[:count, 1] = 1e9
+    assert (limits_of(X) is not None) == limited
