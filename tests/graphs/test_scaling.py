@@ -122,11 +122,33 @@ def test_counts_of_words_are_scaled_by_rows_and_numbers_by_columns():
         Scaling.of(counts, "auto").how == Scaling.of(sparse.csr_array(counts), "auto").how == "rows"
     )
     assert Scaling.of(rng.standard_normal((200, 5)), "auto").how == "columns"
-    for column in (1e4, 1e-9 + 300 * rng.standard_normal(200)):
-        assert (
-            Scaling.of(np.column_stack([counts, np.broadcast_to(column, 200)]), "auto").how
-            == "columns"
-        )
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("kind", ["normal", "constant", "heavy tail", "few nodes", "dates"])
+def test_a_column_of_another_unit_has_the_size_of_a_word(kind, form):
+    """Whatever its unit and origin; rows of words stay as they were, and columns of several units are treated alike."""
+    rng = np.random.default_rng(0)
+    words = rng.poisson(0.1, (200, 50)).astype(float)
+    column = {
+        "normal": 300.0 * rng.standard_normal(200),
+        "constant": np.full(200, 1e4),
+        "heavy tail": 30.0 * rng.pareto(0.7, 200),
+        "few nodes": 1e5 * (rng.random(200) < 0.03),
+        "dates": 1.6e9 + 1e8 * rng.random(200),
+    }[kind]
+    scaled = []
+    for unit in (1.0, 1e3):
+        X = form(np.column_stack([unit * column, words, 7.0 * unit * column]))
+        scaling = Scaling.of(X, "auto")
+        assert scaling.how == "rows"
+        assert sparse.issparse(scaling(X)) == (form is sparse.csr_array)
+        scaled.append(scaling(X) @ np.eye(52))
+    assert np.allclose(*scaled, atol=1e-9)
+    assert np.allclose(scaled[0][:, 0], scaled[0][:, -1])
+    assert np.allclose(unit_rows(scaled[0][:, 1:-1]), unit_rows(words))
+    size = np.std((unit * column - scaling.mean[0]) / scaling.spread[0])
+    assert size == pytest.approx((kind != "constant") * np.sqrt(np.mean(words**2)), rel=0.15)
 
 
 def test_leave_one_out_overrules_what_features_look_like():

@@ -167,6 +167,23 @@ def test_classes_that_fall_apart_into_communities_are_no_blocks(parts):
     assert any("other communities" in doubt for doubt in doubts) == (parts > 1)
 
 
+@pytest.mark.parametrize("mixed", [0.0, 0.1])
+def test_two_sides_are_no_communities(mixed):
+    """Their eigenvalue is negative, also where some edges stay within a side."""
+    rng = np.random.default_rng(0)
+    side, y = rng.integers(2, size=(2, 600))
+    rate = (
+        15
+        / 600
+        * np.where(side[:, None] == side, mixed, 2.0 - mixed)
+        * np.where(y[:, None] == y, 1.4, 0.6)
+    )
+    A = np.triu(rng.random((600, 600)) < rate, 1).astype(float)
+    doubts = estimate_standard(StandardizedGraph.of(None, y, A + A.T)).warnings
+    assert any("such as two kinds of nodes" in doubt for doubt in doubts)
+    assert ("bipartite" in doubts[0]) == (mixed == 0.0)
+
+
 def test_few_labels_and_no_signal_leave_the_sign_open():
     i = gl.sample(
         gl.CSBM(alpha=4, lam=0.05, mu=0.3, rho=0.02, directed=False), nodes=600, degree=20, seed=0

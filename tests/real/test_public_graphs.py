@@ -23,3 +23,18 @@ def test_texas_gains_from_a_negative_strength(texas):
     alone = np.mean([accuracy(texas, k, gl.FilterClassifier(strengths=0)) for k in range(10)])
     assert with_graph >= 0.84
     assert with_graph > alone
+
+
+@pytest.mark.parametrize("kind", ["normal", "heavy tail"])
+def test_a_useless_column_of_huge_variance_costs_words_nothing(texas, kind):
+    """Scaled by columns, as a table of several units, these words lose ten points; so they do where it dominates their rows."""
+    rng = np.random.default_rng(0)
+    column = rng.standard_normal(texas.nodes)
+    column = 1e6 * column if kind == "normal" else np.exp(3.0 * column)
+    wide = gl.real.Dataset(
+        texas.graph, np.column_stack([texas.X.toarray(), column]), texas.y, texas.train
+    )
+    changes = [accuracy(wide, k) - accuracy(texas, k) for k in range(4)]
+    assert np.mean(changes) > -0.02
+    scaled = [accuracy(texas, k, gl.GraphClassifier(scale="columns")) for k in range(4)]
+    assert np.mean(scaled) < np.mean([accuracy(texas, k) for k in range(4)]) - 0.05

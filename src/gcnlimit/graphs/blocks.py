@@ -38,11 +38,10 @@ def block_doubts(graph: StandardizedGraph) -> Iterator[str]:
     for degrees in (out, into) if graph.directed else (out,):
         seen = degrees[graph.labels.labelled]
         means = np.bincount(graph.labels.index, seen) / graph.labels.counts
-        unlike = means.max() > UNLIKE * means.min()
         # few nodes of one degree do not show how much degrees scatter: at least as counts do
         scatter = float(np.mean(seen / (1.0 + seen) ** 2))
         logs = np.log1p(seen)
-        if unlike and _level_of_means(logs, graph, scatter) < UNLIKELY:
+        if means.max() > UNLIKE * means.min() and _level_of_means(logs, graph, scatter) < UNLIKELY:
             most, least = int(means.argmax()), int(means.argmin())
             kind = "" if not graph.directed else "outgoing " if degrees is out else "incoming "
             first = f"nodes of class {names[most]} have {means[most]:.1f} {kind}edges on average"

@@ -155,8 +155,7 @@ def propagation(graph: Any, normalization: object = "centred", loops: bool = Tru
     """
     graph = undirected(graph)
     scaled = as_normalization("symmetric" if normalization == "centred" else normalization).single()
-    left = float(scaled.left)
-    right = float(scaled.right)
+    left, right = float(scaled.left), float(scaled.right)
     tau = float(scaled.added(np.ones(1))[0])
     if left == right == tau == 0.0:
         return _bounded(centred(graph, symmetric=True))

@@ -49,8 +49,7 @@ def from_networkx(
         if name not in [*present, "x", "label"]:  # a list, since a name may be anything
             shown = ", ".join(sorted(map(str, present))) or "none"
             raise ParameterError(f"no node has the attribute {name!r}; choose among: {shown}")
-    taken = [name for name in columns if name in present]
-    cells = {str(name): [node.get(name) for node in attributes] for name in taken}
+    cells = {str(n): [node.get(n) for node in attributes] for n in columns if n in present}
     notes: list[str] = []
     X = copy_context().run(_features, cells, notes, [words] if isinstance(words, str) else words)
     y = np.empty(len(attributes), object)
@@ -107,8 +106,7 @@ def from_pyg(data: Any) -> Dataset:
     graph = from_edges(_numpy(index).T, nodes, weight)
     kept = getattr(data, "edge_attr", None) is None
     notes = () if kept else ("Left out edge_attr; weights of edges are those of edge_weight.",)
-    if y is None:
-        y = np.full(graph.shape[0], -1)
+    y = np.full(graph.shape[0], -1) if y is None else y
     y = y[:, 0] if y.shape[1:] == (1,) else y
     train, val, test = (None if mask is None else np.atleast_2d(mask.T) for mask in masks)
     return Dataset(graph, x, y, train, val, test, notes=notes)

@@ -6,11 +6,10 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from gcnlimit._validation import one_of
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Integers, Mask
 from gcnlimit.graphs.check import column_spread, counted, dense, is_sparse, squared
 
 DENSE = 5e7  # numbers up to which a sparse matrix may become dense
@@ -18,6 +17,8 @@ RANK = 256  # principal directions to which many features are reduced
 NUMBERS = 1.5e7  # in a view: large graphs have fewer directions
 FAR = 1e6  # deviation from the median of a column, over the typical one, from which it is absurd,
 FEW = 0.05  # in this share of the nodes at most: more of them are what the column is like
+UNIT = 10.0  # entries of another unit are larger than typical ones by this,
+SEEN = 0.01  # and their squares by this share of those of all others
 Limits = tuple[Array, Array]  # least and largest value of each column
 
 
@@ -26,15 +27,16 @@ class Scaling(NamedTuple):
 
     how: str | None
     mean: Array  # of each column, 0 where it is not centred
-    spread: Array  # 1 where a column is constant
+    spread: Array  # by which it is then divided, before rows are
     limits: Limits | None = None  # of values that are not absurd
 
     @classmethod
     def of(cls, X: Any, how: str | None) -> Scaling:
         """Scaling of these features; ``"auto"`` takes rows if most features are 0, as counts of words are, else columns.
 
-        Rows that few columns dominate, as one of another unit does, tell nothing of the others: they are scaled by columns. The
-        columns of a large sparse matrix are not centred, so that it remains sparse. Absurd values are brought near the others.
+        Columns of another unit, as incomes beside words, would leave nothing of the others: they are brought to the size of
+        these. Rows that few columns still dominate are scaled by columns. Those of a large sparse matrix are not centred, so
+        that it remains sparse. Absurd values are brought near the others.
         """
         one_of("scale", how, "auto", "rows", "columns", None)
         limits = limits_of(X)
@@ -44,30 +46,43 @@ class Scaling(NamedTuple):
             told = f"{counted(int(count), 'value')} of X {far}"
             warnings.warn(f"{told}; taken for twice the furthest of the others", stacklevel=5)
             X = within(X, limits)
-        if how == "auto":
-            filled = X.count_nonzero() if is_sparse(X) else np.count_nonzero(X)
-            counts = filled <= 0.5 * X.shape[0] * X.shape[1] and _even(X)
-            how = "rows" if counts else "columns"
         mean, spread, varies = column_spread(X)
+        if how == "auto":
+            filled = np.asarray((X != 0).sum(axis=0)).ravel()
+            if 0 < filled.sum() <= 0.5 * X.shape[0] * X.shape[1]:
+                other, size = _another_unit(X, filled)
+                spreads = np.where(other & varies, spread / size, 1.0)
+                rows = cls("rows", mean * other, spreads, limits)
+                share = np.asarray(squared(rows(X)).sum(axis=0)).ravel()
+                often = 2.0 * share[2 * filled > X.shape[0]].sum() <= share.sum()
+                if often and share.sum() ** 2 > 3.0 * float(share @ share):
+                    return rows  # spread over more than three columns, most of them often 0
+            how = "columns"
+        if how != "columns":
+            return cls(how, 0.0 * mean, np.ones_like(mean), limits)
         large = is_sparse(X) and X.shape[0] * X.shape[1] > DENSE
         return cls(how, 0.0 * mean if large else mean, np.where(varies, spread, 1.0), limits)
 
     def __call__(self, X: Any) -> Any:
         """Scaled features."""
         X = within(X, self.limits)
-        if self.how != "columns":
-            return X if self.how is None else unit_rows(X)
-        if is_sparse(X) and not self.mean.any():
-            return (X @ sparse.diags_array(1.0 / self.spread)).tocsr()
-        return (dense(X) - self.mean) / self.spread
+        if is_sparse(X) and not (self.how == "columns" and self.mean.any()):
+            means = sparse.csr_array(self.mean[None])[np.zeros(X.shape[0], int)]
+            X = ((X - means) @ sparse.diags_array(1.0 / self.spread)).tocsr()
+        else:
+            X = (dense(X) - self.mean) / self.spread
+        return unit_rows(X) if self.how == "rows" else X
 
 
-def _even(X: Any) -> bool:
-    """Whether rows of unit norm are spread over more than three columns, and most of them over columns that are often 0."""
-    share = np.asarray(squared(unit_rows(X)).sum(axis=0)).ravel()
-    filled = np.asarray((X != 0).sum(axis=0)).ravel() > 0.5 * X.shape[0]
-    spread = share.sum() ** 2 > 3.0 * float(share @ share)
-    return bool(spread and 2.0 * share[filled].sum() <= share.sum())
+def _another_unit(X: Any, filled: Integers) -> tuple[Mask, float]:
+    """Which columns are of another unit than most, and the size of the others: root mean square, large ones counted more."""
+    square = np.asarray(squared(X).sum(axis=0)).ravel()
+    entry = square / np.maximum(filled, 1)
+    other = entry > UNIT**2 * np.median(entry[filled > 0])
+    other &= square > SEEN * square[~other].sum()
+    other &= 5 * other.sum() <= np.count_nonzero(filled)  # else no unit is that of most
+    rest = square[~other]
+    return other, float(np.sqrt(rest @ rest / rest.sum() / X.shape[0]))
 
 
 def limits_of(X: Any) -> Limits | None:
@@ -123,7 +138,7 @@ def unit_rows(X: Any) -> Any:
     return (sparse.diags_array(factor) @ X).tocsr() if is_sparse(X) else X * factor[:, None]
 
 
-def by_moment(X: Any) -> npt.NDArray[np.int64]:
+def by_moment(X: Any) -> Integers:
     """Columns in the order of their third moment with the sums of the rows, whatever the order of either."""
     moment = X.T @ np.asarray(X.sum(axis=1)).ravel() ** 2
     size = np.abs(moment).max() or 1.0

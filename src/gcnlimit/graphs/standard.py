@@ -161,8 +161,7 @@ def from_labels(graph: StandardizedGraph) -> Signals:
     :math:`\tau(2N\alpha/D + (4\alpha\mu/n + 2\mu^2/M)/(C-1))`, with :math:`\tau = \mathrm{tr}\,\Sigma^2/M` for the correlations
     of the features, 1 if there are none.
     """
-    Y = graph.codes
-    N = graph.nodes
+    Y, N = graph.codes, graph.nodes
     n, axes = Y.shape
     D, T = _pairs(graph.labels)
     lam = N * _between(graph) / D

@@ -15,15 +15,13 @@ from scipy import sparse
 
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import one_of
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Integers
 from gcnlimit.graphs.verdict import class_sizes, edge_counts, has_hubs
 from gcnlimit.nn.inputs import Counts, Inputs, inputs_of
 from gcnlimit.nn.network import MessagePassing, indicators
 from gcnlimit.nn.operators import KINDS, SymmetricOperator, TwoGraphs, as_operator, from_graph
 from gcnlimit.nn.train import train
 from gcnlimit.theory.label_free import label_free_signals
-
-Index = npt.NDArray[np.int64]
 
 _FOLDS = 5
 _REFINEMENTS = 4  # of the signal of a new graph
@@ -85,7 +83,7 @@ class FittedNetwork:
 def fit_network(
     features: Any,
     adjacency: Any,
-    labels: Index,
+    labels: Integers,
     *,
     layers: int = 15,
     operator: str = "auto",
@@ -131,7 +129,7 @@ def fit_network(
 def message_passing_scores(
     features: npt.NDArray[Any],
     graph: Any,
-    labels: Index,
+    labels: Integers,
     *,
     new: tuple[npt.NDArray[Any], Any] | None = None,
     layers: int = 15,

@@ -7,15 +7,13 @@ import warnings
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Integers, Mask
 from gcnlimit.numerics.gaussian import roc_area
 from gcnlimit.numerics.roots import bracketed_roots
 
-Indices = npt.NDArray[np.int64]
 REG = tuple(np.logspace(-4, 3, 15).tolist())
 COLDEST = 100.0  # largest inverse temperature
 SAMPLE = 5000  # labelled nodes that are enough to find a temperature
@@ -25,13 +23,13 @@ SCORES = ("accuracy", "balanced_accuracy", "macro_f1", "auc")
 SPREAD = (1.0, 0.5)  # of offsets, and of the log sharpness, before any label of a new graph
 
 
-def targets(classes: Indices, count: int) -> Array:
+def targets(classes: Integers, count: int) -> Array:
     """One column of -1 and 1 for each class, and a single one for two."""
     signs = np.where(classes[:, None] == np.arange(count), 1.0, -1.0)
     return signs[:, 1:] if count == 2 else signs
 
 
-def made_up(left_out: Array, classes: Indices, count: int) -> Array:
+def made_up(left_out: Array, classes: Integers, count: int) -> Array:
     r"""Leave-one-out outputs as if the class of a left-out node were not one short among the others.
 
     Outputs are :math:`2g_c - 1` of fits :math:`g_c` to the indicators of the classes (:math:`g_1 - g_0` for two), and
@@ -54,7 +52,7 @@ def made_up(left_out: Array, classes: Indices, count: int) -> Array:
     return full
 
 
-def forest(rows: Array, classes: Indices) -> tuple[Any, Array]:
+def forest(rows: Array, classes: Integers) -> tuple[Any, Array]:
     """Random forest, and what it says of each row by the trees grown without it; the order of unequal rows does not matter."""
     from sklearn.ensemble import RandomForestClassifier
 
@@ -69,7 +67,7 @@ def forest(rows: Array, classes: Indices) -> tuple[Any, Array]:
     return trees, left_out
 
 
-def blurred(classes: Indices, count: int, blur: float) -> Array:
+def blurred(classes: Integers, count: int, blur: float) -> Array:
     """Probabilities of the classes of labelled nodes that are sure up to `blur`, so that no best temperature is infinite.
 
     >>> blurred(np.array([0, 1]), 2, 0.2)
@@ -79,12 +77,12 @@ def blurred(classes: Indices, count: int, blur: float) -> Array:
     return np.asarray(blur / count + (1.0 - blur) * (classes[:, None] == np.arange(count)))
 
 
-def correct(outputs: Array, classes: Indices) -> npt.NDArray[np.bool_]:
+def correct(outputs: Array, classes: Integers) -> Mask:
     """Whether each node is given its class."""
     return np.asarray(pair(outputs).argmax(axis=-1) == classes)
 
 
-def hits(logs: Array, classes: Indices) -> Array:
+def hits(logs: Array, classes: Integers) -> Array:
     """Share of right answers to expect on nodes without labels, one for each of the labels, which are few and random.
 
     The largest class is smaller among other nodes: with the label left out made up, answers are right too often (10 points with
@@ -96,7 +94,7 @@ def hits(logs: Array, classes: Indices) -> Array:
     return 0.5 * (correct(logs, classes) + 1.0 * correct(without, classes))
 
 
-def scores(outputs: Array, classes: npt.NDArray[np.int64]) -> dict[str, float]:
+def scores(outputs: Array, classes: Integers) -> dict[str, float]:
     """Accuracy, balanced accuracy, macro F1 and area under the ROC curve (mean over the classes against the rest).
 
     >>> scores(np.array([[2.0, 1.0], [0.0, 1.0], [0.0, 3.0]]), np.array([0, 1, 1]))
@@ -130,7 +128,7 @@ def averaged(outputs: Array, weights: Array, sharpness: Array) -> Array:
     return np.asarray(total)
 
 
-def sharpened(left_out: Array, classes: Indices, share: Array) -> tuple[Array, Array]:
+def sharpened(left_out: Array, classes: Integers, share: Array) -> tuple[Array, Array]:
     """Inverse temperatures of least leave-one-out cross-entropy, and this loss of each node (classifiers by nodes).
 
     `left_out` are outputs (classifiers by nodes by columns), `share` the weights of the nodes, of sum 1.
@@ -169,7 +167,7 @@ def best_sharpness(
     return bracketed_roots(slope_of_loss, start, *bounds, tol=1e-7)
 
 
-def recalibrated(logs: Array, nodes: Indices, wanted: Array) -> Array:
+def recalibrated(logs: Array, nodes: Integers, wanted: Array) -> Array:
     """Logarithms of probabilities after a sharpness and an offset of each class that suit those wanted of some nodes."""
     count = logs.shape[1]
 

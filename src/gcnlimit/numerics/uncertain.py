@@ -5,16 +5,14 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-import numpy.typing as npt
 from scipy.cluster.vq import kmeans2
 
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Integers
 
-Indices = npt.NDArray[np.int64]
 SEEN = 20_000  # nodes from which centres are found
 
 
-def uncertain_and_spread(view: Array, probabilities: Array, free: Indices, count: int) -> Indices:
+def uncertain_and_spread(view: Array, probabilities: Array, free: Integers, count: int) -> Integers:
     """Free nodes near the centres (k-means) of nodes drawn by how uncertain their classes are, the least certain first.
 
     How uncertain is 1 less the difference of the two largest probabilities. The least certain nodes alone are often alike, and

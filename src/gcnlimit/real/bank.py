@@ -7,10 +7,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Integers, Mask
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.lazy import BLOCK, Averaged, Beside, Kernel, Units, gaussian, linear
 from gcnlimit.graphs.scaling import NUMBERS
@@ -162,7 +161,7 @@ def told_by_others(views: Views, labels: Labels) -> bool:
     return bool(right > most + max(LEAK * (1.0 - most), 4.0 * np.sqrt(most * (1.0 - most) / count)))
 
 
-def landmarks(views: Views, labels: Labels) -> npt.NDArray[np.int64]:
+def landmarks(views: Views, labels: Labels) -> Integers:
     """Nodes through which a kernel is computed (Nyström): all labelled ones up to `LANDMARKS`, where it is exact.
 
     Of more they are drawn among all nodes: a landmark is seen more sharply than others, so that leave-one-out would expect too
@@ -191,7 +190,7 @@ class Fitted(NamedTuple):
     sharpness: Array
     losses: Array
     accuracy: float  # by leave-one-out, at the best regularization
-    right: npt.NDArray[np.bool_]  # whether it is, for each labelled node
+    right: Mask  # whether it is, for each labelled node
     weights: Array
     intercept: Array
 
@@ -233,7 +232,7 @@ class Fitted(NamedTuple):
         _check_finite(*numbers, W)
         return cls(member, *numbers, float(share @ hits[best]), hits[best], W, intercept)
 
-    def outputs(self, columns: Columns, use: npt.NDArray[np.bool_]) -> Array:
+    def outputs(self, columns: Columns, use: Mask) -> Array:
         """Outputs at the regularizations to use, on all nodes of some graph (regularizations by nodes by classes)."""
         shape = (len(self.weights), len(self.sharpness), -1)
         W = self.weights.reshape(shape)[:, use]

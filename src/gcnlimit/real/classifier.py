@@ -39,8 +39,9 @@ class GraphClassifier(GraphEstimator):
     Parameters
     ----------
     scale
-        ``"rows"`` of unit norm, ``"columns"`` of mean 0 and variance 1, None, or ``"auto"``: rows if most features are 0 and no
-        column dominates, else columns, unless leave-one-out prefers columns by two standard errors, or rows by three.
+        ``"rows"`` of unit norm, ``"columns"`` of mean 0 and variance 1, None, or ``"auto"``: rows if most features are 0, after
+        columns of another unit have been brought to the size of the others, else columns, unless leave-one-out prefers columns
+        by two standard errors, or rows by three.
     fractions
         Fractions of the classes among the nodes without labels: those of the ``"labels"``, ``"estimated"`` from the outputs on
         these nodes, or given, in the order of the classes or by class. ``"auto"`` estimates them only where the outputs show
@@ -169,13 +170,12 @@ class GraphClassifier(GraphEstimator):
         return self._model.elsewhere(features, adjacency)
 
     def _warn_of_shift(self, logs: Array) -> None:
-        labels = self._labels
         left_out = self._model.left_out_by(self._model.portable) + self._offset
-        shift = Shift.of(left_out, labels.index, logs, self.fractions_)
+        shift = Shift.of(left_out, self._labels.index, logs, self.fractions_)
         apart = 0.5 * float(np.abs(shift.fractions - self.fractions_).sum())
         if len(logs) >= FEWEST and shift.level < SURELY and apart > MOVED:
             both = np.round([shift.fractions, self.fractions_], 2).tolist()
-            told = f"about {both[0]} instead of {both[1]} for {labels.classes.tolist()}"
+            told = f"about {both[0]} instead of {both[1]} for {self.classes_.tolist()}"
             use = "give fractions=..., or y=... with the classes of a few nodes there"
             moved = "the outputs say that the classes have other fractions here than in the fit"
             warnings.warn(f"{moved}, {told}; {use}", stacklevel=5)

@@ -88,7 +88,7 @@ class Ensemble:
         bare = features is None
         # rows of the graph stand for features where there are none
         features = propagation(adjacency, "symmetric").operator.matrix if bare else features
-        rows = Scaling("rows", np.zeros(1), np.ones(1))
+        rows = Scaling("rows", np.zeros(features.shape[1]), np.ones(features.shape[1]))
         scaling = rows if bare else chosen_scaling(features, labels, scale)
         views = Views(scaling(features), adjacency, scaling.how == "rows")
         told = told_by_others(views, labels)

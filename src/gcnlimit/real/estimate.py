@@ -182,8 +182,8 @@ def _of_spectrum(standard: StandardizedGraph, signals: Signals) -> Iterator[str]
     factor = math.sqrt(2.0) if standard.directed else 1.0
     size, error = factor * abs(signals.lam), factor * signals.lam_error
     # the classes have eigenvalues of their own, one less than their number
-    tops = np.abs(top_eigenvalues(standard.spectral(), standard.classes.count))
-    top = float(tops[0])
+    values = top_eigenvalues(standard.spectral(), standard.classes.count)
+    top = float(abs(values[0]))
     # a signal s above 1 has an eigenvalue at s + 1/s, beyond the edge of the semicircle
     least = size - 2.0 * error
     if least > 1.3 and top < 0.95 * (least + 1.0 / least):
@@ -191,11 +191,13 @@ def _of_spectrum(standard: StandardizedGraph, signals: Signals) -> Iterator[str]
         yield f"lam = {signals.lam:.2f} should give an eigenvalue at {there}"
     expected = size + 2.0 * error  # and 2.2 is the edge at 2 with the scatter of a small graph
     beyond = 1.15 * max(expected + 1.0 / expected if expected > 1.0 else 2.0, 2.2)
-    if top > beyond or np.any(tops[standard.classes.count - 1 :] > 1.15 * 2.2):
-        other = "structure that classes and degrees do not explain, such as other communities"
-        told = f"up to {top:.2f}; the model allows {beyond:.2f}"
+    if top > beyond or np.any(np.abs(values[standard.classes.count - 1 :]) > 1.15 * 2.2):
+        odd, told = values[0], f"up to {top:.2f}; the model allows {beyond:.2f}"
         if top <= beyond:
-            told = f"of {tops[-1]:.2f} and {tops.size - 1} larger; it allows the larger"
+            odd = values[-1]
+            told = f"of {abs(odd):.2f} and {values.size - 1} larger; it allows the larger"
+        kind = "other communities" if odd > 0.0 else "two kinds of nodes, joined to each other"
+        other = f"structure that classes and degrees do not explain, such as {kind}"
         yield f"the graph has {other} (eigenvalues {told})"
     if not standard.has_hubs:
         return

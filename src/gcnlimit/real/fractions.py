@@ -14,10 +14,9 @@ import numpy.typing as npt
 from scipy.special import chdtrc, softmax
 
 from gcnlimit._validation import as_real
-from gcnlimit._values import Array, shown
+from gcnlimit._values import Array, Integers, shown
 from gcnlimit.errors import ParameterError
 
-Indices = npt.NDArray[np.int64]
 # Measured with 20 labels of each class, as many at random, and up to 1 000 at random, on 14 public
 # graphs (3 draws each): smaller errors of the outputs take random labels for others, larger ones
 # miss labels that were drawn by class.
@@ -40,7 +39,7 @@ class Shift(NamedTuple):
     remaining: float
 
     @classmethod
-    def of(cls, left_out: Array, index: Indices, outputs: Array, prior: Array) -> Shift:
+    def of(cls, left_out: Array, index: Integers, outputs: Array, prior: Array) -> Shift:
         r"""Fractions from the mean outputs, without labels there.
 
         Outputs of class :math:`k` have a mean :math:`M_k`, which leave-one-out shows, on every node; so the mean over other
@@ -63,7 +62,7 @@ class Shift(NamedTuple):
         levels = chdtrc(prior.size - 1, np.maximum(chi_squared, 0.0))
         return cls(fractions, before - gain @ means @ before, *levels.tolist())
 
-    def refutes(self, counts: Indices) -> bool:
+    def refutes(self, counts: Integers) -> bool:
         """Whether labels, with these counts of the classes, are no random sample of the nodes."""
         return self.level < (BALANCED if np.ptp(counts) == 0 else UNLIKELY)
 

@@ -193,7 +193,7 @@ def best_possible(model: Any, standard: StandardizedGraph) -> tuple[Estimate, st
     if standard.has_hubs and not standard.classes.equal:
         doubts += ("there is no theory of hubs and unequal classes",)
     if model.unlike_ or 0.5 * np.abs(model.fractions_ - model._prior).sum() > MOVED:
-        doubts = ("the labels are no random sample of the nodes", *doubts)
+        doubts = ("labelled nodes look unlike the others, as if no random sample", *doubts)
     features = None
     if model.graph_gain_ is not None:
         alone = (fit for fit in model._model.fitted.values() if not fit.member.graph)
@@ -210,7 +210,8 @@ def _ceiling(
     Nor is one of a model whose features would allow less than leave-one-out shows of the `features` alone.
     """
     unequal = not Classes.of(estimate.fractions).equal
-    if not doubts and unequal and estimate.counts.min() < RARE:
+    many = len(estimate.fractions) > UNEQUAL  # which may be unequal within the errors
+    if not doubts and (unequal or many) and estimate.counts.min() < RARE:
         rare, count = estimate.classes[estimate.counts.argmin()], int(estimate.counts.min())
         few = f"class {rare} has {count} labelled node{'s' * (count > 1)}, too few to tell its size"
         return f"How much better one could do is not known: {few}.", doubts

@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Integers
 from gcnlimit.filters.action import geometric
 from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels, grouped
@@ -157,7 +156,7 @@ class Views:
         blocks[0] = np.asarray(unit_rows(blocks[0]))
         return self._standard("labels", np.hstack(blocks))
 
-    def proximity(self, nodes: npt.NDArray[np.int64]) -> Array:
+    def proximity(self, nodes: Integers) -> Array:
         """How near some nodes are to each by PageRank of strength 0.9, rows of unit norm."""
         start = np.zeros((self.nodes, nodes.size), self.dtype)
         start[nodes, np.arange(nodes.size)] = 1.0

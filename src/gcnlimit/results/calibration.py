@@ -10,9 +10,9 @@ import scipy
 from numpy.typing import ArrayLike
 
 from gcnlimit._validation import as_real
-from gcnlimit._values import Array, Numbers
+from gcnlimit._values import Array, Integers, Numbers
 from gcnlimit.errors import ParameterError
-from gcnlimit.numerics.leave_one_out import Indices, best_sharpness
+from gcnlimit.numerics.leave_one_out import best_sharpness
 from gcnlimit.results.pictures import ready_axes
 from gcnlimit.results.result import Result
 from gcnlimit.results.text import number
@@ -124,7 +124,7 @@ ROWS = 9 + 2 * BINS
 """Length of the column of `calibration_column`."""
 
 
-def calibration_column(logits: Array, class_index: Indices, vanish: bool = False) -> Array:
+def calibration_column(logits: Array, class_index: Integers, vanish: bool = False) -> Array:
     """Numbers that `measured_calibration` takes, of logits (nodes by classes) and the true classes; NaN without a node.
 
     If the logits `vanish`, they are known up to a factor that is 0.

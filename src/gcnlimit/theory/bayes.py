@@ -8,12 +8,11 @@ from functools import partial
 from typing import Any, Unpack, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from gcnlimit import scope
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import broadcast, check_types, number
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Integers
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
@@ -196,7 +195,7 @@ def _at_fixed_points(data: CSBM, evolution: Evolution) -> BayesPrediction:
 
 
 def inferred(
-    evolution: Evolution, data: CSBM, x: Array, residual: Array, steps: npt.NDArray[np.int64]
+    evolution: Evolution, data: CSBM, x: Array, residual: Array, steps: Integers
 ) -> tuple[Prediction, Array]:
     """Prediction at a state of the evolution, its evidence or with propensities its overlaps, and the free entropy there."""
     shape, classes = data.shape, data.classes

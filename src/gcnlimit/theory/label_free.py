@@ -6,9 +6,8 @@ import math
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Integers
 from gcnlimit.graphs.operator import without_degrees
 
 APART = 3.0  # standard errors between two graphs from which they differ
@@ -60,7 +59,7 @@ class Smoothness(NamedTuple):
     nodes: int
 
     @classmethod
-    def of(cls, graph: Any, inputs: Array, left_out: npt.NDArray[np.int64] | None = None) -> Self:
+    def of(cls, graph: Any, inputs: Array, left_out: Integers | None = None) -> Self:
         """Overlaps on a symmetric graph, its degrees divided out and its noise of unit size; some nodes may be left out."""
         kept = np.ones(graph.shape[0], bool)
         kept[[] if left_out is None else left_out] = False

@@ -7,10 +7,9 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Integers
 from gcnlimit.losses.base import ClassLoss
 from gcnlimit.results.performance import Status
 from gcnlimit.theory.decision import given_margin, mean_margin
@@ -53,9 +52,9 @@ class PointAnswers(NamedTuple):
     offset: Array
     test_loss: Array
     train_loss: Array
-    status: npt.NDArray[np.int64]
+    status: Integers
     residual: Array
-    iterations: npt.NDArray[np.int64]
+    iterations: Integers
     solution: Solution | Stopped | None = None
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Integers
 from gcnlimit.errors import ConvergenceError
 from gcnlimit.results.performance import Status
 from gcnlimit.scope import Route
@@ -58,7 +57,7 @@ def asymptote(points: Points) -> tuple[Solution, Array]:
     return solver(points).asymptote(points)
 
 
-def checked(status: npt.NDArray[np.int64]) -> None:
+def checked(status: Integers) -> None:
     """Raise `ConvergenceError` if the equations of some points have no solution."""
     failed = int(np.count_nonzero(status != Status.CONVERGED))
     if failed:

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Integers
 from gcnlimit.csbm import CSBM
 from gcnlimit.results.order_parameters import Record
 from gcnlimit.spectrum import Spectrum
@@ -103,7 +102,7 @@ class FixedPoints(NamedTuple):
     reached: Array
     hard: Mask
     residual: Array
-    iterations: npt.NDArray[np.int64]
+    iterations: Integers
 
 
 class EvolutionState(NamedTuple):
@@ -208,7 +207,7 @@ class StateEvolution(Record):
             best[rows], reached[rows] = self.take(rows)._two(low[rows], best[rows])
         return FixedPoints(best, reached, reached < best, residual, iterations)
 
-    def root(self, low: Array, high: Array) -> tuple[Array, Array, npt.NDArray[np.int64]]:
+    def root(self, low: Array, high: Array) -> tuple[Array, Array, Integers]:
         """Root of the balance between `low`, where it is not positive, and `high`, where it is not negative; residual, steps.
 
         Newton's method from above, which does not overshoot where the evidence is concave; elsewhere the interval is halved.

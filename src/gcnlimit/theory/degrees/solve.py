@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Integers
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.losses import Square
 from gcnlimit.numerics.fixed_point import FixedPoint, explicit
@@ -50,7 +49,7 @@ class LayerSolution(Solution):
     """Solution under a law of degrees, outputs with a second axis over the propensities; weights without conjugates."""
 
     @staticmethod
-    def cost(points: Points) -> npt.NDArray[np.int64]:
+    def cost(points: Points) -> Integers:
         """Numbers that the search keeps at a time, for each point."""
         assert points.degrees is not None
         layers, propensities = Wiring.layers(points), points.degrees.theta.size

@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Integers
 from gcnlimit.numerics.fixed_point import fixed_point
 from gcnlimit.numerics.linear import pack_positive, solve_each, unpack_positive
 from gcnlimit.results.order_parameters import OrderFunctions, Rows
@@ -111,7 +110,7 @@ class DirectedSolution(FollowedSolution):
     equations: DirectedEquations
 
     @staticmethod
-    def cost(points: Points) -> npt.NDArray[np.int64]:
+    def cost(points: Points) -> Integers:
         depth = points.filter.layers(accuracy=ACCURACY, radius=points.radius)
         return np.asarray(8 * (depth * (depth + 1) // 2 + 1) * memory(depth))
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Integers
 from gcnlimit.theory.finite_reg.equations import Equations, Pulls, Transforms
 from gcnlimit.theory.finite_reg.solution import FollowedSolution
 from gcnlimit.theory.points import Points
@@ -96,7 +95,7 @@ class PageRankSolution(FollowedSolution):
     equations: PageRankEquations
 
     @staticmethod
-    def cost(points: Points) -> npt.NDArray[np.int64]:
+    def cost(points: Points) -> Integers:
         return np.full(points.size, _COST)
 
     @staticmethod

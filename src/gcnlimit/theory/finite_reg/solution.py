@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Integers
 from gcnlimit.filters import Chain
 from gcnlimit.numerics.fixed_point import FixedPoint, explicit, fixed_point
 from gcnlimit.numerics.spectral import SpikedSemicircle
@@ -49,11 +48,11 @@ class Solution:
     output: Output
     weights: Weights
     residual: Array
-    iterations: npt.NDArray[np.int64]
-    status: npt.NDArray[np.int64]
+    iterations: Integers
+    status: Integers
 
     @staticmethod
-    def cost(points: Points) -> npt.NDArray[np.int64]:
+    def cost(points: Points) -> Integers:
         """Numbers that the search keeps at a time, for each point."""
         raise NotImplementedError
 
@@ -103,7 +102,7 @@ class FollowedSolution(Solution, ABC):
         return cls(points, state, *law, residual, iterations, status_of(end), equations)
 
 
-def status_of(end: FixedPoint) -> npt.NDArray[np.int64]:
+def status_of(end: FixedPoint) -> Integers:
     """How the search for each point ended; without a residual it never began."""
     failed = np.where(np.isfinite(end.residual), Status.NOT_CONVERGED, Status.OUT_OF_RANGE)
     return np.where(end.converged, Status.CONVERGED, failed)

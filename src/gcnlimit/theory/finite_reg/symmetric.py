@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Integers
 from gcnlimit.filters import Filter
 from gcnlimit.numerics.fixed_point import FixedPoint, explicit
 from gcnlimit.numerics.linear import batches
@@ -174,7 +173,7 @@ class SymmetricSolution(Solution):
     kind: ClassVar[type[SymmetricEquations]] = SymmetricEquations
 
     @staticmethod
-    def cost(points: Points) -> npt.NDArray[np.int64]:
+    def cost(points: Points) -> Integers:
         return 16 * _first_nodes(points.filter)
 
     @classmethod
@@ -213,7 +212,7 @@ class SymmetricSolution(Solution):
         return cls._at(replace(grids, reg=reg), end, status_of(end)), reg * equations.gain**2
 
     @classmethod
-    def _at(cls, grids: Grids, end: FixedPoint, status: npt.NDArray[np.int64]) -> Self:
+    def _at(cls, grids: Grids, end: FixedPoint, status: Integers) -> Self:
         state, residual, iterations, _ = end
         outputs, weights = [], []
         for rows, equations in grids.blocks(_NUMBERS_AT_ONCE):
@@ -239,7 +238,7 @@ class Grids:
     """
 
     points: Points
-    nodes: npt.NDArray[np.int64]
+    nodes: Integers
     kind: type[SymmetricEquations]
     reg: Array | None = None
 
@@ -268,6 +267,6 @@ class Grids:
                 yield rows[block], self.equations(rows[block])
 
 
-def _first_nodes(filter: Filter) -> npt.NDArray[np.int64]:
+def _first_nodes(filter: Filter) -> Integers:
     r"""Nodes to begin with: products of :math:`g` with :math:`1/(1 + \kappa V_w g^2)` need more than powers."""
     return 2 * filter.quadrature_nodes() + 32
