@@ -138,13 +138,6 @@ def unit_rows(X: Any) -> Any:
     return (sparse.diags_array(factor) @ X).tocsr() if is_sparse(X) else X * factor[:, None]
 
 
-def by_moment(X: Any) -> Integers:
-    """Columns in the order of their third moment with the sums of the rows, whatever the order of either."""
-    moment = X.T @ np.asarray(X.sum(axis=1)).ravel() ** 2
-    size = np.abs(moment).max() or 1.0
-    return np.argsort(np.round(moment / size, 6), kind="stable")  # a tie beyond rounding stays
-
-
 def principal_axes(X: Any, whole: bool = True) -> Array | None:
     """Orthonormal directions, about those of the largest singular values; None if there are few columns.
 
@@ -162,8 +155,3 @@ def principal_axes(X: Any, whole: bool = True) -> Array | None:
     for _ in range(2):
         basis = np.linalg.qr(np.asarray(X.T @ (X @ basis)))[0]
     return basis
-
-
-def root_mean_square(view: Array) -> Array:
-    """Root of the mean square of each column."""
-    return np.asarray(np.sqrt(np.einsum("ij,ij->j", view, view, dtype=float) / len(view)))

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Mask
 
 Index = npt.NDArray[np.intp]
-Marks = npt.NDArray[np.bool_]
 Objective = Callable[[Array, Index], Array]
 
 FIRST = 0.1
@@ -24,7 +23,7 @@ class Ascent(NamedTuple):
 
     x: Array
     f: Array
-    settled: Marks
+    settled: Mask
     H: Array
 
     def take(self, rows: npt.NDArray[Any]) -> Self:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gcnlimit._values import Array
-from gcnlimit.numerics.climb import FIRST, Ascent, Index, Marks, Objective, ascend
+from gcnlimit._values import Array, Mask
+from gcnlimit.numerics.climb import FIRST, Ascent, Index, Objective, ascend
 
 _SCAN = 33  # points of the scan: maxima closer than their spacing may be taken for one
 _NUDGE = 1e-6  # from an end of the interval: where the function is lower if the end is a maximum
@@ -24,7 +24,7 @@ class Maxima(NamedTuple):
     u: Array
     value: Array
     range: Array
-    converged: Marks
+    converged: Mask
 
 
 def maximize_interval(objective: Objective, problems: int, *, accuracy: float = 4e-16) -> Maxima:
@@ -76,7 +76,7 @@ def better(first: Maxima, other: Maxima, *, accuracy: float = 4e-16) -> Maxima:
     return Maxima(u, value, np.maximum(first.range, other.range), converged)
 
 
-def _best_of_each(which: Index, u: Array, value: Array, settled: Marks, seen: Array) -> Maxima:
+def _best_of_each(which: Index, u: Array, value: Array, settled: Mask, seen: Array) -> Maxima:
     """The best candidate of each problem."""
     # by problem, then by value: of equal values the later candidate, an end of the interval
     order = np.lexsort((value, which))

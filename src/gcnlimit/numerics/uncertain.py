@@ -20,14 +20,13 @@ def uncertain_and_spread(view: Array, probabilities: Array, free: Integers, coun
     """
     largest = np.sort(probabilities, axis=1)
     unsure = 1.0 - (largest[:, -1] - largest[:, -2])
-    count = min(count, free.size)
     rng = np.random.default_rng(0)
     drawn = rng.choice(len(view), min(len(view), SEEN), p=(unsure + 1e-9) / np.sum(unsure + 1e-9))
     sample = view[drawn].astype(float)
     sample += 1e-6 * rng.standard_normal(sample.shape)  # equal rows have no centres apart
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a centre that no node is nearest to
-        centres, _ = kmeans2(sample, count, minit="++", seed=0)
+        centres, _ = kmeans2(sample, min(count, free.size), minit="++", seed=0)
     rows = view[free]
     apart = np.einsum("ij,ij->i", rows, rows)[:, None] - 2.0 * rows @ centres.T
     chosen = []

@@ -13,8 +13,9 @@ from gcnlimit.filters.action import geometric
 from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels, grouped
 from gcnlimit.graphs.operator import near, normalized, propagation, undirected
-from gcnlimit.graphs.scaling import by_moment, principal_axes, root_mean_square, unit_rows
+from gcnlimit.graphs.scaling import principal_axes, unit_rows
 from gcnlimit.numerics.leave_one_out import forest
+from gcnlimit.numerics.linear import by_moment, root_mean_square
 from gcnlimit.numerics.ridge import LARGE
 
 STEPS = 20  # of PageRank
