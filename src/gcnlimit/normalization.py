@@ -35,7 +35,7 @@ class Normalization(Numbers):
         Exponents :math:`p` and :math:`q`.
     tau
         Degree added to each node, in units of the mean degree; None for :math:`1/\lambda^2`,
-        which is best where labels and features say little. Arrays broadcast with the parameters of data and network.
+        best where labels and features carry little information. Arrays broadcast with the parameters of data and network.
 
     >>> as_normalization("random-walk") == as_normalization((1, 0))
     True
