@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import re
 
 import numpy as np
 import pytest
@@ -266,3 +267,13 @@ def test_every_cell_of_the_data(function):
 def test_some_cells_of_every_function_of_a_network(function):
     for case in some([c for c in CASES if c["loss"] != "softmax"], 20, seed=2):
         check(function, case | LIMITED.get(function, {}))
+
+
+def test_nodes_that_join_are_refused_by_the_table_alone():
+    """They are read anew, through the filter of the training if no other is given."""
+    data, gcn = gl.CSBM(4, 1.0, 2.0, 0.1), gl.GCN(gl.Diffusion(1.0), reg=1.0, symmetrize=False)
+    told = scope.sentence("transfer to joining nodes", data, gcn)
+    again = gcn.replaced(test_filter=gcn.filter)
+    assert told == scope.sentence("transfer to joining nodes", data, again)
+    with pytest.raises(gl.ParameterError, match=re.escape(told)):
+        gl.transfer(data, gcn, "joining")

@@ -282,13 +282,14 @@ def refusal_of(function: str, case: Case) -> Refusal | None:
 
 def sentence(function: str, data: CSBM, gcn: GCN | None = None) -> str | None:
     """Sentence with which a function refuses data and network; None if it answers."""
+    # nodes that join are always read anew
+    anew = {"test_filter": "other"} if function == _JOINING else {}
     for case in cases_of(data, gcn):
-        row = refusal_of(function, case)
+        row = refusal_of(function, case := {**case, **anew})
         if row is not None and not row.when:
             return f"{function} has no answer; {row.remedy}"
         if row is not None:
-            # nodes that join are always read anew
-            asked = (q for q in row.when if (q, function) != ("test_filter", _JOINING))
+            asked = (question for question in row.when if question not in anew)
             *others, last = (_told(question, case, data, gcn) for question in asked)
             told = f"{', '.join(others)} and {last} together" if others else last
             lacks = "does not take" if function in SAMPLED else "has no theory for"

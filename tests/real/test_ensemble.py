@@ -71,3 +71,16 @@ def test_a_student_that_explains_little_is_not_averaged_in(knows):
     Ensemble.relearn(model, np.zeros(2))
     assert np.array_equal(model.scores, scores) == (not knows)
     assert np.array_equal(np.argmax(model.scores, axis=1), truth > 0)
+
+
+def test_without_features_lonely_nodes_have_the_classes_of_labelled_ones_among_them():
+    """Those of all labels count as one more label of each class."""
+    index, lonely = np.array([0, 0, 0, 1, 1, 2]), np.array([1, 0, 1, 1, 0, 0], bool)
+    model = SimpleNamespace(
+        bare=True,
+        labels=SimpleNamespace(index=index, labelled=np.arange(6)),
+        views=SimpleNamespace(lonely=lonely),
+        share=np.full(6, 1 / 6),
+    )
+    wanted = np.array([2.0, 1.0, 0.0]) + 3.0 * np.array([3.0, 2.0, 1.0]) / 6.0
+    np.testing.assert_allclose(Ensemble._for_lonely(model, None), wanted / wanted.sum())

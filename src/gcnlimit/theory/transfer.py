@@ -76,9 +76,8 @@ def _joining(data: CSBM, gcn: GCN, to: str, tol: float) -> Prediction:
     if to != "joining":
         told = f"to = {shown(to)} is not a graph; give a CSBM,"
         raise ParameterError(f"{told} or 'joining' for nodes that join the training graph")
-    reading = gcn.replaced(test_filter=gcn.read_filter)
-    scope.check("transfer to joining nodes", data, reading)
-    points = Points.of(data, reading)._replace(joining=True)
+    scope.check("transfer to joining nodes", data, gcn)
+    points = Points.of(data, gcn.replaced(test_filter=gcn.read_filter))._replace(joining=True)
     shape = broadcast(data=data.shape, network=gcn.shape)
     return with_coordinates(predict_points(points, shape, Effort(tol)), data, gcn)
 
