@@ -9,6 +9,7 @@ import pytest
 
 import gcnlimit as gl
 from gcnlimit import real
+from gcnlimit.graphs.table_files import _named
 
 
 @pytest.fixture
@@ -442,3 +443,10 @@ def test_spans_of_time_are_days():
     nodes = pd.DataFrame({"id": [*"abc"], "span": spans})
     data = real.read(pd.DataFrame({"source": [*"ab"], "target": [*"bc"]}), nodes)
     assert data.X[:, 0].tolist() == [0.5, 2.0, 1.25]
+
+
+def test_an_empty_second_column_is_no_reason_to_take_the_third_for_it():
+    """Ends of edges are the first two columns; further ones that are empty are left out."""
+    columns = _named([["1", "3"], ["", ""], ["2", "4"], ["", ""]], "edges.csv", {"source"})
+    assert list(columns) == ["1", "2", "3"]
+    assert columns["2"] == ["", ""]
