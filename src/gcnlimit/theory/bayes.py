@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
-from typing import Any, Unpack, overload
+from typing import Any, TypeVar, Unpack, overload
 
 import numpy as np
 
@@ -47,6 +47,7 @@ from gcnlimit.theory.transfer import Trained
 from gcnlimit.theory.uncertainty import carries_errors
 from gcnlimit.two_graphs import check_pair, feature_signal
 
+T = TypeVar("T")
 _QUICK = 3  # unequal classes up to which a ceiling takes a fraction of a second
 
 
@@ -137,7 +138,7 @@ def bayes_optimal(
                 told = "bayes_optimal with to and degree needs single parameters and no gcn"
                 raise ParameterError(f"{told}; leave out degree")
             stages = sparse_elsewhere(data.model, to.model, mean, sizes)
-            return _transferred(stages, coordinates_of(data.model, None, to.model))
+            return transferred(BayesTransfer, stages, coordinates_of(data.model, None, to.model))
         return _elsewhere(data, to, gcn)
     if gcn is not None:
         told = "gcn is given without to: a ceiling on another graph keeps its weights"
@@ -267,10 +268,11 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
         learned = np.full(shape, feature_signal(data, to) * slope**2).ravel()
     stages = stages_of_learning(home, there, learned)
     answers = [_at_fixed_points(new, evolution) for evolution in stages]
-    return _transferred(answers, coordinates_of(data, gcn, to))
+    return transferred(BayesTransfer, answers, coordinates_of(data, gcn, to))
 
 
-def _transferred(stages: list[BayesPrediction], coordinates: Coordinates) -> BayesTransfer:
+def transferred(kind: Callable[..., T], stages: Sequence[Prediction], at: Coordinates) -> T:
+    """Answer on a new graph from its three stages: both graphs at once, in two steps, with frozen weights."""
     joint, two_stages, frozen = stages
-    fields = vars(joint) | {"coordinates": coordinates}
-    return BayesTransfer(**fields, two_stages=two_stages, frozen=frozen)
+    fields = vars(joint) | {"coordinates": at, "two_stages": two_stages, "frozen": frozen}
+    return kind(**fields)

@@ -18,7 +18,7 @@ from gcnlimit.parameters import coordinates_of
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.results.result import Coordinates
-from gcnlimit.theory.bayes import at_each_point, inferred
+from gcnlimit.theory.bayes import at_each_point, inferred, transferred
 from gcnlimit.theory.calibration import evidence_calibration
 from gcnlimit.theory.ceiling.amp_layers import layer_coordinates
 from gcnlimit.theory.ceiling.finite_degree import (
@@ -139,7 +139,8 @@ def best_linear(
     if data.shape or to.shape:
         raise ParameterError("best_linear with to and degree takes one point; leave out degree")
     ceilings = sparse_elsewhere(data.model, to.model, degree, sizes, nodes=LinearPopulation)
-    return _transferred([c.algorithmic for c in ceilings], coordinates_of(data, None, to))
+    stages = [ceiling.algorithmic for ceiling in ceilings]
+    return transferred(LinearTransfer, stages, coordinates_of(data, None, to))
 
 
 @carries_errors
@@ -181,13 +182,7 @@ def _elsewhere(data: CSBM, to: CSBM, symmetrize: bool, depth: int | None) -> Lin
     if depth is not None:
         states = [joint_layers(home, there, depth), *(e.layers(depth) for e in stages[1:])]
     answers = [_prediction(e, new, m) for e, m in zip(stages, states, strict=True)]
-    return _transferred(answers, layer_coordinates(data, depth, to))
-
-
-def _transferred(answers: list[Prediction], coordinates: Coordinates) -> LinearTransfer:
-    joint, two_stages, frozen = answers
-    fields = vars(joint) | {"coordinates": coordinates}
-    return LinearTransfer(**fields, two_stages=two_stages, frozen=frozen)
+    return transferred(LinearTransfer, answers, layer_coordinates(data, depth, to))
 
 
 @np.errstate(all="ignore")
