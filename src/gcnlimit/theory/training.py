@@ -26,6 +26,7 @@ from gcnlimit.training import GradientDescent, Training
 _COARSEST, _FINE, _FINEST = 63, 127, (1 << 13) - 1  # nodes on the spectrum: first, for ends, last
 _SEARCHED = 32  # points whose spectra are searched for their ends at once
 _SMALLEST, _MOST = 32, 1 << 24  # nodes of a contour; and times those on the spectrum
+_EARLY, _MANY = 1.0 / 12.0, 512  # part of the times that has its own contour, above so many nodes
 _DIGITS = 27.0  # minus the logarithm of the error of a contour, and of a P that is as good as 0
 _GROWTH = 20.0  # logarithm of P where a ring ends
 _WIDEST = 3.0  # of a ring
@@ -35,7 +36,7 @@ _CHECKED = (16, 64)  # nodes of a contour where grids are compared and roots fol
 _MARGIN = 3.0  # logarithm of P at the edge of the half plane, or the disc, around a drop
 _FARTHEST = 1e10  # ratio of the ends of a spectrum that a drop encloses
 _LARGEST = 10.0  # logarithm of what weights that diverge may grow by before they lose their digits
-_BLOCK = 1 << 18  # numbers held by one temporary array
+_BLOCK, _CACHED = 1 << 18, 1 << 15  # numbers of a temporary array; of one kept in the cache
 
 
 class Stopped(NamedTuple):
@@ -65,6 +66,11 @@ def trained_outputs(points: Points, training: Training) -> Stopped:
     needed[np.isinf(needed)] = np.nan  # a spectrum down to 0 is never learned
     longest = np.zeros(first.size)
     np.fmax.at(longest, group, needed)
+    # large momenta need as many nodes as steps: early times are on a contour of their own
+    early = (spectra.contours(longest)[2] > _MANY)[group] & (needed < _EARLY * longest[group])
+    halves, group = np.unique(2 * group + early, return_inverse=True)
+    networks, spectra = networks.take(halves // 2), _Spectra(*(x[halves // 2] for x in spectra))
+    longest = np.where(halves % 2, _EARLY, 1.0) * longest[halves // 2]
     steps = training.replaced(**{name: needed})
     answer = np.full((7, points.size), np.nan)
     for row, path, loop in _resolved(networks, spectra, longest):
@@ -73,10 +79,10 @@ def trained_outputs(points: Points, training: Training) -> Stopped:
         # times that are equal, or as good as the last one, are computed once
         _, times, which = np.unique(needed[members], return_index=True, return_inverse=True)
         numbers = np.empty((7, times.size))
-        for block in batches(times.size, max(1, _BLOCK // loop.z.size)):
+        for block in batches(times.size, max(1, _CACHED // loop.z.size)):
             numbers[:, block] = _at_times(path, loop, law, steps[members[times[block]]])
         answer[:, members] = numbers[:, which]
-    answer[:, spectra.growth(np.zeros(first.size))[group] * time > _LARGEST] = np.nan
+    answer[:, spectra.growth(np.zeros(longest.size))[group] * time > _LARGEST] = np.nan
     mean, variance, train_mean, train_variance, m_w, Q_w, push = answer
     none = np.full(points.size, np.nan)
     weights = Weights(m_w, Q_w, none, none, none, none)
@@ -221,8 +227,8 @@ def _at_times(
     trained, eigenvalue = path.kept * missed, loop.z - reg
     once = np.concatenate([trained, path.weights, path.kept]) * loop.weight
     twice = np.concatenate([trained * eigenvalue, trained]) * loop.weight
-    train_mean, overlap, push = (learned @ once.T).real.T
-    train_square, size = (learned**2 @ twice.T).real.T
+    train_mean, overlap, push = np.vecdot(once[:, None].conj(), learned).real
+    train_square, size = np.vecdot(twice[:, None].conj(), learned**2).real
     train_variance = np.maximum(train_square - train_mean**2, 0.0)  # there may be none
     m_w, Q_w = -true * overlap / np.sqrt(unit), rho * size / unit
     return true * mean, variance, train_mean, train_variance, m_w, Q_w, push

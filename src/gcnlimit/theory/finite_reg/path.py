@@ -176,7 +176,8 @@ class SymmetricRidge(GraphRidge):
         D = 1.0 / (1.0 + s[:, :, None] * g[:, None] ** 2)
         # W less its value for a gain of 1, so that the difference of its averages keeps its digits
         weights = (g**2 * measure.tau, g * measure.e, (g**2 - 1.0) * measure.excess)
-        W, U, less = np.moveaxis(D @ np.stack(weights, axis=-1).astype(complex), -1, 0)
+        columns = np.stack(weights, axis=-1)
+        W, U, less = np.moveaxis(D.real @ columns + 1j * (D.imag @ columns), -1, 0)
         return s, W, U, less / (1.0 + s)
 
 
