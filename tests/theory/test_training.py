@@ -146,14 +146,21 @@ def test_many_small_steps_are_the_flow():
     np.testing.assert_allclose(errors[0] / errors[1], 2.0, rtol=0.1)  # the error falls as the step
 
 
-def test_all_times_share_a_contour_and_agree_with_each_alone():
-    time = np.geomspace(1e-3, 1e3, 7)
-    together = gl.predict(DATA, gl.GCN(gl.Diffusion(1.0), training=gl.GradientFlow(time)))
-    alone = [
-        gl.predict(DATA, gl.GCN(gl.Diffusion(1.0), training=gl.GradientFlow(t))).test_accuracy
-        for t in time
-    ]
-    np.testing.assert_allclose(together.test_accuracy, alone, atol=1e-11)
+@pytest.mark.parametrize(
+    "training",
+    [
+        gl.GradientFlow(np.geomspace(1e-3, 1e3, 7)),
+        gl.GradientDescent([1, 30, 150, 1000, 4000], rate=0.1, momentum=0.99),
+    ],
+)
+def test_times_share_contours_and_agree_with_each_alone(training):
+    """Those of a large momentum share two."""
+    together = gl.predict(DATA, gl.GCN(gl.Diffusion(1.0), training=training)).test_accuracy
+    name = training.names[0]
+    ways = [training.replaced(**{name: time}) for time in getattr(training, name)]
+    networks = [gl.GCN(gl.Diffusion(1.0), training=way) for way in ways]
+    alone = [gl.predict(DATA, network).test_accuracy for network in networks]
+    np.testing.assert_allclose(together, alone, atol=1e-11)
 
 
 def test_weight_decay_and_epochs_are_those_of_the_mean_loss():
