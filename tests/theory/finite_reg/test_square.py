@@ -30,6 +30,16 @@ def test_one_number_gives_the_margins_of_all_equations(filter, symmetrize, norma
     np.testing.assert_allclose(square.square_margins(Points.of(data, gcn)), margin, rtol=1e-8)
 
 
+@pytest.mark.parametrize("symmetrize", [True, False])
+def test_features_of_any_strength_leave_digits(symmetrize):
+    """Strong ones cancel nearly all of the pull along the labels."""
+    data = gl.CSBM(5.0, -2.0, 10.0 ** np.arange(0.0, 46.0, 3.0), 0.01)
+    gcn = gl.GCN(gl.PageRank(-0.12), "square", 1e-20, symmetrize)
+    margin = gl.predict(data, gcn).order_parameters.test_margin
+    np.testing.assert_allclose(square.square_margins(Points.of(data, gcn)), margin, rtol=1e-8)
+    assert np.all(np.diff(margin) > -1e-9 * margin[1:])
+
+
 @pytest.mark.parametrize("s", [1e-3, 0.3, 2.0])
 def test_the_number_has_its_regularization_and_margin_with_coloured_features(s):
     features = gl.Spectrum([0.2, 1.8, 0.9], [1.5, 0.5, 1.0])

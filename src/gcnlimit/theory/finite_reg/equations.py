@@ -310,10 +310,10 @@ class Equations(Record, ABC):
         root = np.sqrt(self.mu)
         W_labels = graph.W + b**2 * graph.excess
         pulled = b * drive * graph.U + tilt * graph.U_bulk
-        # the weights move the outputs, which lessens their pull: a fixed point, linear in m
-        m = root * pulled * gain.labels / (1.0 + kappa * self.mu * gain.labels * W_labels)
+        # the weights move the outputs, which lessens their pull: a fixed point, linear in m_hat
+        m_hat = root * pulled / (1.0 + kappa * self.mu * gain.labels * W_labels)
+        m = gain.labels * m_hat
         back = kappa * root * m
-        m_hat = root * (pulled - back * W_labels)  # q_0 along the labels
 
         WW = graph.WW_bulk + graph.W**2
         along = drive * graph.U - b * back * (graph.W + graph.excess)  # q_0 along the spike
