@@ -318,3 +318,21 @@ def test_a_training_that_cannot_be_sampled_is_refused_as_it_was_given():
     gcn = gl.GCN(gl.Diffusion(1.0), "logistic", training=gl.GradientFlow(1.0))
     with pytest.raises(gl.ParameterError, match=r"training = GradientFlow\(time=1\.0\) and loss"):
         gl.simulate(DATA, gcn, nodes=100, degree=10, trials=1)
+
+
+@pytest.mark.parametrize(
+    ("filter", "extreme"),
+    [
+        (gl.Polynomial([-2.0]), {"rho": 1e-27, "reg": 1e-32}),
+        (gl.Polynomial([0.8]), {"alpha": 1e42, "reg": 1e-9}),
+        (gl.Residual([0.1, 0.2, -0.2, 0.0]), {"lam": -1e45, "rho": 1e-48}),
+    ],
+)
+def test_a_descent_out_of_range_has_a_status_and_warns_of_nothing(filter, extreme, recwarn):
+    given = {"alpha": 3.0, "lam": -2.0, "mu": 0.4, "rho": 0.1, "reg": 1.0} | extreme
+    gcn = gl.GCN(filter, reg=given.pop("reg"), training=gl.GradientDescent(900, 0.06))
+    data = gl.CSBM(**given, directed=False)
+    assert gl.predict(data, gcn, throw=False).status > gl.Status.CONVERGED
+    with pytest.raises(gl.ConvergenceError, match="there is no solution"):
+        gl.predict(data, gcn)
+    assert not recwarn.list

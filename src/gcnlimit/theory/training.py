@@ -109,6 +109,7 @@ class _Spectra(NamedTuple):
     unit: Array
 
     @classmethod
+    @np.errstate(all="ignore")  # ends that are out of range are not resolved
     def of(cls, points: Points, training: Training) -> _Spectra:
         """Look for the ends of the spectra."""
         ridges = (_ridge(points.take(rows), _FINE) for rows in batches(points.size, _SEARCHED))

@@ -169,7 +169,7 @@ class SymmetricRidge(GraphRidge):
             passed = self.mu * (np.vecdot(part, self.measure.e[:, None]) - 1.0) >= 1.0
             return variable, passed
 
-        return np.maximum(-np.nanmin(low, axis=1), 0.0), self._scanned(above)
+        return np.maximum(-np.fmin.reduce(low, axis=1), 0.0), self._scanned(above)
 
     def means(self, variable: Array) -> tuple[Array, Array, Array, Array]:
         g, s, measure = self.g, 1.0 / variable, self.measure
