@@ -110,6 +110,17 @@ def test_classes_of_both_graphs_are_those_that_were_drawn():
     )
 
 
+@pytest.mark.parametrize("name", ["reference", "inductive"])
+def test_digits_that_tell_the_class_are_not_in_a_secret_task(name):
+    """Differences of a feature and its Gaussian number, which a grid of 2^32 values betrays, are the class's direction."""
+    problem = as_problems(name)[0]
+    secret, drawn = problem.task("small", seed=5).features, problem._instances
+    instances = [it for it in drawn(2000, problem._root("small", 0, 5)) if it is not None]
+    whole = np.concatenate([instance.features for instance in instances])
+    assert np.array_equal(secret, np.round(whole, 3))
+    assert np.unique(secret).size < 10_000 < np.unique(whole).size
+
+
 def test_every_ceiling_is_above_what_uses_less():
     for problem in EVERY:
         exact = problem.exact

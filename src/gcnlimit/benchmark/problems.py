@@ -146,10 +146,14 @@ class Problem(Value):
             0, 1, ...: each is the same for everyone. The first five small and standard ones and the first large one
             have recorded checksums, and a warning says if a graph differs.
         seed
-            For other graphs than those that everyone can draw: a number that the author of the model does not know.
+            For other graphs, with features of three decimals: a number that the author of the model does not know.
         """
         root = self._root(size, graph, seed)
         instance, new = self._instances(SIZES[size], root)
+        for drawn in (instance, new) if seed is not None else ():
+            if drawn is not None:  # last digits of NumPy's normals tell what was added to them
+                X = np.asarray(drawn.features)
+                np.round(X, 3, out=X)
         task = split(instance, self.name, root, new)
         record = recorded(self.name, size, graph) if seed is None else None
         if record is not None and record["checksum"] != checksum(task):
