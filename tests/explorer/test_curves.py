@@ -43,7 +43,8 @@ def test_strengths_that_are_drawn_grow_with_the_layers_and_hold_the_best():
     assert low == -high < LIMITS["c"].slider[0]
     assert strength_range("diffusion", deep) == LIMITS["t"].slider
     assert bounds("pagerank") == {"theta": (-1.0, 1.0)}
-    assert bounds("diffusion") == {"t": (-math.inf, math.inf)}
+    assert bounds("diffusion") == {"t": (-20.0, 20.0)}
+    assert bounds("residual") == {"c": (-math.inf, math.inf)}
 
 
 @pytest.mark.parametrize("name, value", [("c", 37.0), ("c", -37.0), ("alpha", 2e-3), ("mu", 9e3)])

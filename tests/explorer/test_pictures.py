@@ -14,7 +14,7 @@ import gcnlimit as gl
 from gcnlimit.cli.app import app
 from gcnlimit.explorer.answers import compute
 from gcnlimit.explorer.computations import COMPUTATIONS
-from gcnlimit.explorer.curves import STRENGTHS, tuned
+from gcnlimit.explorer.curves import STRENGTHS, bounds, tuned
 from gcnlimit.explorer.pictures import PICTURES, needs
 from gcnlimit.explorer.sentences import depth_answer, elsewhere_answer, gain_answer
 from gcnlimit.explorer.start import PRESETS
@@ -138,6 +138,22 @@ def test_the_map_is_what_its_code_prints_and_holds_the_point():
     picture = complete("gap", state)
     np.testing.assert_allclose(_printed(picture.python), picture.map.z.ravel(), atol=1e-9)
     assert picture.map.point == (0.5, 1.0)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"symmetrize": False, "family": "pagerank"},
+        {"degrees_variance": 0.5, "family": "pagerank"},
+        {"classes": "0.3, 0.7", "family": "residual"},
+    ],
+)
+def test_the_map_holds_for_signals_of_both_signs(changes):
+    state = State(**changes)
+    drawn = complete("gap", state).map
+    data = state.data_at(lam=drawn.x[[9, 21]], mu=drawn.y[4])
+    expected = gl.gap_map(data, state.explicit(state.family), bounds(state.family))
+    np.testing.assert_allclose(drawn.z[4, [9, 21]], expected.gap, atol=1e-9)
 
 
 @pytest.mark.parametrize("lam, end", [(1.5, -1), (-1.5, 0)])

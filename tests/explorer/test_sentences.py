@@ -94,8 +94,8 @@ def test_a_curve_ends_where_its_numbers_do():
     x, gap = np.arange(5.0), np.array([0.6, np.nan, 0.7, 0.7, 0.7])
     assert ends_sentence("lam", x, np.full(5, 0.6), "never") == ""
     assert ends_sentence("lam", x, np.full(5, np.nan), "why.") == "No curve is drawn: why."
-    assert ends_sentence("lam", x, gap, "why") == "The curve has a gap at lam = 1: why."
-    both = "The curve ends at lam = 3 and has a gap at lam = 1: why."
+    assert ends_sentence("lam", x, gap, "why") == "The curve has a gap between lam = 0 and 2: why."
+    both = "The curve ends at lam = 3 and has a gap between lam = 0 and 2: why."
     assert ends_sentence("lam", x, np.append(gap[:-1], np.nan), "why") == both
     one_side = "The curve ends at lam = 2: it is steep."
     ends = np.where(x > 2, np.nan, 0.6)

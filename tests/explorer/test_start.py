@@ -107,6 +107,15 @@ def test_what_is_said_of_tables_names_fields_of_the_page_and_no_options():
         assert "undirected=" not in text
 
 
+def test_refusals_name_the_file_and_end_with_what_was_read():
+    """The full stop is that of the page."""
+    with pytest.raises(gl.GCNLimitError, match=r"^'g.npz' cannot be read as a graph: .*[^.]$"):
+        describe_upload(State(), [_encoded(b"no graph")], ["g.npz"])
+    tables = [_encoded(b"source,target\na,b"), _encoded("id,Größe\na,1\nb,2".encode("cp1252"))]
+    with pytest.raises(gl.GCNLimitError, match=r"\(name\) .* names no column of 'n.csv'.*[^.]$"):
+        describe_upload(State(), tables, ["e.csv", "n.csv"], id="name")
+
+
 def test_a_bomb_is_refused_before_it_is_unpacked(monkeypatch):
     monkeypatch.setattr("gcnlimit.explorer.start.MEMORY", 2e7)
     raw = io.BytesIO()

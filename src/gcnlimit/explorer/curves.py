@@ -180,13 +180,15 @@ def gap(state: State) -> tuple[Array, Array, Array]:
     _check_layers(state)
     lam = np.linspace(*state.span("lam"), 31)
     mu = np.linspace(*state.span("mu"), 21)
-    data = state.data_at(lam=lam, mu=mu[:, None])
-    return lam, mu, np.asarray(gap_map(data, state.explicit(family), bounds(family)).gap)
+    # a signal of the other sign has the mirror image of the filter, and the same gap
+    size, place = np.unique(np.abs(lam).round(12), return_inverse=True)
+    data = state.data_at(lam=size, mu=mu[:, None])
+    return lam, mu, np.asarray(gap_map(data, state.explicit(family), bounds(family)).gap)[:, place]
 
 
 def bounds(family: str) -> dict[str, tuple[float, float]]:
     """Between which strengths the best of a family is searched, as `tune` takes them."""
-    bound = 1.0 if family == "pagerank" else math.inf
+    bound = {"pagerank": 1.0, "diffusion": LIMITS["t"].high}.get(family, math.inf)
     return {PARAMETER_OF[family]: (-bound, bound)}
 
 

@@ -58,7 +58,7 @@ READING = {
     "label": "Classes: column [label, class or y]",
     "id": "Names of nodes: column [the first, or id]",
     "drop": "Leave out: columns, separated by commas",
-    "words": "Words: columns in which 3 and NA are words",
+    "words": "Words: columns that hold no numbers, even if 3 or NA",
     "encoding": "Encoding [utf-8, else cp1252]",
     "undirected": "Undirected: ignore the direction of edges",
     "scale": "Scale features",
@@ -102,7 +102,7 @@ def layout(start: State, sentence: str = "") -> Any:
 
 def said(sentence: str) -> list[Any]:
     """Message above the pictures; cells of a table in it are two spaces or more apart."""
-    words, head, table = sentence.partition("\n\nmember")
+    words, head, table = sentence.replace(" +- ", " ± ").partition("\n\nmember")
     rows = [re.split(" {2,}", line) for line in f"{head}{table}".strip().splitlines()]
     return [words, html.Table([html.Tr([*map(html.Td, row)]) for row in rows])] if rows else [words]
 
@@ -217,10 +217,10 @@ def _picture(name: str, *above: Any) -> Any:
 def _more(name: str, title: str) -> list[Any]:
     """Files, code and formula of a picture, each named for screen readers with the picture to which it belongs."""
     kinds = ("csv",) if name == "table" else ("csv", "png", "svg")
-    files = []
-    for kind in kinds:
-        named = {"id": f"{name}-{kind}", "aria-label": f"{kind.upper()}: {title}"}
-        files.append(html.Button(kind.upper(), className="save", **named))
+    named = [{"id": f"{name}-{kind}", "aria-label": f"{kind.upper()}: {title}"} for kind in kinds]
+    files = [
+        html.Button(k.upper(), className="save", **n) for k, n in zip(kinds, named, strict=True)
+    ]
     words = "Save, code, formula"
     formula = _FORMULAS[name.partition("-")[0]]
     return [

@@ -69,7 +69,7 @@ def strength(family: str, state: State, results: Results) -> Picture:
             f"print({_PREDICTED})",
         ),
         command(state, "predict", family, f"{first}:{last}:{scan.x.size}"),
-        long_name(name),
+        axis_name(name),
         curves=tuple(curves),
     )
 
@@ -121,8 +121,8 @@ def _axis_code(state: State, x: Array) -> tuple[str, str]:
 
 
 def axis_name(axis: str) -> str:
-    """Parameter of the data in words."""
-    return "number of classes" if axis == "classes" else long_name(axis)
+    """Parameter in words and by its symbol."""
+    return "number of classes" if axis == "classes" else f"{long_name(axis)} {axis}"
 
 
 def layers(state: State, results: Results) -> Picture:
@@ -176,7 +176,7 @@ def gap(state: State, results: Results) -> Picture:
     )
     drawn = Map(lam, mu, z, (state.lam, state.mu))
     words += ". Click to go to a point."
-    return Picture(words, python, x=long_name("lam"), y=long_name("mu"), map=drawn)
+    return Picture(words, python, x=axis_name("lam"), y=axis_name("mu"), map=drawn)
 
 
 def spectrum(state: State, results: Results) -> Picture:
@@ -276,7 +276,7 @@ def elsewhere(state: State, results: Results) -> Picture:
         "print(gl.best_linear(data, to=to).test_accuracy)",
     )
     words = sentences.elsewhere_answer(state, results)
-    return Picture(words, python, x="signal of the other graph", curves=curves)
+    return Picture(words, python, x="signal of the other graph lam'", curves=curves)
 
 
 def table(state: State, results: Results) -> Picture:

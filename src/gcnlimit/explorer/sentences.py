@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import numpy as np
 
@@ -107,8 +108,7 @@ def elsewhere_answer(state: State, results: Results) -> str:
         f"{there.frozen[-1]:.4f}; with both graphs available, {there.ceiling[-1]:.4f}."
     )
     ends = ends_sentence("lam'", there.x[:-1], there.same[:-1], "there its filter is not defined")
-    words = f"{words} {ends}".strip()
-    return _of_the_model(state, words)
+    return _of_the_model(state, f"{words} {ends}".strip())
 
 
 def _of_the_model(state: State, words: str) -> str:
@@ -127,9 +127,9 @@ def ends_sentence(name: str, x: Array, y: Array, why: str) -> str:
     if drawn.size == 0:
         return f"No curve is drawn: {why.rstrip('.')}."
     ends = [end for end, last in ((drawn[0], x[0]), (drawn[-1], x[-1])) if end != last]
-    inside = x[(x > drawn[0]) & (x < drawn[-1]) & ~np.isfinite(y)]
     places = [f"ends at {name} = {' and '.join(map(short, ends))}"] if ends else []
-    places += [f"has a gap at {name} = {short(np.median(inside))}"] if inside.size else []
+    gaps = [(low, high) for low, high in pairwise(drawn) if ((x > low) & (x < high)).any()]
+    places += [f"has a gap between {name} = {short(low)} and {short(high)}" for low, high in gaps]
     why = why.partition(" is not allowed: ")[2] or why  # the value is one of many beyond the end
     return f"The curve {' and '.join(places)}: {why.rstrip('.')}."
 

@@ -138,7 +138,7 @@ def describe_upload(
             fitted, sentence = describe(state, data, scale)
             return fitted, named(sentence)
         except GCNLimitError as error:
-            raise GCNLimitError(named(str(error))) from None
+            raise GCNLimitError(named(str(error)).removeprefix("path = ")) from None
         finally:
             spelling.reset(before)
 

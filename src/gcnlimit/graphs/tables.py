@@ -120,7 +120,8 @@ def _keys(table: Table, how: How, notes: list[str]) -> list[str]:
     columns = table.columns
     for parameter, column in (("id", how.id), ("label", how.label)):
         if column is not None and column not in columns:
-            having = "; ".join([f"{table.shown}, which has {listed(columns)}", *notes])
+            read = [note.removesuffix(".") for note in notes]
+            having = "; ".join([f"{table.shown}, which has {listed(columns)}", *read])
             raise ParameterError(f"{option(parameter, column)} names no column of {having}")
     if how.id is not None:
         return [how.id]

@@ -52,7 +52,8 @@
     const values = finite(picture.curves.map((curve) => curve.x)).map((value) => (picture.log ? Math.log10(value) : value));
     if (!values.length) return {};
     const low = Math.min(...values), high = Math.max(...values);
-    return {range: low === high ? [low - 0.5, high + 0.5] : [low, high]};
+    const whole = !picture.log && high - low < 13 && values.every(Number.isInteger);
+    return {range: low === high ? [low - 0.5, high + 0.5] : [low, high], ...(whole && {dtick: 1})};
   }
 
   // ends on round numbers: while these stay, only curves move and the axis is not drawn again
