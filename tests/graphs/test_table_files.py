@@ -80,13 +80,30 @@ def test_columns_called_source_and_target_are_the_ends(read):
         "2 columns of" in note and note.endswith(": Id, Type (an edge has two ends and a weight).")
         for note in gephi.notes
     )
-    with pytest.raises(gl.ParameterError, match=r"Source, Target, Id, Type; .* --drop Type"):
+    with pytest.raises(gl.ParameterError, match="--drop Type"):
         read("Id,Source,Target,Type\n0,a,b,Undirected\n")
     for edges in ("weight,a,b\n2,1,2\n3,2,1\n", "a,W,b\n1,2,2\n2,3,1\n"):
         assert read(edges, "id,label\n1,x\n2,y\n3,x\n").graph.toarray()[:2, :2].tolist() == [
             [0, 2],
             [3, 0],
         ]
+
+
+def test_numbers_of_edges_are_neither_ends_nor_weights(read):
+    """Those of the first row are nodes too; names such as from_node say which columns are the ends."""
+    nodes = "id,label\n1,x\n2,y\n3,x\n"
+    usual = read("source,target\n2,1\n3,2\n1,3\n", nodes).graph.toarray()
+    weighted = read("source,target,weight\n2,1,5\n3,2,6\n1,3,7\n", nodes).graph.toarray()
+    for head in ("edge_id,from_node,to_node", "id,one,other", "Nr,source_id,TargetID", "No,a,b"):
+        numbered = read(f"{head}\n1,2,1\n2,3,2\n3,1,3\n", nodes)
+        assert np.array_equal(numbered.graph.toarray(), usual), head
+        assert f"{head.split(',')[0]} (an edge has two ends" in numbered.notes[0]
+        weights = read(f"{head},n\n1,2,1,5\n2,3,2,6\n3,1,3,7\n", nodes)
+        assert np.array_equal(weights.graph.toarray(), weighted), head
+    for plain in ("id,friend\n2,1\n3,2\n1,3\n", "weight,id,nearest\n1,2,1\n1,3,2\n1,1,3\n"):
+        assert np.array_equal(read(plain, nodes).graph.toarray(), usual), plain
+    count = "from,to,no\n2,1,5\n3,2,6\n1,3,7\n"  # of trips, unless it stands first
+    assert np.array_equal(read(count, nodes).graph.toarray(), weighted)
 
 
 def test_the_column_to_drop_is_the_one_that_names_no_nodes(read):

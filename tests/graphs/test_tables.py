@@ -68,7 +68,7 @@ def test_a_missing_number_is_the_mean_and_is_marked(read):
         [30, 5, 0],
     ]  # one mark for both columns
     assert (
-        "Missing numbers became the mean of their column and are marked: age (1), size (1)."
+        "Missing numbers were replaced by the mean of their column, and 0/1 columns mark them: age (1), size (1)."
         in data.notes
     )
 
@@ -105,6 +105,11 @@ def test_what_was_done_to_the_edges_is_said(read):
 
 def test_weights_of_an_edge_listed_twice_are_added(read):
     assert read("a,b,2\na,b,3\n").graph.toarray().tolist() == [[0, 5], [0, 0]]
+    larger = read("a,b,2\na,b,3\nb,a,1\n", undirected=True)
+    assert larger.graph.toarray().tolist() == [[0, 5], [5, 0]]
+    assert "Took the larger weight of 1 pair in both directions." in larger.notes
+    alike = read("a,b,2\nb,a,2\n", undirected=True)
+    assert not any("larger" in note for note in alike.notes)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +175,7 @@ def test_names_of_columns_are_known_from_the_table_of_nodes(read):
         ),
         (
             EDGES,
-            "node,label,class\na,x,p\nb,y,q\n",
+            "node,class,label\na,x,p\nb,y,q\n",
             "the columns 'label' and 'class'; choose one by --label label",
         ),
         ("a,\n", None, "has an empty cell in row 1 of its column '2', which names nodes"),
@@ -300,6 +305,10 @@ NUMBERS = {
         "thousands separators, decimal commas, R$",
     ),
     ("1,200円", "7円", "0円"): ([1200, 7, 0], "thousands separators, 円"),
+    ("1.200,50 R$", "7 R$", "0,5 R$"): (
+        [1200.5, 7, 0.5],
+        "thousands separators, decimal commas, R$",
+    ),
     ("12/31/23", "1/2/24", "1/1/24"): ([0, 2, 1], "days since 2023-12-31"),
     ("31.12.23", "02.01.24", "01.01.24"): ([0, 2, 1], "days since 2023-12-31"),
     ("31-Dec-2023", "02-Jan-2024", "1-Jan-2024"): ([0, 2, 1], "days since 2023-12-31"),
@@ -363,6 +372,26 @@ def test_missing_words_are_counted_and_may_be_words(read):
         gl.ParameterError, match=r"words=.land.\) names no column; there are id, country"
     ):
         read(nodes=nodes, words="land")
+
+
+@pytest.mark.parametrize("mark", ["\u2013", "\u2014", "..", ":", "k.A.", "n.d.", "#NV", ".a"])
+def test_marks_of_missing_numbers_in_offices_of_statistics(read, mark):
+    data = read(
+        nodes=f"id,size,since,label\na,1,2024-01-01,x\nb,{mark},0000-00-00,y\nc,2,2024-01-03,x\n"
+    )
+    assert data.X[:3].tolist() == [[1, 0, 0], [1.5, 1, 1], [2, 2, 0]]
+
+
+def test_spaces_that_nobody_sees_do_not_part_two_names(read):
+    data = read("a b,c\nc,d\n", "id,size,label\na\u00a0b,1,x\n\u200bc,2,y\nd,3,x\n")
+    assert data.names.tolist() == ["a b", "c", "d"]
+
+
+def test_the_cell_that_is_no_date_is_named(read):
+    for odd in ("2024-02-30", "soon"):
+        nodes = f"id,since,label\na,2024-01-01,x\nb,{odd},y\nc,2024-01-03,x\n"
+        with pytest.raises(gl.ParameterError, match=f"dates or times, such as .*'{odd}'"):
+            read(nodes=nodes)
 
 
 @pytest.mark.parametrize("code", ["latin-1", "cp1252", "utf-16", "utf-8", "utf-8-sig"])
@@ -648,7 +677,7 @@ def test_an_adjacency_matrix_is_no_list_of_edges(read, head):
     rows = [",".join(map(str, row)) for row in matrix]
     if head.startswith("node"):
         rows = [f"x{k},{row}" for k, row in enumerate(rows)]
-    with pytest.raises(gl.ParameterError, match="like an adjacency matrix; write one edge"):
+    with pytest.raises(gl.ParameterError, match="as many as rows, like an adjacency matrix: write one edge"):
         read(head + "\n".join(rows))
 
 

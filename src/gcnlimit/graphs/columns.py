@@ -20,11 +20,11 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 
 Cells = Sequence[Any]
-# as people, pandas, SAS, R, C, databases and spreadsheets write
-MISSING = {"", "-", "?", "na", "n/a", "n.a.", "#n/a", "<na>", "none", "null", "nan", "nat", "."}
-MISSING |= {"--", "missing", "#na", "-nan", "1.#qnan", "-1.#ind", "#div/0!", "#value!", "#ref!"}
-MISSING |= {"#name?", "#num!", "#null!", "\\n", "(null)", "#nv", "#wert!", "#bezug!", "#valeur!"}
-MISSING |= {f".{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"}  # Stata's reasons
+# as people, pandas, SAS, R, C, databases, spreadsheets and, with a letter, Stata write
+_MARKS = "- -- \u2013 \u2014 ? . .. ... : na n/a n.a. n.d. k.a. nan -nan nat none null (null) \\n"
+_MARKS += " missing <na> #na #n/a #null! #nv 1.#qnan -1.#ind #div/0! #value! #ref! #name? #num!"
+_MARKS += " #wert! #bezug! #valeur! 0000-00-00"
+MISSING = {"", *_MARKS.split(), *(f".{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")}
 UNKNOWN = MISSING | {"unknown", "unlabelled", "unlabeled", "-1"}
 """What marks an unlabelled node in a table; a missing feature is one of the others, or `unknown` among numbers."""
 MOST_WORDS = 20
@@ -34,7 +34,7 @@ _MONEY = "$€£¥₹￥￡₩₽₺₪₫฿円元"
 _CODES = r"USD|EUR|GBP|CHF|JPY|INR|CNY|PLN|SEK|NOK|DKK|Fr\.|Rs\.?|kr\.?"
 _BEFORE = f"((?:[A-Z]{{0,2}}[{_MONEY}]|{_CODES})?)"
 # per cent, or a unit such as km/h
-_AFTER = rf"((?:[{_MONEY}%\uff05]|°[CF]?|zł|Kč|\s[A-Za-zµ°/²³]{{1,5}})?)"
+_AFTER = rf"((?:[A-Z]{{0,2}}[{_MONEY}]|[%\uff05]|°[CF]?|zł|Kč|\s[A-Za-zµ°/²³]{{1,5}})?)"
 _IN_BRACKETS = re.compile(r"^\((.*)\)$")  # a negative number, as bookkeepers write it
 _CODE = re.compile(r"0\d+")  # such as a postcode
 _COMPACT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])([0-2]\d|3[01])")  # 20231231
@@ -226,17 +226,18 @@ def features_of(
 ) -> Array | None:
     """Matrix of features, None without a column; what was filled in or encoded is noted.
 
-    Words become a column of 0 and 1 for each, up to 20. A missing number becomes the mean of its column, and one more column
-    of 0 and 1 marks where numbers are missing, shared by the columns in which the same ones are. In the columns that are `kept`
-    every cell is a word; `comma` prefers decimal commas.
+    Words become a column of 0 and 1 for each, up to 20. A missing number is replaced by the mean of its column, and an extra
+    column of 0 and 1 marks where numbers are missing, shared by the columns in which the same ones are. In the columns that are
+    `kept` every cell is a word; `comma` prefers decimal commas.
 
     >>> notes = []
     >>> features_of({"age": ["20", "", "30"], "town": ["x", "y", "x"]}, notes)
     array([[20.,  1.,  0.,  0.],
            [25.,  0.,  1.,  1.],
            [30.,  1.,  0.,  0.]])
-    >>> notes
-    ['Missing numbers became the mean of their column and are marked: age (1).', 'Words became columns of 0 and 1: town (2).']
+    >>> print(*notes, sep="\\n")
+    Missing numbers were replaced by the mean of their column, and 0/1 columns mark them: age (1).
+    Words became columns of 0 and 1: town (2).
     """
     parts = []
     marks = []
@@ -292,7 +293,7 @@ def features_of(
     return np.hstack(parts) if parts else None
 
 
-_FILLED = "Missing numbers became the mean of their column and are marked"
+_FILLED = "Missing numbers were replaced by the mean of their column, and 0/1 columns mark them"
 _READ = "Read as numbers"
 _ENCODED = "Words became columns of 0 and 1"
 _LACKING = "Missing words have 0 in all of these columns"
@@ -329,18 +330,21 @@ def _numbers(cells: Cells) -> Array | None:
 def _refusal(name: str, values: list[str], kept: bool) -> str:
     """Why words cannot be a column of 0 and 1 for each, and what to do; empty if they can."""
     told = ""
-    alone = [] if kept else [value for value in values if numbers_of([value])[0] is not None]
-    if days := [] if kept else [value for value in values[: MOST_WORDS + 1] if _is_time(value)]:
-        some = " and ".join(map(repr, sorted({days[0], days[-1]})))
-        told = f"dates or times, such as {some}; write all as 2023-12-31, or as numbers"
+    free = [] if kept else values
+    alone = [value for value in free if numbers_of([value])[0] is not None]
+    some = [*free[: MOST_WORDS + 1], *free[-1:]]
+    if days := [value for value in some if _is_time(value)]:
+        other = next((value for value in some if value not in days), days[-1])
+        both = " and ".join(map(repr, sorted({days[0], other})))
+        told = f"dates or times, such as {both}; write all as 2023-12-31, or as numbers"
     elif alone and len(alone) == len(values):
         unlike = (p for p in itertools.combinations(alone[:MOST_WORDS], 2) if not numbers_of(p)[0])
         ways = " and ".join(map(repr, next(unlike, (alone[0], alone[-1]))))
         told = f"numbers written in different ways, such as {ways}; write them alike"
     elif alone:
         word = next(value for value in values if value not in alone)
-        both = f"numbers, such as {alone[0]}, and words, such as {word!r}"
-        told = f"{both}; correct one of the two, take all as words by {option('words', name)}"
+        both = f"numbers, such as {alone[0]}, and words, such as {word!r}; correct or empty one"
+        told = f"{both} of the two, take all as words by {option('words', name)}"
     elif len(values) > MOST_WORDS:
         other = f"use {option('label', name)} if these are the classes"
         many = f"{len(values)} different words, such as {values[0]!r}"

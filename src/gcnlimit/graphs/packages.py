@@ -137,10 +137,8 @@ def to_pyg(data: Dataset, split: int = 0) -> Any:
 
 def _numpy(tensor: Any) -> Any:
     """A tensor, or what is like an array, as an array; None stays."""
-    if tensor is None:
-        return None
     if not hasattr(tensor, "detach"):
-        return np.asarray(tensor)
+        return None if tensor is None else np.asarray(tensor)
     plain = tensor.detach().cpu().to_dense()
     # NumPy has no bfloat16
     return (plain.double() if plain.is_floating_point() else plain).numpy()

@@ -25,7 +25,7 @@ from gcnlimit.graphs.dataset import Location, unpacked_size
 
 ENDS = (("source", "src", "from", "node1", "u"), ("target", "dst", "to", "node2", "v"))
 WEIGHT = ("weight", "weights", "w")
-"""What the columns of both ends of an edge, and of its weight, are usually called."""
+"""What the columns of both ends of an edge, and of its weight, are usually called; see `short`."""
 Columns = dict[str, list[Any]]
 SPREADSHEETS = (".xlsx",)
 _MEMORY = 40.0  # bytes for each byte of a table that is read
@@ -172,7 +172,8 @@ def _text(raw: bytes, shown: str, encoding: str | None, notes: list[str]) -> str
         if code == "cp1252" != encoding:
             told = f"{shown} is not UTF-8 and was read as cp1252, the encoding of Windows"
             notes.append(f"{told}; for another encoding use {option('encoding', 'NAME')}.")
-        return unicodedata.normalize("NFC", written)  # é is one letter, as Macs do not write it
+        # é is one letter, as Macs do not write it; spaces of web pages are seen
+        return unicodedata.normalize("NFC", written).replace("\u00a0", " ").replace("\u200b", "")
     tried = f"is not text in {encoding or 'UTF-8 or cp1252'}; save it as CSV"
     raise ParameterError(f"{shown} {tried}, or name its encoding by {option('encoding', 'NAME')}")
 
@@ -317,11 +318,16 @@ def _by_name(head: list[str], columns: list[list[Any]], shown: str) -> Columns:
     return dict(zip(names, columns, strict=True))
 
 
+def short(name: str) -> str:
+    """Name of a column in small letters, without what says that it names nodes: from_node_id is from."""
+    return re.sub(r"(?<=.)([ _.:-]*(id|node|name))+$", "", name.lower())
+
+
 def _headed(columns: list[list[str]], names: set[str]) -> bool:
     """Whether a list of edges begins with the names of its columns: usual ones, or words where other rows are not such."""
     first = [column[0] for column in columns]
     heads = ENDS[0] + WEIGHT * (len(first) > 2)
-    usual = not first[0] or any(cell.lower() in heads for cell in first)
+    usual = not first[0] or any(short(cell) in heads for cell in first)
     if usual or len(first) < 2 or len(columns[0]) < 2:
         return usual
     ends = {cell for column in columns[:2] for cell in column[1:]}

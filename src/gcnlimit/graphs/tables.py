@@ -18,10 +18,12 @@ from gcnlimit.errors import ParameterError, writing
 from gcnlimit.graphs.check import as_adjacency, counted, dense, is_symmetric
 from gcnlimit.graphs.columns import classes_of, features_of, listed, numbers_of, option
 from gcnlimit.graphs.dataset import Dataset, Location
-from gcnlimit.graphs.table_files import ENDS, WEIGHT, How, Table, read_table
+from gcnlimit.graphs.table_files import ENDS, WEIGHT, How, Table, read_table, short
 
 LABEL = ("label", "class", "y")
 NAMES = ("id", "node", "node_id")
+EDGES = ("id", "edge_id", "edgeid", "eid")  # which name the edges
+NUMBERS = (*EDGES, "no", "no.", "nr", "nr.")  # which do so in the first column
 
 
 def from_edges(
@@ -89,8 +91,8 @@ def read_tables(edges: Any, nodes: Any, how: How) -> Dataset:
     # nodes of the table first, in its order, then those that only edges name
     strange = ends.difference(in_table)
     # whole numbers in their order, before other names
-    digits = {name: len(name) if name.isdecimal() else math.inf for name in strange}
-    names = [*in_table, *sorted(strange, key=lambda name: (digits[name], name))]
+    order = sorted(strange, key=lambda name: (len(name) if name.isdecimal() else math.inf, name))
+    names = [*in_table, *order]
     place = {name: k for k, name in enumerate(names)}
     pairs = np.array([[*map(place.__getitem__, each)] for each in (source, target)]).T
     graph = _graph(pairs, len(names), weights, how.undirected, notes)
@@ -158,7 +160,8 @@ def _nodes(
         remedy = f"write both alike, {column}, or add rows for the others"
         raise ParameterError(f"{table.shown} names {few}: {such}; {remedy}")
     rest = _without_counter(table, how.drop | {key, how.label}, notes)
-    label = [k for k in rest if k.lower() in LABEL] if how.label is None else [how.label]
+    usual = [k for name in LABEL for k in rest if k.lower() == name]
+    label = usual if how.label is None else [how.label]
     if len(label) > 1:
         both = " and ".join(map(repr, label))
         choose = f"choose one by {option('label', label[0])}"
@@ -181,34 +184,34 @@ def _edges(
     """Names of both ends of each edge, and its weight, or None for plain edges."""
     columns = _without_counter(table, drop, notes)
     columns = [name for k, name in enumerate(columns) if k < 2 or any(table.words(name))]
-    called = {name.lower(): name for name in columns}
+    called = {how(name): name for how in (short, str.lower) for name in columns}
     ends = [called[usual] for each in ENDS for usual in each if usual in called]
     weight = [called[usual] for usual in WEIGHT if usual in called][:1]
     named = {k: np.mean([cell in naming for cell in table.words(k)[:4096]]) for k in columns}
     others = [name for name in columns if name not in weight]
+    numbers = [k for k in others if k.lower() in (NUMBERS if k == others[0] else EDGES)]
+    plain = [k for k in others if not others[2:] or k not in numbers]
     if len(ends) != 2:  # those whose cells are nodes, wherever they are
-        ends = [name for name in others if named[name] > 0.5 or (weight and len(others) == 2)]
+        ends = [k for k in plain if named[k] > 0.5 or (weight and len(plain) == 2)]
     if len(ends) == 2:
-        columns = [*ends, *weight, *(name for name in others if name not in ends)]
-    if len(ends) == 2 and weight and columns[3:]:
-        extra = f"{counted(len(columns[3:]), 'column')} of {table.shown}: {listed(columns[3:])}"
-        notes.append(f"Left out {extra} (an edge has two ends and a weight).")
-        columns = columns[:3]
+        columns = [*ends, *weight, *(k for k in others if k not in ends)]
+        if extra := columns[3:] if weight else [k for k in columns[2:] if k in numbers]:
+            left = f"{counted(len(extra), 'column')} of {table.shown}: {listed(extra)}"
+            notes.append(f"Left out {left} (an edge has two ends and a weight).")
+            columns = [k for k in columns if k not in extra]
     odd = min(reversed(columns), key=lambda k: named[k], default="")
     if len(columns) not in (2, 3):
         has = f"{table.shown} has {counted(len(columns), 'column')}, {listed(columns)}"
-        if len(columns) > 3 and abs(len(columns) - len(table.words(columns[0]))) <= 1:
-            like = f"{table.shown} has as many columns as rows, like an adjacency matrix"
-            raise ParameterError(f"{like}; write one edge in each row, or give it as graph=")
         keep = "keep two (source, target) or three (plus a weight), and leave others out"
         keep = f"{keep} by {option('drop', odd)}" if columns[1:] else "separate two by commas"
+        if len(columns) > 3 and abs(len(columns) - len(table.words(columns[0]))) <= 1:
+            keep = "as many as rows, like an adjacency matrix: write one edge in each row"
         raise ParameterError(f"{has}; {keep}")
     source, target = map(table.names, columns[:2])
     if len(columns) == 2:
         return source, target, None
     cells = table.words(columns[2])
     value, how = numbers_of({*cells}, table.comma)
-    leave = f"leave the column out by {option('drop', columns[2])}"
     if value is None or how == "lists":
         alone = (cell for cell in cells if numbers_of({cell}, table.comma)[0] is None)
         told = f"column {columns[2]!r} of {table.shown} contains {next(alone, cells[0])!r}"
@@ -217,8 +220,8 @@ def _edges(
     weights = np.array([value[cell] for cell in cells])
     if np.ptp(weights):
         reach = f"{weights.min():.10g} to {weights.max():.10g}"
-        told = f"Column {columns[2]!r} holds the weights of the edges, {reach}"
-        notes.append(f"{told}; if it does not, {leave}.")
+        told = f"Column {columns[2]!r} holds the weights of the edges, {reach}; if it does not"
+        notes.append(f"{told}, leave the column out by {option('drop', columns[2])}.")
     return source, target, weights
 
 
@@ -227,13 +230,12 @@ def _graph(pairs: Any, nodes: int, weights: Any, undirected: bool, notes: list[s
     kept = pairs[:, 0] != pairs[:, 1]
     once = _matrix(pairs[kept], nodes, None if weights is None else weights[kept])
     matrix = once.maximum(once.T).tocsr() if undirected else once
-    duplicates = int(kept.sum()) - once.nnz
     both = once.astype(bool).multiply(once.T.astype(bool)).nnz // 2
-    if undirected and weights is None:
-        duplicates += both
-    if duplicates:
+    if duplicates := int(kept.sum()) - once.nnz + both * (undirected and weights is None):
         repeated = counted(duplicates, "duplicate edge")
         notes.append(f"{'Ignored' if weights is None else 'Added the weights of'} {repeated}.")
+    if undirected and weights is not None and both and not is_symmetric(once):
+        notes.append(f"Took the larger weight of {counted(both, 'pair')} in both directions.")
     matrix.eliminate_zeros()
     if weights is not None and (none := int(np.sum(weights[kept] == 0.0))):
         notes.append(f"Dropped {counted(none, 'edge')} of weight 0.")
