@@ -310,6 +310,8 @@ def test_cross_validation_hides_labels_and_keeps_the_graph():
     assert np.isfinite(found["auc"]).all()
     with pytest.raises(gl.ParameterError, match="folds"):
         gl.cross_validate(gl.GraphClassifier(), X, hidden, A, folds=101)
+    with pytest.raises(gl.ParameterError, match="graph is None; without one, use cross_val_score"):
+        gl.search(gl.GraphClassifier(), {"scale": ["rows"]}, X, hidden, None)
 
 
 def test_nodes_to_label_next_are_uncertain_and_apart():

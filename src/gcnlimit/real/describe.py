@@ -77,8 +77,7 @@ class Description(Printed):
     def as_dict(self) -> dict[str, Any]:
         """Numbers of the description by name, for a table or a file."""
         plain = {name: v for name, v in vars(self).items() if isinstance(v, int | float)}
-        for name in ("lam", "lam_error", "mu", "mu_error"):
-            plain[name] = getattr(self.estimate, name)
+        plain |= {n: getattr(self.estimate, n) for n in ("lam", "lam_error", "mu", "mu_error")}
         return plain | {"top_eigenvalue": float(self.outliers[0]) if self.outliers.size else 2.0}
 
     def plot(self, axes: Any = None) -> Any:

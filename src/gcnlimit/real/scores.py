@@ -93,6 +93,8 @@ def cross_validate(
     """
     from sklearn.base import clone
 
+    if graph is None:
+        raise ParameterError("graph is None; without one, use cross_val_score of scikit-learn")
     same_rows(X, y)
     raw = np.asarray(y)
     labels = as_labels(y, raw.size)
@@ -104,8 +106,7 @@ def cross_validate(
     # each class spread evenly over the parts
     mixed = np.random.default_rng(whole("seed", seed, low=0)).permutation(labels.index.size)
     order = mixed[np.argsort(labels.index[mixed], kind="stable")]
-    part = np.empty(order.size, np.int64)
-    part[order] = np.arange(order.size) % folds
+    part = np.argsort(order) % folds
     numbers = raw.dtype.kind in "if"  # whose mark, unlike None, every step of a pipeline takes
     rows = []
     for k in range(folds):
