@@ -594,6 +594,7 @@ def test_a_method_that_failed_everywhere_is_ranked_by_dashes_and_its_reason():
         ["-", "*", "<bad>", "-", "-"],
     ]
     assert text.endswith("<bad>: 2 of 2 runs failed, the first on deep: ValueError: shapes")
+    assert ranking.as_dict()["rank"] == [1, None]
     assert "&lt;bad&gt;" in ranking._repr_html_()
     alone = Ranking.of(Scores(tuple(bad)))
     assert "ValueError: shapes" in str(alone)

@@ -107,9 +107,10 @@ class Ranking(Printed):
 
     def as_dict(self) -> dict[str, list[object]]:
         """Columns of the table, accuracies and differences as numbers."""
-        columns: dict[str, list[object]] = {"rank": [*range(1, len(self.methods) + 1)]}
-        columns |= {"size": [self.size] * len(self.methods), "method": [*self.methods]}
-        columns["place"] = [self.mean_place(method) for method in self.methods]
+        places = [self.mean_place(method) for method in self.methods]
+        ranks = [None if math.isnan(place) else k for k, place in enumerate(places, 1)]
+        columns: dict[str, list[object]] = {"rank": [*ranks], "size": [self.size] * len(places)}
+        columns |= {"method": [*self.methods], "place": [*places]}
         if self._own is not None:
             pairs = [self.difference(method, self._own) for method in self.methods]
             columns["beside_mine"] = [gain for gain, _ in pairs]
