@@ -677,7 +677,9 @@ def test_an_adjacency_matrix_is_no_list_of_edges(read, head):
     rows = [",".join(map(str, row)) for row in matrix]
     if head.startswith("node"):
         rows = [f"x{k},{row}" for k, row in enumerate(rows)]
-    with pytest.raises(gl.ParameterError, match="as many as rows, like an adjacency matrix: write one edge"):
+    with pytest.raises(
+        gl.ParameterError, match="as many as rows, like an adjacency matrix: write one edge"
+    ):
         read(head + "\n".join(rows))
 
 

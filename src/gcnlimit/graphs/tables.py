@@ -160,8 +160,7 @@ def _nodes(
         remedy = f"write both alike, {column}, or add rows for the others"
         raise ParameterError(f"{table.shown} names {few}: {such}; {remedy}")
     rest = _without_counter(table, how.drop | {key, how.label}, notes)
-    usual = [k for name in LABEL for k in rest if k.lower() == name]
-    label = usual if how.label is None else [how.label]
+    label = [how.label] if how.label else [k for u in LABEL for k in rest if k.lower() == u]
     if len(label) > 1:
         both = " and ".join(map(repr, label))
         choose = f"choose one by {option('label', label[0])}"
