@@ -30,7 +30,7 @@ BUDGET = {
     "choose": (13, 2445),
     "cli": (18, 1790),
     "explorer": (11, 2530),
-    "figures": (8, 1350),
+    "figures": (8, 1304),
     "filters": (6, 1092),
     "graphs": (15, 2748),
     "losses": (4, 700),

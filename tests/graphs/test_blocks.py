@@ -8,9 +8,9 @@ from scipy.stats import chi2, f_oneway
 
 import gcnlimit as gl
 from gcnlimit.classes import Classes
-from gcnlimit.graphs.blocks import _level_of_means, _one_strength, block_doubts
+from gcnlimit.graphs.blocks import _level_of_means, _one_strength, block_doubts, triangle_doubts
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.graphs.standard import StandardizedGraph
+from gcnlimit.graphs.standard import Signals, StandardizedGraph, from_labels
 from gcnlimit.real.estimate import estimate_standard
 from gcnlimit.real.recommend import _ceiling
 from gcnlimit.real.scores import Interval
@@ -51,7 +51,8 @@ def two_kinds(seed, nodes=800):
 
 
 def doubted(X, y, seen, A):
-    return " ".join(block_doubts(StandardizedGraph.of(X, seen, A)))
+    graph = StandardizedGraph.of(X, seen, A)
+    return " ".join([*block_doubts(graph), *triangle_doubts(graph, from_labels(graph))])
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -67,6 +68,58 @@ def test_every_reason_is_named(seed):
     assert doubted(X, y, seen, A * (weights + weights.T)).startswith("the edges have weights")
     assert not doubted(X, y, seen, 2.5 * A)
     assert "degrees vary more within class 0 than" in doubted(*hubs_of_a_class(seed))
+
+
+def teams(seed, nodes=600):
+    """Papers of four authors, mostly of one class: no eigenvalue of their graph is odd."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(2, size=nodes)
+    A = np.zeros((nodes, nodes))
+    for kind in rng.integers(2, size=nodes):
+        weight = np.where(y == kind, 4.0, 1.0)
+        team = rng.choice(nodes, 4, replace=False, p=weight / weight.sum())
+        A[np.ix_(team, team)] = 1.0
+    return rng.standard_normal((nodes, 5)), y, np.where(rng.random(nodes) < 0.3, y, -1), A
+
+
+def ring(seed, nodes=600):
+    """Each node joined to the next two, on a ring of two arcs."""
+    A = sum(np.roll(np.eye(nodes), k, axis=1) for k in (-2, -1, 1, 2))
+    y = np.arange(nodes) // (nodes // 2)
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((nodes, 5)), y, np.where(rng.random(nodes) < 0.3, y, -1), A
+
+
+@pytest.mark.parametrize("drawn", [teams, ring])
+def test_neighbours_joined_to_each_other_are_named(drawn):
+    X, _, seen, A = drawn(0)
+    np.fill_diagonal(A, 0.0)
+    closed = np.trace(A @ A @ A) / np.sum(A @ A - np.diag(A.sum(axis=1)))
+    graph = StandardizedGraph.of(X, seen, A)
+    (said,) = triangle_doubts(graph, from_labels(graph))
+    assert f"joined with probability {closed:.2g}," in said
+    # of unknown strength, which is 1 at most: classes apart
+    assert [*triangle_doubts(graph, Signals(0.0, 0.0, np.inf, 0.0))]
+
+
+def test_edges_from_class_to_class_close_as_many_triangles_as_the_formula_says():
+    """At the strength of the graph itself, 1.3 times as many are not exceeded; at none, they are, of three strong classes."""
+    i = gl.sample(
+        gl.CSBM(4, 3.4, 1.0, 0.5, directed=False, classes=3), nodes=2000, degree=30, seed=0
+    )
+    graph = StandardizedGraph.of(None, i.labels, i.adjacency)
+    assert not [*triangle_doubts(graph, Signals(3.4, 0.0, 0.0, 0.0))]
+    assert [*triangle_doubts(graph, Signals(0.0, 0.0, 0.0, 0.0))]
+
+
+def test_nodes_of_many_edges_in_a_sparse_graph_are_not_taken_for_communities():
+    A = np.zeros((600, 600))
+    A[0, 1:13] = 1.0  # a star of twelve, each leaf the end of a path
+    for k in range(1, 588):
+        A[k, k + 12] = 1.0
+    found = estimate_standard(StandardizedGraph.of(None, np.arange(600) % 2, A + A.T))
+    assert any("nodes of 12 edges hide structure" in said for said in found.warnings)
+    assert not any("communities" in said or "two kinds" in said for said in found.warnings)
 
 
 def hubs_of_a_class(seed, nodes=900):

@@ -12,7 +12,7 @@ from scipy.special import chdtrc, fdtrc
 
 from gcnlimit._values import Array
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.graphs.standard import StandardizedGraph
+from gcnlimit.graphs.standard import Signals, StandardizedGraph
 
 UNLIKELY = 1e-3  # level of each test: about one graph of the model in 500 is doubted by chance
 # Ratio of mean degrees of two classes, or of their spreads, from which it matters: class sizes that
@@ -21,6 +21,8 @@ UNLIKE = 1.4
 FEWEST = 2.0  # edges expected between two classes below which their number says nothing
 WEIGHTED = 0.05  # variance of the weights, over their squared mean, that is noise not to be ignored
 SIDES = 0.9  # share of the edges that join two sides from which a graph is bipartite
+CLOSED = 1.3  # share of joined neighbours, over that of the model, from which it matters
+WALKS = 3e6  # of two steps that are followed to find it
 
 
 def block_doubts(graph: StandardizedGraph) -> Iterator[str]:
@@ -69,6 +71,29 @@ def block_doubts(graph: StandardizedGraph) -> Iterator[str]:
         pair = f"within class {names[i]}" if i == j else f"between {names[i]} and {names[j]}"
         excess = f"{there:.0f} edges {pair}, where one strength for all allows {fitted[i, j]:.0f}"
         yield f"pairs of classes are not linked alike ({excess})"
+
+
+def triangle_doubts(graph: StandardizedGraph, signals: Signals) -> Iterator[str]:
+    r"""Sentence on neighbours of a node that are joined to each other more often than in the model, as in households or a plane.
+
+    In the model a share :math:`\langle D(D-1)\rangle^2/(N\langle D\rangle^3)\,(1 + (C-1)s^3)` of such pairs is joined, with the
+    strength :math:`s = \lambda/\sqrt d` of the classes, which is taken three standard errors larger.
+    """
+    both = graph.both_ways()[0].astype(bool).astype(float)
+    D = np.diff(both.indptr).astype(float)
+    pairs = D * (D - 1.0)
+    degree = graph.operator.matrix.nnz / graph.nodes
+    # at strength 1 all edges are within classes
+    strength = np.clip((signals.lam + 3.0 * signals.lam_error) / np.sqrt(degree), 0.0, 1.0)
+    allowed = pairs.sum() ** 2 / D.sum() ** 3 * (1.0 + (graph.classes.count - 1) * strength**3)
+    order = np.random.default_rng(0).permutation(graph.nodes)
+    some = order[: np.searchsorted(np.cumsum((both @ D)[order]), WALKS) + 1]
+    rows, count = both[some], float(pairs[some].sum())
+    joined = float((rows @ both).multiply(rows).sum())
+    # a triangle is counted six times, and their number scatters as that of rare events
+    if joined > CLOSED * allowed * count + 5.0 * np.sqrt(6.0 * allowed * count + 36.0):
+        most = f"where classes and degrees allow at most {allowed:.2g}"
+        yield f"two neighbours of a node are joined with probability {joined / count:.2g}, {most}"
 
 
 def _level_of_means(values: Array, graph: StandardizedGraph, least: float = 1e-12) -> float:

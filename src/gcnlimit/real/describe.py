@@ -141,8 +141,7 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
     (True, True)
     """
     standard = StandardizedGraph.of(X, y, graph)
-    degree = standard.degrees
-    labels = standard.labels
+    degree, labels = standard.degrees, standard.labels
     same, adjusted = homophily(standard.operator.matrix, labels)
     S = standard.spectral()
     tops = top_eigenvalues(S, min(OUTLIERS, standard.nodes - 1))

@@ -18,7 +18,7 @@ from gcnlimit.classes import Classes
 from gcnlimit.degrees import Degrees
 from gcnlimit.errors import ParameterError
 from gcnlimit.estimated import EstimatedCSBM
-from gcnlimit.graphs.blocks import block_doubts
+from gcnlimit.graphs.blocks import block_doubts, triangle_doubts
 from gcnlimit.graphs.standard import Signals, StandardizedGraph, from_labels
 from gcnlimit.graphs.verdict import degree_law
 from gcnlimit.network import GCN
@@ -140,7 +140,7 @@ def estimate_standard(standard: StandardizedGraph, method: str = "labels") -> Es
         best, other = from_likelihood(standard)
         doubts += _of_likelihood(standard, best, other, s)
         s = best.signals
-    doubts += _of_spectrum(standard, s)
+    doubts += [*triangle_doubts(standard, s), *_of_spectrum(standard, s)]
     numbers = (standard.alpha, s.lam, s.mu, standard.rho, s.lam_error, s.mu_error)
     labels = (standard.labels.classes, standard.classes.fractions, standard.labels.counts)
     law = degree_law(standard.degrees)
@@ -181,6 +181,7 @@ def _of_spectrum(standard: StandardizedGraph, signals: Signals) -> Iterator[str]
     """Reasons to doubt the model, from outliers of the spectrum and degrees that vary."""
     factor = math.sqrt(2.0) if standard.directed else 1.0
     size, error = factor * abs(signals.lam), factor * signals.lam_error
+    mean, most = float(np.mean(standard.degrees)), float(np.max(standard.degrees))
     # the classes have eigenvalues of their own, one less than their number
     values = top_eigenvalues(standard.spectral(), standard.classes.count)
     top = float(abs(values[0]))
@@ -197,16 +198,17 @@ def _of_spectrum(standard: StandardizedGraph, signals: Signals) -> Iterator[str]
             odd = values[-1]
             told = f"of {abs(odd):.2f} and {values.size - 1} larger; it allows the larger"
         kind = "other communities" if odd > 0.0 else "two kinds of nodes, joined to each other"
-        other = f"structure that classes and degrees do not explain, such as {kind}"
-        yield f"the graph has {other} (eigenvalues {told})"
+        other = f"the graph has structure that classes and degrees do not explain, such as {kind}"
+        # a star of D edges among nodes of d has the eigenvalue D/sqrt(D - d), in units of sqrt(d)
+        if not standard.has_hubs and odd**2 * mean * (most - mean) < (1.15 * most) ** 2:
+            other = f"a mean degree of {mean:.2g} is small: nodes of {most:g} edges hide structure"
+        yield f"{other} (eigenvalues {told})"
     if not standard.has_hubs:
         return
     # degrees that vary should explain all but the classes
-    mean = float(np.mean(standard.degrees))
     square = standard.noise_level
     if mean < SPARSE:
-        unseen = f"below {SPARSE:g} other structure cannot be seen"
-        yield f"a mean degree of {mean:.3g} is small for a graph with hubs: {unseen}"
+        yield f"a mean degree of {mean:.3g} is small: below {SPARSE:g} hubs hide other structure"
     if not 0.8 < square < 1.25:
         hubs = "hubs are joined to nearly all nodes"
         why = "degrees do not explain all structure" if square > 1 else hubs
