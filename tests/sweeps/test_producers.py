@@ -31,7 +31,7 @@ PINNED = {
     8: THEORY,  # losses of linear networks at finite degree
     9: THEORY,  # networks of the wrong sign on unequal classes; train nodes of linear networks under noise and degrees
     10: THEORY,  # confidence of ten or more classes whose logits hardly scatter
-    11: THEORY,  # features of extreme strength
+    11: THEORY,  # features of extreme strength; signals of graphs with hubs, from labels
 }
 """Test accuracy at lam = 0 and 1 in each version of the numbers."""
 

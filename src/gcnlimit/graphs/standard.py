@@ -153,7 +153,8 @@ def from_labels(graph: StandardizedGraph) -> Signals:
         \hat\mu = \frac{N}{MD} \sum_{i \ne j} (y_i \cdot y_j)\, X_i \cdot X_j, \qquad D = \sum_{i \ne j} (y_i \cdot y_j)^2.
 
     Edges are counted against what the degrees :math:`D_i` alone would give: with all labels of two classes,
-    :math:`\hat\lambda` is :math:`2\sqrt d` times Newman's modularity. Its variance is
+    :math:`\hat\lambda` is :math:`2\sqrt d` times Newman's modularity. Where there are hubs, pairs count by their
+    propensities in :math:`D` (Eq. 11.17). Its variance is
     :math:`\frac{2N}D (1 + \hat\lambda\kappa T/D - \frac34\hat\lambda^2\kappa^2 D/N^2)`, half of it on a directed graph, with
     :math:`T = \sum_{i \ne j} (y_i \cdot y_j)^3`: more frequent edges fluctuate more, by :math:`\kappa = (1 - 2p)/\sqrt{Np(1-p)}`
     per signal, and the unit :math:`\nu` with them; :math:`\hat\lambda` is shrunk where it is not significant. For equal classes
@@ -163,7 +164,8 @@ def from_labels(graph: StandardizedGraph) -> Signals:
     """
     Y, N = graph.codes, graph.nodes
     n, axes = Y.shape
-    D, T = _pairs(graph.labels)
+    theta = (1.0 + graph.degrees) / (1.0 + graph.degrees.mean()) if graph.has_hubs else np.ones(N)
+    D, T = _pairs(graph.labels, theta)
     lam = N * _between(graph) / D
     plain = (1.0 if graph.directed else 2.0) * N / D
     sure = lam**2 / (lam**2 + plain)
@@ -174,7 +176,7 @@ def from_labels(graph: StandardizedGraph) -> Signals:
     M = graph.width
     Z = graph.features
     rows = check.dense(Z.matrix[graph.labels.labelled]) - Z.v
-    alpha = graph.alpha
+    alpha, D = graph.alpha, _pairs(graph.labels, np.ones(N))[0]
     # the sum over pairs is a square, over all nodes, less what each node adds to it alone
     alone = float(np.sum(Y**2, axis=1) @ np.sum(rows**2, axis=1))
     mu = alpha * (float(np.sum((rows.T @ Y) ** 2)) - alone) / D
@@ -183,11 +185,13 @@ def from_labels(graph: StandardizedGraph) -> Signals:
     return Signals(lam, mu, lam_error, math.sqrt(_correlation(rows) * variance))
 
 
-def _pairs(labels: Labels) -> tuple[float, float]:
-    r"""Sums of :math:`(y_i \cdot y_j)^2` and :math:`(y_i \cdot y_j)^3` over pairs of nodes, from the counts of the classes."""
-    counts = labels.counts
+def _pairs(labels: Labels, theta: Array) -> tuple[float, float]:
+    r"""Sums of :math:`(y_i \cdot y_j)^2` and its third power over pairs of nodes, times their propensities :math:`\theta`."""
+    index, counts = labels.index, labels.counts
     products = np.diag(counts.sum() / counts) - 1.0
-    pairs = np.outer(counts, counts) - np.diag(counts)
+    weights = theta[labels.labelled]
+    sizes = np.bincount(index, weights)
+    pairs = np.outer(sizes, sizes) - np.diag(np.bincount(index, weights**2))
     return float(np.sum(pairs * products**2)), float(np.sum(pairs * products**3))
 
 
