@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 import gcnlimit as gl
+from gcnlimit.graphs.check import column_spread
 from gcnlimit.graphs.scaling import Scaling, limits_of, unit_rows, within
 
 N = 400
@@ -182,3 +183,22 @@ def test_more_absurd_values_than_a_twentieth_are_what_a_column_is_like(count, li
     X = np.random.default_rng(0).standard_normal((200, 3))
     X[:count, 1] = 1e9
     assert (limits_of(X) is not None) == limited
+
+
+def test_columns_far_from_0_have_the_same_spread_sparse_or_not():
+    rng = np.random.default_rng(0)
+    present = rng.random((300, 3)) < [0.3, 0.9, 1.0]
+    X = (1e6 + rng.standard_normal((300, 3))) * present
+    both = zip(column_spread(X), column_spread(sparse.csr_array(X)), strict=True)
+    assert all(np.allclose(there, here, rtol=1e-9, atol=0.0) for there, here in both)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_numbers_far_from_0_that_vary_by_rounding_of_single_precision_are_left_out(form):
+    """Such as names of customers, 1e12 and on: their differences would be hundreds of times as large as other columns."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal((N, 3)), 1e12 + np.arange(N), np.full(N, 3e7)])
+    scaled = Scaling.of(X, "columns")(form(X))
+    scaled = scaled.toarray() if sparse.issparse(scaled) else scaled
+    assert np.allclose(scaled[:, :3].std(axis=0), 1.0)
+    assert not scaled[:, 3:].any()

@@ -211,11 +211,12 @@ def squared(X: Any) -> Any:
 def column_spread(X: Any) -> tuple[Array, Array, Mask]:
     """Mean and standard deviation of each column of features, and whether it varies."""
     mean = np.asarray(X.mean(axis=0)).ravel()
-    if is_sparse(X):
-        square = np.asarray(squared(X).mean(axis=0)).ravel()
-        spread = np.sqrt(np.maximum(square - mean**2, 0.0))
+    if is_sparse(X):  # far from 0, the difference of the squares would be rounding
+        zeros = X.shape[0] - np.bincount(X.indices, minlength=mean.size)
+        square = np.bincount(X.indices, (X.data - mean[X.indices]) ** 2, mean.size)
+        spread = np.sqrt((square + zeros * mean**2) / X.shape[0])
     else:
-        spread = X.std(axis=0)  # far from 0, the difference of the squares is rounding
+        spread = X.std(axis=0)
     return mean, spread, spread > 1e-7 * np.hypot(mean, spread)
 
 

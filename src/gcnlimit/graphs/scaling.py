@@ -61,7 +61,7 @@ class Scaling(NamedTuple):
         if how != "columns":
             return cls(how, 0.0 * mean, np.ones_like(mean), limits)
         large = is_sparse(X) and X.shape[0] * X.shape[1] > DENSE
-        return cls(how, 0.0 * mean if large else mean, np.where(varies, spread, 1.0), limits)
+        return cls(how, 0.0 * mean if large else mean, np.where(varies, spread, np.inf), limits)
 
     def __call__(self, X: Any) -> Any:
         """Scaled features."""
