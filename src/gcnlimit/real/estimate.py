@@ -199,8 +199,8 @@ def _of_spectrum(standard: StandardizedGraph, signals: Signals) -> Iterator[str]
             told = f"of {abs(odd):.2f} and {values.size - 1} larger; it allows the larger"
         kind = "other communities" if odd > 0.0 else "two kinds of nodes, joined to each other"
         other = f"the graph has structure that classes and degrees do not explain, such as {kind}"
-        # a star of D edges among nodes of d has the eigenvalue D/sqrt(D - d), in units of sqrt(d)
-        if not standard.has_hubs and odd**2 * mean * (most - mean) < (1.15 * most) ** 2:
+        star = most / math.sqrt(mean * max(most - mean, mean))  # of one node among many alike
+        if not standard.has_hubs and abs(odd) < 1.15 * star:
             other = f"a mean degree of {mean:.2g} is small: nodes of {most:g} edges hide structure"
         yield f"{other} (eigenvalues {told})"
     if not standard.has_hubs:
