@@ -32,7 +32,7 @@ BUDGET = {
     "explorer": (11, 2530),
     "figures": (8, 1304),
     "filters": (6, 1092),
-    "graphs": (15, 2748),
+    "graphs": (15, 2778),
     "losses": (4, 700),
     "nn": (7, 850),
     "numerics": (14, 1797),
