@@ -206,10 +206,9 @@ def _of_spectrum(standard: StandardizedGraph, signals: Signals) -> Iterator[str]
     if not standard.has_hubs:
         return
     # degrees that vary should explain all but the classes
-    square = standard.noise_level
     if mean < SPARSE:
         yield f"a mean degree of {mean:.3g} is small: below {SPARSE:g} hubs hide other structure"
-    if not 0.8 < square < 1.25:
+    if not 0.8 < (square := standard.noise_level) < 1.25:
         hubs = "hubs are joined to nearly all nodes"
         why = "degrees do not explain all structure" if square > 1 else hubs
         yield f"{why} (mean square {square:.2f} with the degrees divided out; 1 in the model)"
