@@ -282,6 +282,23 @@ def test_descent_diverges_above_the_largest_stable_rate_and_says_so(momentum):
     assert p.test_accuracy[0] == pytest.approx(end.test_accuracy, abs=1e-9)
 
 
+@pytest.mark.parametrize("symmetrize", [False, True])
+def test_what_loses_its_digits_is_out_of_range(symmetrize):
+    """Squares of outputs that underflow are those of the first step before, and eigenvalues beside a huge reg the end."""
+    network = gl.GCN(gl.PageRank(0.3), symmetrize=symmetrize)
+    descent = gl.GradientDescent(1, [1e-140, 1e-170])
+    cases = (
+        (network, network.replaced(reg=0.0, training=gl.GradientFlow([1e-140, 1e-170]))),
+        (network, network.replaced(reg=0.0, training=descent)),
+        (network.replaced(reg=1e4), network.replaced(reg=[1e4, 1e15], training=gl.GradientFlow(1))),
+    )
+    for same, gcn in cases:
+        p = gl.predict(DATA, gcn, throw=False)
+        assert p.status.tolist() == [gl.Status.EXPLICIT, gl.Status.OUT_OF_RANGE]
+        assert p.test_accuracy[0] == pytest.approx(gl.predict(DATA, same).test_accuracy, abs=1e-8)
+        assert np.isnan([p.test_accuracy[1], p.calibration.slope[1]]).all()
+
+
 def test_a_spectrum_down_to_zero_is_resolved_at_all_finite_times():
     """Where features and labels are as many: two contours meet, with and nearly without momentum, and no time is the last."""
     data = gl.CSBM(alpha=2, lam=0.8, mu=1.5, rho=0.5)

@@ -24,6 +24,10 @@ from gcnlimit.theory.readout import explicit_margins, read_outputs
 from gcnlimit.theory.solve import asymptote, solve, solver
 from gcnlimit.theory.training import Stopped, largest_stable_rate, trained_outputs
 
+_LEAST, _LARGEST = (
+    1e-300,
+    1e10,
+)  # variance, and reg in units of the squared gain, of a training that stops
 _HISTORY = 1 << 21  # numbers held by the memory of the fixed-point search: 16 MiB
 
 
@@ -189,7 +193,10 @@ def _stopped(points: Points, _: Effort) -> _Parts:
     with np.errstate(all="ignore"):  # points that are not resolved are reported as such
         outputs = trained_outputs(points, points.training)
         mean, variance, _ = outputs.output
-        deviation = np.sqrt(variance)
+        # squares underflow, or eigenvalues lose their digits beside reg
+        unit = points.units(np.exp(points.filter.log_gain(points.symmetric))) ** 2
+        out_of_range = (variance < _LEAST) | (points.reg / unit > _LARGEST)
+        deviation = np.sqrt(np.where(out_of_range, np.nan, variance))
         test = mean / deviation
         train = outputs.train_mean / np.sqrt(outputs.train_variance)
         if points.noise:
@@ -207,6 +214,7 @@ def _stopped(points: Points, _: Effort) -> _Parts:
         some = points.take(unresolved)
         diverges = np.asarray(getattr(some.training, "rate", 0.0)) > largest_stable_rate(some)
         status[unresolved] = np.where(diverges, Status.DIVERGED, Status.UNRESOLVED)
+        status[out_of_range] = Status.OUT_OF_RANGE
     none = np.zeros(points.size)
     steps = np.zeros(points.size, np.int64)
     answers = PointAnswers(test, train, deviation, none, *losses, status, none, steps)
