@@ -384,13 +384,23 @@ def test_the_training_begins_at_infinite_regularization_and_its_code_gives_the_c
     assert f"{stopped.max():.4f}" in picture.sentence
 
 
+@pytest.mark.parametrize("state", [State(rho=0.25), State(t=20.0)])
+def test_a_training_that_never_ends_has_a_curve(state):
+    """With as many labelled nodes as features, or a steep filter, eigenvalues reach down to 0."""
+    picture = complete("training", state)
+    stopped, ridge, _ = (curve.y for curve in picture.curves)
+    assert np.all(np.diff(stopped[-20:]) < 0.0)
+    assert ridge[-1] > stopped[-1] > 0.5
+    assert "takes for ever" in picture.sentence
+
+
 @pytest.mark.parametrize(
     ("state", "why"),
     [
         (State(degrees_variance=0.5), "equal degrees"),
         (State(classes="0.2, 0.8"), "equal classes"),
         (State(symmetrize=False), "symmetrize the graph"),
-        (State(t=20.0), "so steep a filter"),
+        (State(family="pagerank", theta=0.471404), "so steep a filter"),
     ],
 )
 def test_a_training_without_a_theory_is_refused_in_words_of_the_page(state, why):

@@ -89,7 +89,10 @@ class Elsewhere(NamedTuple):
 
 
 class TrainingCurves(NamedTuple):
-    """Accuracy of the network stopped at `TIMES`, of ridge regressions at one over them, and at the end of the training."""
+    """Accuracy of the network stopped at `TIMES`, of ridge regressions at one over them, and at the end of the training.
+
+    The end is NaN where eigenvalues reach down to 0, or nearly so.
+    """
 
     stopped: Array
     ridge: Array
@@ -265,10 +268,10 @@ def training(state: State) -> TrainingCurves:
         raise GCNLimitError(f"{what} needs a symmetrized graph, or PageRank; symmetrize the graph")
     ridge = state.gcn.replaced(loss="square", normalize=True, reg=1.0 / TIMES)
     flow = ridge.replaced(reg=0.0, training=GradientFlow(np.append(TIMES, math.inf)))
-    answers = (predict(state.data, network, throw=False) for network in (flow, ridge))
-    stopped, regularized = (np.asarray(answer.test_accuracy) for answer in answers)
-    if np.isnan(stopped).any():
+    stopped = np.asarray(predict(state.data, flow, throw=False).test_accuracy)
+    if np.isnan(stopped[:-1]).any():
         raise GCNLimitError(f"{what} is not resolved for so steep a filter; take a smaller one")
+    regularized = np.asarray(predict(state.data, ridge, throw=False).test_accuracy)
     return TrainingCurves(stopped[:-1], regularized, float(stopped[-1]))
 
 

@@ -191,6 +191,8 @@ def training_sentence(state: State, curve: TrainingCurves) -> str:
     loss = 100.0 * (curve.stopped[top] - curve.end)
     lost = f"{'costs' if loss > 0.0 else 'gains'} {abs(loss):.1f} percentage points"
     lost = lost if abs(loss) >= 0.05 else "changes nothing"
+    if np.isnan(loss):
+        lost = "takes for ever, since some eigenvalues are all but 0"
     ridge = f"The best ridge regression reaches {curve.ridge.max():.4f}"
     return f"{best}. {ridge}. Training to the end {lost}."
 
