@@ -213,12 +213,14 @@ def test_a_training_that_stops_and_its_calibration_are_the_librarys_answer():
         (["--time", "1", "--reg", "inf"], "leaves nothing to train"),
         (["--time", "1", "--loss", "logistic"], "no theory for"),
         (["--steps", "1.5", "--rate", "1"], "whole numbers"),
+        (["--steps", "500", "--rate", "5"], "rate = 5, whose largest stable value is 0.34"),
     ],
 )
 def test_a_training_that_cannot_be_is_refused_in_a_sentence(options, words):
     result = run("predict", *OPTIONS, "--t", "1", *options)
     assert result.exit_code == 2
     assert words in " ".join(result.stderr.split())
+    assert "throw=" not in result.stderr
 
 
 @pytest.mark.parametrize("verb", VERBS)

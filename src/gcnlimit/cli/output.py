@@ -141,14 +141,14 @@ def failures(grid: Grid, answer: Points) -> dict[int, str]:
 
 
 def _reason(grid: Grid, place: int, status: Status) -> str:
-    """Sentence of the status; where a point is refused, the one that names the parameter at fault."""
-    from gcnlimit.theory.predict import predict
+    """Sentence of the status; where a point is refused or diverges, the one that names the parameter at fault."""
+    from gcnlimit.theory.predict import ALONE, predict
 
-    if status is Status.REFUSED:
+    if status in (Status.REFUSED, Status.DIVERGED):
         try:
             predict(*grid.at(place).problem())
-        except ParameterError as error:
-            return str(error)
+        except GCNLimitError as error:
+            return str(error).removesuffix(f"; {ALONE}")
     return status.message if status > Status.CONVERGED else LOST
 
 

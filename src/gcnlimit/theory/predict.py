@@ -27,6 +27,9 @@ from gcnlimit.theory.points import Mask, Points
 from gcnlimit.theory.training import largest_stable_rate
 from gcnlimit.theory.uncertainty import carries_errors
 
+ALONE = "pass throw=False to see status alone"
+"""How to have the status of a single point in place of an error."""
+
 
 @carries_errors
 def predict(
@@ -165,5 +168,5 @@ def _raise_failure(points: Points, answers: PointAnswers) -> Never:
     which = f"{failed.size} of {points.size} points have no solution, the first at {where}"
     remedy = "pass throw=False to keep the others, and look at status"
     if points.size == 1:
-        which, remedy = f"there is no solution at {where}", "pass throw=False to see status alone"
+        which, remedy = f"there is no solution at {where}", ALONE
     raise ConvergenceError(f"{which}: {Status(int(answers.status[first])).message}; {remedy}")

@@ -167,6 +167,12 @@ def test_a_looser_tolerance_gives_nearly_the_same_weights(instance, loss):
     assert np.linalg.norm(loose - tight) < 0.1 * np.linalg.norm(tight)
 
 
+def test_a_descent_that_diverges_beyond_all_numbers_names_the_rate(instance):
+    gcn = gl.GCN(gl.Diffusion(1.0), training=gl.GradientDescent(2000, 5.0))
+    with pytest.raises(gl.ParameterError, match=r"the descent diverges: .*; take a smaller rate"):
+        gl.fit(instance, gcn)
+
+
 @pytest.mark.parametrize("symmetrize", [False, True])
 def test_a_filter_beyond_floating_point_numbers_is_refused(instance, symmetrize):
     deep = gl.GCN(gl.Residual.constant(100 / 1.5, 100), symmetrize=symmetrize)

@@ -26,7 +26,7 @@ from gcnlimit.simulation.train.minimize import TrainingTask
 from gcnlimit.simulation.train.penalized import penalized
 from gcnlimit.simulation.train.products import Products, TrainingByProducts, rows_by_filter
 from gcnlimit.simulation.train.solvers import TOLERANCE, TrainingRows
-from gcnlimit.training import Training
+from gcnlimit.training import GradientDescent, Training
 
 
 def check_reg(size: float, loss: Loss, reg: float, dtype: np.dtype[Any]) -> None:
@@ -214,6 +214,9 @@ class _Networks:
         """
         dtype = outputs.dtype
         if not (np.isfinite(weights).all() and np.isfinite(outputs).all()):
+            if isinstance(self.training, GradientDescent):
+                told = f"the descent diverges: the outputs exceed the numbers of type {dtype}"
+                raise ParameterError(f"{told}; take a smaller rate")
             raise ParameterError(
                 f"the outputs exceed the numbers of type {dtype}; scale the features to variance "
                 "1, raise reg, take fewer layers or smaller parameters of the filter (many layers "
