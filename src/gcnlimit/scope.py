@@ -8,6 +8,7 @@ by the first of the `ROUTES` that it matches. A new variant is a question with i
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -233,9 +234,6 @@ REFUSALS: tuple[Refusal, ...] = (
 )
 
 
-_REFUSALS_OF = {name: [r for r in REFUSALS if name in r.functions] for name in FUNCTIONS}
-
-
 class Route(enum.Enum):
     """How a trained network is solved for: the equations."""
 
@@ -277,7 +275,13 @@ def route_of(case: Case) -> Route:
 
 def refusal_of(function: str, case: Case) -> Refusal | None:
     """Row that refuses a case to a function; None if it is answered."""
-    return next((row for row in _REFUSALS_OF[function] if matches(row.when, case)), None)
+    return _refusal_of(function, frozenset(case.items()))
+
+
+@functools.cache
+def _refusal_of(function: str, answers: frozenset[tuple[str, str]]) -> Refusal | None:
+    rows = (row for row in REFUSALS if function in row.functions)
+    return next((row for row in rows if matches(row.when, dict(answers))), None)
 
 
 def sentence(function: str, data: CSBM, gcn: GCN | None = None) -> str | None:
