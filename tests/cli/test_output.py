@@ -10,6 +10,7 @@ from helpers import run
 from problems import OPTIONS
 
 import gcnlimit as gl
+from gcnlimit.cli import output
 from gcnlimit.cli.output import say_first
 from gcnlimit.results.text import table
 
@@ -117,6 +118,18 @@ def test_the_answer_is_drawn(tmp_path, words):
     done = run(*words, "--plot", tmp_path / "picture.svg")
     assert done.exit_code == 0, done.output
     assert ("Bayes-optimal" in (tmp_path / "picture.svg").read_text()) == ("--reg" not in words)
+
+
+def test_the_ceiling_is_drawn_beside_the_answer(monkeypatch):
+    figures = []
+    monkeypatch.setattr(output, "write_picture", lambda figure, *_, **__: figures.append(figure))
+    data = gl.CSBM(4, [0.5, 1.0, 1.5], 2.0, 0.1)
+    answer, ceiling = gl.predict(data, gl.GCN(gl.Diffusion(1.0))), gl.bayes_optimal(data)
+    output.draw_beside("here.svg", answer, ceiling.test_accuracy)
+    here, above = figures[0].axes[0].lines
+    for line, numbers in ((here, answer), (above, ceiling)):
+        assert list(line.get_xdata()) == [0.5, 1.0, 1.5]
+        assert list(line.get_ydata()) == list(numbers.test_accuracy)
 
 
 @pytest.mark.parametrize(

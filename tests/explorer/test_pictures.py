@@ -375,6 +375,8 @@ def test_what_takes_minutes_with_hubs_is_a_sentence(name):
 )
 def test_the_training_begins_at_infinite_regularization_and_its_code_gives_the_curves(state):
     picture = complete("training", state)
+    names = [curve.name for curve in picture.curves]
+    assert names == ["stopped at t", "ridge, reg = 1/t", "Bayes-optimal"]
     stopped, ridge, _ = (curve.y for curve in picture.curves)
     printed = _printed(picture.python).reshape(2, -1)
     np.testing.assert_allclose(printed, [stopped, ridge], rtol=1e-12)

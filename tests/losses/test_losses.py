@@ -32,6 +32,12 @@ def test_prox_minimises_its_objective(loss, omega, v):
     assert objective(float(loss.prox(omega, v))) <= best.fun + 1e-12 * (1 + abs(best.fun))
 
 
+@pytest.mark.parametrize("loss", [*LOSSES, gl.Softmax()], ids=repr)
+def test_the_slope_at_zero_is_that_of_the_value(loss):
+    up, down = loss.value(1e-4), loss.value(-1e-4)
+    assert loss.slope_at_zero == pytest.approx(float(up - down) / 2e-4, rel=1e-7)
+
+
 def test_logistic_prox_at_extremes():
     omega = np.array([-1e5, -50.0, 0.0, 50.0, 1e5, -0.5e7, -0.5e7 + 1.0])
     v = np.array([1e-6, 1e6, 1e7, 1e-3, 1e4, 1e7, 1e7])

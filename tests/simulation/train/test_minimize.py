@@ -7,7 +7,7 @@ import gcnlimit as gl
 from gcnlimit.classes import Classes
 from gcnlimit.errors import ConvergenceError
 from gcnlimit.losses import Logistic
-from gcnlimit.simulation.train.minimize import TrainingTask
+from gcnlimit.simulation.train.minimize import Shifted, TrainingTask
 
 
 class Stretched(gl.Loss):
@@ -65,6 +65,22 @@ def test_the_pulls_of_the_two_classes_balance(loss):
         for change in (-1e-3, 0.0, 1e-3)
     ]
     assert total[1] <= min(total[0], total[2])
+
+
+def test_a_shifted_loss_is_least_beside_its_proximal_point():
+    loss, omega = Shifted(gl.Logistic(), np.array([0.7, -2.0])), np.array([0.3, 1.0])
+    best = loss.prox(omega, 1.5)
+    for step in (-1e-3, 1e-3):
+        values = [loss.value(x) + (x - omega) ** 2 / 3.0 for x in (best, best + step)]
+        assert np.all(values[0] < values[1])
+
+
+@pytest.mark.parametrize("loss", [gl.Logistic(), gl.Hinge(), gl.Softmax()], ids=repr)
+def test_equal_classes_have_no_bias(loss):
+    index = np.repeat([0, 1], [12, 28])  # of classes that are alike in the model
+    F = np.random.default_rng(0).standard_normal((40, 15))
+    _, biases, _ = TrainingTask(F, index, Classes(2), loss).minimize(np.array([0.5, 2.0]), 1e-10)
+    assert np.all(np.array(biases) == 0.0)
 
 
 def test_a_bias_that_nothing_bounds_is_refused():

@@ -27,6 +27,7 @@ def test_at_large_degree_it_is_the_dense_ceiling():
     )
     assert abs(found.test_accuracy - dense.test_accuracy) < 4 * found.standard_error.test_accuracy
     assert abs(found.test_loss - dense.test_loss) < 4 * found.standard_error.test_loss
+    assert (found.train_accuracy, found.train_loss) == (1.0, 0.0)  # labels that are known
     assert not found.hard
 
 
