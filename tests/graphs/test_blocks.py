@@ -210,7 +210,7 @@ def test_a_ceiling_below_leave_one_out_is_a_doubt():
     assert doubts == ()
     alone = Interval(0.95, 0.93, 1.0)  # of features that are not classes in Gaussian noise
     said, (doubt,) = _ceiling(Interval(0.6, 0.5, 0.7), found, (), alone)
-    assert doubt.startswith("the features alone tell more than those of the model can (0.93 or")
+    assert doubt.startswith("the features alone are more accurate than the model allows (0.93 or")
     assert doubt in said
 
 

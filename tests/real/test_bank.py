@@ -97,7 +97,7 @@ def test_labels_of_others_do_not_tell_a_label_of_chance(graph):
     model = gl.GraphClassifier().fit(X, np.where(seen, y, -1), graph=A)
     assert model.loo_score_ < 0.65  # 0.9 and more by labels around a node
     told = [row.member for row in model.table_ if "labels" in row.member]
-    assert told == ["near labels", "labels: left out, those around a node tell its own"]
+    assert told == ["near labels", "labels: left out, the labels around a node reveal its own"]
 
 
 def blocks(seed, classes, stay, nodes=400):

@@ -206,7 +206,7 @@ def compare(
     flag("symmetrize", symmetrize)
     order = whole("order", order, low=0, high=MAX_ORDER)
     if whole("depth", depth, low=1) > _DEEPEST:
-        long = "to search the strength of each layer takes minutes"
+        long = "searching the strength of each layer takes minutes"
         use = f"take depth <= {_DEEPEST}, or tune one strength for all layers"
         raise ParameterError(f"depth = {depth} is not allowed: {long}; {use}")
     check_types("compare", data=(data, CSBM))

@@ -34,7 +34,7 @@ def block_doubts(graph: StandardizedGraph) -> Iterator[str]:
     A = graph.operator.matrix
     if float(np.var(A.data)) > WEIGHTED * float(np.mean(A.data)) ** 2:
         ratio = f"the largest is {A.data.max() / A.data.min():.3g} times the smallest"
-        yield f"the edges have weights ({ratio}), which the model has not; leave the weights out"
+        yield f"the edges have weights ({ratio}), which the model lacks; leave the weights out"
     out = np.diff(A.indptr).astype(float)
     into = np.bincount(A.indices, minlength=graph.nodes).astype(float)
     for degrees in (out, into) if graph.directed else (out,):
@@ -69,7 +69,7 @@ def block_doubts(graph: StandardizedGraph) -> Iterator[str]:
         yield f"classes are linked in one direction ({counted})"
     else:
         pair = f"within class {names[i]}" if i == j else f"between {names[i]} and {names[j]}"
-        excess = f"{there:.0f} edges {pair}, where one strength for all allows {fitted[i, j]:.0f}"
+        excess = f"{there:.0f} edges {pair}, where one lam for all predicts {fitted[i, j]:.0f}"
         yield f"pairs of classes are not linked alike ({excess})"
 
 

@@ -177,5 +177,5 @@ class GraphClassifier(GraphEstimator):
             both = np.round([shift.fractions, self.fractions_], 2).tolist()
             told = f"about {both[0]} instead of {both[1]} for {self.classes_.tolist()}"
             use = "give fractions=..., or y=... with the classes of a few nodes there"
-            moved = "the outputs say that the classes have other fractions here than in the fit"
+            moved = "the outputs suggest that the classes have other fractions here than in the fit"
             warnings.warn(f"{moved}, {told}; {use}", stacklevel=5)

@@ -119,8 +119,8 @@ class Description(Printed):
             snr = f"signal-to-noise ratio {float((self.likelihood or self.estimate).data.snr):.2g}"
             lines.append(f"{snr}: above 1 the classes show even without labels")
         vary = "as at random" if self.estimate.degrees is None else "more than at random"
-        noise = f"they leave noise {self.noise_level:.2f} (model: 1)"
-        lines.append(f"degrees vary {vary}; divided out, {noise}")
+        noise = f"the noise without them is {self.noise_level:.2f} (model: 1)"
+        lines.append(f"degrees vary {vary}; {noise}")
         if self.outliers.size:
             outside = ", ".join(f"{value:.2f}" for value in self.outliers)
             lines.append(f"eigenvalues outside of the semicircle: {outside}")

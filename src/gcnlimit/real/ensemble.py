@@ -96,7 +96,7 @@ class Ensemble:
         bank: Any = members(views, labels, told)
         bank = list(bank) if views.nodes <= HELD else bank
         fitted: dict[str, Fitted] = {}
-        unusable = {"labels": "those around a node tell its own"} if told else {}
+        unusable = {"labels": "the labels around a node reveal its own"} if told else {}
         for member, columns in bank:
             try:
                 fitted[member.name] = Fitted.of(member, columns, labels, weights)

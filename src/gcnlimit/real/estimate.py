@@ -196,7 +196,7 @@ def _of_spectrum(standard: StandardizedGraph, signals: Signals) -> Iterator[str]
         odd, told = values[0], f"up to {top:.2f}; the model allows {beyond:.2f}"
         if top <= beyond:
             odd = values[-1]
-            told = f"of {abs(odd):.2f} and {values.size - 1} larger; it allows the larger"
+            told = f"of {abs(odd):.2f} and {values.size - 1} larger; the model allows only these"
         kind = "other communities" if odd > 0.0 else "two kinds of nodes, joined to each other"
         other = f"the graph has structure that classes and degrees do not explain, such as {kind}"
         star = most / math.sqrt(mean * max(most - mean, mean))  # of one node among many alike

@@ -193,7 +193,7 @@ def best_possible(model: Any, standard: StandardizedGraph) -> tuple[Estimate, st
     if standard.has_hubs and not standard.classes.equal:
         doubts += ("there is no theory of hubs and unequal classes",)
     if model.unlike_ or 0.5 * np.abs(model.fractions_ - model._prior).sum() > MOVED:
-        doubts = ("labelled nodes look unlike the others, as if no random sample", *doubts)
+        doubts = ("the labelled nodes look unlike the others, so they may be no random sample", *doubts)
     features = None
     if model.graph_gain_ is not None:
         alone = (fit for fit in model._model.fitted.values() if not fit.member.graph)
@@ -223,11 +223,11 @@ def _ceiling(
         value, error = float(best.test_accuracy), float(best.standard_error.test_accuracy)
         if features.low > value + 2.0 * error:
             shown = f"{features.low:.2f} or more by leave-one-out, {value:.2f} +- {error:.2f}"
-            doubts = (f"the features alone tell more than those of the model can ({shown})",)
+            doubts = (f"the features alone are more accurate than the model allows ({shown})",)
     if not doubts:
         best = bayes_optimal(estimate.data)
         value, error = float(best.test_accuracy), float(best.standard_error.test_accuracy)
-        both = f"{expected.low:.2f} or more, the model allows {value:.2f} +- {error:.2f}"
+        both = f"{expected.low:.2f} or more, where the model allows {value:.2f} +- {error:.2f}"
         shown = f"leave-one-out shows an accuracy of {both}"
         if error > VAGUE or value < expected.low <= value + 2.0 * error:
             return f"How much better one could do is not known: {shown}; label more nodes.", doubts

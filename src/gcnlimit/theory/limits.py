@@ -67,7 +67,7 @@ def no_residual_margin(data: CSBM, depth: int) -> Array:
     size = np.max(np.abs(lam))
     if size ** (2 * K) * np.max(mu + 1.0) > _LARGEST:
         told = f"lam = {size:g} to the power of the depth {K} is out of range"
-        raise ParameterError(f"{told}; take less of either")
+        raise ParameterError(f"{told}; take a weaker signal or fewer layers")
 
     def power_sum(count: int) -> Array:
         return np.asarray(np.sum([lam ** (2 * k) for k in range(1, count + 1)], axis=0))
