@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from reference import ROOT
 
 import gcnlimit as gl
@@ -42,6 +43,10 @@ def depth(script, folder):
     script.functions(nodes=400, trials=2)
     for step in ("discretization", "residuals", "oversmoothing", "convergence", "rates"):
         getattr(script, step)()
+    axes = Figure().subplots()
+    script._above(axes, gl.CSBM(4, 1.5, 3.0, 0.1), 0.0, 0, "directed")
+    dots, law = (np.log(line.get_ydata()[4:]) for line in axes.lines)
+    np.testing.assert_allclose(dots, law, atol=0.5)
 
 
 def finite_reg(script, folder):

@@ -10,18 +10,23 @@ import itertools
 import sys
 from pathlib import Path
 
+import matplotlib as mpl
 import numpy as np
+from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.special import ndtr
 
 import gcnlimit as gl
+from gcnlimit.figures.style import COLOURS
 from validation.integral_equations import integral_residuals
 from validation.measured_order_functions import measure_order_functions as measure
 
 IMAGES = Path(__file__).parents[1] / "images"
 DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
 GRAPHS = {"directed": False, "symmetrized": True}
+MARKERS = "osv^D"  # a curve is told by its marker as well as by its colour
+mpl.rcParams["axes.prop_cycle"] = cycler(color=COLOURS)
 
 
 def canvas(
@@ -110,13 +115,13 @@ def discretization() -> None:
             ax.loglog(
                 depths,
                 [np.abs(v - exact[name]).max() / size for v in values],
-                f"C{color}o-",
+                f"C{color}{MARKERS[color]}-",
                 label=f"${symbol}$",
             )
             ax.loglog(
                 depths[1:],
                 [np.abs(v - exact[name]).max() / size for v in better],
-                f"C{color}s:",
+                f"C{color}{MARKERS[color]}:",
                 mfc="none",
             )
         ax.loglog(depths, 2.0 / np.array(depths), "k--", lw=0.8, label=r"$\propto K^{-1}$")
@@ -157,10 +162,10 @@ def oversmoothing() -> None:
             "pca_distance" if data.lam > 1 else "pca_gap",
         )
         for name, (depths, filters), style in _families():
-            found = gl.depth.oversmoothing(data, filters)
+            found = gl.depth.oversmoothing(data, filters, symmetrize=False)
             for ax, field in zip(row, fields, strict=True):
                 ax.plot(depths, getattr(found, field), style, ms=3, lw=1, label=name)
-        limit = gl.depth.oversmoothing(data, [gl.Diffusion(1.0)])
+        limit = gl.depth.oversmoothing(data, [gl.Diffusion(1.0)], symmetrize=False)
         for ax, field in zip(row, fields, strict=True):
             ax.axhline(
                 getattr(limit, field)[0], color="C0", ls="--", lw=1, label=r"$e^{ta}$, $t = 1$"
@@ -222,10 +227,9 @@ def convergence() -> None:
 
 def _above(ax: Axes, data: gl.CSBM, c: float, color: int, name: str) -> None:
     depths = np.arange(2, 82, 4)
-    found = gl.depth.oversmoothing(
-        data, [gl.Residual.constant(c, int(K)) for K in depths]
-    ).pca_distance
-    ax.semilogy(depths, found, f"C{color}o", ms=3, label=name)
+    filters = [gl.Residual.constant(c, int(K)) for K in depths]
+    found = gl.depth.oversmoothing(data, filters, symmetrize=False).pca_distance
+    ax.semilogy(depths, found, f"C{color}{MARKERS[color]}", ms=3, label=name)
     power = (
         (0.5 if c else 0.0) if data.directed else 1.5
     )  # of the sum of squared binomials, of the edge of the semicircle
@@ -235,8 +239,9 @@ def _above(ax: Axes, data: gl.CSBM, c: float, color: int, name: str) -> None:
 
 def _below(ax: Axes, data: gl.CSBM, c: float, color: int, name: str) -> None:
     depths = 2 * np.unique(np.geomspace(1, 250, 14).astype(int))
-    found = gl.depth.oversmoothing(data, [gl.Residual.constant(c, int(K)) for K in depths]).pca_gap
-    ax.loglog(depths, found, f"C{color}o-", ms=3, lw=0.8, label=name)
+    filters = [gl.Residual.constant(c, int(K)) for K in depths]
+    found = gl.depth.oversmoothing(data, filters, symmetrize=False).pca_gap
+    ax.loglog(depths, found, f"C{color}{MARKERS[color]}-", ms=3, lw=0.8, label=name)
 
 
 def rates() -> None:
