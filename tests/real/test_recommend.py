@@ -124,7 +124,7 @@ def test_labels_of_one_class_are_no_random_sample():
     rng = np.random.default_rng(0)
     seen = rng.random(600) < np.where(y == 0, 0.6, 0.1)
     advice = gl.recommend(X, np.where(seen, y, -1), A)
-    assert advice.doubts[0].endswith("so they may be no random sample")
+    assert advice.doubts[0].endswith("and may be no random sample")
     assert advice.doubts[0] in advice.reason
 
 

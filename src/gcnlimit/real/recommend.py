@@ -193,7 +193,7 @@ def best_possible(model: Any, standard: StandardizedGraph) -> tuple[Estimate, st
     if standard.has_hubs and not standard.classes.equal:
         doubts += ("there is no theory of hubs and unequal classes",)
     if model.unlike_ or 0.5 * np.abs(model.fractions_ - model._prior).sum() > MOVED:
-        doubts = ("the labelled nodes look unlike the others, so they may be no random sample", *doubts)
+        doubts = ("the labelled nodes look unlike the others and may be no random sample", *doubts)
     features = None
     if model.graph_gain_ is not None:
         alone = (fit for fit in model._model.fitted.values() if not fit.member.graph)
