@@ -105,3 +105,31 @@ def test_a_stream_that_is_missing_or_closed_is_no_terminal():
     assert progress.is_terminal(closed)
     closed.close()
     assert not any(map(progress.is_terminal, (closed, None, io.StringIO())))
+
+
+def test_what_may_take_long_has_a_bar(tmp_path, monkeypatch):
+    """Beside searches, fits and simulations: inference by linear messages, the best linear network, and other packages."""
+    import networkx
+
+    import gcnlimit as gl
+
+    titles = []
+    made = progress.Bar.__init__
+    monkeypatch.setattr(
+        progress.Bar,
+        "__init__",
+        lambda bar, title, *rest: (titles.append(title), made(bar, title, *rest))[0],
+    )
+    data = gl.CSBM(4, 1.0, 2.0, 0.5, directed=False)
+    drawn = gl.sample(data, nodes=60, degree=10, seed=0)
+    drawn.save(tmp_path / "a.npz")
+    graph = networkx.path_graph(3)
+    for call, title in (
+        (lambda: gl.best_linear(data), "computing the best linear network"),
+        (lambda: gl.linear_message_passing(drawn), "passing messages"),
+        (lambda: gl.Instance.load(tmp_path / "a.npz"), "reading"),
+        (lambda: gl.real.to_networkx(gl.real.from_networkx(graph)), "converting"),
+    ):
+        titles.clear()
+        call()
+        assert titles[0] == title

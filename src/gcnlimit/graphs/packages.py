@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._runtime.extras import load
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, whole
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import dense, is_symmetric, node_order, of_networkx
@@ -20,6 +21,7 @@ from gcnlimit.graphs.tables import from_edges
 Names = str | Sequence[str]
 
 
+@progress_bar("converting")
 def from_networkx(
     graph: Any, features: Names = "x", label: str = "label", words: Names = ()
 ) -> Dataset:
@@ -58,7 +60,7 @@ def from_networkx(
         told = f"Attributes that were not taken: {', '.join(left)}"
         notes.append(f"{told} (name those of features in features, that of the classes in label).")
         if not cells or label not in present:
-            warnings.warn(notes[-1], stacklevel=2)
+            warnings.warn(notes[-1], stacklevel=3)
     names = np.array([str(node) for node in nodes])
     return Dataset(of_networkx(graph), X, y, names=names, notes=tuple(notes))
 
@@ -75,6 +77,7 @@ def _features(columns: dict[str, list[Any]], notes: list[str], words: Sequence[s
     return [np.ravel(row) for row in cells]
 
 
+@progress_bar("converting")
 def to_networkx(data: Dataset) -> Any:
     """NetworkX graph whose nodes have ``x``, ``label`` and ``train`` (of the first split); directed if not symmetric."""
     check_types("to_networkx", data=(data, Dataset))

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit import scope
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import as_real, broadcast, check_types, flag, number, whole
 from gcnlimit._values import Array, shown
 from gcnlimit.csbm import CSBM, SIGNALS
@@ -61,6 +62,7 @@ def best_linear(
     symmetrize: bool = True,
     **sparse: Unpack[AtDegree],
 ) -> LinearTransfer: ...
+@progress_bar("computing the best linear network")
 def best_linear(
     data: CSBM,
     *,

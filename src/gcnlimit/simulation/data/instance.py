@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import as_real, plain_array, whole
 from gcnlimit._values import Array, Brief
 from gcnlimit.classes import Classes
@@ -190,6 +191,7 @@ class Instance(Brief):
         dataset.write_arrays(path, fields, compress=False)
 
     @staticmethod
+    @progress_bar("reading")
     def load(path: Location) -> Instance:
         """Read what `save` wrote; every field is checked as in `of`."""
         with dataset.reading(path, "an instance") as stored:

@@ -17,6 +17,7 @@ from scipy.sparse.linalg import LinearOperator
 from scipy.special import log_softmax
 
 from gcnlimit import scope
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import tolerance, whole
 from gcnlimit._values import Array, Brief, shown
 from gcnlimit.errors import ParameterError
@@ -76,6 +77,7 @@ class LinearInference(Brief):
     performance: Performance | None
 
 
+@progress_bar("passing messages")
 def linear_message_passing(
     instance: Instance | Observation,
     *,
