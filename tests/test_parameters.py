@@ -39,6 +39,12 @@ def test_layers_that_are_no_numbers_are_refused(given):
         parameters.starts({"c": given}, ())
 
 
+def test_a_name_that_is_not_known_is_told_those_that_are():
+    for allowed, told in ((("theta", "t"), "allowed: theta, t"), ((), "allowed: none")):
+        with pytest.raises(gl.ParameterError, match=f"^'x' is not a number; {told}$"):
+            parameters.check_names(["x"], allowed, "a number")
+
+
 def test_the_key_of_a_point_says_its_defaults():
     """A default written out, by name or in a value, is the same point; another value is not."""
     axes = {"t": [0.5, 1.0]}

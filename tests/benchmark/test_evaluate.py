@@ -245,6 +245,11 @@ def test_a_user_who_cannot_run_a_model_is_refused(user):
     assert "user = " in failed.error
 
 
+def test_a_seed_below_0_is_refused_by_its_name():
+    with pytest.raises(gl.ParameterError, match=r"^seed = -1 "):
+        evaluate(centroids, "reference", size="small", seed=-1)
+
+
 def test_a_user_without_a_seed_is_refused():
     with pytest.raises(gl.ParameterError, match="seed=secrets"):
         evaluate(centroids, "reference", size="small", user="nobody")

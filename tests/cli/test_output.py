@@ -88,6 +88,11 @@ def test_a_table_keeps_every_number_at_every_width(width):
     assert max(map(len, text.splitlines())) <= max(width, len("all filters   long heading 10"))
 
 
+def test_what_is_not_known_is_a_dash_and_small_numbers_keep_their_digits():
+    cells = [output._cell(value) for value in (None, float("nan"), 0.0, 1e-4, -1.5e-5, 3, "PCA")]
+    assert cells == ["-", "-", "0", "0.0001", "-1.500e-05", "3", "PCA"]
+
+
 def test_words_stand_to_the_left_and_numbers_to_the_right():
     text = table({"method": ["PCA", "diffusion"], "gap": ["0.07 ± 0.01", "-"], "to": ["b", "7"]})
     assert text.splitlines() == [

@@ -141,6 +141,10 @@ def test_a_split_that_tables_do_not_have_is_refused(tmp_path):
     assert "has no splits" in done.stderr
 
 
+def test_a_port_is_one_of_16_bits():
+    assert run("explore", "--port", "65536").exit_code == 2
+
+
 def test_explore_reads_tables_as_the_other_verbs_do(tmp_path, monkeypatch):
     pytest.importorskip("dash")
     shown = []

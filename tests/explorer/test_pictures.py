@@ -375,6 +375,7 @@ def test_what_takes_minutes_with_hubs_is_a_sentence(name):
 )
 def test_the_training_begins_at_infinite_regularization_and_its_code_gives_the_curves(state):
     picture = complete("training", state)
+    assert picture.shown()["figure"]["log"]
     names = [curve.name for curve in picture.curves]
     assert names == ["stopped at t", "ridge, reg = 1/t", "Bayes-optimal"]
     stopped, ridge, _ = (curve.y for curve in picture.curves)
@@ -394,6 +395,18 @@ def test_a_training_that_never_ends_has_a_curve(state):
     assert np.all(np.diff(stopped[-20:]) < 0.0)
     assert ridge[-1] > stopped[-1] > 0.5
     assert "takes for ever" in picture.sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "logarithmic"),
+    [
+        ("strength-diffusion", State(), False),
+        ("axis", State(), False),
+        ("axis", State(axis="rho"), True),
+    ],
+)
+def test_the_axis_is_as_logarithmic_as_its_slider(name, state, logarithmic):
+    assert complete(name, state).shown()["figure"]["log"] == logarithmic
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,9 @@ def test_few_labels_are_said_to_be_few():
     assert advice.model.expected_accuracy_.value is None
     assert "too few" in advice.reason
     assert advice.half_accuracy is None
+    for of_class in (0, 1):
+        hidden[np.flatnonzero(y == of_class)[:20]] = of_class
+    assert gl.recommend(X, hidden, A).half_accuracy > 0.5  # 20 in each half
     hidden[np.flatnonzero(y == 0)[:39]] = 0
     hidden[y == 1] = np.where(
         np.arange((y == 1).sum()) < 1, 1, -1
