@@ -44,7 +44,7 @@ def test_every_point_is_the_prediction_at_its_labels():
 @pytest.mark.parametrize(
     ("training", "swept"),
     [
-        (gl.GradientFlow(1.0), {"time": [0.1, 2.0]}),
+        (gl.GradientFlow(1.0), {"time": [0.1, 2.0, math.inf]}),
         (gl.GradientDescent(3, 0.1, momentum=0.5), {"rate": [0.1, 0.2]}),
     ],
 )

@@ -83,7 +83,8 @@ def read(name: str, values: Sequence[Any]) -> list[Any]:
         layers = [np.atleast_1d(as_real(name, value, minimum_axes=1)) for value in values]
         return [tuple(layer.tolist()) for layer in layers]
     if single:
-        numbers = np.array(as_real(name, values, infinite=name == "reg") if values else [])
+        endless = name in ("reg", "time")
+        numbers = np.array(as_real(name, values, infinite=endless) if values else [])
         if numbers.ndim > 1:
             raise ParameterError(f"the axis {name} must list numbers, got shape {numbers.shape}")
         return [float(number) for number in numbers]
