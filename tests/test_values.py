@@ -216,7 +216,9 @@ def test_predictions_and_refused_simulations_name_the_leaves():
         assert gl.predict(data, gcn, degree=60).test_accuracy == gl.predict(data, gcn).test_accuracy
     gl.predict(data, gl.GCN(gl.PageRank(0.4), normalization=gl.Regularized()), degree=0.6)
     # said once: in the refusal, and no warning before it
-    with pytest.raises(gl.ParameterError, match=r"diverges .* take Regularized\(\)"):
+    with pytest.raises(
+        gl.ParameterError, match=r"diverges .* take normalization='regularized' \(Reg"
+    ):
         gl.simulate(data, gcn, nodes=2000, degree=60, trials=1, seed=0)
 
 

@@ -18,6 +18,7 @@ from gcnlimit.errors import ParameterError
 _ENOUGH = 5.0  # edges of a node at which its degree is close enough to its mean
 _MOST = 1e16  # average of a power of the propensities from which rounding decides
 NUMBERS = ("left", "right", "tau")
+_REMEDY = "normalization='regularized' (Regularized())"  # on the command line, and in Python
 _NAMED = {"symmetric": (0.5, 0.5), "none": (0.0, 0.0), "random-walk": (1.0, 0.0)}
 
 
@@ -135,7 +136,7 @@ class Normalization(Numbers):
         power = 1.0 - np.add(self.left, self.right)
         bare = np.broadcast_to(self._bare, self.shape)
         edge = f"has no spectral edge under {brief(law)}"
-        remedy = "take normalization='symmetric' or Regularized()"
+        remedy = f"take normalization='symmetric' or {_REMEDY}"
         problem = None
         if np.any(power > 0.0) and math.isinf(largest):
             problem = f"{edge}, whose hubs are unbounded"
@@ -171,7 +172,7 @@ class Normalization(Numbers):
             return None
         rare = f"one node in a hundred has about {fewest:.2g} edges or less"
         problem = f"normalization = {self!r} is not reliable at degree {degree:g}: {rare}"
-        return f"{problem}; take Regularized() or a larger degree"
+        return f"{problem}; take {_REMEDY} or a larger degree"
 
 
 class Regularized(Normalization):

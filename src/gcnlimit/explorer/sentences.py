@@ -89,7 +89,7 @@ def gain_answer(state: State, results: Results) -> str:
         limit = f"at mean degree {short(state.degree)} the limit is {results['sparse ceiling']:.4f}"
         words += f" These numbers are for graphs of large degree; {limit}."
     if few := state.gcn.normalization.leaves(state.data.degrees, state.degree):
-        words += f" {refusal(Exception(few)).replace('Regularized()', 'regularized')}"
+        words += f" {refusal(Exception(few)).replace(' (Regularized())', '')}"
     return _of_the_model(state, words)
 
 
