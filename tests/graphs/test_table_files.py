@@ -94,7 +94,13 @@ def test_numbers_of_edges_are_neither_ends_nor_weights(read):
     nodes = "id,label\n1,x\n2,y\n3,x\n"
     usual = read("source,target\n2,1\n3,2\n1,3\n", nodes).graph.toarray()
     weighted = read("source,target,weight\n2,1,5\n3,2,6\n1,3,7\n", nodes).graph.toarray()
-    for head in ("edge_id,from_node,to_node", "id,one,other", "Nr,source_id,TargetID", "No,a,b"):
+    for head in (
+        "edge_id,from_node,to_node",
+        "trip_id,from_stop,to_stop",
+        "id,one,other",
+        "Nr,source_id,TargetID",
+        "No,a,b",
+    ):
         numbered = read(f"{head}\n1,2,1\n2,3,2\n3,1,3\n", nodes)
         assert np.array_equal(numbered.graph.toarray(), usual), head
         assert f"{head.split(',')[0]} (an edge has two ends" in numbered.notes[0]
@@ -102,6 +108,15 @@ def test_numbers_of_edges_are_neither_ends_nor_weights(read):
         assert np.array_equal(weights.graph.toarray(), weighted), head
     for plain in ("id,friend\n2,1\n3,2\n1,3\n", "weight,id,nearest\n1,2,1\n1,3,2\n1,1,3\n"):
         assert np.array_equal(read(plain, nodes).graph.toarray(), usual), plain
+    flows = "source_ip,source_port,dst_ip,dst_port\n2,80,1,443\n3,80,2,443\n1,80,3,443\n"
+    assert np.array_equal(
+        read(flows, nodes, drop=["source_port", "dst_port"]).graph.toarray(), usual
+    )
+    times = "one,other,from_day,to_day\n2,1,2nd,3rd\n3,2,4th,5th\n1,3,5th,6th\n"  # no nodes
+    with pytest.raises(
+        gl.ParameterError, match="has 4 columns, one, other, from_day, to_day; keep"
+    ):
+        read(times, nodes)
     count = "from,to,no\n2,1,5\n3,2,6\n1,3,7\n"  # of trips, unless it stands first
     assert np.array_equal(read(count, nodes).graph.toarray(), weighted)
 

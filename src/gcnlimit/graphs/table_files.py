@@ -319,15 +319,17 @@ def _by_name(head: list[str], columns: list[list[Any]], shown: str) -> Columns:
 
 
 def short(name: str) -> str:
-    """Name of a column in small letters, without what says that it names nodes: from_node_id is from."""
-    return re.sub(r"(?<=.)([ _.:-]*(id|node|name))+$", "", name.lower())
+    """Name of a column in small letters, without what it says of nodes: source_id and source_town_id are source."""
+    bare = re.sub(r"(?<=.)([ _.:-]*(id|node|name))+$", "", name.lower())
+    return re.sub(r"^(from|to|source|target|src|dst)[ _.:-].*", r"\1", bare)
 
 
 def _headed(columns: list[list[str]], names: set[str]) -> bool:
     """Whether a list of edges begins with the names of its columns: usual ones, or words where other rows are not such."""
     first = [column[0] for column in columns]
     heads = ENDS[0] + WEIGHT * (len(first) > 2)
-    usual = not first[0] or any(short(cell) in heads for cell in first)
+    usual = not first[0] or any(cell.lower() in heads for cell in first)
+    usual = usual or all({*map(short, first)}.intersection(each) for each in ENDS)
     if usual or len(first) < 2 or len(columns[0]) < 2:
         return usual
     ends = {cell for column in columns[:2] for cell in column[1:]}

@@ -16,7 +16,7 @@ from gcnlimit._validation import as_real, plain_array, whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError, writing
 from gcnlimit.graphs.check import as_adjacency, counted, dense, is_symmetric
-from gcnlimit.graphs.columns import classes_of, features_of, listed, numbers_of, option
+from gcnlimit.graphs.columns import classes_of, features_of, is_number, listed, numbers_of, option
 from gcnlimit.graphs.dataset import Dataset, Location
 from gcnlimit.graphs.table_files import ENDS, WEIGHT, How, Table, read_table, short
 
@@ -183,18 +183,21 @@ def _edges(
     """Names of both ends of each edge, and its weight, or None for plain edges."""
     columns = _without_counter(table, drop, notes)
     columns = [name for k, name in enumerate(columns) if k < 2 or any(table.words(name))]
-    called = {how(name): name for how in (short, str.lower) for name in columns}
+    called = {how(name): name for how in (short, str.lower) for name in reversed(columns)}
     ends = [called[usual] for each in ENDS for usual in each if usual in called]
     weight = [called[usual] for usual in WEIGHT if usual in called][:1]
     named = {k: np.mean([cell in naming for cell in table.words(k)[:4096]]) for k in columns}
     others = [name for name in columns if name not in weight]
     numbers = [k for k in others if k.lower() in (NUMBERS if k == others[0] else EDGES)]
     plain = [k for k in others if not others[2:] or k not in numbers]
-    if len(ends) != 2:  # those whose cells are nodes, wherever they are
-        ends = [k for k in plain if named[k] > 0.5 or (weight and len(plain) == 2)]
+    nodes = [k for k in plain if named[k] > 0.5 or (weight and len(plain) == 2)]
+    strange = all(named[k] for k in nodes) and not all(named[k] for k in ends)
+    if len(ends) != 2 or (len(nodes) == 2 and strange):
+        ends = nodes  # wherever they are
     if len(ends) == 2:
         columns = [*ends, *weight, *(k for k in others if k not in ends)]
-        if extra := columns[3:] if weight else [k for k in columns[2:] if k in numbers]:
+        more = [k for k in columns[2:] if k in numbers or k.lower().endswith("_id")]
+        if extra := columns[3:] if weight else more:
             left = f"{counted(len(extra), 'column')} of {table.shown}: {listed(extra)}"
             notes.append(f"Left out {left} (an edge has two ends and a weight).")
             columns = [k for k in columns if k not in extra]
@@ -203,7 +206,8 @@ def _edges(
         has = f"{table.shown} has {counted(len(columns), 'column')}, {listed(columns)}"
         keep = "keep two (source, target) or three (plus a weight), and leave others out"
         keep = f"{keep} by {option('drop', odd)}" if columns[1:] else "separate two by commas"
-        if len(columns) > 3 and abs(len(columns) - len(table.words(columns[0]))) <= 1:
+        square = abs(len(columns) - len(table.words(columns[0]))) <= 1 and len(columns) > 3
+        if square and all(is_number(cell) for k in columns[1:] for cell in table.words(k)):
             keep = "as many as rows, like an adjacency matrix: write one edge in each row"
         raise ParameterError(f"{has}; {keep}")
     source, target = map(table.names, columns[:2])
