@@ -72,7 +72,7 @@ class Explorer:
         first = (Path(__file__).parent / "assets/first.html").read_text()
         app.index_string = app.index_string.replace("{%metas%}", "{%metas%}" + first)
         app.layout = lambda: layout(start, sentence)
-        _connect_controls(app, slow)
+        _connect_controls(app, sampling)  # no map of another client is waited for
         _connect_trials(app, self.trials)
         self.server = app.server
         # two files in base64, and the state

@@ -148,8 +148,8 @@ def best_test_filter(data: CSBM, gcn: GCN, to: CSBM | None = None) -> Filter:
 def best_training_filter(data: CSBM, *, symmetrize: bool = True) -> PageRank:
     r"""Return the filter that aligns the weights best with the class means, at infinite regularization: PageRank (Eq. 10.8).
 
-    It is `best_test_filter` with :math:`\rho/(1-\rho)` in place of :math:`c^2`, and leads to :math:`q = k/(1+k)` labels, with
-    :math:`k` the square of `best_margin` there (Eq. 10.9).
+    It is `best_test_filter` with :math:`\rho/(1-\rho)` in place of :math:`c^2`. The weights are then aligned as well as by a
+    fraction :math:`q = k/(1+k)` of labels without a graph, with :math:`k` the square of `best_margin` there (Eq. 10.9).
 
     >>> import gcnlimit as gl
     >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)

@@ -89,8 +89,8 @@ def linear_message_passing(
 ) -> LinearInference:
     r"""Linear message passing: the best linear network on a graph, whose large-size limit is `best_linear`.
 
-    It clamps the known labels and passes through graph and features in turn (Eq. 12.3); all classes, laws of degrees and
-    features of the model are allowed. Only observations enter, and there must be labelled nodes.
+    It sets the known labels anew in each layer and passes through graph and features in turn (Eq. 12.3); all classes, laws of
+    degrees and features of the model are allowed. Only observations enter, and there must be labelled nodes.
 
     Parameters
     ----------
@@ -100,8 +100,8 @@ def linear_message_passing(
         ``"layers"``, one after the other. ``"system"``, their limit, as one linear system solved by conjugate gradients
         (Eq. 12.4); where few labels leave it indefinite, its diagonal is raised. ``"bethe"``, the system of the Bethe Hessian
         (Eq. 12.10), better at degrees below about ten. ``"labels"``, a network that does not know the signals and fits two
-        numbers in each layer by least squares on the labelled nodes (Eq. 12.9), on one graph; where degrees differ also how
-        much less the fields of hubs count.
+        numbers in each layer by least squares on the labelled nodes (Eq. 12.9), on one graph; where degrees differ, also the
+        number by which what hubs receive counts less.
     layers, tol
         Layers or steps at most, by default as many as are needed, 20 for ``"labels"``; and the root mean square change of the
         estimates at which they end.
