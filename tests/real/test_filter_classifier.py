@@ -73,6 +73,22 @@ def test_networks_that_share_products_are_those_fitted_one_by_one(monkeypatch, f
     assert np.allclose(shared.coef_, apart.coef_, atol=1e-8)
 
 
+def test_of_many_labels_some_choose_the_network_and_all_fit_it(monkeypatch):
+    X, _, y, A = classed_graph()
+    monkeypatch.setattr(filter_classifier, "COMPARED", 12)
+    model = gl.FilterClassifier().fit(X, y, graph=A)
+    some = np.random.default_rng(0).permutation(30)[:12]
+    few = np.full_like(y, -1)
+    few[np.flatnonzero(y >= 0)[some]] = y[y >= 0][some]
+    chosen = gl.FilterClassifier().fit(X, few, graph=A)
+    assert model.strength_ == chosen.strength_
+    assert model.normalization_ == chosen.normalization_
+    fixed = gl.FilterClassifier(
+        strengths=[model.strength_], normalization=model.normalization_
+    ).fit(X, y, graph=A)
+    assert model.loo_score_ == pytest.approx(fixed.loo_score_)
+
+
 @pytest.mark.parametrize("strength", [12.0, -12.0])
 def test_a_filter_of_wide_range_and_a_small_regularization_are_not_spoiled_by_rounding(
     strength, texas

@@ -54,6 +54,7 @@ def test_four_classes_that_are_nearly_equal_have_the_ceiling_of_equal_ones():
         for classes in (4, [0.25 + 1e-9, 0.25 - 1e-9, 0.25, 0.25])
     )
     assert nearly.test_accuracy == pytest.approx(equal.test_accuracy, abs=1e-8)
+    assert nearly.standard_error.test_accuracy == 0.0  # a single rule, whose digits are all right
 
 
 def test_five_classes_lie_within_their_standard_error():
