@@ -9,6 +9,7 @@ from reference import DEGREES
 from scipy.special import ndtr
 
 import gcnlimit as gl
+import gcnlimit.losses
 from gcnlimit.degrees import Degrees, Gamma, LogNormal, Pareto
 from gcnlimit.normalization import Normalization, Regularized, as_normalization
 from gcnlimit.theory.decision import accuracy
@@ -502,3 +503,26 @@ def test_layers_are_counted_as_they_are_solved_for(filter):
     at = Points.of(data, gcn)
     count = LayerEquations.of(at, at.degrees).shape[-1]
     assert Wiring.layers(at).tolist() == [count]
+
+
+def test_a_corner_at_zero_has_the_solution_of_degrees_that_are_alike():
+    """The equations of all normalizations against those of one law of the nodes."""
+    bent = gcnlimit.losses.FromValue(lambda z: 0.5 * (1.0 - z) ** 2 + np.maximum(0.0, -z), (0.0,))
+    gcn = gl.GCN(gl.PageRank(0.2), bent, [0.3, 30.0], symmetrize=False)
+    data = gl.CSBM(4.0, 1.0, 2.0, 0.3)
+    hardly = data.replaced(degrees=gl.Degrees([1.0, 1.0 + 1e-9]))
+    alike, varied = gl.predict(data, gcn), gl.predict(hardly, gcn.replaced(normalization="none"))
+    for name in ("test_accuracy", "train_accuracy", "test_loss", "train_loss"):
+        np.testing.assert_allclose(getattr(varied, name), getattr(alike, name), rtol=1e-7)
+
+
+def test_a_point_that_long_strides_lose_is_found_on_short_ones():
+    """Strides of a factor of 2 lost it, or not, by its last digit."""
+    law = gl.Degrees([0.46308723, 0.84311499, 1.30995538, 1.3838424])
+    filter = gl.Polynomial(
+        [-1.04377946, 0.48345408, 0.33251294, -0.12794699, 0.3950488, -0.30302778]
+    )
+    gcn = gl.GCN(filter, "logistic", 2818.3375333107447, normalization=gl.Regularized())
+    signals = -13.1654922126881, 0.09403530331170391, 0.0016708775392962885
+    data = gl.CSBM(16.736966412535125 * (1.0 + 1e-12), *signals, directed=False, degrees=law)
+    assert gl.predict(data, gcn).iterations < 900

@@ -24,7 +24,7 @@ from gcnlimit.theory.points import Points
 _NUMBERS_AT_ONCE = 1 << 18  # held by one temporary array
 _ROUGH = 1e-3  # residual that suffices on the way down from a large regularization
 _ON_THE_WAY = 200  # iterations there
-_LONG = 10.0  # factor of the first strides
+_LONG, _SHORT = 10.0, 1.4  # factors of the first strides, and of the next
 _WORK = 2_000_000_000  # multiplications of a descent, about: twenty seconds
 _FAR = 3.0  # reg over the pull of the loss times the size of an output: the way down begins there
 
@@ -79,7 +79,7 @@ class LayerSolution(Solution):
         lost = np.flatnonzero(~end.converged)
         if lost.size:
             part = equations.take(lost), start.take(lost), top[lost]
-            again = _descend(*part, 2.0, tol, most)
+            again = _descend(*part, _SHORT, tol, most)
             for whole, values in zip(end, again, strict=True):
                 whole[lost] = values
         state = LayerState.unpack(end.state, equations.wiring.b.shape[1])
