@@ -335,3 +335,9 @@ def test_a_gain_beyond_all_numbers_is_said_at_once(symmetrize):
     assert lost.status == gl.Status.OUT_OF_RANGE
     assert lost.iterations == 0
     assert "normalize=True" in lost.status.message
+
+
+def test_a_search_that_is_given_up_says_how_long_it_was():
+    data, gcn = gl.CSBM(4, 1.0, 2.0, 0.1), gl.GCN(gl.Diffusion(1.0), "hinge", 1e-3)
+    with pytest.raises(gl.ConvergenceError, match=r"residual \S+ after \d+ iterations: the fixed"):
+        gl.predict(data, gcn, max_iterations=3)

@@ -150,10 +150,9 @@ class Problem(Value):
         """
         root = self._root(size, graph, seed)
         instance, new = self._instances(SIZES[size], root)
-        for drawn in (instance, new) if seed is not None else ():
-            if drawn is not None:  # last digits of NumPy's normals tell what was added to them
-                X = np.asarray(drawn.features)
-                np.round(X, 3, out=X)
+        for drawn in (instance, new):
+            if drawn is not None and seed is not None:  # the last digits tell the class
+                np.round(drawn.features, 3, out=np.asarray(drawn.features))
         task = split(instance, self.name, root, new)
         record = recorded(self.name, size, graph) if seed is None else None
         if record is not None and record["checksum"] != checksum(task):

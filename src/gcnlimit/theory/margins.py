@@ -216,9 +216,8 @@ def _stopped(points: Points, _: Effort) -> _Parts:
         status[unresolved] = np.where(diverges, Status.DIVERGED, Status.UNRESOLVED)
         status[out_of_range] = Status.OUT_OF_RANGE
     none = np.zeros(points.size)
-    steps = np.zeros(points.size, np.int64)
-    answers = PointAnswers(test, train, deviation, none, *losses, status, none, steps)
-    yield np.arange(points.size), answers._replace(solution=outputs)
+    ended: Any = status, none, np.zeros(points.size, np.int64), outputs
+    yield np.arange(points.size), PointAnswers(test, train, deviation, none, *losses, *ended)
 
 
 def _solved(points: Points, effort: Effort) -> PointAnswers:

@@ -159,8 +159,8 @@ def _raise_failure(points: Points, answers: PointAnswers) -> Never:
     failed = np.flatnonzero(answers.status > Status.CONVERGED)
     first = failed[0]
     where = f"reg = {points.reg[first]:g}"
-    if np.isfinite(answers.residual[first]):
-        where += f" with residual {answers.residual[first]:.1e}"
+    if (steps := answers.iterations[first]) and np.isfinite(answers.residual[first]):
+        where += f" with residual {answers.residual[first]:.1e} after {steps} iterations"
     if answers.status[first] == Status.DIVERGED:
         rate = np.asarray(getattr(points.training, "rate", np.nan))[first]
         stable = largest_stable_rate(points.take(failed[:1]))[0]

@@ -43,7 +43,7 @@ def solve(points: Points, *, tol: float, max_iterations: int) -> Solution:
     with np.errstate(all="ignore"):  # out-of-range points are reported as not converged
         if not points.class_loss.is_pinned or points.route() is Route.LAYERS:
             return solver(points).solve(points, tol=tol, max_iterations=max_iterations)
-        # pinned outputs fall as 1/reg: solve before rounding beside the bias, 0 of layers, hides them
+        # pinned outputs fall as 1/reg: solve before rounding beside a bias (0 of layers) hides it
         near = np.minimum(points.reg, asymptote(points)[1] * (_STRONG / FAR))
         strong = points._replace(reg=near)
         solution = solver(points).solve(strong, tol=tol, max_iterations=max_iterations)
