@@ -3,6 +3,7 @@ import pytest
 from scipy.linalg import expm
 
 import gcnlimit as gl
+from gcnlimit.normalization import as_normalization
 from gcnlimit.simulation.data import operator
 from gcnlimit.simulation.data.operator import Operator
 
@@ -143,3 +144,13 @@ def test_a_divergent_pagerank_is_refused(adjacency):
 def test_each_parameter_needs_its_column(adjacency):
     with pytest.raises(gl.ParameterError, match="column for each"):
         gl.Diffusion([1.0, 2.0]).apply_each(Operator.of(adjacency, 20, True), np.ones((200, 3)))
+
+
+@pytest.mark.parametrize("degrees", [gl.Gamma(0.5), None])
+def test_each_normalization_has_an_operator_of_its_own_where_degrees_vary(degrees):
+    data = gl.CSBM(4, 1.0, 2.0, 0.1, degrees=degrees)
+    seen = gl.sample(data, nodes=100, degree=10, seed=0).observation
+    kinds = [as_normalization(name) for name in ("symmetric", "none", "symmetric")]
+    first, other, again = (seen.operator(True, normalization=kind) for kind in kinds)
+    assert first is again  # built once
+    assert (first is other) == (degrees is None)
