@@ -101,3 +101,11 @@ def test_an_unbounded_time_is_cut_where_the_series_is_too_long_to_be_solved_laye
     assert np.all(layers[0] <= 40)
     assert np.all(layers[1] > 40)
     assert not refused.any()
+
+
+def test_finite_bounds_beyond_the_scale_are_searched_as_they_were_given():
+    """Infinite ones end at its largest, except for PageRank, whose series diverges there."""
+    gcn = gl.GCN(gl.Residual([1.0]))
+    assert 2e4 <= gl.tune(DATA, gcn, {"c": (2e4, 3e4)}).parameters["c"] <= 3e4
+    with pytest.raises(gl.ParameterError, match="outside the convergent interval"):
+        gl.tune(DATA, gl.GCN(gl.PageRank(0.1)), {"theta": (2.0, 3.0)})
