@@ -1,5 +1,6 @@
 """Tables as people have them: what they say is read, what was done to it is said."""
 
+import contextlib
 import gzip
 import itertools
 import re
@@ -783,3 +784,17 @@ def test_ids_that_lost_digits_as_floats_are_refused():
     edges = pd.DataFrame({"s": ids[:-1].astype(float), "t": ids[1:]})
     with pytest.raises(gl.ParameterError, match="'s' of the table of edges holds numbers of more"):
         real.read(edges, pd.DataFrame({"id": ids, "label": [0, 1, 0, 1]}))
+
+
+@pytest.mark.parametrize("name", ["n.xlsx", "n.zip"])
+@pytest.mark.parametrize("place", range(8, 46, 2))
+def test_a_damaged_archive_is_refused_in_a_sentence(name, place, tmp_path):
+    """Its directory may name an unknown compression, a password, or a place before its beginning."""
+    with zipfile.ZipFile(tmp_path / name, "w") as book:
+        book.writestr("sheet1.csv", "source,target\na,b\n")
+    raw = bytearray((tmp_path / name).read_bytes())
+    directory = raw.rindex(b"PK\1\2")
+    raw[directory + place] ^= 0x61
+    (tmp_path / name).write_bytes(raw)
+    with contextlib.suppress(gl.ParameterError):
+        real.read(tmp_path / name)

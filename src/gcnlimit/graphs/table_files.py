@@ -10,7 +10,6 @@ import os
 import re
 import unicodedata
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Iterable
 from itertools import chain, dropwhile, islice, takewhile
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gcnlimit._runtime.memory import available, require
-from gcnlimit.errors import ParameterError
+from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.graphs.check import counted
 from gcnlimit.graphs.columns import is_number, listed, option, text
 from gcnlimit.graphs.dataset import Location, unpacked_size
@@ -118,9 +117,9 @@ def read_table(
             cells = _spreadsheet(raw, shown, kind, notes)
         else:
             cells, mark = _cells(_text(raw, shown, how.encoding, notes), shown, kind, notes)
-    except (OSError, EOFError, zlib.error, csv.Error, zipfile.BadZipFile) as error:
-        why = getattr(error, "strerror", None) or error
-        raise ParameterError(f"{shown} cannot be read as a table: {why}") from None
+    except Exception as error:  # of many types, where zipfile meets a damaged file
+        told = f"{shown} cannot be read as a table: {getattr(error, 'strerror', None) or error}"
+        raise error if isinstance(error, GCNLimitError) else ParameterError(told) from None
     return Table(_named(cells, shown, naming), shown, _has_decimal_commas(cells, mark), True)
 
 
