@@ -283,20 +283,39 @@ def test_descent_diverges_above_the_largest_stable_rate_and_says_so(momentum):
 
 
 @pytest.mark.parametrize("symmetrize", [False, True])
-def test_what_loses_its_digits_is_out_of_range(symmetrize):
-    """Squares of outputs that underflow are those of the first step before, and eigenvalues beside a huge reg the end."""
+def test_times_whose_squared_outputs_underflow_are_out_of_range(symmetrize):
+    """A little later they are those of the first step."""
     network = gl.GCN(gl.PageRank(0.3), symmetrize=symmetrize)
     descent = gl.GradientDescent(1, [1e-140, 1e-170])
     cases = (
         (network, network.replaced(reg=0.0, training=gl.GradientFlow([1e-140, 1e-170]))),
         (network, network.replaced(reg=0.0, training=descent)),
-        (network.replaced(reg=1e4), network.replaced(reg=[1e4, 1e15], training=gl.GradientFlow(1))),
     )
     for same, gcn in cases:
         p = gl.predict(DATA, gcn, throw=False)
         assert p.status.tolist() == [gl.Status.EXPLICIT, gl.Status.OUT_OF_RANGE]
         assert p.test_accuracy[0] == pytest.approx(gl.predict(DATA, same).test_accuracy, abs=1e-8)
         assert np.isnan([p.test_accuracy[1], p.calibration.slope[1]]).all()
+
+
+@pytest.mark.parametrize("symmetrize", [False, True])
+@pytest.mark.parametrize("momentum", [None, 0.0, 0.9])
+def test_regularizations_of_any_size_leave_digits(symmetrize, momentum):
+    """Far above the spectrum all eigenvalues are learned alike: outputs are those of the ridge regression, times a number."""
+    reg = 10.0 ** np.arange(7.0, 20.0, 3.0)
+    ridge = gl.GCN(gl.PageRank(0.3), reg=reg, symmetrize=symmetrize)
+    half, full = gl.GradientFlow(0.5 / reg), gl.GradientFlow(50.0 / reg)
+    if momentum is not None:
+        half, full = (gl.GradientDescent(n, 0.2 / reg, momentum) for n in (2, 1000))
+    end, learned, some = (
+        gl.predict(DATA, ridge.replaced(training=way)) for way in (None, full, half)
+    )
+    for name in ("test_accuracy", "train_accuracy", "test_loss", "train_loss"):
+        np.testing.assert_allclose(getattr(learned, name), getattr(end, name), rtol=1e-9)
+    np.testing.assert_allclose(some.test_accuracy, end.test_accuracy, rtol=1e-6)
+    ends, outputs = (p.order_parameters.output.mean for p in (end, some))
+    np.testing.assert_allclose(outputs / ends, (outputs / ends)[-1], rtol=1e-6)
+    assert 0.1 < (outputs / ends)[-1] < 0.9
 
 
 def test_a_spectrum_down_to_zero_is_resolved_at_all_finite_times():
@@ -326,7 +345,7 @@ def test_a_contour_of_momentum_is_as_wide_as_the_growth_on_it_allows(momentum):
     points = Points.of(gl.CSBM(4, [0.5, 1.0], 2.0, [0.1, 0.5]), network)
     spectra = _Spectra.of(points, points.training)
     for steps, most in ((1.0, 20), (20.0, 60), (1000.0, 500)):
-        (_, _, width), nodes = spectra._ellipses(np.full(2, steps))
+        (_, _, width), nodes = spectra.ellipses(np.full(2, steps))
         assert np.all(nodes < most)
         assert np.all(spectra.growth(width) * steps < np.log(100.0))
 

@@ -24,10 +24,7 @@ from gcnlimit.theory.readout import explicit_margins, read_outputs
 from gcnlimit.theory.solve import asymptote, solve, solver
 from gcnlimit.theory.training import Stopped, largest_stable_rate, trained_outputs
 
-_LEAST, _LARGEST = (
-    1e-300,
-    1e10,
-)  # variance, and reg in units of the squared gain, of a training that stops
+_LEAST = 1e-300  # variance of the outputs of a training that stops
 _HISTORY = 1 << 21  # numbers held by the memory of the fixed-point search: 16 MiB
 
 
@@ -193,9 +190,7 @@ def _stopped(points: Points, _: Effort) -> _Parts:
     with np.errstate(all="ignore"):  # points that are not resolved are reported as such
         outputs = trained_outputs(points, points.training)
         mean, variance, _ = outputs.output
-        # squares underflow, or eigenvalues lose their digits beside reg
-        unit = points.units(np.exp(points.filter.log_gain(points.symmetric))) ** 2
-        out_of_range = (variance < _LEAST) | (points.reg / unit > _LARGEST)
+        out_of_range = variance < _LEAST  # squares underflow
         deviation = np.sqrt(np.where(out_of_range, np.nan, variance))
         test = mean / deviation
         train = outputs.train_mean / np.sqrt(outputs.train_variance)

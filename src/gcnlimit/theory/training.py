@@ -20,7 +20,7 @@ from gcnlimit.numerics.contour import Contour, drop, ellipse
 from gcnlimit.numerics.linear import batches
 from gcnlimit.results.order_parameters import Output, Weights
 from gcnlimit.theory.finite_reg.path import GraphRidge, PageRankRidge, Path, SymmetricRidge
-from gcnlimit.theory.points import Mask, Points
+from gcnlimit.theory.points import Mask, Points, Rows
 from gcnlimit.training import GradientDescent, Training
 
 _COARSEST, _FINE, _FINEST = 63, 127, (1 << 13) - 1  # nodes on the spectrum: first, for ends, last
@@ -34,6 +34,7 @@ _CLOSED = 1e-9  # what functions that are analytic outside a contour may have in
 _SAME, _ALIKE = 1e-12, 1e-11  # changes of variables and outputs that a finer grid may make
 _CHECKED = (16, 64)  # nodes of a contour where grids are compared and roots followed
 _MARGIN = 3.0  # logarithm of P at the edge of the half plane, or the disc, around a drop
+_FAR = 10.0  # regularization, in half lengths of the spectrum, beyond which an ellipse keeps digits
 _FARTHEST = 1e10  # ratio of the ends of a spectrum that a drop encloses
 _LARGEST = 10.0  # logarithm of what weights that diverge may grow by before they lose their digits
 _BLOCK, _CACHED = 1 << 18, 1 << 15  # numbers of a temporary array; of one kept in the cache
@@ -67,7 +68,8 @@ def trained_outputs(points: Points, training: Training) -> Stopped:
     longest = np.zeros(first.size)
     np.fmax.at(longest, group, needed)
     # large momenta need as many nodes as steps: early times are on a contour of their own
-    early = (spectra.contours(longest)[2] > _MANY)[group] & (needed < _EARLY * longest[group])
+    many = (spectra.momentum > 0.0) & (spectra.ellipses(longest)[1] > _MANY)
+    early = many[group] & (needed < _EARLY * longest[group])
     halves, group = np.unique(2 * group + early, return_inverse=True)
     networks, spectra = networks.take(halves // 2), _Spectra(*(x[halves // 2] for x in spectra))
     longest = np.where(halves % 2, _EARLY, 1.0) * longest[halves // 2]
@@ -94,7 +96,7 @@ def largest_stable_rate(points: Points) -> Array:
     if not isinstance(points.training, GradientDescent):
         return np.full(points.size, np.inf)
     spectra = _Spectra.of(points, points.training)
-    highest = spectra.unit * (spectra.centre + spectra.half)
+    highest = spectra.unit * (spectra.centre + spectra.half + spectra.reg)
     return np.asarray(2.0 * (1.0 + points.training.momentum) / highest)
 
 
@@ -118,7 +120,7 @@ class _Spectra(NamedTuple):
         reg = points.reg / unit
         rate = np.asarray(getattr(training, "rate", np.zeros(points.size))) * unit
         momentum = np.asarray(getattr(training, "momentum", np.zeros(points.size)))
-        return cls(0.5 * (low + high) + reg, 0.5 * (high - low), reg, rate, momentum, unit)
+        return cls(0.5 * (low + high), 0.5 * (high - low), reg, rate, momentum, unit)
 
     def growth(self, width: Array) -> Array:
         r"""Logarithm of the largest :math:`|P|` on ellipses of that width, in a unit of time or by a step.
@@ -126,10 +128,11 @@ class _Spectra(NamedTuple):
         It is :math:`-\Re z`, or that of the larger root of :math:`p + \beta/p = 1 + \beta - \eta z`: on an ellipse with the foci
         :math:`\pm 2\sqrt\beta` the larger root has one size.
         """
+        middle = self.centre + self.reg
         if not np.any(self.rate):
-            return np.asarray(self.unit * (self.half * np.cosh(width) - self.centre))
+            return np.asarray(self.unit * (self.half * np.cosh(width) - middle))
         angle = np.linspace(0.0, np.pi, 9)
-        z = self.centre[:, None] + self.half[:, None] * np.cosh(width[..., None] + 1j * angle)
+        z = middle[:, None] + self.half[:, None] * np.cosh(width[..., None] + 1j * angle)
         x, focus = 1.0 + self.momentum[:, None] - self.rate[:, None] * z, 2.0 * self.momentum**0.5
         axis = 0.5 * np.max(np.abs(x - focus[:, None]) + np.abs(x + focus[:, None]), axis=-1)
         return np.asarray(np.log(0.5 * (axis + np.sqrt(np.maximum(axis**2 - focus**2, 0.0)))))
@@ -139,22 +142,36 @@ class _Spectra(NamedTuple):
         growth = self.growth(np.zeros(self.centre.size))
         return np.ceil(np.where(growth > 0.0, _LARGEST, _DIGITS) / np.abs(growth))
 
-    def contours(self, longest: Array) -> tuple[Callable[..., Contour], tuple[Array, ...], Array]:
-        """Contours for times up to these: drops, or ellipses with momentum; their columns, and the number of their nodes."""
-        if self.momentum.any():
-            return ellipse, *self._ellipses(longest)
-        # P grows by a factor of e^3 at most in the half plane, or the disc, that begins at -shift
+    def contours(self, longest: Array) -> Iterator[tuple[Callable[..., Contour], Rows, Array, int]]:
+        """Contours for times up to these: a shape, the points that have it, its columns there, and the number of nodes.
+
+        They are ellipses where P swings, or `reg` is far beyond the spectrum, and drops elsewhere.
+        """
+        oval = (self.momentum > 0.0) | (self.reg > _FAR * self.half)
+        families = (ellipse, oval, self.ellipses(longest)), (drop, ~oval, self._drops(longest))
+        for shape, shaped, (columns, nodes) in families:
+            # few different numbers of nodes: many points are solved together, by fast transforms
+            least = np.maximum(nodes, _SMALLEST)
+            unit = np.exp2(np.ceil(np.log2(least)) - 3.0)
+            counts = np.where(shaped, unit * np.ceil(least / unit), np.inf)
+            for count in np.unique(counts[counts * _COARSEST <= _MOST]):
+                rows = np.flatnonzero(counts == count)
+                yield shape, rows, np.stack(columns)[..., None], int(count)
+
+    def _drops(self, longest: Array) -> tuple[tuple[Array, ...], Array]:
+        """Drops in a half plane, or a disc, in which P grows by a factor of e^3 at most, and that begins at -shift."""
         slowness = 1.0 / np.where(self.rate > 0.0, self.rate, self.unit)
         end = np.where(self.rate > 0.0, 2.0 * slowness, np.inf)
-        high = self.centre + self.half
+        high = self.centre + self.half + self.reg
         shift = np.minimum(_MARGIN * slowness / longest, high) + np.maximum(high - end, 0.0)
         bend = 1.0 / (end + 2.0 * shift)
-        ends = tuple(end + shift for end in (self.centre - self.half, high))
+        moved = shift + self.reg
+        ends = tuple(end + moved for end in (self.centre - self.half, self.centre + self.half))
         low, high = (end / (1.0 - bend * end) for end in ends)
         nodes = 4.0 / np.pi**2 * (_DIGITS + 2.0 * _MARGIN) * np.log(4.0 * high / low)
-        return drop, (*ends, shift, bend), np.where(high < _FARTHEST * low, nodes, np.inf)
+        return (*ends, moved, bend), np.where(high < _FARTHEST * low, nodes, np.inf)
 
-    def _ellipses(self, longest: Array) -> tuple[tuple[Array, ...], Array]:
+    def ellipses(self, longest: Array) -> tuple[tuple[Array, ...], Array]:
         """Ellipses in rings from the spectrum to where P is large, at widths that make the errors of the two sides alike."""
         allowed = np.maximum(self.growth(np.zeros(longest.size)) * longest, 0.0) + _GROWTH
         below, above = np.full(longest.shape, 1e-7), np.full(longest.shape, _WIDEST)
@@ -174,21 +191,15 @@ def _resolved(
     points: Points, spectra: _Spectra, longest: Array
 ) -> Iterator[tuple[int, Path, Contour]]:
     """Number of a point, law on its contour, and the contour; points that are not resolved are left out."""
-    shape, columns, nodes = spectra.contours(longest)
-    # few different numbers of nodes, so that many points are solved together, by fast transforms
-    nodes = np.maximum(nodes, _SMALLEST)
-    unit = np.exp2(np.ceil(np.log2(nodes)) - 3.0)
-    nodes = unit * np.ceil(nodes / unit)
-    for count in np.unique(nodes[nodes * _COARSEST <= _MOST]):
-        rows, grid = np.flatnonzero(nodes == count), _COARSEST
+    for shape, members, columns, count in spectra.contours(longest):
         some = np.linspace(0, count - 1, int(np.clip(count // 8, *_CHECKED))).astype(int)
+        rows, grid = members, _COARSEST
         while rows.size and grid <= min(_FINEST, _MOST / count):
             left = [rows[:0]]
             for block in batches(rows.size, max(1, int(_BLOCK / (count * grid)))):
                 part = rows[block]
-                *place, reg = (column[part][:, None] for column in (*columns, spectra.reg))
-                loop = shape(*place, int(count))
-                ridge, zeta = _ridge(points.take(part), grid), reg - loop.z
+                loop = shape(*columns[:, part], count)
+                ridge, zeta = _ridge(points.take(part), grid), -loop.z
                 few = ridge.followed(zeta[:, some])
                 good = _same(ridge, _ridge(points.take(part), 2 * grid + 1), few, zeta[:, some])
                 if good.any():
@@ -217,7 +228,7 @@ def _at_times(
 ) -> tuple[Array, ...]:
     """Numbers of `Stopped` at some times of one contour (Eqs. 13.5, 13.10 and 13.11)."""
     unit, reg, rho, noise = law
-    learned = unit * training.learned(unit * loop.z)
+    learned = unit * training.learned(unit * (loop.z + reg))
     mean, square = loop.crossed(-path.scale * learned, path.missed * learned)
     variance, true, missed = square - mean**2, 1.0, path.missed
     if noise:  # labels are a fraction of the true ones and, independently, noise (Eq. 13.16)
@@ -225,9 +236,9 @@ def _at_times(
         missed = true**2 * missed + (1.0 - true**2)
         pure = loop.crossed(-path.scale * learned, learned)[1]
         variance = true**2 * variance + (1.0 - true**2) * pure
-    trained, eigenvalue = path.kept * missed, loop.z - reg
+    trained = path.kept * missed
     once = np.concatenate([trained, path.weights, path.kept]) * loop.weight
-    twice = np.concatenate([trained * eigenvalue, trained]) * loop.weight
+    twice = np.concatenate([trained * loop.z, trained]) * loop.weight
     train_mean, overlap, push = np.vecdot(once[:, None].conj(), learned).real
     train_square, size = np.vecdot(twice[:, None].conj(), learned**2).real
     train_variance = np.maximum(train_square - train_mean**2, 0.0)  # there may be none
