@@ -25,7 +25,7 @@ sweeps/cluster sweeps/survival theory/classes theory/noise
 
 BUDGET = {
     ".": (21, 3035),
-    "_runtime": (6, 600),
+    "_runtime": (6, 602),
     "benchmark": (8, 1500),
     "choose": (13, 2445),
     "cli": (18, 1781),
@@ -34,7 +34,7 @@ BUDGET = {
     "filters": (6, 1092),
     "graphs": (15, 2787),
     "losses": (4, 700),
-    "nn": (7, 850),
+    "nn": (7, 848),
     "numerics": (14, 1797),
     "real": (13, 2500),
     "results": (8, 1208),

@@ -53,6 +53,28 @@ def test_the_numbers_do_not_depend_on_the_threads(instance, filter, symmetrize, 
             assert np.array_equal(one, many)
 
 
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit, ValueError])
+def test_an_interruption_does_not_wait_for_blocks_that_run(stop, with_threads):
+    """An error does, since what runs holds memory that the next attempt needs."""
+    with_threads(2)
+    begun, caught, ended = (threading.Event() for _ in range(3))
+
+    def work(_):
+        begun.set()
+        caught.wait(0.5 if stop is ValueError else 30)
+        ended.set()
+
+    def blocks():
+        yield 0
+        assert begun.wait(30)
+        raise stop
+
+    with pytest.raises(stop):
+        list(_threads.ordered_map(work, blocks(), size=1))
+    assert ended.is_set() == (stop is ValueError)
+    caught.set()
+
+
 def test_as_many_blocks_run_at_once_as_there_are_threads(with_threads):
     with_threads(3)
     together = threading.Barrier(3, timeout=30)  # passed by three at once only

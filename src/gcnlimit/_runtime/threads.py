@@ -51,7 +51,7 @@ def ordered_map(function: Callable[[B], R], blocks: Iterable[B], size: int) -> I
     """Answers of `function`, in the order of the blocks; each thread works on one, and one more waits to be taken.
 
     So what is made of the answers one after the other is bit-identical for any number of threads. There is one if `size`, the
-    numbers in all blocks, are few. The first error is raised; on it, or on Ctrl-C, the blocks that have not begun are dropped.
+    numbers in all blocks, are few. On an error, or Ctrl-C, blocks that have not begun are dropped; Ctrl-C waits for no other.
 
     >>> list(ordered_map(lambda k: k * k, range(4), size=1 << 20))
     [0, 1, 4, 9]
@@ -60,8 +60,8 @@ def ordered_map(function: Callable[[B], R], blocks: Iterable[B], size: int) -> I
     if count == 1 or size < LARGE:
         yield from map(function, blocks)
         return
-    with single_threaded_blas(), ThreadPoolExecutor(count) as pool:
-        waiting: deque[Future[R]] = deque()
+    with single_threaded_blas():
+        pool, waiting = ThreadPoolExecutor(count), deque[Future[R]]()
         try:
             for block in blocks:
                 # limits of memory are variables of the context, which a thread does not inherit
@@ -70,9 +70,11 @@ def ordered_map(function: Callable[[B], R], blocks: Iterable[B], size: int) -> I
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+        except BaseException as error:  # a block may take long, and after Ctrl-C nobody needs it
+            needed = not isinstance(error, KeyboardInterrupt | SystemExit)
+            pool.shutdown(wait=needed, cancel_futures=True)
             raise
+        pool.shutdown()
 
 
 @contextlib.contextmanager

@@ -9,6 +9,8 @@ import sys
 import types
 from typing import Any
 
+_INTERRUPTED = (128 + signal.SIGINT, 128 + signal.SIGTERM)
+
 
 def main() -> None:
     """Entry point of ``gcnlimit``: whatever becomes of its streams, or Ctrl-C at any moment, an exit status and no traceback."""
@@ -39,6 +41,8 @@ def main() -> None:
         with contextlib.suppress(OSError, AttributeError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     _replace(_interrupt, _leave)
+    if status in _INTERRUPTED:  # threads may still compute what nobody needs
+        os._exit(status)
     sys.exit(status)
 
 
