@@ -102,7 +102,7 @@ class EstimatedCSBM(CSBM):
         return self.model.having(lam=moved[0], mu=moved[1]), np.linalg.norm(z, axis=0)
 
     def other_fractions(self) -> list[CSBM]:
-        r"""Models of alike degrees around the class fractions of the labelled nodes.
+        r"""Models of alike degrees and right labels around the class fractions of the labelled nodes.
 
         Means over them are those over the posterior of the fractions given the counts (Dirichlet, :math:`n_c + 1/2`) to second
         order: :math:`2(C-1)` of them are :math:`\sqrt{C-1}` standard deviations away, along the axes of the covariance.
@@ -113,7 +113,7 @@ class EstimatedCSBM(CSBM):
         steps = (np.sqrt((p.size - 1) * values[1:]) * axes[:, 1:]).T
         # steps in the logarithm, so that no fraction becomes negative
         moved = p * np.exp(np.concatenate([steps, -steps]) / p)
-        alike = self.model.having(degrees=None)
+        alike = self.model.having(degrees=None, noise=0.0)
         return [alike.having(classes=Classes.of(q / q.sum())) for q in moved]
 
     def __repr__(self) -> str:

@@ -141,6 +141,33 @@ def test_the_error_of_many_equal_classes_falls_faster_than_the_root_of_the_label
     assert few > 2.0 * many > 0.0
 
 
+ENDED = gl.GCN(gl.Diffusion(1.0), reg=1.0, training=gl.GradientFlow([50.0, np.inf]))
+WITHOUT = {
+    "stopped": (ENDED, (0.5, 0.5)),
+    "penalty": (ONE.replaced(penalty=gl.ElasticNet(0.5)), (0.5, 0.5)),
+    "softmax": (ONE.replaced(loss="softmax"), (1 / 3,) * 3),
+}
+
+
+@pytest.mark.parametrize(("gcn", "fractions"), WITHOUT.values(), ids=WITHOUT)
+def test_without_a_theory_of_unequal_classes_fractions_have_the_error_of_ridge_regression(
+    gcn, fractions
+):
+    data = counted(fractions, 60)
+    found, ridge = (gl.predict(data, one).standard_error.test_accuracy for one in (gcn, ONE))
+    assert found == pytest.approx(np.broadcast_to(ridge, np.shape(found)), rel=0.05)
+    assert np.ravel(found)[-1] == pytest.approx(ridge, rel=1e-5)
+
+
+def test_wrong_labels_leave_the_error_of_the_fractions_to_right_ones():
+    data = counted((0.5, 0.5), 60)
+    wrong, right = (
+        gl.predict(one, ONE).standard_error.test_accuracy
+        for one in (data.replaced(noise=0.2), data)
+    )
+    assert wrong == right > 0.0
+
+
 MINE = gl.sample(gl.CSBM(4, 1.2, 2.0, 0.5, directed=False), nodes=400, degree=20, seed=0)
 X, Y, A = MINE.features, np.where(MINE.train_mask, MINE.labels > 0, -1), MINE.adjacency
 FILTER = gl.GCN(gl.PageRank(0.2), reg=1.0)

@@ -5,9 +5,9 @@ With the change :math:`\Delta(z)` of an answer at :math:`(\lambda + z_1 \sigma_\
 .. math:: \max_z |\Delta(z)|/|z|, \qquad\text{and at least}\quad \bigl(2\, \langle \Delta(z)^2/|z|^2 \rangle\bigr)^{1/2},
 
 over models one error and two errors away (`EstimatedCSBM.displaced`), the mean over either of the two circles. The class
-fractions add the root mean square of the change over their posterior (`EstimatedCSBM.other_fractions`). The error is infinite
-where one of the models has no answer, or an error of the model is infinite. Errors of two models are independent of each other;
-classes of the same fractions are the same classes, whose fractions change together and count once.
+fractions add the root mean square of the change over their posterior (`EstimatedCSBM.other_fractions`); where a network has no
+theory for unequal classes, that of ridge regression. The error is infinite where a model has no answer or an infinite error.
+Errors of two models are independent of each other; classes of the same fractions change together and count once.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit import scope
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.estimated import EstimatedCSBM
+from gcnlimit.network import GCN
 from gcnlimit.results.performance import Performance, Prediction, same_everywhere, scalar_or_array
+from gcnlimit.training import END
 
 P = ParamSpec("P")
 Answer = TypeVar("Answer", bound=Prediction)
@@ -86,24 +89,18 @@ class _Around(NamedTuple):
         unknown = same_everywhere(np.inf, np.shape(self.answer.test_accuracy))
         if any(not math.isfinite(4.0 * (e.lam_error + e.mu_error)) for e in estimates.values()):
             return unknown
-        asked = {name: self.arguments.get(name) for name in ("data", "to")}
-        models = {name: model for name, model in asked.items() if isinstance(model, CSBM)}
+        models = {n: m for n in ("data", "to") if isinstance(m := self.arguments.get(n), CSBM)}
         # classes of the same fractions are the same classes
         shared = models if len({model.classes for model in models.values()}) == 1 else {}
-        counted = False
-        squares: list[dict[str, Array]] = []
+        counted = [(name, e) for name, e in estimates.items() if e.counts is not None]
         try:
-            for name, estimate in estimates.items():
-                squares.append(self._of_signals(name, estimate))
-                if estimate.counts is not None and not (shared and counted):
-                    squares.append(self._of_fractions(name, estimate, shared))
-                    counted = True
+            squares = [self._of_signals(name, e) for name, e in estimates.items()]
+            squares += [self._of_fractions(*one, shared) for one in counted[: 1 if shared else 2]]
         except GCNLimitError:  # a model near the estimate has no answer
             return unknown
-        names = self.answer.as_dict()
-        errors = {name: np.sqrt(sum(part[name] for part in squares)) for name in names}
-        numbers: dict[str, Any] = {name: scalar_or_array(error) for name, error in errors.items()}
-        return Performance(**{"roc_auc": None} | numbers)
+        total = {name: sum(part[name] for part in squares) for name in self.answer.as_dict()}
+        errors: dict[str, Any] = {n: scalar_or_array(np.sqrt(x)) for n, x in total.items()}
+        return Performance(**{"roc_auc": None} | errors)
 
     def _of_signals(self, name: str, estimate: EstimatedCSBM) -> dict[str, Array]:
         """Squared error of each field from those of the two signals."""
@@ -123,19 +120,25 @@ class _Around(NamedTuple):
     def _of_fractions(
         self, name: str, estimate: EstimatedCSBM, shared: dict[str, CSBM]
     ) -> dict[str, Array]:
-        """Squared error of each field from that of the class fractions, degrees taken as alike."""
-        reference = self.answer
-        if estimate.degrees is not None:
-            reference = self.again(**{name: estimate.model.having(degrees=None)})
+        """Squared error of each field from that of the class fractions, degrees taken as alike and labels as right."""
+        models, simpler = estimate.other_fractions(), self
+        gcn: GCN | None = self.arguments.get("gcn")
+        if gcn is not None and scope.sentence("predict", models[0], gcn):
+            simpler = self._replace(arguments=self.arguments | {"gcn": _ridge(gcn)})
+        reference = simpler.again(**{name: estimate.model.having(degrees=None, noise=0.0)})
         around = []
-        for model in estimate.other_fractions():
+        for model in models:
             others = {n: other.having(classes=model.classes) for n, other in shared.items()}
-            around.append(self.again(**(others | {name: model})))
-        squares = {}
-        for field, value in reference.as_dict().items():
-            changes = [_change(getattr(moved, field), value) for moved in around]
-            squares[field] = np.mean(np.square(changes), axis=0)
-        return squares
+            around.append(simpler.again(**(others | {name: model})))
+        values = reference.as_dict().items()
+        changes = {n: [_change(getattr(moved, n), x) for moved in around] for n, x in values}
+        return {n: np.mean(np.square(each), axis=0) for n, each in changes.items()}
+
+
+def _ridge(gcn: GCN) -> GCN:
+    """Ridge regression with the filter of a network; a stopped training, which learns t at small eigenvalues, is one of 1/t."""
+    t = (gcn.training or END).learned(np.array([1e-6]))[..., 0]
+    return gcn.replaced(loss="square", penalty="l2", training=None, reg=gcn.reg + 1.0 / t)
 
 
 def _change(moved: npt.ArrayLike, value: npt.ArrayLike) -> Array:

@@ -108,8 +108,11 @@ class Posterior:
 
         near = Panels(0.0, _FROM, _series(missing, curvature, rate))
         far = Panels.fit(height, np.log(_FROM), _WIDTH, _PANELS, _DEGREE)
-        integrals = _from_zero(near), _to_infinity(far, 0.5 * directions / rate)
-        return cls(directions, curvature, entropy, rate, near, far, *integrals)
+        s = 0.5 * _FROM * (1.0 + chebyshev_nodes(_SERIES)[:, None])
+        # of u^3 P(us) over u from 0 to 1, near being P(s)
+        below = Panels(0.0, _FROM, powers((near.value(s * _NODE) @ (_WEIGHT * _NODE**3))[:, None]))
+        beyond = _to_infinity(far, 0.5 * directions / rate)
+        return cls(directions, curvature, entropy, rate, near, far, below, beyond)
 
     def at(self, m: Array) -> Overlap:
         """Overlap, deficit and slope at each :math:`m >= 0`."""
@@ -230,12 +233,6 @@ def _series(missing: Function, curvature: float, rate: float) -> Array:
     deficit = (m - 1.0 + missing(_FROM * u) - curvature * m**2) / end**3
     series = np.linalg.lstsq(basis, deficit, rcond=None)[0]
     return powers(np.asarray(chebyshev.chebval(chebyshev_nodes(_SERIES), series)[:, None], float))
-
-
-def _from_zero(near: Panels) -> Panels:
-    r"""Table of :math:`\int_0^1 u^3 P(us)\,du` from that of :math:`P(s)`."""
-    s = 0.5 * _FROM * (1.0 + chebyshev_nodes(_SERIES)[:, None])
-    return Panels(0.0, _FROM, powers((near.value(s * _NODE) @ (_WEIGHT * _NODE**3))[:, None]))
 
 
 def _to_infinity(far: Panels, half: float) -> Panels:
