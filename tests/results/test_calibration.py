@@ -132,7 +132,13 @@ def test_the_reliability_curve_is_drawn_beside_its_dots():
     classes = gl.predict(*POINTS["three classes"]).calibration.plot_reliability()
     assert len(classes.lines) == 1
     alone = gl.fit(instance, POINTS["logistic"][1].replaced(reg=1.0)).performance.calibration
-    assert [len(line.get_xdata()) for line in alone.plot().lines] == [2, 101, BINS]
+    drawn = alone.plot()
+    assert [len(line.get_xdata()) for line in drawn.lines] == [2, 101, BINS]
+    assert drawn.get_legend() is None
+    data = gl.CSBM(2, np.array([[0.5], [1.2]]), 2.0, 0.2)
+    both = gl.predict(data, gl.GCN(gl.Diffusion(1.0), reg=[0.1, 1.0])).calibration
+    told = [text.get_text() for text in both.plot_reliability().get_legend().get_texts()]
+    assert told == [f"lam = {lam:g}, reg = {reg:g}" for lam in (0.5, 1.2) for reg in (0.1, 1.0)]
 
 
 @pytest.mark.parametrize("trials", [1, 5])

@@ -16,6 +16,7 @@ from gcnlimit.parameters import long_name
 _ESTIMATED = "This holds for a model with these parameters, not for your graph itself."
 _ENOUGH = 0.001  # accuracy that no further layer is worth
 _RATE = 0.01  # learning rate that people know
+_UNIT = f"epochs at learning rate {_RATE} for a filter of gain 1"
 _FLAT = 1e-6  # accuracies that differ by less are the same
 
 
@@ -185,14 +186,13 @@ def layers_sentence(state: State, depths: Layers) -> str:
 def training_sentence(state: State, curve: TrainingCurves) -> str:
     """When to stop, and how that compares with a ridge regression and with training to the end."""
     top = int(np.argmax(curve.stopped))
-    epochs = f"{max(TIMES[top] * state.rho / _RATE, 1.0):.0f} epochs at learning rate {_RATE}"
+    epochs = f"{max(TIMES[top] * state.rho / _RATE, 1.0):.0f} {_UNIT}"
     when = f"at t = {short(TIMES[top])}, which is {epochs}" if top else "after a single step"
     best = f"The accuracy is highest, {curve.stopped[top]:.4f}, {when}"
     loss = 100.0 * (curve.stopped[top] - curve.end)
     lost = f"{'costs' if loss > 0.0 else 'gains'} {abs(loss):.1f} percentage points"
     lost = lost if abs(loss) >= 0.05 else "changes nothing"
-    if np.isnan(loss):
-        lost = "takes for ever, since some eigenvalues are all but 0"
+    lost = "takes for ever, since some eigenvalues are all but 0" if np.isnan(loss) else lost
     ridge = f"The best ridge regression reaches {curve.ridge.max():.4f}"
     return f"{best}. {ridge}. Training to the end {lost}."
 

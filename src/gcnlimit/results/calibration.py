@@ -98,18 +98,18 @@ class Calibration(Result):
 
     def plot_reliability(self, axes: Axes | None = None) -> Axes:
         """Draw accuracy against confidence, a curve for each point, and dots where it was measured (needs Matplotlib)."""
-        axes = ready_axes(axes)
-        ends = (1.0 / self.classes, 1.0)
+        axes, ends = ready_axes(axes), (1.0 / self.classes, 1.0)
         axes.plot(ends, ends, color="0.7", linewidth=1, label="calibrated")
         if self.classes == 2:
             x = np.linspace(*ends, 101)
             lines = axes.plot(x, self.reliability(x).reshape(-1, x.size).T)
-            for name, values in [*self.coordinates.columns(np.shape(self.slope)).items()][:1]:
-                axes.legend(lines, [f"{name} = {number(v)}" for v in values], frameon=False)
+            columns = self.coordinates.columns(shape := np.shape(self.slope)).items()
+            named = ([f"{n} = {number(v)}" for v in x] for n, x in [*columns][: len(shape)])
+            if shape:
+                axes.legend(lines, [*map(", ".join, zip(*named, strict=True))], frameon=False)
         if self.bins is not None:
-            confidence, right = (part.reshape(-1, BINS).T for part in self.bins)
             axes.set_prop_cycle(None)
-            axes.plot(confidence, right, "o")
+            axes.plot(*(part.reshape(-1, BINS).T for part in self.bins), "o")
         axes.set(xlabel="confidence", ylabel="accuracy", xlim=ends)
         return axes
 
