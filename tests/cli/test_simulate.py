@@ -164,3 +164,12 @@ def test_on_a_narrow_terminal_every_part_of_the_table_begins_with_point_and_quan
     assert len(heads) > 1
     assert all(re.match(r"\s*lam\s+what\s+\S", head) for head in heads)
     assert all(len(line) <= 45 for line in page.splitlines()[1:])
+
+
+def test_a_network_that_is_measured_but_has_no_exact_answer_says_why():
+    signals = ["--alpha", 2, "--lam", 1, "--mu", 1, "--rho", 0.3, "--undirected", "--c", "1,0.5"]
+    descent = ["--reg", 0.1, "--steps", 3, "--rate", "0.05,50"]
+    done = run("simulate", *signals, *descent, "--nodes", 60, "--trials", 2, "--workers", 1)
+    assert done.exit_code == 0
+    assert "1 of 2 points" in done.stderr
+    assert "rate = 50: there is no solution at rate = 50, whose largest stable" in done.stderr

@@ -128,10 +128,11 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | list | None) else str(value)
 
 
-def failures(grid: Grid, answer: Points) -> dict[int, str]:
-    """Why points of a grid failed or did not converge, by their place; an error if all of them failed."""
+def failures(grid: Grid, answer: Points, exact: Points | None = None) -> dict[int, str]:
+    """Why points of a grid failed or did not converge, by their place, or the `exact` ones; an error if all of them failed."""
     lost = np.isnan(np.broadcast_to(answer.test_accuracy, grid.shape)).ravel()
-    status = np.broadcast_to(answer.status, grid.shape).ravel()
+    worst = np.maximum(answer.status, (exact or answer).status)
+    status = np.broadcast_to(worst, grid.shape).ravel()
     failed = np.flatnonzero(lost | (status > Status.CONVERGED)).tolist()
     reasons = {place: _reason(grid, place, Status(int(status[place]))) for place in failed}
     if lost.all():

@@ -58,7 +58,7 @@ def command(
     how: dict[str, Any] = {name: arguments[name] for name in ("workers", "device")}
     how |= {"to": grid.other(), "throw": grid.size == 1, "streamed": arguments["streamed"] or None}
     measured = simulate(*grid.problem(), nodes, degree, trials, seed, **how)
-    reasons = failures(grid, measured)
+    reasons = failures(grid, measured, exact)
     predicted = _expected_errors(grid, nodes, measured.trials) if measured.trials <= _FEW else None
     fields = _beside(measured, exact, grid.size, predicted)
     if form == "table":
@@ -121,7 +121,6 @@ def _long(grid: Grid, fields: dict[str, dict[str, Any]]) -> dict[str, Any]:
     for title, style in styles.items():
         end = "" if title == "mean" else f"_{title}"
         values = np.stack([field[end] for field in fields.values()], axis=1).ravel().tolist()
-        columns[title] = [
-            format(v, style) if math.isfinite(v) else "?-"[math.isnan(v)] for v in values
-        ]
+        texts = (format(v, style) if math.isfinite(v) else "?-"[math.isnan(v)] for v in values)
+        columns[title] = list(texts)
     return columns
