@@ -146,6 +146,23 @@ def class_weights(labels: Labels, class_weight: object) -> Array:
     return np.asarray(weights / weights.mean())
 
 
+def as_fractions(value: Any, classes: npt.NDArray[Any]) -> Array:
+    """Fractions in the order of the classes, from numbers in that order or by class."""
+    names = classes.tolist()
+    if isinstance(value, Mapping):
+        if set(value) != set(names):
+            raise ParameterError(f"fractions name {[*value]}; give one for each of {names}")
+        value = [value[name] for name in names]
+    if isinstance(value, str):
+        use = "use 'auto', 'labels', 'estimated', or a number for each class"
+        raise ParameterError(f"fractions = {shown(value)} is not allowed; {use}")
+    share = np.asarray(as_real("fractions", value, low=0, open_low=True))
+    if share.shape != (len(names),) or abs(share.sum() - 1.0) > 1e-6:
+        need = f"give {len(names)} that sum to 1, in the order {names}"
+        raise ParameterError(f"fractions = {share.tolist()} are not allowed; {need}")
+    return np.asarray(share / share.sum())
+
+
 def grouped(labels: Labels, most: int) -> tuple[Integers, Integers]:
     """Group of each labelled node, and class of each group: at most about `most`, of one class each."""
     if labels.index.size <= most:
