@@ -123,8 +123,7 @@ def _neighbours(adjacency: Any, labels: Labels) -> tuple[Array, Array]:
 def _unlike_nodes(graph: StandardizedGraph) -> Iterator[str]:
     """Sentence on nodes that are linked unlike others of their class, so that two neighbours share a class more often."""
     Y, near = _neighbours(graph.both_ways()[0], graph.labels)
-    count = near.sum(axis=1)
-    links = Y.T @ near
+    count, links = near.sum(axis=1), Y.T @ near
     usual = Y @ (links / np.maximum(links.sum(axis=1, keepdims=True), 1.0))
     same, third = np.sum(usual**2, axis=1), np.sum(usual**3, axis=1)
     excess = float(np.sum((near - count[:, None] * usual) ** 2) - count @ (1.0 - same))
@@ -132,8 +131,9 @@ def _unlike_nodes(graph: StandardizedGraph) -> Iterator[str]:
     error = np.sqrt(2.0 * pairs @ (same - 2.0 * third + same**2) + 4.0)
     if excess > max(SURELY * error, ODD * pairs.sum()):
         usually = float(pairs @ same) / pairs.sum()
-        shared = f"{usually + excess / pairs.sum():.2f}, where its class predicts {usually:.2f}"
-        yield f"nodes of a class are linked unlike (two neighbours of one share a class: {shared})"
+        odds = f"{usually + excess / pairs.sum():.2f}, where its class predicts {usually:.2f}"
+        told = f"two neighbours of a node share a class with probability {odds}"
+        yield f"nodes of one class are not linked alike ({told})"
 
 
 def _blocks(graph: StandardizedGraph, out: Array, into: Array) -> tuple[Array, Array]:

@@ -37,7 +37,7 @@ class Labels:
 def as_labels(y: Any, nodes: int) -> Labels:
     """Classes of the labelled nodes; -1, NaN, None and the empty string mark the others.
 
-    >>> for y in (["a", None, "b"], ["a", "", "b"], [0, -1, 1]):
+    >>> for y in (["a", None, "b"], ["a", " ", "b"], [0, -1, 1]):
     ...     found = as_labels(y, nodes=3)
     ...     print(found.classes.tolist(), found.labelled.tolist(), found.index.tolist())
     ['a', 'b'] [0, 2] [0, 1]
@@ -97,9 +97,9 @@ def _is_class(value: Any) -> bool:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether an entry is None, NaN, empty, or what pandas writes for a missing value."""
+    """Whether an entry is None, NaN, empty or blank, or what pandas writes for a missing value."""
     if isinstance(value, str):
-        return not value
+        return not value.strip()
     missing = value is None or type(value).__name__ in ("NAType", "NaTType")
     return missing or (isinstance(value, float) and math.isnan(value))
 
