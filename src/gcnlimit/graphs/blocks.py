@@ -28,7 +28,7 @@ CLOSED = 1.3  # share of joined neighbours, over that of the model, from which i
 WALKS = 3e6  # of two steps that are followed to find it
 BEYOND = 5.0  # standard errors by which labelled nodes are together more often than by chance,
 ALONG, NEAREST = 0.05, 0.4  # and the correlations along edges and of nearest nodes that matter
-DISTANCES = 3e7  # between nodes that are compared
+DISTANCES = 1e7  # between nodes that are compared
 
 
 def block_doubts(graph: StandardizedGraph) -> Iterator[str]:
@@ -200,7 +200,7 @@ def labelled_in_groups(labels: Labels, probabilities: Array, adjacency: Any, fea
     if features is not None:
         some = np.random.default_rng(0).permutation(R)[: max(int(DISTANCES / s.size), 30)][:300]
         norms = np.asarray(squared(features).sum(axis=1)).ravel()
-        apart = norms - 2.0 * dense(features @ dense(features[some]).T).T
+        apart = norms - 2.0 * dense(features @ features[some].T).T
         apart[np.arange(some.size), some] = np.inf
         nearest = apart <= apart.min(axis=1, keepdims=True) + 1e-9 * norms.max()
         shared = nearest / nearest.sum(axis=1, keepdims=True)
