@@ -32,7 +32,7 @@ BUDGET = {
     "explorer": (11, 2530),
     "figures": (8, 1304),
     "filters": (6, 1092),
-    "graphs": (15, 2787),
+    "graphs": (15, 2875),
     "losses": (4, 700),
     "nn": (7, 848),
     "numerics": (14, 1797),

@@ -139,7 +139,7 @@ def _of_model(model: Any, table: Table) -> Iterator[str]:
         yield f"weights of sum {sum(weights)}"
     if isinstance(model, gl.GraphClassifier):
         left = [row.member for row in model.table_ if "left out" in row.member]
-        left = [name for name in left if not name.startswith("labels: left out, those around")]
+        left = [name for name in left if not name.startswith("labels: left out, the labels")]
         if left:
             yield f"members are left out: {left}"
         free = np.flatnonzero(table.y < 0)

@@ -194,3 +194,22 @@ def test_few_labels_are_said_to_be_few(tmp_path):
     i.save(tmp_path / "graph.npz")
     done = run("classify", str(tmp_path / "graph.npz"))
     assert "labelled nodes are too few to say what accuracy to expect." in done.stderr
+
+
+@pytest.mark.filterwarnings("default")  # which the command line writes to the standard error
+def test_labels_of_whole_groups_are_said_once_and_nothing_is_expected(tmp_path):
+    """By both verbs: of teams of five that are cliques, one in four is labelled as a whole."""
+    team = np.arange(200) // 5
+    A = (team[:, None] == team) - np.eye(200)
+    A[np.arange(199), np.arange(1, 200)] = A[np.arange(1, 200), np.arange(199)] = 1.0
+    X = np.random.default_rng(0).standard_normal((200, 6))
+    real.write(real.Dataset(A, X, np.where(team % 4 == 0, team % 8 // 4, -1)), tmp_path / "g.npz")
+    for verb in ("classify", "recommend"):
+        said = run(verb, str(tmp_path / "g.npz"))
+        assert (said.stdout + said.stderr).replace("\n  ", " ").count("hide the labels") == 1
+        shown = json.loads(answer(verb, str(tmp_path / "g.npz"), "--json"))[0]
+        assert (shown["expected_accuracy"], shown["expected_low"], shown["loo_accuracy"]) == (
+            None,
+            0.0,
+            None,
+        )

@@ -258,3 +258,24 @@ def test_degrees_of_classes_are_compared_by_an_analysis_of_variance(classes, nod
     # equal degrees scatter as counts would
     alike = _level_of_means(np.full(nodes, 4.0), SimpleNamespace(labels=labels))
     assert alike == pytest.approx(1.0)
+
+
+def of_two_memberships(seed, share, hubs=False, nodes=800):
+    """A block model in which this share of the nodes is linked as if it were of another class too."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=nodes)
+    second = np.where(rng.random(nodes) < share, rng.integers(3, size=nodes), y)
+    of = np.eye(3)[y] + np.eye(3)[second]
+    weight = rng.gamma(1.0, 1.0, nodes) if hubs else np.ones(nodes)
+    rate = (0.4 + of @ of.T) * np.outer(weight, weight)
+    A = np.triu(rng.random((nodes, nodes)) < 15.0 / nodes * rate / rate.mean(), 1) * 1.0
+    X = rng.standard_normal((nodes, 5))
+    return X, y, np.where(rng.random(nodes) < 0.5, y, -1), A + A.T
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nodes_that_are_linked_unlike_others_of_their_class_are_named(seed):
+    """As those of two memberships are, and those of the model, with hubs or without, are not."""
+    assert "nodes of one class are not" in doubted(*of_two_memberships(seed, 0.6))
+    for hubs in (False, True):
+        assert "nodes of one class are not" not in doubted(*of_two_memberships(seed, 0.0, hubs))

@@ -4,9 +4,12 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from scipy.special import log_softmax, softmax
 
 import gcnlimit as gl
+from gcnlimit.graphs.blocks import labelled_in_groups
+from gcnlimit.graphs.labels import as_labels
 from gcnlimit.numerics.leave_one_out import SPREAD, recalibrated
 from gcnlimit.real.fractions import EXPLAINED, WIDE, Shift
 from gcnlimit.real.recommend import expectation
@@ -232,3 +235,58 @@ def test_nodes_of_another_kind_than_the_labelled_ones_tell_no_fractions(seed):
     assert model.fractions_ == pytest.approx([0.5, 0.5])
     assert model.expected_accuracy_.value == pytest.approx(model.loo_score_, abs=0.05)
     assert ("the others differ" in expectation(model)) == model.unlike_
+
+
+def in_households(seed, nodes=600):
+    """Classes of households of four, whose members are alike and joined; and the household of each node."""
+    rng = np.random.default_rng(seed)
+    house = rng.permutation(np.arange(nodes) // 4)
+    y = rng.integers(2, size=nodes)[house]
+    X = rng.standard_normal((nodes, 8))[house] + 0.1 * rng.standard_normal((nodes, 8))
+    rate = np.where(house[:, None] == house, 0.9, 8 / nodes)
+    A = np.triu(rng.random((nodes, nodes)) < rate, 1).astype(float)
+    return X, y, A + A.T, house
+
+
+@pytest.mark.parametrize("told_by", ["edges", "features"])
+@pytest.mark.parametrize("fit", [gl.GraphClassifier, gl.FilterClassifier])
+def test_labels_of_whole_households_are_told_from_those_by_chance(told_by, fit):
+    """Of the same graph: leave-one-out knows the fellows of a node, so that nothing is expected of other households."""
+    X, y, A, house = in_households(0)
+    rng = np.random.default_rng(1)
+    X, A = (None, A) if told_by == "edges" else (X, rng.permutation(A)[:, rng.permutation(600)])
+    A = np.triu(A, 1) + np.triu(A, 1).T
+    whole, chance = house % 5 == 0, rng.random(600) < 0.2
+    words = {"edges": " neighbours of labelled", "features": "nearest nodes in the features"}
+    with pytest.warns(UserWarning, match=words[told_by]):
+        model = fit().fit(X, np.where(whole, y, -1), graph=A)
+    assert model.expected_accuracy_ == (None, 0.0, 1.0)
+    assert words[told_by] in expectation(model)
+    assert fit().fit(X, np.where(chance, y, -1), graph=A).grouped_ == ""
+
+
+def test_labels_of_whole_households_leave_one_out_alone_would_trust():
+    """What is said is needed: the labelled nodes are easy, the others are not."""
+    X, y, A, house = in_households(0)
+    whole = house % 5 == 0
+    with pytest.warns(UserWarning, match="whole groups"):
+        model = gl.GraphClassifier().fit(X, np.where(whole, y, -1), graph=A)
+    assert model.loo_score_ > 0.9
+    assert model.score(y=np.where(whole, -1, y)) < 0.7
+
+
+def test_labels_by_class_or_by_degree_are_not_taken_for_groups():
+    """Labelled nodes are then joined more often than others are, by what is known of them alone."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(800) < 0.2).astype(int)
+    weight = rng.gamma(1.0, 1.0, 800)
+    rate = np.outer(weight, weight) * np.where(
+        y[:, None] & y, 0.2, np.where(y[:, None] == y, 0.03, 0.005)
+    )
+    A = np.triu(rng.random((800, 800)) < rate, 1) * 1.0
+    A = csr_array(A + A.T)
+    for chance in (np.where(y, 0.8, 0.1), 0.3 * weight):
+        labels = as_labels(np.where(rng.random(800) < chance, y, -1), 800)
+        seen = np.isin(np.arange(800), labels.labelled)
+        assert seen @ (A @ seen) > 1.4 * A.sum() * seen.mean() ** 2
+        assert labelled_in_groups(labels, np.eye(2)[y], A, None) == ""

@@ -69,7 +69,7 @@ def command(
     test = data.testing(split)
     if labelled_nodes(test).any():
         columns["test_accuracy"] = model.score(y=test)
-    if model.expected_accuracy_.value is None or model.unlike_:
+    if (model.expected_accuracy_.value is None or model.unlike_) and not model.grouped_:
         click.echo(expectation(model), err=True)
     for sentence in trust(model) if out is not None else ():
         click.echo(sentence, err=True)

@@ -1,4 +1,4 @@
-"""Edges of labelled nodes: their homophily, and whether they follow the block model (one degree, one strength for all pairs)."""
+"""Edges of labelled nodes: homophily, whether they follow the block model (one degree, one strength for all pairs), groups."""
 
 from __future__ import annotations
 
@@ -11,18 +11,24 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import chdtrc, fdtrc
 
 from gcnlimit._values import Array
+from gcnlimit.graphs.check import dense, squared
 from gcnlimit.graphs.labels import Labels
+from gcnlimit.graphs.operator import undirected
 from gcnlimit.graphs.standard import Signals, StandardizedGraph
 
 UNLIKELY = 1e-3  # level of each test: about one graph of the model in 500 is doubted by chance
 # Ratio of mean degrees of two classes, or of their spreads, from which it matters: class sizes that
 # scatter make 1.2.
 UNLIKE = 1.4
+SURELY, ODD = 3.5, 0.01  # standard errors, and probability, from which two neighbours are alike
 FEWEST = 2.0  # edges expected between two classes below which their number says nothing
 WEIGHTED = 0.05  # variance of the weights, over their squared mean, that is noise not to be ignored
 SIDES = 0.9  # share of the edges that join two sides from which a graph is bipartite
 CLOSED = 1.3  # share of joined neighbours, over that of the model, from which it matters
 WALKS = 3e6  # of two steps that are followed to find it
+BEYOND = 5.0  # standard errors by which labelled nodes are together more often than by chance,
+ALONG, NEAREST = 0.05, 0.4  # and the correlations along edges and of nearest nodes that matter
+DISTANCES = 1e7  # between nodes that are compared
 
 
 def block_doubts(graph: StandardizedGraph) -> Iterator[str]:
@@ -57,6 +63,7 @@ def block_doubts(graph: StandardizedGraph) -> Iterator[str]:
             most, least = names[spread.argmax()], names[spread.argmin()]
             yield f"degrees vary more within class {most} than within {least}, which has no hubs"
             break
+    yield from _unlike_nodes(graph)
     edges, chance = _blocks(graph, out, into)
     fitted, level = _one_strength(graph, edges, chance)
     if level >= UNLIKELY:
@@ -106,14 +113,36 @@ def _level_of_means(values: Array, graph: StandardizedGraph, least: float = 1e-1
     return float(fdtrc(counts.size - 1, freedom, between / max(within, least, 1e-12)))
 
 
+def _neighbours(adjacency: Any, labels: Labels) -> tuple[Array, Array]:
+    """Indicators of the classes of labelled nodes, and the labelled neighbours of each by their class."""
+    Y = np.eye(labels.classes.size)[labels.index]
+    among = adjacency[labels.labelled][:, labels.labelled].astype(bool).astype(float)
+    return Y, np.asarray(among @ Y)
+
+
+def _unlike_nodes(graph: StandardizedGraph) -> Iterator[str]:
+    """Sentence on nodes that are linked unlike others of their class, so that two neighbours share a class more often."""
+    Y, near = _neighbours(graph.both_ways()[0], graph.labels)
+    count, links = near.sum(axis=1), Y.T @ near
+    usual = Y @ (links / np.maximum(links.sum(axis=1, keepdims=True), 1.0))
+    same, third = np.sum(usual**2, axis=1), np.sum(usual**3, axis=1)
+    excess = float(np.sum((near - count[:, None] * usual) ** 2) - count @ (1.0 - same))
+    pairs = count * (count - 1.0)
+    error = np.sqrt(2.0 * pairs @ (same - 2.0 * third + same**2) + 4.0)
+    if excess > max(SURELY * error, ODD * pairs.sum()):
+        usually = float(pairs @ same) / pairs.sum()
+        odds = f"{usually + excess / pairs.sum():.2f}, where its class predicts {usually:.2f}"
+        told = f"two neighbours of a node share a class with probability {odds}"
+        yield f"nodes of one class are not linked alike ({told})"
+
+
 def _blocks(graph: StandardizedGraph, out: Array, into: Array) -> tuple[Array, Array]:
     """Edges from class to class among labelled nodes, and what their degrees alone would give."""
     R = graph.labels.labelled
-    Y = np.eye(graph.labels.counts.size)[graph.labels.index]
-    A = graph.operator.matrix[R][:, R].astype(bool).astype(float)
+    Y, near = _neighbours(graph.operator.matrix, graph.labels)
     left, right = Y * out[R, None], Y * into[R, None]
     by_chance = np.outer(left.sum(axis=0), right.sum(axis=0)) - left.T @ right
-    edges = np.asarray(Y.T @ (A @ Y))
+    edges = Y.T @ near
     # an undirected edge was counted from both of its ends
     once = 1.0 if graph.directed else np.triu(np.ones_like(edges)) - 0.5 * np.eye(len(edges))
     return once * edges, once * by_chance / graph.operator.matrix.nnz
@@ -149,14 +178,57 @@ def _bipartite(graph: StandardizedGraph) -> bool:
     return not (follow and 0.05 < np.mean(side) < 0.95)
 
 
+def labelled_in_groups(labels: Labels, probabilities: Array, adjacency: Any, features: Any) -> str:
+    r"""What shows that groups of nodes were labelled as a whole, as households are, and what to do; ``""`` if nothing does.
+
+    By chance a node of class :math:`k` is labelled with the probability :math:`p = n_k/N_k`, :math:`N_k` by the outputs, times
+    a factor of its degree, independently of its neighbours: :math:`\sum_{ij} A_{ij}(s_i - p_i)(s_j - p_j)` of the indicators
+    :math:`s` then has mean 0 and a known variance (Moran 1950). The nearest nodes in the features are counted likewise.
+    """
+    R = labels.labelled
+    shares = probabilities.copy()
+    shares[R] = np.eye(labels.classes.size)[labels.index]
+    s = np.bincount(R, minlength=len(shares))
+    p = shares @ (labels.counts / shares.sum(axis=0))
+    linked: list[tuple[str, float, Any, Any]] = []
+    if adjacency is not None:
+        A = undirected(adjacency).astype(bool).astype(float)
+        degrees = np.diff(A.indptr)
+        part = np.searchsorted(np.unique(np.quantile(degrees, [0.2, 0.4, 0.6, 0.8])), degrees)
+        p *= ((np.bincount(part, s) + 1.0) / (np.bincount(part, p) + 1.0))[part]
+        linked.append(("neighbours", ALONG, slice(None), A))
+    if features is not None:
+        some = np.random.default_rng(0).permutation(R)[: max(int(DISTANCES / s.size), 30)][:300]
+        norms = np.asarray(squared(features).sum(axis=1)).ravel()
+        apart = norms - 2.0 * dense(features @ features[some].T).T
+        apart[np.arange(some.size), some] = np.inf
+        nearest = apart <= apart.min(axis=1, keepdims=True) + 1e-9 * norms.max()
+        shared = nearest / nearest.sum(axis=1, keepdims=True)
+        linked.append(("nearest nodes in the features", NEAREST, some, shared))
+    x = s - (p := np.minimum(p, 1.0))
+    for kind, least, rows, links in linked:
+        excess = x[rows] @ (links @ x)
+        error = np.sqrt(2.0 * x[rows] ** 2 @ (links @ (p * (1.0 - p))) + 2.0)
+        most = np.maximum(x, 0.0)[rows] @ (links @ (1.0 - p))
+        if excess > max(BEYOND * error, least * most):
+            count = s[rows] @ (links @ s)
+            usual = f"where labels drawn by chance make {count - excess:.0f}"
+            told = f"{count:.0f} {kind} of labelled nodes have labels, {usual}"
+            why = (
+                "so whole groups of nodes seem to be labelled, and leave-one-out is blind to others"
+            )
+            do = "hide the labels of some whole groups, fit again and count the right answers there"
+            return f"{told}, {why}; {do}"
+    return ""
+
+
 def homophily(adjacency: Any, labels: Labels) -> tuple[float, float]:
     r"""Fraction :math:`h` of edges between equal classes, and :math:`(h - \sum_k p_k^2)/(1 - \sum_k p_k^2)`.
 
     :math:`p_k` is the share of class :math:`k` among the ends of the edges. Edges between labelled nodes only.
     """
-    Y = np.eye(labels.classes.size)[labels.index]
-    between = adjacency[labels.labelled][:, labels.labelled] != 0
-    edges = np.asarray(Y.T @ (between.astype(float) @ Y))  # from class to class
+    Y, near = _neighbours(adjacency, labels)
+    edges = Y.T @ near  # from class to class
     if not edges.any():
         return float("nan"), float("nan")
     edges /= edges.sum()

@@ -37,7 +37,7 @@ class Labels:
 def as_labels(y: Any, nodes: int) -> Labels:
     """Classes of the labelled nodes; -1, NaN, None and the empty string mark the others.
 
-    >>> for y in (["a", None, "b"], ["a", "", "b"], [0, -1, 1]):
+    >>> for y in (["a", None, "b"], ["a", " ", "b"], [0, -1, 1]):
     ...     found = as_labels(y, nodes=3)
     ...     print(found.classes.tolist(), found.labelled.tolist(), found.index.tolist())
     ['a', 'b'] [0, 2] [0, 1]
@@ -97,9 +97,9 @@ def _is_class(value: Any) -> bool:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether an entry is None, NaN, empty, or what pandas writes for a missing value."""
+    """Whether an entry is None, NaN, empty or blank, or what pandas writes for a missing value."""
     if isinstance(value, str):
-        return not value
+        return not value.strip()
     missing = value is None or type(value).__name__ in ("NAType", "NaTType")
     return missing or (isinstance(value, float) and math.isnan(value))
 
@@ -144,6 +144,23 @@ def class_weights(labels: Labels, class_weight: object) -> Array:
         raise ParameterError(f"class_weight = {shown(class_weight)} is not allowed; {use}")
     weights = each[labels.index]
     return np.asarray(weights / weights.mean())
+
+
+def as_fractions(value: Any, classes: npt.NDArray[Any]) -> Array:
+    """Fractions in the order of the classes, from numbers in that order or by class."""
+    names = classes.tolist()
+    if isinstance(value, Mapping):
+        if set(value) != set(names):
+            raise ParameterError(f"fractions name {[*value]}; give one for each of {names}")
+        value = [value[name] for name in names]
+    if isinstance(value, str):
+        use = "use 'auto', 'labels', 'estimated', or a number for each class"
+        raise ParameterError(f"fractions = {shown(value)} is not allowed; {use}")
+    share = np.asarray(as_real("fractions", value, low=0, open_low=True))
+    if share.shape != (len(names),) or abs(share.sum() - 1.0) > 1e-6:
+        need = f"give {len(names)} that sum to 1, in the order {names}"
+        raise ParameterError(f"fractions = {share.tolist()} are not allowed; {need}")
+    return np.asarray(share / share.sum())
 
 
 def grouped(labels: Labels, most: int) -> tuple[Integers, Integers]:

@@ -12,12 +12,12 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import whole
 from gcnlimit._values import Array, Integers
 from gcnlimit.errors import ParameterError
-from gcnlimit.graphs.labels import Labels, class_weights
+from gcnlimit.graphs.labels import Labels, as_fractions, class_weights
 from gcnlimit.graphs.scaling import unit_rows
 from gcnlimit.numerics.leave_one_out import correct, hits
 from gcnlimit.numerics.uncertain import uncertain_and_spread
 from gcnlimit.real.ensemble import Ensemble
-from gcnlimit.real.fractions import EXPLAINED, Shift, as_fractions
+from gcnlimit.real.fractions import EXPLAINED, Shift
 from gcnlimit.real.graph_estimator import GraphEstimator
 from gcnlimit.real.scores import expected_accuracy
 from gcnlimit.results.pictures import ready_axes
@@ -59,9 +59,10 @@ class GraphClassifier(GraphEstimator):
     calibration_
         How sure the leave-one-out probabilities are, and how sure they should be (`gcnlimit.results.Calibration`), on nodes
         drawn like the labels; None with few labels.
-    fractions_, unlike_
+    fractions_, unlike_, grouped_
         Fractions of the classes assumed among the nodes without labels, in the order of `classes_`; whether outputs there differ
-        from those of the labelled nodes in a way that other fractions do not explain.
+        from those of the labelled nodes in a way that other fractions do not explain; what shows that groups of nodes, such as
+        households, were labelled as a whole, in words (else ``""``): the accuracy to expect is then not known.
     uses_graph_, graph_gain_
         Whether the graph is used; leave-one-out accuracy minus that of the features alone, and the standard error of this
         difference (None without features).
@@ -135,6 +136,7 @@ class GraphClassifier(GraphEstimator):
         self._labels = labels
         self._set_fractions(np.delete(model.scores, labels.labelled, axis=0))
         model.relearn(self._offset)
+        self._check_groups(model.scores, labels, adjacency, None if model.bare else model.views.X)
         return model.scores
 
     def _set_fractions(self, outputs: Array) -> None:

@@ -149,7 +149,9 @@ class FilterClassifier(GraphEstimator):
         self.family_, self.strength_, self.filter_ = choice.network
         self.coef_ = choice.coefficients.T
         self.intercept_ = choice.intercept
-        return choice.outputs(scaled, operators[choice.operator])
+        outputs = choice.outputs(scaled, operators[choice.operator])
+        self._check_groups(outputs, labels, adjacency, scaled if self._with_features else None)
+        return outputs
 
     def _operator(self, adjacency: Any, normalization: Any) -> Any:
         """Operator of a graph; strengths of a family are relative to its top eigenvalue."""

@@ -6,27 +6,21 @@ Outputs are probabilities :math:`p_k` under the fractions :math:`\pi` of the lab
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import chdtrc, softmax
 
-from gcnlimit._validation import as_real
-from gcnlimit._values import Array, Integers, shown
-from gcnlimit.errors import ParameterError
+from gcnlimit._values import Array, Integers
 
 # Measured with 20 labels of each class, as many at random, and up to 1 000 at random, on 14 public
 # graphs (3 draws each): smaller errors of the outputs take random labels for others, larger ones
 # miss labels that were drawn by class.
-# WIDE: standard deviation of other fractions, over that of one node's class, before any output
-WIDE = 0.5
+WIDE = 0.5  # deviation of other fractions, over that of one node's class, before any output
 SYSTEMATIC = 0.03  # the same of outputs that differ for another reason
 UNLIKELY = 0.01  # level at which labels are no random sample,
 BALANCED = 0.05  # and where as many of each class are labelled, which chance seldom does
-# level below which other fractions do not explain the outputs (0.5 or more on 6 public graphs)
-EXPLAINED = 0.05
+EXPLAINED = 0.05  # level below which other fractions do not explain the outputs (usually 0.5)
 LEAST = 0.2  # of a fraction that remains, as a share of that in the labels
 
 
@@ -65,20 +59,3 @@ class Shift(NamedTuple):
     def refutes(self, counts: Integers) -> bool:
         """Whether labels, with these counts of the classes, are no random sample of the nodes."""
         return self.level < (BALANCED if np.ptp(counts) == 0 else UNLIKELY)
-
-
-def as_fractions(value: Any, classes: npt.NDArray[Any]) -> Array:
-    """Fractions in the order of the classes, from numbers in that order or by class."""
-    names = classes.tolist()
-    if isinstance(value, Mapping):
-        if set(value) != set(names):
-            raise ParameterError(f"fractions name {[*value]}; give one for each of {names}")
-        value = [value[name] for name in names]
-    if isinstance(value, str):
-        use = "use 'auto', 'labels', 'estimated', or a number for each class"
-        raise ParameterError(f"fractions = {shown(value)} is not allowed; {use}")
-    share = np.asarray(as_real("fractions", value, low=0, open_low=True))
-    if share.shape != (len(names),) or abs(share.sum() - 1.0) > 1e-6:
-        need = f"give {len(names)} that sum to 1, in the order {names}"
-        raise ParameterError(f"fractions = {share.tolist()} are not allowed; {need}")
-    return np.asarray(share / share.sum())

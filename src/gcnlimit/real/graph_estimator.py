@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from abc import abstractmethod
 from typing import Any, Self
 
@@ -16,11 +17,18 @@ from gcnlimit._runtime.threads import single_threaded_blas
 from gcnlimit._validation import plain_array, same_rows
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
+from gcnlimit.graphs.blocks import labelled_in_groups
 from gcnlimit.graphs.check import as_adjacency, as_features, check_indices, with_usable_names
-from gcnlimit.graphs.labels import Labels, as_classes, as_labels, is_missing, labelled_nodes
+from gcnlimit.graphs.labels import (
+    Labels,
+    as_classes,
+    as_fractions,
+    as_labels,
+    is_missing,
+    labelled_nodes,
+)
 from gcnlimit.numerics.leave_one_out import correct, recalibrated, scores
-from gcnlimit.real.fractions import as_fractions
-from gcnlimit.real.scores import FEW, expected_accuracy
+from gcnlimit.real.scores import FEW, Interval, expected_accuracy
 from gcnlimit.results.calibration import calibration_column, measured_calibration
 
 need("a graph classifier", "sklearn", "sklearn")
@@ -189,6 +197,15 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if labels.index.size >= FEW:
             column = calibration_column(np.asarray(left_out, float), labels.index)
             self.calibration_ = measured_calibration(column, labels.classes.size)
+
+    def _check_groups(self, outputs: Array, labels: Labels, adjacency: Any, scaled: Any) -> None:
+        """Expect nothing, and warn, where groups of nodes were labelled as a whole, by the outputs on all nodes."""
+        p = np.asarray(softmax(self._sharpness * outputs + self._offset, axis=1))
+        edges = adjacency if self.uses_graph_ else None
+        self.grouped_ = labelled_in_groups(labels, p, edges, scaled if self._others else None)
+        if self.grouped_:
+            self.expected_accuracy_ = Interval(None, 0.0, 1.0)
+            warnings.warn(self.grouped_, stacklevel=4)
 
     @progress_bar("predicting")
     @single_threaded_blas()

@@ -28,7 +28,7 @@ REACH = (  # of PageRank, up to a strength
 )
 STEPS = ("hops", "random units")  # members of features averaged along the edges
 VAGUE = 0.12  # standard error of the best possible accuracy beyond which it is not stated
-MOVED = 0.05  # total variation between fractions of classes from which it is not that of the labels
+MOVED = 0.1  # sum of differences of fractions of classes from which they are not the labels'
 WIDE = 0.5  # width of an interval that says next to nothing
 TOLD = 100  # labelled nodes from which probabilities can be judged,
 TRUSTED = 0.05  # and how far they may be off
@@ -88,9 +88,10 @@ def recommend(X: Any, y: Any, graph: Any, *, scale: str | None = "auto") -> Reco
 
     adjacency = as_adjacency(graph)
     standard = StandardizedGraph.of(X, y, adjacency)
-    model = GraphClassifier(scale=scale).fit(X, y, graph=adjacency)
-    half = None
-    # each half must have two classes
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*, so whole groups of nodes")  # the reason says it
+        model = GraphClassifier(scale=scale).fit(X, y, graph=adjacency)
+    half = None  # each half must have two classes
     if standard.labels.labelled.size >= 2 * FEW and np.sort(standard.labels.counts)[-2] > 1:
         plain = GraphClassifier(scale=scale, fractions="labels")
         with warnings.catch_warnings():
@@ -120,6 +121,8 @@ def expectation(model: Any) -> str:
     """What accuracy to expect, in a sentence."""
     value, low, high = model.expected_accuracy_
     labelled = model.labelled_.size
+    if model.grouped_:
+        return f"What accuracy to expect is not known: {model.grouped_}."
     chance = f"at most {high:.2f}, perhaps no better than chance"
     within = f"between {low:.2f} and {high:.2f}" if low else chance
     unlike = "nodes like the labelled ones (the others differ, so it may be lower there)"
@@ -133,7 +136,7 @@ def expectation(model: Any) -> str:
 
 def trust(model: Any) -> Iterator[str]:
     """Whether probabilities can be taken at their word, in a sentence, where enough labels tell it."""
-    if model.labelled_.size >= TOLD:
+    if model.labelled_.size >= TOLD and not model.grouped_:
         off = model.calibration_.expected_error
         low = "low" if model.calibration_.signed_error > 0.0 else "high"
         told = "right as they are" if off <= TRUSTED else f"too {low}"
@@ -150,12 +153,10 @@ def _expect(model: Any, half: float | None) -> Iterator[str]:
         yield from _depth(model)
     if half is not None and model.expected_accuracy_.low > 0.0:
         points = 100.0 * (model.loo_score_ - half)
-        if points < 0.5:
-            yield f"Half of the labels give {half:.2f}, as much as all: more will hardly help."
-            return
-        gained = f"gained {points:.1f} points (from {half:.2f})"
-        doubled = "doubling them should gain less than that"
-        yield f"Going from half to all of your labels {gained}; {doubled}."
+        gained = f"all of your labels gained {points:.1f} points (from {half:.2f})"
+        much = f"Going from half to {gained}; doubling them should gain less than that."
+        none = f"Half of the labels give {half:.2f}, as much as all: more will hardly help."
+        yield none if points < 0.5 else much
 
 
 def _graph(model: Any) -> str:
@@ -172,17 +173,17 @@ def _graph(model: Any) -> str:
 
 def _depth(model: Any) -> Iterator[str]:
     """How far along the edges the filters of weight look."""
-    rows = [row for row in model.table_ if row.strength is not None and row.weight > 0.02]
-    if rows:
-        strengths = sorted({row.strength for row in rows})
+    rows = [row for row in model.table_ if row.weight > 0.02]
+    strengths = sorted({row.strength for row in rows if row.strength is not None})
+    if strengths:
         does = "averages" if strengths[-1] > 0 else "contrasts"
         does += " and contrasts" * (strengths[0] < 0 < strengths[-1])
-        sizes = sorted(map(abs, strengths))
-        reach = [next(word for most, word in REACH if size <= most) for size in sizes]
-        far = reach[-1] if reach[0] == reach[-1] else f"{reach[0]}, and with {reach[-1]}"
+        sizes = sorted(map(abs, strengths))[:: max(len(strengths) - 1, 1)]
+        reach = dict.fromkeys(next(word for most, word in REACH if s <= most) for s in sizes)
+        far = ", and with ".join(reach)
         strength = ", ".join(f"{s:g}" for s in strengths)
         yield f"It {does} a node with {far} (PageRank of strength {strength})."
-    elif any(row.weight > 0.02 and row.member.startswith(STEPS) for row in model.table_):
+    elif any(row.member.startswith(STEPS) for row in rows):
         yield "It uses features averaged over the nodes a few edges away."
 
 
@@ -192,8 +193,9 @@ def best_possible(model: Any, standard: StandardizedGraph) -> tuple[Estimate, st
     doubts = estimate.warnings
     if standard.has_hubs and not standard.classes.equal:
         doubts += ("there is no theory of hubs and unequal classes",)
-    if model.unlike_ or 0.5 * np.abs(model.fractions_ - model._prior).sum() > MOVED:
-        doubts = ("the labelled nodes look unlike the others and may be no random sample", *doubts)
+    if model.grouped_ or model.unlike_ or np.abs(model.fractions_ - model._prior).sum() > MOVED:
+        unlike = "the labelled nodes look unlike the others and may be no random sample"
+        doubts = (model.grouped_.partition(", so")[0] or unlike, *doubts)
     features = None
     if model.graph_gain_ is not None:
         alone = (fit for fit in model._model.fitted.values() if not fit.member.graph)
