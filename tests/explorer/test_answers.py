@@ -1,5 +1,6 @@
 """Many clients: each number is computed once, quick ones at once, and the latest state wins."""
 
+import multiprocessing
 import threading
 import time
 
@@ -148,6 +149,33 @@ def test_an_unwanted_call_is_ended_and_the_next_one_answered():
     assert answers == [None]
     assert worker.run(abs, -1, unwanted=lambda: False) == 1
     worker.close()
+
+
+def test_a_call_after_the_end_is_refused_and_starts_no_process():
+    worker = Workers()
+    worker.close()
+    for _ in range(2):
+        with pytest.raises(gl.GCNLimitError, match="the computing process died"):
+            worker.run(abs, -1, unwanted=lambda: False)
+    assert not multiprocessing.active_children()
+
+
+def test_a_call_under_way_when_all_ends_is_refused():
+    worker, said = Workers(), []
+
+    def call():
+        try:
+            worker.run(time.sleep, 600, unwanted=lambda: False)
+        except gl.GCNLimitError as error:
+            said.append(str(error))
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    while not worker._all[0]._pool:
+        time.sleep(0.01)
+    worker.close()
+    thread.join(60)
+    assert len(said) == 1
 
 
 FEW_NODES = State(alpha=1.0, mu=1.0, rho=0.3, family="residual", depth=1, reg=1.0, nodes=500)

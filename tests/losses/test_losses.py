@@ -46,6 +46,16 @@ def test_logistic_prox_at_extremes():
     assert np.all(np.abs(stationarity) <= 1e-14 * (np.abs(omega) + v))
 
 
+@pytest.mark.parametrize("v", [1e-3, 1.0, 2e4, 1e9])
+def test_the_proximal_point_of_a_huge_loss_is_found(v):
+    """Between an output of -300 and minus v times the slope there, 1e130, a search by halves does not arrive."""
+    omega = np.linspace(-300.0, 300.0, 41)
+    steep = FromValue(lambda z: np.exp(-z))
+    x = steep.prox(omega, v)
+    pulled = v * np.exp(-x)
+    assert np.all(np.abs(x - omega - pulled) <= 1e-11 * (np.abs(omega) + pulled + 1.0))
+
+
 def test_the_pull_keeps_its_digits_at_a_small_response():
     """At v = 0 it is minus the slope of the loss; the difference of the proximal point would have lost seven digits."""
     assert float(gl.Logistic().pull(20.0, 1e-9)[0]) == pytest.approx(

@@ -70,17 +70,22 @@ class _Process:
     def __init__(self) -> None:
         self._running = contextlib.ExitStack()
         self._pool: Executor | None = None
+        self._turn, self._over = threading.Lock(), False
 
     def submit(self, call: Callable[..., V], *args: Any) -> Future[V]:
         """Future of a call."""
-        if self._pool is None:
-            self._pool = self._running.enter_context(process_pool(1))
-        return self._pool.submit(call, *args)
+        with self._turn:
+            if self._over:
+                raise BrokenExecutor
+            if self._pool is None:
+                self._pool = self._running.enter_context(process_pool(1))
+            return self._pool.submit(call, *args)
 
-    def end(self) -> None:
-        """End the process as if its call had failed: it is not waited for."""
-        self._pool = None
-        with contextlib.suppress(InterruptedError), self._running:
+    def end(self, over: bool = False) -> None:
+        """End the process as if its call had failed: it is not waited for, nor started again if all is `over`."""
+        with self._turn, contextlib.suppress(InterruptedError), self._running:
+            self._pool = None
+            self._over |= over
             raise InterruptedError
 
 
@@ -121,9 +126,9 @@ class Workers:
             self._free.put(process)
 
     def close(self) -> None:
-        """End the processes."""
+        """End the processes; calls fail from now on."""
         for process in self._all:
-            process.end()
+            process.end(over=True)
 
 
 class Computed(NamedTuple):

@@ -166,8 +166,7 @@ def _along(state: State, answer: Callable[[Any], Any]) -> tuple[Array, Array]:
     """Values along the axis that is chosen, and accuracies there."""
     if state.axis == "classes":  # one by one, since numbers of classes do not broadcast
         x = np.arange(2.0, 13.0)
-        accuracies = [answer(state.data_at(classes=int(n))).test_accuracy for n in x]
-        return x, np.array(accuracies)
+        return x, np.array([answer(state.data_at(classes=int(n))).test_accuracy for n in x])
     cost = Cost.of(state)
     space = np.geomspace if LIMITS[state.axis].log else np.linspace
     x = space(*state.span(state.axis), 9 if cost.ceiling else min(cost.points, 49))
@@ -177,8 +176,7 @@ def _along(state: State, answer: Callable[[Any], Any]) -> tuple[Array, Array]:
 def gap(state: State) -> tuple[Array, Array, Array]:
     """Signals of graph and features, and the ceiling minus the best of the family at infinite regularization there."""
     if Cost.of(state).ceiling:
-        told = "A map for three or more unequal classes takes minutes"
-        raise GCNLimitError(f"{told}; gl.gap_map has it")
+        raise GCNLimitError("A map of three or more unequal classes takes minutes; see gl.gap_map")
     family = map_family(state)
     _check_layers(state)
     lam = np.linspace(*state.span("lam"), 31)
@@ -210,8 +208,7 @@ def layers(state: State) -> Layers:
     _check_layers(state)
     networks = [state.replaced(family="residual", depth=int(k)) for k in LAYERS]
     # dense at 0, and the best strength grows as the depth
-    spread = np.linspace(-1.0, 1.0, 17)
-    tried = [np.sinh(spread * np.arcsinh(3.0 * depth)) for depth in LAYERS]
+    tried = [np.sinh(np.linspace(-1.0, 1.0, 17) * np.arcsinh(3.0 * depth)) for depth in LAYERS]
     best = [_best(network, x) for network, x in zip(networks, tried, strict=True)]
     kept = [_best(network, np.array([state.c])) for network in networks]
     deep = _best(state.replaced(family="diffusion"), np.linspace(*LIMITS["t"].slider, 17))
@@ -278,8 +275,7 @@ def training(state: State) -> TrainingCurves:
 def along_depth(state: State) -> tuple[Array, Array, Array]:
     """Depth, overlap of the hidden states with the labels, and their size, the root of the mean square."""
     if state.family == "pagerank":
-        remedy = "choose a residual network or a diffusion"
-        raise GCNLimitError(f"PageRank is one filter without layers; {remedy}")
+        raise GCNLimitError("PageRank has no layers; choose a residual network or a diffusion")
     _check_alike(state, "What the hidden states carry along the depth")
     gcn = state.gcn if state.finite else state.gcn.replaced(loss="square")
     x = np.linspace(0.0, 1.0, 21) if state.family == "diffusion" else None
@@ -301,15 +297,14 @@ def elsewhere(state: State) -> Elsewhere:
     data, gcn = state.data, state.gcn
     there = data.replaced(lam=x, mu=state.to_mu, rho=0.0)
     best = best_test_filter(data, gcn, there)
-    none = gcn.replaced(test_filter=Polynomial([1.0]))
-    read = gcn.replaced(test_filter=best)
+    readers = (gcn.replaced(test_filter=read) for read in (Polynomial([1.0]), best))
     same = np.full(x.size, np.nan)
     defined = gcn.filter.defined(there.operator(gcn.symmetrize).radius)
     if defined.any():
         same[defined] = transfer(data, gcn, there.replaced(lam=x[defined])).test_accuracy
     ceiling = bayes_optimal(data, to=there, gcn=gcn)
     linear = best_linear(data, to=there)
-    read_out = (transfer(data, network, there) for network in (none, read))
+    read_out = (transfer(data, network, there) for network in readers)
     answers = (*read_out, ceiling.frozen, linear, ceiling)
     accuracies = (np.asarray(answer.test_accuracy) for answer in answers)
     return Elsewhere(x, best.values, same, *accuracies)
@@ -336,5 +331,4 @@ def _check_alike(state: State, what: str) -> None:
 def _check_layers(state: State, many: bool = True, what: str = "this") -> None:
     """Refuse what has many layers, where each is solved by itself."""
     if many and Cost.of(state).layers:
-        condition = "unless the normalization is symmetric"
-        raise GCNLimitError(f"With hubs {what} takes minutes {condition}")
+        raise GCNLimitError(f"With hubs {what} takes minutes unless the normalization is symmetric")

@@ -66,8 +66,7 @@ class Picture:
             return words
         if self.table is not None:
             return words | {"table": self.table}
-        curves = [_plain(curve) for curve in self.curves]
-        drawn = {"curves": curves, "map": self.map and _plain(self.map)}
+        drawn = {"curves": [*map(_plain, self.curves)], "map": self.map and _plain(self.map)}
         return words | {"figure": {"x": self.x, "y": self.y, "log": self.log} | drawn}
 
 

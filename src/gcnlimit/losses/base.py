@@ -21,10 +21,13 @@ _LOST = 1e-12  # v over an output, below which the move by the proximal operator
 _REACHES = 2.0 ** np.arange(20)  # bounds of a bias, beyond which there is none that is finite
 _NEAR = 1e-5  # distance from a margin at which pulls are compared
 _NARROW = 1e-8  # width of their proximal operator
+_ROUNDED = 1e-12  # error of a slope, over the slope
 _WINDOW = 0.5  # half the width of the interpolation of a loss
 _NODES = np.cos(np.pi * (np.arange(13) + 0.5) / 13)
 _SERIES = np.linalg.inv(chebyshev.chebvander(_NODES, 12))  # from values to coefficients
-_SLOPES, _CURVATURES = chebyshev.chebder(_SERIES), chebyshev.chebder(_SERIES, 2)  # of derivatives
+_SLOPES, _CURVATURES = chebyshev.chebder(_SERIES), chebyshev.chebder(_SERIES, 2)
+_DERIVED = np.stack([_SLOPES, [*_CURVATURES, np.zeros(13)]], 1)  # to those of two derivatives
+_CENTRAL = chebyshev.chebval(0.0, _DERIVED)  # from values to derivatives at 0
 
 
 class Form(enum.Enum):
@@ -67,9 +70,9 @@ class Convex(ABC):
         """Points `omega` where the proximal operator is not smooth, stacked along the first axis; None if there are none."""
         if not self.kinks:
             return None
-        v = np.asarray(v, float)
-        sides = [(np.asarray(z), k + side) for k, z in enumerate(self.kinks) for side in (0, 1)]
-        return np.stack([z + v * self._slopes(z, piece)[0] for z, piece in sides])
+        v, z = np.asarray(v, float), np.repeat(self.kinks, 2)  # from the left, and from the right
+        slopes = self._slopes(z, (np.arange(z.size) + 1) // 2)[0]
+        return np.stack([kink + v * slope for kink, slope in zip(z, slopes, strict=True)])
 
     @property
     def has_derivatives(self) -> bool:
@@ -163,16 +166,21 @@ def _derivatives(loss: Convex, z: Array, piece: npt.NDArray[np.intp]) -> tuple[A
     smooth on a scale of 1, the first derivative has about 13 digits, the second about 12.
     """
     edges = np.array([-np.inf, *loss.kinks, np.inf])
-    low = edges[piece]
-    high = edges[piece + 1]
+    width = np.minimum(_WINDOW, 0.5 * np.diff(edges))
     # a window that does not reach across a kink, where the interpolation would ring
-    width = np.minimum(_WINDOW, 0.5 * (high - low))
-    centre = np.clip(z, low + width, high - width)
-    sampled = loss.value(centre + np.multiply.outer(_NODES, width)).reshape(_NODES.size, -1)
-    place = ((z - centre) / width).reshape(-1)
-    slope = chebyshev.chebval(place, _SLOPES @ sampled, tensor=False).reshape(z.shape)
-    curvature = chebyshev.chebval(place, _CURVATURES @ sampled, tensor=False).reshape(z.shape)
-    return slope / width, curvature / width**2
+    ends = np.stack([edges[:-1] + width, edges[1:] - width])
+    shape, z, piece = z.shape, z.reshape(-1), np.broadcast_to(piece, z.shape).reshape(-1)
+    centre = np.clip(z, *ends[:, piece])
+    wide = width[piece]
+    derived = np.full((2, z.size), np.nan)
+    if (free := np.flatnonzero(z == centre)).size:
+        derived[:, free] = _CENTRAL @ loss.value(z[free] + np.multiply.outer(_NODES, wide[free]))
+    for end, half in zip(ends.ravel(), np.tile(width, 2), strict=True):  # many points in each
+        if (held := np.flatnonzero((centre == end) & (z != end))).size:
+            series = _DERIVED @ loss.value(end + half * _NODES)
+            derived[:, held] = chebyshev.chebval((z[held] - end) / half, series)
+    slope, curvature = derived.reshape(2, *shape) / np.reshape([wide, wide**2], (2, *shape))
+    return slope, curvature
 
 
 @np.errstate(all="ignore")
@@ -184,14 +192,14 @@ def _prox(loss: Convex, omega: Array, v: Array) -> Array:
     """
     piece = np.zeros(omega.shape, np.intp)
     corner = np.full(omega.shape, np.nan)
+    sides: Any = Convex.breakpoints(loss, v)
     for k, z in enumerate(loss.kinks):
-        before, after = (z - omega + v * loss._slopes(np.asarray(z), k + i)[0] for i in (0, 1))
+        before, after = sides[2 * k : 2 * k + 2]
         # F increases: it is still negative behind a kink if its root lies beyond
-        piece += after < 0.0
-        corner = np.where((before <= 0.0) & (after >= 0.0), z, corner)
+        piece += after < omega
+        corner = np.where((before <= omega) & (omega <= after), z, corner)
     edges = np.array([-np.inf, *loss.kinks, np.inf])
-    low = edges[piece]
-    high = edges[piece + 1]
+    low, high = edges[piece], edges[piece + 1]
     x = np.clip(omega, low, high)
     slope, curvature, seen = (np.full(omega.shape, np.nan) for _ in range(3))
 
@@ -204,8 +212,8 @@ def _prox(loss: Convex, omega: Array, v: Array) -> Array:
         beyond = ~np.isfinite(slope + curvature)
         return np.where(beyond, np.copysign(np.inf, x), slope), np.where(beyond, 0.0, curvature)
 
-    # F changes sign between x and here, since the slope of the loss increases
-    end = omega - v * slopes(x)[0]
+    # F changes sign between x and here, since the slope of the loss increases; that is rounded
+    end = omega - (1.0 + _ROUNDED) * v * slopes(x)[0]
     low = np.maximum(low, np.minimum(x, end))
     high = np.minimum(high, np.maximum(x, end))
 
@@ -285,24 +293,21 @@ class ClassLoss:
     @property
     def targets(self) -> Array:
         r"""Targets of the square loss, one row for each class: the codes, or :math:`\pm 1` over `unit` for two unequal ones."""
-        if not self.classes.skewed:
-            return self.classes.codes
-        return np.array([[1.0], [-1.0]]) / self.unit
+        return np.array([[1.0], [-1.0]]) / self.unit if self.classes.skewed else self.classes.codes
 
 
 def resting_bias(loss: Loss, first: float) -> float:
     r"""Bias :math:`b` that minimizes :math:`p\,\ell(b) + (1-p)\,\ell(-b)`, with the fraction `first` :math:`p` of one class."""
 
     def slope(bias: float) -> float:
-        derivatives = loss.has_derivatives
-        return float(loss.derivatives(bias)[0] if derivatives else -loss.pull(bias, 1e-6)[0])
+        exact = loss.has_derivatives
+        return float(loss.derivatives(bias)[0] if exact else -loss.pull(bias, 1e-6)[0])
 
     def excess(bias: float) -> float:
         return first * slope(bias) - (1.0 - first) * slope(-bias)
 
     bias = first_root(excess, ((-reach, reach) for reach in _REACHES))
     if bias is None:
-        raise ParameterError(
-            f"loss = {loss!r} has no finite bias for unequal classes; take one that levels off"
-        )
+        problem = f"loss = {loss!r} has no finite bias for unequal classes"
+        raise ParameterError(f"{problem}; take one that levels off")
     return bias

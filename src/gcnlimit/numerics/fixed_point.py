@@ -57,10 +57,9 @@ def fixed_point(
     True
     """
     rows = len(start)
-    state = start.copy()
-    residual = np.full(rows, np.inf)
-    iterations = np.zeros(rows, np.int64)
-    converged = np.zeros(rows, bool)
+    end = explicit(start.copy())
+    end.residual[:], end.converged[:] = np.inf, False
+    state, residual, iterations, converged = end
     active = np.arange(rows)
     wanted = np.broadcast_to(tol, rows)
     search = _Search(start.copy(), memory)
@@ -86,7 +85,7 @@ def fixed_point(
             step = step[stay]
             search.keep(stay)
         search.move(step)
-    return FixedPoint(state, residual, iterations, converged)
+    return end
 
 
 class _Search:

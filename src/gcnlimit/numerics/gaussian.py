@@ -42,8 +42,9 @@ def gaussian_grid(
     inner = np.sort(np.clip((breakpoints.T - mean) / deviation, -reach, reach), axis=1)
     edges = np.pad(inner, ((0, 0), (1, 1)), constant_values=(-reach, reach))
     node, weight = _LEGENDRE
-    half = 0.5 * np.diff(edges)[..., None]
-    middle = 0.5 * (edges[:, 1:] + edges[:, :-1])[..., None]
+    low, high = edges[:, :-1], edges[:, 1:]
+    some = np.any(low < high, axis=0)  # of the pieces are within reach
+    half, middle = (0.5 * part[:, some, None] for part in (high - low, high + low))
     unit = (middle + half * node).reshape(mean.size, -1)
     length = (half * weight).reshape(mean.size, -1)
     return mean + deviation * unit, length * np.exp(-0.5 * unit**2) / math.sqrt(2.0 * math.pi)

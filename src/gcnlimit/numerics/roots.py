@@ -42,7 +42,7 @@ def bracketed_roots(
         size = np.abs(x)
         with np.errstate(over="ignore", invalid="ignore"):
             step = value / np.maximum(slope, 1e-300)
-            middle = 0.5 * (low + high)
+            middle = np.sinh(0.5 * (np.arcsinh(low) + np.arcsinh(high)))  # of decades, if far apart
         small = np.abs(step) <= tol * (1.0 + size)
         unbounded = open_ended and np.isinf(high - low)
         if open_ended:  # outwards in growing steps: Newton's may be huge where the function is flat

@@ -100,7 +100,7 @@ def predict_points(
     usable = np.ones(points.size, bool) if throw else None
     answers, solved = answers_at(points, effort, usable)
     if throw and answers.status.max() > Status.CONVERGED:
-        _raise_failure(points, answers)
+        _raise_failure(points, answers, effort.max_iterations)
 
     def shaped(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return values.reshape(shape + values.shape[1:])
@@ -154,13 +154,16 @@ def _accuracy_by_degree(
     return decision.accuracy(margin, points.classes.count).reshape(shape + np.shape(theta))
 
 
-def _raise_failure(points: Points, answers: PointAnswers) -> Never:
+def _raise_failure(points: Points, answers: PointAnswers, most: int) -> Never:
     """Raise `ConvergenceError` that describes the first point without a solution."""
     failed = np.flatnonzero(answers.status > Status.CONVERGED)
     first = failed[0]
     where = f"reg = {points.reg[first]:g}"
     if (steps := answers.iterations[first]) and np.isfinite(answers.residual[first]):
         where += f" with residual {answers.residual[first]:.1e} after {steps} iterations"
+    why = Status(int(answers.status[first])).message
+    if steps < most:  # it swings, creeps, or costs too much
+        why = why.replace("allow more iterations or", "more iterations would not help; take")
     if answers.status[first] == Status.DIVERGED:
         rate = np.asarray(getattr(points.training, "rate", np.nan))[first]
         stable = largest_stable_rate(points.take(failed[:1]))[0]
@@ -169,4 +172,4 @@ def _raise_failure(points: Points, answers: PointAnswers) -> Never:
     remedy = "pass throw=False to keep the others, and look at status"
     if points.size == 1:
         which, remedy = f"there is no solution at {where}", ALONE
-    raise ConvergenceError(f"{which}: {Status(int(answers.status[first])).message}; {remedy}")
+    raise ConvergenceError(f"{which}: {why}; {remedy}")

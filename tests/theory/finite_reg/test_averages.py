@@ -78,6 +78,17 @@ def test_a_loss_may_grow_as_an_exponential(deviation):
     assert test[0] == pytest.approx(np.exp(-0.5 + deviation**2 / 2), rel=1e-12)
 
 
+def test_an_average_does_not_depend_on_those_beside_it():
+    """Where one needs a wider grid, another has its answer already."""
+    mean, deviation, v = np.linspace(-3.0, 25.0, 99), np.full(99, 0.597), np.full(99, 49.3)
+    together = expected_losses(gl.Hinge(), Output(mean, deviation**2, v))[0]
+    alone = [expected_losses(gl.Hinge(), at(m, 0.597, 49.3))[0][0] for m in mean]
+    z = (1.0 - mean) / 0.597
+    closed = 0.597 * (z * norm.cdf(z) + norm.pdf(z))
+    np.testing.assert_allclose(together, alone, rtol=1e-12)
+    np.testing.assert_allclose(together, closed, rtol=1e-9, atol=1e-15)
+
+
 def test_an_average_beyond_all_numbers_is_not_one():
     test, _ = expected_losses(as_loss(lambda z: np.exp(-z)), at(0.5, 40.0, 0.3))
     assert np.isnan(test[0])

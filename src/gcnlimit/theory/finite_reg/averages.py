@@ -87,9 +87,6 @@ def _alike(output: Output) -> Iterator[npt.NDArray[np.intp]]:
     mean, variance, v = output
     allowed = np.isfinite(mean) & (variance >= 0.0) & (variance < _WIDEST**2)
     allowed &= (v > 0.0) & np.isfinite(v)
-    if len(v) == 1:  # the usual case, at once
-        yield from (np.zeros(1, int),) if allowed[0] else ()
-        return
     # the length of a grid grows with the deviation: one wide output would lengthen all
     octave = np.floor(0.5 * np.log2(np.where(allowed & (variance > 1.0), variance, 1.0)))
     for o in np.unique(octave[allowed]):
@@ -111,11 +108,13 @@ def expected_losses(loss: Loss, output: Output) -> tuple[Array, Array]:
         for wider in (1.0, 2.0, 4.0):
             parts = weight * loss.value(omega)
             total, ends = np.sum(parts, axis=1), np.max(np.abs(parts[:, [0, -1]]), axis=1)
-            within = np.isfinite(total) & (ends <= _NEGLIGIBLE * np.abs(total))
-            if within.all():
+            found = (
+                np.isnan(test[rows]) & np.isfinite(total) & (ends <= _NEGLIGIBLE * np.abs(total))
+            )
+            test[rows[found]] = total[found]
+            if not np.isnan(test[rows]).any():
                 break
             omega, weight = _grid(loss, output.take(rows), 2.0 * wider * REACH)
-        test[rows] = np.where(within, total, np.nan)
     return test, train
 
 
