@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks.real_graphs import dataset, quality
-from gcnlimit.graphs.lazy import Kernel, linear
 from gcnlimit.graphs.operator import propagation
 from gcnlimit.real import bank, views
 from gcnlimit.real.classifier import GraphClassifier
@@ -24,7 +23,8 @@ LEFT_OUT = {
     "without negative strengths": ("PageRank -",),
     "without PageRank": ("PageRank",),
     "without leading directions": ("leading",),
-    "without rows of the graph": ("PageRank 0.9, rows", "features, rows"),
+    "without rows of the graph": ("PageRank 0.9, rows", "features, rows", "pairs of rows"),
+    "without pairs of rows": ("pairs of rows",),
     "without the neighbourhood kernel": ("neighbourhood",),
     "without labels as input": ("labels",),
     "without random units": ("random units",),
@@ -85,15 +85,6 @@ def _column(path: Path, splits: int) -> dict[str, list[float]]:
     return found
 
 
-def by_landmarks(
-    name: str, views: list[Any], sparse: list[Any], labels: Any
-) -> tuple[bank.Member, bank.Columns]:
-    """Rows of the graph as a kernel, through some of the labelled nodes instead of all."""
-    marks = np.sort(np.random.default_rng(0).choice(labels.labelled, bank.LANDMARKS, replace=False))
-    kernel = Kernel(linear, views, [view[marks] for view in views])
-    return bank.Member(name, local=True), kernel
-
-
 def _variants(data: Any, split: int) -> dict[str, float]:
     y, test = data.training(split), data.testing(split)
 
@@ -105,7 +96,10 @@ def _variants(data: Any, split: int) -> dict[str, float]:
 
     model = fitted()
     ensemble = model._model
-    members = list(bank.members(ensemble.views, ensemble.labels, ensemble.told))
+    about = (ensemble.views, ensemble.labels)
+    members = list(bank.members(*about, ensemble.told))
+    if bank.PAIRS in ensemble.fitted:
+        members += bank.pairs_of_rows(*about, members)
 
     def mixed(mixture: Any, relearn: bool = True) -> float:
         other = copy.copy(ensemble)
@@ -141,17 +135,12 @@ def _variants(data: Any, split: int) -> dict[str, float]:
     )
     found["PageRank on the regularized operator"] = score(fitted().predict_proba())
     views.propagation = propagation
-    usual, iterated = bank.LANDMARKS, bank.products
+    usual = bank.LANDMARKS
     for marks in MARKS:
         bank.LANDMARKS = marks
         same = model.labelled_.size <= marks
         found[f"{marks} landmarks"] = found["default"] if same else score(fitted().predict_proba())
-    bank.LANDMARKS, bank.products = usual, by_landmarks
-    few = model.labelled_.size <= usual
-    found["rows of the graph through landmarks"] = (
-        found["default"] if few else score(fitted().predict_proba())
-    )
-    bank.products = iterated
+    bank.LANDMARKS = usual
     return found
 
 

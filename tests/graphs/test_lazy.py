@@ -16,6 +16,7 @@ MATRICES = {
     "averages": Averaged(UNITS, [A, A.T.tocsr()]),
     "kernel": Kernel(gaussian, [X, A], [X[:7], A[:7]]),
     "products": Kernel(linear, [X, A], [X[:7], A[:7]]),
+    "pairs": Kernel(linear, [X, A], [X[:7], A[:7]], pairs=True),
 }
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from gcnlimit.numerics import ridge
-from gcnlimit.numerics.ridge import IteratedRidge, Ridge, shifted_solutions
+from gcnlimit.numerics.ridge import Blocks, KernelRidge, Ridge, shifted_solutions
 
 
 def targets(classes, count):
@@ -82,13 +82,15 @@ def columns(n=400):
 def test_products_alone_solve_what_eigenvectors_solve(weighted, monkeypatch):
     """Blocks in units of their root mean square: coefficients to single precision, leave-one-out to the noise of its probes."""
     monkeypatch.setattr(ridge, "SOLVED", 1e-7)
+    monkeypatch.setattr(ridge, "LARGE", 399)
     blocks, weights = columns()
     weights = weights if weighted else np.ones(400)
     sizes = [
         np.sqrt(weights @ np.asarray((b * b).sum(axis=1)).ravel() / weights.sum()) for b in blocks
     ]
     Z = np.hstack([blocks[0] / sizes[0], blocks[1].toarray() / sizes[1]])
-    exact, iterated = Ridge(Z, weights), IteratedRidge(blocks, weights)
+    share = weights / weights.sum()
+    exact, iterated = Ridge(Z, weights), KernelRidge(Blocks(blocks, share), weights)
     assert iterated.scale == pytest.approx(exact.scale, rel=1e-5)
     classes = (Z @ np.random.default_rng(0).standard_normal((90, 3))).argmax(axis=1)
     Y, reg = targets(classes, 3), np.array([0.1, 1.0, 10.0])
@@ -102,6 +104,29 @@ def test_products_alone_solve_what_eigenvectors_solve(weighted, monkeypatch):
     slope = np.sum(residual * approximate, axis=(1, 2)) / np.sum(residual**2, axis=(1, 2))
     assert slope == pytest.approx(1.0, abs=0.1)
     assert np.mean(np.sign(wanted) == np.sign(found)) > 0.97
+
+
+@pytest.mark.parametrize("pairs", [True, False])
+def test_products_of_rows_are_enough(pairs):
+    """Few rows: the same regression from the rows, their products and their blocks; of pairs of columns, from products."""
+    blocks, weights = columns(120)
+    Z = np.hstack([blocks[0], blocks[1].toarray()])
+    K = Z @ Z.T
+    kernels = [K, Blocks([Z], weights / weights.sum())]
+    if pairs:
+        one = np.column_stack([np.ones(120), Z])
+        Z = np.einsum("ij,ik->ijk", one, one).reshape(120, -1)
+        kernels = [(1.0 + K) ** 2]
+    exact, Y, reg = Ridge(Z, weights), targets(np.arange(120) % 3, 3), np.array([0.01, 1.0])
+    wanted, dual = exact.solve(Y, reg)
+    fitted = Z @ exact.linear(Y, dual[0])[0] + exact.linear(Y, dual[0])[1]
+    for kernel in kernels:
+        by_products = KernelRidge(kernel, weights)
+        found, a = by_products.solve(Y, reg)
+        np.testing.assert_allclose(found, wanted, atol=1e-8)
+        W, intercept = by_products.linear(Y, a[0])
+        rows = Z if W.shape[0] == Z.shape[1] else kernel
+        np.testing.assert_allclose(rows @ W + intercept, fitted, atol=1e-8)
 
 
 def test_every_shift_is_solved_as_by_itself(monkeypatch):
@@ -126,7 +151,10 @@ def test_equal_sparse_rows_predict_the_mean(level):
         np.full((n, 5), level) * (1.0 + 1e-8 * np.arange(n))[:, None],
         sparse.csr_array((n, 4)),
     ]
-    ridge, Y = IteratedRidge(blocks, np.ones(n)), targets(np.arange(n) % 3 == 0, 2)
+    ridge, Y = (
+        KernelRidge(Blocks(blocks, np.full(n, 1 / n)), np.ones(n)),
+        targets(np.arange(n) % 3 == 0, 2),
+    )
     left_out, dual = ridge.solve(Y, np.array([0.1, 30.0]))
     W, intercept = ridge.linear(Y, dual[0])
     assert left_out == pytest.approx(np.broadcast_to((Y.sum() - Y) / (n - 1), (2, n, 1)), abs=1e-3)

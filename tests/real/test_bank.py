@@ -10,7 +10,7 @@ import gcnlimit as gl
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.lazy import Beside
 from gcnlimit.numerics.leave_one_out import forest, pair
-from gcnlimit.real import bank
+from gcnlimit.real import bank, ensemble
 from gcnlimit.real.bank import Fitted, Member
 from gcnlimit.real.ensemble import Ensemble
 from gcnlimit.real.views import Views
@@ -177,6 +177,33 @@ def test_outputs_on_all_nodes_teach_words_that_few_labels_do_not(monkeypatch):
             gains.append(after - model.fit(X, seen, graph=A + A.T).score(y=y))
     assert min(gains) > 0.0
     assert np.mean(gains) > 0.005
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_pairs_of_rows_tell_what_a_sum_of_them_does_not(monkeypatch, weighted):
+    """Whom a node knows depends on its class and its group together, so that rows and features act as a product."""
+    rng = np.random.default_rng(0)
+    y, group = rng.integers(2, size=500), rng.integers(6, size=500)
+    known = rng.random((2, 6, 500)) < 0.3
+    A = rng.random((500, 500)) < np.where(known[y, group], 0.25, 0.04)
+    A = np.triu(A | A.T, 1).astype(float)
+    X = np.hstack([np.eye(6)[group], np.zeros((500, 101))]) + 0.3 * rng.standard_normal((500, 107))
+    seen = np.where(rng.permutation(500) < 320, y, -1)
+    whole = bank._many
+    kept = ("features", "features, kernel", "features, rows", bank.SMOOTHED)
+    monkeypatch.setattr(
+        bank, "_many", lambda *a, **k: (m for m in whole(*a, **k) if m[0].name in kept)
+    )
+    how = {"class_weight": {0: 1.0, 1: 1.2}} if weighted else {}
+    model = gl.GraphClassifier(**how).fit(X, seen, graph=A + A.T)
+    rows = {row.member: row for row in model.table_}
+    assert rows[bank.PAIRS].weight > 0.9
+    assert rows[bank.PAIRS].loo_accuracy > rows[bank.SMOOTHED].loo_accuracy + 0.01
+    monkeypatch.setattr(ensemble, "PAIRED", 0)
+    without = gl.GraphClassifier(**how).fit(X, seen, graph=A + A.T)
+    assert bank.PAIRS not in {row.member for row in without.table_}
+    test = np.where(seen < 0, y, -1)
+    assert model.score(y=test) > without.score(y=test)
 
 
 def test_few_labels_spread_over_a_graph_whose_features_say_nothing():

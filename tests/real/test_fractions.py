@@ -151,6 +151,22 @@ def test_another_graph_of_other_fractions_is_warned_of_and_repaired():
         assert model.score(W, w, graph=C) > 0.8
 
 
+def test_a_move_by_a_fifth_is_warned_of_and_scatter_is_not():
+    """With a hundred labels, on most of several graphs, and on none that has the fractions of the fit."""
+    X, y, A = drawn(6, [0.5, 0.5])
+    model = gl.GraphClassifier().fit(X, np.where(np.arange(900) < 100, y, -1), graph=A)
+    count = {0.5: 0, 0.3: 0}
+    for share in count:
+        for seed in range(10, 16):
+            Z, _, B = drawn(seed, [share, 1.0 - share])
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                model.predict(Z, graph=B)
+            count[share] += any("other fractions" in str(one.message) for one in told)
+    assert count[0.5] == 0
+    assert count[0.3] >= 4
+
+
 def test_a_few_labels_find_offsets_and_sharpness():
     """Logarithms that are too blunt and shifted come back, the more labels the nearer."""
     rng = np.random.default_rng(0)

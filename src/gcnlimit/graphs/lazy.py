@@ -114,11 +114,12 @@ class Averaged:
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """Mean of a kernel over several views, with the rows of landmarks."""
+    """Mean :math:`k` of a kernel over several views, with the rows of landmarks; or :math:`(1 + k)^2`, for `pairs` of columns."""
 
     form: Callable[[Any, Any], Array]
     views: list[Any]
     marks: list[Any]
+    pairs: bool = False
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -142,7 +143,8 @@ class Kernel:
 
     def _mean(self, rows: list[Any], marks: list[Any]) -> Array:
         kernels = (self.form(row, mark) for row, mark in zip(rows, marks, strict=True))
-        return np.asarray(sum(kernels) / len(marks))
+        mean = np.asarray(sum(kernels) / len(marks))
+        return (1.0 + mean) ** 2 if self.pairs else mean
 
 
 def linear(rows: Any, marks: Any) -> Array:

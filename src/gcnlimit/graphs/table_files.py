@@ -95,9 +95,7 @@ class How(NamedTuple):
     encoding: str | None = None
 
 
-def read_table(
-    source: Any, kind: str, how: How, notes: list[str], naming: set[str] | None = None
-) -> Table:
+def read_table(source: Any, kind: str, how: How, notes: list[str], naming: Any = None) -> Table:
     """Table of a data frame or a file; a table of nodes has a head, a list of edges unless it holds a node of `naming`."""
     if hasattr(source, "columns"):
         shown = f"the table of {kind}"

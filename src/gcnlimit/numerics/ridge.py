@@ -50,9 +50,7 @@ class Ridge:
         size = float(self.weights @ np.einsum("ij,ij->i", rows, rows, dtype=float)) / n
         if self.scale <= FLAT * size:
             # equal rows predict the mean of the targets, which units of rounding would not
-            self.squares *= 0.0
-            self.P *= 0.0
-            self._centred *= 0.0
+            self.squares, self.P, self._centred = 0.0 * squares, 0.0 * self.P, 0.0 * Zc
             self.scale = size or 1.0
 
     def solve(self, targets: Array, reg: Array) -> tuple[Array, Array]:
@@ -96,50 +94,42 @@ class Outputs(NamedTuple):
         return 2.0 * np.eye(self.rows.shape[1])[:, -a.shape[1] :], -np.ones(a.shape[1])
 
 
-class IteratedRidge:
-    r"""Ridge regression on many rows, in blocks of columns that may be sparse, by products with them alone.
+class KernelRidge(Ridge):
+    r"""Ridge regression on rows of which only the products :math:`ZZ^T` are given, such as a kernel.
 
-    Each block counts in units of its root mean squared norm. Conjugate gradients solve :math:`(Z_c Z_c^T + r) a = y` at every
-    regularization at once, because all these systems have the same Krylov space. Leave-one-out needs
-    :math:`1 - H_{ii} = r\,[(Z_c Z_c^T + r)^{-1}]_{ii} - w_i/\sum w`, whose diagonal is the mean of
-    :math:`v_i\,[(Z_c Z_c^T + r)^{-1} v]_i` over random :math:`v` of entries :math:`\pm 1`, solved for beside the targets.
+    Of many rows, conjugate gradients solve :math:`(Z_c Z_c^T + r) a = y` at every regularization at once: these systems have
+    the same Krylov space. Leave-one-out needs :math:`1 - H_{ii} = r\,[(Z_c Z_c^T + r)^{-1}]_{ii} - w_i/\sum w`; this diagonal is
+    the mean of :math:`v_i\,[(Z_c Z_c^T + r)^{-1} v]_i` over random :math:`v` of entries :math:`\pm 1`, solved for as well.
     """
 
-    def __init__(self, blocks: list[Any], weights: Array) -> None:
+    def __init__(self, kernel: Any, weights: Array) -> None:
+        self._kernel = kernel
         self.weights = weights
-        self._share = (weights / weights.sum()).astype(np.float32)
-        self._root = np.sqrt(weights).astype(np.float32)[:, None]
-        sizes = [self._size(block) for block in blocks]
-        self._sizes = [size or 1.0 for size in sizes]
-        self._blocks: list[Any] = [
-            block.astype(np.float32) / np.float32(size)
-            for block, size in zip(blocks, self._sizes, strict=True)
-        ]
-        self._across = [
-            b.T if isinstance(b, np.ndarray) else sparse.csr_array(b.T) for b in self._blocks
-        ]
-        self._means = [across @ self._share for across in self._across]
-        squares = np.count_nonzero(sizes) - sum(float(mean @ mean) for mean in self._means)
+        self._dtype: Any = np.float64 if len(weights) <= LARGE else np.float32
+        self._share: Any = (weights / weights.sum()).astype(self._dtype)
+        self._root: Any = np.sqrt(weights).astype(self._dtype)[:, None]
+        self._level = kernel @ self._share
+        size = float(kernel.size if isinstance(kernel, Blocks) else self._share @ np.diag(kernel))
+        apart = size - float(self._share @ self._level)
         # equal rows predict the mean of the targets, which units of rounding would not
-        self.scale = float(weights.mean()) * (squares if squares > FLAT_SINGLE else 1.0)
-
-    def _size(self, block: Any) -> float:
-        """Root mean squared norm of the rows of a block."""
-        squares = block**2 if isinstance(block, np.ndarray) else block.multiply(block)
-        return float(np.sqrt(self._share @ np.asarray(squares.sum(axis=1)).ravel()))
+        self.scale = float(weights.mean()) * (apart if apart > FLAT_SINGLE * size else size or 1.0)
+        if len(weights) <= LARGE:
+            self.squares, axes = np.linalg.eigh(self._gram(np.eye(len(weights))))
+            self.squares = np.maximum(self.squares, 0.0)
+            self.P = axes * np.sqrt(self.squares)
 
     def _gram(self, columns: Array) -> Array:
         r"""Product of :math:`Z_c Z_c^T` with columns."""
         scaled = self._root * columns
         scaled -= self._share[:, None] * scaled.sum(axis=0)
-        product = np.zeros_like(scaled)
-        for block, across in zip(self._blocks, self._across, strict=True):
-            product += block @ (across @ scaled)
+        product = self._kernel @ scaled
         return np.asarray(self._root * (product - self._share @ product))
 
     def solve(self, targets: Array, reg: Array) -> tuple[Array, Array]:
         """Leave-one-out predictions, and weights of the rows, as of `Ridge`."""
         n, outputs = targets.shape
+        if n <= LARGE:
+            return super().solve(targets, reg)
         mean = self._share @ targets.astype(np.float32)
         signs = np.random.default_rng(0).integers(2, size=(n, PROBES)) * 2.0 - 1.0
         wanted: Any = np.hstack([self._root * (targets - mean), signs]).astype(np.float32)
@@ -152,11 +142,31 @@ class IteratedRidge:
         return (targets - left).astype(np.float32), a * self._root
 
     def linear(self, targets: Array, a: Array) -> tuple[Array, Array]:
-        """Coefficients of the columns of all blocks, one below the other, and intercept."""
-        each = [across @ a.astype(np.float32) for across in self._across]
-        shift = sum(mean @ W for mean, W in zip(self._means, each, strict=True))
-        W = np.vstack([part / size for part, size in zip(each, self._sizes, strict=True)])
-        return W, self._share @ targets - shift
+        """Coefficients of the columns, if these are known, else of the rows; and intercept."""
+        a = a.astype(self._dtype)
+        W = self._kernel.coefficients(a) if isinstance(self._kernel, Blocks) else a
+        return W, self._share @ targets - self._level @ a
+
+
+class Blocks:
+    """Products of rows in blocks of columns that may be sparse, each in units of its root mean squared norm."""
+
+    def __init__(self, blocks: list[Any], share: Array) -> None:
+        squares = [b**2 if isinstance(b, np.ndarray) else b.multiply(b) for b in blocks]
+        each = [float(share @ np.asarray(square.sum(axis=1)).ravel()) for square in squares]
+        self._squares = [square or 1.0 for square in each]
+        self.size = np.count_nonzero(each)  # mean squared norm of all
+        self._blocks = blocks
+        self._across = [b.T if isinstance(b, np.ndarray) else sparse.csr_array(b.T) for b in blocks]
+
+    def coefficients(self, a: Array) -> Array:
+        """Of the columns of all blocks, one below the other."""
+        each = zip(self._across, self._squares, strict=True)
+        return np.vstack([across @ a / a.dtype.type(square) for across, square in each])
+
+    def __matmul__(self, a: Array) -> Array:
+        each = zip(self._blocks, self._across, self._squares, strict=True)
+        return np.asarray(sum(block @ (across @ a) / a.dtype.type(s) for block, across, s in each))
 
 
 def _gram(Z: Array) -> Array:
@@ -168,8 +178,7 @@ def _gram(Z: Array) -> Array:
 def shifted_solutions(product: Callable[[Array], Array], columns: Array, shifts: Array) -> Array:
     r"""Solutions :math:`(K + s)^{-1} b` for all shifts :math:`s` and columns :math:`b`, by conjugate gradients at the least.
 
-    In this method, multi-shift conjugate gradients, the residuals of the other shifts are :math:`\zeta` times that of the
-    least one, and :math:`\zeta` has a recurrence.
+    Multi-shift: residuals of the other shifts are :math:`\zeta` times that of the least one, and :math:`\zeta` has a recurrence.
 
     >>> K, b = np.diag([1.0, 2.0, 5.0]), np.ones((3, 1))
     >>> found = shifted_solutions(lambda v: K @ v, b, np.array([0.5, 2.0]))
@@ -182,17 +191,14 @@ def shifted_solutions(product: Callable[[Array], Array], columns: Array, shifts:
     solutions = np.zeros((len(shifts), *columns.shape), dtype)
     searches = np.repeat(columns[None], len(shifts), axis=0)
     lowest = int(shifts.argmin())
-    residual = columns
-    start = square = np.einsum("ij,ij->j", residual, residual, dtype=float)
+    start = square = np.einsum("ij,ij->j", columns, columns, dtype=float)
     zeta = ratio = np.ones((len(shifts), columns.shape[1]))
-    step_before = np.ones(columns.shape[1])
-    turn = np.zeros(columns.shape[1])
+    residual, step_before, turn = columns, np.ones_like(square), np.zeros_like(square)
     for _ in range(STEPS):
         active = square > SOLVED**2 * start  # a column that is solved stays as it is
         if not active.any():
             break
-        # Krylov spaces of all shifts are the same: one product serves them, and the least shift,
-        # whose residual is the largest, says when to stop
+        # one product serves all shifts; the least, of the largest residual, says when to stop
         search = searches[lowest]
         image = product(search) + dtype.type(least) * search
         bent = np.einsum("ij,ij->j", search, image, dtype=float)

@@ -9,16 +9,13 @@ import numpy as np
 
 from gcnlimit._values import Array
 
+Function = Callable[[Array], tuple[Array, Array]]
 _CLOSED = 4.5e-16  # distance of two bounds, over their size, between which there is hardly a number
 _MOST_STEPS = 200  # of Newton's method at most; by halves alone, 60 reach the last digit
 
 
 def bracketed_roots(
-    function: Callable[[Array], tuple[Array, Array]],
-    x: Array,
-    low: Array,
-    high: Array,
-    tol: float = 1e-15,
+    function: Function, x: Array, low: Array, high: Array, tol: float = 1e-15
 ) -> Array:
     r"""Roots between `low` and `high` of functions that are negative below them and positive above, one for each entry.
 

@@ -14,17 +14,18 @@ from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.lazy import BLOCK, Averaged, Beside, Kernel, Units, gaussian, linear
 from gcnlimit.graphs.scaling import NUMBERS
 from gcnlimit.numerics.leave_one_out import correct, made_up, sharpened, soft_weights, targets
-from gcnlimit.numerics.ridge import LARGE, IteratedRidge, Outputs, Ridge
+from gcnlimit.numerics.ridge import LARGE, Blocks, KernelRidge, Outputs, Ridge
 from gcnlimit.real.views import Views
 
 STRENGTHS = (-0.95, -0.6, -0.3, 0.5, 0.8, 0.9, 0.95)
-LANDMARKS = 1000  # of a kernel; with more labels, sums of products are iterated on all of them
+LANDMARKS = 1000  # of a kernel that is not computed between all labelled nodes
 RARE = 0.5  # prior weight of a negative strength: most graphs join nodes that are alike
 LEADING = 1000  # labels up to which directions of large variance come first in some members
 UNITS = 100  # random, of a member for few features
 DRAWS = 3  # such members
 REG = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
-ITERATED = REG[3:]  # what is less takes many steps, and is best nowhere with so many labels
+SMOOTHED = "PageRank 0.9, rows"
+PAIRS = "PageRank 0.9, pairs of rows"
 PER_CLASS = 20  # labelled nodes for each class from which labels are an input
 PER_COLUMN = 20  # labelled nodes for each feature from which hops and random units have members
 FOREST = 10  # labelled nodes from which trees are grown
@@ -39,13 +40,14 @@ class Member(NamedTuple):
     graph: bool = True  # whether it uses the graph
     local: bool = False  # whether it knows nodes by name, so that it has no answer on another graph
     strength: float | None = None  # of a PageRank filter
-    iterated: bool = False  # whether it is solved by products with sparse columns
+    exact: bool = False  # whether it uses all labelled nodes, and sparse columns as they are
     prior: float = 1.0  # weight of each of its regularizations before any label
     learnt: bool = False  # whether its columns are probabilities, without regularizations
 
 
 TREES = Member("forest", graph=False, prior=4.0 * len(REG), learnt=True)  # most others are alike
 Columns = Beside | Kernel
+LEAST = {Beside: 3, Kernel: 2}  # what is less than this `REG` takes many steps with many labels
 Members = Iterable[tuple[Member, Columns]]
 
 
@@ -105,10 +107,10 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool], told: bool) -
         yield TREES, Beside([views.forest(labels)])
     if views.graph is None:
         return
-    smoothed, few = "PageRank 0.9, rows", labels.index.size <= LEADING
+    few = labels.index.size <= LEADING
     names = {s: (f"PageRank {s:g}", f"PageRank {s:g}, leading") for s in STRENGTHS}
     # one pass over the graph serves all strengths, also one that only another member needs
-    strengths = [s for s in STRENGTHS if want(*names[s]) or (s == 0.9 and want(smoothed))]
+    strengths = [s for s in STRENGTHS if want(*names[s]) or (s == 0.9 and want(SMOOTHED))]
     filtered = dict(zip(strengths, views.pagerank(strengths), strict=True))
     smooth = filtered.get(0.9)
     for s in strengths:  # none is held longer than it is used
@@ -121,9 +123,9 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool], told: bool) -
         return
     # rows of the adjacency say whom a node is joined to, by name: they exist on this graph alone
     rows = views.rows()
-    yield products("features, rows", [F, *rows], [views.X, *rows], labels)
-    if want(smoothed):
-        yield products(smoothed, [smooth, *rows], [smooth, *rows], labels)
+    yield Member("features, rows", local=True, exact=True), Beside([views.X, *rows])
+    if want(SMOOTHED):
+        yield Member(SMOOTHED, local=True, exact=True), Beside([smooth, *rows])
     del smooth
     if want("neighbourhood kernel"):
         around = [F, *views.steps(), *rows, views.degree_profile()]
@@ -132,8 +134,8 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool], told: bool) -
         del around, marked
     enough = labels.index.size >= PER_CLASS * labels.classes.size and not told
     if not enough and views.nodes * labels.index.size <= NUMBERS:
-        close = [views.proximity(labels.labelled)]
-        yield products("near labels", close, close, labels)
+        close = Beside([views.proximity(labels.labelled)])
+        yield Member("near labels", local=True, exact=True), close
     if enough and want("labels", "random units, labels"):
         seen = views.labels(labels)
         yield Member("labels", local=True), Beside([seen])
@@ -172,14 +174,12 @@ def landmarks(views: Views, labels: Labels) -> Integers:
     return np.sort(np.random.default_rng(0).choice(views.nodes, LANDMARKS, replace=False))
 
 
-def products(
-    name: str, views: list[Any], sparse: list[Any], labels: Labels
-) -> tuple[Member, Columns]:
-    """Member on several views side by side: through their products with all labelled nodes or, for many of these, iterated."""
-    if labels.labelled.size > LANDMARKS:
-        return Member(name, local=True, iterated=True), Beside(sparse)
-    marks = [view[labels.labelled] for view in views]
-    return Member(name, local=True), Kernel(linear, views, marks)
+def pairs_of_rows(views: Views, labels: Labels, bank: Iterable[Any]) -> list[Any]:
+    """Member on pairs of columns, of PageRank, rows of the graph and their means around a node: where rows say the most."""
+    columns = next(columns for member, columns in bank if member.name == SMOOTHED)
+    each = [*columns.blocks, *views.rows_around()]
+    own = [view[labels.labelled] for view in each]
+    return [(Member(PAIRS, local=True, exact=True), Kernel(linear, each, own, pairs=True))]
 
 
 class Fitted(NamedTuple):
@@ -200,11 +200,13 @@ class Fitted(NamedTuple):
         nodes = labels.labelled
         dtype: Any = np.float64 if nodes.size <= LARGE else np.float32
         Y: Any = targets(labels.index, labels.classes.size).astype(dtype)
-        reg = ITERATED if member.iterated else REG
+        reg = REG[LEAST[type(columns)] :] if member.exact and nodes.size > LARGE else REG
+        share = weights / weights.sum()
         root = None
-        ridge: Ridge | IteratedRidge | Outputs
-        if member.iterated and isinstance(columns, Beside):
-            ridge = IteratedRidge([block[nodes] for block in columns.blocks], weights)
+        ridge: Ridge | Outputs
+        if member.exact:
+            beside = isinstance(columns, Beside) and [block[nodes] for block in columns.blocks]
+            ridge = KernelRidge(Blocks(beside, share) if beside else columns[nodes], weights)
         else:
             Z = columns[nodes].astype(dtype, copy=False)
             _check_finite(Z)
@@ -218,7 +220,6 @@ class Fitted(NamedTuple):
             ridge = Outputs(Z) if member.learnt else Ridge(Z, weights)
         left_out, dual = ridge.solve(Y, reg)
         full = made_up(left_out, labels.index, labels.classes.size).astype(dtype)
-        share = weights / weights.sum()
         # weighed without the label made up: what says nothing, wrong on every node, counts less
         sharpness, losses = sharpened(left_out.astype(dtype), labels.index, share)
         hits = correct(full, labels.index)

@@ -24,7 +24,7 @@ from gcnlimit.results.pictures import ready_axes
 
 SMOOTH = 0.9  # strength of PageRank that tells nodes to label next apart
 FEWEST = 50  # nodes of another graph whose outputs say something of its fractions
-SURELY = 1e-3  # level from which a warning says that they moved,
+SURELY = 0.05  # level from which a warning says that they moved,
 MOVED = 0.1  # by so much in total variation
 
 
@@ -100,9 +100,8 @@ class GraphClassifier(GraphEstimator):
         axes.plot(accuracies, place, "o", color="C1", label="leave-one-out accuracy")
         axes.set_yticks(place, names)
         axes.axvline(self.loo_score_, color="0.5", lw=1, label="average")
-        axes.axvspan(
-            *self.expected_accuracy_[1:], color="C2", alpha=0.2, label="accuracy to expect"
-        )
+        look = {"color": "C2", "alpha": 0.2, "label": "accuracy to expect"}
+        axes.axvspan(*self.expected_accuracy_[1:], **look)
         axes.invert_yaxis()
         axes.set_xlim(0.0, 1.0)
         axes.legend(frameon=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,9 +100,8 @@ class Description(Printed):
         size = f"{self.nodes} nodes, {edges}, {counted(self.features, 'feature')}"
         spread = f"standard deviation {self.degree_spread:.1f}, largest {self.largest_degree:g}"
         classes = ", ".join(f"{name} {count}" for name, count in self.classes.items())
-        unknown = "not defined by the labels"
         both = (self.homophily, self.adjusted_homophily)
-        same, adjusted = (unknown if math.isnan(h) else f"{h:.2f}" for h in both)
+        same, adjusted = (f"{h:.2f}".replace("nan", "not defined by the labels") for h in both)
         lines = [
             f"{size}, {counted(self.isolated, 'isolated node')}",
             f"degree {self.degree:.1f} on average, {spread}",

@@ -22,13 +22,14 @@ from gcnlimit.graphs.scaling import RANK, Scaling, principal_axes, within
 from gcnlimit.numerics import leave_one_out as loo
 from gcnlimit.numerics.leave_one_out import SAMPLE, averaged, blurred, correct, paired, soft_weights
 from gcnlimit.numerics.ridge import Ridge
-from gcnlimit.real.bank import Fitted, Member, members, told_by_others
+from gcnlimit.real.bank import Fitted, Member, members, pairs_of_rows, told_by_others
 from gcnlimit.real.views import Views
 from gcnlimit.results.text import rounded
 
 LEAST = 1e-6  # probability below which nothing is said
 CALIBRATED = 50  # labelled nodes from which sharpness depends on the degree
 HELD = 50_000  # nodes up to which all views are held in memory at once
+PAIRED = 10_000  # labels up to which a kernel between all of them may be a member
 COMPARED = 2000  # labelled nodes on which scalings are compared
 ROUNDING = 1e-5  # of the losses of scalings that say the same
 FEW = 300  # labels up to which outputs on all nodes say more: with 600 some graphs lost 0.4 points
@@ -97,13 +98,21 @@ class Ensemble:
         bank = list(bank) if views.nodes <= HELD else bank
         fitted: dict[str, Fitted] = {}
         unusable = {"labels": "the labels around a node reveal its own"} if told else {}
-        for member, columns in bank:
-            try:
-                fitted[member.name] = Fitted.of(member, columns, labels, weights)
-            except (np.linalg.LinAlgError, FloatingPointError) as error:
-                unusable[member.name] = str(error)
-            del columns  # before those of the next
-        everywhere = _mixture(fitted, share, lambda member: True)
+
+        def train(bank: Any) -> Mixture:
+            for member, columns in bank:
+                try:
+                    fitted[member.name] = Fitted.of(member, columns, labels, weights)
+                except (np.linalg.LinAlgError, FloatingPointError) as error:
+                    unusable[member.name] = str(error)
+                del columns  # before those of the next
+            return _mixture(fitted, share, lambda member: True)
+
+        everywhere = train(bank)
+        by_rows = sum(w.sum() for name, w in everywhere.items() if name.endswith(", rows"))
+        if by_rows > 0.5 and isinstance(bank, list) and FEW < labels.index.size <= PAIRED:
+            bank += (more := pairs_of_rows(views, labels, bank))
+            everywhere = train(more)
         alone = _mixture(fitted, share, lambda member: not member.graph and not bare)
         uses_graph = adjacency is not None
         gain = None
@@ -113,8 +122,8 @@ class Ensemble:
             uses_graph = _graph_helps(both, rest, labels, share)
         anywhere = _mixture(fitted, share, lambda member: not member.local)
         used, portable = (everywhere, anywhere) if uses_graph else (alone, alone)
-        about = (labels, share, scaling, views, bare, told, fitted, unusable)
-        model = cls(*about, used, portable, uses_graph, gain)
+        parts = (labels, share, scaling, views, bare, told, fitted, unusable)
+        model = cls(*parts, used, portable, uses_graph, gain)
         model.left_out = model.left_out_by(used)
         model.bank = bank if isinstance(bank, list) else []
         model.scores = model._scores(views, used, model.bank)

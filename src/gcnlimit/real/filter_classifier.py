@@ -129,26 +129,23 @@ class FilterClassifier(GraphEstimator):
         if adjacency is not None:
             chosen = self.normalization
             name = chosen if isinstance(chosen, str) else as_normalization(chosen)
-            names = TRIED if name == "auto" else (name,)
-            operators = {name: self._operator(adjacency, name) for name in names}
+            tries = TRIED if name == "auto" else (name,)
+            operators = {name: self._operator(adjacency, name) for name in tries}
         elif tried != [NO_GRAPH]:
             use = "write fit(X, y, graph=...), or strengths=0 for the features alone"
             warnings.warn(f"there is no graph, so the filter is not used; {use}", stacklevel=3)
             tried = [NO_GRAPH]
         reg = REG if self.reg is None else self.reg
         choice = choose(scaled, labels, weights, operators=operators, tried=tried, reg=reg)
-        self._graph = adjacency
-        self._choice = choice
+        self._graph, self._choice = adjacency, choice
         self._inputs = scaled @ choice.coefficients
         sharpness, _ = sharpened(choice.left_out[None], labels.index, weights / weights.sum())
         self._sharpness = float(sharpness[0])
         self._judge(self._sharpness * pair(choice.left_out), labels, weights)
         self.uses_graph_ = choice.network is not NO_GRAPH
-        self.normalization_ = choice.operator
-        self.reg_ = choice.reg
+        self.normalization_, self.reg_ = choice.operator, choice.reg
         self.family_, self.strength_, self.filter_ = choice.network
-        self.coef_ = choice.coefficients.T
-        self.intercept_ = choice.intercept
+        self.coef_, self.intercept_ = choice.coefficients.T, choice.intercept
         outputs = choice.outputs(scaled, operators[choice.operator])
         self._check_groups(outputs, labels, adjacency, scaled if self._with_features else None)
         return outputs
@@ -160,8 +157,7 @@ class FilterClassifier(GraphEstimator):
 
     def _apply(self, features: Any, adjacency: Any) -> Array:
         one_of("deploy", self.deploy, "same", "tuned")
-        scaled = self._scaling(features)
-        choice = self._choice
+        scaled, choice = self._scaling(features), self._choice
         if not self.uses_graph_:
             return choice.outputs(scaled, None)
         if self.deploy == "tuned":
@@ -214,13 +210,7 @@ def networks(filter: str | Filter, strengths: npt.ArrayLike | None) -> list[Netw
 
 
 def choose(
-    features: Any,
-    labels: Labels,
-    weights: Array,
-    *,
-    operators: Mapping[Any, Propagation | None],
-    tried: list[Network],
-    reg: Any,
+    features: Any, labels: Labels, weights: Array, *, operators: Any, tried: list[Network], reg: Any
 ) -> Choice:
     """Network, operator and regularization with the largest leave-one-out accuracy minus square error."""
     if labels.index.size > 2 * COMPARED and len(operators) * len(tried) > 1:
@@ -286,9 +276,8 @@ def _labelled_rows(features: Any, R: Integers, S: Any, group: list[Network]) -> 
 
 def _propagated(S: Propagation, block: Array, group: list[Network]) -> Any:
     """Products of the filters of a group with a block, one after the other along the first axis."""
-    if len(group) == 1:  # perhaps of no family
-        filters: Any = group[0].filter
-    else:
+    filters: Any = group[0].filter  # perhaps of no family
+    if len(group) > 1:
         filters = FILTERS[group[0].family](np.array([network.strength for network in group]))
     smooth = filters.apply(S.operator, block, radius=S.radius, accuracy=ACCURACY)
     return smooth.reshape(len(group), *block.shape)

@@ -71,8 +71,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         features, labels = self._training(X, y, adjacency)
         self._with_graph = adjacency is not None
         self._with_features = features is not None
-        self.classes_ = labels.classes
-        self.labelled_ = labels.labelled
+        self.classes_, self.labelled_ = labels.classes, labels.labelled
         self._others = 0 if adjacency is None else adjacency.shape[0] - labels.index.size
         self._prior = labels.counts / labels.index.size
         self._offset = np.zeros(labels.classes.size)

@@ -33,11 +33,7 @@ class Interval(NamedTuple):
 
 
 def expected_accuracy(
-    right: npt.NDArray[Any],
-    classes: int,
-    others: int = 0,
-    share: Array | None = None,
-    variance: float = 0.0,
+    right: Any, classes: int, others: int = 0, share: Array | None = None, variance: float = 0.0
 ) -> Interval:
     """Interval of Wilson for the leave-one-out hits, wider for few labels.
 

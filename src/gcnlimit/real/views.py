@@ -105,6 +105,11 @@ class Views:
         """Rows of the adjacency matrix, of unit norm, in each direction."""
         return [unit_rows(A.astype(self.dtype)) for A in self.arrows]
 
+    def rows_around(self) -> list[Array]:
+        """Means of the rows of a node's neighbours, in their principal directions, of unit norm."""
+        both = zip(self.walks, self.rows(), strict=True)
+        return [unit_rows(walk @ (row @ principal_axes(row, whole=False))) for walk, row in both]
+
     def degree_profile(self) -> Array:
         """Logarithm of the degree, its average one and two steps away, and whether the node is isolated."""
         walk = normalized(self.graph, 1.0, 0.0)
