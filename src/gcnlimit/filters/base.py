@@ -153,6 +153,10 @@ class Filter(Value, ABC):
         shape = np.broadcast_shapes(self.shape, np.shape(radius))
         return np.full(shape, self.chain(accuracy=accuracy, radius=radius).depth)
 
+    def center(self, signal: Array) -> Array:
+        """Point about which `directed_chain` is a series."""
+        return np.zeros_like(signal)
+
     def log_gain(self, symmetric: bool) -> Array:
         r"""Logarithm of the root mean square gain :math:`\sqrt{\tau(gg^T)}` over the noise of an operator."""
         if not symmetric:  # the sum of the squared Taylor coefficients

@@ -77,10 +77,13 @@ class Diffusion(Filter):
         size = np.exp(np.maximum(t * center, -700.0))
         return Chain(b, c, np.broadcast_to(size[..., None], (*t.shape, depth + 1)))
 
+    def center(self, signal: Array) -> Array:
+        r"""Signal :math:`\lambda` where :math:`\lambda t < 0`: every term is then positive, and nothing cancels."""
+        return np.where(signal * self.t < 0.0, signal, 0.0)
+
     def directed_chain(self, signal: Array, *, accuracy: float = 1e-18) -> Chain:
-        r"""Series about :math:`\lambda` where :math:`\lambda t < 0`: every term is then positive, and nothing cancels."""
-        center = np.where(signal * self.t < 0.0, signal, 0.0)
-        return self.chain(accuracy=accuracy, radius=np.maximum(1.0, np.abs(signal)), center=center)
+        radius, center = np.maximum(1.0, np.abs(signal)), self.center(signal)
+        return self.chain(accuracy=accuracy, radius=radius, center=center)
 
     def series(self, operator: Any, block: Block, accuracy: float, shape: Shape) -> Block:
         t = np.asarray(self.t).reshape(shape)

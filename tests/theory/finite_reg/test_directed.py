@@ -8,6 +8,7 @@ import gcnlimit as gl
 from gcnlimit.numerics.fixed_point import fixed_point
 from gcnlimit.theory.finite_reg import solution
 from gcnlimit.theory.finite_reg.directed import DirectedEquations, Medium
+from gcnlimit.theory.finite_reg.directed_solution import DirectedSolution
 from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.points import Points
 
@@ -149,3 +150,15 @@ def test_a_search_is_given_up_after_a_bounded_amount_of_work(monkeypatch):
     prediction = gl.predict(gl.CSBM(4, 1.0, 2.0, 0.1), gcn, throw=False)
     assert prediction.status == gl.Status.NOT_CONVERGED
     assert prediction.iterations < 1000
+
+
+def test_points_solved_together_have_chains_of_like_depth():
+    """A series about the signal is twice as long: beside it, shorter ones would be solved with as many layers."""
+    t, lam = np.array([0.5, 1.0, 2.0]), np.array([-6.0, 5.0, 3.0])
+    network = gl.GCN(gl.Diffusion(t), reg=1.0)
+    cost = DirectedSolution.cost(Points.of(gl.CSBM(4, lam, 1.0, 0.3, directed=True), network))
+    depth = [
+        gl.Diffusion(t[k]).directed_chain(lam[k], accuracy=solution.ACCURACY).depth
+        for k in range(3)
+    ]
+    assert np.array_equal(np.argsort(cost), np.argsort(depth))

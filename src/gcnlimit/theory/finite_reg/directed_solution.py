@@ -111,7 +111,8 @@ class DirectedSolution(FollowedSolution):
 
     @staticmethod
     def cost(points: Points) -> Integers:
-        depth = points.filter.layers(accuracy=ACCURACY, radius=points.radius)
+        reach = points.radius + np.abs(points.filter.center(points.signal))
+        depth = points.filter.layers(accuracy=ACCURACY, radius=reach)
         return np.asarray(8 * (depth * (depth + 1) // 2 + 1) * memory(depth))
 
     @staticmethod
