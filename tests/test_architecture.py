@@ -31,7 +31,7 @@ BUDGET = {
     "cli": (18, 1781),
     "explorer": (11, 2530),
     "figures": (8, 1304),
-    "filters": (6, 1092),
+    "filters": (6, 1096),
     "graphs": (15, 2875),
     "losses": (4, 702),
     "nn": (7, 848),

@@ -306,3 +306,16 @@ def test_labels_by_class_or_by_degree_are_not_taken_for_groups():
         seen = np.isin(np.arange(800), labels.labelled)
         assert seen @ (A @ seen) > 1.4 * A.sum() * seen.mean() ** 2
         assert labelled_in_groups(labels, np.eye(2)[y], A, None) == ""
+
+
+def test_a_node_that_is_the_nearest_of_all_others_makes_no_groups():
+    """Whether it is labelled is one draw, not one for each of them."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 200))
+    X[0] = 0.0
+    y = rng.integers(2, size=400)
+    for _ in range(20):
+        seen = rng.random(400) < 0.5
+        seen[0] = True
+        labels = as_labels(np.where(seen, y, -1), 400)
+        assert labelled_in_groups(labels, np.eye(2)[y], None, X) == ""

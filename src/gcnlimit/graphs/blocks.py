@@ -207,8 +207,9 @@ def labelled_in_groups(labels: Labels, probabilities: Array, adjacency: Any, fea
         linked.append(("nearest nodes in the features", NEAREST, some, shared))
     x = s - (p := np.minimum(p, 1.0))
     for kind, least, rows, links in linked:
-        excess = x[rows] @ (links @ x)
-        error = np.sqrt(2.0 * x[rows] ** 2 @ (links @ (p * (1.0 - p))) + 2.0)
+        pull = x[rows] @ links
+        excess = pull @ x
+        error = np.sqrt(2.0 * pull**2 @ (p * (1.0 - p)) + 2.0)  # one node may be near many
         most = np.maximum(x, 0.0)[rows] @ (links @ (1.0 - p))
         if excess > max(BEYOND * error, least * most):
             count = s[rows] @ (links @ s)
