@@ -32,7 +32,7 @@ BUDGET = {
     "explorer": (11, 2530),
     "figures": (8, 1304),
     "filters": (6, 1096),
-    "graphs": (15, 2875),
+    "graphs": (15, 2874),
     "losses": (4, 702),
     "nn": (7, 848),
     "numerics": (14, 1800),

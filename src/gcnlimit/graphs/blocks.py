@@ -215,11 +215,9 @@ def labelled_in_groups(labels: Labels, probabilities: Array, adjacency: Any, fea
             count = s[rows] @ (links @ s)
             usual = f"where labels drawn by chance make {count - excess:.0f}"
             told = f"{count:.0f} {kind} of labelled nodes have labels, {usual}"
-            why = (
-                "so whole groups of nodes seem to be labelled, and leave-one-out is blind to others"
-            )
+            why = "whole groups of nodes seem to be labelled, and leave-one-out is blind to others"
             do = "hide the labels of some whole groups, fit again and count the right answers there"
-            return f"{told}, {why}; {do}"
+            return f"{told}, so {why}; {do}"
     return ""
 
 
