@@ -27,7 +27,6 @@ _ON_THE_WAY = 120  # iterations there
 _LONG, _SHORT = 10.0, 1.04  # factor of the first stride, and that below which a point is given up
 _LONGER, _NEAR = 1.25, 1.5  # power of a stride after a success; no last one is shorter
 _WORK = 2_000_000_000  # multiplications of a descent, about: twenty seconds
-_LONGER = 1.25
 _FAR = 3.0  # reg over the pull of the loss times the size of an output: the way down begins there
 
 
