@@ -319,6 +319,7 @@ def test_the_table_and_the_answers_in_words_are_those_of_compare(page):
     )
 
 
+@pytest.mark.slow
 def test_a_saved_table_of_numbers_is_what_is_drawn(page, tmp_path):
     page.browser.execute_cdp_cmd(
         "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)}

@@ -117,6 +117,7 @@ def test_labels_drawn_by_class_lose_nothing_and_expect_what_they_reach():
     assert np.mean(gains) > 0.0
 
 
+@pytest.mark.slow
 def test_random_labels_keep_their_fractions():
     kept = []
     for seed in range(8):

@@ -25,6 +25,7 @@ def test_texas_gains_from_a_negative_strength(texas):
     assert with_graph > alone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["normal", "heavy tail"])
 def test_a_useless_column_of_huge_variance_costs_words_nothing(texas, kind):
     """Scaled by columns, as a table of several units, these words lose ten points; so they do where it dominates their rows."""

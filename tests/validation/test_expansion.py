@@ -11,6 +11,7 @@ DATA = gl.CSBM(alpha=[1.5, 4.0], lam=[0.8, 1.0], mu=[1.0, 2.0], rho=[0.5, 0.1])
 FILTERS = [gl.Residual([1.0, 0.4]), gl.Diffusion(0.7), gl.PageRank(0.3)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "point, symmetrize",
     [((4, 1.0, 2.0, 0.1, 1.0), False), ((1.5, 3.0, 1.0, 0.5, 0.3), True)],
