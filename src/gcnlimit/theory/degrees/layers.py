@@ -317,8 +317,8 @@ class LayerEquations(Record):
             V_w=gain.response,
         )
 
-    def solve(self, start: Array, tol: float, max_iterations: int) -> FixedPoint:
-        """Solve from a packed state, by the accelerated search; an entry counts relative to the largest of its kind."""
+    def solve(self, start: LayerState, *, tol: float, max_iterations: int) -> FixedPoint:
+        """Solve from a state, by the accelerated search; an entry counts relative to the largest of its kind."""
         k = self.wiring.b.shape[1]
         sizes = [size for size in LayerState.sizes(k) if size]
         starts = np.cumsum([0, *sizes[:-1]])
@@ -329,5 +329,7 @@ class LayerEquations(Record):
         def scale(rows: Array) -> Array:
             return np.repeat(np.maximum.reduceat(np.abs(rows), starts, axis=1), sizes, axis=1)
 
-        effort: Any = {"tol": tol, "max_iterations": max_iterations, "memory": _MEMORY}
-        return fixed_point(update, start, scale=scale, **effort)
+        first = start.pack()
+        return fixed_point(
+            update, first, scale=scale, tol=tol, max_iterations=max_iterations, memory=_MEMORY
+        )

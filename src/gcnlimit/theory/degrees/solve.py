@@ -23,9 +23,8 @@ from gcnlimit.theory.points import Points
 
 _NUMBERS_AT_ONCE = 1 << 18  # held by one temporary array
 _ROUGH = 1e-3  # residual that suffices on the way down from a large regularization
-_ON_THE_WAY = 120  # iterations there
-_LONG, _SHORT = 10.0, 1.04  # factor of the first stride, and that below which a point is given up
-_LONGER, _NEAR = 1.25, 1.5  # power of a stride after a success; no last one is shorter
+_ON_THE_WAY = 200  # iterations there
+_LONG, _SHORT = 10.0, 1.4  # factors of the first strides, and of the next
 _WORK = 2_000_000_000  # multiplications of a descent, about: twenty seconds
 _FAR = 3.0  # reg over the pull of the loss times the size of an output: the way down begins there
 
@@ -37,8 +36,10 @@ def margins_by_degree(points: Points, law: DegreeLaw) -> tuple[Array, Array]:
     # the loss is linear in outputs that vanish: any has the equations of the square loss
     equations = LayerEquations.of(points._replace(loss=Square()), law)
     together = max(1, _NUMBERS_AT_ONCE // math.prod(equations.shape[1:]))
-    parts = map(equations.take, batches(points.size, together))
-    outputs = [part.nodes(far_layers(part)).output for part in parts]
+    outputs = []
+    for rows in batches(points.size, together):
+        part = equations.take(rows)
+        outputs.append(part.nodes(far_layers(part)).output)
     mean, variance, v = (np.concatenate(column) for column in zip(*outputs, strict=True))
     deviation = np.sqrt(variance)
     return mean / deviation, (mean + v) / deviation
@@ -73,45 +74,48 @@ class LayerSolution(Solution):
         _, different, _, layers = equations.shape
         work = layers**2 * (different * layers + 8 * weight.size)
         most = min(max_iterations, 1 + _WORK // work)
-        end = _descend(equations, start, top, tol, most)
+        # long strides first; the points that get lost on them take short ones
+        end = _descend(equations, start, top, _LONG, tol, most)
+        lost = np.flatnonzero(~end.converged)
+        if lost.size:
+            part = equations.take(lost), start.take(lost), top[lost]
+            again = _descend(*part, _SHORT, tol, most)
+            for whole, values in zip(end, again, strict=True):
+                whole[lost] = values
         state = LayerState.unpack(end.state, equations.wiring.b.shape[1])
         weights = Weights(state.m_w, state.Q_w, state.V_w, *np.full((3, points.size), np.nan))
-        output = equations.nodes(state).output
-        return cls(points, end.state, output, weights, *end[1:3], status_of(end))
+        laws = end.state, equations.nodes(state).output, weights
+        return cls(points, *laws, end.residual, end.iterations, status_of(end))
 
 
-def _descend(
-    equations: LayerEquations, start: LayerState, top: Array, tol: float, most: int
+def _descend(  # noqa: PLR0917
+    equations: LayerEquations, start: LayerState, top: Array, step: float, tol: float, most: int
 ) -> FixedPoint:
-    """Follow each solution down from the regularization `top`, as powers of it; a stride that fails is halved."""
-    wanted, whole = equations.reg, explicit(start.pack())
-    whole.converged[:], whole.residual[:] = False, np.inf
-    reg, solved, stride = top.copy(), _LONG * top, np.full(wanted.size, _LONG)
-    before, span = whole.state.copy(), np.ones(wanted.size)  # the solution before, and how far
-    # one beyond the range of numbers is not solved
-    active = np.flatnonzero(np.isfinite(top / wanted))
-    while active.size:
-        behind = active[reg[active] > wanted[active]]  # first, and then the last stage of all
-        rows = behind if behind.size else active
-        effort = (max(tol, _ROUGH), min(_ON_THE_WAY, most)) if behind.size else (tol, most)
-        stage = replace(equations.take(rows), reg=reg[rows])
-        state = whole.state[rows]
-        change = np.log(state / before[rows])
-        change *= (np.log(solved[rows] / reg[rows]) / span[rows])[:, None]
-        begin = state * np.exp(np.clip(np.where(np.isfinite(change), change, 0.0), -3.0, 3.0))
-        end = stage.solve(begin, *effort)
-        whole.iterations[rows] += end.iterations
-        # a start that is not allowed says nothing: the next is the last solution itself
-        good, allowed = end.converged, np.isfinite(end.residual)
-        whole.residual[rows[allowed]] = end.residual[allowed]
-        before[rows] = np.where((good | ~allowed)[:, None], state, before[rows])
-        won = rows[good]
-        whole.state[won], whole.converged[won] = end.state[good], reg[won] == wanted[won]
-        span[won], solved[won] = np.log(solved[won] / reg[won]), reg[won]
-        stride[rows] = np.minimum(_LONG, stride[rows] ** np.where(good, _LONGER, 0.5))
-        aim = solved[rows] / stride[rows]
-        reg[rows] = np.where(aim < _NEAR * wanted[rows], wanted[rows], aim)
-        over = whole.converged[rows] | (stride[rows] < _SHORT) | (whole.iterations[rows] >= most)
-        whole.state[rows[over]] = end.state[over]
-        active = np.setdiff1d(active, rows[over], assume_unique=True)
+    """Follow the solution from the regularization `top` down to that of the equations, by factors of about `step`."""
+    reg = equations.reg
+    layers = equations.wiring.b.shape[1]
+    # each point has its own number of stages, so that its answer does not depend on the others;
+    # one beyond the range of numbers has none, and is not solved below
+    stages = np.ceil(np.log(top / reg) / np.log(step))
+    stages = np.where(np.isfinite(stages), np.maximum(stages, 1.0), 1.0)
+    steps = int(stages.max())
+    whole = explicit(start.pack())
+    whole.converged[:] = False
+    lost = np.zeros(reg.size, bool)
+    for i in range(steps + 1):
+        active = np.flatnonzero(~lost & (stages >= steps - i))
+        if not active.size:
+            continue
+        accepted, limit = (tol, most) if i == steps else (max(tol, _ROUGH), min(_ON_THE_WAY, most))
+        stage = equations.take(active)
+        left = (steps - i) / stages[active]
+        stage = replace(stage, reg=stage.reg * (top[active] / stage.reg) ** left)
+        begin = LayerState.unpack(whole.state[active], layers)
+        end = stage.solve(begin, tol=accepted, max_iterations=limit)
+        whole.state[active], whole.residual[active] = end.state, end.residual
+        whole.iterations[active] += end.iterations
+        whole.converged[active] = end.converged & (i == steps)
+        # a long stride that fails leads nowhere; after a short one the next may find back
+        stay = (end.converged | (step < _LONG)) & (whole.iterations[active] < most)
+        lost[active] = ~stay
     return whole
