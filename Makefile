@@ -4,6 +4,7 @@ BIN := .venv/bin
 TORCH ?= torch>=2.6
 export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
+unexport PYTHONDONTWRITEBYTECODE  # the tests start hundreds of interpreters, and each would compile the library anew
 
 PYRIGHT := 1.1.414
 
