@@ -36,6 +36,10 @@ def test_another_graph_of_twice_as_many_nodes_has_twice_alpha_and_mu():
     )
     assert measured.to_xarray().sizes == {"to_lam": 2, "reg": 2}
     within_four_errors(measured, exact, "test_accuracy", "test_loss")
+    sure, error = measured.calibration, measured.standard_error.calibration
+    for name in ("confidence", "log_loss", "calibrated_log_loss"):
+        apart = getattr(sure, name) - getattr(exact.calibration, name)
+        assert np.all(np.abs(apart) < 4 * getattr(error, name)), name
 
 
 def test_unequal_classes_keep_their_bias_on_another_graph():
@@ -48,6 +52,8 @@ def test_unequal_classes_keep_their_bias_on_another_graph():
             gl.transfer(data, gcn, to),
         )
         within_four_errors(measured, exact, "test_accuracy", "balanced_accuracy")
+        apart = measured.calibration.log_loss - exact.calibration.log_loss
+        assert np.all(np.abs(apart) < 4 * measured.standard_error.calibration.log_loss)
     assert np.all(
         exact.best_accuracy - exact.test_accuracy > 0.1
     )  # the bias of the training is wrong there

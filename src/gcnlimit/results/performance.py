@@ -130,7 +130,7 @@ class Performance(Result):
         (array([0.837, 8.416]), array([0.027, 0.243]))
         """
         if self.calibrated is None:
-            use = "use predict, bayes_optimal or best_linear without degree, simulate or fit"
+            use = "use predict, transfer, simulate or fit, or a ceiling without degree"
             raise ParameterError(f"calibration is not known for this answer; {use}")
         return replace(self.calibrated(), coordinates=self.coordinates)
 

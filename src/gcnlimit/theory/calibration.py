@@ -32,14 +32,13 @@ _PANELS = np.array([0.0, 2.0, 6.0, 14.0, 34.0])  # logits below the largest that
 
 
 def calibration_at(
-    classes: Classes,
-    degrees: DegreeLaw | None,
-    outputs: tuple[Array, Array, Array],
-    shape: tuple[int, ...],
+    classes: Classes, degrees: DegreeLaw | None, outputs: tuple[Array, ...], shape: tuple[int, ...]
 ) -> Calibration:
     """Calibration of networks from margin, deviation and offset of their outputs, in the shape of the points."""
     margin, deviation, offset = (x.reshape(shape + x.shape[1:]) for x in outputs)
-    if degrees is None and classes.equal:
+    if (
+        degrees is None and classes.equal and not np.nan_to_num(offset).any()
+    ):  # a bias is that of other classes
         right = accuracy(margin, classes.count)
         return calibration(margin * deviation, deviation, margin, right, classes.count)
     if classes.count > 2 or np.any(deviation == 0.0):

@@ -7,6 +7,7 @@ graph of signal :math:`\lambda'`, the margin is that of Eq. 10.3.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.parameters import with_coordinates
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
+from gcnlimit.theory.calibration import calibration_at
 from gcnlimit.theory.decision import as_prediction, from_margins
 from gcnlimit.theory.finite_reg import class_losses
 from gcnlimit.theory.large_reg import mean
@@ -74,8 +76,7 @@ def transfer(
 def _joining(data: CSBM, gcn: GCN, to: str, tol: float) -> Prediction:
     """Performance on nodes that join the training graph (Eq. 10.13)."""
     if to != "joining":
-        told = f"to = {shown(to)} is not a graph; give a CSBM,"
-        raise ParameterError(f"{told} or 'joining' for nodes that join the training graph")
+        raise ParameterError(f"to = {shown(to)} is not a graph; give a CSBM, or 'joining'")
     scope.check("transfer to joining nodes", data, gcn)
     points = Points.of(data, gcn.replaced(test_filter=gcn.read_filter))._replace(joining=True)
     shape = broadcast(data=data.shape, network=gcn.shape)
@@ -93,7 +94,7 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
     graph = GraphAverages(*(column.reshape(outside) for column in graph_averages(there)))
     c = np.broadcast_to(np.sqrt(means) * home.slope, shape)
     margin = c * graph.e / np.sqrt(c**2 * graph.spread + graph.tau2)  # Eq. 10.3
-    loss, bias = _read(home, graph, there, c)
+    loss, deviation, bias = _read(home, graph, there, c)
 
     def spread(values: Any) -> Any:
         return scalar_or_array(np.full(shape, values))
@@ -101,7 +102,8 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
     if data.classes != to.classes:  # the bias is that of other classes
         loss = np.full(shape, np.nan)
     decided = from_margins(to.classes, (margin, margin), (loss, loss), bias)
-    trained = home.prediction
+    outputs = tuple(np.full(shape, x).ravel() for x in (margin, deviation, bias))
+    sure, trained = partial(calibration_at, to.classes, None, outputs, shape), home.prediction
     accuracy, train_loss = map(spread, (trained.train_accuracy, trained.train_loss))
     performance = replace(decided, train_accuracy=accuracy, train_loss=train_loss)
     order_parameters = OrderParameters(
@@ -112,10 +114,9 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
         effective_labels=spread(home.labels),
     )
     # a filter may be out of range there although it was trained at home
-    least = np.where(np.isnan(margin), int(Status.OUT_OF_RANGE), 0)
-    status = np.asarray(np.maximum(trained.status, least))
+    status = np.where(np.isnan(margin), int(Status.OUT_OF_RANGE), trained.status)
     ended = (np.full(shape, number) for number in (trained.residual, trained.iterations))
-    answer = as_prediction(performance, order_parameters, status, *ended)
+    answer = as_prediction(replace(performance, calibrated=sure), order_parameters, status, *ended)
     return with_coordinates(answer, data, gcn, to)
 
 
@@ -251,21 +252,20 @@ class Trained(NamedTuple):
 def _explicit(points: Points) -> tuple[Array, Array]:
     """Slope and effective labels at infinite regularization (Eq. 10.5)."""
     e, spread, tau2 = graph_averages(points)
-    hidden = (1.0 - points.rho) / points.rho
-    q = e**2 / (spread + e**2 + hidden * tau2)
+    q = e**2 / (spread + e**2 + (1.0 - points.rho) / points.rho * tau2)
     _, s2, g1 = points.features.moments
     aligned = points.mu * q / (s2 + g1 * points.mu * q)
     return np.asarray(np.sign(e) * np.sqrt(aligned / points.alpha)), q
 
 
 @np.errstate(all="ignore")  # points at infinite regularization are left out
-def _read(home: Trained, graph: GraphAverages, there: Points, c: Array) -> tuple[Array, Array]:
-    """Loss on the new graph, and the trained bias over the deviation of the output there."""
-    loss = np.full(c.shape, there.class_loss.at_rest)
+def _read(home: Trained, graph: GraphAverages, there: Points, c: Array) -> tuple[Array, ...]:
+    """Loss, deviation of the output, and trained bias over it, on the new graph."""
+    loss, deviation = np.full(c.shape, there.class_loss.at_rest), np.zeros(c.shape)
     bias = np.array(np.broadcast_to(home.bias, c.shape))
     weights = home.prediction.order_parameters.weights
     if weights is None:
-        return loss, bias
+        return loss, deviation, bias
     # at infinite regularization they vanish
     finite = np.broadcast_to(np.greater(weights.Q, 0.0), c.shape)
     gain = np.exp(there.filter.log_gain(there.symmetric)) / there.divisor()
@@ -275,7 +275,7 @@ def _read(home: Trained, graph: GraphAverages, there: Points, c: Array) -> tuple
     output = np.broadcast_to(unit * c * graph.e, c.shape)[finite]
     trained = class_losses.node_loss(there)
     loss[finite] = class_losses.loss_elsewhere(trained, output, deviation[finite], bias[finite])
-    return loss, bias
+    return loss, deviation, bias
 
 
 def _pagerank(data: CSBM, symmetrize: bool, square: Array) -> PageRank:
