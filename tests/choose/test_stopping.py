@@ -85,6 +85,14 @@ def test_the_best_number_of_steps_is_that_of_all_of_them():
     np.testing.assert_array_equal(best.gcn.training.steps, best.parameters["steps"])
 
 
+def test_an_optimum_beside_rates_that_diverge_is_not_called_interior():
+    gcn = gl.GCN(gl.Diffusion(1.0), training=gl.GradientDescent(5, 0.1))
+    ends = gl.tune(gl.CSBM(4.0, 1.0, 2.0, 0.1), gcn, {"rate": (1.0, 5.0)})
+    assert ends.status is gl.results.TuneStatus.NOT_CONVERGED
+    assert np.isnan(ends.curvature["rate"])
+    assert 1.0 < ends.parameters["rate"] < 2.0  # beyond, descents have no answer
+
+
 def test_rate_and_steps_together_are_better_than_each_alone():
     descent = gl.GCN(gl.Diffusion(1.0), training=gl.GradientDescent(2, 0.3))
     rate, steps = {"rate": (0, math.inf)}, {"steps": (1, 4)}

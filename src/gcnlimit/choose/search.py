@@ -31,6 +31,8 @@ _APART = 0.1  # distance of the starts: else all would lie on the plateau of lar
 _NEAR = 0.05  # distance of a wall that is worth trying where evaluations are expensive
 _FLAT = 1e-12  # range of explicit margins below which no choice is better than another
 
+_LOST = -100.0  # margin below that of any network that has an answer
+
 
 class TuneStatus(Outcome):
     """Position of an optimum within the bounds of its search."""
@@ -40,7 +42,7 @@ class TuneStatus(Outcome):
     UPPER_BOUND = 2, "the optimum is at an upper bound; a wider interval may hold a better network"
     INFINITE = 3, "accuracy rises to a limit of the family (infinity, reg = 0, pole of PageRank)"
     FLAT = 4, "the accuracy does not depend on the parameters; an end of the interval is reported"
-    NOT_CONVERGED = 5, "the search did not settle; start from another network or narrow the bounds"
+    NOT_CONVERGED = 5, "not settled, or beside networks without an answer; change start or bounds"
     REFUSED = 6, "no network within the bounds can be computed at this point; narrow the bounds"
 
 
@@ -177,7 +179,7 @@ def optimum(
         search.by_name(values),
         search.by_name(curvature),
         np.where(search.refused, np.nan, best.value),
-        _status(search, best),
+        _status(search, best, curvature),
     )
 
 
@@ -310,7 +312,7 @@ def _at_infinity(search: NetworkSearch, block: Index) -> Maxima:
 
 
 def _curvature(search: NetworkSearch, values: Array) -> Array:
-    """Second derivatives of the margin, by differences inside the bounds, all in one call; 0 at infinity."""
+    """Second derivatives of the margin, by differences inside the bounds, all in one call; 0 at infinity, NaN beside no answer."""
     count = len(search.numbers)
     trials = np.tile(values, (count, 3, 1, 1))
     step = np.ones_like(values)
@@ -330,10 +332,11 @@ def _curvature(search: NetworkSearch, values: Array) -> Array:
     every = np.tile(np.arange(search.points.size), 3 * count)
     margins = search.margins(trials.reshape(-1, count), every)
     below, middle, above = margins.reshape(count, 3, -1).swapaxes(0, 1)
-    return np.where(finite, (below - 2.0 * middle + above).T / step**2, 0.0)
+    bend = np.where(np.minimum(below, above) > _LOST, below - 2.0 * middle + above, np.nan)
+    return np.where(finite, bend.T / step**2, 0.0)
 
 
-def _status(search: NetworkSearch, best: Maxima) -> Integers:
+def _status(search: NetworkSearch, best: Maxima, curvature: Array) -> Integers:
     """Where each optimum lies: the most noteworthy of its coordinates."""
     status = np.full(search.points.size, TuneStatus.INTERIOR)
     for k, number in enumerate(search.numbers):
@@ -345,5 +348,6 @@ def _status(search: NetworkSearch, best: Maxima) -> Integers:
             status = np.where(best.u[:, k] == end, np.maximum(status, where), status)
     flat = max(_FLAT, 10.0 * search.method.accuracy)
     status = np.where(best.range <= flat, TuneStatus.FLAT, status)
-    settled = best.converged & (best.value > -100.0)
+    beside = np.isnan(curvature).any(axis=1) & (status == TuneStatus.INTERIOR)
+    settled = best.converged & (best.value > _LOST) & ~beside
     return np.where(settled | search.refused, status, TuneStatus.NOT_CONVERGED)

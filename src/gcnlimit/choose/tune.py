@@ -38,7 +38,7 @@ class Tuned(Result):
     curvature
         Second derivative of the margin in each free parameter, in ``log reg`` for the regularization: how sharp the choice is.
         A change by ``d`` costs about ``-curvature * d**2 / 2``. For the depth the second difference, the others tuned again;
-        0 at an end of its interval.
+        0 at an end of its interval; NaN beside networks that cannot be computed.
     status
         Where the optimum lies, see `TuneStatus`; of several free parameters, the most noteworthy.
     """
