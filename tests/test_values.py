@@ -49,11 +49,20 @@ class Tensor:
         ({"lam": [np.ma.masked_array([4.0, 99.0], [False, True])]}, "lam has masked entries"),
         ({"lam": [1.0, np.ma.masked]}, "lam has masked entries"),
         ({"lam": np.longdouble(10) ** 400}, "lam = inf"),
+        ({"lam": 10**400}, "lam = inf"),
+        ({"alpha": [2, -1, 10**400]}, r"alpha = -1 \(at index 1\)"),
+        ({"lam": np.array([0.5, np.nan], object)}, "lam contains NaN"),
     ],
 )
 def test_data_refuses(bad, says):
     with pytest.raises(gl.ParameterError, match=says):
         gl.CSBM(**PARAMETERS | bad)
+
+
+def test_large_whole_numbers_and_arrays_of_objects_are_numbers():
+    assert gl.CSBM(**PARAMETERS | {"mu": 10**20}).mu == 1e20
+    assert gl.GCN(gl.Diffusion(1.0), reg=np.array([1, 0.5], object)).reg.tolist() == [1.0, 0.5]
+    assert gl.CSBM(**PARAMETERS | {"lam": [-(2**70), 1]}).lam.tolist() == [-(2.0**70), 1.0]
 
 
 @pytest.mark.parametrize("dtype", ["U3", "S3", "M8[D]", object, complex, bool])

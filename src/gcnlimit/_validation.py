@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf, isinf
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -37,6 +38,9 @@ def as_real(
     if plain and (low < single < high or (infinite and single == inf)):
         return float(single)  # the usual case, at once
     raw = plain_array(name, value)
+    if raw.dtype == object and all(isinstance(x, Real) for x in raw.flat):  # such as 10**20
+        sizes = [inf if x > 1e308 else -inf if x < -1e308 else float(x) for x in raw.flat]
+        raw = np.reshape(sizes, raw.shape)
     if raw.dtype.kind not in "iufb" and raw.size:
         raise ParameterError(f"{name} must be real numbers, got {shown(value)}")
     with np.errstate(over="ignore"):  # a longer float beyond the range of float64 is infinite
