@@ -312,7 +312,7 @@ def _at_infinity(search: NetworkSearch, block: Index) -> Maxima:
 
 
 def _curvature(search: NetworkSearch, values: Array) -> Array:
-    """Second derivatives of the margin, by differences inside the bounds, all in one call; 0 at infinity, NaN beside no answer."""
+    """Second derivatives of the margin, by differences inside the bounds, in one call; 0 at infinity, NaN beside no answer."""
     count = len(search.numbers)
     trials = np.tile(values, (count, 3, 1, 1))
     step = np.ones_like(values)
