@@ -156,6 +156,16 @@ def test_what_the_model_does_not_explain_is_said(cora, texas):
         gl.estimate(None, np.arange(1000) % 2, ring)
 
 
+def test_signals_of_absent_features_have_no_error():
+    """Also where the likelihood is flat, so that the error of the other signal is not known."""
+    rng = np.random.default_rng(5)
+    A = np.triu(rng.random((150, 150)) < 4 / 150, 1).astype(float)
+    y = np.full(150, -1)
+    y[:6] = [0, 1] * 3
+    found = estimate_standard(StandardizedGraph.of(None, y, A + A.T), "likelihood")
+    assert (found.lam_error, found.mu, found.mu_error) == (np.inf, 0.0, 0.0)
+
+
 @pytest.mark.parametrize("parts", [1, 4])
 def test_classes_that_fall_apart_into_communities_are_no_blocks(parts):
     """Three classes have two eigenvalues outside; each of four communities has one more."""

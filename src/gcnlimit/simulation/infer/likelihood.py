@@ -129,7 +129,7 @@ def _climb(graph: Posteriors, sign: float, other: float) -> Likelihood:
     phi = graph.N * state.free_entropy
     errors = _errors(graph, state, lam, root) if phi > other - HOPELESS else np.full(2, math.inf)
     lam_error = graph.half * float(errors[0])
-    mu_error = 2.0 * root * float(errors[1])
+    mu_error = 2.0 * root * float(errors[1]) if graph.M else 0.0
     signals = Signals(graph.half * lam, root**2, lam_error, mu_error)
     return Likelihood(signals, phi, state.status is Status.CONVERGED, graph.skewness(state))
 
