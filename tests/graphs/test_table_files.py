@@ -382,7 +382,9 @@ def test_a_packed_table_is_known_by_its_content(tmp_path):
 def test_words_that_differ_at_each_node_are_no_classes(read):
     rows = "".join(f"n{k},Node {k},{k}\n" for k in range(30))
     edges = "".join(f"n{k},n{k + 1}\n" for k in range(29))
-    with pytest.raises(gl.ParameterError, match="30 different words, such as Node 0; name that of"):
+    with pytest.raises(
+        gl.ParameterError, match="30 different words, such as Node 0; name one that"
+    ):
         read(edges, f"id,label,age\n{rows}")
 
 

@@ -633,7 +633,9 @@ def test_coordinates_are_no_classes(read):
         f"{name},{k}.5,{k % 7}.25,pub\n" for k, name in enumerate("abcdefghijklmnopqrstuv")
     )
     edges = "source,target\n" + "".join(f"{name},a\n" for name in "bcdefghijklmnopqrstuv")
-    with pytest.raises(gl.ParameterError, match=r"holds 22 different numbers, such as 0.5; name"):
+    with pytest.raises(
+        gl.ParameterError, match=r"holds 22 different numbers, such as 0.5; name one"
+    ):
         read(edges, f"id,y,x,type\n{rows}")
     assert {*read(edges, f"id,y,x,type\n{rows}", label="type").y} == {"pub"}
     assert {*read(edges, f"id,x,y,type\n{rows}").y} == {f"{k}.25" for k in range(7)}

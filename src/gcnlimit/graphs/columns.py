@@ -202,7 +202,7 @@ def classes_of(cells: Cells, notes: list[str], kept: bool = False) -> list[Any]:
     if len(counts) > MOST_WORDS and (len(counts) == len(named) or (numbers and not whole)):
         kind = "numbers" if numbers else "words"
         many = f"the column of the classes holds {len(counts)} different {kind}, such as {named[0]}"
-        raise ParameterError(f"{many}; name that of the classes by {option('label', 'COLUMN')}")
+        raise ParameterError(f"{many}; name one that nodes share by {option('label', 'COLUMN')}")
     if counts:
         notes.append(f"Classes: {listed(f'{c} ({n})' for c, n in sorted(counts.items()))}.")
     _note_cases(map(str, counts), notes)
