@@ -71,6 +71,18 @@ def test_a_member_uses_the_graph_if_its_columns_change_with_it(width):
         assert member.graph != np.array_equal(columns[nodes], other[nodes]), member.name
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_pages_of_many_words_differ_from_pages_of_few(seed):
+    """Words of chance, 20 on pages of one class and 12 on those of the other: rows of unit norm hide it."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(2, size=400)
+    X = sparse.csr_array(rng.random((400, 600)) < np.where(y == 1, 20, 12)[:, None] / 600)
+    A = np.triu(rng.random((400, 400)) < 0.02, 1)
+    seen = rng.random(400) < 0.2
+    model = gl.GraphClassifier().fit(X, np.where(seen, y, -1), graph=(A + A.T).astype(float))
+    assert model.score(y=np.where(seen, -1, y)) > 0.75  # 0.5 by chance
+
+
 def stars(rng, y):
     """Leaves of ten hubs."""
     A = np.zeros((y.size, y.size))

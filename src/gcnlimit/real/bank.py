@@ -63,8 +63,7 @@ def members(
 
 def _few_columns(views: Views, labels: Labels) -> bool:
     """Whether many labels for each of few columns can learn functions of them that are not linear."""
-    width = views.X.shape[1]
-    return bool(width <= NARROW and PER_COLUMN * width <= labels.index.size)
+    return bool(views.X.shape[1] <= min(NARROW, labels.index.size // PER_COLUMN))
 
 
 def _few(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
@@ -101,8 +100,9 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool], told: bool) -
     """Ridge on the features, on PageRank of several strengths, on kernels of the neighbourhood, on labels around."""
     F = views.features
     yield Member("features", graph=False), Beside([F])
-    marks = views.kept("landmarks", lambda: F[landmarks(views, labels)])
-    yield Member("features, kernel", graph=False), Kernel(gaussian, [F], [marks])
+    about = [F, views.lengths()] if views.unit else [F]
+    marks = views.kept("landmarks", lambda: [view[landmarks(views, labels)] for view in about])
+    yield Member("features, kernel", graph=False), Kernel(gaussian, about, marks)
     if views.X.shape[1] <= NARROW and labels.index.size >= FOREST:
         yield TREES, Beside([views.forest(labels)])
     if views.graph is None:

@@ -101,6 +101,11 @@ class Views:
         blocks = [block for walk in self.walks for block in near(walk, self.base)]
         return [self._scaled(f"steps {k}", block) for k, block in enumerate(blocks)]
 
+    def lengths(self) -> Array:
+        """How many features of a node are not 0, as words of a page are many or few: rows of unit norm do not say it."""
+        count = np.asarray((self.X != 0).sum(axis=1), float).reshape(-1, 1)
+        return np.asarray(self._standard("lengths", np.log1p(count)) / 2.0, self.dtype)
+
     def rows(self) -> list[Any]:
         """Rows of the adjacency matrix, of unit norm, in each direction."""
         return [unit_rows(A.astype(self.dtype)) for A in self.arrows]
