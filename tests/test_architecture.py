@@ -36,7 +36,7 @@ BUDGET = {
     "losses": (4, 702),
     "nn": (7, 848),
     "numerics": (14, 1800),
-    "real": (13, 2496),
+    "real": (13, 2500),
     "results": (8, 1208),
     "simulation": (26, 4820),
     "sweeps": (6, 1200),

@@ -47,6 +47,29 @@ def test_rows_need_three_standard_errors_and_columns_two(monkeypatch, gain, rows
     assert chosen_scaling(numbers, labels, "auto").how == columns
 
 
+def weights_of_words(labelled, nodes=1100, scale="auto"):
+    """Weights of ten words of random pages, and in how many pages each is."""
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array((rng.random((nodes, 10)) < np.geomspace(0.01, 0.5, 10)).astype(float))
+    labels = Labels(np.arange(2), np.arange(labelled), np.arange(labelled) % 2)
+    scaling = chosen_scaling(X, labels, scale)
+    assert scaling.how == "rows"
+    return 1.0 / scaling.spread, X.sum(axis=0)
+
+
+def test_rare_words_count_more_where_labels_are_few():
+    """The mean square of what words count is that of words which count alike, so that other columns keep their place."""
+    weights, pages = weights_of_words(40)
+    rarity = 1.0 + np.log(1101.0 / (1.0 + pages))
+    np.testing.assert_allclose(weights / weights[0], rarity / rarity[0], rtol=1e-12)
+    assert pages @ weights**2 == pytest.approx(pages.sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("how", [{"labelled": 400}, {"nodes": 1000}, {"scale": "rows"}])
+def test_words_count_alike_with_many_labels_on_small_graphs_and_where_rows_are_asked_for(how):
+    np.testing.assert_array_equal(weights_of_words(**({"labelled": 40} | how))[0], 1.0)
+
+
 def test_features_that_vanish_stay_as_they_are():
     assert not chosen_scaling(np.zeros((40, 5)), LABELS, None)(np.zeros((40, 5))).any()
 

@@ -40,8 +40,8 @@ class GraphClassifier(GraphEstimator):
     ----------
     scale
         ``"rows"`` of unit norm, ``"columns"`` of mean 0 and variance 1, None, or ``"auto"``: rows if most features are 0, after
-        columns of another unit have been brought to the size of the others, else columns, unless leave-one-out prefers columns
-        by two standard errors, or rows by three.
+        columns of another unit have been brought to the size of the others (and, with up to 300 labels, rare words to a larger
+        one), else columns, unless leave-one-out prefers columns by two standard errors, or rows by three.
     fractions
         Fractions of the classes among the nodes without labels: those of the ``"labels"``, ``"estimated"`` from the outputs on
         these nodes, or given, in the order of the classes or by class. ``"auto"`` estimates them only where the outputs show

@@ -119,7 +119,11 @@ class Ensemble:
         if uses_graph and not bare:
             both, rest = (_left_out(fitted, mixture) for mixture in (everywhere, alone))
             gain = paired(correct(both, labels.index), correct(rest, labels.index), share)
-            uses_graph = _graph_helps(both, rest, labels, share)
+            place = np.arange(labels.index.size), labels.index
+            ours, others = (np.log(np.maximum(p[place], LEAST)) for p in (both, rest))
+            lower, error = paired(ours, others, share)
+            # few labels cannot tell that it is of no use
+            uses_graph = labels.index.size < CALIBRATED or lower > error
         anywhere = _mixture(fitted, share, lambda member: not member.local)
         used, portable = (everywhere, anywhere) if uses_graph else (alone, alone)
         parts = (labels, share, scaling, views, bare, told, fitted, unusable)
@@ -181,9 +185,8 @@ class Ensemble:
         lonely = views.lonely
         mixtures = [mixture, self.portable] if lonely.any() else [mixture]
         wanted = {name for weights in mixtures for name, w in weights.items() if w.any()}
-        classes = self.labels.classes.size
-        mean = np.zeros((views.nodes, classes))
-        apart = np.zeros((int(lonely.sum()), classes))
+        mean = np.zeros((views.nodes, self.labels.classes.size))
+        apart = mean[lonely]
         for member, columns in bank or members(views, self.labels, self.told, wanted):
             if member.name not in wanted:
                 continue
@@ -258,20 +261,27 @@ class Ensemble:
 
 
 def chosen_scaling(features: Any, labels: Labels, scale: str | None) -> Scaling:
-    """Scaling of the features; ``"auto"`` is what they look like, unless leave-one-out of the features prefers another.
+    r"""Scaling of the features; ``"auto"`` is what they look like, unless leave-one-out of the features prefers another.
 
-    Rows and columns are compared on some labelled nodes, and the other one must lower the loss by two standard errors, rows by
-    three: at two, chance chose them in one of a hundred tables that a column dominates.
+    With few labels a word of :math:`n` of :math:`N` nodes counts :math:`1 + \log((1+N)/(1+n))` times, unless a small graph keeps
+    all directions, also those of its rarest words. Scalings are compared on some labelled nodes; the other one must lower the
+    loss by two standard errors, rows by three: at two, chance chose them in one of a hundred tables that a column dominates.
     """
     usual = Scaling.of(features, scale)
     features = within(features, usual.limits)
+    nodes = features.shape[0]
+    if (scale, usual.how) == ("auto", "rows") and labels.index.size <= FEW and nodes > 4 * RANK:
+        often = np.asarray((features != 0).sum(axis=0)).ravel()
+        rare = 1.0 + np.log((1.0 + nodes) / (1.0 + often))
+        rare *= np.sqrt(often.sum() / (often @ rare**2))  # words keep the size of other columns
+        usual = usual._replace(spread=np.where(usual.spread == 1.0, 1.0 / rare, usual.spread))
     if scale is None:  # one unit for all, in which the squares of single precision have room
         size = np.sqrt(squared(features).sum() / features.shape[0]) or 1.0
         return Scaling("columns", 0.0 * usual.mean, np.full_like(usual.spread, size), usual.limits)
     if scale != "auto" or labels.index.size < CALIBRATED:
         return usual
-    other = Scaling.of(features, "columns" if usual.how == "rows" else "rows")
-    other = other._replace(limits=usual.limits)
+    how, sure = ("columns", 2.0) if usual.how == "rows" else ("rows", 3.0)
+    other = Scaling.of(features, how)._replace(limits=usual.limits)
     some = np.sort(np.random.default_rng(0).permutation(labels.index.size)[:COMPARED])
     compared = Labels(labels.classes, np.arange(some.size), labels.index[some])
     share = np.full(some.size, 1.0 / some.size)
@@ -283,7 +293,6 @@ def chosen_scaling(features: Any, labels: Labels, scale: str | None) -> Scaling:
         each = Fitted.of(Member("features"), columns, compared, np.ones(some.size)).losses
         losses.append(each[(each @ share).argmin()])
     gain, error = paired(losses[0], losses[1], share)
-    sure = 3.0 if other.how == "rows" else 2.0
     return other if gain > sure * error + ROUNDING else usual
 
 
@@ -302,13 +311,3 @@ def _left_out(fitted: dict[str, Fitted], mixture: Mixture, nodes: Any = slice(No
     each = fitted.items()
     terms = (averaged(fit.left_out[:, nodes], mixture[n], fit.sharpness) for n, fit in each)
     return np.asarray(sum(terms))
-
-
-def _graph_helps(used: Array, alone: Array, labels: Labels, share: Array) -> bool:
-    """Whether the graph lowers the leave-one-out loss by more than one standard error; few labels cannot refute it."""
-    if labels.index.size < CALIBRATED:
-        return True
-    place = np.arange(labels.index.size), labels.index
-    both, rest = (np.log(np.maximum(p[place], LEAST)) for p in (used, alone))
-    gain, error = paired(both, rest, share)
-    return gain > error
