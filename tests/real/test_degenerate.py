@@ -10,7 +10,7 @@ from scipy import sparse
 
 import gcnlimit as gl
 from gcnlimit.numerics import leave_one_out, ridge
-from gcnlimit.real import bank, ensemble, views
+from gcnlimit.real import bank, views
 from gcnlimit.real.bank import Fitted
 
 N = 40
@@ -111,7 +111,7 @@ def test_a_degenerate_table_has_an_answer(kind, edges, known, width, scale, sing
         patch.setattr(leave_one_out, "TREES", 8)
         if single:
             patch.setattr(bank, "LANDMARKS", 8)
-            patch.setattr(ensemble, "HELD", 5)
+            patch.setattr(bank, "HELD", 5)
         with pytest.warns(UserWarning, match="no graph") if A is None else contextlib.nullcontext():
             model = gl.GraphClassifier(scale=scale).fit(X, y, graph=A)
         p = model.predict_proba()
@@ -137,7 +137,7 @@ def test_a_member_that_cannot_be_trained_is_left_out_and_said_so(monkeypatch):
             raise np.linalg.LinAlgError("its eigenvalues did not converge")
         return trained(member, *rest)
 
-    monkeypatch.setattr(ensemble.Fitted, "of", failing)
+    monkeypatch.setattr(Fitted, "of", failing)
     model = gl.GraphClassifier().fit(X, y, graph=A)
     assert len(model.table_) == len(usual.table_)
     row = model.table_[-1]

@@ -13,7 +13,6 @@ from scipy.special import chdtrc, fdtrc
 from gcnlimit._values import Array
 from gcnlimit.graphs.check import dense, squared
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.graphs.operator import undirected
 from gcnlimit.graphs.standard import Signals, StandardizedGraph
 
 UNLIKELY = 1e-3  # level of each test: about one graph of the model in 500 is doubted by chance
@@ -168,8 +167,7 @@ def _bipartite(graph: StandardizedGraph) -> bool:
     # a part of two sides is two parts of its double cover
     cover = sparse.block_array([[None, both], [both, None]], format="csr")
     part = connected_components(cover, directed=False)[1]
-    apart = part[:N] != part[N:]
-    if float(np.diff(both.indptr)[apart].sum()) < SIDES * both.nnz:
+    if float(np.diff(both.indptr)[part[:N] != part[N:]].sum()) < SIDES * both.nnz:
         return False
     seen = graph.labels.labelled
     side = (part[:N] < part[N:])[seen]
@@ -192,7 +190,7 @@ def labelled_in_groups(labels: Labels, probabilities: Array, adjacency: Any, fea
     p = shares @ (labels.counts / shares.sum(axis=0))
     linked: list[tuple[str, float, Any, Any]] = []
     if adjacency is not None:
-        A = undirected(adjacency).astype(bool).astype(float)
+        A = adjacency.astype(bool).astype(float)
         degrees = np.diff(A.indptr)
         part = np.searchsorted(np.unique(np.quantile(degrees, [0.2, 0.4, 0.6, 0.8])), degrees)
         p *= ((np.bincount(part, s) + 1.0) / (np.bincount(part, p) + 1.0))[part]

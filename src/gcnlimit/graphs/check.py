@@ -78,8 +78,7 @@ def as_adjacency(
 
 def counted(count: int, noun: str) -> str:
     """A number of things: 1 edge, 2 edges, 2 classes."""
-    plural = "es" if noun.endswith("s") else "s"
-    return f"{count} {noun}" + ("" if count == 1 else plural)
+    return f"{count} {noun}" + ("" if count == 1 else "es" if noun.endswith("s") else "s")
 
 
 def as_features(X: Any, nodes: int | None = None, *, name: str = "X", single: bool = False) -> Any:
@@ -200,7 +199,16 @@ def _as_csr(name: str, matrix: Any, dtype: npt.DTypeLike = np.float64) -> Any:
         csr: Any = sparse.csr_array(matrix.astype(dtype))
         check_indices(name, csr)
         csr.sum_duplicates()
+    if max(csr.nnz, *csr.shape) < 1 << 31:  # half of the memory that products read
+        csr.indices, csr.indptr = (part.astype(np.int32) for part in (csr.indices, csr.indptr))
     return csr
+
+
+def between(left: Array, matrix: Any, right: Array) -> Any:
+    """Sparse matrix between two diagonal ones, in CSR form, by one pass over its entries."""
+    matrix = matrix.tocsr()
+    data = np.repeat(left, np.diff(matrix.indptr)) * matrix.data * right[matrix.indices]
+    return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def squared(X: Any) -> Any:

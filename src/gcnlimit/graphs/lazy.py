@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
+from operator import iadd
 from typing import Any
 
 import numpy as np
@@ -19,8 +21,7 @@ def by_blocks(columns: Any, W: Array) -> Array:
     """Product of all nodes with a matrix, some nodes at a time."""
     total = np.empty((columns.shape[0], W.shape[1]), W.dtype)
     for first in range(0, len(total), BLOCK):
-        some = np.arange(first, min(first + BLOCK, len(total)))
-        total[some] = columns[some] @ W
+        total[first : first + BLOCK] = columns[first : first + BLOCK] @ W
     return total
 
 
@@ -47,7 +48,7 @@ class Beside:
     def __matmul__(self, W: Array) -> Array:
         ends = np.cumsum([block.shape[1] for block in self.blocks])[:-1]
         parts = zip(self.blocks, np.split(W, ends), strict=True)
-        return np.asarray(sum(block @ part for block, part in parts))
+        return np.asarray(reduce(iadd, (block @ part for block, part in parts)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +75,9 @@ class Units:
         return self.columns.shape[0], self.shift.size
 
     def __getitem__(self, nodes: Any) -> Any:
-        blocks = Beside([block[nodes] for block in self.columns.blocks])
-        return np.maximum(blocks @ self.weights + self.shift, 0.0)
+        units = Beside([block[nodes] for block in self.columns.blocks]) @ self.weights
+        units += self.shift
+        return np.maximum(units, 0.0, out=units)
 
     __matmul__ = by_blocks
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from gcnlimit._values import Array
-from gcnlimit.graphs.check import is_symmetric
+from gcnlimit.graphs.check import between, is_symmetric
 from gcnlimit.graphs.rank_one import SparsePlusRankOne
 from gcnlimit.normalization import Normalization, as_normalization
 from gcnlimit.numerics.lanczos import largest_eigenvalue
@@ -70,13 +70,9 @@ def normalized(adjacency: Any, left: float = 0.5, right: float = 0.5) -> Any:
     >>> np.linalg.eigvalsh(normalized(path).toarray()).round(12) + 0.0
     array([-1.,  0.,  1.])
     """
-    rows = sparse.diags_array(_inverse_power(adjacency.sum(axis=1), left))
-    columns = sparse.diags_array(_inverse_power(adjacency.sum(axis=0), right))
-    return (rows @ adjacency @ columns).tocsr()
-
-
-def _inverse_power(degrees: Array, power: float) -> Array:
-    return np.power(degrees, -power, out=np.zeros_like(degrees), where=degrees > 0.0)
+    each = ((adjacency.sum(axis=1), left), (adjacency.sum(axis=0), right))
+    rows, columns = (np.power(d, -p, out=np.zeros_like(d), where=d > 0.0) for d, p in each)
+    return between(rows, adjacency, columns)
 
 
 def degree_normalized(
@@ -103,8 +99,8 @@ def degree_normalized(
     theta = graph.sum(axis=1) / degree if theta is None else theta
     dividing = np.maximum(theta, least / degree)
     left, right = (power[0] for power in normalization.scales(dividing, np.array([signal])))
-    matrix = (sparse.diags_array(left) @ graph @ sparse.diags_array(right)).tocsr()
-    return SparsePlusRankOne(matrix, degree / nodes * theta * left, theta * right)
+    scaled = between(left, graph, right)
+    return SparsePlusRankOne(scaled, degree / nodes * theta * left, theta * right)
 
 
 def without_degrees(graph: Any, least: float = 0.0) -> SparsePlusRankOne:

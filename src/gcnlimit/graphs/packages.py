@@ -132,8 +132,7 @@ def to_pyg(data: Dataset, split: int = 0) -> Any:
         fields["edge_weight"] = coo.data.astype(np.float32)
     for name in SPLITS:
         if (masks := getattr(data, name)) is not None:
-            row = whole("split", split, low=0, high=len(masks) - 1)
-            fields[f"{name}_mask"] = masks[row].copy()
+            fields[f"{name}_mask"] = masks[whole("split", split, 0, len(masks) - 1)].copy()
     tensors = {name: torch.from_numpy(array) for name, array in fields.items()}
     return geometric.Data(num_nodes=data.nodes, **tensors)
 

@@ -72,7 +72,6 @@ def class_sizes(counts: Integers) -> Classes:
     (2, (0.3333333333333333, 0.6666666666666666))
     """
     expected = counts.sum() / counts.size
-    chi_squared = float(np.sum((counts - expected) ** 2)) / expected
-    equal = chdtrc(counts.size - 1, chi_squared) > UNLIKELY
+    equal = chdtrc(counts.size - 1, np.sum((counts - expected) ** 2) / expected) > UNLIKELY
     share = np.maximum(counts, 0.5)  # a class that no node shows is smaller than one that one shows
     return Classes.of(counts.size if equal else share / share.sum())

@@ -17,6 +17,7 @@ from gcnlimit.numerics.roots import bracketed_roots
 REG = tuple(np.logspace(-4, 3, 15).tolist())
 COLDEST = 100.0  # largest inverse temperature
 SAMPLE = 5000  # labelled nodes that are enough to find a temperature
+ROWS = 8192  # whose probabilities are averaged at once
 TREES = 64  # of a forest,
 GROWN = 2000  # and nodes on which each is grown, at most
 SCORES = ("accuracy", "balanced_accuracy", "macro_f1", "auc")
@@ -44,8 +45,7 @@ def made_up(left_out: Array, classes: Integers, count: int) -> Array:
     more = 1.0 / np.maximum(sizes - 1, 1)[classes] * (sizes > 1)[classes]
     full = left_out.copy()
     if count == 2:
-        sign = np.where(classes == 1, 1.0, -1.0)
-        full[..., 0] += 0.5 * more * (sign + left_out[..., 0])
+        full[..., 0] += 0.5 * more * (np.where(classes == 1, 1.0, -1.0) + left_out[..., 0])
         return full
     nodes = np.arange(classes.size)
     full[..., nodes, classes] += more * (1.0 + left_out[..., nodes, classes])
@@ -121,11 +121,14 @@ def pair(outputs: Array) -> Array:
 
 def averaged(outputs: Array, weights: Array, sharpness: Array) -> Array:
     """Weighted mean (nodes by classes) of softmax of sharpness times outputs, over the classifiers along the first axis."""
-    total = np.zeros(())
-    for output, weight, s in zip(outputs, weights, sharpness, strict=True):
-        if weight > 0.0:
-            total = total + weight * softmax(s * pair(output.astype(float)), axis=-1)
-    return np.asarray(total)
+    total = np.zeros((outputs.shape[1], max(outputs.shape[2], 2)))
+    for first in range(0, len(total), ROWS):  # what a cache holds
+        rows = slice(first, first + ROWS)
+        for output, weight, s in zip(outputs[:, rows], weights, sharpness, strict=True):
+            if weight > 0.0:
+                logs = s * np.ascontiguousarray(pair(output).T, float)  # whose sums are over rows
+                total[rows] += weight * softmax(logs, axis=0).T
+    return total
 
 
 def sharpened(left_out: Array, classes: Integers, share: Array) -> tuple[Array, Array]:
@@ -161,8 +164,7 @@ def best_sharpness(
     def slope_of_loss(sharpness: Array) -> tuple[Array, Array]:
         p = softmax(sharpness[:, None, None] * outputs, axis=-1)
         mean = np.sum(p * outputs, axis=-1)
-        square = np.sum(p * outputs**2, axis=-1)
-        return mean @ weights - aim, (square - mean**2) @ weights
+        return mean @ weights - aim, (np.sum(p * outputs**2, axis=-1) - mean**2) @ weights
 
     return bracketed_roots(slope_of_loss, start, *bounds, tol=1e-7)
 

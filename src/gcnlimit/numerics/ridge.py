@@ -69,8 +69,7 @@ class Ridge:
         stacked = np.moveaxis(part, 0, 1).reshape(len(shrink), -1)
         smoothed = np.moveaxis((P @ stacked).reshape(len(centred), *part.shape[::2]), 1, 0)
         parts = (P[k : k + CHUNK] ** 2 @ shrink.astype(P.dtype) for k in range(0, len(P), CHUNK))
-        leverage = self._share[:, None] + np.vstack([*parts])
-        rest = np.maximum(1.0 - leverage, 1e-12).T[..., None]
+        rest = np.maximum(1.0 - (self._share[:, None] + np.vstack([*parts])), 1e-12).T[..., None]
         left_out = targets - (targets - (mean + smoothed / root)) / rest
         return left_out, root * (centred - smoothed) / r[:, None, None]
 
@@ -152,8 +151,7 @@ class Blocks:
     """Products of rows in blocks of columns that may be sparse, each in units of its root mean squared norm."""
 
     def __init__(self, blocks: list[Any], share: Array) -> None:
-        squares = [b**2 if isinstance(b, np.ndarray) else b.multiply(b) for b in blocks]
-        each = [float(share @ np.asarray(square.sum(axis=1)).ravel()) for square in squares]
+        each = [float(share @ np.asarray((b * b).sum(axis=1)).ravel()) for b in blocks]
         self._squares = [square or 1.0 for square in each]
         self.size = np.count_nonzero(each)  # mean squared norm of all
         self._blocks = blocks

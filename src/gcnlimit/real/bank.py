@@ -18,6 +18,7 @@ from gcnlimit.numerics.ridge import LARGE, Blocks, KernelRidge, Outputs, Ridge
 from gcnlimit.real.views import Views
 
 STRENGTHS = (-0.95, -0.6, -0.3, 0.5, 0.8, 0.9, 0.95)
+HELD = 50_000  # nodes up to which all columns are held in memory at once
 LANDMARKS = 1000  # of a kernel that is not computed between all labelled nodes
 RARE = 0.5  # prior weight of a negative strength: most graphs join nodes that are alike
 LEADING = 1000  # labels up to which directions of large variance come first in some members
@@ -58,7 +59,8 @@ def members(
     few = not told and _few_columns(views, labels)
     each = _few if few else partial(_many, told=told)
     bank = each(views, labels, lambda *names: wanted is None or any(n in wanted for n in names))
-    return list(bank) if few else bank  # they share columns, which are worth keeping at any size
+    # few share columns, which are worth keeping; of a large graph the others are computed again
+    return list(bank) if few or views.nodes <= HELD else bank
 
 
 def _few_columns(views: Views, labels: Labels) -> bool:
@@ -77,7 +79,7 @@ def _few(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     yield TREES, Beside([forest])
     if views.graph is None or not want("hops", "random units"):
         return
-    steps = views.hops()
+    steps = views.once("hops", views.hops)
     hops = [*(block for blocks in steps for block in blocks), forest]
     near = [block for blocks in steps[:3] for block in blocks]
 
@@ -88,7 +90,7 @@ def _few(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     yield Member("random units"), Beside([*hops, averaged()])
     if views.elsewhere or labels.index.size < PER_CLASS * labels.classes.size:
         return
-    seen = views.labels(labels)
+    seen = views.once("labels", lambda: views.labels(labels))
     yield Member("labels", local=True), Beside([seen])
     yield Member("hops, labels", local=True), Beside([*hops, seen])
     for k in range(DRAWS if Beside(hops).shape[1] <= LANDMARKS else 1):
@@ -117,8 +119,7 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool], told: bool) -
         (name, leading), view, prior = names[s], filtered.pop(s), RARE if s < 0 else 1.0
         yield Member(name, strength=s, prior=prior), Beside([view])
         if few and want(leading):
-            steep = Beside([views.leading(name, view)])
-            yield Member(leading, strength=s, prior=prior), steep
+            yield Member(leading, strength=s, prior=prior), Beside([views.leading(name, view)])
     if views.elsewhere:
         return
     # rows of the adjacency say whom a node is joined to, by name: they exist on this graph alone
@@ -137,7 +138,7 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool], told: bool) -
         close = Beside([views.proximity(labels.labelled)])
         yield Member("near labels", local=True, exact=True), close
     if enough and want("labels", "random units, labels"):
-        seen = views.labels(labels)
+        seen = views.once("labels", lambda: views.labels(labels))
         yield Member("labels", local=True), Beside([seen])
         if labels.index.size >= PER_COLUMN * F.shape[1]:
             near = [block for blocks in views.hops(2) for block in blocks]
@@ -155,7 +156,7 @@ def told_by_others(views: Views, labels: Labels) -> bool:
         return False
     rng = np.random.default_rng(0)
     chance = Labels(labels.classes, labels.labelled, rng.permutation(labels.index))
-    steps = views.hops() if _few_columns(views, labels) else []
+    steps = views.once("hops", views.hops) if _few_columns(views, labels) else []
     columns = [*(block for blocks in steps for block in blocks), views.labels(chance)]
     units = Units.of(Beside(columns), 3 * UNITS, rng)
     right = Fitted.of(Member("labels"), Beside([*columns, units]), chance, np.ones(count)).accuracy

@@ -135,7 +135,8 @@ class GraphClassifier(GraphEstimator):
         self._labels = labels
         self._set_fractions(np.delete(model.scores, labels.labelled, axis=0))
         model.relearn(self._offset)
-        self._check_groups(model.scores, labels, adjacency, None if model.bare else model.views.X)
+        views = model.views
+        self._check_groups(model.scores, labels, views.graph, None if model.bare else views.X)
         return model.scores
 
     def _set_fractions(self, outputs: Array) -> None:

@@ -95,8 +95,7 @@ class Description(Printed):
         return axes
 
     def __str__(self) -> str:
-        kind = "directed" if self.directed else "undirected"
-        edges = f"{counted(self.edges, 'edge')} ({kind})"
+        edges = f"{counted(self.edges, 'edge')} ({'directed' if self.directed else 'undirected'})"
         size = f"{self.nodes} nodes, {edges}, {counted(self.features, 'feature')}"
         spread = f"standard deviation {self.degree_spread:.1f}, largest {self.largest_degree:g}"
         classes = ", ".join(f"{name} {count}" for name, count in self.classes.items())

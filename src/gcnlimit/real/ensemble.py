@@ -28,7 +28,6 @@ from gcnlimit.results.text import rounded
 
 LEAST = 1e-6  # probability below which nothing is said
 CALIBRATED = 50  # labelled nodes from which sharpness depends on the degree
-HELD = 50_000  # nodes up to which all views are held in memory at once
 PAIRED = 10_000  # labels up to which a kernel between all of them may be a member
 COMPARED = 2000  # labelled nodes on which scalings are compared
 ROUNDING = 1e-5  # of the losses of scalings that say the same
@@ -93,9 +92,7 @@ class Ensemble:
         scaling = rows if bare else chosen_scaling(features, labels, scale)
         views = Views(scaling(features), adjacency, scaling.how == "rows")
         told = told_by_others(views, labels)
-        # the columns of a small graph are kept for its outputs, those of a large one computed again
         bank: Any = members(views, labels, told)
-        bank = list(bank) if views.nodes <= HELD else bank
         fitted: dict[str, Fitted] = {}
         unusable = {"labels": "the labels around a node reveal its own"} if told else {}
 
@@ -131,6 +128,7 @@ class Ensemble:
         model.left_out = model.left_out_by(used)
         model.bank = bank if isinstance(bank, list) else []
         model.scores = model._scores(views, used, model.bank)
+        views.shared.clear()  # which is large
         return model
 
     def relearn(self, offset: Array) -> None:
@@ -228,8 +226,7 @@ class Ensemble:
             weight = float(self.weights[name].sum())
             rows.append(Row(shown, weight, fit.accuracy, fit.member.strength, *apart))
         nothing = (0.0, math.nan, None, math.nan, math.nan)
-        unusable = self.unusable.items()
-        return rows + [Row(f"{name}: left out, {why}", *nothing) for name, why in unusable]
+        return rows + [Row(f"{n}: left out, {why}", *nothing) for n, why in self.unusable.items()]
 
     @cached_property
     def _sharpness(self) -> Array:

@@ -137,7 +137,8 @@ class FilterClassifier(GraphEstimator):
             tried = [NO_GRAPH]
         reg = REG if self.reg is None else self.reg
         choice = choose(scaled, labels, weights, operators=operators, tried=tried, reg=reg)
-        self._graph, self._choice = adjacency, choice
+        self._graph = None if adjacency is None else undirected(adjacency)
+        self._choice = choice
         self._inputs = scaled @ choice.coefficients
         sharpness, _ = sharpened(choice.left_out[None], labels.index, weights / weights.sum())
         self._sharpness = float(sharpness[0])
@@ -147,7 +148,7 @@ class FilterClassifier(GraphEstimator):
         self.family_, self.strength_, self.filter_ = choice.network
         self.coef_, self.intercept_ = choice.coefficients.T, choice.intercept
         outputs = choice.outputs(scaled, operators[choice.operator])
-        self._check_groups(outputs, labels, adjacency, scaled if self._with_features else None)
+        self._check_groups(outputs, labels, self._graph, scaled if self._with_features else None)
         return outputs
 
     def _operator(self, adjacency: Any, normalization: Any) -> Any:
@@ -161,7 +162,7 @@ class FilterClassifier(GraphEstimator):
         if not self.uses_graph_:
             return choice.outputs(scaled, None)
         if self.deploy == "tuned":
-            home = Smoothness.of(undirected(self._graph), self._inputs, self.labelled_)
+            home = Smoothness.of(self._graph, self._inputs, self.labelled_)
             there = Smoothness.of(undirected(adjacency), scaled @ choice.coefficients)
             network = choice.network.stronger(relative_strength(home, there))
             choice = choice._replace(network=network)

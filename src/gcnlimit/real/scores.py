@@ -101,8 +101,7 @@ def cross_validate(
         warnings.warn(f"{told}; while it is hidden no model knows of this class", stacklevel=4)
     # each class spread evenly over the parts
     mixed = np.random.default_rng(whole("seed", seed, low=0)).permutation(labels.index.size)
-    order = mixed[np.argsort(labels.index[mixed], kind="stable")]
-    part = np.argsort(order) % folds
+    part = np.argsort(mixed[np.argsort(labels.index[mixed], kind="stable")]) % folds
     numbers = raw.dtype.kind in "if"  # whose mark, unlike None, every step of a pipeline takes
     rows = []
     for k in range(folds):

@@ -38,13 +38,12 @@ class Views:
         self.unit = unit
         self.elsewhere = fit is not None
         self._kept: dict[str, Any] = {} if fit is None else fit._kept
+        self.shared: dict[str, Any] = {}
         order = self.kept("order", lambda: by_moment(features))  # what is drawn depends on it
         self.X = features.astype(self.dtype, copy=False)[:, order]
-        self.graph: Any = None
-        self.degrees = np.zeros(self.nodes)
-        if adjacency is not None:
-            self.graph = undirected(adjacency)
-            self.degrees = np.diff(self.graph.indptr).astype(float)
+        self.graph: Any = None if adjacency is None else undirected(adjacency)
+        counts = np.zeros(self.nodes) if self.graph is None else np.diff(self.graph.indptr)
+        self.degrees = counts.astype(float)
         self.typical_degree = float(np.log1p(self.degrees).mean())  # in the logarithm
         self.lonely = (self.degrees == 0) & (adjacency is not None)  # without a neighbour
         # along and against the edges, on another graph if the fit had two directions
@@ -57,6 +56,10 @@ class Views:
         if not self.elsewhere:
             self._kept[name] = compute()
         return self._kept[name]
+
+    def once(self, name: str, compute: Callable[[], Any]) -> Any:
+        """What several members use: computed when it is first asked for, and held until `shared` is cleared."""
+        return self.shared[name] if name in self.shared else self.shared.setdefault(name, compute())
 
     @cached_property
     def base(self) -> Array:
@@ -129,8 +132,7 @@ class Views:
         blocks = [first] * len(self.walks)
         raw = [[first]]
         for _ in range(most):
-            blocks = [walk @ block for walk, block in zip(self.walks, blocks, strict=True)]
-            raw.append(blocks)
+            raw.append(blocks := [walk @ b for walk, b in zip(self.walks, blocks, strict=True)])
         for k, row in enumerate(raw):
             raw[k] = [self._standard(f"hops {k}, {j}", block) for j, block in enumerate(row)]
         return raw
@@ -144,7 +146,7 @@ class Views:
         count = labels.classes.size
         most = np.clip(WORK / self.graph.nnz, 4 * count, max(GROUPS, 4 * count))
         group, owner = grouped(labels, int(most))
-        S = propagation(self.graph, "symmetric").operator.astype(self.dtype)
+        S = self.once("S", lambda: propagation(self.graph, "symmetric").operator.astype(self.dtype))
         spread = np.zeros((self.nodes, count), self.dtype)
         for first in range(0, owner.size, AT_ONCE):
             taken = (group >= first) & (group < first + AT_ONCE)
