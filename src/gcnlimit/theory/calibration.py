@@ -36,9 +36,8 @@ def calibration_at(
 ) -> Calibration:
     """Calibration of networks from margin, deviation and offset of their outputs, in the shape of the points."""
     margin, deviation, offset = (x.reshape(shape + x.shape[1:]) for x in outputs)
-    if (
-        degrees is None and classes.equal and not np.nan_to_num(offset).any()
-    ):  # a bias is that of other classes
+    biased = np.nan_to_num(offset).any()  # as where it was trained for other classes
+    if degrees is None and classes.equal and not biased:
         right = accuracy(margin, classes.count)
         return calibration(margin * deviation, deviation, margin, right, classes.count)
     if classes.count > 2 or np.any(deviation == 0.0):
