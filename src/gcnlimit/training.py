@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -31,8 +31,9 @@ class Training(Numbers, ABC):
     tuned: ClassVar[tuple[str, ...]]
     """Names of those that `tune` chooses; the last is in the unit of time."""
 
-    replaced = Numbers.having
-    """Training with other values of some parameters, which have been checked."""
+    def replaced(self, **parameters: ArrayLike) -> Self:
+        """Same training with other values of some parameters, which are checked."""
+        return replace(self, **parameters)  # type: ignore[type-var]
 
     def _mapped(self, change: Callable[[Array], Any]) -> Self:
         # single numbers too: each point of a calculation has its own
@@ -41,7 +42,7 @@ class Training(Numbers, ABC):
 
     def in_units(self, unit: Array) -> Self:
         """Training on an objective whose second derivatives are `unit` times as large, as seen by the first."""
-        return self.replaced(**{self.tuned[-1]: getattr(self, self.tuned[-1]) * unit})
+        return self.having(**{self.tuned[-1]: getattr(self, self.tuned[-1]) * unit})
 
     @abstractmethod
     def learned(self, x: Array) -> Array:

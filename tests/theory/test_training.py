@@ -356,6 +356,13 @@ def test_a_training_that_cannot_be_sampled_is_refused_as_it_was_given():
         gl.simulate(DATA, gcn, nodes=100, degree=10, trials=1)
 
 
+def test_other_values_of_a_training_are_checked_as_the_first_were():
+    descent = gl.GradientDescent(10, 0.1)
+    assert descent.replaced(steps=20) == gl.GradientDescent(20, 0.1)
+    with pytest.raises(gl.ParameterError, match="momentum = 2 never comes to rest"):
+        descent.replaced(momentum=2.0)
+
+
 @pytest.mark.parametrize(
     ("filter", "extreme"),
     [

@@ -129,7 +129,7 @@ def with_parameters(points: Points, parameters: Mapping[str, Array]) -> Points:
         changes["reg"] = parameters["reg"]
     if points.training is not None:
         times = {name: parameters[name] for name in points.training.names if name in parameters}
-        changes["training"] = points.training.replaced(**times)
+        changes["training"] = points.training.having(**times)
     scaled = {name: parameters[name] for name in NUMBERS if name in parameters}
     if scaled:
         changes["normalization"] = points.normalization.replaced(**scaled)

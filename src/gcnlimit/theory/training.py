@@ -73,7 +73,7 @@ def trained_outputs(points: Points, training: Training) -> Stopped:
     halves, group = np.unique(2 * group + early, return_inverse=True)
     networks, spectra = networks.take(halves // 2), _Spectra(*(x[halves // 2] for x in spectra))
     longest = np.where(halves % 2, _EARLY, 1.0) * longest[halves // 2]
-    steps = training.replaced(**{name: needed})
+    steps = training.having(**{name: needed})
     answer = np.full((7, points.size), np.nan)
     for row, path, loop in _resolved(networks, spectra, longest):
         members = np.flatnonzero(group == row)
