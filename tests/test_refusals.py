@@ -3,8 +3,10 @@
 import math
 
 import numpy as np
+import pandas
 import pytest
 from problems import PARAMETERS
+from scipy import sparse
 
 import gcnlimit as gl
 
@@ -103,3 +105,60 @@ def test_a_value_without_a_text_is_refused_by_its_type(door):
 def test_classes_that_are_no_sequence_are_refused_without_a_graph(y):
     with pytest.raises(gl.ParameterError, match="y should be a 1d array"):
         gl.GraphClassifier().fit(np.ones((4, 2)), y)
+
+
+GRAPH = gl.sample(gl.CSBM(2, 1.2, 2.0, 0.3, directed=False), nodes=40, degree=8, seed=0)
+MANY = [np.zeros(2), np.array(["cpu", "auto"]), pandas.NA, pandas.DataFrame({"a": [1.0, 2.0]})]
+WORDS = {
+    "device": [
+        lambda word: gl.sample(OTHERS[0], nodes=40, degree=8, device=word),
+        lambda word: gl.fit(GRAPH, NETWORK, device=word),
+        lambda word: gl.amp(GRAPH, device=word),
+    ],
+    "dtype": [lambda word: gl.sample(OTHERS[0], nodes=40, degree=8, dtype=word)],
+    "start": [lambda word: gl.amp(GRAPH, start=word)],
+    "by": [lambda word: gl.linear_message_passing(GRAPH, by=word)],
+    "fixed": [lambda word: gl.sweep("predict", axes={"lam": [1.0]}, fixed=word)],
+    "free": [lambda word: gl.tune(OTHERS[0], NETWORK, sparse.dok_array((3, 3)))],
+}
+
+
+@pytest.mark.parametrize("value", MANY, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("name", WORDS)
+def test_what_has_no_truth_is_refused_where_a_word_is_wanted(name, value):
+    for call in WORDS[name]:
+        with pytest.raises(gl.ParameterError, match=name):
+            call(value)
+
+
+def test_names_that_are_no_words_and_too_many_processes_are_refused():
+    with pytest.raises(gl.ParameterError, match="free contains '<NA>'"):
+        gl.tune(OTHERS[0], NETWORK, {pandas.NA: (0.0, 1.0)})
+    with pytest.raises(gl.ParameterError, match="workers = 2147483648"):
+        gl.sweep("predict", data=OTHERS[0], gcn=NETWORK, axes={"lam": [1.0]}, workers=2**31)
+
+
+class OfAnotherPackage:
+    """A graph that counts its nodes, and does not list them."""
+
+    def number_of_nodes(self):
+        return 40
+
+    def to_networkx(self):
+        raise NotImplementedError
+
+
+def test_a_graph_of_another_package_is_named():
+    y = np.where(GRAPH.train_mask, GRAPH.labels > 0, -1)
+    with pytest.raises(gl.ParameterError, match="graph is OfAnotherPackage"):
+        gl.GraphClassifier().fit(GRAPH.features, y, OfAnotherPackage())
+    with pytest.raises(gl.ParameterError, match="got OfAnotherPackage; its to_networkx"):
+        gl.real.from_networkx(OfAnotherPackage())
+
+
+@pytest.mark.parametrize("weight", [1.7e308, 1e-300, np.timedelta64(1, "s")])
+def test_weights_of_classes_can_be_squared(weight):
+    y = np.where(GRAPH.train_mask, GRAPH.labels > 0, -1)
+    model = gl.GraphClassifier(class_weight={0: 1.0, 1: weight})
+    with pytest.raises(gl.ParameterError, match="class_weight"):
+        model.fit(GRAPH.features, y, GRAPH.adjacency)

@@ -22,6 +22,19 @@ class Tensor:
         raise RuntimeError("it tracks its gradient")
 
 
+class Compared(float):
+    def __lt__(self, other):
+        raise RuntimeError("it has no order")
+
+    __gt__ = __lt__
+
+
+def within_itself():
+    around = []
+    around.append(around)
+    return around
+
+
 @pytest.mark.parametrize(
     ("bad", "says"),
     [
@@ -52,6 +65,9 @@ class Tensor:
         ({"lam": 10**400}, "lam = inf"),
         ({"alpha": [2, -1, 10**400]}, r"alpha = -1 \(at index 1\)"),
         ({"lam": np.array([0.5, np.nan], object)}, "lam contains NaN"),
+        ({"lam": np.ones((1,) * 40)}, "lam has more than 32 axes"),
+        ({"lam": within_itself()}, "lam cannot be read as an array"),
+        ({"classes": 10**400}, "classes = 1000"),
     ],
 )
 def test_data_refuses(bad, says):
@@ -60,6 +76,7 @@ def test_data_refuses(bad, says):
 
 
 def test_large_whole_numbers_and_arrays_of_objects_are_numbers():
+    assert gl.CSBM(**PARAMETERS | {"mu": Compared(2.0)}).mu == 2.0
     assert gl.CSBM(**PARAMETERS | {"mu": 10**20}).mu == 1e20
     assert gl.GCN(gl.Diffusion(1.0), reg=np.array([1, 0.5], object)).reg.tolist() == [1.0, 0.5]
     assert gl.CSBM(**PARAMETERS | {"lam": [-(2**70), 1]}).lam.tolist() == [-(2.0**70), 1.0]
@@ -97,6 +114,13 @@ def estimate(lam_error=0.1, counts=None):
         (lambda: gl.Residual(1.0), r"c = 1.0 has no axis of layers; write c=\[1.0\]"),
         (lambda: estimate(counts=3), r"counts = \(3,\) must be 2 numbers"),
         (lambda: estimate(lam_error=[0.1, 0.2]), r"parameters have shape \(2,\)"),
+        (lambda: estimate(lam_error=[[0.1], [0.1, 0.2]]), "lam_error must be a rectangular array"),
+        (lambda: estimate(lam_error=np), "lam_error must be real numbers"),
+        (lambda: estimate(counts=[[1], [1, 2]]), "counts must be a rectangular array"),
+        (lambda: estimate(counts=["a", "b"]), "counts must be real numbers"),
+        (lambda: estimate(counts=[3.0, -1.0]), "counts = -1"),
+        (lambda: gl.Residual.constant(1.0, depth={1, 2}), "depth must be real numbers"),
+        (lambda: gl.compare(gl.CSBM(**PARAMETERS), depth=10**5000), "depth = <int> is not"),
         (lambda: gl.Residual([math.inf]), "c = inf"),
         (lambda: gl.Residual.constant(1.0, depth=-1), "depth = -1"),
         (lambda: gl.Residual.constant(1.0, depth=1.5), "depth = 1.5"),

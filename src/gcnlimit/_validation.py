@@ -34,11 +34,12 @@ def as_real(
     where the last axis is the depth), of which the last may be empty if `empty_last` (a network without layers).
     """
     single: Any = value
-    plain = isinstance(single, float) and not minimum_axes
+    plain = type(single) in (float, np.float64) and not minimum_axes
     if plain and (low < single < high or (infinite and single == inf)):
         return float(single)  # the usual case, at once
     raw = plain_array(name, value)
-    if raw.dtype == object and all(isinstance(x, Real) for x in raw.flat):  # such as 10**20
+    numbers = (isinstance(x, Real) and not isinstance(x, np.timedelta64) for x in raw.flat)
+    if raw.dtype == object and all(numbers):  # such as 10**20
         sizes = [inf if x > 1e308 else -inf if x < -1e308 else float(x) for x in raw.flat]
         raw = np.reshape(sizes, raw.shape)
     if raw.dtype.kind not in "iufb" and raw.size:
@@ -85,15 +86,18 @@ def plain_array(name: str, value: object) -> NDArray[Any]:
 
     NumPy itself drops the mask, and what was hidden behind it would count.
     """
-    if _masked(value):
-        raise ParameterError(f"{name} has masked entries; leave them out, or fill them in")
     try:
-        return np.asarray(value)
+        masked = _masked(value)
+        array = np.zeros(0) if masked else np.asarray(value)
     except ValueError:
         problem = f"{name} must be a rectangular array; its rows differ in length"
         raise ParameterError(problem) from None
     except Exception as error:  # of another library, such as a tensor that tracks its gradient
         raise ParameterError(f"{name} cannot be read as an array of numbers: {error}") from None
+    if masked or array.ndim > 32:  # axes that NumPy broadcasts
+        spare = "masked entries; leave them out, or fill them in"
+        raise ParameterError(f"{name} has {spare if masked else 'more than 32 axes; join some'}")
+    return array
 
 
 def same_rows(X: Any, y: Any) -> None:
@@ -112,7 +116,7 @@ def flag(name: str, value: object) -> bool:
 
 def whole(name: str, value: object, low: int, high: int | None = None) -> int:
     """Return a whole number between `low` and `high`, both allowed, or raise `ParameterError`."""
-    top = inf if high is None else high
+    top = 1e300 if high is None else high  # beyond it there is no float
     if isinstance(value, int | np.integer) and not isinstance(value, bool) and low <= value <= top:
         return int(value)
     wanted = f">= {low}" if high is None else f"from {low} to {high}"

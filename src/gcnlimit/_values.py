@@ -63,9 +63,8 @@ def measured(value: float, error: float, digits: str = ".3g", of_error: str = ".
     >>> measured(1.234, 0.051), measured(1.234, np.inf)
     ('1.23 +- 0.051', '1.23 (error unknown)')
     """
-    return f"{value:{digits}} " + (
-        f"+- {error:{of_error}}" if error < np.inf else "(error unknown)"
-    )
+    told = f"+- {error:{of_error}}" if error < np.inf else "(error unknown)"
+    return f"{value:{digits}} {told}"
 
 
 def shown(value: object) -> str:

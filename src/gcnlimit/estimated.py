@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gcnlimit._validation import as_real, broadcast
-from gcnlimit._values import Array
+from gcnlimit._validation import as_real, broadcast, plain_array
+from gcnlimit._values import Array, shown
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import DegreeLaw
@@ -63,19 +63,17 @@ class EstimatedCSBM(CSBM):
     ) -> None:
         laws: dict[str, Any] = {"classes": classes, "features": features, "degrees": degrees}
         super().__init__(alpha, lam, mu, rho, directed, **laws, noise=noise)
-        labelled = None if counts is None else tuple(np.ravel(counts).tolist())
-        if labelled is not None and len(labelled) != self.classes.count:
-            needed = f"{self.classes.count} numbers, one for each class"
-            raise ParameterError(f"counts = {labelled} must be {needed}")
-        shape = broadcast(signals=self.shape, lam=np.shape(lam_error), mu=np.shape(mu_error))
-        if shape:
+        if counts is not None:
+            counts = tuple(np.ravel(plain_array("counts", counts)).tolist())
+            if np.size(as_real("counts", counts, low=0)) != self.classes.count:
+                needed = f"{self.classes.count} numbers, one for each class"
+                raise ParameterError(f"counts = {shown(counts)} must be {needed}")
+        given = {"lam_error": lam_error, "mu_error": mu_error}
+        errors = {name: as_real(name, x, low=0, infinite=True) for name, x in given.items()}
+        if shape := broadcast(signals=self.shape, **{k: np.shape(x) for k, x in errors.items()}):
             told = f"parameters have shape {shape}"
             raise ParameterError(f"{told}; give single numbers, or take those of data.model")
-        self.__dict__.update(
-            lam_error=float(as_real("lam_error", lam_error, low=0, infinite=True)),
-            mu_error=float(as_real("mu_error", mu_error, low=0, infinite=True)),
-            counts=labelled,
-        )
+        self.__dict__.update(errors, counts=counts)
 
     @cached_property
     def model(self) -> CSBM:

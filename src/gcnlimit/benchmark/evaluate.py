@@ -102,7 +102,7 @@ def evaluate(
         kept_by = f"store = {str(store)!r} keeps results by the code of the model"
         raise ParameterError(f"{kept_by}, which a name does not show; pass the function")
     named = name or _name(model)
-    workers = whole("workers", workers, low=1)
+    workers = whole("workers", workers, low=1, high=10**4)
     run_as: Any = model
     if seed is not None:
         seed = whole("seed", seed, low=0)

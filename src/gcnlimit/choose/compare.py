@@ -208,7 +208,7 @@ def compare(
     if whole("depth", depth, low=1) > _DEEPEST:
         long = "searching the strength of each layer takes minutes"
         use = f"take depth <= {_DEEPEST}, or tune one strength for all layers"
-        raise ParameterError(f"depth = {depth} is not allowed: {long}; {use}")
+        raise ParameterError(f"depth = {shown(depth)} is not allowed: {long}; {use}")
     check_types("compare", data=(data, CSBM))
     scope.check("compare", data)
     is_infinite(reg)

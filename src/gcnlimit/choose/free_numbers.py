@@ -183,7 +183,7 @@ def _longest(points: Points, filter: Filter, far: float, limit: Array) -> tuple[
 
 def check_free(gcn: GCN, free: Mapping[str, Any], scales: Sequence[str]) -> None:
     """Refuse what cannot be tuned, and say what can; `scales` are the numbers of a normalization that has an effect."""
-    if not isinstance(free, Mapping) or not free:
+    if not isinstance(free, Mapping) or not len(free):
         example = "write for example free={'t': (0, 10)}"
         raise ParameterError(f"free = {shown(free)} names nothing to tune; {example}")
     filters = named_filters(gcn.filters)
@@ -191,7 +191,8 @@ def check_free(gcn: GCN, free: Mapping[str, Any], scales: Sequence[str]) -> None
     times = [] if gcn.training is None else gcn.training.tuned
     allowed = (*filters, "reg", *depth, *times, *scales, "test_filter")
     families = [f"{type(f).__name__}, whose parameter is {n!r}" for n, f in filters.items()]
-    for name, bounds in free.items():
+    for key, bounds in free.items():
+        name = key if isinstance(key, str) else shown(key)
         reason = f"is unknown here: the filter is {' and '.join(families)}"
         if name in TIMES:
             give = "give GCN(training=...) a GradientFlow to tune time, a GradientDescent to tune"
@@ -203,7 +204,7 @@ def check_free(gcn: GCN, free: Mapping[str, Any], scales: Sequence[str]) -> None
             reason = f"has no effect where all degrees are alike; {remedy}"
         if name not in allowed:
             use = f"choose among {', '.join(allowed)}"
-            raise ParameterError(f"free contains {name!r}, which {reason}; {use}")
+            raise ParameterError(f"free contains {shown(name)}, which {reason}; {use}")
         if name == "test_filter" and bounds != "best":
             told = f"free['test_filter'] = {shown(bounds)} is not allowed"
             other = "give the network a test_filter and free its parameter, such as 'test_t'"

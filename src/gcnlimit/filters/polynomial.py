@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import as_real, whole
+from gcnlimit._validation import as_real, plain_array, whole
 from gcnlimit._values import Array, Parameter, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters.action import Block, Shape, Whole, power_sum
@@ -52,12 +52,12 @@ class Residual(Filter):
         [4.0, 16.0]
         """
         c = np.asarray(as_real("c", c))
-        if isinstance(depth, list | tuple | np.ndarray):
-            as_real("depth", depth)  # refuses lists of different lengths
-        if not np.ndim(depth):
+        if isinstance(depth, int):
             return cls(np.repeat(c[..., None], check_depth(depth), axis=-1))
-        checked = [check_depth(single) for single in np.ravel(depth)]
-        depths = np.reshape(checked, (*np.shape(depth), 1))
+        as_real("depth", depth)  # refuses lists of different lengths
+        several = plain_array("depth", depth)
+        checked = [check_depth(single) for single in several.ravel().tolist()]
+        depths = np.reshape(checked, (*several.shape, 1))
         layers = np.arange(np.max(depths, initial=0))
         c, _ = np.broadcast_arrays(c[..., None], depths)
         return cls(np.empty(0))._with(np.where(layers < depths, c, np.nan))

@@ -38,7 +38,7 @@ def as_adjacency(
     if graph is None:
         remedy = "give an adjacency matrix (GraphClassifier needs none)"
         raise ParameterError(f"{name} is None; {remedy}")
-    if hasattr(graph, "number_of_nodes"):
+    if hasattr(graph, "number_of_nodes") and np.iterable(graph):
         order = node_order(graph)
         if order not in ([*range(len(order))], [*range(1, len(order) + 1)]):
             rows = f"row k of X and y is taken for node k of {name}, which has {shown(order)}"

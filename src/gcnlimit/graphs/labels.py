@@ -136,7 +136,7 @@ def class_weights(labels: Labels, class_weight: object) -> Array:
             there = f"use those of the classes {shown(labels.classes.tolist())}"
             raise ParameterError(f"class_weight = {shown(class_weight)} names no class; {there}")
         factors = [class_weight.get(c, 1.0) for c in labels.classes.tolist()]
-        each = np.asarray(as_real("class_weight", factors, low=0, open_low=True))
+        each = np.asarray(as_real("class_weight", factors, low=1e-50, high=1e50))
     elif isinstance(class_weight, str) and class_weight == "balanced":
         each = 1.0 / labels.counts
     else:
@@ -149,7 +149,7 @@ def class_weights(labels: Labels, class_weight: object) -> Array:
 def as_fractions(value: Any, classes: npt.NDArray[Any]) -> Array:
     """Fractions in the order of the classes, from numbers in that order or by class."""
     names = classes.tolist()
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and not hasattr(value, "shape"):  # as a sparse matrix has
         if set(value) != set(names):
             raise ParameterError(f"fractions name {[*value]}; give one for each of {names}")
         value = [value[name] for name in names]

@@ -39,11 +39,11 @@ def from_networkx(
         Attributes among `features` whose values are words even if they look like numbers, such as codes.
     """
     load("a NetworkX graph", "graphs", "networkx")
-    if not hasattr(graph, "number_of_nodes") or graph.number_of_nodes() == 0:
+    nodes = hasattr(graph, "number_of_nodes") and np.iterable(graph) and node_order(graph)
+    if not nodes:
         kind = type(graph).__name__
         made = "; its to_networkx() makes one" if hasattr(graph, "to_networkx") else ""
         raise ParameterError(f"graph must be a NetworkX graph with nodes, got {kind}{made}")
-    nodes = node_order(graph)
     attributes = [graph.nodes[node] for node in nodes]
     present = {name for node in attributes for name in node}
     columns = list(features) if isinstance(features, list | tuple) else [features]

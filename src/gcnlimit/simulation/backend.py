@@ -107,10 +107,11 @@ def backend_of(device: Device) -> Backend:
         ...
     gcnlimit.errors.ParameterError: device = 'abacus' is not allowed; it must be 'cpu', 'cuda', 'cuda:1' and so on, or 'torch:cpu'
     """
-    if device == "cpu":
+    word = device if isinstance(device, str) else ""
+    if word == "cpu":
         return Backend()
-    family, _, number = device.partition(":") if isinstance(device, str) else ("", "", "")
-    if device != "torch:cpu" and not (family == "cuda" and (number or "0").isdecimal()):
+    family, _, number = word.partition(":")
+    if word != "torch:cpu" and not (family == "cuda" and (number or "0").isdecimal()):
         allowed = "'cpu', 'cuda', 'cuda:1' and so on, or 'torch:cpu'"
         raise ParameterError(f"device = {shown(device)} is not allowed; it must be {allowed}")
     need(f"device = {device!r}", "gpu", "torch")

@@ -99,7 +99,7 @@ def simulate(  # noqa: PLR0917
     data = data.model
     scope.check("simulate or fit", data, gcn)
     trials = whole("trials", trials, low=1, high=10**6)
-    workers = workers if workers is None else whole("workers", workers, low=1, high=10**6)
+    workers = workers if workers is None else whole("workers", workers, low=1, high=10**4)
     progress = progress if progress is None else flag("progress", progress)
     throw = flag("throw", throw)
     few = size.degree and gcn.normalization.leaves(data.degrees, size.degree)

@@ -108,8 +108,9 @@ def sweep(
     True
     """
     need("a sweep", "sweep", "xarray")
-    plan = Plan(as_producer(what), axes, data, gcn, fixed or {})
-    if workers is None and executor is None and (fixed or {}).get("device", "cpu") != "cpu":
+    fixed = {} if fixed is None else fixed
+    plan = Plan(as_producer(what), axes, data, gcn, fixed)
+    if workers is None and executor is None and fixed.get("device", "cpu") != "cpu":
         workers = _in_flight(plan)
     run = runner(plan.producer, workers, executor)
     with Store(store) as kept, progress_bar(plan.producer.name, plan.size, progress) as bar:
@@ -168,7 +169,7 @@ def runner(
         return lambda blocks: _in_executor(work, blocks, executor)
     # theory is vectorized, and one process is faster than the start of several
     usual = cores() if producer.name == "simulate" else 1
-    count = usual if workers is None else whole("workers", workers, low=1)
+    count = usual if workers is None else whole("workers", workers, low=1, high=10**4)
     if count == 1:
         return lambda blocks: ((block, work(block)) for block in blocks)
     check_pickle(producer, producer.name)

@@ -279,5 +279,5 @@ def test_refusals_are_one_sentence():
         gl.linear_message_passing(graph, by="bethe")
     with pytest.raises(gl.ParameterError, match="by labels on another graph has no answer"):
         gl.linear_message_passing(graph, to=graph, by="labels")
-    with pytest.raises(gl.ParameterError, match="must be one of"):
+    with pytest.raises(gl.ParameterError, match="is not allowed; use"):
         gl.linear_message_passing(graph, by="magic")

@@ -128,13 +128,12 @@ class Observation(Brief):
     def device(self, wanted: Device | None) -> Device:
         """Where to compute: as `wanted`, by default where the features are drawn; streamed features allow no other device."""
         drawn = self.features.device if streamed(self.features) else None
+        backend_of("cpu" if wanted is None else wanted)
         if drawn is not None and wanted is not None and wanted != drawn:
             those = f"the streamed features are those of device = {drawn!r}"
             told = f"device = {wanted!r} is not allowed: {those}, and another would draw others"
             raise ParameterError(f"{told}; sample on that device, or with streamed=False")
-        device = drawn or wanted or "cpu"
-        backend_of(device)
-        return device
+        return drawn or wanted or "cpu"
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,7 +46,8 @@ class Size:
         if dtype is None:
             dtype = np.float64 if device == "cpu" else np.float32
         nodes = whole("nodes", nodes, low=2, high=10**12)
-        precision: Any = next((kind for kind in LARGEST if kind == dtype), None)
+        word = isinstance(dtype, str | type | np.dtype)
+        precision: Any = next((kind for kind in LARGEST if word and kind == dtype), None)
         if precision is None:
             told = f"dtype = {shown(dtype)} is not allowed"
             raise ParameterError(f"{told}; it must be float32 or float64")

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import softmax
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit._validation import check_types, whole
-from gcnlimit._values import Array, shown
+from gcnlimit._validation import check_types, one_of, whole
+from gcnlimit._values import Array
 from gcnlimit.classes import code_moments
 from gcnlimit.errors import ParameterError
 from gcnlimit.normalization import as_normalization
@@ -93,7 +93,7 @@ def amp(
         iteration = _NodeIteration(observations, place)
         if isinstance(start, Inference):
             iteration.go_on(start)
-        elif start == "labels":
+        elif isinstance(start, str) and start == "labels":
             iteration.evidence = iteration.uninformed(seed)
         else:
             iteration.evidence = _informed(graphs, start)
@@ -132,10 +132,7 @@ def given_graphs(function: str, instance: Given, to: Given | None) -> list[Given
 
 def _informed(graphs: Sequence[Given], start: str) -> Array:
     """Evidence that is sure of the latent labels."""
-    if start != "truth":
-        raise ParameterError(
-            f"start = {shown(start)} is not allowed; it must be 'labels' or 'truth'"
-        )
+    one_of("start", start, "labels", "truth")
     sure = []
     for graph in graphs:
         if not isinstance(graph, Instance) or np.isnan(graph.labels).any():

@@ -18,8 +18,8 @@ from scipy.special import log_softmax
 
 from gcnlimit import scope
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit._validation import tolerance, whole
-from gcnlimit._values import Array, Brief, shown
+from gcnlimit._validation import one_of, tolerance, whole
+from gcnlimit._values import Array, Brief
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.lanczos import top_eigenvalues
 from gcnlimit.numerics.linear import conjugate_gradients
@@ -117,8 +117,7 @@ def linear_message_passing(
     >>> bool(abs(layers.performance.test_accuracy - gl.best_linear(data).test_accuracy) < 0.04)
     True
     """
-    if by not in _LAYERS:
-        raise ParameterError(f"by = {shown(by)}; it must be one of {', '.join(_LAYERS)}")
+    one_of("by", by, *_LAYERS)
     graphs = given_graphs("linear_message_passing", instance, to)
     observations = [observed(graph) for graph in graphs]
     variant = " by labels on another graph" if to is not None and by == "labels" else ""
