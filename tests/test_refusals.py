@@ -2,9 +2,11 @@
 
 import math
 
+import networkx
 import numpy as np
 import pandas
 import pytest
+from matplotlib.figure import Figure
 from problems import PARAMETERS
 from scipy import sparse
 
@@ -162,3 +164,46 @@ def test_weights_of_classes_can_be_squared(weight):
     model = gl.GraphClassifier(class_weight={0: 1.0, 1: weight})
     with pytest.raises(gl.ParameterError, match="class_weight"):
         model.fit(GRAPH.features, y, GRAPH.adjacency)
+
+
+@pytest.fixture(scope="module")
+def model():
+    y = np.where(GRAPH.train_mask, GRAPH.labels > 0, -1)
+    return gl.FilterClassifier(strengths=0.5).fit(GRAPH.features, y, GRAPH.adjacency)
+
+
+@pytest.mark.parametrize("weight", [1.0, np.ones(3), np.zeros(40), -np.ones(40), [[1], [1, 2]]])
+def test_weights_of_nodes_are_one_for_each(model, weight):
+    y = (GRAPH.labels > 0).astype(int)
+    with pytest.raises(gl.ParameterError, match="sample_weight"):
+        model.score(y=y, sample_weight=weight)
+    assert model.score(y=y, sample_weight=np.full(40, 3.0)) == model.score(y=y)
+
+
+def test_what_no_float_can_hold_is_refused_as_features_weights_and_classes(model):
+    y = np.arange(40) % 2
+    graph = networkx.path_graph(40)
+    graph.edges[0, 1]["weight"] = 10**400
+    calls = {
+        "graph": lambda: gl.GraphClassifier().fit(GRAPH.features, y, graph),
+        "too large": lambda: gl.GraphClassifier().fit(np.full((40, 2), 10**400), y),
+        "y must be a rect": lambda: model.predict(GRAPH.features, GRAPH.adjacency, y=[[1], [1, 2]]),
+        "fractions": lambda: gl.GraphClassifier(fractions=sparse.dok_array((2, 2))).fit(
+            GRAPH.features, y, GRAPH.adjacency
+        ),
+        "class_weight": lambda: gl.GraphClassifier(class_weight=sparse.dok_array((2, 2))).fit(
+            GRAPH.features, y, GRAPH.adjacency
+        ),
+    }
+    for reason, call in calls.items():
+        with pytest.raises(gl.ParameterError, match=reason):
+            call()
+
+
+def test_a_picture_needs_axes_and_a_name():
+    answer = gl.predict(gl.CSBM(4, [1.0, 1.5], 2.0, 0.1), NETWORK)
+    for axes in (Figure().subplots(1, 2), pandas.DataFrame({"a": [1.0]})):
+        with pytest.raises(gl.ParameterError, match=r"axes = .* must be one of those"):
+            answer.plot(axes=axes)
+    with pytest.raises(gl.ParameterError, match=r"name = .* cannot be drawn"):
+        answer.plot(np.array(["test_accuracy", "status"]))

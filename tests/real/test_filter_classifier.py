@@ -280,3 +280,27 @@ def test_a_column_that_is_no_number_is_named(value):
     frame = pd.DataFrame(X).assign(town=value)
     with pytest.raises(gl.ParameterError, match="in column 'town'; it must be a matrix"):
         gl.FilterClassifier().fit(frame, y, graph=A)
+
+
+@pytest.mark.parametrize("reg", [1e-6, 1e-3, 1.0])
+def test_leave_one_out_is_a_fit_without_the_node_down_to_the_least_regularization(reg):
+    rng = np.random.default_rng(0)
+    classes = np.arange(24) % 3 // 2  # sixteen and eight
+    X = rng.standard_normal((24, 60)) + 0.2 * classes[:, None]
+    how = {"strengths": 0, "reg": reg, "scale": None}
+    model = gl.FilterClassifier(**how).fit(X, classes)
+    left_out = model._choice.left_out.ravel()
+    for node in (0, 2, 5):
+        rest = np.delete(np.arange(24), node)
+        alone = gl.FilterClassifier(**how).fit(X[rest], classes[rest])
+        one = float(X[node] @ alone._choice.coefficients[:, 0] + alone._choice.intercept[0])
+        # the units of the regularization and the class made up differ a little
+        assert np.sign(one) == np.sign(left_out[node])
+        assert abs(one - left_out[node]) < 0.25
+
+
+@pytest.mark.parametrize("reg", [5e-324, 1e-50, 1e-10, 1e16, 1e300, [1.0, 1e-20]])
+def test_regularizations_at_which_rounding_would_tell_the_class_are_refused(reg):
+    X, _, y, A = classed_graph(directed=True)
+    with pytest.raises(gl.ParameterError, match=r"reg = .* it must be in \[1e-06, 1e\+12\]"):
+        gl.FilterClassifier(reg=reg).fit(X, y, graph=A)

@@ -143,7 +143,7 @@ def of_networkx(graph: Any) -> Any:
 
     try:
         return nx.to_scipy_sparse_array(graph, nodelist=node_order(graph), dtype=float)
-    except (nx.NetworkXError, TypeError, ValueError) as error:
+    except (nx.NetworkXError, TypeError, ValueError, OverflowError) as error:
         raise ParameterError(f"graph needs nodes and numbers as weights: {error}") from None
 
 
@@ -235,7 +235,7 @@ def _matrix(name: str, value: Any) -> Any:
         with contextlib.suppress(ValueError, TypeError, OverflowError):
             array = array.astype(np.float64)
     if array.dtype.kind not in "biuf":
-        told = f"has dtype {array.dtype}" if array.ndim else f"is {type(value).__name__}"
+        told = f"has dtype {array.dtype}"[:60] if array.ndim else f"is {type(value).__name__}"
         if array.dtype.kind == "O" and array.ndim == 2:
             wrong = (place for place, v in np.ndenumerate(array) if not isinstance(v, Real))
             row, column = next(wrong, (0, 0))

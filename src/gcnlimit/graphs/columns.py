@@ -323,8 +323,7 @@ def _numbers(cells: Cells) -> Array | None:
     if any(isinstance(cell, str) and (_CODE.fullmatch(cell) or "_" in cell) for cell in cells):
         return None
     dates = values.shape[1] == 1 and np.all((values > 19e6) & (values < 21e6))  # as 20231231
-    unlike = dates or isinstance(cells[0], bool) or not np.isfinite(values).all()
-    return None if unlike else values
+    return None if dates or isinstance(cells[0], bool) or not np.isfinite(values).all() else values
 
 
 def _refusal(name: str, values: list[str], kept: bool) -> str:

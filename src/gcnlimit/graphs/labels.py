@@ -131,7 +131,7 @@ def class_weights(labels: Labels, class_weight: object) -> Array:
     """Weight of each labelled node, 1 on average."""
     if class_weight is None:
         return np.ones(labels.index.size)
-    if isinstance(class_weight, Mapping):
+    if isinstance(class_weight, Mapping) and not hasattr(class_weight, "shape"):
         if not {*class_weight}.intersection(labels.classes.tolist()):
             there = f"use those of the classes {shown(labels.classes.tolist())}"
             raise ParameterError(f"class_weight = {shown(class_weight)} names no class; {there}")

@@ -210,5 +210,4 @@ def _correlation(rows: Array) -> float:
     some = rows[np.linspace(0, len(rows) - 1, min(PAIRS, len(rows))).astype(int)]
     gram = some @ some.T
     n, M = some.shape
-    off = float(np.sum(gram**2) - np.sum(np.diag(gram) ** 2)) / (n * (n - 1))
-    return float(max(off / M, 1.0))
+    return float(max((np.sum(gram**2) - np.sum(np.diag(gram) ** 2)) / (n * (n - 1)) / M, 1.0))

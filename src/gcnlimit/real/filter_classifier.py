@@ -74,7 +74,7 @@ class FilterClassifier(GraphEstimator):
         given. A directed graph is :math:`\max(A, A^T)` here.
     reg
         One regularization or several to choose from, in units of the mean squared norm of a propagated, centred row; by default
-        from 1e-4 to 1e3.
+        from 1e-4 to 1e3; from 1e-6 to 1e12 at most.
     scale, class_weight
         As for `GraphClassifier`.
     deploy
@@ -219,7 +219,7 @@ def choose(
         part = Labels(labels.classes, labels.labelled[some], labels.index[some])
         choice = choose(features, part, weights[some], operators=operators, tried=tried, reg=reg)
         operators, tried = {choice.operator: operators[choice.operator]}, [choice.network]
-    reg = np.ravel(as_real("reg", reg, low=0, open_low=True))
+    reg = np.ravel(as_real("reg", reg, low=1e-6, high=1e12))  # beyond, rounding tells the class
     Y = targets(labels.index, labels.classes.size)
     share = weights / weights.sum()
     best: Any = None

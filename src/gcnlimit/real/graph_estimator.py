@@ -14,7 +14,7 @@ from scipy.special import softmax
 from gcnlimit._runtime.extras import need
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._runtime.threads import single_threaded_blas
-from gcnlimit._validation import plain_array, same_rows
+from gcnlimit._validation import as_real, plain_array, same_rows
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.blocks import labelled_in_groups
@@ -69,8 +69,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         same_rows(X, y)
         adjacency = None if graph is None else as_adjacency(graph)
         features, labels = self._training(X, y, adjacency)
-        self._with_graph = adjacency is not None
-        self._with_features = features is not None
+        self._with_graph, self._with_features = adjacency is not None, features is not None
         self.classes_, self.labelled_ = labels.classes, labels.labelled
         self._others = 0 if adjacency is None else adjacency.shape[0] - labels.index.size
         self._prior = labels.counts / labels.index.size
@@ -89,8 +88,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, X: Any = None, graph: Any = None, *, fractions: Any = None, y: Any = None
     ) -> npt.NDArray[Any]:
         """Classes of the nodes of the fit, or of new features `X` on another `graph`; the rest is as for `predict_proba`."""
-        best = self._logs(X, graph, fractions, y).argmax(axis=1)
-        return np.asarray(self.classes_[best])
+        return np.asarray(self.classes_[self._logs(X, graph, fractions, y).argmax(axis=1)])
 
     def predict_proba(
         self, X: Any = None, graph: Any = None, *, fractions: Any = None, y: Any = None
@@ -117,12 +115,15 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ParameterError("y is None; write score(y=classes) for the nodes of the fit")
         predicted = self.predict(X, graph, fractions=fractions)
         labelled, classes = self._known(y, predicted.size)
-        weights = None if sample_weight is None else np.asarray(sample_weight)[labelled]
-        return float(np.average(predicted[labelled] == classes, weights=weights))
+        weights = np.ones(predicted.size) if sample_weight is None else sample_weight
+        weights = np.asarray(as_real("sample_weight", weights, low=0, high=1e50))
+        if weights.shape != predicted.shape or not weights[labelled].any():
+            raise ParameterError(f"sample_weight needs {predicted.size} numbers, not all of them 0")
+        return float(np.average(predicted[labelled] == classes, weights=weights[labelled]))
 
     def _known(self, y: Any, nodes: int) -> tuple[Any, npt.NDArray[Any]]:
         """Nodes that `y` labels, without a graph all of them, and their classes."""
-        raw = np.asarray(y)
+        raw = plain_array("y", y)
         if raw.shape != (nodes,):
             raise ParameterError(f"y has shape {raw.shape}; give a class for each of {nodes} nodes")
         labelled = np.flatnonzero(labelled_nodes(raw) if self._with_graph else np.ones(nodes))
@@ -176,7 +177,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         try:
             X = with_usable_names(X)
             checked = validate_data(self, X, accept_sparse="csr", dtype=np.float64, **how)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             text = re.sub("\n(?!Reshape).*", "", str(error))  # no more than a sentence or two
             refusal = _KindError if isinstance(error, TypeError) else ParameterError
             raise refusal(text) from None
@@ -213,10 +214,9 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if X is None and graph is None:
             return self._outputs
         for name, value, had in (("X", X, self._with_features), ("graph", graph, self._with_graph)):
-            if value is None and had:
-                raise ParameterError(f"{name} is None, unlike in the fit; add {name}=...")
-            if value is not None and not had:
-                raise ParameterError(f"{name} is given, unlike in the fit; leave it out")
+            wrong, use = ("None", f"add {name}=...") if had else ("given", "leave it out")
+            if (value is not None) != had:
+                raise ParameterError(f"{name} is {wrong}, unlike in the fit; {use}")
         if graph is None:
             return self._apply(self._validated(X, reset=False), None)
         adjacency = as_adjacency(graph)

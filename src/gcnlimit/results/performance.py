@@ -238,8 +238,7 @@ class Measurement(Performance):
 
     def _shown(self) -> dict[str, Any]:
         shown = self.distinct()
-        errors = {name + ERROR: getattr(self.standard_error, name) for name in shown}
-        return shown | errors
+        return shown | {name + ERROR: getattr(self.standard_error, name) for name in shown}
 
 
 def scalar_or_array(values: npt.NDArray[Any]) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gcnlimit._runtime.extras import need
+from gcnlimit._values import shown as written
 from gcnlimit.errors import ParameterError, writing
 from gcnlimit.results.text import ERROR, Columns, Values, number
 
@@ -28,8 +29,8 @@ def draw(
 ) -> Axes:
     """Draw one quantity over one of the axes `names` as a curve, over two as a few curves or a map."""
     shape = _checked(name, shown)
-    if axes is None:  # a new figure, under the numbers that do not vary
-        axes = ready_axes(None)
+    new, axes = axes is None, ready_axes(axes)
+    if new:  # a new figure, under the numbers that do not vary
         fixed = {key: values for key, (along, values) in places.items() if not along}
         numbers = ((key, value[()]) for key, value in fixed.items() if value.dtype.kind in "iuf")
         title = ", ".join(f"{key} = {number(value)}" for key, value in numbers)
@@ -66,7 +67,7 @@ def draw_methods(
     points = shown["gap"].shape[1:]
     if len(points) > 1:
         raise ParameterError("a comparison over several parameters cannot be drawn; vary one")
-    name = name or ("gap" if points else "test_accuracy")
+    name = ("gap" if points else "test_accuracy") if name is None else name
     _checked(name, shown)
     axes = ready_axes(axes)
     methods = [str(method) for method in places["method"][1]]
@@ -107,6 +108,8 @@ def _dots(axes: Axes, methods: list[str], shown: Columns, name: str) -> None:
 def ready_axes(axes: Axes | None) -> Axes:
     """Return the Matplotlib axes given, or those of a new figure."""
     if axes is not None:
+        if not hasattr(axes, "set_yticks"):
+            raise ParameterError(f"axes = {written(axes)} must be one of those of pyplot.subplots")
         return axes
     need("plot", "figures", "matplotlib")
     from matplotlib import pyplot
@@ -116,9 +119,9 @@ def ready_axes(axes: Axes | None) -> Axes:
 
 def _checked(name: str, shown: Columns) -> tuple[int, ...]:
     """Shape of what is to be drawn, if it can be."""
-    if name not in shown or shown[name].dtype.kind not in "biuf":
-        numbers = [other for other, values in shown.items() if values.dtype.kind in "biuf"]
-        raise ParameterError(f"name = {name!r} cannot be drawn; choose one of {', '.join(numbers)}")
+    if not isinstance(name, str) or name not in shown or shown[name].dtype.kind not in "biuf":
+        others = ", ".join(other for other, x in shown.items() if x.dtype.kind in "biuf")
+        raise ParameterError(f"name = {written(name)} cannot be drawn; choose one of {others}")
     return shown[name].shape
 
 

@@ -174,7 +174,7 @@ class Result(ABC):
 
         By default the test accuracy (for a gap map, the gap), on the axes of a new figure.
         """
-        return draw(*self._located(), name or self._plotted, axes)
+        return draw(*self._located(), self._plotted if name is None else name, axes)
 
 
 def status_names(kind: type[enum.IntEnum], status: Any) -> npt.NDArray[Any]:
