@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import networkx
 import numpy as np
+import pandas
 import pytest
 from scipy import sparse
 
@@ -299,6 +300,17 @@ def from_data(**changes):
     return real.from_pyg(SimpleNamespace(**usual | changes))
 
 
+def of_two(**parts):
+    return real.Dataset([[0, 1], [1, 0]], None, [0, 1], **parts)
+
+
+class PathOfBytes:
+    """A path that is no text."""
+
+    def __fspath__(self):
+        return b"g.npz"
+
+
 PAIR = real.Dataset(real.from_edges([[0, 1]]), None, np.array([0, 1]))
 BAD_CALLS = {
     "y contains 2.5": lambda: from_graph(label=2.5),
@@ -309,9 +321,19 @@ BAD_CALLS = {
     "train has dtype bool and shape": lambda: from_data(train_mask=np.array([True])),
     "graph needs nodes": lambda: gl.estimate(None, [0, 1], networkx.Graph()),
     "y reaches -1152921504606846976": lambda: real.Dataset([[0, 1], [1, 0]], None, [-(2**60), 1]),
-    "names are 1 different words": lambda: real.Dataset(
-        [[0, 1], [1, 0]], None, [0, 1], names=["a"]
+    r"names = \['a'\] are not 2 different words": lambda: of_two(names=["a"]),
+    "names = .* are not 2": lambda: of_two(names=np.zeros(2, [("a", float)])),
+    "Dataset needs a tuple or a list, got str": lambda: of_two(notes="joined"),
+    "path = <.*PathOfBytes.*> is not allowed": lambda: real.read(PathOfBytes()),
+    "path = b'g.npz'": lambda: real.write(PAIR, b"g.npz"),
+    r"path = '\\ud800.npz'": lambda: real.write(PAIR, "\ud800.npz"),
+    r"y contains np.timedelta64\(1,'s'\)": lambda: from_graph(label=np.timedelta64(1, "s")),
+    "x must be a rectangular array": lambda: from_graph(x=[[1.0], [1.0, 2.0]]),
+    r"no node has the attribute array\(\[1., 2.\]\)": lambda: real.from_networkx(
+        networkx.path_graph(3), label=np.array([1.0, 2.0])
     ),
+    "a field of data must be a rect": lambda: from_data(y=[[1], [1, 2]]),
+    r"X has shape \(1,\)": lambda: from_data(x=np.array(1.0)),
     "path = None": lambda: real.read(None),
     "nodes = 3": lambda: real.read("e.csv", 3),
     "path = 3.5": lambda: real.write(PAIR, 3.5),
@@ -358,6 +380,23 @@ def test_tensors_of_any_layout_are_features(layout):
     torch = pytest.importorskip("torch")
     x = torch.arange(6.0).reshape(3, 2)
     assert from_data(x=getattr(x, layout)()).X.tolist() == x.tolist()
+
+
+def test_names_of_attributes_may_be_columns_of_pandas_and_classes_may_not_be_lists():
+    graph = networkx.path_graph(3)
+    for node in graph:
+        graph.nodes[node].update(age=20.0 + node, size=node % 2, label=["a", "b"])
+    with pytest.raises(gl.ParameterError, match=r"y contains \['a', 'b'\]"):
+        real.from_networkx(graph, features=["age"])
+    networkx.set_node_attributes(graph, {0: 0, 1: 1}, "kind")
+    read = real.from_networkx(graph, features=pandas.Index(["age", "size"]), label="kind")
+    assert read.X.tolist() == [[20.0, 0.0], [21.0, 1.0], [22.0, 0.0]]
+
+
+def test_a_table_may_begin_with_a_column_of_lists():
+    edges = pandas.DataFrame({"source": ["a", "b", "c"], "target": ["b", "c", "a"]})
+    nodes = pandas.DataFrame({"tags": [[1], [2], [1]], "id": ["a", "b", "c"], "label": [0, 1, 0]})
+    assert real.read(edges, nodes, drop="tags").y.tolist() == [0, 1, 0]
 
 
 def test_graphs_of_other_packages_are_told_how_they_are_converted():

@@ -307,3 +307,9 @@ def test_a_function_without_a_source_is_known_by_its_code():
     for names, number in ((one, 1), (other, 2), (again, 1)):
         exec(f"def made(x): return {{'y': x + {number}}}", names)
     assert describe(one["made"]) == describe(again["made"]) != describe(other["made"])
+
+
+@pytest.mark.parametrize("path", [b"s.db", "\ud800", "a\0b", "s" * 300, 3])
+def test_a_store_needs_a_name_that_a_file_can_have(path):
+    with pytest.raises(gl.GCNLimitError, match=r"store"):
+        gl.sweep(lambda lam: lam, axes={"lam": [1.0]}, store=path)

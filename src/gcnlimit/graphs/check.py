@@ -36,8 +36,7 @@ def as_adjacency(
            [0., 0.]])
     """
     if graph is None:
-        remedy = "give an adjacency matrix (GraphClassifier needs none)"
-        raise ParameterError(f"{name} is None; {remedy}")
+        raise ParameterError(f"{name} is None; give an adjacency matrix, unless to GraphClassifier")
     if hasattr(graph, "number_of_nodes") and np.iterable(graph):
         order = node_order(graph)
         if order not in ([*range(len(order))], [*range(1, len(order) + 1)]):

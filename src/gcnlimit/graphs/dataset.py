@@ -15,7 +15,7 @@ from scipy import sparse
 
 from gcnlimit._runtime.memory import require
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit._validation import plain_array, whole
+from gcnlimit._validation import check_types, plain_array, whole
 from gcnlimit._values import Mask, shown
 from gcnlimit.errors import ParameterError, writing
 from gcnlimit.graphs.check import as_adjacency, as_features, counted, is_sparse
@@ -64,6 +64,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        check_types("Dataset", notes=(self.notes, (tuple, list)))
         notes = list(self.notes)
         graph = as_adjacency(self.graph, notes=notes)
         nodes = graph.shape[0]
@@ -78,8 +79,7 @@ class Dataset:
         if len({len(rows) for rows in masks.values() if rows is not None}) > 1:
             differ = "train, val and test have different numbers of rows"
             raise ParameterError(f"{differ}; each must have one for each split")
-        for name, value in (checked | masks).items():
-            object.__setattr__(self, name, value)
+        self.__dict__.update(checked | masks)
 
     @property
     def nodes(self) -> int:
@@ -174,10 +174,11 @@ def _masks(name: str, value: Any, nodes: int) -> Mask | None:
 
 
 def _names(value: Any, nodes: int) -> npt.NDArray[Any]:
-    names = plain_array("names", value).astype(str)
-    if names.shape != (nodes,) or len(set(names.tolist())) != nodes:
-        told = f"names are {np.unique(names).size} different words"
-        raise ParameterError(f"{told}; give a list of {nodes} different ones")
+    names = plain_array("names", value)
+    with contextlib.suppress(TypeError, ValueError):
+        names = names.astype(str)
+    if names.dtype.kind != "U" or names.shape != (nodes,) or len({*names.tolist()}) != nodes:
+        raise ParameterError(f"names = {shown(value)} are not {nodes} different words; give these")
     return names
 
 
@@ -252,7 +253,10 @@ def _unreadable(path: Location, kind: str, reason: object) -> ParameterError:
     return ParameterError(f"path = {os.fspath(path)!r} cannot be read as {kind}: {why}")
 
 
-def check_path(path: object, name: str = "path", other: str = "") -> None:
+def check_path(path: Any, name: str = "path", other: str = "") -> None:
     """Raise `ParameterError` unless `path` may name a file; what else it might be is said."""
-    if not isinstance(path, str | os.PathLike) or "\0" in os.fspath(path):
+    named = False
+    with contextlib.suppress(Exception):  # of a path of the user's own
+        named = isinstance(os.fspath(path), str) and b"\0" not in os.fsencode(path)
+    if not named:
         raise ParameterError(f"{name} = {shown(path)} is not allowed; it must name a file{other}")

@@ -91,7 +91,7 @@ def _is_class(value: Any) -> bool:
     if isinstance(value, str | bool | np.bool_):
         return True
     number = isinstance(value, int | float | np.integer | np.floating)
-    if not (number and -(2.0**63) < value < 2.0**63):
+    if isinstance(value, np.timedelta64) or not (number and -(2.0**63) < value < 2.0**63):
         raise ParameterError(f"y contains {shown(value)}; classes are {KINDS}, None where unknown")
     return bool(value != -1)
 

@@ -39,8 +39,7 @@ def centring(adjacency: Any, degree: float | None = None) -> tuple[float, float]
     """
     nodes = adjacency.shape[0]
     unit = weight_unit(adjacency)
-    if degree is None:
-        degree = float(adjacency.data.sum()) / unit / nodes
+    degree = float(adjacency.data.sum()) / unit / nodes if degree is None else degree
     density = degree / nodes
     scale = 1.0 / np.sqrt(nodes) / np.sqrt(density * (1.0 - density))
     return float(scale / unit), float(density * scale)

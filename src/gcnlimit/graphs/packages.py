@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from contextvars import copy_context
 from typing import Any
 
@@ -11,7 +11,8 @@ import numpy as np
 
 from gcnlimit._runtime.extras import load
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit._validation import check_types, whole
+from gcnlimit._validation import check_types, plain_array, whole
+from gcnlimit._values import shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import dense, is_symmetric, node_order, of_networkx
 from gcnlimit.graphs.columns import features_of, spelling
@@ -46,23 +47,21 @@ def from_networkx(
         raise ParameterError(f"graph must be a NetworkX graph with nodes, got {kind}{made}")
     attributes = [graph.nodes[node] for node in nodes]
     present = {name for node in attributes for name in node}
-    columns = list(features) if isinstance(features, list | tuple) else [features]
+    columns = [*features] if np.iterable(features) and not isinstance(features, str) else [features]
     for name in (*columns, label):
-        if name not in [*present, "x", "label"]:  # a list, since a name may be anything
-            shown = ", ".join(sorted(map(str, present))) or "none"
-            raise ParameterError(f"no node has the attribute {name!r}; choose among: {shown}")
+        if not isinstance(name, Hashable) or name not in {*present, "x", "label"}:
+            there = ", ".join(sorted(map(str, present))) or "none"
+            raise ParameterError(f"no node has the attribute {shown(name)}; choose among: {there}")
     cells = {str(n): [node.get(n) for node in attributes] for n in columns if n in present}
     notes: list[str] = []
     X = copy_context().run(_features, cells, notes, [words] if isinstance(words, str) else words)
-    y = np.empty(len(attributes), object)
-    y[:] = [node.get(label) for node in attributes]
+    y = np.fromiter((node.get(label) for node in attributes), object, len(attributes))
     if left := sorted({str(name) for name in present} - {*map(str, columns), label}):
         told = f"Attributes that were not taken: {', '.join(left)}"
         notes.append(f"{told} (name those of features in features, that of the classes in label).")
         if not cells or label not in present:
             warnings.warn(notes[-1], stacklevel=3)
-    names = np.array([str(node) for node in nodes])
-    return Dataset(of_networkx(graph), X, y, names=names, notes=tuple(notes))
+    return Dataset(of_networkx(graph), X, y, names=np.array([*map(str, nodes)]), notes=tuple(notes))
 
 
 def _features(columns: dict[str, list[Any]], notes: list[str], words: Sequence[str]) -> Any:
@@ -70,11 +69,11 @@ def _features(columns: dict[str, list[Any]], notes: list[str], words: Sequence[s
     # sentences name the parameters of `from_networkx`, not options of tables
     spelling.set(lambda name, value: "features=[...]" if name == "drop" else f"{name}={value!r}")
     name, cells = next(iter(columns.items()), ("", []))
-    if len(columns) > 1 or not any(np.ndim(value) for value in cells):
+    if len(columns) > 1 or not any(plain_array(name, value).ndim for value in cells):
         return features_of(columns, notes, words)
     if any(row is None for row in cells):
         raise ParameterError(f"some nodes have no attribute {name!r}; give it to all or to none")
-    return [np.ravel(row) for row in cells]
+    return [plain_array(name, row).ravel() for row in cells]
 
 
 @progress_bar("converting")
@@ -140,7 +139,7 @@ def to_pyg(data: Dataset, split: int = 0) -> Any:
 def _numpy(tensor: Any) -> Any:
     """A tensor, or what is like an array, as an array; None stays."""
     if not hasattr(tensor, "detach"):
-        return None if tensor is None else np.asarray(tensor)
+        return None if tensor is None else np.atleast_1d(plain_array("a field of data", tensor))
     plain = tensor.detach().cpu().to_dense()
     # NumPy has no bfloat16
     return (plain.double() if plain.is_floating_point() else plain).numpy()

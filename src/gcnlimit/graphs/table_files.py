@@ -236,8 +236,8 @@ def _index_counts(frame: Any, kind: str, asked: bool) -> bool:
     named = any(name is not None for name in index.names)
     if named or index.dtype.kind not in "iu" or not frame.shape[1]:
         return True
-    first = frame.iloc[:, 0]
-    names_rows = first.is_unique and first.dtype.kind != "f"
+    first = frame.iloc[:, 0].map(str)  # a cell may be a list
+    names_rows = first.is_unique and frame.dtypes.iloc[0].kind != "f"
     if type(index).__name__ == "RangeIndex":  # names the nodes if the first column does not by far
         names_rows = asked or 2 * first.nunique() >= len(first)
     return kind == "nodes" and not names_rows
@@ -297,9 +297,8 @@ def _named(columns: list[list[str]], shown: str, naming: set[str] | None) -> Col
     columns = [column for k, column in enumerate(columns) if k < 2 or any(column)]
     if not columns:
         raise ParameterError(f"{shown} is empty; it must have a row for each edge or node")
-    head = [str(k + 1) for k in range(len(columns))]
-    if naming is None or _headed(columns, naming):
-        head = [column.pop(0) for column in columns]
+    headed = naming is None or _headed(columns, naming)
+    head = [column.pop(0) if headed else str(k + 1) for k, column in enumerate(columns)]
     return _by_name(head, columns, shown)
 
 

@@ -108,9 +108,8 @@ def sweep(
     True
     """
     need("a sweep", "sweep", "xarray")
-    fixed = {} if fixed is None else fixed
-    plan = Plan(as_producer(what), axes, data, gcn, fixed)
-    if workers is None and executor is None and fixed.get("device", "cpu") != "cpu":
+    plan = Plan(as_producer(what), axes, data, gcn, {} if fixed is None else fixed)
+    if workers is None and executor is None and (fixed or {}).get("device", "cpu") != "cpu":
         workers = _in_flight(plan)
     run = runner(plan.producer, workers, executor)
     with Store(store) as kept, progress_bar(plan.producer.name, plan.size, progress) as bar:

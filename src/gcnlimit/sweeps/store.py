@@ -21,6 +21,7 @@ import numpy as np
 from gcnlimit._values import Value, shown
 from gcnlimit._version import NUMERICAL_VERSION, __version__
 from gcnlimit.errors import GCNLimitError, ParameterError
+from gcnlimit.graphs.dataset import check_path
 from gcnlimit.sweeps.grid import Columns
 
 _MARK = 0x67636E6C  # of our files, in the header of SQLite: the letters gcnl
@@ -49,8 +50,10 @@ class Store:
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
-        if path is not None and (not isinstance(path, str | os.PathLike) or Path(path).is_dir()):
-            raise ParameterError(f"store = {shown(path)} is not allowed; give the name of a file")
+        if path is not None:
+            check_path(path, "store")
+            if os.path.isdir(path or "."):
+                raise ParameterError(f"store = {shown(path)} is a folder; give the name of a file")
         self.path = None if path is None else Path(path)
         try:
             if self.path is not None and self.path.exists() and self.path.stat().st_size:
@@ -97,7 +100,7 @@ class Store:
     def _check_damaged(self, error: Exception) -> None:
         """Raise `StoreError` unless the content of the file is at fault."""
         # an error that quotes the content may not be text, and has no code then
-        file = self.path is not None and self.path.is_file() and not isinstance(error, OSError)
+        file = os.path.isfile(self.path or "") and not isinstance(error, OSError)
         if file and getattr(error, "sqlite_errorcode", SQLITE_CORRUPT) & 0xFF in _DAMAGE:
             return
         raise StoreError(
