@@ -207,3 +207,34 @@ def test_a_picture_needs_axes_and_a_name():
             answer.plot(axes=axes)
     with pytest.raises(gl.ParameterError, match=r"name = .* cannot be drawn"):
         answer.plot(np.array(["test_accuracy", "status"]))
+
+
+@pytest.mark.parametrize("graph", [0.0, -0.0, 5e-324, [1.0, 0.0]])
+def test_label_propagation_that_reaches_no_node_is_refused(graph):
+    with pytest.raises(gl.ParameterError, match="reach no node"):
+        gl.theory.label_propagation(gl.CSBM(**PARAMETERS), graph)
+
+
+@pytest.mark.parametrize("wrong", [None, "a", np.ones(3), np.array([np.nan] * 40), 10**400])
+def test_signals_without_labels_need_arrays_of_numbers(wrong):
+    for given in ({"operator": wrong}, {"inputs": wrong}):
+        usual = {"operator": GRAPH.adjacency, "inputs": GRAPH.features}
+        with pytest.raises(gl.ParameterError, match="are no arrays of numbers"):
+            gl.theory.label_free_signals(**usual | given)
+
+
+def test_results_of_methods_and_networks_are_named():
+    y = np.where(GRAPH.train_mask, GRAPH.labels > 0, -1)
+    published = gl.benchmark.published()
+    wrong = {
+        "predict needs a GCN, got float": lambda: gl.estimate(
+            GRAPH.features, y, GRAPH.adjacency
+        ).predict(1.0),
+        "Scores needs a Run, got NoneType": lambda: gl.benchmark.Scores(None),
+        "Scores needs a Run, got str": lambda: gl.benchmark.Scores(("run",)),
+        "of needs a Scores": lambda: gl.benchmark.Ranking.of(None),
+        "size = array": lambda: gl.benchmark.Ranking.of(published, (), np.zeros(2)),
+    }
+    for reason, call in wrong.items():
+        with pytest.raises(gl.ParameterError, match=reason):
+            call()

@@ -126,8 +126,7 @@ def evaluate(
     plan = Plan(producer, axes, None, None, {"size": size, "given": seed})
     run = runner(producer, workers)
     runs: dict[tuple[str, int], Run] = {}
-    advancing = progress_bar(named, plan.size, progress, unit="graphs")
-    with Store(store) as kept, advancing as bar:
+    with Store(store) as kept, progress_bar(named, plan.size, progress, unit="graphs") as bar:
 
         def put(block: Block, columns: Columns) -> None:
             problem, graph = block.common["problem"].name, int(block.common["graph"])
@@ -159,8 +158,7 @@ def _measure(
     test = task.test_mask
     del task
     # the hidden labels are drawn only when the scores are a plain array of this process
-    truth = problem.truth(*where, seed=seed)
-    return {"accuracy": accuracy(table, truth, test), "seconds": seconds}
+    return {"accuracy": accuracy(table, problem.truth(*where, seed=seed), test), "seconds": seconds}
 
 
 def _name(model: object) -> str:

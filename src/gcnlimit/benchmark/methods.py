@@ -48,8 +48,7 @@ def message_passing(task: Task) -> Array:
 
 def _on_all_nodes(task: Task, probabilities: Array) -> Array:
     """Rows of 0 for the training graph of an inductive task, before those of the new graph."""
-    before = 0 if task.new is None else task.observation.nodes
-    return np.pad(probabilities, ((before, 0), (0, 0)))
+    return np.pad(probabilities, ((task.observation.nodes if task.new else 0, 0), (0, 0)))
 
 
 def beliefs(task: Task) -> Array:
@@ -140,8 +139,7 @@ def label_propagation(task: Task) -> Array:
 def correct_and_smooth(task: Task) -> Array:
     """Class centroids of the features; their errors, then the scores, spread over the graph; settings by validation."""
     S = propagation(task.adjacency, "symmetric", loops=False).operator
-    train = np.where(task.train_mask[:, None], task.targets, 0.0)
-    base = task.features @ (task.features.T @ train)
+    base = task.features @ (task.features.T @ np.where(task.train_mask[:, None], task.targets, 0.0))
     # the centroids in the unit of the targets, by least squares
     centroids, wanted = base[task.val_mask], task.targets[task.val_mask]
     scale = float(np.sum(centroids * wanted) / max(np.sum(centroids**2), 1e-30))
@@ -195,8 +193,7 @@ def _best_strengths(data: CSBM, to: CSBM | None) -> tuple[float, float]:
         read = best_test_filter(plain, gcn, to)
         return float(gcn.filter.theta), float(read.theta)  # type: ignore[attr-defined]
     gcn = GCN(PageRank(0.0), symmetrize=True, normalization="regularized")
-    best = tune(plain, gcn, {"theta": (-1.0, 1.0)})
-    return float(np.asarray(best.parameters["theta"])), math.nan
+    return float(np.asarray(tune(plain, gcn, {"theta": (-1.0, 1.0)}).parameters["theta"])), math.nan
 
 
 def _pagerank(graph: Observation, strength: float, block: Array) -> Array:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gcnlimit._validation import check_types, one_of
 from gcnlimit.benchmark.problems import KNOWN, REFERENCES, SIZES, reference_values
 from gcnlimit.benchmark.scores import Scores, as_place, digits, mean_of, percent
 from gcnlimit.errors import ParameterError
@@ -47,6 +48,8 @@ class Ranking(Printed):
     @staticmethod
     def of(scores: Scores, mine: Sequence[str] = (), size: str | None = None) -> Ranking:
         """Ranking of the runs of one size, by default that of the first run."""
+        check_types("of", scores=(scores, Scores), mine=(mine, (tuple, list)))
+        one_of("size", size, None, *SIZES)
         chosen = size or (scores.runs[0].size if scores.runs else "standard")
         runs = [run for run in scores.runs if run.size == chosen]
         if not runs:

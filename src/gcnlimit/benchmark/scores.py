@@ -70,6 +70,10 @@ class Scores(Printed):
 
     runs: tuple[Run, ...]
 
+    def __post_init__(self) -> None:
+        for run in self.runs if isinstance(self.runs, tuple) else (self.runs,):
+            check_types("Scores", run=(run, Run))
+
     @property
     def lines(self) -> list[Line]:
         """Means over the graphs, in the order in which methods and problems appear; pandas makes a table of them."""

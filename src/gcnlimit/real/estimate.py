@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit._validation import one_of
+from gcnlimit._validation import check_types, one_of
 from gcnlimit._values import Array, Integers, measured
 from gcnlimit.classes import Classes
 from gcnlimit.degrees import Degrees
@@ -83,6 +83,7 @@ class Estimate(Printed):
         Where the network has no answer at the estimated signals, as beyond the pole of a PageRank, the value is None, the
         interval all of [0, 1], and a `UserWarning` says why.
         """
+        check_types("predict", gcn=(gcn, GCN))
         if gcn.shape:
             raise ParameterError(f"gcn has parameters of shape {gcn.shape}; give one network")
         predicted = predict(self.data, gcn, throw=False)

@@ -89,8 +89,7 @@ def _named(columns: str | Sequence[str]) -> frozenset[str]:
 
 def _suffix(path: Location) -> str:
     """Last suffix of a file, without that of its compression."""
-    name = Path(path).name.lower()
-    return Path(name.removesuffix(".gz").removesuffix(".zip")).suffix
+    return Path(Path(path).name.lower().removesuffix(".gz").removesuffix(".zip")).suffix
 
 
 def read_labelled(file: str, nodes: str | None = None, **how: Any) -> Dataset:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from gcnlimit._values import Array, Integers
+from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.operator import without_degrees
 
 APART = 3.0  # standard errors between two graphs from which they differ
@@ -29,14 +30,18 @@ def label_free_signals(operator: Any, inputs: Any, weights: Any = None) -> tuple
     >>> bool(abs(lam + 1.5) < 0.2), bool(abs(square - 0.64) < 0.2)
     (True, True)
     """
-    x1, x2 = input_overlaps(operator, inputs)
-    if weights is not None:
-        size = max(float((weights**2).sum()), 1e-300)
-        square = float((inputs**2).sum()) / len(inputs) / size - 1.0
-        x2 = x1**2 * (1.0 + 1.0 / square) if square > 0.0 else 0.0
-    if x1**2 < 8.0 / math.prod(inputs.shape) or x2 <= x1**2:
-        return 0.0, np.inf
-    return signals_of(x1, x2)
+    try:
+        x1, x2 = input_overlaps(operator, inputs)
+        if weights is not None:
+            size = max(float((weights**2).sum()), 1e-300)
+            square = float((inputs**2).sum()) / len(inputs) / size - 1.0
+            x2 = x1**2 * (1.0 + 1.0 / square) if square > 0.0 else 0.0
+        uninformative = x1**2 < 8.0 / math.prod(inputs.shape) or x2 <= x1**2
+        if not (math.isfinite(x1) and math.isfinite(x2)):
+            raise ValueError("they are not finite")
+    except Exception as error:  # of whatever was given
+        raise ParameterError(f"inputs or operator are no arrays of numbers: {error}") from None
+    return (0.0, np.inf) if uninformative else signals_of(x1, x2)
 
 
 def signals_of(x1: float, x2: float) -> tuple[float, float]:
@@ -71,8 +76,7 @@ class Smoothness(NamedTuple):
         z = inputs[kept][joined]
         S = without_degrees(part)
         noise = (float(np.sum(S.matrix.data**2)) - 1.0) / len(z)
-        overlaps = input_overlaps(S / math.sqrt(max(noise, 1e-12)), z - z.mean(axis=0))
-        return cls(*overlaps, len(z))
+        return cls(*input_overlaps(S / math.sqrt(max(noise, 1e-12)), z - z.mean(axis=0)), len(z))
 
     @property
     def strength(self) -> float:

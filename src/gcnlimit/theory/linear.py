@@ -225,12 +225,11 @@ def label_propagation(
     signal = data.effective_signal(symmetrize=True)
     columns = data.alpha, signal, data.mu, data.rho, on_graph, on_features
     output, overlap, residual = _two_numbers([np.broadcast_to(x, shape).ravel() for x in columns])
-    if not np.all(overlap >= 0.0):
-        raise ParameterError(
-            f"graph = {shown(graph)}, features = {shown(features)} make the system of label "
-            "propagation singular on these data; take smaller numbers"
-        )
-    margin = (output.mean / np.sqrt(output.variance)).reshape(shape)
+    with np.errstate(all="ignore"):
+        margin = (output.mean / np.sqrt(output.variance)).reshape(shape)
+    if not (np.all(overlap >= 0.0) and np.isfinite(margin).all()):
+        why = "make label propagation singular, or reach no node; take other numbers"
+        raise ParameterError(f"graph = {shown(graph)} and features = {shown(features)} {why}")
     loss = LinearNode(data.classes).cross_entropy(np.square(margin))
     sure = partial(evidence_calibration, data.classes, None, np.square(margin).ravel(), shape)
     answer = ceiling_prediction(
@@ -243,8 +242,7 @@ def label_propagation(
         calibrated=sure,
     )
     numbers = {"graph": on_graph, "features": on_features}
-    parameters = dict(coordinates_of(data).parameters) | numbers
-    return replace(answer, coordinates=Coordinates(parameters))
+    return replace(answer, coordinates=Coordinates(dict(coordinates_of(data).parameters) | numbers))
 
 
 def _two_numbers(columns: list[Array]) -> tuple[Output, Array, Array]:
