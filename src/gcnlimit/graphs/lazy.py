@@ -75,6 +75,8 @@ class Units:
         return self.columns.shape[0], self.shift.size
 
     def __getitem__(self, nodes: Any) -> Any:
+        if np.size(nodes) > BLOCK:  # whose columns are not held all at once
+            return np.vstack([self[nodes[k : k + BLOCK]] for k in range(0, len(nodes), BLOCK)])
         units = Beside([block[nodes] for block in self.columns.blocks]) @ self.weights
         units += self.shift
         return np.maximum(units, 0.0, out=units)
@@ -96,13 +98,16 @@ class Averaged:
         return nodes, (1 + 2 * len(self.walks)) * count
 
     def __getitem__(self, nodes: Any) -> Any:
-        units = self.units[:]
-        parts = [units[nodes]]
+        parts = [self.units[nodes]]
         for walk in self.walks:
             first = walk[nodes]
             # two steps from few nodes are the cheaper product
             few = first.nnz**2 < walk.nnz * first.shape[0]
-            parts += [first @ units, (first @ walk) @ units if few else first @ (walk @ units)]
+            steps = [first, first @ walk if few else walk]
+            reached = np.flatnonzero(np.bincount(np.hstack([step.indices for step in steps])))
+            units = self.units[reached]
+            near, far = (step[:, reached] @ units for step in steps)
+            parts += [near, far if few else first @ far]
         return np.hstack(parts)
 
     def __matmul__(self, W: Array) -> Array:
