@@ -81,7 +81,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def as_features(X: Any, nodes: int | None = None, *, name: str = "X", single: bool = False) -> Any:
-    """Features in double precision, sparse (CSR) or dense, a copy; None stands for one feature of its own for each node.
+    """Features in double precision, sparse (CSR) or dense, copied if need be; None is one of its own for each node.
 
     If `single`, features in single precision stay so.
     """
@@ -99,7 +99,7 @@ def as_features(X: Any, nodes: int | None = None, *, name: str = "X", single: bo
         require(f"{name} of {raw.shape[1]:.3g} columns", 32.0 * raw.shape[1], "leave columns out")
     dtype = np.float32 if single and raw.dtype == np.float32 else np.float64
     with np.errstate(over="ignore"):  # what becomes infinite is refused below
-        matrix = _as_csr(name, raw, dtype) if is_sparse(raw) else raw.astype(dtype)
+        matrix = _as_csr(name, raw, dtype) if is_sparse(raw) else raw.astype(dtype, copy=False)
     values = matrix.data if is_sparse(matrix) else matrix
     if not np.isfinite(values).all():
         coo = sparse.coo_array(matrix)
@@ -123,7 +123,7 @@ def with_usable_names(X: Any, wanted: Iterable[str] = ()) -> Any:
 
 def check_range(name: str, values: npt.NDArray[Any]) -> None:
     """Refuse numbers whose squares would overflow, or all underflow."""
-    largest = float(np.max(np.abs(values), initial=0.0))
+    largest = float(max(np.max(values, initial=0.0), -np.min(values, initial=0.0)))
     bound = LARGEST[np.dtype(values.dtype.name)]
     if largest and not 1.0 / bound <= largest <= bound:
         allowed = f"{1 / bound:g} to {bound:g}, which {values.dtype} can square"

@@ -70,7 +70,7 @@ class Dataset:
         nodes = graph.shape[0]
         checked = {
             "graph": graph,
-            "X": None if self.X is None else as_features(self.X, nodes),
+            "X": None if self.X is None else as_features(self.X, nodes).copy(),
             "y": classes_of_nodes(self.y, nodes),
             "names": None if self.names is None else _names(self.names, nodes),
             "notes": tuple(notes),

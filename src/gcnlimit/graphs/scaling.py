@@ -39,13 +39,14 @@ class Scaling(NamedTuple):
         that it remains sparse. Absurd values are brought near the others.
         """
         one_of("scale", how, "auto", "rows", "columns", None)
-        limits = limits_of(X)
-        if limits is not None:
+        if (limits := limits_of(X)) is not None:
             count = abs(X - within(X, limits)).astype(bool).sum()
             far = "more than a million times as far out as usual in the column"
             told = f"{counted(int(count), 'value')} of X {far}"
             warnings.warn(f"{told}; taken for twice the furthest of the others", stacklevel=5)
             X = within(X, limits)
+        if how in ("rows", None):
+            return cls(how, np.zeros(X.shape[1]), np.ones(X.shape[1]), limits)
         mean, spread, varies = column_spread(X)
         if how == "auto":
             filled = np.asarray((X != 0).sum(axis=0)).ravel()
@@ -57,11 +58,8 @@ class Scaling(NamedTuple):
                 often = 2.0 * share[2 * filled > X.shape[0]].sum() <= share.sum()
                 if often and share.sum() ** 2 > 3.0 * float(share @ share):
                     return rows  # spread over more than three columns, most of them often 0
-            how = "columns"
-        if how != "columns":
-            return cls(how, 0.0 * mean, np.ones_like(mean), limits)
         large = is_sparse(X) and X.shape[0] * X.shape[1] > DENSE
-        return cls(how, 0.0 * mean if large else mean, np.where(varies, spread, np.inf), limits)
+        return cls("columns", (not large) * mean, np.where(varies, spread, np.inf), limits)
 
     def __call__(self, X: Any) -> Any:
         """Scaled features."""

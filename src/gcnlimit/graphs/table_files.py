@@ -99,7 +99,11 @@ def read_table(source: Any, kind: str, how: How, notes: list[str], naming: Any =
     """Table of a data frame or a file; a table of nodes has a head, a list of edges unless it holds a node of `naming`."""
     if hasattr(source, "columns"):
         shown = f"the table of {kind}"
-        source = _of_pandas(source, shown)
+        try:  # one of polars or Arrow
+            source = source if hasattr(source, "iloc") else source.to_pandas()
+        except (AttributeError, ImportError) as error:
+            told = f"{shown} is a {type(source).__name__} that pandas does not take over ({error})"
+            raise ParameterError(f"{told}; convert it, or write it as CSV") from None
         frame = source.reset_index() if _index_counts(source, kind, how.id is not None) else source
         levels = [name if isinstance(name, tuple) else (name,) for name in frame.columns]
         head = [" ".join(map(str, level)).strip() for level in levels]
@@ -219,15 +223,6 @@ def _grid_size(raw: bytes) -> float:
             last = max((letters for letters, _ in places), key=lambda b: (len(b), b), default=b"")
             cells += float(rows) * sum(26**k * (b - 64) for k, b in enumerate(reversed(last)))
     return cells
-
-
-def _of_pandas(frame: Any, shown: str) -> Any:
-    """Data frame of pandas; one of polars or Arrow is converted."""
-    try:
-        return frame if hasattr(frame, "iloc") else frame.to_pandas()
-    except (AttributeError, ImportError) as error:
-        told = f"{shown} is a {type(frame).__name__} that pandas does not take over ({error})"
-        raise ParameterError(f"{told}; convert it, or write it as CSV") from None
 
 
 def _index_counts(frame: Any, kind: str, asked: bool) -> bool:

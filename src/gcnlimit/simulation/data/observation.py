@@ -162,7 +162,7 @@ def check_features(features: Any, nodes: int) -> Block:
     """Return the features as a new array, ``float32`` or else ``float64``, of finite numbers that can be squared."""
     if features is None:
         raise ParameterError("features = None is not allowed; give a row of features for each node")
-    return dense(as_features(features, nodes, name="features", single=True))
+    return dense(as_features(features, nodes, name="features", single=True)).copy()
 
 
 def check_labels(labels: Any, train_mask: Mask, classes: Classes) -> Array:
