@@ -13,6 +13,7 @@ from gcnlimit.graphs.labels import as_labels
 from gcnlimit.numerics.leave_one_out import SPREAD, recalibrated
 from gcnlimit.real.fractions import EXPLAINED, WIDE, Shift
 from gcnlimit.real.recommend import expectation
+from gcnlimit.real.scores import expected_accuracy
 
 SHARES = np.array([0.6, 0.25, 0.15])
 
@@ -28,10 +29,11 @@ def drawn(seed, shares=SHARES, nodes=900, width=20, signal=0.6):
 
 
 def by_class(y, count, seed):
-    """Labels of so many nodes of each class."""
+    """Labels of so many nodes of each class, at most of half of it."""
     rng, seen = np.random.default_rng(seed), np.full(len(y), -1)
     for c in np.unique(y):
-        seen[rng.choice(np.flatnonzero(y == c), count, replace=False)] = c
+        mine = np.flatnonzero(y == c)
+        seen[rng.choice(mine, min(count, (len(mine) + 1) // 2), replace=False)] = c
     return seen
 
 
@@ -115,6 +117,39 @@ def test_labels_drawn_by_class_lose_nothing_and_expect_what_they_reach():
         )
     assert np.mean(inside) >= 0.9
     assert np.mean(gains) > 0.0
+
+
+@pytest.mark.parametrize(
+    ("counts", "told"),
+    [
+        ([20, 20], True),
+        ([20, 10], False),
+        ([20, 20, 10], False),  # by chance in one of eight draws
+        ([20, 20, 20, 7], True),
+        ([20, 20, 20, 12, 9, 4], True),
+        ([20, 20, 20, 12, 9, 4, 1], False),
+    ],
+)
+def test_labels_drawn_by_class_are_told_by_their_counts(counts, told):
+    """Where outputs differ at a level between the two, only labels drawn by class are no random sample."""
+    prior = np.array(counts) / np.sum(counts)
+    shift = Shift(prior, np.zeros((prior.size, prior.size)), 0.03, 0.5)
+    assert shift.refutes(np.array(counts)) == told
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_class_of_few_nodes_hides_no_labels_drawn_by_class(seed):
+    """The fractions of the others stay unknown, which the interval says, as it does without the small class."""
+    shares = np.array([0.5, 0.25, 0.15, 0.085, 0.015])
+    X, y, A = drawn(seed, shares, nodes=600, signal=0.2)
+    seen = by_class(y, 20, seed)
+    assert np.ptp(np.bincount(seen[seen >= 0])) > 0
+    model = gl.GraphClassifier(fractions="estimated").fit(X, seen, graph=A)
+    kept = gl.GraphClassifier().fit(X, seen, graph=A)
+    n = np.sum(seen >= 0)
+    by_hits = expected_accuracy(np.arange(n) < kept.loo_score_ * n, 5, 600 - n)
+    for one in (model, kept):
+        assert one.expected_accuracy_.high > by_hits.high + 0.01
 
 
 @pytest.mark.slow

@@ -214,8 +214,7 @@ class Fitted(NamedTuple):
             if isinstance(columns, Kernel):
                 # columns with the products of the kernel: their ridge regression is its own
                 root = columns.root()
-                # in double precision and in place
-                for first in range(0, len(Z), BLOCK):
+                for first in range(0, len(Z), BLOCK):  # in double precision and in place
                     some = slice(first, first + BLOCK)
                     Z[some] = solve_triangular(root, Z[some].T.astype(float), lower=True).T
             ridge = Outputs(Z) if member.learnt else Ridge(Z, weights)

@@ -17,7 +17,7 @@ from gcnlimit.graphs.scaling import unit_rows
 from gcnlimit.numerics.leave_one_out import correct, hits
 from gcnlimit.numerics.uncertain import uncertain_and_spread
 from gcnlimit.real.ensemble import Ensemble
-from gcnlimit.real.fractions import EXPLAINED, Shift
+from gcnlimit.real.fractions import EXPLAINED, Shift, drawn_by_class
 from gcnlimit.real.graph_estimator import GraphEstimator
 from gcnlimit.real.scores import expected_accuracy
 from gcnlimit.results.pictures import ready_axes
@@ -145,8 +145,7 @@ class GraphClassifier(GraphEstimator):
         word = self.fractions if isinstance(self.fractions, str) else None
         if word == "auto" and self.class_weight is not None:
             word = "labels"
-        shift = None
-        fractions, self.unlike_ = self._prior, False
+        fractions, self.unlike_, shift = self._prior, False, None
         if word in ("auto", "estimated") and len(outputs):
             shift = Shift.of(left_out, labels.index, outputs, self._prior)
             refuted = shift.refutes(labels.counts)
@@ -158,7 +157,7 @@ class GraphClassifier(GraphEstimator):
             fractions = as_fractions(self.fractions, labels.classes)
         self.fractions_ = fractions
         about = (labels.classes.size, self._others)
-        if fractions is self._prior and (shift is None or np.ptp(labels.counts)):
+        if fractions is self._prior and (shift is None or not drawn_by_class(labels.counts)):
             self.expected_accuracy_ = expected_accuracy(hits(left_out, labels.index), *about)
             return
         self._offset = np.log(fractions / self._prior)

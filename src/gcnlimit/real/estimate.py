@@ -206,7 +206,6 @@ def _of_spectrum(standard: StandardizedGraph, signals: Signals) -> Iterator[str]
         yield f"{other} (eigenvalues {told})"
     if not standard.has_hubs:
         return
-    # degrees that vary should explain all but the classes
     if mean < SPARSE:
         yield f"a mean degree of {mean:.3g} is small: below {SPARSE:g} hubs hide other structure"
     if not 0.8 < (square := standard.noise_level) < 1.25:

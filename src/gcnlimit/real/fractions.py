@@ -58,4 +58,9 @@ class Shift(NamedTuple):
 
     def refutes(self, counts: Integers) -> bool:
         """Whether labels, with these counts of the classes, are no random sample of the nodes."""
-        return self.level < (BALANCED if np.ptp(counts) == 0 else UNLIKELY)
+        return self.level < (BALANCED if drawn_by_class(counts) else UNLIKELY)
+
+
+def drawn_by_class(counts: Integers) -> bool:
+    """Whether as many of each class are labelled, up to half of the classes excepted, which may be too small for that."""
+    return bool(np.sum(counts == counts.max()) >= min(counts.size, max(3, 0.5 * counts.size)))

@@ -99,7 +99,6 @@ def cross_validate(
     if single := labels.classes[labels.counts == 1].tolist():
         told = f"class {single[0]!r} has one labelled node"
         warnings.warn(f"{told}; while it is hidden no model knows of this class", stacklevel=4)
-    # each class spread evenly over the parts
     mixed = np.random.default_rng(whole("seed", seed, low=0)).permutation(labels.index.size)
     part = np.argsort(mixed[np.argsort(labels.index[mixed], kind="stable")]) % folds
     numbers = raw.dtype.kind in "if"  # whose mark, unlike None, every step of a pipeline takes
