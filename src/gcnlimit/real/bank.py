@@ -26,6 +26,7 @@ UNITS = 100  # random, of a member for few features
 DRAWS = 3  # such members
 REG = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
 SMOOTHED = "PageRank 0.9, rows"
+AROUND = "neighbourhood kernel"
 PAIRS = "PageRank 0.9, pairs of rows"
 PER_CLASS = 20  # labelled nodes for each class from which labels are an input
 PER_COLUMN = 20  # labelled nodes for each feature from which hops and random units have members
@@ -128,10 +129,10 @@ def _many(views: Views, labels: Labels, want: Callable[..., bool], told: bool) -
     if want(SMOOTHED):
         yield Member(SMOOTHED, local=True, exact=True), Beside([smooth, *rows])
     del smooth
-    if want("neighbourhood kernel"):
+    if want(AROUND):
         around = [F, *views.steps(), *rows, views.degree_profile()]
         marked = [view[landmarks(views, labels)] for view in around]
-        yield Member("neighbourhood kernel", local=True), Kernel(gaussian, around, marked)
+        yield Member(AROUND, local=True), Kernel(gaussian, around, marked)
         del around, marked
     enough = labels.index.size >= PER_CLASS * labels.classes.size and not told
     if not enough and views.nodes * labels.index.size <= NUMBERS:

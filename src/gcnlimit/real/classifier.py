@@ -129,8 +129,7 @@ class GraphClassifier(GraphEstimator):
         weights = class_weights(labels, self.class_weight)
         model = self._model = Ensemble.fit(features, labels, adjacency, weights, self.scale)
         self.table_ = model.table()
-        self.uses_graph_ = model.uses_graph
-        self.graph_gain_ = model.gain
+        self.uses_graph_, self.graph_gain_ = model.uses_graph, model.gain
         self._judge(model.left_out, labels, weights)
         self._labels = labels
         self._set_fractions(np.delete(model.scores, labels.labelled, axis=0))

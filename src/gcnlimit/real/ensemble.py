@@ -22,7 +22,7 @@ from gcnlimit.graphs.scaling import RANK, Scaling, principal_axes, within
 from gcnlimit.numerics import leave_one_out as loo
 from gcnlimit.numerics.leave_one_out import SAMPLE, averaged, blurred, correct, paired, soft_weights
 from gcnlimit.numerics.ridge import Ridge
-from gcnlimit.real.bank import Fitted, Member, members, pairs_of_rows, told_by_others
+from gcnlimit.real.bank import AROUND, Fitted, Member, members, pairs_of_rows, told_by_others
 from gcnlimit.real.views import Views
 from gcnlimit.results.text import rounded
 
@@ -106,7 +106,7 @@ class Ensemble:
             return _mixture(fitted, share, lambda member: True)
 
         everywhere = train(bank)
-        by_rows = sum(w.sum() for name, w in everywhere.items() if name.endswith(", rows"))
+        by_rows = sum(w.sum() for n, w in everywhere.items() if n.endswith((", rows", AROUND)))
         if by_rows > 0.5 and isinstance(bank, list) and FEW < labels.index.size <= PAIRED:
             bank += (more := pairs_of_rows(views, labels, bank))
             everywhere = train(more)
