@@ -46,10 +46,11 @@ def test_logistic_prox_at_extremes():
     assert np.all(np.abs(stationarity) <= 1e-14 * (np.abs(omega) + v))
 
 
-@pytest.mark.parametrize("v", [1e-3, 1.0, 2e4, 1e9])
-def test_the_proximal_point_of_a_huge_loss_is_found(v):
-    """Between an output of -300 and minus v times the slope there, 1e130, a search by halves does not arrive."""
-    omega = np.linspace(-300.0, 300.0, 41)
+@pytest.mark.parametrize("v", [1e-9, 1e-3, 1.0, 2e4, 1e9])
+@pytest.mark.parametrize("reach", [300.0, 20000.0])
+def test_the_proximal_point_of_a_huge_loss_is_found(v, reach):
+    """Between an output of -300 and minus v times the slope there, 1e130 or infinite, a search by halves does not arrive."""
+    omega = np.linspace(-reach, reach, 41)
     steep = FromValue(lambda z: np.exp(-z))
     x = steep.prox(omega, v)
     pulled = v * np.exp(-x)

@@ -12,21 +12,26 @@ import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import chebyshev
 
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Integers
 from gcnlimit.classes import Classes
 from gcnlimit.errors import ParameterError
+from gcnlimit.numerics.gaussian import legendre_grid
 from gcnlimit.numerics.roots import bracketed_roots, first_root
 
 _LOST = 1e-12  # v over an output, below which the move by the proximal operator is rounding
 _REACHES = 2.0 ** np.arange(20)  # bounds of a bias, beyond which there is none that is finite
 _NEAR = 1e-5  # distance from a margin at which pulls are compared
 _NARROW = 1e-8  # width of their proximal operator
-_ROUNDED = 1e-12  # error of a slope, over the slope
 _WINDOW = 0.5  # half the width of the interpolation of a loss
 _NODES = np.cos(np.pi * (np.arange(13) + 0.5) / 13)
 _SERIES = np.linalg.inv(chebyshev.chebvander(_NODES, 12))  # from values to coefficients
 _SLOPES, _CURVATURES = chebyshev.chebder(_SERIES), chebyshev.chebder(_SERIES, 2)
 _DERIVED = np.stack([_SLOPES, [*_CURVATURES, np.zeros(13)]], 1)  # to those of two derivatives
+_DENSE = np.linspace(-11.0, 11.0, 512)  # margins over 5, by their inverse hyperbolic sine
+_STEEP = 1e17  # slope times the least v, beyond the widest outputs
+_PIECES = np.array(
+    [-81920, -10240, -1280, -160, *range(-84, 85, 12), 160, 1280, 10240, 81920], float
+)
 _CENTRAL = chebyshev.chebval(0.0, _DERIVED)  # from values to derivatives at 0
 
 
@@ -78,6 +83,16 @@ class Convex(ABC):
     def has_derivatives(self) -> bool:
         """Whether `derivatives` can be relied upon: all kinks are declared, or there are none."""
         return bool(self.kinks) or self.breakpoints(np.ones(1)) is None
+
+    @cached_property
+    def _known(self) -> tuple[Array, Integers, Array]:
+        """Margins, denser around 0, each kink from both sides; the number of kinks below them; and the slopes there."""
+        z = np.sort([-np.inf, *5.0 * np.sinh(_DENSE), np.inf, *self.kinks, *self.kinks])
+        side = np.searchsorted(self.kinks, z, side="right")
+        side[np.searchsorted(z, self.kinks)] -= 1  # the first of two, from below
+        with np.errstate(all="ignore"):
+            slope = self._slopes(z, side)[0]
+        return z, side, np.where(np.isfinite(slope), slope, np.copysign(np.inf, z))
 
     def _slopes(self, z: Array, piece: Any) -> tuple[Array, Array]:
         """Derivatives at `z` on a given piece between kinks."""
@@ -138,6 +153,25 @@ class Loss(Convex):
     smallest_response: ClassVar[float] = 1e-9
     """Response `v` that stands for 0: the smallest at which the averages of `pull` keep their digits."""
 
+    @cached_property
+    @np.errstate(all="ignore")
+    def pieces(self) -> Array | None:
+        """Margins between which 64 nodes resolve a loss without kinks; None unless its slope integrates to its value there."""
+        x, length = legendre_grid(np.stack([_PIECES[:-1], _PIECES[1:]], axis=1))
+        slope, unit = self.derivatives(x)[0], abs(float(self.derivatives(0.0)[0]))
+        if self.kinks or not self.has_derivatives or not 1e-3 < unit < 1e3:
+            return None
+        most = np.max(np.abs(slope), axis=1) + 1e-12
+        error = np.abs(np.vecdot(slope, length) - np.diff(self.value(_PIECES)))
+        # a slope as steep as that of an exponential far out is never met
+        good = (error <= 1e-9 * most * np.diff(_PIECES)) | ~(most < _STEEP)
+        return _PIECES if good.all() else None
+
+    def in_pieces(self, x: Array) -> tuple[Array, Array]:
+        """First two derivatives of a loss that has `pieces`: its slope turns slowly in those that are long."""
+        own = type(self).derivatives is Loss.derivatives
+        return _derivatives(self, x, 0, np.abs(x) / 8.0 - 10.5) if own else self.derivatives(x)
+
     form: ClassVar[Form] = Form.MARGIN
     """What of the outputs the loss sees."""
 
@@ -159,7 +193,7 @@ class Loss(Convex):
 
 
 @np.errstate(all="ignore")  # a function may overflow far from 0
-def _derivatives(loss: Convex, z: Array, piece: npt.NDArray[np.intp]) -> tuple[Array, Array]:
+def _derivatives(loss: Convex, z: Array, piece: Any, window: Any = 0.0) -> tuple[Array, Array]:
     r"""First two derivatives of a loss at `z`, which lies on the given `piece` of the line cut at the kinks.
 
     The function is interpolated on Chebyshev nodes of a window of width 1 around each point, on one side of a kink: if it is
@@ -171,10 +205,11 @@ def _derivatives(loss: Convex, z: Array, piece: npt.NDArray[np.intp]) -> tuple[A
     ends = np.stack([edges[:-1] + width, edges[1:] - width])
     shape, z, piece = z.shape, z.reshape(-1), np.broadcast_to(piece, z.shape).reshape(-1)
     centre = np.clip(z, *ends[:, piece])
-    wide = width[piece]
+    wide = np.maximum(width[piece], np.ravel(window))
     derived = np.full((2, z.size), np.nan)
     if (free := np.flatnonzero(z == centre)).size:
-        derived[:, free] = _CENTRAL @ loss.value(z[free] + np.multiply.outer(_NODES, wide[free]))
+        values = loss.value(z[free] + np.multiply.outer(_NODES, wide[free]))
+        derived[:, free] = _CENTRAL @ (values - values[6])  # beside that at z itself
     for end, half in zip(ends.ravel(), np.tile(width, 2), strict=True):  # many points in each
         if (held := np.flatnonzero((centre == end) & (z != end))).size:
             series = _DERIVED @ loss.value(end + half * _NODES)
@@ -187,20 +222,15 @@ def _derivatives(loss: Convex, z: Array, piece: npt.NDArray[np.intp]) -> tuple[A
 def _prox(loss: Convex, omega: Array, v: Array) -> Array:
     r"""Root :math:`x` of :math:`F(x) = x - \omega + v\ell'(x)`, by Newton's method between bounds.
 
-    Where :math:`F` jumps through 0 at a kink, the kink is the answer. Elsewhere the root lies between any point :math:`x_0` of
-    its piece and :math:`\omega - v\ell'(x_0)`, since :math:`\ell'` increases.
+    It begins between two margins of known slopes; where :math:`F` jumps through 0 at a kink, that is the answer.
     """
-    piece = np.zeros(omega.shape, np.intp)
-    corner = np.full(omega.shape, np.nan)
-    sides: Any = Convex.breakpoints(loss, v)
-    for k, z in enumerate(loss.kinks):
-        before, after = sides[2 * k : 2 * k + 2]
-        # F increases: it is still negative behind a kink if its root lies beyond
-        piece += after < omega
-        corner = np.where((before <= omega) & (omega <= after), z, corner)
-    edges = np.array([-np.inf, *loss.kinks, np.inf])
-    low, high = edges[piece], edges[piece + 1]
-    x = np.clip(omega, low, high)
+    z, side, known = loss._known
+    first, last = np.zeros(omega.shape, np.intp), np.full(omega.shape, z.size - 1)
+    for _ in range(z.size.bit_length()):
+        middle = (first + last) // 2
+        below = z[middle] - omega + v * known[middle] < 0.0
+        first, last = np.where(below, middle, first), np.where(below, last, middle)
+    piece, low, high = side[first], z[first], z[last]
     slope, curvature, seen = (np.full(omega.shape, np.nan) for _ in range(3))
 
     def slopes(x: Array) -> tuple[Array, Array]:
@@ -212,20 +242,17 @@ def _prox(loss: Convex, omega: Array, v: Array) -> Array:
         beyond = ~np.isfinite(slope + curvature)
         return np.where(beyond, np.copysign(np.inf, x), slope), np.where(beyond, 0.0, curvature)
 
-    # F changes sign between x and here, since the slope of the loss increases; that is rounded
-    end = omega - (1.0 + _ROUNDED) * v * slopes(x)[0]
-    low = np.maximum(low, np.minimum(x, end))
-    high = np.minimum(high, np.maximum(x, end))
+    less, more = (z[end] - omega + v * known[end] for end in (first, last))
+    line = (low * more - high * less) / (more - less)
+    x = np.clip(np.where(np.isfinite(line), line, omega), low, high)
 
     def stationarity(x: Array) -> tuple[Array, Array]:
         slope, curvature = slopes(x)
         return x - omega + v * slope, 1.0 + v * np.maximum(curvature, 0.0)
 
-    # a kink leaves no room between its bounds
-    low, high, x = (np.where(np.isnan(corner), part, corner) for part in (low, high, x))
     # after a step of 1e-8 the error is its square, rounding
     x = bracketed_roots(stationarity, x, low, high, tol=1e-8)
-    return np.where(np.isnan(corner), x, corner)
+    return np.where(low == high, low, x)  # a kink leaves no room
 
 
 @dataclass(frozen=True, eq=False)

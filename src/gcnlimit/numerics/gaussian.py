@@ -41,13 +41,18 @@ def gaussian_grid(
     # ends of the pieces in units of the deviation, one row per variable
     inner = np.sort(np.clip((breakpoints.T - mean) / deviation, -reach, reach), axis=1)
     edges = np.pad(inner, ((0, 0), (1, 1)), constant_values=(-reach, reach))
+    unit, length = legendre_grid(edges)
+    return mean + deviation * unit, length * np.exp(-0.5 * unit**2) / math.sqrt(2.0 * math.pi)
+
+
+def legendre_grid(edges: Array) -> tuple[Array, Array]:
+    """Nodes and weights, one row for each row of rising edges, of the Gauss-Legendre rule between them."""
     node, weight = _LEGENDRE
     low, high = edges[:, :-1], edges[:, 1:]
     some = np.any(low < high, axis=0)  # of the pieces are within reach
     half, middle = (0.5 * part[:, some, None] for part in (high - low, high + low))
-    unit = (middle + half * node).reshape(mean.size, -1)
-    length = (half * weight).reshape(mean.size, -1)
-    return mean + deviation * unit, length * np.exp(-0.5 * unit**2) / math.sqrt(2.0 * math.pi)
+    x, length = middle + half * node, half * weight
+    return x.reshape(len(edges), -1), length.reshape(len(edges), -1)
 
 
 @lru_cache(maxsize=64)

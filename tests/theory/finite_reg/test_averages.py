@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.special import wrightomega
 from scipy.stats import norm
 
 import gcnlimit as gl
+import gcnlimit.losses
 from gcnlimit.losses import as_loss
 from gcnlimit.theory.finite_reg.averages import (
     _GRID,
@@ -106,3 +108,61 @@ def test_outputs_share_a_grid_if_their_deviations_are_within_a_factor_of_two():
         assert rows.size == 1 or rows.size * 30.0 * wide.max() <= _GRID
     refused = Output(*(np.array([x, 1.0, 2.0]) for x in (np.nan, 1.0, 1.0)))
     assert [rows.tolist() for rows in _alike(refused)] == [[1, 2]]
+
+
+WIDE = Output(*np.random.default_rng(3).uniform([-2.0, 2.1, -8.0], [6.0, 8.0, 24.0], (40, 3)).T)
+WIDE = Output(WIDE.mean * np.exp(WIDE.variance), np.exp(2.0 * WIDE.variance), np.exp(WIDE.v))
+
+
+def value_of_logistic(z):
+    return np.logaddexp(0.0, -z)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "softmax", value_of_logistic], ids=str)
+def test_wide_outputs_have_the_averages_of_a_fine_trapezoid(loss, monkeypatch):
+    """Gaussian outputs of deviations from 8 to 3000, whatever the response, on a grid that does not grow with them."""
+    known = as_loss("logistic" if callable(loss) else loss)
+    expected = []
+    for mean, variance, v in zip(*WIDE, strict=True):
+        unit, step = np.linspace(-9.0, 9.0, int(90.0 * variance**0.5), retstep=True)
+        pull, slope = known.pull(mean + variance**0.5 * unit, v)
+        weight = step * norm.pdf(unit)
+        expected.append([weight @ pull, weight @ pull**2, weight @ slope])
+    found = eta(as_loss(loss), WIDE)
+    for one, other in zip(found, np.transpose(expected), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-13)
+
+
+def test_the_grid_of_a_wide_output_does_not_grow_with_it(monkeypatch):
+    longest = []
+    derivatives = gl.losses.Logistic.derivatives
+    monkeypatch.setattr(
+        gl.losses.Logistic,
+        "derivatives",
+        lambda loss, z: longest.append(np.size(z)) or derivatives(loss, z),
+    )
+    for deviation in (10.0, 100.0, 9e3):
+        eta(gl.losses.Logistic(), at(0.3 * deviation, deviation, 50.0))
+    assert max(longest) < 2500
+
+
+def test_wide_outputs_of_an_exponential_loss():
+    r"""With :math:`y = vf` it is :math:`y + \log y = \log v - \omega`: Wright's function."""
+    mean, deviation, v = -759.2, 366.6, 2.65e-6
+    z, step = np.linspace(-9.0, 9.0, 40_001, retstep=True)
+    y = wrightomega(np.log(v) - mean - deviation * z)
+    weight = step * norm.pdf(z)
+    found = eta(as_loss(lambda z: np.exp(-z)), at(mean, deviation, v))
+    expected = weight @ (y / v), weight @ (y / v) ** 2, weight @ (y / v / (1.0 + y))
+    np.testing.assert_allclose(np.ravel(found), expected, rtol=1e-9)
+
+
+def test_a_loss_whose_slope_turns_far_away_keeps_its_grid():
+    """Pieces that grow away from 0 would miss a corner, or a bend, at a margin of 500."""
+    far = as_loss(lambda z: 0.1 * np.logaddexp(0.0, 500.0 - z))
+    assert far.pieces is None
+    mean, deviation, v = 400.0, 60.0, 3.0
+    shifted = eta(gl.losses.Logistic(), at(mean - 500.0, deviation, 0.1 * v))
+    found = eta(far, at(mean, deviation, v))
+    assert found.pull == pytest.approx(0.1 * shifted.pull, rel=1e-8)
+    assert found.stiffness == pytest.approx(0.1 * shifted.stiffness, rel=1e-8)

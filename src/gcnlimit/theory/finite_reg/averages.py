@@ -17,7 +17,7 @@ from scipy.special import ndtr
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss
-from gcnlimit.numerics.gaussian import REACH, gaussian_grid
+from gcnlimit.numerics.gaussian import REACH, gaussian_grid, legendre_grid
 from gcnlimit.numerics.linear import batches
 from gcnlimit.numerics.roots import first_root
 from gcnlimit.penalties import Penalty
@@ -29,6 +29,9 @@ _GRID = 1 << 20  # numbers held by the grid of one average
 _NARROW = 1e-3  # width v of a corner below which Stein's lemma replaces the derivative
 _NEGLIGIBLE = 1e-13  # part of an average that the ends of its range may have
 _WIDE = 1e-3  # deviation of the output over v, below which the grid resolves the corner anyway
+_IN_PIECES = 8.0  # deviation above which the proximal points are laid out instead of the outputs
+_ONE_GRID = 5.5  # stands for the octave of all such outputs, whose grids are as long
+_CUTS = REACH * np.linspace(-1.0, 1.0, 5)  # in deviations of the output
 
 
 class Eta(NamedTuple):
@@ -52,9 +55,14 @@ def eta(loss: Loss, output: Output) -> Eta:
     if closed is not None:
         return Eta(*closed)
     answer = Eta(*(np.full_like(output.v, np.nan) for _ in range(3)))
-    for rows in _alike(output):
-        part = _eta_by_quadrature(loss, output.take(rows))
-        for whole, values in zip(answer, part, strict=True):
+    mean, variance, v = output
+    wide = (variance > _IN_PIECES**2) & (np.hypot(1e20 * mean, v) < 1e26 * np.sqrt(variance))
+    pieces = loss.pieces if wide.any() else None
+    for rows in _alike(output, wide & (pieces is not None)):
+        part = output.take(rows)
+        by_pieces = pieces is not None and wide[rows[0]]
+        found = _eta_by_pieces(loss, part, pieces) if by_pieces else _eta_by_quadrature(loss, part)
+        for whole, values in zip(answer, found, strict=True):
             whole[rows] = values
     return answer
 
@@ -82,13 +90,32 @@ def _eta_by_quadrature(loss: Loss, output: Output) -> Eta:
     return Eta(np.vecdot(weight, pull), np.vecdot(weight, pull**2), stiffness)
 
 
-def _alike(output: Output) -> Iterator[npt.NDArray[np.intp]]:
+def _eta_by_pieces(loss: Loss, output: Output, pieces: Any) -> Eta:
+    r"""The averages over the proximal points :math:`x` of wide outputs, :math:`x + v\ell'(x)`, in pieces of the loss."""
+    mean, variance, v = (part[:, None] for part in output)
+    deviation = np.sqrt(variance)
+    cuts = loss.prox(mean + deviation * _CUTS, v)
+    edges = np.concatenate([cuts, np.clip(pieces, cuts[:, :1], cuts[:, -1:])], axis=1)
+    x, length = legendre_grid(np.sort(edges, axis=1))
+    slope, curvature = loss.in_pieces(x)
+    last = loss.in_pieces(cuts[:, -1])[0]
+    unit = (x + v * slope - mean) / deviation
+    # integrals by parts: v times the curvature, of fewer digits, is not in them
+    turned = length * curvature
+    above = turned * ndtr(unit)
+    density = np.exp(-0.5 * unit**2) / (np.sqrt(2.0 * np.pi) * deviation)
+    square = last**2 - 2.0 * np.vecdot(above, slope)
+    return Eta(np.sum(above, axis=1) - last, square, np.vecdot(turned, density))
+
+
+def _alike(output: Output, wide: Any = False) -> Iterator[npt.NDArray[np.intp]]:
     """Rows that are outputs of a network, grouped by their deviation within a factor of two, which share a grid."""
     mean, variance, v = output
     allowed = np.isfinite(mean) & (variance >= 0.0) & (variance < _WIDEST**2)
     allowed &= (v > 0.0) & np.isfinite(v)
     # the length of a grid grows with the deviation: one wide output would lengthen all
     octave = np.floor(0.5 * np.log2(np.where(allowed & (variance > 1.0), variance, 1.0)))
+    octave = np.where(wide, _ONE_GRID, octave)
     for o in np.unique(octave[allowed]):
         rows = np.flatnonzero(allowed & (octave == o))
         together = max(1, int(_GRID / (60.0 * 2.0**o)))

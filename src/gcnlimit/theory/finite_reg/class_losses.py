@@ -189,5 +189,6 @@ class Biased(Loss):
         return test, train
 
     def _classes(self, mean: Array, variance: Array, v: Array, bias: Array) -> tuple[Eta, Eta]:
-        first, second = self.outputs(mean, variance, v, bias)
-        return eta(self.loss, first), eta(self.loss, second)
+        both = map(np.concatenate, zip(*self.outputs(mean, variance, v, bias), strict=True))
+        first, second = zip(*(p.reshape(2, -1) for p in eta(self.loss, Output(*both))), strict=True)
+        return Eta(*first), Eta(*second)
