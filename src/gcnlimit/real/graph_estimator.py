@@ -88,7 +88,8 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, X: Any = None, graph: Any = None, *, fractions: Any = None, y: Any = None
     ) -> npt.NDArray[Any]:
         """Classes of the nodes of the fit, or of new features `X` on another `graph`; the rest is as for `predict_proba`."""
-        return np.asarray(self.classes_[self._logs(X, graph, fractions, y).argmax(axis=1)])
+        best = self._logs(X, graph, fractions, y).argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
     def predict_proba(
         self, X: Any = None, graph: Any = None, *, fractions: Any = None, y: Any = None
