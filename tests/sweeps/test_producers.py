@@ -32,6 +32,7 @@ PINNED = {
     9: THEORY,  # networks of the wrong sign on unequal classes; train nodes of linear networks under noise and degrees
     10: THEORY,  # confidence of ten or more classes whose logits hardly scatter
     11: THEORY,  # features of extreme strength; signals of graphs with hubs, from labels
+    12: THEORY,  # wide outputs of steep losses of a user
 }
 """Test accuracy at lam = 0 and 1 in each version of the numbers."""
 

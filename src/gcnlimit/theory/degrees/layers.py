@@ -6,7 +6,7 @@ A node sends its layers with the factor :math:`r` and receives with :math:`l` (`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -60,6 +60,14 @@ class Wiring(Record):
         if type(points.filter) is PageRank:
             return np.ones(points.size, np.int64)
         return points.filter.layers(accuracy=_ACCURACY, radius=points.radius) + 1
+
+    def scaled(self, size: Array) -> Self:
+        """Wiring with layers that are divided by those sizes, the same network; a layer that feeds itself has none."""
+        step = size[:, 1:] / size[:, :-1]
+        if self.send == self.receive or not np.all(np.isfinite(step) & (step > 0.0)):
+            return self
+        g = self.g * size / size[:, :1]
+        return replace(self, b=self.b / step, c=self.c / step, g=g)
 
     @property
     def bb(self) -> Array:

@@ -60,7 +60,7 @@ class LayerSolution(Solution):
     def solve(cls, points: Points, *, tol: float, max_iterations: int) -> Self:
         """Solve the equations of each point, by coming down from a large regularization."""
         assert points.degrees is not None
-        equations = LayerEquations.of(points, points.degrees)
+        equations = balanced(LayerEquations.of(points, points.degrees))
         weight = equations.law.weight
         start = far_layers(equations)
         output = equations.nodes(start).output
@@ -75,11 +75,11 @@ class LayerSolution(Solution):
         work = layers**2 * (different * layers + 8 * weight.size)
         most = min(max_iterations, 1 + _WORK // work)
         # long strides first; the points that get lost on them take short ones
-        end = _descend(equations, start, top, _LONG, tol, most)
+        end, top = _descend(equations, start, top, _LONG, tol, most)
         lost = np.flatnonzero(~end.converged)
         if lost.size:
-            part = equations.take(lost), start.take(lost), top[lost]
-            again = _descend(*part, _SHORT, tol, most)
+            start = LayerState.unpack(end.state[lost], equations.wiring.b.shape[1])
+            again, _ = _descend(equations.take(lost), start, top[lost], _SHORT, tol, most)
             for whole, values in zip(end, again, strict=True):
                 whole[lost] = values
         state = LayerState.unpack(end.state, equations.wiring.b.shape[1])
@@ -88,10 +88,20 @@ class LayerSolution(Solution):
         return cls(points, *laws, end.residual, end.iterations, status_of(end))
 
 
+def balanced(equations: LayerEquations) -> LayerEquations:
+    """The same equations for layers of one size: those of size 1 without hubs grow by orders with each layer."""
+    spread = equations.nodes(far_layers(equations)).C
+    size = np.sqrt(equations.average(1.0, np.einsum("ptkk->ptk", spread)))
+    return replace(equations, wiring=equations.wiring.scaled(size))
+
+
 def _descend(  # noqa: PLR0917
     equations: LayerEquations, start: LayerState, top: Array, step: float, tol: float, most: int
-) -> FixedPoint:
-    """Follow the solution from the regularization `top` down to that of the equations, by factors of about `step`."""
+) -> tuple[FixedPoint, Array]:
+    """Follow the solution from the regularization `top` down to that of the equations, by factors of about `step`.
+
+    Return where it ended, or the last solution before a long stride that failed, and the regularization there.
+    """
     reg = equations.reg
     layers = equations.wiring.b.shape[1]
     # each point has its own number of stages, so that its answer does not depend on the others;
@@ -101,7 +111,7 @@ def _descend(  # noqa: PLR0917
     steps = int(stages.max())
     whole = explicit(start.pack())
     whole.converged[:] = False
-    lost = np.zeros(reg.size, bool)
+    lost, reached = np.zeros(reg.size, bool), top.copy()
     for i in range(steps + 1):
         active = np.flatnonzero(~lost & (stages >= steps - i))
         if not active.size:
@@ -112,10 +122,11 @@ def _descend(  # noqa: PLR0917
         stage = replace(stage, reg=stage.reg * (top[active] / stage.reg) ** left)
         begin = LayerState.unpack(whole.state[active], layers)
         end = stage.solve(begin, tol=accepted, max_iterations=limit)
-        whole.state[active], whole.residual[active] = end.state, end.residual
+        # a long stride that fails leads nowhere; after a short one the next may find back
+        stay = end.converged | (step < _LONG)
+        whole.state[active[stay]], reached[active[stay]] = end.state[stay], stage.reg[stay]
+        whole.residual[active] = end.residual
         whole.iterations[active] += end.iterations
         whole.converged[active] = end.converged & (i == steps)
-        # a long stride that fails leads nowhere; after a short one the next may find back
-        stay = (end.converged | (step < _LONG)) & (whole.iterations[active] < most)
-        lost[active] = ~stay
-    return whole
+        lost[active] = ~stay | (whole.iterations[active] >= most)
+    return whole, reached
