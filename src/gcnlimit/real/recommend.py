@@ -113,7 +113,6 @@ def facts(model: Any) -> dict[str, Any]:
     told |= {"expected_accuracy": value, "expected_low": low, "expected_high": high}
     measured = {"graph_gain": gain, "graph_gain_error": error}
     measured |= {f"loo_{name}": score for name, score in model.loo_scores_.items()}
-    # one number of few labels, such as 6 of 6, would say more than they do
     return told | (dict.fromkeys(measured) if value is None else measured)
 
 
