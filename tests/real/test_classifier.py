@@ -22,9 +22,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gcnlimit as gl
 from gcnlimit.graphs.labels import as_labels
+from gcnlimit.numerics import leave_one_out, ridge
 from gcnlimit.numerics.leave_one_out import averaged, correct, sharpened, soft_weights, targets
 from gcnlimit.numerics.ridge import Ridge
-from gcnlimit.real import ensemble
+from gcnlimit.real import bank, ensemble, views
 from gcnlimit.real.views import Views
 
 
@@ -43,6 +44,23 @@ def test_labelled_nodes_that_are_alike_say_nothing_elsewhere():
 @pytest.mark.parametrize("width", [8, 2, 90])
 def test_the_order_of_the_nodes_does_not_matter(width):
     X, _, y, A = classed_graph(width=width, labelled=50)
+    order = np.random.default_rng(2).permutation(len(y))
+    one = gl.GraphClassifier().fit(X, y, graph=A)
+    two = gl.GraphClassifier().fit(X[order], y[order], graph=A[np.ix_(order, order)])
+    assert np.allclose(two.predict_proba(), one.predict_proba()[order], atol=1e-4)
+
+
+@pytest.mark.parametrize("width", [8, 130])
+def test_nor_does_it_matter_where_something_is_drawn(monkeypatch, width):
+    """Landmarks, vectors that estimate a diagonal, groups of labels and samples of labelled nodes."""
+    monkeypatch.setattr(bank, "LANDMARKS", 40)
+    monkeypatch.setattr(bank, "LARGE", 150)
+    monkeypatch.setattr(ridge, "LARGE", 150)
+    monkeypatch.setattr(ensemble, "FEW", 100)
+    monkeypatch.setattr(leave_one_out, "SAMPLE", 90)
+    monkeypatch.setattr(views, "GROUPS", 12)
+    X, classes, _, A = classed_graph(nodes=240, width=width)
+    y = np.where(np.random.default_rng(1).random(len(classes)) < 0.65, classes, -1)
     order = np.random.default_rng(2).permutation(len(y))
     one = gl.GraphClassifier().fit(X, y, graph=A)
     two = gl.GraphClassifier().fit(X[order], y[order], graph=A[np.ix_(order, order)])

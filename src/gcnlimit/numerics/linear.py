@@ -132,7 +132,7 @@ def _below(size: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
 def by_moment(X: Any) -> Integers:
     """Columns in the order of their third moment with the sums of the rows, whatever the order of either; ties stay."""
     moment = X.T @ np.asarray(X.sum(axis=1)).ravel() ** 2
-    return np.argsort(np.round(moment / (np.abs(moment).max() or 1.0), 6), kind="stable")
+    return np.argsort(np.round(moment / (np.abs(moment).max() or 1.0), 10), kind="stable")
 
 
 def root_mean_square(view: Array) -> Array:

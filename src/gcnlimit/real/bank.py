@@ -175,7 +175,8 @@ def landmarks(views: Views, labels: Labels) -> Integers:
     """
     if labels.labelled.size <= LANDMARKS:
         return labels.labelled
-    return np.sort(np.random.default_rng(0).choice(views.nodes, LANDMARKS, replace=False))
+    drawn = np.random.default_rng(0).choice(views.nodes, LANDMARKS, replace=False)
+    return np.sort(np.argsort(views.colours, kind="stable")[drawn])
 
 
 def pairs_of_rows(views: Views, labels: Labels, bank: Iterable[Any]) -> list[Any]:

@@ -57,18 +57,15 @@ class GraphClassifier(GraphEstimator):
         Leave-one-out accuracy and its standard error; balanced accuracy, macro F1 and area under the ROC curve as well;
         interval for the accuracy on the nodes without labels: value (None with few labels), low and high.
     calibration_
-        How sure the leave-one-out probabilities are, and how sure they should be (`gcnlimit.results.Calibration`), on nodes
-        drawn like the labels; None with few labels.
+        How sure leave-one-out is, and should be (`gcnlimit.results.Calibration`), on nodes like the labels; None with few.
     fractions_, unlike_, grouped_
         Fractions of the classes assumed among the nodes without labels, in the order of `classes_`; whether outputs there differ
         from those of the labelled nodes in a way that other fractions do not explain; what shows that groups of nodes, such as
         households, were labelled as a whole, in words (else ``""``): the accuracy to expect is then not known.
     uses_graph_, graph_gain_
-        Whether the graph is used; leave-one-out accuracy minus that of the features alone, and the standard error of this
-        difference (None without features).
+        Whether the graph is used; leave-one-out accuracy minus that of the features alone, and its error (None without these).
     table_
-        Members of the average: weight, leave-one-out accuracy, difference from the average. One that could not be trained has
-        no weight, and its name says why.
+        Members of the average: weight, leave-one-out accuracy, difference from the average; a name says if one was not trained.
 
     Examples
     --------
@@ -111,8 +108,8 @@ class GraphClassifier(GraphEstimator):
     def review(self, count: int = 50) -> Integers:
         """Integers without a label to label next, the least certain first: uncertain ones, spread over graph and features.
 
-        Labelling 50 of them instead of 50 random nodes gained about two points on two of five public graphs, and nothing
-        measurable on the others; see :doc:`/how-to/real-graphs`.
+        50 of them, not 50 random nodes, gained two points on two of five public graphs, and nothing on three; see
+        :doc:`/how-to/real-graphs`.
         """
         probabilities = self.predict_proba()
         free = np.setdiff1d(np.arange(len(probabilities)), self.labelled_)
@@ -130,8 +127,8 @@ class GraphClassifier(GraphEstimator):
         model = self._model = Ensemble.fit(features, labels, adjacency, weights, self.scale)
         self.table_ = model.table()
         self.uses_graph_, self.graph_gain_ = model.uses_graph, model.gain
-        self._judge(model.left_out, labels, weights)
-        self._labels = labels
+        self._labels = labels = model.labels  # in its order
+        self._judge(model.left_out, labels, model.share)
         self._set_fractions(np.delete(model.scores, labels.labelled, axis=0))
         model.relearn(self._offset)
         views = model.views

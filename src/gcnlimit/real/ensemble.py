@@ -57,10 +57,9 @@ class Ensemble:
     """The bank trained and averaged, see `GraphClassifier`.
 
     `share` are the weights of labelled nodes, of sum 1; `bare` says that there are no features, `told` that labels around a node
-    are left out, since they tell its own. Members are by name, and those that could not be trained with the reason. `weights` are
-    those of the average, `portable` those without members that know nodes by name. `gain` is leave-one-out accuracy with the
-    graph minus without it, and its standard error. `scores` are logarithms of probabilities on all nodes of the fit, `left_out`
-    those of leave-one-out on the labelled nodes.
+    are left out, since they tell its own. Members are by name, those that could not be trained with the reason. `weights` are of
+    the average, `portable` of that without members that know nodes by name. `gain` is leave-one-out accuracy with the graph minus
+    without it, and its error. `scores` are logarithms of probabilities on all nodes, `left_out` of leave-one-out on the labelled.
     """
 
     labels: Labels
@@ -86,11 +85,13 @@ class Ensemble:
         """Train the bank on checked parts; features or graph may be None."""
         share = weights / weights.sum()
         bare = features is None
-        # rows of the graph stand for features where there are none
         features = propagation(adjacency, "symmetric").operator.matrix if bare else features
         rows = Scaling("rows", np.zeros(features.shape[1]), np.ones(features.shape[1]))
         scaling = rows if bare else chosen_scaling(features, labels, scale)
         views = Views(scaling(features), adjacency, scaling.how == "rows")
+        order = np.lexsort([labels.index, views.colours[labels.labelled]])
+        labels = Labels(labels.classes, labels.labelled[order], labels.index[order])
+        weights, share = weights[order], share[order]
         told = told_by_others(views, labels)
         bank: Any = members(views, labels, told)
         fitted: dict[str, Fitted] = {}
@@ -150,8 +151,7 @@ class Ensemble:
         outputs = Ridge(view).solve(wanted, np.array([reg]))[0][0]
         if np.var(wanted - outputs, axis=0).sum() < UNEXPLAINED * np.var(wanted, axis=0).sum():
             logs = loo.recalibrated(outputs, np.arange(len(outputs)), wanted)
-            # half, as all of it gained no more with 20 labels a class and lost more where it lost;
-            # nodes without neighbours and features have nothing to learn from
+            # half: all gained no more and lost more where it lost; lonely nodes learn nothing
             share = np.where(self.views.lonely & self.bare, 0.0, 0.5 * total)[:, None]
             mean = share * np.exp(logs) + (1.0 - share) * first
             self.scores = np.log(np.maximum(mean, LEAST)) - offset

@@ -113,9 +113,8 @@ def estimate(X: Any, y: Any, graph: Any, *, method: str = "labels") -> Estimate:
     method
         ``"labels"`` uses pairs of labelled nodes, and aims at the signal of these classes; its errors are
         :math:`\sqrt{2N}/n` for :math:`\lambda`, large if few of the :math:`N` nodes are labelled. ``"likelihood"`` uses all
-        nodes by approximate message passing, for two classes of equal size; its errors are small, but on a graph that is
-        not drawn from the model it finds the strongest structure, and it warns where the two disagree; ``"labels"`` is then
-        the one to use.
+        nodes by approximate message passing, for two classes of equal size; its errors are small, but on a graph that is not
+        drawn from the model it finds the strongest structure; where the two disagree it warns, and ``"labels"`` is to be used.
 
     Examples
     --------

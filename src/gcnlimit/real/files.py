@@ -39,11 +39,9 @@ def read(
     ----------
     path
         ``.npz`` file, written by `write` or `Instance.save`; or a list of edges: a file (``.csv``, ``.tsv``, ``.txt``,
-        ``.csv.gz``, ``.csv.zip``; ``.xlsx`` by pandas) or a data frame. Its columns are source and target, and a weight if there
-        is a third.
+        ``.csv.gz``, ``.csv.zip``; ``.xlsx`` by pandas) or a data frame. Its columns are source, target, and perhaps a weight.
     nodes
-        Table of nodes, a file or a data frame: numbers and words are features, missing ones are filled in. Nodes that only edges
-        name are added.
+        Table of nodes, a file or a data frame: numbers and words are features, missing ones filled in, nodes of edges added.
     label, id
         Columns of the classes and of the names of the nodes; by default the one called label, class or y, and the first or one
         called id. A class that is empty, -, ?, NA, N/A, #N/A, None, null, nan, unknown or -1 is unknown.

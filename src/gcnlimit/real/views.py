@@ -41,6 +41,7 @@ class Views:
         self.shared: dict[str, Any] = {}
         order = self.kept("order", lambda: by_moment(features))  # what is drawn depends on it
         self.X = features.astype(self.dtype, copy=False)[:, order]
+        self.moment = features @ (features.T @ np.asarray(features.sum(axis=1)).ravel())
         self.graph: Any = None if adjacency is None else undirected(adjacency)
         counts = np.zeros(self.nodes) if self.graph is None else np.diff(self.graph.indptr)
         self.degrees = counts.astype(float)
@@ -78,6 +79,14 @@ class Views:
         r"""Averages over neighbours, :math:`D^{-1}A`: one, or those along and against the edges."""
         return [normalized(A, 1.0, 0.0).astype(self.dtype) for A in self.arrows]
 
+    @cached_property
+    def colours(self) -> Array:
+        """Numbers that tell nodes apart by what they and those around them are, in whatever order all are listed."""
+        colours = self.moment / (np.abs(self.moment).max() or 1.0) + np.log1p(self.degrees)
+        for walk in 3 * self.walks if self.graph is not None else ():
+            colours = np.sin(7.0 * colours + 5.0 * (walk @ colours))
+        return np.asarray(np.round(colours, 9))
+
     def pagerank(self, strengths: Sequence[float]) -> list[Array]:
         r"""Features by :math:`\sum_k (sS)^k`, :math:`S` the centred operator over its top eigenvalue."""
         S = propagation(self.graph, "centred").unit().operator
@@ -87,8 +96,7 @@ class Views:
     def leading(self, name: str, view: Array) -> Array:
         r"""A view :math:`F` times its covariance :math:`C` over all nodes, labelled or not.
 
-        Ridge regression on :math:`FC` is that on :math:`F` with weights of prior covariance :math:`C^2`: directions along which
-        nodes differ most come first.
+        Ridge regression on :math:`FC` has weights of prior covariance :math:`C^2` on :math:`F`: large variance comes first.
         """
 
         def scaled() -> Array:
@@ -115,7 +123,8 @@ class Views:
 
     def rows_around(self) -> list[Array]:
         """Means of the rows of a node's neighbours, in their principal directions, of unit norm."""
-        both = zip(self.walks, self.rows(), strict=True)
+        rows = [row[:, np.argsort(self.colours, kind="stable")] for row in self.rows()]
+        both = zip(self.walks, rows, strict=True)
         return [unit_rows(walk @ (row @ principal_axes(row, whole=False))) for walk, row in both]
 
     def degree_profile(self) -> Array:
@@ -140,8 +149,7 @@ class Views:
     def labels(self, labels: Labels) -> Array:
         """Labels around a node, its own left out: spread by PageRank of strength 0.9, and averaged one and two steps away.
 
-        PageRank spreads the labelled nodes in groups of one class, and a labelled node is not shown its own group: up to
-        `GROUPS` of them it is a group by itself.
+        PageRank spreads labelled nodes in groups of one class, and none is shown its own: one of `GROUPS` or less is a group.
         """
         count = labels.classes.size
         most = np.clip(WORK / self.graph.nnz, 4 * count, max(GROUPS, 4 * count))
@@ -160,8 +168,7 @@ class Views:
         codes = np.zeros((self.nodes, count), self.dtype)
         codes[labels.labelled, labels.index] = 1.0
         blocks = [np.maximum(spread, 0.0), *(b for walk in self.walks for b in near(walk, codes))]
-        # the others hold one label less of a node's own class, which alone would tell it: means are
-        # over the others
+        # the others hold one label less of a node's class, which would tell it: means are over them
         counts = np.bincount(labels.index, minlength=count)[labels.index]
         for k, block in enumerate(blocks):
             hidden = np.bincount(group)[group] if k == 0 else 1
