@@ -31,9 +31,8 @@ class Training(Numbers, ABC):
     tuned: ClassVar[tuple[str, ...]]
     """Names of those that `tune` chooses; the last is in the unit of time."""
 
-    def replaced(self, **parameters: ArrayLike) -> Self:
-        """Same training with other values of some parameters, which are checked."""
-        return replace(self, **parameters)  # type: ignore[type-var]
+    replaced = replace
+    """Same training with other values of some parameters, which are checked."""
 
     def _mapped(self, change: Callable[[Array], Any]) -> Self:
         # single numbers too: each point of a calculation has its own

@@ -108,8 +108,7 @@ class GraphClassifier(GraphEstimator):
     def review(self, count: int = 50) -> Integers:
         """Integers without a label to label next, the least certain first: uncertain ones, spread over graph and features.
 
-        50 of them, not 50 random nodes, gained two points on two of five public graphs, and nothing on three; see
-        :doc:`/how-to/real-graphs`.
+        50 of them, not 50 random nodes, gained two points on two of five graphs, nothing on three: :doc:`/how-to/real-graphs`.
         """
         probabilities = self.predict_proba()
         free = np.setdiff1d(np.arange(len(probabilities)), self.labelled_)

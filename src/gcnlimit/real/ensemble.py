@@ -83,7 +83,6 @@ class Ensemble:
         cls, features: Any, labels: Labels, adjacency: Any, weights: Array, scale: str | None
     ) -> Ensemble:
         """Train the bank on checked parts; features or graph may be None."""
-        share = weights / weights.sum()
         bare = features is None
         features = propagation(adjacency, "symmetric").operator.matrix if bare else features
         rows = Scaling("rows", np.zeros(features.shape[1]), np.ones(features.shape[1]))
@@ -91,7 +90,8 @@ class Ensemble:
         views = Views(scaling(features), adjacency, scaling.how == "rows")
         order = np.lexsort([labels.index, views.colours[labels.labelled]])
         labels = Labels(labels.classes, labels.labelled[order], labels.index[order])
-        weights, share = weights[order], share[order]
+        weights = weights[order]
+        share = weights / weights.sum()
         told = told_by_others(views, labels)
         bank: Any = members(views, labels, told)
         fitted: dict[str, Fitted] = {}
@@ -112,8 +112,7 @@ class Ensemble:
             bank += (more := pairs_of_rows(views, labels, bank))
             everywhere = train(more)
         alone = _mixture(fitted, share, lambda member: not member.graph and not bare)
-        uses_graph = adjacency is not None
-        gain = None
+        uses_graph, gain = adjacency is not None, None
         if uses_graph and not bare:
             both, rest = (_left_out(fitted, mixture) for mixture in (everywhere, alone))
             gain = paired(correct(both, labels.index), correct(rest, labels.index), share)
@@ -305,6 +304,5 @@ def _mixture(fitted: dict[str, Fitted], share: Array, kept: Callable[[Member], b
 
 def _left_out(fitted: dict[str, Fitted], mixture: Mixture, nodes: Any = slice(None)) -> Array:
     """Mean leave-one-out probabilities of labelled nodes."""
-    each = fitted.items()
-    terms = (averaged(fit.left_out[:, nodes], mixture[n], fit.sharpness) for n, fit in each)
+    terms = (averaged(f.left_out[:, nodes], mixture[n], f.sharpness) for n, f in fitted.items())
     return np.asarray(sum(terms))
