@@ -13,8 +13,8 @@ from scipy.special import chdtrc, softmax
 
 from gcnlimit._values import Array, Integers
 
-# Measured with 20 labels of each class and up to 1 000 at random on 14 public graphs: smaller errors
-# of the outputs take random labels for others, larger ones miss labels that were drawn by class.
+# Measured with 20 labels of each class and up to 1 000 at random, on 14 public graphs: smaller
+# errors take random labels for others, larger ones miss labels that were drawn by class.
 WIDE = 0.5  # deviation of other fractions, over that of one node's class, before any output
 SYSTEMATIC = 0.03  # the same of outputs that differ for another reason
 UNLIKELY = 0.01  # level at which labels are no random sample,
