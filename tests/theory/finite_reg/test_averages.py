@@ -118,7 +118,9 @@ def value_of_logistic(z):
     return np.logaddexp(0.0, -z)
 
 
-@pytest.mark.parametrize("loss", ["logistic", "softmax", value_of_logistic], ids=str)
+@pytest.mark.parametrize(
+    "loss", ["logistic", "softmax", value_of_logistic], ids=["logistic", "softmax", "by value"]
+)
 def test_wide_outputs_have_the_averages_of_a_fine_trapezoid(loss, monkeypatch):
     """Gaussian outputs of deviations from 8 to 3000, whatever the response, on a grid that does not grow with them."""
     known = as_loss("logistic" if callable(loss) else loss)
