@@ -123,6 +123,20 @@ def nearest(rng, y):
     return X, np.maximum(A, A.T)
 
 
+def test_trees_on_equal_rows_do_not_tell_a_label_of_chance():
+    """Of a leaf with many nodes the trees grown without one say the classes of the others: its own as the missing one."""
+    right = []
+    for seed in range(3):
+        rng = np.random.default_rng([19, seed])
+        y = rng.permutation(np.arange(120) % 2)
+        A = np.triu(rng.random((120, 120)) < 4 / 120, 1)
+        X = (rng.random((120, 1)) < 0.5).astype(float)
+        seen = np.where(rng.random(120) < 0.4, y, -1)
+        model = gl.GraphClassifier().fit(X, seen, graph=A + A.T)
+        right.append(next(row for row in model.table_ if row.member == "hops").loo_accuracy)
+    assert np.mean(right) < 0.65
+
+
 @pytest.mark.parametrize("graph, seed", [(stars, 0), (nearest, 0), (nearest, 1), (nearest, 7)])
 def test_labels_of_others_do_not_tell_a_label_of_chance(graph, seed):
     """Leaves of one hub see the same labels, each all but its own, which the missing one would tell."""

@@ -80,7 +80,9 @@ def _few(views: Views, labels: Labels, want: Callable[..., bool]) -> Members:
     if views.graph is None or not want("hops", "random units"):
         return
     steps = views.once("hops", views.hops)
-    hops = [*(block for blocks in steps for block in blocks), forest]
+    rows = views.kept("rows", lambda: len(np.unique(views.base[labels.labelled], axis=0)))
+    trees = [forest] if 2 * rows > labels.index.size else []  # of equal rows they tell the class
+    hops = [*(block for blocks in steps for block in blocks), *trees]
     near = [block for blocks in steps[:3] for block in blocks]
 
     def averaged() -> Averaged:  # averages of labels would return a node's own

@@ -64,15 +64,13 @@ def cross_validate(
     """Scores on labelled nodes whose labels were hidden, the graph kept whole: cross-validation for nodes of a graph.
 
     In turn the labels of each part are hidden, the model is fitted, and its answers there are scored: accuracy, balanced
-    accuracy, macro F1, area under the ROC curve and seconds of the fit, each an array over the parts. They are scores on nodes
-    drawn like the labels; if equally many nodes of each class were labelled, read the balanced accuracy, or
-    `expected_accuracy_` of a fit.
+    accuracy, macro F1, area under the ROC curve and seconds of the fit, each an array over the parts. They hold for nodes drawn
+    like the labels; of labels drawn by class read the balanced accuracy, or `expected_accuracy_` of a fit.
 
     Parameters
     ----------
     model
-        `GraphClassifier`, `FilterClassifier`, `nn.MessagePassingClassifier`, another estimator with ``fit(X, y, graph=...)``, or
-        a pipeline of scikit-learn that ends in one; it is cloned.
+        Estimator with ``fit(X, y, graph=...)``, such as `GraphClassifier`, or a pipeline of scikit-learn with one last; cloned.
     X, y, graph
         As for `GraphClassifier`.
     folds, seed
