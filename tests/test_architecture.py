@@ -28,7 +28,7 @@ BUDGET = {
     "_runtime": (6, 602),
     "benchmark": (8, 1500),
     "choose": (13, 2445),
-    "cli": (18, 1781),
+    "cli": (18, 1782),
     "explorer": (11, 2527),
     "figures": (8, 1304),
     "filters": (6, 1096),

@@ -53,6 +53,13 @@ def test_without_standard_output_nothing_is_said():
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_pictures_need_no_display(tmp_path, monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "misspelt")
+    picture = tmp_path / "p.png"
+    done = shell([*PREDICT[:-1], "0:1:3", "--plot", str(picture)], "")
+    assert (done.returncode, done.stderr, picture.exists()) == (0, "", True)
+
+
 LINES = {
     "bayes": OPTIONS,
     "benchmark": ["--output", "csv"],

@@ -293,6 +293,17 @@ def test_finite_degree():
     assert large.test_accuracy == pytest.approx(gl.best_linear(data).test_accuracy, abs=1e-3)
 
 
+@pytest.mark.parametrize("directed", [True, False])
+def test_edges_that_only_join_a_class_are_the_limit_of_those_that_mostly_do(directed):
+    """A signal of sqrt(degree): the sums of evidence lost their digits, and the accuracy was NaN."""
+    data = gl.CSBM(4, 1, 2, 0.1, directed=directed)
+    sizes = {"population": 300, "sweeps": 12}
+    one, nearly = (gl.best_linear(data, degree=d, **sizes) for d in (1, 1.0001))
+    assert one.test_accuracy == pytest.approx(nearly.test_accuracy, abs=5e-3)
+    best = gl.bayes_optimal(data, degree=1, **sizes).test_accuracy
+    assert one.test_accuracy < best + 4 * one.standard_error.test_accuracy + 5e-3
+
+
 @pytest.mark.slow
 def test_finite_degree_with_everything():
     """Hubs, unequal classes, another graph: the linear estimate has a population in each case."""

@@ -18,6 +18,7 @@ def main() -> None:
     _replace(signal.SIG_DFL, _leave)
     from gcnlimit._runtime.progress import Forgiving
 
+    os.environ["MPLBACKEND"] = "agg"  # pictures go to files, whatever window is set, or misspelt
     sys.stderr = Forgiving(sys.stderr)
     try:
         from gcnlimit.cli.app import app

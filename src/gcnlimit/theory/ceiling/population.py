@@ -36,7 +36,7 @@ _HINT = 0.05  # weight of the true class in the start from below: none would be 
 _RUNS = 64  # runs of messages in a class, at least
 _WEAK = 0.25  # least factor of an edge with which messages are drawn in runs
 _QUANTILES = 2**14  # of a Poisson number
-_ALIKE = 1e-30  # least distance of a correlation from 1, so that evidence stays finite
+_ALIKE = 1e-6  # least distance of a correlation from 1, so that sums of evidence keep their digits
 _LOSSES = 129  # margins at which the loss of several unequal classes is computed
 _SURE = 9.0  # margin at which all classes are known: no two codes are nearer than 2
 
@@ -288,7 +288,7 @@ class LinearPopulation(Population):
     def measure(self) -> Draw:
         """One sweep, and what is seen in it, fields taken for Gaussian; there is no free entropy."""
         evidence = self.sweep()[0, :, 0]
-        margin = np.sqrt(evidence)
+        margin = np.sqrt(np.maximum(evidence, 0.0))  # the sums of runs are rounded
         loss = _losses(self.classes)(margin)
         answer = from_margins(self.classes, (margin, margin), (loss, loss))
         area = math.nan if answer.roc_auc is None else answer.roc_auc
