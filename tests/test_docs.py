@@ -205,12 +205,12 @@ def test_the_claim_on_real_graphs_follows_from_its_table():
     }
     same = [mean[g, "default, validation too"] - best[g] for g in graphs]
     lead = {g: mean[g, "default"] - best[g] for g in graphs}
-    ahead = [points for points in lead.values() if points > 0]
+    ahead = [points for points in lead.values() if points > 0.1]
     claim = (DOCS / "findings" / "real-graphs.md").read_text().partition("Evidence\n")[0]
     assert (
         f"on each of fourteen public graphs, by {min(same):.1f} to {max(same):.1f} points" in claim
     )
-    assert (len(graphs), len(ahead)) == (14, 12)
-    assert f"ahead on twelve graphs, by {min(ahead):.1f} to {max(ahead):.1f} points" in claim
-    behind = f"{-lead['amazon_photo']:.1f} points on amazon_photo and {-lead['dblp']:.1f} on dblp"
-    assert f"the best network leads by {behind}" in claim
+    assert (len(graphs), len(ahead)) == (14, 11)
+    assert f"ahead on eleven graphs, by {min(ahead):.1f} to {max(ahead):.1f} points" in claim
+    assert {graph for graph in graphs if abs(lead[graph]) <= 0.1} == {"amazon_photo", "polblogs"}
+    assert f"on dblp the best network leads by {-lead['dblp']:.1f}" in claim
