@@ -238,3 +238,26 @@ def test_results_of_methods_and_networks_are_named():
     for reason, call in wrong.items():
         with pytest.raises(gl.ParameterError, match=reason):
             call()
+
+
+@pytest.mark.parametrize("model", [1.0, "logistic", gl.GraphClassifier, None])
+def test_other_than_a_classifier_has_no_scores(model):
+    y = np.where(GRAPH.train_mask, GRAPH.labels > 0, -1)
+    with pytest.raises(gl.ParameterError, match="takes no graph; use GraphClassifier"):
+        gl.cross_validate(model, GRAPH.features, y, GRAPH.adjacency)
+
+
+@pytest.mark.parametrize("settings", [[], "", np.zeros(2)])
+def test_a_search_needs_settings(settings):
+    y = np.where(GRAPH.train_mask, GRAPH.labels > 0, -1)
+    with pytest.raises(gl.ParameterError, match=r"settings = .* are not allowed"):
+        gl.search(gl.FilterClassifier(), settings, GRAPH.features, y, GRAPH.adjacency)
+
+
+def test_labels_of_unequal_lengths_and_seeds_of_time_are_refused():
+    given = gl.FilterClassifier(), GRAPH.features
+    with pytest.raises(gl.ParameterError, match="y must be a rectangular array"):
+        gl.cross_validate(*given, [[0]] * 39 + [[0, 1]], GRAPH.adjacency)
+    y = np.where(GRAPH.train_mask, GRAPH.labels > 0, -1)
+    with pytest.raises(gl.ParameterError, match=r"seed = .* is not allowed"):
+        gl.cross_validate(*given, y, GRAPH.adjacency, seed=np.timedelta64(1, "s"))

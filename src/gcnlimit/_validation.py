@@ -114,14 +114,14 @@ def flag(name: str, value: object) -> bool:
     return bool(value)
 
 
-def whole(name: str, value: object, low: int, high: int | None = None) -> int:
+def whole(name: str, value: Any, low: int, high: int | None = None) -> int:
     """Return a whole number between `low` and `high`, both allowed, or raise `ParameterError`."""
     top = 1e300 if high is None else high  # beyond it there is no float
-    if isinstance(value, int | np.integer) and not isinstance(value, bool) and low <= value <= top:
+    number = isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
+    if number and low <= value <= top:
         return int(value)
-    wanted = f">= {low}" if high is None else f"from {low} to {high}"
-    text = shown(value)
-    raise ParameterError(f"{name} = {text} is not allowed; it must be a whole number {wanted}")
+    some = f"a whole number >= {low}" if high is None else f"a whole number from {low} to {high}"
+    raise ParameterError(f"{name} = {shown(value)} is not allowed; it must be {some}")
 
 
 def one_of(name: str, value: object, *allowed: object) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit._validation import one_of, same_rows, whole
+from gcnlimit._validation import one_of, plain_array, same_rows, whole
 from gcnlimit._values import Array, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.labels import as_labels
@@ -90,7 +90,7 @@ def cross_validate(
     if graph is None:
         raise ParameterError("graph is None; without one, use cross_val_score of scikit-learn")
     same_rows(X, y)
-    raw = np.asarray(y)
+    raw = plain_array("y", y)
     labels = as_labels(y, raw.size)
     if whole("folds", folds, low=2) > labels.labelled.size:
         raise ParameterError(f"folds = {folds} exceeds the {labels.labelled.size} labelled nodes")
@@ -106,7 +106,7 @@ def cross_validate(
         seen = np.array(raw, raw.dtype if numbers else object)
         seen[hidden] = -1 if numbers else None
         start = time.perf_counter()
-        last = _fit(clone(model), X, seen, graph)
+        last = _fit(clone(model, safe=False), X, seen, graph)
         seconds = time.perf_counter() - start
         outputs = np.full((hidden.size, labels.classes.size), -np.inf)
         columns = [labels.classes.tolist().index(c) for c in last.classes_.tolist()]
@@ -120,7 +120,7 @@ def _fit(model: Any, X: Any, y: Any, graph: Any) -> Any:
     from sklearn.utils.validation import has_fit_parameter
 
     last = model[-1] if hasattr(model, "steps") else model
-    if not has_fit_parameter(last, "graph"):
+    if isinstance(last, type) or not has_fit_parameter(last, "graph"):
         use = "use GraphClassifier, FilterClassifier or nn.MessagePassingClassifier"
         raise ParameterError(f"{type(last).__name__} takes no graph; {use} (last in a pipeline)")
     for _, step in () if last is model else model.steps[:-1]:
@@ -181,7 +181,7 @@ def search(
 
     one_of("score", score, *SCORES)
     try:
-        tried = [(how, clone(model).set_params(**how)) for how in ParameterGrid(settings)]
+        tried = [(how, clone(model).set_params(**how)) for how in ParameterGrid(settings or [None])]
     except (TypeError, ValueError) as error:
         raise ParameterError(f"settings = {shown(settings)} are not allowed: {error}") from None
     trials = []
