@@ -40,6 +40,7 @@ def accuracy(X, y, A, seen, **options):
     return fitted(X, y, A, seen, **options).score(y=np.where(seen, -1, y))
 
 
+@pytest.mark.slow
 def test_a_mixed_table_is_classified_as_well_as_by_the_better_scaling():
     found = []
     for seed in range(3):

@@ -558,7 +558,10 @@ def test_a_random_walk_of_nodes_of_hardly_any_edges_is_solved():
     assert 0.5 < here < near < 0.6
 
 
-@pytest.mark.parametrize("loss", ["square", "logistic", "hinge", lambda z: np.logaddexp(0, -2 * z)])
+OWN = pytest.param(lambda z: np.logaddexp(0, -2 * z), id="own", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic", "hinge", OWN])
 @pytest.mark.parametrize("normalization", ["symmetric", "none", "random-walk", "regularized"])
 def test_ordinary_points_are_solved_alike_alone_and_together(normalization, loss):
     """Random ones under each law, in a stated number of steps; or refused with a sentence."""
