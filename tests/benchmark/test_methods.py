@@ -102,6 +102,7 @@ def test_features_in_another_unit_are_corrected_alike():
     assert np.mean(np.argmax(scores[0], axis=1)[unknown] == classes[unknown]) > 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", ["reference", "inductive"])
 @pytest.mark.parametrize(
     "method, limit, lost",

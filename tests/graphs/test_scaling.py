@@ -53,6 +53,7 @@ def test_a_mixed_table_is_classified_as_well_as_by_the_better_scaling():
     assert left_columns > left_rows + 0.02  # so that it matters
 
 
+@pytest.mark.slow
 def test_one_useless_column_of_huge_variance_costs_nothing():
     changes = []
     for seed in range(4):

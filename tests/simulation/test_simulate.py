@@ -235,6 +235,7 @@ def test_an_interruption_returns_what_is_done(data, monkeypatch):
         )
 
 
+@pytest.mark.slow
 def test_a_script_without_a_main_guard_has_the_same_numbers_in_processes(data, tmp_path):
     script = tmp_path / "script.py"
     script.write_text(

@@ -112,6 +112,7 @@ def test_a_rule_keeps_the_ratio_to_the_binomial_deviation_at_infinite_regulariza
         )
 
 
+@pytest.mark.slow
 def test_sampled_graphs():
     """Deviation of an accuracy, and of a difference of two, over 400 graphs of 300 nodes; their own errors are 3.5 %."""
     N, data = 300, gl.CSBM(2.0, 0.7, 2.0, 0.2, directed=False)

@@ -36,7 +36,7 @@ def as_adjacency(
            [0., 0.]])
     """
     if graph is None:
-        raise ParameterError(f"{name} is None; give an adjacency matrix, unless to GraphClassifier")
+        raise ParameterError(f"{name} is None; give a matrix (GraphClassifier alone needs none)")
     if hasattr(graph, "number_of_nodes") and np.iterable(graph):
         order = node_order(graph)
         if order not in ([*range(len(order))], [*range(1, len(order) + 1)]):

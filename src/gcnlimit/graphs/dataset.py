@@ -178,7 +178,7 @@ def _names(value: Any, nodes: int) -> npt.NDArray[Any]:
     with contextlib.suppress(TypeError, ValueError):
         names = names.astype(str)
     if names.dtype.kind != "U" or names.shape != (nodes,) or len({*names.tolist()}) != nodes:
-        raise ParameterError(f"names = {shown(value)} are not {nodes} different words; give these")
+        raise ParameterError(f"names = {shown(value)} are not {nodes} different words, one a node")
     return names
 
 

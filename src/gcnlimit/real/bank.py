@@ -60,7 +60,7 @@ def members(
     few = not told and _few_columns(views, labels)
     each = _few if few else partial(_many, told=told)
     bank = each(views, labels, lambda *names: wanted is None or any(n in wanted for n in names))
-    return list(bank) if few or views.nodes <= HELD else bank
+    return list(bank) if few or views.nodes <= HELD else bank  # or columns are made again
 
 
 def _few_columns(views: Views, labels: Labels) -> bool:

@@ -113,7 +113,7 @@ def facts(model: Any) -> dict[str, Any]:
     told |= {"expected_accuracy": value, "expected_low": low, "expected_high": high}
     measured = {"graph_gain": gain, "graph_gain_error": error}
     measured |= {f"loo_{name}": score for name, score in model.loo_scores_.items()}
-    return told | (dict.fromkeys(measured) if value is None else measured)
+    return told | (dict.fromkeys(measured) if value is None else measured)  # 6 of 6 misleads
 
 
 def expectation(model: Any) -> str:

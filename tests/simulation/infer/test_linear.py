@@ -236,6 +236,7 @@ def test_without_parameters_hubs_count_as_the_formula_says(law):
     assert abs(gl.best_linear(data).test_accuracy - mean) < 4 * error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["layers", "system", "labels"])
 def test_few_labels_leave_a_sample_indefinite_and_still_answer(by):
     worst = []
@@ -260,6 +261,7 @@ def test_unequal_classes_have_their_fractions():
     assert answer.performance.test_loss == pytest.approx(gl.best_linear(data).test_loss, abs=0.03)
 
 
+@pytest.mark.slow
 def test_more_than_two_classes_and_streamed_features():
     data = gl.CSBM(4, 1.2, 2, 0.2, directed=False, classes=3)
     for streamed in (False, True):

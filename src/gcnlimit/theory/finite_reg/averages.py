@@ -56,6 +56,7 @@ def eta(loss: Loss, output: Output) -> Eta:
         return Eta(*closed)
     answer = Eta(*(np.full_like(output.v, np.nan) for _ in range(3)))
     mean, variance, v = output
+    # within a million deviations of 0, and of a response that leaves proximal points their digits
     wide = (variance > _IN_PIECES**2) & (np.hypot(1e20 * mean, v) < 1e26 * np.sqrt(variance))
     pieces = loss.pieces if wide.any() else None
     for rows in _alike(output, wide & (pieces is not None)):
