@@ -15,7 +15,6 @@ status is 1 if there is a finding.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import signal
 import sys
@@ -53,6 +52,7 @@ def fuzz(
     """Try things for some seconds, print the findings, and count what was tried, found and slow."""
     counts: Counter[str] = Counter()
     attempt, close = _trials(kind)
+    before = Path.cwd()
     end = time.monotonic() + seconds
     signal.signal(signal.SIGALRM, _stop)
     try:
@@ -62,22 +62,22 @@ def fuzz(
                 break
             rng = np.random.default_rng([seed, KINDS.index(kind), k])
             counts["tried"] += 1
-            signal.setitimer(signal.ITIMER_REAL, min(patience, left))
-            try:
-                with (
-                    warnings.catch_warnings(),
-                    tempfile.TemporaryDirectory() as folder,
-                    contextlib.chdir(folder),
-                ):
-                    warnings.simplefilter("ignore")
-                    attempt(rng, Path(folder))
-            except Finding as finding:
-                counts["found"] += 1
-                print(f"{kind} {k}: {finding}", flush=True)
-            except Slow:
-                counts["slow"] += 1
-            finally:
-                signal.setitimer(signal.ITIMER_REAL, 0.0)
+            with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+                warnings.simplefilter("ignore")
+                os.chdir(folder)
+                try:
+                    try:  # a clock that ran on could stop the way back to the folder before
+                        signal.setitimer(signal.ITIMER_REAL, min(patience, left))
+                        attempt(rng, Path(folder))
+                    finally:
+                        signal.setitimer(signal.ITIMER_REAL, 0.0)
+                except Finding as finding:
+                    counts["found"] += 1
+                    print(f"{kind} {k}: {finding}", flush=True)
+                except Slow:
+                    counts["slow"] += 1
+                finally:
+                    os.chdir(before)
     finally:
         close()
     return counts

@@ -1,6 +1,7 @@
 """The fuzzer: a few random problems without a finding, its counts, and a fault that it finds."""
 
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -88,6 +89,16 @@ def test_an_error_that_is_no_sentence_is_found_and_tried_again_by_its_number(
     monkeypatch.setenv("GCNLIMIT_MEMORY", "1")
     assert fuzz_inputs.main(["--only", "doors", "--number", "5"]) == 1
     assert "doors 5: broken(t=" in capsys.readouterr().out
+
+
+def test_the_end_of_the_time_leaves_the_folder_where_it_was(monkeypatch):
+    """Whenever the clock stops a trial: also between two calls."""
+    monkeypatch.setattr(fuzz_doors, "DOORS", {"quick": (lambda t: t, {"t": 1.0})})
+    monkeypatch.setenv("GCNLIMIT_MEMORY", "1")
+    before = Path.cwd()
+    for seed in range(100):
+        fuzz_inputs.fuzz("doors", seed, 0.005, 10.0)
+        assert Path.cwd() == before
 
 
 @pytest.mark.slow
