@@ -83,3 +83,20 @@ def test_a_power_law_is_continuous_in_its_exponent():
         below, here, above = (law.draw(np.random.default_rng(0), 50) for law in laws)
         assert here == pytest.approx(below, rel=1e-8)
         assert here == pytest.approx(above, rel=1e-8)
+
+
+@pytest.mark.parametrize("law", [gl.Gamma(0.5), gl.LogNormal(1.8), gl.Pareto(3, 50)])
+def test_few_propensities_have_the_averages_of_all(law):
+    few = law.few(24)
+    assert few.theta.size == 24
+    for power in (-1.0, 0.5, 2.0, 3.0):
+        assert few.moment(power) == pytest.approx(law.average(law.theta**power), rel=1e-12)
+
+
+def test_few_propensities_keep_the_nodes_without_edges():
+    degrees = np.arange(60)
+    few = gl.Degrees(degrees).few(24)
+    assert few.theta[0] == 0.0
+    assert few.weight[0] == pytest.approx(1.0 / 60.0, rel=1e-9)
+    same = gl.Degrees(degrees[:20])
+    assert same.few(24) is same

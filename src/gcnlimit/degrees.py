@@ -18,12 +18,14 @@ import scipy
 from gcnlimit._validation import as_real, broadcast, number
 from gcnlimit._values import Array, Value, brief, shown
 from gcnlimit.errors import ParameterError
+from gcnlimit.numerics.lanczos import quadrature
 
 # step of the trapezoid rule in log theta: integrands are analytic in a strip of half-width pi/2
 _STEP = 0.22
 _FINE = 0.55  # the same in deviations of log theta, for a narrow law
 _REACH = 38.0  # fall of the logarithm of a density at which it ends
 _ALIKE = 1e-15  # variance below which degrees are all alike: rounding moves an accuracy as much
+_NONE = 1e-300  # stands for a propensity of 0
 _LEAST = -64.0  # log theta below which nothing depends on theta any more
 
 
@@ -70,6 +72,15 @@ class DegreeLaw(Value):
     def average(self, values: Array) -> float:
         """Average of one value for each of `theta`."""
         return float(values @ self.weight)
+
+    def few(self, count: int) -> DegreeLaw:
+        """Law of at most so many propensities that is near this one: the Gauss rule in their logarithms."""
+        if self.theta.size <= count:
+            return self
+        x = np.log(np.maximum(self.theta, _NONE))
+        x, weight = quadrature(np.diag(x), np.sqrt(self.weight), count)
+        theta = np.exp(x)
+        return Degrees(np.where(theta > 2.0 * _NONE, theta, 0.0), weight)
 
     def asked(self, theta: npt.ArrayLike) -> DegreeLaw:
         """Return the same law with more nodes, of weight 0: what is found at all nodes is then found there as well."""

@@ -528,6 +528,20 @@ def test_a_point_that_long_strides_lose_is_found_on_short_ones():
     assert gl.predict(data, gcn).iterations < 900
 
 
+@pytest.mark.parametrize(
+    "law", [gl.Degrees([0.5, 1.5]), pytest.param(gl.Gamma(0.5), marks=pytest.mark.slow)]
+)
+def test_a_small_regularization_is_reached_on_strides_that_grow(law):
+    """Strides of one length, each from the solution before it, took 900 iterations."""
+    gcn = gl.GCN(
+        gl.Residual([1.0, 0.5]), "logistic", [1e-12, 1e-11, 1e-10], normalization="regularized"
+    )
+    prediction = gl.predict(gl.CSBM(4.0, 1.5, 2.0, 0.5, degrees=law), gcn)
+    assert prediction.iterations.max() < 500
+    first, second = np.diff(prediction.test_accuracy)
+    assert 0.0 < first < second < 1.3 * first
+
+
 def test_a_search_that_is_given_up_says_that_more_of_it_would_not_help(monkeypatch):
     data = gl.CSBM(4.0, 1.0, 2.0, 0.5, degrees=gl.Degrees([1e-2, 1.0]))
     gcn = gl.GCN(gl.Residual([1.0, 1.0]), reg=1.0, normalization="random-walk")

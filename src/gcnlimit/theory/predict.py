@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from functools import partial
 from typing import Any, Never
@@ -98,9 +99,10 @@ def predict_points(
     """Performance at points, in the shape of data and network."""
     # points that were not refused at the door are usable
     usable = np.ones(points.size, bool) if throw else None
+    began = time.monotonic()
     answers, solved = answers_at(points, effort, usable)
     if throw and answers.status.max() > Status.CONVERGED:
-        _raise_failure(points, answers, effort.max_iterations)
+        _raise_failure(points, answers, effort.max_iterations, time.monotonic() - began)
 
     def shaped(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return values.reshape(shape + values.shape[1:])
@@ -154,13 +156,14 @@ def _accuracy_by_degree(
     return decision.accuracy(margin, points.classes.count).reshape(shape + np.shape(theta))
 
 
-def _raise_failure(points: Points, answers: PointAnswers, most: int) -> Never:
-    """Raise `ConvergenceError` that describes the first point without a solution."""
+def _raise_failure(points: Points, answers: PointAnswers, most: int, seconds: float) -> Never:
+    """Raise `ConvergenceError` that describes the first point without a solution, and what was spent."""
     failed = np.flatnonzero(answers.status > Status.CONVERGED)
     first = failed[0]
     where = f"reg = {points.reg[first]:g}"
     if (steps := answers.iterations[first]) and np.isfinite(answers.residual[first]):
         where += f" with residual {answers.residual[first]:.1e} after {steps} iterations"
+        where += f" and {seconds:.0f} s" if seconds >= 1.0 else ""
     why = Status(int(answers.status[first])).message
     if steps < most:  # it swings, creeps, or costs too much
         why = why.replace("allow more iterations or", "more iterations would not help; take")

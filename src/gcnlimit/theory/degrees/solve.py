@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -18,14 +20,19 @@ from gcnlimit.theory.degrees.far import far_layers
 from gcnlimit.theory.degrees.layers import LayerEquations, LayerState, Wiring
 from gcnlimit.theory.degrees.symmetric import symmetric_margins
 from gcnlimit.theory.finite_reg.averages import eta_at_zero
-from gcnlimit.theory.finite_reg.solution import Solution, status_of
-from gcnlimit.theory.points import Points
+from gcnlimit.theory.finite_reg.solution import ROUNDING, Solution, status_of
+from gcnlimit.theory.points import Points, Rows
 
 _NUMBERS_AT_ONCE = 1 << 18  # held by one temporary array
-_ROUGH = 1e-3  # residual that suffices on the way down from a large regularization
-_ON_THE_WAY = 200  # iterations there
-_LONG, _SHORT = 10.0, 1.4  # factors of the first strides, and of the next
-_WORK = 2_000_000_000  # multiplications of a descent, about: twenty seconds
+_FEW = 24  # propensities on the way down from a large regularization
+_ROUGH, _ALLOWED = 3e-3, 3e-2  # residual that suffices there, and one that is put up with
+_FINE = 1e-6  # residual below which a search has come as far as rounding lets it
+_NEAR = 1e-8  # residual with few propensities from which all lead to the end
+_LONG, _SHORT, _SHORTEST = 10.0, 2.0, 1.4  # strides, as factors
+_ON_THE_WAY = 100, 200  # iterations on long strides and on short ones
+_ASTRAY = 8  # strides without a solution after which a point is given up
+_MODERATE = 30.0  # factor between two solutions up to which a number is extrapolated
+_WORK = 1_000_000_000  # multiplications of a search, about: ten seconds
 _FAR = 3.0  # reg over the pull of the loss times the size of an output: the way down begins there
 
 
@@ -70,19 +77,21 @@ class LayerSolution(Solution):
         # above it outputs are small, and the loss is linear
         top = np.maximum(reg, _FAR * np.maximum(pull, slope) * size)
         equations = replace(equations, reg=reg)
-        start = start.at(top, pull)
-        _, different, _, layers = equations.shape
-        work = layers**2 * (different * layers + 8 * weight.size)
-        most = min(max_iterations, 1 + _WORK // work)
-        # long strides first; the points that get lost on them take short ones
-        end, top = _descend(equations, start, top, _LONG, tol, most)
-        lost = np.flatnonzero(~end.converged)
-        if lost.size:
-            start = LayerState.unpack(end.state[lost], equations.wiring.b.shape[1])
-            again, _ = _descend(equations.take(lost), start, top[lost], _SHORT, tol, most)
-            for whole, values in zip(end, again, strict=True):
-                whole[lost] = values
-        state = LayerState.unpack(end.state, equations.wiring.b.shape[1])
+        layers = equations.wiring.b.shape[1]
+        few = LayerEquations.of(points, points.degrees.few(_FEW))
+        few = replace(few, reg=reg, wiring=equations.wiring)
+        most = _affordable(few, max_iterations)
+        descent = _Descent(few, partial(start.at, pull=pull), top)
+        end = descent.run(max(tol, _NEAR), most)
+        if (near := np.flatnonzero(end.converged)).size:
+            state = LayerState.unpack(end.state[near], layers)
+            most = _affordable(equations, max_iterations)
+            found = equations.take(near).solve(state, tol=tol, max_iterations=most)
+            found.converged[found.residual <= ROUNDING * np.sqrt(end.state.shape[1])] = True
+            found.iterations[:] += end.iterations[near]
+            for every, some in zip(end, found, strict=True):
+                every[near] = some
+        state = LayerState.unpack(end.state, layers)
         weights = Weights(state.m_w, state.Q_w, state.V_w, *np.full((3, points.size), np.nan))
         laws = end.state, equations.nodes(state).output, weights
         return cls(points, *laws, end.residual, end.iterations, status_of(end))
@@ -95,38 +104,83 @@ def balanced(equations: LayerEquations) -> LayerEquations:
     return replace(equations, wiring=equations.wiring.scaled(size))
 
 
-def _descend(  # noqa: PLR0917
-    equations: LayerEquations, start: LayerState, top: Array, step: float, tol: float, most: int
-) -> tuple[FixedPoint, Array]:
-    """Follow the solution from the regularization `top` down to that of the equations, by factors of about `step`.
+def _affordable(equations: LayerEquations, most: int) -> int:
+    """Iterations of one point that a bounded amount of work allows, at most so many."""
+    _, different, _, layers = equations.shape
+    work = layers**2 * (different * layers + 8 * equations.law.weight.size)
+    return min(most, 1 + _WORK // work)
 
-    Return where it ended, or the last solution before a long stride that failed, and the regularization there.
+
+class _Descent:
+    """Each point's way from the regularization `top` down to that of the equations, so that its answer is its own.
+
+    Strides grow by half after a success and are halved after a failure, in the logarithm; each start is extrapolated from the
+    last two solutions.
     """
-    reg = equations.reg
-    layers = equations.wiring.b.shape[1]
-    # each point has its own number of stages, so that its answer does not depend on the others;
-    # one beyond the range of numbers has none, and is not solved below
-    stages = np.ceil(np.log(top / reg) / np.log(step))
-    stages = np.where(np.isfinite(stages), np.maximum(stages, 1.0), 1.0)
-    steps = int(stages.max())
-    whole = explicit(start.pack())
-    whole.converged[:] = False
-    lost, reached = np.zeros(reg.size, bool), top.copy()
-    for i in range(steps + 1):
-        active = np.flatnonzero(~lost & (stages >= steps - i))
-        if not active.size:
-            continue
-        accepted, limit = (tol, most) if i == steps else (max(tol, _ROUGH), min(_ON_THE_WAY, most))
-        stage = equations.take(active)
-        left = (steps - i) / stages[active]
-        stage = replace(stage, reg=stage.reg * (top[active] / stage.reg) ** left)
-        begin = LayerState.unpack(whole.state[active], layers)
-        end = stage.solve(begin, tol=accepted, max_iterations=limit)
-        # a long stride that fails leads nowhere; after a short one the next may find back
-        stay = end.converged | (step < _LONG)
-        whole.state[active[stay]], reached[active[stay]] = end.state[stay], stage.reg[stay]
-        whole.residual[active] = end.residual
-        whole.iterations[active] += end.iterations
-        whole.converged[active] = end.converged & (i == steps)
-        lost[active] = ~stay | (whole.iterations[active] >= most)
-    return whole, reached
+
+    def __init__(
+        self, equations: LayerEquations, far: Callable[[Array], LayerState], top: Array
+    ) -> None:
+        points = top.size
+        self._equations = equations
+        self._reg = top.copy()  # tried next
+        self._solved = _LONG * top  # regularization of the state
+        self._state = far(self._solved).pack()
+        self._before = far(_LONG * self._solved).pack()  # the solution before it
+        self._span = np.full(points, np.log(_LONG))  # how far that was; infinite: not extrapolated
+        self._step = np.full(points, _LONG)
+        self._lost = np.zeros(points)  # times that a point went on without a solution
+        self._end = explicit(self._state.copy())
+        self._end.converged[:], self._end.residual[:] = False, np.inf
+
+    def run(self, tol: float, most: int) -> FixedPoint:
+        """Follow each point until it arrives or is given up."""
+        reg, end, equations = self._reg, self._end, self._equations
+        # one beyond the range of numbers is not solved below
+        active = np.flatnonzero(np.isfinite(self._solved) & np.isfinite(self._state).all(axis=1))
+        while active.size:
+            # those of one kind together: on long strides, on short ones, and at the end
+            kind = 2 * (reg[active] == equations.reg[active]) + (self._step[active] <= _SHORT)
+            rows = active[kind == kind.min()]
+            last, short = bool(kind.min() > 1), int(kind.min() % 2)
+            start = LayerState.unpack(self._extrapolated(rows), equations.wiring.b.shape[1])
+            stage = replace(equations.take(rows), reg=reg[rows])
+            wanted, limit = (tol, most) if last else (max(tol, _ROUGH), _ON_THE_WAY[short])
+            found = stage.solve(start, tol=wanted, max_iterations=min(most, limit))
+            self._record(rows, found, last)
+            over = end.converged[rows] | (self._lost[rows] > _ASTRAY)
+            # shorter strides do not help one that only rounding keeps from its end
+            over |= (end.iterations[rows] >= most) | (last & (found.residual <= _FINE))
+            active = np.setdiff1d(active, rows[over], assume_unique=True)
+        return end
+
+    def _extrapolated(self, rows: Rows) -> Array:
+        """Last two solutions continued as powers of the regularization, where their ratio is moderate."""
+        state, before = self._state[rows], self._before[rows]
+        ratio = np.log(self._solved[rows] / self._reg[rows]) / self._span[rows]
+        with np.errstate(all="ignore"):
+            change = state / before
+            moderate = (change > 1.0 / _MODERATE) & (change < _MODERATE)
+        power = np.minimum(ratio, 3.0)[:, None]
+        return np.asarray(state * np.where(moderate, change, 1.0) ** power)
+
+    def _record(self, rows: Rows, found: FixedPoint, last: bool) -> None:
+        """Advance the points that were solved, and choose what each tries next."""
+        good, known = found.converged, np.isfinite(found.residual)
+        end, step = self._end, self._step[rows]
+        end.iterations[rows] += found.iterations
+        end.converged[rows[good]] = last
+        end.state[rows[known]] = found.state[known]
+        end.residual[rows[known]] = found.residual[known]
+        # one that is nearly solved, or on the shortest stride, may find back further down
+        near, short = ~good & (found.residual <= _ALLOWED), step <= _SHORTEST
+        self._lost[rows[~good & short & (last | ~near)]] += _ASTRAY + 1 if last else 1
+        go = good | (known & (near | short) & (not last))
+        on = rows[go]
+        self._span[rows] = np.where(good, np.log(self._solved[rows] / self._reg[rows]), np.inf)
+        self._before[on], self._solved[on] = self._state[on], self._reg[on]
+        self._state[on] = found.state[go]
+        step = np.clip(np.where(good, step**1.5, np.sqrt(step)), _SHORTEST, _LONG)
+        self._step[rows] = step
+        aim, wanted = self._solved[rows] / step, self._equations.reg[rows]
+        self._reg[rows] = np.where(aim < np.sqrt(step) * wanted, wanted, aim)  # no small last step

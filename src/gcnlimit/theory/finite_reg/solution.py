@@ -31,10 +31,12 @@ FAR = 1e15
 ACCURACY = 1e-12
 """Of the chain that stands for a filter."""
 
+ROUNDING = 7e-12
+"""Residual that rounding may leave, over the root of the numbers of a state."""
+
 _ROUGH = 1e-3  # residual that suffices on the way, where a spike that dominates magnifies it
 _SHARES = (0.2, 0.5, 0.8, 1.0)  # of a penalty as it is turned on
 _LEAST = 1e-150  # regularization, in units of the squared gain, below which a square underflows
-_ROUNDING = 7e-12  # residual that rounding may leave, over the root of the numbers of a state
 _WORK = 5e8  # iterations times numbers of a state to the power 3/2, about: ten seconds
 _FURTHER = 10.0  # factor above the first regularization at which the explicit start is a solution
 
@@ -225,7 +227,7 @@ class _Track:
             wanted = np.where(reg == self._equations.reg[rows], tol, max(tol, _ROUGH))
             stage = self._equations.take(rows).at(reg)
             end = iterate(stage, stage.settled(start), tol=wanted, level=int(level.min()))
-            end.converged[end.residual <= _ROUNDING * np.sqrt(start.shape[1])] = True
+            end.converged[end.residual <= ROUNDING * np.sqrt(start.shape[1])] = True
             self._record(rows, end)
         return FixedPoint(self._state, self._residual, self._iterations, self._converged)
 
