@@ -146,8 +146,7 @@ class Polynomial(Filter):
         return Chain.polynomial(self.coefficients)
 
     def series(self, operator: Any, block: Block, accuracy: float, shape: Shape) -> Block:
-        weights = self.coefficients.T.reshape(self.order + 1, *shape)
-        return power_sum(weights, operator, block)
+        return power_sum(self.coefficients.T.reshape(self.order + 1, *shape), operator, block)
 
 
 @dataclass(frozen=True, eq=False)

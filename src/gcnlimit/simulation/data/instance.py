@@ -231,8 +231,7 @@ class Instance(Brief):
         y = self.data.classes.index_of(self.given_labels)
         train = self.train_mask[None]
         test = ~train & (y >= 0)
-        X = np.asarray(self.features)
-        return Dataset(self.observation.graph, X, y, train, None, test)
+        return Dataset(self.observation.graph, np.asarray(self.features), y, train, None, test)
 
 
 Given = Instance | Observation
