@@ -198,9 +198,9 @@ class Function(Filter):
         try:
             with np.errstate(all="ignore"):
                 g = np.asarray(self.function(np.array(x)))  # the function may work in place
-        except TypeError as error:
-            fails = f"the filter g(x) fails on an array ({error})"
-            raise ParameterError(f"{fails}; write it with NumPy") from None
+        except Exception as error:  # of a function of a user, whatever it is
+            fails = f"the filter g(x) fails on an array ({type(error).__name__}: {error})"
+            raise ParameterError(f"{fails}; write it with NumPy") from error
         if g.dtype.kind not in "biuf" or g.shape not in ((), np.shape(x)):
             told = f"the filter g(x) has dtype {g.dtype} and shape {g.shape} for x of shape"
             raise ParameterError(f"{told} {np.shape(x)}; it must be a real number for each x")

@@ -279,5 +279,4 @@ def _features(stored: Stored, labels: Array, data: CSBM) -> Features:
     key = whole("key", field(stored, "key").item(), low=0, high=LARGEST_KEY)
     device = field(stored, "device").item() if "device" in stored else "cpu"
     backend_of(device)
-    codes = data.classes.codes_of(labels)
-    return StreamedFeatures.of(key, codes, spike, data.features, device)
+    return StreamedFeatures.of(key, data.classes.codes_of(labels), spike, data.features, device)
