@@ -222,7 +222,7 @@ def check_free(gcn: GCN, free: Mapping[str, Any], scales: Sequence[str]) -> None
 def _interval(name: str, bounds: Any) -> Interval:
     """Check one pair of bounds."""
     try:
-        low, high = reals(f"free[{name!r}]", bounds).tolist()
+        low, high = map(float, reals(f"free[{name!r}]", bounds))
     except (TypeError, ValueError, OverflowError):
         raise ParameterError(
             f"free[{name!r}] = {shown(bounds)} is not a pair (low, high)"

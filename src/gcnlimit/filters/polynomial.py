@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import as_real, plain_array, whole
+from gcnlimit._validation import as_real, broadcast, plain_array, whole
 from gcnlimit._values import Array, Parameter, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters.action import Block, Shape, Whole, power_sum
@@ -59,6 +59,7 @@ class Residual(Filter):
         checked = [check_depth(single) for single in several.ravel().tolist()]
         depths = np.reshape(checked, (*several.shape, 1))
         layers = np.arange(np.max(depths, initial=0))
+        broadcast(c=c.shape, depth=several.shape)
         c, _ = np.broadcast_arrays(c[..., None], depths)
         return cls(np.empty(0))._with(np.where(layers < depths, c, np.nan))
 
