@@ -24,23 +24,23 @@ sweeps/cluster sweeps/survival theory/classes theory/noise
 """Tests of no one module: laws of a whole room, of the pages, or of the package."""
 
 BUDGET = {
-    ".": (21, 3035),
+    ".": (21, 3040),
     "_runtime": (6, 602),
-    "benchmark": (8, 1500),
-    "choose": (13, 2445),
+    "benchmark": (8, 1502),
+    "choose": (13, 2446),
     "cli": (18, 1782),
     "explorer": (11, 2527),
     "figures": (8, 1304),
-    "filters": (6, 1096),
-    "graphs": (15, 2872),
-    "losses": (4, 729),
+    "filters": (6, 1110),
+    "graphs": (15, 2873),
+    "losses": (4, 740),
     "nn": (7, 838),
     "numerics": (14, 1805),
     "real": (13, 2500),
     "results": (8, 1208),
-    "simulation": (26, 4812),
+    "simulation": (26, 4807),
     "sweeps": (6, 1200),
-    "theory": (53, 9861),
+    "theory": (53, 9856),
 }
 """Modules and lines that each room may have, the root as ".": to raise one is a decision."""
 

@@ -338,3 +338,30 @@ def test_a_loss_may_work_in_place():
     ).test_loss
     found = gl.predict(gl.CSBM(2, 1, 2, 0.4), gl.GCN(gl.Residual([]), in_place, 1.0)).test_loss
     assert found == expected
+
+
+def fails(*_):
+    raise KeyError("no such margin")
+
+
+@pytest.mark.parametrize(
+    "check, given",
+    [
+        (gl.check_loss, type("Failing", (gl.Loss,), {"value": fails})()),
+        (gl.check_loss, fails),
+        (gl.check_filter, fails),
+        (
+            gl.check_filter,
+            dataclass(frozen=True, eq=False)(type("Failing", (TwoSteps,), {"normalized": fails}))(
+                1.0
+            ),
+        ),
+        (gl.GCN, fails),
+    ],
+    ids=["loss", "loss of a function", "filter of a function", "filter", "network"],
+)
+def test_a_function_that_fails_is_quoted(check, given):
+    with pytest.raises(
+        gl.ParameterError, match=r"fails on an array \(KeyError: 'no such margin'\)"
+    ):
+        gl.predict(gl.CSBM(4, 1, 2, 0.1), check(given))

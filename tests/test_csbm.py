@@ -76,3 +76,10 @@ def test_impossible_graphs_are_refused(bad, says):
 def test_a_degree_too_small_for_the_signal_is_refused():
     with pytest.raises(gl.ParameterError, match="raise degree"):
         gl.CSBM(alpha=4, lam=2.0, mu=2.0, rho=0.1).homophily(degree=3)
+
+
+def test_sizes_that_do_not_broadcast_are_named():
+    with pytest.raises(gl.ParameterError, match=r"degree \(2,\), nodes \(3,\)"):
+        gl.CSBM(4, 1, 2, 0.1).homophily([10, 20], [100, 200, 300])
+    with pytest.raises(gl.ParameterError, match=r"c \(2,\), depth \(3,\)"):
+        gl.Residual.constant([1.0, 2.0], [1, 2, 3])

@@ -100,3 +100,20 @@ def test_few_propensities_keep_the_nodes_without_edges():
     assert few.weight[0] == pytest.approx(1.0 / 60.0, rel=1e-9)
     same = gl.Degrees(degrees[:20])
     assert same.few(24) is same
+
+
+@pytest.mark.parametrize(
+    "law", [gl.Gamma(0.5), gl.LogNormal(0.5), gl.Pareto(3, 10), gl.Degrees([1, 3])]
+)
+@pytest.mark.parametrize("power", ["x", None, 1j, [1, 2], math.nan, 1e300, 17])
+def test_a_moment_is_of_a_number_that_it_exists_for(law, power):
+    """A power of 1e300 once gave NaN, or a number too large for Python."""
+    with pytest.raises(gl.ParameterError, match="power"):
+        law.moment(power)
+
+
+@pytest.mark.parametrize("law", [gl.Degrees([1, 3]), gl.Spectrum([0.5, 1.5])])
+@pytest.mark.parametrize("values", ["x", None, ["a", "b"], [1j, 2]])
+def test_an_average_is_of_a_number_for_each_level(law, values):
+    with pytest.raises(gl.ParameterError, match="values"):
+        law.average(values)

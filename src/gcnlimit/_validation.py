@@ -37,15 +37,7 @@ def as_real(
     plain = type(single) in (float, np.float64) and not minimum_axes
     if plain and (low < single < high or (infinite and single == inf)):
         return float(single)  # the usual case, at once
-    raw = plain_array(name, value)
-    numbers = (isinstance(x, Real) and not isinstance(x, np.timedelta64) for x in raw.flat)
-    if raw.dtype == object and all(numbers):  # such as 10**20
-        sizes = [inf if x > 1e308 else -inf if x < -1e308 else float(x) for x in raw.flat]
-        raw = np.reshape(sizes, raw.shape)
-    if raw.dtype.kind not in "iufb" and raw.size:
-        raise ParameterError(f"{name} must be real numbers, got {shown(value)}")
-    with np.errstate(over="ignore"):  # a longer float beyond the range of float64 is infinite
-        array = np.array(raw, dtype=np.float64)
+    array = reals(name, value).copy()
     if array.ndim < minimum_axes:
         text = shown(value)
         raise ParameterError(f"{name} = {text} has no axis of layers; write {name}=[{text}]")
@@ -64,6 +56,21 @@ def as_real(
         return float(array)
     array.flags.writeable = False
     return array
+
+
+def reals(name: str, value: ArrayLike) -> Array:
+    """Return `value` as an array of floats, NaN and infinity included, or raise `ParameterError`."""
+    if type(value) is np.ndarray and value.dtype == np.float64 and value.ndim < 8:
+        return value  # the usual case, at once
+    raw = plain_array(name, value)
+    numbers = (isinstance(x, Real) and not isinstance(x, np.timedelta64) for x in raw.flat)
+    if raw.dtype == object and all(numbers):  # such as 10**20
+        sizes = [inf if x > 1e308 else -inf if x < -1e308 else float(x) for x in raw.flat]
+        raw = np.reshape(sizes, raw.shape)
+    if raw.dtype.kind not in "iufb" and raw.size:
+        raise ParameterError(f"{name} must be real numbers, got {shown(value)}")
+    with np.errstate(over="ignore"):  # a longer float beyond the range of float64 is infinite
+        return np.asarray(raw, dtype=np.float64)
 
 
 def number(

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._values import Array, Mask
-from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, as_filter
 from gcnlimit.losses import Loss, as_loss
-from gcnlimit.losses.custom import first, jump, problems
+from gcnlimit.losses.custom import first, jump, problems, raise_found
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.theory.finite_reg.averages import eta, expected_losses
@@ -50,9 +49,7 @@ def check_filter(filter: Any) -> None:
 
 def _raise_first(name: str, checked: Any, checks: Iterable[Callable[[Any], Iterator[str]]]) -> None:
     """Raise `ParameterError` with the first problem that a check finds."""
-    problem = first(told for check in checks for told in check(checked))
-    if problem:
-        raise ParameterError(f"{name} = {checked!r}: {problem}")
+    raise_found(name, checked, lambda: first(told for check in checks for told in check(checked)))
 
 
 def _first(where: Mask, *arrays: Array) -> list[float]:

@@ -277,6 +277,7 @@ def _full_signal(degree: ArrayLike, nodes: ArrayLike) -> Parameter:
     r"""Signal :math:`\sqrt{d/(1 - d/N)}` of a graph all of whose edges stay within the classes."""
     d = as_real("degree", degree, low=0, open_low=True)
     n = as_real("nodes", nodes, low=0, open_low=True, infinite=True)
+    broadcast(degree=np.shape(d), nodes=np.shape(n))
     if np.any(np.greater_equal(d, n)):
         raise ParameterError(f"degree = {np.max(d):g} is too large; it must be below nodes")
     return (d / (1.0 - d / n)) ** 0.5

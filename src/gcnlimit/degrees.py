@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from gcnlimit._validation import as_real, broadcast, number
+from gcnlimit._validation import as_real, broadcast, number, reals
 from gcnlimit._values import Array, Value, brief, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.lanczos import quadrature
@@ -69,9 +69,9 @@ class DegreeLaw(Value):
         r"""Number :math:`b = \mathbb E\sqrt\theta \le 1`, through which the law enters the averages over a graph."""
         return self.average(np.sqrt(self.theta))
 
-    def average(self, values: Array) -> float:
+    def average(self, values: npt.ArrayLike) -> float:
         """Average of one value for each of `theta`."""
-        return float(values @ self.weight)
+        return float(reals("values", values) @ self.weight)
 
     def few(self, count: int) -> DegreeLaw:
         """Law of at most so many propensities that is near this one: the Gauss rule in their logarithms."""
@@ -134,6 +134,7 @@ class Gamma(_OfVariance):
 
     def moment(self, power: float) -> float:
         r"""Return :math:`k^{-p}\,\Gamma(k+p)/\Gamma(k)`, infinite for :math:`p \le -k`."""
+        power = number("power", power, low=-16, high=16)
         if not self.variance:
             return 1.0
         k = 1.0 / self.variance
@@ -166,6 +167,7 @@ class LogNormal(_OfVariance):
 
     def moment(self, power: float) -> float:
         r"""Return :math:`e^{s^2 p(p-1)/2}`."""
+        power = number("power", power, low=-16, high=16)
         return math.exp(0.5 * power * (power - 1.0) * math.log1p(self.variance))
 
     def draw(self, rng: np.random.Generator, n: int) -> Array:
@@ -209,7 +211,7 @@ class Pareto(DegreeLaw):
 
     def moment(self, power: float) -> float:
         """Average of a power of the propensities, a ratio of two integrals."""
-        start = 1.0 - self.exponent
+        start, power = 1.0 - self.exponent, number("power", power, low=-16, high=16)
         return float(self._smallest**power * self._integral(start + power) / self._integral(start))
 
     def draw(self, rng: np.random.Generator, n: int) -> Array:
@@ -270,9 +272,8 @@ class Degrees(DegreeLaw):
 
     def moment(self, power: float) -> float:
         """Average of a power, infinite for a negative one if a degree is 0."""
-        if power < 0.0 and self.theta[0] == 0.0:
-            return math.inf
-        return self.average(self.theta**power)
+        power = number("power", power, low=-16, high=16)
+        return math.inf if power < 0.0 and self.theta[0] == 0.0 else self.average(self.theta**power)
 
     def draw(self, rng: np.random.Generator, n: int) -> Array:
         """Propensities of `n` nodes, drawn from the given degrees."""

@@ -94,8 +94,7 @@ class Normalization(Numbers):
         """Whether it is the symmetric one, for which the operator is :math:`a_0` itself."""
         if not self.shape:  # the usual case, at once
             return (self.left, self.right, self.tau) == (0.5, 0.5, 0.0)
-        half = np.equal(self.left, 0.5) & np.equal(self.right, 0.5)
-        return bool(np.all(half & self._bare))
+        return bool(np.all(np.equal(self.left, 0.5) & np.equal(self.right, 0.5) & self._bare))
 
     def factors(self, theta: Array, signal: Array) -> tuple[Array, Array]:
         r"""Factors :math:`l` and :math:`r`, points along the first axis and `theta` along the second."""

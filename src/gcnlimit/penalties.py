@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import number
+from gcnlimit._validation import number, reals
 from gcnlimit._values import Array, Value, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses.base import Convex
@@ -32,7 +32,7 @@ class L2(Value, Penalty):
     """
 
     def value(self, w: npt.ArrayLike) -> Array:
-        return np.asarray(0.5 * np.asarray(w, float) ** 2)
+        return np.asarray(0.5 * reals("w", w) ** 2)
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -54,24 +54,24 @@ class ElasticNet(Value, Penalty):
         object.__setattr__(self, "l1_ratio", ratio)
 
     def value(self, w: npt.ArrayLike) -> Array:
-        w = np.asarray(w, float)
+        w = reals("w", w)
         return np.asarray(self.l1_ratio * np.abs(w) + 0.5 * (1.0 - self.l1_ratio) * w**2)
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         """Weight shrunk towards 0 by a constant, then by a factor."""
-        omega, v = np.asarray(omega, float), np.asarray(v, float)
+        omega, v = reals("omega", omega), reals("v", v)
         left = np.maximum(np.abs(omega) - v * self.l1_ratio, 0.0)
         return np.asarray(np.sign(omega) * left / (1.0 + v * (1.0 - self.l1_ratio)))
 
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         """0 where the weight is set to 0."""
-        omega, v = np.asarray(omega, float), np.asarray(v, float)
+        omega, v = reals("omega", omega), reals("v", v)
         slope = 1.0 / (1.0 + v * (1.0 - self.l1_ratio))
         return np.where(np.abs(omega) > v * self.l1_ratio, slope, 0.0)
 
     def breakpoints(self, v: npt.ArrayLike) -> Array | None:
         """Where weights become 0."""
-        edge = np.asarray(v, float) * self.l1_ratio
+        edge = reals("v", v) * self.l1_ratio
         return np.stack([-edge, edge])
 
 
@@ -91,11 +91,11 @@ class Mixed(Value, Penalty):
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         divisor, rest = self._part(v)
-        return self.penalty.prox(np.asarray(omega, float) / divisor, rest)
+        return self.penalty.prox(reals("omega", omega) / divisor, rest)
 
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         divisor, rest = self._part(v)
-        return self.penalty.prox_derivative(np.asarray(omega, float) / divisor, rest) / divisor
+        return self.penalty.prox_derivative(reals("omega", omega) / divisor, rest) / divisor
 
     def breakpoints(self, v: npt.ArrayLike) -> Array | None:
         divisor, rest = self._part(v)
@@ -103,7 +103,7 @@ class Mixed(Value, Penalty):
         return None if kinks is None else kinks * divisor
 
     def _part(self, v: npt.ArrayLike) -> tuple[Array, Array]:
-        v = np.asarray(v, float)
+        v = reals("v", v)
         divisor = 1.0 + v * (1.0 - self.share)
         return divisor, v * self.share / divisor
 

@@ -611,3 +611,20 @@ def test_a_console_and_a_notebook_show_the_table():
     scores = Scores(tuple(Run("mine", "deep", "small", k, 0.8, 1.0) for k in range(500)))
     assert repr(scores) == str(scores)
     assert scores._repr_html_() == f"<pre>{scores}</pre>"
+
+
+@pytest.mark.parametrize("bad", [[], {}, np.zeros(2)], ids=repr)
+def test_names_of_a_ranking_are_asked_for(bad):
+    ranking = Ranking.of(published())
+    for ask in (
+        lambda: ranking.mean(bad, "reference"),
+        lambda: ranking.mean("GCN", bad),
+        lambda: ranking.mean_place(bad),
+        lambda: ranking.difference("GCN", bad),
+        lambda: Ranking.of(published(), mine=(bad,)),
+        lambda: Scores.load([bad]),
+        lambda: merge([bad]),
+        lambda: merge(np.array(1.0)),
+    ):
+        with pytest.raises(gl.ParameterError):
+            ask()

@@ -138,3 +138,9 @@ def test_a_point_that_is_refused_leaves_a_gap_in_the_picture():
     assert len(drawn) == 9
     assert all(np.isfinite(values[1:]).all() for values in drawn)
     assert axes.get_ylim()[1] >= max(values[1] for values in drawn if values[1] < 0.2)
+
+
+@pytest.mark.parametrize("digits", ["x", -1, 2.5, None])
+def test_the_digits_of_a_table_are_a_whole_number(digits):
+    with pytest.raises(gl.ParameterError, match="digits"):
+        Comparison(()).rows(digits)

@@ -81,6 +81,8 @@ def test_each_point_has_its_own_constant_and_can_be_simulated():
         (DATA, {"tau": (0, 1)}, "no effect where all degrees are alike"),
         (HUBS, {"tau": (-1, 1)}, "stay between 0 and inf"),
         (HUBS, {"left": (0, 11)}, "stay between -10 and 10"),
+        (HUBS, {"left": (1j, 2.0)}, "left.* is not a pair"),
+        (HUBS, {"left": np.ones((2, 2))}, "left.* is not a pair"),
         (HUBS, {"sigma": (0, 1)}, "choose among c, reg, depth, left, right, tau, test_filter"),
         (HUBS.replaced(degrees=gl.Gamma(0.5)), {"left": (0, 1)}, "no spectral edge"),
     ],

@@ -323,3 +323,42 @@ def test_a_series_is_cut_at_the_first_term_after_which_the_rest_is_small(accurac
     for theta in (0.01, 0.3, -0.45):
         depth = gl.PageRank(theta).chain(accuracy=accuracy, radius=2.0).depth
         assert abs(2.0 * theta) ** depth <= accuracy < abs(2.0 * theta) ** (depth - 1)
+
+
+def test_a_filter_acts_on_whole_numbers_and_lists():
+    """They are floats to it: of whole numbers it once tried to keep the type."""
+    operator = np.array([[0.0, 1.0], [1.0, 0.0]])
+    for block in ([1, 2], np.array([1, 2]), np.array([1.0, 2.0], ">f8")):
+        acted = gl.Diffusion(1.0).apply(operator, block, radius=1.0)
+        assert acted == pytest.approx([3.8935, 4.2613], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"block": "x"},
+        {"block": np.ones(3)},
+        {"block": np.ones((2, 2, 2))},
+        {"operator": None},
+        {"operator": np.ones((2, 3))},
+        {"accuracy": 2.0},
+        {"accuracy": "x"},
+        {"radius": -1.0},
+        {"radius": [1.0, 2.0]},
+    ],
+    ids=repr,
+)
+def test_what_a_filter_cannot_act_on_is_refused(wrong):
+    usual = {"operator": np.eye(2), "block": np.ones(2), "radius": 1.0}
+    with pytest.raises(gl.ParameterError, match=next(iter(wrong))):
+        gl.Diffusion(1.0).apply(**usual | wrong)
+
+
+@pytest.mark.parametrize("filter", [gl.Diffusion(1.0), gl.PageRank(0.3)], ids=repr)
+@pytest.mark.parametrize(
+    "wrong", [{"accuracy": 1.0}, {"accuracy": None}, {"radius": "x"}], ids=repr
+)
+def test_a_chain_asks_for_its_accuracy_and_radius(filter, wrong):
+    for method in (filter.chain, filter.layers):
+        with pytest.raises(gl.ParameterError, match=next(iter(wrong))):
+            method(**wrong)

@@ -800,3 +800,8 @@ def test_a_damaged_archive_is_refused_in_a_sentence(name, place, tmp_path):
     (tmp_path / name).write_bytes(raw)
     with contextlib.suppress(gl.ParameterError):
         real.read(tmp_path / name)
+
+
+def test_a_table_without_columns_is_refused():
+    with pytest.raises(gl.ParameterError, match="0 columns"):
+        real.read(pd.DataFrame(index=range(3)))

@@ -233,3 +233,33 @@ def test_a_kink_of_the_prox_may_lie_at_any_margin():
 def test_kinks_are_margins_in_increasing_order(kinks):
     with pytest.raises(gl.ParameterError, match="list the margins in increasing order"):
         gl.GCN(gl.Diffusion(1.0), FromValue(lambda z: np.maximum(0.0, 1.0 - z), kinks=kinks))
+
+
+METHODS = {
+    "value": lambda loss, bad: loss.value(bad),
+    "derivatives": lambda loss, bad: loss.derivatives(bad),
+    "prox": lambda loss, bad: loss.prox(bad, 1.0),
+    "prox in v": lambda loss, bad: loss.prox(0.5, bad),
+    "prox_derivative": lambda loss, bad: loss.prox_derivative(bad, 1.0),
+    "pull": lambda loss, bad: loss.pull(0.5, bad),
+    "breakpoints": lambda loss, bad: loss.breakpoints(bad),
+}
+
+
+@pytest.mark.parametrize("bad", ["x", None, [1.0, "a"], 1j, np.ma.masked, {}], ids=repr)
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("function", [*LOSSES, gl.Softmax(), gl.ElasticNet(0.5)], ids=repr)
+def test_methods_ask_for_numbers(function, method, bad):
+    """A loss without kinks has no breakpoints whatever v is; a penalty has no pull."""
+    if method == "breakpoints" and not function.kinks and function != gl.ElasticNet(0.5):
+        return
+    if method == "pull" and not isinstance(function, gl.Loss):
+        return
+    with pytest.raises(gl.ParameterError, match=r"^(z|w|omega|v) "):
+        METHODS[method](function, bad)
+
+
+def test_the_pull_without_response_is_minus_the_slope():
+    with np.errstate(all="raise"):
+        pull, _ = gl.Hinge().pull([0.5, 1.5], 0.0)
+    assert pull.tolist() == [1.0, 0.0]

@@ -30,6 +30,13 @@ def broken(array, part, value):
     return matrix
 
 
+def of_objects():
+    """Sparse matrix with what SciPy itself refuses, unless it is put there afterwards."""
+    matrix = sparse.coo_array(A)
+    matrix.data = np.full(matrix.nnz, "a", object)
+    return matrix
+
+
 BAD_X = {
     "sparse, a column too far": broken(X, "indices", 10**6),
     "sparse, a negative column": broken(X, "indices", -5),
@@ -94,6 +101,10 @@ BAD_GRAPH = {
     "sparse, a column too far": broken(A, "indices", N),
     "sparse, rows beyond the end": broken(A, "indptr", 10**6),
     "sparse, rows that go back": broken(A, "indptr", -7),
+    "sparse, of objects": of_objects(),
+    "sparse, of more nodes than a memory holds": sparse.coo_array(
+        ([1.0], ([0], [1])), shape=(10**13, 10**13)
+    ),
     "masked": np.ma.masked_array(A, A > 0.0),
     "no edge": np.zeros((N, N)),
     "self loops alone": np.eye(N),
@@ -137,6 +148,7 @@ BAD_OPTIONS = [
     {"deploy": "best"},
     {"strengths": [1.0]},
     {"strengths": [np.nan]},
+    {"strengths": np.linspace(-2.0, 2.0, 200)},
     {"strengths": []},
     {"strengths": "strong"},
     {"filter": "hops"},
@@ -293,3 +305,12 @@ def test_without_a_graph_the_names_of_columns_do_not_matter_either(name):
     named = UNUSUAL[name]["X"]
     found = gl.GraphClassifier().fit(named, CLASSES).predict_proba(named)
     assert np.allclose(found, gl.GraphClassifier().fit(X, CLASSES).predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "model", [np, iter([1]), gl.GradientDescent(5, 0.1), "x", gl.GraphClassifier]
+)
+def test_what_is_no_model_is_refused_in_a_sentence(model):
+    """It is looked at before it is copied, which a module and an iterator do not let one do."""
+    with pytest.raises(gl.ParameterError, match="takes no graph"):
+        gl.cross_validate(model, X, Y, A, folds=2)

@@ -397,3 +397,14 @@ def test_another_graph_of_some_degree_is_near_that_of_large_degree_and_takes_one
     assert abs(sparse - gl.best_linear(data, to=to).test_accuracy) < 0.01
     with pytest.raises(gl.ParameterError, match="takes one point; leave out degree"):
         gl.best_linear(data, to=to.having(lam=[0.5, 0.8]), **sizes)
+
+
+def test_a_layer_whose_evidence_is_beyond_all_numbers_says_so():
+    """It once had the status of an explicit answer, and no accuracy."""
+    data = gl.CSBM(
+        3e10, [1.0, -1.4e155], 1.3e250, 0.01, directed=False, degrees=gl.Degrees([0, 1, 2])
+    )
+    answer = gl.best_linear(data, layers=2)
+    statuses = [[gl.Status.EXPLICIT] * 2, [gl.Status.OUT_OF_RANGE] * 2]
+    np.testing.assert_array_equal(answer.status, statuses)
+    np.testing.assert_array_equal(np.isfinite(answer.test_accuracy), [[True] * 2, [False] * 2])

@@ -61,7 +61,7 @@ class Ranking(Printed):
                 graphs[run.graph] = run.accuracy
         methods = tuple(dict.fromkeys(run.method for run in runs))
         ran = {run.method: run.size for run in scores.runs}
-        if absent := [name for name in mine if name not in ran]:
+        if absent := [name for name in mine if not isinstance(name, str) or name not in ran]:
             raise ParameterError(f"mine = {absent[0]!r} has no run; choose among {list(methods)}")
         others = {method: other for method, other in ran.items() if method not in methods}
         named = dict.fromkeys(problem for _, problem in accuracies)
@@ -85,6 +85,7 @@ class Ranking(Printed):
 
     def mean(self, method: str, problem: str) -> float:
         """Mean accuracy over the graphs; NaN without a run."""
+        check_types("mean", method=(method, str), problem=(problem, str))
         return mean_of(self.accuracies.get((method, problem), {}).values())[0]
 
     def difference(self, method: str, other: str) -> tuple[float, float]:
@@ -93,6 +94,7 @@ class Ranking(Printed):
         The variance on one graph is the mean of those measured, :math:`n - 1` of them, and of one that is known:
         :math:`2 s^2/N`, where :math:`s` is the recorded scatter of message passing.
         """
+        check_types("difference", method=(method, str), other=(other, str))
         gains, variances = [], []
         for problem in self.common:
             mine, theirs = (self.accuracies.get((name, problem), {}) for name in (method, other))

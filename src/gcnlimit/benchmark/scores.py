@@ -118,6 +118,7 @@ class Scores(Printed):
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Scores:
         """Read what `save` wrote."""
+        check_path(path)
         file = f"path = {str(path)!r}"
         try:
             raw = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -165,9 +166,8 @@ def merge(parts: Iterable[Scores]) -> Scores:
     >>> merge([Scores((first,)), Scores((again,)), published()]).runs[0].accuracy
     0.9
     """
-    check_types("merge", parts=(parts, Iterable))
     runs: list[Run] = []
-    for part in parts:
+    for part in parts if np.iterable(parts) else (parts,):
         check_types("merge", part=(part, Scores))
         runs += part.runs
     # a published run is known by its accuracy, and by having no time

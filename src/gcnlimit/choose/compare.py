@@ -145,6 +145,7 @@ class Comparison(Result):
 
     def rows(self, digits: int = 5) -> list[tuple[str, str, str, str]]:
         """Cells of the table of a single point, its head first; dashes where there is no answer."""
+        digits = whole("digits", digits, 0, 17)
         rows = [("method", "accuracy", "gap", "chosen")]
         for entry, gap in zip(self.entries, self.gap, strict=True):
             both = (float(entry.test_accuracy), float(gap))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import plain_array
+from gcnlimit._validation import reals
 from gcnlimit._values import Array, Mask, shown
 from gcnlimit.choose.method import Method
 from gcnlimit.errors import ParameterError
@@ -222,7 +222,7 @@ def check_free(gcn: GCN, free: Mapping[str, Any], scales: Sequence[str]) -> None
 def _interval(name: str, bounds: Any) -> Interval:
     """Check one pair of bounds."""
     try:
-        low, high = (float(bound) for bound in plain_array(f"free[{name!r}]", bounds))
+        low, high = map(float, reals(f"free[{name!r}]", bounds))
     except (TypeError, ValueError, OverflowError):
         raise ParameterError(
             f"free[{name!r}] = {shown(bounds)} is not a pair (low, high)"

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy.linalg import get_blas_funcs
 
 from gcnlimit._runtime.threads import over_blocks
+from gcnlimit._validation import reals
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.linear import norm
@@ -28,6 +29,16 @@ Whole = npt.NDArray[np.int64]
 # Columns at once: three blocks of ten thousand rows stay in a cache (around which a multiple of 8
 # would write).
 WIDTH = 100
+
+
+def as_block(operator: Any, block: Any) -> Block:
+    """Columns on which an operator acts, as floats; `ParameterError` if they are not, or it is of another size."""
+    if getattr(block, "dtype", None) != np.float32 and not hasattr(block, "new_tensor"):
+        block = reals("block", block)
+    if block.ndim not in (1, 2) or np.shape(operator) != 2 * tuple(block.shape[:1]):
+        shapes = f"operator and block have shapes {np.shape(operator)} and {tuple(block.shape)}"
+        raise ParameterError(f"{shapes}; give a row and a column for each row of block")
+    return block
 
 
 def column_blocks(columns: int, width: int = WIDTH) -> Iterator[slice]:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Never, Self
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import as_real
+from gcnlimit._validation import as_real, number, reals, tolerance
 from gcnlimit._values import Array, Value
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import action
@@ -200,7 +200,7 @@ class Filter(Value, ABC):
         `accuracy` is relative to :math:`\sup |g|` in the first case and to the norm of the result in the second; by
         default what the precision of `block` allows.
         """
-        count = math.prod(self.shape)
+        block, count = action.as_block(operator, block), math.prod(self.shape)
         flat = self.ravel(self.shape)
 
         def act(_: slice, piece: Block) -> Block:
@@ -211,6 +211,7 @@ class Filter(Value, ABC):
 
     def apply_each(self, operator: Any, block: Block, *, radius: float | None = None) -> Block:
         """Action of each parameter on its own column of `block`; otherwise as `apply`, to the default accuracy."""
+        block = action.as_block(operator, block)
         if self.shape != block.shape[1:]:
             got = f"got shape {block.shape} for {self.shape}"
             raise ParameterError(f"apply_each needs a column for each parameter, {got}")
@@ -224,10 +225,11 @@ class Filter(Value, ABC):
         self, operator: Any, block: Block, radius: float | None, accuracy: float | None, size: Shape
     ) -> Block:
         """Action on one block; `size` is the shape of the weights (see `gcnlimit.filters.action`)."""
-        accuracy = accuracy or (1e-6 if block.itemsize == 4 else 1e-12)
+        usual = 1e-6 if block.itemsize == 4 else 1e-12
+        accuracy = usual if accuracy is None else tolerance("accuracy", accuracy)
         if radius is None:
             return self.series(operator, block, accuracy, size)
-        self.check_radius(radius)
+        self.check_radius(number("radius", radius, low=0, open_low=True))
         weights = action.chebyshev_series(self, radius, accuracy)
         weights = weights.reshape(-1, *size)
         return action.chebyshev_sum(weights, operator, block, radius, accuracy)
@@ -277,7 +279,7 @@ class Filter(Value, ABC):
 
     def check_radius(self, radius: npt.ArrayLike) -> None:
         """Raise `ParameterError` if the filter is not defined on a spectrum of that radius."""
-        defined = self.defined(radius)
+        defined = self.defined(reals("radius", radius))
         if not defined.all():
             value, wide, _ = np.broadcast_arrays(self.values, radius, defined)
             first = int(np.argmin(defined))

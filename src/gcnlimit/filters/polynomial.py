@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import as_real, plain_array, whole
+from gcnlimit._validation import as_real, broadcast, plain_array, whole
 from gcnlimit._values import Array, Parameter, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters.action import Block, Shape, Whole, power_sum
@@ -59,6 +59,7 @@ class Residual(Filter):
         checked = [check_depth(single) for single in several.ravel().tolist()]
         depths = np.reshape(checked, (*several.shape, 1))
         layers = np.arange(np.max(depths, initial=0))
+        broadcast(c=c.shape, depth=several.shape)
         c, _ = np.broadcast_arrays(c[..., None], depths)
         return cls(np.empty(0))._with(np.where(layers < depths, c, np.nan))
 
@@ -146,8 +147,7 @@ class Polynomial(Filter):
         return Chain.polynomial(self.coefficients)
 
     def series(self, operator: Any, block: Block, accuracy: float, shape: Shape) -> Block:
-        weights = self.coefficients.T.reshape(self.order + 1, *shape)
-        return power_sum(weights, operator, block)
+        return power_sum(self.coefficients.T.reshape(self.order + 1, *shape), operator, block)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,9 +199,9 @@ class Function(Filter):
         try:
             with np.errstate(all="ignore"):
                 g = np.asarray(self.function(np.array(x)))  # the function may work in place
-        except TypeError as error:
-            fails = f"the filter g(x) fails on an array ({error})"
-            raise ParameterError(f"{fails}; write it with NumPy") from None
+        except Exception as error:  # of a function of a user, whatever it is
+            fails = f"the filter g(x) fails on an array ({type(error).__name__}: {error})"
+            raise ParameterError(f"{fails}; write it with NumPy") from error
         if g.dtype.kind not in "biuf" or g.shape not in ((), np.shape(x)):
             told = f"the filter g(x) has dtype {g.dtype} and shape {g.shape} for x of shape"
             raise ParameterError(f"{told} {np.shape(x)}; it must be a real number for each x")

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from gcnlimit._validation import reals, tolerance
 from gcnlimit._values import Array, Parameter
 from gcnlimit.filters.action import Block, Shape, Whole, series_sum
 from gcnlimit.filters.base import Averages, Filter, SearchScale, to_unit
@@ -48,11 +49,11 @@ class Diffusion(Filter):
         return np.asarray(np.ceil(np.minimum(np.sqrt(90.0 * z), z) + 0.15 * z + 28.0), np.int64)
 
     def layers(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> Whole:
-        return _exponential_length(np.abs(self.t) * np.asarray(radius, float), accuracy)
+        return _exponential_length(np.abs(self.t) * reals("radius", radius), accuracy)
 
     def defined(self, radius: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         r"""Where :math:`|t| R` does not need too long a series."""
-        return np.asarray(~(np.abs(self.t) * np.asarray(radius, float) > _LONGEST))
+        return np.asarray(~(np.abs(self.t) * reals("radius", radius) > _LONGEST))
 
     def why_undefined(self, value: float, radius: float) -> str:
         refused = super().why_undefined(value, radius)
@@ -70,7 +71,7 @@ class Diffusion(Filter):
         self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0, center: npt.ArrayLike = 0.0
     ) -> Chain:
         r"""Taylor series :math:`e^{t x_0} \sum_k t^k (x - x_0)^k / k!` about `center` :math:`x_0`."""
-        t, center, radius = np.broadcast_arrays(self.t, center, radius)
+        t, center, radius = np.broadcast_arrays(self.t, center, reals("radius", radius))
         depth = int(np.max(_exponential_length(np.abs(t) * (radius + np.abs(center)), accuracy)))
         b = t[..., None] / np.arange(1, depth + 1)
         c = -b * center[..., None]
@@ -96,8 +97,8 @@ def _exponential_length(radius: npt.ArrayLike, accuracy: float) -> Whole:
     It is where the Chernoff bound of the Poisson tail, :math:`K \log(K/R) - K + R`, reaches `-log(accuracy)`;
     Newton's method comes down to it from Bernstein's bound.
     """
-    R = np.maximum(np.asarray(radius, float), 1e-300)
-    wanted = -math.log(accuracy)
+    R = np.maximum(reals("radius", radius), 1e-300)
+    wanted = -math.log(tolerance("accuracy", accuracy))
     length = R + np.sqrt(2 * R * wanted) + 2 * wanted / 3
     for _ in range(6):
         slope = np.log(length / R)
@@ -145,11 +146,11 @@ class PageRank(Filter):
         return np.asarray(np.ceil(45.0 / rate + 24.0), np.int64)
 
     def layers(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> Whole:
-        return _geometric_length(np.abs(self.theta) * np.asarray(radius, float), accuracy)
+        return _geometric_length(np.abs(self.theta) * reals("radius", radius), accuracy)
 
     def defined(self, radius: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         r"""Where :math:`|\theta| R < 1`."""
-        return np.asarray(~(np.abs(self.theta) * np.asarray(radius, float) >= 1.0))
+        return np.asarray(~(np.abs(self.theta) * reals("radius", radius) >= 1.0))
 
     def why_undefined(self, value: float, radius: float) -> str:
         wide = f"a spectrum of radius {radius:.6g}; |theta| must be below {1 / radius:.6g}"
@@ -167,7 +168,7 @@ class PageRank(Filter):
     def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> Chain:
         r"""Geometric series: :math:`b_k = \theta`, read out with ones."""
         self.check_radius(radius)
-        theta, radius = np.broadcast_arrays(self.theta, radius)
+        theta, radius = np.broadcast_arrays(self.theta, reals("radius", radius))
         depth = int(np.max(_geometric_length(np.abs(theta) * radius, accuracy)))
         b = np.broadcast_to(theta[..., None], (*theta.shape, depth))
         return Chain(b, np.zeros_like(b), np.ones((*theta.shape, depth + 1)))
@@ -196,4 +197,4 @@ class PageRank(Filter):
 def _geometric_length(ratio: Array, accuracy: float) -> Whole:
     r"""Number of terms after which the rest of :math:`\sum q^k` is below `accuracy` times the sum."""
     rate = np.log(np.clip(ratio, 1e-300, 1.0 - 1e-12))
-    return np.asarray(np.ceil(math.log(accuracy) / rate), np.int64)
+    return np.asarray(np.ceil(math.log(tolerance("accuracy", accuracy)) / rate), np.int64)

@@ -192,6 +192,7 @@ def check_indices(name: str, matrix: Any) -> None:
 
 def _as_csr(name: str, matrix: Any, dtype: npt.DTypeLike = np.float64) -> Any:
     """Copy in CSR form, each entry once; the indices of another form are checked before and after."""
+    require(f"{name} of {matrix.shape[0]:.3g} rows", 16.0 * matrix.shape[0], "leave out empty rows")
     check_indices(name, matrix)
     # what becomes infinite is refused by the caller
     with np.errstate(over="ignore", invalid="ignore"):
@@ -235,7 +236,7 @@ def _matrix(name: str, value: Any) -> Any:
             array = array.astype(np.float64)
     if array.dtype.kind not in "biuf":
         told = f"has dtype {array.dtype}"[:60] if array.ndim else f"is {type(value).__name__}"
-        if array.dtype.kind == "O" and array.ndim == 2:
+        if array.dtype.kind == "O" and array.ndim == 2 and not is_sparse(array):
             wrong = (place for place, v in np.ndenumerate(array) if not isinstance(v, Real))
             row, column = next(wrong, (0, 0))
             called = list(getattr(value, "columns", range(array.shape[1])))[column]

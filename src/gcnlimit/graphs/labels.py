@@ -159,7 +159,7 @@ def as_fractions(value: Any, classes: npt.NDArray[Any]) -> Array:
     share = np.asarray(as_real("fractions", value, low=0, open_low=True))
     if share.shape != (len(names),) or abs(share.sum() - 1.0) > 1e-6:
         need = f"give {len(names)} that sum to 1, in the order {names}"
-        raise ParameterError(f"fractions = {share.tolist()} are not allowed; {need}")
+        raise ParameterError(f"fractions = {shown(share.tolist())} are not allowed; {need}")
     return np.asarray(share / share.sum())
 
 

@@ -206,7 +206,7 @@ def _edges(
         has = f"{table.shown} has {counted(len(columns), 'column')}, {listed(columns)}"
         keep = "keep two (source, target) or three (plus a weight), and leave others out"
         keep = f"{keep} by {option('drop', odd)}" if columns[1:] else "separate two by commas"
-        square = abs(len(columns) - len(table.words(columns[0]))) <= 1 and len(columns) > 3
+        square = len(columns) > 3 and abs(len(columns) - len(table.words(columns[0]))) <= 1
         if square and all(is_number(cell) for k in columns[1:] for cell in table.words(k)):
             keep = "as many as rows, like an adjacency matrix: write one edge in each row"
         raise ParameterError(f"{has}; {keep}")

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import chebyshev
 
+from gcnlimit._validation import reals
 from gcnlimit._values import Array, Integers
 from gcnlimit.classes import Classes
 from gcnlimit.errors import ParameterError
@@ -58,24 +59,24 @@ class Convex(ABC):
 
     def derivatives(self, z: npt.ArrayLike) -> tuple[Array, Array]:
         r"""First two derivatives :math:`\ell'`, :math:`\ell''` at `z`, from the right at a kink."""
-        z = np.asarray(z, float)
+        z = reals("z", z)
         return _derivatives(self, z, np.searchsorted(self.kinks, z, side="right"))
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         """Proximal operator of `v` times the function, at `omega`."""
-        return _prox(self, *np.broadcast_arrays(np.asarray(omega, float), np.asarray(v, float)))
+        return _prox(self, *np.broadcast_arrays(reals("omega", omega), reals("v", v)))
 
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         r"""Derivative of the proximal operator in `omega`: :math:`1/(1 + v\ell'')` there, 0 in a corner."""
         x = self.prox(omega, v)
-        slope = 1.0 / (1.0 + np.asarray(v, float) * self.derivatives(x)[1])
+        slope = 1.0 / (1.0 + reals("v", v) * self.derivatives(x)[1])
         return np.where(np.isin(x, self.kinks), 0.0, slope)
 
     def breakpoints(self, v: npt.ArrayLike) -> Array | None:
         """Points `omega` where the proximal operator is not smooth, stacked along the first axis; None if there are none."""
         if not self.kinks:
             return None
-        v, z = np.asarray(v, float), np.repeat(self.kinks, 2)  # from the left, and from the right
+        v, z = reals("v", v), np.repeat(self.kinks, 2)  # from the left, and from the right
         slopes = self._slopes(z, (np.arange(z.size) + 1) // 2)[0]
         return np.stack([kink + v * slope for kink, slope in zip(z, slopes, strict=True)])
 
@@ -123,7 +124,7 @@ class Loss(Convex):
 
         The first is :math:`-\ell'` at the proximal point; NaN where the division would lose it in rounding.
         """
-        omega, v = np.asarray(omega, float), np.asarray(v, float)
+        omega, v = reals("omega", omega), reals("v", v)
         # from the slope at the proximal point no digits are lost, however small v is
         smooth = not self.kinks and type(self).derivatives is not Loss.derivatives
         if smooth or type(self).prox is Loss.prox:

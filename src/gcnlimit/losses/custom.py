@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array, Value, shown
-from gcnlimit.errors import ParameterError
+from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.losses.base import Convex, Loss
 from gcnlimit.losses.standard import Hinge, Logistic, Softmax, Square
 
@@ -130,8 +130,15 @@ def jump(
 def check_own(name: str, function: Convex, *, least_at_0: bool = False) -> None:
     """Refuse a loss or a penalty of a user that cannot be right; each is looked at once, the library's own never."""
     find = _problem if isinstance(function, Hashable) else _problem.__wrapped__  # a plain dataclass
+    raise_found(name, function, lambda: find(function, least_at_0))
+
+
+def raise_found(name: str, function: Any, find: Callable[[], str | None]) -> None:
+    """Raise `ParameterError` with the problem that is found, or with the error of a function of a user."""
     try:
-        problem = find(function, least_at_0)
+        problem = find()
+    except GCNLimitError:
+        raise
     except Exception as error:  # of a function of a user, whatever it is
         problem = f"{name} = {shown(function)} fails on an array ({type(error).__name__}: {error})"
         raise ParameterError(f"{problem}; write a function of one array, with NumPy") from error

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from gcnlimit._validation import reals
 from gcnlimit._values import Array, Value
 from gcnlimit.losses.base import Form, Loss
 
@@ -25,21 +26,22 @@ class Square(Value, Loss):
     form = Form.CODES
 
     def value(self, z: npt.ArrayLike) -> Array:
-        return np.asarray(0.5 * (1.0 - np.asarray(z, float)) ** 2)
+        return np.asarray(0.5 * (1.0 - reals("z", z)) ** 2)
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         r""":math:`(\omega + v)/(1 + v)`."""
-        v = np.asarray(v, float)
-        return np.asarray((np.asarray(omega, float) + v) / (1.0 + v))
+        omega, v = reals("omega", omega), reals("v", v)
+        return np.asarray((omega + v) / (1.0 + v))
 
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         r""":math:`1/(1 + v)`."""
-        return np.asarray(1.0 / (1.0 + np.broadcast_arrays(omega, np.asarray(v, float))[1]))
+        _, v = np.broadcast_arrays(reals("omega", omega), reals("v", v))
+        return np.asarray(1.0 / (1.0 + v))
 
     def pull(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
         r""":math:`(1 - \omega)/(1 + v)` and :math:`1/(1 + v)`."""
         slope = self.prox_derivative(omega, v)
-        return np.asarray((1.0 - np.asarray(omega, float)) * slope), slope
+        return np.asarray((1.0 - reals("omega", omega)) * slope), slope
 
     def gaussian_pull(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array, Array]:
         r""":math:`(1-\bar\omega)\kappa`, :math:`[(1-\bar\omega)^2 + \sigma^2]\kappa^2` and :math:`\kappa = 1/(1+v)`."""
@@ -66,11 +68,11 @@ class Logistic(Value, Loss):
     has_descent = True
 
     def value(self, z: npt.ArrayLike) -> Array:
-        return np.asarray(np.logaddexp(0.0, -np.asarray(z, float)))
+        return np.asarray(np.logaddexp(0.0, -reals("z", z)))
 
     def derivatives(self, z: npt.ArrayLike) -> tuple[Array, Array]:
         r""":math:`-\sigma(-z)` and :math:`\sigma(z)\,\sigma(-z)`."""
-        z = np.asarray(z, float)
+        z = reals("z", z)
         s = scipy.special.expit(-z)
         return np.asarray(-s), np.asarray(s * scipy.special.expit(z))
 
@@ -81,7 +83,7 @@ class Logistic(Value, Loss):
         equation is concave, and Newton's method cannot cycle; it starts from :math:`\omega + W(\frac v2 e^{-\omega})`, a bound
         that holds since :math:`\sigma(-x) \ge e^{-x}/2`, with Lambert's :math:`W` to a percent.
         """
-        omega, v = np.asarray(omega, float), np.asarray(v, float)
+        omega, v = reals("omega", omega), reals("v", v)
         flip = omega < -0.5 * v
         start = np.where(flip, -omega - v, omega)
         size = np.logaddexp(0.0, np.log(0.5 * np.maximum(v, 1e-300)) - start)
@@ -110,27 +112,28 @@ class Hinge(Value, Loss):
     smallest_response = 1e-12
 
     def value(self, z: npt.ArrayLike) -> Array:
-        return np.asarray(np.maximum(0.0, 1.0 - np.asarray(z, float)))
+        return np.asarray(np.maximum(0.0, 1.0 - reals("z", z)))
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         r""":math:`\omega` clipped to 1 from below, moved by at most :math:`v`."""
-        omega = np.asarray(omega, float)
-        return np.asarray(np.maximum(omega, np.minimum(1.0, omega + np.asarray(v, float))))
+        omega, v = reals("omega", omega), reals("v", v)
+        return np.asarray(np.maximum(omega, np.minimum(1.0, omega + v)))
 
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         """0 where the proximal point sits in the corner at 1, else 1."""
-        omega = np.asarray(omega, float)
-        return np.asarray(np.where((omega < 1.0) & (omega + np.asarray(v, float) > 1.0), 0.0, 1.0))
+        omega, v = reals("omega", omega), reals("v", v)
+        return np.asarray(np.where((omega < 1.0) & (omega + v > 1.0), 0.0, 1.0))
 
+    @np.errstate(divide="ignore", invalid="ignore")  # by v = 0
     def pull(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
         r""":math:`(1 - \omega)/v` clipped to :math:`[0, 1]`, and minus its slope (Eq. 3.6)."""
-        v = np.asarray(v, float)
-        ratio = (1.0 - np.asarray(omega, float)) / v
+        omega, v = reals("omega", omega), reals("v", v)
+        ratio = (1.0 - omega) / v
         return np.clip(ratio, 0.0, 1.0), np.where((ratio > 0.0) & (ratio < 1.0), 1.0 / v, 0.0)
 
     def breakpoints(self, v: npt.ArrayLike) -> Array:
         r"""Where the proximal operator has kinks: :math:`1 - v` and 1."""
-        v = np.asarray(v, float)
+        v = reals("v", v)
         return np.stack([1.0 - v, np.ones_like(v)])
 
 
@@ -151,12 +154,12 @@ class Softmax(Value, Loss):
     form = Form.LOGITS
 
     def value(self, z: npt.ArrayLike) -> Array:
-        return _LOGISTIC.value(_UNIT * np.asarray(z, float))
+        return _LOGISTIC.value(_UNIT * reals("z", z))
 
     def derivatives(self, z: npt.ArrayLike) -> tuple[Array, Array]:
-        slope, curvature = _LOGISTIC.derivatives(_UNIT * np.asarray(z, float))
+        slope, curvature = _LOGISTIC.derivatives(_UNIT * reals("z", z))
         return np.asarray(_UNIT * slope), np.asarray(2.0 * curvature)
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        omega, v = np.asarray(omega, float), np.asarray(v, float)
+        omega, v = reals("omega", omega), reals("v", v)
         return np.asarray(_LOGISTIC.prox(_UNIT * omega, 2.0 * v) / _UNIT)

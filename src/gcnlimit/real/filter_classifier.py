@@ -205,7 +205,7 @@ def networks(filter: str | Filter, strengths: npt.ArrayLike | None) -> list[Netw
     usual = np.outer((1.0, -1.0), STRENGTHS[filter])
     values = np.ravel(usual if strengths is None else as_real("strengths", strengths)).tolist()
     if filter == "pagerank" and any(abs(s) >= 1.0 for s in values):
-        raise ParameterError(f"strengths = {values} must be between -1 and 1 for PageRank")
+        raise ParameterError(f"strengths = {shown(values)} must be between -1 and 1 for PageRank")
     alone = [NO_GRAPH] if strengths is None or 0.0 in values else []
     return [*alone, *(Network(filter, s, FILTERS[filter](s)) for s in values if s != 0.0)]
 

@@ -106,7 +106,7 @@ def cross_validate(
         seen = np.array(raw, raw.dtype if numbers else object)
         seen[hidden] = -1 if numbers else None
         start = time.perf_counter()
-        last = _fit(clone(model, safe=False), X, seen, graph)
+        last = _fit(clone(model, safe=False) if hasattr(model, "fit") else model, X, seen, graph)
         seconds = time.perf_counter() - start
         outputs = np.full((hidden.size, labels.classes.size), -np.inf)
         columns = [labels.classes.tolist().index(c) for c in last.classes_.tolist()]
@@ -119,7 +119,7 @@ def _fit(model: Any, X: Any, y: Any, graph: Any) -> Any:
     """Fit a model; of a pipeline the last step alone takes the graph, and is returned."""
     from sklearn.utils.validation import has_fit_parameter
 
-    last = model[-1] if hasattr(model, "steps") else model
+    last = model[-1] if hasattr(model, "named_steps") else model
     if isinstance(last, type) or not has_fit_parameter(last, "graph"):
         use = "use GraphClassifier, FilterClassifier or nn.MessagePassingClassifier"
         raise ParameterError(f"{type(last).__name__} takes no graph; {use} (last in a pipeline)")

@@ -160,8 +160,7 @@ class _Classifier:
         if limit:
             return self._limiting_loss(class_index)
         if self.loss.form is Form.CODES:
-            missed = self.loss.on(self.classes).targets[class_index] - h
-            return float(0.5 * np.mean(missed**2))
+            return float(0.5 * np.mean((self.loss.on(self.classes).targets[class_index] - h) ** 2))
         if self.classes.count == 2:
             return float(np.mean(self.loss.value(np.where(class_index == 0, 1.0, -1.0) * h[:, 0])))
         logs = log_softmax(h @ self.classes.one_hot_basis.T, axis=1)

@@ -161,13 +161,13 @@ def _prediction(evolution: Evolution, data: CSBM, states: Array | None) -> Predi
         return inferred(evolution, data, fixed.best, fixed.residual, fixed.iterations)[0]
     points = evolution.rho.size
     depth = len(states) // points
-    shape = (*data.shape, depth)
     every = evolution.take(np.repeat(np.arange(points), depth))
     columns = {name: np.asarray(getattr(data, name))[..., None] for name in SIGNALS}
-    spread = spread_points(data.having(**columns), shape)
+    spread = spread_points(data.having(**columns), (*data.shape, depth))
     steps = np.tile(np.arange(1, depth + 1), points)
     answer, _ = inferred(every, spread, states, np.zeros(len(states)), steps)
-    return replace(answer, status=np.full(shape, int(Status.EXPLICIT)))
+    lost = np.isnan(answer.test_accuracy)
+    return replace(answer, status=np.where(lost, Status.OUT_OF_RANGE, Status.EXPLICIT))
 
 
 @carries_errors

@@ -100,8 +100,7 @@ class Points(NamedTuple):
         short = self.filter.deep or type(self.filter) is PageRank or not finite.any()
         if short or self.route() not in (Route.CHAIN, Route.LAYERS):
             return np.zeros(self.size, bool)
-        layers = self.filter.layers(radius=self.radius)
-        return np.asarray(finite & (layers > self.longest()))
+        return np.asarray(finite & (self.filter.layers(radius=self.radius) > self.longest()))
 
     def longest(self) -> int:
         """Layers of the longest series that is solved: the time grows with their sixth power, and with the propensities."""

@@ -219,5 +219,4 @@ def _output(
         return centre, mean(e, (labels - along[:, None]) ** 2) + noise
     # a node that joins sees its neighbours' states, and its own input through `first` alone
     first = read @ tau
-    variance = mean(e, labels**2) + noise + weights.Q * first**2
-    return first * features + joining * along, variance
+    return first * features + joining * along, mean(e, labels**2) + noise + weights.Q * first**2

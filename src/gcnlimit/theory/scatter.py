@@ -205,8 +205,7 @@ def _new_graph(data: CSBM, gcn: GCN, to: CSBM) -> tuple[float, float, float]:
     B = -m / (2.0 * size)
     graph = there.fluctuation(1.0, math.sqrt(Q), A, B) + there.own_noise(Q, A, B)
     scattered = F * (1.0 - F) - density**2 * (1.0 + 0.5 * m**2) + density**2 * graph
-    slope = m * Q * tau2 / size
-    return F, scattered, (density * slope) ** 2 * _weight_scatter(data, gcn)
+    return F, scattered, (density * (m * Q * tau2 / size)) ** 2 * _weight_scatter(data, gcn)
 
 
 def _weight_scatter(data: CSBM, gcn: GCN) -> float:

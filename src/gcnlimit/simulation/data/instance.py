@@ -231,8 +231,7 @@ class Instance(Brief):
         y = self.data.classes.index_of(self.given_labels)
         train = self.train_mask[None]
         test = ~train & (y >= 0)
-        X = np.asarray(self.features)
-        return Dataset(self.observation.graph, X, y, train, None, test)
+        return Dataset(self.observation.graph, np.asarray(self.features), y, train, None, test)
 
 
 Given = Instance | Observation
@@ -280,5 +279,4 @@ def _features(stored: Stored, labels: Array, data: CSBM) -> Features:
     key = whole("key", field(stored, "key").item(), low=0, high=LARGEST_KEY)
     device = field(stored, "device").item() if "device" in stored else "cpu"
     backend_of(device)
-    codes = data.classes.codes_of(labels)
-    return StreamedFeatures.of(key, codes, spike, data.features, device)
+    return StreamedFeatures.of(key, data.classes.codes_of(labels), spike, data.features, device)

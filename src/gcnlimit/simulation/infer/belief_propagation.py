@@ -234,8 +234,7 @@ class _EdgeIteration:
         new = softmax(self.logarithms, axis=1)
         self.old = self.marginals
         self.marginals = (1.0 - keep) * new + keep * self.marginals
-        change = (new - self.old) @ self.codes
-        return float(np.sqrt(np.mean(change**2)))
+        return float(np.sqrt(np.mean(((new - self.old) @ self.codes) ** 2)))
 
     def free_entropy(self) -> float:
         """Bethe free entropy per node (Eq. 9.5)."""

@@ -184,8 +184,7 @@ class _Problem:
             solved = cho_solve(factor, q if rows.dual else q @ rows.Z)
             y = q - self.v * solved if rows.dual else rows.Z @ solved / self.reg
             s = s + y - x
-        x = self.loss.prox(s, self.v)
-        return np.asarray((x - s) / self.v)
+        return np.asarray((self.loss.prox(s, self.v) - s) / self.v)
 
     def newton(self, f: Array) -> Array:
         """Newton's method for as long as a step, or a part of it, lowers the residual by a tenth of its length."""

@@ -119,8 +119,7 @@ class PropensityEvolution(Record):
         rise = self.signal[:, None], self.evidence.gain(x[:, 1])[:, None]
         slope = rise[0] * (rate @ (theta[:, None] * shares)), rise[1] * (rate @ shares)
         from_labels = labels @ shares if isinstance(labels, np.ndarray) else labels
-        image = rho * from_labels + (1.0 - rho) * (T.overlap @ shares)
-        return image, np.stack(slope, axis=2)
+        return rho * from_labels + (1.0 - rho) * (T.overlap @ shares), np.stack(slope, axis=2)
 
     def layers(self, depth: int) -> Array:
         """Overlaps that each layer starts from: all layers of the first point, then those of the next."""

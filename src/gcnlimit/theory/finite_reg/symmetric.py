@@ -56,8 +56,7 @@ class SymmetricEquations(Equations):
         bulk = np.sqrt(g**2 @ measure.tau)
         g = g / bulk[:, None]
         gain = points.units(np.exp(size) * bulk)
-        spike = np.vecdot(measure.e, g**2)
-        return cls(**cls.common(points, gain, spike), g=g, measure=measure)
+        return cls(**cls.common(points, gain, np.vecdot(measure.e, g**2)), g=g, measure=measure)
 
     def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
         """Averages over the spectrum (Eq. 3.20); the graph has no unknowns of its own."""
