@@ -25,11 +25,11 @@ sweeps/cluster sweeps/survival theory/classes theory/noise
 
 BUDGET = {
     ".": (21, 3035),
-    "_runtime": (6, 602),
+    "_runtime": (6, 611),
     "benchmark": (8, 1500),
     "choose": (13, 2445),
     "cli": (18, 1782),
-    "explorer": (11, 2527),
+    "explorer": (11, 2530),
     "figures": (8, 1304),
     "filters": (6, 1096),
     "graphs": (15, 2872),
