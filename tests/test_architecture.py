@@ -29,7 +29,7 @@ BUDGET = {
     "benchmark": (8, 1500),
     "choose": (13, 2445),
     "cli": (18, 1782),
-    "explorer": (11, 2530),
+    "explorer": (11, 2534),
     "figures": (8, 1304),
     "filters": (6, 1096),
     "graphs": (15, 2872),
