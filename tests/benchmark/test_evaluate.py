@@ -203,6 +203,12 @@ def test_a_model_that_never_answers_is_ended_in_time(cheat):
     assert failed.error == "the model took more than 1.5 s; pass another timeout if it needs more"
 
 
+def test_a_module_that_a_model_left_in_the_folder_is_not_found_first(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "numpy.py").write_text("raise SystemExit('forged')")
+    assert "masked entries" in judged("cheats:masked").failures[0].error
+
+
 def test_a_task_that_nobody_reads_is_not_waited_for(monkeypatch, tmp_path):
     """A process that the model leaves behind keeps the pipe of the task open, and does not read it."""
     left = "import os, time\nif os.fork() == 0:\n    os.setsid(); time.sleep(10)\ntime.sleep(100)\n"
