@@ -192,9 +192,10 @@ def test_a_cheat_without_scores_ends_in_one_sentence(cheat):
 
 
 def test_a_model_that_closes_its_channel_leaves_no_traceback(capfd):
-    (failed,) = judged(cheats.closes_its_answer).failures
-    assert "ended without scores" in failed.error
-    assert "Traceback" not in capfd.readouterr().err
+    for cheat in (cheats.closes_its_answer, cheats.breaks_its_answer):
+        (failed,) = judged(cheat).failures
+        assert "ended without scores" in failed.error
+        assert "Traceback" not in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("cheat", ["hangs", "stops"])

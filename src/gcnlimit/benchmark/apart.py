@@ -184,11 +184,11 @@ def main() -> None:
         spawn.prepare(preparation)
         run = named_model(model) if isinstance(model, str) else pickle.loads(model)
         table = score_table(run(task), task.labels.size, task.classes)
-        answer.write(_SCORES + table.astype("<f8").tobytes())
+        said = _SCORES + table.astype("<f8").tobytes()
     except BaseException as error:
-        answer.write(_REASON + reason(error).encode("utf-8", "replace"))
-    with contextlib.suppress(OSError):  # closed by the model
-        answer.flush()
+        said = _REASON + reason(error).encode("utf-8", "replace")
+    with contextlib.suppress(OSError), answer:  # closed by the model, or it has answered itself
+        answer.write(said)
     os._exit(0)
 
 
