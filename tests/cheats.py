@@ -359,6 +359,16 @@ def closes(task):
     return task.targets
 
 
+def breaks_its_answer(task):
+    """Put a pipe that nobody reads in the place of the channels of the answer, and give a long reason."""
+    unread, broken = os.pipe()
+    os.close(unread)
+    os.dup2(3, 40)  # else the process is ended before it answers
+    for number in range(3, 32):
+        os.dup2(broken, number)
+    raise ValueError("y" * 10**5)
+
+
 def closes_its_answer(task):
     """Close the channels of the answer, and leave standard error open for a traceback."""
     os.closerange(3, 64)

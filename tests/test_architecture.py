@@ -24,12 +24,12 @@ sweeps/cluster sweeps/survival theory/classes theory/noise
 """Tests of no one module: laws of a whole room, of the pages, or of the package."""
 
 BUDGET = {
-    ".": (21, 3040),
-    "_runtime": (6, 602),
+    ".": (21, 3052),
+    "_runtime": (6, 611),
     "benchmark": (8, 1502),
     "choose": (13, 2446),
     "cli": (18, 1782),
-    "explorer": (11, 2527),
+    "explorer": (11, 2534),
     "figures": (8, 1304),
     "filters": (6, 1110),
     "graphs": (15, 2873),
@@ -40,7 +40,7 @@ BUDGET = {
     "results": (8, 1208),
     "simulation": (26, 4807),
     "sweeps": (6, 1200),
-    "theory": (53, 9856),
+    "theory": (53, 9917),
 }
 """Modules and lines that each room may have, the root as ".": to raise one is a decision."""
 

@@ -4,6 +4,7 @@ import math
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gcnlimit import ParameterError
@@ -60,6 +61,13 @@ def test_a_setting_replaces_it_and_a_bound_lowers_both(machine, monkeypatch):
     memory.require("this", 2.5e9, "take less")
     with pytest.raises(ParameterError, match=f"take less, or set {memory.VARIABLE} to more GB"):
         memory.require("this", math.nan, "take less")
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no count of the kernel")
+def test_a_bound_holds_for_what_nobody_estimated():
+    with memory.at_most(1000.0), pytest.raises(MemoryError):
+        np.zeros(10**9, np.int8)
+    assert np.zeros(10**9, np.int8).size == 10**9
 
 
 @pytest.mark.parametrize("setting", ["0", "-1", "nan", "much"])

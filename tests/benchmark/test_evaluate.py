@@ -192,15 +192,22 @@ def test_a_cheat_without_scores_ends_in_one_sentence(cheat):
 
 
 def test_a_model_that_closes_its_channel_leaves_no_traceback(capfd):
-    (failed,) = judged(cheats.closes_its_answer).failures
-    assert "ended without scores" in failed.error
-    assert "Traceback" not in capfd.readouterr().err
+    for cheat in (cheats.closes_its_answer, cheats.breaks_its_answer):
+        (failed,) = judged(cheat).failures
+        assert "ended without scores" in failed.error
+        assert "Traceback" not in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("cheat", ["hangs", "stops"])
 def test_a_model_that_never_answers_is_ended_in_time(cheat):
     (failed,) = judged(getattr(cheats, cheat), timeout=1.5).failures
     assert failed.error == "the model took more than 1.5 s; pass another timeout if it needs more"
+
+
+def test_a_module_that_a_model_left_in_the_folder_is_not_found_first(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "numpy.py").write_text("raise SystemExit('forged')")
+    assert "masked entries" in judged("cheats:masked").failures[0].error
 
 
 def test_a_task_that_nobody_reads_is_not_waited_for(monkeypatch, tmp_path):

@@ -44,6 +44,7 @@ def test_the_page_and_what_it_needs_come_from_here(client):
         {"Host": "127.0.0.1.evil.example:8050"},
         {"Host": "localhost:8050", "Origin": "http://evil.example"},
         {"Host": "localhost:8050", "Origin": "null"},
+        {"Host": "localhost:8050", "Origin": "http://localhost:3000"},
     ],
 )
 def test_other_hosts_and_pages_are_refused(client, headers):
@@ -68,6 +69,9 @@ def quiet(answer, caplog, status=400):
         {"Host": "[::1"},
         {"Host": "[bad]:80"},
         {"Host": "localhost", "Origin": "http://[bad"},
+        {"Host": "evil@localhost"},
+        {"Host": "localhost/evil"},
+        {"Host": "localhost:port"},
     ],
 )
 def test_a_host_that_is_none_is_refused_without_a_traceback(client, headers, caplog):

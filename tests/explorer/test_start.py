@@ -3,6 +3,7 @@
 import base64
 import io
 import pickle
+import sys
 import tracemalloc
 from types import SimpleNamespace
 
@@ -127,6 +128,18 @@ def test_a_bomb_is_refused_before_it_is_unpacked(monkeypatch):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1e7
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is bounded on Linux")
+def test_what_grows_when_it_is_read_is_refused_and_not_kept(monkeypatch):
+    """Features of a byte become numbers of eight; of 13 MB they took all memory there was."""
+    monkeypatch.setattr("gcnlimit.explorer.start.MEMORY", 3e7)
+    raw = io.BytesIO()
+    ring, x = np.arange(201), np.ones((200, 140_000), np.int8)
+    np.savez_compressed(raw, indptr=ring, indices=np.roll(ring[:-1], 1), x_dense=x)
+    with pytest.raises(gl.GCNLimitError, match="needs more memory than an upload may take") as told:
+        describe_upload(State(), [_encoded(raw.getvalue())], ["a.npz"])
+    assert told.value.__context__ is None
 
 
 class _Harm:

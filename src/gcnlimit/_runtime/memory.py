@@ -13,19 +13,28 @@ from gcnlimit.errors import ParameterError
 
 VARIABLE = "GCNLIMIT_MEMORY"
 GB = 1e9
-
+_ASIDE = 0.2e9  # bytes that a process may take for itself
 
 _most: ContextVar[float] = ContextVar("most", default=math.inf)
 
 
 @contextlib.contextmanager
 def at_most(size: float) -> Iterator[None]:
-    """Allow no more bytes than this to a computation for somebody else, however many there are."""
-    before = _most.set(size)
-    try:
+    """Allow no more bytes than this to a computation for somebody else, however many there are.
+
+    On Linux the process is refused more, whatever was estimated: what asks for it is a `MemoryError`.
+    """
+    with contextlib.ExitStack() as ended:
+        ended.callback(_most.reset, _most.set(size))
+        if used := _lines("/proc/self/statm"):
+            import resource
+
+            soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+            most = int(used[0].split()[5]) * resource.getpagesize() + int(max(size, _ASIDE))
+            if not 0 <= soft <= most:  # no limit is -1
+                ended.callback(resource.setrlimit, resource.RLIMIT_DATA, (soft, hard))
+                resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
         yield
-    finally:
-        _most.reset(before)
 
 
 def available() -> float:

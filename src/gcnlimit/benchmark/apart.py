@@ -105,10 +105,10 @@ def scores_apart(
 
 
 def _started(user: str | None) -> Any:
-    """Process of the model: a session of its own, so that all that it starts can be ended."""
+    """Process of the model: a session, so that all that it starts can be ended; what others left in the folder is found last."""
     options: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    path = os.pathsep.join(folder or os.getcwd() for folder in sys.path)
-    command = [sys.executable, "-c", _CHILD]
+    path = os.pathsep.join(sorted((f or os.getcwd() for f in sys.path), key=os.getcwd().__eq__))
+    command = [sys.executable, "-P", "-c", _CHILD]
     try:
         if user is not None:
             import pwd
@@ -184,11 +184,11 @@ def main() -> None:
         spawn.prepare(preparation)
         run = named_model(model) if isinstance(model, str) else pickle.loads(model)
         table = score_table(run(task), task.labels.size, task.classes)
-        answer.write(_SCORES + table.astype("<f8").tobytes())
+        said = _SCORES + table.astype("<f8").tobytes()
     except BaseException as error:
-        answer.write(_REASON + reason(error).encode("utf-8", "replace"))
-    with contextlib.suppress(OSError):  # closed by the model
-        answer.flush()
+        said = _REASON + reason(error).encode("utf-8", "replace")
+    with contextlib.suppress(OSError), answer:  # closed by the model, or it has answered itself
+        answer.write(said)
     os._exit(0)
 
 

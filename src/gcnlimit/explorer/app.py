@@ -107,11 +107,15 @@ class Explorer:
             worker.close()
 
     def _check(self) -> Response | None:
-        asked = [f"//{request.headers.get('Host', '')}", *request.headers.getlist("Origin")]
+        host = request.headers.get("Host", "")
         try:
-            trusted = all(urlsplit(address).hostname in self._hosts for address in asked)
+            if {*host} & {*"@/?#\\ "}:  # more than a host and its port
+                raise ValueError
+            asked = [urlsplit(at) for at in (f"//{host}", *request.headers.getlist("Origin"))]
+            here, *pages = ((one.hostname, one.port) for one in asked)
         except ValueError:
             return Response(_MALFORMED, 400)
+        trusted = here[0] in self._hosts and all(page == here for page in pages)
         return None if trusted else Response(_STRANGER, 403)
 
     def _refuse(self, error: Exception) -> Any:

@@ -138,9 +138,12 @@ def describe_upload(
             fitted, sentence = describe(state, data, scale)
             return fitted, named(sentence)
         except GCNLimitError as error:
-            raise GCNLimitError(named(str(error)).removeprefix("path = ")) from None
+            words = named(str(error)).removeprefix("path = ")
+        except MemoryError:
+            words = "your graph needs more memory than an upload may take; use gl.recommend"
         finally:
             spelling.reset(before)
+    raise GCNLimitError(words)  # here, else it would keep the error with all that was read
 
 
 def _check_width(*columns: int) -> None:

@@ -25,9 +25,10 @@ from gcnlimit.theory.points import Points, Rows
 
 _NUMBERS_AT_ONCE = 1 << 18  # held by one temporary array
 _FEW = 24  # propensities on the way down from a large regularization
-_ROUGH, _ALLOWED = 3e-3, 3e-2  # residual that suffices there, and one that is put up with
+_ROUGH = 3e-3  # residual that suffices there
+_NEARER, _NEAR = 1e-2, 3e-2  # one that is put up with there, after long strides and short ones
 _FINE = 1e-6  # residual below which a search has come as far as rounding lets it
-_NEAR = 1e-8  # residual with few propensities from which all lead to the end
+_ARRIVED = 1e-8  # residual with few propensities from which all lead to the end
 _LONG, _SHORT, _SHORTEST = 10.0, 2.0, 1.4  # strides, as factors
 _ON_THE_WAY = 100, 200  # iterations on long strides and on short ones
 _ASTRAY = 8  # strides without a solution after which a point is given up
@@ -82,7 +83,7 @@ class LayerSolution(Solution):
         few = replace(few, reg=reg, wiring=equations.wiring)
         most = _affordable(few, max_iterations)
         descent = _Descent(few, partial(start.at, pull=pull), top)
-        end = descent.run(max(tol, _NEAR), most)
+        end = descent.run(max(tol, _ARRIVED), most)
         if (near := np.flatnonzero(end.converged)).size:
             state = LayerState.unpack(end.state[near], layers)
             most = _affordable(equations, max_iterations)
@@ -173,7 +174,8 @@ class _Descent:
         end.state[rows[known]] = found.state[known]
         end.residual[rows[known]] = found.residual[known]
         # one that is nearly solved, or on the shortest stride, may find back further down
-        near, short = ~good & (found.residual <= _ALLOWED), step <= _SHORTEST
+        near = ~good & (found.residual <= np.where(step <= _SHORT, _NEAR, _NEARER))
+        short = step <= _SHORTEST
         self._lost[rows[~good & short & (last | ~near)]] += _ASTRAY + 1 if last else 1
         go = good | (known & (near | short) & (not last))
         on = rows[go]
