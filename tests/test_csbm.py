@@ -83,3 +83,6 @@ def test_sizes_that_do_not_broadcast_are_named():
         gl.CSBM(4, 1, 2, 0.1).homophily([10, 20], [100, 200, 300])
     with pytest.raises(gl.ParameterError, match=r"c \(2,\), depth \(3,\)"):
         gl.Residual.constant([1.0, 2.0], [1, 2, 3])
+    sizes = {"distance": 1.0, "nodes": 2000, "features": [500, 600, 700], "labelled": [200, 100]}
+    with pytest.raises(gl.ParameterError, match=r"features \(3,\), labelled \(2,\)"):
+        gl.CSBM.from_homophily(0.6, degree=30, **sizes)

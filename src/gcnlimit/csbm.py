@@ -174,8 +174,11 @@ class CSBM(Value):
         h = as_real("homophily", homophily, low=0, high=1)
         distance = as_real("distance", distance, low=0, high=1e50)
         n = as_real("nodes", nodes, low=0, open_low=True)
-        alpha = n / as_real("features", features, low=0, open_low=True)
+        f = as_real("features", features, low=0, open_low=True)
         count_labelled = np.asarray(as_real("labelled", labelled, low=0))
+        sizes = {"homophily": h, "distance": distance, "nodes": n, "features": f}
+        sizes |= {"degree": as_real("degree", degree), "labelled": count_labelled}
+        broadcast(**{name: np.shape(size) for name, size in sizes.items()})
         if np.any(count_labelled > n):
             raise ParameterError("labelled is larger than nodes; give the number of labelled nodes")
         if np.any((count_labelled > 0.0) & (count_labelled < 1.0)):
@@ -183,6 +186,7 @@ class CSBM(Value):
             raise ParameterError(f"{told}; for a rate write rate * nodes")
         count = whole("classes", classes, low=2)
         lam = (count * h - 1.0) / (count - 1) * _full_signal(degree, n)
+        alpha = n / f
         mu = alpha * distance**2 / (2.0 * count)
         return cls(alpha, lam, mu, count_labelled / n, directed, classes=count)
 
