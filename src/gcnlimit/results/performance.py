@@ -51,9 +51,8 @@ class Status(Outcome):
     )
     OUT_OF_RANGE = (
         4,
-        "the gain of the filter, or reg or time in its units, or reg in those of the loss, or a "
-        "mean loss, is out of range, or the penalty leaves no weight; take normalize=True or "
-        "another reg or time",
+        "the gain of the filter, reg or time in its units, reg in those of the loss or a mean loss "
+        "is out of range, or a penalty leaves no weight; take normalize=True, another reg or time",
     )
     REFUSED = (
         5,
