@@ -29,7 +29,7 @@ BUDGET = {
     "benchmark": (8, 1502),
     "choose": (13, 2446),
     "cli": (18, 1782),
-    "explorer": (11, 2534),
+    "explorer": (11, 2535),
     "figures": (8, 1304),
     "filters": (6, 1110),
     "graphs": (15, 2873),

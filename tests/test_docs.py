@@ -35,6 +35,7 @@ SLOW = {
     "choose-a-network",
     "classes",
     "degree",
+    "errata",
     "finite-degree",
     "pagerank-to-deploy",
     "real-graphs",

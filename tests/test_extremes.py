@@ -256,7 +256,7 @@ ELSEWHERE = {
 }  # take what a user brings, not numbers
 CASES = [(name, parameter) for name, (_, good) in FUNCTIONS.items() for parameter in good]  # type: ignore[attr-defined]
 
-LONG = {("tune reg", "low")}
+LONG = {("tune reg", "low"), ("recommend", "scale"), ("describe", "scale")}
 
 
 def sound(answer):

@@ -249,6 +249,7 @@ def test_every_cell_of_predict(part):
 
 
 LONG = ("compare", "best_linear at finite degree")
+LONG += ("bayes_optimal on another graph of finite degree",)
 
 
 @pytest.mark.parametrize(

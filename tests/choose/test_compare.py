@@ -14,7 +14,9 @@ from gcnlimit.theory.points import Points
 DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
 
 
-@pytest.mark.parametrize("symmetrize, reg", [(True, None), (False, math.inf)])
+@pytest.mark.parametrize(
+    "symmetrize, reg", [pytest.param(True, None, marks=pytest.mark.slow), (False, math.inf)]
+)
 def test_families_contained_in_one_another_are_in_order(symmetrize, reg):
     """On a directed graph at infinite regularization, where the best of all filters is known."""
     data = gl.CSBM(alpha=4, lam=np.array([-1.3, 0.4]), mu=2.0, rho=[0.02, 0.5])

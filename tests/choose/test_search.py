@@ -176,7 +176,11 @@ def test_the_search_starts_from_the_network_as_it_was_given(layers):
     np.testing.assert_allclose(begun, np.column_stack([c, reg]), rtol=1e-12)
 
 
-@pytest.mark.parametrize("free", [{"reg": (0, math.inf)}, {}], ids=["any reg", "reg = 1"])
+@pytest.mark.parametrize(
+    "free",
+    [{"reg": (0, math.inf)}, pytest.param({}, marks=pytest.mark.slow)],
+    ids=["any reg", "reg = 1"],
+)
 def test_free_layers_of_a_directed_graph_are_at_their_best_alike(free):
     """They can be exchanged: all layers of one strength are as good, and nothing around is better."""
     data, gcn = (

@@ -82,6 +82,7 @@ def test_freeing_each_layer_gains_and_equal_strengths_are_among_its_starts():
     assert np.any(gain > 1e-3)
 
 
+@pytest.mark.slow
 def test_equal_strengths_are_among_the_starts_of_many_layers():
     data, gcn = random_data(6, seed=5), gl.GCN(gl.Residual.constant(1.0, 7))
     shared, each = (gl.tune(data, gcn, {"c": c}) for c in (EVERYWHERE, [EVERYWHERE] * 7))

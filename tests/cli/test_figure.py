@@ -1,5 +1,6 @@
 """The verbs figure and reproduce."""
 
+import pytest
 from helpers import run
 
 from gcnlimit.figures import registry
@@ -42,6 +43,7 @@ def test_bad_input_is_one_sentence(tmp_path):
         assert "Traceback" not in answer.output
 
 
+@pytest.mark.slow
 def test_everything_is_reproduced_with_tables(tmp_path, monkeypatch):
     monkeypatch.setattr(
         registry, "FIGURES", {name: registry.FIGURES[name] for name in ("depth", "symmetry")}

@@ -196,6 +196,7 @@ def test_few_labels_are_said_to_be_few(tmp_path):
     assert "labelled nodes are too few to say what accuracy to expect." in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # which the command line writes to the standard error
 def test_labels_of_whole_groups_are_said_once_and_nothing_is_expected(tmp_path):
     """By both verbs: of teams of five that are cliques, one in four is labelled as a whole."""

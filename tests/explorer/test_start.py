@@ -24,6 +24,7 @@ def instance():
     return gl.sample(gl.CSBM(alpha=2, lam=1.2, mu=2.0, rho=0.3), nodes=300, degree=20, seed=0)
 
 
+@pytest.mark.slow
 def test_a_sampled_graph_gives_its_estimate(instance, tmp_path):
     path = tmp_path / "graph.npz"
     instance.save(path)

@@ -38,7 +38,8 @@ COARSE = {
 """Grids that take seconds, less fine."""
 
 
-SLOW = ("introduction", "hard_phase.py", "imbalance_colour.py")  # even so
+SLOW = ("introduction", "residual-strength", "train-error", "diffusion-directed", "optimal-time")
+SLOW += ("hard_phase.py", "imbalance_colour.py", "degrees.py")  # even so
 NAMES = [
     pytest.param(
         name,

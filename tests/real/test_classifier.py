@@ -463,6 +463,7 @@ def test_rows_of_the_table_print_as_many_digits_as_results_do():
         assert printed["gain_error"] == f"{row.gain_error:.6g}"
 
 
+@pytest.mark.slow
 def test_calibration_is_that_of_leave_one_out():
     data = gl.CSBM(alpha=2, lam=1.5, mu=2.0, rho=0.3, directed=False)
     i = gl.sample(data, nodes=1500, degree=30, seed=0)

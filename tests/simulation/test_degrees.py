@@ -89,7 +89,9 @@ def test_networks_on_sampled_graphs(normalization):
     assert np.all(abs(found - exact) < 4 * error)
 
 
-@pytest.mark.parametrize("infer", [gl.amp, gl.belief_propagation])
+@pytest.mark.parametrize(
+    "infer", [gl.amp, pytest.param(gl.belief_propagation, marks=pytest.mark.slow)]
+)
 def test_message_passing_reaches_the_ceiling(infer):
     data = model(gl.Gamma(0.5), rho=0.1)
     graphs = [gl.sample(data, nodes=2000, degree=30, seed=seed) for seed in range(4)]

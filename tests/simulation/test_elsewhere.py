@@ -42,6 +42,7 @@ def test_another_graph_of_twice_as_many_nodes_has_twice_alpha_and_mu():
         assert np.all(np.abs(apart) < 4 * getattr(error, name)), name
 
 
+@pytest.mark.slow
 def test_unequal_classes_keep_their_bias_on_another_graph():
     data = gl.CSBM(2.0, 0.9, 1.5, 0.3, directed=False, classes=[0.3, 0.7])
     gcn = gl.GCN(gl.Diffusion(0.5), "logistic", reg=1.0, test_filter=gl.PageRank([0.0, 0.4]))

@@ -201,6 +201,7 @@ def test_labels_end_the_hard_phase(classes):
         assert bool(np.any(found.hard)) is exists
 
 
+@pytest.mark.slow
 def test_fixed_points_are_those_of_a_plain_iteration():
     """Message passing from the labels, and from the classes themselves, with features and without."""
     rng = np.random.default_rng(5)

@@ -91,6 +91,7 @@ def test_an_error_that_is_no_sentence_is_found_and_tried_again_by_its_number(
     assert "doors 5: broken(t=" in capsys.readouterr().out
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_the_end_of_the_time_leaves_the_folder_where_it_was(monkeypatch):
     """Whenever the clock stops a trial: also between two calls."""
     monkeypatch.setattr(fuzz_doors, "DOORS", {"quick": (lambda t: t, {"t": 1.0})})

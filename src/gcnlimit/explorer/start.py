@@ -196,7 +196,8 @@ def _write(folder: Path, number: int, text: str, name: str) -> Path:
 def _edge_like(path: Path) -> tuple[bool, bool, bool, int]:
     """Sort key of two tables, edges first: names of columns, no classes, a node in several rows, number of columns."""
     text = path.read_bytes().decode(errors="replace").replace("\0", "").lower()
-    rows = [re.split("[,;\t|]", line) for line in text.splitlines()] or [[""]]
-    edges, nodes = ({*rows[0]}.intersection(names) for names in (ENDS[0], LABEL))
-    once = len({row[0] for row in rows}) == len(rows)
-    return not edges, bool(nodes), once, len(rows[0])
+    lines = text.splitlines() or [""]
+    head = {*re.split("[,;\t|]", lines[0][:1_000_000])}
+    edges, nodes = (head.intersection(names) for names in (ENDS[0], LABEL))
+    once = len({re.split("[,;\t|]", line, maxsplit=1)[0] for line in lines}) == len(lines)
+    return not edges, bool(nodes), once, 1 + sum(map(lines[0].count, ",;\t|"))

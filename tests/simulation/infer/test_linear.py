@@ -149,6 +149,7 @@ def test_leave_one_out_is_free():
     assert np.corrcoef(answer.left_out[node], without)[0, 1] > 0.99
 
 
+@pytest.mark.slow
 def test_a_network_without_parameters_is_nearly_as_good():
     lost, weights = [], []
     for seed in range(5):

@@ -184,6 +184,7 @@ def test_a_degree_that_cannot_carry_the_signal_is_refused():
         gl.bayes_optimal(gl.CSBM(alpha=4, lam=2.0, mu=1.0, rho=0.1), degree=3)
 
 
+@pytest.mark.slow
 def test_on_another_graph_the_free_entropy_counts_what_the_first_graph_taught():
     home, there = (gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=rho) for rho in (0.3, 0.1))
     dense = gl.bayes_optimal(home, to=there)

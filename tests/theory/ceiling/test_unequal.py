@@ -57,6 +57,7 @@ def test_four_classes_that_are_nearly_equal_have_the_ceiling_of_equal_ones():
     assert nearly.standard_error.test_accuracy == 0.0  # a single rule, whose digits are all right
 
 
+@pytest.mark.slow
 def test_five_classes_lie_within_their_standard_error():
     equal, nearly = (
         gl.bayes_optimal(gl.CSBM(**PARAMETERS, classes=classes))
@@ -206,6 +207,7 @@ def test_the_smallest_class_is_recovered_first():
     assert three == pytest.approx(two[:2], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_hard_phase_begins_where_the_free_entropies_cross():
     """With the smallest class a fifth of the nodes, recovery of all three at once comes before that of the smallest alone."""
     classes = [0.5, 0.3, 0.2]

@@ -9,6 +9,7 @@ from gcnlimit.theory.finite_reg.symmetric import SymmetricEquations
 from gcnlimit.theory.points import Points
 
 
+@pytest.mark.slow
 def test_the_grid_is_refined_until_it_does_not_matter():
     """A filter with a zero inside the spectrum has sharp features at small regularization."""
     data = gl.CSBM(alpha=1.1, lam=0.5, mu=1.0, rho=0.9)
