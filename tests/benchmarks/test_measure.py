@@ -26,6 +26,7 @@ def test_the_error_of_a_power_is_that_of_its_scatter():
     assert np.mean(slopes) == pytest.approx(1.5, abs=4 * errors[0] / 20)
 
 
+@pytest.mark.slow
 def test_costs_are_measured_told_and_drawn(tmp_path):
     sizes = Sizes(depths=(1, 2, 4), batches=(1, 2, 4), repeat=1)
     curves = [

@@ -59,6 +59,7 @@ def test_of_several_starts_the_first_counts():
     assert several.parameters["tau"] == first.parameters["tau"]
 
 
+@pytest.mark.slow
 def test_each_point_has_its_own_constant_and_can_be_simulated():
     data = HUBS.replaced(lam=np.array([0.7, 1.4]))
     best = gl.tune(data, NETWORK.replaced(filter=gl.PageRank(0.3)), {"tau": (0, math.inf)})

@@ -186,6 +186,7 @@ def run():
     return TrialRun(FEW_NODES, [trial(FEW_NODES, seed) for seed in range(16)])
 
 
+@pytest.mark.slow
 def test_dots_lie_on_the_curve_within_four_standard_errors(run):
     dots = run.curves(FEW_NODES)["strength-residual"]
     expected = gl.predict(FEW_NODES.data, FEW_NODES.gcn_of("residual", dots.x))

@@ -132,6 +132,7 @@ def file(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_the_figure_of_the_page_is_drawn_with_its_dots(file, tmp_path, monkeypatch):
     monkeypatch.setattr("gcnlimit.figures.registry.cores", lambda: 1)  # one process to start
     figure = find(str(file))

@@ -70,6 +70,7 @@ def test_noise_is_one_in_the_model():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("directed", [True, False])
 def test_hubs_alone_do_not_speak_against_the_model(directed):
     A, y = sampled(directed, Gamma(0.5))

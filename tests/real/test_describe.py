@@ -33,6 +33,7 @@ def test_the_outlier_is_where_the_spike_should_be(lam, directed):
     assert found.holds, found.doubts
 
 
+@pytest.mark.slow
 def test_moments_of_the_spectrum_are_those_of_the_semicircle():
     values, weights = described(0.0, degree=60).spectrum
     assert weights.sum() == pytest.approx(1.0)

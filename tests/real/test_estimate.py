@@ -195,6 +195,7 @@ def test_two_sides_are_no_communities(mixed):
     assert ("bipartite" in doubts[0]) == (mixed == 0.0)
 
 
+@pytest.mark.slow
 def test_few_labels_and_no_signal_leave_the_sign_open():
     i = gl.sample(
         gl.CSBM(alpha=4, lam=0.05, mu=0.3, rho=0.02, directed=False), nodes=600, degree=20, seed=0

@@ -32,6 +32,7 @@ def test_it_recommends_what_the_classifier_does():
     assert repr(advice) == str(advice)
 
 
+@pytest.mark.slow
 def test_a_graph_of_no_use_is_left_out():
     X, y, _ = sampled(1, nodes=400)
     rng = np.random.default_rng(0)
@@ -122,6 +123,7 @@ def test_a_member_left_out_is_a_line_of_words():
     assert str(advice).splitlines()[2:] == ["labels: left out, why", "", "Because."]
 
 
+@pytest.mark.slow
 def test_labels_of_one_class_are_no_random_sample():
     X, y, A = sampled(0, nodes=600)
     rng = np.random.default_rng(0)

@@ -68,7 +68,9 @@ def test_a_node_without_an_edge_stays_apart():
 
 
 @pytest.mark.parametrize(
-    "normalization", ["symmetric", "none", "random-walk", gl.Regularized()], ids=repr
+    "normalization",
+    ["symmetric", "none", pytest.param("random-walk", marks=pytest.mark.slow), gl.Regularized()],
+    ids=repr,
 )
 def test_networks_on_sampled_graphs(normalization):
     gcn = gl.GCN(gl.PageRank(0.2), reg=[math.inf, 1.0], normalization=normalization)

@@ -27,6 +27,7 @@ def test_two_filters_on_the_training_graph(loss, reg):
     )
 
 
+@pytest.mark.slow
 def test_another_graph_of_twice_as_many_nodes_has_twice_alpha_and_mu():
     gcn = gl.GCN(gl.Diffusion(0.5), "logistic", reg=[0.5, 5.0], test_filter=gl.PageRank(-0.2))
     to = gl.CSBM(2.0, [[-0.8], [0.5]], 4.0, 0.3, directed=False)

@@ -53,6 +53,7 @@ SIMULATION = {
 }
 
 
+@pytest.mark.slow
 def test_a_simulation_is_the_same_in_processes_and_by_hand(tmp_path):
     one = gl.sweep("simulate", **SIMULATION, workers=1, store=tmp_path / "runs.sqlite")
     two = gl.sweep("simulate", **SIMULATION, workers=2)

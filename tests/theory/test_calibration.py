@@ -223,7 +223,7 @@ def test_what_is_not_known_is_refused_in_a_sentence():
         {"classes": 4},
         {"classes": (0.2, 0.8)},
         {"noise": 0.1},
-        {"directed": False, "degrees": gl.Gamma(0.5)},
+        pytest.param({"directed": False, "degrees": gl.Gamma(0.5)}, marks=pytest.mark.slow),
     ],
     ids=str,
 )

@@ -48,6 +48,7 @@ def test_classes_that_are_nearly_equal_have_the_ceiling_of_equal_ones(lam, law):
     )
 
 
+@pytest.mark.slow
 def test_four_classes_that_are_nearly_equal_have_the_ceiling_of_equal_ones():
     equal, nearly = (
         gl.bayes_optimal(gl.CSBM(**PARAMETERS, classes=classes))
