@@ -24,7 +24,7 @@ sweeps/cluster sweeps/survival theory/classes theory/noise
 """Tests of no one module: laws of a whole room, of the pages, or of the package."""
 
 BUDGET = {
-    ".": (21, 3056),
+    ".": (21, 3064),
     "_runtime": (6, 611),
     "benchmark": (8, 1502),
     "choose": (13, 2446),

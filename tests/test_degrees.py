@@ -113,7 +113,7 @@ def test_a_moment_is_of_a_number_that_it_exists_for(law, power):
 
 
 @pytest.mark.parametrize("law", [gl.Degrees([1, 3]), gl.Spectrum([0.5, 1.5])])
-@pytest.mark.parametrize("values", ["x", None, ["a", "b"], [1j, 2]])
+@pytest.mark.parametrize("values", ["x", None, ["a", "b"], [1j, 2], [1, 2, 3], 1.0])
 def test_an_average_is_of_a_number_for_each_level(law, values):
     with pytest.raises(gl.ParameterError, match="values"):
         law.average(values)

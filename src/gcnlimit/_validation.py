@@ -73,6 +73,15 @@ def reals(name: str, value: ArrayLike) -> Array:
         return np.asarray(raw, dtype=np.float64)
 
 
+def average(values: ArrayLike, weight: Array) -> float:
+    """Average of one value for each weight."""
+    array = reals("values", values)
+    if array.shape != weight.shape:
+        got = f"values has shape {array.shape}"
+        raise ParameterError(f"{got}; give one value for each of the {weight.size} weights")
+    return float(array @ weight)
+
+
 def number(
     name: str, value: ArrayLike, *, low: float = -inf, high: float = inf, open_low: bool = False
 ) -> float:

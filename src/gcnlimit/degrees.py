@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from gcnlimit._validation import as_real, broadcast, number, reals
+from gcnlimit._validation import as_real, average, broadcast, number
 from gcnlimit._values import Array, Value, brief, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.lanczos import quadrature
@@ -71,7 +71,7 @@ class DegreeLaw(Value):
 
     def average(self, values: npt.ArrayLike) -> float:
         """Average of one value for each of `theta`."""
-        return float(reals("values", values) @ self.weight)
+        return average(values, self.weight)
 
     def few(self, count: int) -> DegreeLaw:
         """Law of at most so many propensities that is near this one: the Gauss rule in their logarithms."""

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gcnlimit._validation import as_real, broadcast, reals
+from gcnlimit._validation import as_real, average, broadcast
 from gcnlimit._values import Array, Value, shown
 from gcnlimit.errors import ParameterError
 
@@ -84,7 +84,7 @@ class Spectrum(Value):
 
     def average(self, values: ArrayLike) -> float:
         """Average over the features of one value for each level."""
-        return float(reals("values", values) @ self.weight)
+        return average(values, self.weight)
 
 
 def as_spectrum(features: object) -> Spectrum:
