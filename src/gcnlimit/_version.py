@@ -2,5 +2,5 @@
 
 __version__ = "1.0.0rc1"
 
-NUMERICAL_VERSION = 12
+NUMERICAL_VERSION = 13
 """Raised whenever the same inputs give other numbers (beyond rounding): stored sweeps of another value are not reused."""

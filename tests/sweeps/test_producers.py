@@ -33,6 +33,7 @@ PINNED = {
     10: THEORY,  # confidence of ten or more classes whose logits hardly scatter
     11: THEORY,  # features of extreme strength; signals of graphs with hubs, from labels
     12: THEORY,  # wide outputs of steep losses of a user
+    13: THEORY,  # points under laws of degrees that were given up
 }
 """Test accuracy at lam = 0 and 1 in each version of the numbers."""
 
