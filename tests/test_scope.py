@@ -248,8 +248,11 @@ def test_every_cell_of_predict(part):
         check_prediction(case)
 
 
-LONG = ("compare", "best_linear at finite degree")
-LONG += ("bayes_optimal on another graph of finite degree",)
+LONG = (
+    "compare",
+    "best_linear at finite degree",
+    "bayes_optimal on another graph of finite degree",
+)
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,16 @@ COARSE = {
 """Grids that take seconds, less fine."""
 
 
-SLOW = ("introduction", "residual-strength", "train-error", "diffusion-directed", "optimal-time")
-SLOW += ("hard_phase.py", "imbalance_colour.py", "degrees.py")  # even so
+SLOW = (  # even so
+    "introduction",
+    "residual-strength",
+    "train-error",
+    "diffusion-directed",
+    "optimal-time",
+    "hard_phase.py",
+    "imbalance_colour.py",
+    "degrees.py",
+)
 NAMES = [
     pytest.param(
         name,
