@@ -143,6 +143,26 @@ def test_the_weights_of_an_elastic_net_have_the_law_of_their_field():
     assert pytest.approx(known, rel=1e-8) == weights.V
 
 
+def test_a_penalty_is_turned_on_slowly_where_weights_fall_by_orders():
+    """With a strong filter and many features most weights vanish at once, and the rest of them then grow again."""
+    data = gl.CSBM([0.16, 0.5], 2.1, 1.4, 0.77)
+    gcn = gl.GCN(gl.Residual([2.0, 2.6]), reg=0.39, penalty=gl.ElasticNet(0.5))
+    p = gl.predict(data, gcn, throw=False)
+    assert np.all(p.status == gl.Status.CONVERGED)
+    weights = p.order_parameters.weights
+    known = p.order_parameters.nonzero / (data.alpha * (0.5 * gcn.reg + weights.V_hat))
+    assert pytest.approx(known, rel=1e-8) == weights.V
+    alone = gl.predict(gl.CSBM(0.5, 2.1, 1.4, 0.77), gcn)
+    assert alone.test_accuracy == pytest.approx(p.test_accuracy[1], abs=1e-10)
+
+
+def test_a_penalty_that_leaves_no_weight_is_out_of_range():
+    """Its threshold is twenty deviations of the field of weights that are 0."""
+    gcn = gl.GCN(gl.Residual([1.0]), reg=[1.0, 30.0], penalty=gl.ElasticNet(0.8))
+    status = gl.predict(DATA, gcn, throw=False).status
+    assert list(status) == [gl.Status.CONVERGED, gl.Status.OUT_OF_RANGE]
+
+
 def test_a_mixture_is_minimal_at_its_proximal_point():
     mixed, omega, v = Mixed(Quartic(), 0.3), np.linspace(-3, 3, 7), 0.7
     x = mixed.prox(omega, v)

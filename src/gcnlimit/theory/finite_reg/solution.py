@@ -35,7 +35,10 @@ ROUNDING = 7e-12
 """Residual that rounding may leave, over the root of the numbers of a state."""
 
 _ROUGH = 1e-3  # residual that suffices on the way, where a spike that dominates magnifies it
-_SHARES = (0.2, 0.5, 0.8, 1.0)  # of a penalty as it is turned on
+_STRIDE, _LEAST_STRIDE = (
+    0.05,
+    1e-5,
+)  # in the share of a penalty as it is turned on: first, and least
 _LEAST = 1e-150  # regularization, in units of the squared gain, below which a square underflows
 _WORK = 5e8  # iterations times numbers of a state to the power 3/2, about: ten seconds
 _FURTHER = 10.0  # factor above the first regularization at which the explicit start is a solution
@@ -131,7 +134,7 @@ def follow(equations: Equations, *, tol: float, max_iterations: int) -> FixedPoi
         # at a large regularization a corner would hold all weights at 0: it is turned on last
         plain = replace(equations, penalty=L2())
         end = follow(plain, tol=_ROUGH, max_iterations=max_iterations)
-        return _turn_on(equations, end, tol)
+        return _turn_on(equations, end, tol, max_iterations)
     # a loss that is steep at 0 is negligible only further away
     steep = np.maximum(1.0, eta_at_zero(equations.loss, equations.reg.shape).pull)
     top = np.maximum(equations.reg, steep * equations.far)
@@ -153,15 +156,42 @@ def follow(equations: Equations, *, tol: float, max_iterations: int) -> FixedPoi
     return end
 
 
-def _turn_on(equations: Equations, end: FixedPoint, tol: float) -> FixedPoint:
-    """Solutions with a penalty, from those with the squared weights, through mixtures of both."""
-    iterations = end.iterations
-    for share in _SHARES:
-        penalty = equations.penalty if share == 1.0 else Mixed(equations.penalty, share)
-        wanted = tol if share == 1.0 else max(tol, _ROUGH)
-        end = iterate(replace(equations, penalty=penalty), end.state, tol=wanted, level=1)
-        iterations = iterations + end.iterations
-    return end._replace(iterations=iterations)
+def _turn_on(equations: Equations, end: FixedPoint, tol: float, most: int) -> FixedPoint:
+    """Solutions with a penalty, from those with the squared weights, through mixtures of both.
+
+    The share of the penalty grows by strides that grow by half after a success and are quartered after a failure; each start is
+    extrapolated from the last two solutions.
+    """
+    share = np.zeros(len(end.state))
+    stride = np.full_like(share, _STRIDE)
+    slope = np.zeros_like(end.state[:, :NUMBERS])  # of the last two solutions
+    active = np.flatnonzero(np.isfinite(end.residual))
+    end.converged[:] = False
+    while active.size:
+        # those that try the same share together, the least share first
+        aim = np.minimum(1.0, share[active] + stride[active])
+        here = float(np.min(aim))
+        rows = active[aim == here]
+        penalty = equations.penalty if here == 1.0 else Mixed(equations.penalty, here)
+        stage = replace(equations.take(rows), penalty=penalty)
+        wanted = tol if here == 1.0 else max(tol, _ROUGH)
+        step = (here - share[rows])[:, None]
+        start = end.state[rows]
+        start[:, :NUMBERS] += np.clip(step * slope[rows], -3.0, 3.0)
+        found = iterate(stage, start, tol=wanted, level=1)
+        good = found.converged
+        change = found.state[:, :NUMBERS] - end.state[rows, :NUMBERS]
+        slope[rows] = np.where(good[:, None], change / step, 0.0)
+        share[rows[good]] = here
+        end.state[rows[good]] = found.state[good]
+        end.residual[rows] = found.residual
+        end.iterations[rows] += found.iterations
+        end.converged[rows] = good & (here == 1.0)
+        over = end.converged[rows] | (end.iterations[rows] >= most)
+        over |= ~good & (stride[rows] < _LEAST_STRIDE)
+        stride[rows] *= np.where(good, 1.5, 0.25)
+        active = np.setdiff1d(active, rows[over], assume_unique=True)
+    return end
 
 
 def iterate(equations: Equations, start: Array, *, tol: float | Array, level: int) -> FixedPoint:
