@@ -24,11 +24,11 @@ sweeps/cluster sweeps/survival theory/classes theory/noise
 """Tests of no one module: laws of a whole room, of the pages, or of the package."""
 
 BUDGET = {
-    ".": (21, 3064),
+    ".": (21, 3073),
     "_runtime": (6, 611),
-    "benchmark": (8, 1502),
+    "benchmark": (8, 1532),
     "choose": (13, 2446),
-    "cli": (18, 1782),
+    "cli": (18, 1783),
     "explorer": (11, 2535),
     "figures": (8, 1304),
     "filters": (6, 1110),
@@ -37,7 +37,7 @@ BUDGET = {
     "nn": (7, 838),
     "numerics": (14, 1805),
     "real": (13, 2500),
-    "results": (8, 1208),
+    "results": (8, 1210),
     "simulation": (26, 4807),
     "sweeps": (6, 1200),
     "theory": (53, 9917),
