@@ -16,6 +16,7 @@ import logging
 import socket
 import sys
 import threading
+import time
 import traceback
 import webbrowser
 from collections.abc import Callable, Collection, Iterator
@@ -48,6 +49,7 @@ Move = Callable[..., tuple[State, Any]]
 
 _in_page = partial(ClientsideFunction, "explorer")  # a function of the scripts in `assets`
 _SAID = Output("message", "children", allow_duplicate=True)
+_READING = 300.0  # seconds that an upload may take, so that nobody waits for it for ever
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 _FAULT = "The explorer failed; reload the page. The window in which it was started says more."
 _UNKNOWN = "The page asked for something unknown; reload it."
@@ -303,8 +305,11 @@ def _to_upload(
     if "undirected" in how:
         how["undirected"] = True
     call = partial(describe_upload, State.of(held), files, names, **how)
-    answer = workers.run(call, unwanted=lambda: False)
-    assert answer is not None
+    end = time.monotonic() + _READING
+    answer = workers.run(call, unwanted=lambda: time.monotonic() > end)
+    if answer is None:
+        words = f"your graph could not be read within {_READING / 60:g} minutes"
+        raise GCNLimitError(f"{words}; use gl.recommend in Python")
     return answer
 
 
