@@ -234,6 +234,11 @@ def test_a_switch_alone_says_how_an_upload_is_read_by_a_tick(client):
         (b'{"values": {}, "client": [], "number": 1, "seen": []}', "reload"),
         (b'{"values": {}, "client": "", "number": "1", "seen": []}', "reload"),
         (b'{"values": {}, "client": "", "number": 1, "seen": [[]]}', "reload"),
+        (
+            b'{"values": {}, "client": "", "number": 1, "seen": [' + 50 * b'"gap",' + b'"gap"]}',
+            "reload",
+        ),
+        (b'{"values": {}, "client": "' + 99 * b"x" + b'", "number": 1, "seen": []}', "reload"),
     ],
 )
 def test_a_request_that_the_page_would_not_make_is_a_sentence(client, body, word):
